@@ -15,8 +15,7 @@ final class DeadLetterFile {
   ///
   /// A line that an earlier run left incomplete is ended, and `warn` reports it.
   ///
-  /// - Throws: ``UsageError`` for a path that cannot be written, a pipe without a reader, and a
-  ///   symbolic link to a file.
+  /// - Throws: ``UsageError`` for a path that cannot be written, also a pipe without a reader.
   init(_ path: String, warn: (String) -> Void) throws(UsageError) {
     self.path = path
     descriptor = -1

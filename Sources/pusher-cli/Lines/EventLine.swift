@@ -25,8 +25,7 @@ final class EventLineWriter: LineWriter {
       protocolPrefix: service.commonPrefix, reservedPrefix: "\(ForeignEventName.reserved)")
   }
 
-  /// Writes an application event of the usual shape, or its `template`, in one pass without
-  /// allocations.
+  /// Writes a usual application event, or its `template`, in one pass without allocations.
   func writeFast(
     _ message: ByteView, by template: LineTemplate? = nil, number: Int = 0, filter: FilterMemory?
   ) -> EventTranscoder.Outcome {

@@ -2,8 +2,7 @@ internal import PusherCore
 
 /// Writes events of an event stream as JSON lines: `{"received_at"?,"event","id"?,"data"}`.
 ///
-/// `id` is the last event ID, if any. `data` is embedded if it is JSON, else a string. Use each
-/// writer on one thread only.
+/// `id` is the last event ID, if any. `data` is embedded if it is JSON, else a string.
 final class EventStreamLineWriter: LineWriter {
   private let output: ByteBuffer
   private let style: EventLineStyle
@@ -26,8 +25,7 @@ final class EventStreamLineWriter: LineWriter {
     if !isWritten { writeGeneral(event) }
   }
 
-  /// Writes an event by a template; returns false, with nothing written, if the general path is
-  /// needed.
+  /// Writes an event by a template; returns false and writes nothing if it needs the general path.
   func write(_ event: EventStreamEvent, by template: LineTemplate, number: Int) -> Bool {
     parts.hasFastWay
       && EventStreamTranscoder.append(

@@ -32,8 +32,7 @@ enum FileReplacement {
     }
   }
 
-  /// Returns the kind of file at `path` if it can be written; a link to a channel counts as the
-  /// channel.
+  /// Returns the kind of a writable file; a link to a channel counts as the channel.
   static func writablePlace(_ path: String) -> Result<Place, FileFault> {
     switch place(path) {
     case .success(.folder): return .failure(FileFault(reason: "it is a folder"))
@@ -122,8 +121,7 @@ enum PortFile {
   /// Writes the port; returns the reason for a failure.
   ///
   /// A file is replaced atomically for scripts that wait for it. A pipe or device is written, also
-  /// through a link such as `/dev/fd/3`. A link to a file is refused, since the caller did not name
-  /// that file.
+  /// through a link such as `/dev/fd/3`. A link to a file is refused.
   static func write(_ port: UInt16, to path: String) -> String? {
     let bytes = Array("\(port)\n".utf8)
     switch FileReplacement.writablePlace(path) {

@@ -2,8 +2,7 @@ internal import PusherCore
 
 /// Distinguishes the program's own lines: only their names begin with `pusher-cli:`.
 ///
-/// A server may send any event name. A foreign name with this prefix is printed with `foreign:`
-/// before it.
+/// A server may send any name; one with this prefix is printed with `foreign:` before it.
 enum ForeignEventName {
   static let reserved: StaticString = "pusher-cli:"
   static let mark = "foreign:"

@@ -30,8 +30,7 @@ struct OutputDescriptor {
   let isFile: Bool
   let file: OutputFile?
 
-  /// Maximum size of an atomic write to a pipe (POSIX `PIPE_BUF`, at least 512); a terminal
-  /// guarantees one byte.
+  /// Maximum size of an atomic write to a pipe (`PIPE_BUF`); a terminal guarantees one byte.
   private static let pieceSize = 4096
 
   /// Examines a standard descriptor; `nil` if it is closed or read-only.
@@ -130,8 +129,7 @@ struct OutputDescriptor {
   }
 }
 
-/// Detects an incomplete last line, which a full disk can leave and which would swallow the next
-/// line.
+/// Detects an incomplete last line, as a full disk leaves it: it would swallow the next line.
 enum TornLine {
   enum End: Equatable {
     case whole

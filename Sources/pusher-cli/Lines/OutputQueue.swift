@@ -12,8 +12,7 @@ protocol Progress: AnyObject {
 ///
 /// Lines are appended to ``buffer``; the event loop flushes before it waits. While the reader is
 /// slow, the socket stays unread for a moment, so that the kernel slows the server down. After a
-/// longer stall the socket is read again and the queue may grow to its limit, so that pings are
-/// answered.
+/// longer stall the socket is read again, so that pings are answered, and the queue may grow.
 final class OutputQueue: LoopSource, Progress {
   enum Failure: Equatable {
     /// The reader has closed its end: the program ends by SIGPIPE, as filters do.
@@ -96,8 +95,7 @@ final class OutputQueue: LoopSource, Progress {
     fail(.system(error))
   }
 
-  /// Opens the output file again by its name, for log rotation; earlier lines go to the former
-  /// file.
+  /// Opens the output file again, for log rotation; earlier lines go to the former file.
   func reopen(warn: (String) -> Void) throws(FileFault) {
     guard let former = descriptor.file else { return }
     flush()

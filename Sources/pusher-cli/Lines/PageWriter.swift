@@ -2,8 +2,7 @@ internal import PusherCore
 
 /// Writes text in lines of a maximum width, and continues long text on indented lines.
 ///
-/// Nothing is left out: the lines, joined without their indentation, give the text. The text must
-/// have no control characters.
+/// Nothing is left out. The text must have no control characters.
 struct PageWriter {
   let output: ByteBuffer
   let width: Int

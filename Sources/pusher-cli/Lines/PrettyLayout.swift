@@ -25,8 +25,7 @@ struct GapWords {
 /// Arranges events in columns for a terminal of any width: time, channel, event, data.
 ///
 /// A column is as wide as its widest entry so far, up to a quarter of a wide page. A longer channel
-/// is cut in the middle, and printed whole above its first line. Events and data are folded, never
-/// cut.
+/// is cut in the middle, and printed whole above its first line. Events and data are folded.
 struct PrettyLayout {
   var width = 80
   let palette: EventLinePalette?

@@ -7,8 +7,7 @@ struct PrettySentence: Equatable {
 }
 
 extension PrettySentence {
-  /// Describes a lifecycle event, or is `nil`; `members` is the current number of members, if
-  /// known.
+  /// Describes a lifecycle event; `members` is the current number of members, if known.
   init?(_ event: String, _ data: JSONValue, members: Int?) {
     guard let colon = event.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
     let word = String(event[event.index(after: colon)...])

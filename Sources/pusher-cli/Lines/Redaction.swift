@@ -75,8 +75,7 @@ enum Redaction {
     return String(decoding: result, as: UTF8.self)
   }
 
-  /// Returns the place of the `@` that ends user information at `start`; `nil` if none begins
-  /// there.
+  /// Returns the place of the `@` that ends user information at `start`, if any.
   private static func userInformation(in bytes: [UInt8], at start: Int) -> Int? {
     let quote = UInt8(ascii: "'")
     let isBehindScheme = start >= 3 && bytes[(start - 3)..<start].elementsEqual("://".utf8)

@@ -9,8 +9,8 @@ internal import PusherCore
 /// id 42
 /// ```
 ///
-/// The URL lacks user information and query, which may be secret. A query is kept as the first 8
-/// bytes of its SHA-256.
+/// The URL lacks user information and query, which may be secret. A query is kept as 8 bytes of
+/// its SHA-256.
 struct StateRecord: Equatable {
   /// UTF-8 without line ends; empty before the first event with an ID.
   var id: [UInt8]

@@ -69,8 +69,7 @@ enum StandardDescriptors {
 
   /// Opens `/dev/null` for closed descriptors, in the mode that makes their use an error.
   ///
-  /// So a closed standard output is still an error, and messages for a closed standard error reach
-  /// no socket.
+  /// A closed standard output is still an error; messages for standard error reach no socket.
   static func fill() {
     for number: Int32 in 0...2 where fcntl(number, F_GETFD) < 0 {
       // `open` takes the lowest free number; lower ones are in use by now.

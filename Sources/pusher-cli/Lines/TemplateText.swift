@@ -2,8 +2,7 @@ internal import PusherCore
 
 /// Prints events as `--format` says.
 ///
-/// ``write(number:_:writeLine:)`` accepts any event; ``plain`` prints most events faster, from
-/// their JSON lines.
+/// ``write(number:_:writeLine:)`` accepts any event; ``plain`` prints most events faster.
 final class TemplateText {
   /// The template for JSON lines; `nil` if it has a field that no JSON line has.
   let plain: LineTemplate?
@@ -72,8 +71,7 @@ extension FormatTemplate.Part {
 extension FormatTemplate {
   /// Appends an event: fields by `value`, the JSON line with its end by `writeLine`.
   ///
-  /// Control characters of names and IDs are escaped, so that none can start a new line; those of
-  /// data only on a terminal.
+  /// Control characters of names and IDs are always escaped, those of data only on a terminal.
   func write(
     to output: ByteBuffer, style: EventLineStyle, value: (Field) -> String, writeLine: () -> Void
   ) {

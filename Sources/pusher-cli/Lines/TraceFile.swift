@@ -12,8 +12,7 @@ final class TraceFile: @unchecked Sendable {
 
   /// Creates or empties the file and restricts it to its owner; also accepts a pipe or device.
   ///
-  /// - Throws: ``UsageError`` for a path that cannot be written, a pipe without a reader, and a
-  ///   symbolic link to a file.
+  /// - Throws: ``UsageError`` for a path that cannot be written, also a pipe without a reader.
   init(_ path: String) throws(UsageError) {
     self.path = path
     descriptor = -1
@@ -32,8 +31,7 @@ final class TraceFile: @unchecked Sendable {
     return descriptor < 0 ? FileReplacement.reasonOfPipe(errno) : nil
   }
 
-  /// Restricts an existing file to its owner, then empties it; returns -1, with `errno`, on
-  /// failure.
+  /// Restricts an existing file to its owner and empties it; returns -1, with `errno`, on failure.
   private static func emptied(_ path: String) -> Int32 {
     let flags = O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
     let descriptor = unsafe open(path, flags)

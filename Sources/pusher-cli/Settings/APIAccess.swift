@@ -40,8 +40,7 @@ extension SettingsReader {
     return id
   }
 
-  /// Returns the words of `--info` without duplicates; repeated or with commas, as the HTTP API
-  /// takes them.
+  /// Returns the words of `--info` without duplicates; an option may have several, with commas.
   func info() throws(UsageError) -> [String] {
     let known = ["user_count", "subscription_count", "cache"]
     var words: [String] = []

@@ -108,8 +108,7 @@ struct ArgumentLexer {
     return next
   }
 
-  /// Refuses a flag of other commands before its value is read; `config` takes the flags of all
-  /// commands.
+  /// Refuses a flag of other commands before its value is read; `config` takes all flags.
   private func refuseForeign(_ flag: Flag, _ written: String) throws(UsageError) {
     guard let command, command != .config,
       let reason = Flags.refusal(of: flag, written: written, by: command)

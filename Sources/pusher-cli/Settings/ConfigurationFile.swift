@@ -109,8 +109,7 @@ struct ConfigurationFile: Equatable, Sendable {
     return Line(flag: flag, value: value, origin: origin)
   }
 
-  /// Returns true for a possible option name, which messages may show; other text may be part of a
-  /// secret.
+  /// Returns true for a possible option name; messages hide other text, which may be secret.
   private static func isName(_ text: String) -> Bool {
     (1...64).contains(text.utf8.count)
       && text.utf8.allSatisfy {

@@ -111,8 +111,7 @@ extension SettingsReader {
     }
   }
 
-  /// Returns the cluster in a host name of pusher.com; Laravel derives PUSHER_HOST for the HTTP API
-  /// only.
+  /// Returns the cluster in a host name of pusher.com: Laravel's PUSHER_HOST is that of the API.
   private static func cluster(of host: String) -> String? {
     let host = host.lowercased()
     if ["api.pusherapp.com", "ws.pusherapp.com"].contains(host) { return "mt1" }

@@ -12,8 +12,7 @@ struct HandedSockets {
 
   /// Takes the sockets that the variables describe, if they are for this process.
   ///
-  /// A single socket is for clients unless its name is `metrics`; two are named `serve` and
-  /// `metrics`.
+  /// One socket is for clients unless its name is `metrics`; two are `serve` and `metrics`.
   init(_ environment: Environment, _ files: FileAccess) throws(UsageError) {
     guard let process = environment["LISTEN_PID"], process == String(files.processID()),
       let number = environment["LISTEN_FDS"]

@@ -2,8 +2,7 @@ enum Quantities {
   /// Parses a positive time: `500ms`, `30s`, `5m`, `2h`, `1h30m`, `1.5s`; a bare number is in
   /// seconds.
   ///
-  /// Units go from large to small, each at most once. Returns `nil` for other text and above ten
-  /// years.
+  /// Units go from large to small, each at most once. Ten years are the maximum.
   static func duration(_ text: String) -> Duration? {
     let units = [
       ("h", 3_600_000_000_000), ("m", 60_000_000_000), ("s", 1_000_000_000), ("ms", 1_000_000),
@@ -44,8 +43,7 @@ enum Quantities {
   }
 
   static func words(size bytes: Int) -> String {
-    // No loop over the units: for that the compiler of Swift 6.3 produces different code from run
-    // to run.
+    // No loop over the units: Swift 6.3 compiles that to different code from run to run.
     if divides(bytes, 1 << 30) { return "\(bytes >> 30) GiB" }
     if divides(bytes, 1 << 20) { return "\(bytes >> 20) MiB" }
     if divides(bytes, 1 << 10) { return "\(bytes >> 10) KiB" }
@@ -64,8 +62,7 @@ enum Quantities {
     text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } ? Int(text) : nil
   }
 
-  /// Returns `number × unit` for a decimal number with up to nine places; `nil` if malformed or too
-  /// large.
+  /// Returns `number × unit` for up to nine decimal places; `nil` if malformed or too large.
   private static func scale(_ number: Substring, by unit: Int) -> Int? {
     let parts = number.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
     guard let whole = Int(parts[0]) else { return nil }

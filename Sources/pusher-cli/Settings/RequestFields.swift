@@ -22,8 +22,7 @@ extension SettingsReader {
 
   /// Reads the headers of `flag`, in order.
   ///
-  /// - Throws: ``UsageError`` for a malformed line; the message leaves the line out, since it may
-  ///   be a token.
+  /// - Throws: ``UsageError`` for a malformed line, without the line, which may be a token.
   mutating func headers(_ flag: Flag) throws(UsageError) -> [NamedValue] {
     let origin = "\(flag.spelling)"
     var headers: [NamedValue] = []

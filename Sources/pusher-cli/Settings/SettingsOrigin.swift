@@ -17,8 +17,7 @@ struct SettingsOrigin: Sendable {
 }
 
 extension SubscribeSettings {
-  /// Returns the names of differences from `former` that a run can apply: app, server and
-  /// credentials.
+  /// Returns the differences from `former` that a run can apply: app, server and credentials.
   func changes(since former: SubscribeSettings) -> [String] {
     let (new, old) = (connection, former.connection)
     let changes: [(name: String, isChanged: Bool)] = [

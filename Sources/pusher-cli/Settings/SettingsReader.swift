@@ -62,8 +62,7 @@ struct SettingsReader {
     if path != "-", !settingsFiles.contains(path) { settingsFiles.append(path) }
   }
 
-  /// Takes the named profile, else `default` if nothing else names an app, and the command's
-  /// options.
+  /// Takes the named profile (or `default`, if nothing names an app) and the command's options.
   private mutating func takeConfiguration() throws(UsageError) {
     let files = try configurationFiles()
     let isLocal = typed.isOn(.local)
@@ -103,8 +102,7 @@ struct SettingsReader {
     }
   }
 
-  /// Returns the app key: the option's, else the source's; refuses a TLS key, which other programs
-  /// expect.
+  /// Returns the app key; refuses the file of a TLS key, which other programs expect.
   func key(_ source: CredentialSource) throws(UsageError) -> Setting {
     guard let key = typed.setting(.key) ?? source.key else { throw missingKey }
     if key.value.hasSuffix(".pem") || key.value.hasSuffix(".key"),
@@ -238,8 +236,7 @@ struct SettingsReader {
     return choice
   }
 
-  /// Returns the WebSocket sub-protocols without duplicates; RFC 6455 section 4.1 wants that, and
-  /// tokens.
+  /// Returns the sub-protocols: tokens, without duplicates (RFC 6455 section 4.1).
   func subprotocols() throws(UsageError) -> [String] {
     var names: [String] = []
     for name in typed.texts(.subprotocol) where !names.contains(name) {

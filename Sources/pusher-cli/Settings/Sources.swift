@@ -55,8 +55,7 @@ extension SettingsReader {
     return Environment(file.variables, file: name)
   }
 
-  /// Checks a `.env` file for a hint only: a folder that somebody else filled must not choose the
-  /// server.
+  /// Checks a `.env` file for a hint only: a foreign folder must not choose the server.
   private func isAppNamed(in path: String) -> Bool {
     guard files.permissions(path) != nil,
       case .success(let bytes) = files.contents(path, Self.envFileLimit),

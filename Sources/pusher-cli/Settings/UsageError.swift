@@ -1,7 +1,6 @@
 /// A mistake of the caller; ends the program with status 2.
 ///
-/// The message says what is wrong and what to do: lower case, one line, no full stop, and no
-/// secrets.
+/// The message names the mistake and the remedy: lower case, one line, no full stop, no secrets.
 struct UsageError: Error, Equatable {
   let message: String
   /// Second line that points to the help; only syntax mistakes have one.
@@ -76,8 +75,7 @@ enum Suggestion {
     return "; did you mean '-\(own)' (\(flag.spelling))?"
   }
 
-  /// Returns the number of insertions, deletions, replacements and swaps of neighbours between two
-  /// words.
+  /// Returns the number of insertions, deletions, replacements and swaps between two words.
   static func distance(_ left: String, _ right: String) -> Int {
     let left = Array(left)
     let right = Array(right)

@@ -4,8 +4,7 @@ internal import PusherPlatform
 /// Reads whole files: settings, secrets, headers and data.
 ///
 /// The size of a regular file is checked first. A pipe, terminal or device is read only at the
-/// start of the program, when the caller can wait. A signal then ends the wait, since nothing
-/// handles signals yet.
+/// start of the program, when the caller can wait. A signal then ends the wait.
 enum WholeFile {
   enum Kinds {
     case regular

@@ -37,8 +37,7 @@ enum Disclosure: Sendable {
     return "\(text[...end])\(hidden)"
   }
 
-  /// Returns scheme and authority of a URL, with or without a scheme; the authority may be a list
-  /// of hosts.
+  /// Returns scheme, if any, and authority of a URL; the authority may be a list of hosts.
   private static func place(in text: String) -> String {
     if text.isEmpty { return text }
     let mark = text.range(ofBytes: "://")

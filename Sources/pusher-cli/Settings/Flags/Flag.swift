@@ -2,8 +2,7 @@ internal import PusherCore
 
 /// One row of the flag table: all that parser, help, manual and completions know of a flag.
 ///
-/// Rows are equal if their names are. A name has several rows if commands give it different
-/// meanings.
+/// Rows are equal if their names are. A name has a row for each of its meanings.
 struct Flag: Equatable, Sendable {
   enum Value: Equatable, Sendable {
     /// No value; `--no-NAME` turns it off.
@@ -127,8 +126,7 @@ struct Flag: Equatable, Sendable {
   /// The program's own variable, which replaces the flag if that is not typed.
   var variable: String? { variables.first { $0.begins(with: "PUSHER_CLI_") } }
 
-  /// True for flags that a shared set of connection options may hold, even if the command ignores
-  /// them.
+  /// True for flags that shared connection options may hold, even if the command ignores them.
   var isOfConnection: Bool { group == .connection || self == .connectTimeout }
 
   var offeredValues: [String] {
