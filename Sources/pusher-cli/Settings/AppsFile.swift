@@ -106,8 +106,7 @@ struct AppsFile {
     _ member: String, in value: JSONValue, _ name: String
   ) throws(UsageError) -> String {
     let text = member == "id" ? value[member]?.identifier : value[member]?.text
-    guard let text, !text.isEmpty,
-      text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !"/?#%".utf8.contains($0) })
+    guard let text, !text.isEmpty, text.isVisible(without: "/?#%")
     else { throw UsageError("\(origin): \(name) has no \(member) that can stand in a URL") }
     return text
   }

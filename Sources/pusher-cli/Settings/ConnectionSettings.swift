@@ -34,14 +34,10 @@ struct ConnectionSettings: Equatable, Sendable {
 extension SettingsReader {
   /// The two sides of a service; pusher.com has a host name for each.
   enum Face {
-    case webSocket
-    case api
+    case webSocket, api
 
     fileprivate func host(_ service: PusherService, cluster: String?) -> String {
-      switch self {
-      case .webSocket: service.host(cluster: cluster)
-      case .api: service.apiHost(cluster: cluster)
-      }
+      self == .api ? service.apiHost(cluster: cluster) : service.host(cluster: cluster)
     }
   }
 
@@ -96,19 +92,12 @@ extension SettingsReader {
     var host = setting.value
     if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
     let colons = host.filter { $0 == ":" }.count
-    let isPlain = host.utf8.allSatisfy {
-      $0 > 0x20 && $0 < 0x7F && !"/?#@[]\\\"<>".utf8.contains($0)
-    }
-    guard isPlain, !host.isEmpty, colons != 1 else {
+    guard host.isVisible(without: "/?#@[]\\\"<>"), !host.isEmpty, colons != 1 else {
       throw UsageError(
         "\(setting.origin): '\(setting.value)' is not a host name; "
           + "scheme, port and path have options of their own")
     }
-    switch host {
-    case "0.0.0.0": return "127.0.0.1"
-    case "::": return "::1"
-    default: return host
-    }
+    return Loopback.reachable(host)
   }
 
   /// Returns the cluster in a host name of pusher.com: Laravel's PUSHER_HOST is that of the API.

@@ -123,9 +123,7 @@ struct Environment: Sendable {
   }
 
   private func secret(_ names: String...) -> SecretOrigin? {
-    names.lazy.compactMap { first($0) }.first.map {
-      .text(Secret($0.value), origin: $0.origin)
-    }
+    first(names).map { .text(Secret($0.value), origin: $0.origin) }
   }
 
   /// Adds the secret of systemd's `LoadCredential=secret:…` to a source without one.
@@ -217,5 +215,12 @@ extension String {
     guard utf8.count >= 2, let first = utf8.first, first == utf8.last, quotes.utf8.contains(first)
     else { return self }
     return String(decoding: utf8.dropFirst().dropLast(), as: UTF8.self)
+  }
+}
+
+extension StringProtocol {
+  /// Returns true if the text has only visible ASCII characters, and none of `excluded`.
+  func isVisible(without excluded: String) -> Bool {
+    utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !excluded.utf8.contains($0) }
   }
 }

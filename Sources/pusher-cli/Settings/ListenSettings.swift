@@ -26,9 +26,7 @@ struct ListenSettings: Equatable, Sendable {
     } else if host.contains(":") {
       throw fault
     }
-    guard host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !"/@?#".utf8.contains($0) }) else {
-      throw fault
-    }
+    guard host.isVisible(without: "/@?#") else { throw fault }
     self.host = host.isEmpty ? "127.0.0.1" : String(host)
     self.port = port
   }
@@ -40,8 +38,7 @@ struct ListenSettings: Equatable, Sendable {
 
   var isLoopback: Bool { Loopback.contains(host) }
 
-  /// Host for clients on this machine; "any address" becomes a loopback address.
-  var reachable: String { ["0.0.0.0": "127.0.0.1", "::": "::1"][host] ?? host }
+  var reachable: String { Loopback.reachable(host) }
 
   func place(_ port: UInt16) -> String { Self.place(host, port) }
 

@@ -1,4 +1,9 @@
 enum Loopback {
+  /// Returns a host for clients on this machine; "any address" becomes a loopback address.
+  static func reachable(_ host: String) -> String {
+    ["0.0.0.0": "127.0.0.1", "::": "::1"][host] ?? host
+  }
+
   /// Returns true for `localhost`, `::1` and addresses from 127.0.0.0/8.
   static func contains(_ host: String) -> Bool {
     if host == "localhost" || host == "::1" { return true }

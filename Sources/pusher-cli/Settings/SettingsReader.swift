@@ -117,10 +117,7 @@ struct SettingsReader {
 
   /// Refuses an app key or ID that does not fit into a URL's path.
   func requireWord(_ setting: Setting, what: String) throws(UsageError) {
-    let isWord = setting.value.utf8.allSatisfy {
-      $0 > 0x20 && $0 < 0x7F && !"/?#%".utf8.contains($0)
-    }
-    guard isWord, !setting.value.isEmpty else {
+    guard setting.value.isVisible(without: "/?#%"), !setting.value.isEmpty else {
       throw UsageError("\(setting.origin): '\(setting.value)' is not an \(what)")
     }
   }
