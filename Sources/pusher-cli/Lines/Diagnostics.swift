@@ -37,8 +37,7 @@ extension Diagnostics {
   /// shows info, and any other output warnings and errors only. `color` decides on the colour of
   /// `error:` and `warning:`; the journal gets none.
   init(
-    verbosity: Verbosity, color: ColorChoice, environment: [String: String],
-    trace: TraceFile? = nil
+    verbosity: Verbosity, color: ColorChoice, environment: [String: String], trace: TraceFile? = nil
   ) {
     let isTerminal = StandardDescriptors.isTerminal(2)
     let isJournal = StandardDescriptors.isJournal(environment["JOURNAL_STREAM"])

@@ -6,13 +6,8 @@ internal import PusherCore
 struct PageWriter {
   let output: ByteBuffer
   let width: Int
-  private let reset: String?
-  private(set) var column: Int
-
-  init(output: ByteBuffer, width: Int, palette: EventLinePalette?, column: Int = 0) {
-    (self.output, self.width, self.column) = (output, width, column)
-    reset = palette?.reset
-  }
+  let palette: EventLinePalette?
+  private(set) var column = 0
 
   var room: Int { width - column }
 
@@ -39,10 +34,10 @@ struct PageWriter {
   }
 
   mutating func fold(_ text: String, indent: Int, in colour: String?) {
-    guard let reset, let colour else { return fold(text, indent: indent) }
+    guard let palette, let colour else { return fold(text, indent: indent) }
     output.append(colour)
     fold(text, indent: indent)
-    output.append(reset)
+    output.append(palette.reset)
   }
 
   /// Writes text, broken after blanks where possible; further lines begin at `indent`.

@@ -36,9 +36,7 @@ enum Redaction {
   }
 
   private static func hexDigits(_ bytes: [UInt8], from start: Int) -> Int {
-    var end = start
-    while end < bytes.count, isHexDigit(bytes[end]) { end += 1 }
-    return end - start
+    bytes[start...].prefix(while: isHexDigit).count
   }
 
   private static func isHexDigit(_ byte: UInt8) -> Bool {

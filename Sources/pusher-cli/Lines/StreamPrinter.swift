@@ -36,8 +36,7 @@ final class StreamPrinter {
     }
     let isWanted = core.admit(
       event.type.text, channel: nil, bytes: event.data.count,
-      record: { writers.recorder?.write(event) },
-      passes: { $0.passes(event.type) })
+      record: { writers.recorder?.write(event) }, passes: { $0.passes(event.type) })
     guard isWanted else { return }
     if core.printsEvents { printCounted(event) }
     core.handOver(HandedEvent(name: event.type.text, id: event.lastEventID.text)) {

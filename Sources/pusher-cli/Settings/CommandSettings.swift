@@ -95,8 +95,7 @@ extension SettingsReader {
       run: run, printing: try printing(run),
       reconnect: isRepeated ? try choice(.reconnect) : .never,
       maxRetries: typed.integer(.maxRetries), reconnectDelay: typed.time(.reconnectDelay),
-      retryMaxDelay: typed.time(.retryMaxDelay),
-      activityTimeout: typed.duration(.activityTimeout),
+      retryMaxDelay: typed.time(.retryMaxDelay), activityTimeout: typed.duration(.activityTimeout),
       goesOnAfterRefusals: typed.isOn(.keepGoing), common: common)
   }
 }

@@ -16,8 +16,7 @@ struct ConfigurationFile: Equatable, Sendable {
 
   struct Section: Equatable, Sendable {
     fileprivate(set) var lines: [Line] = []
-    fileprivate(set) var secret: Secret?
-    fileprivate var secretOrigin = ""
+    fileprivate(set) var secret: SecretOrigin?
     let path: String
   }
 
@@ -75,8 +74,8 @@ struct ConfigurationFile: Equatable, Sendable {
     switch heading {
     case .profile(let profile):
       if name == "secret" {
-        profiles[profile, default: Section(path: path)].secret = Secret(value)
-        profiles[profile, default: Section(path: path)].secretOrigin = origin
+        let secret = SecretOrigin.text(Secret(value), origin: origin)
+        profiles[profile, default: Section(path: path)].secret = secret
       } else {
         let line = try Self.line(name, value, nil, origin)
         profiles[profile, default: Section(path: path)].lines.append(line)
@@ -132,8 +131,7 @@ extension ConfigurationFile.Section {
     }
     let file = setting(.secretFile).map { SecretOrigin.file(path: $0.value, origin: $0.origin) }
     return CredentialSource(
-      key: setting(.key), secret: secret.map { .text($0, origin: secretOrigin) } ?? file,
-      appID: setting(.appID),
+      key: setting(.key), secret: secret ?? file, appID: setting(.appID),
       cluster: setting(.cluster), host: setting(.host), port: setting(.port),
       scheme: setting(.scheme), path: setting(.path)?.value)
   }

@@ -49,8 +49,7 @@ extension FileAccess {
     _ contents: @escaping @Sendable (_ path: String, _ limit: Int) -> Result<[UInt8], FileFault>
   ) -> FileAccess {
     FileAccess(
-      contents: contents, permissions: regularPermissions,
-      isOpen: { fcntl($0, F_GETFD) >= 0 },
+      contents: contents, permissions: regularPermissions, isOpen: { fcntl($0, F_GETFD) >= 0 },
       listeningSocket: { descriptor in
         Result { () throws(HandedSocket.Fault) in try HandedSocket(descriptor: descriptor) }
       }, processID: { getpid() }, isProvided: isOfPlatform)

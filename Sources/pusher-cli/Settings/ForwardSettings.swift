@@ -58,8 +58,7 @@ extension SettingsReader {
     return ForwardSettings(
       url: try receiverURL(url), headers: headers, jobs: typed.number(.forwardJobs),
       patience: typed.duration(.forwardTimeout), deadFile: typed.text(.forwardDead),
-      keyRule: try choice(.forwardKey),
-      prints: typed.isOn(.tee))
+      keyRule: try choice(.forwardKey), prints: typed.isOn(.tee))
   }
 
   private mutating func receiverURL(_ given: String) throws(UsageError) -> HTTPURL {

@@ -56,8 +56,7 @@ extension SettingsReader {
     let output: OutputFormat = try choice(.output)
     let template = try typed.text(.format).map(FormatTemplate.init)
     return EventForm(
-      output: output, template: template,
-      terminator: typed.isOn(.null) ? 0 : UInt8(ascii: "\n"),
+      output: output, template: template, terminator: typed.isOn(.null) ? 0 : UInt8(ascii: "\n"),
       hasTimestamps: typed.isOn(.timestamps), keepsRawData: typed.isOn(.rawData),
       // A template is for programs, whatever the format.
       color: try color(for: template == nil ? output : .raw), page: page)

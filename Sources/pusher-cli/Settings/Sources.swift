@@ -81,6 +81,7 @@ extension ConfigurationFile {
     return (environment["XDG_CONFIG_HOME"] ?? home + "/.config") + "/pusher-cli/config"
   }
 }
+
 extension SettingsReader {
   /// Reads the file that an option or the environment names, else the user's and the system's.
   mutating func configurationFiles() throws(UsageError) -> [ConfigurationFile] {
