@@ -41,9 +41,7 @@ final class DeadLetterFile {
     return descriptor < 0 ? FileReplacement.reasonOfPipe(errno) : nil
   }
 
-  deinit {
-    if descriptor >= 0 { close(descriptor) }
-  }
+  deinit { if descriptor >= 0 { close(descriptor) } }
 
   /// Appends one line, which includes its newline; returns the reason for a failure.
   func add(_ line: [UInt8]) -> String? {

@@ -47,9 +47,7 @@ final class StateFile {
     try begin(warn)
   }
 
-  deinit {
-    if descriptor >= 0 { close(descriptor) }
-  }
+  deinit { if descriptor >= 0 { close(descriptor) } }
 
   func save(_ id: [UInt8]) -> String? {
     switch replace(StateRecord(id: id, of: url)) {

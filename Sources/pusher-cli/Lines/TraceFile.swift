@@ -43,9 +43,7 @@ final class TraceFile: @unchecked Sendable {
     return -1
   }
 
-  deinit {
-    if descriptor >= 0 { close(descriptor) }
-  }
+  deinit { if descriptor >= 0 { close(descriptor) } }
 
   /// Appends a line; returns a warning, once, if the file cannot be written.
   func add(_ text: String) -> String? {

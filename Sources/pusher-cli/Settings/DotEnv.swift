@@ -214,9 +214,7 @@ extension DotEnv {
 
     private mutating func skipBlanks() { rest = rest.drop(while: Self.isBlank) }
 
-    private mutating func skipText() {
-      rest = rest.drop { !Self.endsLine($0) }
-    }
+    private mutating func skipText() { rest = rest.drop { !Self.endsLine($0) } }
 
     private static func isBlank(_ byte: UInt8) -> Bool {
       byte == 0x20 || byte == 0x09 || byte == 0x0B || byte == 0x0C

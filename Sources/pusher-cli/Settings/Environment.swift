@@ -44,9 +44,7 @@ struct Environment: Sendable {
     self.file = file
   }
 
-  subscript(name: String) -> String? {
-    variables[name].flatMap { $0.isEmpty ? nil : $0 }
-  }
+  subscript(name: String) -> String? { variables[name].flatMap { $0.isEmpty ? nil : $0 } }
 
   subscript(flag: Flag) -> String? { flag.variable.flatMap { self[$0] } }
 
@@ -199,9 +197,7 @@ extension Environment {
     return variables
   }
 
-  static func forget(_ names: [String]) {
-    for name in names { unsafe unsetenv(name) }
-  }
+  static func forget(_ names: [String]) { for name in names { unsafe unsetenv(name) } }
 
   /// Returns any variable of this process, for a reference in a `.env` file.
   static func variableOfProcess(_ name: String) -> String? {

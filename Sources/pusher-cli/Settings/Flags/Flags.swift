@@ -9,9 +9,7 @@ enum Flags {
     + Flag.waiting
     + Flag.speaking
 
-  static func of(_ command: Command) -> [Flag] {
-    all.filter { $0.commands.contains(command) }
-  }
+  static func of(_ command: Command) -> [Flag] { all.filter { $0.commands.contains(command) } }
 
   /// Returns the row of a long name: the command's own, else the first one.
   static func named(_ name: String, for command: Command? = nil) -> Flag? {
