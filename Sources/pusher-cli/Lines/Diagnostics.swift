@@ -11,7 +11,6 @@ struct Diagnostics: Sendable {
     case info
     /// Protocol frames.
     case debug
-
     static func < (left: Level, right: Level) -> Bool { left.rawValue < right.rawValue }
 
     fileprivate var journalPrefix: String {
@@ -95,7 +94,6 @@ extension Diagnostics {
 struct MessagePaint: Sendable {
   let error: StaticString
   let warning: StaticString
-
   static let plain = MessagePaint(error: "error: ", warning: "warning: ")
   static let colours = MessagePaint(
     error: "\u{1B}[1;31merror:\u{1B}[0m ", warning: "\u{1B}[33mwarning:\u{1B}[0m ")
@@ -111,7 +109,6 @@ extension Diagnostics {
     }
   }
 
-  /// Maximum size of a message that is shown whole, in bytes.
   static let longestMessage = 4096
 
   static func shortened(_ text: String) -> String {

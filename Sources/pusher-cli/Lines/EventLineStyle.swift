@@ -1,9 +1,7 @@
 internal import PusherCore
 
 struct EventLineStyle: Sendable {
-  /// Prints `data` as the string from the wire.
   var rawData = false
-  /// Byte after each line: LF or NUL.
   var terminator: UInt8 = 0x0A
   /// Escapes DEL and C1 controls too.
   var forTerminal = false

@@ -8,7 +8,6 @@ struct PageWriter {
   let width: Int
   let palette: EventLinePalette?
   private(set) var column = 0
-
   var room: Int { width - column }
 
   mutating func newLine(indent: Int) {

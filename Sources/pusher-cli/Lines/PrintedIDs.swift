@@ -11,7 +11,6 @@ final class PrintedIDs {
   private let last = ByteBuffer(capacity: 64)
   private var lastMarkSize = 0
   private let limit: Int
-
   private static let headSize = 12
 
   /// The first event follows the event `id`.

@@ -4,11 +4,9 @@ struct LineWriters<Writer: LineWriter> {
   let output: ByteBuffer
   let style: EventLineStyle
   let printed: Writer
-  /// Writes the line for the receiver; `nil` without one.
   let handed: Writer?
   let handedLine = ByteBuffer(capacity: 64)
   let record: ByteBuffer?
-  /// Writes every event for `--record`.
   let recorder: Writer?
 
   init(

@@ -4,7 +4,6 @@ internal import PusherCore
 struct RawText {
   let output: ByteBuffer
   let style: EventLineStyle
-
   func write(_ envelope: Envelope) { write(envelope.shownData(isRaw: style.rawData)) }
 
   func write(_ data: JSONValue) {

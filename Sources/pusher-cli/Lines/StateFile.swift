@@ -8,7 +8,6 @@ internal import PusherPlatform
 /// check shows if the path still names this file.
 final class StateFile {
   typealias Voice = (String) -> Void
-
   private let path: String
   private let url: HTTPURL
   /// Holds the lock; -1 before that.
@@ -16,7 +15,6 @@ final class StateFile {
   /// Content of the file; `nil` if it must be written in any case.
   private var held: StateRecord?
   private(set) var id: [UInt8] = []
-
   private static let tries = 100
 
   /// Opens or creates, locks and reads the file of a stream.

@@ -27,7 +27,6 @@ struct StateRecord: Equatable {
     return Array((text + "id ").utf8) + id + [UInt8(ascii: "\n")]
   }
 
-  /// Returns the reason why an ID cannot be kept; `nil` if it can.
   static func objection(to id: [UInt8]) -> String? {
     if id.count > idLimit { return "it has \(id.count) bytes, more than the limit of \(idLimit)" }
     // No header can hold a control character.

@@ -21,7 +21,6 @@ struct AuthorizationEndpoint: Equatable, Sendable {
 struct NamedValue: Equatable, Sendable, CustomStringConvertible, CustomReflectable {
   var name: String
   var value: String
-
   var description: String { "\(name): <value>" }
   var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -5,7 +5,6 @@ struct CheckSettings: CommandSettings {
   var apiProblem: String?
   var origin: String
   var isJSON: Bool
-
   var common: CommonSettings { subscription.common }
 
   init(_ reader: inout SettingsReader) throws(UsageError) {

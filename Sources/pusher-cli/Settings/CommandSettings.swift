@@ -17,7 +17,6 @@ extension CommandSettings {
 struct CommonSettings: Equatable, Sendable {
   var verbosity: Verbosity
   var color = ColorChoice.auto
-  /// A file that also gets the protocol messages.
   var traceFile: String?
   var warnings: [Caution]
 }
@@ -26,7 +25,6 @@ struct FeedSettings: Equatable, Sendable {
   var run: RunSettings
   var printing: PrintSettings
   var reconnect: ReconnectMode
-  /// Maximum retries in a row; `nil` means no limit.
   var maxRetries: Int?
   /// Minimum wait before a retry; for a stream until the server sets another.
   var reconnectDelay: Duration

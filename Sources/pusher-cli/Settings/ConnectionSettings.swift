@@ -22,7 +22,6 @@ struct ConnectionSettings: Equatable, Sendable {
 
   /// TLS settings for the application's endpoint, which has another key.
   var endpointTLS: TLSConfiguration { network.tls.forAnotherServer }
-
   var apiURL: HTTPURL { HTTPURL(scheme: isSecure ? .https : .http, host: host, port: port) }
 
   /// Returns the proxy to the server or to the target of a redirect; `nil` for none.

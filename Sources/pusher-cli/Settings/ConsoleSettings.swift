@@ -7,7 +7,6 @@ struct ConsoleSettings: Equatable, Sendable {
   /// `nil` if not given.
   var isOn: Bool?
   var record: String?
-  /// The file of an earlier run to show.
   var recording: String?
   /// The page of this run; `nil` for none.
   var page: ConsoleOptions?

@@ -213,7 +213,6 @@ extension DotEnv {
     }
 
     private mutating func skipBlanks() { rest = rest.drop(while: Self.isBlank) }
-
     private mutating func skipText() { rest = rest.drop { !Self.endsLine($0) } }
 
     private static func isBlank(_ byte: UInt8) -> Bool {

@@ -25,7 +25,6 @@ struct CredentialSource: Equatable, Sendable {
   var path: String?
   /// Variable that must name the server, for self-hosted families.
   var requiredHost: String?
-
   var origin: String { key?.origin ?? host?.origin ?? "default" }
   var isEmpty: Bool { self == CredentialSource() }
 }
@@ -34,7 +33,6 @@ struct CredentialSource: Equatable, Sendable {
 struct Environment: Sendable {
   /// Variable with systemd's directory of a service's credentials.
   static let serviceCredentials = "CREDENTIALS_DIRECTORY"
-
   let variables: [String: String]
   /// The `.env` file with the variables; `nil` for those of the process.
   let file: String?

@@ -67,6 +67,5 @@ struct FormatTemplate: Equatable, Sendable {
   }
 
   static let times: [Field] = [.time, .localTime, .seconds]
-
   var usesTime: Bool { Self.times.contains { parts.contains(.field($0)) } }
 }

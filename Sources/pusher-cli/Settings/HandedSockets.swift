@@ -6,7 +6,6 @@ struct HandedSockets {
   private static let first: Int32 = 3
   private static let metricsName = "metrics"
   private static let serverNames: Set = ["serve", "metrics"]
-
   private(set) var server: HandedSocket?
   private(set) var metrics: HandedSocket?
 

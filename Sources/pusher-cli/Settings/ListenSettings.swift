@@ -37,11 +37,8 @@ struct ListenSettings: Equatable, Sendable {
   }
 
   var isLoopback: Bool { Loopback.contains(host) }
-
   var reachable: String { Loopback.reachable(host) }
-
   func place(_ port: UInt16) -> String { Self.place(host, port) }
-
   func reachablePlace(_ port: UInt16) -> String { Self.place(reachable, port) }
 
   private static func place(_ host: String, _ port: UInt16) -> String {

@@ -13,7 +13,6 @@ struct RequestFields: Equatable, Sendable {
   /// Regular files, read again for each connection; a pipe can be read only once.
   var files: [FieldFile] = []
   var command: String?
-
   var areFresh: Bool { !files.isEmpty || command != nil }
 }
 

@@ -13,12 +13,10 @@ struct RunSettings: Equatable, Sendable {
   /// Maximum time that written events stay in the system's memory.
   var syncInterval: Duration?
   var monitor: MonitorSettings?
-  /// Gets the events besides the output, or instead of it.
   var handler: HandlerSettings?
 }
 
 struct HookSettings: Equatable, Sendable {
-  /// Effect of a failed command on the run.
   enum FailureRule: String, CaseIterable, Sendable {
     case `continue`
     case stop

@@ -12,7 +12,6 @@ struct ServeSettings: CommandSettings {
   /// Defaults that apply to app ID, key and secret, for an announcement.
   var defaulted: [String]
   #if Redis
-    /// Shared Redis; `nil` for a single server.
     var redis: RedisSettings?
   #endif
   /// Time over which sockets are closed at the end; `nil` for at once.

@@ -14,7 +14,6 @@ struct SettingsReader {
   private(set) var namedFile: Environment?
   /// The `.env` file that the environment names.
   private(set) var fallbackFile: Environment?
-  /// The profile that an option names.
   private(set) var namedProfile: CredentialSource?
   /// Profiles that apply if nothing else names an app, the preferred one first.
   private(set) var fallbackProfiles: [CredentialSource] = []

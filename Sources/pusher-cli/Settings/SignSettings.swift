@@ -27,7 +27,6 @@ struct SignSettings: CommandSettings {
   /// Seconds since 1970, for a request; `nil` for now.
   var timestamp: Int64?
   var common: CommonSettings
-
   static let bodyLimit = 16 << 20
 
   init(_ reader: inout SettingsReader) throws(UsageError) {

@@ -16,7 +16,6 @@ struct TriggerSettings: CommandSettings {
   var socketID: String?
   var info: [String]
   var batchSize: Int
-  /// Maximum number of events per second; `nil` for no limit.
   var rate: Double?
   /// Speed of a replay, as a factor; `nil` for no waiting.
   var speed: Double?

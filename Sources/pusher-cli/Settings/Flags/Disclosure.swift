@@ -14,7 +14,6 @@ enum Disclosure: Sendable {
   /// The first word of a command line: the others may be tokens.
   case program
   case nothing
-
   private static let hidden = "…"
 
   /// Returns the part of `text` that may be shown; `text` may be malformed.

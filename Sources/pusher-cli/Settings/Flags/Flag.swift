@@ -56,7 +56,6 @@ struct Flag: Equatable, Sendable {
     case voice = "Messages"
   }
 
-  /// Long name, without hyphens.
   let name: String
   let letter: Character?
   let value: Value
