@@ -15,7 +15,7 @@ final class PrintedIDs {
 
   /// The first event follows the event `id`.
   ///
-  /// Above `limit` bytes of waiting marks, positions are less exact, but never too late.
+  /// Above `limit` bytes of waiting marks, IDs are saved later, but never ahead of the output.
   init(after id: String, limit: Int) {
     self.limit = limit
     last.append(id)

@@ -19,7 +19,7 @@ final class StateFile {
 
   /// Opens or creates, locks and reads the file of a stream.
   ///
-  /// - Parameter warn: Called with what the user should know although the run can begin.
+  /// - Parameter warn: Receives warnings, which do not keep the run from beginning.
   /// - Throws: ``UsageError`` for a path that is not a regular file or a state file, for the file
   ///   of another stream, for one that another run uses, and for one that cannot be written.
   init(_ path: String, url: HTTPURL, warn: Voice) throws(UsageError) {
