@@ -30,8 +30,7 @@ package enum Base64 {
     return decode(input.view, into: output) ? output.array : nil
   }
 
-  /// Appends the decoded bytes; `false`, with nothing appended, if a character, the length or the
-  /// padding is wrong.
+  /// Returns `false`, with nothing appended, if a character, the length or the padding is wrong.
   package static func decode(_ text: ByteView, into output: ByteBuffer) -> Bool {
     guard text.count % 4 == 0 else { return false }
     guard !text.isEmpty else { return true }

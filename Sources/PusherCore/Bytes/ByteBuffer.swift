@@ -11,7 +11,7 @@
   private var start = 0
   private var end = 0
   private let initialCapacity: Int
-  /// Value of ``capacity``; private, so that the compiler can prove exclusive access.
+  /// Private, so that the compiler can prove exclusive access.
   private var size: Int
 
   /// Creates an empty buffer that holds `capacity` bytes before it grows.
@@ -30,9 +30,8 @@
   package var isEmpty: Bool { end == start }
   /// Bytes that fit without growing, without the padding.
   package var capacity: Int { size }
-  /// Memory held by waiting bytes: 0 if none waits, the whole capacity once the buffer has grown.
+  /// 0 if no byte waits, the whole capacity once the buffer has grown.
   package var heldBytes: Int { isEmpty ? 0 : size > initialCapacity ? size : count }
-  /// Bytes that can be written without moving or growing.
   package var writable: Int { size &- end }
 
   /// The waiting bytes in place, valid until the buffer is written to or reserved.
@@ -50,7 +49,7 @@
     }
   }
 
-  /// Drops all bytes and frees the memory of an unusually large message.
+  /// Frees the memory of an unusually large message, too.
   package func removeAll() {
     start = 0
     end = 0
@@ -64,9 +63,7 @@
     if size &- end < additional { makeRoom(additional) }
   }
 
-  /// Lets `body` write into at least `minimum` free bytes and return the number written.
-  ///
-  /// Errors of `body` leave the buffer as it was.
+  /// `body` writes into at least `minimum` free bytes and returns the number written.
   package func write<Failure: Error>(
     minimum: Int, _ body: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
   ) throws(Failure) -> Int {

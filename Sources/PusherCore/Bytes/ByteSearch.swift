@@ -3,12 +3,12 @@
 /// `contains`, `split` and `hasPrefix` of `String` walk grapheme clusters. They take quadratic time
 /// for some texts, and treat different bytes as equal if Unicode does.
 extension StringProtocol {
-  /// Reports whether the text contains the bytes of `needle`, which must be short.
+  /// The needle must be short.
   package func holds(_ needle: StaticString) -> Bool {
     range(ofBytes: needle) != nil
   }
 
-  /// Reports whether the text contains these bytes, which must be few.
+  /// The needle must be short.
   package func holds(_ needle: [UInt8]) -> Bool {
     guard let first = needle.first else { return true }
     var rest = utf8[...]
@@ -20,7 +20,7 @@ extension StringProtocol {
     return false
   }
 
-  /// Returns the first place of the bytes of `needle`, which must be short, at or after `start`.
+  /// Returns the first place of `needle`, which must be short, at or after `start`.
   package func range(
     ofBytes needle: StaticString, from start: String.Index? = nil
   ) -> Range<String.Index>? {
@@ -38,8 +38,7 @@ extension StringProtocol {
     return nil
   }
 
-  /// Returns the pieces between the places of `needle`, from left to right; one more than there are
-  /// needles.
+  /// Returns one piece more than there are needles.
   package func pieces(separatedBy needle: StaticString) -> [SubSequence] {
     var pieces: [SubSequence] = []
     var start = startIndex
@@ -51,7 +50,7 @@ extension StringProtocol {
     return pieces
   }
 
-  /// The lines that are not empty; they end with LF, CR or both, not with Unicode's other newlines.
+  /// Lines that are not empty; they end with LF, CR or both, not with Unicode's other newlines.
   package var lines: [SubSequence] {
     utf8.split { $0 == 0x0A || $0 == 0x0D }.map { self[$0.startIndex..<$0.endIndex] }
   }
@@ -65,7 +64,6 @@ extension StringProtocol {
     return utf8.count >= length && utf8.suffix(length).elementsEqual(suffix.utf8)
   }
 
-  /// Returns the text after `prefix`; `nil` if the text does not begin with it.
   package func dropping(prefix: String) -> String? {
     guard begins(with: prefix) else { return nil }
     return String(decoding: utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
@@ -81,7 +79,6 @@ extension String {
       ?? utf8.starts(with: prefix.utf8)
   }
 
-  /// Reports whether both have the same bytes.
   package func isSame(as other: String) -> Bool {
     unsafe compare(other) {
       unsafe $0.count == $1.count && $0.hasSameBytes(as: $1, count: $1.count)
@@ -89,7 +86,7 @@ extension String {
       ?? utf8.elementsEqual(other.utf8)
   }
 
-  /// Calls `body` with the bytes of both; `nil` if one is not contiguous.
+  /// Returns `nil` if one text is not contiguous.
   private func compare(
     _ other: String,
     _ body: (UnsafeBufferPointer<UInt8>, UnsafeBufferPointer<UInt8>) -> Bool
@@ -101,7 +98,6 @@ extension String {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-  /// Compares the first `count` bytes, which both must have.
   fileprivate func hasSameBytes(as other: UnsafeBufferPointer<UInt8>, count: Int) -> Bool {
     for index in 0..<count where unsafe self[index] != other[index] { return false }
     return true

@@ -23,18 +23,15 @@ internal import CSystemVectors
     return unsafe base[index]
   }
 
-  /// A smaller view inside this one.
   package subscript(range: Range<Int>) -> ByteView {
     precondition(range.lowerBound >= 0 && range.upperBound <= count, "range outside the view")
     return unsafe ByteView(base: base + range.lowerBound, count: range.count)
   }
 
-  /// The same bytes for C and the standard library.
   package var raw: UnsafeRawBufferPointer {
     unsafe UnsafeRawBufferPointer(start: base, count: count)
   }
 
-  /// A copy that may be kept.
   package var array: [UInt8] {
     unsafe [UInt8](raw)
   }
@@ -44,7 +41,7 @@ internal import CSystemVectors
     unsafe String(decoding: raw, as: UTF8.self)
   }
 
-  /// Returns the bytes as text; `isASCII` skips the check if all are known to be below 0x80.
+  /// With `isASCII`, all bytes are known to be below 0x80.
   @inline(__always)
   package func text(isASCII: Bool) -> String {
     guard isASCII, #available(macOS 26, *) else { return text }
@@ -68,7 +65,7 @@ internal import CSystemVectors
     unsafe begins(with: UnsafeBufferPointer(start: beginning.base, count: beginning.count))
   }
 
-  /// Does the same for bytes that have no padding after them.
+  /// These bytes have no padding after them.
   private func begins(with beginning: UnsafeBufferPointer<UInt8>) -> Bool {
     guard count >= beginning.count else { return false }
     let last = beginning.count &- 8
@@ -105,7 +102,7 @@ internal import CSystemVectors
     let high: UInt64 = 0x8080_8080_8080_8080
     var index = 0
     while index < count {
-      // The load may reach into the padding after the view, which does not count.
+      // The load may reach into the padding, which does not count.
       let word = unsafe UnsafeRawPointer(base + index).loadUnaligned(as: UInt64.self)
       let others = (word &- 0x2020_2020_2020_2020) | (word &+ 0x0101_0101_0101_0101) | word
       // A byte only changes the verdict on later bytes if it is not printable itself.
@@ -120,7 +117,7 @@ internal import CSystemVectors
   package func holds(_ byte: UInt8) -> Bool {
     var index = 0
     while index < count {
-      // The load may reach into the padding after the view, which does not count.
+      // The load may reach into the padding, which does not count.
       let matches = unsafe pusher_matches_32(base + index, byte)
       if matches != 0 { return matches.trailingZeroBitCount < count &- index }
       index &+= 32
@@ -128,12 +125,12 @@ internal import CSystemVectors
     return false
   }
 
-  /// Returns the place of the first CR or LF at or after `start`; the count if there is none.
+  /// Returns `count` if there is no CR or LF at or after `start`.
   @inline(__always)
   package func lineEnd(from start: Int) -> Int {
     var index = start
     while index < count {
-      // The load may reach into the padding after the view, which does not count.
+      // The load may reach into the padding, which does not count.
       let ends = unsafe pusher_line_ends_32(base + index)
       if ends != 0 { return min(index &+ ends.trailingZeroBitCount, count) }
       index &+= 32

@@ -6,7 +6,7 @@ package struct Fifo<Element> {
   private var front: [Element] = []
   private var back: [Element] = []
 
-  /// An empty array above this capacity is released, so that a burst does not hold memory for good.
+  /// Empty arrays above this capacity are released, so that a burst does not hold memory for good.
   private static var keptCapacity: Int { 1024 }
 
   package init() {}

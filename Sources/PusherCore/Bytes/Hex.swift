@@ -12,7 +12,6 @@ package enum Hex {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// Returns the value of one digit of either case; `nil` for any other byte.
   @inline(__always)
   package static func value(of digit: UInt8) -> UInt8? {
     switch digit {

@@ -7,22 +7,20 @@ package struct LaneQueue<Item> {
     /// Counted from 1, in the order of arrival.
     package let number: Int
     package let lane: String
-    /// Size of the item, in bytes.
     package let cost: Int
     package let item: Item
   }
 
   /// Maximum number of running items; with one job, all items share one lane.
   package let jobs: Int
-  /// The waiting items of each lane with waiting or running items.
+  /// Includes lanes that only have a running item.
   private var lanes = NameTable<Fifo<Entry>>()
   /// Lanes whose first item may start.
   private var turns = Fifo<String>()
-  /// Number of items so far.
   package private(set) var count = 0
   package private(set) var waiting = 0
   package private(set) var running = 0
-  /// Size of the waiting items, in bytes.
+  /// In bytes.
   package private(set) var cost = 0
 
   package init(jobs: Int) {
@@ -61,7 +59,6 @@ package struct LaneQueue<Item> {
     return entry
   }
 
-  /// Ends a running item.
   package mutating func end(_ entry: Entry) {
     running -= 1
     if lanes[entry.lane]?.isEmpty != false {
@@ -80,7 +77,6 @@ package struct LaneQueue<Item> {
     turns.prepend(entry.lane)
   }
 
-  /// Removes the waiting items and returns their number.
   package mutating func drop() -> Int {
     defer { (waiting, cost) = (0, 0) }
     lanes.removeAll()
@@ -88,7 +84,7 @@ package struct LaneQueue<Item> {
     return waiting
   }
 
-  /// Removes and returns the waiting items in the order of arrival.
+  /// Items are in the order of arrival.
   package mutating func takeWaiting() -> [Entry] {
     let entries = lanes.elements.joined().sorted { $0.number < $1.number }
     _ = drop()

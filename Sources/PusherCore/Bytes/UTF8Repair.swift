@@ -1,11 +1,9 @@
 /// Repairs UTF-8 as the decoder of the Encoding standard does.
 ///
-/// Each longest incomplete character, and each byte that cannot begin a character, becomes one
-/// U+FFFD.
+/// Each longest incomplete character, and each byte that cannot begin a character, becomes U+FFFD.
 package enum UTF8Repair {
-  /// Appends `bytes`, repaired; `false`, with part of them appended, if the result exceeds `limit`.
-  ///
-  /// The result has at most three times as many bytes.
+  /// Returns `false`, with a part appended, if the result exceeds `limit`; it has at most 3 times
+  /// the bytes.
   package static func append(_ bytes: ByteView, to buffer: ByteBuffer, limit: Int) -> Bool {
     var written = 0
     var index = 0

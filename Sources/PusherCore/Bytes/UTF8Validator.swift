@@ -13,10 +13,9 @@ package struct UTF8Validator: Sendable {
 
   package init() {}
 
-  /// True if the bytes so far end with a complete character.
   package var isComplete: Bool { wanted == 0 }
 
-  /// Checks the next piece; `false` if no continuation can make the text valid.
+  /// Returns `false` if no continuation can make the text valid.
   package mutating func feed(_ bytes: ByteView) -> Bool {
     var index = 0
     while wanted > 0 && index < bytes.count {
@@ -37,15 +36,13 @@ package struct UTF8Validator: Sendable {
     isASCII(bytes) || isValidBeyondASCII(bytes)
   }
 
-  /// Reports whether all of at least 64 bytes are ASCII; `false` for shorter views, for which the
-  /// standard library is as quick.
+  /// Returns `false` for less than 64 bytes, for which the standard library is as quick.
   @inline(__always)
   static func isASCII(_ bytes: ByteView) -> Bool {
     guard bytes.count >= 64 else { return false }
     let last = bytes.count &- 64
     var index = 0
-    // Each block lies inside the view: the last one ends with the view, and may overlap the one
-    // before.
+    // Each block lies inside the view; the last one may overlap the one before.
     while index < last {
       guard unsafe pusher_has_high_64(bytes.base + index) == 0 else { return false }
       index &+= 64
@@ -95,15 +92,14 @@ package struct UTF8Validator: Sendable {
   }
 }
 
-/// Bytes that may follow the first byte of a multibyte character (RFC 3629 section 4).
+/// Bytes that may follow the first byte of a character (RFC 3629 section 4).
 struct UTF8Sequence {
-  /// Number of following bytes: 1 to 3.
+  /// From 1 to 3.
   let continuations: Int
   /// Range of the first of them; the others are 0x80 to 0xBF.
   let low: UInt8
   let high: UInt8
 
-  /// Fails for a byte that begins no such character.
   @inline(__always)
   init?(lead: UInt8) {
     switch lead {

@@ -1,4 +1,3 @@
-/// A request to sign a subscription or a sign-in for one socket.
 package struct AuthorizationRequest: Sendable, Equatable {
   package enum Subject: Sendable, Equatable {
     case channel(String)
@@ -6,9 +5,8 @@ package struct AuthorizationRequest: Sendable, Equatable {
   }
 
   package let subject: Subject
-  /// The only socket that the answer is valid for.
   package let socketID: String
-  /// Number of the connection that asks; the session ignores answers for earlier connections.
+  /// Number of the connection that asks; answers for earlier connections are ignored.
   let generation: Int
 
   package init(_ subject: Subject, socketID: String, generation: Int) {
@@ -21,13 +19,11 @@ package struct AuthorizationRequest: Sendable, Equatable {
   }
 }
 
-/// Answer to an ``AuthorizationRequest``, sent byte for byte as it was signed.
 package struct Authorization: Sendable, Equatable {
   package typealias Result = Swift.Result<Authorization, AuthorizationFailure>
 
   /// `KEY:HEX`.
   package let auth: String
-  /// JSON of the member on presence channels, JSON of the user for a sign-in.
   package let data: String?
   /// Key of an encrypted channel, in base64.
   package let sharedSecret: String?
@@ -45,9 +41,7 @@ package struct Authorization: Sendable, Equatable {
   }
 }
 
-/// Reason for a missing authorisation.
 package enum AuthorizationFailure: Error, Sendable, Equatable {
-  /// The signer refused, with the HTTP status if there is one.
   case refused(status: Int?, String)
   /// The signer cannot be reached or is overloaded; a retry may help.
   case unavailable(status: Int?, String)
@@ -71,12 +65,9 @@ struct SignatureAttempts: Equatable {
     case askAgain(in: Duration, reason: String)
   }
 
-  /// Failed requests in a row.
   private var inVain = 0
-  /// True once the server confirmed a signature.
   private(set) var haveWorked = false
 
-  /// Resets the count for a fresh connection.
   mutating func restart() {
     inVain = 0
   }
@@ -86,10 +77,8 @@ struct SignatureAttempts: Equatable {
     inVain = 0
   }
 
-  /// Decides about one failure.
-  ///
-  /// A refusal is final. A signer that cannot be reached is asked again, without a limit once it
-  /// has worked.
+  /// A refusal is final; a signer that cannot be reached is asked again, without a limit once it
+  /// worked.
   mutating func failed(
     _ failure: AuthorizationFailure, _ backoff: Backoff,
     random: inout any RandomNumberGenerator
@@ -100,7 +89,8 @@ struct SignatureAttempts: Equatable {
       return .failed(SubscriptionFailure(type: "AuthError", message: message, status: status))
     case .unusable(let message) where !haveWorked:
       return .failed(SubscriptionFailure(type: "AuthError", message: message, fault: .peer))
-    // The endpoint has answered properly before, so this answer came from something else, such as a proxy's page.
+    // The endpoint answered properly before, so this came from something else, such as a proxy's
+    // page.
     case .unusable: status = nil
     case .unavailable(let number, _): status = number
     }
@@ -120,16 +110,13 @@ struct SignatureAttempts: Equatable {
 /// Reads the answer of an authorisation endpoint or command:
 /// `{"auth":"KEY:HEX","channel_data"?:String,…}`.
 ///
-/// The object may be the `data` of another, because some frameworks wrap every answer:
-/// `{"data":{"auth":…}}`.
-///
-/// Source: Pusher's page "Authorizing users", and the shapes of real servers.
+/// Some frameworks wrap every answer: `{"data":{"auth":…}}`. Source: Pusher's page "Authorizing
+/// users", and the shapes of real servers.
 package enum AuthorizationAnswer {
-  /// Returns the token in `body`.
+  /// Returns the token in `body`; throws ``AuthorizationFailure/unusable(_:)`` with the wrong
+  /// member.
   ///
-  /// - Throws: ``AuthorizationFailure/unusable(_:)`` with the missing or wrong member. A
-  ///   `channel_data` that is an object cannot be repaired, because the signature covers its exact
-  ///   bytes.
+  /// A `channel_data` that is an object cannot be repaired: the signature covers its exact bytes.
   package static func parse(_ body: ByteView) throws(AuthorizationFailure) -> PusherAuth {
     let (value, auth) = try object(body)
     let channelData = value["channel_data"] ?? .null
@@ -140,9 +127,8 @@ package enum AuthorizationAnswer {
       auth: auth, channelData: channelData.text, sharedSecret: value["shared_secret"]?.text)
   }
 
-  /// Returns the user in `body`: `{"auth":"KEY:HEX","user_data":String}`.
-  ///
-  /// - Throws: ``AuthorizationFailure/unusable(_:)`` with the missing or wrong member.
+  /// Returns the user in `body`, `{"auth":"KEY:HEX","user_data":String}`; throws as ``parse(_:)``
+  /// does.
   package static func parseUser(_ body: ByteView) throws(AuthorizationFailure) -> PusherUserAuth {
     let (value, auth) = try object(body)
     guard let userData = value["user_data"]?.text else {
@@ -151,7 +137,6 @@ package enum AuthorizationAnswer {
     return PusherUserAuth(auth: auth, userData: userData)
   }
 
-  /// Returns the object that holds the answer, and its `auth`.
   private static func object(
     _ body: ByteView
   ) throws(AuthorizationFailure) -> (JSONValue, auth: String) {
@@ -179,8 +164,7 @@ package enum AuthorizationAnswer {
   }
 }
 
-/// Checks socket IDs: two numbers with a dot between them, never parsed because some exceed 32
-/// bits.
+/// Socket IDs: two numbers with a dot between them, never parsed because some exceed 32 bits.
 package enum SocketID {
   /// No server gives out longer IDs; commands get the ID as a variable.
   private static let longest = 100

@@ -56,17 +56,13 @@ public enum EncryptionKeyError: Error, Sendable, Equatable, CustomStringConverti
   }
 }
 
-/// Key of one encrypted channel: decrypts and encrypts the `data` of events.
+/// Key of one encrypted channel.
 ///
-/// `data` is `{"nonce":BASE64,"ciphertext":BASE64}`, a ``SecretBox`` with a new nonce for each
-/// event.
+/// `data` of an event is `{"nonce":BASE64,"ciphertext":BASE64}`, a ``SecretBox`` with a new nonce.
 package struct ChannelKey: Sendable, Equatable {
   private let box: SecretBox
 
-  /// Decodes the `shared_secret` of an authorisation.
-  ///
-  /// - Throws: ``EncryptionKeyError`` for text that is not base64, for lengths other than 32 bytes,
-  ///   and in builds without encryption.
+  /// Decodes the `shared_secret` of an authorisation: the base64 of 32 bytes.
   package init(sharedSecret text: String) throws(EncryptionKeyError) {
     guard SecretBox.isBuilt else { throw .notBuilt }
     let bytes = try EncryptionKeyError.check(text, length: SecretBox.keyLength)
@@ -77,9 +73,6 @@ package struct ChannelKey: Sendable, Equatable {
   }
 
   /// Decrypts the `data` of an event.
-  ///
-  /// - Throws: ``DecryptionError``, which distinguishes a wrong key from data that no key can
-  ///   decrypt.
   package func open(_ data: JSONValue) throws(DecryptionError) -> [UInt8] {
     let nonce = try Self.bytes("nonce", of: data)
     let ciphertext = try Self.bytes("ciphertext", of: data)
@@ -93,9 +86,7 @@ package struct ChannelKey: Sendable, Equatable {
     return plain
   }
 
-  /// Decrypts the `data` of an event, given as JSON text, and appends the result.
-  ///
-  /// Returns `false`, with nothing appended, if ``open(_:)`` must decide.
+  /// Appends decrypted JSON text; `false`, with nothing appended, if ``open(_:)`` must decide.
   package func open(_ text: ByteView, into output: ByteBuffer, using room: OpeningRoom) -> Bool {
     let isTaken =
       Self.usualMembers(of: text).map { room.takes(nonce: $0.nonce, $0.ciphertext) } ?? false
@@ -104,8 +95,7 @@ package struct ChannelKey: Sendable, Equatable {
     return isTaken && box.open(room.box.view, nonce: room.nonce.view, into: output)
   }
 
-  /// Finds the members in text of the shape that servers usually write; only decoding proves the
-  /// shape.
+  /// Finds the members in text of the usual shape; only decoding proves the shape.
   private static func usualMembers(of text: ByteView) -> (nonce: ByteView, ciphertext: ByteView)? {
     let (before, between) = (#"{"nonce":""# as StaticString, #"","ciphertext":""# as StaticString)
     let nonce = before.utf8CodeUnitCount
@@ -119,7 +109,7 @@ package struct ChannelKey: Sendable, Equatable {
     return (text[nonce..<nonceEnd], text[ciphertext..<end])
   }
 
-  /// Finds the two members of an object that has no others, each once; fails for anything else.
+  /// Finds the two members of an object that has no others.
   private static func members(
     of text: ByteView
   ) throws(JSONError) -> (nonce: ByteView, ciphertext: ByteView) {
@@ -153,7 +143,6 @@ package struct ChannelKey: Sendable, Equatable {
     return (cursor.view[name], cursor.view[value])
   }
 
-  /// Returns the `data` of an event, as JSON text.
   package func seal(_ plain: [UInt8], nonce: [UInt8]) -> String {
     let ciphertext = Base64.encode(box.seal(plain, nonce: nonce))
     return JSONWriter.text(
@@ -172,7 +161,7 @@ package struct ChannelKey: Sendable, Equatable {
   }
 }
 
-/// Scratch buffers for decryption, so that events need no allocations of their own.
+/// Scratch buffers, so that events need no allocations of their own.
 package struct OpeningRoom {
   let nonce = ByteBuffer(capacity: 64)
   let box = ByteBuffer(capacity: 1024)
@@ -180,14 +169,13 @@ package struct OpeningRoom {
 
   package init() {}
 
-  /// Decodes two base64 texts; `false` if one is invalid.
   fileprivate func takes(nonce nonceText: ByteView, _ boxText: ByteView) -> Bool {
     nonce.removeAll()
     box.removeAll()
     return Base64.decode(nonceText, into: nonce) && Base64.decode(boxText, into: box)
   }
 
-  /// Does the same for JSON strings without their quotes: PHP escapes each slash of base64.
+  /// Unescapes first: PHP escapes each slash of base64.
   fileprivate func takes(escapedNonce nonceText: ByteView, _ boxText: ByteView) -> Bool {
     nonce.removeAll()
     box.removeAll()
@@ -203,7 +191,6 @@ package struct OpeningRoom {
   }
 }
 
-/// Reason why an event cannot be decrypted.
 package enum DecryptionError: Error, Equatable, CustomStringConvertible {
   /// No key can decrypt the data.
   case malformed(String)

@@ -33,8 +33,7 @@ public typealias PusherChannelType = ChannelKind
 
 /// Rules for channel names.
 public enum ChannelName {
-  /// Maximum length that Pusher documents, with the prefix; servers and libraries accept
-  /// ``maximumLength``.
+  /// Maximum length that Pusher documents; servers and libraries accept ``maximumLength``.
   public static let documentedLength = 164
   /// Maximum length on every server.
   public static let maximumLength = 200
@@ -47,8 +46,7 @@ public enum ChannelName {
 
   /// Returns the problem with a name; `nil` if the name is valid.
   ///
-  /// Legal are the characters `A-Z a-z 0-9 _ - = @ , . ;` and, at the front, the `#` of user
-  /// channels.
+  /// Legal are `A-Z a-z 0-9 _ - = @ , . ;` and, at the front, the `#` of user channels.
   public static func problem(in name: String) -> String? {
     if name.isEmpty { return "a channel name cannot be empty" }
     if name.utf8.count > maximumLength {
@@ -66,7 +64,6 @@ public enum ChannelName {
     isLegal(byte) || byte == UInt8(ascii: "#") && index == 0
   }
 
-  /// Reports whether a name may hold this byte anywhere.
   static func isLegal(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),

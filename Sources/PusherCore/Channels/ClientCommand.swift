@@ -6,24 +6,24 @@ package struct ClientCommand: Sendable {
     prefix = service.eventPrefix
   }
 
-  /// `pusher:subscribe`, with `auth` and `channel_data` byte for byte as signed.
+  /// `auth` and `channel_data` go out byte for byte as signed.
   package func subscribe(channel: String, auth: Authorization?) -> String {
     message(
       "subscribe",
       .object(texts: ["channel": channel, "auth": auth?.auth, "channel_data": auth?.data]))
   }
 
-  /// `pusher:signin`, with both parts byte for byte as signed.
+  /// Both parts go out byte for byte as signed.
   package func signIn(_ user: Authorization) -> String {
     message("signin", .object(texts: ["auth": user.auth, "user_data": user.data ?? ""]))
   }
 
-  /// `pusher:unsubscribe`; the protocol has no answer to it.
+  /// The protocol has no answer to it.
   package func unsubscribe(channel: String) -> String {
     message("unsubscribe", ["channel": .string(channel)])
   }
 
-  /// A client event; its name is never translated.
+  /// The name of a client event is never translated.
   package func clientEvent(_ event: ClientEvent) -> String {
     let message: JSONValue = [
       "event": .string(event.name), "channel": .string(event.channel), "data": event.data,

@@ -13,8 +13,6 @@ package struct ClientEvent: Sendable, Equatable {
   package let data: JSONValue
 
   /// Creates an event that every server accepts; adds a missing prefix to the name.
-  ///
-  /// - Throws: ``ClientEventError`` with the problem and the limit.
   package init(channel: String, name: String, data: JSONValue) throws(ClientEventError) {
     let kind = ChannelKind(channelName: channel)
     guard kind == .private || kind == .presence else {

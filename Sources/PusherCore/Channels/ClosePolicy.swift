@@ -1,13 +1,10 @@
 /// Close codes of the protocol page, section "Connection closure".
 enum ClosePolicy {
-  /// Chooses the reaction to `loss`.
+  /// Chooses the reaction to `loss`; a stable connection is dialled again at once, as in libPusher.
   ///
-  /// A stable connection is dialled again at once, as in libPusher, unless a code of the protocol
-  /// or the server's answer asks for a wait.
-  ///
-  /// - Parameter lastError: Code of the last `pusher:error` on the connection. It counts if no
-  ///   close frame brings a 4xxx code: some servers (Reverb) send only the error, and drop the
-  ///   socket or leave it open without a greeting.
+  /// - Parameter lastError: Code of the last `pusher:error`. It counts if no close frame brings a
+  ///   4xxx code: Reverb sends only the error, and drops the socket or leaves it open without a
+  ///   greeting.
   static func decide(_ loss: ConnectionLoss, lastError: Int?) -> ReconnectDecision {
     if let code = effectiveCode(loss, lastError: lastError) {
       return switch code {
@@ -23,7 +20,7 @@ enum ClosePolicy {
     }
   }
 
-  /// Returns the 4xxx code that explains the loss, if there is one.
+  /// Returns the 4xxx code that explains the loss.
   static func effectiveCode(_ loss: ConnectionLoss, lastError: Int?) -> Int? {
     switch loss {
     case .closed(let code?, _) where (4000..<5000).contains(code): code

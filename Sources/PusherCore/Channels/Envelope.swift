@@ -5,14 +5,12 @@
 /// section "Message format".
 package struct Envelope {
   package let message: ByteView
-  /// True if the data was encrypted on the wire.
   package let isDecrypted: Bool
   /// The event's name between its quotes, escapes untouched.
   package private(set) var eventToken: ByteView
   /// The channel's name between its quotes; `nil` if absent or not a string.
   package private(set) var channelToken: ByteView?
-  /// The user ID: the text between its quotes, or the characters of a number; `nil` for any other
-  /// kind.
+  /// The user ID: the text between its quotes or the digits of a number; `nil` for any other kind.
   package private(set) var userIDToken: ByteView?
   /// The value of `data` as in the message, with its quotes; `nil` if absent or `null`.
   package private(set) var dataToken: ByteView?
@@ -21,7 +19,6 @@ package struct Envelope {
   /// Decrypted data as text; the message is still encrypted then.
   package private(set) var plainData: ByteView?
 
-  /// Creates an event of the usual shape; its data was decrypted to `plainData`, UTF-8.
   init(_ message: ByteView, event: ByteView, channel: ByteView, plainData: ByteView) {
     self.message = message
     isDecrypted = true
@@ -30,11 +27,8 @@ package struct Envelope {
     self.plainData = plainData
   }
 
-  /// Reads the message.
-  ///
-  /// - Parameter isDecrypted: True if ``decrypted(_:into:)`` made the message; `data_base64` is
-  ///   ours only then.
-  ///
+  /// - Parameter isDecrypted: True for a message of ``decrypted(_:into:)``, where `data_base64` is
+  ///   ours.
   /// - Throws: ``JSONError`` if the bytes are not one JSON object with a string `event`.
   package init(_ message: ByteView, isDecrypted: Bool = false) throws(JSONError) {
     self.message = message
@@ -110,7 +104,7 @@ extension Envelope {
       }
     }
     buffer.append(UInt8(ascii: "}"))
-    // The text made here always parses; otherwise the event would go out unchanged.
+    // This text always parses; otherwise the event would go out unchanged.
     return (try? Envelope(buffer.view, isDecrypted: true)) ?? self
   }
 
@@ -120,9 +114,7 @@ extension Envelope {
   /// The text between the quotes of `data` if it is a string, as nearly every server sends it.
   package var dataString: ByteView? { dataToken.flatMap(Self.unquoted) }
 
-  /// The data as it was sent: a string's text, or JSON; `nil` without data.
-  ///
-  /// A decrypted event gives its decrypted data.
+  /// The data, decrypted: a string's text, or JSON; `nil` without data.
   package var dataText: String? {
     plainData?.text ?? dataString.map(JSONString.decode) ?? dataToken?.text
   }
@@ -130,7 +122,6 @@ extension Envelope {
   /// Size of the message with decrypted data, in bytes.
   package var byteCount: Int { plainData == nil ? message.count : text.utf8.count }
 
-  /// The message with decrypted data.
   package var text: String {
     guard let plainData else { return message.text }
     let buffer = ByteBuffer(capacity: message.count)
@@ -139,8 +130,7 @@ extension Envelope {
 
   /// `data` as a value: JSON inside a string is parsed, any other string stays a string.
   ///
-  /// Missing and `null` data are ``JSONValue/null``; data that is nested too deep is a string of
-  /// its JSON.
+  /// Missing data is ``JSONValue/null``; data that is nested too deep is a string of its JSON.
   package var data: JSONValue {
     if let plainData { return (try? JSONParser.parse(plainData)) ?? .string(plainData.text) }
     guard let dataToken else { return .null }

@@ -1,19 +1,18 @@
 /// Selects events by their printed names.
 ///
-/// A pattern may be written as a framework shows the name. Laravel Echo puts a dot or a backslash before a complete
-/// name (`.order.created`, `\App\Events\OrderShipped`), which the server does not send. So a pattern with this mark
-/// matches the name with and without it.
+/// Laravel Echo puts a dot or a backslash before a complete name (`.order.created`,
+/// `\App\Events\OrderShipped`), which the server does not send. So a pattern with this mark matches
+/// the name with and without it.
 package struct EventFilter: Sendable, Equatable {
   private let included: [Glob]
   private let excluded: [Glob]
 
-  /// Selects the names that match one of `included`, or any if it is empty, and none of `excluded`.
+  /// A wanted name matches one of `included`, or any if it is empty, and none of `excluded`.
   package init(include included: [String] = [], exclude excluded: [String] = []) {
     self.included = included.flatMap(Self.globs)
     self.excluded = excluded.flatMap(Self.globs)
   }
 
-  /// Returns the pattern, and the pattern without the mark of a complete name.
   private static func globs(_ pattern: String) -> [Glob] {
     let bytes = pattern.utf8
     guard let first = bytes.first, first == UInt8(ascii: ".") || first == UInt8(ascii: "\\") else {

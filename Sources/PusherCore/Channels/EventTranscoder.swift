@@ -10,11 +10,7 @@ package struct EventTranscoder: Sendable {
   /// Maximum size of a line beyond its message, in bytes.
   private static let overhead = 64
 
-  /// - Parameters:
-  ///   - protocolPrefix: Prefix of the service's own events, such as `pusher`.
-  ///   - reservedPrefix: Prefix of names that only the caller's own lines have.
-  ///
-  /// The first 8 bytes of each count; neither may be empty.
+  /// The first 8 bytes of each prefix count; neither may be empty.
   package init(protocolPrefix: String, reservedPrefix: String) {
     self.protocolPrefix = NameBeginning(protocolPrefix)
     self.reservedPrefix = NameBeginning(reservedPrefix)
@@ -29,11 +25,6 @@ package struct EventTranscoder: Sendable {
   }
 
   /// Appends the line of an application event of the usual shape, without an allocation.
-  ///
-  /// - Parameters:
-  ///   - leading: First members of the line.
-  ///   - terminator: Byte after the line.
-  ///   - filter: Selects the wanted events; `nil` for all.
   package func append(
     _ message: ByteView, to output: ByteBuffer, leading: LeadingMembers, terminator: UInt8,
     filter: FilterMemory?
@@ -52,11 +43,7 @@ package struct EventTranscoder: Sendable {
     return .written
   }
 
-  /// Appends a template's output for an application event of the usual shape.
-  ///
-  /// - Parameters:
-  ///   - template: Printed in place of the line.
-  ///   - number: The event's number, for the template.
+  /// Appends what `template` makes of the line instead.
   package func append(
     _ message: ByteView, by template: LineTemplate, number: Int, to output: ByteBuffer,
     leading: LeadingMembers, terminator: UInt8, filter: FilterMemory?
@@ -71,7 +58,6 @@ package struct EventTranscoder: Sendable {
     return isWritten ? .written : .unusual
   }
 
-  /// Finds the fields of a line that was written here.
   private static func fields(of line: ByteView, leading: Int) -> LineTemplate.Fields {
     // Neither name holds a quote.
     func name(from start: Int) -> Range<Int> {
@@ -88,15 +74,13 @@ package struct EventTranscoder: Sendable {
     )
   }
 
-  /// A line at the output's tail that is not committed.
   private struct Line {
-    /// Length of the line with its terminator, in bytes.
     package let count: Int
     /// The event's name between its quotes, counted from the line's first byte.
     package let event: Range<Int>
   }
 
-  /// Writes the line and `terminator` at the output's tail; the caller commits or drops it.
+  /// Writes the line at the output's tail; the caller commits or drops it.
   ///
   /// The output must have `message.count` + ``overhead`` bytes reserved.
   @inline(__always)
@@ -147,7 +131,7 @@ package struct EventTranscoder: Sendable {
     guard copyChannel(&channel) else { return false }
     unsafe cursor.output = channel.output
     guard Self.copyData(&cursor) else { return false }
-    // The data must end exactly where the channel member begins: otherwise the two searches disagree.
+    // Otherwise the two searches disagree.
     return unsafe cursor.input + 1 == UnsafePointer(message.base + start)
       && channel.byte == 0x7D && channel.input + 1 == end
   }
@@ -201,7 +185,6 @@ package struct EventTranscoder: Sendable {
     return true
   }
 
-  /// Words that only this path looks for, little-endian.
   private enum Constant {
     // `"}`
     static let quoteBrace: UInt16 = 0x7D22

@@ -1,8 +1,6 @@
-/// A filter that remembers its verdicts, so that a stream of few names costs no allocation and no
-/// matching.
+/// A filter that remembers its verdicts: a stream of few names costs no allocation and no matching.
 ///
-/// Each name has one slot, chosen by its bytes; another name of the same slot replaces it. It
-/// belongs to one thread.
+/// Each name has one slot, chosen by its bytes; another name of the same slot replaces it.
 package final class FilterMemory {
   private struct Verdict {
     /// Length of the name, in bytes; more than ``longestName`` in an empty slot.
@@ -10,7 +8,7 @@ package final class FilterMemory {
     var passes = false
   }
 
-  /// Number of slots; a power of two.
+  /// A power of two.
   private static let capacity = 256
   /// Longer names, which no known server allows, are matched each time.
   private static let longestName = 256
@@ -52,10 +50,9 @@ package final class FilterMemory {
     return false
   }
 
-  /// Chooses a slot by the first and last bytes and the length of a name.
   @inline(__always)
   private static func place(of name: ByteView) -> Int {
-    // Both loads stay inside the name and the padding after it.
+    // Both loads stay inside the name and its padding.
     let bytes = unsafe UnsafeRawPointer(name.base)
     let first = unsafe bytes.loadUnaligned(as: UInt64.self)
     let last = unsafe bytes.loadUnaligned(

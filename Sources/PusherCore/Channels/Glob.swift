@@ -1,7 +1,9 @@
-/// A shell pattern for event names: `*` any text, `?` one character, `[a-z]` and `[!a-z]` one of a set.
+/// A shell pattern for event names: `*` any text, `?` one character, `[a-z]` and `[!a-z]` one of a
+/// set.
 ///
-/// A backslash stands for itself, because names of PHP classes contain it; so does `\\`, as JSON writes it. Inside a
-/// set every other character is literal: `[*]`. An unclosed `[` stands for itself.
+/// A backslash stands for itself, because names of PHP classes contain it; so does `\\`, as JSON
+/// writes it. Inside a set, every other character is literal: `[*]`. An unclosed `[` stands for
+/// itself.
 package struct Glob: Sendable, Equatable {
   private enum Element: Sendable, Equatable {
     case any
@@ -20,7 +22,6 @@ package struct Glob: Sendable, Equatable {
 
   private let elements: [Element]
 
-  /// Reads a pattern; every text is one.
   package init(_ text: String) {
     let scalars = Array(text.unicodeScalars)
     var elements: [Element] = []
@@ -49,7 +50,7 @@ package struct Glob: Sendable, Equatable {
     self.elements = elements
   }
 
-  /// Reads the set that begins at `start`; returns the index of its closing bracket too.
+  /// The integer is the index of the closing bracket.
   private static func set(_ scalars: [Unicode.Scalar], from start: Int) -> (Element, Int)? {
     var index = start + 1
     let negated = index < scalars.count && (scalars[index] == "!" || scalars[index] == "^")
@@ -75,7 +76,7 @@ package struct Glob: Sendable, Equatable {
     let scalars = name.unicodeScalars
     var position = scalars.startIndex
     var element = 0
-    // The point to continue from, after the last `*`, if the rest does not match here.
+    // The point to continue from, after the last `*`, if the rest does not match.
     var retry: (element: Int, position: String.UnicodeScalarView.Index)?
     while position < scalars.endIndex {
       if element < elements.count, elements[element] == .any {

@@ -1,4 +1,3 @@
-/// Numbers of the protocol's pings, in both directions.
 package struct PingCounts: Sendable, Equatable {
   package internal(set) var sent = 0
   package internal(set) var received = 0
@@ -6,14 +5,12 @@ package struct PingCounts: Sendable, Equatable {
 
 /// Detects a connection that died without a close.
 ///
-/// It asks for a ping after the activity timeout without a byte. The connection is dead if the pong
-/// timeout passes too. Any received byte is a sign of life. Source: the protocol page, section
-/// "Ping and pong messages".
+/// It pings after the activity timeout without a byte; the connection is dead if the pong timeout
+/// passes too. Source: the protocol page, section "Ping and pong messages".
 struct Keepalive {
   enum Action: Equatable {
     case none
     case sendPing
-    /// Nothing came within the pong timeout.
     case dead
   }
 
@@ -21,9 +18,8 @@ struct Keepalive {
   let pongTimeout: Duration
   private(set) var lastActivity: Instant
   private var pingSent: Instant?
-  /// True while the output's reader stalls and nothing is read, so that silence proves nothing.
-  ///
-  /// Pings still go out, because servers drop silent clients.
+  /// While the output stalls, nothing is read and silence proves nothing; pings still go out,
+  /// because servers drop silent clients.
   private(set) var isPaused = false
 
   init(activityTimeout: Duration, pongTimeout: Duration, at now: Instant) {
@@ -43,7 +39,6 @@ struct Keepalive {
     noteActivity(at: now)
   }
 
-  /// Time of the next ``tick(at:)``.
   var deadline: Instant {
     guard let pingSent else { return lastActivity.advanced(by: activityTimeout) }
     return pingSent.advanced(by: isPaused ? activityTimeout : pongTimeout)

@@ -12,9 +12,7 @@ package struct OrderedTable<Value> {
     zip(names, values).lazy.compactMap { name, value in value.map { (name: name, value: $0) } }
   }
 
-  /// The value of a name; a new name goes last, and `nil` removes the name.
-  ///
-  /// A change of a part happens in place.
+  /// A new name goes last, and `nil` removes a name; a change of a part happens in place.
   package subscript(name: String) -> Value? {
     get { places[name].flatMap { values[$0] } }
     _modify {

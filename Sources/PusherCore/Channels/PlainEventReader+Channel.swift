@@ -2,7 +2,7 @@ extension PlainEventReader {
   /// Returns the channel's name between its quotes, for a message that ``EventTranscoder`` has
   /// taken.
   ///
-  /// The name holds no escape then. Any other message gives any part of it, or `nil`.
+  /// Any other message gives any part of it, or `nil`.
   package static func channel(ofTaken message: ByteView) -> ByteView? {
     // `{"event":"` has ten bytes, and every name begins after them.
     guard message.count > 10, let nameEnd = quote(in: message, from: 10) else { return nil }

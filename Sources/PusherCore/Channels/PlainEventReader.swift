@@ -4,8 +4,7 @@
 /// hold no escape, and TEXT only escapes of quote, backslash and slash. Everything else, including
 /// protocol events, gives `nil`: the caller then uses ``Envelope``, which finds the same parts.
 package struct PlainEventReader: Sendable {
-  /// Parts of a message: the names lie in the message, the data string's content in the given
-  /// buffer.
+  /// The names lie in the message, the data string's content in the buffer.
   package struct Parts {
     package let event: ByteView
     package let channel: ByteView
@@ -18,17 +17,15 @@ package struct PlainEventReader: Sendable {
   private let readsEncrypted: Bool
 
   /// - Parameters:
-  ///   - protocolPrefix: Prefix of the service's own events, such as `pusher`; the first 8 bytes
-  ///     count. If it is empty, every message takes the general path.
-  ///   - readsEncrypted: True to read only the events of encrypted channels; false to read all
-  ///     others.
+  ///   - protocolPrefix: Prefix of the service's own events, of which 8 bytes count. If it is
+  ///     empty, every message takes the general path.
+  ///   - readsEncrypted: True to read only the events of encrypted channels; false for all others.
   package init(protocolPrefix: String, readsEncrypted: Bool = false) {
     self.protocolPrefix = NameBeginning(protocolPrefix)
     self.readsEncrypted = readsEncrypted
   }
 
-  /// Returns the parts, or `nil` for the general path; they last until the message or `buffer` is
-  /// written to.
+  /// Returns the parts, valid until the message or `buffer` changes; `nil` for the general path.
   ///
   /// Overwrites `buffer`, and changes the byte after the message for a moment.
   package func read(_ message: ByteView, buffer: ByteBuffer) -> Parts? {
@@ -54,7 +51,7 @@ package struct PlainEventReader: Sendable {
     }
   }
 
-  /// Returns the data of a message that begins like one that was read; `nil` if ``read(_:buffer:)``
+  /// Returns the data of a message that begins like an earlier one; `nil` if ``read(_:buffer:)``
   /// must decide.
   ///
   /// `head` is the ``Parts/head`` of the earlier message, which has the same event and channel.
@@ -69,7 +66,6 @@ package struct PlainEventReader: Sendable {
     }
   }
 
-  /// Calls `body` with a cursor that reads the message and writes to the emptied buffer.
   @inline(__always)
   private static func withEnd<Result>(
     of message: ByteView, _ buffer: ByteBuffer, _ body: (inout FusedCursor) -> Result?
@@ -82,7 +78,6 @@ package struct PlainEventReader: Sendable {
     }
   }
 
-  /// Reports whether the closing brace is next and ends the message.
   @inline(__always)
   private static func isEnd(_ cursor: FusedCursor, of message: ByteView) -> Bool {
     unsafe cursor.byte == 0x7D && cursor.input + 1 == UnsafePointer(message.base + message.count)
@@ -146,7 +141,7 @@ struct NameBeginning {
   func begins(_ name: UInt64) -> Bool { name & mask == word }
 }
 
-/// Constant parts of the envelope, as little-endian words.
+/// Parts of the envelope, as little-endian words.
 enum EnvelopeWord {
   // `{"event"`
   static let eventKey: UInt64 = 0x2274_6E65_7665_227B

@@ -24,13 +24,12 @@ package struct PresenceLimits: Sendable, Equatable {
 
 /// Members of a presence channel, in the order of arrival.
 ///
-/// A member's information is kept as JSON text and parsed on demand, so that a list costs as much
-/// memory as its message. Members past the limits are left out.
+/// Their information is kept as JSON text, so that a list costs as much memory as its message.
+/// Members past the limits are left out.
 package struct PresenceRoster: Sendable, Equatable {
   private var infos = OrderedTable<String>()
   private var byteCount = 0
   private let limits: PresenceLimits
-  /// True if members were left out.
   package private(set) var isCut = false
 
   package init(limits: PresenceLimits = PresenceLimits()) {
@@ -63,7 +62,6 @@ package struct PresenceRoster: Sendable, Equatable {
     insert(id, json: JSONWriter.text(info))
   }
 
-  /// Does the same with the information as JSON text.
   @discardableResult
   mutating func insert(_ id: String, json: String) -> Bool {
     let former = infos[id]
@@ -77,7 +75,6 @@ package struct PresenceRoster: Sendable, Equatable {
     return former == nil
   }
 
-  /// Removes and returns a member; `nil` for an unknown member.
   mutating func remove(_ id: String) -> PusherPresenceChannelMember? {
     guard let info = infos[id] else { return nil }
     infos[id] = nil
@@ -98,9 +95,9 @@ extension PresenceRoster {
   }
 }
 
-// Reads the member list of a subscription in place.
+// Reading of the member list in place.
 extension PresenceRoster {
-  /// Reads the members from the data of a `subscription_succeeded`, a string of JSON or JSON.
+  /// Reads the data of a `subscription_succeeded`, a string of JSON or JSON.
   ///
   /// It accepts the shapes of real servers: a hash that is a list (PHP's empty or consecutive
   /// arrays), ids that are numbers, missing information, missing ids. Unreadable members are left
@@ -185,7 +182,6 @@ extension PresenceRoster {
     each(of: view) { name, value in if name == nil { body(value) } }
   }
 
-  /// Calls `body` with each part; a scalar has none.
   private static func each(of view: ByteView, _ body: (ByteView?, ByteView) -> Void) {
     var cursor = JSONCursor(view)
     cursor.skipWhitespace()

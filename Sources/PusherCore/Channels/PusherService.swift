@@ -46,16 +46,13 @@ public struct PusherService: Sendable, Equatable {
     defaultCluster: "", protocolVersion: 7, defaultHost: "service.eventflit.com",
     authorizationPath: "/eventflit/auth", userAuthenticationPath: "/eventflit/user-auth")
 
-  /// Services that can be chosen by name.
   package static let named: [(name: String, service: PusherService)] = [
     ("pusher", .pusher), ("eventflit", .eventflit),
   ]
 }
 
 extension PusherService {
-  /// Public clusters of Pusher Channels; dedicated clusters exist too.
-  ///
-  /// Source: Pusher's page "Clusters".
+  /// Source: Pusher's page "Clusters"; dedicated clusters exist too.
   package static let clusters = ["mt1", "us2", "us3", "eu", "ap1", "ap2", "ap3", "ap4", "sa1"]
 
   /// Returns the WebSocket host of `cluster`.
@@ -68,12 +65,10 @@ extension PusherService {
     Self.fill(clusterAPIHost, cluster)
   }
 
-  /// Returns the WebSocket host of `cluster`, or of apps that name none.
   package func host(cluster: String?) -> String {
     cluster.map(host(cluster:)) ?? defaultHost ?? host(cluster: defaultCluster)
   }
 
-  /// Returns the HTTP API host of `cluster`, or of apps that name none.
   package func apiHost(cluster: String?) -> String {
     cluster.map(apiHost(cluster:)) ?? defaultHost ?? apiHost(cluster: defaultCluster)
   }
@@ -82,7 +77,6 @@ extension PusherService {
     pattern.pieces(separatedBy: "CLUSTER").joined(separator: cluster)
   }
 
-  /// Common beginning of both prefixes; events with another beginning are the application's.
   package var commonPrefix: String {
     var common = ""
     for (left, right) in zip(eventPrefix, internalPrefix) {
@@ -92,12 +86,9 @@ extension PusherService {
     return common
   }
 
-  /// Returns the socket's URL.
-  ///
   /// - Parameters:
   ///   - port: `nil` for the scheme's own.
   ///   - prefix: Empty, or a path that begins with a slash.
-  ///   - key: The app's key, which is percent-encoded here.
   package func socketURL(
     isSecure: Bool, host: String, port: Int?, prefix: String, key: String, clientName: String,
     version: String

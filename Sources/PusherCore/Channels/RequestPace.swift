@@ -10,7 +10,6 @@ package struct RateLimit: Sendable, Equatable {
 
   package var cause: String { Self.cause(message) }
 
-  /// Describes the limit in the server's words.
   package static func cause(_ message: String) -> String {
     "the server's rate limit (error \(code)\(message.isEmpty ? "" : ": \(message)"))"
   }
@@ -39,16 +38,15 @@ struct RequestPace {
   private(set) var burst: Int?
   /// Time from the start of one burst to the next.
   private(set) var interval = Duration.zero
-  /// Start of the present burst.
   private var start: Instant?
   private var probeStart: Instant?
   private var sent = 0
   private var answered = 0
-  /// Messages that the server dropped since the present burst began.
+  /// Since the present burst began.
   private var dropped = 0
   private var isProbing = false
   private var wait = Duration.zero
-  /// Nothing is sent until this time, after a drop.
+  /// After a drop, nothing is sent until this time.
   private var resumesAt: Instant?
   private var lastDrop: (time: Instant, message: String)?
 
@@ -79,7 +77,6 @@ struct RequestPace {
     self.start = probeStart
   }
 
-  /// Meaning of a dropped message.
   enum Drop: Equatable {
     /// No request waits for an answer: the server dropped another message.
     case other
@@ -102,10 +99,8 @@ struct RequestPace {
     return .hold(for: wait)
   }
 
-  /// Continues with a probe when the wait is over.
-  ///
-  /// - Returns: Number of dropped messages that were not requests; `nil` during a wait, and without
-  ///   one.
+  /// Continues with a probe after the wait; returns the number of dropped messages that were not
+  /// requests.
   mutating func resume(at now: Instant) -> Int? {
     guard let resumesAt, now >= resumesAt else { return nil }
     self.resumesAt = nil
@@ -131,9 +126,7 @@ struct RequestPace {
     return max(dropped - unanswered, 0)
   }
 
-  /// Resets for the next connection, which begins with a burst.
-  ///
-  /// - Returns: Number of dropped messages that were not requests.
+  /// Resets for the next connection, which begins with a burst; returns as ``resume(at:)`` does.
   mutating func connectionLost() -> Int {
     var others = 0
     if resumesAt != nil {
@@ -154,7 +147,6 @@ struct RequestPace {
     return lastDrop.message
   }
 
-  /// The server's words about the last drop on this connection.
   var lastMessage: String { lastDrop?.message ?? "" }
 
   /// Earliest time of the next request, if any waits.

@@ -15,15 +15,11 @@ enum ServerMessage: Equatable {
   /// An event of the channel itself, passed on under its public name.
   case channelNotice(name: String)
   case application
-  /// A protocol event that is unknown to this version.
   case unknown(name: String)
-  /// An internal event that is unknown to this version; libraries translate such events and never
-  /// show them.
+  /// Libraries translate internal events and never show them.
   case unknownInternal(name: String)
-  /// A protocol event without a member that it needs.
   case malformed(String)
 
-  /// Users of the watchlist who came online or went offline.
   struct WatchlistChange: Equatable {
     let isOnline: Bool
     let userIDs: [String]
@@ -57,7 +53,7 @@ enum ServerMessage: Equatable {
     }
   }
 
-  /// Reads the messages that come under either prefix.
+  /// The messages that come under either prefix.
   private static func channelMessage(
     _ name: String, _ envelope: Envelope, _ service: PusherService
   ) -> Self? {
@@ -117,7 +113,6 @@ enum ServerMessage: Equatable {
     return value.text.flatMap { try? JSONParser.parse($0) } ?? value
   }
 
-  /// Returns the readable changes; others are left out.
   private static func watchlist(_ data: JSONValue) -> [WatchlistChange] {
     (data["events"]?.elements ?? []).compactMap { event in
       guard let name = event["name"]?.text, name == "online" || name == "offline" else {

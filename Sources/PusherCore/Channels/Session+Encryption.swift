@@ -6,7 +6,6 @@ struct Rekeying: Equatable {
   private(set) var messages: [[UInt8]] = []
   private var bytes = 0
 
-  /// Adds a message; `false` if it exceeds the limit.
   mutating func append(_ message: ByteView) -> Bool {
     guard bytes + message.count <= Self.limit else { return false }
     bytes += message.count
@@ -17,7 +16,6 @@ struct Rekeying: Equatable {
 
 /// The keys that opened the last events, valid until any channel changes.
 struct RecentKeys {
-  /// Maximum number of channels.
   private static let capacity = 8
 
   private var entries: [(channel: [UInt8], key: ChannelKey)] = []
@@ -37,9 +35,9 @@ struct RecentKeys {
   }
 }
 
-/// The part of the session that decrypts the events of encrypted channels.
+/// Decryption of encrypted channels.
 ///
-/// The app may have replaced a key that does not decrypt an event. The session then asks for
+/// If a key does not decrypt an event, the app may have replaced it. The session then asks for
 /// authorisation once, and later events wait. It reports the events that the new key does not
 /// decrypt either.
 extension Session {
@@ -56,7 +54,6 @@ extension Session {
       message, event: parts.event, channel: parts.channel, plainData: plainText.view)
   }
 
-  /// Handles an application's event; decrypts it on an encrypted channel.
   mutating func deliver(_ envelope: Envelope, at now: Instant) -> Received {
     guard let token = envelope.channelToken, Self.mayBeEncrypted(token),
       let channel = envelope.channelName, ChannelKind(channelName: channel) == .encrypted
@@ -104,7 +101,6 @@ extension Session {
     return true
   }
 
-  /// Decrypts the waiting events with the new key, or reports them.
   mutating func rekeyed(
     _ channel: String, _ rekeying: Rekeying, _ result: Authorization.Result
   ) {
@@ -132,7 +128,6 @@ extension Session {
     }
   }
 
-  /// Reports the events that wait for a key that will not come.
   mutating func giveUp(_ rekeying: Rekeying, _ channel: String, _ reason: String) {
     for message in rekeying.messages {
       Self.withEnvelope(message) { reportUndecrypted($0, channel, reason) }
@@ -156,7 +151,6 @@ extension Session {
         channel: channel, event: envelope.eventName, data: envelope.dataText, reason: reason))
   }
 
-  /// Returns the key in an authorisation for an encrypted channel.
   static func key(of auth: Authorization) throws(AuthorizationFailure) -> ChannelKey {
     guard let secret = auth.sharedSecret else {
       throw .unusable("the answer has no \"shared_secret\", which encrypted channels need")

@@ -1,4 +1,4 @@
-/// The part of the session that reads the server's messages.
+/// Reading of the server's messages.
 extension Session {
   package enum Received {
     /// A protocol message; its effects are outputs.
@@ -9,9 +9,8 @@ extension Session {
 
   /// Reads one text message.
   ///
-  /// A message that is not a JSON object with an event's name is reported as malformed and
-  /// otherwise ignored. It does not end the connection, as in other libraries. Messages of an
-  /// abandoned connection are ignored.
+  /// A message that is not a JSON object with an event's name is reported as malformed. It does not
+  /// end the connection, as in other libraries. Messages of an abandoned connection are ignored.
   package mutating func receive(_ message: ByteView, at now: Instant) -> Received {
     guard hasSocket else { return .handled }
     if let event = opened(message) { return .event(event, name: nil) }
@@ -32,7 +31,7 @@ extension Session {
     }
   }
 
-  /// Reads one binary message; the protocol has none.
+  /// The protocol has no binary messages.
   package mutating func receivedBinary(_ message: ByteView, at now: Instant) {
     guard hasSocket else { return }
     report(.malformed(reason: "a binary message", bytes: message.array))
@@ -61,8 +60,7 @@ extension Session {
       let isPaidFor =
         channel == nil && refusedSignIn(code: code, message: message, at: now)
         || refused(code: code, message: message, channel: channel, at: now)
-      // An error that answered a channel or the sign-in does not explain a later drop of the
-      // socket.
+      // An error that answered a channel or the sign-in does not explain a later drop.
       if let code, !isPaidFor { lastError = code }
     case .ping:
       pings.received &+= 1

@@ -1,12 +1,11 @@
-/// The part of the session that moves to another server or app.
+/// The move to another server or app.
 extension Session {
   /// Continues with other options on a new connection; `reason` explains the end of the present
   /// one.
   ///
-  /// The owner has another server, app or way of signing ready. All channels and the user stay
-  /// wanted and are requested again; attempts are counted from zero. The time from the last message
-  /// to the last confirmation is a gap. Before the first ``connect(at:)``, only the options change.
-  /// After the end, nothing changes.
+  /// All channels and the user stay wanted and are requested again; attempts are counted from zero.
+  /// The time from the last message to the last confirmation is a gap. Before the first
+  /// ``connect(at:)``, only the options change. After the end, nothing changes.
   package mutating func move(to options: SessionOptions, reason: String, at now: Instant) {
     guard phase != .ended else { return }
     replace(options)

@@ -27,7 +27,7 @@ struct ClientEventRisk {
   }
 }
 
-/// The part of the session that obeys the server's rate limit.
+/// Obedience to the server's rate limit.
 ///
 /// The limit is never a refusal: dropped requests are sent again, as ``RequestPace`` decides.
 extension Session {
@@ -73,7 +73,7 @@ extension Session {
     sendHeld(at: now)
   }
 
-  /// Time of the next request under the rate limit; nothing is sent while the answers are not read.
+  /// Nothing is sent while the answers are not read.
   var paceDeadline: Instant? {
     guard !isReadingPaused else { return nil }
     return pace.deadline(isAnyHeld: signIn.isHeld || subscriptions.firstHeld != nil)
@@ -87,8 +87,8 @@ extension Session {
     sendHeld(at: now)
   }
 
-  /// Returns the loss, or the rate limit that explains it: Reverb's `terminate_on_limit` closes the
-  /// connection without a code.
+  /// Reverb's `terminate_on_limit` closes the connection without a code, so the rate limit explains
+  /// it.
   func explained(_ loss: ConnectionLoss, at now: Instant) -> ConnectionLoss {
     switch loss {
     case .closed(let code, _) where code.map({ !(4000..<5000).contains($0) }) ?? true: break

@@ -1,4 +1,4 @@
-/// The part of the session that finds the channel that a server's error refuses.
+/// The search for the channel that a server's error refuses.
 ///
 /// Servers differ: soketi names the channel in a separate message, sockudo beside the error, Pusher
 /// and ipe somewhere in its text, Reverb not at all.
@@ -8,12 +8,9 @@ extension Session {
 
   /// Handles a `pusher:error` that is a refusal; returns `false` for any other error.
   ///
-  /// Three kinds of errors are refusals:
-  /// - The error has a channel's name beside it.
-  /// - The error is about a signature. Without a name, it belongs to the first unanswered channel.
-  /// - The text names an unanswered channel and speaks of a refusal.
-  ///
-  /// An error that may be a refusal is kept, since it can explain a missing answer.
+  /// The error has a channel's name beside it; or it is about a signature, and belongs to the first
+  /// unanswered channel if it names none; or it names an unanswered channel and speaks of a
+  /// refusal. An error that may be a refusal is kept, since it can explain a missing answer.
   mutating func refused(
     code: Int?, message: String, channel: String?, at now: Instant
   ) -> Bool {
@@ -39,7 +36,7 @@ extension Session {
 
   static let noReason = "the server gives no reason"
 
-  /// Looks for the words of a refusal, without the letters that may be in upper or lower case.
+  /// The letters of a refusal that are the same in upper and lower case.
   private static func isRefusal(_ message: String) -> Bool {
     message.holds("uth") || message.holds("orbidden") || message.holds("enied")
       || message.holds("nvalid") || message.holds("allowed")
@@ -53,9 +50,8 @@ extension Session {
     subscriptions[channel]?.remark = message
   }
 
-  /// Returns the unanswered channel that a text names, the longest of several.
-  ///
-  /// A name counts only as a whole word, because one name may be part of another.
+  /// A name counts only as a whole word, because one name may be part of another; the longest one
+  /// counts.
   private func channelNamed(in message: String) -> String? {
     let words = message.utf8.split { !ChannelName.isLegal($0) }
     var longest: String?
@@ -66,8 +62,7 @@ extension Session {
     return longest
   }
 
-  /// Returns the unanswered channel that a word names; punctuation that is legal in names may
-  /// follow.
+  /// Punctuation that is legal in names may follow the channel.
   private func unansweredChannel(in word: Substring.UTF8View) -> String? {
     var word = word
     for _ in 0...Self.longestPunctuation {

@@ -1,6 +1,6 @@
-/// The part of the session that signs the user in: `pusher:signin`.
+/// The sign-in of the user: `pusher:signin`.
 ///
-/// The sign-in comes before the subscriptions of each connection, because some channels accept only
+/// It comes before the subscriptions of each connection, because some channels accept only
 /// signed-in users. An error that names no channel then belongs to the sign-in. Source: Pusher's
 /// page "Authenticating users".
 extension Session {
@@ -11,10 +11,8 @@ extension Session {
     beginSignIn()
   }
 
-  /// The user who is signed in on this connection.
   package var userID: String? { signIn.userID }
 
-  /// Starts the sign-in if it is wanted.
   mutating func beginSignIn() {
     guard signIn.state == .waiting, isConnected else { return }
     signIn.signatures.restart()
@@ -27,7 +25,6 @@ extension Session {
     ask(.user, socketID)
   }
 
-  /// Handles the signer's answer about the user.
   mutating func authenticated(_ result: Authorization.Result, at now: Instant) {
     guard signIn.state == .authenticating else { return }
     do throws(AuthorizationFailure) {
@@ -44,8 +41,7 @@ extension Session {
     }
   }
 
-  /// Handles the confirmation of the user: subscribes to the user's own channel, then to all
-  /// others.
+  /// Subscribes to the user's own channel, then to all others.
   mutating func signedIn(_ userData: JSONValue, at now: Instant) {
     switch signIn.state {
     case .requested(let until):
@@ -79,8 +75,7 @@ extension Session {
     beginChannels(at: now)
   }
 
-  /// Handles an error without a channel that answers the sign-in; returns `false` for any other
-  /// error.
+  /// Reports whether an error that names no channel answered the sign-in.
   mutating func refusedSignIn(code: Int?, message: String, at now: Instant) -> Bool {
     guard case .requested = signIn.state else { return false }
     let isAboutChannel = message.holds("channel")
@@ -92,7 +87,7 @@ extension Session {
     return true
   }
 
-  /// Acts at the sign-in's deadline; `false` if the connection was given up.
+  /// Returns `false` if the connection was given up.
   mutating func tickSignIn(at now: Instant) -> Bool {
     guard let deadline = signIn.deadline(ignoringRequests: isReadingPaused), now >= deadline else {
       return true

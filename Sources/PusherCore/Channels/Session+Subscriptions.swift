@@ -1,14 +1,11 @@
-/// The part of the session that subscribes to channels and keeps them subscribed.
 extension Session {
-  /// Keeps a channel subscribed from now on, over every reconnect; ignores a channel that is
-  /// already wanted.
+  /// Keeps a channel subscribed from now on, over every reconnect.
   package mutating func subscribe(_ channel: String, at now: Instant) {
     guard subscriptions[channel] == nil else { return }
     subscriptions[channel] = Subscription(channel: channel)
     if isConnected, !signIn.isPending { begin(channel, at: now) }
   }
 
-  /// Drops a channel, in any state.
   package mutating func unsubscribe(_ channel: String, at now: Instant) {
     guard let subscription = subscriptions[channel] else { return }
     subscriptions[channel] = nil
@@ -21,20 +18,17 @@ extension Session {
     closeGapIfSettled(at: now)
   }
 
-  /// The kept members of a presence channel.
   package func roster(of channel: String) -> PresenceRoster? { subscriptions[channel]?.roster }
 
-  /// The wanted channels, in the order of their requests.
+  /// In the order of their requests.
   package var channels: [String] { subscriptions.names }
 
-  /// Starts to subscribe to every waiting channel, after a wanted sign-in.
   mutating func beginChannels(at now: Instant) {
     guard !signIn.isPending else { return }
     for channel in channels { begin(channel, at: now) }
     closeGapIfSettled(at: now)
   }
 
-  /// Starts to subscribe to one channel on a fresh connection.
   mutating func begin(_ channel: String, at now: Instant) {
     guard let subscription = subscriptions[channel], subscription.state == .waiting else { return }
     subscriptions[channel]?.signatures.restart()
@@ -51,7 +45,6 @@ extension Session {
     ask(.channel(channel), socketID)
   }
 
-  /// Asks the signer about a channel or the user.
   mutating func ask(_ subject: AuthorizationRequest.Subject, _ socketID: String) {
     emit(.authorize(AuthorizationRequest(subject, socketID: socketID, generation: generation)))
   }
@@ -70,8 +63,7 @@ extension Session {
     emit(.send(command.subscribe(channel: channel, auth: auth)))
   }
 
-  /// Handles the answer to an ``SessionOutput/authorize(_:)``; ignores it if the connection has
-  /// changed since.
+  /// Handles the answer to an ``SessionOutput/authorize(_:)``, unless the connection has changed.
   package mutating func authorized(
     _ request: AuthorizationRequest, _ result: Authorization.Result, at now: Instant
   ) {
@@ -106,7 +98,7 @@ extension Session {
     }
   }
 
-  /// Handles the confirmation of a channel; `envelope` lists the members of a presence channel.
+  /// The members of a presence channel are in `envelope`.
   mutating func succeeded(_ channel: String, _ envelope: Envelope, at now: Instant) {
     guard var subscription = subscriptions[channel] else { return }
     let isNews = subscription.state != .subscribed
@@ -159,7 +151,6 @@ extension Session {
     report(.memberRemoved(channel: channel, known ?? PusherPresenceChannelMember(userId: userID)))
   }
 
-  /// Gives up a channel on this connection.
   mutating func fail(_ channel: String, _ failure: SubscriptionFailure, at now: Instant) {
     guard isConnected, let subscription = subscriptions[channel], !subscription.isSettled else {
       return
@@ -195,8 +186,7 @@ extension Session {
 
   /// Sends a client event; returns `false`, and sends nothing, while its channel is not subscribed.
   ///
-  /// The owner queues waiting events, because the queue outlives the session, which serves one
-  /// ``connect(at:)``.
+  /// The owner queues waiting events, because the queue outlives the session.
   package mutating func trigger(_ event: ClientEvent, at now: Instant) -> Bool {
     guard isConnected, subscriptions[event.channel]?.state == .subscribed else { return false }
     clientEvents.noteSent(at: now)

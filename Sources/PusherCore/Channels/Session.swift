@@ -36,9 +36,7 @@ package struct Session {
   var pace = RequestPace()
   var clientEvents = ClientEventRisk()
   var delivery = Delivery()
-  /// The last decrypted event.
   let plainText = ByteBuffer()
-  /// The ciphertext of that event.
   let cipherText = ByteBuffer()
   let openingRoom = OpeningRoom()
   private(set) var encryptedReader: PlainEventReader
@@ -65,16 +63,13 @@ package struct Session {
     outbox.append(.report(event))
   }
 
-  /// True if subscriptions can be made.
   package var isConnected: Bool { socketID != nil }
 
-  /// The server's ID for the present connection.
   package var socketID: String? {
     guard case .connected(let socketID, _) = phase else { return nil }
     return socketID
   }
 
-  /// Time of the next ``tick(at:)``.
   package var deadline: Instant? {
     switch phase {
     case .idle, .ended: nil
@@ -124,7 +119,6 @@ package struct Session {
     report(.connection(.ended(reason)))
   }
 
-  /// Handles the greeting.
   mutating func established(socketID: String, activityTimeout: Duration?, at now: Instant) {
     guard case .connecting = phase else {
       report(.malformed(reason: "a second connection_established", bytes: []))
@@ -141,7 +135,6 @@ package struct Session {
     beginChannels(at: now)
   }
 
-  /// Handles a lost connection or a failed attempt.
   package mutating func lost(_ loss: ConnectionLoss, at now: Instant) {
     var lived: Duration?
     switch phase {
@@ -159,8 +152,7 @@ package struct Session {
     retry(after: decision, loss, code: code, at: now)
   }
 
-  /// Drops the state of the present connection; opens a gap if events came on it and some may be
-  /// missing.
+  /// Opens a gap if events came on the connection and some may be missing.
   mutating func forgetConnection(at now: Instant) {
     if isConnected, subscriptions.isAnySubscribed {
       reconnector.openGap(at: delivery.startOfLoss(at: now))
@@ -197,13 +189,12 @@ package struct Session {
     }
   }
 
-  /// Dials at once, or at the next tick if reading is paused or the owner may still move the
-  /// attempt.
+  /// Dials at once, or at the next tick if the owner does not read or may still move the attempt.
   mutating func dialSoon(at now: Instant) {
     if isReadingPaused || options.announcesRetries { wait(until: now) } else { dial(at: now) }
   }
 
-  /// Changes the options, and forgets everything about the former server.
+  /// What was learned of the former server is forgotten.
   mutating func replace(_ options: SessionOptions) {
     self.options = options
     command = ClientCommand(service: options.service)
@@ -226,7 +217,6 @@ package struct Session {
     phase = .waiting(until: time)
   }
 
-  /// Reports the gap once every channel is settled.
   mutating func closeGapIfSettled(at now: Instant) {
     guard reconnector.isGapOpen, subscriptions.areAllSettled else { return }
     // Channels that are no longer wanted lost nothing.
@@ -235,8 +225,8 @@ package struct Session {
     report(.connection(.gap(from: start, to: now)))
   }
 
-  /// Start of a possible loss of events if another session, with confirmed channels, replaces this
-  /// one now; `nil` for no loss.
+  /// Start of a possible loss of events if another session replaces this one now; `nil` for no
+  /// loss.
   package func startOfLoss(at now: Instant) -> Instant? {
     if let start = reconnector.gapStart { return start }
     guard isConnected, subscriptions.isAnySubscribed else { return nil }
@@ -249,16 +239,15 @@ package struct Session {
     keepalive?.noteActivity(at: now)
   }
 
-  /// Records that every message received by `now` was handed out, so that a later loss cannot
-  /// affect it.
+  /// Every message received by `now` was handed out, so a later loss cannot affect it.
   package mutating func noteDelivery(at now: Instant) {
     delivery.last = now
   }
 
-  /// Records that the owner stopped reading the socket, or reads again.
+  /// While the owner does not read, silence proves nothing, answers are not late and nothing is
+  /// dialled.
   ///
-  /// Until it reads again, silence proves nothing, answers are not late and nothing is dialled.
-  /// Then every answer gets its full time again.
+  /// Afterwards, every answer gets its full time again.
   package mutating func setReadingPaused(_ paused: Bool, at now: Instant) {
     guard paused != isReadingPaused else { return }
     isReadingPaused = paused
@@ -277,8 +266,7 @@ package struct Session {
     report(.connection(.redirected(status: status, to: place)))
   }
 
-  /// Acts at the deadline; `stage` is the step that an attempt waits for, for the message if it is
-  /// given up.
+  /// `stage` is the step that an attempt waits for, for the message if it is given up.
   package mutating func tick(at now: Instant, stage: ConnectionStage? = nil) {
     switch phase {
     case .idle, .ended: return
@@ -310,11 +298,9 @@ package struct Session {
 struct Delivery {
   /// Last time at which all received messages were known to be handed out.
   var last: Instant?
-  /// The longest time from a request to its answer on this connection; no message is under way for
-  /// longer.
+  /// Longest time from a request to its answer; no message is under way for longer.
   var roundTrip = Duration.zero
 
-  /// Records an answer to a request that was sent at `sent`.
   mutating func noteAnswer(to sent: Instant, at now: Instant) {
     roundTrip = max(roundTrip, sent.duration(to: now))
   }

@@ -1,23 +1,18 @@
 /// Reports of a session, in the order of the events.
 package enum SessionEvent: Sendable, Equatable {
-  /// The server greeted the socket.
   case connected(socketID: String, activityTimeout: Duration)
-  /// The server answered a ping of the protocol.
   case pong
-  /// The server confirmed a subscription; `presence` has the members on presence channels.
+  /// `presence` has the members on presence channels.
   case subscribed(channel: String, presence: PresenceRoster?)
-  /// A subscription failed; it is not retried on this connection.
+  /// Not retried on this connection.
   case subscriptionFailed(channel: String, SubscriptionFailure)
   /// The signer is unavailable now and is asked again.
   case authorizationDelayed(channel: String, reason: String, retryIn: Duration)
   /// The server knows the user; events for the user come on ``UserChannel``.
   case signedIn(userID: String, userData: JSONValue)
-  /// The sign-in failed; it is not retried on this connection, and the channels are subscribed
-  /// without it.
+  /// Not retried on this connection; the channels are subscribed without it.
   case signInFailed(SubscriptionFailure)
-  /// The signer for the user is unavailable now and is asked again.
   case signInDelayed(reason: String, retryIn: Duration)
-  /// Users of the watchlist came online, or went offline.
   case watchlist(isOnline: Bool, userIDs: [String])
   /// A presence channel has more members than the limit; reported once for each list.
   case membersLeftOut(channel: String, PresenceLimits)
@@ -31,12 +26,11 @@ package enum SessionEvent: Sendable, Equatable {
   case error(code: Int?, message: String)
   /// An event of the connection; a gap ends when every channel is subscribed again.
   case connection(ConnectionEvent)
-  /// An event of an encrypted channel was dropped because `data`, the ciphertext, cannot be
-  /// decrypted.
+  /// `data` is the ciphertext of an event that was dropped.
   case decryptionFailed(channel: String, event: String, data: String?, reason: String)
-  /// An internal event of the service was dropped because this version does not know it.
+  /// The event was dropped because this version does not know it.
   case unknownInternalEvent(name: String, channel: String?)
-  /// A message was dropped because it breaks the protocol.
+  /// The message was dropped because it breaks the protocol.
   case malformed(reason: String, bytes: [UInt8])
 }
 
@@ -84,7 +78,6 @@ package enum SessionOutput: Sendable, Equatable {
   case authorize(AuthorizationRequest)
   /// Pass on an event that was decrypted late: a message for ``Envelope/init(_:isDecrypted:)``.
   case deliver([UInt8])
-  /// Close the socket politely.
   case close
   /// Drop the socket, or the attempt to get one.
   case abort
@@ -95,17 +88,15 @@ package struct SessionOptions: Sendable {
   package var service: PusherService
   /// Silence before a ping is sent; a shorter timeout of the server takes precedence.
   package var activityTimeout: Duration
-  /// Maximum time for the answer to a ping.
   package var pongTimeout: Duration
-  /// Maximum time from name resolution to `connection_established`, and from each subscription to
-  /// its answer.
+  /// From name resolution to `connection_established`, and from each subscription to its answer.
   package var connectTimeout: Duration
   package var reconnect: ReconnectPolicy
   package var presence = PresenceLimits()
   /// True if a retry without a wait is planned first, so that the owner can move or stop it.
   package var announcesRetries = false
 
-  /// Creates options; the defaults are those of the protocol page.
+  /// The defaults are those of the protocol page.
   package init(
     service: PusherService = .pusher, activityTimeout: Duration = .seconds(120),
     pongTimeout: Duration = .seconds(30), connectTimeout: Duration = .seconds(10),

@@ -29,11 +29,9 @@ public enum UserChannel {
   }
 }
 
-/// State of the user's sign-in on this connection.
 struct SignIn: Equatable {
   enum State: Equatable {
     case unwanted
-    /// There is no connection.
     case waiting
     /// The signer was asked.
     case authenticating
@@ -48,13 +46,12 @@ struct SignIn: Equatable {
   }
 
   var state = State.unwanted
-  /// Signature of the last request.
   var authorization: Authorization?
   var signatures = SignatureAttempts()
   /// The user's own channel, once subscribed.
   var channel: String?
 
-  /// True while channels wait: some accept only signed-in users.
+  /// Some channels are only for users who are signed in.
   var isPending: Bool {
     switch state {
     case .waiting, .authenticating, .delayed, .held, .requested: true
@@ -66,12 +63,11 @@ struct SignIn: Equatable {
     if case .done(let userID) = state { userID } else { nil }
   }
 
-  /// True while the sign-in waits for the server's rate limit.
   var isHeld: Bool {
     if case .held = state { true } else { false }
   }
 
-  /// Time of the next action; answers are not late while nothing is read.
+  /// Answers are not late while nothing is read.
   func deadline(ignoringRequests: Bool) -> Instant? {
     switch state {
     case .delayed(let until): until

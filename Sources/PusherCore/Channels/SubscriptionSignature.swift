@@ -20,16 +20,13 @@ public struct SubscriptionSignature: Sendable {
   private let key: String
   private let secret: [UInt8]
 
-  /// - Parameters:
-  ///   - key: The app's key, the first part of each signature.
-  ///   - secret: The app's secret, which is never sent.
+  /// - Parameter secret: The app's secret, which is never sent.
   public init(key: String, secret: String) {
     self.key = key
     self.secret = Array(secret.utf8)
   }
 
-  /// Returns the token for a private channel (`SOCKET:CHANNEL`), or with `channelData` for a
-  /// presence channel (`SOCKET:CHANNEL:DATA`).
+  /// Returns the token for `SOCKET:CHANNEL`, or for `SOCKET:CHANNEL:DATA` of a presence channel.
   public func authorize(socketID: String, channel: String, channelData: String? = nil) -> PusherAuth
   {
     let text = Self.stringToSign(

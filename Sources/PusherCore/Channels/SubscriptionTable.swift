@@ -1,4 +1,4 @@
-/// Wanted channels in the order of their requests, with counters and queues over all of them.
+/// Wanted channels in the order of their requests.
 ///
 /// Counters and queues follow every change of state, so that no query walks through ten thousand
 /// channels.
@@ -17,12 +17,11 @@ struct SubscriptionTable {
   /// Channels that wait for the server's rate limit, in order.
   private var held = Fifo<String>()
   private(set) var heldCount = 0
-  /// Authorisations that will be requested again: a heap with the earliest on top.
+  /// A heap with the earliest time on top.
   private var delays: [Appointment] = []
   /// Total number of visited entries; tests limit it.
   private(set) var looks = 0
-  /// Counts possible changes to channels; a copy of channel state is valid while this stays the
-  /// same.
+  /// Counts possible changes; a copy of a channel's state is valid while this stays the same.
   private(set) var changes = 0
 
   var count: Int { table.count }
@@ -31,7 +30,6 @@ struct SubscriptionTable {
   var names: [String] { table.elements.map(\.name) }
 
   var isAnySubscribed: Bool { subscribed > 0 }
-  /// True if no answer is due for any channel.
   var areAllSettled: Bool { settled == table.count }
 
   subscript(channel: String) -> Subscription? {
@@ -60,7 +58,6 @@ struct SubscriptionTable {
     dropStale()
   }
 
-  /// Drops outdated entries from the front of each queue.
   private mutating func dropStale() {
     while let first = requests.first, !isCurrent(first) {
       looks += 1
@@ -82,20 +79,17 @@ struct SubscriptionTable {
 
   // MARK: Deadlines
 
-  /// Returns the earliest time at which a channel needs attention; answers are not late while
-  /// nothing is read.
+  /// Answers are not late while nothing is read.
   func deadline(ignoringRequests: Bool) -> Instant? {
     Instant.earliest(ignoringRequests ? nil : requests.first?.time, delays.first?.time)
   }
 
-  /// Returns a channel whose time has come.
   func firstDue(at now: Instant, ignoringRequests: Bool) -> String? {
     if !ignoringRequests, let first = requests.first, first.time <= now { return first.channel }
     guard let delay = delays.first, delay.time <= now else { return nil }
     return delay.channel
   }
 
-  /// Moves the deadline of every unanswered request to `time`.
   mutating func renewRequests(until time: Instant) {
     let unanswered = requests.filter(isCurrent)
     looks += unanswered.count
@@ -112,22 +106,18 @@ struct SubscriptionTable {
   var firstHeld: String? { held.first }
   func isHeld(_ channel: String) -> Bool { table[channel]?.state == .held }
 
-  /// The first unanswered request for a channel that needed a signature.
   var firstGuardedRequest: String? {
     requests.first { isCurrent($0) && isGuardedRequest($0.channel) }?.channel
   }
 
-  /// Reports whether a channel that needed a signature still waits for its answer.
   func isGuardedRequest(_ channel: String) -> Bool {
     isRequest(channel) && table[channel]?.kind.needsAuthorization == true
   }
 
-  /// Reports whether a channel still waits for its answer.
   func isRequest(_ channel: String) -> Bool {
     if case .requested = table[channel]?.state { true } else { false }
   }
 
-  /// The only channel that still waits for an answer, if there is only one.
   var onlyRequest: String? {
     var unanswered = requests.lazy.filter(isCurrent).map(\.channel).makeIterator()
     guard let only = unanswered.next(), unanswered.next() == nil else { return nil }
@@ -162,18 +152,14 @@ struct SubscriptionTable {
   }
 }
 
-/// One wanted channel and its state on this connection.
 struct Subscription: Equatable {
   enum State: Equatable {
     /// There is no connection, or the request waits its turn.
     case waiting
-    /// The signer was asked.
     case authorizing
-    /// The signer is asked again at this time.
     case delayed(until: Instant)
     /// The server's rate limit allows no request now; the server may have dropped an earlier one.
     case held
-    /// The server was asked, and must answer by this time.
     case requested(until: Instant)
     case subscribed
     case failed
@@ -190,7 +176,6 @@ struct Subscription: Equatable {
   var authorization: Authorization?
   /// An error that came before the answer, and may be the refusal.
   var remark: String?
-  /// Key of an encrypted channel, from the last authorisation.
   var key: ChannelKey?
   /// Set while a new key is requested.
   var rekeying: Rekeying?

@@ -1,11 +1,9 @@
-/// Reconnection policy and time limits of an event source.
 package struct EventSourceOptions: Sendable {
   /// The back-off's ceiling also limits the server's wait.
   package var reconnect: ReconnectPolicy
   /// Wait before a new attempt, until the server names one (`retry:`).
   package var reconnectionTime: Duration
-  /// Maximum time from name resolution to the answer's head, redirects included; events have no
-  /// limit.
+  /// From name resolution to the answer's head, redirects included; events have no limit.
   package var connectTimeout: Duration
   /// A stream without a byte for this time, not even a comment, is closed and requested again.
   package var silenceTimeout: Duration?
@@ -19,7 +17,6 @@ package struct EventSourceOptions: Sendable {
   }
 }
 
-/// Tasks for the owner of an ``EventSourceSession``.
 package enum EventSourceOutput: Equatable, Sendable {
   /// Request the stream after the last received event.
   case dial
@@ -30,9 +27,7 @@ package enum EventSourceOutput: Equatable, Sendable {
 /// An event source from the first request to the end, over any number of streams (HTML section
 /// 9.2.3).
 ///
-/// It does no I/O and reads no clock. After each input, the owner drains ``nextOutput()``, performs
-/// the outputs in order, and calls ``tick(at:stage:)`` at ``deadline``. Every input is legal in
-/// every phase.
+/// The rules are those of ``Session``.
 package struct EventSourceSession {
   enum Phase: Equatable {
     case idle
@@ -53,7 +48,6 @@ package struct EventSourceSession {
   private var delivered: Instant?
   private var isPaused = false
 
-  /// - Parameter random: Source of the jitter.
   package init(options: EventSourceOptions, random: any RandomNumberGenerator) {
     self.options = options
     self.random = random
@@ -76,7 +70,6 @@ package struct EventSourceSession {
     }
   }
 
-  /// Requests the stream for the first time.
   package mutating func connect(at now: Instant) {
     guard phase == .idle else { return }
     dial(at: now)
@@ -105,7 +98,6 @@ package struct EventSourceSession {
     outbox.append(.report(.redirected(status: status, to: place)))
   }
 
-  /// Handles an answer with an event stream.
   package mutating func opened(at now: Instant) {
     guard case .connecting = phase else { return }
     phase = .open(since: now)
@@ -128,25 +120,23 @@ package struct EventSourceSession {
     lastActivity = now
   }
 
-  /// Records that everything sent by `now` was handed out, so that a later loss cannot affect it.
+  /// Everything sent by `now` was handed out, so a later loss cannot affect it.
   package mutating func noteDelivery(at now: Instant) {
     delivered = now
   }
 
-  /// Records an event: the stream works, so a later loss begins a new count of attempts.
+  /// The stream works, so a later loss begins a new count of attempts.
   package mutating func noteEvent() {
     hasReceivedEvent = true
   }
 
-  /// Sets the wait before a new attempt, as the stream names it.
   package mutating func setReconnectionTime(milliseconds: Int) {
     let time = Duration.milliseconds(milliseconds)
     reconnector.namedWait = time
     outbox.append(.report(.reconnectionTime(time)))
   }
 
-  /// Records that the owner stopped reading, or reads again; until then silence proves nothing, and
-  /// nothing is dialled.
+  /// While the owner does not read, silence proves nothing and nothing is dialled.
   package mutating func setReadingPaused(_ paused: Bool, at now: Instant) {
     isPaused = paused
     guard !paused else { return }
@@ -156,7 +146,6 @@ package struct EventSourceSession {
     }
   }
 
-  /// Handles the end of the stream, or of an attempt to open one.
   package mutating func lost(_ loss: ConnectionLoss, at now: Instant) {
     switch phase {
     case .open(let since):
@@ -182,8 +171,7 @@ package struct EventSourceSession {
     }
   }
 
-  /// Acts at the deadline; `stage` is the step that an attempt waits for, for the message if it is
-  /// given up.
+  /// `stage` is the step that an attempt waits for, for the message if it is given up.
   package mutating func tick(at now: Instant, stage: ConnectionStage? = nil) {
     guard !isPaused, let deadline, now >= deadline else { return }
     switch phase {
@@ -200,10 +188,8 @@ package struct EventSourceSession {
 }
 
 extension ConnectionLoss {
-  /// True if an event source stops after the loss (section 9.2.3 of the standard, "fail" against
-  /// "reestablish").
-  ///
-  /// Unlike the standard, it also reconnects after the statuses of a temporary failure.
+  /// The standard's "fail" against "reestablish" (section 9.2.3), but it reconnects after temporary
+  /// failures.
   var endsEventSource: Bool {
     switch self {
     case .refused(let status, _, let wait):
@@ -215,7 +201,6 @@ extension ConnectionLoss {
     }
   }
 
-  /// The loss to report if the stream ended inside an event.
   var insideEvent: ConnectionLoss {
     guard self == .ended || self == .endedUnmarked else { return self }
     return .network("the stream ended in the middle of an event, which is not printed")

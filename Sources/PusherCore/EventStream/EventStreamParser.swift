@@ -1,35 +1,31 @@
-/// Parses an event stream (HTML Living Standard section 9.2, server-sent events): bytes in, events
-/// out.
+/// Parses an event stream (HTML Living Standard section 9.2, server-sent events).
 ///
-/// It does no I/O and knows no time. The owner writes received bytes into ``input`` and calls
-/// ``next()`` until there are no more events. Lines are scanned in place, and the data of a
-/// one-line event is never copied. Only an exceeded limit is an error; invalid UTF-8 becomes
-/// U+FFFD, as in the standard's decoder.
+/// The owner writes received bytes into ``input`` and calls ``next()`` until there are no more
+/// events. Lines are scanned in place, and the data of a one-line event is never copied. Only an
+/// exceeded limit is an error; invalid UTF-8 becomes U+FFFD, as in the standard's decoder.
 package final class EventStreamParser {
   package let input: ByteBuffer
   private var reader: EventStreamReader
 
-  /// - Parameter lastEventID: The last event ID before the stream.
   package init(limits: EventStreamLimits = EventStreamLimits(), lastEventID: String = "") {
     input = ByteBuffer(capacity: 65_536)
     // A separate value, so that one check of exclusive access serves a whole event.
     reader = EventStreamReader(input: input, limits: limits, lastEventID: lastEventID)
   }
 
-  /// Called with each comment, without the colon and one space; the view is valid during the call.
+  /// Called without the colon and one space; the view is valid during the call.
   package var onComment: ((ByteView) -> Void)? {
     get { reader.onComment }
     set { reader.onComment = newValue }
   }
 
-  /// The last reconnection time that the stream named, in milliseconds.
+  /// In milliseconds, as the stream named it last.
   package var reconnectionTime: Int? { reader.reconnectionTime }
 
   /// The last event ID, for a reconnection; may be empty.
   ///
-  /// The last complete event set it. In the standard, a new stream begins with an empty ID, so a
-  /// lost connection could lose the place in the stream. As in browsers, the ID is kept until an
-  /// event changes it.
+  /// In the standard, a new stream begins with an empty ID, so a lost connection could lose the
+  /// place in the stream. As in browsers, the ID is kept until an event changes it.
   package var lastEventID: String { lastEventIDView.text }
 
   /// The same in place, valid until the next event.
@@ -38,29 +34,24 @@ package final class EventStreamParser {
   /// True if the input ends inside an event, which is lost if the stream ends now (section 9.2.6).
   package var isInsideEvent: Bool { reader.isInsideEvent }
 
-  /// Drops the rest of an ended stream, with an incomplete last event; a new stream may begin.
+  /// Drops an incomplete last event too; a new stream may begin.
   package func reset() {
     reader.reset()
   }
 
-  /// Returns the next complete event; `nil` if more bytes are needed.
-  ///
-  /// - Throws: ``EventStreamError`` for a line or an event past its limit; the parser then needs a
-  ///   ``reset()``.
+  /// Returns `nil` if more bytes are needed; the parser needs a ``reset()`` after an error.
   package func next() throws(EventStreamError) -> EventStreamEvent? {
     try reader.next()
   }
 }
 
-/// An event of a stream; its views are valid until the parser returns the next one.
+/// The views are valid until the parser returns the next event.
 package struct EventStreamEvent {
-  /// Type of the event, `message` if the stream names none; UTF-8.
+  /// UTF-8; `message` if the stream names none.
   package let type: ByteView
-  /// Data lines with a line feed between them; UTF-8.
-  ///
-  /// The view lies in a ``ByteBuffer``; the byte after it may be overwritten for a moment.
+  /// Data lines with a line feed between them, as UTF-8 in a ``ByteBuffer``.
   package let data: ByteView
-  /// The last event ID, set by this event or an earlier one; UTF-8, may be empty.
+  /// Set by this event or an earlier one; UTF-8, may be empty.
   package let lastEventID: ByteView
 
   package func named(_ type: ByteView) -> EventStreamEvent {
@@ -69,9 +60,9 @@ package struct EventStreamEvent {
 }
 
 package struct EventStreamLimits: Sendable, Equatable {
-  /// Maximum size of one line without its end, in bytes.
+  /// Without the line's end, in bytes.
   package var line: Int
-  /// Maximum size of one event's data with the line feeds between its lines, in bytes.
+  /// With the line feeds between the data lines, in bytes.
   package var event: Int
 
   package init(line: Int = 16 << 20, event: Int = 16 << 20) {
@@ -80,7 +71,6 @@ package struct EventStreamLimits: Sendable, Equatable {
   }
 }
 
-/// Reason why reading an event stream ends; the standard has no errors.
 package enum EventStreamError: Error, Equatable, CustomStringConvertible {
   case lineTooLong(limit: Int)
   case eventTooLarge(limit: Int)

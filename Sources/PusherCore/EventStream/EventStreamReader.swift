@@ -1,4 +1,3 @@
-/// State and steps of an ``EventStreamParser``.
 struct EventStreamReader: ~Copyable {
   private let input: ByteBuffer
   private let limits: EventStreamLimits
@@ -183,8 +182,7 @@ extension EventStreamReader {
     // Other names mean nothing.
   }
 
-  /// Returns the value if the line's field is called `name`: the text after the colon and one
-  /// space.
+  /// The value stands after the colon and one space.
   @inline(__always)
   private static func value(
     of name: StaticString, in line: Range<Int>, _ view: ByteView
@@ -271,15 +269,14 @@ extension EventStreamReader {
     if !value.isEmpty { reconnectionTime = milliseconds }
   }
 
-  /// Reports whether a range is UTF-8; names and IDs are mostly short and ASCII, so that is tried
-  /// first.
+  /// Names and IDs are mostly short and ASCII, so that is tried first.
   @inline(__always)
   private static func isValid(_ range: Range<Int>, of view: ByteView) -> Bool {
     if range.count <= 16, isShortASCII(range, of: view) { return true }
     return UTF8Validator.isValid(view[range])
   }
 
-  /// Reports whether up to 16 bytes are ASCII; the loads may reach into the padding after the view.
+  /// The loads may reach into the padding after the view.
   @inline(__always)
   private static func isShortASCII(_ range: Range<Int>, of view: ByteView) -> Bool {
     let bytes = unsafe UnsafeRawPointer(view.base + range.lowerBound)

@@ -2,15 +2,10 @@
 ///
 /// The line is `{"event":TYPE,"id":ID,"data":DATA}`, without `id` if there is none.
 package enum EventStreamTranscoder {
-  /// Bytes of a line beyond its event, with those that a copy may write past its end.
+  /// Includes the bytes that a copy may write past the end.
   private static let overhead = 96
 
-  /// Appends the line of an event of the usual shape; `false`, with nothing appended, for other
-  /// shapes.
-  ///
-  /// - Parameters:
-  ///   - leading: First members of the line.
-  ///   - terminator: Byte after the line.
+  /// Returns `false`, with nothing appended, for events of an unusual shape.
   package static func append(
     _ event: EventStreamEvent, to output: ByteBuffer, leading: LeadingMembers, terminator: UInt8
   ) -> Bool {
@@ -33,12 +28,7 @@ package enum EventStreamTranscoder {
     return true
   }
 
-  /// Appends a template's output for an event of the usual shape; `false`, with nothing appended,
-  /// for other shapes.
-  ///
-  /// - Parameters:
-  ///   - template: Printed in place of the line.
-  ///   - number: The event's number, for the template.
+  /// Appends what `template` makes of the line instead.
   package static func append(
     _ event: EventStreamEvent, by template: LineTemplate, number: Int, to output: ByteBuffer,
     leading: LeadingMembers, terminator: UInt8

@@ -4,12 +4,7 @@
 package enum EventStreamWriter {
   package static let contentType = "text/event-stream"
 
-  /// Appends a message to `output`.
-  ///
-  /// - Parameters:
-  ///   - event: Type of the message, without line ends.
-  ///   - id: ID that a reconnecting reader names as its last one, without line ends.
-  ///   - data: Any text; its line ends, LF, CR or both, become LF.
+  /// `event` and `id` have no line ends; those of `data`, LF, CR or both, become LF.
   package static func write(
     event: String, id: String? = nil, data: String, to output: ByteBuffer
   ) {

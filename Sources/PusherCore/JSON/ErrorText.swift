@@ -1,10 +1,7 @@
-/// The text of a server's error answer, as one line.
 package enum ErrorText {
-  /// Returns the `error` or `message` of a JSON object, else the text.
+  /// Returns the `error` or `message` of a JSON object, else the text, as one line.
   ///
   /// Control characters become blanks, so that foreign text cannot drive a terminal.
-  ///
-  /// - Parameter limit: Maximum number of characters.
   package static func line(of text: String, limit: Int = 500) -> String {
     let json = try? JSONParser.parse(text)
     // An empty object says nothing.

@@ -1,5 +1,4 @@
-/// Quotes and strings of JSON inside a JSON string, unescaped as they are copied: the usual `data`
-/// of a Pusher event.
+/// JSON inside a JSON string, unescaped as it is copied: the usual `data` of a Pusher event.
 ///
 /// `{\"id\":1}` on the wire becomes `{"id":1}` in the line. White space other than the blank and
 /// escaped controls are unusual.

@@ -3,11 +3,11 @@ internal import CSystemVectors
 /// A reading and a writing position that move side by side: the core of the hot path.
 ///
 /// Three promises keep its unchecked pointers inside their buffers:
-/// 1. The input ends in a NUL byte that the caller put there: the first byte of the
-///    ``ByteBuffer/padding`` after a view. NUL is not a quote, digit, letter or bracket, so every
-///    scan stops at it.
-/// 2. Loads are at most 16 bytes wide and begin at or before the NUL. ``WindowCursor`` explains its
-///    wider loads.
+/// 1. The input ends in a NUL byte that the caller put there, the first byte of the view's
+///    ``ByteBuffer/padding``. NUL is not a quote, digit, letter or bracket, so every scan stops at
+///    it.
+/// 2. Loads are at most 16 bytes wide and begin at or before the NUL; ``WindowCursor`` has wider
+///    ones.
 /// 3. The output has room for the input's bytes plus 32, because copies never grow.
 @safe
 struct FusedCursor {
@@ -69,9 +69,8 @@ struct FusedCursor {
     unsafe output += count
   }
 
-  /// Copies up to 16 bytes and stops before a quote, a backslash or a control character.
-  ///
-  /// Returns true if it copied all 16 and the caller must continue.
+  /// Copies up to 16 bytes before a quote, a backslash or a control; returns true if it copied all
+  /// 16.
   @inline(__always)
   mutating func copyPlainRun() -> Bool {
     let block = unsafe UnsafeRawPointer(input).loadUnaligned(as: SIMD16<UInt8>.self)
@@ -91,7 +90,6 @@ struct FusedCursor {
     unsafe output += count
   }
 
-  /// Copies up to 8 digits; returns their number.
   @inline(__always)
   mutating func copyDigitRun() -> Int {
     let word = word64()
@@ -117,16 +115,13 @@ extension ByteView {
   }
 }
 
-/// First members of each line, such as the time.
-///
-/// The class keeps their bytes in one place, so that a line neither copies nor counts references.
+/// Its bytes stay in one place, so that a line neither copies nor counts references.
 package final class LeadingMembers {
-  /// `{"name":value`, or nothing.
   private let bytes = ByteBuffer(capacity: 64)
 
   package init() {}
 
-  /// Replaces the members by one; its value must need no escapes.
+  /// The value must need no escapes.
   package func set(_ name: StaticString, _ value: String) {
     bytes.removeAll()
     bytes.append(#"{""# as StaticString)
@@ -147,8 +142,7 @@ package final class LeadingMembers {
     output.append(bytes.isEmpty ? UInt8(ascii: "{") : UInt8(ascii: ","))
   }
 
-  /// Writes the members before a line that begins ``count`` bytes after the output's tail; its `{`
-  /// becomes `,`.
+  /// Writes the members before a line at `start`, whose `{` becomes `,`.
   @inline(__always)
   func write(before start: UnsafeMutablePointer<UInt8>) {
     guard !bytes.isEmpty else { return }

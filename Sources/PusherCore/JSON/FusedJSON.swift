@@ -2,8 +2,7 @@
 /// tokens.
 ///
 /// The functions return `false` at the first unusual thing, valid or not (half surrogate pairs,
-/// nesting deeper than 62). The caller then takes back the output and uses the general path,
-/// ``JSONCompactor``.
+/// nesting deeper than 62). The caller then drops the output and uses ``JSONCompactor``.
 extension FusedCursor {
   /// Copies one value inside a JSON string; stops at the quote that ends the string.
   @inline(__always)
@@ -11,7 +10,6 @@ extension FusedCursor {
     copyValue(EscapedQuotes.self)
   }
 
-  /// Copies one plain value and the white space around it.
   @inline(__always)
   mutating func copyPlainValue() -> Bool {
     guard copyValue(PlainQuotes.self) else { return false }
@@ -55,7 +53,6 @@ extension FusedCursor {
     return (cursor, levels, place)
   }
 
-  /// Copies the token at `place`; returns the next place, `nil` for unusual JSON.
   private mutating func step<Quotes: JSONQuotes>(
     _ quotes: Quotes.Type, from place: JSONPlace, _ levels: inout UInt64
   ) -> JSONPlace? {
@@ -85,7 +82,7 @@ extension FusedCursor {
     case 0x74, 0x66, 0x6E:
       return copyLiteral() ? .behindValue : nil
     default:
-      // The letter of a second exponent must not be taken for one of a number that was copied without it.
+      // The letter of a second exponent must not be taken for one of a number copied without it.
       return copyNumber() && byte | 0x20 != 0x65 ? .behindValue : nil
     }
   }
@@ -136,7 +133,6 @@ extension FusedCursor {
     return copyQuote(quotes) && copyNameRest(quotes)
   }
 
-  /// Copies a name after its opening quote, and the colon.
   private mutating func copyNameRest<Quotes: JSONQuotes>(_ quotes: Quotes.Type) -> Bool {
     guard Quotes.copyStringRest(&self) else { return false }
     Quotes.skipBlanks(&self)
@@ -147,7 +143,6 @@ extension FusedCursor {
   }
 }
 
-// Tokens that are the same in every kind of JSON.
 extension FusedCursor {
   /// Copies text up to the first byte that a JSON string must escape, or the NUL after it.
   @inline(__always)
@@ -155,8 +150,7 @@ extension FusedCursor {
     while copyPlainRun() {}
   }
 
-  /// Returns the value of four hexadecimal digits; stops at the first other byte, so never looks
-  /// past the NUL.
+  /// Stops at the first byte that is not a hexadecimal digit, so it never looks past the NUL.
   @inline(__always)
   func hexUnit(_ distance: Int) -> UInt16? {
     var unit: UInt16 = 0
@@ -199,7 +193,6 @@ extension FusedCursor {
     return byte | 0x20 != 0x65 || copyExponent()
   }
 
-  /// Copies an exponent, from its letter on.
   @inline(__always)
   private mutating func copyExponent() -> Bool {
     put(byte)
@@ -211,7 +204,7 @@ extension FusedCursor {
     return copyDigits() != nil
   }
 
-  /// Copies one digit or more; returns their number, `nil` for none.
+  /// Copies one digit or more; returns their number.
   @inline(__always)
   private mutating func copyDigits() -> Int? {
     var count = copyDigitRun()
@@ -225,14 +218,12 @@ extension FusedCursor {
   }
 }
 
-/// A place in JSON for a reading position.
 enum JSONPlace {
   case value
-  /// In a member's name, after its opening quote.
+  /// After the opening quote of a member's name.
   case name
-  /// In a string that is a value, after its opening quote.
+  /// After the opening quote of a string value.
   case text
   case behindValue
-  /// After the outermost value.
   case end
 }

@@ -1,16 +1,13 @@
 /// Copies foreign JSON to the output without changing its meaning.
 ///
-/// White space outside strings goes; numbers, the order of members, repeated names and escapes stay
-/// byte for byte. Two things would end a pipeline: half a surrogate pair becomes `\ufffd`, and
-/// nesting deeper than the limit is rejected. With `forTerminal`, characters that could drive a
-/// terminal are escaped too.
+/// White space outside strings goes; everything else stays byte for byte. Two things would end a
+/// pipeline: half a surrogate pair becomes `\ufffd`, and nesting deeper than the limit is rejected.
+/// With `forTerminal`, characters that could drive a terminal are escaped too.
 package struct JSONCompactor {
   private let output: ByteBuffer
   private let forTerminal: Bool
 
-  /// Appends the one value in `view` to `output`.
-  ///
-  /// - Throws: ``JSONError``; `output` is then unchanged.
+  /// Appends the one value in `view`, or throws and leaves `output` unchanged.
   package static func copy(
     _ view: ByteView, into output: ByteBuffer, depthLimit: Int = jsonDepthLimit,
     forTerminal: Bool = false
@@ -33,8 +30,7 @@ package struct JSONCompactor {
     }
   }
 
-  /// Appends a JSON string with half surrogate pairs repaired; `body` is the valid text between its
-  /// quotes.
+  /// Appends a JSON string, given by the valid text between its quotes.
   package static func copyString(
     _ body: ByteView, into output: ByteBuffer, forTerminal: Bool = false
   ) {

@@ -18,7 +18,6 @@ struct JSONCursor {
     @inline(__always) get { offset < view.count ? unsafe view.base[offset] : 0 }
   }
 
-  /// Returns the byte `distance` further on, or 0 after the end.
   @inline(__always)
   func peek(_ distance: Int) -> UInt8 {
     offset + distance < view.count ? unsafe view.base[offset + distance] : 0
@@ -45,7 +44,6 @@ struct JSONCursor {
     offset += 1
   }
 
-  /// Steps over white space to the end of the text; fails at anything else.
   mutating func requireEnd() throws(JSONError) {
     skipWhitespace()
     guard atEnd else { throw failure }
@@ -62,7 +60,7 @@ struct JSONCursor {
     }
   }
 
-  /// Steps over a number of RFC 8259 section 6: no leading zeros, no bare point, no plus sign.
+  /// Follows RFC 8259 section 6: no leading zeros, no bare point, no plus sign.
   mutating func skipNumber() throws(JSONError) {
     if byte == UInt8(ascii: "-") { offset += 1 }
     if byte == UInt8(ascii: "0") {
@@ -87,7 +85,7 @@ struct JSONCursor {
     guard offset > first else { throw failure }
   }
 
-  /// Steps over a string with its quotes; returns the range between them, escapes untouched.
+  /// Returns the range between the quotes, escapes untouched.
   mutating func skipString() throws(JSONError) -> Range<Int> {
     try require(UInt8(ascii: "\""))
     let first = offset
@@ -129,7 +127,6 @@ struct JSONCursor {
     }
   }
 
-  /// Returns the 16-bit unit of four hexadecimal digits, `distance` bytes further on.
   func hexUnit(at distance: Int) -> UInt16? {
     var unit: UInt16 = 0
     for index in 0..<4 {
@@ -139,8 +136,7 @@ struct JSONCursor {
     return unit
   }
 
-  /// Returns the scalar of the `\u` escape at the position and its length: 6 bytes, or 12 for a
-  /// pair.
+  /// Returns the scalar of a `\u` escape and its length: 6 bytes, or 12 for a pair.
   ///
   /// The scalar is `nil` for half a surrogate pair, which UTF-8 cannot hold.
   func unicodeEscape() -> (scalar: Unicode.Scalar?, length: Int) {
@@ -154,9 +150,8 @@ struct JSONCursor {
   }
 }
 
-/// Eight bytes at a time.
 enum JSONWord {
-  /// Returns the high bit of each byte that is a quote, a backslash or a control character.
+  /// Returns the high bit of each byte that is a quote, a backslash or a control.
   ///
   /// Only the lowest set bit is exact: the borrow can set wrong bits above it.
   @inline(__always)

@@ -1,8 +1,5 @@
-/// Parses bytes into a ``JSONValue``.
 package enum JSONParser {
-  /// Parses the one value in `view`, with white space around it.
-  ///
-  /// - Throws: ``JSONError`` with the place, or with the depth limit of 250.
+  /// Parses the one value in `view`, with white space around it and at most 250 levels.
   package static func parse(_ view: ByteView) throws(JSONError) -> JSONValue {
     var cursor = JSONCursor(view)
     // Open containers are kept here, because the stack may be small.
@@ -23,10 +20,8 @@ package enum JSONParser {
     return try parse(buffer.view)
   }
 
-  /// An array or an object whose end has not come.
   private struct Container {
     let isObject: Bool
-    /// Name of the member whose value comes next.
     var name = ""
     private var elements: [JSONValue] = []
     private var members: [JSONValue.Member] = []
@@ -47,7 +42,7 @@ package enum JSONParser {
     var closing: UInt8 { isObject ? UInt8(ascii: "}") : UInt8(ascii: "]") }
   }
 
-  /// Reads the value at the cursor; `nil` if it opens a container that is not empty.
+  /// Returns `nil` if the value at the cursor opens a container that is not empty.
   private static func scalarOrOpening(
     _ cursor: inout JSONCursor, _ open: inout [Container]
   ) throws(JSONError) -> JSONValue? {
@@ -77,7 +72,7 @@ package enum JSONParser {
     }
   }
 
-  /// Adds a value to its container; returns true if the container has ended, or there is none.
+  /// Returns true if the value's container has ended, or there is none.
   private static func end(
     _ value: JSONValue, _ cursor: inout JSONCursor, _ open: inout [Container]
   ) throws(JSONError) -> Bool {
@@ -134,6 +129,5 @@ public enum JSONError: Error, Equatable, Sendable, CustomStringConvertible {
   }
 }
 
-/// Maximum nesting of foreign JSON in a line: jq rejects more than 256 levels, and the line adds
-/// its own.
+/// jq rejects more than 256 levels, and a line adds its own.
 package let jsonDepthLimit = 250

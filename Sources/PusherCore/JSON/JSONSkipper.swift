@@ -1,7 +1,7 @@
 /// Steps over a value of any shape without building it.
 enum JSONSkipper {
-  /// Maximum nesting of a message: more than in a line, because data that is too deep for a line
-  /// must still be found before it can be printed as text.
+  /// More than a line may nest: data that is too deep for a line must be found to be printed as
+  /// text.
   static let depthLimit = 10_000
 
   /// Checks the value at the cursor and returns its range.
@@ -10,7 +10,6 @@ enum JSONSkipper {
   /// stack.
   ///
   /// - Parameter token: Called with each token of the value, without white space.
-  /// - Throws: ``JSONError`` at the first byte that the grammar does not allow, or the depth limit.
   static func skipValue(
     _ cursor: inout JSONCursor, depthLimit: Int = depthLimit,
     token: (Range<Int>) -> Void = { _ in }
@@ -44,9 +43,6 @@ enum JSONSkipper {
   /// Calls `body` with each member of the object, or each element of the array, at the cursor.
   ///
   /// A member's name is given as it stands between its quotes.
-  ///
-  /// - Throws: ``JSONError`` for anything else, and at the first byte that the grammar does not
-  ///   allow.
   static func eachPart(
     _ cursor: inout JSONCursor, _ body: (_ name: ByteView?, _ value: ByteView) -> Void
   ) throws(JSONError) {
@@ -74,7 +70,7 @@ enum JSONSkipper {
     }
   }
 
-  /// Steps over a scalar or the opening of a container; returns true for a container.
+  /// Returns true for the opening of a container.
   @inline(__always)
   private static func skipToken(
     _ cursor: inout JSONCursor, _ closings: inout [UInt8], _ depthLimit: Int,

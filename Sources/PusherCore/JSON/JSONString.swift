@@ -1,7 +1,6 @@
-/// Decodes and encodes the text between the quotes of a JSON string.
+/// The text between the quotes of a JSON string.
 package enum JSONString {
-  /// Decodes `escaped`, the bytes between the quotes of a valid JSON string; half a surrogate pair
-  /// becomes U+FFFD.
+  /// Decodes the text of a valid JSON string; half a surrogate pair becomes U+FFFD.
   package static func decode(_ escaped: ByteView) -> String {
     guard JSONCursor(escaped).plainRun() < escaped.count else { return escaped.text }
     let buffer = ByteBuffer(capacity: escaped.count)
@@ -9,7 +8,6 @@ package enum JSONString {
     return buffer.view.text
   }
 
-  /// Decodes `escaped` as above, and appends the result as UTF-8.
   package static func decode(_ escaped: ByteView, into buffer: ByteBuffer) {
     buffer.reserve(escaped.count)
     var cursor = JSONCursor(escaped)
@@ -50,10 +48,7 @@ package enum JSONString {
     }
   }
 
-  /// Appends `text`, which must be UTF-8, as a JSON string with its quotes.
-  ///
-  /// Escapes quote, backslash and the control characters below U+0020; with `forTerminal` also the
-  /// characters of ``appendForTerminal(_:into:)``.
+  /// Escapes quote, backslash and the control characters below U+0020; `text` must be UTF-8.
   package static func encode(_ text: ByteView, into buffer: ByteBuffer, forTerminal: Bool = false) {
     buffer.append(UInt8(ascii: "\""))
     var cursor = JSONCursor(text)
@@ -92,8 +87,8 @@ package enum JSONString {
     }
   }
 
-  /// Returns the mark at `index` that turns the direction of text or begins a line, and its length
-  /// in bytes: U+061C, U+200E, U+200F, U+2028 to U+202E and U+2066 to U+2069.
+  /// Marks that turn the direction of text or begin a line: U+061C, U+200E, U+200F, U+2028 to
+  /// U+202E and U+2066 to U+2069.
   private static func directionMark(_ text: ByteView, at index: Int) -> (mark: UInt16, length: Int)?
   {
     if text[index] == 0xD8, index + 1 < text.count, text[index + 1] == 0x9C { return (0x061C, 2) }
@@ -105,9 +100,8 @@ package enum JSONString {
     }
   }
 
-  /// Appends text that holds no C0 control, and escapes characters that could drive or deceive a
-  /// terminal: DEL, the C1 controls (U+0080 to U+009F), line separators and marks that turn the
-  /// direction of text.
+  /// Escapes what could drive or deceive a terminal, beyond the C0 controls: DEL, the C1 controls
+  /// (U+0080 to U+009F), line separators and marks that turn the direction of text.
   package static func appendForTerminal(_ text: ByteView, into buffer: ByteBuffer) {
     var index = 0
     while index < text.count {

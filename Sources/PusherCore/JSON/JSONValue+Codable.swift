@@ -3,8 +3,7 @@ extension JSONValue {
   ///
   /// A whole number fits every integer type that holds it, even `1.0`; no number becomes an
   /// infinity. The last of members with one name counts. `URL`, `Date`, `Data` and `Decimal` decode
-  /// as their own `Decodable` says. For the behaviour of Foundation's `JSONDecoder`, pass it the
-  /// text.
+  /// as their own `Decodable` says; for Foundation's rules, pass the text to `JSONDecoder`.
   ///
   /// - Throws: `DecodingError` with the path to the place.
   public func decode<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {
@@ -21,8 +20,7 @@ extension JSONValue {
     self = encoder.value
   }
 
-  /// Returns the element of an array at an index; `nil` for every other kind and outside the
-  /// bounds.
+  /// Element of an array; `nil` for every other kind and outside the bounds.
   public subscript(index: Int) -> JSONValue? {
     guard case .array(let elements) = self, elements.indices.contains(index) else { return nil }
     return elements[index]
@@ -40,8 +38,7 @@ extension JSONValue {
     self = .number("\(number)")
   }
 
-  /// Creates a number with its shortest digits; JSON has no infinities, which become
-  /// ``JSONValue/null``.
+  /// Creates a number with its shortest digits; infinities, which JSON lacks, become `null`.
   public init(_ number: Double) {
     self.init(floatLiteral: number)
   }
@@ -58,9 +55,8 @@ extension JSONValue: CustomStringConvertible {
 }
 
 extension JSONValue: Hashable {
-  /// Hashes the kinds and contents in their order.
-  ///
-  /// The values to visit are kept in a list, because the stack may be small.
+  /// Hashes the kinds and contents in order, with a list instead of recursion: the stack may be
+  /// small.
   public func hash(into hasher: inout Hasher) {
     var values = [self]
     while let value = values.popLast() {

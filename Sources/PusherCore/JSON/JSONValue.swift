@@ -25,9 +25,7 @@ public enum JSONValue: Sendable, Equatable {
 }
 
 extension JSONValue {
-  /// Compares two values, with their members in order.
-  ///
-  /// The values to compare are kept in a list, because the stack may be small.
+  /// Compares members in order, with a list instead of recursion: the stack may be small.
   public static func == (left: JSONValue, right: JSONValue) -> Bool {
     var pairs = [(left, right)]
     while let (left, right) = pairs.popLast() {
@@ -116,8 +114,7 @@ extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral,
     self = .number(String(value))
   }
 
-  /// Creates a number with its shortest digits; JSON has no infinities, which become
-  /// ``JSONValue/null``.
+  /// Creates a number with its shortest digits; infinities, which JSON lacks, become `null`.
   public init(floatLiteral value: Double) {
     self = value.isFinite ? .number(String(value)) : .null
   }
@@ -147,12 +144,10 @@ extension JSONValue {
     self = try JSONParser.parse(text)
   }
 
-  /// Creates an object of the members that have a value, in their written order.
   package static func object(present members: KeyValuePairs<String, JSONValue?>) -> JSONValue {
     .object(members.compactMap { name, value in value.map { Member(name, $0) } })
   }
 
-  /// Does the same for members that are text.
   package static func object(texts members: KeyValuePairs<String, String?>) -> JSONValue {
     .object(members.compactMap { name, text in text.map { Member(name, .string($0)) } })
   }

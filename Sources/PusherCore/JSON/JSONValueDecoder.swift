@@ -51,7 +51,7 @@ extension JSONValueDecoder: SingleValueDecodingContainer {
   func decode<Number: Decodable & FixedWidthInteger>(_ type: Number.Type) throws -> Number {
     try JSONScalar.whole(value, type, codingPath)
   }
-  // The protocol has defaults for these, which only throw.
+  // The protocol's defaults for these throw.
   func decode(_ type: Int128.Type) throws -> Int128 {
     try JSONScalar.whole(value, type, codingPath)
   }

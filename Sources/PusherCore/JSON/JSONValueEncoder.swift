@@ -1,9 +1,5 @@
-/// Encodes an `Encodable` value as a ``JSONValue``, with members in the order of encoding.
-///
-/// Types that Foundation's encoder treats specially, such as `URL` and `Date`, encode as their own
-/// `Encodable` says.
+/// Encodes a value with members in the order of encoding; ``JSONValue/init(encoding:)`` uses it.
 final class JSONValueEncoder: Encoder {
-  /// The result so far, shared by the containers that fill it.
   private enum Content {
     case nothing
     case value(JSONValue)
@@ -11,7 +7,6 @@ final class JSONValueEncoder: Encoder {
     case array(ArrayContent)
   }
 
-  /// The members so far; their parts are read at the end.
   fileprivate final class ObjectContent {
     var names: [String] = []
     var parts = NameTable<JSONValueEncoder>()

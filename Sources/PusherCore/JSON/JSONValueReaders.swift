@@ -25,7 +25,7 @@ struct ObjectReader<Key: CodingKey>: KeyedDecodingContainerProtocol {
   func contains(_ key: Key) -> Bool { found(key) != nil }
   func decodeNil(forKey key: Key) throws -> Bool { try value(key).isNull }
 
-  // The protocol has defaults for these, which only throw.
+  // The protocol's defaults for these throw.
   func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 { try part(key).decode(type) }
   func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 {
     try part(key).decode(type)
@@ -56,7 +56,7 @@ struct ObjectReader<Key: CodingKey>: KeyedDecodingContainerProtocol {
     JSONValueDecoder(try value(key), in: decoder, at: key)
   }
 
-  /// The value of the last member with the key's name.
+  /// The last member with the name counts.
   private func found(_ key: any CodingKey) -> JSONValue? {
     let name = key.stringValue
     if let places { return places[name].map { members[$0].value } }
@@ -129,7 +129,6 @@ struct ArrayReader: UnkeyedDecodingContainer {
   }
 }
 
-/// A place in a coding path.
 struct PartKey: CodingKey {
   /// `nil` for an index.
   private let name: String?

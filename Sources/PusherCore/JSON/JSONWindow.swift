@@ -1,9 +1,7 @@
-/// Copies the frequent shapes of JSON with a window's bits.
 extension WindowCursor {
   /// Copies frequent shapes; returns the place where something else begins.
   ///
-  /// It copies everything before that place and rejects nothing. It calls nothing, so that its
-  /// state stays in registers.
+  /// It rejects nothing, and calls nothing so that its state stays in registers.
   @inline(never)
   static func copyFrequent<Quotes: JSONQuotes>(
     _ quotes: Quotes.Type, _ start: WindowCursor, _ depth: UInt64
@@ -86,7 +84,6 @@ extension WindowCursor {
     return true
   }
 
-  /// Copies `[` before a value.
   @inline(__always)
   private mutating func openArray(_ levels: inout UInt64) -> Bool {
     let next = peek(1)
@@ -140,9 +137,8 @@ extension WindowCursor {
   }
 }
 
-/// The form of JSON's quotes: plain, or inside another string.
+/// The quotes of JSON: plain, or inside another string.
 protocol JSONQuotes {
-  /// Length of a quote, in bytes.
   static var width: UInt { get }
   static var firstByte: UInt8 { get }
   /// Reports whether a quote stands `distance` bytes further on.
@@ -151,9 +147,7 @@ protocol JSONQuotes {
   static func endName(_ cursor: WindowCursor) -> Bool
   /// Reports whether `byte` may follow the outermost value.
   static func isEnd(_ byte: UInt8) -> Bool
-  /// Steps over the usual white space.
   static func skipBlanks(_ cursor: inout FusedCursor)
-  /// Steps over a quote; `false` if there is none.
   static func skipQuote(_ cursor: inout FusedCursor) -> Bool
   /// Copies a string after its opening quote.
   static func copyStringRest(_ cursor: inout FusedCursor) -> Bool

@@ -1,6 +1,6 @@
 /// Writes a ``JSONValue`` as one line: members in order, no white space.
 package enum JSONWriter {
-  /// Appends `value`; `forTerminal` also escapes characters that could drive a terminal.
+  /// With `forTerminal`, characters that could drive a terminal are escaped too.
   package static func write(
     _ value: JSONValue, into buffer: ByteBuffer, forTerminal: Bool = false
   ) {
@@ -33,7 +33,6 @@ package enum JSONWriter {
     }
   }
 
-  /// An array or an object, and the number of its written parts.
   private struct Container {
     let isObject: Bool
     private(set) var elements: [JSONValue] = []

@@ -1,7 +1,7 @@
 /// Output for an event in place of its JSON line: literals and fields of that line.
 ///
-/// It does not write fields that must be shown in another form, such as text with escapes. The
-/// caller's general path writes the same bytes for every event. It belongs to one thread.
+/// It does not write fields that need another form, such as text with escapes: the caller's general
+/// path can write every event, in the same bytes.
 package final class LineTemplate {
   package enum Piece: Sendable {
     case literal(String)
@@ -9,9 +9,7 @@ package final class LineTemplate {
     case channel
     case id
     case data
-    /// The whole line, without its terminator.
     case line
-    /// The number that the caller passes.
     case number
     /// The last text passed to ``set(_:variable:)``.
     case variable(Int)
@@ -33,7 +31,6 @@ package final class LineTemplate {
     case variable(Int)
   }
 
-  /// Scratch buffer for the line with the fields.
   let line = ByteBuffer(capacity: 16_384)
   private let literals = ByteBuffer(capacity: 64)
   private let parts: [Part]
@@ -70,7 +67,7 @@ package final class LineTemplate {
     if variables.indices.contains(index) { variables[index] = Array(text.utf8) }
   }
 
-  /// Appends the output; `false`, with nothing appended, if a field must be shown in another form.
+  /// Returns `false`, with nothing appended, if a field needs another form.
   func append(_ fields: Fields, number: Int, to output: ByteBuffer, terminator: UInt8) -> Bool {
     guard fields.event.isPrintableASCII, fields.channel?.isPrintableASCII != false,
       fields.id?.isPrintableASCII != false, !usesData || Self.isPlain(fields.data)
@@ -84,13 +81,12 @@ package final class LineTemplate {
     return true
   }
 
-  /// Reports whether the JSON reads the same as text: it is not a string, and none of its strings
-  /// has an escape.
+  /// JSON reads the same as text if it is not a string and no string in it has an escape.
   private static func isPlain(_ data: ByteView) -> Bool {
     data[0] != UInt8(ascii: "\"") && !data.holds(UInt8(ascii: "\\"))
   }
 
-  /// Returns an upper limit of the output's size, in bytes.
+  /// Returns an upper limit.
   private func size(_ fields: Fields) -> Int {
     var size = literals.count
     for part in parts {

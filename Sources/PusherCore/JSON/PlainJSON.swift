@@ -1,8 +1,8 @@
 extension JSONCompactor {
   /// Appends the one value in `view`, if it has a usual shape.
   ///
-  /// It writes the bytes of ``copy(_:into:depthLimit:forTerminal:)``. It returns `false`, with
-  /// nothing appended, if that must decide. The byte after the view is changed for a moment.
+  /// Returns `false`, with nothing appended, if ``copy(_:into:depthLimit:forTerminal:)`` must
+  /// decide. Changes the byte after the view for a moment.
   package static func copyPlain(_ view: ByteView, into output: ByteBuffer) -> Bool {
     output.reserve(view.count &+ 32)
     let start = unsafe output.tail
@@ -13,7 +13,7 @@ extension JSONCompactor {
   }
 }
 
-/// Quotes and strings of plain JSON: the usual data of a server-sent event.
+/// The usual data of a server-sent event.
 enum PlainQuotes: JSONQuotes {
   static let width: UInt = 1
   static let firstByte: UInt8 = 0x22

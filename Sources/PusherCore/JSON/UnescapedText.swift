@@ -1,9 +1,7 @@
 internal import CSystemVectors
 
-/// Copies the text of a JSON string without its escapes, in blocks of 64 bytes.
 extension FusedCursor {
-  /// Copies up to the closing quote and stops there; resolves the escapes of quote, backslash and
-  /// slash.
+  /// Copies up to the closing quote and stops there; resolves the escapes `\"`, `\\` and `\/`.
   ///
   /// Returns `false` at any other escape, and at a control. The position must be after an opening
   /// quote.
@@ -20,8 +18,7 @@ extension FusedCursor {
   @inline(__always)
   mutating func copyUnescapedText() -> Bool {
     var block = unsafe input
-    // Bit of a block's first byte, if that is the letter of an escape that began in the block
-    // before.
+    // Bit of a block's first byte, if an escape began in the block before.
     var letters: UInt64 = 0
     while true {
       var ends =
@@ -63,7 +60,6 @@ extension FusedCursor {
     unsafe output += count
   }
 
-  /// Copies 32 bytes without moving.
   @inline(__always)
   private func copyBlock(_ distance: Int) {
     let block = unsafe UnsafeRawPointer(input + distance).loadUnaligned(as: SIMD32<UInt8>.self)

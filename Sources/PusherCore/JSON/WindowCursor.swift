@@ -25,7 +25,6 @@ internal import CSystemVectors
 struct WindowCursor {
   /// First byte of the window; may lie before the input while nothing of it was loaded.
   private var window: UnsafePointer<UInt8>
-  /// Reading position, counted from the window's first byte.
   private var at: UInt
   /// One bit for each byte of the window that ends plain text: quotes, backslashes and controls.
   private var ends: UInt64
@@ -44,7 +43,6 @@ struct WindowCursor {
       ~(UInt64(pusher_digits_32(window)) | UInt64(pusher_digits_32(window + 32)) &<< 32)
   }
 
-  /// The same positions without the window.
   var fused: FusedCursor {
     @inline(__always) get { unsafe FusedCursor(input: input, output: output) }
   }
@@ -120,7 +118,6 @@ extension WindowCursor {
     unsafe output += 1
   }
 
-  /// Writes two bytes, the low byte first.
   @inline(__always)
   mutating func putPair(_ pair: UInt16) {
     unsafe UnsafeMutableRawPointer(output).storeBytes(of: pair, as: UInt16.self)
@@ -141,7 +138,6 @@ extension WindowCursor {
     unsafe output += Int(bitPattern: count)
   }
 
-  /// Copies 16 bytes without moving.
   @inline(__always)
   private func copyBlock(_ distance: Int) {
     let block = unsafe UnsafeRawPointer(input + distance).loadUnaligned(as: SIMD16<UInt8>.self)
@@ -153,7 +149,8 @@ extension WindowCursor {
 // MARK: Runs
 
 extension WindowCursor {
-  /// Copies plain text up to the next quote, backslash or control; the position must be inside the window.
+  /// Copies text up to the next quote, backslash or control; the position must be inside the
+  /// window.
   @inline(__always)
   mutating func copyPlainText() {
     assert(at < 64, "the window's bits lie behind")
@@ -186,10 +183,11 @@ extension WindowCursor {
     }
   }
 
-  /// Copies digits with an optional fraction, 16 bytes at most; the position must be inside the
-  /// window, at the digit `first`.
+  /// Copies at most 16 bytes: digits from `first` on, with an optional fraction; an exponent may
+  /// follow.
   ///
-  /// Returns `false`, with nothing copied, for anything else. An exponent may follow.
+  /// The position must be inside the window. Returns `false`, with nothing copied, for anything
+  /// else.
   @inline(__always)
   mutating func copyNumber(_ first: UInt8) -> Bool {
     assert(at < 64, "the window's bits lie behind")

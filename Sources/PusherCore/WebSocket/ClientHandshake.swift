@@ -7,17 +7,16 @@ package struct ClientHandshake: Sendable {
   private let offers: String
   private let key: String
 
-  /// Fields that only the handshake may set.
   private static let reserved = [
     "upgrade", "connection", "sec-websocket-key", "sec-websocket-version",
     "sec-websocket-accept", "sec-websocket-extensions", "sec-websocket-protocol",
     "content-length", "transfer-encoding",
   ]
 
-  /// Creates a handshake with `url`; `key` is 16 random bytes.
-  ///
-  /// A Host or Authorization in `extra` replaces the one from the URL; other fields follow the
-  /// handshake's own. With `deflate`, the request offers compression with the text `offers`.
+  /// - Parameters:
+  ///   - extra: Fields after the handshake's own; Host and Authorization replace the URL's.
+  ///   - deflate: True to offer compression with the text `offers`.
+  ///   - key: 16 random bytes.
   package init(
     url: HTTPURL, headers extra: HTTPHeaders = HTTPHeaders(), subprotocols: [String] = [],
     deflate: Bool, offers: String = PerMessageDeflate.offer, key: [UInt8]
@@ -31,8 +30,7 @@ package struct ClientHandshake: Sendable {
   /// Reports whether only the handshake may set a field of this name.
   package static func owns(_ name: String) -> Bool { reserved.contains(name.lowercased()) }
 
-  /// Returns the request's bytes; throws ``HTTPError/invalidPart(_:)`` for a reserved or invalid
-  /// field.
+  /// Throws ``HTTPError/invalidPart(_:)`` for a reserved or invalid field.
   package func request() throws(HTTPError) -> [UInt8] {
     var headers = HTTPHeaders()
     if extra["Host"] == nil { headers.append("Host", url.authority) }
@@ -108,7 +106,6 @@ package struct ClientHandshake: Sendable {
   }
 }
 
-/// Reason why an answer opens no connection.
 package enum HandshakeError: Error, Equatable, CustomStringConvertible {
   /// The status is not 101; the body may say more.
   case refused(HTTPResponseHead)
@@ -134,7 +131,6 @@ package struct NegotiatedWebSocket: Sendable, Equatable {
 
 /// Proof that a server understood the handshake (RFC 6455 section 4.2.2).
 package enum WebSocketKey {
-  /// Returns the `Sec-WebSocket-Accept` for a `Sec-WebSocket-Key`.
   package static func accept(_ key: String) -> String {
     Base64.encode(Digest.sha1([UInt8]((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8)))
   }

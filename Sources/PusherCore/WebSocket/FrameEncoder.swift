@@ -64,12 +64,12 @@ package enum FrameEncoder {
 
 /// Masks payloads: exclusive-or with a repeated key of four bytes (RFC 6455 section 5.3).
 package enum FrameMask {
-  /// Masks or unmasks `bytes`, which begin `offset` bytes into the payload, in place.
+  /// The bytes begin `offset` bytes into the payload.
   package static func apply(_ mask: UInt32, to bytes: ByteView, offset: Int = 0) {
     unsafe copy(bytes.raw, to: bytes.base, mask: mask, offset: offset)
   }
 
-  /// Writes `source`, masked, to `target`, which has the same size and may be the same memory.
+  /// The target has the size of `source`, and may be the same memory.
   @inline(__always)
   static func copy(
     _ source: UnsafeRawBufferPointer, to target: UnsafeMutablePointer<UInt8>, mask: UInt32,

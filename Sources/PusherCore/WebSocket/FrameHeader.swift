@@ -6,9 +6,9 @@ package struct FrameHeader: Sendable, Equatable {
   package let isCompressed: Bool
   /// The masking key; its first byte on the wire is the highest.
   package let mask: UInt32?
-  /// Length of the payload, in bytes.
+  /// Size of the payload, in bytes.
   package let length: Int
-  /// Length of the header itself, in bytes.
+  /// Size of the header itself, in bytes.
   package let size: Int
 
   /// Reads the header at the front of `bytes`; `nil` if it is incomplete.

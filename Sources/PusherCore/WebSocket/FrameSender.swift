@@ -12,8 +12,7 @@ struct FrameSender: ~Copyable {
   /// The latest ping that waits because the output is full.
   private var owedPong: [UInt8]?
 
-  /// Size of the output above which pongs wait: a peer that pings and does not read must not cost
-  /// memory.
+  /// Pongs wait above this size: a peer that pings and does not read must not cost memory.
   private static let pongThreshold = 1 << 20
 
   init(
@@ -21,12 +20,11 @@ struct FrameSender: ~Copyable {
     random: any RandomNumberGenerator
   ) {
     (self.output, self.isClient, self.random) = (output, isClient, random)
-    // A direction limited to a window that zlib cannot write stays uncompressed (RFC 7692 section
-    // 6).
+    // RFC 7692 section 6 permits no compression, and zlib cannot write every window.
     self.outgoing = outgoing.flatMap { Deflater.windowBits.contains($0.windowBits) ? $0 : nil }
   }
 
-  /// Writes a whole message as one frame; `false` if the connection is closing.
+  /// Returns `false` if the connection is closing, like all methods here.
   mutating func send(_ opcode: Opcode, _ payload: UnsafeRawBufferPointer) -> Bool {
     guard !hasClosed else { return false }
     guard let outgoing, payload.count > 0 else {
@@ -45,7 +43,6 @@ struct FrameSender: ~Copyable {
     return true
   }
 
-  /// Writes a control frame with at most 125 bytes; `false` if the connection is closing.
   mutating func sendControl(_ opcode: Opcode, _ payload: [UInt8]) -> Bool {
     precondition(payload.count <= 125, "a control frame holds at most 125 bytes")
     guard !hasClosed else { return false }
@@ -53,7 +50,6 @@ struct FrameSender: ~Copyable {
     return true
   }
 
-  /// Appends a frame that was encoded in advance; `false` if the connection is closing.
   func sendEncoded(_ frame: ByteView) -> Bool {
     precondition(!isClient, "a client's frames are masked one by one")
     guard !hasClosed else { return false }
@@ -61,7 +57,7 @@ struct FrameSender: ~Copyable {
     return true
   }
 
-  /// Answers a ping, even after our own close frame (RFC 6455 section 5.5.2).
+  /// Pings are answered even after our own close frame (RFC 6455 section 5.5.2).
   mutating func answerPing(_ payload: ByteView) {
     guard output.count <= Self.pongThreshold else {
       // Section 5.5.3: of several pings only the latest need be answered.
@@ -72,17 +68,14 @@ struct FrameSender: ~Copyable {
     FrameEncoder.frame(.pong, payload: payload, mask: mask(), into: output)
   }
 
-  /// Answers a waiting ping once the output has room.
   mutating func answerOwedPing() {
     guard let owed = owedPong, output.count <= Self.pongThreshold else { return }
     owedPong = nil
     FrameEncoder.frame(.pong, payload: owed, mask: mask(), into: output)
   }
 
-  /// Writes the close frame, once.
-  ///
-  /// A code that is illegal on the wire gives a frame without a code. The reason is cut to 123
-  /// bytes at the end of a character.
+  /// A code that is illegal on the wire gives a frame without a code; a long reason is cut at the
+  /// end of a character.
   mutating func close(_ code: CloseCode?, reason: String) {
     guard !hasClosed else { return }
     hasClosed = true

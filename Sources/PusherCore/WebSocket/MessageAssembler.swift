@@ -1,8 +1,7 @@
 /// Assembles messages that are fragmented or compressed.
 ///
-/// Each piece is inflated, measured and checked on arrival, so that the first byte past the limit
-/// and the first byte that is not UTF-8 fail at once (RFC 6455 sections 5.4 and 8.1, RFC 7692
-/// section 6.2).
+/// Each piece is inflated, measured and checked on arrival, so that the first bad byte fails at
+/// once (RFC 6455 sections 5.4 and 8.1, RFC 7692 section 6.2).
 struct MessageAssembler: ~Copyable {
   private let limit: Int
   private let incoming: PerMessageDeflateParameters.Direction?
@@ -28,7 +27,7 @@ struct MessageAssembler: ~Copyable {
     validator = UTF8Validator()
   }
 
-  /// Checks the limit before the payload of a frame arrives; compressed payload is checked later.
+  /// Compressed payload is checked later.
   func checkRoom(for length: Int) throws(WebSocketError) {
     guard !isCompressed, length > limit - (buffer?.count ?? 0) else { return }
     throw .messageTooLarge(limit: limit)
@@ -73,8 +72,7 @@ struct MessageAssembler: ~Copyable {
     return .text(message.view)
   }
 
-  /// Inflates a message of one compressed frame with an unmasked `payload`; the view is valid until
-  /// ``reset()``.
+  /// Inflates a message of one compressed frame; the view is valid until ``reset()``.
   mutating func inflate(
     _ opcode: Opcode, whole payload: ByteView
   ) throws(WebSocketError) -> WebSocketEvent {

@@ -23,7 +23,6 @@ package struct PerMessageDeflateParameters: Sendable, Equatable {
     self.clientMaxWindowBits = clientMaxWindowBits
   }
 
-  /// Returns the compression of one side's messages.
   package func outgoing(from role: WebSocketConnection.Role) -> Direction {
     switch role {
     case .client:
@@ -41,8 +40,7 @@ package enum PerMessageDeflate {
 
   /// ``offer``, and a second one for servers that only compress for clients without context.
   ///
-  /// A server takes the first that suits it (RFC 7692 section 5), so the second one costs other
-  /// servers nothing.
+  /// A server takes the first that suits it (RFC 7692 section 5).
   package static let everyOffer =
     offer + ", permessage-deflate; client_no_context_takeover; client_max_window_bits"
 
@@ -69,11 +67,10 @@ package enum PerMessageDeflate {
     return requested.parameters
   }
 
-  /// Chooses the first acceptable offer, as a server, and the field value of the answer; `nil` to
-  /// decline.
+  /// Chooses the first acceptable offer, as a server, and the field value of the answer.
   ///
-  /// An offer with an invalid, unknown or repeated parameter is declined, and so is one that holds
-  /// the server to a window that zlib cannot write.
+  /// An offer with an invalid, unknown or repeated parameter is declined, and so is a window that
+  /// zlib cannot write.
   package static func choose(
     from offers: [String]
   ) -> (parameters: PerMessageDeflateParameters, answer: String)? {
@@ -101,7 +98,6 @@ package enum PerMessageDeflate {
     return parts.joined(separator: "; ")
   }
 
-  /// Parameters of one offer or answer.
   private struct Requested {
     var parameters = PerMessageDeflateParameters()
     var clientBitsWithoutValue = false

@@ -12,9 +12,8 @@ package enum ServerHandshake {
 
   /// Returns the 101 that accepts a request, and the agreed terms.
   ///
-  /// `supportedSubprotocol` is called for each offered subprotocol in turn; the answer names the
-  /// first supported one. With `deflate`, the first acceptable offer of permessage-deflate is
-  /// taken.
+  /// The answer names the first supported subprotocol, and the first acceptable offer of
+  /// compression.
   package static func respond(
     to head: HTTPRequestHead, supportedSubprotocol: (String) -> Bool = { _ in false },
     deflate: Bool

@@ -1,12 +1,10 @@
-/// A WebSocket connection after its handshake (RFC 6455 sections 5 to 8, RFC 7692), for either
-/// role.
+/// A WebSocket connection after its handshake (RFC 6455 sections 5 to 8, RFC 7692), in either role.
 ///
 /// It has no socket: the owner puts received bytes into ``input``, sends the bytes of ``output``,
 /// and calls ``next()`` until there are no more events. Payloads are checked piece by piece, so
-/// that a violation fails at its first byte. Input after a close frame or a failure is dropped. It
-/// belongs to one thread.
+/// that a violation fails at its first byte. Input after a close frame or a failure is dropped.
 package final class WebSocketConnection {
-  /// Side of the connection; a client masks its frames.
+  /// A client masks its frames.
   package enum Role: Sendable {
     case client
     case server
@@ -20,13 +18,11 @@ package final class WebSocketConnection {
     case closed
   }
 
-  /// The data frame whose payload is incomplete.
   private struct PendingFrame {
     let header: FrameHeader
     /// Payload bytes that are unmasked and checked.
     var done: Int
-    /// True if the payload stays in the input until it is complete, and is not part of an assembled
-    /// message.
+    /// True if the payload is a whole message, which stays in the input until it is complete.
     let isInPlace: Bool
   }
 
@@ -36,23 +32,18 @@ package final class WebSocketConnection {
     case event(WebSocketEvent)
   }
 
-  /// Received bytes that are not processed yet.
   package let input: ByteBuffer
   package let output: ByteBuffer
   package internal(set) var state = State.open
-  /// False to leave the pongs to the receiver of ``WebSocketEvent/ping(_:)``, which calls
-  /// ``pong(_:)``.
+  /// False to leave the pongs to the receiver of ``WebSocketEvent/ping(_:)``.
   package var answersPings = true
-  /// Content of the peer's close frame.
   package private(set) var closeReceived: (code: CloseCode?, reason: String)?
 
   private let role: Role
   private let limits: WebSocketLimits
   private let allowsCompression: Bool
-  /// Window of compressed messages to the peer, as `1 << windowBits` bytes; `nil` without
-  /// compression.
+  /// Window of compressed messages to the peer, as `1 << windowBits` bytes.
   package let readableWindowBits: Int?
-  /// Maximum payload for the short path, in bytes.
   private let shortPathLimit: Int
   /// True if the input begins with a frame header, no message has begun, and frames come unmasked.
   private var mayTakeShortPath: Bool
@@ -65,10 +56,10 @@ package final class WebSocketConnection {
   /// Maximum capacity that an empty input keeps, in bytes.
   private static let keptInput = 1 << 20
 
-  /// Creates a connection that begins with the first byte after the handshake.
-  ///
-  /// `deflate` holds the terms of the handshake. `random` draws masks and must be unpredictable for
-  /// a client. `input` may hold bytes that came with the handshake.
+  /// - Parameters:
+  ///   - deflate: The terms of the handshake.
+  ///   - random: Draws masks; must be unpredictable for a client.
+  ///   - input: May hold bytes that came with the handshake.
   package init(
     role: Role, deflate: PerMessageDeflateParameters? = nil,
     limits: WebSocketLimits = WebSocketLimits(), random: any RandomNumberGenerator,
@@ -95,16 +86,14 @@ package final class WebSocketConnection {
     input.append(bytes)
   }
 
-  /// Records the end of the stream: after the remaining input, ``next()`` fails unless a close
-  /// frame came.
+  /// After the remaining input, ``next()`` fails unless a close frame came.
   package func inputEnded() {
     inputHasEnded = true
   }
 
   /// Returns the next event, and invalidates the views of the last one; `nil` if input is missing.
   package func next() -> WebSocketEvent? {
-    // The usual frame of a server: final, text, unmasked, not compressed, shorter than 64 KiB,
-    // complete.
+    // A server's usual frame: final, text, unmasked, not compressed, shorter than 64 KiB, complete.
     if mayTakeShortPath, input.count >= 4 {
       let bytes = input.view
       var length = unsafe Int(bytes.base[1])
@@ -183,7 +172,7 @@ package final class WebSocketConnection {
     return try frame.isInPlace ? continueInPlace(frame) : continueAssembled(frame)
   }
 
-  /// Checks against role, state and negotiation, before memory is spent on the payload.
+  /// Runs before memory is spent on the payload.
   private func check(_ header: FrameHeader) throws(WebSocketError) {
     if header.isCompressed {
       guard allowsCompression, header.opcode != .continuation else { throw .reservedBits }
@@ -238,7 +227,6 @@ package final class WebSocketConnection {
     return header.isFinal ? .event(try assembler.finish()) : .frameDone
   }
 
-  /// Receives a compressed message in one complete frame.
   private func receiveWhole(_ header: FrameHeader) throws(WebSocketError) -> Step {
     let payload = input.view[0..<header.length]
     if let mask = header.mask { FrameMask.apply(mask, to: payload) }

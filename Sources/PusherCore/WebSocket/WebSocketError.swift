@@ -1,4 +1,3 @@
-/// Reason why a connection failed: the peer broke a rule, or ended suddenly.
 package enum WebSocketError: Error, Equatable, CustomStringConvertible {
   /// A reserved bit is set that no negotiated extension defines.
   case reservedBits
@@ -8,22 +7,20 @@ package enum WebSocketError: Error, Equatable, CustomStringConvertible {
   case maskMissing
   case maskUnexpected
   case lengthNotMinimal
-  /// A length with its highest bit set.
   case lengthOutOfRange
   case continuationUnexpected
   case continuationExpected
   case invalidUTF8
-  /// A close frame with one byte.
   case closePayloadTooShort
   case invalidCloseCode(UInt16)
   case closeReasonNotUTF8
   case frameTooLarge(limit: Int)
-  /// A message longer than the limit after inflation, in bytes.
+  /// Longer than the limit after inflation.
   case messageTooLarge(limit: Int)
   case invalidCompressedData
   case endedWithoutCloseFrame(insideMessage: Bool)
 
-  /// Code of the close frame that answers the failure; ``CloseCode/abnormal`` if none can be sent.
+  /// The code of the answering close frame; ``CloseCode/abnormal`` if none can be sent.
   package var closeCode: CloseCode {
     switch self {
     case .invalidUTF8, .closeReasonNotUTF8, .invalidCompressedData: .invalidData

@@ -1,4 +1,3 @@
-/// Reason why a `Sec-WebSocket-Extensions` field is rejected.
 package struct InvalidExtension: Error, Equatable {
   package let reason: String
 }
@@ -8,7 +7,6 @@ struct WebSocketExtension {
   let name: String
   var parameters: [(name: String, value: String?)] = []
 
-  /// Parses all elements of all fields of a head, in order; throws for syntax errors.
   static func parse(_ fields: [String]) throws(InvalidExtension) -> [WebSocketExtension] {
     var elements: [WebSocketExtension] = []
     for field in fields {
