@@ -1,8 +1,7 @@
 /// A queue of bytes in one growing allocation: written at the end, read in place at the front.
 ///
 /// Transports read from a descriptor straight into it, and machines scan it without copies. At
-/// least ``padding`` readable bytes follow the last byte, so that wide loads need no end checks. It
-/// belongs to one thread.
+/// least ``padding`` readable bytes follow the last byte, so that wide loads need no end checks.
 @safe package final class ByteBuffer {
   /// Readable bytes after the last byte of any view.
   package static let padding = 64

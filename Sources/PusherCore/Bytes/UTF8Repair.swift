@@ -2,8 +2,7 @@
 ///
 /// Each longest incomplete character, and each byte that cannot begin a character, becomes U+FFFD.
 package enum UTF8Repair {
-  /// Returns `false`, with a part appended, if the result exceeds `limit`; it has at most 3 times
-  /// the bytes.
+  /// Returns `false`, with a part appended, if the result exceeds `limit`; it may grow threefold.
   package static func append(_ bytes: ByteView, to buffer: ByteBuffer, limit: Int) -> Bool {
     var written = 0
     var index = 0

@@ -13,7 +13,6 @@ package struct AuthorizationRequest: Sendable, Equatable {
     (self.subject, self.socketID, self.generation) = (subject, socketID, generation)
   }
 
-  /// Channel to subscribe to; `nil` for a sign-in.
   package var channel: String? {
     if case .channel(let name) = subject { name } else { nil }
   }
@@ -55,7 +54,6 @@ package enum AuthorizationFailure: Error, Sendable, Equatable {
   }
 }
 
-/// Counts failed signature requests, and remembers whether one ever succeeded.
 struct SignatureAttempts: Equatable {
   /// Maximum failures in a row before the first success.
   private static let limit = 3
@@ -77,8 +75,7 @@ struct SignatureAttempts: Equatable {
     inVain = 0
   }
 
-  /// A refusal is final; a signer that cannot be reached is asked again, without a limit once it
-  /// worked.
+  /// A refusal is final; an unreachable signer is asked again, without a limit once it has worked.
   mutating func failed(
     _ failure: AuthorizationFailure, _ backoff: Backoff,
     random: inout any RandomNumberGenerator
@@ -89,8 +86,7 @@ struct SignatureAttempts: Equatable {
       return .failed(SubscriptionFailure(type: "AuthError", message: message, status: status))
     case .unusable(let message) where !haveWorked:
       return .failed(SubscriptionFailure(type: "AuthError", message: message, fault: .peer))
-    // The endpoint answered properly before, so this came from something else, such as a proxy's
-    // page.
+    // The endpoint answered properly before, so this came from something else, such as a proxy.
     case .unusable: status = nil
     case .unavailable(let number, _): status = number
     }
@@ -113,9 +109,6 @@ struct SignatureAttempts: Equatable {
 /// Some frameworks wrap every answer: `{"data":{"auth":…}}`. Source: Pusher's page "Authorizing
 /// users", and the shapes of real servers.
 package enum AuthorizationAnswer {
-  /// Returns the token in `body`; throws ``AuthorizationFailure/unusable(_:)`` with the wrong
-  /// member.
-  ///
   /// A `channel_data` that is an object cannot be repaired: the signature covers its exact bytes.
   package static func parse(_ body: ByteView) throws(AuthorizationFailure) -> PusherAuth {
     let (value, auth) = try object(body)
@@ -127,8 +120,7 @@ package enum AuthorizationAnswer {
       auth: auth, channelData: channelData.text, sharedSecret: value["shared_secret"]?.text)
   }
 
-  /// Returns the user in `body`, `{"auth":"KEY:HEX","user_data":String}`; throws as ``parse(_:)``
-  /// does.
+  /// Reads `{"auth":"KEY:HEX","user_data":String}`.
   package static func parseUser(_ body: ByteView) throws(AuthorizationFailure) -> PusherUserAuth {
     let (value, auth) = try object(body)
     guard let userData = value["user_data"]?.text else {

@@ -27,8 +27,7 @@ package struct Envelope {
     self.plainData = plainData
   }
 
-  /// - Parameter isDecrypted: True for a message of ``decrypted(_:into:)``, where `data_base64` is
-  ///   ours.
+  /// - Parameter isDecrypted: True if ``decrypted(_:into:)`` made the message.
   /// - Throws: ``JSONError`` if the bytes are not one JSON object with a string `event`.
   package init(_ message: ByteView, isDecrypted: Bool = false) throws(JSONError) {
     self.message = message

@@ -131,7 +131,7 @@ package struct EventTranscoder: Sendable {
     guard copyChannel(&channel) else { return false }
     unsafe cursor.output = channel.output
     guard Self.copyData(&cursor) else { return false }
-    // Otherwise the two searches disagree.
+    // The data must end where the channel member begins, or the two searches disagree.
     return unsafe cursor.input + 1 == UnsafePointer(message.base + start)
       && channel.byte == 0x7D && channel.input + 1 == end
   }

@@ -1,9 +1,7 @@
-/// A shell pattern for event names: `*` any text, `?` one character, `[a-z]` and `[!a-z]` one of a
-/// set.
+/// A shell pattern for event names: `*` any text, `?` one character, `[a-z]` and `[!a-z]` a set.
 ///
 /// A backslash stands for itself, because names of PHP classes contain it; so does `\\`, as JSON
-/// writes it. Inside a set, every other character is literal: `[*]`. An unclosed `[` stands for
-/// itself.
+/// writes it. Inside a set, every other character is literal: `[*]`. So is an unclosed `[`.
 package struct Glob: Sendable, Equatable {
   private enum Element: Sendable, Equatable {
     case any
@@ -50,7 +48,6 @@ package struct Glob: Sendable, Equatable {
     self.elements = elements
   }
 
-  /// The integer is the index of the closing bracket.
   private static func set(_ scalars: [Unicode.Scalar], from start: Int) -> (Element, Int)? {
     var index = start + 1
     let negated = index < scalars.count && (scalars[index] == "!" || scalars[index] == "^")

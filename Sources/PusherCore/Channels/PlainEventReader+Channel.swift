@@ -1,8 +1,5 @@
 extension PlainEventReader {
-  /// Returns the channel's name between its quotes, for a message that ``EventTranscoder`` has
-  /// taken.
-  ///
-  /// Any other message gives any part of it, or `nil`.
+  /// The message must be one that ``EventTranscoder`` has taken; others give any part, or `nil`.
   package static func channel(ofTaken message: ByteView) -> ByteView? {
     // `{"event":"` has ten bytes, and every name begins after them.
     guard message.count > 10, let nameEnd = quote(in: message, from: 10) else { return nil }

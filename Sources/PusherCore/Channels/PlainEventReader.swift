@@ -51,8 +51,7 @@ package struct PlainEventReader: Sendable {
     }
   }
 
-  /// Returns the data of a message that begins like an earlier one; `nil` if ``read(_:buffer:)``
-  /// must decide.
+  /// Returns the data of a message that begins like an earlier one; `nil` for ``read(_:buffer:)``.
   ///
   /// `head` is the ``Parts/head`` of the earlier message, which has the same event and channel.
   @inline(__always)

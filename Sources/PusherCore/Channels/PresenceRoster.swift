@@ -14,7 +14,6 @@ public struct PusherPresenceChannelMember: Sendable, Equatable {
 
 /// Limits of a presence channel's member list.
 package struct PresenceLimits: Sendable, Equatable {
-  /// Maximum number of members in one channel.
   package var members = 100_000
   /// Maximum size of IDs and information, in bytes of JSON.
   package var bytes = 16 << 20
@@ -95,13 +94,12 @@ extension PresenceRoster {
   }
 }
 
-// Reading of the member list in place.
+// Reads the member list in place.
 extension PresenceRoster {
   /// Reads the data of a `subscription_succeeded`, a string of JSON or JSON.
   ///
   /// It accepts the shapes of real servers: a hash that is a list (PHP's empty or consecutive
-  /// arrays), ids that are numbers, missing information, missing ids. Unreadable members are left
-  /// out.
+  /// arrays), ids that are numbers, missing information, missing ids. Unreadable members go.
   init(_ envelope: Envelope, limits: PresenceLimits) {
     self.init(limits: limits)
     guard let token = envelope.dataToken else { return }

@@ -99,8 +99,7 @@ struct RequestPace {
     return .hold(for: wait)
   }
 
-  /// Continues with a probe after the wait; returns the number of dropped messages that were not
-  /// requests.
+  /// Probes after the wait; returns the number of dropped messages that were not requests.
   mutating func resume(at now: Instant) -> Int? {
     guard let resumesAt, now >= resumesAt else { return nil }
     self.resumesAt = nil
@@ -115,8 +114,7 @@ struct RequestPace {
     return others
   }
 
-  /// Learns from a burst that was cut; returns the number of dropped messages that were not its
-  /// requests.
+  /// Learns from a burst that was cut; returns the same number as ``resume(at:)``.
   private mutating func settle() -> Int {
     let unanswered = sent - answered
     defer { dropped = 0 }
@@ -126,7 +124,7 @@ struct RequestPace {
     return max(dropped - unanswered, 0)
   }
 
-  /// Resets for the next connection, which begins with a burst; returns as ``resume(at:)`` does.
+  /// Resets for the next connection; returns the same number as ``resume(at:)``.
   mutating func connectionLost() -> Int {
     var others = 0
     if resumesAt != nil {
@@ -141,7 +139,6 @@ struct RequestPace {
     return others
   }
 
-  /// Returns the server's words if its limit explains a connection that is lost now.
   func explanation(at now: Instant) -> String? {
     guard let lastDrop, lastDrop.time.duration(to: now) < Self.explanationTime else { return nil }
     return lastDrop.message

@@ -35,11 +35,10 @@ struct RecentKeys {
   }
 }
 
-/// Decryption of encrypted channels.
+/// Decrypts the events of encrypted channels.
 ///
 /// If a key does not decrypt an event, the app may have replaced it. The session then asks for
-/// authorisation once, and later events wait. It reports the events that the new key does not
-/// decrypt either.
+/// authorisation once, and later events wait. It reports the events that still do not decrypt.
 extension Session {
   /// Decrypts an event of the usual shape with the last key of its channel; `nil` for all others.
   func opened(_ message: ByteView) -> Envelope? {

@@ -1,4 +1,4 @@
-/// Reading of the server's messages.
+/// Reads the server's messages.
 extension Session {
   package enum Received {
     /// A protocol message; its effects are outputs.

@@ -1,7 +1,5 @@
-/// The move to another server or app.
 extension Session {
-  /// Continues with other options on a new connection; `reason` explains the end of the present
-  /// one.
+  /// Continues with other options on a new connection; `reason` says why the present one ends.
   ///
   /// All channels and the user stay wanted and are requested again; attempts are counted from zero.
   /// The time from the last message to the last confirmation is a gap. Before the first

@@ -27,7 +27,7 @@ struct ClientEventRisk {
   }
 }
 
-/// Obedience to the server's rate limit.
+/// Obeys the server's rate limit.
 ///
 /// The limit is never a refusal: dropped requests are sent again, as ``RequestPace`` decides.
 extension Session {
@@ -87,8 +87,7 @@ extension Session {
     sendHeld(at: now)
   }
 
-  /// Reverb's `terminate_on_limit` closes the connection without a code, so the rate limit explains
-  /// it.
+  /// Reverb's `terminate_on_limit` closes without a code; the limit explains the loss.
   func explained(_ loss: ConnectionLoss, at now: Instant) -> ConnectionLoss {
     switch loss {
     case .closed(let code, _) where code.map({ !(4000..<5000).contains($0) }) ?? true: break

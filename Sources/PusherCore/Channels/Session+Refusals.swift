@@ -1,4 +1,4 @@
-/// The search for the channel that a server's error refuses.
+/// Finds the channel that a server's error refuses.
 ///
 /// Servers differ: soketi names the channel in a separate message, sockudo beside the error, Pusher
 /// and ipe somewhere in its text, Reverb not at all.
@@ -36,7 +36,7 @@ extension Session {
 
   static let noReason = "the server gives no reason"
 
-  /// The letters of a refusal that are the same in upper and lower case.
+  /// Leaves out first letters, which may be in upper or lower case.
   private static func isRefusal(_ message: String) -> Bool {
     message.holds("uth") || message.holds("orbidden") || message.holds("enied")
       || message.holds("nvalid") || message.holds("allowed")
@@ -50,8 +50,7 @@ extension Session {
     subscriptions[channel]?.remark = message
   }
 
-  /// A name counts only as a whole word, because one name may be part of another; the longest one
-  /// counts.
+  /// A name counts only as a whole word, because one name may be part of another.
   private func channelNamed(in message: String) -> String? {
     let words = message.utf8.split { !ChannelName.isLegal($0) }
     var longest: String?

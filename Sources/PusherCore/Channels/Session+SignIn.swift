@@ -1,8 +1,8 @@
-/// The sign-in of the user: `pusher:signin`.
+/// Signs the user in: `pusher:signin`.
 ///
-/// It comes before the subscriptions of each connection, because some channels accept only
-/// signed-in users. An error that names no channel then belongs to the sign-in. Source: Pusher's
-/// page "Authenticating users".
+/// The sign-in comes before the subscriptions of each connection, because some channels accept only
+/// signed-in users. An error that names no channel then belongs to it. Source: Pusher's page
+/// "Authenticating users".
 extension Session {
   /// Keeps the user signed in from now on, over every reconnect; retries after a failure.
   package mutating func signIn(at now: Instant) {

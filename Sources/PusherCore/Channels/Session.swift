@@ -87,7 +87,6 @@ package struct Session {
     }
   }
 
-  /// Dials for the first time.
   package mutating func connect(at now: Instant) {
     guard phase == .idle else { return }
     dial(at: now)
@@ -194,7 +193,7 @@ package struct Session {
     if isReadingPaused || options.announcesRetries { wait(until: now) } else { dial(at: now) }
   }
 
-  /// What was learned of the former server is forgotten.
+  /// Everything learned about the former server is forgotten.
   mutating func replace(_ options: SessionOptions) {
     self.options = options
     command = ClientCommand(service: options.service)
@@ -225,8 +224,7 @@ package struct Session {
     report(.connection(.gap(from: start, to: now)))
   }
 
-  /// Start of a possible loss of events if another session replaces this one now; `nil` for no
-  /// loss.
+  /// Start of a possible loss if another session replaces this one now; `nil` for no loss.
   package func startOfLoss(at now: Instant) -> Instant? {
     if let start = reconnector.gapStart { return start }
     guard isConnected, subscriptions.isAnySubscribed else { return nil }
@@ -244,10 +242,8 @@ package struct Session {
     delivery.last = now
   }
 
-  /// While the owner does not read, silence proves nothing, answers are not late and nothing is
-  /// dialled.
-  ///
-  /// Afterwards, every answer gets its full time again.
+  /// While nothing is read, silence proves nothing, answers are not late and nothing is dialled;
+  /// afterwards, every answer gets its full time again.
   package mutating func setReadingPaused(_ paused: Bool, at now: Instant) {
     guard paused != isReadingPaused else { return }
     isReadingPaused = paused

@@ -1,7 +1,6 @@
 /// Wanted channels in the order of their requests.
 ///
-/// Counters and queues follow every change of state, so that no query walks through ten thousand
-/// channels.
+/// Counters and queues follow every change of state, so that no query walks through all channels.
 struct SubscriptionTable {
   /// A deadline, valid while the channel's state has the same time.
   private struct Appointment {

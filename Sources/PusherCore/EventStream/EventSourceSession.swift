@@ -24,10 +24,7 @@ package enum EventSourceOutput: Equatable, Sendable {
   case report(ConnectionEvent)
 }
 
-/// An event source from the first request to the end, over any number of streams (HTML section
-/// 9.2.3).
-///
-/// The rules are those of ``Session``.
+/// An event source over any number of streams (HTML section 9.2.3), by the rules of ``Session``.
 package struct EventSourceSession {
   enum Phase: Equatable {
     case idle
@@ -188,8 +185,7 @@ package struct EventSourceSession {
 }
 
 extension ConnectionLoss {
-  /// The standard's "fail" against "reestablish" (section 9.2.3), but it reconnects after temporary
-  /// failures.
+  /// True for the standard's "fail" (section 9.2.3), except temporary failures.
   var endsEventSource: Bool {
     switch self {
     case .refused(let status, _, let wait):

@@ -69,8 +69,7 @@ struct FusedCursor {
     unsafe output += count
   }
 
-  /// Copies up to 16 bytes before a quote, a backslash or a control; returns true if it copied all
-  /// 16.
+  /// Copies up to 16 bytes before a quote, a backslash or a control; returns true for all 16.
   @inline(__always)
   mutating func copyPlainRun() -> Bool {
     let block = unsafe UnsafeRawPointer(input).loadUnaligned(as: SIMD16<UInt8>.self)

@@ -1,5 +1,4 @@
-/// Copies and validates JSON in one pass: frequent shapes with a ``WindowCursor``, the rest by
-/// tokens.
+/// Copies and validates JSON in one pass: frequent shapes by a ``WindowCursor``, others by tokens.
 ///
 /// The functions return `false` at the first unusual thing, valid or not (half surrogate pairs,
 /// nesting deeper than 62). The caller then drops the output and uses ``JSONCompactor``.

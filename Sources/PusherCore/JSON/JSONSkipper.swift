@@ -1,12 +1,11 @@
 /// Steps over a value of any shape without building it.
 enum JSONSkipper {
-  /// More than a line may nest: data that is too deep for a line must be found to be printed as
-  /// text.
+  /// More than a line may nest, because data that is too deep for a line is printed as text.
   static let depthLimit = 10_000
 
   /// Checks the value at the cursor and returns its range.
   ///
-  /// The ends of open containers are kept in a list, so that hostile nesting cannot exhaust the
+  /// A list of open containers replaces recursion, so that hostile nesting cannot exhaust the
   /// stack.
   ///
   /// - Parameter token: Called with each token of the value, without white space.

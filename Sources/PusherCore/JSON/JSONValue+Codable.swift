@@ -55,8 +55,7 @@ extension JSONValue: CustomStringConvertible {
 }
 
 extension JSONValue: Hashable {
-  /// Hashes the kinds and contents in order, with a list instead of recursion: the stack may be
-  /// small.
+  /// Hashes kinds and contents in order, with a list instead of recursion: the stack may be small.
   public func hash(into hasher: inout Hasher) {
     var values = [self]
     while let value = values.popLast() {

@@ -138,8 +138,7 @@ extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral,
 extension JSONValue {
   /// Parses `text` (RFC 8259), with white space around the value.
   ///
-  /// - Throws: ``JSONError`` with the place of the first byte that is not JSON, or the depth limit
-  ///   of 250 levels.
+  /// - Throws: ``JSONError`` with the place of the first bad byte, or for more than 250 levels.
   public init(parsing text: String) throws(JSONError) {
     self = try JSONParser.parse(text)
   }

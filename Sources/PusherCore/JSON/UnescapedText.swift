@@ -3,8 +3,7 @@ internal import CSystemVectors
 extension FusedCursor {
   /// Copies up to the closing quote and stops there; resolves the escapes `\"`, `\\` and `\/`.
   ///
-  /// Returns `false` at any other escape, and at a control. The position must be after an opening
-  /// quote.
+  /// Returns `false` at any other escape, and at a control. The position is after an opening quote.
   ///
   /// The end of the text comes from a block's bits, which do not wait for earlier escapes: a load
   /// at each escape's end would. A backslash is left out, and the letter after it begins the next

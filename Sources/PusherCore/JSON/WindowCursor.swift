@@ -149,8 +149,7 @@ extension WindowCursor {
 // MARK: Runs
 
 extension WindowCursor {
-  /// Copies text up to the next quote, backslash or control; the position must be inside the
-  /// window.
+  /// Copies text up to the next quote, backslash or control; needs a position inside the window.
   @inline(__always)
   mutating func copyPlainText() {
     assert(at < 64, "the window's bits lie behind")
@@ -183,11 +182,10 @@ extension WindowCursor {
     }
   }
 
-  /// Copies at most 16 bytes: digits from `first` on, with an optional fraction; an exponent may
-  /// follow.
+  /// Copies at most 16 bytes, from the digit `first` on: digits, with or without a fraction.
   ///
-  /// The position must be inside the window. Returns `false`, with nothing copied, for anything
-  /// else.
+  /// Needs a position inside the window. Returns `false`, with nothing copied, for anything else.
+  /// An exponent may follow.
   @inline(__always)
   mutating func copyNumber(_ first: UInt8) -> Bool {
     assert(at < 64, "the window's bits lie behind")

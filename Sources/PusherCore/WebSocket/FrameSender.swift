@@ -74,8 +74,7 @@ struct FrameSender: ~Copyable {
     FrameEncoder.frame(.pong, payload: owed, mask: mask(), into: output)
   }
 
-  /// A code that is illegal on the wire gives a frame without a code; a long reason is cut at the
-  /// end of a character.
+  /// A code that is illegal on the wire is left out; a long reason is cut at a character's end.
   mutating func close(_ code: CloseCode?, reason: String) {
     guard !hasClosed else { return }
     hasClosed = true

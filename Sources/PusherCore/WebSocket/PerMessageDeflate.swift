@@ -69,8 +69,7 @@ package enum PerMessageDeflate {
 
   /// Chooses the first acceptable offer, as a server, and the field value of the answer.
   ///
-  /// An offer with an invalid, unknown or repeated parameter is declined, and so is a window that
-  /// zlib cannot write.
+  /// Declines invalid, unknown and repeated parameters, and windows that zlib cannot write.
   package static func choose(
     from offers: [String]
   ) -> (parameters: PerMessageDeflateParameters, answer: String)? {

@@ -12,8 +12,7 @@ package enum ServerHandshake {
 
   /// Returns the 101 that accepts a request, and the agreed terms.
   ///
-  /// The answer names the first supported subprotocol, and the first acceptable offer of
-  /// compression.
+  /// The answer names the first supported subprotocol, and the first acceptable compression.
   package static func respond(
     to head: HTTPRequestHead, supportedSubprotocol: (String) -> Bool = { _ in false },
     deflate: Bool
