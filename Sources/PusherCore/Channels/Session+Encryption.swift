@@ -14,24 +14,49 @@ struct Rekeying: Equatable {
   }
 }
 
-/// The keys that opened the last events, valid until any channel changes.
-struct RecentKeys {
+/// Decrypts events of the usual shape with the keys that opened the last ones.
+struct EventDecryptor {
   private static let capacity = 8
 
-  private var entries: [(channel: [UInt8], key: ChannelKey)] = []
+  let plainText = ByteBuffer()
+  private let cipherText = ByteBuffer()
+  private let room = OpeningRoom()
+  private var reader: PlainEventReader
+  private var keys: [(channel: [UInt8], key: ChannelKey)] = []
+  /// The keys are valid while ``SubscriptionTable/changes`` stays the same.
   private var changes = 0
 
-  /// Returns the key of a channel; `nil` if it is unknown or outdated.
-  func key(of channel: ByteView, _ changes: Int) -> ChannelKey? {
+  init(service: PusherService) {
+    reader = PlainEventReader(protocolPrefix: service.commonPrefix, readsEncrypted: true)
+  }
+
+  mutating func restart(service: PusherService) {
+    reader = PlainEventReader(protocolPrefix: service.commonPrefix, readsEncrypted: true)
+    keys.removeAll()
+  }
+
+  /// Returns `nil` for an event of another shape or without a remembered key.
+  func opened(_ message: ByteView, _ changes: Int) -> Envelope? {
+    guard let parts = reader.read(message, buffer: cipherText),
+      let key = key(of: parts.channel, changes)
+    else { return nil }
+    plainText.removeAll()
+    guard key.open(parts.data, into: plainText, using: room), UTF8Validator.isValid(plainText.view)
+    else { return nil }
+    return Envelope(
+      message, event: parts.event, channel: parts.channel, plainData: plainText.view)
+  }
+
+  private func key(of channel: ByteView, _ changes: Int) -> ChannelKey? {
     guard changes == self.changes else { return nil }
-    return entries.first { channel.equals($0.channel) }?.key
+    return keys.first { channel.equals($0.channel) }?.key
   }
 
   mutating func remember(_ key: ChannelKey, of channel: ByteView, _ changes: Int) {
     guard self.key(of: channel, changes) == nil else { return }
-    if changes != self.changes || entries.count >= Self.capacity { entries.removeAll() }
+    if changes != self.changes || keys.count >= Self.capacity { keys.removeAll() }
     self.changes = changes
-    entries.append((channel.array, key))
+    keys.append((channel.array, key))
   }
 }
 
@@ -40,19 +65,6 @@ struct RecentKeys {
 /// If a key does not decrypt an event, the app may have replaced it. The session then asks for
 /// authorisation once, and later events wait. It reports the events that still do not decrypt.
 extension Session {
-  /// Decrypts an event of the usual shape with the last key of its channel; `nil` for all others.
-  func opened(_ message: ByteView) -> Envelope? {
-    guard let parts = encryptedReader.read(message, buffer: cipherText),
-      let key = recentKeys.key(of: parts.channel, subscriptions.changes)
-    else { return nil }
-    plainText.removeAll()
-    guard key.open(parts.data, into: plainText, using: openingRoom),
-      UTF8Validator.isValid(plainText.view)
-    else { return nil }
-    return Envelope(
-      message, event: parts.event, channel: parts.channel, plainData: plainText.view)
-  }
-
   mutating func deliver(_ envelope: Envelope, at now: Instant) -> Received {
     guard let token = envelope.channelToken, Self.mayBeEncrypted(token),
       let channel = envelope.channelName, ChannelKind(channelName: channel) == .encrypted
@@ -70,8 +82,8 @@ extension Session {
     do throws(DecryptionError) {
       let plain = try key.open(envelope.data)
       if subscriptions[channel]?.rekeyedAt != nil { subscriptions[channel]?.rekeyedAt = nil }
-      recentKeys.remember(key, of: token, subscriptions.changes)
-      return .event(envelope.decrypted(plain, into: plainText), name: nil)
+      decryptor.remember(key, of: token, subscriptions.changes)
+      return .event(envelope.decrypted(plain, into: decryptor.plainText), name: nil)
     } catch {
       if error == .wrongKey, askForNewKey(channel, envelope, at: now) { return .handled }
       reportUndecrypted(envelope, channel, "\(error)")
@@ -120,7 +132,7 @@ extension Session {
       do throws(DecryptionError) {
         let plain = try key.open(envelope.data)
         subscriptions[channel]?.rekeyedAt = nil
-        emit(.deliver(envelope.decrypted(plain, into: plainText).message.array))
+        emit(.deliver(envelope.decrypted(plain, into: decryptor.plainText).message.array))
       } catch {
         reportUndecrypted(envelope, channel, "\(error), nor does a new one")
       }

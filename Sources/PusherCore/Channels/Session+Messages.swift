@@ -13,7 +13,9 @@ extension Session {
   /// end the connection, as in other libraries. Messages of an abandoned connection are ignored.
   package mutating func receive(_ message: ByteView, at now: Instant) -> Received {
     guard hasSocket else { return .handled }
-    if let event = opened(message) { return .event(event, name: nil) }
+    if let event = decryptor.opened(message, subscriptions.changes) {
+      return .event(event, name: nil)
+    }
     let envelope: Envelope
     do {
       envelope = try Envelope(message)
@@ -61,7 +63,7 @@ extension Session {
         channel == nil && refusedSignIn(code: code, message: message, at: now)
         || refused(code: code, message: message, channel: channel, at: now)
       // An error that answered a channel or the sign-in does not explain a later drop.
-      if let code, !isPaidFor { lastError = code }
+      if let code, !isPaidFor { link.lastError = code }
     case .ping:
       pings.received &+= 1
       emit(.answerPing(command.pong))

@@ -27,6 +27,12 @@ struct ClientEventRisk {
   }
 }
 
+/// The server's rate limit, and everything it may drop.
+struct RateLimits {
+  var pace = RequestPace()
+  var clientEvents = ClientEventRisk()
+}
+
 /// Obeys the server's rate limit.
 ///
 /// The limit is never a refusal: dropped requests are sent again, as ``RequestPace`` decides.
@@ -36,7 +42,7 @@ extension Session {
     if let channel, !subscriptions.isRequest(channel), !subscriptions.isHeld(channel) {
       return reportDroppedEvents(1, message, at: now)
     }
-    switch pace.noteDropped(message, at: now) {
+    switch rates.pace.noteDropped(message, at: now) {
     case .other: reportDroppedEvents(1, message, at: now)
     case .more: break
     case .hold(let time):
@@ -50,14 +56,15 @@ extension Session {
   }
 
   private mutating func reportDroppedEvents(_ count: Int, _ message: String, at now: Instant) {
-    let events = clientEvents.takeDropped(count, at: now)
+    let events = rates.clientEvents.takeDropped(count, at: now)
     if events > 0 { report(.clientEventsDropped(count: events, message: message)) }
   }
 
   /// Sends the requests that the rate limit allows now: the sign-in first, then channels in order.
   mutating func sendHeld(at now: Instant) {
-    while isConnected, signIn.isHeld || subscriptions.firstHeld != nil, pace.maySend(at: now) {
-      pace.noteSent(at: now)
+    while isConnected, signIn.isHeld || subscriptions.firstHeld != nil, rates.pace.maySend(at: now)
+    {
+      rates.pace.noteSent(at: now)
       if case .held(let auth) = signIn.state {
         signIn.authorization = auth
         signIn.state = .requested(until: now.advanced(by: options.connectTimeout))
@@ -69,20 +76,20 @@ extension Session {
   }
 
   mutating func noteAnswered(at now: Instant) {
-    pace.noteAnswered()
+    rates.pace.noteAnswered()
     sendHeld(at: now)
   }
 
   /// Nothing is sent while the answers are not read.
   var paceDeadline: Instant? {
     guard !isReadingPaused else { return nil }
-    return pace.deadline(isAnyHeld: signIn.isHeld || subscriptions.firstHeld != nil)
+    return rates.pace.deadline(isAnyHeld: signIn.isHeld || subscriptions.firstHeld != nil)
   }
 
   mutating func tickPace(at now: Instant) {
     guard !isReadingPaused else { return }
-    if let others = pace.resume(at: now) {
-      reportDroppedEvents(others, pace.lastMessage, at: now)
+    if let others = rates.pace.resume(at: now) {
+      reportDroppedEvents(others, rates.pace.lastMessage, at: now)
     }
     sendHeld(at: now)
   }
@@ -94,15 +101,15 @@ extension Session {
     case .network where isConnected: break
     default: return loss
     }
-    guard let message = pace.explanation(at: now) else { return loss }
+    guard let message = rates.pace.explanation(at: now) else { return loss }
     return .closed(code: RateLimit.code, reason: message)
   }
 
   /// Resets the pace after a loss, but remembers a limit that was met.
   mutating func forgetPace(at now: Instant) {
-    let message = pace.lastMessage
-    reportDroppedEvents(pace.connectionLost(), message, at: now)
-    clientEvents = ClientEventRisk()
+    let message = rates.pace.lastMessage
+    reportDroppedEvents(rates.pace.connectionLost(), message, at: now)
+    rates.clientEvents = ClientEventRisk()
     signIn.authorization = nil
   }
 }

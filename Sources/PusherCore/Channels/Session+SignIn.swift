@@ -45,7 +45,7 @@ extension Session {
   mutating func signedIn(_ userData: JSONValue, at now: Instant) {
     switch signIn.state {
     case .requested(let until):
-      delivery.noteAnswer(to: until.advanced(by: .zero - options.connectTimeout), at: now)
+      link.delivery.noteAnswer(to: until.advanced(by: .zero - options.connectTimeout), at: now)
     case .held: break
     default: return
     }

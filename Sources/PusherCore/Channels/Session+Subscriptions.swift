@@ -46,7 +46,7 @@ extension Session {
   }
 
   mutating func ask(_ subject: AuthorizationRequest.Subject, _ socketID: String) {
-    emit(.authorize(AuthorizationRequest(subject, socketID: socketID, generation: generation)))
+    emit(.authorize(AuthorizationRequest(subject, socketID: socketID, generation: link.generation)))
   }
 
   private mutating func request(_ channel: String, auth: Authorization?, at now: Instant) {
@@ -67,7 +67,7 @@ extension Session {
   package mutating func authorized(
     _ request: AuthorizationRequest, _ result: Authorization.Result, at now: Instant
   ) {
-    guard request.generation == generation else { return }
+    guard request.generation == link.generation else { return }
     guard let channel = request.channel else { return authenticated(result, at: now) }
     guard let subscription = subscriptions[channel] else { return }
     if let rekeying = subscription.rekeying { return rekeyed(channel, rekeying, result) }
@@ -104,7 +104,7 @@ extension Session {
     let isNews = subscription.state != .subscribed
     switch subscription.state {
     case .requested(let until):
-      delivery.noteAnswer(to: until.advanced(by: .zero - options.connectTimeout), at: now)
+      link.delivery.noteAnswer(to: until.advanced(by: .zero - options.connectTimeout), at: now)
     case .held, .subscribed: break
     default: return
     }
@@ -189,7 +189,7 @@ extension Session {
   /// The owner queues waiting events, because the queue outlives the session.
   package mutating func trigger(_ event: ClientEvent, at now: Instant) -> Bool {
     guard isConnected, subscriptions[event.channel]?.state == .subscribed else { return false }
-    clientEvents.noteSent(at: now)
+    rates.clientEvents.noteSent(at: now)
     emit(.send(command.clientEvent(event)))
     return true
   }

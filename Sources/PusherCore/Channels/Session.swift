@@ -18,42 +18,31 @@ package struct Session {
   }
 
   private(set) var options: SessionOptions
-  private(set) var command: ClientCommand
   var random: any RandomNumberGenerator
   private(set) var phase = Phase.idle
-  /// Counts connections, so that late answers can be recognised.
-  private(set) var generation = 0
+  var link = Link()
   var subscriptions = SubscriptionTable()
   var signIn = SignIn()
-  var keepalive: Keepalive?
   /// True while the owner leaves the socket unread.
   private(set) var isReadingPaused = false
   /// The `pusher:ping` messages of all connections, in both directions.
   package internal(set) var pings = PingCounts()
-  /// Code of the last `pusher:error` on this connection.
-  var lastError: Int?
   private var reconnector: Reconnector
-  var pace = RequestPace()
-  var clientEvents = ClientEventRisk()
-  var delivery = Delivery()
-  let plainText = ByteBuffer()
-  let cipherText = ByteBuffer()
-  let openingRoom = OpeningRoom()
-  private(set) var encryptedReader: PlainEventReader
-  var recentKeys = RecentKeys()
+  var rates = RateLimits()
+  var decryptor: EventDecryptor
   private var outbox = Fifo<SessionOutput>()
 
   /// - Parameter random: Source of the back-off's jitter.
   package init(options: SessionOptions, random: any RandomNumberGenerator) {
     self.options = options
     self.random = random
-    command = ClientCommand(service: options.service)
-    encryptedReader = PlainEventReader(
-      protocolPrefix: options.service.commonPrefix, readsEncrypted: true)
+    decryptor = EventDecryptor(service: options.service)
     reconnector = Reconnector(options.reconnect)
   }
 
   package mutating func nextOutput() -> SessionOutput? { outbox.popFirst() }
+
+  var command: ClientCommand { ClientCommand(service: options.service) }
 
   mutating func emit(_ output: SessionOutput) {
     outbox.append(output)
@@ -78,7 +67,7 @@ package struct Session {
     case .connecting(let until), .waiting(let until): until
     case .connected:
       Instant.earliest(
-        keepalive?.deadline,
+        link.keepalive?.deadline,
         Instant.earliest(
           paceDeadline,
           Instant.earliest(
@@ -93,9 +82,7 @@ package struct Session {
   }
 
   private mutating func dial(at now: Instant) {
-    generation += 1
-    lastError = nil
-    delivery.roundTrip = .zero
+    link.begin()
     phase = .connecting(until: now.advanced(by: options.connectTimeout))
     emit(.dial)
   }
@@ -113,8 +100,7 @@ package struct Session {
 
   private mutating func end(_ reason: ConnectionEnd) {
     phase = .ended
-    keepalive = nil
-    generation += 1
+    link.end()
     report(.connection(.ended(reason)))
   }
 
@@ -126,9 +112,9 @@ package struct Session {
     let timeout = min(options.activityTimeout, activityTimeout ?? options.activityTimeout)
     phase = .connected(socketID: socketID, since: now)
     reconnector.noteOpen()
-    delivery.last = now
-    keepalive = Keepalive(activityTimeout: timeout, pongTimeout: options.pongTimeout, at: now)
-    keepalive?.setPaused(isReadingPaused, at: now)
+    link.delivery.last = now
+    link.keepalive = Keepalive(activityTimeout: timeout, pongTimeout: options.pongTimeout, at: now)
+    link.keepalive?.setPaused(isReadingPaused, at: now)
     report(.connected(socketID: socketID, activityTimeout: timeout))
     beginSignIn()
     beginChannels(at: now)
@@ -146,18 +132,17 @@ package struct Session {
     // A connection that this side dropped has not proved stable, however long it lasted.
     if case .dropped = loss { lived = nil }
     if let lived, lived >= Reconnector.stableAfter { reconnector.noteStable() }
-    let code = ClosePolicy.effectiveCode(loss, lastError: lastError)
-    let decision = ClosePolicy.decide(loss, lastError: lastError)
+    let code = ClosePolicy.effectiveCode(loss, lastError: link.lastError)
+    let decision = ClosePolicy.decide(loss, lastError: link.lastError)
     retry(after: decision, loss, code: code, at: now)
   }
 
   /// Opens a gap if events came on the connection and some may be missing.
   mutating func forgetConnection(at now: Instant) {
     if isConnected, subscriptions.isAnySubscribed {
-      reconnector.openGap(at: delivery.startOfLoss(at: now))
+      reconnector.openGap(at: link.delivery.startOfLoss(at: now))
     }
-    keepalive = nil
-    generation += 1
+    link.end()
     forgetPace(at: now)
     for channel in channels { abandon(channel) }
     if signIn.state != .unwanted { signIn.state = .waiting }
@@ -196,11 +181,8 @@ package struct Session {
   /// Everything learned about the former server is forgotten.
   mutating func replace(_ options: SessionOptions) {
     self.options = options
-    command = ClientCommand(service: options.service)
-    encryptedReader = PlainEventReader(
-      protocolPrefix: options.service.commonPrefix, readsEncrypted: true)
-    recentKeys = RecentKeys()
-    pace = RequestPace()
+    decryptor.restart(service: options.service)
+    rates = RateLimits()
     reconnector.restart(options.reconnect)
     for channel in channels { subscriptions[channel]?.signatures = SignatureAttempts() }
     signIn.signatures = SignatureAttempts()
@@ -230,16 +212,16 @@ package struct Session {
     guard isConnected, subscriptions.isAnySubscribed else { return nil }
     // The messages that were read are handed out; the rest is under way.
     return isReadingPaused
-      ? delivery.startOfLoss(at: now) : now.advanced(by: .zero - delivery.roundTrip)
+      ? link.delivery.startOfLoss(at: now) : now.advanced(by: .zero - link.delivery.roundTrip)
   }
 
   package mutating func noteActivity(at now: Instant) {
-    keepalive?.noteActivity(at: now)
+    link.keepalive?.noteActivity(at: now)
   }
 
   /// Every message received by `now` was handed out, so a later loss cannot affect it.
   package mutating func noteDelivery(at now: Instant) {
-    delivery.last = now
+    link.delivery.last = now
   }
 
   /// While nothing is read, silence proves nothing, answers are not late and nothing is dialled;
@@ -247,7 +229,7 @@ package struct Session {
   package mutating func setReadingPaused(_ paused: Bool, at now: Instant) {
     guard paused != isReadingPaused else { return }
     isReadingPaused = paused
-    keepalive?.setPaused(paused, at: now)
+    link.keepalive?.setPaused(paused, at: now)
     guard !paused else { return }
     if case .connecting = phase {
       phase = .connecting(until: now.advanced(by: options.connectTimeout))
@@ -274,7 +256,7 @@ package struct Session {
       emit(.abort)
       lost(.handshakeTimeout(options.connectTimeout, stage), at: now)
     case .connected:
-      switch keepalive?.tick(at: now) {
+      switch link.keepalive?.tick(at: now) {
       case .sendPing:
         pings.sent += 1
         emit(.send(command.ping))
@@ -287,6 +269,27 @@ package struct Session {
       tickPace(at: now)
       if tickSignIn(at: now) { tickSubscriptions(at: now) }
     }
+  }
+}
+
+/// State of the present connection.
+struct Link {
+  /// Counts connections, so that late answers can be recognised.
+  private(set) var generation = 0
+  var keepalive: Keepalive?
+  /// Code of the last `pusher:error`; it explains the loss of the connection.
+  var lastError: Int?
+  var delivery = Delivery()
+
+  mutating func begin() {
+    generation += 1
+    lastError = nil
+    delivery.roundTrip = .zero
+  }
+
+  mutating func end() {
+    generation += 1
+    keepalive = nil
   }
 }
 
