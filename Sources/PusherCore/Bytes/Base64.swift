@@ -54,8 +54,7 @@ package enum Base64 {
       for index in stride(from: 0, to: last, by: 4) {
         let four = unsafe UInt32(
           littleEndian: input.loadUnaligned(fromByteOffset: index, as: UInt32.self))
-        put(
-          part(0, four) | part(1, four &>> 8) | part(2, four &>> 16) | part(3, four &>> 24))
+        put(part(0, four) | part(1, four &>> 8) | part(2, four &>> 16) | part(3, four &>> 24))
       }
       // Padding counts as nothing in the last group, and is wrong anywhere else.
       var group: UInt32 = 0

@@ -75,9 +75,7 @@
   }
 
   /// Address of the next byte, for writers that reserve first and then ``commit(_:)``.
-  package var tail: UnsafeMutablePointer<UInt8> {
-    @inline(__always) get { unsafe base + end }
-  }
+  package var tail: UnsafeMutablePointer<UInt8> { @inline(__always) get { unsafe base + end } }
 
   /// Adds `count` bytes that were written at ``tail``.
   @inline(__always)

@@ -4,9 +4,7 @@
 /// for some texts, and treat different bytes as equal if Unicode does.
 extension StringProtocol {
   /// The needle must be short.
-  package func holds(_ needle: StaticString) -> Bool {
-    range(ofBytes: needle) != nil
-  }
+  package func holds(_ needle: StaticString) -> Bool { range(ofBytes: needle) != nil }
 
   /// The needle must be short.
   package func holds(_ needle: [UInt8]) -> Bool {
@@ -30,9 +28,7 @@ extension StringProtocol {
     var place = start ?? startIndex
     while let found = utf8[place...].firstIndex(of: first) {
       let rest = utf8[found...]
-      if unsafe rest.starts(with: pattern) {
-        return found..<utf8.index(found, offsetBy: length)
-      }
+      if unsafe rest.starts(with: pattern) { return found..<utf8.index(found, offsetBy: length) }
       place = utf8.index(after: found)
     }
     return nil
@@ -55,9 +51,7 @@ extension StringProtocol {
     utf8.split { $0 == 0x0A || $0 == 0x0D }.map { self[$0.startIndex..<$0.endIndex] }
   }
 
-  package func begins(with prefix: String) -> Bool {
-    utf8.starts(with: prefix.utf8)
-  }
+  package func begins(with prefix: String) -> Bool { utf8.starts(with: prefix.utf8) }
 
   package func ends(with suffix: String) -> Bool {
     let length = suffix.utf8.count

@@ -32,14 +32,10 @@ internal import CSystemVectors
     unsafe UnsafeRawBufferPointer(start: base, count: count)
   }
 
-  package var array: [UInt8] {
-    unsafe [UInt8](raw)
-  }
+  package var array: [UInt8] { unsafe [UInt8](raw) }
 
   /// The bytes as text; invalid UTF-8 becomes U+FFFD.
-  package var text: String {
-    unsafe String(decoding: raw, as: UTF8.self)
-  }
+  package var text: String { unsafe String(decoding: raw, as: UTF8.self) }
 
   /// With `isASCII`, all bytes are known to be below 0x80.
   @inline(__always)
@@ -70,9 +66,7 @@ internal import CSystemVectors
     guard count >= beginning.count else { return false }
     let last = beginning.count &- 8
     guard last >= 0 else {
-      for index in 0..<beginning.count where unsafe base[index] != beginning[index] {
-        return false
-      }
+      for index in 0..<beginning.count where unsafe base[index] != beginning[index] { return false }
       return true
     }
     guard let other = beginning.baseAddress else { return true }

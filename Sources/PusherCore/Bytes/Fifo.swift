@@ -11,13 +11,8 @@ package struct Fifo<Element> {
 
   package init() {}
 
-  package mutating func append(_ element: Element) {
-    back.append(element)
-  }
-
-  package mutating func prepend(_ element: Element) {
-    front.append(element)
-  }
+  package mutating func append(_ element: Element) { back.append(element) }
+  package mutating func prepend(_ element: Element) { front.append(element) }
 
   package mutating func popFirst() -> Element? {
     if front.isEmpty {
@@ -40,9 +35,7 @@ extension Fifo: RandomAccessCollection, MutableCollection {
   package var endIndex: Int { front.count + back.count }
 
   package subscript(place: Int) -> Element {
-    get {
-      place < front.count ? front[front.count - 1 - place] : back[place - front.count]
-    }
+    get { place < front.count ? front[front.count - 1 - place] : back[place - front.count] }
     set {
       if place < front.count {
         front[front.count - 1 - place] = newValue

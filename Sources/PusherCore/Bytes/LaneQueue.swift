@@ -23,9 +23,7 @@ package struct LaneQueue<Item> {
   /// In bytes.
   package private(set) var cost = 0
 
-  package init(jobs: Int) {
-    self.jobs = jobs
-  }
+  package init(jobs: Int) { self.jobs = jobs }
 
   package var isEmpty: Bool { waiting == 0 && running == 0 }
 
@@ -45,9 +43,7 @@ package struct LaneQueue<Item> {
   }
 
   /// Counts an item that will never start.
-  package mutating func pass() {
-    count += 1
-  }
+  package mutating func pass() { count += 1 }
 
   /// Marks ``first`` as running.
   package mutating func start() -> Entry? {

@@ -6,13 +6,9 @@
 package struct Name: Hashable, Sendable {
   package let text: String
 
-  package init(_ text: String) {
-    self.text = text
-  }
+  package init(_ text: String) { self.text = text }
 
-  package static func == (left: Name, right: Name) -> Bool {
-    left.text.isSame(as: right.text)
-  }
+  package static func == (left: Name, right: Name) -> Bool { left.text.isSame(as: right.text) }
 
   package func hash(into hasher: inout Hasher) {
     let isDone: Void? = unsafe text.utf8.withContiguousStorageIfAvailable {
@@ -56,9 +52,7 @@ package struct NameTable<Value> {
     values.removeValue(forKey: Name(name))
   }
 
-  package mutating func removeAll() {
-    values.removeAll()
-  }
+  package mutating func removeAll() { values.removeAll() }
 }
 
 extension NameTable: Sendable where Value: Sendable {}
@@ -69,13 +63,10 @@ package struct NameSet: Sendable, Equatable {
 
   package init() {}
 
-  package init(_ names: some Sequence<String>) {
-    self.names = Set(names.map(Name.init))
-  }
+  package init(_ names: some Sequence<String>) { self.names = Set(names.map(Name.init)) }
 
   package var count: Int { names.count }
   package var isEmpty: Bool { names.isEmpty }
-
   package var sorted: [String] { names.map(\.text).sorted() }
 
   package func contains(_ name: String) -> Bool { names.contains(Name(name)) }
@@ -88,7 +79,5 @@ package struct NameSet: Sendable, Equatable {
   @discardableResult
   package mutating func remove(_ name: String) -> Bool { names.remove(Name(name)) != nil }
 
-  package mutating func removeAll() {
-    names.removeAll()
-  }
+  package mutating func removeAll() { names.removeAll() }
 }

@@ -66,9 +66,7 @@ struct SignatureAttempts: Equatable {
   private var inVain = 0
   private(set) var haveWorked = false
 
-  mutating func restart() {
-    inVain = 0
-  }
+  mutating func restart() { inVain = 0 }
 
   mutating func noteConfirmed() {
     haveWorked = true
@@ -149,9 +147,7 @@ package enum AuthorizationAnswer {
     guard let auth = value["auth"]?.text else {
       throw .unusable("the answer has no \"auth\" string")
     }
-    guard auth.contains(":") else {
-      throw .unusable("\"auth\" is not of the form KEY:SIGNATURE")
-    }
+    guard auth.contains(":") else { throw .unusable("\"auth\" is not of the form KEY:SIGNATURE") }
     return auth
   }
 }

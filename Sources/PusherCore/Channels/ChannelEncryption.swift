@@ -47,9 +47,7 @@ public enum EncryptionKeyError: Error, Sendable, Equatable, CustomStringConverti
     }
   }
 
-  fileprivate static func check(
-    _ text: String, length: Int
-  ) throws(EncryptionKeyError) -> [UInt8] {
+  fileprivate static func check(_ text: String, length: Int) throws(EncryptionKeyError) -> [UInt8] {
     guard let bytes = Base64.decode(text) else { throw .notBase64 }
     guard bytes.count == length else { throw .wrongLength(bytes.count, expected: length) }
     return bytes
@@ -149,9 +147,7 @@ package struct ChannelKey: Sendable, Equatable {
       .object(texts: ["nonce": Base64.encode(nonce), "ciphertext": ciphertext]))
   }
 
-  private static func bytes(
-    _ name: String, of data: JSONValue
-  ) throws(DecryptionError) -> [UInt8] {
+  private static func bytes(_ name: String, of data: JSONValue) throws(DecryptionError) -> [UInt8] {
     guard case .object = data else { throw .malformed("the data is not a JSON object") }
     guard let text = data[name]?.text else {
       throw .malformed("the data has no \"\(name)\" string")

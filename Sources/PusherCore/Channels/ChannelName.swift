@@ -20,9 +20,7 @@ public enum ChannelKind: Sendable, Equatable {
   }
 
   /// Reads the kind from the prefix of `name`, as PusherSwift's `PusherChannelType` does.
-  public init(name: String) {
-    self.init(channelName: name)
-  }
+  public init(name: String) { self.init(channelName: name) }
 
   /// True if a subscription must carry a signature.
   public var needsAuthorization: Bool { self != .public }

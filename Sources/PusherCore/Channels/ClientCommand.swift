@@ -2,9 +2,7 @@
 package struct ClientCommand: Sendable {
   private let prefix: String
 
-  package init(service: PusherService) {
-    prefix = service.eventPrefix
-  }
+  package init(service: PusherService) { prefix = service.eventPrefix }
 
   /// `auth` and `channel_data` go out byte for byte as signed.
   package func subscribe(channel: String, auth: Authorization?) -> String {

@@ -15,9 +15,7 @@ package struct ClientEvent: Sendable, Equatable {
   /// Creates an event that every server accepts; adds a missing prefix to the name.
   package init(channel: String, name: String, data: JSONValue) throws(ClientEventError) {
     let kind = ChannelKind(channelName: channel)
-    guard kind == .private || kind == .presence else {
-      throw .wrongKind(channel: channel, kind)
-    }
+    guard kind == .private || kind == .presence else { throw .wrongKind(channel: channel, kind) }
     let name = name.begins(with: Self.prefix) ? name : Self.prefix + name
     guard name.utf8.count > Self.prefix.utf8.count else { throw .emptyName }
     guard name.utf8.count <= Self.maximumNameLength else {

@@ -104,9 +104,7 @@ package struct EventTranscoder: Sendable {
     -> Range<Int>?
   {
     guard cursor.word64() == EnvelopeWord.eventKey, cursor.word16(8) == EnvelopeWord.colonQuote
-    else {
-      return nil
-    }
+    else { return nil }
     cursor.copyShort(8)
     cursor.copyShort(2)
     let name = cursor.word64()
@@ -154,9 +152,7 @@ package struct EventTranscoder: Sendable {
   @inline(__always)
   private func copyChannel(_ cursor: inout FusedCursor) -> Bool {
     guard cursor.word64() == EnvelopeWord.channelKey, cursor.word32(8) == EnvelopeWord.channelKeyEnd
-    else {
-      return false
-    }
+    else { return false }
     cursor.copyShort(8)
     cursor.copyShort(4)
     // Events of end-to-end encrypted channels must be decrypted first.

@@ -55,8 +55,7 @@ package final class FilterMemory {
     // Both loads stay inside the name and its padding.
     let bytes = unsafe UnsafeRawPointer(name.base)
     let first = unsafe bytes.loadUnaligned(as: UInt64.self)
-    let last = unsafe bytes.loadUnaligned(
-      fromByteOffset: max(0, name.count &- 8), as: UInt64.self)
+    let last = unsafe bytes.loadUnaligned(fromByteOffset: max(0, name.count &- 8), as: UInt64.self)
     // The bytes after a short name are shifted out; a shift by 64 leaves none.
     let unused = UInt64(max(0, 64 &- 8 &* name.count))
     let mixed = (first << unused) &+ (last << unused) &* 31 &+ UInt64(name.count)

@@ -31,9 +31,7 @@ package struct PlainEventReader: Sendable {
   package func read(_ message: ByteView, buffer: ByteBuffer) -> Parts? {
     Self.withEnd(of: message, buffer) { cursor in
       guard cursor.word64() == EnvelopeWord.eventKey, cursor.word16(8) == EnvelopeWord.colonQuote
-      else {
-        return nil
-      }
+      else { return nil }
       cursor.skip(10)
       guard !protocolPrefix.begins(cursor.word64()), let event = Self.name(&cursor) else {
         return nil
@@ -86,9 +84,7 @@ package struct PlainEventReader: Sendable {
   @inline(__always)
   private static func channel(_ cursor: inout FusedCursor) -> ByteView? {
     guard cursor.word64() == EnvelopeWord.channelKey, cursor.word32(8) == EnvelopeWord.channelKeyEnd
-    else {
-      return nil
-    }
+    else { return nil }
     cursor.skip(12)
     return name(&cursor)
   }

@@ -31,9 +31,7 @@ package struct PresenceRoster: Sendable, Equatable {
   private let limits: PresenceLimits
   package private(set) var isCut = false
 
-  package init(limits: PresenceLimits = PresenceLimits()) {
-    self.limits = limits
-  }
+  package init(limits: PresenceLimits = PresenceLimits()) { self.limits = limits }
 
   package var count: Int { infos.count }
 
@@ -50,10 +48,7 @@ package struct PresenceRoster: Sendable, Equatable {
   }
 
   func contains(_ id: String) -> Bool { infos[id] != nil }
-
-  private static func value(_ json: String) -> JSONValue {
-    (try? JSONParser.parse(json)) ?? .null
-  }
+  private static func value(_ json: String) -> JSONValue { (try? JSONParser.parse(json)) ?? .null }
 
   /// Adds a member, or replaces its information; returns true if the member is new and was kept.
   @discardableResult

@@ -56,14 +56,10 @@ extension PusherService {
   package static let clusters = ["mt1", "us2", "us3", "eu", "ap1", "ap2", "ap3", "ap4", "sa1"]
 
   /// Returns the WebSocket host of `cluster`.
-  public func host(cluster: String) -> String {
-    Self.fill(clusterHost, cluster)
-  }
+  public func host(cluster: String) -> String { Self.fill(clusterHost, cluster) }
 
   /// Returns the HTTP API host of `cluster`.
-  public func apiHost(cluster: String) -> String {
-    Self.fill(clusterAPIHost, cluster)
-  }
+  public func apiHost(cluster: String) -> String { Self.fill(clusterAPIHost, cluster) }
 
   package func host(cluster: String?) -> String {
     cluster.map(host(cluster:)) ?? defaultHost ?? host(cluster: defaultCluster)

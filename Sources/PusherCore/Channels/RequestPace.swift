@@ -58,9 +58,7 @@ struct RequestPace {
     return sent < burst
   }
 
-  private mutating func beginBurst() {
-    (start, sent, answered) = (nil, 0, 0)
-  }
+  private mutating func beginBurst() { (start, sent, answered) = (nil, 0, 0) }
 
   mutating func noteSent(at now: Instant) {
     if isProbing { probeStart = now } else if burst == nil, sent == answered { beginBurst() }

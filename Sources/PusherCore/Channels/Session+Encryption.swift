@@ -43,8 +43,7 @@ struct EventDecryptor {
     plainText.removeAll()
     guard key.open(parts.data, into: plainText, using: room), UTF8Validator.isValid(plainText.view)
     else { return nil }
-    return Envelope(
-      message, event: parts.event, channel: parts.channel, plainData: plainText.view)
+    return Envelope(message, event: parts.event, channel: parts.channel, plainData: plainText.view)
   }
 
   private func key(of channel: ByteView, _ changes: Int) -> ChannelKey? {
@@ -112,9 +111,7 @@ extension Session {
     return true
   }
 
-  mutating func rekeyed(
-    _ channel: String, _ rekeying: Rekeying, _ result: Authorization.Result
-  ) {
+  mutating func rekeyed(_ channel: String, _ rekeying: Rekeying, _ result: Authorization.Result) {
     subscriptions[channel]?.rekeying = nil
     let key: ChannelKey
     do throws(AuthorizationFailure) {

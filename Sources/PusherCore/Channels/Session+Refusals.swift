@@ -11,9 +11,7 @@ extension Session {
   /// The error has a channel's name beside it; or it is about a signature, and belongs to the first
   /// unanswered channel if it names none; or it names an unanswered channel and speaks of a
   /// refusal. An error that may be a refusal is kept, since it can explain a missing answer.
-  mutating func refused(
-    code: Int?, message: String, channel: String?, at now: Instant
-  ) -> Bool {
+  mutating func refused(code: Int?, message: String, channel: String?, at now: Instant) -> Bool {
     let named = channel ?? channelNamed(in: message)
     let isAboutSignature = code == 4009 || message.holds("ignature")
     let refused: String?

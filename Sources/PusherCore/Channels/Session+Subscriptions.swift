@@ -74,9 +74,7 @@ extension Session {
     guard subscription.state == .authorizing else { return }
     do throws(AuthorizationFailure) {
       let auth = try result.get()
-      if subscription.kind == .encrypted {
-        subscriptions[channel]?.key = try Self.key(of: auth)
-      }
+      if subscription.kind == .encrypted { subscriptions[channel]?.key = try Self.key(of: auth) }
       self.request(channel, auth: auth, at: now)
     } catch {
       authorizationFailed(subscription, error, at: now)

@@ -44,13 +44,8 @@ package struct Session {
 
   var command: ClientCommand { ClientCommand(service: options.service) }
 
-  mutating func emit(_ output: SessionOutput) {
-    outbox.append(output)
-  }
-
-  mutating func report(_ event: SessionEvent) {
-    outbox.append(.report(event))
-  }
+  mutating func emit(_ output: SessionOutput) { outbox.append(output) }
+  mutating func report(_ event: SessionEvent) { outbox.append(.report(event)) }
 
   package var isConnected: Bool { socketID != nil }
 
@@ -163,8 +158,7 @@ package struct Session {
     let attempts = reconnector.attempts
     var delay: Duration?
     if case .retry(let time) = verdict { delay = time }
-    report(
-      .connection(.disconnected(loss, code: code, retryIn: delay, attempt: attempts)))
+    report(.connection(.disconnected(loss, code: code, retryIn: delay, attempt: attempts)))
     switch verdict {
     case .retry(.zero): dialSoon(at: now)
     case .retry(let delay): wait(until: now.advanced(by: delay))
@@ -194,9 +188,7 @@ package struct Session {
     wait(until: now.advanced(by: max(delay, .zero)))
   }
 
-  private mutating func wait(until time: Instant) {
-    phase = .waiting(until: time)
-  }
+  private mutating func wait(until time: Instant) { phase = .waiting(until: time) }
 
   mutating func closeGapIfSettled(at now: Instant) {
     guard reconnector.isGapOpen, subscriptions.areAllSettled else { return }
@@ -215,14 +207,10 @@ package struct Session {
       ? link.delivery.startOfLoss(at: now) : now.advanced(by: .zero - link.delivery.roundTrip)
   }
 
-  package mutating func noteActivity(at now: Instant) {
-    link.keepalive?.noteActivity(at: now)
-  }
+  package mutating func noteActivity(at now: Instant) { link.keepalive?.noteActivity(at: now) }
 
   /// Every message received by `now` was handed out, so a later loss cannot affect it.
-  package mutating func noteDelivery(at now: Instant) {
-    link.delivery.last = now
-  }
+  package mutating func noteDelivery(at now: Instant) { link.delivery.last = now }
 
   /// While nothing is read, silence proves nothing, answers are not late and nothing is dialled;
   /// afterwards, every answer gets its full time again.
@@ -307,7 +295,5 @@ struct Delivery {
   /// Returns the earliest time at which the server may have sent a message that was not handed out.
   ///
   /// Messages sent before the last received one arrived before it, except those still under way.
-  func startOfLoss(at now: Instant) -> Instant {
-    (last ?? now).advanced(by: .zero - roundTrip)
-  }
+  func startOfLoss(at now: Instant) -> Instant { (last ?? now).advanced(by: .zero - roundTrip) }
 }

@@ -29,8 +29,7 @@ public struct SubscriptionSignature: Sendable {
   /// Returns the token for `SOCKET:CHANNEL`, or for `SOCKET:CHANNEL:DATA` of a presence channel.
   public func authorize(socketID: String, channel: String, channelData: String? = nil) -> PusherAuth
   {
-    let text = Self.stringToSign(
-      socketID: socketID, channel: channel, channelData: channelData)
+    let text = Self.stringToSign(socketID: socketID, channel: channel, channelData: channelData)
     return PusherAuth(auth: sign(text), channelData: channelData)
   }
 

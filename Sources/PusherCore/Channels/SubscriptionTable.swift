@@ -25,9 +25,7 @@ struct SubscriptionTable {
 
   var count: Int { table.count }
   var isEmpty: Bool { table.count == 0 }
-
   var names: [String] { table.elements.map(\.name) }
-
   var isAnySubscribed: Bool { subscribed > 0 }
   var areAllSettled: Bool { settled == table.count }
 

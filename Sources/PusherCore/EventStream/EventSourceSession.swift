@@ -113,19 +113,13 @@ package struct EventSourceSession {
     end(.finished)
   }
 
-  package mutating func noteActivity(at now: Instant) {
-    lastActivity = now
-  }
+  package mutating func noteActivity(at now: Instant) { lastActivity = now }
 
   /// Everything sent by `now` was handed out, so a later loss cannot affect it.
-  package mutating func noteDelivery(at now: Instant) {
-    delivered = now
-  }
+  package mutating func noteDelivery(at now: Instant) { delivered = now }
 
   /// The stream works, so a later loss begins a new count of attempts.
-  package mutating func noteEvent() {
-    hasReceivedEvent = true
-  }
+  package mutating func noteEvent() { hasReceivedEvent = true }
 
   package mutating func setReconnectionTime(milliseconds: Int) {
     let time = Duration.milliseconds(milliseconds)
@@ -159,8 +153,7 @@ package struct EventSourceSession {
     var delay: Duration?
     if case .retry(let time) = verdict { delay = time }
     let attempts = reconnector.attempts
-    outbox.append(
-      .report(.disconnected(loss, code: nil, retryIn: delay, attempt: attempts)))
+    outbox.append(.report(.disconnected(loss, code: nil, retryIn: delay, attempt: attempts)))
     switch verdict {
     case .retry(let delay): phase = .waiting(until: now.advanced(by: delay))
     case .stop: end(.lost(loss, code: nil))

@@ -35,14 +35,10 @@ package final class EventStreamParser {
   package var isInsideEvent: Bool { reader.isInsideEvent }
 
   /// Drops an incomplete last event too; a new stream may begin.
-  package func reset() {
-    reader.reset()
-  }
+  package func reset() { reader.reset() }
 
   /// Returns `nil` if more bytes are needed; the parser needs a ``reset()`` after an error.
-  package func next() throws(EventStreamError) -> EventStreamEvent? {
-    try reader.next()
-  }
+  package func next() throws(EventStreamError) -> EventStreamEvent? { try reader.next() }
 }
 
 /// The views are valid until the parser returns the next event.

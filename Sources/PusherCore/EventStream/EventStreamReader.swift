@@ -159,8 +159,7 @@ struct EventStreamReader: ~Copyable {
     let content = if let single { view[single] } else { data.view }
     let name =
       if let typePlace { view[typePlace] } else { type.isEmpty ? messageType.view : type.view }
-    return EventStreamEvent(
-      type: name, data: content, lastEventID: lastID.view)
+    return EventStreamEvent(type: name, data: content, lastEventID: lastID.view)
   }
 }
 
@@ -230,9 +229,7 @@ extension EventStreamReader {
     try append(view[range], to: data)
   }
 
-  private mutating func takeType(
-    _ range: Range<Int>, of view: ByteView
-  ) throws(EventStreamError) {
+  private mutating func takeType(_ range: Range<Int>, of view: ByteView) throws(EventStreamError) {
     if !type.isEmpty { type.removeAll() }
     typePlace = nil
     // An empty type counts as none.
@@ -244,9 +241,7 @@ extension EventStreamReader {
     }
   }
 
-  private mutating func takeID(
-    _ range: Range<Int>, of view: ByteView
-  ) throws(EventStreamError) {
+  private mutating func takeID(_ range: Range<Int>, of view: ByteView) throws(EventStreamError) {
     if view[range].holds(0) { return }
     if Self.isValid(range, of: view) {
       idPlace = range

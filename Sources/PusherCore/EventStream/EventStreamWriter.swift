@@ -5,9 +5,7 @@ package enum EventStreamWriter {
   package static let contentType = "text/event-stream"
 
   /// `event` and `id` have no line ends; those of `data`, LF, CR or both, become LF.
-  package static func write(
-    event: String, id: String? = nil, data: String, to output: ByteBuffer
-  ) {
+  package static func write(event: String, id: String? = nil, data: String, to output: ByteBuffer) {
     if let id { output.append("id: \(id)\n") }
     output.append("event: \(event)\ndata: ")
     defer { output.append("\n\n") }
@@ -25,7 +23,5 @@ package enum EventStreamWriter {
   }
 
   /// Appends a comment, which readers drop; it shows that the connection lives.
-  package static func writeComment(to output: ByteBuffer) {
-    output.append(":\n\n")
-  }
+  package static func writeComment(to output: ByteBuffer) { output.append(":\n\n") }
 }

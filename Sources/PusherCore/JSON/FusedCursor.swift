@@ -20,14 +20,10 @@ struct FusedCursor {
     unsafe self.output = output
   }
 
-  var byte: UInt8 {
-    @inline(__always) get { unsafe input.pointee }
-  }
+  var byte: UInt8 { @inline(__always) get { unsafe input.pointee } }
 
   @inline(__always)
-  func peek(_ distance: Int) -> UInt8 {
-    unsafe input[distance]
-  }
+  func peek(_ distance: Int) -> UInt8 { unsafe input[distance] }
 
   @inline(__always)
   func word16(_ distance: Int = 0) -> UInt16 {
@@ -45,9 +41,7 @@ struct FusedCursor {
   }
 
   @inline(__always)
-  mutating func skip(_ count: Int) {
-    unsafe input += count
-  }
+  mutating func skip(_ count: Int) { unsafe input += count }
 
   @inline(__always)
   mutating func put(_ byte: UInt8) {
@@ -130,9 +124,7 @@ package final class LeadingMembers {
     bytes.append(UInt8(ascii: "\""))
   }
 
-  package func removeAll() {
-    bytes.removeAll()
-  }
+  package func removeAll() { bytes.removeAll() }
 
   var count: Int { bytes.count }
 

@@ -5,9 +5,7 @@
 extension FusedCursor {
   /// Copies one value inside a JSON string; stops at the quote that ends the string.
   @inline(__always)
-  mutating func copyEscapedValue() -> Bool {
-    copyValue(EscapedQuotes.self)
-  }
+  mutating func copyEscapedValue() -> Bool { copyValue(EscapedQuotes.self) }
 
   @inline(__always)
   mutating func copyPlainValue() -> Bool {

@@ -7,16 +7,12 @@ struct JSONCursor {
   let view: ByteView
   private(set) var offset = 0
 
-  init(_ view: ByteView) {
-    self.view = view
-  }
+  init(_ view: ByteView) { self.view = view }
 
   var atEnd: Bool { offset >= view.count }
 
   /// The byte at the position, or 0 at the end: NUL is not part of the grammar.
-  var byte: UInt8 {
-    @inline(__always) get { offset < view.count ? unsafe view.base[offset] : 0 }
-  }
+  var byte: UInt8 { @inline(__always) get { offset < view.count ? unsafe view.base[offset] : 0 } }
 
   @inline(__always)
   func peek(_ distance: Int) -> UInt8 {
@@ -24,9 +20,7 @@ struct JSONCursor {
   }
 
   @inline(__always)
-  mutating func advance(_ count: Int = 1) {
-    offset += count
-  }
+  mutating func advance(_ count: Int = 1) { offset += count }
 
   var failure: JSONError { atEnd ? .endsEarly : .unexpected(offset: offset) }
 

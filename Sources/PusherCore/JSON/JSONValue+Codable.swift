@@ -29,24 +29,16 @@ extension JSONValue {
   // For literals with variables in them: `["n": .init(count), "name": .init(name)]`.
 
   /// Creates a string.
-  public init(_ text: some StringProtocol) {
-    self = .string(String(text))
-  }
+  public init(_ text: some StringProtocol) { self = .string(String(text)) }
 
   /// Creates a whole number.
-  public init(_ number: some BinaryInteger) {
-    self = .number("\(number)")
-  }
+  public init(_ number: some BinaryInteger) { self = .number("\(number)") }
 
   /// Creates a number with its shortest digits; infinities, which JSON lacks, become `null`.
-  public init(_ number: Double) {
-    self.init(floatLiteral: number)
-  }
+  public init(_ number: Double) { self.init(floatLiteral: number) }
 
   /// Creates `true` or `false`.
-  public init(_ flag: Bool) {
-    self = .bool(flag)
-  }
+  public init(_ flag: Bool) { self = .bool(flag) }
 }
 
 extension JSONValue: CustomStringConvertible {

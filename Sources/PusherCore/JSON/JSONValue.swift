@@ -100,34 +100,22 @@ extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral,
   ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
   /// Creates ``JSONValue/null``.
-  public init(nilLiteral: ()) {
-    self = .null
-  }
+  public init(nilLiteral: ()) { self = .null }
 
   /// Creates ``JSONValue/bool(_:)``.
-  public init(booleanLiteral value: Bool) {
-    self = .bool(value)
-  }
+  public init(booleanLiteral value: Bool) { self = .bool(value) }
 
   /// Creates a whole number.
-  public init(integerLiteral value: Int) {
-    self = .number(String(value))
-  }
+  public init(integerLiteral value: Int) { self = .number(String(value)) }
 
   /// Creates a number with its shortest digits; infinities, which JSON lacks, become `null`.
-  public init(floatLiteral value: Double) {
-    self = value.isFinite ? .number(String(value)) : .null
-  }
+  public init(floatLiteral value: Double) { self = value.isFinite ? .number(String(value)) : .null }
 
   /// Creates ``JSONValue/string(_:)``.
-  public init(stringLiteral value: String) {
-    self = .string(value)
-  }
+  public init(stringLiteral value: String) { self = .string(value) }
 
   /// Creates ``JSONValue/array(_:)``.
-  public init(arrayLiteral elements: JSONValue...) {
-    self = .array(elements)
-  }
+  public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
 
   /// Creates ``JSONValue/object(_:)``, with the members in their written order.
   public init(dictionaryLiteral elements: (String, JSONValue)...) {
@@ -139,9 +127,7 @@ extension JSONValue {
   /// Parses `text` (RFC 8259), with white space around the value.
   ///
   /// - Throws: ``JSONError`` with the place of the first bad byte, or for more than 250 levels.
-  public init(parsing text: String) throws(JSONError) {
-    self = try JSONParser.parse(text)
-  }
+  public init(parsing text: String) throws(JSONError) { self = try JSONParser.parse(text) }
 
   package static func object(present members: KeyValuePairs<String, JSONValue?>) -> JSONValue {
     .object(members.compactMap { name, value in value.map { Member(name, $0) } })

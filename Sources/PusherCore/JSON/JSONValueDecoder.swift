@@ -39,7 +39,6 @@ final class JSONValueDecoder: Decoder {
 
 extension JSONValueDecoder: SingleValueDecodingContainer {
   func decodeNil() -> Bool { value.isNull }
-
   func decode(_ type: Bool.Type) throws -> Bool { try JSONScalar.bool(value, codingPath) }
   func decode(_ type: String.Type) throws -> String { try JSONScalar.text(value, codingPath) }
   func decode(_ type: Double.Type) throws -> Double {

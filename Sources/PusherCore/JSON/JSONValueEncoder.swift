@@ -25,9 +25,7 @@ final class JSONValueEncoder: Encoder {
   var userInfo: [CodingUserInfoKey: Any] { [:] }
   private var content = Content.nothing
 
-  init(at codingPath: [any CodingKey] = []) {
-    self.codingPath = codingPath
-  }
+  init(at codingPath: [any CodingKey] = []) { self.codingPath = codingPath }
 
   /// The encoded value; an empty object if there is none.
   var value: JSONValue {
@@ -50,19 +48,14 @@ final class JSONValueEncoder: Encoder {
   }
 
   func unkeyedContainer() -> any UnkeyedEncodingContainer {
-    if case .array(let array) = content {
-      return ArrayWriter(array: array, codingPath: codingPath)
-    }
+    if case .array(let array) = content { return ArrayWriter(array: array, codingPath: codingPath) }
     let array = ArrayContent()
     content = .array(array)
     return ArrayWriter(array: array, codingPath: codingPath)
   }
 
   func singleValueContainer() -> any SingleValueEncodingContainer { ValueWriter(encoder: self) }
-
-  fileprivate func set(_ value: JSONValue) {
-    content = .value(value)
-  }
+  fileprivate func set(_ value: JSONValue) { content = .value(value) }
 
   fileprivate func set(_ number: some BinaryFloatingPoint & LosslessStringConvertible) throws {
     guard number.isFinite else {

@@ -142,9 +142,7 @@ struct PartKey: CodingKey {
     intValue = nil
   }
 
-  init(intValue: Int) {
-    self.init(index: intValue)
-  }
+  init(intValue: Int) { self.init(index: intValue) }
 
   init(index: Int) {
     name = nil

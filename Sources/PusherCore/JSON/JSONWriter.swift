@@ -4,9 +4,7 @@ package enum JSONWriter {
   package static func write(
     _ value: JSONValue, into buffer: ByteBuffer, forTerminal: Bool = false
   ) {
-    guard var open = Container(value) else {
-      return writeScalar(value, into: buffer, forTerminal)
-    }
+    guard var open = Container(value) else { return writeScalar(value, into: buffer, forTerminal) }
     // Open containers are kept here, because the stack may be small.
     var outer: [Container] = []
     buffer.append(open.opening)

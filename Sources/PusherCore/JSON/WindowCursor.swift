@@ -88,14 +88,10 @@ struct WindowCursor {
 // MARK: Single bytes and words
 
 extension WindowCursor {
-  var byte: UInt8 {
-    @inline(__always) get { unsafe input.pointee }
-  }
+  var byte: UInt8 { @inline(__always) get { unsafe input.pointee } }
 
   @inline(__always)
-  func peek(_ distance: UInt) -> UInt8 {
-    unsafe input[Int(bitPattern: distance)]
-  }
+  func peek(_ distance: UInt) -> UInt8 { unsafe input[Int(bitPattern: distance)] }
 
   @inline(__always)
   func word16(_ distance: Int = 0) -> UInt16 {
@@ -103,14 +99,10 @@ extension WindowCursor {
   }
 
   @inline(__always)
-  func word32() -> UInt32 {
-    unsafe UnsafeRawPointer(input).loadUnaligned(as: UInt32.self)
-  }
+  func word32() -> UInt32 { unsafe UnsafeRawPointer(input).loadUnaligned(as: UInt32.self) }
 
   @inline(__always)
-  mutating func skip(_ count: UInt) {
-    at &+= count
-  }
+  mutating func skip(_ count: UInt) { at &+= count }
 
   @inline(__always)
   mutating func put(_ byte: UInt8) {
@@ -141,8 +133,7 @@ extension WindowCursor {
   @inline(__always)
   private func copyBlock(_ distance: Int) {
     let block = unsafe UnsafeRawPointer(input + distance).loadUnaligned(as: SIMD16<UInt8>.self)
-    unsafe UnsafeMutableRawPointer(output + distance).storeBytes(
-      of: block, as: SIMD16<UInt8>.self)
+    unsafe UnsafeMutableRawPointer(output + distance).storeBytes(of: block, as: SIMD16<UInt8>.self)
   }
 }
 

@@ -57,9 +57,7 @@ package struct FrameHeader: Sendable, Equatable {
 package struct Opcode: RawRepresentable, Hashable, Sendable {
   package let rawValue: UInt8
 
-  package init(rawValue: UInt8) {
-    self.rawValue = rawValue
-  }
+  package init(rawValue: UInt8) { self.rawValue = rawValue }
 
   package static let continuation = Opcode(rawValue: 0)
   package static let text = Opcode(rawValue: 1)

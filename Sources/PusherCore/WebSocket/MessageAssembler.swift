@@ -92,9 +92,7 @@ struct MessageAssembler: ~Copyable {
     return .text(message.view)
   }
 
-  mutating func reset() {
-    buffer?.removeAll()
-  }
+  mutating func reset() { buffer?.removeAll() }
 
   private mutating func validate(from start: Int) throws(WebSocketError) {
     guard opcode == .text, let message = buffer else { return }

@@ -34,9 +34,7 @@ package enum ServerHandshake {
   }
 
   private static func checkedKey(_ head: HTTPRequestHead) throws(Refusal) -> String {
-    guard head.method == "GET" else {
-      throw refusal(405, "Method Not Allowed", [("Allow", "GET")])
-    }
+    guard head.method == "GET" else { throw refusal(405, "Method Not Allowed", [("Allow", "GET")]) }
     guard head.minorVersion >= 1, head.headers.all("Host").count == 1 else {
       throw refusal(400, "Bad Request")
     }

@@ -2,9 +2,7 @@
 extension WebSocketConnection {
   /// The text must be UTF-8 and must not lie in the output.
   @discardableResult
-  package func send(text: ByteView) -> Bool {
-    unsafe sender.send(.text, text.raw)
-  }
+  package func send(text: ByteView) -> Bool { unsafe sender.send(.text, text.raw) }
 
   @discardableResult
   package func send(text: String) -> Bool {
@@ -14,9 +12,7 @@ extension WebSocketConnection {
 
   /// The bytes must not lie in the output.
   @discardableResult
-  package func send(binary: ByteView) -> Bool {
-    unsafe sender.send(.binary, binary.raw)
-  }
+  package func send(binary: ByteView) -> Bool { unsafe sender.send(.binary, binary.raw) }
 
   @discardableResult
   package func send(binary: [UInt8]) -> Bool {
@@ -25,21 +21,15 @@ extension WebSocketConnection {
 
   /// Sends a frame that ``FrameEncoder`` wrote in advance, for many clients at once.
   @discardableResult
-  package func send(encodedFrame frame: ByteView) -> Bool {
-    sender.sendEncoded(frame)
-  }
+  package func send(encodedFrame frame: ByteView) -> Bool { sender.sendEncoded(frame) }
 
   /// The payload has at most 125 bytes, as in ``pong(_:)``.
   @discardableResult
-  package func ping(_ payload: [UInt8] = []) -> Bool {
-    sender.sendControl(.ping, payload)
-  }
+  package func ping(_ payload: [UInt8] = []) -> Bool { sender.sendControl(.ping, payload) }
 
   /// Sends an unsolicited pong; pings are answered without it.
   @discardableResult
-  package func pong(_ payload: [UInt8] = []) -> Bool {
-    sender.sendControl(.pong, payload)
-  }
+  package func pong(_ payload: [UInt8] = []) -> Bool { sender.sendControl(.pong, payload) }
 
   /// Begins the close handshake; ``next()`` still returns messages until the peer's close frame.
   ///

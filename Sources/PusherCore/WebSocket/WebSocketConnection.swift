@@ -82,14 +82,10 @@ package final class WebSocketConnection {
   }
 
   /// Adds bytes to the input; a transport reads into ``input`` instead.
-  package func receive(_ bytes: [UInt8]) {
-    input.append(bytes)
-  }
+  package func receive(_ bytes: [UInt8]) { input.append(bytes) }
 
   /// After the remaining input, ``next()`` fails unless a close frame came.
-  package func inputEnded() {
-    inputHasEnded = true
-  }
+  package func inputEnded() { inputHasEnded = true }
 
   /// Returns the next event, and invalidates the views of the last one; `nil` if input is missing.
   package func next() -> WebSocketEvent? {
@@ -197,9 +193,7 @@ package final class WebSocketConnection {
     let available = min(input.count, header.length)
     let fresh = input.view[frame.done..<available]
     if let mask = header.mask { FrameMask.apply(mask, to: fresh, offset: frame.done) }
-    if header.opcode == .text {
-      guard validator.feed(fresh) else { throw .invalidUTF8 }
-    }
+    guard header.opcode != .text || validator.feed(fresh) else { throw .invalidUTF8 }
     guard available == header.length else {
       pending?.done = available
       return .needsInput
@@ -269,9 +263,7 @@ package final class WebSocketConnection {
   }
 
   private func fail(_ error: WebSocketError) -> WebSocketEvent {
-    if error.closeCode.isValidOnWire {
-      sender.close(error.closeCode, reason: error.description)
-    }
+    if error.closeCode.isValidOnWire { sender.close(error.closeCode, reason: error.description) }
     state = .closed
     return .failed(error)
   }

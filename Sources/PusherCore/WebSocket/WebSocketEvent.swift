@@ -28,9 +28,7 @@ package enum WebSocketEvent {
 package struct CloseCode: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
   package let rawValue: UInt16
 
-  package init(rawValue: UInt16) {
-    self.rawValue = rawValue
-  }
+  package init(rawValue: UInt16) { self.rawValue = rawValue }
 
   package static let normal = CloseCode(rawValue: 1000)
   package static let goingAway = CloseCode(rawValue: 1001)

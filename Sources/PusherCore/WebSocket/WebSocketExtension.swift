@@ -47,9 +47,7 @@ struct WebSocketExtension {
       return true
     }
 
-    private mutating func skipBlanks() {
-      rest = rest.drop { $0 == 0x20 || $0 == 0x09 }
-    }
+    private mutating func skipBlanks() { rest = rest.drop { $0 == 0x20 || $0 == 0x09 } }
 
     private mutating func token() throws(InvalidExtension) -> String {
       let token = rest.prefix { ASCII.isToken($0) }
