@@ -17,6 +17,11 @@ final class EchoConnection {
   private var connection: WebSocketFeedConnection?
   private var timer: LoopTimer?
 
+  /// The second offer is for servers that only compress for clients without context.
+  private static let offers =
+    PerMessageDeflate.offer
+    + ", permessage-deflate; client_no_context_takeover; client_max_window_bits"
+
   /// Starts the connection when the loop runs.
   init(loop: EventLoop, url: HTTPURL) {
     self.loop = loop
@@ -27,7 +32,7 @@ final class EchoConnection {
     self.timer = timer
     let connection = WebSocketFeedConnection(
       loop: loop, destination: Destination(url: url),
-      settings: WebSocketSettings(compressionOffer: PerMessageDeflate.everyOffer), tls: nil,
+      settings: WebSocketSettings(compressionOffer: Self.offers), tls: nil,
       tap: nil, delegate: self)
     self.connection = connection
     connection.start()

@@ -30,8 +30,7 @@ package struct Envelope {
   /// - Parameter isDecrypted: True if ``decrypted(_:into:)`` made the message.
   /// - Throws: ``JSONError`` if the bytes are not one JSON object with a string `event`.
   package init(_ message: ByteView, isDecrypted: Bool = false) throws(JSONError) {
-    self.message = message
-    self.isDecrypted = isDecrypted
+    (self.message, self.isDecrypted) = (message, isDecrypted)
     var cursor = JSONCursor(message)
     var event: ByteView?
     cursor.skipWhitespace()

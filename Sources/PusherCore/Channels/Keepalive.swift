@@ -23,8 +23,7 @@ struct Keepalive {
   private(set) var isPaused = false
 
   init(activityTimeout: Duration, pongTimeout: Duration, at now: Instant) {
-    self.activityTimeout = activityTimeout
-    self.pongTimeout = pongTimeout
+    (self.activityTimeout, self.pongTimeout) = (activityTimeout, pongTimeout)
     lastActivity = now
   }
 

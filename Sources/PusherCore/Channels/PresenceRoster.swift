@@ -7,8 +7,7 @@ public struct PusherPresenceChannelMember: Sendable, Equatable {
 
   /// Creates a member.
   public init(userId: String, userInfo: JSONValue = .null) {
-    self.userId = userId
-    self.userInfo = userInfo
+    (self.userId, self.userInfo) = (userId, userInfo)
   }
 }
 

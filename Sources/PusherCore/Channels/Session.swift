@@ -34,8 +34,7 @@ package struct Session {
 
   /// - Parameter random: Source of the back-off's jitter.
   package init(options: SessionOptions, random: any RandomNumberGenerator) {
-    self.options = options
-    self.random = random
+    (self.options, self.random) = (options, random)
     decryptor = EventDecryptor(service: options.service)
     reconnector = Reconnector(options.reconnect)
   }
@@ -62,12 +61,10 @@ package struct Session {
     case .connecting(let until), .waiting(let until): until
     case .connected:
       Instant.earliest(
-        link.keepalive?.deadline,
+        Instant.earliest(link.keepalive?.deadline, paceDeadline),
         Instant.earliest(
-          paceDeadline,
-          Instant.earliest(
-            signIn.deadline(ignoringRequests: isReadingPaused),
-            subscriptions.deadline(ignoringRequests: isReadingPaused))))
+          signIn.deadline(ignoringRequests: isReadingPaused),
+          subscriptions.deadline(ignoringRequests: isReadingPaused)))
     }
   }
 

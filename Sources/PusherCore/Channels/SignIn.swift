@@ -7,8 +7,7 @@ public struct PusherUserAuth: Sendable, Equatable {
 
   /// Creates an authentication from the signer's parts.
   public init(auth: String, userData: String) {
-    self.auth = auth
-    self.userData = userData
+    (self.auth, self.userData) = (auth, userData)
   }
 }
 

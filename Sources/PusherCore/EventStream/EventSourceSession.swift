@@ -46,8 +46,7 @@ package struct EventSourceSession {
   private var isPaused = false
 
   package init(options: EventSourceOptions, random: any RandomNumberGenerator) {
-    self.options = options
-    self.random = random
+    (self.options, self.random) = (options, random)
     reconnector = Reconnector(options.reconnect, namedWait: options.reconnectionTime)
   }
 

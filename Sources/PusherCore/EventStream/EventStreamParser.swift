@@ -62,8 +62,7 @@ package struct EventStreamLimits: Sendable, Equatable {
   package var event: Int
 
   package init(line: Int = 16 << 20, event: Int = 16 << 20) {
-    self.line = line
-    self.event = event
+    (self.line, self.event) = (line, event)
   }
 }
 

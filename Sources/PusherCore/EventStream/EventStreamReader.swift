@@ -30,8 +30,7 @@ struct EventStreamReader: ~Copyable {
   private var hasGivenEvent = false
 
   init(input: ByteBuffer, limits: EventStreamLimits, lastEventID: String) {
-    self.input = input
-    self.limits = limits
+    (self.input, self.limits) = (input, limits)
     messageType.append("message" as StaticString)
     lastID.append(lastEventID)
   }

@@ -18,8 +18,7 @@ public enum JSONValue: Sendable, Equatable {
 
     /// Creates a member.
     public init(_ name: String, _ value: JSONValue) {
-      self.name = name
-      self.value = value
+      (self.name, self.value) = (name, value)
     }
   }
 }

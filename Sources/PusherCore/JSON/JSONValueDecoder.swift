@@ -33,81 +33,60 @@ final class JSONValueDecoder: Decoder {
   func singleValueContainer() -> any SingleValueDecodingContainer { self }
 
   private func mismatch(_ type: Any.Type) -> DecodingError {
-    JSONScalar.mismatch(value, type, codingPath)
+    let context = DecodingError.Context(
+      codingPath: codingPath, debugDescription: "expected \(type), found \(value.kind)")
+    return value.isNull ? .valueNotFound(type, context) : .typeMismatch(type, context)
   }
 }
 
 extension JSONValueDecoder: SingleValueDecodingContainer {
   func decodeNil() -> Bool { value.isNull }
-  func decode(_ type: Bool.Type) throws -> Bool { try JSONScalar.bool(value, codingPath) }
-  func decode(_ type: String.Type) throws -> String { try JSONScalar.text(value, codingPath) }
-  func decode(_ type: Double.Type) throws -> Double {
-    try JSONScalar.floating(value, type, codingPath)
+
+  func decode(_ type: Bool.Type) throws -> Bool {
+    guard case .bool(let bool) = value else { throw mismatch(type) }
+    return bool
   }
-  func decode(_ type: Float.Type) throws -> Float {
-    try JSONScalar.floating(value, type, codingPath)
+
+  func decode(_ type: String.Type) throws -> String {
+    guard case .string(let text) = value else { throw mismatch(type) }
+    return text
   }
+
+  func decode(_ type: Double.Type) throws -> Double { try floating(type) }
+  func decode(_ type: Float.Type) throws -> Float { try floating(type) }
   func decode<Number: Decodable & FixedWidthInteger>(_ type: Number.Type) throws -> Number {
-    try JSONScalar.whole(value, type, codingPath)
+    try whole(type)
   }
   // The protocol's defaults for these throw.
-  func decode(_ type: Int128.Type) throws -> Int128 {
-    try JSONScalar.whole(value, type, codingPath)
-  }
-  func decode(_ type: UInt128.Type) throws -> UInt128 {
-    try JSONScalar.whole(value, type, codingPath)
-  }
+  func decode(_ type: Int128.Type) throws -> Int128 { try whole(type) }
+  func decode(_ type: UInt128.Type) throws -> UInt128 { try whole(type) }
 
   func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
     if type == JSONValue.self, let value = value as? Value { return value }
     return try Value(from: self)
   }
-}
 
-/// Reads scalars; only an error builds the path.
-enum JSONScalar {
-  typealias Path = [any CodingKey]
-
-  static func bool(_ value: JSONValue, _ path: @autoclosure () -> Path) throws -> Bool {
-    guard case .bool(let bool) = value else { throw mismatch(value, Bool.self, path()) }
-    return bool
-  }
-
-  static func text(_ value: JSONValue, _ path: @autoclosure () -> Path) throws -> String {
-    guard case .string(let text) = value else { throw mismatch(value, String.self, path()) }
-    return text
-  }
-
-  static func floating<Number: BinaryFloatingPoint & LosslessStringConvertible>(
-    _ value: JSONValue, _ type: Number.Type, _ path: @autoclosure () -> Path
+  private func floating<Number: BinaryFloatingPoint & LosslessStringConvertible>(
+    _ type: Number.Type
   ) throws -> Number {
-    guard case .number(let digits) = value else { throw mismatch(value, type, path()) }
-    guard let number = Number(digits), number.isFinite else {
-      throw corrupted("\(digits.prefix(40)) does not fit in \(type)", path())
-    }
+    guard case .number(let digits) = value else { throw mismatch(type) }
+    guard let number = Number(digits), number.isFinite else { throw misfit(digits, type) }
     return number
   }
 
-  static func whole<Number: FixedWidthInteger>(
-    _ value: JSONValue, _ type: Number.Type, _ path: @autoclosure () -> Path
-  ) throws -> Number {
-    guard case .number(let digits) = value else { throw mismatch(value, type, path()) }
+  private func whole<Number: FixedWidthInteger>(_ type: Number.Type) throws -> Number {
+    guard case .number(let digits) = value else { throw mismatch(type) }
     if let number = Number(digits) { return number }
     // A whole number may be written with a fraction or an exponent.
     guard !digits.utf8.allSatisfy({ $0 &- 0x30 < 10 || $0 == 0x2D }), let double = Double(digits),
       let number = Number(exactly: double)
-    else { throw corrupted("\(digits.prefix(40)) does not fit in \(type)", path()) }
+    else { throw misfit(digits, type) }
     return number
   }
 
-  static func mismatch(_ value: JSONValue, _ type: Any.Type, _ path: Path) -> DecodingError {
-    let what = "expected \(type), found \(value.kind)"
-    let context = DecodingError.Context(codingPath: path, debugDescription: what)
-    return value.isNull ? .valueNotFound(type, context) : .typeMismatch(type, context)
-  }
-
-  private static func corrupted(_ what: String, _ path: Path) -> DecodingError {
-    .dataCorrupted(.init(codingPath: path, debugDescription: what))
+  private func misfit(_ digits: String, _ type: Any.Type) -> DecodingError {
+    let text = "\(digits.prefix(40)) does not fit in \(type)"
+    return .dataCorrupted(.init(codingPath: codingPath, debugDescription: text))
   }
 }
 

@@ -136,7 +136,7 @@ private struct ArrayWriter: UnkeyedEncodingContainer {
   func superEncoder() -> any Encoder { part() }
 
   private func part() -> JSONValueEncoder {
-    let part = JSONValueEncoder(at: codingPath + [PartKey(index: count)])
+    let part = JSONValueEncoder(at: codingPath + [PartKey(intValue: count)])
     array.parts.append(part)
     return part
   }

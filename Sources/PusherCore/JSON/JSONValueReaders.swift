@@ -6,8 +6,7 @@ struct ObjectReader<Key: CodingKey>: KeyedDecodingContainerProtocol {
   private var places: NameTable<Int>?
 
   init(_ members: [JSONValue.Member], decoder: JSONValueDecoder) {
-    self.members = members
-    self.decoder = decoder
+    (self.members, self.decoder) = (members, decoder)
     guard members.count > tableSize else { return }
     var places = NameTable<Int>()
     for (place, member) in members.enumerated() { places[member.name] = place }
@@ -76,11 +75,6 @@ struct ArrayReader: UnkeyedDecodingContainer {
   let decoder: JSONValueDecoder
   private(set) var currentIndex = 0
 
-  init(elements: [JSONValue], decoder: JSONValueDecoder) {
-    self.elements = elements
-    self.decoder = decoder
-  }
-
   var codingPath: [any CodingKey] { decoder.codingPath }
   var count: Int? { elements.count }
   var isAtEnd: Bool { currentIndex >= elements.count }
@@ -122,10 +116,11 @@ struct ArrayReader: UnkeyedDecodingContainer {
       throw DecodingError.valueNotFound(
         type,
         .init(
-          codingPath: codingPath + [PartKey(index: currentIndex)],
+          codingPath: codingPath + [PartKey(intValue: currentIndex)],
           debugDescription: "there are only \(elements.count) elements"))
     }
-    return JSONValueDecoder(elements[currentIndex], in: decoder, at: PartKey(index: currentIndex))
+    return JSONValueDecoder(
+      elements[currentIndex], in: decoder, at: PartKey(intValue: currentIndex))
   }
 }
 
@@ -142,10 +137,8 @@ struct PartKey: CodingKey {
     intValue = nil
   }
 
-  init(intValue: Int) { self.init(index: intValue) }
-
-  init(index: Int) {
+  init(intValue: Int) {
     name = nil
-    intValue = index
+    self.intValue = intValue
   }
 }

@@ -19,11 +19,10 @@ package struct FrameHeader: Sendable, Equatable {
     guard bytes.count >= 2 else { return nil }
     let first = bytes[0]
     let second = bytes[1]
-    let opcode = Opcode(rawValue: first & 0x0F)
     let isFinal = first & 0x80 != 0
     let short = Int(second & 0x7F)
     guard first & 0x30 == 0 else { throw .reservedBits }
-    guard opcode.isKnown else { throw .unknownOpcode(opcode.rawValue) }
+    guard let opcode = Opcode(rawValue: first & 0x0F) else { throw .unknownOpcode(first & 0x0F) }
     if opcode.isControl {
       guard isFinal else { throw .fragmentedControlFrame }
       guard short <= 125 else { throw .controlFrameTooLong }
@@ -54,17 +53,13 @@ package struct FrameHeader: Sendable, Equatable {
 }
 
 /// The kind of a frame (RFC 6455 section 5.2); four bits.
-package struct Opcode: RawRepresentable, Hashable, Sendable {
-  package let rawValue: UInt8
+package enum Opcode: UInt8, Sendable {
+  case continuation = 0
+  case text = 1
+  case binary = 2
+  case close = 8
+  case ping = 9
+  case pong = 10
 
-  package init(rawValue: UInt8) { self.rawValue = rawValue }
-
-  package static let continuation = Opcode(rawValue: 0)
-  package static let text = Opcode(rawValue: 1)
-  package static let binary = Opcode(rawValue: 2)
-  package static let close = Opcode(rawValue: 8)
-  package static let ping = Opcode(rawValue: 9)
-  package static let pong = Opcode(rawValue: 10)
   package var isControl: Bool { rawValue & 8 != 0 }
-  package var isKnown: Bool { rawValue <= 2 || (8...10).contains(rawValue) }
 }

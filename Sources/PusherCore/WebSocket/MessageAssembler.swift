@@ -13,8 +13,7 @@ struct MessageAssembler: ~Copyable {
   private var validator = UTF8Validator()
 
   init(limit: Int, incoming: PerMessageDeflateParameters.Direction?) {
-    self.limit = limit
-    self.incoming = incoming
+    (self.limit, self.incoming) = (limit, incoming)
   }
   var isInProgress: Bool { opcode != nil }
 
@@ -22,8 +21,7 @@ struct MessageAssembler: ~Copyable {
   var holdsMessage: Bool { opcode == nil && buffer?.isEmpty == false }
 
   mutating func begin(_ opcode: Opcode, isCompressed: Bool) {
-    self.opcode = opcode
-    self.isCompressed = isCompressed
+    (self.opcode, self.isCompressed) = (opcode, isCompressed)
     validator = UTF8Validator()
   }
 

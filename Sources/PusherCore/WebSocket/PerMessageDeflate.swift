@@ -38,12 +38,6 @@ package enum PerMessageDeflate {
   /// A client's offer: the server may choose every parameter.
   package static let offer = "permessage-deflate; client_max_window_bits"
 
-  /// ``offer``, and a second one for servers that only compress for clients without context.
-  ///
-  /// A server takes the first that suits it (RFC 7692 section 5).
-  package static let everyOffer =
-    offer + ", permessage-deflate; client_no_context_takeover; client_max_window_bits"
-
   /// Returns the parameters that a server's answer fixes; `nil` if it has no extension.
   ///
   /// Throws for violations of RFC 7692 section 7.1: another extension, the same one twice, an

@@ -65,8 +65,7 @@ package final class WebSocketConnection {
     limits: WebSocketLimits = WebSocketLimits(), random: any RandomNumberGenerator,
     input: ByteBuffer? = nil
   ) {
-    self.role = role
-    self.limits = limits
+    (self.role, self.limits) = (role, limits)
     self.input = input ?? ByteBuffer()
     // A server has thousands of connections, most of them idle.
     output = ByteBuffer(capacity: role == .server ? 256 : 4096)

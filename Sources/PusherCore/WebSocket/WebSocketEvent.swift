@@ -6,8 +6,7 @@ package struct WebSocketLimits: Sendable, Equatable {
   package var message: Int
 
   package init(frame: Int = 16 << 20, message: Int = 16 << 20) {
-    self.frame = frame
-    self.message = message
+    (self.frame, self.message) = (frame, message)
   }
 }
 
