@@ -33,7 +33,8 @@ package final class FilterMemory {
     let place = Self.place(of: name)
     let known = unsafe names.view.base + place &* Self.longestName
     let verdict = verdicts[place]
-    if verdict.count == name.count, unsafe name.hasSameBytes(as: known) { return verdict.passes }
+    let former = unsafe ByteView(base: known, count: name.count)
+    if verdict.count == name.count, former.begins(with: name) { return verdict.passes }
     let passes = passes(name.text)
     unsafe known.update(from: name.base, count: name.count)
     verdicts[place] = Verdict(count: name.count, passes: passes)
@@ -60,24 +61,5 @@ package final class FilterMemory {
     let unused = UInt64(max(0, 64 &- 8 &* name.count))
     let mixed = (first << unused) &+ (last << unused) &* 31 &+ UInt64(name.count)
     return Int(truncatingIfNeeded: (mixed &* 0x9E37_79B9_7F4A_7C15) &>> 56)
-  }
-}
-
-extension ByteView {
-  /// Compares with the bytes at `other`; `count` bytes and a view's padding must be readable there.
-  @inline(__always)
-  fileprivate func hasSameBytes(as other: UnsafePointer<UInt8>) -> Bool {
-    let left = unsafe UnsafeRawPointer(base)
-    let right = unsafe UnsafeRawPointer(other)
-    var index = 0
-    while index < count {
-      let difference =
-        unsafe left.loadUnaligned(fromByteOffset: index, as: UInt64.self)
-        ^ right.loadUnaligned(fromByteOffset: index, as: UInt64.self)
-      // The bytes after the last one are shifted out.
-      guard difference << UInt64(max(0, 64 &- 8 &* (count &- index))) == 0 else { return false }
-      index &+= 8
-    }
-    return true
   }
 }

@@ -55,11 +55,11 @@ package struct FrameHeader: Sendable, Equatable {
 /// The kind of a frame (RFC 6455 section 5.2); four bits.
 package enum Opcode: UInt8, Sendable {
   case continuation = 0
-  case text = 1
-  case binary = 2
+  case text
+  case binary
   case close = 8
-  case ping = 9
-  case pong = 10
+  case ping
+  case pong
 
   package var isControl: Bool { rawValue & 8 != 0 }
 }
