@@ -121,38 +121,32 @@ extension ByteBuffer {
     commit(1)
   }
 
-  /// Appends the bytes of a view, which must not lie in this buffer.
+  @inline(__always)
+  private func append(_ source: UnsafeBufferPointer<UInt8>) {
+    guard let first = source.baseAddress else { return }
+    reserve(source.count)
+    unsafe tail.update(from: first, count: source.count)
+    commit(source.count)
+  }
+
+  /// The view must not lie in this buffer.
   package func append(_ view: ByteView) {
-    reserve(view.count)
-    unsafe tail.update(from: view.base, count: view.count)
-    commit(view.count)
+    unsafe append(UnsafeBufferPointer(start: view.base, count: view.count))
   }
 
   package func append(_ bytes: [UInt8]) {
-    reserve(bytes.count)
-    unsafe bytes.withUnsafeBufferPointer { source in
-      guard let first = source.baseAddress else { return }
-      unsafe tail.update(from: first, count: source.count)
-    }
-    commit(bytes.count)
+    unsafe bytes.withUnsafeBufferPointer { unsafe append($0) }
   }
 
   package func append(_ text: String) {
     var text = text
-    text.withUTF8 { source in
-      guard let first = source.baseAddress else { return }
-      reserve(source.count)
-      unsafe tail.update(from: first, count: source.count)
-      commit(source.count)
-    }
+    text.withUTF8 { unsafe append($0) }
   }
 
   /// Appends without an allocation.
   package func append(_ literal: StaticString) {
-    let count = literal.utf8CodeUnitCount
-    reserve(count)
-    unsafe tail.update(from: literal.utf8Start, count: count)
-    commit(count)
+    unsafe append(
+      UnsafeBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount))
   }
 
   package var array: [UInt8] { view.array }

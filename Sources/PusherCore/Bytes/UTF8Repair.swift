@@ -7,30 +7,18 @@ package enum UTF8Repair {
     var written = 0
     var index = 0
     while index < bytes.count {
-      let end = endOfGoodBytes(bytes, from: index)
-      if end > index {
-        written += end - index
-        guard written <= limit else { return false }
-        buffer.append(bytes[index..<end])
-        index = end
-        continue
-      }
-      written += 3
+      let start = index
+      while index < bytes.count, case (true, let end) = character(bytes, at: index) { index = end }
+      written += index > start ? index - start : 3
       guard written <= limit else { return false }
-      buffer.append("\u{FFFD}" as StaticString)
-      index = character(bytes, at: index).end
+      if index > start {
+        buffer.append(bytes[start..<index])
+      } else {
+        buffer.append("\u{FFFD}" as StaticString)
+        index = character(bytes, at: index).end
+      }
     }
     return true
-  }
-
-  private static func endOfGoodBytes(_ bytes: ByteView, from start: Int) -> Int {
-    var index = start
-    while index < bytes.count {
-      let (isWhole, end) = character(bytes, at: index)
-      guard isWhole else { break }
-      index = end
-    }
-    return index
   }
 
   /// Reads the character at `start`; an incomplete one ends with its last valid byte.

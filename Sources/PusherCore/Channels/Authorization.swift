@@ -130,7 +130,7 @@ package enum AuthorizationAnswer {
   private static func object(
     _ body: ByteView
   ) throws(AuthorizationFailure) -> (JSONValue, auth: String) {
-    let value: JSONValue
+    var value: JSONValue
     do {
       value = try JSONParser.parse(body)
     } catch {
@@ -138,17 +138,13 @@ package enum AuthorizationAnswer {
     }
     guard case .object = value else { throw .unusable("the answer is not a JSON object") }
     if value["auth"]?.text == nil, let wrapped = value["data"], wrapped["auth"] != nil {
-      return (wrapped, try auth(of: wrapped))
+      value = wrapped
     }
-    return (value, try auth(of: value))
-  }
-
-  private static func auth(of value: JSONValue) throws(AuthorizationFailure) -> String {
     guard let auth = value["auth"]?.text else {
       throw .unusable("the answer has no \"auth\" string")
     }
     guard auth.contains(":") else { throw .unusable("\"auth\" is not of the form KEY:SIGNATURE") }
-    return auth
+    return (value, auth)
   }
 }
 

@@ -150,7 +150,8 @@ extension Session {
   }
 
   mutating func fail(_ channel: String, _ failure: SubscriptionFailure, at now: Instant) {
-    guard isConnected, let subscription = subscriptions[channel], !subscription.isSettled else {
+    guard isConnected, let subscription = subscriptions[channel], !subscription.state.isSettled
+    else {
       return
     }
     subscriptions[channel]?.state = .failed

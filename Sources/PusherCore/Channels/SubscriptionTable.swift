@@ -185,6 +185,4 @@ struct Subscription: Equatable {
     self.channel = channel
     kind = ChannelKind(channelName: channel)
   }
-
-  var isSettled: Bool { state.isSettled }
 }

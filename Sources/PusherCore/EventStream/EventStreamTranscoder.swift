@@ -20,7 +20,9 @@ package enum EventStreamTranscoder {
       guard unsafe copyPlain(event.lastEventID, to: &end) else { return false }
     }
     unsafe put(#"","data":"#, to: &end)
-    guard unsafe copyJSON(event.data, to: &end) else { return false }
+    guard unsafe FusedCursor.copy(event.data, to: &end, { $0.copyPlainValue() }) else {
+      return false
+    }
     unsafe end[0] = UInt8(ascii: "}")
     unsafe end[1] = terminator
     unsafe leading.write(before: start)
@@ -60,12 +62,5 @@ package enum EventStreamTranscoder {
       cursor.copyUnescaped()
       return true
     }
-  }
-
-  @inline(__always)
-  private static func copyJSON(
-    _ text: ByteView, to end: inout UnsafeMutablePointer<UInt8>
-  ) -> Bool {
-    unsafe FusedCursor.copy(text, to: &end) { $0.copyPlainValue() }
   }
 }

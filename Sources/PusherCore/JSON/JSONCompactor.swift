@@ -3,10 +3,7 @@
 /// White space outside strings goes; everything else stays byte for byte. Two things would end a
 /// pipeline: half a surrogate pair becomes `\ufffd`, and nesting deeper than the limit is rejected.
 /// With `forTerminal`, characters that could drive a terminal are escaped too.
-package struct JSONCompactor {
-  private let output: ByteBuffer
-  private let forTerminal: Bool
-
+package enum JSONCompactor {
   /// Appends the one value in `view`, or throws and leaves `output` unchanged.
   package static func copy(
     _ view: ByteView, into output: ByteBuffer, depthLimit: Int = jsonDepthLimit,
@@ -38,38 +35,27 @@ package struct JSONCompactor {
     if !forTerminal, JSONCursor(body).plainRun() == body.count {
       output.append(body)
     } else {
-      JSONCompactor(output: output, forTerminal: forTerminal).copyStringBody(body)
+      copyStringBody(body, into: output, forTerminal: forTerminal)
     }
     output.append(UInt8(ascii: "\""))
   }
 
-  private func copyStringBody(_ body: ByteView) {
+  private static func copyStringBody(_ body: ByteView, into output: ByteBuffer, forTerminal: Bool) {
     var reader = JSONCursor(body)
     while true {
       let run = reader.plainRun()
-      append(body[reader.offset..<(reader.offset + run)])
+      let plain = body[reader.offset..<(reader.offset + run)]
+      JSONString.append(plain, into: output, forTerminal: forTerminal)
       reader.advance(run)
       guard !reader.atEnd else { return }
-      var length = 2
-      if reader.peek(1) == UInt8(ascii: "u") {
-        let escape = reader.unicodeEscape()
-        length = escape.length
-        guard escape.scalar != nil else {
-          output.append("\\ufffd" as StaticString)
-          reader.advance(length)
-          continue
-        }
+      let isUnicode = reader.peek(1) == UInt8(ascii: "u")
+      let (scalar, length) = isUnicode ? reader.unicodeEscape() : (scalar: " ", length: 2)
+      if scalar == nil {
+        output.append("\\ufffd" as StaticString)
+      } else {
+        output.append(body[reader.offset..<(reader.offset + length)])
       }
-      output.append(body[reader.offset..<(reader.offset + length)])
       reader.advance(length)
-    }
-  }
-
-  private func append(_ run: ByteView) {
-    if forTerminal {
-      JSONString.appendForTerminal(run, into: output)
-    } else {
-      output.append(run)
     }
   }
 }

@@ -54,12 +54,7 @@ package enum JSONString {
     var cursor = JSONCursor(text)
     while true {
       let run = cursor.plainRun()
-      let plain = text[cursor.offset..<(cursor.offset + run)]
-      if forTerminal {
-        appendForTerminal(plain, into: buffer)
-      } else {
-        buffer.append(plain)
-      }
+      append(text[cursor.offset..<(cursor.offset + run)], into: buffer, forTerminal: forTerminal)
       cursor.advance(run)
       guard !cursor.atEnd else { break }
       appendEscaped(cursor.byte, into: buffer)
@@ -72,6 +67,10 @@ package enum JSONString {
     let bytes = ByteBuffer(capacity: text.utf8.count)
     bytes.append(text)
     encode(bytes.view, into: buffer, forTerminal: forTerminal)
+  }
+
+  static func append(_ plain: ByteView, into buffer: ByteBuffer, forTerminal: Bool) {
+    if forTerminal { appendForTerminal(plain, into: buffer) } else { buffer.append(plain) }
   }
 
   private static func appendEscaped(_ byte: UInt8, into buffer: ByteBuffer) {

@@ -33,7 +33,7 @@ extension WebSocketConnection {
 
   /// Begins the close handshake; ``next()`` still returns messages until the peer's close frame.
   ///
-  /// A code that is illegal on the wire, such as ``CloseCode/noStatus``, is left out, and the
+  /// A code that is illegal on the wire, such as ``CloseCode/abnormal``, is left out, and the
   /// reason is cut to 123 bytes. A second call does nothing.
   package func close(_ code: CloseCode = .normal, reason: String = "") {
     guard state == .open else { return }

@@ -30,11 +30,8 @@ package struct CloseCode: RawRepresentable, Hashable, Sendable, CustomStringConv
   package init(rawValue: UInt16) { self.rawValue = rawValue }
 
   package static let normal = CloseCode(rawValue: 1000)
-  package static let goingAway = CloseCode(rawValue: 1001)
   package static let protocolError = CloseCode(rawValue: 1002)
   package static let unsupportedData = CloseCode(rawValue: 1003)
-  /// Never on the wire: a close frame without a code.
-  package static let noStatus = CloseCode(rawValue: 1005)
   /// Never on the wire: a connection that ended without a close frame.
   package static let abnormal = CloseCode(rawValue: 1006)
   package static let invalidData = CloseCode(rawValue: 1007)

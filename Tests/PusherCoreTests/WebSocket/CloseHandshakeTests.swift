@@ -21,7 +21,7 @@ struct CloseHandshakeTests {
 
   @Test func `our close waits for the peer's and still delivers messages and pongs`() {
     let client = WebSocketConnection.client()
-    client.close(.goingAway, reason: "done")
+    client.close(CloseCode(rawValue: 1001), reason: "done")
     #expect(client.state == .closing)
     client.close(.normal)
     let sent = client.takeOutput()
@@ -59,7 +59,7 @@ struct CloseHandshakeTests {
 
   @Test func `a code that may not be sent stands for none`() {
     let server = WebSocketConnection.server()
-    server.close(.noStatus, reason: "unsaid")
+    server.close(CloseCode(rawValue: 1005), reason: "unsaid")
     #expect(server.takeOutput() == wire("88 00"))
   }
 
