@@ -28,8 +28,7 @@ package struct Glob: Sendable, Equatable {
     var mayClose = true
     while index < scalars.count {
       switch scalars[index] {
-      case "*":
-        if elements.last != .any { elements.append(.any) }
+      case "*": if elements.last != .any { elements.append(.any) }
       case "?": elements.append(.one)
       case "\\":
         if index + 1 < scalars.count, scalars[index + 1] == "\\" { index += 1 }

@@ -25,8 +25,7 @@ extension Session {
     }
     switch ServerMessage(envelope, service: options.service) {
     case .application: return deliver(envelope, at: now)
-    case .channelNotice(let name): return .event(envelope, name: name)
-    case .unknown(let name): return .event(envelope, name: name)
+    case .channelNotice(let name), .unknown(let name): return .event(envelope, name: name)
     case let message:
       handle(message, envelope, at: now)
       return .handled

@@ -234,8 +234,7 @@ package struct Session {
     switch phase {
     case .idle, .ended: return
     case .connecting where isReadingPaused, .waiting where isReadingPaused: return
-    case .waiting(let until):
-      if now >= until { dial(at: now) }
+    case .waiting(let until): if now >= until { dial(at: now) }
     case .connecting(let until):
       guard now >= until else { return }
       emit(.abort)

@@ -70,10 +70,8 @@ extension FusedCursor {
       putEscape(letter)
       skip(3)
       return true
-    case 0x75:
-      return copyInnerUnicodeEscape()
-    default:
-      return false
+    case 0x75: return copyInnerUnicodeEscape()
+    default: return false
     }
   }
 

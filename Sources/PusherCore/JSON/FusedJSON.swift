@@ -76,8 +76,7 @@ extension FusedCursor {
     case 0x5B:
       guard openContainer(quotes, &levels, bit: 0) else { return nil }
       return byte == 0x5D ? .behindValue : .value
-    case 0x74, 0x66, 0x6E:
-      return copyLiteral() ? .behindValue : nil
+    case 0x74, 0x66, 0x6E: return copyLiteral() ? .behindValue : nil
     default:
       // The letter of a second exponent must not be taken for one of a number copied without it.
       return copyNumber() && byte | 0x20 != 0x65 ? .behindValue : nil

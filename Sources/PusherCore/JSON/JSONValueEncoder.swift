@@ -85,6 +85,7 @@ private struct ValueWriter: SingleValueEncodingContainer {
   func encode<Number: Encodable & FixedWidthInteger>(_ value: Number) {
     encoder.set(.number("\(value)"))
   }
+
   func encode(_ value: Int128) { encoder.set(.number("\(value)")) }
   func encode(_ value: UInt128) { encoder.set(.number("\(value)")) }
   func encode(_ value: some Encodable) throws { try encoder.encode(value) }

@@ -115,8 +115,7 @@ package enum HandshakeError: Error, Equatable, CustomStringConvertible {
 
   package var description: String {
     switch self {
-    case .refused(let head):
-      "the server refused the upgrade: \(head.status) \(head.reason)"
+    case .refused(let head): "the server refused the upgrade: \(head.status) \(head.reason)"
     case .redirect(let location, let status):
       "the server redirects to \(location) with status \(status)"
     case .invalid(let reason): "invalid upgrade: \(reason)"

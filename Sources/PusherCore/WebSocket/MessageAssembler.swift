@@ -15,6 +15,7 @@ struct MessageAssembler: ~Copyable {
   init(limit: Int, incoming: PerMessageDeflateParameters.Direction?) {
     (self.limit, self.incoming) = (limit, incoming)
   }
+
   var isInProgress: Bool { opcode != nil }
 
   /// True while a finished message is not dropped yet.
@@ -98,15 +99,13 @@ struct MessageAssembler: ~Copyable {
   }
 
   private mutating func messageBuffer() -> ByteBuffer {
-    if let buffer { return buffer }
-    let made = ByteBuffer(capacity: 65_536)
+    let made = buffer ?? ByteBuffer(capacity: 65_536)
     buffer = made
     return made
   }
 
   private mutating func messageInflater() -> Inflater {
-    if let inflater { return inflater }
-    let made = Inflater(windowBits: incoming?.windowBits ?? 15)
+    let made = inflater ?? Inflater(windowBits: incoming?.windowBits ?? 15)
     inflater = made
     return made
   }

@@ -235,10 +235,8 @@ package final class WebSocketConnection {
     case .ping:
       if answersPings { sender.answerPing(payload) }
       return .event(.ping(payload))
-    case .pong:
-      return .event(.pong(payload))
-    default:
-      return .event(try receiveClose(payload))
+    case .pong: return .event(.pong(payload))
+    default: return .event(try receiveClose(payload))
     }
   }
 

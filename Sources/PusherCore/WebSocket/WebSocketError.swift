@@ -49,8 +49,7 @@ package enum WebSocketError: Error, Equatable, CustomStringConvertible {
     case .frameTooLarge(let limit): "a frame is longer than the limit of \(limit) bytes"
     case .messageTooLarge(let limit): "a message is longer than the limit of \(limit) bytes"
     case .invalidCompressedData: "a compressed message cannot be inflated"
-    case .endedWithoutCloseFrame(insideMessage: false):
-      "the connection ended without a close frame"
+    case .endedWithoutCloseFrame(insideMessage: false): "the connection ended without a close frame"
     case .endedWithoutCloseFrame(insideMessage: true):
       "the connection ended without a close frame, inside a message"
     }
