@@ -108,15 +108,20 @@ internal import CSystemVectors
     return true
   }
 
-  package func holds(_ byte: UInt8) -> Bool {
-    var index = 0
+  package func holds(_ byte: UInt8) -> Bool { firstIndex(of: byte) != nil }
+
+  func firstIndex(of byte: UInt8, from start: Int = 0) -> Int? {
+    var index = start
     while index < count {
       // The load may reach into the padding, which does not count.
       let matches = unsafe pusher_matches_32(base + index, byte)
-      if matches != 0 { return matches.trailingZeroBitCount < count &- index }
+      guard matches == 0 else {
+        let found = index &+ matches.trailingZeroBitCount
+        return found < count ? found : nil
+      }
       index &+= 32
     }
-    return false
+    return nil
   }
 
   /// Returns `count` if there is no CR or LF at or after `start`.

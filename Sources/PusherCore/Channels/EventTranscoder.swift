@@ -75,9 +75,9 @@ package struct EventTranscoder: Sendable {
   }
 
   private struct Line {
-    package let count: Int
+    let count: Int
     /// The event's name between its quotes, counted from the line's first byte.
-    package let event: Range<Int>
+    let event: Range<Int>
   }
 
   /// Writes the line at the output's tail; the caller commits or drops it.
