@@ -93,15 +93,7 @@ package struct PlainEventReader: Sendable {
   @inline(__always)
   private static func name(_ cursor: inout FusedCursor) -> ByteView? {
     let start = unsafe cursor.input
-    while true {
-      let mask = JSONWord.specials(cursor.word64())
-      if mask == 0 {
-        cursor.skip(8)
-        continue
-      }
-      cursor.skip(mask.trailingZeroBitCount &>> 3)
-      break
-    }
+    while cursor.skipPlainRun() {}
     guard cursor.byte == 0x22 else { return nil }
     let count = unsafe cursor.input - start
     cursor.skip(1)

@@ -77,6 +77,14 @@ struct FusedCursor {
     return true
   }
 
+  /// Steps over what ``copyPlainRun()`` would copy.
+  @inline(__always)
+  mutating func skipPlainRun() -> Bool {
+    let mask = unsafe pusher_string_ends_16(input)
+    skip(mask == 0 ? 16 : mask.trailingZeroBitCount)
+    return mask == 0
+  }
+
   @inline(__always)
   private mutating func step(_ count: Int) {
     unsafe input += count

@@ -143,19 +143,3 @@ struct JSONCursor {
     return (Unicode.Scalar(value), 12)
   }
 }
-
-enum JSONWord {
-  /// Returns the high bit of each byte that is a quote, a backslash or a control.
-  ///
-  /// Only the lowest set bit is exact: the borrow can set wrong bits above it.
-  @inline(__always)
-  static func specials(_ word: UInt64) -> UInt64 {
-    let ones: UInt64 = 0x0101_0101_0101_0101
-    let high: UInt64 = 0x8080_8080_8080_8080
-    let quotes = word ^ (ones &* 0x22)
-    let backslashes = word ^ (ones &* 0x5C)
-    return
-      ((quotes &- ones) & ~quotes | (backslashes &- ones) & ~backslashes
-      | (word &- ones &* 0x20) & ~word) & high
-  }
-}
