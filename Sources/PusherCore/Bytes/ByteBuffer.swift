@@ -145,8 +145,7 @@ extension ByteBuffer {
 
   /// Appends without an allocation.
   package func append(_ literal: StaticString) {
-    unsafe append(
-      UnsafeBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount))
+    unsafe append(UnsafeBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount))
   }
 
   package var array: [UInt8] { view.array }

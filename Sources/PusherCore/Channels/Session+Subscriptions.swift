@@ -151,9 +151,7 @@ extension Session {
 
   mutating func fail(_ channel: String, _ failure: SubscriptionFailure, at now: Instant) {
     guard isConnected, let subscription = subscriptions[channel], !subscription.state.isSettled
-    else {
-      return
-    }
+    else { return }
     subscriptions[channel]?.state = .failed
     subscriptions[channel]?.authorization = nil
     report(.subscriptionFailed(channel: channel, failure))

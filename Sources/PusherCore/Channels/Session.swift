@@ -49,8 +49,7 @@ package struct Session {
   package var isConnected: Bool { socketID != nil }
 
   package var socketID: String? {
-    guard case .connected(let socketID, _) = phase else { return nil }
-    return socketID
+    if case .connected(let socketID, _) = phase { socketID } else { nil }
   }
 
   package var deadline: Instant? {

@@ -6,9 +6,7 @@ public struct PusherUserAuth: Sendable, Equatable {
   public var userData: String
 
   /// Creates an authentication from the signer's parts.
-  public init(auth: String, userData: String) {
-    (self.auth, self.userData) = (auth, userData)
-  }
+  public init(auth: String, userData: String) { (self.auth, self.userData) = (auth, userData) }
 }
 
 /// The channel for a user's own events.

@@ -57,11 +57,7 @@ struct JSONCursor {
   /// Follows RFC 8259 section 6: no leading zeros, no bare point, no plus sign.
   mutating func skipNumber() throws(JSONError) {
     if byte == UInt8(ascii: "-") { offset += 1 }
-    if byte == UInt8(ascii: "0") {
-      offset += 1
-    } else {
-      try skipDigits()
-    }
+    if byte == UInt8(ascii: "0") { offset += 1 } else { try skipDigits() }
     if byte == UInt8(ascii: ".") {
       offset += 1
       try skipDigits()

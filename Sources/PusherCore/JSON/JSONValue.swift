@@ -17,9 +17,7 @@ public enum JSONValue: Sendable, Equatable {
     public var value: JSONValue
 
     /// Creates a member.
-    public init(_ name: String, _ value: JSONValue) {
-      (self.name, self.value) = (name, value)
-    }
+    public init(_ name: String, _ value: JSONValue) { (self.name, self.value) = (name, value) }
   }
 }
 
@@ -54,10 +52,7 @@ extension JSONValue {
   }
 
   /// Text of a string; `nil` for every other kind.
-  public var text: String? {
-    guard case .string(let text) = self else { return nil }
-    return text
-  }
+  public var text: String? { if case .string(let text) = self { text } else { nil } }
 
   /// Whole number that fits 64 bits, even if it was written as a string.
   public var integer: Int? {
@@ -69,15 +64,11 @@ extension JSONValue {
 
   /// Elements of an array; `nil` for every other kind.
   public var elements: [JSONValue]? {
-    guard case .array(let elements) = self else { return nil }
-    return elements
+    if case .array(let elements) = self { elements } else { nil }
   }
 
   /// Members of an object; `nil` for every other kind.
-  public var members: [Member]? {
-    guard case .object(let members) = self else { return nil }
-    return members
-  }
+  public var members: [Member]? { if case .object(let members) = self { members } else { nil } }
 
   /// Creates a number from an integer.
   public static func integer(_ value: Int) -> JSONValue { .number(String(value)) }
@@ -140,14 +131,8 @@ extension JSONValue {
   public var jsonText: String { JSONWriter.text(self) }
 
   /// Floating-point value of a number; `nil` for every other kind.
-  public var double: Double? {
-    guard case .number(let digits) = self else { return nil }
-    return Double(digits)
-  }
+  public var double: Double? { if case .number(let digits) = self { Double(digits) } else { nil } }
 
   /// Value of `true` or `false`; `nil` for every other kind.
-  public var bool: Bool? {
-    guard case .bool(let flag) = self else { return nil }
-    return flag
-  }
+  public var bool: Bool? { if case .bool(let flag) = self { flag } else { nil } }
 }
