@@ -110,35 +110,20 @@ package struct ChannelKey: Sendable, Equatable {
   /// Finds the two members of an object that has no others.
   private static func members(
     of text: ByteView
-  ) throws(JSONError) -> (nonce: ByteView, ciphertext: ByteView) {
+  ) throws(JSONError) -> (nonce: ByteView, ciphertext: ByteView)? {
     var cursor = JSONCursor(text)
     cursor.skipWhitespace()
-    try cursor.require(UInt8(ascii: "{"))
-    let first = try member(&cursor)
-    try cursor.require(UInt8(ascii: ","))
-    let second = try member(&cursor)
-    try cursor.require(UInt8(ascii: "}"))
+    var nonce: ByteView?
+    var ciphertext: ByteView?
+    var count = 0
+    try JSONSkipper.eachPart(&cursor) { name, value in
+      count += 1
+      if name?.equals("nonce") == true { nonce = Envelope.unquoted(value) }
+      if name?.equals("ciphertext") == true { ciphertext = Envelope.unquoted(value) }
+    }
     try cursor.requireEnd()
-    if first.name.equals("nonce"), second.name.equals("ciphertext") {
-      return (first.value, second.value)
-    }
-    guard first.name.equals("ciphertext"), second.name.equals("nonce") else {
-      throw .missing(member: "nonce")
-    }
-    return (second.value, first.value)
-  }
-
-  private static func member(
-    _ cursor: inout JSONCursor
-  ) throws(JSONError) -> (name: ByteView, value: ByteView) {
-    cursor.skipWhitespace()
-    let name = try cursor.skipString()
-    cursor.skipWhitespace()
-    try cursor.require(UInt8(ascii: ":"))
-    cursor.skipWhitespace()
-    let value = try cursor.skipString()
-    cursor.skipWhitespace()
-    return (cursor.view[name], cursor.view[value])
+    guard count == 2, let nonce, let ciphertext else { return nil }
+    return (nonce, ciphertext)
   }
 
   package func seal(_ plain: [UInt8], nonce: [UInt8]) -> String {

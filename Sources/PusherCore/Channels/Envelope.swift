@@ -72,7 +72,7 @@ package struct Envelope {
     value[0] == UInt8(ascii: "-") || value[0] &- 0x30 < 10
   }
 
-  private static func unquoted(_ value: ByteView) -> ByteView? {
+  static func unquoted(_ value: ByteView) -> ByteView? {
     guard value.count >= 2, value[0] == UInt8(ascii: "\"") else { return nil }
     return value[1..<(value.count - 1)]
   }
