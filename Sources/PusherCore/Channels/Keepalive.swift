@@ -9,7 +9,6 @@ package struct PingCounts: Sendable, Equatable {
 /// passes too. Source: the protocol page, section "Ping and pong messages".
 struct Keepalive {
   enum Action: Equatable {
-    case none
     case sendPing
     case dead
   }
@@ -43,8 +42,8 @@ struct Keepalive {
     return pingSent.advanced(by: isPaused ? activityTimeout : pongTimeout)
   }
 
-  mutating func tick(at now: Instant) -> Action {
-    guard now >= deadline else { return .none }
+  mutating func tick(at now: Instant) -> Action? {
+    guard now >= deadline else { return nil }
     if pingSent != nil, !isPaused { return .dead }
     pingSent = now
     return .sendPing

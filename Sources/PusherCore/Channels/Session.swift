@@ -247,7 +247,7 @@ package struct Session {
         emit(.abort)
         lost(.noPong(options.pongTimeout), at: now)
         return
-      case .some(.none), nil: break
+      case nil: break
       }
       tickPace(at: now)
       if tickSignIn(at: now) { tickSubscriptions(at: now) }

@@ -16,16 +16,16 @@ import Testing
   @Test func `after the activity timeout a ping goes out, not before`() {
     var keepalive = keepalive()
     #expect(keepalive.deadline == at(120))
-    #expect(keepalive.tick(at: at(120).advanced(by: early)) == .none)
+    #expect(keepalive.tick(at: at(120).advanced(by: early)) == nil)
     #expect(keepalive.tick(at: at(120)) == .sendPing)
-    #expect(keepalive.tick(at: at(120)) == .none)
+    #expect(keepalive.tick(at: at(120)) == nil)
     #expect(keepalive.deadline == at(150))
   }
 
   @Test func `after the pong timeout the connection is dead, not before`() {
     var keepalive = keepalive()
     #expect(keepalive.tick(at: at(120)) == .sendPing)
-    #expect(keepalive.tick(at: at(150).advanced(by: early)) == .none)
+    #expect(keepalive.tick(at: at(150).advanced(by: early)) == nil)
     #expect(keepalive.tick(at: at(150)) == .dead)
   }
 
@@ -33,11 +33,11 @@ import Testing
     var keepalive = keepalive()
     keepalive.noteActivity(at: at(100))
     #expect(keepalive.deadline == at(220))
-    #expect(keepalive.tick(at: at(219)) == .none)
+    #expect(keepalive.tick(at: at(219)) == nil)
     #expect(keepalive.tick(at: at(220)) == .sendPing)
     keepalive.noteActivity(at: at(249))
     #expect(keepalive.lastActivity == at(249))
-    #expect(keepalive.tick(at: at(250)) == .none)
+    #expect(keepalive.tick(at: at(250)) == nil)
     #expect(keepalive.tick(at: at(369)) == .sendPing)
   }
 
@@ -52,7 +52,7 @@ import Testing
     keepalive.setPaused(true, at: at(10))
     #expect(keepalive.isPaused)
     for time in [130, 250, 370, 490] {
-      #expect(keepalive.tick(at: at(time).advanced(by: early)) == .none)
+      #expect(keepalive.tick(at: at(time).advanced(by: early)) == nil)
       #expect(keepalive.tick(at: at(time)) == .sendPing)
     }
     keepalive.setPaused(false, at: at(500))
@@ -65,7 +65,7 @@ import Testing
     var keepalive = keepalive()
     #expect(keepalive.tick(at: at(120)) == .sendPing)
     keepalive.setPaused(true, at: at(140))
-    #expect(keepalive.tick(at: at(150)) == .none)
+    #expect(keepalive.tick(at: at(150)) == nil)
     #expect(keepalive.deadline == at(260))
   }
 
