@@ -111,11 +111,12 @@ extension PresenceRoster {
     // The last member of a name counts, as in JavaScript.
     var presence: ByteView?
     guard Self.isWhole(data) else { return }
-    Self.eachMember(of: data) { if $0 == "presence" { presence = $1 } }
+    Self.each(of: data) { if $0.map(JSONString.decode) == "presence" { presence = $1 } }
     guard let presence else { return }
     var hash: ByteView?
     var ids: ByteView?
-    Self.eachMember(of: presence) { name, value in
+    Self.each(of: presence) { name, value in
+      let name = name.map(JSONString.decode)
       if name == "hash" { hash = value }
       if name == "ids" { ids = value }
     }
@@ -126,21 +127,19 @@ extension PresenceRoster {
   private mutating func read(hash: ByteView) {
     let scratch = ByteBuffer()
     var index = 0
-    Self.eachMember(of: hash) { insert($0, json: Self.compact($1, scratch)) }
     // PHP writes a list when the ids are 0, 1, 2 …
-    Self.eachElement(of: hash) {
-      insert(String(index), json: Self.compact($0, scratch))
+    Self.each(of: hash) { name, value in
+      let id = name.map(JSONString.decode) ?? String(index)
+      insert(id, json: Self.compact(value, scratch))
       index += 1
     }
   }
 
   private mutating func read(ids: ByteView) {
-    let add = { (roster: inout PresenceRoster, value: ByteView) in
-      guard let id = Self.identifier(value), !roster.contains(id) else { return }
-      roster.insert(id, json: "null")
+    Self.each(of: ids) { _, value in
+      guard let id = Self.identifier(value), !contains(id) else { return }
+      insert(id, json: "null")
     }
-    Self.eachElement(of: ids) { add(&self, $0) }
-    Self.eachMember(of: ids) { add(&self, $1) }
   }
 
   /// Returns the JSON without white space; `null` if it is nested too deep.
@@ -166,14 +165,7 @@ extension PresenceRoster {
     return (try? JSONSkipper.skipValue(&cursor)) != nil && (try? cursor.requireEnd()) != nil
   }
 
-  private static func eachMember(of view: ByteView, _ body: (String, ByteView) -> Void) {
-    each(of: view) { name, value in if let name { body(JSONString.decode(name), value) } }
-  }
-
-  private static func eachElement(of view: ByteView, _ body: (ByteView) -> Void) {
-    each(of: view) { name, value in if name == nil { body(value) } }
-  }
-
+  /// Calls `body` with each element, or each member and its name.
   private static func each(of view: ByteView, _ body: (ByteView?, ByteView) -> Void) {
     var cursor = JSONCursor(view)
     cursor.skipWhitespace()
