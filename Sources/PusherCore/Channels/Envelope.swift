@@ -79,6 +79,17 @@ package struct Envelope {
 }
 
 extension Envelope {
+  /// Calls `body` with a message that was an envelope before.
+  package static func with(
+    _ message: [UInt8], isDecrypted: Bool = false, _ body: (Envelope) -> Void
+  ) {
+    let buffer = ByteBuffer(capacity: message.count)
+    buffer.append(message)
+    withExtendedLifetime(buffer) {
+      if let envelope = try? Envelope(buffer.view, isDecrypted: isDecrypted) { body(envelope) }
+    }
+  }
+
   /// Returns the same event with `plain` as its data, written into `buffer`, which must outlive it.
   ///
   /// Bytes that are not UTF-8 become `data_base64`, and `data` is `null`.

@@ -125,7 +125,7 @@ extension Session {
   }
 
   private mutating func deliverLate(_ message: [UInt8], _ channel: String, _ key: ChannelKey) {
-    Self.withEnvelope(message) { envelope in
+    Envelope.with(message) { envelope in
       do throws(DecryptionError) {
         let plain = try key.open(envelope.data)
         subscriptions[channel]?.rekeyedAt = nil
@@ -138,16 +138,7 @@ extension Session {
 
   mutating func giveUp(_ rekeying: Rekeying, _ channel: String, _ reason: String) {
     for message in rekeying.messages {
-      Self.withEnvelope(message) { reportUndecrypted($0, channel, reason) }
-    }
-  }
-
-  private static func withEnvelope(_ message: [UInt8], _ body: (Envelope) -> Void) {
-    let buffer = ByteBuffer(capacity: message.count)
-    buffer.append(message)
-    withExtendedLifetime(buffer) {
-      // The message was valid when it was queued.
-      if let envelope = try? Envelope(buffer.view) { body(envelope) }
+      Envelope.with(message) { reportUndecrypted($0, channel, reason) }
     }
   }
 

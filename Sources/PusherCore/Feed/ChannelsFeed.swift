@@ -157,11 +157,8 @@ package final class ChannelsFeed: Feed {
   }
 
   private func deliver(_ message: [UInt8]) {
-    let buffer = ByteBuffer(capacity: message.count)
-    buffer.append(message)
-    withExtendedLifetime(buffer) {
-      guard let envelope = try? Envelope(buffer.view, isDecrypted: true) else { return }
-      delegate?.feed(received: envelope, named: nil, at: loop.now)
+    Envelope.with(message, isDecrypted: true) {
+      delegate?.feed(received: $0, named: nil, at: loop.now)
     }
   }
 }

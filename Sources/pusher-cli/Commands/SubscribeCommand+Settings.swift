@@ -113,7 +113,7 @@ extension SubscribeRun {
       switch happening {
       case .event(let bytes, let isDecrypted, let name):
         guard withEvents else { continue }
-        HeldEvents.withEnvelope(bytes, isDecrypted: isDecrypted) {
+        Envelope.with(bytes, isDecrypted: isDecrypted) {
           feed(received: $0, named: name, at: now)
         }
       case .session(let event): feed(reports: event, at: now)

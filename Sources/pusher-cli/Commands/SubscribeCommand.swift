@@ -191,7 +191,7 @@ extension SubscribeRun: RunPart {
     while repair?.isRunning != true, let happening = held.take() {
       switch happening {
       case .event(let bytes, let isDecrypted, let name):
-        HeldEvents.withEnvelope(bytes, isDecrypted: isDecrypted) { take($0, named: name) }
+        Envelope.with(bytes, isDecrypted: isDecrypted) { take($0, named: name) }
       case .session(let event): take(event)
       case .connection(let event): tell(event, at: now)
       }

@@ -45,16 +45,4 @@ struct HeldEvents {
   mutating func removeAll() {
     (happenings, cost) = (Fifo(), 0)
   }
-
-  /// Hands on a message that was held.
-  static func withEnvelope(
-    _ bytes: [UInt8], isDecrypted: Bool, _ body: (Envelope) -> Void
-  ) {
-    let buffer = ByteBuffer(capacity: bytes.count)
-    buffer.append(bytes)
-    withExtendedLifetime(buffer) {
-      // It was an envelope when it was held.
-      if let envelope = try? Envelope(buffer.view, isDecrypted: isDecrypted) { body(envelope) }
-    }
-  }
 }
