@@ -24,7 +24,7 @@ struct FrameSender: ~Copyable {
     self.outgoing = outgoing.flatMap { Deflater.windowBits.contains($0.windowBits) ? $0 : nil }
   }
 
-  /// Returns `false` if the connection is closing, like all methods here.
+  /// Returns `false` if the connection is closing, like the other methods that send.
   mutating func send(_ opcode: Opcode, _ payload: UnsafeRawBufferPointer) -> Bool {
     guard !hasClosed else { return false }
     guard let outgoing, payload.count > 0 else {
