@@ -41,8 +41,7 @@ package final class WebSocketConnection {
 
   private let role: Role
   private let limits: WebSocketLimits
-  private let allowsCompression: Bool
-  /// Window of compressed messages to the peer, as `1 << windowBits` bytes.
+  /// Window of compressed messages to the peer: `1 << bits` bytes, `nil` without compression.
   package let readableWindowBits: Int?
   private let shortPathLimit: Int
   /// True if the input begins with a frame header, no message has begun, and frames come unmasked.
@@ -69,7 +68,6 @@ package final class WebSocketConnection {
     self.input = input ?? ByteBuffer()
     // A server has thousands of connections, most of them idle.
     output = ByteBuffer(capacity: role == .server ? 256 : 4096)
-    allowsCompression = deflate != nil
     readableWindowBits = deflate?.outgoing(from: role).windowBits
     shortPathLimit = min(limits.frame, limits.message)
     mayTakeShortPath = role == .client
@@ -170,7 +168,7 @@ package final class WebSocketConnection {
   /// Runs before memory is spent on the payload.
   private func check(_ header: FrameHeader) throws(WebSocketError) {
     if header.isCompressed {
-      guard allowsCompression, header.opcode != .continuation else { throw .reservedBits }
+      guard readableWindowBits != nil, header.opcode != .continuation else { throw .reservedBits }
     }
     guard (header.mask == nil) == (role == .client) else {
       throw role == .client ? .maskUnexpected : .maskMissing
