@@ -11,7 +11,6 @@ public struct PusherPresenceChannelMember: Sendable, Equatable {
   }
 }
 
-/// Limits of a presence channel's member list.
 package struct PresenceLimits: Sendable, Equatable {
   package var members = 100_000
   /// Maximum size of IDs and information, in bytes of JSON.

@@ -1,4 +1,3 @@
-/// Reads the server's messages.
 extension Session {
   package enum Received {
     /// A protocol message; its effects are outputs.

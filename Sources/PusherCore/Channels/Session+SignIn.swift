@@ -1,8 +1,7 @@
 /// Signs the user in: `pusher:signin`.
 ///
-/// The sign-in comes before the subscriptions of each connection, because some channels accept only
-/// signed-in users. An error that names no channel then belongs to it. Source: Pusher's page
-/// "Authenticating users".
+/// It comes before the subscriptions of each connection, because some channels need it. An error
+/// that names no channel then belongs to it. Source: Pusher's page "Authenticating users".
 extension Session {
   /// Keeps the user signed in from now on, over every reconnect; retries after a failure.
   package mutating func signIn(at now: Instant) {

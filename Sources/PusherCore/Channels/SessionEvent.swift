@@ -1,4 +1,3 @@
-/// Reports of a session, in the order of the events.
 package enum SessionEvent: Sendable, Equatable {
   case connected(socketID: String, activityTimeout: Duration)
   case pong

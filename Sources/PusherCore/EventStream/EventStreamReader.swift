@@ -96,7 +96,6 @@ struct EventStreamReader: ~Copyable {
     return true
   }
 
-  /// Drops the input of the last event.
   private mutating func letGo() {
     hasGivenEvent = false
     clearEvent()

@@ -5,8 +5,7 @@ enum JSONSkipper {
 
   /// Checks the value at the cursor and returns its range.
   ///
-  /// A list of open containers replaces recursion, so that hostile nesting cannot exhaust the
-  /// stack.
+  /// A list replaces recursion, so that hostile nesting cannot exhaust the stack.
   ///
   /// - Parameter token: Called with each token of the value, without white space.
   static func skipValue(

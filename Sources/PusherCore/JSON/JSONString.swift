@@ -86,8 +86,7 @@ package enum JSONString {
     }
   }
 
-  /// Marks that turn the direction of text or begin a line: U+061C, U+200E, U+200F, U+2028 to
-  /// U+202E and U+2066 to U+2069.
+  /// Finds marks that turn the direction of text or begin a line.
   private static func directionMark(_ text: ByteView, at index: Int) -> (mark: UInt16, length: Int)?
   {
     if text[index] == 0xD8, index + 1 < text.count, text[index + 1] == 0x9C { return (0x061C, 2) }

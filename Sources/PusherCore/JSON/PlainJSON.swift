@@ -13,7 +13,6 @@ extension JSONCompactor {
   }
 }
 
-/// The usual data of a server-sent event.
 enum PlainQuotes: JSONQuotes {
   static let width: UInt = 1
   static let firstByte: UInt8 = 0x22

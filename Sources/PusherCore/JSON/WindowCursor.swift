@@ -175,8 +175,7 @@ extension WindowCursor {
 
   /// Copies at most 16 bytes, from the digit `first` on: digits, with or without a fraction.
   ///
-  /// Needs a position inside the window. Returns `false`, with nothing copied, for anything else.
-  /// An exponent may follow.
+  /// Needs a position inside the window. Returns `false` for anything else; an exponent may follow.
   @inline(__always)
   mutating func copyNumber(_ first: UInt8) -> Bool {
     assert(at < 64, "the window's bits lie behind")
