@@ -10,9 +10,7 @@ package struct APIRequest: Sendable, Equatable {
     package var name: String
     package var value: String
 
-    package init(_ name: String, _ value: String) {
-      (self.name, self.value) = (name, value)
-    }
+    package init(_ name: String, _ value: String) { (self.name, self.value) = (name, value) }
   }
 
   package init(method: String, path: String, parameters: [Parameter] = [], body: [UInt8]? = nil) {

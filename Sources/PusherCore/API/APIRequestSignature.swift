@@ -42,7 +42,5 @@ package enum APIRequestSignature {
     Digest.equalInConstantTime(Array(signature.utf8), Array(sign(text, secret: secret).utf8))
   }
 
-  package static func bodyDigest(_ body: [UInt8]) -> String {
-    Hex.encode(Digest.md5(body))
-  }
+  package static func bodyDigest(_ body: [UInt8]) -> String { Hex.encode(Digest.md5(body)) }
 }

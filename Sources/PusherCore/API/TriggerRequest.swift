@@ -111,9 +111,7 @@ package struct BatchRequest: Sendable, Equatable {
 
   package var events: [Event]
 
-  package init(events: [Event]) {
-    self.events = events
-  }
+  package init(events: [Event]) { self.events = events }
 
   /// Returns the call for an app; `prefix` is "" or a path that begins with a slash.
   ///

@@ -94,9 +94,7 @@ public struct AuthorizationUnavailable: Error, Sendable, Equatable, CustomString
   public var reason: String
 
   /// Creates a temporary error with a reason.
-  public init(_ reason: String) {
-    self.reason = reason
-  }
+  public init(_ reason: String) { self.reason = reason }
 
   /// The reason.
   public var description: String { reason }

@@ -68,9 +68,7 @@ public struct AuthRequest: Sendable, Equatable {
     public var value: String
 
     /// Creates a field.
-    public init(_ name: String, _ value: String) {
-      (self.name, self.value) = (name, value)
-    }
+    public init(_ name: String, _ value: String) { (self.name, self.value) = (name, value) }
   }
 
   /// Absolute URL, with the scheme `http` or `https`.

@@ -1,7 +1,5 @@
 extension ClientDriver: ChannelsFeedDelegate {
-  func feedTapIsFull() {
-    pauseWhileHeld()
-  }
+  func feedTapIsFull() { pauseWhileHeld() }
 
   /// Stops reading while a sequence is behind; the `read` order resumes it.
   private func pauseWhileHeld() {

@@ -156,7 +156,7 @@ final class ClientDriver: LoopMember {
       run.parts = parts
       run.isMoving = true
       defer { run.isMoving = false }
-      log("switching to \(parts.destination.url.place)")
+      log(.debug, "switching to \(parts.destination.url.place)")
       try run.feed.move(
         to: parts.destination, settings: parts.place.options.webSocket, options: parts.session,
         signer: SigningQueue(parts.signer), tap: parts.dispatcher,
@@ -234,13 +234,7 @@ final class ClientDriver: LoopMember {
 
   // MARK: Reporting
 
-  func tell(_ notice: @autoclosure () -> DelegateNotice) {
-    connection.tell(notice())
-  }
-
-  func log(_ message: @autoclosure () -> String) {
-    log(.debug, message())
-  }
+  func tell(_ notice: @autoclosure () -> DelegateNotice) { connection.tell(notice()) }
 
   func log(_ level: PusherLogLevel, _ message: @autoclosure () -> String) {
     connection.logger?.log(level, message)
@@ -255,9 +249,7 @@ final class ClientDriver: LoopMember {
 private final class RetiredClient: ChannelsFeedDelegate {
   private let whenClosed: () -> Void
 
-  init(whenClosed: @escaping () -> Void) {
-    self.whenClosed = whenClosed
-  }
+  init(whenClosed: @escaping () -> Void) { self.whenClosed = whenClosed }
 
   func feedClosed() { whenClosed() }
   func feedTapIsFull() {}

@@ -97,9 +97,7 @@ final class DelegateQueue: Sendable {
     }
   }
 
-  func add(_ notice: DelegateNotice) {
-    queue.add(notice)
-  }
+  func add(_ notice: DelegateNotice) { queue.add(notice) }
 
   /// Drops all notices and ends the task.
   func end() {

@@ -5,9 +5,7 @@ public struct PusherBinding: Sendable, Hashable, CustomStringConvertible {
   private static let last = Atomic<UInt64>(0)
   let number: UInt64
 
-  init() {
-    number = Self.last.wrappingAdd(1, ordering: .relaxed).newValue
-  }
+  init() { number = Self.last.wrappingAdd(1, ordering: .relaxed).newValue }
 
   /// Number of the binding.
   public var description: String { "binding \(number)" }
@@ -144,9 +142,7 @@ final class EventHandler: Sendable {
     if isBound.load(ordering: .relaxed) { call(event) }
   }
 
-  func receive(_ gap: PusherGap) {
-    queue?.add(gap)
-  }
+  func receive(_ gap: PusherGap) { queue?.add(gap) }
 
   func unbind() {
     isBound.store(false, ordering: .relaxed)
@@ -303,9 +299,7 @@ final class BindingList: Sendable {
     for handler in table.withLock({ $0.all }) { handler.receive(gap) }
   }
 
-  private func noteChange() {
-    changes.wrappingAdd(1, ordering: .releasing)
-  }
+  private func noteChange() { changes.wrappingAdd(1, ordering: .releasing) }
 
   /// Updates a snapshot of this list, and returns whether it was outdated.
   @inline(__always)

@@ -13,9 +13,7 @@ struct EventBuffer<Value: Sendable>: Sendable {
   private var gapCount = 0
   private(set) var droppedCount = 0
 
-  init(_ buffering: PusherBuffering) {
-    kind = buffering.kind
-  }
+  init(_ buffering: PusherBuffering) { kind = buffering.kind }
 
   var isFull: Bool {
     if case .suspending(let limit) = kind { eventCount >= limit } else { false }

@@ -60,14 +60,10 @@ final class EventDispatcher: FeedTap {
   var isLive: Bool { connection.liveGeneration.load(ordering: .relaxed) == generation }
 
   /// Starts a round of the loop, and returns the number of events in the last one.
-  func beginRound() -> Int {
-    recent.beginRound()
-  }
+  func beginRound() -> Int { recent.beginRound() }
 
   /// Releases handlers that were unbound.
-  func trim() {
-    recent.trim(connection.bindings)
-  }
+  func trim() { recent.trim(connection.bindings) }
 
   private var now: WallTime { recent.readTime() }
 

@@ -43,13 +43,8 @@ final class EventQueue<Value: Sendable>: Sendable {
 
   // MARK: The callback thread
 
-  func add(_ event: Value) {
-    change { $0.add(event) }
-  }
-
-  func add(_ gap: PusherGap) {
-    change { $0.add(gap) }
-  }
+  func add(_ event: Value) { change { $0.add(event) } }
+  func add(_ gap: PusherGap) { change { $0.add(gap) } }
 
   private func change(_ body: (inout EventBuffer<Value>) -> Void) {
     let (reader, element, isFull) = state.withLock {
@@ -68,9 +63,7 @@ final class EventQueue<Value: Sendable>: Sendable {
   }
 
   /// Ends the sequence after the buffered elements.
-  func finish() {
-    end(dropping: false)
-  }
+  func finish() { end(dropping: false) }
 
   // MARK: The reader
 

@@ -33,9 +33,7 @@ public final class EventSource: Sendable {
     core = EventSourceCore(url: url, headers: headers, settings: settings)
   }
 
-  deinit {
-    core.shutDown()
-  }
+  deinit { core.shutDown() }
 
   /// URL of the stream.
   public var url: String { core.url }
@@ -51,19 +49,13 @@ public final class EventSource: Sendable {
   /// Requests the stream, after the event `lastEventId` if given; does nothing unless closed.
   ///
   /// Returns immediately.
-  public func connect(lastEventId: String? = nil) {
-    core.connect(lastEventID: lastEventId)
-  }
+  public func connect(lastEventId: String? = nil) { core.connect(lastEventID: lastEventId) }
 
   /// Closes the stream from any state; no attempt or event follows.
-  public func disconnect() {
-    core.disconnect()
-  }
+  public func disconnect() { core.disconnect() }
 
   /// Types of events with listeners, sorted.
-  public func events() -> [String] {
-    core.state.withLock { $0.listeners.names.sorted() }
-  }
+  public func events() -> [String] { core.state.withLock { $0.listeners.names.sorted() } }
 
   /// Calls `handler` when a stream begins, also after each reconnect.
   public func onOpen(_ handler: @escaping @Sendable () -> Void) {

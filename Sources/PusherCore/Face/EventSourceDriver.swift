@@ -99,9 +99,7 @@ final class EventSourceDriver: LoopMember {
   private final class Tap: FeedTap {
     private unowned let driver: EventSourceDriver
 
-    init(_ driver: EventSourceDriver) {
-      self.driver = driver
-    }
+    init(_ driver: EventSourceDriver) { self.driver = driver }
 
     func take(event: EventStreamEvent) -> TapVerdict {
       driver.received(event)

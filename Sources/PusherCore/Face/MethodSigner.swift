@@ -43,9 +43,7 @@ final class MethodSigner: Signer {
   }
 
   /// Resolves a question with the answer of the caller's code; late and second answers are ignored.
-  func answer(_ question: Int, _ answer: CallerAnswer) {
-    questions.answer(question, answer)
-  }
+  func answer(_ question: Int, _ answer: CallerAnswer) { questions.answer(question, answer) }
 
   // MARK: Channels
 

@@ -31,9 +31,7 @@ public final class Pusher: PusherEventBindings, AnyDataHandlers {
     connection = PusherConnection(key: key, options: options)
   }
 
-  deinit {
-    connection.shutDown()
-  }
+  deinit { connection.shutDown() }
 
   /// Key of the app.
   public var key: String { connection.key }
@@ -54,26 +52,20 @@ public final class Pusher: PusherEventBindings, AnyDataHandlers {
   ///
   /// Returns immediately; the delegate gets the result. Does nothing while connecting or connected.
   /// While the client waits to reconnect, the next attempt starts immediately.
-  public func connect() {
-    connection.connect()
-  }
+  public func connect() { connection.connect() }
 
   /// Closes the connection from any state; no attempt follows.
   ///
   /// Returns immediately. No event follows, and each sequence of
   /// ``PusherEventBindings/events(buffering:)`` ends after its buffered events. Channels and
   /// bindings stay for another ``connect()``.
-  public func disconnect() {
-    connection.disconnect()
-  }
+  public func disconnect() { connection.disconnect() }
 
   /// User of the connection: sign-in, user events and watchlist.
   public var user: PusherUser { PusherUser(connection) }
 
   /// Same as ``PusherUser/signIn()``, at pusher-js's place.
-  public func signIn() {
-    user.signIn()
-  }
+  public func signIn() { user.signIn() }
 
   // MARK: Channels
 
@@ -137,9 +129,7 @@ public final class Pusher: PusherEventBindings, AnyDataHandlers {
   }
 
   /// Returns the wanted channel with this name, prefix included; `nil` if there is none.
-  public func channel(named name: String) -> PusherChannel? {
-    connection.channel(name)
-  }
+  public func channel(named name: String) -> PusherChannel? { connection.channel(name) }
 
   /// Channels that the server has confirmed on the current connection.
   public var subscribedChannels: [PusherChannel] { connection.channels.subscribed }
@@ -150,9 +140,7 @@ public final class Pusher: PusherEventBindings, AnyDataHandlers {
   }
 
   /// Unsubscribes from all channels and drops their bindings, but not the client's.
-  public func unsubscribeAll() {
-    connection.unsubscribeAll()
-  }
+  public func unsubscribeAll() { connection.unsubscribeAll() }
 }
 
 extension Pusher {
@@ -190,7 +178,5 @@ extension Pusher {
   }
 
   /// Unbinds one handler of the client; does nothing if it is not bound.
-  public func unbind(callbackId: PusherBinding) {
-    removeBinding(callbackId)
-  }
+  public func unbind(callbackId: PusherBinding) { removeBinding(callbackId) }
 }

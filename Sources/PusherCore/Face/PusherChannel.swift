@@ -72,15 +72,11 @@ public class PusherChannel: PusherEventBindings, AnyDataHandlers, @unchecked Sen
   public var failure: SubscriptionFailure? { state.withLock { $0.failure } }
 
   /// Unsubscribes from the channel and drops its bindings and waiting client events.
-  public func unsubscribe() {
-    connection.unsubscribe(self)
-  }
+  public func unsubscribe() { connection.unsubscribe(self) }
 
   // MARK: For the client
 
-  func renew(auth: PusherAuth?) {
-    state.withLock { $0.auth = auth ?? $0.auth }
-  }
+  func renew(auth: PusherAuth?) { state.withLock { $0.auth = auth ?? $0.auth } }
 
   /// Takes the authorisation passed to `subscribe`, which is valid for one socket only.
   func takeAuth() -> PusherAuth? {
@@ -90,9 +86,7 @@ public class PusherChannel: PusherEventBindings, AnyDataHandlers, @unchecked Sen
     }
   }
 
-  func noteAsked() {
-    state.withLock { $0.failure = nil }
-  }
+  func noteAsked() { state.withLock { $0.failure = nil } }
 
   func noteSubscribed() {
     state.withLock { state in
@@ -117,9 +111,7 @@ public class PusherChannel: PusherEventBindings, AnyDataHandlers, @unchecked Sen
   }
 
   /// Drops a gap of the former session.
-  func forgetLoss() {
-    state.withLock { $0.wasLost = false }
-  }
+  func forgetLoss() { state.withLock { $0.wasLost = false } }
 
   /// Returns once whether events may have been missed.
   func takeLoss() -> Bool {
@@ -142,9 +134,7 @@ public class PusherChannel: PusherEventBindings, AnyDataHandlers, @unchecked Sen
     if let former { bindings.unbind(former) }
   }
 
-  func noteSubscriptionCount(_ count: Int) {
-    state.withLock { $0.subscriptionCount = count }
-  }
+  func noteSubscriptionCount(_ count: Int) { state.withLock { $0.subscriptionCount = count } }
 
   func noteFailed(_ failure: SubscriptionFailure) {
     state.withLock { state in

@@ -2,9 +2,7 @@
 public struct PusherChannels: Sendable {
   private let connection: PusherConnection
 
-  init(_ connection: PusherConnection) {
-    self.connection = connection
-  }
+  init(_ connection: PusherConnection) { self.connection = connection }
 
   /// Channels by name, as of now; names are ASCII, so that `String` keys distinguish them.
   public var channels: [String: PusherChannel] {

@@ -48,9 +48,7 @@ extension PusherConnection {
     if readingHold.change(isBehind) { post(.read) }
   }
 
-  func trim() {
-    post(.trim)
-  }
+  func trim() { post(.trim) }
 
   // MARK: Connecting
 

@@ -114,9 +114,7 @@ public final class PusherConnection: Sendable {
     }
   }
 
-  func endNotices() {
-    notices.withLock { $0 }?.end()
-  }
+  func endNotices() { notices.withLock { $0 }?.end() }
 
   /// Returns this client's presence member, with ``AuthMethod/inline(secret:)``; `nil` uses the
   /// socket ID.

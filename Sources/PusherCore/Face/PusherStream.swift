@@ -44,9 +44,7 @@ public struct PusherGap: Sendable, Equatable {
   public var to: WallTime
 
   /// Creates a gap, for tests of readers.
-  public init(from: WallTime, to: WallTime) {
-    (self.from, self.to) = (from, to)
-  }
+  public init(from: WallTime, to: WallTime) { (self.from, self.to) = (from, to) }
 
   /// Converts a gap from the monotonic clock, which shows `now`.
   init(from: Instant, to: Instant, at now: Instant) {
@@ -123,31 +121,23 @@ public struct PusherStream<Value: Sendable>: AsyncSequence, Sendable {
 
   private let reader: StreamReader<Value>
 
-  init(_ reader: StreamReader<Value>) {
-    self.reader = reader
-  }
+  init(_ reader: StreamReader<Value>) { self.reader = reader }
 
   /// Total number of events dropped because the buffer was full.
   public var droppedCount: Int { reader.queue.droppedCount }
 
   /// Ends the sequence and drops its buffered elements, even while a task reads it.
-  public func cancel() {
-    reader.queue.cancel()
-  }
+  public func cancel() { reader.queue.cancel() }
 
   /// Creates a reader; its `next()` returns `nil` at the end and when the task is cancelled.
-  public func makeAsyncIterator() -> Iterator {
-    Iterator(reader: reader)
-  }
+  public func makeAsyncIterator() -> Iterator { Iterator(reader: reader) }
 
   /// Reader of a ``PusherStream``.
   public struct Iterator: AsyncIteratorProtocol {
     fileprivate let reader: StreamReader<Value>
 
     /// Returns the next element, waiting if necessary.
-    public func next() async -> PusherStreamElement<Value>? {
-      await reader.queue.next()
-    }
+    public func next() async -> PusherStreamElement<Value>? { await reader.queue.next() }
 
     /// Returns the next element on the caller's actor.
     public func next(isolation actor: isolated (any Actor)?) async -> PusherStreamElement<Value>? {
@@ -165,13 +155,9 @@ public typealias EventSourceMessages = PusherStream<EventSourceMessage>
 final class StreamReader<Value: Sendable>: Sendable {
   let queue: EventQueue<Value>
 
-  init(_ queue: EventQueue<Value>) {
-    self.queue = queue
-  }
+  init(_ queue: EventQueue<Value>) { self.queue = queue }
 
-  deinit {
-    queue.cancel()
-  }
+  deinit { queue.cancel() }
 
   /// Events only, for buffers that never drop.
   var events: AsyncStream<Value> {

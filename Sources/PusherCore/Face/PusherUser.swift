@@ -10,9 +10,7 @@
 public struct PusherUser: PusherEventBindings {
   private let connection: PusherConnection
 
-  init(_ connection: PusherConnection) {
-    self.connection = connection
-  }
+  init(_ connection: PusherConnection) { self.connection = connection }
 
   private var state: UserState { connection.userState }
 
@@ -74,9 +72,7 @@ public struct PusherUser: PusherEventBindings {
 public struct PusherWatchlist: Sendable {
   private let connection: PusherConnection
 
-  init(_ connection: PusherConnection) {
-    self.connection = connection
-  }
+  init(_ connection: PusherConnection) { self.connection = connection }
 
   private var bindings: BindingList { connection.userState.watchlist }
 
@@ -98,14 +94,10 @@ public struct PusherWatchlist: Sendable {
 
   /// Unbinds one handler, and returns whether it was bound.
   @discardableResult
-  public func removeBinding(_ binding: PusherBinding) -> Bool {
-    bindings.unbind(binding)
-  }
+  public func removeBinding(_ binding: PusherBinding) -> Bool { bindings.unbind(binding) }
 
   /// Unbinds all handlers.
-  public func unbindAll() {
-    bindings.unbindAll()
-  }
+  public func unbindAll() { bindings.unbindAll() }
 }
 
 /// Users of the watchlist that went online or offline.
@@ -116,9 +108,7 @@ public struct PusherWatchlistEvent: Sendable, Equatable {
   public var userIds: [String]
 
   /// Creates a change, for tests of handlers.
-  public init(name: String, userIds: [String]) {
-    (self.name, self.userIds) = (name, userIds)
-  }
+  public init(name: String, userIds: [String]) { (self.name, self.userIds) = (name, userIds) }
 
   /// True if the users came online.
   public var isOnline: Bool { name == "online" }
@@ -143,9 +133,7 @@ final class UserState: Sendable {
 
   var isWanted: Bool { status.withLock { $0.isWanted } }
 
-  func noteAsked() {
-    status.withLock { ($0.isWanted, $0.failure) = (true, nil) }
-  }
+  func noteAsked() { status.withLock { ($0.isWanted, $0.failure) = (true, nil) } }
 
   func noteSignedIn(_ userId: String, _ userData: JSONValue) {
     status.withLock { $0 = Status(isWanted: true, userId: userId, userData: userData) }
@@ -155,9 +143,7 @@ final class UserState: Sendable {
     status.withLock { $0 = Status(isWanted: true, failure: failure) }
   }
 
-  func noteLost() {
-    status.withLock { ($0.userId, $0.userData) = (nil, nil) }
-  }
+  func noteLost() { status.withLock { ($0.userId, $0.userData) = (nil, nil) } }
 
   func end() {
     noteLost()

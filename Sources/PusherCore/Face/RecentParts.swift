@@ -21,9 +21,7 @@ final class RecentParts {
   private var mayTakeBack = false
   private var handedOut = 0
 
-  init(protocolPrefix: String) {
-    reader = PlainEventReader(protocolPrefix: protocolPrefix)
-  }
+  init(protocolPrefix: String) { reader = PlainEventReader(protocolPrefix: protocolPrefix) }
 
   /// Starts a round, and returns the number of events in the last one.
   func beginRound() -> Int {
@@ -120,9 +118,7 @@ final class RecentParts {
     return (channel.table, global.isEmpty ? nil : global.table)
   }
 
-  func count() {
-    handedOut &+= 1
-  }
+  func count() { handedOut &+= 1 }
 
   func trim(_ bindings: BindingList) {
     refresh(bindings)
@@ -172,9 +168,7 @@ private struct RecentChannel {
     snapshot = BindingList.Snapshot()
   }
 
-  mutating func refresh() {
-    channel?.bindings.refresh(&snapshot)
-  }
+  mutating func refresh() { channel?.bindings.refresh(&snapshot) }
 
   mutating func forget() {
     name = nil
