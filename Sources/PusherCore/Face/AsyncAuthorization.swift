@@ -1,24 +1,16 @@
 /// Gets the authorisation of a channel from your own asynchronous code, as an ``Authorizer``.
 ///
-/// ```swift
-/// actor Signatures: AsyncAuthorizer {
-///   func authorization(socketID: String, channelName: String) async throws -> PusherAuth? {
-///     try await store.signature(of: channelName, for: socketID)
-///   }
-/// }
-/// let method = AuthMethod.authorizer(authorizer: Signatures())
-/// ```
+/// See <doc:ThreadsAndLifetime> for an example.
 public protocol AsyncAuthorizer: Authorizer {
   /// Returns the authorisation, or `nil` to reject the channel.
   ///
   /// The method runs in its own task for every subscription and again after every reconnect. The
-  /// task is cancelled when the answer is no longer needed: after `disconnect()`, when the
-  /// connection or the client ends, and after ``PusherClientOptions/connectTimeout``, when the
-  /// client asks again.
+  /// task is cancelled when the answer is no longer needed, and after
+  /// ``PusherClientOptions/connectTimeout``, when the client asks again.
   ///
-  /// - Throws: Any error; see ``SubscriptionFailure/underlyingError``. The subscription then fails,
-  ///   and subscribing again makes another attempt. After ``AuthorizationUnavailable`` the client
-  ///   asks again.
+  /// - Throws: Any error; see ``SubscriptionFailure/underlyingError``. After
+  ///   ``AuthorizationUnavailable`` the client asks again; after other errors the subscription
+  ///   fails.
   func authorization(socketID: String, channelName: String) async throws -> PusherAuth?
 }
 

@@ -71,10 +71,6 @@ extension PusherEventBindings {
 
   /// Calls `eventCallback` with `owner` for every event, until `owner` is gone.
   ///
-  /// ```swift
-  /// channel.bind(eventName: "new-price", to: self) { view, event in view.show(event) }
-  /// ```
-  ///
   /// The binding does not retain its owner; the first event or binding after the owner's end
   /// releases it.
   @discardableResult
@@ -93,19 +89,10 @@ extension PusherEventBindings {
     handlers.list.bind(to: eventName, owner, eventCallback)
   }
 
-  /// All events as a sequence, from now until the client disconnects.
+  /// All events as a sequence, across reconnects, until the client disconnects.
   ///
-  /// ```swift
-  /// for await case .event(let event) in channel.events() { handle(event) }
-  /// ```
-  ///
-  /// The sequence continues across reconnects. It ends after `disconnect()`, after a failure
-  /// without a further attempt, when the channel is unsubscribed, and when the client is gone. The
-  /// loop then reads the buffered events and ends. Request a new sequence after another
-  /// `connect()`.
-  ///
-  /// Losses and gaps are elements too: see ``PusherStreamElement``. By default a slow reader loses
-  /// events and never stops its client; with ``PusherBuffering/suspending`` no event is dropped.
+  /// <doc:ThreadsAndLifetime> says what ends the sequence. By default a slow reader loses events
+  /// and never stops its client; with ``PusherBuffering/suspending`` no event is dropped.
   public func events(buffering: PusherBuffering = .newest(1024)) -> PusherEvents {
     let binding = PusherBinding()
     let queue = EventQueue<PusherEvent>(buffering) { [weak connection = handlers.connection] in

@@ -6,18 +6,14 @@
 /// source.connect()
 /// ```
 ///
-/// **Threads.** All members can be called from any thread, also from handlers. The source has its
-/// own thread, or shares a ``PusherRuntime``. That thread does the network work and calls all
-/// handlers, one at a time and in order, without a lock. A blocked handler delays this source but
-/// loses nothing: events wait in the socket. Handlers cannot throw.
+/// The source has its own thread, or shares a ``PusherRuntime``. The thread does the network work
+/// and calls all handlers, one at a time and in order, without a lock. A blocked handler delays
+/// this source but loses nothing. All members can be used from any thread.
 ///
-/// **Reconnecting.** The source requests the stream again after its end or loss, from the last
-/// event with an ID; see ``EventSourceSettings/reconnect``. With ``ReconnectPolicy/Mode/never`` you
-/// decide in ``onComplete(_:)``.
-///
-/// **Life.** The source lives as long as its last reference, and closes its connection then. It
-/// keeps its handlers. A handler that refers to its own source keeps the source open forever:
-/// capture it weakly, `[weak source] in`.
+/// After its end or loss the stream is requested again, from the last event with an ID, as
+/// ``EventSourceSettings/reconnect`` says. With ``ReconnectPolicy/Mode/never`` you decide in
+/// ``onComplete(_:)``. The connection closes with the last reference to the source. The source
+/// keeps its handlers, which must capture it weakly, `[weak source] in`.
 public final class EventSource: Sendable {
   private let core: EventSourceCore
 
@@ -95,13 +91,7 @@ public final class EventSource: Sendable {
     core.state.withLock { $0.listeners[event] = nil }
   }
 
-  /// All events as a sequence, from now until the source is closed.
-  ///
-  /// ```swift
-  /// for await case .event(let message) in source.messages() { handle(message.data) }
-  /// ```
-  ///
-  /// Losses and gaps are elements too: see ``PusherStreamElement``.
+  /// All events as a sequence, until the source is closed; see ``PusherStreamElement``.
   public func messages(buffering: PusherBuffering = .newest(1024)) -> EventSourceMessages {
     EventSourceMessages(core.messages(buffering))
   }

@@ -7,21 +7,15 @@
 /// pusher.connect()
 /// ```
 ///
-/// **Threads.** All members can be called from any thread, also from handlers. The client has its
-/// own thread, or shares a ``PusherRuntime``. This callback thread does the network work and calls
-/// handlers, delegates and authorizers, one at a time and in order, without a lock. A blocked
-/// handler delays this client, including its answers to pings, but loses nothing: messages wait in
-/// the socket. Move long work elsewhere, for example to a task that reads
-/// ``PusherEventBindings/events(buffering:)``. Handlers cannot throw.
+/// The callback thread is the client's own, or the thread of a ``PusherRuntime``. It does the
+/// network work and calls handlers, delegates and authorizers, one at a time and in order, without
+/// a lock. A blocked handler delays this client, including its answers to pings, but loses nothing:
+/// messages wait in the socket. A handler is not called after it was unbound, not even for the
+/// current event; a handler bound during an event gets the next one. All members can be used from
+/// any thread.
 ///
-/// This thread never calls a handler after it was unbound, not even for the current event; a call
-/// in progress on another thread continues. A handler bound during an event gets the next event.
-///
-/// **Life.** The client lives as long as the last reference to its `Pusher`. Then the connection
-/// closes, and remaining channels, connections and bindings do nothing. The client keeps its
-/// handlers, authorizers and other closures. A closure that refers to its own client keeps the
-/// client alive forever: capture it weakly, or bind to an owner with
-/// ``PusherEventBindings/bind(eventName:to:eventCallback:)``. References to delegates are weak.
+/// The connection closes with the last reference to the `Pusher`. The client keeps its closures: a
+/// closure that refers to its own client must capture it weakly. See <doc:ThreadsAndLifetime>.
 public final class Pusher: PusherEventBindings, AnyDataHandlers {
   /// State, delegate and settings of the connection.
   public let connection: PusherConnection

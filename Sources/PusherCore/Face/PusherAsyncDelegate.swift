@@ -1,25 +1,13 @@
-/// Gets reports about a client's connection and channels in asynchronous methods; all have empty
-/// defaults.
+/// Gets reports about a client's connection and channels in asynchronous methods.
 ///
-/// The delegate may be an actor or a class of the main actor. Its methods need no `nonisolated`,
-/// since calls may wait for the actor:
-/// ```swift
-/// @MainActor final class Status: PusherAsyncDelegate {
-///   var text = ""
-///   func changedConnectionState(from old: ConnectionState, to new: ConnectionState) {
-///     text = new.stringValue()
-///   }
-/// }
-/// pusher.asyncDelegate = status
-/// ```
+/// An actor or a class of the main actor can be the delegate: see <doc:ThreadsAndLifetime>. All
+/// methods have empty defaults. Tasks of the client make the calls, one at a time and in order;
+/// they report the past. While more than 1024 wait, the socket is not read, as with
+/// ``PusherBuffering/suspending(_:)``. When the client is released, the task is cancelled and
+/// waiting calls are dropped.
 ///
-/// Tasks of the client make the calls, one at a time and in order. The calls report the past: ask
-/// the client for its current state. No call is dropped: while more than 1024 wait, the socket is
-/// not read, as with ``PusherBuffering/suspending(_:)``. When the client is released, the task is
-/// cancelled and waiting calls are dropped.
-///
-/// The reference to the delegate is weak, so you must keep it. Immediate decisions, such as whether
-/// to reconnect, need a ``PusherDelegate``; a client may have both.
+/// The reference to the delegate is weak. Immediate decisions, such as whether to reconnect, need a
+/// ``PusherDelegate``; a client may have both.
 public protocol PusherAsyncDelegate: AnyObject, Sendable {
   /// The state changed.
   func changedConnectionState(from old: ConnectionState, to new: ConnectionState) async

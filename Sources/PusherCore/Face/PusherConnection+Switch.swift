@@ -1,11 +1,8 @@
 extension PusherConnection {
   /// Moves to another cluster or host; channels, bindings and other options stay.
   ///
-  /// ```swift
-  /// try pusher.connection.switch(to: .cluster("us2"))
-  /// ```
-  ///
   /// Replaces port (1 to 65535; `nil` for 443 with TLS and 80 without) and path too, which belong
+  /// to the host. See ``switch(to:key:)``.
   /// to the host. See ``switch(to:key:)``.
   public func `switch`(
     to host: PusherHost, port: Int? = nil, path: String? = nil

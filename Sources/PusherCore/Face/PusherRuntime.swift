@@ -1,19 +1,12 @@
 /// One thread for several clients, event sources and API calls.
 ///
-/// ```swift
-/// let runtime = PusherRuntime()
-/// let clients = keys.map { Pusher(key: $0, options: PusherClientOptions(runtime: runtime)) }
-/// ```
-///
 /// Without a runtime each ``Pusher`` and each ``EventSource`` has its own thread. With a runtime
 /// they share one thread, one loop, and one TLS context for equal TLS settings. Calls of
-/// ``PusherAPI`` also share its connections.
+/// ``PusherAPI`` also share its connections. A blocked handler delays every client of the runtime.
+/// See <doc:ThreadsAndLifetime>.
 ///
-/// **Threads.** The thread starts with the first connection or call. It ends after the last client
-/// is released and the last call is done. It calls all handlers and delegates, one at a time: a
-/// blocked handler delays every client of the runtime.
-///
-/// **Life.** Clients keep their runtime; it needs no other owner.
+/// The thread starts with the first connection or call. It ends after the last client is released
+/// and the last call is done. Clients keep their runtime; it needs no other owner.
 public final class PusherRuntime: Sendable {
   /// Runtime of API calls without one in their options.
   static let forCalls = PusherRuntime(name: "pusher-api")

@@ -1,20 +1,6 @@
 /// Element of a sequence: an event, or a mark at the place where events are missing.
 ///
-/// A pattern selects events only; a `switch` gets everything:
-///
-/// ```swift
-/// for await case .event(let event) in channel.events() { handle(event) }
-///
-/// for await element in channel.events() {
-///   switch element {
-///   case .event(let event): handle(event)
-///   case .lost(let count): print("\(count) events came faster than they were read")
-///   case .gap(let gap): reload(since: gap.from)
-///   }
-/// }
-/// ```
-///
-/// An enumeration fits because a loss has neither name nor data.
+/// See <doc:MissingEvents>.
 public enum PusherStreamElement<Value: Sendable>: Sendable {
   case event(Value)
   /// The reader was too slow, and this number of events was dropped here.
@@ -30,13 +16,12 @@ public enum PusherStreamElement<Value: Sendable>: Sendable {
 
 extension PusherStreamElement: Equatable where Value: Equatable {}
 
-/// Time without a connection, in which events may have been missed.
+/// Time without a connection, in which events may have been missed; see <doc:MissingEvents>.
 ///
-/// A client reports a gap after it has subscribed to all channels again. The sequences of the
-/// client and of the affected channels get it. Some new events may come before it: compare their
-/// ``PusherEvent/timeReceived``. Pusher's protocol does not resend events. An ``EventSource``
-/// reports the gap when the stream is open again, before further events. A server that knows
-/// `Last-Event-ID` then sends the missed ones. There is no gap after `disconnect()`.
+/// A client reports a gap after it has subscribed to all channels again, to the sequences of the
+/// client and of the affected channels. Some new events may come before it: compare their
+/// ``PusherEvent/timeReceived``. An ``EventSource`` reports the gap before further events. There is
+/// no gap after `disconnect()`.
 public struct PusherGap: Sendable, Equatable {
   /// Time of the former connection's last message, or of the loss of an event stream.
   public var from: WallTime
@@ -76,15 +61,13 @@ public struct PusherBuffering: Sendable, Equatable {
   /// Same as ``suspending(_:)`` with 1024 events.
   public static let suspending = PusherBuffering.suspending(1024)
 
-  /// Drops nothing: the socket is not read while this number of events waits, until half of them
-  /// are read.
+  /// Drops nothing: the socket is not read from this number of events until half of them are read.
   ///
-  /// Events that have already arrived may exceed the number. With several such readers the socket
-  /// is read only while none is behind. The whole client pauses: it handles no other channels,
-  /// subscriptions, handlers or pings, and makes no attempts. Pusher's server closes such a
-  /// connection after a minute or two; then a reconnect and a ``PusherStreamElement/gap(_:)``
-  /// follow. A reader that never resumes pauses its client forever. `disconnect()` still works. So
-  /// does `connect()`, which completes after the reader has caught up.
+  /// Events that have already arrived may exceed the number. The whole client pauses: it handles no
+  /// other channels, subscriptions, handlers or pings, and makes no attempts. Pusher's server
+  /// closes such a connection after a minute or two; then a reconnect and a
+  /// ``PusherStreamElement/gap(_:)`` follow. `disconnect()` still works; `connect()` completes
+  /// after the reader has caught up.
   public static func suspending(_ count: Int) -> PusherBuffering {
     PusherBuffering(kind: .suspending(max(count, 1)))
   }
@@ -100,17 +83,14 @@ public struct PusherBuffering: Sendable, Equatable {
   }
 }
 
-/// Events of a client, a channel, a user or an ``EventSource`` as a sequence, with marks for losses
-/// and gaps.
+/// Events of a client, a channel, a user or an ``EventSource``, with marks where events are
+/// missing.
 ///
-/// Each sequence has its own buffer; see ``PusherBuffering``. It ends when its client disconnects,
-/// gives up or is gone, its source closes, its channel is unsubscribed, or `unbindAll()` drops it.
-/// The reader still gets the buffered events. Cancelling the reading task ends the sequence
-/// immediately. A released sequence, for example after leaving a loop, costs nothing. An unread one
-/// continues to buffer and, with ``PusherBuffering/suspending``, pauses its client: release it or
-/// call ``cancel()``.
-///
-/// A sequence is for one reader; several readers would share its elements.
+/// A sequence is for one reader and has its own ``PusherBuffering``. It ends when its client
+/// disconnects, gives up or is gone, its source closes, its channel is unsubscribed, or
+/// `unbindAll()` drops it. The reader still gets the buffered events. Cancelling the reading task
+/// ends the sequence immediately. An unread sequence continues to buffer and, with
+/// ``PusherBuffering/suspending``, pauses its client: release it or call ``cancel()``.
 public struct PusherStream<Value: Sendable>: AsyncSequence, Sendable {
   /// An event, a loss or a gap.
   public typealias Element = PusherStreamElement<Value>
