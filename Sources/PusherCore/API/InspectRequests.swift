@@ -1,6 +1,6 @@
-/// Calls that read channels and users; `prefix` is "" or a path that begins with a slash.
+/// Calls that read channels and users (Pusher's page "HTTP API reference").
 ///
-/// Source: Pusher's page "HTTP API reference".
+/// `prefix` is "" or a path that begins with a slash.
 extension APIRequest {
   /// `GET /apps/ID/channels`: occupied channels, optionally only names that begin with `filter`.
   ///

@@ -19,9 +19,7 @@ package struct TriggerRequest: Sendable, Equatable {
     (self.socketID, self.info) = (socketID, info)
   }
 
-  /// Returns the call for an app; `prefix` is "" or a path that begins with a slash.
-  ///
-  /// The server checks the data's length.
+  /// Returns the call for an app; the server checks the data's length.
   package func request(appID: String, prefix: String = "") throws(TriggerError) -> APIRequest {
     try check()
     let body = JSONValue.object(present: [
@@ -113,9 +111,7 @@ package struct BatchRequest: Sendable, Equatable {
 
   package init(events: [Event]) { self.events = events }
 
-  /// Returns the call for an app; `prefix` is "" or a path that begins with a slash.
-  ///
-  /// The server checks the number of events and the data's length.
+  /// Returns the call for an app; the server checks the number of events and the data's length.
   package func request(appID: String, prefix: String = "") throws(TriggerError) -> APIRequest {
     for event in events { try event.check() }
     return .post(appID, prefix, "batch_events", ["batch": .array(events.map(\.json))])

@@ -1,9 +1,8 @@
 /// Binds handlers written for PusherSwift 7, which take `Any?`.
 ///
-/// The overloads belong to a protocol extension. So a closure without a parameter type still gets
-/// the class's own type: ``JSONValue`` or ``PusherEvent``. Values have the types that
-/// `JSONSerialization` would give, with `Int` for integers that fit, `Double` for other numbers and
-/// `nil` for `null`.
+/// In a protocol extension these overloads rank below the class's own, with ``JSONValue`` or
+/// ``PusherEvent``. Values have the types of `JSONSerialization`, with `Int` for integers that fit,
+/// `Double` for other numbers and `nil` for `null`.
 public protocol AnyDataHandlers: Sendable {}
 
 extension AnyDataHandlers where Self: PusherChannel {
@@ -29,9 +28,8 @@ extension AnyDataHandlers where Self: PusherChannel {
 extension AnyDataHandlers where Self: Pusher {
   /// Calls `callback` with the message of every event, as in PusherSwift 7.
   ///
-  /// The message is a dictionary with `event` and, if present, `channel`, `data` and `user_id`.
-  /// Members of `data` with other names are included, since PusherSwift 7's README reads them
-  /// there.
+  /// The message has `event` and, if present, `channel`, `data` and `user_id`. Members of `data`
+  /// with other names are included, since PusherSwift 7's README reads them there.
   @_disfavoredOverload
   @discardableResult
   public func bind(callback: @escaping @Sendable (Any?) -> Void) -> PusherBinding {

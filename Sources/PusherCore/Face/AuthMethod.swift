@@ -40,9 +40,7 @@ public protocol AuthRequestBuilderProtocol: Sendable {
   func requestFor(socketID: String, channelName: String) -> AuthRequest?
 }
 
-/// Gets the authorisation of a channel from your own code.
-///
-/// The client keeps the authorizer, which may refer to its client only weakly.
+/// Gets the authorisation of a channel from your own code; the client keeps the authorizer.
 public protocol Authorizer: Sendable {
   /// Passes the authorisation to the completion handler, or `nil` to reject the channel.
   ///

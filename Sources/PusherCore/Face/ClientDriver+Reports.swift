@@ -175,8 +175,7 @@ extension ClientDriver: ChannelsFeedDelegate {
   private func subscribed(_ run: ClientRun, _ name: String, _ roster: PresenceRoster?) {
     guard let channel = run.dispatcher.channels[name] else { return }
     let presence = roster == nil ? nil : channel as? PusherPresenceChannel
-    // Set before `noteSubscribed` resumes the waiting tasks, which may read the members
-    // immediately.
+    // Set first: `noteSubscribed` resumes waiting tasks, which may read the members immediately.
     if let roster { presence?.noteMembers(roster, myId: run.signer.memberID(of: name)) }
     channel.noteSubscribed()
     if UserChannel.userID(channelName: name) != nil { return }

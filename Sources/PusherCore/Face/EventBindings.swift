@@ -71,8 +71,7 @@ extension PusherEventBindings {
 
   /// Calls `eventCallback` with `owner` for every event, until `owner` is gone.
   ///
-  /// The binding does not retain its owner; the first event or binding after the owner's end
-  /// releases it.
+  /// The binding does not retain its owner.
   @discardableResult
   public func bind<Owner: AnyObject & Sendable>(
     to owner: Owner, eventCallback: @escaping @Sendable (_ owner: Owner, PusherEvent) -> Void

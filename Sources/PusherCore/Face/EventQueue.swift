@@ -1,9 +1,8 @@
 internal import Synchronization
 
-/// Queue from the callback thread to the reader of a sequence; it does not keep the sequence alive.
+/// Queue from the callback thread to the reader of a sequence, without a reference to the latter.
 ///
-/// `AsyncStream` of the standard library has no backpressure and does not report where it dropped
-/// elements.
+/// `AsyncStream` has no backpressure and does not report where it dropped elements.
 final class EventQueue<Value: Sendable>: Sendable {
   typealias Element = PusherStreamElement<Value>
 

@@ -43,8 +43,6 @@ public final class EventSource: Sendable {
   public var readyState: EventSourceState { core.state.withLock { $0.readyState } }
 
   /// Requests the stream, after the event `lastEventId` if given; does nothing unless closed.
-  ///
-  /// Returns immediately.
   public func connect(lastEventId: String? = nil) { core.connect(lastEventID: lastEventId) }
 
   /// Closes the stream from any state; no attempt or event follows.

@@ -144,7 +144,7 @@ public class PusherChannel: PusherEventBindings, AnyDataHandlers, @unchecked Sen
     }
   }
 
-  /// Adds an observer of later changes, and returns false if there will be none.
+  /// Adds an observer, and returns false if there will be no changes.
   ///
   /// `beginningNow` reports the current state first, if it ends a wait.
   func add(_ observer: EventQueue<News>, beginningNow: Bool) -> Bool {

@@ -27,8 +27,7 @@ public struct PusherClientOptions: Sendable {
   public var service: PusherService
   /// Checks of the service's certificate, and the client's certificate.
   ///
-  /// Authorisation endpoints use the same trust roots, but neither the client's certificate nor the
-  /// pins.
+  /// Authorisation endpoints use only its trust roots.
   public var tls: TLSConfiguration
   /// Header fields of the upgrade request, such as `Origin`; fields of the handshake are rejected.
   public var headers: [String: String]

@@ -118,8 +118,7 @@ extension PusherConnection {
 
   func shutDown() {
     let (channels, observers, wakeUp) = state.withLock { state in
-      // Without a thread nobody takes the orders. They hold the channels, which hold the
-      // connection.
+      // Without a thread nobody takes the orders, which hold the channels and the connection.
       let wakeUp = state.thread.post(.shutDown)
       if !state.thread.hasThread { state.thread = ThreadOrders() }
       state.isShutDown = true

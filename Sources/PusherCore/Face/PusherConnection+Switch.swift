@@ -3,7 +3,6 @@ extension PusherConnection {
   ///
   /// Replaces port (1 to 65535; `nil` for 443 with TLS and 80 without) and path too, which belong
   /// to the host. See ``switch(to:key:)``.
-  /// to the host. See ``switch(to:key:)``.
   public func `switch`(
     to host: PusherHost, port: Int? = nil, path: String? = nil
   ) throws(PusherConfigurationError) {

@@ -116,7 +116,7 @@ public final class PusherConnection: Sendable {
 
   func endNotices() { notices.withLock { $0 }?.end() }
 
-  /// Returns this client's presence member, with ``AuthMethod/inline(secret:)``; `nil` uses the
+  /// Returns this client's presence member, with ``AuthMethod/inline(secret:)``; `nil` for the
   /// socket ID.
   ///
   /// The callback thread calls it for each subscription of a presence channel.
@@ -152,8 +152,6 @@ public final class PusherConnection: Sendable {
   }
 
   /// Minimum delay, from which longer delays grow; default: 1 s, at least 10 ms.
-  ///
-  /// See <doc:Reconnecting>.
   public var reconnectDelay: Duration {
     get { options.retries.reconnectDelay }
     set {

@@ -12,8 +12,7 @@ public protocol PusherDelegate: PusherDelegateSignatures, Sendable {
 
   /// A subscription failed; subscribing to the channel again makes another attempt.
   ///
-  /// `response` and `data` are the answer of the authorisation endpoint and its body, if it was
-  /// asked.
+  /// `response` and `data` are the answer of the authorisation endpoint, if it was asked.
   func failedToSubscribeToChannel(
     name: String, response: AuthResponse?, data: String?, error: SubscriptionFailure)
 
@@ -22,8 +21,7 @@ public protocol PusherDelegate: PusherDelegateSignatures, Sendable {
 
   /// The sign-in failed; ``PusherUser/signIn()`` and the next reconnect make another attempt.
   ///
-  /// `response` and `data` are the answer of the authentication endpoint and its body, if it was
-  /// asked.
+  /// `response` and `data` are the answer of the authentication endpoint, if it was asked.
   func failedToSignIn(response: AuthResponse?, data: String?, error: SubscriptionFailure)
 
   /// Users of the signed-in user's watchlist went online or offline.
@@ -151,9 +149,7 @@ public struct PusherError: Error, Sendable, Equatable, CustomStringConvertible {
   public var description: String { code.map { "\(message) (\($0))" } ?? message }
 }
 
-/// Gets changes of a presence channel's members; the channel's reference to it is weak.
-///
-/// The client's callback thread makes the calls.
+/// Gets changes of a presence channel's members, on the callback thread; the reference is weak.
 public protocol PusherPresenceChannelDelegate: AnyObject, Sendable {
   /// The channel was subscribed, and its members are known.
   func presenceChannelDidSubscribe(_ channel: PusherPresenceChannel)

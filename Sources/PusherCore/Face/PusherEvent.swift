@@ -4,9 +4,8 @@ public struct PusherEvent: Sendable {
   public let eventName: String
   /// Name of the channel; `nil` for events without a channel.
   public let channelName: String?
-  /// Data, byte for byte: the content of the data string, or the JSON of any other value.
-  ///
-  /// `nil` if the data was missing or `null`.
+  /// Content of the data string, or JSON of any other value, byte for byte; `nil` if missing or
+  /// `null`.
   public internal(set) var data: String?
   /// Time of reading from the socket; messages read together have the same time.
   ///

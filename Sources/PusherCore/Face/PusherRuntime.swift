@@ -28,8 +28,8 @@ public final class PusherRuntime: Sendable {
 
   /// Waits until the task is cancelled, and closes everything on the runtime.
   ///
-  /// So a runtime can be a service of swift-service-lifecycle. The method connects no client;
-  /// clients may connect again afterwards.
+  /// So a runtime can be a service of swift-service-lifecycle. Clients may connect again
+  /// afterwards.
   public func run() async {
     let (ends, continuation) = AsyncStream.makeStream(of: Never.self)
     for await _ in ends {}

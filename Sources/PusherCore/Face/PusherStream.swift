@@ -1,6 +1,4 @@
-/// Element of a sequence: an event, or a mark at the place where events are missing.
-///
-/// See <doc:MissingEvents>.
+/// An event, or a mark at the place where events are missing; see <doc:MissingEvents>.
 public enum PusherStreamElement<Value: Sendable>: Sendable {
   case event(Value)
   /// The reader was too slow, and this number of events was dropped here.

@@ -33,9 +33,7 @@ public struct PusherUser: PusherEventBindings {
   /// User id; `nil` while the user is not signed in.
   public var userId: String? { state.status.withLock { $0.userId } }
 
-  /// Signed data from the server; `nil` while the user is not signed in.
-  ///
-  /// An object with `id`, and optionally `user_info` and `watchlist`.
+  /// Signed data from the server, with `id` and optionally `user_info` and `watchlist`.
   public var userData: JSONValue? { state.status.withLock { $0.userData } }
 
   /// Failure of the last sign-in.
@@ -67,8 +65,6 @@ public struct PusherUser: PusherEventBindings {
 }
 
 /// Users that the signed-in user watches: `watchlist` in the user's data.
-///
-/// Handlers stay until you unbind them, and must capture the client weakly.
 public struct PusherWatchlist: Sendable {
   private let connection: PusherConnection
 

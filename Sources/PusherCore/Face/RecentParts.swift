@@ -1,5 +1,4 @@
-/// Names, channel, handlers and receive time of the last event, most of which the next event
-/// shares.
+/// Parts of the last event, most of which the next event shares.
 ///
 /// A class of small properties, so that the compiler can prove exclusive access to each.
 final class RecentParts {

@@ -4,9 +4,8 @@ public struct RetrySettings: Sendable, Equatable {
   public var reconnectDelay: Duration
   /// Maximum delay between two attempts; `nil` for no limit.
   public var maxReconnectGap: Duration?
-  /// Maximum number of failed attempts in a row; `nil` for no limit.
-  ///
-  /// The count restarts after a connection of five seconds.
+  /// Maximum number of failed attempts in a row, counted until a connection lasts 5 s; `nil` for no
+  /// limit.
   public var reconnectAttemptsMax: Int?
   /// Maximum time for the answer to a ping before the connection counts as lost.
   public var pongResponseTimeout: Duration
