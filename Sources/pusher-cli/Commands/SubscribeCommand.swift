@@ -115,11 +115,13 @@ final class SubscribeRun {
   }
 
   func watchDiscovery() {
-    discovery?.memberCount = { [unowned members] in members.feed.session.roster(of: $0)?.count }
-    discovery?.onFirstList = { [unowned self] in becomeReady() }
-    discovery?.onLeave = { [unowned channels] in channels.left($0) }
-    discovery?.onRefusal = { [unowned self] in
-      run.end(.refused(ExitStatus($0), reason: "no list of channels"))
+    discovery?.onEvent = { [unowned self] event in
+      switch event {
+      case .firstList: becomeReady()
+      case .left(let channel): channels.left(channel)
+      case .refusal(let cause):
+        run.end(.refused(ExitStatus(cause), reason: "no list of channels"))
+      }
     }
   }
 }

@@ -2,6 +2,14 @@ internal import PusherCore
 
 /// Asks the HTTP API for the occupied channels again and again, and joins those that match, with `--discover`.
 final class Discovery {
+  enum Event {
+    /// The channels of the first list are being joined.
+    case firstList
+    /// No list will come; the user has seen the error.
+    case refusal(Cause)
+    case left(String)
+  }
+
   private let settings: DiscoverySettings
   private let loop: EventLoop
   private let http: HTTPConnection
@@ -21,14 +29,7 @@ final class Discovery {
   private var hasSaidLimit = false
   /// Whether a list has come.
   private(set) var hasList = false
-  /// Called when the first list has come and its channels are asked for.
-  var onFirstList: (() -> Void)?
-  /// Called when there will be no list; the user has been told.
-  var onRefusal: ((Cause) -> Void)?
-  /// Called when a channel has been left.
-  var onLeave: ((String) -> Void)?
-  /// How many members a presence channel has.
-  var memberCount: ((String) -> Int?)?
+  var onEvent: ((Event) -> Void)?
 
   /// - Throws: ``TLSError`` for certificates that cannot be used.
   init(
@@ -88,7 +89,7 @@ final class Discovery {
   private func leave(_ channel: String) {
     diagnostics.info("left \(channel): nobody else is there")
     channels.leave(channel)
-    onLeave?(channel)
+    onEvent?(.left(channel))
   }
 
   // MARK: Asking
@@ -150,13 +151,14 @@ final class Discovery {
     join(list)
     guard !hasList else { return }
     hasList = true
-    onFirstList?()
+    onEvent?(.firstList)
   }
 
   private func join(_ list: [ChannelSearch.Listed]) {
     let counted = list.map { channel in
-      let members = confirmed.contains(channel.name) ? memberCount?(channel.name) : nil
-      return ChannelSearch.Listed(name: channel.name, count: channel.count ?? members)
+      let roster =
+        confirmed.contains(channel.name) ? channels.feed.session.roster(of: channel.name) : nil
+      return ChannelSearch.Listed(name: channel.name, count: channel.count ?? roster?.count)
     }
     let changes = search.take(counted) { standing(of: $0) }
     for channel in changes.leave { leave(channel) }
@@ -189,6 +191,6 @@ final class Discovery {
       return
     }
     diagnostics.error("cannot list channels: \(Redaction.redact(reason))")
-    onRefusal?(cause)
+    onEvent?(.refusal(cause))
   }
 }
