@@ -106,7 +106,6 @@ struct MemberOutbox {
   mutating func add(_ item: ClusterNews) { news.append(item) }
   mutating func add(_ notice: WebhookNotice) { notices.append(notice) }
   mutating func addRefusal(_ reason: String?) { refusals.append(reason) }
-
   mutating func nextOrder() -> ClusterOrder? { orders.popFirst() }
 
   mutating func takeNews() -> [ClusterNews] {

@@ -54,9 +54,7 @@ struct Identity {
 
   init(random: any RandomNumberGenerator) { self.random = random }
 
-  mutating func renew() {
-    id = String(random.next(), radix: 16) + String(random.next(), radix: 16)
-  }
+  mutating func renew() { id = String(random.next(), radix: 16) + String(random.next(), radix: 16) }
 }
 
 struct Roster {

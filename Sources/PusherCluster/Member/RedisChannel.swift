@@ -41,8 +41,5 @@ final class RedisChannel {
 
   /// Notes a subscription that came with the registration.
   func noteFollowed() { (isFollowed, isAsked) = (true, true) }
-
-  func forgetLink() {
-    (isFollowed, isAsked, waiting) = (false, false, 0)
-  }
+  func forgetLink() { (isFollowed, isAsked, waiting) = (false, false, 0) }
 }

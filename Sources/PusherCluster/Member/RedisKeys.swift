@@ -19,10 +19,7 @@ struct RedisKeys {
   }
 
   func has(_ name: [UInt8]) -> Bool { name.starts(with: prefix.utf8) }
-
-  private func name(_ parts: String...) -> [UInt8] {
-    Array((prefix + parts.joined()).utf8)
-  }
+  private func name(_ parts: String...) -> [UInt8] { Array((prefix + parts.joined()).utf8) }
 
   /// The keys of a channel, in the order of ``ClusterScript``.
   func channel(_ name: String) -> [[UInt8]] {

@@ -186,9 +186,7 @@ package struct RedisMeeting {
     return log
   }
 
-  package var deadline: Instant {
-    members.lazy.compactMap(\.deadline).reduce(nextSign, min)
-  }
+  package var deadline: Instant { members.lazy.compactMap(\.deadline).reduce(nextSign, min) }
 
   package mutating func tick(at now: Instant) {
     if nextSign <= now {

@@ -117,8 +117,7 @@ extension RedisMember {
     case .channel(let name):
       for index in stride(from: 1, to: texts.count - 1, by: 2) {
         guard let userID = texts[index] else { continue }
-        noteDeparture(
-          .init(.memberRemoved, name, userID: userID), RedisChange(values[index + 1]))
+        noteDeparture(.init(.memberRemoved, name, userID: userID), RedisChange(values[index + 1]))
       }
       if let vacated = values.first {
         noteDeparture(.init(.channelVacated, name), RedisChange(vacated))

@@ -16,9 +16,7 @@ enum RedisChange: Int64 {
     self = RedisChange(rawValue: number) ?? .none
   }
 
-  init(_ field: String) {
-    self = Int64(field).flatMap(RedisChange.init(rawValue:)) ?? .none
-  }
+  init(_ field: String) { self = Int64(field).flatMap(RedisChange.init(rawValue:)) ?? .none }
 }
 
 // Departures with delayed webhooks.
@@ -44,8 +42,7 @@ extension RedisMember {
   func takeDepartures(all: Bool) {
     guard !delayText.isEmpty else { return }
     departures.askedAt = now
-    call(
-      "takeDepartures", [keys.departed], ["which": all ? "all" : ""], for: .departures(all: all))
+    call("takeDepartures", [keys.departed], ["which": all ? "all" : ""], for: .departures(all: all))
   }
 
   func took(_ result: Result<RedisReply, RedisFailure>, all: Bool, since registration: Int) {

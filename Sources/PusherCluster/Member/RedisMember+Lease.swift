@@ -14,9 +14,7 @@ extension RedisMember {
     lookForOthers()
   }
 
-  func lookForOthers() {
-    command("SMEMBERS", keys.nodes, for: .lease(.nodes))
-  }
+  func lookForOthers() { command("SMEMBERS", keys.nodes, for: .lease(.nodes)) }
 
   func leased(
     _ result: Result<RedisReply, RedisFailure>, _ step: ClusterOrder.LeaseStep,
@@ -54,8 +52,7 @@ extension RedisMember {
       others = OtherNodes()
       return
     }
-    order(
-      .command([Array("MGET".utf8)] + nodes.map(keys.lease)), .lease(.leases(nodes)))
+    order(.command([Array("MGET".utf8)] + nodes.map(keys.lease)), .lease(.leases(nodes)))
   }
 
   private func count(_ nodes: [String], _ leases: [RedisReply]) {

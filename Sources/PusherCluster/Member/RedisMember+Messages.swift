@@ -23,7 +23,6 @@ extension RedisMember {
   }
 
   private static func socket(_ field: String) -> String? { field.isEmpty ? nil : field }
-
   func tell(_ message: BusMessage) { outbox.add(.message(message)) }
 
   private func message(_ fields: [String]) {
@@ -109,9 +108,7 @@ extension RedisMember {
       tell(.channel(name, SharedFrame(text), except: channel.announce(member.userID)))
     }
     for userID in known.sorted where present[userID] == nil {
-      removed(
-        userID, from: name,
-        setup.text.memberRemoved(channel: name, userID: .string(userID)))
+      removed(userID, from: name, setup.text.memberRemoved(channel: name, userID: .string(userID)))
     }
   }
 }

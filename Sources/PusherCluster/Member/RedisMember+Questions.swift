@@ -103,9 +103,7 @@ extension RedisMember {
     }
   }
 
-  private func noNames(
-    _ result: Result<RedisReply, RedisFailure>, to what: String, _ number: Int
-  ) {
+  private func noNames(_ result: Result<RedisReply, RedisFailure>, to what: String, _ number: Int) {
     checkCall(result, to: what)
     outbox.add(.answer(number, .channels(nil)))
   }

@@ -72,8 +72,7 @@ package final class RedisMember: ClusterMember {
   static let gatheringPause = Duration.milliseconds(200)
 
   func order(_ action: ClusterOrder.Action, _ purpose: ClusterOrder.Purpose) {
-    outbox.add(
-      ClusterOrder(action: action, purpose: purpose, registration: identity.registration))
+    outbox.add(ClusterOrder(action: action, purpose: purpose, registration: identity.registration))
   }
 
   func command(_ words: any RedisWord..., for purpose: ClusterOrder.Purpose) {
@@ -86,8 +85,7 @@ package final class RedisMember: ClusterMember {
     for purpose: ClusterOrder.Purpose
   ) {
     let values = arguments.map(\.value.redisBytes) + more.map(\.redisBytes)
-    order(
-      .call(ClusterCall(operation, keys: keys, names: arguments.map(\.key), values)), purpose)
+    order(.call(ClusterCall(operation, keys: keys, names: arguments.map(\.key), values)), purpose)
   }
 
   /// Sends a command and ignores its answer, unless it is a refusal.

@@ -39,8 +39,7 @@ package struct RedisCommand: Sendable, Equatable {
         offset += length
       }
       var wire: UnsafeMutablePointer<CChar>?
-      let count = unsafe Int(
-        redisFormatCommandArgv(&wire, Int32(words.count), &words, lengths))
+      let count = unsafe Int(redisFormatCommandArgv(&wire, Int32(words.count), &words, lengths))
       guard count >= 0, let wire = unsafe wire else {
         preconditionFailure("hiredis found no memory")
       }

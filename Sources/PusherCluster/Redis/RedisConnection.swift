@@ -116,9 +116,7 @@ extension RedisConnection: SocketStreamDelegate {
     }
   }
 
-  func streamWritable(_ stream: SocketStream, at now: Instant) {
-    write(at: now)
-  }
+  func streamWritable(_ stream: SocketStream, at now: Instant) { write(at: now) }
 
   func streamFailed(_ stream: SocketStream, _ error: TransportError, at now: Instant) {
     fail(.transport(place, error), at: now)

@@ -118,9 +118,7 @@ package final class RedisConversation {
   // MARK: Answers
 
   /// Takes at most ``RedisReader/portion`` bytes; ``next(at:)`` must return all events in between.
-  package func receive(_ bytes: ByteView) {
-    reader.feed(bytes)
-  }
+  package func receive(_ bytes: ByteView) { reader.feed(bytes) }
 
   /// Returns the next event; `nil` if more bytes are needed.
   ///

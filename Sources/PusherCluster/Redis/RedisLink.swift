@@ -123,9 +123,7 @@ package final class RedisLink {
     }
   }
 
-  func noteUse(of script: RedisScript) -> Bool {
-    isUp && !scripts.insert(script.sha1)
-  }
+  func noteUse(of script: RedisScript) -> Bool { isUp && !scripts.insert(script.sha1) }
 
   private var isClosed: Bool { if case .closed = phase { true } else { false } }
 

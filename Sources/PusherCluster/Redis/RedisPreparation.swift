@@ -38,9 +38,7 @@ extension RedisPreparation.Step {
     }
   }
 
-  func check(
-    _ reply: RedisReply, at place: String, _ secret: RedisPassword?
-  ) throws(RedisFailure) {
+  func check(_ reply: RedisReply, at place: String, _ secret: RedisPassword?) throws(RedisFailure) {
     if reply.isError("NOAUTH") { throw .credentials(place, code: "NOAUTH") }
     switch self {
     case .identify:

@@ -133,9 +133,7 @@ final class RedisReplyBuilder {
   private var elements = 0
   private(set) var failure: RedisReader.Failure?
 
-  init(_ limits: RedisReader.Limits) {
-    self.limits = limits
-  }
+  init(_ limits: RedisReader.Limits) { self.limits = limits }
 
   func take() -> RedisReply? {
     defer {

@@ -11,12 +11,9 @@ package struct RedisScript: Sendable, Equatable {
   }
 
   /// Returns the command that runs the script, by name or, for a Redis without the script, by text.
-  package func command(
-    keys: [[UInt8]], arguments: [[UInt8]], byName: Bool
-  ) -> RedisCommand {
+  package func command(keys: [[UInt8]], arguments: [[UInt8]], byName: Bool) -> RedisCommand {
     let head = byName ? ["EVALSHA", sha1] : ["EVAL", text]
-    return RedisCommand(
-      (head + ["\(keys.count)"]).map { Array($0.utf8) } + keys + arguments)
+    return RedisCommand((head + ["\(keys.count)"]).map { Array($0.utf8) } + keys + arguments)
   }
 }
 

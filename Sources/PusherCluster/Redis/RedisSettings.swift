@@ -20,9 +20,7 @@ package struct RedisEndpoint: Sendable, Equatable, CustomStringConvertible {
 package struct RedisPassword: Sendable, CustomStringConvertible, CustomReflectable {
   let text: String
 
-  package init(_ text: String) {
-    self.text = text
-  }
+  package init(_ text: String) { self.text = text }
 
   package var description: String { "<password>" }
   package var customMirror: Mirror { Mirror(self, children: []) }

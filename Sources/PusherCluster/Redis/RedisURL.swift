@@ -6,9 +6,7 @@ package struct RedisURLError: Error, Sendable, Equatable, CustomStringConvertibl
 
   package var description: String { "not the URL of a Redis: \(reason)" }
 
-  init(_ reason: String) {
-    self.reason = reason
-  }
+  init(_ reason: String) { self.reason = reason }
 }
 
 extension RedisSettings {
@@ -63,8 +61,7 @@ extension RedisSettings {
     case "redis+sentinel": return (false, true)
     case "rediss+sentinel": return (true, true)
     default:
-      throw RedisURLError(
-        "its scheme is none of redis, rediss, redis+sentinel, rediss+sentinel")
+      throw RedisURLError("its scheme is none of redis, rediss, redis+sentinel, rediss+sentinel")
     }
   }
 
@@ -83,9 +80,7 @@ extension RedisSettings {
     self.password = RedisPassword(password)
   }
 
-  private static func decoded(
-    _ text: Substring, _ what: String
-  ) throws(RedisURLError) -> String {
+  private static func decoded(_ text: Substring, _ what: String) throws(RedisURLError) -> String {
     guard let decoded = PercentEncoding.decode(String(text)) else {
       throw RedisURLError("\(what) has a '%' without two digits, or is not UTF-8")
     }
@@ -93,8 +88,7 @@ extension RedisSettings {
   }
 
   private mutating func readPlaces(_ text: Substring, port: UInt16) throws(RedisURLError) {
-    let places = text.utf8.split(
-      separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
+    let places = text.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
     guard places.count <= Self.sentinelLimit else {
       throw RedisURLError("it names more than \(Self.sentinelLimit) places")
     }

@@ -35,18 +35,14 @@ final class SentinelSearch {
     askNext()
   }
 
-  deinit {
-    connection?.close()
-  }
+  deinit { connection?.close() }
 
   func close() {
     connection?.close()
     connection = nil
   }
 
-  func flush() {
-    connection?.flush()
-  }
+  func flush() { connection?.flush() }
 
   /// Returns false if no Sentinel is left.
   @discardableResult

@@ -103,9 +103,7 @@ package final class ChannelsFeed: Feed {
   private static let outputThreshold = 64 << 10
 
   /// Whether the output has room for further events.
-  package var hasOutputRoom: Bool {
-    (connection?.output.count ?? 0) <= Self.outputThreshold
-  }
+  package var hasOutputRoom: Bool { (connection?.output.count ?? 0) <= Self.outputThreshold }
 
   package func retry(in delay: Duration) {
     perform { $0.retry(in: delay, at: $1) }
@@ -115,9 +113,7 @@ package final class ChannelsFeed: Feed {
 
   package var owner: (any FeedDelegate)? { delegate }
 
-  package func forgetOwner() {
-    delegate = nil
-  }
+  package func forgetOwner() { delegate = nil }
 
   package func makeConnection() -> WebSocketFeedConnection {
     WebSocketFeedConnection(
@@ -125,9 +121,7 @@ package final class ChannelsFeed: Feed {
       tap: tap, delegate: self)
   }
 
-  package func forgetQuestions() {
-    signer.cancelAll()
-  }
+  package func forgetQuestions() { signer.cancelAll() }
 
   package func perform(_ output: SessionOutput) {
     switch output {
@@ -164,13 +158,8 @@ package final class ChannelsFeed: Feed {
 }
 
 extension ChannelsFeed: WebSocketFeedConnectionDelegate {
-  package func connectionUpgraded(at now: Instant) {
-    report(.upgraded)
-  }
-
-  package func connectionDelivered(at now: Instant) {
-    session.noteDelivery(at: now)
-  }
+  package func connectionUpgraded(at now: Instant) { report(.upgraded) }
+  package func connectionDelivered(at now: Instant) { session.noteDelivery(at: now) }
 
   package func connectionReceived(text: ByteView, at now: Instant) {
     delegate?.feed(exchanged: text.text, isSent: false)

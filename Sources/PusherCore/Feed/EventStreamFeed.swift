@@ -38,9 +38,7 @@ package final class EventStreamFeed: Feed {
   package var lastEventID: String { parser.lastEventID }
 
   /// Calls `body` with the ID in place; the view is valid during the call.
-  package func withLastEventID(_ body: (ByteView) -> Void) {
-    body(parser.lastEventIDView)
-  }
+  package func withLastEventID(_ body: (ByteView) -> Void) { body(parser.lastEventIDView) }
 
   /// The wait before a new attempt: the stream's last `retry:`, else the option's.
   package var reconnectionTime: Duration {
@@ -48,17 +46,13 @@ package final class EventStreamFeed: Feed {
   }
 
   /// Sets the handler for comments, which come in order with the events.
-  package func onComment(_ body: @escaping (ByteView) -> Void) {
-    parser.onComment = body
-  }
+  package func onComment(_ body: @escaping (ByteView) -> Void) { parser.onComment = body }
 
   // MARK: Feed
 
   package var owner: (any FeedDelegate)? { delegate }
 
-  package func forgetOwner() {
-    delegate = nil
-  }
+  package func forgetOwner() { delegate = nil }
 
   package func makeConnection() -> EventStreamFeedConnection {
     parser.reset()
@@ -83,9 +77,7 @@ extension EventStreamFeed: EventStreamFeedConnectionDelegate {
     delegate?.feed(exchanged: head, isSent: isRequest)
   }
 
-  package func connectionAnswered(status: Int) {
-    lastStatus = status
-  }
+  package func connectionAnswered(status: Int) { lastStatus = status }
 
   package func connectionOpened(at now: Instant) {
     perform { $0.opened(at: $1) }
@@ -96,13 +88,8 @@ extension EventStreamFeed: EventStreamFeedConnectionDelegate {
     perform { session, _ in session.finished() }
   }
 
-  package func connectionReceivedEvent() {
-    session.noteEvent()
-  }
-
-  package func connectionDelivered(at now: Instant) {
-    session.noteDelivery(at: now)
-  }
+  package func connectionReceivedEvent() { session.noteEvent() }
+  package func connectionDelivered(at now: Instant) { session.noteDelivery(at: now) }
 
   package func connectionReadFields() {
     guard let time = parser.reconnectionTime, time != knownReconnectionTime else { return }

@@ -50,13 +50,10 @@ package final class EventStreamFeedConnection: FeedConnection {
     (self.tap, self.delegate) = (tap, delegate)
   }
 
-  package func start() {
-    start(to: destination, tls: tls, isUpgrade: false)
-  }
+  package func start() { start(to: destination, tls: tls, isUpgrade: false) }
 
   package var owner: (any FeedConnectionDelegate)? { delegate }
   package var openStage: ConnectionStage? { nil }
-
   var method: String { settings.method }
 
   package func forgetOwner() {
@@ -64,10 +61,7 @@ package final class EventStreamFeedConnection: FeedConnection {
     if let refusalTimer { loop.remove(refusalTimer) }
   }
 
-  package func close() {
-    abort()
-  }
-
+  package func close() { abort() }
   package func outputHasRoom(at now: Instant) {}
 
   // MARK: Request and head
@@ -235,8 +229,7 @@ package final class EventStreamFeedConnection: FeedConnection {
       return
     }
     if encoded.isEmpty { _ = try body?.read(from: input, into: encoded) }
-    _ = try decoder.decode(
-      from: encoded, into: parser.input, atMost: FeedConnectionState.readSize)
+    _ = try decoder.decode(from: encoded, into: parser.input, atMost: FeedConnectionState.readSize)
   }
 
   private func bodyBroke(_ what: String) {

@@ -30,8 +30,7 @@ struct Refusal {
     let words = ErrorText.line(of: text.view.text, limit: Self.textLimit)
     let isCut = words.unicodeScalars.count >= Self.textLimit
     let said = [reason, words + (isCut ? "…" : "")].filter { !$0.isEmpty }
-    return .refused(
-      status: status, reason: said.joined(separator: ": "), retryAfter: retryAfter)
+    return .refused(status: status, reason: said.joined(separator: ": "), retryAfter: retryAfter)
   }
 }
 

@@ -140,9 +140,7 @@ extension Feed {
   }
 
   /// Forgets the fields of the source, because they are for the former server only.
-  func forgetFreshFields() {
-    state.freshFields = HTTPHeaders()
-  }
+  func forgetFreshFields() { state.freshFields = HTTPHeaders() }
 
   package func closeConnection() {
     forgetAll()
@@ -177,9 +175,7 @@ extension Feed {
     owner?.feedClosed()
   }
 
-  func count(bytesOf former: some Feed) {
-    state.receivedBytes &+= former.receivedBytes
-  }
+  func count(bytesOf former: some Feed) { state.receivedBytes &+= former.receivedBytes }
 
   // MARK: The clock
 
@@ -204,9 +200,7 @@ extension Feed {
     perform { session, _ in session.redirected(status: status, to: place) }
   }
 
-  package func connectionTapIsFull() {
-    owner?.feedTapIsFull()
-  }
+  package func connectionTapIsFull() { owner?.feedTapIsFull() }
 
   package func connectionEnded(_ loss: ConnectionLoss, at now: Instant) {
     forgetQuestions()

@@ -140,10 +140,7 @@ extension FeedConnection {
   }
 
   package func openingReceived(_ head: HTTPResponseHead) {}
-
-  package func openingFailed(_ loss: ConnectionLoss, at now: Instant) {
-    end(loss, at: now)
-  }
+  package func openingFailed(_ loss: ConnectionLoss, at now: Instant) { end(loss, at: now) }
 
   // MARK: The stream
 

@@ -1,9 +1,7 @@
 package struct FieldSourceError: Error, Sendable, Equatable, CustomStringConvertible {
   package let description: String
 
-  package init(_ description: String) {
-    self.description = description
-  }
+  package init(_ description: String) { self.description = description }
 }
 
 /// Supplies further fields for each request of a feed, such as a fresh token.

@@ -177,9 +177,7 @@ extension Opening: SocketStreamDelegate {
     }
   }
 
-  package func streamWritable(_ stream: SocketStream, at now: Instant) {
-    flush(at: now)
-  }
+  package func streamWritable(_ stream: SocketStream, at now: Instant) { flush(at: now) }
 
   package func streamFailed(_ stream: SocketStream, _ error: TransportError, at now: Instant) {
     broke(error, at: now)

@@ -36,17 +36,13 @@ package final class WebSocketFeedConnection: FeedConnection {
     (self.tls, self.tap, self.delegate) = (tls, tap, delegate)
   }
 
-  package func start() {
-    start(to: destination, tls: tls, isUpgrade: true)
-  }
+  package func start() { start(to: destination, tls: tls, isUpgrade: true) }
 
   package var output: ByteBuffer { socket?.output ?? nothing }
   package var owner: (any FeedConnectionDelegate)? { delegate }
   package var openStage: ConnectionStage? { .greeting }
 
-  package func forgetOwner() {
-    delegate = nil
-  }
+  package func forgetOwner() { delegate = nil }
 
   package func send(_ text: String) {
     send { $0.send(text: text) }
