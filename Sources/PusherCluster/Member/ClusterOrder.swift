@@ -9,13 +9,12 @@ extension String: RedisWord {
   var redisBytes: [UInt8] { Array(utf8) }
 }
 
-extension Int: RedisWord {
+extension RedisWord where Self: BinaryInteger {
   var redisBytes: [UInt8] { Array("\(self)".utf8) }
 }
 
-extension Int64: RedisWord {
-  var redisBytes: [UInt8] { Array("\(self)".utf8) }
-}
+extension Int: RedisWord {}
+extension Int64: RedisWord {}
 
 extension [UInt8]: RedisWord {
   var redisBytes: [UInt8] { self }

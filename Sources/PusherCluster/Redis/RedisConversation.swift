@@ -42,7 +42,6 @@ package final class RedisConversation {
   private let policy: RedisPolicy
   private let reader: RedisReader
   private var isReady = false
-  private var hasToldReady = false
   private var due = Fifo<(what: Expectation, sent: Instant)>()
   /// Time of the last whole reply; at first, the time of the connection.
   private var lastReply: Instant
@@ -51,9 +50,7 @@ package final class RedisConversation {
     _ role: Role, at place: String, settings: RedisSettings, policy: RedisPolicy,
     identifies: Bool = true, now: Instant
   ) {
-    self.role = role
-    self.place = place
-    self.policy = policy
+    (self.role, self.place, self.policy) = (role, place, policy)
     secret = settings.password
     reader = RedisReader(limits: policy.replies)
     lastReply = now
@@ -61,7 +58,6 @@ package final class RedisConversation {
       step.command.write(to: output)
       due.append((.preparation(step), now))
     }
-    isReady = due.isEmpty
   }
 
   package var dueCount: Int { due.count }
@@ -124,10 +120,6 @@ package final class RedisConversation {
   ///
   /// An error ends the connection.
   package func next(at now: Instant) throws(RedisFailure) -> Event? {
-    if isReady, !hasToldReady {
-      hasToldReady = true
-      return .ready
-    }
     while let reply = try read() {
       lastReply = now
       if let event = try isReady ? answer(reply) : prepare(reply) { return event }
@@ -151,7 +143,6 @@ package final class RedisConversation {
     try step.check(reply, at: place, secret)
     guard due.isEmpty else { return nil }
     isReady = true
-    hasToldReady = true
     return .ready
   }
 

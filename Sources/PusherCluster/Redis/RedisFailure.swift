@@ -20,16 +20,6 @@ package enum RedisFailure: Error, Sendable, Equatable, CustomStringConvertible {
   /// No Sentinel knows a primary of this name; with the reason of the last Sentinel.
   case noPrimary(String, reason: String)
 
-  package var fault: Fault {
-    switch self {
-    case .credentials, .refused: .you
-    case .violation, .limit: .peer
-    case .transport(_, .tls(.file)): .you
-    case .down, .transport, .ended, .noAnswer, .notPrimary, .noPrimary: .network
-    case .closed, .overloaded: .us
-    }
-  }
-
   package var description: String {
     switch self {
     case .down: "there is no connection to Redis now"

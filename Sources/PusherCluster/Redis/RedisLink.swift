@@ -46,9 +46,7 @@ package final class RedisLink {
     settings: RedisSettings, policy: RedisPolicy = RedisPolicy(), loop: EventLoop,
     random: any RandomNumberGenerator = SecureRandom.generator
   ) {
-    self.settings = settings
-    self.policy = policy
-    self.loop = loop
+    (self.settings, self.policy, self.loop) = (settings, policy, loop)
     self.random = random
   }
 
@@ -84,25 +82,18 @@ package final class RedisLink {
   ///
   /// It fails before this returns while the link is not up or a limit is reached.
   package func send(_ command: RedisCommand, _ reply: @escaping Reply) {
-    guard case .up(let pair, _) = phase, let conversation = pair.commands.conversation else {
-      return reply(.failure(isClosed ? .closed : .down))
-    }
     do throws(RedisFailure) {
-      try conversation.send(command, at: loop.now)
+      try pair().commands.conversation?.send(command, at: loop.now)
       replies.append(reply)
     } catch {
       reply(.failure(error))
     }
   }
 
-  /// Subscribes to a channel; `done` is called after Redis confirms or refuses, or like
-  /// ``send(_:_:)``.
+  /// Subscribes to a channel; `done` gets the answer of Redis, or fails like ``send(_:_:)``.
   package func subscribe(_ channel: [UInt8], _ done: @escaping Confirmation) {
-    guard case .up(let pair, _) = phase, let conversation = pair.subscriber.conversation else {
-      return done(.failure(isClosed ? .closed : .down))
-    }
     do throws(RedisFailure) {
-      try conversation.subscribe(channel, at: loop.now)
+      try pair().subscriber.conversation?.subscribe(channel, at: loop.now)
       confirmations.append(done)
     } catch {
       done(.failure(error))
@@ -113,14 +104,18 @@ package final class RedisLink {
   ///
   /// The link reconnects if a limit is reached, because unwanted messages would go on otherwise.
   package func unsubscribe(_ channel: [UInt8]) {
-    guard case .up(let pair, _) = phase, let conversation = pair.subscriber.conversation else {
-      return
-    }
+    guard case .up(let pair, _) = phase else { return }
     do throws(RedisFailure) {
-      try conversation.unsubscribe(channel, at: loop.now)
+      try pair.subscriber.conversation?.unsubscribe(channel, at: loop.now)
     } catch {
       lose(error, at: loop.now)
     }
+  }
+
+  /// Throws an error while the link is not up; a link that is up has both conversations.
+  private func pair() throws(RedisFailure) -> RedisPair {
+    if case .up(let pair, _) = phase { return pair }
+    throw isClosed ? .closed : .down
   }
 
   func noteUse(of script: RedisScript) -> Bool { isUp && !scripts.insert(script.sha1) }

@@ -6,8 +6,7 @@ package struct RedisEndpoint: Sendable, Equatable, CustomStringConvertible {
   package var port: UInt16
 
   package init(host: String, port: UInt16) {
-    self.host = host
-    self.port = port
+    (self.host, self.port) = (host, port)
   }
 
   /// `host:port`, with an IPv6 address in brackets.
@@ -50,12 +49,8 @@ package struct RedisSettings: Sendable, Equatable {
     endpoints: [RedisEndpoint], isSecure: Bool = false, user: String? = nil,
     password: RedisPassword? = nil, database: Int = 0, primaryName: String? = nil
   ) {
-    self.endpoints = endpoints
-    self.isSecure = isSecure
-    self.user = user
-    self.password = password
-    self.database = database
-    self.primaryName = primaryName
+    (self.endpoints, self.isSecure, self.user) = (endpoints, isSecure, user)
+    (self.password, self.database, self.primaryName) = (password, database, primaryName)
   }
 }
 

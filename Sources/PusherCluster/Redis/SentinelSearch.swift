@@ -25,12 +25,8 @@ final class SentinelSearch {
     for name: String, settings: RedisSettings, policy: RedisPolicy, tls: TLSContext?,
     loop: EventLoop, completion: @escaping (Outcome, Instant) -> Void
   ) {
-    self.name = name
-    self.settings = settings
-    self.policy = policy
-    self.tls = tls
-    self.loop = loop
-    self.completion = completion
+    (self.name, self.settings, self.policy) = (name, settings, policy)
+    (self.tls, self.loop, self.completion) = (tls, loop, completion)
     remaining = settings.endpoints.reversed()
     askNext()
   }
