@@ -60,7 +60,6 @@ extension RedisMember {
   ///   lists.
   func cleanUp(after node: String, on names: [String] = []) {
     let number = cleanings.begin(node, names)
-    cleanings.addStep(number)
     // This key comes first: a returning node learns from it that its members were reported as gone.
     command(
       "SET", keys.gone(node), identity.id, "PX", Self.memory.wholeNanoseconds / 1_000_000,
@@ -81,12 +80,9 @@ extension RedisMember {
     switch step {
     case .step: return true
     case .mark:
-      add(number)
       command("DEL", keys.lease(node), for: .cleaning(number, .step))
       for name in cleaning.names { reap(node, on: name, number) }
-      add(number)
       command("SMEMBERS", keys.channels(of: node), for: .cleaning(number, .channels))
-      add(number)
       command("HGETALL", keys.users(of: node), for: .cleaning(number, .users))
       return true
     case .channels, .users, .channel:
@@ -95,8 +91,6 @@ extension RedisMember {
       return true
     }
   }
-
-  private func add(_ number: Int) { cleanings.addStep(number) }
 
   private func take(
     _ values: [RedisReply], _ number: Int, _ step: ClusterOrder.CleaningStep, of node: String
@@ -109,7 +103,6 @@ extension RedisMember {
         // Nodes write only numbers.
         guard let userID = texts[index], let connections = texts[index + 1].flatMap(Int32.init)
         else { continue }
-        add(number)
         signOut(
           userID, connections: Int(connections), of: node, leaseEnd: "",
           for: .cleaning(number, .step))
@@ -128,7 +121,6 @@ extension RedisMember {
 
   private func reap(_ node: String, on name: String, _ number: Int) {
     let (before, after) = countText(name)
-    add(number)
     call(
       "reap", keys.channel(name),
       [

@@ -72,6 +72,7 @@ package final class RedisMember: ClusterMember {
   static let gatheringPause = Duration.milliseconds(200)
 
   func order(_ action: ClusterOrder.Action, _ purpose: ClusterOrder.Purpose) {
+    if case .cleaning(let number, _) = purpose { cleanings.addStep(number) }
     outbox.add(ClusterOrder(action: action, purpose: purpose, registration: identity.registration))
   }
 
