@@ -106,22 +106,16 @@ struct MemberOutbox {
   mutating func add(_ notice: WebhookNotice) { notices.append(notice) }
   mutating func addRefusal(_ reason: String?) { refusals.append(reason) }
   mutating func nextOrder() -> ClusterOrder? { orders.popFirst() }
+  mutating func takeNews() -> [ClusterNews] { news.takeAll() }
+  mutating func takeNotices() -> [WebhookNotice] { notices.takeAll() }
+  mutating func takeRefusals() -> [String?] { refusals.takeAll() }
+}
 
-  mutating func takeNews() -> [ClusterNews] {
-    guard !news.isEmpty else { return [] }
-    defer { news.removeAll(keepingCapacity: true) }
-    return news
-  }
-
-  mutating func takeNotices() -> [WebhookNotice] {
-    guard !notices.isEmpty else { return [] }
-    defer { notices.removeAll(keepingCapacity: true) }
-    return notices
-  }
-
-  mutating func takeRefusals() -> [String?] {
-    guard !refusals.isEmpty else { return [] }
-    defer { refusals = [] }
-    return refusals
+extension Array {
+  /// Removes and returns all elements.
+  mutating func takeAll() -> [Element] {
+    guard !isEmpty else { return [] }
+    defer { removeAll(keepingCapacity: true) }
+    return self
   }
 }

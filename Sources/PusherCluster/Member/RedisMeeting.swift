@@ -180,11 +180,7 @@ package struct RedisMeeting {
     }
   }
 
-  package mutating func takeLog() -> [ServerLogEvent] {
-    guard !log.isEmpty else { return [] }
-    defer { log = [] }
-    return log
-  }
+  package mutating func takeLog() -> [ServerLogEvent] { log.takeAll() }
 
   package var deadline: Instant { members.lazy.compactMap(\.deadline).reduce(nextSign, min) }
 
