@@ -51,7 +51,7 @@ package final class RedisCluster: Cluster {
   }
 
   private func send(_ order: RedisMeeting.Order) {
-    let take = { [weak self] (result: Result<RedisReply, RedisFailure>) in
+    let take = { [weak self] (result: RedisResult) in
       guard let self else { return }
       meeting.receive(result, for: order, at: loop.now)
       // The hubs have already had their turn when an immediate failure makes news.

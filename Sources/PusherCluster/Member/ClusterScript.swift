@@ -21,9 +21,7 @@ package struct ClusterCall: Sendable, Equatable {
 
 extension RedisLink {
   /// Runs an operation of the cluster, with the result as from ``run(_:keys:arguments:_:)``.
-  package func run(
-    _ call: ClusterCall, _ reply: @escaping (Result<RedisReply, RedisFailure>) -> Void
-  ) {
+  package func run(_ call: ClusterCall, _ reply: @escaping (RedisResult) -> Void) {
     run(ClusterScript.script, keys: call.keys, arguments: call.words, reply)
   }
 }

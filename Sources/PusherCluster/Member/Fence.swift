@@ -52,7 +52,7 @@ package struct Fence {
   }
 
   package mutating func receive(
-    _ result: Result<RedisReply, RedisFailure>, for step: Step, ofLink number: Int
+    _ result: RedisResult, for step: Step, ofLink number: Int
   ) -> Outcome {
     guard number == link else { return .nothing }
     switch (state, step) {

@@ -116,9 +116,7 @@ package struct RedisMeeting {
     check(member)
   }
 
-  package mutating func receive(
-    _ result: Result<RedisReply, RedisFailure>, for order: Order, at now: Instant
-  ) {
+  package mutating func receive(_ result: RedisResult, for order: Order, at now: Instant) {
     switch order.recipient {
     case .member(let member, let order):
       member.receive(result, for: order, at: now)

@@ -43,7 +43,7 @@ extension RedisMember {
   }
 
   /// Returns the answer; logs an error instead, so that the entries are removed later.
-  func taken(_ result: Result<RedisReply, RedisFailure>) -> RedisReply? {
+  func taken(_ result: RedisResult) -> RedisReply? {
     guard case .success(let reply) = result else { return nil }
     guard case .error = reply else { return reply }
     log(RedisRefusal.words("to clean up after a server", error: words(of: reply)))
@@ -66,9 +66,7 @@ extension RedisMember {
       for: .cleaning(number, .mark))
   }
 
-  func cleaned(
-    _ number: Int, _ step: ClusterOrder.CleaningStep, _ result: Result<RedisReply, RedisFailure>
-  ) {
+  func cleaned(_ number: Int, _ step: ClusterOrder.CleaningStep, _ result: RedisResult) {
     let isTaken = taken(result).map { go(number, step, $0) } ?? false
     if let node = cleanings.noteAnswer(number, isTaken: isTaken) { forget(node) }
   }

@@ -28,8 +28,7 @@ extension RedisMember {
   }
 
   func countedOut(
-    _ departure: Departures.Subscription, _ result: Result<RedisReply, RedisFailure>,
-    since registration: Int
+    _ departure: Departures.Subscription, _ result: RedisResult, since registration: Int
   ) {
     defer { departureAnswered() }
     let name = departure.channel
@@ -81,9 +80,7 @@ extension RedisMember {
       ], for: purpose)
   }
 
-  func signedOut(
-    _ userID: String, _ result: Result<RedisReply, RedisFailure>, since registration: Int
-  ) {
+  func signedOut(_ userID: String, _ result: RedisResult, since registration: Int) {
     defer { departureAnswered() }
     guard case .success(.integer(let change)) = result else {
       check(result, to: "a sign-out", since: registration)

@@ -9,11 +9,7 @@ enum RedisChange: Int64 {
   case held = 2
 
   init(_ reply: RedisReply) {
-    guard case .integer(let number) = reply else {
-      self = .none
-      return
-    }
-    self = RedisChange(rawValue: number) ?? .none
+    self = if case .integer(let number) = reply { Self(rawValue: number) ?? .none } else { .none }
   }
 
   init(_ field: String) { self = Int64(field).flatMap(RedisChange.init(rawValue:)) ?? .none }
@@ -45,7 +41,7 @@ extension RedisMember {
     call("takeDepartures", [keys.departed], ["which": all ? "all" : ""], for: .departures(all: all))
   }
 
-  func took(_ result: Result<RedisReply, RedisFailure>, all: Bool, since registration: Int) {
+  func took(_ result: RedisResult, all: Bool, since registration: Int) {
     let asked = departures.askedAt
     departures.askedAt = nil
     guard case .success(.array(let values)) = result else {
@@ -146,9 +142,7 @@ extension RedisMember {
     }
   }
 
-  func counted(
-    _ name: String, _ result: Result<RedisReply, RedisFailure>, since registration: Int
-  ) {
+  func counted(_ name: String, _ result: RedisResult, since registration: Int) {
     check(result, to: "the count of \(name)", since: registration)
     if case .success(.integer(let count)) = result, count > 0 { noteTold(Int(count), name) }
   }

@@ -42,9 +42,7 @@ extension RedisMember {
     advance()
   }
 
-  func followed(
-    _ channel: RedisChannel, _ result: Result<RedisReply, RedisFailure>, since registration: Int
-  ) {
+  func followed(_ channel: RedisChannel, _ result: RedisResult, since registration: Int) {
     guard isCurrent(registration) else { return }
     guard case .success = result else { return check(result, to: "SUBSCRIBE", since: registration) }
     channel.isFollowed = true

@@ -16,10 +16,7 @@ extension RedisMember {
 
   func lookForOthers() { command("SMEMBERS", keys.nodes, for: .lease(.nodes)) }
 
-  func leased(
-    _ result: Result<RedisReply, RedisFailure>, _ step: ClusterOrder.LeaseStep,
-    since registration: Int
-  ) {
+  func leased(_ result: RedisResult, _ step: ClusterOrder.LeaseStep, since registration: Int) {
     switch step {
     case .sign:
       guard let end = number(result, of: "the lease", since: registration) else { return }

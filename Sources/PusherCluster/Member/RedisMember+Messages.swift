@@ -73,8 +73,7 @@ extension RedisMember {
     // The next message announces this user to sockets that were subscribed before.
     channel.known = channel.known ?? members.map { NameSet($0.members.map(\.userID)) }
     noteJoined(
-      wish.channel, as: wish.member, isFirst: RedisChange(fields[3]),
-      isNew: RedisChange(fields[4]))
+      wish.channel, as: wish.member, isFirst: RedisChange(fields[3]), isNew: RedisChange(fields[4]))
     let joined = Joined(
       memberID: wish.member.flatMap { members?[$0.userID]?.id }, members: members,
       cached: setup.naming.isCache(wish.channel) ? CachedEvents.Event(stored: fields[6]) : nil)

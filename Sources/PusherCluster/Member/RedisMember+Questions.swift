@@ -65,8 +65,7 @@ extension RedisMember {
   // MARK: Answers
 
   func answered(
-    _ number: Int, _ step: ClusterOrder.QuestionStep, _ result: Result<RedisReply, RedisFailure>,
-    since registration: Int
+    _ number: Int, _ step: ClusterOrder.QuestionStep, _ result: RedisResult, since registration: Int
   ) {
     switch step {
     case .admission:
@@ -93,7 +92,7 @@ extension RedisMember {
     }
   }
 
-  private func admission(_ result: Result<RedisReply, RedisFailure>) -> Admission {
+  private func admission(_ result: RedisResult) -> Admission {
     let limits = setup.application.limits
     switch result {
     case .success(.integer(1)): return .overQuota(limits.refusal(ofEvents: true))
@@ -103,16 +102,13 @@ extension RedisMember {
     }
   }
 
-  private func noNames(_ result: Result<RedisReply, RedisFailure>, to what: String, _ number: Int) {
+  private func noNames(_ result: RedisResult, to what: String, _ number: Int) {
     checkCall(result, to: what)
     outbox.add(.answer(number, .channels(nil)))
   }
 
   /// Adds the facts about a channel, in the order of the requests.
-  private func add(
-    _ facts: ChannelFacts?, of name: String, _ result: Result<RedisReply, RedisFailure>,
-    to number: Int
-  ) {
+  private func add(_ facts: ChannelFacts?, of name: String, _ result: RedisResult, to number: Int) {
     checkCall(result, to: "the facts of \(name)")
     guard var waiting = calls.facts[number] else { return }
     waiting.missing -= 1
@@ -164,7 +160,7 @@ extension RedisMember {
     command("PUBLISH", keys.usersBus, RedisFields.encode(["t", userID]), for: .publish)
   }
 
-  func published(_ result: Result<RedisReply, RedisFailure>, since registration: Int) {
+  func published(_ result: RedisResult, since registration: Int) {
     // An overload fails this event alone, so only refusals of Redis are checked.
     if case .success = result { check(result, to: "PUBLISH", since: registration) }
     var isTaken = false
@@ -176,7 +172,7 @@ extension RedisMember {
 }
 
 extension ChannelFacts {
-  fileprivate init?(name: String, _ result: Result<RedisReply, RedisFailure>) {
+  fileprivate init?(name: String, _ result: RedisResult) {
     guard case .success(.array(let values)) = result, values.count >= 3,
       case .integer(let count) = values[0], case .integer(let timeLeft) = values[2]
     else { return nil }

@@ -5,7 +5,7 @@ internal import PusherServer
 // registered again.
 extension RedisMember {
   /// Text of a refusal; `nil` for other answers and for a lost link.
-  func refusal(in result: Result<RedisReply, RedisFailure>) -> String? {
+  func refusal(in result: RedisResult) -> String? {
     switch result {
     case .success(let reply): reply.errorCode == nil ? nil : words(of: reply)
     case .failure(.refused(_, _, let words)), .failure(.overloaded(let words)): words
@@ -20,18 +20,13 @@ extension RedisMember {
   ///
   /// - Parameter what: The command, without names that change, so that repeated reasons are logged
   ///   once.
-  func check(
-    _ result: Result<RedisReply, RedisFailure>, to what: @autoclosure () -> String,
-    since registration: Int
-  ) {
+  func check(_ result: RedisResult, to what: @autoclosure () -> String, since registration: Int) {
     guard let words = refusal(in: result) else { return }
     refuse(RedisRefusal.words(what(), error: words), since: registration)
   }
 
   /// Returns the number in the answer; any other answer is a refusal.
-  func number(
-    _ result: Result<RedisReply, RedisFailure>, of what: String, since registration: Int
-  ) -> Int64? {
+  func number(_ result: RedisResult, of what: String, since registration: Int) -> Int64? {
     if case .success(.integer(let number)) = result { return number }
     if case .success(let reply) = result {
       refuse(RedisRefusal.words(what, error: words(of: reply)), since: registration)
@@ -42,7 +37,7 @@ extension RedisMember {
   }
 
   /// Checks the answer to an API call; only a missing right ends the registration.
-  func checkCall(_ result: Result<RedisReply, RedisFailure>, to what: @autoclosure () -> String) {
+  func checkCall(_ result: RedisResult, to what: @autoclosure () -> String) {
     guard let words = refusal(in: result) else { return }
     let reason = RedisRefusal.words(what(), error: words)
     if RedisRefusal.isOfRights(words) {
@@ -80,7 +75,7 @@ extension RedisMember {
     if hasQuota { countEvents(0, bytes: 0, isTrial: true, for: .check("the count of events")) }
   }
 
-  func probed(_ result: Result<RedisReply, RedisFailure>, since registration: Int) {
+  func probed(_ result: RedisResult, since registration: Int) {
     guard case .success(.array(let values)) = result else {
       return check(result, to: "a script", since: registration)
     }

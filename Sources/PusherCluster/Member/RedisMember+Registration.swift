@@ -50,8 +50,7 @@ extension RedisMember {
   }
 
   func registered(
-    _ result: Result<RedisReply, RedisFailure>, _ step: ClusterOrder.RegistrationStep,
-    since registration: Int
+    _ result: RedisResult, _ step: ClusterOrder.RegistrationStep, since registration: Int
   ) {
     switch step {
     case .listening: listening(result, since: registration)
@@ -70,7 +69,7 @@ extension RedisMember {
     }
   }
 
-  private func listening(_ result: Result<RedisReply, RedisFailure>, since registration: Int) {
+  private func listening(_ result: RedisResult, since registration: Int) {
     guard isCurrent(registration), case .registering(.listening(let missing)) = state else {
       return
     }
@@ -105,7 +104,7 @@ extension RedisMember {
     state = .registering(.asking(remains))
   }
 
-  private func began(_ result: Result<RedisReply, RedisFailure>, since registration: Int) {
+  private func began(_ result: RedisResult, since registration: Int) {
     guard let end = number(result, of: "the lease", since: registration), isCurrent(registration),
       case .registering(.asking(let remains)) = state
     else { return }
@@ -179,8 +178,7 @@ extension RedisMember {
   }
 
   private func rejoined(
-    _ name: String, _ entry: RosterEntry, _ remains: Remains,
-    _ result: Result<RedisReply, RedisFailure>
+    _ name: String, _ entry: RosterEntry, _ remains: Remains, _ result: RedisResult
   ) {
     // Arrivals are reported only if the departures were.
     guard remains == .cleanedUp, case .success(.array(let values)) = result, values.count == 3
@@ -195,7 +193,7 @@ extension RedisMember {
     }
   }
 
-  private func entered(_ result: Result<RedisReply, RedisFailure>, since registration: Int) {
+  private func entered(_ result: RedisResult, since registration: Int) {
     guard isCurrent(registration),
       number(result, of: "PUBLISH", since: registration) != nil,
       case .registering(.entering(let remains, let names)) = state
@@ -229,7 +227,7 @@ extension RedisMember {
     command("PUBSUB", "NUMSUB", keys.usersBus, for: .registration(.gathering))
   }
 
-  private func gathered(_ result: Result<RedisReply, RedisFailure>, since registration: Int) {
+  private func gathered(_ result: RedisResult, since registration: Int) {
     guard isCurrent(registration), case .gathering(var gathering) = state else { return }
     guard refusal(in: result) == nil else {
       return check(result, to: "a count of the servers", since: registration)
@@ -264,7 +262,7 @@ extension RedisMember {
   }
 }
 
-extension Result<RedisReply, RedisFailure> {
+extension RedisResult {
   /// The number, or the last number of a list; 0 for any other reply.
   fileprivate var count: Int {
     switch self {

@@ -109,9 +109,7 @@ package final class RedisMember: ClusterMember {
 
   // MARK: Answers
 
-  package func receive(
-    _ result: Result<RedisReply, RedisFailure>, for order: ClusterOrder, at now: Instant
-  ) {
+  package func receive(_ result: RedisResult, for order: ClusterOrder, at now: Instant) {
     self.now = now
     let registration = order.registration
     switch order.purpose {
@@ -138,7 +136,7 @@ package final class RedisMember: ClusterMember {
   }
 
   /// Registers again if the lease is over or Redis knows fewer connections.
-  func noteIfUnknown(_ result: Result<RedisReply, RedisFailure>, since registration: Int) {
+  func noteIfUnknown(_ result: RedisResult, since registration: Int) {
     if case .success(.array(let values)) = result, values.last == .integer(1) {
       noticeLoss(since: registration)
     }

@@ -22,7 +22,7 @@ package final class RedisLink {
     case closed
   }
 
-  package typealias Reply = (Result<RedisReply, RedisFailure>) -> Void
+  package typealias Reply = (RedisResult) -> Void
   package typealias MessageHandler = (_ channel: [UInt8], _ payload: [UInt8]) -> Void
   package typealias Confirmation = (Result<Void, RedisFailure>) -> Void
 

@@ -1,5 +1,8 @@
 internal import PusherCore
 
+/// The answer to a command, or the reason for the lack of one.
+package typealias RedisResult = Result<RedisReply, RedisFailure>
+
 /// One answer or push message of Redis, in version 2 of its protocol.
 ///
 /// Source: Redis's page "RESP protocol specification".

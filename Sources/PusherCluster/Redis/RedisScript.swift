@@ -24,7 +24,7 @@ extension RedisLink {
   /// lost the script gets the text again; commands sent in the meantime run before it.
   package func run(
     _ script: RedisScript, keys: [[UInt8]], arguments: [[UInt8]],
-    _ reply: @escaping (Result<RedisReply, RedisFailure>) -> Void
+    _ reply: @escaping (RedisResult) -> Void
   ) {
     let isKnown = noteUse(of: script)
     send(script.command(keys: keys, arguments: arguments, byName: isKnown)) {

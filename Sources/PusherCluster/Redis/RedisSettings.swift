@@ -5,9 +5,7 @@ package struct RedisEndpoint: Sendable, Equatable, CustomStringConvertible {
   package var host: String
   package var port: UInt16
 
-  package init(host: String, port: UInt16) {
-    (self.host, self.port) = (host, port)
-  }
+  package init(host: String, port: UInt16) { (self.host, self.port) = (host, port) }
 
   /// `host:port`, with an IPv6 address in brackets.
   package var description: String {

@@ -82,8 +82,7 @@ package final class EventStreamFeedConnection: FeedConnection {
       throw .invalidRequest("\(error)")
     }
     delegate?.connectionExchanged(
-      head: "\(request.method) \(request.url.path)\(Self.shown(request.headers))",
-      isRequest: true)
+      head: "\(request.method) \(request.url.path)\(Self.shown(request.headers))", isRequest: true)
     return bytes
   }
 
