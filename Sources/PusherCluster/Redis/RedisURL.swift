@@ -27,8 +27,7 @@ extension RedisSettings {
     }
     let rest = text[mark.upperBound...]
     let (isSecure, hasSentinels) = try Self.scheme(text[..<mark.lowerBound].lowercased())
-    guard !rest.utf8.contains(where: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") })
-    else {
+    guard !rest.utf8.contains(where: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }) else {
       throw RedisURLError("it has a '?' or a '#': percent-encode those of a password")
     }
     let slash = rest.utf8.firstIndex(of: UInt8(ascii: "/")) ?? rest.endIndex
