@@ -85,7 +85,7 @@ end
 
 local function isLate() return a.leaseEnd ~= '' and clock() >= tonumber(a.leaseEnd) end
 
--- Returns whether Redis was emptied after the node began. No server would remove the entries of such a node.
+-- Returns whether Redis was emptied after the node began. Then no server would remove its entries.
 local function isUnknown() return call('SISMEMBER', k.nodes, a.node) == 0 end
 
 -- Returns the channel's connections on all nodes.
@@ -350,46 +350,22 @@ end
 --
 -- Returns the name of each refused command, with the error.
 if operation == 'probe' then
-  local refused = {}
-  local function try(...)
-    local answer = redis.pcall(...)
+  local refused, key = {}, k.probe
+  local commands = {
+    {'DEL', key}, {'HSET', key, 'a', '1'}, {'HGET', key, 'a'}, {'HINCRBY', key, 'a', '1'},
+    {'HEXISTS', key, 'a'}, {'HLEN', key}, {'HVALS', key}, {'HGETALL', key}, {'HDEL', key, 'a'},
+    {'DEL', key}, {'SET', key, '1', 'NX', 'PX', '1000'}, {'GET', key}, {'INCR', key}, {'MGET', key},
+    {'EXISTS', key}, {'PTTL', key}, {'PEXPIRE', key, '1000'},
+    {'DEL', key}, {'SADD', key, 'a'}, {'SMEMBERS', key}, {'SUNION', key}, {'SREM', key, 'a'},
+    {'DEL', key}, {'ZADD', key, '1', 'a'}, {'ZRANGEBYSCORE', key, '-inf', '1', 'LIMIT', '0', '1'},
+    {'ZREM', key, 'a'}, {'DEL', key}, {'TIME'}, {'SCARD', k.nodes}, {'SISMEMBER', k.enrolled, 'a'},
+    {'HLEN', k.users}, {'ZCARD', k.departed}, {'PUBLISH', a.bus, '1:p'},
+  }
+  for _, command in ipairs(commands) do
+    local answer = redis.pcall(unpack(command))
     if type(answer) == 'table' and answer.err then
-      refused[#refused + 1] = select(1, ...) .. ' ' .. answer.err
+      refused[#refused + 1] = command[1] .. ' ' .. answer.err
     end
   end
-  local key = k.probe
-  try('DEL', key)
-  try('HSET', key, 'a', '1')
-  try('HGET', key, 'a')
-  try('HINCRBY', key, 'a', '1')
-  try('HEXISTS', key, 'a')
-  try('HLEN', key)
-  try('HVALS', key)
-  try('HGETALL', key)
-  try('HDEL', key, 'a')
-  try('DEL', key)
-  try('SET', key, '1', 'NX', 'PX', '1000')
-  try('GET', key)
-  try('INCR', key)
-  try('MGET', key)
-  try('EXISTS', key)
-  try('PTTL', key)
-  try('PEXPIRE', key, '1000')
-  try('DEL', key)
-  try('SADD', key, 'a')
-  try('SMEMBERS', key)
-  try('SUNION', key)
-  try('SREM', key, 'a')
-  try('DEL', key)
-  try('ZADD', key, '1', 'a')
-  try('ZRANGEBYSCORE', key, '-inf', '1', 'LIMIT', '0', '1')
-  try('ZREM', key, 'a')
-  try('DEL', key)
-  try('TIME')
-  try('SCARD', k.nodes)
-  try('SISMEMBER', k.enrolled, 'a')
-  try('HLEN', k.users)
-  try('ZCARD', k.departed)
-  try('PUBLISH', a.bus, '1:p')
   return refused
 end
