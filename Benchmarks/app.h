@@ -1,5 +1,4 @@
-/* Shared code of programs that load a Pusher server: sockets of clients, and signed calls of the
- * HTTP API. */
+/* Shared code of programs that load a Pusher server: clients, and calls of the HTTP API. */
 #ifndef APP_H
 #define APP_H
 
@@ -16,14 +15,12 @@ enum {
   most_servers = 8,
 };
 
-/* Returns the seconds of the monotonic clock. */
 static inline double now(void) {
   struct timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
   return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-/* Reads numbers with commas between them, and returns their count. */
 static inline int read_numbers(const char *words, int *numbers) {
   int count = 0;
   for (const char *word = words; word; word = strchr(word, ',') ? strchr(word, ',') + 1 : NULL) {
@@ -62,7 +59,6 @@ static inline size_t masked(char *frame, const char *text) {
   return length + 6;
 }
 
-/* The last step of a new socket. */
 enum stage { connected, greeted, subscribed };
 
 static inline struct peer open_socket(int port, const char *path, enum stage stage) {
@@ -90,13 +86,11 @@ static const char head[] = "{\"event\":\"e\",\"channel\":\"c\",\"data\":\"", tai
 /* Returns the size of the data that makes a text of `text_size` bytes. */
 static inline size_t data_size(void) { return text_size - strlen(head) - strlen(tail); }
 
-/* Writes that data and a zero byte. */
 static inline void put_data(char *data) {
   memset(data, 'x', data_size());
   data[data_size()] = 0;
 }
 
-/* Writes bytes as lower-case hexadecimal digits, with a zero byte. */
 static inline void put_hex(char *out, const unsigned char *bytes, unsigned int count) {
   for (unsigned int index = 0; index < count; index++) sprintf(out + 2 * index, "%02x", bytes[index]);
 }

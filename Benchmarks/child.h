@@ -1,4 +1,3 @@
-/* Programs that a benchmark starts. */
 #ifndef CHILD_H
 #define CHILD_H
 

@@ -1,4 +1,3 @@
-/* Clients that a benchmark starts and compares. */
 #ifndef CLIENTS_H
 #define CLIENTS_H
 
@@ -21,7 +20,6 @@ struct client {
 static struct client clients[most_clients];
 static int client_count;
 
-/* Ends a running client. */
 static inline void end_client(struct client *client) {
   if (client->process <= 0) return;
   kill(client->process, SIGKILL);

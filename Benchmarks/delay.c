@@ -26,8 +26,7 @@ static size_t event_call(char *call, size_t room, int port) {
   return signed_call(call, room, port, "/apps/1/events", body);
 }
 
-/* Publishes one event, and stores each subscriber's delay in seconds. The last socket is the API's.
- */
+/* Publishes one event, and stores each subscriber's delay. The last socket is the API's. */
 static void publish_one(struct pollfd *sockets, int subscribers, const char *call, size_t size, double **delays,
     long event) {
   size_t missing[most_servers];

@@ -37,7 +37,6 @@ enum {
   most_threads = 256,
 };
 
-/* Processes that form one cluster. */
 struct servers {
   int count, ports[most_servers], processes[most_servers];
 };
@@ -49,7 +48,6 @@ struct account {
   double seconds[most_threads];
 };
 
-/* Adds the CPU time of a process's present threads. */
 static void add_to_account(struct account *account, int process) {
   char path[300];
   snprintf(path, sizeof path, "/proc/%d/task", process);
@@ -88,8 +86,7 @@ static double busiest(const struct account *before, const struct account *after)
   return most;
 }
 
-/* Returns the CPU time that all processors have worked, or lost to the host, since the system's
- * start. */
+/* Returns the CPU time that all processors have worked, or lost to the host. */
 static double machine_seconds(void) {
   unsigned long long user, nice, system, idle, waiting, interrupts, soft, stolen;
   FILE *file = fopen("/proc/stat", "r");
@@ -115,7 +112,6 @@ static long resident_kib(const int *processes, int count) {
   return all;
 }
 
-/* Writes a signed call of the HTTP API with ten events. */
 static size_t batch_call(char *call, size_t room, int port) {
   char body[8192], data[text_size + 1];
   put_data(data);
@@ -143,7 +139,6 @@ static size_t frames(char *bytes, int is_masked) {
   return (size_t)(next - bytes);
 }
 
-/* Reads once from a subscriber; the rest comes with the next turn. */
 static unsigned long long take(int descriptor) {
   static char bytes[1 << 18];
   ssize_t count = read(descriptor, bytes, sizeof bytes);
@@ -209,7 +204,6 @@ static void publish(const char *kind, int port, const int *descriptors, long sub
   close(publisher.descriptor);
 }
 
-/* Opens the subscribers' sockets, in turn at each server. */
 static int *open_subscribers(const struct servers *servers, long subscribers, enum stage stage, int poll, int together) {
   int *descriptors = calloc((size_t)subscribers + 1, sizeof *descriptors);
   if (!descriptors) die("no memory");

@@ -1,5 +1,4 @@
-/* The client's side of a floor: one connection, plain or TLS, that reads as much as possible with
- * each system call. */
+/* The client's side of a floor: one connection, plain or TLS, with large reads. */
 #ifndef FLOOR_H
 #define FLOOR_H
 
@@ -59,7 +58,6 @@ static inline void floor_secure(struct floor *floor) {
     if (SSL_get_error(floor->tls, done) != SSL_ERROR_WANT_READ || !floor_fill(floor)) die("TLS");
 }
 
-/* Connects to a port of 127.0.0.1. The program ends itself after some minutes. */
 static inline struct floor floor_dial(const char *port, int has_tls) {
   signal(SIGPIPE, SIG_IGN);
   alarm(life_seconds);
@@ -107,7 +105,6 @@ static inline int floor_ended(struct floor *floor, const char *bytes, size_t cou
   return memmem(joined, tail_room + taken, mark, strlen(mark)) != NULL;
 }
 
-/* Writes everything to standard output. */
 static inline void put_all(const char *bytes, size_t count) {
   for (ssize_t done; count > 0; bytes += done, count -= (size_t)done)
     if ((done = write(1, bytes, count)) < 0) die("writing");

@@ -79,14 +79,12 @@ function middle(number, side, is_figure,   round, value, values, count) {
   return count ? median(values, count) : ""
 }
 
-# Returns a row's ratio, or its size.
 function shown(number, side,   value) {
   value = middle(number, side, 0)
   if (value == "") return ""
   return formula[number] == "value" ? sprintf("%.1f MB", value) : sprintf("%.2f", value)
 }
 
-# Returns the figures of each side behind a row.
 function parts(number,   words, count, place, text) {
   if (formula[number] == "value") return ""
   text = sprintf("ours %s", grouped(middle(number, "now", 1)))

@@ -31,7 +31,6 @@ static int is_ready(int descriptor, int milliseconds) {
   return poll(&waiting, 1, milliseconds) == 1;
 }
 
-/* Starts a client and completes its subscription. */
 static void connect_client(struct client *client, struct line *line, int listener) {
   int ends[2];
   char bytes[4096];

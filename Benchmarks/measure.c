@@ -52,7 +52,6 @@ static double seconds(struct timeval time) {
   return (double)time.tv_sec + (double)time.tv_usec / 1e6;
 }
 
-/* Returns the client's CPU time so far. */
 static double spent(void) {
   clockid_t clock;
   struct timespec time;

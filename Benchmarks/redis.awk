@@ -17,7 +17,6 @@ BEGIN {
   source["one"] = "one node"; source["two-redis same"] = "Redis, same node"; source["two-redis other"] = "Redis, other node"
 }
 
-# Returns the median of a figure in a row's runs.
 function of(figure, row,   round, values) {
   for (round = 1; round <= rounds[row]; round++) values[round] = taken[figure, row, round]
   return median(values, rounds[row])
@@ -29,7 +28,6 @@ function times(figure, row, other,   round, values) {
   return median(values, rounds[row])
 }
 
-# Returns the number of the row's next run.
 function next_round(row) {
   if (!(row in rounds)) order[++rows] = row
   return ++rounds[row]

@@ -7,8 +7,7 @@
 struct redis {
   struct peer peer;
   int process;
-  /* Bytes of this program's own queries and answers, as far as Redis had counted them at the last
-   * query. */
+  /* Bytes of this program's own queries and answers, as counted by Redis at the last query. */
   double asked, answered;
 };
 
@@ -51,8 +50,7 @@ static inline struct redis redis_open(int port) {
 static inline struct redis_account redis_account(struct redis *redis) {
   char info[1 << 16];
   size_t size = redis_info(redis, info, sizeof info);
-  /* Redis counts a query when it arrives, and an answer when it is written, after its contents were
-   * made. */
+  /* Redis counts an answer when it is written, after its contents were made. */
   redis->asked += strlen("INFO all\r\n");
   struct redis_account account = {
     .published = info_number(info, "cmdstat_publish:calls="),

@@ -54,7 +54,6 @@ static void settle(void) {
   usleep(telling_microseconds);
 }
 
-/* Sends the first `count` frames of the block. */
 static int send_frames(struct peer *peer, const struct speech *speech, unsigned long count) {
   if (!has_records) return put_out(peer, speech->block, speech->ends[count - 1]);
   size_t start = 0;
@@ -125,8 +124,7 @@ static SSL_CTX *make_context(const char *certificate, const char *key) {
   return context;
 }
 
-/* Starts TLS on the connection, with a buffer below it, so that a write to the socket has as many
- * records as fit. */
+/* Starts TLS above a buffer, so that a write to the socket has as many records as fit. */
 static SSL *secure(SSL_CTX *context, int descriptor) {
   SSL *tls = SSL_new(context);
   BIO *input = BIO_new_socket(descriptor, BIO_NOCLOSE), *output = BIO_new_socket(descriptor, BIO_NOCLOSE);

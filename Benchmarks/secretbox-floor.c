@@ -12,7 +12,6 @@
 
 static unsigned char key[crypto_secretbox_KEYBYTES];
 
-/* A place in each event, and its length. */
 struct place {
   size_t at, count;
 };
@@ -26,7 +25,6 @@ static struct place place_of(const char *payload, size_t count, const char *name
   return (struct place){(size_t)(start - payload), (size_t)(end - start)};
 }
 
-/* Decodes base64 into `out`, and returns the number of decoded bytes. */
 static size_t decode(unsigned char *out, const char *payload, struct place place) {
   int length = EVP_DecodeBlock(out, (const unsigned char *)payload + place.at, (int)place.count);
   if (length < 0) die("base64");

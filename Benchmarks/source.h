@@ -1,5 +1,4 @@
-/* The server's side of a connection, for programs that act as a Pusher server: frames, upgrade,
- * subscriptions, end. */
+/* The server's side of a connection, for programs that act as a Pusher server. */
 #ifndef SOURCE_H
 #define SOURCE_H
 
@@ -23,7 +22,6 @@ static inline double now(void) {
   return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-/* Listens on a free port of 127.0.0.1. */
 static inline int listen_anywhere(int *port) {
   int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -56,7 +54,6 @@ static inline size_t put_head(char *out, size_t count, int is_compressed) {
   return 4;
 }
 
-/* Writes an unmasked text frame and returns its length. */
 static inline size_t put_frame(char *out, const char *payload, size_t count) {
   size_t head = put_head(out, count, 0);
   memcpy(out + head, payload, count);
@@ -175,7 +172,6 @@ static inline int confirm_channels(struct peer *peer, unsigned long channels, z_
   return 1;
 }
 
-/* Waits until the client sends a close frame or ends without one. */
 static inline void await_close(struct peer *peer) {
   static unsigned char payload[payload_room + 4];
   size_t count;

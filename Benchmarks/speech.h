@@ -7,7 +7,6 @@
 
 enum { block_room = 1 << 20, window_size = 1 << 15 };
 
-/* The kind of events. */
 struct kind {
   int is_stream;          /* server-sent events */
   int is_text;            /* one long string where dense JSON would stand */
@@ -25,8 +24,7 @@ struct speech {
 
 static const char words_of_note[] = "filled at the open, partly from the reserve, the rest stands until the close; ";
 
-/* Writes the data of one event, an order book's change: JSON text of exactly `size` bytes, escaped
- * for a JSON string. */
+/* Writes the data of one event: JSON text of exactly `size` bytes, escaped for a JSON string. */
 static inline void make_data(char *out, size_t size, unsigned number, int is_text) {
   static const char tail[] = "\\\"}", note[] = ",\\\"note\\\":\\\"", levels[] = ",\\\"levels\\\":[";
   size_t at = (size_t)sprintf(
@@ -49,7 +47,6 @@ static inline void make_data(char *out, size_t size, unsigned number, int is_tex
   memcpy(out + at, tail, strlen(tail));
 }
 
-/* Unescapes the text of a JSON string, in place. */
 static inline size_t unescape(char *text, size_t count) {
   size_t to = 0;
   for (size_t from = 0; from < count; from++) {
@@ -109,7 +106,6 @@ static inline size_t put_event(char *out, size_t size, unsigned number) {
   return head + size + 2;
 }
 
-/* Compresses a message into a frame. */
 static inline size_t deflate_frame(char *out, z_stream *zlib, const char *payload, size_t count) {
   unsigned char bytes[payload_room];
   zlib->next_in = (unsigned char *)payload;
@@ -124,8 +120,7 @@ static inline size_t deflate_frame(char *out, z_stream *zlib, const char *payloa
   return head + length;
 }
 
-/* Prepares a block of events. With `zlib` they are compressed, with references to its earlier
- * messages. */
+/* Prepares a block of events. `zlib` compresses them, with references to earlier messages. */
 static inline struct speech prepare(unsigned long count, size_t size, const struct kind *kind, z_stream *zlib) {
   size_t room = block_room;
   /* Gives each channel an event in the block. */

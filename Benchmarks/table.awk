@@ -12,7 +12,6 @@ function repeated(sign, count,   text) {
   return text
 }
 
-# Returns the round of `row` with the median time.
 function median(row,   round, other, faster, best) {
   best = 1
   for (round = 1; round <= rounds[row]; round++) {

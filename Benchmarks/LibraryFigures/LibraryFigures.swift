@@ -28,7 +28,6 @@ import PusherCore
   }
 }
 
-/// The server of the clients, and their shared options.
 struct Server {
   let port: Int
   let isShared: Bool

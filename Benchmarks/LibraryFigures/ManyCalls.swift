@@ -33,7 +33,6 @@ enum ManyCalls {
   }
 }
 
-/// A socket that accepts connections and never reads from them.
 private final class SilentServer {
   private let descriptor: Int32
   let port: Int

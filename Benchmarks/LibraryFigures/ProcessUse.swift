@@ -1,6 +1,5 @@
 import Foundation
 
-/// Resources of this process at a moment, as the kernel reports them.
 struct ProcessUse {
   let threads: Int
   let descriptors: Int
@@ -13,7 +12,6 @@ struct ProcessUse {
       memory: residentPages() * Int(getpagesize()) / 1024)
   }
 
-  /// Returns the resources added since `earlier`.
   func since(_ earlier: ProcessUse) -> ProcessUse {
     ProcessUse(
       threads: threads - earlier.threads, descriptors: descriptors - earlier.descriptors,

@@ -8,7 +8,6 @@ final class EchoConnection {
   /// Maximum time of one case; the server's own limits are shorter, except for its largest cases.
   private static let longestCase = Duration.seconds(300)
 
-  /// The first text message of the server.
   private(set) var firstText: String?
   /// Reason for a failed or endless connection; protocol errors are part of the cases.
   private(set) var failure: String?
@@ -22,7 +21,6 @@ final class EchoConnection {
     PerMessageDeflate.offer
     + ", permessage-deflate; client_no_context_takeover; client_max_window_bits"
 
-  /// Starts the connection when the loop runs.
   init(loop: EventLoop, url: HTTPURL) {
     self.loop = loop
     let timer = LoopTimer(deadline: loop.now.advanced(by: Self.longestCase)) { [unowned self] in

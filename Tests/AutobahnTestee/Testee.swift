@@ -6,7 +6,6 @@ internal import PusherCore
   internal import Darwin
 #endif
 
-/// Reason why the testee cannot run the cases.
 struct TesteeError: Error, CustomStringConvertible {
   let description: String
 }

@@ -64,7 +64,6 @@ struct Chunks {
   }
 }
 
-/// Decodes bytes as text, and replaces invalid UTF-8.
 func text(_ bytes: some Sequence<UInt8>) -> String {
   String(decoding: Array(bytes), as: UTF8.self)
 }

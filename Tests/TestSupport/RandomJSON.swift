@@ -1,6 +1,5 @@
 package import PusherCore
 
-/// Random JSON values from a seed.
 package enum RandomJSON {
   private static let scalars: [Unicode.Scalar] =
     Array("abcxyz 0123456789-_.:,;{}[]()<>".unicodeScalars)

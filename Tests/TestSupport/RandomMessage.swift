@@ -14,7 +14,6 @@ package struct RandomMessage {
     "c", "my-channel", "private-orders", "presence-lobby", "private-encrypted-x", "cache-a",
     "private-encryptee", "presence-a=b,c;d@e.f_g", "1234567", "#server-to-user-1",
   ]
-  /// Encoders of the inner and the outer JSON.
   private static let styles: [(inner: JSONEncoding, outer: JSONEncoding, isCommon: Bool)] = [
     (.minimal, .minimal, true), (.php, .php, true), (.python, .python, true),
     (.shouting, .minimal, true), (.php, .minimal, true),

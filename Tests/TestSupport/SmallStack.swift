@@ -10,7 +10,6 @@ package enum SmallStack {
     return openings.joined() + "1" + closings.joined()
   }
 
-  /// Runs `body` on such a thread and returns its result.
   package static func run<Value: Sendable>(
     _ body: @escaping @Sendable () -> Value
   ) -> Value? {

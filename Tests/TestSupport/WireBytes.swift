@@ -25,7 +25,6 @@ package func buffer(_ text: String) -> ByteBuffer {
   buffer([UInt8](text.utf8))
 }
 
-/// Encodes one frame.
 package func frame(
   _ opcode: Opcode, _ payload: [UInt8], isFinal: Bool = true, isCompressed: Bool = false,
   mask: UInt32? = nil
@@ -37,7 +36,6 @@ package func frame(
   return output.array
 }
 
-/// Encodes a text frame.
 package func textFrame(_ text: String, isFinal: Bool = true, mask: UInt32? = nil) -> [UInt8] {
   frame(.text, [UInt8](text.utf8), isFinal: isFinal, mask: mask)
 }

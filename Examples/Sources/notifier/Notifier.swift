@@ -1,8 +1,6 @@
 import PusherCore
 
-/// Sends an event through the HTTP API and waits until it arrives on a private channel.
-///
-/// A delegate prints the changes of the connection.
+/// Sends an event through the HTTP API, and waits until it arrives on a private channel.
 ///
 ///     notifier HOST PORT APP_ID KEY SECRET
 @main struct Notifier {

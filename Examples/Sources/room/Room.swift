@@ -1,8 +1,6 @@
 import PusherCore
 
-/// Two members meet in a presence channel.
-///
-/// One greets, the other answers, and both leave.
+/// Two members meet in a presence channel: one greets, the other answers, and both leave.
 ///
 ///     room HOST PORT KEY SECRET
 @main struct Room {

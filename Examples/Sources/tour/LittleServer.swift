@@ -118,7 +118,6 @@ final class LittleServer: @unchecked Sendable {
   }
 }
 
-/// A thread for one closure.
 private enum Thread {
   private final class Body: Sendable {
     let run: @Sendable () -> Void

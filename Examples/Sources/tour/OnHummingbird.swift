@@ -25,7 +25,6 @@ struct OnHummingbird {
     }
   }
 
-  /// Returns the text of the answer.
   func call(_ path: String, _ request: Incoming) async throws -> String {
     guard let handler = router.handlers.first(where: { $0.path == path })?.handler else {
       return ""

@@ -22,7 +22,6 @@ struct OnVapor {
     }
   }
 
-  /// Returns the text of the answer.
   func call(_ path: String, _ request: Incoming) async throws -> String {
     guard let handler = app.handlers.first(where: { $0.path == path })?.handler else { return "" }
     return try await handler(Request(request)).body.text

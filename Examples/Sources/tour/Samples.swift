@@ -33,7 +33,6 @@ enum Samples {
     return server.api
   }
 
-  /// Runs one sample with its own server.
   static func run(
     _ name: String, _ server: PusherTestServer,
     _ body: @Sendable (PusherTestServer) async throws -> Void
@@ -61,19 +60,16 @@ final class Heard<Value: Sendable>: Sendable {
     teller.yield(value)
   }
 
-  /// Returns the next value.
   func next() async -> Value? {
     for await value in values { return value }
     return nil
   }
 }
 
-/// Error of a sample with an unexpected result.
 struct Unexpected: Error, CustomStringConvertible {
   let description: String
 }
 
-/// Throws an error unless the condition holds.
 func expect(_ isSo: Bool, _ what: String) throws {
   guard isSo else { throw Unexpected(description: what) }
 }

@@ -46,7 +46,6 @@ extension Samples {
     }
   }
 
-  /// A value that belongs to one task at a time.
   private final class Unshared<Value>: @unchecked Sendable {
     let value: Value
     init(_ value: Value) { self.value = value }

@@ -19,7 +19,6 @@ private final class App: PusherDelegate {
     log.add(new.stringValue())
   }
 
-  /// Waits until the app shows this text.
   func shows(_ text: String) async {
     while let line = await log.next(), line != text {}
     print("app: \(text)")

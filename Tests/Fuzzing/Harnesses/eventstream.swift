@@ -40,7 +40,6 @@ private struct Event: Equatable {
   var id: String
 }
 
-/// One stream through the parser and both ways of the line writer.
 private final class StreamRun {
   let parser: EventStreamParser
   private(set) var events: [Event] = []

@@ -17,7 +17,6 @@ public func fuzzFrames(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   return 0
 }
 
-/// One end of a connection; each check creates new ones.
 private struct FrameLink {
   private let role: WebSocketConnection.Role
   private let deflate: PerMessageDeflateParameters?

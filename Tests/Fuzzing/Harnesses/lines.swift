@@ -71,7 +71,6 @@ private struct ReferenceMessage {
   private let channel: ReferenceJSON?
   private let userID: ReferenceJSON?
   private let data: ReferenceJSON?
-  /// The source text of data that is not a string.
   private let source: [UInt8]
 
   init?(_ message: [UInt8]) {
@@ -148,7 +147,6 @@ private struct LineRig {
     Self.input.view(message, beforeEnd: offset)
   }
 
-  /// Returns the fast way's line; `nil` if it declines.
   func fast(_ message: [UInt8]) -> [UInt8]? {
     output.removeAll()
     let view = view(message)
@@ -161,7 +159,6 @@ private struct LineRig {
     return nil
   }
 
-  /// Returns the general way's line; `nil` for no message.
   func general(_ message: [UInt8]) -> [UInt8]? {
     output.removeAll()
     guard let envelope = try? Envelope(view(message)) else { return nil }

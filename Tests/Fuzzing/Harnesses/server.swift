@@ -104,7 +104,6 @@ private final class Town: Walk {
     client.session.receive(at: now)
   }
 
-  /// Signs in with this user data and a valid signature.
   private func signIn(_ client: Client, _ userData: String) {
     let auth = SubscriptionSignature(key: hub.application.key, secret: hub.application.secret)
       .signIn(socketID: client.session.socketID, userData: userData)
@@ -115,7 +114,6 @@ private final class Town: Walk {
     client.session.receive(at: now)
   }
 
-  /// Sends a signed call; a call with a body is a POST.
   private func call(_ method: String, _ target: String, _ body: [UInt8]?) {
     let parts = target.split(separator: "?", maxSplits: 1).map(String.init)
     let parameters = (parts.count > 1 ? parts[1] : "").split(separator: "&").map { pair in
@@ -170,7 +168,6 @@ private final class Town: Walk {
     now = end
   }
 
-  /// Checks that the client accepts its output.
   private func collect(_ client: Client) {
     let output = client.session.connection.output
     require(output.count <= applications.limits.outputQueue + (4 << 20) + 200, "the output grows")

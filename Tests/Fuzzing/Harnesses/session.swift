@@ -112,7 +112,6 @@ private struct SessionWalk: Walk {
     }
   }
 
-  /// Lets time pass, with a tick at each deadline on the way.
   private mutating func advance(_ time: Duration) {
     let end = now.advanced(by: time)
     var ticks = 0

@@ -24,7 +24,6 @@ package struct RedisModel: Sendable {
   private var connections: Set<Int64> = []
   private var lastConnection: Int64 = 0
   private var published: [RedisPublication] = []
-  /// Redis' time during a call.
   var now: Int64 = 0
 
   package init() {
@@ -91,7 +90,6 @@ package struct RedisModel: Sendable {
     return receiverCount(of: RedisName(channel))
   }
 
-  /// Returns the messages since the last call, in their order.
   package mutating func takePublished() -> [RedisPublication] {
     defer { published = [] }
     return published

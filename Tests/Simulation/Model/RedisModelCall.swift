@@ -1,6 +1,5 @@
 import PusherCluster
 
-/// A call of an operation, with its keys and arguments by name.
 struct RedisModelCall {
   let call: ClusterCall
   let keyNames: [String]

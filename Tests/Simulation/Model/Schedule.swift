@@ -6,7 +6,6 @@ package struct Schedule: Sendable, CustomStringConvertible {
     case wait(Int)
     /// This number of messages arrives, in an order drawn from `draw`.
     case deliver(count: Int, draw: UInt64)
-    /// All messages arrive.
     case settle
     case connect(server: Int)
     /// A client subscribes; on a presence channel, as the user.
@@ -15,9 +14,7 @@ package struct Schedule: Sendable, CustomStringConvertible {
     case signIn(client: Int, user: Int)
     case disconnect(client: Int)
     case publish(server: Int, channel: Int)
-    /// A server's link to Redis breaks.
-    ///
-    /// The first `arriving` orders arrive at once, the rest later.
+    /// A server's link breaks; the first `arriving` orders arrive at once, the rest later.
     case cut(server: Int, arriving: Int)
     case reconnect(server: Int)
     case arrive(count: Int)
@@ -27,7 +24,6 @@ package struct Schedule: Sendable, CustomStringConvertible {
     /// A server crashes, with its clients.
     case kill(server: Int)
     case start(server: Int)
-    /// A server shuts down properly.
     case resign(server: Int)
     case flush
     case replace

@@ -10,7 +10,6 @@ final class SimulatedClient: HubSession {
   /// Its user on each presence channel that it wants.
   var users: [String: String] = [:]
   private(set) var confirmed: Set<String> = []
-  /// The members of its presence channels, by its messages.
   private(set) var members: [String: Set<String>] = [:]
   private(set) var events: [String: [String]] = [:]
   private(set) var isOpen = true

@@ -42,9 +42,7 @@ package final class SimulatedServer: Cluster {
     meeting.linkUp(at: now)
   }
 
-  /// Breaks the link, so that no reply arrives.
-  ///
-  /// Returns the commands that may still reach Redis.
+  /// Breaks the link, and returns the commands that may still reach Redis.
   package func lose(_ reason: String) -> [RedisMeeting.Order] {
     let (lost, unanswered) = (commands, replies.map(\.order) + commands + subscriptions)
     let waiting = messages.compactMap {
@@ -61,9 +59,7 @@ package final class SimulatedServer: Cluster {
 
   // MARK: Deliveries
 
-  /// Brings the next command to Redis; returns false if there is none.
-  ///
-  /// - Parameter time: Redis' clock, in milliseconds.
+  /// Brings the next command to Redis at `time`, in ms; returns false if there is none.
   package func sendCommand(_ redis: inout RedisModel, at time: Int64) -> Bool {
     guard let connections, !commands.isEmpty else { return false }
     let order = commands.removeFirst()

@@ -28,7 +28,6 @@ package final class Simulation {
   private var time: Int64 = 1000
   private var skew: Int64 = 0
   private var number = 0
-  /// Events of each channel, in the order of their publication.
   private var published: [String: [String]] = [:]
   private let hasFaults: Bool
   private var book = NoticeBook()
@@ -43,9 +42,7 @@ package final class Simulation {
     deliverAll()
   }
 
-  /// Runs a schedule.
-  ///
-  /// Returns the first violation; `nil` for none.
+  /// Runs a schedule, and returns the first violation; `nil` for none.
   package static func run(_ schedule: Schedule) -> String? {
     let simulation = Simulation(schedule)
     for step in schedule.steps {
@@ -355,7 +352,6 @@ package final class Simulation {
     return nil
   }
 
-  /// Checks that each client got its events in the order of their publication.
   private func wrongOrder() -> String? {
     for client in clients {
       for (channel, events) in client.events {
@@ -422,7 +418,6 @@ package final class Simulation {
   }
 }
 
-/// The webhook notices of all servers together.
 struct NoticeBook {
   private var members: [String: Int] = [:]
   private var channels: [String: Int] = [:]
