@@ -1,8 +1,8 @@
 internal import PusherCore
 
-/// Calls the HTTP API, one call after another over one connection, and says why a call failed.
+/// Makes API calls one after another over one connection, and reports failures.
 final class APICaller {
-  /// A call that failed and of which the user has been told; the program ends with this status.
+  /// A reported failure; the program exits with this status.
   struct Failure: Error {
     let status: ExitStatus
   }
@@ -13,12 +13,12 @@ final class APICaller {
   private let http: HTTPConnection
   private var signal: Int32?
   private let startedAt: Instant
-  /// Whether the server of `--local` was waited for.
+  /// Whether the run has waited for the server of `--local`.
   private var hasWaited = false
-  /// The state of the run, for a question by signal; without it what the caller waits for.
+  /// State of the run, for SIGUSR1; without it, the report names the server that must answer.
   var progress: (() -> String)?
 
-  /// - Throws: ``TransportError`` without descriptors, ``TLSError`` for certificates that cannot be used.
+  /// - Throws: ``TransportError`` without descriptors, ``TLSError`` for invalid certificates.
   init(_ access: APIAccess, diagnostics: Diagnostics) throws {
     self.access = access
     self.diagnostics = diagnostics
@@ -33,7 +33,7 @@ final class APICaller {
     }
   }
 
-  /// Runs the loop until it is stopped; a signal ends the program.
+  /// Runs the loop until it stops; a signal ends the program.
   func runLoop() {
     loop.run()
     guard let signal else { return }
@@ -46,7 +46,6 @@ final class APICaller {
     diagnostics.answer("\(what), up \(startedAt.duration(to: loop.now).inWords)")
   }
 
-  /// Lets this time pass.
   func pause(_ time: Duration) {
     guard time > .zero else { return }
     let timer = LoopTimer(deadline: loop.now.advanced(by: time)) { [loop] in loop.stop() }
@@ -55,17 +54,16 @@ final class APICaller {
     loop.remove(timer)
   }
 
-  /// The prefix that stands in front of `/apps`.
+  /// The path before `/apps`.
   var prefix: String { access.connection.path }
   var appID: String { access.appID }
 
-  /// The beginning of event names that applications cannot send.
   var reservedPrefixes: [String] {
     let service = access.connection.service
     return [service.eventPrefix, service.internalPrefix, "pusher-cli:"]
   }
 
-  /// The call as text: request line with the whole URL, fields, body.
+  /// Returns the call as text: the request line with the whole URL, headers, body.
   func shown(_ call: APIRequest) -> String {
     let signed = access.signed(call)
     let fields = signed.headers.fields.map { "\($0.name): \($0.value)\n" }.joined()
@@ -74,9 +72,7 @@ final class APICaller {
     return "\(signed.method) \(url.scheme)://\(url.authority)\(url.target)\n\(fields)\n\(body)"
   }
 
-  /// Sends the call and waits for the answer.
-  ///
-  /// - Throws: ``Failure`` when there is none.
+  /// - Throws: ``Failure`` if no answer came.
   func send(_ call: APIRequest) throws(Failure) -> APIAnswer {
     let request = access.request(call)
     diagnostics.debug("> \(request.method) \(request.url.path) on \(access.connection.host)")
@@ -101,7 +97,6 @@ final class APICaller {
     }
   }
 
-  /// One attempt, on the loop: a signal ends the program meanwhile.
   private func exchange(
     _ request: HTTPExchange.Request
   ) throws(Failure) -> Result<HTTPExchange.Response, HTTPExchange.Failure> {
@@ -121,10 +116,10 @@ final class APICaller {
     }
   }
 
-  /// The accepted answer's body; tells of any other answer.
+  /// Returns the body of an accepted answer, and reports any other answer.
   ///
-  /// - Parameter remedy: What to say after a status, if anything.
-  /// - Throws: ``Failure`` for an answer that does not accept the call.
+  /// - Parameter remedy: Returns a remedy for a status, if there is one.
+  /// - Throws: ``Failure`` if the server did not accept the call.
   func accepted(
     _ answer: APIAnswer, about: String = "", remedy: (Int) -> String? = { _ in nil }
   ) throws(Failure) -> String {
@@ -144,7 +139,6 @@ final class APICaller {
     }
   }
 
-  /// Looks at the port after a failure; answers whether the server speaks the other protocol.
   private func look(_ problem: NetworkProblem?) -> Bool {
     SecondLook(access.connection).find(problem, on: loop, run: runLoop)
   }
@@ -163,9 +157,7 @@ final class APICaller {
 }
 
 extension APIAccess {
-  /// What the calls go over.
-  ///
-  /// - Throws: ``TLSError`` for certificates that cannot be used.
+  /// - Throws: ``TLSError`` for invalid certificates.
   func httpConnection(loop: EventLoop) throws(TLSError) -> HTTPConnection {
     HTTPConnection(
       loop: loop, routing: connection.routing,
@@ -174,14 +166,12 @@ extension APIAccess {
       timeout: connection.connectTimeout)
   }
 
-  /// The call as it would be sent now.
   func signed(_ call: APIRequest) -> SignedAPIRequest {
     call.signed(
       key: connection.key, secret: secret.revealed,
       timestamp: SystemClock.wall().secondsSince1970)
   }
 
-  /// The same as an HTTP request.
   func request(_ call: APIRequest) -> HTTPExchange.Request {
     let signed = signed(call)
     var fields = signed.headers

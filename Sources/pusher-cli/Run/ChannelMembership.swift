@@ -1,8 +1,8 @@
 internal import PusherCore
 
-/// The channels of a run of `subscribe`: joins and leaves them, and knows how far each has come.
+/// The channels of a run of `subscribe`, and the state of each.
 final class ChannelMembership {
-  /// How far a channel has come on the present connection.
+  /// State of a channel on the present connection.
   enum State {
     case unwanted
     /// The server has not answered yet.
@@ -11,14 +11,13 @@ final class ChannelMembership {
     case refused
   }
 
-  /// The feed on which they are; another one follows when the run goes elsewhere.
   private(set) var feed: ChannelsFeed
-  /// Those that the command line names; their refusal can end the run.
+  /// Channels of the command line; their refusal can end the run.
   private let typed: NameSet
   private var wanted: NameSet
-  /// Not yet settled on this connection.
+  /// Channels without an answer on this connection.
   private var missing: NameSet
-  /// Typed ones that no connection of this run has subscribed yet.
+  /// Channels of the command line that were never subscribed in this run.
   private var neverSubscribed: NameSet
   private var refused = NameSet()
 
@@ -32,21 +31,16 @@ final class ChannelMembership {
 
   var count: Int { wanted.count }
   var names: [String] { wanted.sorted }
-  /// Those that were not refused on the present connection.
   var allowed: [String] { wanted.sorted.filter { !refused.contains($0) } }
 
-  /// Whether the server has answered for every channel.
   var areAllSettled: Bool { missing.isEmpty }
 
-  /// Whether a channel is left that was not refused.
   var isAnyAllowed: Bool { refused.count < wanted.count }
 
   func isTyped(_ channel: String) -> Bool { typed.contains(channel) }
 
-  /// Whether every typed channel has been subscribed once, or was given up.
   var isComplete: Bool { neverSubscribed.isEmpty }
 
-  /// Those of `channels` that have never been subscribed.
   func never(of channels: [String]) -> [String] { channels.filter(neverSubscribed.contains) }
 
   func state(of channel: String) -> State {
@@ -55,15 +49,14 @@ final class ChannelMembership {
     return missing.contains(channel) ? .expected : .subscribed
   }
 
-  /// How many channels have come how far.
   func counts(isConnected: Bool) -> (subscribed: Int, expected: Int, refused: Int) {
-    // Nothing that was said on an earlier connection counts.
+    // Answers of an earlier connection do not count.
     guard isConnected else { return (0, count, 0) }
     let subscribed = max(count - missing.count - refused.count, 0)
     return (subscribed, missing.count, refused.count)
   }
 
-  /// Goes on with another feed, on which the wanted channels are subscribed too.
+  /// Continues on another feed, and subscribes the wanted channels there.
   func move(to feed: ChannelsFeed) {
     self.feed = feed
     let asked = NameSet(feed.session.channels)
@@ -76,7 +69,7 @@ final class ChannelMembership {
 
   // MARK: Wishes
 
-  /// Joins a channel; one that was refused is asked for again.
+  /// Subscribes to a channel; asks again for a refused one.
   func join(_ channel: String) {
     if refused.contains(channel) { leave(channel) }
     guard wanted.insert(channel) else { return }
@@ -94,7 +87,7 @@ final class ChannelMembership {
 
   // MARK: The answers of the server
 
-  /// There is a connection, on which nothing is subscribed yet.
+  /// Resets the states: nothing is subscribed on a new connection.
   func connected() {
     missing = wanted
     refused.removeAll()
@@ -112,7 +105,7 @@ final class ChannelMembership {
     refused.insert(channel)
   }
 
-  /// Nothing more is expected of a channel that was refused.
+  /// Stops waiting for a refused channel.
   func giveUp(_ channel: String) {
     neverSubscribed.remove(channel)
     missing.remove(channel)

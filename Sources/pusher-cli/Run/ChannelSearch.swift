@@ -1,41 +1,39 @@
 internal import PusherCore
 
-/// Decides which channels to join and to leave when the list of occupied channels comes, with `--discover`.
+/// Decides which occupied channels to subscribe to and which to leave, for `--discover`.
 ///
-/// It is pure. A channel that only this run keeps occupied counts as vacated; that is known where the server counts
-/// subscriptions or the channel has members.
+/// A pure machine. A channel counts as vacated if this run is its only subscriber. The run knows
+/// that for presence channels, and if the server reports subscription counts.
 struct ChannelSearch {
-  /// An occupied channel as the HTTP API lists it.
   struct Listed: Equatable {
     var name: String
-    /// How many are subscribed, this run included; `nil` where the server does not tell.
+    /// Number of subscribers, this run included; `nil` if the server does not report it.
     var count: Int?
   }
 
-  /// What to do.
   struct Changes: Equatable {
     var join: [String] = []
     var leave: [String] = []
-    /// How many match and are left out, because as many are joined as may.
+    /// Number of matching channels above the limit.
     var leftOut = 0
   }
 
-  /// What is known of a channel beside the list.
+  /// State of a channel, apart from the list.
   enum Standing {
-    /// The command line names it, so that it is none of this search.
+    /// Named on the command line, so not managed here.
     case typed
-    /// The server had confirmed it before the list was asked for, so that this run is counted.
+    /// Confirmed before the request for the list, so the count includes this run.
     case confirmed
     case refused
-    /// Not joined, or only since the list was asked for.
+    /// Not subscribed, or only since the request for the list.
     case open
   }
 
   private let patterns: [Glob]
   private let limit: Int
-  /// The beginning that all names have which match.
+  /// Common prefix of all matching names.
   let prefix: String
-  /// Those that this search has joined.
+  /// Channels that this search has subscribed.
   private(set) var joined = NameSet()
 
   init(patterns: [String], limit: Int) {
@@ -44,7 +42,6 @@ struct ChannelSearch {
     prefix = Self.prefix(of: patterns)
   }
 
-  /// Takes a list.
   mutating func take(_ list: [Listed], standing: (String) -> Standing) -> Changes {
     var changes = Changes()
     var occupied = NameSet()
@@ -67,16 +64,15 @@ struct ChannelSearch {
     return changes
   }
 
-  /// Nobody else is left in a channel; answers whether it is one of this search, to be left.
+  /// Handles a channel without other subscribers; returns whether to leave it.
   mutating func vacated(_ channel: String) -> Bool { joined.remove(channel) }
 
   private func isSearched(_ name: String) -> Bool {
-    // A server chooses the names, and some may be none.
+    // The server chooses the names, and some may be invalid.
     ChannelName.problem(in: name) == nil && !name.begins(with: "#")
       && patterns.contains { $0.matches(name) }
   }
 
-  /// The literal beginning that all patterns share.
   private static func prefix(of patterns: [String]) -> String {
     let beginnings = patterns.map { Array($0.utf8.prefix { !"*?[\\".utf8.contains($0) }) }
     guard var shared = beginnings.first else { return "" }
@@ -86,7 +82,7 @@ struct ChannelSearch {
     return String(decoding: shared, as: UTF8.self)
   }
 
-  /// The list in an answer of the HTTP API; `nil` for an answer of another shape.
+  /// Reads the list from an answer of the HTTP API; `nil` for another shape.
   ///
   /// Servers in PHP write an empty object as an empty array.
   static func list(_ answer: JSONValue) -> [Listed]? {

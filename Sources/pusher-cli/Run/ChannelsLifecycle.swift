@@ -1,25 +1,22 @@
 internal import PusherCore
 
-/// Reports what happens to the channels of `subscribe`, and has the words about its connection.
+/// Reports events of the channels of `subscribe`, and words the messages about its connection.
 final class ChannelsLifecycle {
   private let lifecycle: Lifecycle
   private let printer: EventPrinter
   private let diagnostics: Diagnostics
-  /// Who is in a presence channel now.
   private let members: (String) -> PresenceRoster?
   private var settings: SubscribeSettings
-  /// A `pusher:error` without a visible effect yet; most are followed by one.
+  /// A `pusher:error` that waits for the message that explains it; most errors have one.
   private var pendingError: String?
-  /// Client events that the rate limit dropped, and have not been told of; with the limit.
+  /// Unreported client events that the server dropped, and the limit.
   private var droppedEvents: (count: Int, cause: String)?
-  /// Whether the server's rate limit has been told on this connection.
   private var hasToldLimit = false
-  /// The last `pusher:error` of this connection that had a code, in words.
+  /// The last `pusher:error` with a code on this connection.
   private var lastError: (code: Int, text: String)?
-  /// The events left out that the user has been told of; further names are told of with `-v` only.
+  /// Skipped events that were reported; names above the limit are reported only with `-v`.
   private var namesLeftOut: Set<String> = []
   private static let mostNames = 16
-  /// Whether the connection ends because the run goes elsewhere, which has been told.
   private var isMoving = false
   /// The server of the present connection; a redirect changes it.
   private var host: String
@@ -33,7 +30,6 @@ final class ChannelsLifecycle {
     host = settings.connection.host
   }
 
-  /// Tells what `body` does, which makes the run go on with other settings.
   func move(to settings: SubscribeSettings, _ body: () throws -> Void) rethrows {
     isMoving = true
     defer { isMoving = false }
@@ -44,14 +40,13 @@ final class ChannelsLifecycle {
 
   private var key: String { Diagnostics.shortened(key: settings.connection.key) }
 
-  /// Says and prints one happening.
   func report(_ event: SessionEvent) {
     switch event {
     case .connected(let socketID, let timeout): connected(socketID, timeout)
     case .subscribed(let channel, let presence):
       let members = presence.map { " (\($0.count) there)" } ?? ""
       diagnostics.info("subscribed to \(channel)\(members)")
-      // The list is made only for those who want to see it.
+      // Building the list is expensive, so only `-L` does it.
       let list = settings.printing.printsLifecycle ? presence : nil
       lifecycle.line(
         name("subscription_succeeded"), of: channel, list.map { ["presence": $0.json] } ?? [:])
@@ -106,7 +101,7 @@ final class ChannelsLifecycle {
       ])
   }
 
-  /// How many are in a presence channel, for people; `nil` where that is not known.
+  /// Number of members of a presence channel, for pretty output; `nil` if unknown.
   private func count(_ channel: String) -> Int? {
     guard printer.core.pretty != nil, let roster = members(channel), !roster.isCut else {
       return nil
@@ -114,7 +109,7 @@ final class ChannelsLifecycle {
     return roster.count
   }
 
-  /// What the service calls one of the protocol's events.
+  /// Adds the service's prefix to an event name.
   private func name(_ event: String) -> String {
     settings.connection.service.eventPrefix + event
   }
@@ -135,7 +130,7 @@ final class ChannelsLifecycle {
     refused(channel, "subscription_error", channel, failure, isAboutSecret: isSigned)
   }
 
-  /// Says that the server or the signer said no to `what`; with a hint when our own signature may be wrong.
+  /// Reports a refusal by the server or the signer; adds a hint if our own signature may be wrong.
   private func refused(
     _ what: String, _ event: String, _ channel: String?, _ failure: SubscriptionFailure,
     isAboutSecret: Bool
@@ -157,12 +152,11 @@ final class ChannelsLifecycle {
       ])
   }
 
-  /// Whether the command line names a channel; others come and go while the run goes on.
+  /// Whether the command line names a channel.
   private func isTyped(_ channel: String) -> Bool {
     settings.channels.contains { $0.isSame(as: channel) }
   }
 
-  /// Says that a channel was left because nobody else is there.
   func left(_ channel: String) {
     lifecycle.line("pusher-cli:left", of: channel, [:])
   }
@@ -171,7 +165,7 @@ final class ChannelsLifecycle {
     let message = Redaction.redact(text)
     flushPendingError()
     let said = "the server reports error \(code.map { "\($0): " } ?? "")\(message)"
-    // One limit answers many messages.
+    // The server reports one limit many times.
     if code != RateLimit.code || !hasToldLimit { pendingError = said }
     if let code { lastError = (code, said) }
     lifecycle.line(
@@ -200,7 +194,8 @@ final class ChannelsLifecycle {
     droppedEvents = ((droppedEvents?.count ?? 0) + count, cause)
   }
 
-  /// Reports the last `pusher:error` if no later message explained it, and the client events that were dropped.
+  /// Reports dropped client events, and the last `pusher:error` unless a later message explained
+  /// it.
   func flushPendingError() {
     if let (count, cause) = droppedEvents {
       droppedEvents = nil
@@ -222,7 +217,7 @@ final class ChannelsLifecycle {
       ])
   }
 
-  /// Says each name once, since it may come with every event for as long as this version is in use.
+  /// Warns once per name, because the event may come often.
   private func leftOut(_ name: String, _ channel: String?) {
     let place = channel.map { " on \($0)" } ?? ""
     let text = "left out \(name)\(place): the service's own, and not known to this version"
@@ -255,7 +250,7 @@ extension ChannelsLifecycle: FeedWords {
     host = settings.connection.host
   }
 
-  /// Why a connection ended: a socket that drops after an error says less than the error did.
+  /// Returns the reason for a loss; an error before a dropped socket explains more than the loss.
   func cause(_ loss: ConnectionLoss, _ code: Int?) -> String {
     if case .closed(code, _) = loss { return "\(loss)" }
     guard let code, let lastError, lastError.code == code else { return "\(loss)" }
@@ -302,7 +297,6 @@ extension ChannelsLifecycle: FeedWords {
 }
 
 extension PusherPresenceChannelMember {
-  /// The member as the protocol writes it.
   fileprivate var json: JSONValue {
     .object(present: [
       "user_id": .string(userId), "user_info": userInfo == .null ? .none : userInfo,

@@ -1,6 +1,6 @@
 internal import PusherCore
 
-/// The stages of `check` on the socket: upgrade, greeting, ping and subscriptions, on one connection of a feed.
+/// The stages of `check` on one connection: upgrade, greeting, ping and subscriptions.
 final class CheckConversation {
   private let settings: SubscribeSettings
   private let loop: EventLoop
@@ -20,13 +20,10 @@ final class CheckConversation {
     self.loop = loop
   }
 
-  /// The code of the protocol that explains the loss.
   var lossCode: Int? { loss?.code }
 
-  /// Whether the connection still stands.
   var isOpen: Bool { greeting != nil && loss == nil }
 
-  /// Dials, and waits for the answer to the upgrade.
   func upgrade() throws(CheckFailure) -> String {
     let expected = "101 from \(settings.connection.host) for the upgrade to WebSocket"
     do {
@@ -38,7 +35,7 @@ final class CheckConversation {
     return "101, the server speaks WebSocket"
   }
 
-  /// Whether the connection ended when it spoke WebSocket already.
+  /// Whether the connection ended after the upgrade.
   private var hasEndedLater: Bool {
     if case .closed? = loss?.loss { true } else { false }
   }
@@ -59,21 +56,18 @@ final class CheckConversation {
     feed.connect()
   }
 
-  /// Waits for the greeting.
   func waitForGreeting() throws(CheckFailure) -> String {
     try wait(for: "connection_established, the protocol's greeting") { self.greeting != nil }
     guard let greeting else { return "" }
     return "socket \(greeting.socketID), activity time-out \(greeting.activityTimeout.inWords)"
   }
 
-  /// Sends a ping of the protocol and waits for the answer.
   func ping() throws(CheckFailure) -> String {
     feed?.connection?.send(ClientCommand(service: settings.connection.service).ping)
     try wait(for: "a pong") { self.hasPong }
     return "answered"
   }
 
-  /// Authorises and subscribes.
   func subscribe(to channel: String) throws(CheckFailure) -> String {
     feed?.subscribe(channel)
     try wait(for: "pusher_internal:subscription_succeeded for \(channel)") {
@@ -111,7 +105,7 @@ final class CheckConversation {
     }
   }
 
-  /// Says goodbye, and waits a moment for the server's.
+  /// Closes the connection, and waits up to 200 ms for the server's close frame.
   func close() {
     guard let feed, !feed.isClosed else { return }
     feed.disconnect()
@@ -124,7 +118,7 @@ final class CheckConversation {
     loop.remove(timer)
   }
 
-  /// Runs the loop until something is so; throws when the connection is lost or time is up before.
+  /// Runs the loop until the condition holds; throws after a loss or a timeout.
   private func wait(for expected: String, until isSo: () -> Bool) throws(CheckFailure) {
     let limit = settings.connection.connectTimeout
     _ = loop.run(atMost: limit) { isSo() || loss != nil }
@@ -176,15 +170,14 @@ extension CheckConversation: ChannelsFeedDelegate {
   func feedClosed() { loop.stop() }
 }
 
-/// A tap that takes nothing: every message goes to the session.
+/// Passes every message on to the session.
 private final class Deaf: FeedTap {}
 
-/// Looks for the cluster of pusher.com that knows an app key, when the one that was asked does not.
+/// Looks for the cluster of pusher.com that knows an app key, after the given one did not.
 enum ClusterSearch {
-  /// How long one cluster may take.
   private static let patience = Duration.seconds(2)
 
-  /// Advice from the search; empty for a server that belongs to no cluster.
+  /// Returns advice; empty for a server without clusters.
   static func advice(
     _ settings: SubscribeSettings, loop: EventLoop, diagnostics: Diagnostics
   ) -> [String] {

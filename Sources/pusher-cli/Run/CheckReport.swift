@@ -1,12 +1,10 @@
 internal import PusherCore
 
-/// One stage of `check`: what was tried, how it went, and how long it took.
 struct CheckStage {
-  /// How a stage went.
   enum Outcome {
     case passed(String)
     case failed(CheckFailure)
-    /// An earlier stage has failed, or something that it needs is missing.
+    /// An earlier stage failed, or a requirement is missing.
     case notTried(String)
   }
 
@@ -15,23 +13,19 @@ struct CheckStage {
   let time: Duration?
 }
 
-/// What was wrong in a stage.
 struct CheckFailure: Error {
-  /// What should have happened.
   var expected: String
-  /// What happened.
   var came: String
   var cause: Cause
-  /// Whether the settings do not fit a server that may be in order.
+  /// Whether the settings do not fit a server that may be fine.
   var isMismatch = false
-  /// Whether a proxy was not reached, or did not connect.
+  /// Whether a proxy was unreachable, or refused to connect.
   var isOfProxy = false
-  /// The part on this machine that was not reached, in words; `nil` if it is on another machine.
+  /// The unreachable part on this machine, in words; `nil` for another machine.
   var neighbour: String?
-  /// What else was tried because of it, and what came of that; what to do.
+  /// Results of further checks, and remedies.
   var advice: [String] = []
 
-  /// Who has to act.
   var fault: String {
     if isMismatch { return "you, by the settings" }
     return switch cause {
@@ -43,19 +37,15 @@ struct CheckFailure: Error {
   }
 }
 
-/// Prints the stages as they end: for people in columns, or as JSON lines.
+/// Prints each stage as it ends, in columns or as JSON lines.
 final class CheckReport {
   private let isJSON: Bool
   private let diagnostics: Diagnostics
   private var printStatus = ExitStatus.success
-  /// The status of the first stage that failed.
   private(set) var failure: ExitStatus?
 
-  /// Width of the stages' names, in columns.
   private let width: Int
-  /// Minimum width, enough for every stage except a channel.
   private static let leastWidth = 14
-  /// Maximum width: a longer name has a line of its own.
   private static let mostWidth = 40
 
   init(isJSON: Bool, channels: [String] = [], diagnostics: Diagnostics) {
@@ -65,7 +55,6 @@ final class CheckReport {
     self.diagnostics = diagnostics
   }
 
-  /// The status of the run.
   var status: ExitStatus { printStatus == .success ? failure ?? .success : printStatus }
 
   func add(_ stage: CheckStage) {
@@ -111,7 +100,7 @@ final class CheckReport {
 }
 
 extension Duration {
-  /// Such as `12.3 ms`.
+  /// Formats a time, such as `12.3 ms`.
   fileprivate var inMilliseconds: String {
     let tenths = wholeNanoseconds / 100_000
     return "\(tenths / 10).\(tenths % 10) ms"

@@ -1,12 +1,11 @@
 internal import PusherCore
 
-/// One run of `check`: stage after stage, in the order in which a subscription needs them.
+/// One run of `check`, with the stages in the order that a subscription needs them.
 final class CheckRun {
   private let settings: CheckSettings
   private let report: CheckReport
   private let diagnostics: Diagnostics
   private let loop: EventLoop
-  /// Why the stages that follow are not tried; `nil` as long as all went well.
   private var blocked: String?
 
   private var connection: ConnectionSettings { settings.subscription.connection }
@@ -22,7 +21,6 @@ final class CheckRun {
       isJSON: settings.isJSON, channels: settings.subscription.channels, diagnostics: diagnostics)
   }
 
-  /// Goes through all stages; the status is that of the first that failed.
   func run() -> ExitStatus {
     Signals.watch(loop) {
     } onSignal: {
@@ -43,7 +41,7 @@ final class CheckRun {
     stage("greeting") { () throws(CheckFailure) in try greet(conversation) }
     stage("ping") { () throws(CheckFailure) in try conversation.ping() }
     for channel in settings.subscription.channels {
-      // Another channel's refusal says nothing about this one.
+      // A refusal of one channel says nothing about the next.
       let before = blocked
       stage(channel) { () throws(CheckFailure) in try conversation.subscribe(to: channel) }
       if conversation.isOpen { blocked = before }
@@ -53,7 +51,7 @@ final class CheckRun {
     return report.status
   }
 
-  /// Waits for the greeting; where the app is unknown, says which cluster knows it.
+  /// Waits for the greeting; for an unknown app, looks for the cluster that knows it.
   private func greet(_ conversation: CheckConversation) throws(CheckFailure) -> String {
     do throws(CheckFailure) {
       return try conversation.waitForGreeting()
@@ -75,9 +73,7 @@ final class CheckRun {
         name: "settings", outcome: .passed("\(shown.place), app of \(settings.origin)"), time: nil))
   }
 
-  /// Runs one stage, unless an earlier one has failed.
-  ///
-  /// - Parameter server: The server that the stage talks to; `nil` for the server of the socket.
+  /// - Parameter server: Server of the stage; `nil` for the server of the WebSocket.
   private func stage(
     _ name: String, of server: ConnectionSettings? = nil,
     _ body: () throws(CheckFailure) -> String
@@ -144,7 +140,7 @@ final class CheckRun {
     }
   }
 
-  /// What answers beside the place that does not.
+  /// Looks for what works instead: other ports, no proxy, other address families.
   private func neighbours(of route: Route) -> [String] {
     var found: [String] = []
     let time = min(connection.connectTimeout, .seconds(1))
@@ -199,7 +195,6 @@ final class CheckRun {
     route.proxy.map { "\(url.authority) through \($0)" } ?? "\(route.host) port \(route.port)"
   }
 
-  /// A loss as a stage tells it, with what a second look has found and what the user may do.
   private func failure(
     _ expected: String, _ loss: ConnectionLoss, code: Int? = nil
   ) -> CheckFailure {
@@ -213,7 +208,7 @@ final class CheckRun {
       let reason = settings.apiProblem ?? "no app id and secret"
       return report.add(CheckStage(name: "http api", outcome: .notTried(reason), time: nil))
     }
-    // It has an address of its own, so what the socket met says little about it.
+    // The API has its own address, so failures of the WebSocket say little about it.
     blocked = nil
     stage("http api", of: access.connection) { () throws(CheckFailure) in try callAPI(access) }
   }
@@ -280,7 +275,7 @@ final class CheckRun {
     SecondLook(access.connection).find(problem, on: loop, run: loop.run)
   }
 
-  /// How far our clock and the server's are apart, from two seconds on: its Date has whole seconds.
+  /// Compares our clock with the server's; ignores less than 2 s, because `Date` has whole seconds.
   private static func skew(_ head: HTTPResponseHead) -> String? {
     let now = SystemClock.wall()
     guard let date = head.headers["Date"], let theirs = HTTPDate.parse(date, now: now) else {
@@ -293,7 +288,7 @@ final class CheckRun {
 }
 
 extension CheckFailure {
-  /// A connection that was lost or could not be made, after a second look at the port on `loop`.
+  /// Makes the failure for a loss, after a second look at the port.
   init(
     _ expected: String, _ loss: ConnectionLoss, code: Int?, _ settings: SubscribeSettings,
     _ loop: EventLoop
@@ -308,7 +303,6 @@ extension CheckFailure {
     note(loss)
   }
 
-  /// Notes whose part of the way a loss was.
   fileprivate mutating func note(_ loss: ConnectionLoss) {
     isMismatch = loss.isMismatch
     if case .network(_, .proxy?) = loss { isOfProxy = true }
@@ -316,9 +310,7 @@ extension CheckFailure {
 }
 
 extension ConnectionSettings {
-  /// The part on this machine that cannot be reached, in words: the proxy or the server.
-  ///
-  /// `nil` if it is on another machine.
+  /// The unreachable part on this machine, in words; `nil` for another machine.
   fileprivate func neighbour(isProxy: Bool) -> String? {
     let proxy = proxy(to: host)
     if isProxy { return proxy.map { Loopback.contains($0.host) } == true ? "the proxy" : nil }
@@ -327,7 +319,6 @@ extension ConnectionSettings {
 }
 
 extension ConnectionLoss {
-  /// Whether the settings do not fit a server that may be in order.
   fileprivate var isMismatch: Bool {
     guard case .network(_, let problem?) = self else { return false }
     return [.handshakeClosed, .notTLS, .onlyTLS, .unknownName].contains(problem)
@@ -335,7 +326,7 @@ extension ConnectionLoss {
 }
 
 extension EventLoop {
-  /// Runs until something is so, for so long at most; answers whether it is so.
+  /// Runs until the condition holds, or `time` has passed; returns whether it holds.
   func run(atMost time: Duration, until isSo: () -> Bool) -> Bool {
     var isLate = false
     let timer = LoopTimer(deadline: now.advanced(by: time)) { [unowned self] in

@@ -1,22 +1,18 @@
 internal import PusherCore
 
-/// The causes of failure of all commands; the same cause has the same status in each.
-///
-/// This is the one table of causes and statuses. The failures of the library are told apart below, and only here.
+/// Causes of failure; this is the only table of causes and exit statuses.
 enum Cause: CaseIterable, Sendable {
-  /// An option, or a file that it names.
+  /// An invalid option, or a file that it names.
   case settings
-  /// A refusal of the user: HTTP 401 and 403, codes 4001, 4003 and 4009, a channel that is refused.
+  /// HTTP 401 and 403, codes 4001, 4003 and 4009, a refused channel.
   case notAllowed
-  /// The way to the server: look-up, connection, proxy, TLS, a loss, silence.
+  /// Name lookup, connection, proxy, TLS, a loss, silence.
   case unreachable
-  /// The server, or this machine, cannot do it now: HTTP 408, 425, 429 and 5xx, no descriptors.
+  /// A temporary failure of the server or this machine: HTTP 408, 425, 429 and 5xx, no descriptors.
   case overloaded
-  /// A refusal of the request: any other HTTP status, the other codes from 4000 to 4099.
+  /// Any other HTTP status, and the other codes from 4000 to 4099.
   case refused
-  /// The server breaks its protocol.
   case brokenProtocol
-  /// A defect of this program.
   case defect
   case output
   case time
@@ -37,8 +33,7 @@ enum Cause: CaseIterable, Sendable {
 extension ExitStatus {
   init(_ cause: Cause) { self = cause.status }
 
-  /// The status for a feed that ended by itself, which is that of its last loss; `endsWithStream` when a stream that is
-  /// over is the end.
+  /// - Parameter endsWithStream: Whether the end of the stream counts as success.
   init(_ end: ConnectionEnd, endsWithStream: Bool = false) {
     switch end {
     case .asked, .finished: self = .success
@@ -50,18 +45,17 @@ extension ExitStatus {
 }
 
 extension Cause {
-  /// An unexpected answer of an HTTP server.
   init(httpStatus status: Int) {
     switch status {
     case 401, 403: self = .notAllowed
-    // Of a proxy on the way.
+    // From a proxy on the way.
     case 407: self = .unreachable
     case _ where HTTPStatus.isTemporary(status): self = .overloaded
     default: self = .refused
     }
   }
 
-  /// A connection that was lost or could not be made, with the 4xxx code that explains it.
+  /// Classifies a loss, given the 4xxx code that explains it.
   init(_ loss: ConnectionLoss, code: Int?) {
     switch code {
     case 4001, 4003, 4009: self = .notAllowed
@@ -79,7 +73,6 @@ extension Cause {
     }
   }
 
-  /// A channel that could not be subscribed, or a user that could not be signed in.
   init(_ failure: SubscriptionFailure) {
     if let status = failure.status, (400..<600).contains(status), HTTPStatus.isTemporary(status) {
       self = .overloaded
@@ -93,7 +86,6 @@ extension Cause {
     }
   }
 
-  /// A call of the HTTP API without an answer.
   init(_ failure: HTTPExchange.Failure) {
     switch failure {
     case .transport(let error): self.init(error)
@@ -102,7 +94,7 @@ extension Cause {
     }
   }
 
-  /// Failures before anything is dialled: files, addresses, and this machine's resources.
+  /// Failures before the first connection: files, addresses and resources of this machine.
   init(starting error: any Error) {
     switch error {
     case let error as TransportError: self.init(error)

@@ -1,6 +1,6 @@
 internal import PusherCore
 
-/// Asks the HTTP API for the occupied channels again and again, and joins those that match, with `--discover`.
+/// Polls the HTTP API for occupied channels and subscribes to the matching ones, for `--discover`.
 final class Discovery {
   enum Event {
     /// The channels of the first list are being joined.
@@ -17,21 +17,18 @@ final class Discovery {
   private let diagnostics: Diagnostics
   private var search: ChannelSearch
   private var timer: LoopTimer?
-  /// Confirmed channels when the list was asked for that is awaited.
+  /// Channels that were confirmed before the pending request.
   private var confirmed = NameSet()
-  /// Whether the server is asked how many are subscribed; some refuse that.
   private var asksForCounts = true
   private var isAsking = false
   private var isConnected = false
   private var isOver = false
-  /// Whether the last list did not come.
   private var isFailing = false
   private var hasSaidLimit = false
-  /// Whether a list has come.
   private(set) var hasList = false
   var onEvent: ((Event) -> Void)?
 
-  /// - Throws: ``TLSError`` for certificates that cannot be used.
+  /// - Throws: ``TLSError`` for invalid certificates.
   init(
     _ settings: DiscoverySettings, loop: EventLoop, channels: ChannelMembership,
     diagnostics: Diagnostics
@@ -44,7 +41,6 @@ final class Discovery {
     http = try settings.access.httpConnection(loop: loop)
   }
 
-  /// There is a connection on which channels can be joined.
   func connected() {
     isConnected = true
     guard timer == nil else { return }
@@ -61,13 +57,12 @@ final class Discovery {
     confirmed.removeAll()
   }
 
-  /// The server says that so many are subscribed to a channel.
+  /// Handles the server's count of subscribers.
   func counted(_ count: Int, on channel: String) {
     guard count <= 1, channels.state(of: channel) == .subscribed else { return }
     leaveIfOurs(channel)
   }
 
-  /// The channels that it has joined.
   var joined: NameSet { NameSet(search.joined.sorted) }
 
   func stop() {
@@ -76,7 +71,7 @@ final class Discovery {
     if let timer { loop.remove(timer) }
   }
 
-  /// Stops for good and leaves what was joined, which belongs to another app or server.
+  /// Stops and leaves the subscribed channels, which belong to another app or server.
   func retire() {
     stop()
     for channel in search.joined.sorted { channels.leave(channel) }
@@ -134,7 +129,7 @@ final class Discovery {
           cause: Cause(httpStatus: status))
       case .rejected(let status, let reason), .unexpected(let status, let reason):
         fail(
-          // The socket stands: its scheme is right, and a look at the port is of no use.
+          // The WebSocket works: the scheme is right, and a look at the port cannot help.
           "\(Hints.told(status, reason))"
             + (hasList ? "" : Hints.apiHint(status: status, connection, isFound: false)),
           cause: Cause(httpStatus: status))
@@ -179,9 +174,7 @@ final class Discovery {
     }
   }
 
-  /// There is no list this time.
-  ///
-  /// - Parameter cause: Why there can be none at all; `nil` when waiting may help.
+  /// - Parameter cause: The cause of a final failure; `nil` if retrying may help.
   private func fail(_ reason: String, cause: Cause?) {
     guard let cause, !hasList, cause != .overloaded, cause != .unreachable else {
       if !isFailing {

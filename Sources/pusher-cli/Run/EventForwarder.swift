@@ -1,34 +1,32 @@
 internal import PusherCore
 
-/// Sends each event to the receiver of `--forward` until that takes it, one kept connection a job.
+/// Sends each event to the receiver of `--forward` until it is accepted.
 ///
-/// Events are sent before the loop waits, once the event's own line is written. What waits has a limit, which the owner
-/// heeds by leaving the socket unread.
+/// Each job keeps its connection. Sends before the loop waits, after the event's own line is
+/// written. Waiting events are limited: above the limit, the owner stops reading the socket.
 final class EventForwarder: LoopSource {
   private typealias Delivery = Deliveries<WaitingEvent>.Delivery
 
-  /// What an event needs on its way: the same request for each try, and the connection of its job.
+  /// An event on its way: the request, the same for every attempt, and the connection.
   private struct Flight {
     let request: HTTPExchange.Request
     let connection: HTTPConnection
   }
 
-  /// The end of a run's tries.
   private enum Cut {
     case not
-    /// The tries that are under way may go on until then.
+    /// Running attempts may finish until this time.
     case until(Instant)
     case done
   }
 
-  /// Counts of events that have ended.
   private struct Ends {
-    /// Given up, in the file or not.
+    /// Given up, written to the file or not.
     var givenUp = 0
-    /// Left at the end: in the file, and nowhere.
+    /// Left at the end: in the file, or lost.
     var left = 0
     var lost = 0
-    /// How many of the first events are delivered or in the file.
+    /// Length of the prefix of events that were delivered or written to the file.
     var handled = 0
     var hasLost = false
 
@@ -47,9 +45,8 @@ final class EventForwarder: LoopSource {
   private var diagnostics: Diagnostics { surroundings.diagnostics }
   private var requests: ForwardRequests
   private var deliveries: Deliveries<WaitingEvent>
-  /// By the numbers of the events on their way.
+  /// By event number.
   private var flights: [Int: Flight] = [:]
-  /// Connections of jobs that have nothing to do.
   private var idle: [HTTPConnection] = []
   private var random = SecureRandom.generator
   private var outage = OutageReport()
@@ -57,14 +54,14 @@ final class EventForwarder: LoopSource {
   private var hasSaidUnwritable = false
   private var cut = Cut.not
   private static let grace = Duration.milliseconds(200)
-  /// The most bytes of an answer's body that are read to keep its connection.
+  /// Maximum body of an answer that is read to keep the connection, in bytes.
   private static let answerLimit = 65_536
   private var ends = Ends()
   private var counts = ForwardCounts()
   var onFailure: (() -> Void)?
   let failure = (status: ExitStatus.network, reason: "forward")
 
-  /// - Throws: ``UsageError`` for a file that cannot be written, ``TLSError`` for authorities that cannot be read.
+  /// - Throws: ``UsageError`` for an unwritable file, ``TLSError`` for unreadable authorities.
   init(
     _ settings: ForwardSettings, in surroundings: HandlerSurroundings, network: NetworkSettings,
     backoff: Backoff
@@ -100,7 +97,7 @@ final class EventForwarder: LoopSource {
 
   // MARK: One event
 
-  /// The receiver as messages name it: what else the URL has may be a token.
+  /// The receiver in messages; path and query may hold a token.
   private var place: String { settings.url.authority }
 
   private func flight(of delivery: Delivery) -> Flight {
@@ -156,7 +153,7 @@ final class EventForwarder: LoopSource {
   ) {
     let wait = deliveries.failed(
       delivery.number, reason, retryAfter: retryAfter, at: now, random: random.next())
-    // After the cut it is one of those that are left.
+    // After the cut, the event counts as left.
     guard case .not = cut else { return }
     guard let wait else { return giveUp(delivery, because: reason, at: now) }
     let text =
@@ -170,7 +167,7 @@ final class EventForwarder: LoopSource {
 
   private func giveUp(_ delivery: Delivery, because reason: String, at now: Instant) {
     if let problem = dead?.add(delivery.item.event.line) {
-      // Nothing is lost: it is tried again, and the file after that.
+      // Not lost: retry the event, then the file.
       deliveries.keep(delivery.number, at: now, random: random.next())
       if !hasSaidUnwritable {
         diagnostics.error("--forward-dead: \(problem); events are not given up until it can")
@@ -204,7 +201,6 @@ final class EventForwarder: LoopSource {
     cut = .until(loop.now.advanced(by: Self.grace))
   }
 
-  /// Sets aside what is left, in the order in which it came.
   private func finishCut() {
     cut = .done
     for flight in flights.values { flight.connection.close() }

@@ -1,33 +1,26 @@
 internal import PusherCore
 
-/// What handles the events of a run in place of the output, or besides it: commands, or a receiver over HTTP.
+/// Handles events instead of the output, or besides it: a command or a receiver over HTTP.
 ///
-/// What waits has a limit, which the run heeds by leaving the socket unread.
+/// Waiting events are limited: above the limit, the run stops reading the socket.
 protocol EventHandling: EventReceiver, Progress {
-  /// Whether no further event should come for now.
   var isFull: Bool { get }
-  /// Whether every event that came has been handled.
   var isIdle: Bool { get }
-  /// Bytes of events that wait.
   var waitingBytes: Int { get }
-  /// What it counts.
   var metrics: [MetricFamily] { get }
-  /// Called when the run is to end because an event was not handled.
+  /// Called when an unhandled event must end the run.
   var onFailure: (() -> Void)? { get set }
-  /// How a run ends that has not failed otherwise, once an event was not handled.
+  /// The end of the run after an event was not handled.
   var failure: (status: ExitStatus, reason: String) { get }
 
-  /// The events are those of a stream, which begins after `id`; an empty one is none.
+  /// Starts a stream after the event `id`; empty for none.
   func begin(_ stream: HTTPURL, after id: String)
-  /// Says once that the socket is left unread.
+  /// Reports once that the socket is not read.
   func sayFull()
-  /// Starts what may start now.
   func startWaiting()
-  /// Starts nothing more, and ends what runs.
-  ///
-  /// - Parameter signal: One that came to us.
+  /// - Parameter signal: The received signal, to pass on.
   func cut(passing signal: Int32?)
-  /// Tells what was not handled, once the run ends; answers whether there was such.
+  /// Reports unhandled events at the end of the run; returns whether there were any.
   func tellMissed() -> Bool
 }
 
@@ -35,25 +28,22 @@ extension EventHandling {
   func begin(_ stream: HTTPURL, after id: String) {}
 }
 
-/// An event, and where its printed line ends in the output.
+/// An event, and the end of its printed line in the output.
 struct WaitingEvent {
   let event: HandedEvent
   let printedEnd: Int
-  /// Whether it has an id that no event before it has.
+  /// Whether the id differs from the id before it.
   let hasOwnID: Bool
 }
 
 extension HandedEvent {
-  /// The event as messages name it.
   var subject: String { "event \(name)" + (channel.map { " of \($0)" } ?? "") }
 
-  /// Approximate size in memory, in bytes.
   var cost: Int {
     [name, channel ?? "", userID ?? "", id ?? ""].reduce(line.count + 512) { $0 + $1.utf8.count }
   }
 }
 
-/// Says once that the socket is left unread.
 struct FullReport {
   private var hasSaid = false
 
@@ -66,7 +56,6 @@ struct FullReport {
   }
 }
 
-/// What a handler needs of its run.
 struct HandlerSurroundings {
   let output: OutputQueue
   /// Maximum size of waiting events, in bytes.
@@ -76,9 +65,7 @@ struct HandlerSurroundings {
 }
 
 extension HandlerSettings {
-  /// The handler that they ask for.
-  ///
-  /// - Throws: ``UsageError`` for a file that cannot be written, ``TLSError`` for authorities that cannot be read.
+  /// - Throws: ``UsageError`` for an unwritable file, ``TLSError`` for unreadable authorities.
   func handler(
     in surroundings: HandlerSurroundings, feed: FeedSettings, network: NetworkSettings
   ) throws -> any EventHandling {

@@ -1,9 +1,9 @@
 internal import PusherCore
 
-/// Runs the command of `--exec` for each event: the JSON line on its standard input, names in its environment.
+/// Runs the command of `--exec` for each event, with the JSON line as input.
 ///
-/// Commands are started before the loop waits, once the event's own line is written. What waits has a limit, which the
-/// owner heeds by leaving the socket unread.
+/// Starts commands before the loop waits, after the event's own line is written. Waiting events are
+/// limited: above the limit, the owner stops reading the socket.
 final class EventHook: LoopSource {
   private typealias Entry = LaneQueue<WaitingEvent>.Entry
 
@@ -13,19 +13,16 @@ final class EventHook: LoopSource {
   private var loop: EventLoop { surroundings.loop }
   private var diagnostics: Diagnostics { surroundings.diagnostics }
   private var queue: LaneQueue<WaitingEvent>
-  /// The commands that run, by the numbers of their events.
   private var processes: [Int: ChildProcess] = [:]
-  /// Until when no command is started, because the system could start none.
+  /// Set while the system cannot start a command.
   private var pauseEnds: Instant?
   private static let pause = Duration.seconds(1)
   private var hasSaidBusy = false
   private var fullness = FullReport()
   private var isCut = false
-  /// Whether nothing more is started, because a command has failed.
+  /// Whether a failed command has stopped the hook.
   private var hasStopped = false
-  /// Events that no command got.
   private var missed = 0
-  /// Commands that the end of the run has ended.
   private var cutOff = 0
   private(set) var handled = 0
   private var results = ResultCounts<HookResult>()
@@ -137,7 +134,7 @@ final class EventHook: LoopSource {
     guard !hasStopped else { return }
     hasStopped = true
     missed += queue.drop()
-    // Told from inside the loop, like every other end.
+    // Called from the loop, like every other end.
     let timer = LoopTimer(deadline: loop.now) { [unowned self] in onFailure?() }
     loop.add(timer)
   }
@@ -153,10 +150,12 @@ final class EventHook: LoopSource {
     ]
   }
 
-  /// The most bytes of one variable.
+  /// Maximum size of one variable, in bytes.
   private static let longestVariable = 4096
 
-  /// A peer's text as a variable: whole characters up to a limit; nothing of a text with a NUL, which would end it early.
+  /// Cuts a peer's text to the limit, at a character.
+  ///
+  /// Returns nothing for a text with a NUL, which would end it early.
   static func variable(_ text: String?) -> String {
     guard let text, !text.utf8.contains(0) else { return "" }
     guard text.utf8.count > longestVariable else { return text }
@@ -172,7 +171,7 @@ final class EventHook: LoopSource {
   func ready(_ events: PollEvents, at now: Instant) {}
 
   func expired(at now: Instant) {
-    // The commands are started before the next wait.
+    // Commands start before the next wait.
     if let ends = pauseEnds, ends <= now { pauseEnds = nil }
   }
 }

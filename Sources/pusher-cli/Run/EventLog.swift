@@ -1,9 +1,9 @@
 internal import PusherCore
 internal import PusherServer
 
-/// The events that go through `serve`, as the lines that `subscribe` would print.
+/// Prints the events of `serve` in the format of `subscribe`.
 ///
-/// A slow reader does not hold up the server: what does not fit into the queue is left out, and that is said.
+/// A slow reader does not block the server: events above the limit are dropped, with a warning.
 final class EventLog {
   private let loop: EventLoop
   private let diagnostics: Diagnostics
@@ -13,10 +13,8 @@ final class EventLog {
   private let hasTimestamps: Bool
   private let message = ByteBuffer()
   private var lost = 0
-  /// Why the run ends before a signal comes.
   private(set) var failure: ExitStatus?
 
-  /// How many bytes may wait for a slow reader.
   private static let queueLimit = 16 << 20
 
   init(
@@ -36,7 +34,6 @@ final class EventLog {
     loop.beforeWait { [weak self] in self?.flush() }
   }
 
-  /// Prints an event; other log entries make no line.
   func add(_ event: ServerLogEvent) {
     switch event {
     case .event(let name, let channel, let data, _):
@@ -46,7 +43,6 @@ final class EventLog {
     }
   }
 
-  /// Writes as much as goes without waiting.
   func flush() {
     output.flush()
   }

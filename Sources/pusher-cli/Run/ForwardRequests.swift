@@ -1,21 +1,21 @@
 internal import PusherCore
 
-/// Makes the requests of `--forward`: of each event the same one, however often it is sent.
+/// Makes the requests of `--forward`; an event has the same request at every attempt.
 struct ForwardRequests {
   private let url: HTTPURL
   private let headers: [NamedValue]
-  /// Begins the keys of one run's events.
+  /// Prefix of this run's keys.
   private let run: String
   private let keyRule: ForwardSettings.KeyRule
-  /// The URL of a stream, whose events have ids.
+  /// URL of the stream, if events have ids.
   private var stream: String?
-  /// The last id of the stream, which events without one of their own carry too.
+  /// The last id of the stream; events without their own id repeat it.
   private var lastID = ""
 
-  /// The longest value of a field that a peer's text may have; servers take some 8 KiB of fields.
+  /// Maximum size of a header value, in bytes; servers accept about 8 KiB of headers.
   private static let longestValue = 2048
 
-  /// - Parameter random: Bytes that no other run has.
+  /// - Parameter random: Unique bytes for this run.
   init(_ settings: ForwardSettings, random: [UInt8]) {
     url = settings.url
     headers = settings.headers
@@ -23,13 +23,13 @@ struct ForwardRequests {
     keyRule = settings.keyRule
   }
 
-  /// The events are those of a stream, which begins after `id`.
+  /// Starts a stream after the event `id`.
   mutating func begin(_ stream: HTTPURL, after id: String) {
     self.stream = "\(stream.place)?\(stream.query ?? "")"
     lastID = id
   }
 
-  /// Whether the event has an id of its own; asked once for each, in the order in which they came.
+  /// Whether the event has its own id; call once per event, in order.
   mutating func hasOwnID(_ event: HandedEvent) -> Bool {
     guard stream != nil, let id = event.id, !id.isEmpty, !id.isSame(as: lastID) else {
       return false
@@ -38,9 +38,7 @@ struct ForwardRequests {
     return true
   }
 
-  /// The request for an event.
-  ///
-  /// - Parameter number: Which event of the run it is.
+  /// - Parameter number: Position of the event in the run.
   func request(_ event: HandedEvent, number: Int, hasOwnID: Bool) -> HTTPExchange.Request {
     var fields = HTTPHeaders([
       ("Content-Type", "application/json"), ("User-Agent", "pusher-cli/\(Version.current)"),
@@ -53,7 +51,7 @@ struct ForwardRequests {
     for header in headers { fields.append(header.name, header.value) }
     var request = HTTPExchange.Request(
       method: "POST", url: url, headers: fields, body: Array(event.line.dropLast()))
-    // The receiver can tell by the key.
+    // The receiver detects duplicates by the key.
     request.isRepeatable = true
     request.wantsBody = false
     return request
@@ -68,19 +66,19 @@ struct ForwardRequests {
     }
   }
 
-  /// The same in every run that gets the event and has this mark for it.
+  /// Returns a key that is the same in every run, for the same event and mark.
   private func key(of event: HandedEvent, _ mark: String) -> String {
     Hex.encode(Digest.sha256(Array("\(mark)\n".utf8) + Self.lasting(event.line)))
   }
 
-  /// The line without the time when it came.
+  /// Returns the line without its receive time.
   private static func lasting(_ line: [UInt8]) -> ArraySlice<UInt8> {
     let mark = Array(#"{"received_at":"#.utf8)
-    // The brace, and with the time its quotes and the comma.
+    // Drops the brace, or the whole first member: mark, time, two quotes, comma.
     return line.dropFirst(line.starts(with: mark) ? mark.count + WallTime.textLength + 3 : 1)
   }
 
-  /// A peer's text as the value of a field; `nil` for none, and for one that is too long.
+  /// Encodes a peer's text as a header value; `nil` if it is empty or too long.
   static func value(_ text: String) -> String? {
     guard !text.isEmpty, text.utf8.count <= longestValue else { return nil }
     let value = PercentEncoding.encodeForField(text)

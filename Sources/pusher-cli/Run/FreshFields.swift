@@ -1,23 +1,19 @@
 internal import PusherCore
 
-/// Reads the files of `--header @FILE` and runs the command of `--header-command` for each connection.
+/// Reads the files of `--header @FILE` and runs `--header-command` before each connection.
 final class FreshFields: FieldSource {
   private let settings: RequestFields
   private let timeout: Duration
   private let loop: EventLoop
   private let files: FileAccess
   private let diagnostics: Diagnostics
-  /// The files with the fields of the last connection.
   private var known: [FieldFile]
-  /// The files for which a warning said that their former fields are sent.
+  /// Files whose previous fields are in use, which was reported.
   private var doubted: Set<String> = []
   private var process: ChildProcess?
-  /// The answer to the open question waits for the loop.
   private var timer: LoopTimer?
 
-  /// `nil` where no field changes.
-  ///
-  /// - Parameter timeout: How long the command may take.
+  /// - Parameter timeout: Maximum time of the command.
   init?(
     _ settings: RequestFields, timeout: Duration, loop: EventLoop, diagnostics: Diagnostics,
     files: FileAccess = .running()
@@ -45,9 +41,7 @@ final class FreshFields: FieldSource {
     }
   }
 
-  /// Reads the file again.
-  ///
-  /// A pipe in its place, or a file without fields, changes nothing.
+  /// Reads the file again; a pipe in its place, or a file without fields, changes nothing.
   private func read(_ file: inout FieldFile) throws(FieldSourceError) {
     switch files.contents(file.path, SettingsReader.headerLimit) {
     case .success(let bytes):
@@ -80,7 +74,7 @@ final class FreshFields: FieldSource {
     timer = nil
   }
 
-  /// Answers from inside the loop: the feed that asks is not done yet.
+  /// Answers from inside the loop, because the calling feed is not done yet.
   private func answer(
     _ result: Result<HTTPHeaders, FieldSourceError>, _ completion: @escaping Completion
   ) {

@@ -1,8 +1,8 @@
 internal import PusherCore
 
-/// Runs the command of `--on-gap` after a gap, and hands on the events that it prints in place of those that are missing.
+/// Runs the command of `--on-gap` after a gap; its output replaces the missed events.
 ///
-/// Received events are held meanwhile. The command reads the gap as a JSON line; it is ended when it takes too long.
+/// Received events wait meanwhile. The command reads the gap as a JSON line.
 final class GapRepair {
   private let command: String
   private let timeout: Duration
@@ -12,11 +12,9 @@ final class GapRepair {
   private let diagnostics: Diagnostics
   private var process: ChildProcess?
   private var isCut = false
-  /// How the commands ended.
   private(set) var results = ResultCounts<HookResult>()
-  /// Called for each event that the command has printed; answers whether more are wanted.
+  /// Called for each event in the output; returns whether to continue.
   var onEvent: ((Envelope) -> Bool)?
-  /// Called after the command has ended and its output is handed on.
   var onEnd: (() -> Void)?
   private var hasSaidFull = false
 
@@ -30,10 +28,8 @@ final class GapRepair {
     self.diagnostics = diagnostics
   }
 
-  /// Whether received events have to wait.
   var isRunning: Bool { process != nil }
 
-  /// Begins to repair one gap.
   func begin(_ gap: JSONValue) {
     guard !isCut, process == nil else { return }
     let question = ChildProcess.Command(
@@ -49,7 +45,7 @@ final class GapRepair {
     }
   }
 
-  /// Says once that the socket is left unread.
+  /// Reports once that the socket is not read.
   func sayFull() {
     guard !hasSaidFull else { return }
     hasSaidFull = true

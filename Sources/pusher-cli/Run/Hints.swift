@@ -1,15 +1,12 @@
 internal import PusherCore
 
-/// What a user may do about a failure: a parenthesis after its message, or nothing.
+/// Remedies for failures: a parenthesis after the message, or nothing.
 struct Hints {
   let connection: ConnectionSettings
-  /// The offer of the upgrade, as the user typed it.
   let subprotocols: [String]
 
   private var key: String { Diagnostics.shortened(key: connection.key) }
 
-  /// What a look at the port may explain about a loss.
-  ///
   /// - Parameter isFirst: Whether there was no connection before.
   static func problem(_ loss: ConnectionLoss, isFirst: Bool = true) -> NetworkProblem? {
     switch loss {
@@ -20,19 +17,19 @@ struct Hints {
     }
   }
 
-  /// The same for the status of an answer: many servers answer plain HTTP so where they speak TLS.
+  /// Many TLS servers answer plain HTTP with status 400.
   static func problem(status: Int) -> NetworkProblem? { status == 400 ? .noAnswer : nil }
 
-  /// The message about a failed first connection: `words`, or the result of a second look, and what to do.
+  /// Words a failed first connection: `words`, or the result of a second look, with a remedy.
   func explained(_ words: String, _ loss: ConnectionLoss, code: Int?, isFound: Bool) -> String {
     let hint = hint(loss, code: code, isFound: isFound)
     if case .refused = loss { return words + hint }
     return SecondLook(connection).explained(words, Self.problem(loss), isFound: isFound) + hint
   }
 
-  /// For a connection that is not tried again, with the 4xxx code that explains it.
+  /// Returns the remedy for a final loss, given the 4xxx code that explains it.
   ///
-  /// - Parameter isFound: Whether a look has found the other protocol.
+  /// - Parameter isFound: Whether a look found the other protocol.
   func hint(_ loss: ConnectionLoss, code: Int?, isFound: Bool = false) -> String {
     switch code {
     case 4000 where connection.isSecure:
@@ -57,7 +54,6 @@ struct Hints {
     }
   }
 
-  /// What to look at when the way to the server is wrong.
   static func hint(_ problem: NetworkProblem, _ connection: ConnectionSettings?) -> String {
     switch problem {
     case .proxy:
@@ -71,7 +67,6 @@ struct Hints {
     }
   }
 
-  /// What a look at the port may explain about a failed exchange with the HTTP API.
   static func problem(_ failure: HTTPExchange.Failure) -> NetworkProblem? {
     switch failure {
     case .transport(.reset), .http(.endedEarly): .noAnswer
@@ -82,7 +77,6 @@ struct Hints {
     }
   }
 
-  /// For a failed exchange with the HTTP API.
   static func explained(
     _ failure: HTTPExchange.Failure, _ connection: ConnectionSettings, isFound: Bool
   ) -> String {
@@ -96,12 +90,10 @@ struct Hints {
     }
   }
 
-  /// An answer's status, with its reason when it has one.
   static func told(_ status: Int, _ reason: String) -> String {
     "HTTP \(status)" + (reason.isEmpty ? "" : " " + Redaction.redact(reason))
   }
 
-  /// For an answer of the HTTP API that refuses the call.
   static func apiHint(status: Int, _ connection: ConnectionSettings, isFound: Bool) -> String {
     switch status {
     case _ where isFound: return SecondLook(connection).otherProtocol
@@ -122,7 +114,7 @@ struct Hints {
     }
   }
 
-  /// For a status that may come from a forwarding proxy.
+  /// Returns a remark for a status that may come from a forwarding proxy.
   static func hint(status: Int?, on route: Route) -> String {
     guard let proxy = route.forwarder, status == 403 || status ?? 0 >= 500 else { return "" }
     return " (proxy \(proxy) is on the way, and may have said so itself)"
@@ -145,7 +137,7 @@ struct Hints {
     }
   }
 
-  /// 426 is how servers refuse a sub-protocol, some because they want one, others because they do not.
+  /// Servers answer 426 both to a missing and to an unwanted subprotocol.
   private var upgradeRequired: String {
     subprotocols.isEmpty
       ? " (some servers want a WebSocket sub-protocol: try --subprotocol pusher-channels-protocol-7)"
@@ -158,7 +150,7 @@ struct Hints {
 }
 
 extension ConnectionSettings {
-  /// The cluster in the host's name, for hosts of services that have clusters.
+  /// The cluster in the host name, for services with clusters.
   var cluster: String? {
     for pattern in [service.clusterHost, service.clusterAPIHost] {
       let parts = pattern.pieces(separatedBy: "CLUSTER").map(String.init)
@@ -171,12 +163,11 @@ extension ConnectionSettings {
   }
 }
 
-/// What to look at when no wanted event came.
+/// Remedies for a run without wanted events.
 extension Hints {
-  /// Most names in one message.
   private static let mostNames = 3
 
-  /// In parentheses, that events came which the patterns kept out, and their names.
+  /// Names events that the patterns excluded, in parentheses.
   static func rejection(_ printer: Printer, _ settings: PrintSettings) -> String {
     let events = printer.rejected == 1 ? "1 other event" : "\(printer.rejected) other events"
     let verdict =
@@ -191,7 +182,7 @@ extension Hints {
     return " (\(events) came, \(verdict)\(shown.isEmpty ? "" : ": ")\(shown)\(more))"
   }
 
-  /// The names, those first that hold the letters of a pattern: `App\Events\OrderShipped` holds `OrderShipped`.
+  /// Sorts names with the letters of a pattern first: `App\Events\OrderShipped` for `OrderShipped`.
   private static func nearestFirst(_ names: [String], to patterns: [String]) -> [String] {
     let wanted = patterns.map { letters(of: $0) }.filter { !$0.isEmpty }
     func isNear(_ name: String) -> Bool {
@@ -201,13 +192,13 @@ extension Hints {
     return names.filter(isNear) + names.filter { !isNear($0) }
   }
 
-  /// ASCII letters in lower case and digits: what a name keeps from framework to framework.
+  /// Returns lowercase ASCII letters and digits, the part of a name that all frameworks keep.
   private static func letters(of text: String) -> [UInt8] {
     text.utf8.map { 0x41...0x5A ~= $0 ? $0 | 0x20 : $0 }
       .filter { 0x61...0x7A ~= $0 || 0x30...0x39 ~= $0 }
   }
 
-  /// In parentheses, what to check when nothing came on `channels`; empty without a public one, which has no other name.
+  /// Returns what to check after silence, in parentheses; only public channels have other names.
   static func silence(_ channels: [String]) -> String {
     guard let channel = channels.first(where: { ChannelKind(channelName: $0) == .public }) else {
       return ""

@@ -1,26 +1,24 @@
 internal import PusherCore
 internal import PusherPlatform
 
-/// Lines of standard input as they come, so that a signal is heard while none does.
+/// Lines of standard input, read on the loop so that signals are handled meanwhile.
 final class InputLines: LoopSource {
-  /// The longest line that is taken, its newline left out.
+  /// Maximum length of a line without its newline, in bytes.
   static let lineLimit = 16 << 20
   private static let readSize = 65_536
 
-  /// Called when bytes have come, or the end.
+  /// Called after bytes or the end came.
   var onInput: (() -> Void)?
-  /// Whether nothing is read for now.
   var isPaused = false
   private let buffer = ByteBuffer(capacity: readSize)
-  /// How many bytes at the front hold no newline.
+  /// Number of bytes at the front without a newline.
   private var searched = 0
   private(set) var hasEnded = false
-  /// Why nothing more can be read, in words.
   private(set) var failure: String?
-  /// The number of the line that ``next()`` gave last.
+  /// Number of the last line from ``next()``.
   private(set) var number = 0
 
-  /// The next line, without its newline; nil when it is not whole yet, or there is none.
+  /// Returns the next line without its newline; nil if there is no whole line.
   func next() -> [UInt8]? {
     let view = buffer.view
     while searched < view.count, view[searched] != UInt8(ascii: "\n") { searched += 1 }
@@ -70,6 +68,5 @@ final class InputLines: LoopSource {
 }
 
 extension Sequence<UInt8> {
-  /// Whether a line holds nothing but white space.
   var isBlankLine: Bool { allSatisfy { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D } }
 }

@@ -1,15 +1,14 @@
 internal import PusherCore
 
-/// What one line of standard input asks of the connection, with `--stdin`.
+/// One line of standard input, with `--stdin`.
 ///
-/// The lines are `{"event":"client-x","channel":"private-a","data":…}`, `{"subscribe":"a"}` and `{"unsubscribe":"a"}`;
-/// other members are left alone, so that printed lines can be sent on.
+/// The lines are `{"event":"client-x","channel":"private-a","data":…}`, `{"subscribe":"a"}` and
+/// `{"unsubscribe":"a"}`. Other members are ignored, so printed lines can be sent again.
 enum InputOrder: Equatable {
   case send(ClientEvent)
   case subscribe(String)
   case unsubscribe(String)
 
-  /// Why a line asks for nothing.
   struct Fault: Error, Equatable, CustomStringConvertible {
     let description: String
 
@@ -18,9 +17,9 @@ enum InputOrder: Equatable {
     }
   }
 
-  /// Reads a line without its newline; `nil` for a blank one.
+  /// Reads a line without its newline; `nil` for a blank line.
   ///
-  /// - Throws: ``Fault`` for a line of another shape, and for an event that no server would take.
+  /// - Throws: ``Fault`` for a line of another shape, or an event that every server rejects.
   static func read(_ line: [UInt8]) throws(Fault) -> InputOrder? {
     guard !line.isBlankLine else { return nil }
     guard let text = String(validating: line, as: UTF8.self),
@@ -40,7 +39,7 @@ enum InputOrder: Equatable {
 
   private static func event(_ name: String, _ value: JSONValue) throws(Fault) -> ClientEvent {
     guard let channel = value["channel"]?.text else { throw Fault("no channel") }
-    // The library would put the prefix there; here a line says what is sent.
+    // The library would add the prefix; here a line holds the exact name.
     guard name.begins(with: ClientEvent.prefix) else {
       throw Fault("'\(name)' is not a client event, named \(ClientEvent.prefix)…")
     }

@@ -1,9 +1,9 @@
 internal import PusherCore
 
-/// Carries out the lines of standard input one after another, with `--stdin`.
+/// Executes the lines of standard input in order, with `--stdin`.
 ///
-/// An event whose channel the server has not confirmed yet waits, and the lines after it wait unread; so does every
-/// line while the server does not take what was sent. A line that cannot be carried out is told with its number.
+/// An event waits for the confirmation of its channel, and each line for room in the send buffer.
+/// Following lines stay unread meanwhile. Warnings name the number of a rejected line.
 final class InputOrders {
   private let channels: ChannelMembership
   private let diagnostics: Diagnostics
@@ -23,7 +23,7 @@ final class InputOrders {
     loop.add(lines)
   }
 
-  /// Carries out what can be now; called whenever something may have changed.
+  /// Executes lines until one must wait; called after every change.
   func carryOut() {
     while feed.hasOutputRoom {
       if let event = waiting, !settle(event) { break }
@@ -35,7 +35,7 @@ final class InputOrders {
     tellEnd()
   }
 
-  /// Reads nothing more; tells of the line that was still waiting.
+  /// Stops reading, and reports a waiting event.
   func stop() {
     loop.remove(lines)
     guard let event = waiting else { return }
@@ -60,7 +60,7 @@ final class InputOrders {
     }
   }
 
-  /// Sends an event, or says why not; answers false when it has to wait.
+  /// Sends an event or rejects it; returns false if it must wait.
   private func settle(_ event: ClientEvent) -> Bool {
     switch channels.state(of: event.channel) {
     case .unwanted: reject("'\(event.channel)' is not subscribed")

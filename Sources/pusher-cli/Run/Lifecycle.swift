@@ -1,20 +1,18 @@
 internal import PusherCore
 
-/// Tells what happens to a feed's connection: to people on stderr, and with `-L` as lines on stdout.
+/// Reports changes of a feed's connection on stderr, and with `-L` as lines on stdout.
 final class Lifecycle {
   private let diagnostics: Diagnostics
   private let printer: Printer
   private let printsLines: Bool
   private let loop: EventLoop
   private let startedAt: Instant
-  /// The state of the connection, for the answer to a question.
+  /// State of the connection, for SIGUSR1.
   private(set) var state = "connecting"
   private var reconnects = 0
   /// Whether there was a connection before, so that the route is right.
   private var hasBeenOpen = false
-  /// Whether the present connection was established.
   private var isOpen = false
-  /// The second look at the port, while it is under way.
   private var probe: PortProbe?
 
   init(
@@ -26,7 +24,6 @@ final class Lifecycle {
     startedAt = loop.now
   }
 
-  /// Says and prints one happening in the words of its protocol.
   func report(_ event: ConnectionEvent, in words: any FeedWords, at now: Instant) {
     switch event {
     case .opened: opened()
@@ -43,7 +40,7 @@ final class Lifecycle {
     }
   }
 
-  /// There is a connection, in the sense of the protocol.
+  /// Handles an established connection, as the protocol defines it.
   func opened() {
     state = "connected"
     (hasBeenOpen, isOpen) = (true, true)
@@ -82,7 +79,7 @@ final class Lifecycle {
       isAsked: printsLines)
   }
 
-  /// What is told of a gap.
+  /// Returns the members of a gap's line.
   static func gap(from: Instant, to: Instant, at now: Instant) -> [JSONValue.Member] {
     let wall = SystemClock.wall()
     func time(_ instant: Instant) -> JSONValue {
@@ -111,7 +108,6 @@ final class Lifecycle {
     }
   }
 
-  /// Makes the message about the last loss, now or after a second look at the port.
   private func explain(
     _ loss: ConnectionLoss, _ code: Int?, _ words: any FeedWords,
     _ say: @escaping (String, _ isFirst: Bool) -> Void
@@ -125,13 +121,11 @@ final class Lifecycle {
     if probe == nil { tell(false) }
   }
 
-  /// Whether a message waits for the second look at the port.
   var isLooking: Bool { probe != nil }
 
-  /// Ends the second look at the port; its message comes without a result.
+  /// Ends the second look; its message is printed without a result.
   func cutLook() { probe?.cancel() }
 
-  /// Prints a line of `-L`.
   func line(_ event: String, of channel: String? = nil, _ data: JSONValue) {
     guard printsLines else { return }
     printer.printLifecycle(event: event, channel: channel, data: data)
@@ -140,8 +134,8 @@ final class Lifecycle {
   /// Reports the state of the run, at any verbosity.
   ///
   /// - Parameters:
-  ///   - earlier: The number of events before the period.
-  ///   - period: The time over which events are counted; `nil` for the whole run.
+  ///   - earlier: Number of events before the period.
+  ///   - period: Time over which events are counted; `nil` for the whole run.
   func printStatus(of run: PrintingRun, since earlier: Int = 0, over period: Duration? = nil) {
     run.noteEvents()
     let now = loop.now
@@ -155,7 +149,6 @@ final class Lifecycle {
         + "\(reconnects) reconnects, \(queued) bytes queued")
   }
 
-  /// The last line of a run with `-L`.
   func printExit(_ ending: RunEnd.Ending, events: Int) {
     let (status, reason) =
       switch ending {
@@ -169,7 +162,6 @@ final class Lifecycle {
       ])
   }
 
-  /// Shows what goes out or comes in, for `-vv`.
   func trace(_ text: @autoclosure () -> String, isSent: Bool) {
     diagnostics.debug("\(isSent ? ">" : "<") \(Redaction.redact(text()))")
   }

@@ -1,14 +1,14 @@
 internal import PusherCore
 
-/// Sends the events of JSON lines, as `subscribe` prints them, in batches; a recording replays.
+/// Sends the events of JSON lines in batches.
 ///
-/// Lines that have come are sent at once: a batch does not wait. A line that cannot be sent is named with its number,
-/// and the others go on; the status is then that of the last failure.
+/// The lines have the format of `subscribe`. A batch does not wait for more lines. Errors name the
+/// line's number, and the other lines are sent. The status is the status of the last failure.
 final class LineTrigger {
   private struct Line {
     let number: Int
     let event: BatchRequest.Event
-    /// When it is to be sent; `nil` for at once.
+    /// Time to send it; `nil` for now.
     var time: Instant?
   }
 
@@ -23,12 +23,12 @@ final class LineTrigger {
   private var skipped = 0
   private var hasClientEvent = false
   private var pace: ReplayPace?
-  /// Lines that were read before their time.
+  /// Lines read before their time.
   private var early: [Line] = []
-  /// Before this time nothing is sent.
+  /// Earliest time of the next call.
   private var nextCall: Instant?
 
-  /// How often a call is tried while the server cannot answer.
+  /// Maximum attempts while the server is unavailable.
   private static let tries = 5
 
   init(
@@ -39,12 +39,12 @@ final class LineTrigger {
     self.caller = caller
     self.diagnostics = diagnostics
     pace = settings.speed.map { ReplayPace(speed: $0) }
-    // What nobody asks for yet is left unread.
+    // Read only on demand.
     lines.isPaused = true
     lines.onInput = { [unowned caller] in caller.loop.stop() }
   }
 
-  /// - Throws: ``APICaller/Failure`` when going on is useless.
+  /// - Throws: ``APICaller/Failure`` if continuing is useless.
   func run() throws -> ExitStatus {
     caller.loop.add(lines)
     caller.progress = { [unowned self] in
@@ -69,7 +69,7 @@ final class LineTrigger {
     "sent \(Quantities.words(sent, of: "event")) in \(Quantities.words(calls, of: "call"))"
   }
 
-  /// What has come and is due, up to a whole batch; nil at the end of the input.
+  /// Returns the lines that are due, at most one batch; nil at the end of the input.
   private func nextBatch() -> [Line]? {
     var batch = takeEarly()
     var hasRead = !batch.isEmpty
@@ -96,20 +96,20 @@ final class LineTrigger {
     return batch
   }
 
-  /// Lines whose time was still to come, once it has.
+  /// Waits until the early lines are due, and returns them.
   private func takeEarly() -> [Line] {
     defer { early = [] }
     if let time = early.first?.time { caller.pause(caller.loop.now.duration(to: time)) }
     return early
   }
 
-  /// At most a quarter of a second's events at once, so that a rate does not become bursts.
+  /// At most a quarter of a second's events, so that the rate has no bursts.
   private var batchSize: Int {
     guard let rate = settings.rate else { return settings.batchSize }
     return min(settings.batchSize, max(1, Int(rate / 4)))
   }
 
-  /// One event for each channel, or none for a line without an event.
+  /// Returns one event per channel, or none for a line without an event.
   private func parse(_ bytes: [UInt8], number: Int) -> [Line] {
     guard !bytes.isBlankLine else { return [] }
     let buffer = ByteBuffer(capacity: bytes.count)
@@ -203,7 +203,7 @@ final class LineTrigger {
       .request(appID: caller.appID, prefix: caller.prefix)
   }
 
-  /// The answer; a server that cannot answer now has done nothing, so trying again is safe.
+  /// Retrying is safe: a server that answers 429 or 503 has done nothing.
   private func answer(to call: APIRequest) throws(APICaller.Failure) -> APIAnswer {
     var delay = Duration.seconds(1)
     for _ in 1..<Self.tries {
@@ -220,7 +220,7 @@ final class LineTrigger {
     return try caller.send(call)
   }
 
-  /// How long so many events take at a rate, which may be as small as people like: a century at most.
+  /// Returns the time of `count` events; any rate is valid, so a century is the maximum.
   static func time(of count: Int, rate: Double) -> Duration {
     .seconds(min(Double(count) / rate, 100 * 365 * 86_400))
   }

@@ -1,30 +1,24 @@
 internal import PusherCore
 
-/// The parts that every command that prints events has, on one loop.
+/// Parts of every command that prints events.
 ///
-/// A command's own part uses them; ``RunDriver`` makes the rounds.
+/// The command uses them, and ``RunDriver`` drives the loop.
 final class PrintingRun {
   let loop: EventLoop
   let output: OutputQueue
-  /// Announces that the run is ready.
   let readiness: Readiness
-  /// Handles each event in place of the output, or besides it.
   let handler: (any EventHandling)?
-  /// Gets every event, printed or not.
   let record: EventRecord?
-  /// What happened to the connections.
   let counts = ConnectionCounts()
   let diagnostics: Diagnostics
   private(set) var feed: (any Feed)?
   private(set) var printer: Printer?
-  /// Decides how the run ends.
   var ending: RunEnd
-  /// Makes the loop go round when ``ending`` has something to do.
+  /// Wakes the loop at the deadline of ``ending``.
   let alarm = LoopTimer(deadline: nil) {}
   private var countAtLastRound = 0
   private(set) var lastEventAt: Instant?
 
-  /// - Throws: What keeps events from being handled at all.
   init(
     _ feed: FeedSettings, network: NetworkSettings, descriptor: OutputDescriptor, loop: EventLoop,
     diagnostics: Diagnostics
@@ -48,35 +42,33 @@ final class PrintingRun {
     loop.add(alarm)
   }
 
-  /// Where events come from, and what prints them.
   func begin(_ feed: any Feed, _ printer: Printer) {
     self.feed = feed
     self.printer = printer
   }
 
-  /// Goes on with another feed, which is connected.
+  /// Continues with another connected feed.
   func goOn(with feed: any Feed) {
     feed.isPaused = self.feed?.isPaused == true
     self.feed = feed
   }
 
-  /// Whether the end has begun, after which nothing more is printed.
+  /// Whether the end has begun; nothing more is printed then.
   var isEnding: Bool { ending.ending != nil }
 
-  /// Takes a cause to end the run; the first decides.
+  /// Takes a cause to end the run; the first one decides.
   func end(_ event: RunEnd.Event) {
     ending.take(event, at: loop.now)
     printer?.stop()
     alarm.deadline = LoopInterest.immediately
   }
 
-  /// Says how the run ends whose time is up.
   func timedOut(_ what: String, _ status: ExitStatus, reason: String) {
     diagnostics.error("timed out: \(what)")
     end(.timedOut(status, reason: reason))
   }
 
-  /// After each event: enough is enough, and a flood must not outgrow the queue.
+  /// Runs after each event: ends a finished run, and pauses the feed if the queue is full.
   func finishEvent() {
     guard let printer else { return }
     if printer.isDone {
@@ -94,7 +86,7 @@ final class PrintingRun {
 
   var count: Int { printer?.count ?? 0 }
 
-  /// Notes when events have come, also for a limit that runs out in the same round.
+  /// Notes new events, also before a limit of the same round is judged.
   func noteEvents() {
     guard count != countAtLastRound else { return }
     countAtLastRound = count
@@ -104,7 +96,7 @@ final class PrintingRun {
     alarm.deadline = ending.deadline
   }
 
-  /// How many events came and when the last did, for people; empty before the first.
+  /// Number of events and time of the last, in words; empty before the first.
   var progress: String {
     EventProgress(events: count, lastAt: lastEventAt).words(at: loop.now) ?? ""
   }

@@ -1,10 +1,9 @@
 internal import CArguments
 
-/// What this process was started with.
 enum ProgramArguments {
-  /// The words after the program's name; bytes that are no UTF-8 become replacement characters.
+  /// Returns the words after the program's name; invalid UTF-8 becomes replacement characters.
   ///
-  /// They are there without `/proc` too, where the C library hands them to constructors.
+  /// They are the arguments that the C library passes to constructors, so `/proc` is not needed.
   static func words() -> [String] {
     let count = pusher_argument_count()
     guard count > 0 else { return Array(CommandLine.arguments.dropFirst()) }

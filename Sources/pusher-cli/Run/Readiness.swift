@@ -1,23 +1,23 @@
 internal import PusherCore
 
-/// Announces that a run is ready: to the service manager, and by the command of `--on-ready`.
+/// Announces that a run is ready: to the service manager, and with the command of `--on-ready`.
 ///
-/// The command is run once, with its standard output on our standard error and nothing on its standard input. A run that
-/// succeeds waits for its end; every other end of the run ends the command.
+/// The command runs once, without input, and its output goes to our standard error. A successful
+/// run waits for the command, every other end stops it.
 final class Readiness {
   let manager: ServiceManager
   private let command: String?
-  /// Told once, and closed.
+  /// Written once and closed.
   private let descriptor: Int32?
   private let loop: EventLoop
   private let diagnostics: Diagnostics
   private var process: ChildProcess?
   private var hasStarted = false
-  /// How long until a command is started again that could not be for the moment.
+  /// Time before a retry when the system could not start the command.
   private static let pause = Duration.seconds(1)
-  /// Whether the run has ended the command, so that how it ends says nothing.
+  /// Whether the run has ended the command; its status is then ignored.
   private var isCut = false
-  /// Called when the command has ended, with whether it failed; a failure has been told by then.
+  /// Called after the command's end; a failure was already reported.
   var onEnd: ((_ hasFailed: Bool) -> Void)?
 
   init(
@@ -32,11 +32,11 @@ final class Readiness {
     self.manager = manager
   }
 
-  /// The run is ready; later calls only change the manager's status.
+  /// Announces the run once; later calls only change the manager's status.
   ///
   /// - Parameters:
-  ///   - status: The state in words, for people who ask the service manager.
-  ///   - environment: Variables for the command besides ours.
+  ///   - status: State in words, for users of the service manager.
+  ///   - environment: Additional variables for the command.
   func become(_ status: String, environment: [(name: String, value: String)] = []) {
     manager.ready(status)
     guard !hasStarted else { return }
@@ -61,19 +61,19 @@ final class Readiness {
       loop.add(timer)
     } catch {
       diagnostics.error("--on-ready: \(error)")
-      // Told from inside the loop, like every other end.
+      // Called from the loop, like every other end.
       let timer = LoopTimer(deadline: loop.now) { [unowned self] in onEnd?(true) }
       loop.add(timer)
     }
   }
 
-  /// Whether nothing is left to wait for; unless the run succeeds, the command is then asked to end.
+  /// Whether nothing is left to wait for; ends the command unless the run succeeds.
   func isOver(succeeds: Bool) -> Bool {
     if !succeeds { cut() }
     return process == nil
   }
 
-  /// Asks the command to end, and kills it when it does not.
+  /// Asks the command to end, and kills it after a delay.
   func cut() {
     guard !isCut else { return }
     isCut = true

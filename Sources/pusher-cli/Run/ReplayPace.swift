@@ -1,22 +1,19 @@
 internal import PusherCore
 
-/// When each line of a recording is due, by the times at which its events came, for `--speed`.
-///
-/// It is pure: time is an argument.
+/// Computes the time to send each line of a recording, for `--speed`; a pure machine.
 struct ReplayPace {
-  /// 1 is as it was.
   let speed: Double
-  /// When the first line was due, and the time that it carries.
+  /// The time to send the first line, and its recorded time.
   private var start: (due: Instant, time: WallTime)?
   private var last: Instant?
-  /// The longest wait, a century.
+  /// Maximum wait in seconds, a century.
   private static let longest = 100.0 * 365 * 86_400
 
   init(speed: Double) {
     self.speed = speed
   }
 
-  /// When a line is due: never before the line before it; `nil` for at once.
+  /// Returns the time to send a line, never earlier than the line before it; `nil` for now.
   mutating func time(of line: [UInt8], at now: Instant) -> Instant? {
     let text = String(decoding: line, as: UTF8.self)
     guard let value = try? JSONParser.parse(text), let stamp = value["received_at"]?.text,

@@ -1,9 +1,9 @@
 internal import PusherCore
 
-/// A call of the HTTP API that another program makes: signed for it, or checked.
+/// A call of the HTTP API by another program, to sign or to verify.
 struct RequestSigning {
   let method: String
-  /// Path and query as they stand in the request line.
+  /// Path and query of the request line.
   let target: String
   let body: String?
   let key: String
@@ -11,7 +11,7 @@ struct RequestSigning {
 
   private var path: String { String(target.prefix { $0 != "?" }) }
 
-  /// The query's parameters, decoded; an invalid escape stands for itself.
+  /// The decoded parameters of the query; invalid escapes stay.
   private var parameters: [(name: String, value: String)] {
     target.dropFirst(path.count + 1).split(separator: "&").map { pair in
       let name = pair.prefix { $0 != "=" }
@@ -24,7 +24,7 @@ struct RequestSigning {
     PercentEncoding.decodeForm(Array(text.utf8)[...]) ?? String(text)
   }
 
-  /// The signed target, with the text under the signature.
+  /// Returns the signed target and the signed text.
   func signed(at seconds: Int64) -> JSONValue {
     let own = parameters.filter {
       !$0.name.lowercased().hasPrefix("auth_") && $0.name != "body_md5"
@@ -41,7 +41,7 @@ struct RequestSigning {
     ])
   }
 
-  /// Whether the request's signature is right, and its other mistakes.
+  /// Verifies the signature, and lists all mistakes of the request.
   func verified(at seconds: Int64) -> JSONValue {
     let all = parameters
     func value(_ name: String) -> String? { all.first { $0.name.lowercased() == name }?.value }

@@ -1,14 +1,11 @@
 internal import PusherCore
 
-/// Drives one run: the rounds of its loop, signals, limits and the end.
-///
-/// It knows the run and the command's part of it, and neither knows the driver.
+/// Drives one run: its loop, signals, limits and end.
 final class RunDriver {
   private let part: any RunPart
   private let run: PrintingRun
   private let settings: FeedSettings
   private let sync: DiskSync?
-  /// Tells with `--metrics` how the run is.
   private let monitor: RunMonitor?
   private var hasSaidFull = false
   private var statsTimer: LoopTimer?
@@ -17,7 +14,7 @@ final class RunDriver {
   private var loop: EventLoop { run.loop }
   private var diagnostics: Diagnostics { run.diagnostics }
 
-  /// - Throws: ``TransportError`` when the address of `--metrics` cannot be had.
+  /// - Throws: ``TransportError`` if the address of `--metrics` is unavailable.
   init(_ part: any RunPart, _ settings: FeedSettings) throws {
     self.part = part
     self.settings = settings
@@ -27,7 +24,7 @@ final class RunDriver {
     monitor = try settings.run.monitor.map { try RunMonitor($0, of: part) }
   }
 
-  /// Prints what comes from `feed`, whose delegate the command's part is, until the end; answers how it went.
+  /// Prints the events of `feed` until the end; the delegate of `feed` is the command's part.
   func run(_ feed: any Feed, _ printer: Printer) -> ExitStatus {
     run.begin(feed, printer)
     watchSignals()
@@ -60,7 +57,7 @@ final class RunDriver {
     }
   }
 
-  /// Goes on with the file that has the name of `--output-file` now; answers whether there is that option.
+  /// Reopens the file of `--output-file`; returns false without that option.
   private func reopenOutput() -> Bool {
     guard let path = settings.run.outputFile else { return false }
     sync?.finish()
@@ -81,7 +78,7 @@ final class RunDriver {
 
   // MARK: The rounds
 
-  /// Before every wait: writes the printed lines, and allows reading only while there is room to print.
+  /// Runs before every wait: writes the printed lines, and pauses reading while the queue is full.
   private func finishRound() {
     run.output.flush()
     run.record?.flush()
@@ -97,14 +94,13 @@ final class RunDriver {
     proceed()
   }
 
-  /// Whether something other than the output keeps events from being taken.
   private var mustWait: Bool { run.handler?.isFull == true || part.isFull }
 
   private func adjustReading() {
     var pressure = run.output.pressure(at: loop.now)
     run.feed?.isPaused = pressure != .none || mustWait
     while pressure == .none, run.printer?.isFull == true {
-      // Bytes that were already read have filled the queue again.
+      // Bytes from an earlier read have filled the queue again.
       run.output.flush()
       pressure = run.output.pressure(at: loop.now)
       run.feed?.isPaused = pressure != .none || mustWait
@@ -119,7 +115,6 @@ final class RunDriver {
 
   // MARK: The end
 
-  /// Does what the end of the run needs now.
   private func proceed() {
     while true {
       switch run.ending.next(waiting, at: loop.now) {
@@ -142,7 +137,6 @@ final class RunDriver {
     }
   }
 
-  /// What the end of the run waits for.
   private var waiting: RunEnd.Waiting {
     var waiting = RunEnd.Waiting()
     if run.feed?.isClosed != true { waiting.insert(.feed) }
@@ -153,7 +147,6 @@ final class RunDriver {
     return waiting
   }
 
-  /// Says that a limit has passed, and decides how the run ends by it.
   private func judge(_ limit: RunEnd.Limit) {
     switch limit {
     case .timeout: timeIsUp(settings.run.timeout?.inWords ?? "")
@@ -163,7 +156,7 @@ final class RunDriver {
     }
   }
 
-  /// The end by --timeout: what was asked for, unless events were counted, or there never could be any.
+  /// Ends the run at --timeout; it succeeds if no event was required and nothing kept events away.
   private func timeIsUp(_ time: String) {
     let obstacle = part.obstacle
     let reason = obstacle?.reason.map { ": \($0)" } ?? ""
@@ -176,21 +169,21 @@ final class RunDriver {
     run.timedOut("\(obstacle.what) within \(time)\(reason)", cause.status, reason: "timeout")
   }
 
-  /// The events that the run ends after and that have not come, in words; `nil` where none was named.
+  /// The required events that did not come, in words; `nil` if none were required.
   private var missing: String? {
     if let wanted = settings.printing.count { return "\(run.count) of \(wanted) events" }
     let names = settings.printing.untilEvents.map { "'\($0)'" }.joined(separator: " or ")
     return names.isEmpty ? nil : "no event \(names)"
   }
 
-  /// In parentheses, why no wanted event may have come; empty when some did and no other.
+  /// Why no wanted event came, in parentheses; empty if some came and no others.
   private var othersCame: String {
     guard let printer = run.printer else { return "" }
     if printer.rejected > 0 { return Hints.rejection(printer, settings.printing) }
     return run.count == 0 ? part.silenceHint : ""
   }
 
-  /// Takes no more events, and sends a close frame to the server; printed lines are still written.
+  /// Stops taking events, and sends a close frame; printed lines are still written.
   private func close() {
     if run.ending.ending?.isSuccess == true, let failure = part.failure() {
       run.end(.failed(failure.status, reason: failure.reason))
@@ -223,7 +216,7 @@ final class RunDriver {
     for line in run.printer?.tally?.lines ?? [] { diagnostics.answer(line) }
     switch run.ending.ending {
     case .status(let status, _):
-      // A run has not succeeded when its last lines could not be written.
+      // A run fails if its last lines could not be written.
       let hasFailed = run.output.failure != nil || run.record?.hasFailed == true
       if !hasFailed, !run.output.isSettled { tellUnwritten() }
       return status == .success && (hasFailed || !run.output.isSettled) ? .output : status
@@ -232,7 +225,7 @@ final class RunDriver {
     }
   }
 
-  /// Says that printed events never reached the reader, so that a cut recording does not pass for a whole one.
+  /// Reports unwritten bytes, so that a cut recording does not look complete.
   private func tellUnwritten() {
     diagnostics.error(
       "\(run.output.buffer.count) bytes could not be written: the reader did not take them within "
@@ -241,7 +234,6 @@ final class RunDriver {
 }
 
 extension RunDriver {
-  /// Makes a command's run on a loop of its own and lets it go; answers how it went.
   static func start(
     _ diagnostics: Diagnostics, _ settings: FeedSettings? = nil,
     _ body: (EventLoop, OutputDescriptor) throws -> ExitStatus
@@ -258,9 +250,9 @@ extension RunDriver {
     }
   }
 
-  /// Where to print: the file of `--output-file`, else standard output; `nil` when that is closed.
+  /// Opens the file of `--output-file`, or standard output; `nil` if that is closed.
   ///
-  /// A disk that takes nothing is nobody's mistake, and the failure here: a service manager may try again.
+  /// A disk's failure is no usage error, and is returned: a service manager may retry.
   private static func output(
     _ settings: FeedSettings?, _ diagnostics: Diagnostics
   ) throws(UsageError) -> Result<OutputDescriptor?, FileFault> {

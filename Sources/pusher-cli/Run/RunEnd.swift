@@ -2,29 +2,26 @@ internal import PusherCore
 
 /// Decides how and when a run ends.
 ///
-/// The first cause decides. A signal and a reader that has gone replace every other ending, and a failure replaces
-/// success. The driver feeds events and the time, and does the steps that ``next(_:at:)`` gives.
+/// The first cause decides, with two exceptions. A signal and a closed reader replace every ending,
+/// and a failure replaces success. The driver supplies events and the time, and executes the steps
+/// of ``next(_:at:)``.
 struct RunEnd {
-  /// A cause to end the run.
   enum Event: Equatable {
-    /// The last wanted event has come, by `-n`, `--until-event` or `--until`.
+    /// The last wanted event came, by `-n`, `--until-event` or `--until`.
     case satisfied(reason: String)
     /// A time limit has passed: the answer to ``Step/judge(_:)``.
     case timedOut(ExitStatus, reason: String)
     /// The server or the signer refused something that the run needs.
     case refused(ExitStatus, reason: String)
-    /// The feed ended by itself.
     case feedEnded(ExitStatus)
     /// The handler, a command or a file failed.
     case failed(ExitStatus, reason: String)
-    /// The output takes no more bytes, because the disk is full, for example.
+    /// The output accepts no more bytes, for example because the disk is full.
     case outputFailed(ExitStatus)
-    /// The reader of the output has gone.
     case readerGone
     case signal(Int32)
   }
 
-  /// How the process ends.
   enum Ending: Equatable {
     case status(ExitStatus, reason: String)
     case signal(Int32)
@@ -34,21 +31,16 @@ struct RunEnd {
     }
   }
 
-  /// A time limit that the user has set.
   enum Limit {
     case timeout
     case idle
   }
 
-  /// The parts of the run that are not over.
   struct Waiting: OptionSet {
     let rawValue: UInt8
 
-    /// The feed has a socket.
     static let feed = Waiting(rawValue: 1)
-    /// Printed bytes are not written.
     static let output = Waiting(rawValue: 2)
-    /// Events are not handled.
     static let handler = Waiting(rawValue: 4)
     /// The command of `--on-ready` runs.
     static let command = Waiting(rawValue: 8)
@@ -56,29 +48,22 @@ struct RunEnd {
     static let work = Waiting(rawValue: 16)
   }
 
-  /// What the driver does next.
   enum Step: Equatable {
-    /// The run has no reason to end.
     case goOn
-    /// Report that a limit has passed, and answer with an event.
+    /// Report a passed limit, and answer with an event.
     case judge(Limit)
-    /// Take no more events, and say goodbye to the server.
+    /// Take no more events, and send a close frame.
     case close
-    /// End the handler's work, which gets the signal, and a second look at the port.
+    /// End the handler's work with this signal, and the second look at the port.
     case cut(passing: Int32?)
-    /// End the command of `--on-ready`.
     case cutCommand
-    /// Report the events that were not handled.
     case tellMissed
-    /// Print the last line.
     case tellExit(Ending)
-    /// Drop the socket: the goodbye takes too long.
+    /// Drop the socket: the close handshake takes too long.
     case hangUp
-    /// Wait for the rest, until this deadline.
     case drain(until: Instant?)
-    /// End the run now.
     case finish(Ending)
-    /// End the process now, by a second signal.
+    /// End the process now, after a second signal.
     case die(Int32)
 
     fileprivate var isJudgement: Bool {
@@ -93,9 +78,9 @@ struct RunEnd {
     var flush: Instant?
   }
 
-  /// Time for the goodbye to the server, and for the output after a signal.
+  /// Maximum time for the close handshake, and for the output after a signal.
   static let goodbyeTime = Duration.milliseconds(200)
-  /// Time for a stalled reader and for the handler after `--timeout`.
+  /// Maximum time for a stalled reader and for the handler after `--timeout`.
   static let flushTime = Duration.seconds(1)
 
   private(set) var ending: Ending?
@@ -104,9 +89,8 @@ struct RunEnd {
   private var steps: [Step] = []
   private var isSatisfied = false
   private var hadSignal = false
-  /// Whether the time for the output is over.
   private var isOverdue = false
-  /// Whether only the handler can hold up the end.
+  /// Whether the end waits only for the handler.
   private var isForced = false
   private var hasCutCommand = false
   private var hasToldMissed = false
@@ -118,14 +102,13 @@ struct RunEnd {
     deadlines.idle = idleTimeout.map(now.advanced)
   }
 
-  /// The next time to ask for a step; `nil` for none.
   var deadline: Instant? {
     Instant.earliest(
       Instant.earliest(deadlines.timeout, deadlines.idle),
       Instant.earliest(deadlines.goodbye, deadlines.flush))
   }
 
-  /// Notes that events have come, which moves the limit of `--idle-timeout`.
+  /// Moves the limit of `--idle-timeout` after events came.
   mutating func noteEvents(at now: Instant) {
     if ending == nil { deadlines.idle = idleTime.map(now.advanced) }
   }
@@ -168,7 +151,7 @@ struct RunEnd {
     deadlines.goodbye = now.advanced(by: Self.goodbyeTime)
   }
 
-  /// The next step; the caller does it, and asks again until the answer is to go on, to drain or to end.
+  /// Returns the next step; the caller repeats until the step is to go on, to drain or to finish.
   mutating func next(_ waiting: Waiting, at now: Instant) -> Step {
     tick(at: now)
     if !steps.isEmpty { return steps.removeFirst() }
@@ -190,7 +173,8 @@ struct RunEnd {
     return .cutCommand
   }
 
-  /// Commands of the handler print before the last line, and the command of `--on-ready` can change a success.
+  /// Commands of the handler print before the last line, and `--on-ready` can turn success into
+  /// failure.
   private func mayTellExit(_ ending: Ending, _ waiting: Waiting) -> Bool {
     !waiting.contains(.handler)
       && (isForced || !ending.isSuccess || !waiting.contains(.command))
@@ -221,7 +205,7 @@ struct RunEnd {
     }
   }
 
-  /// Whether a deadline has passed, which then is none any more.
+  /// Whether a deadline has passed; clears it then.
   private static func passes(_ deadline: inout Instant?, at now: Instant) -> Bool {
     guard let due = deadline, due <= now else { return false }
     deadline = nil

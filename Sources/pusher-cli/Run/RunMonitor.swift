@@ -1,7 +1,6 @@
 internal import PusherCore
 internal import PusherServer
 
-/// Counts what happens to the connections of a run.
 final class ConnectionCounts {
   fileprivate var connections = 0
   fileprivate var reconnects = ResultCounts<LossReason>()
@@ -20,27 +19,22 @@ final class ConnectionCounts {
     }
   }
 
-  /// A channels' connection has been greeted.
   func noteGreeting() { connections += 1 }
 
-  /// A message could not be read or decrypted.
   func noteUnreadable() { unreadable += 1 }
 }
 
-/// Tells with `--metrics` how a run is.
+/// Serves the metrics and the health of a run, for `--metrics`.
 final class RunMonitor {
   private let part: any RunPart
   private let run: PrintingRun
   private let startedAt = SystemClock.wall()
   private var endpoint: MonitoringEndpoint?
-  /// Since when nothing is read.
   private var pausedSince: Instant?
-  /// A pause that is shorter is how a flood is held back.
+  /// Shorter pauses are normal during a flood.
   private static let longestPause = Duration.seconds(5)
 
-  /// Listens from now on.
-  ///
-  /// - Throws: ``TransportError`` when the address cannot be had.
+  /// - Throws: ``TransportError`` if the address is unavailable.
   init(_ settings: MonitorSettings, of part: any RunPart) throws {
     self.part = part
     run = part.run
@@ -51,7 +45,6 @@ final class RunMonitor {
         ailment: { [weak self] in self?.ailment }))
   }
 
-  /// A round is over in which the socket is read, or is not.
   func noteReading(isPaused: Bool, at now: Instant) {
     pausedSince = isPaused ? pausedSince ?? now : nil
   }
@@ -141,7 +134,6 @@ final class RunMonitor {
 }
 
 extension MetricFamily {
-  /// Which program it is.
   static func build(command: Command) -> MetricFamily {
     MetricFamily(
       "pusher_cli_build_info", .gauge, "1; the labels name the version and the command.",
@@ -150,9 +142,6 @@ extension MetricFamily {
 }
 
 extension MonitorSettings {
-  /// Listens, and says where.
-  ///
-  /// - Throws: ``TransportError`` when the address cannot be had.
   func endpoint(
     loop: EventLoop, _ diagnostics: Diagnostics, _ source: MonitoringEndpoint.Source
   ) throws -> MonitoringEndpoint {
@@ -162,13 +151,13 @@ extension MonitorSettings {
       loop: loop, host: listen.host, port: listen.port, reusesPort: listen.reusesPort,
       handed: listen.handed, access: access, source: source)
     let text = "metrics at http://\(listen.place(endpoint.port))/metrics"
-    // A port that the system picked is known from here alone.
+    // The system chose the port, so the user must learn it here.
     if listen.port == 0 { diagnostics.notice(text) } else { diagnostics.info(text) }
     return endpoint
   }
 }
 
-/// What ended a connection, in a word for a label.
+/// The cause of a loss, as the value of a label.
 enum LossReason: String, CaseIterable, Sendable {
   case closed
   case ended

@@ -1,49 +1,42 @@
 internal import PusherCore
 
-/// What keeps a run from getting events.
+/// The reason that a run gets no events.
 struct Obstacle {
-  /// What is missing, such as `no connection`.
+  /// The missing part, such as `no connection`.
   let what: String
-  /// Why, as far as that is known.
   var reason: String?
   /// Whether it is a refusal, which waiting does not change.
   var isRefusal = false
 }
 
-/// What a command adds to a run.
+/// A command's part of a run.
 protocol RunPart: FeedDelegate {
   var run: PrintingRun { get }
-  /// Tells people, and programs by `-L`, what happens.
   var lifecycle: Lifecycle { get }
-  /// The words of its protocol.
   var words: any FeedWords { get }
-  /// What has kept the run from getting any event from its beginning on; `nil` once nothing did.
+  /// The reason that no event came since the start; `nil` once there was none.
   var obstacle: Obstacle? { get }
-  /// What keeps events from coming now; `nil` while they can come.
+  /// The reason that no event can come now, if any.
   var interruption: String? { get }
-  /// In parentheses, what to check when nothing at all came; empty for nothing.
+  /// What to check after no event at all, in parentheses.
   var silenceHint: String { get }
-  /// Which command it is.
   var command: Command { get }
-  /// What it counts beside the run.
   var metrics: [MetricFamily] { get }
-  /// Something happened to the connection, and has been told.
+  /// Handles a change of the connection after it was reported.
   func noted(_ event: ConnectionEvent)
-  /// How a run ends whose feed has ended by itself.
   func status(of end: ConnectionEnd) -> ExitStatus
-  /// Why a run has failed whose events all came; it is told once, before the end.
+  /// Reports and returns the failure of a run that got all events; called once, before the end.
   func failure() -> (status: ExitStatus, reason: String)?
-  /// Everything that had come was handed out, and as much of it written as went.
+  /// Called when all events are handled, and written as far as possible.
   func roundEnded()
-  /// Nothing more will be written; the process is about to end, maybe by a signal.
+  /// Called after the last write; the process ends next, maybe by a signal.
   func outputEnded()
   /// Whether the run must not end yet.
   var isHolding: Bool { get }
-  /// Whether no further event can be taken now.
   var isFull: Bool { get }
-  /// SIGHUP asks to read the settings again; answers whether that was done, else the run ends.
+  /// Reads the settings again after SIGHUP; returns false if the run must end.
   func readSettingsAgain() -> Bool
-  /// The end begins: what was not handed out until now will not be printed.
+  /// Called at the beginning of the end; unhandled events will not be printed.
   func endBegins()
 }
 
@@ -56,7 +49,6 @@ extension RunPart {
     tell(event, at: now)
   }
 
-  /// Says and notes what happened to the connection.
   func tell(_ event: ConnectionEvent, at now: Instant) {
     guard !run.isEnding else { return }
     run.counts.note(event)

@@ -1,22 +1,18 @@
 internal import PusherCore
 internal import PusherServer
 
-/// The file of `serve --record`: all that happens, as JSON lines.
+/// The file of `serve --record`: all console entries as JSON lines.
 ///
-/// A disk that is slow does not hold up the server: what does not fit into the queue is left out, and that is said.
+/// A slow disk does not block the server: entries above the limit are dropped, with a warning.
 final class RunRecord {
   private let server: Server
   private let output: OutputQueue
   private let path: String
   private let diagnostics: Diagnostics
   private let reader: Int
-  /// Why the run ends before a signal comes.
   private(set) var failure: ExitStatus?
   private let loop: EventLoop
 
-  /// Opens the file, and writes to it from now on.
-  ///
-  /// - Throws: ``FileFault`` when it cannot be written.
   init(
     _ path: String, of server: Server, loop: EventLoop, diagnostics: Diagnostics
   ) throws(FileFault) {
@@ -32,7 +28,6 @@ final class RunRecord {
     loop.beforeWait { [weak self] in self?.flush() }
   }
 
-  /// Writes as much as goes without waiting.
   func flush() {
     guard failure == nil else { return }
     if output.buffer.count < ServerFeed.queueLimit {

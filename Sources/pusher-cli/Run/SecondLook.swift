@@ -1,17 +1,14 @@
 internal import PusherCore
 
-/// Finds out after a failure whether TLS and plain HTTP were mixed up, and says so.
+/// Finds out after a failure whether TLS and plain HTTP were mixed up.
 ///
-/// The texts are made of what a look at the port has found. A command that does nothing else looks by
-/// ``find(_:on:run:)``; a run begins a look of its own and goes round on its loop meanwhile.
+/// Commands without other work call ``find(_:on:run:)``. A run begins a look and keeps its loop
+/// running.
 struct SecondLook {
-  /// The route of the failed attempt.
   let route: Route
   let isSecure: Bool
-  /// The option for the other protocol.
   let advice: (plain: String, secure: String)
 
-  /// Maximum time of a look.
   static let patience = Duration.seconds(1)
 
   /// For commands with `--scheme`.
@@ -26,7 +23,7 @@ struct SecondLook {
     self.advice = advice
   }
 
-  /// What a look at the port can tell about a failure; `nil` where a look is of no use.
+  /// Returns the question that a look can answer; `nil` if a look cannot help.
   func question(_ problem: NetworkProblem?) -> PortProbe.Question? {
     switch problem {
     case .handshakeClosed where isSecure: .plainHTTP(acceptsBadRequest: false)
@@ -37,7 +34,7 @@ struct SecondLook {
     }
   }
 
-  /// Begins a look, which the caller keeps; `nil`, and no answer, where it is of no use.
+  /// Begins a look, which the caller keeps; returns `nil`, without a completion, if it cannot help.
   func begin(
     _ problem: NetworkProblem?, on loop: EventLoop, completion: @escaping (Bool) -> Void
   ) -> PortProbe? {
@@ -46,9 +43,7 @@ struct SecondLook {
     }
   }
 
-  /// Looks now, and answers whether the server speaks the other protocol.
-  ///
-  /// - Parameter run: Runs the loop until it is stopped.
+  /// - Parameter run: Runs the loop until it stops.
   func find(_ problem: NetworkProblem?, on loop: EventLoop, run: () -> Void) -> Bool {
     var answer: Bool?
     let probe = begin(problem, on: loop) {
@@ -59,9 +54,7 @@ struct SecondLook {
     return answer ?? false
   }
 
-  /// The message `text` about a failed connection.
-  ///
-  /// - Parameter isFound: Whether a look has found the other protocol.
+  /// - Parameter isFound: Whether a look found the other protocol.
   func explained(_ text: String, _ problem: NetworkProblem?, isFound: Bool) -> String {
     let plain = isFound ? "it speaks plain HTTP:" : "if it speaks plain HTTP,"
     switch problem {
@@ -76,7 +69,7 @@ struct SecondLook {
     }
   }
 
-  /// The parenthesis for a server that speaks TLS where plain HTTP was tried.
+  /// Remark for a server that speaks TLS after an attempt with plain HTTP.
   var otherProtocol: String { " (it speaks TLS: \(advice.secure))" }
 
   private var place: String {
@@ -84,14 +77,12 @@ struct SecondLook {
   }
 }
 
-/// Waits for the server of `--local`, which a script has often started a line above.
+/// Waits for the server of `--local`: scripts often start it one line earlier.
 ///
-/// Only a refused connection to this machine is waited out, and no longer than one attempt to connect may take. The last
-/// attempt tells what is wrong.
+/// Waits only after a refused connection to this machine, at most for the connect timeout.
 struct LocalServerWait {
-  /// The time between two attempts.
   static let interval = Duration.milliseconds(20)
-  /// The wait that needs no word.
+  /// Time before the wait is reported.
   private static let silence = Duration.seconds(1)
 
   private let connection: ConnectionSettings
@@ -99,13 +90,12 @@ struct LocalServerWait {
   private let patience: Duration
   private var hasTold = false
 
-  /// A wait that begins now, for at most `limit`.
   init(_ connection: ConnectionSettings, from start: Instant, atMost limit: Duration? = nil) {
     (self.connection, self.start) = (connection, start)
     patience = min(connection.connectTimeout, limit ?? connection.connectTimeout)
   }
 
-  /// Whether to try again after a refused connection; says after a second what is waited for.
+  /// Whether to retry after a refused connection; reports the wait after a second.
   mutating func goesOn(at now: Instant, _ diagnostics: Diagnostics) -> Bool {
     let time = start.duration(to: now)
     guard connection.isLocal, Loopback.contains(connection.host), time < patience else {
@@ -120,7 +110,7 @@ struct LocalServerWait {
     return true
   }
 
-  /// Waits on a loop that does nothing else yet, until a server listens.
+  /// Waits on an unused loop until a server listens.
   static func run(
     _ connection: ConnectionSettings, atMost limit: Duration?, on loop: EventLoop,
     _ diagnostics: Diagnostics

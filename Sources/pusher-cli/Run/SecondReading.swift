@@ -1,8 +1,8 @@
 internal import PusherCore
 
-/// Reads files of settings again on a thread of its own, so that a slow disk holds up no event, no pong and no signal.
+/// Reads settings files on another thread, so that a slow disk delays no event, pong or signal.
 ///
-/// It belongs to the loop's thread. A request during a reading starts another reading afterwards.
+/// Use it on the loop's thread. A request during a reading starts another reading afterwards.
 final class SecondReading<Settings: Sendable> {
   typealias Answer = Result<Settings, UsageError>
 
@@ -13,8 +13,8 @@ final class SecondReading<Settings: Sendable> {
   private var isWanted = false
 
   /// - Parameters:
-  ///   - read: Reads the files, on another thread.
-  ///   - completion: Gets the result, on the loop's thread.
+  ///   - read: Runs on another thread.
+  ///   - completion: Runs on the loop's thread.
   init(
     loop: EventLoop, read: @escaping @Sendable () throws(UsageError) -> Settings,
     completion: @escaping (Answer) -> Void
@@ -22,9 +22,6 @@ final class SecondReading<Settings: Sendable> {
     (self.loop, self.read, self.completion) = (loop, read, completion)
   }
 
-  /// Starts a reading now, or after the present reading.
-  ///
-  /// - Returns: False if the reading starts later.
   func begin() -> Bool {
     guard open == nil else {
       isWanted = true
@@ -52,7 +49,7 @@ final class SecondReading<Settings: Sendable> {
   }
 }
 
-/// Keeps its place on the loop while a thread reads.
+/// Represents the reading on the loop.
 private final class OpenReading<Settings: Sendable>: LoopSource {
   let completion: (SecondReading<Settings>.Answer) -> Void
 

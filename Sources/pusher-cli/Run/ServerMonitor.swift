@@ -1,25 +1,24 @@
 internal import PusherCore
 internal import PusherServer
 
-/// Counts what happens on the server of `serve`, and tells with `--metrics` how it is.
+/// Serves the metrics and the health of `serve`, for `--metrics`.
 final class ServerMonitor {
-  /// Who sent an event.
   private enum Source: String, CaseIterable {
     case api
     case client
   }
 
-  /// What became of a webhook, or of a try to send it.
+  /// Result of a webhook, or of an attempt to send it.
   private enum WebhookResult: String, CaseIterable {
     case taken
-    /// It is sent again.
+    /// The server retries.
     case failed
     case dropped
   }
 
   private let startedAt = SystemClock.wall()
   private var endpoint: MonitoringEndpoint?
-  /// The server that is asked; `nil` until it is made.
+  /// The server; `nil` until it is created.
   weak var server: Server?
   private var connections = 0
   private var refusals = 0
@@ -29,12 +28,10 @@ final class ServerMonitor {
   private var events = ResultCounts<Source>()
   private var deliveries = ResultCounts<Source>()
   private var webhooks = ResultCounts<WebhookResult>()
-  /// Answers to HTTP requests, by status: the server's own numbers, so there are few.
+  /// Answers to HTTP requests by status; the server has only a few statuses.
   private var answers: [Int: Int] = [:]
 
-  /// Listens from now on.
-  ///
-  /// - Throws: ``TransportError`` when the address cannot be had.
+  /// - Throws: ``TransportError`` if the address is unavailable.
   init(_ settings: MonitorSettings, loop: EventLoop, diagnostics: Diagnostics) throws {
     endpoint = try settings.endpoint(
       loop: loop, diagnostics,
@@ -43,7 +40,7 @@ final class ServerMonitor {
         ailment: { [weak self] in self?.ailment }))
   }
 
-  /// Leaves its port to others that share it: they are asked from now on.
+  /// Closes the port, for other processes that share it.
   func close(at now: Instant) { endpoint?.close(at: now) }
 
   func note(_ event: ServerLogEvent) {

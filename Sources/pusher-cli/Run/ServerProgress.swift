@@ -1,7 +1,7 @@
 internal import PusherCore
 internal import PusherServer
 
-/// Tells the service manager how many clients a server has, and how many events it has handed on.
+/// Reports the numbers of clients and events to the service manager.
 final class ServerProgress {
   private let manager: ServiceManager
   private let loop: EventLoop

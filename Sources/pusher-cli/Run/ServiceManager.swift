@@ -1,9 +1,9 @@
 internal import PusherCore
 internal import PusherPlatform
 
-/// Tells the service manager the state of a run: a datagram to the socket that `NOTIFY_SOCKET` names.
+/// Reports the state of a run to the service manager, with datagrams to `NOTIFY_SOCKET`.
 ///
-/// Without the variable it does nothing. It never waits for the manager, and its failures do not end a run. Source:
+/// Does nothing without the variable. Never waits for the manager, and ignores failures. Source:
 /// sd_notify(3), section "Notes".
 final class ServiceManager {
   private let address: [UInt8]?
@@ -11,14 +11,14 @@ final class ServiceManager {
   private var watchdog: LoopTimer?
   private var hasSaidReady = false
   private var lastStatus = ""
-  /// What the run has got so far, in words; empty before the first event.
+  /// Progress of the run in words; empty before the first event.
   private var progress: (() -> String)?
   private var progressTimer: LoopTimer?
   private var toldProgressAt: Instant?
-  /// What was heard when the last sign of life was due.
+  /// The server's last sign of life at the previous check.
   private var lastHeard: Instant?
 
-  /// The manager that an environment names: an absolute path, or `@` and an abstract name.
+  /// Reads the address from the environment: an absolute path, or `@` and an abstract name.
   init(_ environment: [String: String]) {
     let name = environment["NOTIFY_SOCKET"] ?? ""
     var bytes = Array(name.utf8)
@@ -35,10 +35,10 @@ final class ServiceManager {
     }
   }
 
-  /// `sun_path` of sockaddr_un.
+  /// Size of `sun_path` in sockaddr_un.
   private static let longestAddress = MemoryLayout.size(ofValue: sockaddr_un().sun_path)
 
-  /// The run is ready, which counts once; `status` tells people how things stand.
+  /// Reports readiness once; later calls only change the status.
   func ready(_ status: String) {
     guard !hasSaidReady else { return self.status(status) }
     hasSaidReady = true
@@ -46,7 +46,7 @@ final class ServiceManager {
     tell("READY=1\n\(statusLine)")
   }
 
-  /// How things stand, for people who ask the manager, before what ``follow(_:_:)`` adds; the same twice is told once.
+  /// Reports the state in words, which ``follow(_:_:)`` extends; a repeated text is not sent.
   func status(_ text: String) {
     guard text != lastStatus else { return }
     lastStatus = text
@@ -59,10 +59,9 @@ final class ServiceManager {
       "STATUS=\(Diagnostics.escaped(progress.isEmpty ? lastStatus : "\(lastStatus); \(progress)"))"
   }
 
-  /// How often the status follows the events at most.
   private static let progressInterval = Duration.seconds(1)
 
-  /// Adds to the status what `progress` says, from now on.
+  /// Adds the words of `progress` to the status from now on.
   func follow(_ loop: EventLoop, _ progress: @escaping () -> String) {
     guard address != nil else { return }
     self.progress = progress
@@ -71,7 +70,7 @@ final class ServiceManager {
     progressTimer = timer
   }
 
-  /// The run has got further: told now, or once a second has passed since it was told last.
+  /// Reports progress, at most once per second.
   func progressed(at now: Instant) {
     guard let progressTimer, progressTimer.deadline == nil else { return }
     guard let due = toldProgressAt?.advanced(by: Self.progressInterval), due > now else {
@@ -86,19 +85,17 @@ final class ServiceManager {
     tell(statusLine)
   }
 
-  /// The run is about to end.
   func stopping() { tell("STOPPING=1") }
 
-  /// The longest silence of a server that may pass for life: half of the time between two signs of life, so that a
-  /// server that answers when it is asked is heard before each.
+  /// Maximum silence of a live server: half a watchdog interval, so that each has a ping's answer.
   var longestSilence: Duration? {
     guard address != nil, let watchdogInterval else { return nil }
     return .nanoseconds(max(watchdogInterval.wholeNanoseconds / 2, 1_000_000))
   }
 
-  /// Gives a sign of life twice as often as the manager wants one, while the loop goes round.
+  /// Sends a sign of life twice as often as required, while the loop runs.
   ///
-  /// - Parameter heardAt: When the server was heard last: without news of it there is no sign.
+  /// - Parameter heardAt: Time of the server's last message; without a new one, no sign is sent.
   func watch(_ loop: EventLoop, heardAt: (() -> Instant?)? = nil) {
     guard address != nil, let watchdogInterval else { return }
     let heard = heardAt?()
@@ -140,12 +137,11 @@ final class ServiceManager {
   }
 }
 
-/// How many events there were, and when the last one was.
 struct EventProgress {
   var events: Int
   var lastAt: Instant?
 
-  /// It for people, such as `3 events, the last at 2026-11-22T11:44:24.243Z`; `nil` before the first.
+  /// Such as `3 events, the last at 2026-11-22T11:44:24.243Z`; `nil` before the first.
   func words(at now: Instant) -> String? {
     guard events > 0, let lastAt else { return nil }
     let last = SystemClock.wall().advanced(by: now.duration(to: lastAt))

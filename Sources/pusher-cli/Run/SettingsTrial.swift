@@ -1,10 +1,8 @@
 internal import PusherCore
 
-/// A second feed with new settings.
+/// A second feed with new settings, which replaces the first once every channel is subscribed.
 ///
-/// The run changes over to it once every channel is subscribed there.
-///
-/// A connection that is lost, or cannot be made for now, is tried again. A refusal ends the trial.
+/// A lost or failed connection is retried. A refusal ends the trial.
 final class SettingsTrial {
   let settings: SubscribeSettings
   let feed: ChannelsFeed
@@ -12,16 +10,13 @@ final class SettingsTrial {
   private let diagnostics: Diagnostics
   private var missing: NameSet
   private var isSignedIn: Bool
-  /// Events and reports since the connection was made, in order.
   private(set) var held = HeldEvents()
   private let limit: Int
   private var isOver = false
-  /// Called when everything is subscribed.
   var onSuccess: (() -> Void)?
-  /// Called with the reason when the settings do not work; the feed has ended.
+  /// Called with the reason after the settings failed and the feed ended.
   var onFailure: ((String) -> Void)?
 
-  /// - Throws: What keeps the feed from being made.
   init(
     _ settings: SubscribeSettings, channels: [String], printer: EventPrinter, loop: EventLoop,
     fields: FreshFields?, longestSilence: Duration?, diagnostics: Diagnostics
@@ -34,7 +29,7 @@ final class SettingsTrial {
     tap = LateTap(printer)
     let service = settings.connection.service
     var options = settings.sessionOptions(service: service, longestSilence: longestSilence)
-    // The first connection, too, is tried again.
+    // Also retry the first connection.
     if options.reconnect.mode == .automatic { options.reconnect.mode = .always }
     options.reconnect.retriesRefusals = false
     feed = try ChannelsFeed(
@@ -52,13 +47,13 @@ final class SettingsTrial {
     succeedIfComplete()
   }
 
-  /// Ends the trial; nothing more is told.
+  /// Ends the trial without a report.
   func cancel() {
     isOver = true
     feed.retire()
   }
 
-  /// Hands the feed over to `owner`; messages go to the printer from now on.
+  /// Hands the feed over to `owner`; the printer gets all later messages.
   func handOver(to owner: any ChannelsFeedDelegate) {
     isOver = true
     tap.isLive = true
@@ -144,7 +139,7 @@ extension SettingsTrial: ChannelsFeedDelegate {
   func feedClosed() {}
 }
 
-/// Leaves every message to the session until it is live, and then to the printer.
+/// Passes messages to the session until it is live, then to the printer.
 private final class LateTap: FeedTap {
   private let printer: EventPrinter
   var isLive = false

@@ -1,28 +1,26 @@
 internal import PusherCore
 internal import PusherPlatform
 
-/// Where the signal handler writes; a handler may use nothing but this number and `write(2)`.
+/// The write end of the pipe; the signal handler uses only this number and `write(2)`.
 nonisolated(unsafe) private var signalPipe: Int32 = -1
-/// The other end of that pipe.
+/// The read end of the pipe.
 nonisolated(unsafe) private var signalSource: Int32 = -1
 
-/// SIGINT, SIGTERM and SIGHUP as something the loop can wait for.
+/// SIGINT, SIGTERM and SIGHUP as a source of the loop.
 ///
-/// The first one is passed on for a polite end; a second ends the process at once, or is passed on too. Signals that were ignored when
-/// the program started (`nohup`, background jobs) stay ignored.
+/// The first signal asks for a clean end. A second one ends the process, or is passed on too.
+/// Signals that were ignored at the start (`nohup`, background jobs) stay ignored.
 final class Signals: LoopSource {
   private let descriptor: Int32
   private let onSignal: (Int32) -> Void
   private let onHangUp: () -> Bool
-  /// Whether there was a terminal, which may be what hangs up.
+  /// Whether there was a terminal that can hang up.
   private let hadTerminal = Terminal.isThere
 
-  /// The signals that are handled; others were ignored at the start.
+  /// The handled signals; the others were ignored at the start.
   nonisolated(unsafe) private static var handled: [Int32] = []
 
-  /// Those that end the program, the first politely.
   private static let ending = [SIGINT, SIGTERM, SIGHUP]
-  /// Those that ask how things are.
   #if !canImport(Darwin)
     private static let asking = [SIGUSR1]
   #else
@@ -30,10 +28,10 @@ final class Signals: LoopSource {
   #endif
   private let onQuestion: () -> Void
 
-  /// Watches from now on; `nil` when the system has no descriptor left.
+  /// Watches from now on; `nil` if the system has no descriptors.
   ///
-  /// `onQuestion` answers SIGUSR1, and SIGINFO where there is one; `onHangUp` answers whether SIGHUP was a wish that has
-  /// been carried out, and not the end.
+  /// `onQuestion` handles SIGUSR1, and SIGINFO if the system has it. `onHangUp` handles SIGHUP, and
+  /// returns false if the run must end.
   init?(
     onQuestion: @escaping () -> Void, onHangUp: @escaping () -> Bool = { false },
     _ onSignal: @escaping (Int32) -> Void
@@ -57,7 +55,7 @@ final class Signals: LoopSource {
     for number in Self.asking { Self.watch(number) }
   }
 
-  /// Watches on `loop` from now on, when the system has a descriptor for it; broken pipes are ignored.
+  /// Watches on `loop` and ignores broken pipes; a second signal ends the process.
   static func watch(
     _ loop: EventLoop, onQuestion: @escaping () -> Void,
     onHangUp: @escaping () -> Bool = { false }, onSignal: @escaping (Int32) -> Void
@@ -70,7 +68,7 @@ final class Signals: LoopSource {
     }
   }
 
-  /// The same for a caller that decides about a second signal itself.
+  /// Passes every signal on, the second one too.
   static func watchEach(
     _ loop: EventLoop, onQuestion: @escaping () -> Void, onHangUp: @escaping () -> Bool,
     onSignal: @escaping (Int32) -> Void
@@ -81,12 +79,12 @@ final class Signals: LoopSource {
     }
   }
 
-  /// Ignores questions until they can be answered, so that they do not end the program.
+  /// Ignores requests for the state until they can be answered: by default they end the program.
   static func outliveQuestions() {
     for number in asking { watch(number) }
   }
 
-  /// Answers whether the signal is handled from now on; one that is ignored stays so.
+  /// Handles a signal, unless it is ignored; returns whether it is handled.
   @discardableResult
   private static func watch(_ number: Int32) -> Bool {
     var former = sigaction()
@@ -114,13 +112,13 @@ final class Signals: LoopSource {
     }
   }
 
-  /// Runs a wait that blocks the thread, such as a write to a slow reader: a signal ends the program at once meanwhile.
+  /// Runs a blocking wait, such as a write to a slow reader; a signal ends the program meanwhile.
   static func endingAtOnce<Result>(_ wait: () -> Result) -> Result {
     let handled = unsafe handled
     for number in handled { signal(number, SIG_DFL) }
     defer { for number in handled { handle(number) } }
     var byte: UInt8 = 0
-    // The loop that would have handled it goes round no more.
+    // The loop that would have handled it runs no more.
     while unsafe read(signalSource, &byte, 1) == 1 {
       if handled.contains(Int32(byte)) { die(of: Int32(byte)) }
     }
@@ -141,9 +139,9 @@ final class Signals: LoopSource {
         onQuestion()
         continue
       }
-      // When the terminal has gone the signal means that, and nobody is there to want anything.
+      // After the terminal hung up, SIGHUP always means the end.
       let isWish = number == SIGHUP && (!hadTerminal || Terminal.isThere)
-      // A wish that comes during the end is none to end at once.
+      // During the end, SIGHUP does not end the process at once.
       if isWish, onHangUp() { continue }
       onSignal(number)
     }
@@ -151,7 +149,6 @@ final class Signals: LoopSource {
 
   func expired(at now: Instant) {}
 
-  /// The signal's name, such as `SIGTERM`.
   static func name(_ number: Int32) -> String {
     switch number {
     case SIGINT: "SIGINT"
@@ -162,7 +159,7 @@ final class Signals: LoopSource {
     }
   }
 
-  /// Ends the process by the signal itself, so that shells and supervisors see what happened.
+  /// Ends the process by the signal itself, so that shells and supervisors see it.
   static func die(of number: Int32) -> Never {
     signal(number, SIG_DFL)
     var only = sigset_t()
@@ -174,28 +171,26 @@ final class Signals: LoopSource {
     exit(128 + number)
   }
 
-  /// Ends the process as a filter ends whose reader has gone.
   static func dieOfBrokenPipe() -> Never { die(of: brokenPipe) }
 
   static let brokenPipe = SIGPIPE
 
-  /// Ends the process with its status, without a signal.
   static func end(_ status: ExitStatus) -> Never { exit(status.rawValue) }
 
-  /// Makes writes to a pipe without a reader fail instead of killing; the program ends by SIGPIPE when it is ready.
+  /// Lets writes to a pipe without a reader fail; the process ends by SIGPIPE later.
   static func ignoreBrokenPipes() {
     signal(SIGPIPE, SIG_IGN)
   }
 
-  /// Makes writes past a limit on the size of files fail, as on a full disk, instead of killing.
+  /// Lets writes above the file size limit fail, as on a full disk, instead of killing the process.
   static func ignoreFileLimit() {
     signal(SIGXFSZ, SIG_IGN)
   }
 }
 
-/// The terminal of the session, whatever the standard descriptors are.
+/// The terminal of the session, independent of the standard descriptors.
 private enum Terminal {
-  /// Whether there is one that has not hung up.
+  /// Whether there is a terminal that has not hung up.
   static var isThere: Bool {
     let descriptor = unsafe open("/dev/tty", O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
     guard descriptor >= 0 else { return false }

@@ -1,28 +1,26 @@
 internal import PusherCore
 
-/// Keeps the state file up with the output: what the system has taken is saved within a second, and at each end.
+/// Saves the id of the last written event in the state file, within a second and at the end.
 ///
-/// Saved is the id of the last event of which every byte was taken, never of one that waits or that a failure cut. A
-/// save that fails is tried again.
+/// Only completely written events count. A failed save is retried.
 final class StateKeeper: LoopSource {
   private let file: StateFile
   private let progress: any Progress
   private let clock: () -> Instant
   private let diagnostics: Diagnostics
   private let ids: PrintedIDs
-  /// The content to save.
   private var wanted: [UInt8]
   private var savedAt: Instant?
   private var deadline: Instant?
   private var isFailing = false
   private var hasObjected = false
 
-  /// Less than the second that is promised, since writing takes time too.
+  /// Less than the promised second, because writing takes time too.
   private static let interval: Duration = .milliseconds(500)
 
   /// - Parameters:
-  ///   - id: The id with which the run begins.
-  ///   - limit: How many bytes may be taken by ids that wait for their events to be written.
+  ///   - id: The first id of the run.
+  ///   - limit: Maximum size of the ids of unwritten events, in bytes.
   init(
     _ file: StateFile, progress: any Progress, startingAfter id: String, limit: Int,
     diagnostics: Diagnostics, clock: @escaping () -> Instant
@@ -32,17 +30,17 @@ final class StateKeeper: LoopSource {
     self.clock = clock
     self.diagnostics = diagnostics
     ids = PrintedIDs(after: id, limit: limit)
-    // The stream stands there, also when no event comes.
+    // The stream begins at this id, even if no event comes.
     wanted = StateRecord.objection(to: Array(id.utf8)) == nil ? Array(id.utf8) : file.id
   }
 
-  /// What was printed so far brings the stream to this id.
+  /// Notes the stream's id after the events printed so far.
   func note(_ id: ByteView) {
     guard !progress.hasFailed else { return }
     ids.note(id, at: progress.end)
   }
 
-  /// After a write: saves when it is time, or sets the time for it.
+  /// Saves if it is time, or schedules a save; called after writes.
   func update() {
     collect()
     guard wanted != file.id else { return }
@@ -51,13 +49,12 @@ final class StateKeeper: LoopSource {
     if due <= now { save(at: now) } else { deadline = due }
   }
 
-  /// Saves now.
   func finish() {
     collect()
     if wanted != file.id { save(at: clock()) }
   }
 
-  /// Reports at the end if the file is out of date.
+  /// Saves at the end, and reports a failure.
   func conclude() {
     finish()
     if isFailing {
@@ -82,7 +79,7 @@ final class StateKeeper: LoopSource {
   private func save(at now: Instant) {
     savedAt = now
     deadline = nil
-    // Else a power cut could leave events that the file counts as printed and the disk has not.
+    // Otherwise, after a power cut the file could count events that are not on disk.
     progress.synchronize()
     guard let reason = file.save(wanted) else {
       if isFailing { diagnostics.info("the last event's id is kept again") }

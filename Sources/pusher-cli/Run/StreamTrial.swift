@@ -1,10 +1,7 @@
 internal import PusherCore
 
-/// One attempt to open a stream, with TLS or without, and how it went; the stream is closed at once.
-///
-/// It runs the loop until the attempt is over.
+/// Opens a stream, with or without TLS, and closes it; runs the loop meanwhile.
 final class StreamTrial: SocketStreamDelegate {
-  /// A stream that was opened.
   struct Opened {
     let peer: SocketAddress?
     let security: TLSSummary?

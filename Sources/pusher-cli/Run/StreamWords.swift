@@ -1,11 +1,10 @@
 internal import PusherCore
 
-/// The words of `sse` about its event stream.
+/// The messages of `sse` about its event stream.
 final class StreamWords: FeedWords {
   private let settings: StreamSettings
-  /// The URL of the present request; a redirect changes it.
+  /// URL of the present request; a redirect changes it.
   private(set) var place: String
-  /// ID of the last event; empty for none.
   private let lastEventID: () -> String
 
   init(_ settings: StreamSettings, lastEventID: @escaping () -> String) {
@@ -14,7 +13,6 @@ final class StreamWords: FeedWords {
     place = settings.url.place
   }
 
-  /// The stream is open: the message, and the data of the line.
   var opened: (text: String, data: JSONValue) {
     let proxy = settings.network.routing.route(to: settings.url).proxy.map {
       " through proxy \($0)"
@@ -44,7 +42,7 @@ final class StreamWords: FeedWords {
     _ loss: ConnectionLoss, _ code: Int?, in delay: Duration, wasOpen: Bool
   ) -> Remark? {
     let text = "\(loss); asking again in \(delay.inWords)"
-    // That a server ends a stream now and then is how the standard wants it.
+    // The standard lets servers end a stream now and then.
     return loss == .ended || loss == .endedUnmarked ? .info(text) : .warning(text)
   }
 
@@ -86,7 +84,6 @@ final class StreamWords: FeedWords {
     }
   }
 
-  /// What a user may do about a failure: a parenthesis after its message, or nothing.
   private static func hint(_ error: ConnectionLoss) -> String {
     switch error {
     case .untrusted(_, let problem): Hints.hint(problem)
@@ -105,7 +102,6 @@ final class StreamWords: FeedWords {
 }
 
 extension ConnectionLoss {
-  /// The status of the server's answer, if it was the mistake.
   fileprivate var status: Int? {
     guard case .refused(let status, _, _) = self else { return nil }
     return status

@@ -1,8 +1,6 @@
 internal import PusherCore
 
-/// Turns settings into those of the library.
 extension SubscribeSettings {
-  /// Where and how to connect.
   func destination(service: PusherService) -> Destination {
     let url = service.socketURL(
       isSecure: connection.isSecure, host: connection.host, port: connection.port,
@@ -13,7 +11,7 @@ extension SubscribeSettings {
       routing: connection.routing, tls: connection.tls, trust: connection.trust)
   }
 
-  /// How the session behaves; `longestSilence` is the longest silence before a ping, in spite of the other settings.
+  /// - Parameter longestSilence: Maximum silence before a ping, if shorter than the settings.
   func sessionOptions(service: PusherService, longestSilence: Duration? = nil) -> SessionOptions {
     let silence = feed.activityTimeout ?? .seconds(120)
     var options = SessionOptions(
@@ -25,8 +23,6 @@ extension SubscribeSettings {
     return options
   }
 
-  /// Signs for private and presence channels, and for the user.
-  ///
   /// - Throws: ``UsageError`` for user information that is not JSON.
   func signer(loop: EventLoop) throws -> any Signer {
     let user: any Signer =
