@@ -1,33 +1,31 @@
 internal import PusherCore
 
-/// How many events came on each channel, for a limited number of channels.
+/// Event counts by channel, for a limited number of channels.
 ///
-/// A peer chooses the names: the events of further channels are counted together.
+/// The peer chooses the names, so all channels above the limit share one count.
 final class ChannelCounts {
   private struct ChannelRow {
     let name: [UInt8]
     var events = 0
   }
 
-  /// The channel that stands for all further ones; no channel can have that name, since it has parentheses.
+  /// The name of the shared count; no channel can have it, because of the parentheses.
   static let others = "(other)"
 
-  /// Longer names, which no known server allows, are not kept.
+  /// Maximum length of a name, in bytes; no known server allows longer ones.
   private static let longestName = 256
 
   private let limit: Int
   private var rows: [ChannelRow] = []
   private var places: [UInt64: Int] = [:]
   private var otherEvents = 0
-  /// The row of the last event: events come in runs.
+  /// The row of the last event; consecutive events often share a channel.
   private var latest = -1
 
-  /// - Parameter limit: As many channels are counted by name.
   init(limit: Int) {
     self.limit = limit
   }
 
-  /// Counts an event of a channel.
   func note(_ channel: ByteView) {
     if latest >= 0, channel.equals(rows[latest].name) {
       rows[latest].events &+= 1
@@ -36,7 +34,6 @@ final class ChannelCounts {
     noteAnother(channel)
   }
 
-  /// Counts an event of a channel.
   func note(_ channel: String) {
     let buffer = ByteBuffer(capacity: channel.utf8.count)
     buffer.append(Array(channel.utf8))
@@ -46,7 +43,7 @@ final class ChannelCounts {
   private func noteAnother(_ channel: ByteView) {
     let hash = channel.shortHash
     if let place = places[hash] {
-      // Two names of the same hash are a peer's work: the second is one of the others.
+      // Only an attacker finds two names with the same hash: the second is counted under `others`.
       guard channel.equals(rows[place].name) else {
         otherEvents &+= 1
         return
@@ -65,7 +62,7 @@ final class ChannelCounts {
     rows[latest].events &+= 1
   }
 
-  /// The channels by name with their events, and at the end all others, where there were any.
+  /// The counts sorted by channel, then the shared count if it is not zero.
   var counts: [(channel: String, events: Int)] {
     var counts = rows.map { (String(decoding: $0.name, as: UTF8.self), $0.events) }
     counts.sort { $0.0 < $1.0 }

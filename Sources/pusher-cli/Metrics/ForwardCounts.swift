@@ -1,18 +1,15 @@
-/// What became of the events of `--forward`, and of the tries to send them.
 struct ForwardCounts: Sendable {
   enum Result: String, CaseIterable, Sendable {
-    /// The receiver has answered 2xx.
     case delivered
-    /// It has not, for as long as --forward-timeout allows.
+    /// No success within --forward-timeout.
     case givenUp = "given_up"
-    /// The run ended before.
+    /// The run ended first.
     case left
   }
 
   enum Failure: String, CaseIterable, Sendable {
-    /// The receiver has answered otherwise.
+    /// The answer was not 2xx.
     case refused
-    /// There was no answer.
     case noAnswer = "no_answer"
   }
 

@@ -1,19 +1,15 @@
 internal import PusherCore
 
-/// One metric: its name, what it means, and its samples as they are now.
+/// One metric: name, help text and current samples.
 ///
-/// Names and units follow Prometheus' conventions: a base unit at the end of the name, and `_total` after that of a
-/// counter. Source: Prometheus' pages "Metric and label naming" and "Exposition formats".
+/// Names and units follow Prometheus' conventions: names end with the base unit; counters add
+/// `_total`. Source: Prometheus' pages "Metric and label naming" and "Exposition formats".
 struct MetricFamily: Equatable, Sendable {
-  /// What a value may do.
   enum Kind: String, Sendable {
-    /// It only grows, from zero at the start of the program.
     case counter
-    /// It goes up and down.
     case gauge
   }
 
-  /// The name and the value of a label; the value may be any text.
   struct Label: Equatable, Sendable {
     let name: StaticText
     let value: String
@@ -23,10 +19,8 @@ struct MetricFamily: Equatable, Sendable {
     }
   }
 
-  /// One number.
   struct Sample: Equatable, Sendable {
     let labels: [Label]
-    /// A number as the text format has it.
     let value: String
 
     init(_ value: Int, _ labels: Label...) {
@@ -37,7 +31,6 @@ struct MetricFamily: Equatable, Sendable {
       (self.value, self.labels) = (String(value), labels)
     }
 
-    /// A time in seconds.
     init(_ value: Duration, _ labels: Label...) {
       (self.value, self.labels) = (value.secondsText, labels)
     }
@@ -45,7 +38,7 @@ struct MetricFamily: Equatable, Sendable {
 
   let name: StaticText
   let kind: Kind
-  /// A sentence without a line end or a backslash.
+  /// One sentence, without newlines or backslashes.
   let help: StaticText
   let samples: [Sample]
 
@@ -57,13 +50,12 @@ struct MetricFamily: Equatable, Sendable {
     self.init(name, kind, help, [Sample(value)])
   }
 
-  /// A metric of times in seconds.
   init(_ name: StaticText, _ kind: Kind, _ help: StaticText, _ value: Duration) {
     self.init(name, kind, help, [Sample(value)])
   }
 }
 
-/// A text that stands in the sources, so that no peer has chosen it.
+/// A text from the source code, never from a peer.
 struct StaticText: Equatable, Sendable, ExpressibleByStringLiteral {
   let text: String
 
@@ -73,9 +65,10 @@ struct StaticText: Equatable, Sendable, ExpressibleByStringLiteral {
 }
 
 extension MetricFamily {
-  /// The text format of all families, in their order; one without samples has its two comments.
+  /// Returns the text format of all families.
   ///
-  /// Samples of families with one name stand together where the first of them stands, as the format wants it.
+  /// A family without samples has only its two comments. The format requires families of the same
+  /// name to stand together, at the place of the first.
   static func text(of families: [MetricFamily]) -> String {
     var text = ""
     var written: Set<String> = []
@@ -98,7 +91,6 @@ extension MetricFamily {
     }
   }
 
-  /// A label's value: backslash, quote and line end are escaped.
   private static func escaped(_ value: String) -> String {
     var escaped = String.UnicodeScalarView()
     for scalar in value.unicodeScalars {

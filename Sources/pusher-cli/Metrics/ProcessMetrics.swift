@@ -1,12 +1,11 @@
 internal import PusherCore
 internal import PusherPlatform
 
-/// What the system knows of this process, under the names that all programs have for Prometheus.
+/// Standard process metrics from the system.
 ///
-/// Source: Prometheus' page "Writing client libraries", section "Process metrics". What a system does not tell is left
-/// out.
+/// Values that a system cannot supply are left out. Source: Prometheus' page "Writing client
+/// libraries", section "Process metrics".
 enum ProcessMetrics {
-  /// - Parameter startedAt: When the process began.
   static func families(startedAt: WallTime) -> [MetricFamily] {
     var families = [
       MetricFamily(
@@ -41,7 +40,7 @@ enum ProcessMetrics {
     }
   }
 
-  /// The second number of `/proc/self/statm` is in pages (proc(5)).
+  /// The second number of `/proc/self/statm` is in pages; see proc(5).
   private static var residentBytes: Int? {
     let descriptor = unsafe open("/proc/self/statm", O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }
@@ -61,10 +60,9 @@ enum ProcessMetrics {
     defer { unsafe closedir(folder) }
     var count = 0
     while let entry = unsafe readdir(folder) {
-      // `.` and `..`
       if unsafe entry.pointee.d_name.0 != CChar(UInt8(ascii: ".")) { count += 1 }
     }
-    // The folder itself is open too.
+    // Do not count the folder itself.
     return count - 1
   }
 }

@@ -1,4 +1,4 @@
-/// How often each of a few results came; those that never came count zero, so that a rate has a beginning.
+/// Counts of a few results; all start at zero, because a rate needs a first value.
 struct ResultCounts<Result: CaseIterable & RawRepresentable & Hashable & Sendable>: Sendable
 where Result.RawValue == String {
   private var counts: [Result: Int] = [:]
@@ -11,7 +11,6 @@ where Result.RawValue == String {
     counts[result, default: 0] &+= count
   }
 
-  /// A sample for each result, under the label `name` after `others`.
   func samples(
     _ name: StaticText, _ others: MetricFamily.Label...
   ) -> [MetricFamily.Sample] {
@@ -21,19 +20,17 @@ where Result.RawValue == String {
   }
 }
 
-/// How the command of a hook ended.
+/// Result of a hook's command.
 enum HookResult: String, CaseIterable, Sendable {
-  /// With status 0.
   case succeeded
-  /// With another status, or it could not be started.
+  /// The command could not start, or its status was not 0.
   case failed
   case timedOut = "timed_out"
-  /// The end of the run ended it, or kept it from being started.
+  /// The end of the run stopped the command or its start.
   case cutOff = "cut_off"
 }
 
 extension ResultCounts<HookResult> {
-  /// The metric of a hook, such as `exec`.
   func family(of hook: String) -> MetricFamily {
     MetricFamily(
       "pusher_cli_hook_results_total", .counter,
