@@ -1,6 +1,5 @@
 internal import PusherCore
 
-/// Arguments and environment in, exit status out; nothing else.
 @main
 struct Main {
   static func main() {
@@ -65,7 +64,7 @@ struct Main {
     try run({ settings, _, diagnostics in command(settings, diagnostics) }, typed, environment)
   }
 
-  /// The same for a command that may read its settings again.
+  /// Runs a command that may read its settings again.
   private static func run<Settings: CommandSettings>(
     _ command: (Settings, SettingsOrigin, Diagnostics) -> ExitStatus, _ typed: TypedArguments,
     _ environment: [String: String]
@@ -89,7 +88,6 @@ struct Main {
     return command(settings, reader.origin, diagnostics)
   }
 
-  /// The voice for the run, after it has said the warnings.
   private static func voice(
     _ common: CommonSettings, _ environment: [String: String]
   ) throws(UsageError) -> Diagnostics {

@@ -79,7 +79,6 @@ extension CompletionScript {
       case $command:$previous in
     """#
 
-  /// What follows an option with a value: one of its words, what the program is asked for, a file, or nothing.
   private static func bashValues(of command: Command) -> [String] {
     Flags.of(command).filter(\.takesValue).map { flag in
       let patterns = words(of: command).flatMap { word in

@@ -81,7 +81,7 @@ extension CompletionScript {
   }
 
   private static func zshSpecification(_ flag: Flag) -> String {
-    // A value may follow in the same word, after the letter or after '='.
+    // The value may follow in the same word, after the letter or after '='.
     let names = flag.spellings.map { name in
       flag.takesValue ? name + (name.hasPrefix("--") ? "=" : "+") : name
     }

@@ -1,10 +1,9 @@
-/// Scripts that let a shell complete commands, options and their values; made from the flag table.
+/// Scripts for shell completion of commands, options and values, made from the flag table.
 enum CompletionScript: String, CaseIterable, Sendable {
   case bash
   case zsh
   case fish
 
-  /// The script; it goes to the shell's own folder of completions, or is read at its start.
   var text: String {
     let lines =
       switch self {
@@ -15,14 +14,12 @@ enum CompletionScript: String, CaseIterable, Sendable {
     return lines.joined(separator: "\n") + "\n"
   }
 
-  /// What the program is asked for while somebody types.
+  /// A value that the script asks the program for.
   enum Lookup: String, CaseIterable {
-    /// The profiles of the configuration file.
     case profiles
-    /// The channels of a running local server, where `--local` stands on the line.
+    /// The channels of a running local server; needs `--local` on the line.
     case channels
 
-    /// What the values of a flag are; `nil` for those that need no question.
     init?(_ flag: Flag) {
       switch flag {
       case .profile: self = .profiles
@@ -31,24 +28,21 @@ enum CompletionScript: String, CaseIterable, Sendable {
       }
     }
 
-    /// What a command takes besides options.
     init?(operandsOf command: Command) {
       guard [.subscribe, .check, .channels, .users, .auth].contains(command) else { return nil }
       self = .channels
     }
   }
 
-  /// The filter that finds names in the lines of `channels`; names that a shell could take for more are left out.
+  /// Prints the names in the output of `channels`, except names with characters special to shells.
   static let channelFilter = #"sed -n 's/.*"channel":"\([-A-Za-z0-9_=@,.]*\)".*/\1/p'"#
-  /// How long a server may take, so that nobody waits at the keyboard.
+  /// Short, because the user waits at the keyboard.
   static let askingTime = "--connect-timeout 600ms"
 
-  /// Words after which a command's own options are completed.
   static func words(of command: Command) -> [String] {
     Command.words.filter { Command(word: $0) == command }
   }
 
-  /// The words that a command takes besides options, where they are known.
   static func operands(of command: Command) -> [String] {
     switch command {
     case .help: Command.allCases.map(\.rawValue) + HelpPage.topics.map(\.name)

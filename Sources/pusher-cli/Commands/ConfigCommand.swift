@@ -1,11 +1,10 @@
 internal import PusherCore
 
-/// Runs `config`: every setting of a command with its value and where it comes from.
+/// Runs `config`: prints every setting of a command, with its value and its source.
 enum ConfigCommand {
-  /// What it takes besides a command.
   static let words = ["path", "profiles"]
 
-  /// Prints a table, or a JSON line for each setting; what would keep the command from running goes to standard error.
+  /// Prints a table, or one JSON line per setting; reports an invalid setting on standard error.
   static func run(
     _ settings: ConfigSettings, isJSON: Bool, diagnostics: Diagnostics
   ) -> ExitStatus {
@@ -25,7 +24,7 @@ enum ConfigCommand {
     }.joined()
   }
 
-  /// The widest value that the others are lined up with.
+  /// Maximum width of the value column; longer values are not aligned.
   private static let widest = 40
 
   private static func table(_ rows: [ConfigSettings.Row]) -> String {

@@ -1,17 +1,15 @@
 internal import PusherCore
 
-/// What `config` shows: every setting of a command that has a value, and where it comes from.
+/// The settings of a command that have a value, each with its source.
 struct ConfigSettings: CommandSettings {
-  /// One setting; no value holds a secret.
+  /// One setting; the value never holds a secret.
   struct Row: Equatable, Sendable {
     var name: String
     var value: String
-    /// An option, a variable, a line of a file, or `default`.
     var origin: String
   }
 
   var rows: [Row]
-  /// What would keep the command from running.
   var problem: UsageError?
   var common: CommonSettings
 
@@ -25,14 +23,14 @@ struct ConfigSettings: CommandSettings {
       }
     }
     rows += try reader.optionRows()
-    // A password in a host or a path is a mistake, and a secret all the same.
+    // A password in a host or a path is a mistake, but still a secret.
     for index in rows.indices { rows[index].value = Redaction.withoutPasswords(rows[index].value) }
     common = reader.common
   }
 }
 
 extension SettingsReader {
-  /// The app, its server, and the addresses that follow from them.
+  /// Returns the app, its server, and the addresses derived from them.
   fileprivate mutating func connectionRows() throws(UsageError) -> [ConfigSettings.Row] {
     let source = try source(.webSocket)
     let settings: [(String, Setting?)] = [
@@ -68,7 +66,7 @@ extension SettingsReader {
     Setting(origin: key.origin, value: Diagnostics.shortened(key: key.value))
   }
 
-  /// That there is a secret, and where; nothing of it.
+  /// Names the source of the secret, never its value.
   private func secretRow(_ source: CredentialSource) -> Setting? {
     if let file = typed.setting(.secretFile) { return file }
     return switch source.secret {
@@ -78,7 +76,7 @@ extension SettingsReader {
     }
   }
 
-  /// The other options that were given or that have a default, and the variables that all programs heed.
+  /// Returns all options with a value or a default, and the variables that every program reads.
   fileprivate func optionRows() throws(UsageError) -> [ConfigSettings.Row] {
     var rows: [ConfigSettings.Row] = []
     for flag in Flags.of(typed.command) where flag.role != .app {

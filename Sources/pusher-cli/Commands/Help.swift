@@ -1,20 +1,17 @@
-/// A page `help` can show.
 enum HelpPage: Equatable {
   case overview
-  /// A command's own page; complete with every option, or the common ones.
+  /// A command's page, with all options or only the common ones.
   case command(Command, complete: Bool)
   case environment
   case exitCodes
   case output
   case recipes
 
-  /// The topics besides the commands, in the order of the help.
   static let topics: [(name: String, page: HelpPage)] = [
     ("environment", .environment), ("exit-codes", .exitCodes), ("output", .output),
     ("recipes", .recipes),
   ]
 
-  /// The page of a command; `help` and `version` need no page of their own.
   init(for command: Command, complete: Bool) {
     switch command {
     case .help, .version: self = .overview
@@ -22,9 +19,9 @@ enum HelpPage: Equatable {
     }
   }
 
-  /// The page `help WORD…` asks for.
+  /// Finds the page for `help WORD…`.
   ///
-  /// - Throws: ``UsageError`` when no page has that name.
+  /// - Throws: ``UsageError`` if no page has that name.
   init(named words: [String]) throws(UsageError) {
     guard let word = words.first else {
       self = .overview
@@ -46,7 +43,7 @@ enum HelpPage: Equatable {
 }
 
 extension HelpPage {
-  /// The page as it is printed: at most 80 columns, a newline at the end.
+  /// The printed page: at most 80 columns, with a newline at the end.
   var text: String {
     switch self {
     case .overview: Self.overviewText
@@ -105,14 +102,13 @@ extension HelpPage {
 
   private static let commonHeading = "Common options:"
 
-  /// Where the texts of options begin.
   static let textColumn = 30
 
   private static func line(for flag: Flag) -> String {
     let letter = flag.letter.map { "-\($0), " } ?? "    "
     let words = flag.spellings.suffix(1) + (flag.takesValue ? [flag.metavariable] : [])
     let head = "  " + letter + words.joined(separator: " ")
-    // What is too long for its column has its text on the next line.
+    // A head that is too long for its column puts the text on the next line.
     let gap =
       head.count > textColumn - 2
       ? "\n" + String(repeating: " ", count: textColumn)

@@ -1,5 +1,4 @@
 extension HelpPage {
-  /// Usage and examples of each command: what a reader wants first.
   static let frames: [Command: String] = [
     .subscribe: """
     Usage: pusher-cli subscribe [OPTION...] [CHANNEL...]

@@ -1,5 +1,4 @@
 extension HelpPage {
-  /// `help exit-codes`, from the table of statuses.
   static var exitCodesText: String {
     var lines = ["Exit statuses:", ""]
     for status in ExitStatus.allCases {
@@ -102,7 +101,6 @@ extension HelpPage {
 
     """
 
-  /// Breaks `text` into lines of at most 80 columns; the later ones are indented by the head's width.
   private static func wrapped(_ text: String, head: String) -> [String] {
     var lines: [String] = []
     var line = head
@@ -121,7 +119,7 @@ extension HelpPage {
 }
 
 extension HelpPage {
-  /// What people pipe the events into; each line has been run in a shell.
+  /// Recipes for pipelines; each line was run in a shell.
   static let recipesText = """
     Look at what a Laravel project sends, as a table:
 

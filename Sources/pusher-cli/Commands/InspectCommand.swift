@@ -1,8 +1,7 @@
 internal import PusherCore
 
-/// Runs `channels`, `users` and `terminate`: one call of the HTTP API, its answer as JSON lines.
+/// Runs `channels`, `users` and `terminate`: one API call, with the answer as JSON lines.
 enum InspectCommand {
-  /// Asks and prints; the status tells the result.
   static func run(_ settings: InspectSettings, diagnostics: Diagnostics) -> ExitStatus {
     diagnostics.outcome {
       let caller = try APICaller(settings.access, diagnostics: diagnostics)
@@ -27,7 +26,7 @@ enum InspectCommand {
     }
   }
 
-  /// One object a line; nil for an answer of another shape.
+  /// Returns one object per line, or nil for an answer of another shape.
   private static func lines(_ answer: JSONValue, _ call: InspectSettings.Call) -> [JSONValue]? {
     switch call {
     case .channels:
@@ -38,8 +37,7 @@ enum InspectCommand {
     }
   }
 
-  /// A user with the id as text, its characters as the server wrote them: ids are compared as texts, and `subscribe`
-  /// prints them so.
+  /// Returns a user with the id as text, as on the wire: ids are compared as text.
   private static func user(_ user: JSONValue) -> JSONValue {
     guard let members = user.members else { return user }
     return .object(

@@ -1,22 +1,20 @@
-/// What the command line asks for.
+/// The request that the command line makes.
 enum Invocation: Equatable {
-  /// A page for standard output, and the status to end with.
+  /// A page for standard output, and the exit status.
   case page(HelpPage, ExitStatus)
   case version
-  /// A command that has settings.
   case command(TypedArguments)
-  /// The settings of the command that was typed, or their place on the disk.
   case config(TypedArguments, isJSON: Bool)
   case configPath
-  /// The names of the profiles, in the files that were typed or in the usual ones.
   case configProfiles(TypedArguments)
   case completion(CompletionScript)
 
   /// Reads the words after the program's name.
   ///
-  /// `-h` and `--help` win over everything, errors included, then `--version`; but a host after `-h` is a mistake.
+  /// `-h` and `--help` win over everything, even errors; then `--version`. A host after `-h` is
+  /// wrong.
   ///
-  /// - Throws: ``UsageError`` for the first word that has no meaning.
+  /// - Throws: ``UsageError`` for the first word without a meaning.
   init(_ words: [String]) throws(UsageError) {
     guard !words.isEmpty else {
       self = .page(.overview, .usage)
@@ -73,10 +71,10 @@ enum Invocation: Equatable {
 }
 
 extension Invocation {
-  /// What `--color` says among the words, whatever is wrong with the others.
+  /// Returns the value of `--color`, even if other words are invalid.
   static func color(in words: [String]) -> String? { Survey(words).color }
 
-  /// `config [COMMAND]` takes what the command takes, and `-o json`.
+  /// Reads `config [COMMAND]`, which takes the command's options and `-o json`.
   private static func configuration(_ arguments: [Argument]) throws(UsageError) -> Invocation {
     var rest = arguments
     var command = Command.subscribe
@@ -121,14 +119,14 @@ extension Invocation {
   }
 }
 
-/// A first look at the words, in which errors count for nothing.
+/// A first pass over the words that ignores errors.
 private struct Survey {
   var command: Command?
   var wantsHelp = false
   var wantsAllHelp = false
   var wantsVersion = false
   var color: String?
-  /// What follows `-h` as with programs where that names the host.
+  /// The word after `-h` if it looks like a host: other programs take a host there.
   var hostAfterHelp: String?
 
   init(_ words: [String]) {

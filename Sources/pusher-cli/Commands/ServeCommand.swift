@@ -6,9 +6,8 @@ internal import PusherServer
   internal import PusherCluster
 #endif
 
-/// Runs `serve`: the local server, until a signal ends it.
+/// Runs `serve`, the local server, until a signal ends it.
 enum ServeCommand {
-  /// Serves until a signal comes; the status tells why it could not begin.
   static func run(
     _ given: ServeSettings, origin: SettingsOrigin, diagnostics: Diagnostics
   ) -> ExitStatus {
@@ -20,7 +19,7 @@ enum ServeCommand {
       token: Hex.encode(SecureRandom.bytes(16)))
     settings.server.console = settings.console.page?.reach ?? .nobody
     makeRoom(settings, diagnostics)
-    // Checked before a new descriptor could get the number of standard output.
+    // Check first: a new descriptor could get the number of standard output.
     let descriptor = OutputDescriptor()
     if settings.logsEvents, descriptor == nil {
       diagnostics.error("standard output is closed; there is nowhere to print events")
@@ -54,10 +53,9 @@ enum ServeCommand {
 }
 
 extension ServeCommand {
-  /// Files and connections besides the sockets: output, logs, API calls, webhooks, Redis.
   private static let otherDescriptors = 512
 
-  /// Raises the limit of open files, so that it is enough for the sockets that may come.
+  /// Raises the limit of open files to fit the maximum number of connections.
   private static func makeRoom(_ settings: ServeSettings, _ diagnostics: Diagnostics) {
     let connections = settings.server.limits.connections
     let limit = DescriptorLimit.raise(to: connections + otherDescriptors)
@@ -90,7 +88,7 @@ private final class ServeRun {
   private var status: ExitStatus?
   private var hasStopped = false
 
-  /// How long the clients' goodbyes may take.
+  /// Maximum time for close frames.
   private static let closeTime: Duration = .milliseconds(250)
 
   init(
@@ -156,7 +154,6 @@ private final class ServeRun {
     return status ?? log?.failure ?? record?.failure ?? .success
   }
 
-  /// Tells everybody who waits for the server.
   private func begin() {
     if let path = settings.listen.portFile, let reason = PortFile.write(server.port, to: path) {
       diagnostics.error("--port-file: cannot write '\(path)': \(reason)")
@@ -172,14 +169,12 @@ private final class ServeRun {
     readiness.manager.watch(loop)
   }
 
-  /// Ends the server with this status, unless it has ended.
   private func fail(_ status: ExitStatus) {
     self.status = status
     if !hasStopped { end() }
   }
 
-  /// SIGHUP: takes a certificate that was renewed, and the apps; answers whether there are such files, else the server
-  /// ends.
+  /// Reads the certificate and the apps again on SIGHUP; returns false if no file names them.
   private func readAgain() -> Bool {
     guard settings.server.certificateFile != nil || origin.appsFile != nil else { return false }
     guard !server.isStopping else { return true }
@@ -241,7 +236,6 @@ private final class ServeRun {
 
   private var place: String { settings.listen.place(server.port) }
 
-  /// Says where the server is, and which defaults it uses.
   private func announce() {
     let isSecure = settings.isSecure
     let scheme = isSecure ? "wss" : "ws"
@@ -264,7 +258,7 @@ private final class ServeRun {
 }
 
 extension ServerLogEvent {
-  /// What to do about it, after a semicolon; "" where nothing can be done here.
+  /// A remedy, after a semicolon; empty if the user can do nothing here.
   fileprivate var advice: String {
     switch self {
     case .accessRefused(.origin(let text), _):
@@ -291,7 +285,6 @@ extension ServerLogEvent {
 }
 
 extension ServeSettings {
-  /// What connects the server with others; `nil` where it is alone.
   fileprivate func cluster(_ loop: EventLoop) -> (any Cluster)? {
     #if Redis
       redis.map {
@@ -303,9 +296,9 @@ extension ServeSettings {
     #endif
   }
 
-  /// Lines for a `.env` file that lead an application here, under the names that Laravel and this program read.
+  /// Lines for a `.env` file that point an application at this server, with Laravel's names.
   ///
-  /// A block for each app; of several, each has its id as a comment above it.
+  /// Each app gets a block. With several apps, a comment above each block holds the id.
   func environmentBlock(port: UInt16) -> String {
     server.applications.map { block($0, port: port) }.joined(separator: "\n")
   }
@@ -321,7 +314,7 @@ extension ServeSettings {
     return (server.applications.count > 1 ? "# app \(app.id)\n" : "") + lines
   }
 
-  /// A value as shells and readers of `.env` files take it.
+  /// Quotes a value for shells and for readers of `.env` files.
   private static func quoted(_ value: String) -> String {
     let isPlain = value.utf8.allSatisfy { byte in
       byte &- 0x30 < 10 || (byte | 0x20) &- 0x61 < 26 || "-._:/@%+,".utf8.contains(byte)

@@ -1,8 +1,7 @@
 internal import PusherCore
 
-/// Runs `auth`, `sign` and `verify`: signatures without a server, and the text under them.
+/// Runs `auth`, `sign` and `verify`; they need no server.
 enum SignCommand {
-  /// Prints one JSON line; the status of `verify` tells whether the signature is right.
   static func run(_ settings: SignSettings, diagnostics: Diagnostics) -> ExitStatus {
     if case .request(let method, let target, let body) = settings.subject {
       let request = RequestSigning(
@@ -18,7 +17,7 @@ enum SignCommand {
     case .authorize: return print(claim.answer, diagnostics)
     case .sign: return print(claim.signed, diagnostics)
     case .verify(let given):
-      // A whole token is as good as its signature.
+      // A whole token, `key:signature`, is accepted too.
       let hex = given?.split(separator: ":").last.map(String.init) ?? ""
       let isValid = Digest.equalInConstantTime(
         Array(hex.lowercased().utf8), Array(claim.signature.utf8))
@@ -38,12 +37,11 @@ enum SignCommand {
   }
 }
 
-/// What is signed as it stands: subscriptions, sign-ins, webhooks.
+/// The signature for a subscription, a sign-in or a webhook.
 private struct Claim {
-  /// The text that is signed.
   let text: String
   let signature: String
-  /// What an authorisation endpoint answers; nothing for webhooks, which carry key and signature apart.
+  /// The answer of an authorisation endpoint; empty for webhooks, which sign in a header.
   let answer: JSONValue
 
   init(_ settings: SignSettings) {

@@ -1,8 +1,6 @@
 internal import PusherCore
 
-/// Runs `sse`: from settings to an exit status.
 enum StreamCommand {
-  /// Prints events until the wanted end or a failure.
   static func run(_ settings: StreamSettings, diagnostics: Diagnostics) -> ExitStatus {
     RunDriver.start(diagnostics, settings.feed) { loop, descriptor in
       try StreamRun(
@@ -12,7 +10,6 @@ enum StreamCommand {
   }
 }
 
-/// One run of `sse`: the feed, its printer, and what is told of both.
 final class StreamRun {
   private let settings: StreamSettings
   let run: PrintingRun
@@ -22,7 +19,6 @@ final class StreamRun {
   private let printer: StreamPrinter
   private let state: StateKeeper?
   private var wasOpen = false
-  /// Why the last stream was lost or could not be opened.
   private var lastLoss: ConnectionLoss?
 
   init(
@@ -83,7 +79,7 @@ final class StreamRun {
     return try RunDriver(self, settings.feed).run(feed, printer.core)
   }
 
-  /// Ends a line that an earlier run could not write to its end; its event comes again.
+  /// Ends a partial last line of an earlier run; the server sends that event again.
   private func completeLine(of descriptor: OutputDescriptor, _ diagnostics: Diagnostics) {
     let terminator = settings.printing.form.terminator
     switch TornLine.end(of: descriptor.number, terminator: terminator) {
@@ -100,7 +96,6 @@ final class StreamRun {
   }
 }
 
-/// Prints events, and notes which was the last one.
 private final class StreamTap: FeedTap {
   private let printer: StreamPrinter
   private let state: StateKeeper?
@@ -114,7 +109,7 @@ private final class StreamTap: FeedTap {
 
   func take(event: EventStreamEvent) -> TapVerdict {
     let core = printer.core
-    // Beyond the end, the last event's id stays that of the last one printed.
+    // After the end, the last id must stay the id of the last printed event.
     guard !core.isStopped else { return .declined }
     printer.print(event)
     state?.note(event.lastEventID)
@@ -140,7 +135,7 @@ extension StreamRun: RunPart {
 
   func roundEnded() {
     guard let state else { return }
-    // A block without data changes the id too. After the end what comes is not printed.
+    // A block without data also changes the id. Nothing is printed after the end.
     guard !run.isEnding else { return state.finish() }
     feed.withLastEventID(state.note)
     state.update()
@@ -172,9 +167,7 @@ extension StreamRun: RunPart {
   }
 }
 
-/// Turns settings into those of the library.
 extension StreamSettings {
-  /// Where the stream is.
   fileprivate var destination: Destination {
     Destination(
       url: url, headers: HTTPHeaders(headers.map { ($0.name, $0.value) }), routing: network.routing,

@@ -1,6 +1,6 @@
 internal import PusherCore
 
-/// What `--metrics` tells of `subscribe` beside what it tells of every run.
+/// The metrics of `subscribe`, besides the metrics of every run.
 extension SubscribeRun {
   var command: Command { .subscribe }
 

@@ -1,6 +1,5 @@
 internal import PusherCore
 
-/// What SIGHUP asks of a run whose settings come from files.
 extension SubscribeRun {
   func readSettingsAgain() -> Bool {
     guard !origin.files.isEmpty else { return false }
@@ -25,7 +24,6 @@ extension SubscribeRun {
     diagnostics.warning("SIGHUP: \(reason); the settings stay as they are")
   }
 
-  /// Goes on with what has changed, and says so in one line.
   private func take(_ new: SubscribeSettings) throws {
     let files = origin.files.joined(separator: ", ")
     guard new.connection.service == settings.connection.service else {
@@ -53,7 +51,7 @@ extension SubscribeRun {
     }
   }
 
-  /// Tries other settings beside the present connection, which ends once everything is subscribed on the new one.
+  /// Tries new settings on a second connection, and then ends the present one.
   private func begin(_ new: SubscribeSettings, onSuccess: @escaping () -> Void) throws {
     let discovery = try new.discovery.map {
       try Discovery($0, loop: run.loop, channels: members, diagnostics: diagnostics)
@@ -82,7 +80,6 @@ extension SubscribeRun {
     trial.start()
   }
 
-  /// Goes on with the feed of a trial.
   private func changeOver(to trial: SettingsTrial) {
     self.trial = nil
     let now = run.loop.now
@@ -105,7 +102,7 @@ extension SubscribeRun {
     if let start { feed(reports: .gap(from: start, to: now), at: now) }
   }
 
-  /// Takes what came before the run changed over; events of the same app have come on the former connection too.
+  /// Handles events that the trial held; events of the same app also came on the former connection.
   private func take(_ happenings: HeldEvents, withEvents: Bool) {
     var rest = happenings
     let now = run.loop.now

@@ -1,8 +1,6 @@
 internal import PusherCore
 
-/// Runs `subscribe`: from settings to an exit status.
 enum SubscribeCommand {
-  /// Prints events until the wanted end or a failure.
   static func run(
     _ settings: SubscribeSettings, origin: SettingsOrigin, diagnostics: Diagnostics
   ) -> ExitStatus {
@@ -16,10 +14,8 @@ enum SubscribeCommand {
   }
 }
 
-/// One run of `subscribe`: the feed, its printer, and what is told of both.
 final class SubscribeRun {
   var settings: SubscribeSettings
-  /// Where the settings come from.
   let origin: SettingsOrigin
   let run: PrintingRun
   var feed: ChannelsFeed { members.feed }
@@ -37,17 +33,14 @@ final class SubscribeRun {
   }
   private var orders: InputOrders?
   let repair: GapRepair?
-  /// New settings that are tried while the run goes on with the present ones.
+  /// New settings under trial, while the run uses the present ones.
   var trial: SettingsTrial?
-  /// What came while the command of `--on-gap` runs.
+  /// Events and reports that wait for the command of `--on-gap`.
   private var held = HeldEvents()
   private var wasConnected = false
   private var wasSignedIn = false
-  /// Why the last connection was lost or could not be made.
   private var lastLoss: (loss: ConnectionLoss, code: Int?)?
-  /// The rate limit that was met last on this connection.
   private var limit: RateLimit?
-  /// Client events that the server dropped.
   private var droppedEvents = 0
 
   init(
@@ -184,10 +177,10 @@ extension SubscribeRun: RunPart {
 
   // MARK: While the command of --on-gap runs
 
-  /// Whether what happens now has to wait for what happened before.
+  /// Whether new events must wait for held ones.
   private var isBehind: Bool { repair?.isRunning == true || !held.isEmpty }
 
-  /// Hands on what was held, until another command runs.
+  /// Handles held events until another command runs.
   private func catchUp() {
     let now = run.loop.now
     while repair?.isRunning != true, let happening = held.take() {
@@ -206,7 +199,6 @@ extension SubscribeRun: RunPart {
     pauseIfFull()
   }
 
-  /// Lets the run leave the socket unread.
   private func pauseIfFull() {
     guard isFull else { return }
     repair?.sayFull()
@@ -240,7 +232,7 @@ extension SubscribeRun: ChannelsFeedDelegate {
   }
 
   private func take(_ event: Envelope, named name: String?) {
-    // After the end nothing more is printed, but the goodbye goes on.
+    // After the end nothing more is printed, but the close handshake continues.
     guard !run.isEnding else { return }
     printer.print(event, named: name)
     run.finishEvent()
@@ -283,7 +275,8 @@ extension SubscribeRun: ChannelsFeedDelegate {
     }
   }
 
-  /// A refusal ends the run, unless it goes on in spite of them and something is left to wait for.
+  /// Ends the run for a channel of the command line, unless it tolerates refusals and more may
+  /// come.
   private func refused(_ channel: String, _ failure: SubscriptionFailure) {
     members.refuse(channel)
     let goesOn = settings.feed.goesOnAfterRefusals && isAnythingLeft
@@ -294,12 +287,11 @@ extension SubscribeRun: ChannelsFeedDelegate {
     becomeReady()
   }
 
-  /// Whether events may come that no refusal keeps out.
+  /// Whether events can still come despite the refusals.
   private var isAnythingLeft: Bool {
     settings.userSignIn != .unwanted || isOpenEnded || members.isAnyAllowed
   }
 
-  /// Whether channels may be joined later.
   private var isOpenEnded: Bool { settings.readsInput || settings.discovery != nil }
 
   var isSignedIn: Bool { wasSignedIn || settings.userSignIn == .unwanted }
@@ -312,7 +304,6 @@ extension SubscribeRun: ChannelsFeedDelegate {
 }
 
 extension Envelope {
-  /// How many are subscribed to a channel, when the server says so.
   fileprivate func subscriptionCount(_ service: PusherService) -> Int? {
     guard eventName == service.internalPrefix + "subscription_count" else { return nil }
     return data["subscription_count"]?.integer

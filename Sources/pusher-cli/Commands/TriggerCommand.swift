@@ -1,8 +1,7 @@
 internal import PusherCore
 
-/// Runs `trigger`: one event through the HTTP API, or every line of standard input.
+/// Runs `trigger`: sends one event through the HTTP API, or every line of standard input.
 enum TriggerCommand {
-  /// Sends the events; the status tells the result.
   static func run(_ settings: TriggerSettings, diagnostics: Diagnostics) -> ExitStatus {
     diagnostics.outcome {
       let caller = try APICaller(settings.access, diagnostics: diagnostics)

@@ -1,9 +1,8 @@
 internal import PusherCore
 internal import PusherServer
 
-/// Runs `webhook listen`: takes webhooks, checks them, prints their events.
+/// Runs `webhook listen`: receives webhooks, verifies them and prints their events.
 enum WebhookCommand {
-  /// Prints until a signal comes, or until the end that was asked for.
   static func run(_ settings: WebhookSettings, diagnostics: Diagnostics) -> ExitStatus {
     RunDriver.start(diagnostics) { loop, descriptor in
       try WebhookRun(settings, descriptor, loop: loop, diagnostics).run()
@@ -25,15 +24,14 @@ private final class WebhookRun {
   private let readiness: Readiness
   private let startedAt: Instant
   private let isTerminal: Bool
-  /// Webhooks that are answered when the output is written up to a place, in the order of their places.
+  /// Webhooks that wait until the output is written up to `end`, in order.
   private var unanswered = Fifo<(end: Int, number: Int)>()
   private var hasSaidFull = false
 
-  /// Maximum size of the lines that wait when a webhook comes, in bytes.
+  /// Maximum size of waiting lines when a webhook comes, in bytes.
   ///
-  /// It is low because senders try again: a webhook that waits too long for its answer comes twice.
+  /// Low, because senders retry: a webhook comes twice if its answer takes too long.
   private static let queueLimit = 256 << 10
-  /// Maximum size of one webhook's lines, in bytes.
   private static let webhookLimit = 16 << 20
 
   init(
@@ -81,7 +79,7 @@ private final class WebhookRun {
     return status ?? .success
   }
 
-  /// Before every wait: writes the printed lines, and ends a finished run.
+  /// Runs before every wait: writes the printed lines and ends a finished run.
   private func finishRound() {
     output.flush()
     answerWritten()
@@ -98,7 +96,7 @@ private final class WebhookRun {
         + "\(refused) requests refused, \(output.buffer.count) bytes queued")
   }
 
-  /// Says where webhooks are accepted, and answers the address; `nil` when the port file cannot be written.
+  /// Reports the address and returns it; `nil` if the port file cannot be written.
   private func announce() -> String? {
     guard let port = receiver?.port else { return nil }
     let place = "http://\(settings.listen.place(port))"
@@ -127,7 +125,7 @@ private final class WebhookRun {
 
   // MARK: Webhooks
 
-  /// Why no webhook can be taken now.
+  /// The reason to reject webhooks now, if any.
   private func obstacle() -> String? {
     guard status == nil, signal == nil else { return "the receiver ends" }
     guard output.buffer.count >= Self.queueLimit else { return nil }
@@ -145,7 +143,6 @@ private final class WebhookRun {
     diagnostics.warning("refused a request with HTTP \(status): \(reason)")
   }
 
-  /// Prints the events; the webhook is answered once they are written.
   private func take(_ events: [WebhookInbox.Event], _ number: Int) -> WebhookReceiver.Receipt? {
     let wanted = events.prefix(settings.count.map { $0 - count } ?? .max)
     guard print(wanted) else {
@@ -159,7 +156,7 @@ private final class WebhookRun {
     return nil
   }
 
-  /// Adds the lines of a webhook to the output, all or none of them; false when they are too long.
+  /// Adds all lines of a webhook to the output, or none; returns false if they are too long.
   private func print(_ events: ArraySlice<WebhookInbox.Event>) -> Bool {
     let time = settings.hasTimestamps ? SystemClock.wall().rfc3339 : nil
     let before = output.buffer.count
@@ -174,7 +171,7 @@ private final class WebhookRun {
     return true
   }
 
-  /// Answers the webhooks whose lines are written, or never will be.
+  /// Answers webhooks after the write of their lines succeeded or failed.
   private func answerWritten() {
     let receipt: WebhookReceiver.Receipt =
       output.hasFailed ? .refused(503, "the lines cannot be written") : .kept
@@ -185,7 +182,7 @@ private final class WebhookRun {
     if output.buffer.isEmpty { hasSaidFull = false }
   }
 
-  /// The members in the order in which `subscribe` prints them.
+  /// Uses the field order of `subscribe`.
   private static func line(_ event: WebhookInbox.Event, _ time: String?) -> JSONValue {
     .object(present: [
       "received_at": time.map(JSONValue.string), "event": .string(event.name),
