@@ -20,8 +20,7 @@ struct Main {
       case .page(let page, let status): return early.print(page.text, status)
       case .version: return early.print(Version.line)
       case .completion(let script): return early.print(script.text)
-      case .configPath:
-        return early.print(ConfigurationFile.path(Environment(environment)) + "\n")
+      case .configPath: return early.print(ConfigurationFile.path(Environment(environment)) + "\n")
       case .configProfiles(let typed):
         let names = try SettingsReader.profileNames(typed, environment: environment)
         return early.print(names.map { $0 + "\n" }.joined())

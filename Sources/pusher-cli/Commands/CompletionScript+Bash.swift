@@ -81,9 +81,7 @@ extension CompletionScript {
 
   private static func bashValues(of command: Command) -> [String] {
     Flags.of(command).filter(\.takesValue).map { flag in
-      let patterns = words(of: command).flatMap { word in
-        flag.spellings.map { "\(word):\($0)" }
-      }
+      let patterns = words(of: command).flatMap { word in flag.spellings.map { "\(word):\($0)" } }
       let action =
         switch flag.offeredValues {
         case _ where Lookup(flag) != nil:

@@ -4,9 +4,7 @@ extension CompletionScript {
   static var zshLines: [String] {
     var lines = [zshHead]
     for command in Command.allCases {
-      for word in words(of: command) {
-        lines.append("    \(quoted("\(word):\(command.summary)"))")
-      }
+      for word in words(of: command) { lines.append("    \(quoted("\(word):\(command.summary)"))") }
     }
     lines += [
       "  )", "  _arguments -C '1: :->command' '*:: :->rest'", "  case $state in",

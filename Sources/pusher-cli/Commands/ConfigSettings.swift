@@ -37,8 +37,7 @@ extension SettingsReader {
       ("key", (typed.setting(.key) ?? source.key).map(Self.shortened)),
       ("secret", secretRow(source)), ("app id", typed.setting(.appID) ?? source.appID),
       ("cluster", typed.setting(.cluster) ?? source.cluster),
-      ("host", typed.setting(.host) ?? source.host),
-      ("port", typed.setting(.port) ?? source.port),
+      ("host", typed.setting(.host) ?? source.host), ("port", typed.setting(.port) ?? source.port),
       ("scheme", typed.setting(.scheme) ?? source.scheme),
       (
         "path",

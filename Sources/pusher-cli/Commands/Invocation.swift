@@ -132,9 +132,7 @@ private struct Survey {
   init(_ words: [String]) {
     let options = words.prefix { $0 != "--" }
     hostAfterHelp =
-      zip(options, options.dropFirst()).first {
-        $0 == "-h" && HostName.isLikely($1)
-      }?.1
+      zip(options, options.dropFirst()).first { $0 == "-h" && HostName.isLikely($1) }?.1
     var lexer = ArgumentLexer(words)
     var seenOperand = false
     while true {

@@ -78,8 +78,7 @@ private final class ServeRun {
   private let progress: ServerProgress
   private let readiness: Readiness
   private let startedAt: Instant
-  private lazy var reading = SecondReading(loop: loop) {
-    [origin] () throws(UsageError) in
+  private lazy var reading = SecondReading(loop: loop) { [origin] () throws(UsageError) in
     try origin.servedApps()
   } completion: { [unowned self] in
     takeApps($0)

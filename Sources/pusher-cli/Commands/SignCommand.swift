@@ -21,8 +21,7 @@ enum SignCommand {
       let hex = given?.split(separator: ":").last.map(String.init) ?? ""
       let isValid = Digest.equalInConstantTime(
         Array(hex.lowercased().utf8), Array(claim.signature.utf8))
-      return verdict(
-        ["valid": .bool(isValid), "string_to_sign": .string(claim.text)], diagnostics)
+      return verdict(["valid": .bool(isValid), "string_to_sign": .string(claim.text)], diagnostics)
     }
   }
 

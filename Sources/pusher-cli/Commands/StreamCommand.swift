@@ -3,9 +3,7 @@ internal import PusherCore
 enum StreamCommand {
   static func run(_ settings: StreamSettings, diagnostics: Diagnostics) -> ExitStatus {
     RunDriver.start(diagnostics, settings.feed) { loop, descriptor in
-      try StreamRun(
-        settings, descriptor: descriptor, loop: loop, diagnostics: diagnostics
-      ).start()
+      try StreamRun(settings, descriptor: descriptor, loop: loop, diagnostics: diagnostics).start()
     }
   }
 }
@@ -32,8 +30,7 @@ final class StreamRun {
     printer = StreamPrinter(
       settings: settings.printing, until: settings.until, output: run.output.buffer,
       isTerminal: descriptor.isTerminal, receiver: run.handler, record: run.record?.buffer,
-      columns: { descriptor.columns },
-      wallTime: SystemClock.wall)
+      columns: { descriptor.columns }, wallTime: SystemClock.wall)
     let file = try settings.stateFile.map {
       try StateFile($0, url: settings.url, warn: diagnostics.warning)
     }
@@ -43,8 +40,7 @@ final class StreamRun {
     let state = file.map {
       StateKeeper(
         $0, progress: progress, startingAfter: lastEventID ?? "",
-        limit: settings.printing.bufferSize,
-        diagnostics: diagnostics, clock: { loop.now })
+        limit: settings.printing.bufferSize, diagnostics: diagnostics, clock: { loop.now })
     }
     self.state = state
     let feed = try EventStreamFeed(
@@ -141,9 +137,7 @@ extension StreamRun: RunPart {
     state.update()
   }
 
-  func outputEnded() {
-    state?.conclude()
-  }
+  func outputEnded() { state?.conclude() }
 
   func noted(_ event: ConnectionEvent) {
     switch event {

@@ -25,8 +25,7 @@ final class SubscribeRun {
   let members: ChannelMembership
   var discovery: Discovery?
   let diagnostics: Diagnostics
-  private(set) lazy var reading = SecondReading(loop: run.loop) {
-    [origin] () throws(UsageError) in
+  private(set) lazy var reading = SecondReading(loop: run.loop) { [origin] () throws(UsageError) in
     try origin.read(SubscribeSettings.self)
   } completion: { [unowned self] in
     takeRead($0)
@@ -57,11 +56,9 @@ final class SubscribeRun {
     printer = EventPrinter(
       settings: settings.printing, service: service, output: run.output.buffer,
       isTerminal: descriptor.isTerminal, receiver: run.handler, record: run.record?.buffer,
-      columns: { descriptor.columns },
-      wallTime: SystemClock.wall)
+      columns: { descriptor.columns }, wallTime: SystemClock.wall)
     let feed = try ChannelsFeed(
-      loop: loop, destination: settings.destination(service: service),
-      settings: settings.webSocket,
+      loop: loop, destination: settings.destination(service: service), settings: settings.webSocket,
       options: settings.sessionOptions(
         service: service, longestSilence: run.readiness.manager.longestSilence),
       signer: try settings.signer(loop: loop), tap: printer)
@@ -154,7 +151,6 @@ extension SubscribeRun: RunPart {
   }
 
   var isHolding: Bool { repair?.isRunning == true }
-
   var isFull: Bool { held.cost > settings.printing.bufferSize }
 
   func noted(_ event: ConnectionEvent) {
@@ -293,7 +289,6 @@ extension SubscribeRun: ChannelsFeedDelegate {
   }
 
   private var isOpenEnded: Bool { settings.readsInput || settings.discovery != nil }
-
   var isSignedIn: Bool { wasSignedIn || settings.userSignIn == .unwanted }
 
   private func becomeReady() {

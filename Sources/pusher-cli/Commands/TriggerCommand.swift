@@ -6,8 +6,7 @@ enum TriggerCommand {
     diagnostics.outcome {
       let caller = try APICaller(settings.access, diagnostics: diagnostics)
       switch settings.payload {
-      case .event(let name, let data):
-        return try send(name, data, settings, caller, diagnostics)
+      case .event(let name, let data): return try send(name, data, settings, caller, diagnostics)
       case .lines(let name):
         return try LineTrigger(settings, event: name, caller: caller, diagnostics: diagnostics)
           .run()

@@ -49,8 +49,7 @@ private final class WebhookRun {
     receiver = try WebhookReceiver(
       loop: loop, host: settings.listen.host, port: settings.listen.port, inbox: inbox,
       handler: WebhookReceiver.Handler(
-        obstacle: { [unowned self] in obstacle() },
-        take: { [unowned self] in take($0, $1) },
+        obstacle: { [unowned self] in obstacle() }, take: { [unowned self] in take($0, $1) },
         noteRefusal: { [unowned self] status, reason in noteRefusal(status, reason) }))
   }
 

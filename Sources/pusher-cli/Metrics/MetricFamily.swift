@@ -14,22 +14,15 @@ struct MetricFamily: Equatable, Sendable {
     let name: StaticText
     let value: String
 
-    init(_ name: StaticText, _ value: String) {
-      (self.name, self.value) = (name, value)
-    }
+    init(_ name: StaticText, _ value: String) { (self.name, self.value) = (name, value) }
   }
 
   struct Sample: Equatable, Sendable {
     let labels: [Label]
     let value: String
 
-    init(_ value: Int, _ labels: Label...) {
-      self.init(value, labels)
-    }
-
-    init(_ value: Int, _ labels: [Label]) {
-      (self.value, self.labels) = (String(value), labels)
-    }
+    init(_ value: Int, _ labels: Label...) { self.init(value, labels) }
+    init(_ value: Int, _ labels: [Label]) { (self.value, self.labels) = (String(value), labels) }
 
     init(_ value: Duration, _ labels: Label...) {
       (self.value, self.labels) = (value.secondsText, labels)
@@ -59,9 +52,7 @@ struct MetricFamily: Equatable, Sendable {
 struct StaticText: Equatable, Sendable, ExpressibleByStringLiteral {
   let text: String
 
-  init(stringLiteral value: StaticString) {
-    text = "\(value)"
-  }
+  init(stringLiteral value: StaticString) { text = "\(value)" }
 }
 
 extension MetricFamily {

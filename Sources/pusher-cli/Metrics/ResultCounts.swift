@@ -7,13 +7,9 @@ where Result.RawValue == String {
 
   subscript(result: Result) -> Int { counts[result] ?? 0 }
 
-  mutating func note(_ result: Result, _ count: Int = 1) {
-    counts[result, default: 0] &+= count
-  }
+  mutating func note(_ result: Result, _ count: Int = 1) { counts[result, default: 0] &+= count }
 
-  func samples(
-    _ name: StaticText, _ others: MetricFamily.Label...
-  ) -> [MetricFamily.Sample] {
+  func samples(_ name: StaticText, _ others: MetricFamily.Label...) -> [MetricFamily.Sample] {
     Result.allCases.map { result in
       MetricFamily.Sample(self[result], others + [.init(name, result.rawValue)])
     }

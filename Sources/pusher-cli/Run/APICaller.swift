@@ -79,8 +79,7 @@ final class APICaller {
     var outcome = try exchange(request)
     var wait = LocalServerWait(access.connection, from: loop.now)
     while !hasWaited, case .failure(.transport(.connect(_, let reason))) = outcome,
-      reason == SystemError.connectionRefused.description,
-      wait.goesOn(at: loop.now, diagnostics)
+      reason == SystemError.connectionRefused.description, wait.goesOn(at: loop.now, diagnostics)
     {
       pause(LocalServerWait.interval)
       outcome = try exchange(request)
@@ -143,14 +142,11 @@ final class APICaller {
     SecondLook(access.connection).find(problem, on: loop, run: runLoop)
   }
 
-  private func fail(
-    _ status: Int, _ reason: String, _ about: String, _ hint: String
-  ) -> Failure {
+  private func fail(_ status: Int, _ reason: String, _ about: String, _ hint: String) -> Failure {
     let reason = reason.isEmpty ? "" : ": \(Redaction.redact(reason))"
     let subject = about.isEmpty ? "" : "\(about): "
     let connection = access.connection
-    let proxy = Hints.hint(
-      status: status, on: connection.routing.route(to: connection.apiURL))
+    let proxy = Hints.hint(status: status, on: connection.routing.route(to: connection.apiURL))
     diagnostics.error("\(subject)the server answered HTTP \(status)\(reason)\(hint)\(proxy)")
     return Failure(status: ExitStatus(Cause(httpStatus: status)))
   }
@@ -168,8 +164,7 @@ extension APIAccess {
 
   func signed(_ call: APIRequest) -> SignedAPIRequest {
     call.signed(
-      key: connection.key, secret: secret.revealed,
-      timestamp: SystemClock.wall().secondsSince1970)
+      key: connection.key, secret: secret.revealed, timestamp: SystemClock.wall().secondsSince1970)
   }
 
   func request(_ call: APIRequest) -> HTTPExchange.Request {

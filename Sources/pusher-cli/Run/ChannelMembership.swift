@@ -32,15 +32,10 @@ final class ChannelMembership {
   var count: Int { wanted.count }
   var names: [String] { wanted.sorted }
   var allowed: [String] { wanted.sorted.filter { !refused.contains($0) } }
-
   var areAllSettled: Bool { missing.isEmpty }
-
   var isAnyAllowed: Bool { refused.count < wanted.count }
-
   func isTyped(_ channel: String) -> Bool { typed.contains(channel) }
-
   var isComplete: Bool { neverSubscribed.isEmpty }
-
   func never(of channels: [String]) -> [String] { channels.filter(neverSubscribed.contains) }
 
   func state(of channel: String) -> State {

@@ -110,9 +110,7 @@ final class ChannelsLifecycle {
   }
 
   /// Adds the service's prefix to an event name.
-  private func name(_ event: String) -> String {
-    settings.connection.service.eventPrefix + event
-  }
+  private func name(_ event: String) -> String { settings.connection.service.eventPrefix + event }
 
   private func signInFailed(_ failure: SubscriptionFailure) {
     var isSigned = false
@@ -157,9 +155,7 @@ final class ChannelsLifecycle {
     settings.channels.contains { $0.isSame(as: channel) }
   }
 
-  func left(_ channel: String) {
-    lifecycle.line("pusher-cli:left", of: channel, [:])
-  }
+  func left(_ channel: String) { lifecycle.line("pusher-cli:left", of: channel, [:]) }
 
   private func error(_ code: Int?, _ text: String) {
     let message = Redaction.redact(text)
@@ -169,8 +165,7 @@ final class ChannelsLifecycle {
     if code != RateLimit.code || !hasToldLimit { pendingError = said }
     if let code { lastError = (code, said) }
     lifecycle.line(
-      name("error"),
-      ["code": code.map(JSONValue.integer) ?? .null, "message": .string(message)])
+      name("error"), ["code": code.map(JSONValue.integer) ?? .null, "message": .string(message)])
   }
 
   private func rateLimited(_ limit: RateLimit) {
@@ -228,8 +223,7 @@ final class ChannelsLifecycle {
   private func malformed(_ reason: String, _ bytes: [UInt8]) {
     diagnostics.warning("left out a message that is no Pusher event (\(reason))")
     lifecycle.line(
-      "pusher-cli:bad_frame",
-      ["reason": .string(reason), "base64": .string(Base64.encode(bytes))])
+      "pusher-cli:bad_frame", ["reason": .string(reason), "base64": .string(Base64.encode(bytes))])
   }
 }
 
@@ -239,10 +233,7 @@ extension ChannelsLifecycle: FeedWords {
   }
 
   var look: SecondLook { SecondLook(settings.connection) }
-
-  func redirected(to place: String) {
-    host = (try? HTTPURL(parsing: place))?.host ?? host
-  }
+  func redirected(to place: String) { host = (try? HTTPURL(parsing: place))?.host ?? host }
 
   func closed() {
     // A loss has its own message, so an earlier error is dropped.
@@ -259,9 +250,7 @@ extension ChannelsLifecycle: FeedWords {
 
   func number(_ loss: ConnectionLoss, _ code: Int?) -> Int? { code }
 
-  func retry(
-    _ loss: ConnectionLoss, _ code: Int?, in delay: Duration, wasOpen: Bool
-  ) -> Remark? {
+  func retry(_ loss: ConnectionLoss, _ code: Int?, in delay: Duration, wasOpen: Bool) -> Remark? {
     if isMoving { return nil }
     let when = delay == .zero ? "now" : "in \(delay.inWords)"
     let what = wasOpen ? "connection lost" : "cannot connect"
@@ -279,16 +268,13 @@ extension ChannelsLifecycle: FeedWords {
   }
 
   var advice: String? { "try: pusher-cli check, with the same options and channels" }
-
   func isGoodEnd(_ loss: ConnectionLoss) -> Bool { false }
 
   func problem(_ loss: ConnectionLoss, isFirst: Bool) -> NetworkProblem? {
     Hints.problem(loss, isFirst: isFirst)
   }
 
-  func explanation(
-    _ loss: ConnectionLoss, _ code: Int?, isFirst: Bool, isFound: Bool
-  ) -> String {
+  func explanation(_ loss: ConnectionLoss, _ code: Int?, isFirst: Bool, isFound: Bool) -> String {
     let text = cause(loss, code)
     return isFirst
       ? hints.explained(text, loss, code: code, isFound: isFound)

@@ -21,7 +21,6 @@ final class CheckConversation {
   }
 
   var lossCode: Int? { loss?.code }
-
   var isOpen: Bool { greeting != nil && loss == nil }
 
   func upgrade() throws(CheckFailure) -> String {
@@ -45,8 +44,7 @@ final class CheckConversation {
     var options = settings.sessionOptions(service: service)
     options.reconnect = ReconnectPolicy(mode: .never)
     let feed = try ChannelsFeed(
-      loop: loop, destination: settings.destination(service: service),
-      settings: settings.webSocket,
+      loop: loop, destination: settings.destination(service: service), settings: settings.webSocket,
       options: options, signer: try settings.signer(loop: loop), tap: Deaf())
     self.feed = feed
     feed.delegate = self
@@ -98,8 +96,7 @@ final class CheckConversation {
     let key = Diagnostics.shortened(key: settings.connection.key)
     return switch settings.authorization {
     case .secret: ["try: does the secret belong to key \(key)?"]
-    case .endpoint(let endpoint):
-      ["try: what does \(Disclosure.place.shown(endpoint.url)) answer?"]
+    case .endpoint(let endpoint): ["try: what does \(Disclosure.place.shown(endpoint.url)) answer?"]
     case .command: ["try: run the command of --auth-command by hand"]
     case .unavailable: []
     }

@@ -9,9 +9,7 @@ final class CheckRun {
   private var blocked: String?
 
   private var connection: ConnectionSettings { settings.subscription.connection }
-  private var url: HTTPURL {
-    settings.subscription.destination(service: connection.service).url
-  }
+  private var url: HTTPURL { settings.subscription.destination(service: connection.service).url }
 
   init(_ settings: CheckSettings, diagnostics: Diagnostics) throws {
     self.settings = settings
@@ -75,8 +73,7 @@ final class CheckRun {
 
   /// - Parameter server: Server of the stage; `nil` for the server of the WebSocket.
   private func stage(
-    _ name: String, of server: ConnectionSettings? = nil,
-    _ body: () throws(CheckFailure) -> String
+    _ name: String, of server: ConnectionSettings? = nil, _ body: () throws(CheckFailure) -> String
   ) {
     if let blocked {
       return report.add(CheckStage(name: name, outcome: .notTried(blocked), time: nil))

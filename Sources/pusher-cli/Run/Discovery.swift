@@ -113,8 +113,7 @@ final class Discovery {
   private func answered(_ result: Result<HTTPExchange.Response, HTTPExchange.Failure>) {
     let connection = settings.access.connection
     switch result {
-    case .failure(let failure):
-      fail("\(failure)", cause: Cause(failure))
+    case .failure(let failure): fail("\(failure)", cause: Cause(failure))
     case .success(let response):
       switch APIAnswer(status: response.head.status, body: response.body) {
       case .accepted(let body): take(body)

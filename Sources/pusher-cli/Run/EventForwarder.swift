@@ -82,9 +82,7 @@ final class EventForwarder: LoopSource {
   func startWaiting() {
     guard case .not = cut else { return }
     let written = surroundings.output.written
-    while let delivery = deliveries.next(
-      at: loop.now, mayStart: { $0.printedEnd <= written })
-    {
+    while let delivery = deliveries.next(at: loop.now, mayStart: { $0.printedEnd <= written }) {
       send(delivery)
     }
   }
@@ -259,14 +257,10 @@ final class EventForwarder: LoopSource {
 
 extension EventForwarder: EventHandling {
   var metrics: [MetricFamily] { counts.families }
-
   var isFull: Bool { deliveries.waitingCost >= surroundings.limit }
   var isIdle: Bool { deliveries.isEmpty }
   var waitingBytes: Int { deliveries.waitingCost }
-
-  func begin(_ stream: HTTPURL, after id: String) {
-    requests.begin(stream, after: id)
-  }
+  func begin(_ stream: HTTPURL, after id: String) { requests.begin(stream, after: id) }
 
   func sayFull() {
     if isFull { fullness.say("the receiver of --forward", in: surroundings) }

@@ -36,9 +36,7 @@ final class EventHook: LoopSource {
   }
 
   var isFull: Bool { queue.cost >= surroundings.limit }
-
   var isIdle: Bool { queue.isEmpty }
-
   var waitingBytes: Int { queue.cost }
 
   func sayFull() {
@@ -143,8 +141,7 @@ final class EventHook: LoopSource {
     of event: HandedEvent, number: Int
   ) -> [(name: String, value: String)] {
     [
-      ("PUSHER_CLI_EVENT", variable(event.name)),
-      ("PUSHER_CLI_CHANNEL", variable(event.channel)),
+      ("PUSHER_CLI_EVENT", variable(event.name)), ("PUSHER_CLI_CHANNEL", variable(event.channel)),
       ("PUSHER_CLI_USER_ID", variable(event.userID)), ("PUSHER_CLI_ID", variable(event.id)),
       ("PUSHER_CLI_SEQ", String(number)), ("PUSHER_CLI_RECEIVED_AT", event.receivedAt),
     ]
@@ -196,8 +193,5 @@ extension EventHook: Progress {
   var written: Int { handled }
   var end: Int { queue.count }
   var hasFailed: Bool { false }
-
-  func synchronize() {
-    output.synchronize()
-  }
+  func synchronize() { output.synchronize() }
 }

@@ -43,9 +43,7 @@ final class EventLog {
     }
   }
 
-  func flush() {
-    output.flush()
-  }
+  func flush() { output.flush() }
 
   private func print(_ text: String) {
     guard failure == nil else { return }

@@ -28,14 +28,7 @@ final class EventRecord {
   }
 
   var buffer: ByteBuffer { output.buffer }
-
   var hasFailed: Bool { output.hasFailed }
-
-  func flush() {
-    output.flush()
-  }
-
-  func reopen() {
-    output.reopen(path, diagnostics)
-  }
+  func flush() { output.flush() }
+  func reopen() { output.reopen(path, diagnostics) }
 }

@@ -53,8 +53,7 @@ final class FreshFields: FieldSource {
       }
       doubt(file.path, "it holds no field")
     case .failure(let fault) where fault.isOtherKind: doubt(file.path, fault.reason)
-    case .failure:
-      throw FieldSourceError("--header: cannot read '\(file.path)'")
+    case .failure: throw FieldSourceError("--header: cannot read '\(file.path)'")
     }
   }
 

@@ -18,9 +18,7 @@ final class GapRepair {
   var onEnd: (() -> Void)?
   private var hasSaidFull = false
 
-  init(
-    command: String, timeout: Duration, limit: Int, loop: EventLoop, diagnostics: Diagnostics
-  ) {
+  init(command: String, timeout: Duration, limit: Int, loop: EventLoop, diagnostics: Diagnostics) {
     self.command = command
     self.timeout = timeout
     self.limit = limit
@@ -98,9 +96,7 @@ final class GapRepair {
     }
   }
 
-  private func warn(_ text: String) {
-    diagnostics.warning("--on-gap: \(text)")
-  }
+  private func warn(_ text: String) { diagnostics.warning("--on-gap: \(text)") }
 }
 
 extension HookResult {

@@ -80,8 +80,7 @@ struct Hints {
   static func explained(
     _ failure: HTTPExchange.Failure, _ connection: ConnectionSettings, isFound: Bool
   ) -> String {
-    let text = SecondLook(connection).explained(
-      "\(failure)", problem(failure), isFound: isFound)
+    let text = SecondLook(connection).explained("\(failure)", problem(failure), isFound: isFound)
     guard case .transport(let error) = failure else { return text }
     switch ConnectionLoss(error) {
     case .untrusted(_, let problem): return text + hint(problem)

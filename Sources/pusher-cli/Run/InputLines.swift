@@ -55,9 +55,7 @@ final class InputLines: LoopSource {
     }
     if count == nil, number != EINTR, number != EAGAIN {
       hasEnded = true
-      if number != 0 {
-        failure = "cannot read standard input: \(SystemError(code: number))"
-      }
+      if number != 0 { failure = "cannot read standard input: \(SystemError(code: number))" }
     }
     onInput?()
   }

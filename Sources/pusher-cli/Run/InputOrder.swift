@@ -12,9 +12,7 @@ enum InputOrder: Equatable {
   struct Fault: Error, Equatable, CustomStringConvertible {
     let description: String
 
-    init(_ description: String) {
-      self.description = description
-    }
+    init(_ description: String) { self.description = description }
   }
 
   /// Reads a line without its newline; `nil` for a blank line.

@@ -15,9 +15,7 @@ final class Lifecycle {
   private var isOpen = false
   private var probe: PortProbe?
 
-  init(
-    _ settings: PrintSettings, printer: Printer, loop: EventLoop, diagnostics: Diagnostics
-  ) {
+  init(_ settings: PrintSettings, printer: Printer, loop: EventLoop, diagnostics: Diagnostics) {
     printsLines = settings.printsLifecycle
     (self.printer, self.loop) = (printer, loop)
     self.diagnostics = diagnostics
@@ -47,8 +45,7 @@ final class Lifecycle {
   }
 
   private func disconnected(
-    _ loss: ConnectionLoss, _ code: Int?, _ delay: Duration?, _ attempt: Int,
-    _ words: any FeedWords
+    _ loss: ConnectionLoss, _ code: Int?, _ delay: Duration?, _ attempt: Int, _ words: any FeedWords
   ) {
     let again = hasBeenOpen ? "reconnecting" : "connecting"
     state = delay == nil ? "disconnected" : again
@@ -67,9 +64,7 @@ final class Lifecycle {
       ])
   }
 
-  private func gap(
-    _ from: Instant, _ to: Instant, _ words: any FeedWords, at now: Instant
-  ) {
+  private func gap(_ from: Instant, _ to: Instant, _ words: any FeedWords, at now: Instant) {
     let length = from.duration(to: to)
     words.back(after: length).say(by: diagnostics)
     printer.printGap(

@@ -31,9 +31,7 @@ final class LineTrigger {
   /// Maximum attempts while the server is unavailable.
   private static let tries = 5
 
-  init(
-    _ settings: TriggerSettings, event: String?, caller: APICaller, diagnostics: Diagnostics
-  ) {
+  init(_ settings: TriggerSettings, event: String?, caller: APICaller, diagnostics: Diagnostics) {
     self.settings = settings
     name = event
     self.caller = caller

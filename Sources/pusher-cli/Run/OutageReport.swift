@@ -21,7 +21,5 @@ struct OutageReport {
   }
 
   /// Handles an event that was given up, which is always reported.
-  mutating func gaveUp(_ event: Int) {
-    told.remove(event)
-  }
+  mutating func gaveUp(_ event: Int) { told.remove(event) }
 }

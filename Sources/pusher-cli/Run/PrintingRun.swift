@@ -36,8 +36,7 @@ final class PrintingRun {
       command: settings.onReady, descriptor: settings.readyDescriptor, loop: loop,
       diagnostics: diagnostics)
     handler = try settings.handler?.handler(
-      in: HandlerSurroundings(
-        output: output, limit: limit, loop: loop, diagnostics: diagnostics),
+      in: HandlerSurroundings(output: output, limit: limit, loop: loop, diagnostics: diagnostics),
       feed: feed, network: network)
     loop.add(alarm)
   }
@@ -71,9 +70,7 @@ final class PrintingRun {
   /// Runs after each event: ends a finished run, and pauses the feed if the queue is full.
   func finishEvent() {
     guard let printer else { return }
-    if printer.isDone {
-      return end(.satisfied(reason: printer.hasMetEnd ? "until" : "count"))
-    }
+    if printer.isDone { return end(.satisfied(reason: printer.hasMetEnd ? "until" : "count")) }
     if printer.hasFullBurst {
       output.flush()
       record?.flush()

@@ -84,8 +84,7 @@ final class Readiness {
     process = nil
     guard !isCut else { return onEnd?(false) ?? () }
     switch result {
-    case .success(let output) where output.status == 0:
-      onEnd?(false)
+    case .success(let output) where output.status == 0: onEnd?(false)
     case .success(let output):
       diagnostics.error("--on-ready: the command ended with status \(output.status)")
       onEnd?(true)

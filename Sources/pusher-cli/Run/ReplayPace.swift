@@ -9,9 +9,7 @@ struct ReplayPace {
   /// Maximum wait in seconds, a century.
   private static let longest = 100.0 * 365 * 86_400
 
-  init(speed: Double) {
-    self.speed = speed
-  }
+  init(speed: Double) { self.speed = speed }
 
   /// Returns the time to send a line, never earlier than the line before it; `nil` for now.
   mutating func time(of line: [UInt8], at now: Instant) -> Instant? {

@@ -30,8 +30,7 @@ struct RequestSigning {
       !$0.name.lowercased().hasPrefix("auth_") && $0.name != "body_md5"
     }
     let call = APIRequest(
-      method: method, path: path,
-      parameters: own.map { APIRequest.Parameter($0.name, $0.value) },
+      method: method, path: path, parameters: own.map { APIRequest.Parameter($0.name, $0.value) },
       body: body.map { Array($0.utf8) })
     let signed = call.signed(key: key, secret: secret, timestamp: seconds)
     return .object(texts: [

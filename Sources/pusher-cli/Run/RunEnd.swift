@@ -176,8 +176,7 @@ struct RunEnd {
   /// Commands of the handler print before the last line, and `--on-ready` can turn success into
   /// failure.
   private func mayTellExit(_ ending: Ending, _ waiting: Waiting) -> Bool {
-    !waiting.contains(.handler)
-      && (isForced || !ending.isSuccess || !waiting.contains(.command))
+    !waiting.contains(.handler) && (isForced || !ending.isSuccess || !waiting.contains(.command))
   }
 
   private func isOver(_ waiting: Waiting) -> Bool {

@@ -20,7 +20,6 @@ final class ConnectionCounts {
   }
 
   func noteGreeting() { connections += 1 }
-
   func noteUnreadable() { unreadable += 1 }
 }
 
@@ -59,9 +58,8 @@ final class RunMonitor {
   }
 
   private var families: [MetricFamily] {
-    [MetricFamily.build(command: part.command)] + connectionFamilies
-      + outputFamilies + (run.handler?.metrics ?? []) + part.metrics
-      + ProcessMetrics.families(startedAt: startedAt)
+    [MetricFamily.build(command: part.command)] + connectionFamilies + outputFamilies
+      + (run.handler?.metrics ?? []) + part.metrics + ProcessMetrics.families(startedAt: startedAt)
   }
 
   private var connectionFamilies: [MetricFamily] {
@@ -69,8 +67,7 @@ final class RunMonitor {
     return [
       MetricFamily(
         "pusher_cli_healthy", .gauge,
-        "1 while events can come or clients are served, as /healthz tells.",
-        ailment == nil ? 1 : 0),
+        "1 while events can come or clients are served, as /healthz tells.", ailment == nil ? 1 : 0),
       MetricFamily(
         "pusher_cli_connections_total", .counter, "Connections that were made and greeted.",
         counts.connections),
@@ -123,9 +120,7 @@ final class RunMonitor {
     ]
   }
 
-  private func time(
-    _ name: StaticText, _ help: StaticText, _ instant: Instant?
-  ) -> MetricFamily {
+  private func time(_ name: StaticText, _ help: StaticText, _ instant: Instant?) -> MetricFamily {
     let now = run.loop.now
     let since = instant.map { SystemClock.wall().advanced(by: now.duration(to: $0)) }
     return MetricFamily(

@@ -41,13 +41,8 @@ protocol RunPart: FeedDelegate {
 }
 
 extension RunPart {
-  func feedTapIsFull() {
-    run.finishEvent()
-  }
-
-  func feed(reports event: ConnectionEvent, at now: Instant) {
-    tell(event, at: now)
-  }
+  func feedTapIsFull() { run.finishEvent() }
+  func feed(reports event: ConnectionEvent, at now: Instant) { tell(event, at: now) }
 
   func tell(_ event: ConnectionEvent, at now: Instant) {
     guard !run.isEnding else { return }

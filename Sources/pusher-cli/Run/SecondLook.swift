@@ -61,8 +61,7 @@ struct SecondLook {
     case .handshakeClosed where isSecure:
       return "\(place) closed the TLS handshake; \(plain) \(advice.plain)"
     case .notTLS where isSecure: return "\(text) (\(plain) \(advice.plain))"
-    case .handshakeSilent where isSecure && isFound:
-      return "\(text) (\(plain) \(advice.plain))"
+    case .handshakeSilent where isSecure && isFound: return "\(text) (\(plain) \(advice.plain))"
     case .onlyTLS where !isSecure: return "\(text) (\(advice.secure))"
     case .noAnswer where isFound: return text + otherProtocol
     default: return text

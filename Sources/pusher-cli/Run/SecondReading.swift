@@ -58,8 +58,6 @@ private final class OpenReading<Settings: Sendable>: LoopSource {
   }
 
   var interest: LoopInterest { LoopInterest() }
-
   func ready(_ events: PollEvents, at now: Instant) {}
-
   func expired(at now: Instant) {}
 }

@@ -88,8 +88,7 @@ final class ServerMonitor {
     return [
       MetricFamily(
         "pusher_cli_healthy", .gauge,
-        "1 while events can come or clients are served, as /healthz tells.",
-        ailment == nil ? 1 : 0),
+        "1 while events can come or clients are served, as /healthz tells.", ailment == nil ? 1 : 0),
       MetricFamily(
         "pusher_cli_serve_open_connections", .gauge, "Connected sockets, by app id.",
         apps.map { .init($0.connections, .init("app", $0.app)) }),
@@ -109,8 +108,7 @@ final class ServerMonitor {
         subscriptions),
       MetricFamily(
         "pusher_cli_serve_refused_subscriptions_total", .counter,
-        "Subscriptions that were refused.",
-        refusedSubscriptions),
+        "Subscriptions that were refused.", refusedSubscriptions),
     ]
   }
 

@@ -33,9 +33,8 @@ final class SettingsTrial {
     if options.reconnect.mode == .automatic { options.reconnect.mode = .always }
     options.reconnect.retriesRefusals = false
     feed = try ChannelsFeed(
-      loop: loop, destination: settings.destination(service: service),
-      settings: settings.webSocket, options: options, signer: try settings.signer(loop: loop),
-      tap: tap)
+      loop: loop, destination: settings.destination(service: service), settings: settings.webSocket,
+      options: options, signer: try settings.signer(loop: loop), tap: tap)
     feed.fieldSource = fields
     feed.delegate = self
     if !isSignedIn { feed.signIn() }
@@ -144,11 +143,6 @@ private final class LateTap: FeedTap {
   private let printer: EventPrinter
   var isLive = false
 
-  init(_ printer: EventPrinter) {
-    self.printer = printer
-  }
-
-  func take(message: ByteView) -> TapVerdict {
-    isLive ? printer.take(message: message) : .declined
-  }
+  init(_ printer: EventPrinter) { self.printer = printer }
+  func take(message: ByteView) -> TapVerdict { isLive ? printer.take(message: message) : .declined }
 }

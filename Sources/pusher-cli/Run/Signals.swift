@@ -178,14 +178,10 @@ final class Signals: LoopSource {
   static func end(_ status: ExitStatus) -> Never { exit(status.rawValue) }
 
   /// Lets writes to a pipe without a reader fail; the process ends by SIGPIPE later.
-  static func ignoreBrokenPipes() {
-    signal(SIGPIPE, SIG_IGN)
-  }
+  static func ignoreBrokenPipes() { signal(SIGPIPE, SIG_IGN) }
 
   /// Lets writes above the file size limit fail, as on a full disk, instead of killing the process.
-  static func ignoreFileLimit() {
-    signal(SIGXFSZ, SIG_IGN)
-  }
+  static func ignoreFileLimit() { signal(SIGXFSZ, SIG_IGN) }
 }
 
 /// The terminal of the session, independent of the standard descriptors.

@@ -10,9 +10,7 @@ final class StreamTrial: SocketStreamDelegate {
   private let loop: EventLoop
   private var result: Result<Opened, TransportError>?
 
-  private init(_ loop: EventLoop) {
-    self.loop = loop
-  }
+  private init(_ loop: EventLoop) { self.loop = loop }
 
   static func run(
     _ loop: EventLoop, to route: Route, tls: TLSContext? = nil, within time: Duration

@@ -31,16 +31,11 @@ final class StreamWords: FeedWords {
   }
 
   func redirected(to place: String) { self.place = place }
-
   func closed() { place = settings.url.place }
-
   func cause(_ loss: ConnectionLoss, _ code: Int?) -> String { "\(loss)" }
-
   func number(_ loss: ConnectionLoss, _ code: Int?) -> Int? { loss.status }
 
-  func retry(
-    _ loss: ConnectionLoss, _ code: Int?, in delay: Duration, wasOpen: Bool
-  ) -> Remark? {
+  func retry(_ loss: ConnectionLoss, _ code: Int?, in delay: Duration, wasOpen: Bool) -> Remark? {
     let text = "\(loss); asking again in \(delay.inWords)"
     // The standard lets servers end a stream now and then.
     return loss == .ended || loss == .endedUnmarked ? .info(text) : .warning(text)
@@ -70,15 +65,12 @@ final class StreamWords: FeedWords {
     return isFirst ? Hints.problem(loss) : nil
   }
 
-  func explanation(
-    _ loss: ConnectionLoss, _ code: Int?, isFirst: Bool, isFound: Bool
-  ) -> String {
+  func explanation(_ loss: ConnectionLoss, _ code: Int?, isFirst: Bool, isFound: Bool) -> String {
     let proxy = Hints.hint(
       status: loss.status, on: settings.network.routing.route(to: settings.url))
     switch loss {
     case .network(_, let problem?) where isFirst:
-      return look.explained("\(loss)", problem, isFound: isFound)
-        + Hints.hint(problem, nil)
+      return look.explained("\(loss)", problem, isFound: isFound) + Hints.hint(problem, nil)
     case .refused where isFound: return "\(loss)\(look.otherProtocol)\(proxy)"
     default: return "\(loss)\(Self.hint(loss))\(proxy)"
     }

@@ -37,8 +37,7 @@ extension SubscribeSettings {
       switch authorization {
       case .unavailable: NoSigner()
       case .secret(let secret, let member, let encryptionKey):
-        SecretSigner(
-          signature: signature(secret), member: member, masterKey: encryptionKey)
+        SecretSigner(signature: signature(secret), member: member, masterKey: encryptionKey)
       case .endpoint(let endpoint): SigningQueue(try asking(endpoint, loop: loop))
       case .command(let command): SigningQueue(running(command, loop: loop))
       }
