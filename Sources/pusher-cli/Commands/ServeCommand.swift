@@ -94,11 +94,8 @@ private final class ServeRun {
     _ settings: ServeSettings, origin: SettingsOrigin, log: EventLog?, loop: EventLoop,
     diagnostics: Diagnostics
   ) throws {
-    self.settings = settings
-    self.origin = origin
-    self.diagnostics = diagnostics
-    self.log = log
-    self.loop = loop
+    (self.settings, self.origin, self.diagnostics) = (settings, origin, diagnostics)
+    (self.log, self.loop) = (log, loop)
     startedAt = loop.now
     readiness = Readiness(command: settings.listen.onReady, loop: loop, diagnostics: diagnostics)
     let monitor = try settings.monitor.map {

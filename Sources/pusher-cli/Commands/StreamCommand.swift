@@ -98,9 +98,7 @@ private final class StreamTap: FeedTap {
   private let handler: (any EventHandling)?
 
   init(printer: StreamPrinter, state: StateKeeper?, handler: (any EventHandling)?) {
-    self.printer = printer
-    self.state = state
-    self.handler = handler
+    (self.printer, self.state, self.handler) = (printer, state, handler)
   }
 
   func take(event: EventStreamEvent) -> TapVerdict {

@@ -46,9 +46,7 @@ final class SubscribeRun {
     _ settings: SubscribeSettings, origin: SettingsOrigin, descriptor: OutputDescriptor,
     loop: EventLoop, diagnostics: Diagnostics
   ) throws {
-    self.settings = settings
-    self.origin = origin
-    self.diagnostics = diagnostics
+    (self.settings, self.origin, self.diagnostics) = (settings, origin, diagnostics)
     let service = settings.connection.service
     run = try PrintingRun(
       settings.feed, network: settings.connection.network, descriptor: descriptor, loop: loop,

@@ -38,9 +38,7 @@ private final class WebhookRun {
     _ settings: WebhookSettings, _ descriptor: OutputDescriptor, loop: EventLoop,
     _ diagnostics: Diagnostics
   ) throws {
-    self.settings = settings
-    self.diagnostics = diagnostics
-    self.loop = loop
+    (self.settings, self.diagnostics, self.loop) = (settings, diagnostics, loop)
     startedAt = loop.now
     isTerminal = descriptor.isTerminal
     readiness = Readiness(command: settings.listen.onReady, loop: loop, diagnostics: diagnostics)

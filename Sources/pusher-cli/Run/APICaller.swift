@@ -20,8 +20,7 @@ final class APICaller {
 
   /// - Throws: ``TransportError`` without descriptors, ``TLSError`` for invalid certificates.
   init(_ access: APIAccess, diagnostics: Diagnostics) throws {
-    self.access = access
-    self.diagnostics = diagnostics
+    (self.access, self.diagnostics) = (access, diagnostics)
     loop = try EventLoop()
     startedAt = loop.now
     http = try access.httpConnection(loop: loop)

@@ -15,9 +15,7 @@ final class CheckConversation {
   private var refused: [String: SubscriptionFailure] = [:]
 
   init(_ settings: SubscribeSettings, loop: EventLoop, diagnostics: Diagnostics) {
-    self.settings = settings
-    self.diagnostics = diagnostics
-    self.loop = loop
+    (self.settings, self.diagnostics, self.loop) = (settings, diagnostics, loop)
   }
 
   var lossCode: Int? { loss?.code }

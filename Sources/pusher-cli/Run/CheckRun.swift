@@ -12,8 +12,7 @@ final class CheckRun {
   private var url: HTTPURL { settings.subscription.destination(service: connection.service).url }
 
   init(_ settings: CheckSettings, diagnostics: Diagnostics) throws {
-    self.settings = settings
-    self.diagnostics = diagnostics
+    (self.settings, self.diagnostics) = (settings, diagnostics)
     loop = try EventLoop()
     report = CheckReport(
       isJSON: settings.isJSON, channels: settings.subscription.channels, diagnostics: diagnostics)

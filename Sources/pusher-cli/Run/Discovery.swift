@@ -33,10 +33,8 @@ final class Discovery {
     _ settings: DiscoverySettings, loop: EventLoop, channels: ChannelMembership,
     diagnostics: Diagnostics
   ) throws(TLSError) {
-    self.settings = settings
-    self.loop = loop
-    self.channels = channels
-    self.diagnostics = diagnostics
+    (self.settings, self.loop) = (settings, loop)
+    (self.channels, self.diagnostics) = (channels, diagnostics)
     search = ChannelSearch(patterns: settings.patterns, limit: settings.limit)
     http = try settings.access.httpConnection(loop: loop)
   }

@@ -21,8 +21,7 @@ final class EventLog {
     _ settings: ServeSettings, _ descriptor: OutputDescriptor, loop: EventLoop,
     diagnostics: Diagnostics
   ) {
-    self.loop = loop
-    self.diagnostics = diagnostics
+    (self.loop, self.diagnostics) = (loop, diagnostics)
     hasTimestamps = settings.hasTimestamps
     text = MessageText(service: settings.server.service)
     output = OutputQueue(descriptor: descriptor, limit: Self.queueLimit)

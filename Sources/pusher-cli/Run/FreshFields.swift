@@ -19,11 +19,8 @@ final class FreshFields: FieldSource {
     files: FileAccess = .running()
   ) {
     guard settings.areFresh else { return nil }
-    self.settings = settings
-    self.timeout = timeout
-    self.loop = loop
-    self.diagnostics = diagnostics
-    self.files = files
+    (self.settings, self.timeout, self.loop) = (settings, timeout, loop)
+    (self.diagnostics, self.files) = (diagnostics, files)
     known = settings.files
   }
 

@@ -19,11 +19,8 @@ final class GapRepair {
   private var hasSaidFull = false
 
   init(command: String, timeout: Duration, limit: Int, loop: EventLoop, diagnostics: Diagnostics) {
-    self.command = command
-    self.timeout = timeout
-    self.limit = limit
-    self.loop = loop
-    self.diagnostics = diagnostics
+    (self.command, self.timeout, self.limit) = (command, timeout, limit)
+    (self.loop, self.diagnostics) = (loop, diagnostics)
   }
 
   var isRunning: Bool { process != nil }

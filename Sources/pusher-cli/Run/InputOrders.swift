@@ -16,9 +16,7 @@ final class InputOrders {
   private var feed: ChannelsFeed { channels.feed }
 
   init(loop: EventLoop, channels: ChannelMembership, diagnostics: Diagnostics) {
-    self.loop = loop
-    self.channels = channels
-    self.diagnostics = diagnostics
+    (self.loop, self.channels, self.diagnostics) = (loop, channels, diagnostics)
     lines.onInput = { [unowned self] in carryOut() }
     loop.add(lines)
   }

@@ -34,8 +34,7 @@ final class LineTrigger {
   init(_ settings: TriggerSettings, event: String?, caller: APICaller, diagnostics: Diagnostics) {
     self.settings = settings
     name = event
-    self.caller = caller
-    self.diagnostics = diagnostics
+    (self.caller, self.diagnostics) = (caller, diagnostics)
     pace = settings.speed.map { ReplayPace(speed: $0) }
     // Read only on demand.
     lines.isPaused = true

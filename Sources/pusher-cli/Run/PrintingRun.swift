@@ -25,8 +25,7 @@ final class PrintingRun {
   ) throws {
     let settings = feed.run
     let limit = feed.printing.bufferSize
-    self.diagnostics = diagnostics
-    self.loop = loop
+    (self.diagnostics, self.loop) = (diagnostics, loop)
     ending = RunEnd(timeout: settings.timeout, idleTimeout: settings.idleTimeout, at: loop.now)
     output = OutputQueue(descriptor: descriptor, limit: limit)
     record = try settings.recordFile.map {
@@ -42,8 +41,7 @@ final class PrintingRun {
   }
 
   func begin(_ feed: any Feed, _ printer: Printer) {
-    self.feed = feed
-    self.printer = printer
+    (self.feed, self.printer) = (feed, printer)
   }
 
   /// Continues with another connected feed.

@@ -24,12 +24,9 @@ final class Readiness {
     command: String?, descriptor: Int32? = nil, loop: EventLoop, diagnostics: Diagnostics,
     manager: ServiceManager = ServiceManager(Environment.ofProcess())
   ) {
-    self.command = command
-    self.descriptor = descriptor
+    (self.command, self.descriptor) = (command, descriptor)
     if let descriptor { SystemCalls.keep(descriptor) }
-    self.loop = loop
-    self.diagnostics = diagnostics
-    self.manager = manager
+    (self.loop, self.diagnostics, self.manager) = (loop, diagnostics, manager)
   }
 
   /// Announces the run once; later calls only change the manager's status.

@@ -16,8 +16,7 @@ final class RunDriver {
 
   /// - Throws: ``TransportError`` if the address of `--metrics` is unavailable.
   init(_ part: any RunPart, _ settings: FeedSettings) throws {
-    self.part = part
-    self.settings = settings
+    (self.part, self.settings) = (part, settings)
     let run = part.run
     self.run = run
     sync = settings.run.syncInterval.map { DiskSync(run.output, every: $0, on: run.loop) }

@@ -21,8 +21,7 @@ final class SettingsTrial {
     _ settings: SubscribeSettings, channels: [String], printer: EventPrinter, loop: EventLoop,
     fields: FreshFields?, longestSilence: Duration?, diagnostics: Diagnostics
   ) throws {
-    self.settings = settings
-    self.diagnostics = diagnostics
+    (self.settings, self.diagnostics) = (settings, diagnostics)
     limit = settings.printing.bufferSize
     missing = NameSet(channels)
     isSignedIn = settings.userSignIn == .unwanted

@@ -43,9 +43,7 @@ final class Signals: LoopSource {
       _ = fcntl(end, F_SETFL, O_NONBLOCK)
     }
     descriptor = ends[0]
-    self.onSignal = onSignal
-    self.onQuestion = onQuestion
-    self.onHangUp = onHangUp
+    (self.onSignal, self.onQuestion, self.onHangUp) = (onSignal, onQuestion, onHangUp)
     unsafe (signalSource, signalPipe) = (ends[0], ends[1])
     unsafe Self.handled = Self.ending.filter(Self.watch)
     if Children.adoptOrphans() {

@@ -25,10 +25,7 @@ final class StateKeeper: LoopSource {
     _ file: StateFile, progress: any Progress, startingAfter id: String, limit: Int,
     diagnostics: Diagnostics, clock: @escaping () -> Instant
   ) {
-    self.file = file
-    self.progress = progress
-    self.clock = clock
-    self.diagnostics = diagnostics
+    (self.file, self.progress, self.clock, self.diagnostics) = (file, progress, clock, diagnostics)
     ids = PrintedIDs(after: id, limit: limit)
     // The stream begins at this id, even if no event comes.
     wanted = StateRecord.objection(to: Array(id.utf8)) == nil ? Array(id.utf8) : file.id

@@ -8,8 +8,7 @@ final class StreamWords: FeedWords {
   private let lastEventID: () -> String
 
   init(_ settings: StreamSettings, lastEventID: @escaping () -> String) {
-    self.settings = settings
-    self.lastEventID = lastEventID
+    (self.settings, self.lastEventID) = (settings, lastEventID)
     place = settings.url.place
   }
 
