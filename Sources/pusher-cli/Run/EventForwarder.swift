@@ -50,7 +50,6 @@ final class EventForwarder: LoopSource {
   private var idle: [HTTPConnection] = []
   private var random = SecureRandom.generator
   private var outage = OutageReport()
-  private var fullness = FullReport()
   private var hasSaidUnwritable = false
   private var cut = Cut.not
   private static let grace = Duration.milliseconds(200)
@@ -59,6 +58,7 @@ final class EventForwarder: LoopSource {
   private var ends = Ends()
   private var counts = ForwardCounts()
   var onFailure: (() -> Void)?
+  let name = "the receiver of --forward"
   let failure = (status: ExitStatus.network, reason: "forward")
 
   /// - Throws: ``UsageError`` for an unwritable file, ``TLSError`` for unreadable authorities.
@@ -261,10 +261,6 @@ extension EventForwarder: EventHandling {
   var isIdle: Bool { deliveries.isEmpty }
   var waitingBytes: Int { deliveries.waitingCost }
   func begin(_ stream: HTTPURL, after id: String) { requests.begin(stream, after: id) }
-
-  func sayFull() {
-    if isFull { fullness.say("the receiver of --forward", in: surroundings) }
-  }
 
   func take(_ event: HandedEvent) {
     guard case .not = cut else { return setAside(event) }

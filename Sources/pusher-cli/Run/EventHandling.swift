@@ -4,6 +4,8 @@ internal import PusherCore
 ///
 /// Waiting events are limited: above the limit, the run stops reading the socket.
 protocol EventHandling: EventReceiver, Progress {
+  /// The handler in messages.
+  var name: String { get }
   var isFull: Bool { get }
   var isIdle: Bool { get }
   var waitingBytes: Int { get }
@@ -15,8 +17,6 @@ protocol EventHandling: EventReceiver, Progress {
 
   /// Starts a stream after the event `id`; empty for none.
   func begin(_ stream: HTTPURL, after id: String)
-  /// Reports once that the socket is not read.
-  func sayFull()
   func startWaiting()
   /// - Parameter signal: The received signal, to pass on.
   func cut(passing signal: Int32?)
@@ -41,18 +41,6 @@ extension HandedEvent {
 
   var cost: Int {
     [name, channel ?? "", userID ?? "", id ?? ""].reduce(line.count + 512) { $0 + $1.utf8.count }
-  }
-}
-
-struct FullReport {
-  private var hasSaid = false
-
-  mutating func say(_ handler: String, in surroundings: HandlerSurroundings) {
-    guard !hasSaid else { return }
-    hasSaid = true
-    surroundings.diagnostics.warning(
-      "\(handler) is slow: \(Quantities.words(size: surroundings.limit)) of events wait for it; "
-        + "the socket is left unread until there is room (--buffer sets the limit)")
   }
 }
 

@@ -18,7 +18,6 @@ final class EventHook: LoopSource {
   private var pauseEnds: Instant?
   private static let pause = Duration.seconds(1)
   private var hasSaidBusy = false
-  private var fullness = FullReport()
   private var isCut = false
   /// Whether a failed command has stopped the hook.
   private var hasStopped = false
@@ -27,6 +26,7 @@ final class EventHook: LoopSource {
   private(set) var handled = 0
   private var results = ResultCounts<HookResult>()
   var onFailure: (() -> Void)?
+  let name = "the command of --exec"
   let failure = (status: ExitStatus.command, reason: "exec")
 
   init(_ settings: HookSettings, in surroundings: HandlerSurroundings) {
@@ -38,10 +38,6 @@ final class EventHook: LoopSource {
   var isFull: Bool { queue.cost >= surroundings.limit }
   var isIdle: Bool { queue.isEmpty }
   var waitingBytes: Int { queue.cost }
-
-  func sayFull() {
-    if isFull { fullness.say("the command of --exec", in: surroundings) }
-  }
 
   func startWaiting() {
     while mayStart, let entry = queue.start() { start(entry) }

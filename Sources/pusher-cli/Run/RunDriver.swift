@@ -7,7 +7,7 @@ final class RunDriver {
   private let settings: FeedSettings
   private let sync: DiskSync?
   private let monitor: RunMonitor?
-  private var hasSaidFull = false
+  private var slowReaders: Set<String> = []
   private var statsTimer: LoopTimer?
   private var countAtLastStats = 0
 
@@ -104,11 +104,15 @@ final class RunDriver {
       pressure = run.output.pressure(at: loop.now)
       run.feed?.isPaused = pressure != .none || mustWait
     }
-    run.handler?.sayFull()
-    guard pressure == .full, !hasSaidFull else { return }
-    hasSaidFull = true
+    if let handler = run.handler, handler.isFull { sayFull(handler.name, "of events wait for it") }
+    if pressure == .full { sayFull("the reader of standard output", "wait") }
+  }
+
+  /// Reports once per reader that the socket is not read.
+  private func sayFull(_ reader: String, _ queue: String) {
+    guard slowReaders.insert(reader).inserted else { return }
     diagnostics.warning(
-      "the reader of standard output is slow: \(Quantities.words(size: settings.printing.bufferSize)) wait; "
+      "\(reader) is slow: \(Quantities.words(size: settings.printing.bufferSize)) \(queue); "
         + "the socket is left unread until there is room (--buffer sets the limit)")
   }
 
