@@ -204,7 +204,7 @@ extension SubscribeRun: RunPart {
   func failure() -> (status: ExitStatus, reason: String)? {
     guard droppedEvents > 0 else { return nil }
     channels.flushPendingError()
-    let events = droppedEvents == 1 ? "1 client event" : "\(droppedEvents) client events"
+    let events = Quantities.words(droppedEvents, of: "client event")
     diagnostics.error("the server's rate limit dropped \(events) of standard input")
     return (ExitStatus(.overloaded), "client events dropped")
   }
@@ -291,7 +291,7 @@ extension SubscribeRun: ChannelsFeedDelegate {
 
   private func becomeReady() {
     guard members.areAllSettled, isSignedIn, discovery?.hasList ?? true else { return }
-    let channels = members.count == 1 ? "1 channel" : "\(members.count) channels"
+    let channels = Quantities.words(members.count, of: "channel")
     run.readiness.become("subscribed to \(channels) of \(settings.connection.host)")
   }
 }

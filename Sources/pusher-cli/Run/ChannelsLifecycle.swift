@@ -194,8 +194,8 @@ final class ChannelsLifecycle {
   func flushPendingError() {
     if let (count, cause) = droppedEvents {
       droppedEvents = nil
-      let events = count == 1 ? "1 client event" : "\(count) client events"
-      diagnostics.warning("\(cause): the server dropped \(events)")
+      diagnostics.warning(
+        "\(cause): the server dropped \(Quantities.words(count, of: "client event"))")
     }
     guard let text = pendingError else { return }
     pendingError = nil

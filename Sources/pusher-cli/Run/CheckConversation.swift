@@ -138,8 +138,7 @@ extension CheckConversation: ChannelsFeedDelegate {
     case .pong: hasPong = true
     case .subscribed(let channel, let presence):
       limit = nil
-      subscribed[channel] =
-        presence.map { ", \($0.count) \($0.count == 1 ? "member" : "members")" } ?? ""
+      subscribed[channel] = presence.map { ", \(Quantities.words($0.count, of: "member"))" } ?? ""
     case .subscriptionFailed(let channel, let failure): refused[channel] = failure
     case .rateLimited(let limit): self.limit = limit
     default: return

@@ -168,7 +168,7 @@ extension Hints {
 
   /// Names events that the patterns excluded, in parentheses.
   static func rejection(_ printer: Printer, _ settings: PrintSettings) -> String {
-    let events = printer.rejected == 1 ? "1 other event" : "\(printer.rejected) other events"
+    let events = Quantities.words(printer.rejected, of: "other event")
     let verdict =
       switch (settings.includedEvents.isEmpty, settings.excludedEvents.isEmpty) {
       case (_, true): "none matches -e"

@@ -92,7 +92,5 @@ final class PrintingRun {
   }
 
   /// Number of events and time of the last, in words; empty before the first.
-  var progress: String {
-    EventProgress(events: count, lastAt: lastEventAt).words(at: loop.now) ?? ""
-  }
+  var progress: String { loop.progress(count, lastAt: lastEventAt) ?? "" }
 }

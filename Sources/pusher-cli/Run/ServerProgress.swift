@@ -27,8 +27,7 @@ final class ServerProgress {
   }
 
   private var text: String {
-    let clients = connections == 1 ? "1 connection" : "\(connections) connections"
-    let events = EventProgress(events: events, lastAt: lastEventAt).words(at: loop.now)
-    return events.map { "\(clients), \($0)" } ?? clients
+    let clients = Quantities.words(connections, of: "connection")
+    return loop.progress(events, lastAt: lastEventAt).map { "\(clients), \($0)" } ?? clients
   }
 }
