@@ -24,10 +24,9 @@ final class ConnectionCounts {
 }
 
 /// Serves the metrics and the health of a run, for `--metrics`.
-final class RunMonitor {
+final class RunMonitor: Monitored {
   private let part: any RunPart
   private let run: PrintingRun
-  private let startedAt = SystemClock.wall()
   private var endpoint: MonitoringEndpoint?
   private var pausedSince: Instant?
   /// Shorter pauses are normal during a flood.
@@ -37,11 +36,7 @@ final class RunMonitor {
   init(_ settings: MonitorSettings, of part: any RunPart) throws {
     self.part = part
     run = part.run
-    endpoint = try settings.endpoint(
-      loop: run.loop, run.diagnostics,
-      MonitoringEndpoint.Source(
-        metrics: { [weak self] in MetricFamily.text(of: self?.families ?? []) },
-        ailment: { [weak self] in self?.ailment }))
+    endpoint = try settings.endpoint(of: self, part.command, loop: run.loop, run.diagnostics)
   }
 
   func noteReading(isPaused: Bool, at now: Instant) {
@@ -50,24 +45,20 @@ final class RunMonitor {
 
   // MARK: What is told
 
-  private var ailment: String? {
+  var ailment: String? {
     if run.isEnding { return "ending" }
     let isStalled = pausedSince.map { $0.duration(to: run.loop.now) >= Self.longestPause } ?? false
     return part.interruption
       ?? (isStalled ? "the output, or what handles the events, is slow; nothing is read" : nil)
   }
 
-  private var families: [MetricFamily] {
-    [MetricFamily.build(command: part.command)] + connectionFamilies + outputFamilies
-      + (run.handler?.metrics ?? []) + part.metrics + ProcessMetrics.families(startedAt: startedAt)
+  var families: [MetricFamily] {
+    connectionFamilies + outputFamilies + (run.handler?.metrics ?? []) + part.metrics
   }
 
   private var connectionFamilies: [MetricFamily] {
     let counts = run.counts
     return [
-      MetricFamily(
-        "pusher_cli_healthy", .gauge,
-        "1 while events can come or clients are served, as /healthz tells.", ailment == nil ? 1 : 0),
       MetricFamily(
         "pusher_cli_connections_total", .counter, "Connections that were made and greeted.",
         counts.connections),
@@ -128,23 +119,42 @@ final class RunMonitor {
   }
 }
 
-extension MetricFamily {
-  static func build(command: Command) -> MetricFamily {
-    MetricFamily(
-      "pusher_cli_build_info", .gauge, "1; the labels name the version and the command.",
-      [.init(1, .init("version", Version.current), .init("command", command.rawValue))])
+/// A command that `--metrics` reports on.
+protocol Monitored: AnyObject {
+  /// The reason that the command cannot do its work now, if any.
+  var ailment: String? { get }
+  /// The metrics besides those of every command.
+  var families: [MetricFamily] { get }
+}
+
+extension Monitored {
+  fileprivate func metrics(of command: Command, startedAt: WallTime) -> String {
+    let common = [
+      MetricFamily(
+        "pusher_cli_build_info", .gauge, "1; the labels name the version and the command.",
+        [.init(1, .init("version", Version.current), .init("command", command.rawValue))]),
+      MetricFamily(
+        "pusher_cli_healthy", .gauge,
+        "1 while events can come or clients are served, as /healthz tells.", ailment == nil ? 1 : 0),
+    ]
+    return MetricFamily.text(of: common + families + ProcessMetrics.families(startedAt: startedAt))
   }
 }
 
 extension MonitorSettings {
   func endpoint(
-    loop: EventLoop, _ diagnostics: Diagnostics, _ source: MonitoringEndpoint.Source
+    of monitored: any Monitored, _ command: Command, loop: EventLoop, _ diagnostics: Diagnostics
   ) throws -> MonitoringEndpoint {
     var access = AccessPolicy()
     access.hosts.isPublic = !listen.isLoopback
     let endpoint = try MonitoringEndpoint(
       loop: loop, host: listen.host, port: listen.port, reusesPort: listen.reusesPort,
-      handed: listen.handed, access: access, source: source)
+      handed: listen.handed, access: access,
+      source: MonitoringEndpoint.Source(
+        metrics: { [weak monitored, startedAt = SystemClock.wall()] in
+          monitored?.metrics(of: command, startedAt: startedAt) ?? ""
+        },
+        ailment: { [weak monitored] in monitored?.ailment }))
     let text = "metrics at http://\(listen.place(endpoint.port))/metrics"
     // The system chose the port, so the user must learn it here.
     if listen.port == 0 { diagnostics.notice(text) } else { diagnostics.info(text) }

@@ -2,7 +2,7 @@ internal import PusherCore
 internal import PusherServer
 
 /// Serves the metrics and the health of `serve`, for `--metrics`.
-final class ServerMonitor {
+final class ServerMonitor: Monitored {
   private enum Source: String, CaseIterable {
     case api
     case client
@@ -16,7 +16,6 @@ final class ServerMonitor {
     case dropped
   }
 
-  private let startedAt = SystemClock.wall()
   private var endpoint: MonitoringEndpoint?
   /// The server; `nil` until it is created.
   weak var server: Server?
@@ -33,11 +32,7 @@ final class ServerMonitor {
 
   /// - Throws: ``TransportError`` if the address is unavailable.
   init(_ settings: MonitorSettings, loop: EventLoop, diagnostics: Diagnostics) throws {
-    endpoint = try settings.endpoint(
-      loop: loop, diagnostics,
-      MonitoringEndpoint.Source(
-        metrics: { [weak self] in MetricFamily.text(of: self?.families ?? []) },
-        ailment: { [weak self] in self?.ailment }))
+    endpoint = try settings.endpoint(of: self, .serve, loop: loop, diagnostics)
   }
 
   /// Closes the port, for other processes that share it.
@@ -73,22 +68,16 @@ final class ServerMonitor {
 
   // MARK: What is told
 
-  private var ailment: String? {
+  var ailment: String? {
     guard let server else { return "starting" }
     return server.ailment
   }
 
-  private var families: [MetricFamily] {
-    [MetricFamily.build(command: .serve)] + stateFamilies + eventFamilies
-      + ProcessMetrics.families(startedAt: startedAt)
-  }
+  var families: [MetricFamily] { stateFamilies + eventFamilies }
 
   private var stateFamilies: [MetricFamily] {
     let apps = server?.occupancy ?? []
     return [
-      MetricFamily(
-        "pusher_cli_healthy", .gauge,
-        "1 while events can come or clients are served, as /healthz tells.", ailment == nil ? 1 : 0),
       MetricFamily(
         "pusher_cli_serve_open_connections", .gauge, "Connected sockets, by app id.",
         apps.map { .init($0.connections, .init("app", $0.app)) }),
