@@ -60,8 +60,8 @@ extension SubscribeRun {
     let leaving = isDiscoveryNew ? self.discovery?.joined ?? NameSet() : NameSet()
     let trial = try SettingsTrial(
       new, channels: members.allowed.filter { !leaving.contains($0) }, printer: printer,
-      loop: run.loop, fields: freshFields(new),
-      longestSilence: run.readiness.manager.longestSilence, diagnostics: diagnostics)
+      loop: run.loop, longestSilence: run.readiness.manager.longestSilence,
+      diagnostics: diagnostics)
     self.trial = trial
     trial.onFailure = { [unowned self] reason in
       self.trial = nil

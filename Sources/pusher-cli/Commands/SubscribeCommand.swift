@@ -55,11 +55,9 @@ final class SubscribeRun {
       settings: settings.printing, service: service, output: run.output.buffer,
       isTerminal: descriptor.isTerminal, receiver: run.handler, record: run.record?.buffer,
       columns: { descriptor.columns }, wallTime: SystemClock.wall)
-    let feed = try ChannelsFeed(
-      loop: loop, destination: settings.destination(service: service), settings: settings.webSocket,
-      options: settings.sessionOptions(
-        service: service, longestSilence: run.readiness.manager.longestSilence),
-      signer: try settings.signer(loop: loop), tap: printer)
+    let feed = try settings.makeFeed(
+      settings.sessionOptions(longestSilence: run.readiness.manager.longestSilence), tap: printer,
+      loop: loop)
     members = ChannelMembership(settings.channels, feed: feed)
     lifecycle = Lifecycle(
       settings.printing, printer: printer.core, loop: loop, diagnostics: diagnostics)
@@ -82,7 +80,7 @@ final class SubscribeRun {
 
   func start() throws -> ExitStatus {
     feed.delegate = self
-    feed.fieldSource = freshFields(settings)
+    feed.fieldSource = settings.freshFields(run.loop, diagnostics)
     run.readiness.manager.status("connecting to \(settings.connection.host)")
     if settings.userSignIn != .unwanted { feed.signIn() }
     for channel in settings.channels { feed.subscribe(channel) }
@@ -94,12 +92,6 @@ final class SubscribeRun {
     }
     repair?.onEnd = { [unowned self] in catchUp() }
     return try RunDriver(self, settings.feed).run(feed, printer.core)
-  }
-
-  func freshFields(_ settings: SubscribeSettings) -> FreshFields? {
-    FreshFields(
-      settings.fields, timeout: settings.connection.connectTimeout, loop: run.loop,
-      diagnostics: diagnostics)
   }
 
   func watchDiscovery() {

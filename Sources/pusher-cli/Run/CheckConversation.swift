@@ -38,17 +38,12 @@ final class CheckConversation {
   }
 
   private func start() throws {
-    let service = settings.connection.service
-    var options = settings.sessionOptions(service: service)
+    var options = settings.sessionOptions()
     options.reconnect = ReconnectPolicy(mode: .never)
-    let feed = try ChannelsFeed(
-      loop: loop, destination: settings.destination(service: service), settings: settings.webSocket,
-      options: options, signer: try settings.signer(loop: loop), tap: Deaf())
+    let feed = try settings.makeFeed(options, tap: Deaf(), loop: loop)
     self.feed = feed
     feed.delegate = self
-    feed.fieldSource = FreshFields(
-      settings.fields, timeout: settings.connection.connectTimeout, loop: loop,
-      diagnostics: diagnostics)
+    feed.fieldSource = settings.freshFields(loop, diagnostics)
     feed.connect()
   }
 

@@ -9,7 +9,7 @@ final class CheckRun {
   private var blocked: String?
 
   private var connection: ConnectionSettings { settings.subscription.connection }
-  private var url: HTTPURL { settings.subscription.destination(service: connection.service).url }
+  private var url: HTTPURL { settings.subscription.destination.url }
 
   init(_ settings: CheckSettings, diagnostics: Diagnostics) throws {
     (self.settings, self.diagnostics) = (settings, diagnostics)

@@ -19,22 +19,19 @@ final class SettingsTrial {
 
   init(
     _ settings: SubscribeSettings, channels: [String], printer: EventPrinter, loop: EventLoop,
-    fields: FreshFields?, longestSilence: Duration?, diagnostics: Diagnostics
+    longestSilence: Duration?, diagnostics: Diagnostics
   ) throws {
     (self.settings, self.diagnostics) = (settings, diagnostics)
     limit = settings.printing.bufferSize
     missing = NameSet(channels)
     isSignedIn = settings.userSignIn == .unwanted
     tap = LateTap(printer)
-    let service = settings.connection.service
-    var options = settings.sessionOptions(service: service, longestSilence: longestSilence)
+    var options = settings.sessionOptions(longestSilence: longestSilence)
     // Also retry the first connection.
     if options.reconnect.mode == .automatic { options.reconnect.mode = .always }
     options.reconnect.retriesRefusals = false
-    feed = try ChannelsFeed(
-      loop: loop, destination: settings.destination(service: service), settings: settings.webSocket,
-      options: options, signer: try settings.signer(loop: loop), tap: tap)
-    feed.fieldSource = fields
+    feed = try settings.makeFeed(options, tap: tap, loop: loop)
+    feed.fieldSource = settings.freshFields(loop, diagnostics)
     feed.delegate = self
     if !isSignedIn { feed.signIn() }
     for channel in channels { feed.subscribe(channel) }

@@ -1,7 +1,21 @@
 internal import PusherCore
 
 extension SubscribeSettings {
-  func destination(service: PusherService) -> Destination {
+  private var service: PusherService { connection.service }
+
+  func makeFeed(
+    _ options: SessionOptions, tap: any FeedTap, loop: EventLoop
+  ) throws -> ChannelsFeed {
+    try ChannelsFeed(
+      loop: loop, destination: destination, settings: webSocket, options: options,
+      signer: try signer(loop: loop), tap: tap)
+  }
+
+  func freshFields(_ loop: EventLoop, _ diagnostics: Diagnostics) -> FreshFields? {
+    FreshFields(fields, timeout: connection.connectTimeout, loop: loop, diagnostics: diagnostics)
+  }
+
+  var destination: Destination {
     let url = service.socketURL(
       isSecure: connection.isSecure, host: connection.host, port: connection.port,
       prefix: connection.path, key: connection.key, clientName: "swift-pusher-cli",
@@ -12,7 +26,7 @@ extension SubscribeSettings {
   }
 
   /// - Parameter longestSilence: Maximum silence before a ping, if shorter than the settings.
-  func sessionOptions(service: PusherService, longestSilence: Duration? = nil) -> SessionOptions {
+  func sessionOptions(longestSilence: Duration? = nil) -> SessionOptions {
     let silence = feed.activityTimeout ?? .seconds(120)
     var options = SessionOptions(
       service: service, activityTimeout: min(silence, longestSilence ?? silence),
@@ -24,7 +38,7 @@ extension SubscribeSettings {
   }
 
   /// - Throws: ``UsageError`` for user information that is not JSON.
-  func signer(loop: EventLoop) throws -> any Signer {
+  private func signer(loop: EventLoop) throws -> any Signer {
     let user: any Signer =
       switch userSignIn {
       case .unwanted: NoSigner()
