@@ -1,8 +1,6 @@
 /// Scripts for shell completion of commands, options and values, made from the flag table.
 enum CompletionScript: String, CaseIterable, Sendable {
-  case bash
-  case zsh
-  case fish
+  case bash, zsh, fish
 
   var text: String {
     let lines =

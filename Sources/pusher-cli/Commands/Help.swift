@@ -2,10 +2,7 @@ enum HelpPage: Equatable {
   case overview
   /// A command's page, with all options or only the common ones.
   case command(Command, complete: Bool)
-  case environment
-  case exitCodes
-  case output
-  case recipes
+  case environment, exitCodes, output, recipes
 
   static let topics: [(name: String, page: HelpPage)] = [
     ("environment", .environment), ("exit-codes", .exitCodes), ("output", .output),

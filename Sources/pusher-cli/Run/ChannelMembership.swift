@@ -7,8 +7,7 @@ final class ChannelMembership {
     case unwanted
     /// The server has not answered yet.
     case expected
-    case subscribed
-    case refused
+    case subscribed, refused
   }
 
   private(set) var feed: ChannelsFeed

@@ -12,10 +12,7 @@ enum Cause: CaseIterable, Sendable {
   case overloaded
   /// Any other HTTP status, and the other codes from 4000 to 4099.
   case refused
-  case brokenProtocol
-  case defect
-  case output
-  case time
+  case brokenProtocol, defect, output, time
 
   var status: ExitStatus {
     switch self {

@@ -32,8 +32,7 @@ struct RunEnd {
   }
 
   enum Limit {
-    case timeout
-    case idle
+    case timeout, idle
   }
 
   struct Waiting: OptionSet {
@@ -56,8 +55,7 @@ struct RunEnd {
     case close
     /// End the handler's work with this signal, and the second look at the port.
     case cut(passing: Int32?)
-    case cutCommand
-    case tellMissed
+    case cutCommand, tellMissed
     case tellExit(Ending)
     /// Drop the socket: the close handshake takes too long.
     case hangUp

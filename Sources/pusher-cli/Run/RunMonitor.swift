@@ -164,19 +164,14 @@ extension MonitorSettings {
 
 /// The cause of a loss, as the value of a label.
 enum LossReason: String, CaseIterable, Sendable {
-  case closed
-  case ended
+  case closed, ended
   case endedUnmarked = "ended_unmarked"
   case httpStatus = "http_status"
   case notAnEventStream = "not_an_event_stream"
-  case violation
-  case network
-  case untrusted
+  case violation, network, untrusted
   case handshakeTimeout = "handshake_timeout"
   case noPong = "no_pong"
-  case silent
-  case limit
-  case dropped
+  case silent, limit, dropped
   case invalidRequest = "invalid_request"
 
   init(_ loss: ConnectionLoss) {
