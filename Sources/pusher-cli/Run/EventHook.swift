@@ -81,7 +81,7 @@ final class EventHook: LoopSource {
     } catch .busy(let reason) {
       startLater(entry, because: reason)
     } catch {
-      finish(entry, failure: error)
+      finish(entry, .failure(error))
     }
   }
 
@@ -93,7 +93,7 @@ final class EventHook: LoopSource {
     diagnostics.warning("--exec: cannot start the command now: \(reason); trying again")
   }
 
-  private func ended(_ entry: Entry, _ result: Result<ChildProcess.Output, ChildProcess.Failure>) {
+  private func ended(_ entry: Entry, _ result: CommandResult) {
     processes[entry.number] = nil
     switch result {
     case .failure where isCut:
@@ -101,25 +101,18 @@ final class EventHook: LoopSource {
       results.note(.cutOff)
       queue.end(entry)
     case .failure(.busy(let reason)) where !hasStopped: startLater(entry, because: reason)
-    case .failure(let failure): finish(entry, failure: failure)
-    case .success(let output) where output.status == 0: finish(entry, .succeeded, failure: nil)
-    case .success(let output):
-      finish(entry, .failed, failure: "the command ended with status \(output.status)")
+    default: finish(entry, result)
     }
   }
 
-  private func finish(_ entry: Entry, failure: ChildProcess.Failure) {
-    finish(entry, HookResult(failure), failure: "\(failure)")
-  }
-
-  private func finish(_ entry: Entry, _ result: HookResult, failure: String?) {
-    results.note(result)
+  private func finish(_ entry: Entry, _ result: CommandResult) {
+    results.note(result.hookResult)
     queue.end(entry)
-    guard let failure else {
+    guard let problem = result.problem else {
       handled += 1
       return
     }
-    let text = "--exec: \(failure) (\(entry.item.event.subject))"
+    let text = "--exec: \(problem) (\(entry.item.event.subject))"
     guard settings.onFailure == .stop else {
       handled += 1
       return diagnostics.warning(text)

@@ -98,19 +98,17 @@ final class FreshFields: FieldSource {
   }
 
   private static func result(
-    _ result: Result<ChildProcess.Output, ChildProcess.Failure>, after fields: HTTPHeaders
+    _ result: CommandResult, after fields: HTTPHeaders
   ) -> Result<HTTPHeaders, FieldSourceError> {
+    guard case .success(let output) = result, output.status == 0 else {
+      return .failure(failed(result.problem ?? ""))
+    }
     do throws(FieldSourceError) {
-      switch result {
-      case .success(let output) where output.status == 0:
-        var fields = fields
-        for field in try Self.fields(output.bytes, Flag.headerCommand.spelling) {
-          fields.append(field.name, field.value)
-        }
-        return .success(fields)
-      case .success(let output): throw failed("the command ended with status \(output.status)")
-      case .failure(let failure): throw failed("\(failure)")
+      var fields = fields
+      for field in try Self.fields(output.bytes, Flag.headerCommand.spelling) {
+        fields.append(field.name, field.value)
       }
+      return .success(fields)
     } catch {
       return .failure(error)
     }

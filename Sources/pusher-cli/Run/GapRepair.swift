@@ -35,7 +35,7 @@ final class GapRepair {
         [unowned self] result, _ in ended(result)
       }
     } catch {
-      results.note(HookResult(error))
+      results.note(.failed)
       warn("\(error)")
     }
   }
@@ -55,15 +55,15 @@ final class GapRepair {
     process?.end(at: loop.now)
   }
 
-  private func ended(_ result: Result<ChildProcess.Output, ChildProcess.Failure>) {
+  private func ended(_ result: CommandResult) {
     process = nil
     defer { onEnd?() }
     guard !isCut else { return results.note(.cutOff) }
-    results.note(HookResult(result))
+    results.note(result.hookResult)
     switch result {
     case .success(let output):
       take(output.bytes)
-      if output.status != 0 { warn("the command ended with status \(output.status)") }
+      if let problem = result.problem { warn(problem) }
     case .failure(.outputLimit(let limit)):
       warn(
         "the command wrote more than \(Quantities.words(size: limit)), and nothing of it counts "
@@ -96,16 +96,20 @@ final class GapRepair {
   private func warn(_ text: String) { diagnostics.warning("--on-gap: \(text)") }
 }
 
-extension HookResult {
-  init(_ failure: ChildProcess.Failure) {
-    if case .timeout = failure { self = .timedOut } else { self = .failed }
+typealias CommandResult = Result<ChildProcess.Output, ChildProcess.Failure>
+
+extension CommandResult {
+  /// The reason that the command failed; `nil` if it ended with status 0.
+  var problem: String? {
+    switch self {
+    case .success(let output) where output.status == 0: nil
+    case .success(let output): "the command ended with status \(output.status)"
+    case .failure(let failure): "\(failure)"
+    }
   }
 
-  init(_ result: Result<ChildProcess.Output, ChildProcess.Failure>) {
-    self =
-      switch result {
-      case .success(let output): output.status == 0 ? .succeeded : .failed
-      case .failure(let failure): HookResult(failure)
-      }
+  var hookResult: HookResult {
+    if case .failure(.timeout) = self { return .timedOut }
+    return problem == nil ? .succeeded : .failed
   }
 }

@@ -77,17 +77,10 @@ final class Readiness {
     process?.end(at: loop.now)
   }
 
-  private func ended(_ result: Result<ChildProcess.Output, ChildProcess.Failure>) {
+  private func ended(_ result: CommandResult) {
     process = nil
-    guard !isCut else { return onEnd?(false) ?? () }
-    switch result {
-    case .success(let output) where output.status == 0: onEnd?(false)
-    case .success(let output):
-      diagnostics.error("--on-ready: the command ended with status \(output.status)")
-      onEnd?(true)
-    case .failure(let failure):
-      diagnostics.error("--on-ready: \(failure)")
-      onEnd?(true)
-    }
+    let problem = isCut ? nil : result.problem
+    if let problem { diagnostics.error("--on-ready: \(problem)") }
+    onEnd?(problem != nil)
   }
 }
