@@ -95,22 +95,12 @@ final class APICaller {
     }
   }
 
-  private func exchange(
-    _ request: HTTPExchange.Request
-  ) throws(Failure) -> Result<HTTPExchange.Response, HTTPExchange.Failure> {
-    var outcome: Result<HTTPExchange.Response, HTTPExchange.Failure>?
+  private func exchange(_ request: HTTPExchange.Request) throws(Failure) -> HTTPResult {
     do throws(HTTPError) {
-      try http.send(request) { [loop] result, _ in
-        outcome = result
-        loop.stop()
-      }
+      return try http.result(of: request, on: loop, run: runLoop)
     } catch {
       diagnostics.error("the request cannot be sent: \(error)")
       throw Failure(status: .usage)
-    }
-    while true {
-      runLoop()
-      if let outcome { return outcome }
     }
   }
 
@@ -148,6 +138,27 @@ final class APICaller {
     let proxy = Hints.hint(status: status, on: connection.routing.route(to: connection.apiURL))
     diagnostics.error("\(subject)the server answered HTTP \(status)\(reason)\(hint)\(proxy)")
     return Failure(status: ExitStatus(Cause(httpStatus: status)))
+  }
+}
+
+typealias HTTPResult = Result<HTTPExchange.Response, HTTPExchange.Failure>
+
+extension HTTPConnection {
+  /// Sends a request and waits for the result.
+  ///
+  /// - Parameter run: Runs the loop until it stops.
+  func result(
+    of request: HTTPExchange.Request, on loop: EventLoop, run: () -> Void
+  ) throws(HTTPError) -> HTTPResult {
+    var result: HTTPResult?
+    try send(request) { answer, _ in
+      result = answer
+      loop.stop()
+    }
+    while true {
+      run()
+      if let result { return result }
+    }
   }
 }
 

@@ -191,10 +191,8 @@ final class CheckRun {
     route.proxy.map { "\(url.authority) through \($0)" } ?? "\(route.host) port \(route.port)"
   }
 
-  private func failure(
-    _ expected: String, _ loss: ConnectionLoss, code: Int? = nil
-  ) -> CheckFailure {
-    CheckFailure(expected, loss, code: code, settings.subscription, loop)
+  private func failure(_ expected: String, _ loss: ConnectionLoss) -> CheckFailure {
+    CheckFailure(expected, loss, code: nil, settings.subscription, loop)
   }
 
   // MARK: The HTTP API
@@ -211,23 +209,17 @@ final class CheckRun {
 
   private func callAPI(_ access: APIAccess) throws(CheckFailure) -> String {
     let expected = "200 to a signed GET of \(access.connection.host)"
-    var result: Result<HTTPExchange.Response, HTTPExchange.Failure>?
-    let http: HTTPConnection
+    let call = APIRequest.channels(appID: access.appID, prefix: access.connection.path)
+    let result: HTTPResult
     do {
-      http = try access.httpConnection(loop: loop)
-      try http.send(access.request(.channels(appID: access.appID, prefix: access.connection.path)))
-      {
-        [loop] answer, _ in
-        result = answer
-        loop.stop()
-      }
+      let http = try access.httpConnection(loop: loop)
+      result = try http.result(of: access.request(call), on: loop, run: loop.run)
+      http.close()
     } catch {
       throw CheckFailure(expected: expected, came: "\(error)", cause: Cause(starting: error))
     }
-    while result == nil { loop.run() }
-    http.close()
     switch result {
-    case .failure(let failure)?:
+    case .failure(let failure):
       var problem = CheckFailure(
         expected: expected,
         came: Hints.explained(
@@ -239,8 +231,7 @@ final class CheckRun {
       case .http, .timeout: break
       }
       throw problem
-    case .success(let response)?: return try verdict(response, expected, access)
-    case nil: throw CheckFailure(expected: expected, came: "no answer", cause: .unreachable)
+    case .success(let response): return try verdict(response, expected, access)
     }
   }
 

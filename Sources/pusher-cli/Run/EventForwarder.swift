@@ -119,10 +119,7 @@ final class EventForwarder: LoopSource {
     }
   }
 
-  private func answered(
-    _ delivery: Delivery, _ result: Result<HTTPExchange.Response, HTTPExchange.Failure>,
-    at now: Instant
-  ) {
+  private func answered(_ delivery: Delivery, _ result: HTTPResult, at now: Instant) {
     switch result {
     case .success(let answer) where answer.head.isSuccess: delivered(delivery)
     case .success(let answer):

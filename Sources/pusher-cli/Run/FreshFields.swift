@@ -5,7 +5,7 @@ final class FreshFields: FieldSource {
   private let settings: RequestFields
   private let timeout: Duration
   private let loop: EventLoop
-  private let files: FileAccess
+  private let files = FileAccess.running()
   private let diagnostics: Diagnostics
   private var known: [FieldFile]
   /// Files whose previous fields are in use, which was reported.
@@ -15,12 +15,11 @@ final class FreshFields: FieldSource {
 
   /// - Parameter timeout: Maximum time of the command.
   init?(
-    _ settings: RequestFields, timeout: Duration, loop: EventLoop, diagnostics: Diagnostics,
-    files: FileAccess = .running()
+    _ settings: RequestFields, timeout: Duration, loop: EventLoop, diagnostics: Diagnostics
   ) {
     guard settings.areFresh else { return nil }
-    (self.settings, self.timeout, self.loop) = (settings, timeout, loop)
-    (self.diagnostics, self.files) = (diagnostics, files)
+    (self.settings, self.timeout) = (settings, timeout)
+    (self.loop, self.diagnostics) = (loop, diagnostics)
     known = settings.files
   }
 

@@ -5,7 +5,7 @@ internal import PusherCore
 /// The command runs once, without input, and its output goes to our standard error. A successful
 /// run waits for the command, every other end stops it.
 final class Readiness {
-  let manager: ServiceManager
+  let manager = ServiceManager(Environment.ofProcess())
   private let command: String?
   /// Written once and closed.
   private let descriptor: Int32?
@@ -21,12 +21,11 @@ final class Readiness {
   var onEnd: ((_ hasFailed: Bool) -> Void)?
 
   init(
-    command: String?, descriptor: Int32? = nil, loop: EventLoop, diagnostics: Diagnostics,
-    manager: ServiceManager = ServiceManager(Environment.ofProcess())
+    command: String?, descriptor: Int32? = nil, loop: EventLoop, diagnostics: Diagnostics
   ) {
     (self.command, self.descriptor) = (command, descriptor)
     if let descriptor { SystemCalls.keep(descriptor) }
-    (self.loop, self.diagnostics, self.manager) = (loop, diagnostics, manager)
+    (self.loop, self.diagnostics) = (loop, diagnostics)
   }
 
   /// Announces the run once; later calls only change the manager's status.
