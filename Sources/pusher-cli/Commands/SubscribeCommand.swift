@@ -163,7 +163,7 @@ extension SubscribeRun: RunPart {
 
   // MARK: While the command of --on-gap runs
 
-  /// Whether new events must wait for held ones.
+  /// True if new events must wait for held ones.
   private var isBehind: Bool { repair?.isRunning == true || !held.isEmpty }
 
   /// Handles held events until another command runs.
@@ -273,7 +273,7 @@ extension SubscribeRun: ChannelsFeedDelegate {
     becomeReady()
   }
 
-  /// Whether events can still come despite the refusals.
+  /// True if events can still come despite the refusals.
   private var isAnythingLeft: Bool {
     settings.userSignIn != .unwanted || isOpenEnded || members.isAnyAllowed
   }

@@ -13,7 +13,7 @@ final class APICaller {
   private let http: HTTPConnection
   private var signal: Int32?
   private let startedAt: Instant
-  /// Whether the run has waited for the server of `--local`.
+  /// True after the wait for the server of `--local`.
   private var hasWaited = false
   /// State of the run, for SIGUSR1; without it, the report names the server that must answer.
   var progress: (() -> String)?

@@ -150,7 +150,7 @@ final class ChannelsLifecycle {
       ])
   }
 
-  /// Whether the command line names a channel.
+  /// Returns whether the command line names a channel.
   private func isTyped(_ channel: String) -> Bool {
     settings.channels.contains { $0.isSame(as: channel) }
   }

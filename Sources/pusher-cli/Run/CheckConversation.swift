@@ -32,7 +32,7 @@ final class CheckConversation {
     return "101, the server speaks WebSocket"
   }
 
-  /// Whether the connection ended after the upgrade.
+  /// True if the connection ended after the upgrade.
   private var hasEndedLater: Bool {
     if case .closed? = loss?.loss { true } else { false }
   }

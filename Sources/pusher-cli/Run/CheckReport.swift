@@ -17,9 +17,9 @@ struct CheckFailure: Error {
   var expected: String
   var came: String
   var cause: Cause
-  /// Whether the settings do not fit a server that may be fine.
+  /// True if the settings do not fit a server that may be fine.
   var isMismatch = false
-  /// Whether a proxy was unreachable, or refused to connect.
+  /// True if a proxy was unreachable, or refused to connect.
   var isOfProxy = false
   /// The unreachable part on this machine, in words; `nil` for another machine.
   var neighbour: String?

@@ -38,7 +38,7 @@ final class CheckRun {
     stage("greeting") { () throws(CheckFailure) in try greet(conversation) }
     stage("ping") { () throws(CheckFailure) in try conversation.ping() }
     for channel in settings.subscription.channels {
-      // A refusal of one channel says nothing about the next.
+      // The refusal of one channel says nothing about the next.
       let before = blocked
       stage(channel) { () throws(CheckFailure) in try conversation.subscribe(to: channel) }
       if conversation.isOpen { blocked = before }

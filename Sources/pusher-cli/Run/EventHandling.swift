@@ -4,7 +4,7 @@ internal import PusherCore
 ///
 /// Waiting events are limited: above the limit, the run stops reading the socket.
 protocol EventHandling: EventReceiver, Progress {
-  /// The handler in messages.
+  /// Name of the handler in messages.
   var name: String { get }
   var isFull: Bool { get }
   var isIdle: Bool { get }
@@ -32,7 +32,7 @@ extension EventHandling {
 struct WaitingEvent {
   let event: HandedEvent
   let printedEnd: Int
-  /// Whether the id differs from the id before it.
+  /// True if the id differs from the id before it.
   let hasOwnID: Bool
 }
 

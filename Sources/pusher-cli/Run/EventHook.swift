@@ -19,7 +19,7 @@ final class EventHook: LoopSource {
   private static let pause = Duration.seconds(1)
   private var hasSaidBusy = false
   private var isCut = false
-  /// Whether a failed command has stopped the hook.
+  /// True after a failed command has stopped the hook.
   private var hasStopped = false
   private var missed = 0
   private var cutOff = 0

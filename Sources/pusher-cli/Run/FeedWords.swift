@@ -4,7 +4,7 @@ internal import PusherCore
 protocol FeedWords: AnyObject {
   /// The second look at the address of a failed connection.
   var look: SecondLook { get }
-  /// What happens to the events of a gap.
+  /// The fate of the events of a gap.
   var consequenceOfGap: String { get }
   /// A remedy after a failed first connection.
   var advice: String? { get }
@@ -19,7 +19,7 @@ protocol FeedWords: AnyObject {
   func retry(_ loss: ConnectionLoss, _ code: Int?, in delay: Duration, wasOpen: Bool) -> Remark?
   /// Words the end of a gap.
   func back(after length: Duration) -> Remark
-  /// Whether the user asked for this end.
+  /// Returns whether the user asked for this end.
   func isGoodEnd(_ loss: ConnectionLoss) -> Bool
   func problem(_ loss: ConnectionLoss, isFirst: Bool) -> NetworkProblem?
   /// Words the last loss and a remedy.

@@ -29,7 +29,7 @@ struct ForwardRequests {
     lastID = id
   }
 
-  /// Whether the event has its own id; call once per event, in order.
+  /// Returns whether the event has its own id; call it once per event, in order.
   mutating func hasOwnID(_ event: HandedEvent) -> Bool {
     guard stream != nil, let id = event.id, !id.isEmpty, !id.isSame(as: lastID) else {
       return false
@@ -74,7 +74,7 @@ struct ForwardRequests {
   /// Returns the line without its receive time.
   private static func lasting(_ line: [UInt8]) -> ArraySlice<UInt8> {
     let mark = Array(#"{"received_at":"#.utf8)
-    // Drops the brace, or the whole first member: mark, time, two quotes, comma.
+    // Drop the brace, or the whole first member: mark, time, two quotes, comma.
     return line.dropFirst(line.starts(with: mark) ? mark.count + WallTime.textLength + 3 : 1)
   }
 

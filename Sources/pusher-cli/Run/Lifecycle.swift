@@ -10,7 +10,7 @@ final class Lifecycle {
   /// State of the connection, for SIGUSR1.
   private(set) var state = "connecting"
   private var reconnects = 0
-  /// Whether there was a connection before, so that the route is right.
+  /// True after the first connection: then the route is right.
   private var hasBeenOpen = false
   private var isOpen = false
   private var probe: PortProbe?

@@ -2,7 +2,7 @@
 ///
 /// Further failures say nothing new, nor does a success while the reported event still fails.
 struct OutageReport {
-  /// Whether a failure was reported, and nothing delivered since.
+  /// True after a reported failure, until the next delivery.
   private var isOut = false
   private var told: Set<Int> = []
 

@@ -50,7 +50,7 @@ final class PrintingRun {
     self.feed = feed
   }
 
-  /// Whether the end has begun; nothing more is printed then.
+  /// True after the end has begun; nothing more is printed then.
   var isEnding: Bool { ending.ending != nil }
 
   /// Takes a cause to end the run; the first one decides.

@@ -15,7 +15,7 @@ final class Readiness {
   private var hasStarted = false
   /// Time before a retry when the system could not start the command.
   private static let pause = Duration.seconds(1)
-  /// Whether the run has ended the command; its status is then ignored.
+  /// True after the run has ended the command, whose status is then ignored.
   private var isCut = false
   /// Called after the command's end; a failure was already reported.
   var onEnd: ((_ hasFailed: Bool) -> Void)?
@@ -63,7 +63,7 @@ final class Readiness {
     }
   }
 
-  /// Whether nothing is left to wait for; ends the command unless the run succeeds.
+  /// Returns whether the command is over; ends it unless the run succeeds.
   func isOver(succeeds: Bool) -> Bool {
     if !succeeds { cut() }
     return process == nil

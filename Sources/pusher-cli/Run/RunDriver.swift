@@ -179,7 +179,7 @@ final class RunDriver {
     return names.isEmpty ? nil : "no event \(names)"
   }
 
-  /// Why no wanted event came, in parentheses; empty if some came and no others.
+  /// The reason that no wanted event came, in parentheses; empty if only wanted ones came.
   private var othersCame: String {
     guard let printer = run.printer else { return "" }
     if printer.rejected > 0 { return Hints.rejection(printer, settings.printing) }

@@ -88,7 +88,7 @@ struct RunEnd {
   private var isSatisfied = false
   private var hadSignal = false
   private var isOverdue = false
-  /// Whether the end waits only for the handler.
+  /// True if the end waits only for the handler.
   private var isForced = false
   private var hasCutCommand = false
   private var hasToldMissed = false
@@ -202,7 +202,7 @@ struct RunEnd {
     }
   }
 
-  /// Whether a deadline has passed; clears it then.
+  /// Returns whether a deadline has passed, and clears it then.
   private static func passes(_ deadline: inout Instant?, at now: Instant) -> Bool {
     guard let due = deadline, due <= now else { return false }
     deadline = nil

@@ -5,7 +5,7 @@ struct Obstacle {
   /// The missing part, such as `no connection`.
   let what: String
   var reason: String?
-  /// Whether it is a refusal, which waiting does not change.
+  /// True for a refusal, which waiting does not change.
   var isRefusal = false
 }
 
@@ -18,7 +18,7 @@ protocol RunPart: FeedDelegate {
   var obstacle: Obstacle? { get }
   /// The reason that no event can come now, if any.
   var interruption: String? { get }
-  /// What to check after no event at all, in parentheses.
+  /// Things to check after no event at all, in parentheses.
   var silenceHint: String { get }
   var command: Command { get }
   var metrics: [MetricFamily] { get }
@@ -31,7 +31,7 @@ protocol RunPart: FeedDelegate {
   func roundEnded()
   /// Called after the last write; the process ends next, maybe by a signal.
   func outputEnded()
-  /// Whether the run must not end yet.
+  /// True while the run must not end.
   var isHolding: Bool { get }
   var isFull: Bool { get }
   /// Reads the settings again after SIGHUP; returns false if the run must end.

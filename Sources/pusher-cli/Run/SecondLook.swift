@@ -94,7 +94,7 @@ struct LocalServerWait {
     patience = min(connection.connectTimeout, limit ?? connection.connectTimeout)
   }
 
-  /// Whether to retry after a refused connection; reports the wait after a second.
+  /// Returns whether to retry after a refused connection; reports the wait after a second.
   mutating func goesOn(at now: Instant, _ diagnostics: Diagnostics) -> Bool {
     let time = start.duration(to: now)
     guard connection.isLocal, Loopback.contains(connection.host), time < patience else {

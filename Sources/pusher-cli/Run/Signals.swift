@@ -14,7 +14,7 @@ final class Signals: LoopSource {
   private let descriptor: Int32
   private let onSignal: (Int32) -> Void
   private let onHangUp: () -> Bool
-  /// Whether there was a terminal that can hang up.
+  /// True if there was a terminal that can hang up.
   private let hadTerminal = Terminal.isThere
 
   /// The handled signals; the others were ignored at the start.
@@ -184,7 +184,7 @@ final class Signals: LoopSource {
 
 /// The terminal of the session, independent of the standard descriptors.
 private enum Terminal {
-  /// Whether there is a terminal that has not hung up.
+  /// True if there is a terminal that has not hung up.
   static var isThere: Bool {
     let descriptor = unsafe open("/dev/tty", O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
     guard descriptor >= 0 else { return false }
