@@ -120,8 +120,6 @@ private final class WebhookRun {
     loop.add(timer)
   }
 
-  // MARK: Webhooks
-
   /// The reason to reject webhooks now, if any.
   private func obstacle() -> String? {
     guard status == nil, signal == nil else { return "the receiver ends" }

@@ -61,7 +61,7 @@ final class ChannelMembership {
     }
   }
 
-  // MARK: Wishes
+  // MARK: Requests
 
   /// Subscribes to a channel; asks again for a refused one.
   func join(_ channel: String) {
@@ -79,7 +79,7 @@ final class ChannelMembership {
     feed.unsubscribe(channel)
   }
 
-  // MARK: The answers of the server
+  // MARK: Answers of the server
 
   /// Resets the states: nothing is subscribed on a new connection.
   func connected() {

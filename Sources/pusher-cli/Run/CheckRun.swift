@@ -91,7 +91,7 @@ final class CheckRun {
     }
   }
 
-  // MARK: The way to the server
+  // MARK: Connection
 
   private func lookUp(_ route: Route) throws(CheckFailure) -> String {
     let host = route.proxy?.host ?? route.host

@@ -93,8 +93,6 @@ final class EventForwarder: LoopSource {
       bodyLimit: Self.answerLimit)
   }
 
-  // MARK: One event
-
   /// The receiver in messages; path and query may hold a token.
   private var place: String { settings.url.authority }
 
@@ -188,8 +186,6 @@ final class EventForwarder: LoopSource {
     ends.note(isLost: isLost)
   }
 
-  // MARK: The end
-
   func cut(passing signal: Int32?) {
     guard case .not = cut else { return }
     guard signal != nil, deliveries.isAnyUnderWay else { return finishCut() }
@@ -225,8 +221,6 @@ final class EventForwarder: LoopSource {
     defer { (ends.left, ends.lost, ends.givenUp) = (0, 0, 0) }
     return ends.left + ends.lost + ends.givenUp > 0
   }
-
-  // MARK: The loop
 
   var interest: LoopInterest {
     switch cut {

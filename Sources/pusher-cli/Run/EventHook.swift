@@ -63,8 +63,6 @@ final class EventHook: LoopSource {
     return missed + cutOff > 0
   }
 
-  // MARK: One command
-
   private var mayStart: Bool {
     pauseEnds == nil && queue.first.map { $0.item.printedEnd <= output.written } ?? false
   }
@@ -147,8 +145,6 @@ final class EventHook: LoopSource {
     guard text.utf8.count > longestVariable else { return text }
     return String(text.beginning(bytes: longestVariable))
   }
-
-  // MARK: The loop
 
   var interest: LoopInterest {
     LoopInterest(deadline: pauseEnds ?? (mayStart ? LoopInterest.immediately : nil))

@@ -77,8 +77,6 @@ final class PrintingRun {
     if isHeldUp || handler?.isFull == true { feed?.isPaused = true }
   }
 
-  // MARK: How far it has come
-
   var count: Int { printer?.count ?? 0 }
 
   /// Notes new events, also before a limit of the same round is judged.

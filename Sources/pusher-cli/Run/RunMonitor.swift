@@ -43,8 +43,6 @@ final class RunMonitor: Monitored {
     pausedSince = isPaused ? pausedSince ?? now : nil
   }
 
-  // MARK: What is told
-
   var ailment: String? {
     if run.isEnding { return "ending" }
     let isStalled = pausedSince.map { $0.duration(to: run.loop.now) >= Self.longestPause } ?? false

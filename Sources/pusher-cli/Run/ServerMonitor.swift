@@ -65,8 +65,6 @@ final class ServerMonitor: Monitored {
     deliveries.note(source, recipients)
   }
 
-  // MARK: What is told
-
   var ailment: String? {
     guard let server else { return "starting" }
     return server.ailment
