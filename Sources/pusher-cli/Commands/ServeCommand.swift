@@ -78,10 +78,15 @@ private final class ServeRun {
   private let progress: ServerProgress
   private let readiness: Readiness
   private let startedAt: Instant
-  private lazy var reading = SecondReading(loop: loop) { [origin] () throws(UsageError) in
+  private lazy var reading = SecondReading(
+    ("\(origin.appsFile ?? "") is", "the apps"), loop: loop, diagnostics: diagnostics
+  ) { [unowned self] in
+    server.isStopping
+  } read: { [origin] () throws(UsageError) in
     try origin.servedApps()
-  } completion: { [unowned self] in
-    takeApps($0)
+  } take: { [unowned self] apps in
+    let changes = try server.renew(apps)
+    diagnostics.notice("read \(origin.appsFile ?? "") again: \(changes)")
   }
   private var signal: Int32?
   private var status: ExitStatus?
@@ -175,7 +180,7 @@ private final class ServeRun {
     guard settings.server.certificateFile != nil || origin.appsFile != nil else { return false }
     guard !server.isStopping else { return true }
     if let certificate = settings.server.certificateFile { renewCertificate(certificate) }
-    if let file = origin.appsFile { renewApps(file) }
+    if origin.appsFile != nil { reading.begin() }
     return true
   }
 
@@ -186,28 +191,6 @@ private final class ServeRun {
     } catch {
       diagnostics.warning("SIGHUP: \(error); the former certificate is kept")
     }
-  }
-
-  private func renewApps(_ file: String) {
-    if !reading.begin() {
-      diagnostics.notice("SIGHUP: an earlier reading goes on; \(file) is read again after it")
-    }
-  }
-
-  private func takeApps(_ result: SecondReading<[Application]>.Answer) {
-    guard !server.isStopping else { return }
-    do {
-      let changes = try server.renew(try result.get())
-      diagnostics.notice("read \(origin.appsFile ?? "") again: \(changes)")
-    } catch let error as UsageError {
-      keepApps(error.message)
-    } catch {
-      keepApps("\(error)")
-    }
-  }
-
-  private func keepApps(_ reason: String) {
-    diagnostics.warning("SIGHUP: \(reason); the apps stay as they are")
   }
 
   private func end() {

@@ -3,31 +3,14 @@ internal import PusherCore
 extension SubscribeRun {
   func readSettingsAgain() -> Bool {
     guard !origin.files.isEmpty else { return false }
-    if !reading.begin() {
-      diagnostics.notice("SIGHUP: an earlier reading goes on; the files are read again after it")
-    }
+    reading.begin()
     return true
   }
 
-  func takeRead(_ result: SecondReading<SubscribeSettings>.Answer) {
-    guard !run.isEnding else { return }
-    do {
-      try take(try result.get())
-    } catch let error as UsageError {
-      keepSettings(error.message)
-    } catch {
-      keepSettings("\(error)")
-    }
-  }
-
-  private func keepSettings(_ reason: String) {
-    diagnostics.warning("SIGHUP: \(reason); the settings stay as they are")
-  }
-
-  private func take(_ new: SubscribeSettings) throws {
+  func take(_ new: SubscribeSettings) throws {
     let files = origin.files.joined(separator: ", ")
     guard new.connection.service == settings.connection.service else {
-      return keepSettings("another service needs a new start")
+      return reading.reject("another service needs a new start")
     }
     for warning in new.common.warnings where !settings.common.warnings.contains(warning) {
       diagnostics.warning(warning.text)
@@ -65,7 +48,7 @@ extension SubscribeRun {
     self.trial = trial
     trial.onFailure = { [unowned self] reason in
       self.trial = nil
-      keepSettings(reason)
+      reading.reject(reason)
     }
     trial.onSuccess = { [unowned self] in
       if isDiscoveryNew { self.discovery?.retire() }

@@ -25,10 +25,14 @@ final class SubscribeRun {
   let members: ChannelMembership
   var discovery: Discovery?
   let diagnostics: Diagnostics
-  private(set) lazy var reading = SecondReading(loop: run.loop) { [origin] () throws(UsageError) in
+  private(set) lazy var reading = SecondReading(
+    ("the files are", "the settings"), loop: run.loop, diagnostics: diagnostics
+  ) { [unowned self] in
+    run.isEnding
+  } read: { [origin] () throws(UsageError) in
     try origin.read(SubscribeSettings.self)
-  } completion: { [unowned self] in
-    takeRead($0)
+  } take: { [unowned self] in
+    try take($0)
   }
   private var orders: InputOrders?
   let repair: GapRepair?

@@ -4,28 +4,34 @@ internal import PusherCore
 ///
 /// Use it on the loop's thread. A request during a reading starts another reading afterwards.
 final class SecondReading<Settings: Sendable> {
-  typealias Answer = Result<Settings, UsageError>
-
   private let loop: EventLoop
+  private let diagnostics: Diagnostics
+  private let words: (files: String, kept: String)
+  private let isOver: () -> Bool
   private let read: @Sendable () throws(UsageError) -> Settings
-  private let completion: (Answer) -> Void
+  private let take: (Settings) throws -> Void
   private var open: OpenReading<Settings>?
   private var isWanted = false
 
   /// - Parameters:
+  ///   - words: The files with their verb, and the settings that stay after a failure, in messages.
+  ///   - isOver: Returns true if the run ends and needs no settings.
   ///   - read: Runs on another thread.
-  ///   - completion: Runs on the loop's thread.
+  ///   - take: Applies the settings on the loop's thread.
   init(
-    loop: EventLoop, read: @escaping @Sendable () throws(UsageError) -> Settings,
-    completion: @escaping (Answer) -> Void
+    _ words: (files: String, kept: String), loop: EventLoop, diagnostics: Diagnostics,
+    isOver: @escaping () -> Bool, read: @escaping @Sendable () throws(UsageError) -> Settings,
+    take: @escaping (Settings) throws -> Void
   ) {
-    (self.loop, self.read, self.completion) = (loop, read, completion)
+    (self.words, self.loop, self.diagnostics) = (words, loop, diagnostics)
+    (self.isOver, self.read, self.take) = (isOver, read, take)
   }
 
-  func begin() -> Bool {
+  func begin() {
     guard open == nil else {
       isWanted = true
-      return false
+      return diagnostics.notice(
+        "SIGHUP: an earlier reading goes on; \(words.files) read again after it")
     }
     let reading = OpenReading<Settings> { [weak self] in self?.end($0) }
     open = reading
@@ -36,24 +42,38 @@ final class SecondReading<Settings: Sendable> {
       wakeUp.post { ($0.source(key) as? OpenReading<Settings>)?.completion(answer) }
     }
     if !isStarted { end(.failure(UsageError("no thread to read the files on"))) }
-    return true
   }
 
-  private func end(_ answer: Answer) {
+  /// Reports that the former settings stay.
+  func reject(_ reason: String) {
+    diagnostics.warning("SIGHUP: \(reason); \(words.kept) stay as they are")
+  }
+
+  private func end(_ answer: Result<Settings, UsageError>) {
     if let open { loop.remove(open) }
     open = nil
-    completion(answer)
+    if !isOver() { finish(answer) }
     guard isWanted else { return }
     isWanted = false
-    _ = begin()
+    begin()
+  }
+
+  private func finish(_ answer: Result<Settings, UsageError>) {
+    do {
+      try take(try answer.get())
+    } catch let error as UsageError {
+      reject(error.message)
+    } catch {
+      reject("\(error)")
+    }
   }
 }
 
 /// Represents the reading on the loop.
 private final class OpenReading<Settings: Sendable>: LoopSource {
-  let completion: (SecondReading<Settings>.Answer) -> Void
+  let completion: (Result<Settings, UsageError>) -> Void
 
-  init(completion: @escaping (SecondReading<Settings>.Answer) -> Void) {
+  init(completion: @escaping (Result<Settings, UsageError>) -> Void) {
     self.completion = completion
   }
 
