@@ -20,7 +20,6 @@ private final class WebhookRun {
   private var refused = 0
   private var status: ExitStatus?
   private var signal: Int32?
-  private var timer: LoopTimer?
   private let readiness: Readiness
   private let startedAt: Instant
   private let isTerminal: Bool
@@ -106,7 +105,7 @@ private final class WebhookRun {
   }
 
   private func limit(_ timeout: Duration) {
-    let timer = LoopTimer(deadline: loop.now.advanced(by: timeout)) { [unowned self] in
+    loop.schedule(after: timeout) { [unowned self] in
       readiness.cut()
       guard status == nil else { return loop.stop() }
       guard let wanted = settings.count else {
@@ -116,8 +115,6 @@ private final class WebhookRun {
       diagnostics.error("timed out: \(count) of \(wanted) events within \(timeout.inWords)")
       status = .timedOut
     }
-    self.timer = timer
-    loop.add(timer)
   }
 
   /// The reason to reject webhooks now, if any.

@@ -47,8 +47,7 @@ final class APICaller {
 
   func pause(_ time: Duration) {
     guard time > .zero else { return }
-    let timer = LoopTimer(deadline: loop.now.advanced(by: time)) { [loop] in loop.stop() }
-    loop.add(timer)
+    let timer = loop.schedule(after: time) { [loop] in loop.stop() }
     runLoop()
     loop.remove(timer)
   }

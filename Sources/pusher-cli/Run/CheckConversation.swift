@@ -99,13 +99,8 @@ final class CheckConversation {
   func close() {
     guard let feed, !feed.isClosed else { return }
     feed.disconnect()
-    let timer = LoopTimer(deadline: loop.now.advanced(by: .milliseconds(200))) { [loop] in
-      feed.abort()
-      loop.stop()
-    }
-    loop.add(timer)
+    if !loop.run(atMost: .milliseconds(200), until: { feed.isClosed }) { feed.abort() }
     while !feed.isClosed { loop.run() }
-    loop.remove(timer)
   }
 
   /// Runs the loop until the condition holds; throws after a loss or a timeout.

@@ -14,9 +14,7 @@ final class DiskSync {
 
   func note() {
     guard output.written != synchronized, timer == nil else { return }
-    let timer = LoopTimer(deadline: loop.now.advanced(by: interval)) { [unowned self] in finish() }
-    self.timer = timer
-    loop.add(timer)
+    timer = loop.schedule(after: interval) { [unowned self] in finish() }
   }
 
   func finish() {

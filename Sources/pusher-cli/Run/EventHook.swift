@@ -120,8 +120,7 @@ final class EventHook: LoopSource {
     hasStopped = true
     missed += queue.drop()
     // Called from the loop, like every other end.
-    let timer = LoopTimer(deadline: loop.now) { [unowned self] in onFailure?() }
-    loop.add(timer)
+    loop.schedule(after: .zero) { [unowned self] in onFailure?() }
   }
 
   private static func environment(

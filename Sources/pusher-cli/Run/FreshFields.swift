@@ -73,12 +73,10 @@ final class FreshFields: FieldSource {
   private func answer(
     _ result: Result<HTTPHeaders, FieldSourceError>, _ completion: @escaping Completion
   ) {
-    let answer = LoopTimer(deadline: loop.now) { [unowned self] in
+    timer = loop.schedule(after: .zero) { [unowned self] in
       forgetTimer()
       completion(result)
     }
-    timer = answer
-    loop.add(answer)
   }
 
   private func run(

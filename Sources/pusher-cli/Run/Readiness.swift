@@ -51,15 +51,11 @@ final class Readiness {
       }
     } catch .busy(let reason) {
       diagnostics.warning("--on-ready: cannot start the command now: \(reason); trying again")
-      let timer = LoopTimer(deadline: loop.now.advanced(by: Self.pause)) { [unowned self] in
-        start(environment)
-      }
-      loop.add(timer)
+      loop.schedule(after: Self.pause) { [unowned self] in start(environment) }
     } catch {
       diagnostics.error("--on-ready: \(error)")
       // Called from the loop, like every other end.
-      let timer = LoopTimer(deadline: loop.now) { [unowned self] in onEnd?(true) }
-      loop.add(timer)
+      loop.schedule(after: .zero) { [unowned self] in onEnd?(true) }
     }
   }
 

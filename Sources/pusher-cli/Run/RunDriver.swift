@@ -66,13 +66,11 @@ final class RunDriver {
 
   private func startStats() {
     guard let interval = settings.run.statsInterval else { return }
-    let timer = LoopTimer(deadline: loop.now.advanced(by: interval)) { [unowned self] in
+    statsTimer = loop.schedule(after: interval) { [unowned self] in
       part.lifecycle.printStatus(of: run, since: countAtLastStats, over: interval)
       countAtLastStats = run.count
       statsTimer?.deadline = loop.now.advanced(by: interval)
     }
-    statsTimer = timer
-    loop.add(timer)
   }
 
   // MARK: The rounds
