@@ -228,10 +228,6 @@ final class ChannelsLifecycle {
 }
 
 extension ChannelsLifecycle: FeedWords {
-  private var hints: Hints {
-    Hints(connection: settings.connection, subprotocols: settings.webSocket.subprotocols)
-  }
-
   var look: SecondLook { SecondLook(settings.connection) }
   func redirected(to place: String) { host = (try? HTTPURL(parsing: place))?.host ?? host }
 
@@ -277,8 +273,8 @@ extension ChannelsLifecycle: FeedWords {
   func explanation(_ loss: ConnectionLoss, _ code: Int?, isFirst: Bool, isFound: Bool) -> String {
     let text = cause(loss, code)
     return isFirst
-      ? hints.explained(text, loss, code: code, isFound: isFound)
-      : text + hints.hint(loss, code: code, isFound: isFound)
+      ? settings.hints.explained(text, loss, code: code, isFound: isFound)
+      : text + settings.hints.hint(loss, code: code, isFound: isFound)
   }
 }
 

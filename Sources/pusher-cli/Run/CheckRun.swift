@@ -280,13 +280,9 @@ extension CheckFailure {
     _ expected: String, _ loss: ConnectionLoss, code: Int?, _ settings: SubscribeSettings,
     _ loop: EventLoop
   ) {
-    let hints = Hints(
-      connection: settings.connection, subprotocols: settings.webSocket.subprotocols)
-    let isFound = SecondLook(settings.connection).find(
-      Hints.problem(loss), on: loop, run: loop.run)
-    self.init(
-      expected: expected, came: hints.explained("\(loss)", loss, code: code, isFound: isFound),
-      cause: Cause(loss, code: code))
+    let isFound = SecondLook(settings.connection).find(Hints.problem(loss), on: loop, run: loop.run)
+    let came = settings.hints.explained("\(loss)", loss, code: code, isFound: isFound)
+    self.init(expected: expected, came: came, cause: Cause(loss, code: code))
     note(loss)
   }
 

@@ -121,9 +121,7 @@ extension SettingsTrial: ChannelsFeedDelegate {
   }
 
   private func words(_ loss: ConnectionLoss, _ code: Int?) -> String {
-    let hints = Hints(
-      connection: settings.connection, subprotocols: settings.webSocket.subprotocols)
-    return Redaction.redact("\(loss)") + hints.hint(loss, code: code)
+    Redaction.redact("\(loss)") + settings.hints.hint(loss, code: code)
   }
 
   func feed(exchanged text: @autoclosure () -> String, isSent: Bool) {

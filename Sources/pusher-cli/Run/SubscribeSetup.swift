@@ -2,6 +2,7 @@ internal import PusherCore
 
 extension SubscribeSettings {
   private var service: PusherService { connection.service }
+  var hints: Hints { Hints(connection: connection, subprotocols: webSocket.subprotocols) }
 
   func makeFeed(
     _ options: SessionOptions, tap: any FeedTap, loop: EventLoop
