@@ -94,11 +94,8 @@ struct Main {
       verbosity: common.verbosity, color: common.color, environment: environment,
       trace: try common.traceFile.map(TraceFile.init))
     for warning in common.warnings {
-      if warning.isSilenced {
-        diagnostics.warning(warning.text)
-      } else {
-        diagnostics.loudWarning(warning.text)
-      }
+      let text = warning.text
+      warning.isSilenced ? diagnostics.warning(text) : diagnostics.loudWarning(text)
     }
     return diagnostics
   }

@@ -137,11 +137,8 @@ final class ChannelsLifecycle {
     let message = Redaction.redact(failure.message)
     let hint = isAboutSecret ? " (does the secret belong to key \(key)?)" : ""
     let text = "\(what) refused: \(message)\(hint)"
-    if let channel, settings.feed.goesOnAfterRefusals || !isTyped(channel) {
-      diagnostics.warning(text)
-    } else {
-      diagnostics.error(text)
-    }
+    let goesOn = channel.map { settings.feed.goesOnAfterRefusals || !isTyped($0) } ?? false
+    goesOn ? diagnostics.warning(text) : diagnostics.error(text)
     lifecycle.line(
       name(event), of: channel,
       [

@@ -151,11 +151,8 @@ final class EventForwarder: LoopSource {
     guard let wait else { return giveUp(delivery, because: reason, at: now) }
     let text =
       "--forward: \(place): \(reason) (\(delivery.item.event.subject)); trying again in \(wait.inWords)"
-    if delivery.tries == 1, outage.began(delivery.number) {
-      diagnostics.warning(text)
-    } else {
-      diagnostics.info(text)
-    }
+    let isNew = delivery.tries == 1 && outage.began(delivery.number)
+    isNew ? diagnostics.warning(text) : diagnostics.info(text)
   }
 
   private func giveUp(_ delivery: Delivery, because reason: String, at now: Instant) {
@@ -174,9 +171,8 @@ final class EventForwarder: LoopSource {
     outage.gaveUp(delivery.number)
     let tries = delivery.tries == 1 ? "1 try" : "\(delivery.tries) tries"
     let end = dead.map { "; it stands in '\($0.path)'" } ?? ""
-    diagnostics.error(
-      "--forward: \(place): given up after \(tries): \(reason) (\(delivery.item.event.subject))\(end)"
-    )
+    let text = "given up after \(tries): \(reason) (\(delivery.item.event.subject))\(end)"
+    diagnostics.error("--forward: \(place): \(text)")
     finish(delivery, isLost: dead == nil)
   }
 
