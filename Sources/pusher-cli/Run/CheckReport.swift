@@ -1,16 +1,10 @@
 internal import PusherCore
 
-struct CheckStage {
-  enum Outcome {
-    case passed(String)
-    case failed(CheckFailure)
-    /// An earlier stage failed, or a requirement is missing.
-    case notTried(String)
-  }
-
-  let name: String
-  let outcome: Outcome
-  let time: Duration?
+enum CheckOutcome {
+  case passed(String)
+  case failed(CheckFailure)
+  /// An earlier stage failed, or a requirement is missing.
+  case notTried(String)
 }
 
 struct CheckFailure: Error {
@@ -48,7 +42,7 @@ final class CheckReport {
   private static let leastWidth = 14
   private static let mostWidth = 40
 
-  init(isJSON: Bool, channels: [String] = [], diagnostics: Diagnostics) {
+  init(isJSON: Bool, channels: [String], diagnostics: Diagnostics) {
     self.isJSON = isJSON
     let widths = channels.map { Diagnostics.escaped($0).count }.filter { $0 <= Self.mostWidth }
     width = max(Self.leastWidth, widths.max() ?? 0)
@@ -57,22 +51,23 @@ final class CheckReport {
 
   var status: ExitStatus { printStatus == .success ? failure ?? .success : printStatus }
 
-  func add(_ stage: CheckStage) {
-    if case .failed(let problem) = stage.outcome, failure == nil { failure = problem.cause.status }
+  func add(_ stage: String, _ outcome: CheckOutcome, after time: Duration? = nil) {
+    if case .failed(let problem) = outcome, failure == nil { failure = problem.cause.status }
     guard printStatus == .success else { return }
-    printStatus = diagnostics.print(isJSON ? line(stage) : text(stage))
+    let text = isJSON ? line(stage, outcome, time) : columns(stage, outcome, time)
+    printStatus = diagnostics.print(text)
   }
 
-  private func text(_ stage: CheckStage) -> String {
-    let name = Diagnostics.escaped(stage.name)
-    let time = stage.time.map { " (\($0.inMilliseconds))" } ?? ""
+  private func columns(_ stage: String, _ outcome: CheckOutcome, _ time: Duration?) -> String {
+    let name = Diagnostics.escaped(stage)
+    let time = time.map { " (\($0.inMilliseconds))" } ?? ""
     let indent = String(repeating: " ", count: width + 2)
     let head = name.count > width ? name + "\n" + indent : name + indent.dropFirst(name.count)
     func lines(_ words: String, _ details: [String]) -> String {
       let rest = details.map { indent + Diagnostics.escaped($0) + "\n" }
       return head + Diagnostics.escaped(words) + "\n" + rest.joined()
     }
-    switch stage.outcome {
+    switch outcome {
     case .passed(let detail): return lines("ok: \(detail)\(time)", [])
     case .notTried(let reason): return lines("not tried: \(reason)", [])
     case .failed(let problem):
@@ -82,18 +77,18 @@ final class CheckReport {
     }
   }
 
-  private func line(_ stage: CheckStage) -> String {
+  private func line(_ stage: String, _ outcome: CheckOutcome, _ time: Duration?) -> String {
     let (result, detail, problem): (String, String, CheckFailure?) =
-      switch stage.outcome {
+      switch outcome {
       case .passed(let detail): ("ok", detail, nil)
       case .notTried(let reason): ("not tried", reason, nil)
       case .failed(let failure): ("failed", failure.came, failure)
       }
     let line = JSONValue.object(present: [
-      "stage": .string(stage.name), "result": .string(result), "detail": .string(detail),
+      "stage": .string(stage), "result": .string(result), "detail": .string(detail),
       "expected": problem.map { .string($0.expected) }, "fault": problem.map { .string($0.fault) },
       "advice": problem.map { .array($0.advice.map { .string($0) }) },
-      "seconds": stage.time.map { .number($0.secondsText) },
+      "seconds": time.map { .number($0.secondsText) },
     ])
     return line.jsonText + "\n"
   }

@@ -30,7 +30,7 @@ final class CheckRun {
     if url.isSecure {
       stage("tls") { () throws(CheckFailure) in try secure(route) }
     } else {
-      report.add(CheckStage(name: "tls", outcome: .notTried("the scheme is http"), time: nil))
+      report.add("tls", .notTried("the scheme is http"))
     }
     let conversation = CheckConversation(
       settings.subscription, loop: loop, diagnostics: diagnostics)
@@ -65,30 +65,25 @@ final class CheckRun {
     let key = Diagnostics.shortened(key: connection.key)
     var shown = url
     shown.path = "\(connection.path)/app/\(key)"
-    report.add(
-      CheckStage(
-        name: "settings", outcome: .passed("\(shown.place), app of \(settings.origin)"), time: nil))
+    report.add("settings", .passed("\(shown.place), app of \(settings.origin)"))
   }
 
   /// - Parameter server: Server of the stage; `nil` for the server of the WebSocket.
   private func stage(
     _ name: String, of server: ConnectionSettings? = nil, _ body: () throws(CheckFailure) -> String
   ) {
-    if let blocked {
-      return report.add(CheckStage(name: name, outcome: .notTried(blocked), time: nil))
-    }
+    if let blocked { return report.add(name, .notTried(blocked)) }
     let start = loop.now
+    let outcome: CheckOutcome
     do throws(CheckFailure) {
-      let detail = try body()
-      let time = start.duration(to: loop.now)
-      report.add(CheckStage(name: name, outcome: .passed(detail), time: time))
+      outcome = .passed(try body())
     } catch {
       blocked = "\(name) failed"
-      let time = start.duration(to: loop.now)
       var failure = error
       failure.neighbour = (server ?? connection).neighbour(isProxy: failure.isOfProxy)
-      report.add(CheckStage(name: name, outcome: .failed(failure), time: time))
+      outcome = .failed(failure)
     }
+    report.add(name, outcome, after: start.duration(to: loop.now))
   }
 
   // MARK: Connection
@@ -199,8 +194,7 @@ final class CheckRun {
 
   private func checkAPI() {
     guard let access = settings.api else {
-      let reason = settings.apiProblem ?? "no app id and secret"
-      return report.add(CheckStage(name: "http api", outcome: .notTried(reason), time: nil))
+      return report.add("http api", .notTried(settings.apiProblem ?? "no app id and secret"))
     }
     // The API has its own address, so failures of the WebSocket say little about it.
     blocked = nil
