@@ -6,8 +6,7 @@ internal import PusherCore
 /// `_total`. Source: Prometheus' pages "Metric and label naming" and "Exposition formats".
 struct MetricFamily: Equatable, Sendable {
   enum Kind: String, Sendable {
-    case counter
-    case gauge
+    case counter, gauge
   }
 
   struct Label: Equatable, Sendable {
@@ -23,10 +22,7 @@ struct MetricFamily: Equatable, Sendable {
 
     init(_ value: Int, _ labels: Label...) { self.init(value, labels) }
     init(_ value: Int, _ labels: [Label]) { (self.value, self.labels) = (String(value), labels) }
-
-    init(_ value: Duration, _ labels: Label...) {
-      (self.value, self.labels) = (value.secondsText, labels)
-    }
+    init(_ value: Duration) { (self.value, self.labels) = (value.secondsText, []) }
   }
 
   let name: StaticText

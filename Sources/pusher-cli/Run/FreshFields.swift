@@ -14,9 +14,7 @@ final class FreshFields: FieldSource {
   private var timer: LoopTimer?
 
   /// - Parameter timeout: Maximum time of the command.
-  init?(
-    _ settings: RequestFields, timeout: Duration, loop: EventLoop, diagnostics: Diagnostics
-  ) {
+  init?(_ settings: RequestFields, timeout: Duration, loop: EventLoop, diagnostics: Diagnostics) {
     guard settings.areFresh else { return nil }
     (self.settings, self.timeout) = (settings, timeout)
     (self.loop, self.diagnostics) = (loop, diagnostics)

@@ -40,9 +40,7 @@ final class PrintingRun {
     loop.add(alarm)
   }
 
-  func begin(_ feed: any Feed, _ printer: Printer) {
-    (self.feed, self.printer) = (feed, printer)
-  }
+  func begin(_ feed: any Feed, _ printer: Printer) { (self.feed, self.printer) = (feed, printer) }
 
   /// Continues with another connected feed.
   func goOn(with feed: any Feed) {

@@ -20,9 +20,7 @@ final class Readiness {
   /// Called after the command's end; a failure was already reported.
   var onEnd: ((_ hasFailed: Bool) -> Void)?
 
-  init(
-    command: String?, descriptor: Int32? = nil, loop: EventLoop, diagnostics: Diagnostics
-  ) {
+  init(command: String?, descriptor: Int32? = nil, loop: EventLoop, diagnostics: Diagnostics) {
     (self.command, self.descriptor) = (command, descriptor)
     if let descriptor { SystemCalls.keep(descriptor) }
     (self.loop, self.diagnostics) = (loop, diagnostics)

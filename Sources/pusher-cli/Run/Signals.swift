@@ -33,7 +33,7 @@ final class Signals: LoopSource {
   /// `onQuestion` handles SIGUSR1, and SIGINFO if the system has it. `onHangUp` handles SIGHUP, and
   /// returns false if the run must end.
   init?(
-    onQuestion: @escaping () -> Void, onHangUp: @escaping () -> Bool = { false },
+    onQuestion: @escaping () -> Void, onHangUp: @escaping () -> Bool,
     _ onSignal: @escaping (Int32) -> Void
   ) {
     var ends: [Int32] = [-1, -1]
