@@ -216,18 +216,15 @@ private final class ServeRun {
   private var place: String { settings.listen.place(server.port) }
 
   private func announce() {
-    let isSecure = settings.isSecure
-    let scheme = isSecure ? "wss" : "ws"
+    let (web, scheme) = settings.isSecure ? ("https", "wss") : ("http", "ws")
     for app in settings.server.applications {
       let socket = "\(scheme)://\(place)/app/\(app.key)"
       let name = settings.server.applications.count > 1 ? "app '\(app.id)', " : ""
-      diagnostics.notice(
-        "listening on \(isSecure ? "https" : "http")://\(place) (\(name)\(socket))")
+      diagnostics.notice("listening on \(web)://\(place) (\(name)\(socket))")
     }
     if let page = settings.console.page {
-      diagnostics.notice(
-        "console at \(isSecure ? "https" : "http")://\(settings.listen.reachablePlace(server.port))"
-          + "\(ConsolePath.page)?token=\(page.token)")
+      let place = settings.listen.reachablePlace(server.port)
+      diagnostics.notice("console at \(web)://\(place)\(ConsolePath.page)?token=\(page.token)")
     }
     guard !settings.defaulted.isEmpty else { return }
     diagnostics.notice(
@@ -251,13 +248,10 @@ extension ServerLogEvent {
       guard let (host, _) = LocalHost.split(text) else { return "" }
       return "; --allow-host \(host) would allow it"
     case .accessRefused(.remote(let part, _), _):
-      let flag: Flag? =
-        switch part {
-        case ServerRoute.authorization.name: .authEndpoints
-        case ServerRoute.console.name: .console
-        default: nil
-        }
-      return flag.map { "; \($0.spelling) would open it to everybody" } ?? ""
+      let flags = [
+        ServerRoute.authorization.name: Flag.authEndpoints, ServerRoute.console.name: .console,
+      ]
+      return flags[part].map { "; \($0.spelling) would open it to everybody" } ?? ""
     default: return ""
     }
   }
