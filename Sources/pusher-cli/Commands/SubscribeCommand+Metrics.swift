@@ -1,6 +1,5 @@
 internal import PusherCore
 
-/// The metrics of `subscribe`, besides the metrics of every run.
 extension SubscribeRun {
   var command: Command { .subscribe }
 

@@ -154,14 +154,12 @@ extension CheckConversation: ChannelsFeedDelegate {
   func feedClosed() { loop.stop() }
 }
 
-/// Passes every message on to the session.
 private final class Deaf: FeedTap {}
 
 /// Looks for the cluster of pusher.com that knows an app key, after the given one did not.
 enum ClusterSearch {
   private static let patience = Duration.seconds(2)
 
-  /// Returns advice; empty for a server without clusters.
   static func advice(
     _ settings: SubscribeSettings, loop: EventLoop, diagnostics: Diagnostics
   ) -> [String] {

@@ -2,8 +2,7 @@ internal import PusherCore
 
 /// Sends each event to the receiver of `--forward` until it is accepted.
 ///
-/// Each job keeps its connection. Sends before the loop waits, after the event's own line is
-/// written. Waiting events are limited: above the limit, the owner stops reading the socket.
+/// Each job keeps its connection. Sends before the loop waits, after the event's line is written.
 final class EventForwarder: LoopSource {
   private typealias Delivery = Deliveries<WaitingEvent>.Delivery
 

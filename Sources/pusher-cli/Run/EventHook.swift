@@ -2,8 +2,7 @@ internal import PusherCore
 
 /// Runs the command of `--exec` for each event, with the JSON line as input.
 ///
-/// Starts commands before the loop waits, after the event's own line is written. Waiting events are
-/// limited: above the limit, the owner stops reading the socket.
+/// Starts commands before the loop waits, after the event's own line is written.
 final class EventHook: LoopSource {
   private typealias Entry = LaneQueue<WaitingEvent>.Entry
 

@@ -23,7 +23,6 @@ struct ForwardRequests {
     keyRule = settings.keyRule
   }
 
-  /// Starts a stream after the event `id`.
   mutating func begin(_ stream: HTTPURL, after id: String) {
     self.stream = "\(stream.place)?\(stream.query ?? "")"
     lastID = id
@@ -38,7 +37,6 @@ struct ForwardRequests {
     return true
   }
 
-  /// - Parameter number: Position of the event in the run.
   func request(_ event: HandedEvent, number: Int, hasOwnID: Bool) -> HTTPExchange.Request {
     var fields = HTTPHeaders([
       ("Content-Type", "application/json"), ("User-Agent", "pusher-cli/\(Version.current)"),

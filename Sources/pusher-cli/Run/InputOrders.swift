@@ -9,7 +9,6 @@ final class InputOrders {
   private let diagnostics: Diagnostics
   private let loop: EventLoop
   private let lines = InputLines()
-  /// An event that waits for its channel or for room.
   private var waiting: ClientEvent?
   private var hasToldEnd = false
 

@@ -7,7 +7,6 @@ final class Lifecycle {
   private let printsLines: Bool
   private let loop: EventLoop
   private let startedAt: Instant
-  /// State of the connection, for SIGUSR1.
   private(set) var state = "connecting"
   private var reconnects = 0
   /// True after the first connection: then the route is right.

@@ -25,7 +25,6 @@ final class LineTrigger {
   private var pace: ReplayPace?
   /// Lines read before their time.
   private var early: [Line] = []
-  /// Earliest time of the next call.
   private var nextCall: Instant?
 
   /// Maximum attempts while the server is unavailable.

@@ -24,7 +24,6 @@ struct RequestSigning {
     PercentEncoding.decodeForm(Array(text.utf8)[...]) ?? String(text)
   }
 
-  /// Returns the signed target and the signed text.
   func signed(at seconds: Int64) -> JSONValue {
     let own = parameters.filter {
       !$0.name.lowercased().hasPrefix("auth_") && $0.name != "body_md5"

@@ -11,7 +11,6 @@ final class ServiceManager {
   private var watchdog: LoopTimer?
   private var hasSaidReady = false
   private var lastStatus = ""
-  /// Progress of the run in words; empty before the first event.
   private var progress: (() -> String)?
   private var progressTimer: LoopTimer?
   private var toldProgressAt: Instant?

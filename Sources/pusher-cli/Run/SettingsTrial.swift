@@ -42,7 +42,6 @@ final class SettingsTrial {
     succeedIfComplete()
   }
 
-  /// Ends the trial without a report.
   func cancel() {
     isOver = true
     feed.retire()
