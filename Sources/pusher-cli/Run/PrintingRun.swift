@@ -8,7 +8,8 @@ final class PrintingRun {
   let output: OutputQueue
   let readiness: Readiness
   let handler: (any EventHandling)?
-  let record: EventRecord?
+  /// The file of `--record`: every event as a JSON line with its time, printed or not.
+  let record: OutputQueue?
   let counts = ConnectionCounts()
   let diagnostics: Diagnostics
   private(set) var feed: (any Feed)?
@@ -28,9 +29,7 @@ final class PrintingRun {
     (self.diagnostics, self.loop) = (diagnostics, loop)
     ending = RunEnd(timeout: settings.timeout, idleTimeout: settings.idleTimeout, at: loop.now)
     output = OutputQueue(descriptor: descriptor, limit: limit)
-    record = try settings.recordFile.map {
-      try EventRecord($0, loop: loop, diagnostics: diagnostics)
-    }
+    record = try settings.recordFile.map { try Self.record($0, diagnostics) }
     readiness = Readiness(
       command: settings.onReady, descriptor: settings.readyDescriptor, loop: loop,
       diagnostics: diagnostics)
@@ -38,6 +37,20 @@ final class PrintingRun {
       in: HandlerSurroundings(output: output, limit: limit, loop: loop, diagnostics: diagnostics),
       feed: feed, network: network)
     loop.add(alarm)
+    if let record { loop.add(record) }
+  }
+
+  private static func record(
+    _ path: String, _ diagnostics: Diagnostics
+  ) throws(UsageError) -> OutputQueue {
+    do throws(FileFault) {
+      let file = try OutputFile(path, terminator: UInt8(ascii: "\n")) {
+        diagnostics.warning("--record: \($0)")
+      }
+      return OutputQueue(descriptor: OutputDescriptor(file), limit: OutputQueue.softLimit)
+    } catch {
+      throw UsageError("--record: cannot write '\(path)': \(error.reason)")
+    }
   }
 
   func begin(_ feed: any Feed, _ printer: Printer) { (self.feed, self.printer) = (feed, printer) }

@@ -29,7 +29,9 @@ final class RunDriver {
     watchSignals()
     loop.add(run.output)
     run.output.onFailure = { [unowned self] in outputFailed($0) }
-    run.record?.onFailure = { [run] in run.end(.failed($0, reason: "output")) }
+    run.record?.onFailure = { [run, diagnostics, path = settings.run.recordFile] in
+      run.end(.failed(diagnostics.cannotPrint($0.reason, to: path), reason: "output"))
+    }
     loop.beforeWait { [unowned self] in finishRound() }
     run.readiness.onEnd = { [run] hasFailed in
       if hasFailed { run.end(.failed(.command, reason: "on-ready")) }
@@ -48,7 +50,7 @@ final class RunDriver {
       part.lifecycle.printStatus(of: run)
     } onHangUp: { [unowned self] in
       guard !run.isEnding else { return settings.run.outputFile != nil || run.record != nil }
-      run.record?.reopen()
+      run.record?.reopen(settings.run.recordFile ?? "", diagnostics)
       let isReopened = reopenOutput() || run.record != nil
       return part.readSettingsAgain() || isReopened
     } onSignal: { [run] number in
