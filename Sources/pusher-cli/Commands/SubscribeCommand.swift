@@ -67,7 +67,7 @@ final class SubscribeRun {
       settings.printing, printer: printer.core, loop: loop, diagnostics: diagnostics)
     channels = ChannelsLifecycle(
       settings: settings, lifecycle: lifecycle, diagnostics: diagnostics, printer: printer,
-      members: { [unowned members] in members.feed.session.roster(of: $0) })
+      members: members)
     if diagnostics.showsMessages { printer.usesFastWay = false }
     repair = settings.gap.map {
       GapRepair(

@@ -5,7 +5,7 @@ final class ChannelsLifecycle {
   private let lifecycle: Lifecycle
   private let printer: EventPrinter
   private let diagnostics: Diagnostics
-  private let members: (String) -> PresenceRoster?
+  private let members: ChannelMembership
   private var settings: SubscribeSettings
   /// A `pusher:error` that waits for the message that explains it; most errors have one.
   private var pendingError: String?
@@ -23,7 +23,7 @@ final class ChannelsLifecycle {
 
   init(
     settings: SubscribeSettings, lifecycle: Lifecycle, diagnostics: Diagnostics,
-    printer: EventPrinter, members: @escaping (String) -> PresenceRoster?
+    printer: EventPrinter, members: ChannelMembership
   ) {
     (self.settings, self.lifecycle, self.members) = (settings, lifecycle, members)
     (self.printer, self.diagnostics) = (printer, diagnostics)
@@ -103,10 +103,9 @@ final class ChannelsLifecycle {
 
   /// Number of members of a presence channel, for pretty output; `nil` if unknown.
   private func count(_ channel: String) -> Int? {
-    guard printer.core.pretty != nil, let roster = members(channel), !roster.isCut else {
-      return nil
-    }
-    return roster.count
+    guard printer.core.pretty != nil else { return nil }
+    let roster = members.feed.session.roster(of: channel)
+    return roster?.isCut == false ? roster?.count : nil
   }
 
   /// Adds the service's prefix to an event name.

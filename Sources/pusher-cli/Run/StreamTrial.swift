@@ -2,10 +2,7 @@ internal import PusherCore
 
 /// Opens a stream, with or without TLS, and closes it; runs the loop meanwhile.
 final class StreamTrial: SocketStreamDelegate {
-  struct Opened {
-    let peer: SocketAddress?
-    let security: TLSSummary?
-  }
+  typealias Opened = (peer: SocketAddress?, security: TLSSummary?)
 
   private let loop: EventLoop
   private var result: Result<Opened, TransportError>?
@@ -30,7 +27,7 @@ final class StreamTrial: SocketStreamDelegate {
   }
 
   func streamOpened(_ stream: SocketStream, at now: Instant) {
-    end(.success(Opened(peer: stream.peer, security: stream.security)))
+    end(.success((stream.peer, stream.security)))
   }
 
   func streamFailed(_ stream: SocketStream, _ error: TransportError, at now: Instant) {
