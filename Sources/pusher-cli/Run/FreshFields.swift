@@ -95,17 +95,15 @@ final class FreshFields: FieldSource {
   private static func result(
     _ result: CommandResult, after fields: HTTPHeaders
   ) -> Result<HTTPHeaders, FieldSourceError> {
-    guard case .success(let output) = result, output.status == 0 else {
-      return .failure(failed(result.problem ?? ""))
-    }
-    do throws(FieldSourceError) {
+    Result { () throws(FieldSourceError) in
+      guard case .success(let output) = result, output.status == 0 else {
+        throw failed(result.problem ?? "")
+      }
       var fields = fields
       for field in try Self.fields(output.bytes, Flag.headerCommand.spelling) {
         fields.append(field.name, field.value)
       }
-      return .success(fields)
-    } catch {
-      return .failure(error)
+      return fields
     }
   }
 
