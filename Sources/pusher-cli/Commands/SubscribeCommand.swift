@@ -265,8 +265,7 @@ extension SubscribeRun: ChannelsFeedDelegate {
     }
   }
 
-  /// Ends the run for a channel of the command line, unless it tolerates refusals and more may
-  /// come.
+  /// Ends the run for a typed channel, unless the run tolerates refusals and more may come.
   private func refused(_ channel: String, _ failure: SubscriptionFailure) {
     members.refuse(channel)
     let goesOn = settings.feed.goesOnAfterRefusals && isAnythingLeft
