@@ -35,7 +35,7 @@ struct ConsoleAccess {
       return String(Substring(words[1]))
     }
     guard head.method == "GET" || head.method == "HEAD" else { return nil }
-    return RequestTarget(head.target, prefix: "")?["token"]
+    return RequestTarget(head.target)?["token"]
   }
 
   /// Excludes pages of other origins (the Fetch standard; Fetch Metadata, section

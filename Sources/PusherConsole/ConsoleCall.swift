@@ -21,7 +21,7 @@ struct ConsoleCall: ServerCall {
     _ request: HTTPRequestReader.Request, host: any ConsoleHost, isRecording: Bool, at now: Instant
   ) {
     (self.host, self.isRecording, self.now) = (host, isRecording, now)
-    target = RequestTarget(request.head.target, prefix: Console.path)
+    target = RequestTarget(request.head.target)
     name = RequestTarget.path(of: request.head.target).dropping(prefix: Console.path + "/") ?? ""
     method = request.head.method
     body = request.body

@@ -33,7 +33,7 @@ package struct APIRouter {
     _ request: HTTPRequestReader.Request, seconds: Int64, at now: Instant
   ) throws(HTTPAnswer) -> APICall {
     let head = request.head
-    guard let target = RequestTarget(head.target, prefix: applications.pathPrefix) else {
+    guard let target = RequestTarget(head.target) else {
       throw .refusal(400, "the path or the query is not percent-encoded UTF-8")
     }
     if let page = dialect.answers.page(target.path) { throw page }
@@ -104,20 +104,12 @@ extension APIRouter {
     if let refusal = timestampRefusal(target, seconds) ?? bodyRefusal(target, request.body) {
       return refusal
     }
-    let pathPrefix = applications.pathPrefix
-    // Some libraries sign the full path, others the path without the prefix.
-    let paths =
-      pathPrefix.isEmpty
-      ? [target.path] : [target.path, target.path.dropping(prefix: pathPrefix) ?? target.path]
-    let texts = paths.map {
-      APIRequestSignature.stringToSign(
-        method: request.head.method, path: $0, parameters: target.parameters)
+    let signed = APIRequestSignature.stringToSign(
+      method: request.head.method, path: target.path, parameters: target.parameters)
+    guard !APIRequestSignature.isValid(given, of: signed, secret: application.secret) else {
+      return nil
     }
-    let isValid = texts.contains {
-      APIRequestSignature.isValid(given, of: $0, secret: application.secret)
-    }
-    guard !isValid else { return nil }
-    let shown = JSONWriter.text(.string(texts[0]))
+    let shown = JSONWriter.text(.string(signed))
     return .refusal(
       401,
       "Invalid signature: you should have sent HmacSHA256Hex(\(shown), your_secret_key), "

@@ -7,8 +7,6 @@ package final class Applications {
   private(set) var leaving: [Hub] = []
   var all: [Hub] { leaving.isEmpty ? hubs : hubs + leaving }
   package let limits: ServerLimits
-  /// "" or a path that begins with a slash, before `/app` and `/apps`.
-  let pathPrefix: String
   let text: MessageText
   package let dialect: Dialect
   private var hubsByKey = NameTable<Hub>()
@@ -19,28 +17,21 @@ package final class Applications {
   ///
   /// The first of two apps with the same ID or key counts.
   package convenience init(
-    _ applications: [Application], limits: ServerLimits = ServerLimits(), pathPrefix: String = "",
+    _ applications: [Application], limits: ServerLimits = ServerLimits(),
     service: PusherService = .pusher, dialect: Dialect = .pusher,
     random: any RandomNumberGenerator
   ) {
     self.init(
-      limits: limits, pathPrefix: pathPrefix, dialect: dialect,
-      text: MessageText(service: service, dialect: dialect), random: random)
-    let setups = applications.map {
-      AppSetup($0, limits: limits, service: service, dialect: dialect)
-    }
-    renew(setups)
+      limits: limits, dialect: dialect, text: MessageText(service: service, dialect: dialect),
+      random: random)
+    renew(
+      applications.map { AppSetup($0, limits: limits, service: service, dialect: dialect) })
   }
 
   package init(
-    limits: ServerLimits, pathPrefix: String, dialect: Dialect, text: MessageText,
-    random: any RandomNumberGenerator
+    limits: ServerLimits, dialect: Dialect, text: MessageText, random: any RandomNumberGenerator
   ) {
-    self.limits = limits
-    self.pathPrefix = pathPrefix
-    self.random = random
-    self.dialect = dialect
-    self.text = text
+    (self.limits, self.dialect, self.text, self.random) = (limits, dialect, text, random)
   }
 
   /// Replaces the apps and returns the hubs of removed apps; apps that stay keep their hub.

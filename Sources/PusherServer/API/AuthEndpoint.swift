@@ -161,7 +161,7 @@ private struct Question {
   }
 
   private static func form(_ body: String) throws(HTTPAnswer) -> JSONValue {
-    guard let form = RequestTarget("/?" + body, prefix: "") else {
+    guard let form = RequestTarget("/?" + body) else {
       throw .refusal(400, "the form is not percent-encoded UTF-8")
     }
     return .object(

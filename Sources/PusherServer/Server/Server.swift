@@ -66,7 +66,7 @@ package final class Server {
     served = options.applications
     unsettled = cluster == nil ? nil : Unsettled()
     applications = Applications(
-      limits: options.limits, pathPrefix: options.pathPrefix, dialect: options.dialect,
+      limits: options.limits, dialect: options.dialect,
       text: MessageText(service: options.service, dialect: options.dialect), random: random)
     context = SessionContext(dialect: options.dialect, outputLimit: options.limits.allOutput)
     context.faults.add(options.faults)

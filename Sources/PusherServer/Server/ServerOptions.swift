@@ -11,8 +11,6 @@ package struct ServerOptions: Sendable, Equatable {
   package var handedSocket: HandedSocket?
   /// At least one app, with distinct IDs and keys.
   package var applications: [Application]
-  /// "" or a path that begins with a slash and does not end with one, before `/app` and `/apps`.
-  package var pathPrefix = ""
   /// PEM files; with a certificate the server speaks TLS only, and its file may hold the key too.
   package var certificateFile: String?
   package var keyFile: String?

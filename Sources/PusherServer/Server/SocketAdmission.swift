@@ -10,7 +10,7 @@ package enum SocketAdmission {
   static let protocolVersions = 4...7
 
   package init(_ head: HTTPRequestHead, applications: Applications) {
-    guard let target = RequestTarget(head.target, prefix: applications.pathPrefix),
+    guard let target = RequestTarget(head.target),
       let segments = target.segments, segments.count == 2, segments[0] == "app"
     else {
       self = .refused(.pathNotFound, reason: "Path not found")

@@ -3,24 +3,23 @@ internal import PusherCore
 package struct RequestTarget {
   /// Path without the query, as sent.
   package let path: String
-  /// Percent-decoded parts after the prefix; `nil` if the path does not begin with the prefix.
+  /// Percent-decoded parts of the path; `nil` if it does not begin with a slash.
   package let segments: [String]?
   /// Pairs of the query in their order, decoded.
   package let parameters: [(name: String, value: String)]
 
   /// Parses a target; `nil` if its percent-encoding is invalid.
-  package init?(_ target: String, prefix: String) {
+  package init?(_ target: String) {
     let (path, query) = Self.halves(target)
     self.path = String(path)
     guard let parameters = Self.pairs(query) else { return nil }
     self.parameters = parameters
-    let rest = Array(self.path.utf8).dropFirst(prefix.utf8.count)
-    guard self.path.begins(with: prefix), rest.first == UInt8(ascii: "/") else {
+    guard self.path.begins(with: "/") else {
       segments = nil
       return
     }
     var segments: [String] = []
-    for part in rest.split(separator: UInt8(ascii: "/")) {
+    for part in Array(self.path.utf8).split(separator: UInt8(ascii: "/")) {
       guard let decoded = PercentEncoding.decode(part) else { return nil }
       segments.append(decoded)
     }

@@ -27,6 +27,21 @@ struct LibraryOptionTests {
     return (server, heads)
   }
 
+  @Test func `a custom host, port and path are where the client connects`() async throws {
+    let targets = Record<String>()
+    let server = try ScriptedServer { connection in
+      let request = try connection.request()
+      targets.add(request.target)
+      try connection.welcome(request)
+      try connection.stay()
+    }
+    var options = options(server)
+    options.path = "a/b/"
+    try await Pusher(key: "test-key", options: options).connected()
+    #expect(targets.values.count == 1)
+    #expect(targets.values.first?.hasPrefix("/a/b/app/test-key?") == true)
+  }
+
   @Test func `fields, sub-protocols and compression of the upgrade are as asked for`() async throws
   {
     let (server, heads) = try greeting()

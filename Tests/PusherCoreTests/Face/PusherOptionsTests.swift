@@ -53,17 +53,6 @@ import Testing
     #expect(!dumped.contains("hush") && !"\(method)".contains("hush"))
   }
 
-  @Test func `a custom host, port and path are where the client connects`() async throws {
-    let prefixed = try LocalService { $0.pathPrefix = "/a/b" }
-    var options = prefixed.options()
-    options.path = "a/b/"
-    let delegate = RecordingDelegate()
-    let pusher = Pusher(key: prefixed.pusher().key, options: options)
-    pusher.delegate = delegate
-    pusher.connect()
-    #expect(try await delegate.connected.wait().count == 1)
-  }
-
   @Test func `a cluster that does not exist is a failure to connect, not to configure`()
     async throws
   {

@@ -246,25 +246,6 @@ struct APIRouterTests {
     #expect(call("DELETE", "/apps/3/channels").allow == "GET")
   }
 
-  @Test func `behind a prefix a signature with or without it counts`() {
-    let prefixed = Applications(
-      [.forTests()], pathPrefix: "/ws", random: SeededGenerator(seed: 1))
-    for signedPath in ["/ws/apps/3/channels", "/apps/3/channels", "/x/apps/3/channels"] {
-      let signed = APIRequest(method: "GET", path: "/ws/apps/3/channels").signed(
-        key: "278d425bdf160c739803", secret: "7ad3773142a6692b25b8", timestamp: Self.now,
-        signedPath: signedPath)
-      let answer = APIRouter(prefixed).answer(
-        .init(head: HTTPRequestHead(method: "GET", target: signed.target)), seconds: Self.now,
-        at: Instant(nanoseconds: 0))
-      #expect(answer.status == (signedPath.hasPrefix("/x") ? 401 : 200))
-    }
-    #expect(
-      APIRouter(prefixed).answer(
-        .init(head: HTTPRequestHead(method: "GET", target: "/apps/3/channels")), seconds: 0,
-        at: Instant(nanoseconds: 0)
-      ).status == 404)
-  }
-
   // MARK: Who is where
 
   @Test func `channels are listed, filtered and counted`() {

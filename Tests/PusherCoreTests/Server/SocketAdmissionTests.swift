@@ -6,7 +6,7 @@ import Testing
 @Suite("Protocol page, connection and error codes")
 struct SocketAdmissionTests {
   private func code(
-    _ target: String, prefix: String = "", _ change: (inout ServerLimits) -> Void = { _ in }
+    _ target: String, _ change: (inout ServerLimits) -> Void = { _ in }
   ) -> Int? {
     var limits = ServerLimits()
     change(&limits)
@@ -14,7 +14,7 @@ struct SocketAdmissionTests {
       [
         Application(id: "1", key: "abc", secret: "s"),
         Application(id: "2", key: "off", secret: "s", isEnabled: false),
-      ], limits: limits, pathPrefix: prefix, random: SeededGenerator(seed: 1))
+      ], limits: limits, random: SeededGenerator(seed: 1))
     let head = HTTPRequestHead(method: "GET", target: target)
     switch SocketAdmission(head, applications: applications) {
     case .accepted(let hub):
@@ -35,7 +35,7 @@ struct SocketAdmissionTests {
 
   @Test(arguments: [
     ("/app/xyz?protocol=7", 4001), ("/app/off?protocol=7", 4003), ("/", 4005), ("/app", 4005),
-    ("/app/abc/more", 4005), ("/apps/abc", 4005), ("/app/%zz", 4005),
+    ("/app/abc/more", 4005), ("/ws/app/abc", 4005), ("/apps/abc", 4005), ("/app/%zz", 4005),
     ("/app/abc?version=beta", 4006), ("/app/abc?version=", 4006),
     ("/app/abc?version=1.0%20x", 4006),
     ("/app/abc?protocol=3", 4007), ("/app/abc?protocol=8", 4007), ("/app/abc?protocol=x", 4007),
@@ -43,12 +43,6 @@ struct SocketAdmissionTests {
   ])
   func `everybody else is told why not`(target: String, expected: Int) {
     #expect(code(target) == expected)
-  }
-
-  @Test func `a prefix belongs to the path`() {
-    #expect(code("/ws/app/abc", prefix: "/ws") == nil)
-    #expect(code("/app/abc", prefix: "/ws") == 4005)
-    #expect(code("/wsapp/abc", prefix: "/ws") == 4005)
   }
 
   @Test func `a full server says so`() {

@@ -29,8 +29,7 @@ package final class SimulatedServer: Cluster {
     meeting = RedisMeeting(
       database: 0, secret: nil, webhookDelay: webhookDelay, random: random, at: now)
     applications = Applications(
-      limits: limits, pathPrefix: "", dialect: .pusher, text: MessageText(dialect: .pusher),
-      random: random)
+      limits: limits, dialect: .pusher, text: MessageText(dialect: .pusher), random: random)
   }
 
   package var hub: Hub { applications.hubs[0] }
