@@ -146,7 +146,7 @@ extension RedisMember {
       "keep", [keys.event(event.channel)],
       [
         "event": kept.stored,
-        "milliseconds": setup.limits.cacheLifetime.map { "\($0.wholeNanoseconds / 1_000_000)" }
+        "milliseconds": setup.limits.times.cachedEvent.map { "\($0.wholeNanoseconds / 1_000_000)" }
           ?? "",
         "bus": keys.bus(event.channel), "message": message,
       ], for: .publish)

@@ -92,11 +92,11 @@ extension APICall {
       throw .refusal(400, "data must be a string; an object is sent as the string of its JSON")
     }
     let count = data.text?.utf8.count ?? JSONWriter.text(data).utf8.count
-    guard count <= hub.limits.eventData else {
+    guard count <= hub.limits.sizes.eventData else {
       throw .refusal(
         413,
         "The data content of this event has \(count) bytes and exceeds "
-          + "the allowed maximum (\(hub.limits.eventData) bytes)")
+          + "the allowed maximum (\(hub.limits.sizes.eventData) bytes)")
     }
     return (data, count)
   }

@@ -51,8 +51,8 @@ package struct Dialect: RawRepresentable, CaseIterable, Hashable, Sendable,
     var dialect = Dialect(
       rawValue, name: name, answers,
       traits.union([.keepsNumbers, .acceptsSecondSubscription]))
-    dialect.limits.activityTimeout = .seconds(30)
-    dialect.limits.userID = .max
+    dialect.limits.times.activity = .seconds(30)
+    dialect.limits.sizes.userID = .max
     dialect.limits.clientEventsPerSecond = nil
     dialect.mistakes = [
       .noSubscription: .silence,

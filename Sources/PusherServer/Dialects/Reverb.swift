@@ -5,16 +5,16 @@ extension Dialect {
     var dialect = Dialect.compatible(
       "reverb", name: "Reverb", ReverbAnswers(),
       [.pingsWithFrames, .answersInfo, .countsConnections, .readsBinary])
-    dialect.limits.pingInterval = .seconds(60)
-    dialect.limits.pongTimeout = .seconds(60)
-    dialect.limits.clientMessage = 10_000
-    dialect.limits.apiBody = 10_000
-    dialect.limits.eventData = 10_000
+    dialect.limits.times.ping = .seconds(60)
+    dialect.limits.times.pong = .seconds(60)
+    dialect.limits.sizes.clientMessage = 10_000
+    dialect.limits.sizes.apiBody = 10_000
+    dialect.limits.sizes.eventData = 10_000
     dialect.limits.channelsOfEvent = .max
     dialect.limits.batch = .max
     dialect.limits.presenceMembers = .max
-    dialect.limits.channelData = .max
-    dialect.limits.cacheLifetime = nil
+    dialect.limits.sizes.channelData = .max
+    dialect.limits.times.cachedEvent = nil
     dialect.shapes.embedsErrors = true
     dialect.shapes.ping = nil
     dialect.shapes.pong = nil

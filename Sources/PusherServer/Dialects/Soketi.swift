@@ -8,13 +8,13 @@ extension Dialect {
         .sendsWebhooks, .knowsSignIn, .sendsCloseFrames, .checksTimestamps, .countsEmptyChannels,
         .countsMembersTwice, .tellsUserInfo, .acceptsEveryData, .readsBinary,
       ])
-    dialect.limits.ownSilence = .seconds(120)
+    dialect.limits.times.ownSilence = .seconds(120)
     // Room for the longest data with its envelope, and for a batch of such events.
-    dialect.limits.clientMessage = 1 << 20
-    dialect.limits.apiBody = 4 << 20
-    dialect.limits.eventData = 102_400
-    dialect.limits.channelData = 2048
-    dialect.limits.cacheLifetime = .seconds(3600)
+    dialect.limits.sizes.clientMessage = 1 << 20
+    dialect.limits.sizes.apiBody = 4 << 20
+    dialect.limits.sizes.eventData = 102_400
+    dialect.limits.sizes.channelData = 2048
+    dialect.limits.times.cachedEvent = .seconds(3600)
     dialect.shapes.pong = .object([])
     dialect.shapes.subscriptionSucceeded = nil
     dialect.shapes.returnsSignature = true

@@ -27,7 +27,7 @@ package struct AppLimits: Sendable, Equatable {
     var limits = server
     limits.subscriptions = subscriptions ?? limits.subscriptions
     limits.presenceMembers = presenceMembers ?? limits.presenceMembers
-    limits.eventData = eventData ?? limits.eventData
+    limits.sizes.eventData = eventData ?? limits.sizes.eventData
     limits.clientEventsPerSecond = clientEventsPerSecond ?? limits.clientEventsPerSecond
     limits.cachedEvents = cachedEvents ?? limits.cachedEvents
     return limits

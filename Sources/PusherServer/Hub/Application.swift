@@ -117,14 +117,15 @@ extension Application {
     {
       throw refusal(reason)
     }
-    guard userData.utf8.count <= limits.userData else {
+    guard userData.utf8.count <= limits.sizes.userData else {
       throw refusal(
-        "user_data has at most \(limits.userData) bytes, this one \(userData.utf8.count)")
+        "user_data has at most \(limits.sizes.userData) bytes, this one \(userData.utf8.count)")
     }
     guard let data = try? JSONParser.parse(userData), let id = data["id"]?.identifier, !id.isEmpty
     else { throw refusal("user_data is not a JSON object with an id") }
-    guard id.count <= limits.userID else {
-      throw refusal("a user's id has at most \(limits.userID) characters, this one \(id.count)")
+    guard id.count <= limits.sizes.userID else {
+      throw refusal(
+        "a user's id has at most \(limits.sizes.userID) characters, this one \(id.count)")
     }
     let watchlist = (data["watchlist"]?.elements ?? []).compactMap(\.identifier)
     guard watchlist.count <= limits.watchlist else {
@@ -151,9 +152,9 @@ extension Member {
       self = user.member
       return
     }
-    guard channelData.utf8.count <= limits.channelData else {
+    guard channelData.utf8.count <= limits.sizes.channelData else {
       throw SubscriptionRefusal(
-        reason: "channel_data has at most \(limits.channelData) bytes, "
+        reason: "channel_data has at most \(limits.sizes.channelData) bytes, "
           + "this one \(channelData.utf8.count)", cause: .longMember)
     }
     guard let data = try? JSONParser.parse(channelData) else {
@@ -163,9 +164,9 @@ extension Member {
     guard let id = data["user_id"], let userID = id.identifier, !userID.isEmpty else {
       throw SubscriptionRefusal(reason: "channel_data is not a JSON object with a user_id")
     }
-    guard userID.count <= limits.userID else {
+    guard userID.count <= limits.sizes.userID else {
       throw SubscriptionRefusal(
-        reason: "a user_id has at most \(limits.userID) characters, this one \(userID.count)")
+        reason: "a user_id has at most \(limits.sizes.userID) characters, this one \(userID.count)")
     }
     self.init(
       userID: userID, info: data["user_info"], id: keepsNumbers ? id : .string(userID))

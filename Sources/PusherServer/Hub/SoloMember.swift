@@ -15,7 +15,7 @@ final class SoloMember {
 
   init(_ setup: AppSetup) {
     self.setup = setup
-    cache = CachedEvents(limit: setup.limits.cachedEvents, lifetime: setup.limits.cacheLifetime)
+    cache = CachedEvents(limit: setup.limits.cachedEvents, lifetime: setup.limits.times.cachedEvent)
     eventQuota = SecondQuota(setup.application.limits.eventsPerSecond)
     byteQuota = SecondQuota(setup.application.limits.bytesPerSecond)
   }

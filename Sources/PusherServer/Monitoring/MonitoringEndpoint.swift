@@ -41,9 +41,9 @@ package final class MonitoringEndpoint {
   ) throws(TransportError) {
     (self.access, self.source) = (access, source)
     var limits = ServerLimits()
-    limits.apiBody = 0
-    limits.requestTimeout = Self.patience
-    limits.keepAliveTimeout = Self.keepAlive
+    limits.sizes.apiBody = 0
+    limits.times.request = Self.patience
+    limits.times.keepAlive = Self.keepAlive
     limits.callers = Self.connectionLimit
     reception = try Reception(
       loop: loop, host: host, port: port, reusesPort: reusesPort, handed: handed,

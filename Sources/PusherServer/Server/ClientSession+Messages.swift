@@ -167,8 +167,9 @@ extension ClientSession {
     }
     let limits = hub.limits
     let length = data.map { $0.text?.utf8.count ?? JSONWriter.text($0).utf8.count } ?? 0
-    guard length <= limits.eventData else {
-      let reason = "the data has \(length) bytes, more than the maximum of \(limits.eventData)"
+    guard length <= limits.sizes.eventData else {
+      let reason =
+        "the data has \(length) bytes, more than the maximum of \(limits.sizes.eventData)"
       return (reason, .clientEvent, nil)
     }
     guard hub.isAvailable else {

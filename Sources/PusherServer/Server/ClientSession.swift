@@ -77,7 +77,7 @@ package final class ClientSession: HubSession, ConnectionSocket {
     hub.connect(self)
     send(
       hub.text.connectionEstablished(
-        socketID: socketID, activityTimeout: hub.limits.activityTimeout), at: now)
+        socketID: socketID, activityTimeout: hub.limits.times.activity), at: now)
     stageGreeting(at: now)
   }
 
@@ -178,11 +178,11 @@ package final class ClientSession: HubSession, ConnectionSocket {
   /// Checks the remaining output after a write: a large rest means that the client does not read.
   package func outputSent(at now: Instant) {
     noteOutput()
-    guard connection.output.count > hub.limits.outputQueue else {
+    guard connection.output.count > hub.limits.sizes.outputQueue else {
       faults.allowance = 0
       return
     }
-    if isOpen && connection.output.count > hub.limits.outputQueue + faults.allowance {
+    if isOpen && connection.output.count > hub.limits.sizes.outputQueue + faults.allowance {
       overflow(at: now)
     }
   }
@@ -236,7 +236,7 @@ package final class ClientSession: HubSession, ConnectionSocket {
   }
 
   private func overflow(at now: Instant) {
-    let limit = hub.limits.outputQueue
+    let limit = hub.limits.sizes.outputQueue
     close(.overCapacity, reason: "more than \(limit) bytes wait unread", at: now)
   }
 
@@ -256,7 +256,7 @@ package final class ClientSession: HubSession, ConnectionSocket {
   func close(_ code: CloseCode, reason: String, at now: Instant) {
     guard isOpen else { return }
     connection.close(code, reason: reason)
-    state = .closing(until: now.advanced(by: hub.limits.closeTimeout))
+    state = .closing(until: now.advanced(by: hub.limits.times.close))
     ended(code: Int(code.rawValue), reason: reason)
   }
 

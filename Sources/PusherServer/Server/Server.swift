@@ -68,7 +68,7 @@ package final class Server {
     applications = Applications(
       limits: options.limits, dialect: options.dialect,
       text: MessageText(service: options.service, dialect: options.dialect), random: random)
-    context = SessionContext(dialect: options.dialect, outputLimit: options.limits.allOutput)
+    context = SessionContext(dialect: options.dialect, outputLimit: options.limits.sizes.allOutput)
     context.faults.add(options.faults)
     let certificate: TLSContext?
     do throws(TLSError) { certificate = try options.incomingTLS() } catch { throw .tls(error) }
@@ -226,7 +226,7 @@ package final class Server {
   func noteFullQueues(dropped: Int) {
     guard !hasToldFullQueues else { return }
     hasToldFullQueues = true
-    report(.queuesFull(limit: options.limits.allOutput, dropped: dropped))
+    report(.queuesFull(limit: options.limits.sizes.allOutput, dropped: dropped))
   }
 
   /// Sends the output of the last round and the news of other nodes.

@@ -19,9 +19,9 @@ struct Heartbeat {
   private var lastMessage: Instant
 
   init(limits: ServerLimits, at now: Instant) {
-    pingInterval = limits.pingInterval ?? limits.activityTimeout
-    pongTimeout = limits.pongTimeout
-    ownSilence = limits.ownSilence
+    pingInterval = limits.times.ping ?? limits.times.activity
+    pongTimeout = limits.times.pong
+    ownSilence = limits.times.ownSilence
     lastActivity = now
     lastMessage = now
   }

@@ -85,7 +85,7 @@ final class RefusedSocket: ConnectionSocket {
     let limits = applications.limits
     let isKept = !sendsCloseFrames && code == .overQuota
     // Reverb keeps a connection beyond the quota. Here it ends when a live one would be pinged.
-    deadline = now.advanced(by: isKept ? limits.activityTimeout : limits.closeTimeout)
+    deadline = now.advanced(by: isKept ? limits.times.activity : limits.times.close)
     connection.send(text: applications.text.error(code: code, message: reason))
     guard sendsCloseFrames else {
       isFinished = !isKept

@@ -47,9 +47,9 @@ package final class WebhookReceiver {
     self.inbox = inbox
     self.handler = handler
     var limits = ServerLimits()
-    limits.apiBody = Self.bodyLimit
-    limits.requestTimeout = Self.patience
-    limits.keepAliveTimeout = Self.patience
+    limits.sizes.apiBody = Self.bodyLimit
+    limits.times.request = Self.patience
+    limits.times.keepAlive = Self.patience
     limits.callers = Self.connectionLimit
     reception = try Reception(loop: loop, host: host, port: port, limits: limits)
     reception.owner = self

@@ -75,9 +75,9 @@ package final class ServerConnection: SocketStreamDelegate {
   ) {
     self.reception = reception
     self.peer = peer
-    phase = .http(HTTPRequestReader(bodyLimit: reception.limits.apiBody))
+    phase = .http(HTTPRequestReader(bodyLimit: reception.limits.sizes.apiBody))
     waitsSince = now
-    httpDeadline = now.advanced(by: reception.limits.requestTimeout)
+    httpDeadline = now.advanced(by: reception.limits.times.request)
     stream = SocketStream.adopt(
       loop: reception.loop, descriptor: descriptor, peer: peer, tls: tls, deadline: httpDeadline,
       delegate: self)
@@ -129,7 +129,7 @@ package final class ServerConnection: SocketStreamDelegate {
       if input.isEmpty, bytes.view[0] == 22 {
         return ended("the client speaks TLS, and this port does not", at: now)
       }
-      if !reader.isInside(input) { wait(reception.limits.requestTimeout, from: now) }
+      if !reader.isInside(input) { wait(reception.limits.times.request, from: now) }
       input.append(bytes.view)
       takeTurn(at: now)
     case .socket(let socket):
@@ -163,7 +163,7 @@ package final class ServerConnection: SocketStreamDelegate {
       if let interim { answers.append(interim) }
       guard let request else { return }
       let limits = reception.limits
-      wait(input.isEmpty ? limits.keepAliveTimeout : limits.requestTimeout, from: now)
+      wait(input.isEmpty ? limits.times.keepAlive : limits.times.request, from: now)
       answer(request, at: now)
       if case .http = phase, !input.isEmpty { reception.giveTurn(self) }
     } catch {
@@ -186,7 +186,7 @@ package final class ServerConnection: SocketStreamDelegate {
     case .later:
       unanswered = request
       stream?.wantsRead = false
-      wait(reception.limits.keepAliveTimeout, from: now)
+      wait(reception.limits.times.keepAlive, from: now)
     case .head(let head):
       if let bytes = try? head.encode() { answers.append(bytes) }
       closesWhenSent = true

@@ -88,7 +88,7 @@ public final class PusherTestServer: Sendable {
     options.port = wanted
     options.dialect = PusherServer.Dialect(rawValue: dialect.rawValue) ?? .pusher
     options.limits = options.dialect.limits
-    if let activityTimeout { options.limits.activityTimeout = activityTimeout }
+    if let activityTimeout { options.limits.times.activity = activityTimeout }
     options.service = service
     options.authEndpoints = .thisMachine
     options.webhooks.delay = .zero

@@ -88,7 +88,7 @@ struct ServeSettings: CommandSettings {
 
   private static func limits(_ typed: TypedArguments, of dialect: Dialect) -> ServerLimits {
     var limits = dialect.limits
-    limits.allOutput = typed.bytes(.maxQueued)
+    limits.sizes.allOutput = typed.bytes(.maxQueued)
     limits.connections = typed.number(.maxConnections)
     limits.channels = typed.number(.serveMaxChannels)
     return limits

@@ -36,10 +36,10 @@ private final class Town: Walk {
     let dialect = Dialect.allCases[Int(options >> 5) % Dialect.allCases.count]
     context = SessionContext(dialect: dialect)
     var limits = dialect.limits
-    limits.outputQueue = options & 1 == 0 ? 1 << 20 : 1000
+    limits.sizes.outputQueue = options & 1 == 0 ? 1 << 20 : 1000
     limits.subscriptions = options & 2 == 0 ? 1000 : 2
     if options & 4 != 0 { limits.presenceMembers = 1 }
-    if options & 8 != 0 { limits.clientMessage = 100 }
+    if options & 8 != 0 { limits.sizes.clientMessage = 100 }
     var application = Self.application
     application.allowsClientEvents = options & 16 == 0
     applications = Applications(
@@ -49,7 +49,8 @@ private final class Town: Walk {
     for _ in 0..<2 {
       let connection = WebSocketConnection(
         role: .server,
-        limits: WebSocketLimits(frame: limits.clientMessage, message: limits.clientMessage),
+        limits: WebSocketLimits(
+          frame: limits.sizes.clientMessage, message: limits.sizes.clientMessage),
         random: SeededGenerator(seed: 1))
       clients.append(
         Client(
@@ -170,7 +171,8 @@ private final class Town: Walk {
 
   private func collect(_ client: Client) {
     let output = client.session.connection.output
-    require(output.count <= applications.limits.outputQueue + (4 << 20) + 200, "the output grows")
+    require(
+      output.count <= applications.limits.sizes.outputQueue + (4 << 20) + 200, "the output grows")
     client.wire.receive(output.array)
     output.consume(output.count)
     while let event = client.wire.next() {

@@ -35,7 +35,7 @@ struct AppLimitsTests {
     var limits = AppLimits()
     (limits.subscriptions, limits.presenceMembers, limits.eventData) = (1, 2, 3)
     (limits.clientEventsPerSecond, limits.cachedEvents) = (4, 5)
-    (server.subscriptions, server.presenceMembers, server.eventData) = (1, 2, 3)
+    (server.subscriptions, server.presenceMembers, server.sizes.eventData) = (1, 2, 3)
     (server.clientEventsPerSecond, server.cachedEvents) = (4, 5)
     #expect(limits.applied(to: ServerLimits()) == server)
   }

@@ -132,7 +132,7 @@ struct ClientSessionTests {
   }
 
   @Test func `a client that does not read is closed and nothing more is queued for it`() {
-    let hub = Hub.forTests { $0.outputQueue = 50_000 }
+    let hub = Hub.forTests { $0.sizes.outputQueue = 50_000 }
     let slow = HubClient(hub, "1.1")
     let fast = HubClient(hub, "1.2")
     for client in [slow, fast] {
@@ -158,7 +158,7 @@ struct ClientSessionTests {
   }
 
   @Test func `a burst within one round is bounded too`() {
-    let hub = Hub.forTests { $0.outputQueue = 0 }
+    let hub = Hub.forTests { $0.sizes.outputQueue = 0 }
     let client = HubClient(hub, "1.1")
     client.subscribe("news")
     let data = String(repeating: "x", count: 10_000)

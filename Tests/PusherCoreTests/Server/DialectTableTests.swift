@@ -68,14 +68,14 @@ import Testing
 
   @Test(
     arguments: [
-      ("bytes of an event's data", \.eventData, [10_240, 10_000, 102_400]),
-      ("bytes of a client's message", \.clientMessage, [102_400, 10_000, 1 << 20]),
-      ("bytes of an API call", \.apiBody, [1 << 20, 10_000, 4 << 20]),
+      ("bytes of an event's data", \.sizes.eventData, [10_240, 10_000, 102_400]),
+      ("bytes of a client's message", \.sizes.clientMessage, [102_400, 10_000, 1 << 20]),
+      ("bytes of an API call", \.sizes.apiBody, [1 << 20, 10_000, 4 << 20]),
       ("channels of an event", \.channelsOfEvent, [100, .max, 100]),
       ("events of a batch", \.batch, [10, .max, 10]),
       ("members of a presence channel", \.presenceMembers, [100, .max, 100]),
-      ("characters of a user's id", \.userID, [128, .max, .max]),
-      ("bytes of a user object", \.channelData, [1024, .max, 2048]),
+      ("characters of a user's id", \.sizes.userID, [128, .max, .max]),
+      ("bytes of a user object", \.sizes.channelData, [1024, .max, 2048]),
     ] as [(String, KeyPath<ServerLimits, Int> & Sendable, [Int])])
   func `limits are those of each server`(
     what: String, limit: KeyPath<ServerLimits, Int> & Sendable, expected: [Int]
@@ -85,9 +85,9 @@ import Testing
 
   @Test func `only Pusher limits client events, and soketi alone its own silence`() {
     #expect(Dialect.allCases.map(\.limits.clientEventsPerSecond) == [10, nil, nil])
-    #expect(Dialect.allCases.map(\.limits.ownSilence) == [nil, nil, .seconds(120)])
-    #expect(Dialect.allCases.map(\.limits.pingInterval) == [nil, .seconds(60), nil])
+    #expect(Dialect.allCases.map(\.limits.times.ownSilence) == [nil, nil, .seconds(120)])
+    #expect(Dialect.allCases.map(\.limits.times.ping) == [nil, .seconds(60), nil])
     #expect(
-      Dialect.allCases.map(\.limits.activityTimeout) == [.seconds(120), .seconds(30), .seconds(30)])
+      Dialect.allCases.map(\.limits.times.activity) == [.seconds(120), .seconds(30), .seconds(30)])
   }
 }

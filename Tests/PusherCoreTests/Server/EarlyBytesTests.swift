@@ -75,7 +75,7 @@ struct EarlyBytesTests {
   }
 
   @Test func `a refused socket that has sent early is read until it takes its leave`() throws {
-    let test = try ServerHarness { $0.limits.closeTimeout = .seconds(3600) }
+    let test = try ServerHarness { $0.limits.times.close = .seconds(3600) }
     let client = test.raw()
     try #require(test.run { client.isOpen })
     client.send(Self.handshake("/app/nobody") + Self.ping("early"))

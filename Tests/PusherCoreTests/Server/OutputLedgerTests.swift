@@ -39,7 +39,7 @@ struct OutputLedgerTests {
     `those who do not read are dropped before each has its own limit, the others get everything`()
     throws
   {
-    let test = try ServerHarness { $0.limits.allOutput = Self.limit }
+    let test = try ServerHarness { $0.limits.sizes.allOutput = Self.limit }
     let sockets = try readers(test, 7)
     for socket in sockets.dropFirst() { socket.reads = false }
     let sent = try flood(test, sockets[0]) { test.server.connectionCount == 1 }
@@ -79,7 +79,7 @@ struct OutputLedgerTests {
   func `an event for many who read drops nobody, be it larger than the limit for all of them`()
     throws
   {
-    let test = try ServerHarness { $0.limits.allOutput = 100_000 }
+    let test = try ServerHarness { $0.limits.sizes.allOutput = 100_000 }
     let sockets = try readers(test, 50)
     let publisher = test.raw()
     for _ in 0..<20 {

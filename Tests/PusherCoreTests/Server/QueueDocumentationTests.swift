@@ -105,9 +105,10 @@ struct QueueDocumentationTests {
     let webhooks = WebhookPolicy()
     var limits = [
       "ServerLimits.connections": server.connections, "ServerLimits.callers": server.callers,
-      "ServerLimits.apiBody": server.apiBody,
-      "ServerLimits.clientMessage": server.clientMessage,
-      "ServerLimits.outputQueue": server.outputQueue, "ServerLimits.allOutput": server.allOutput,
+      "ServerLimits.sizes.apiBody": server.sizes.apiBody,
+      "ServerLimits.sizes.clientMessage": server.sizes.clientMessage,
+      "ServerLimits.sizes.outputQueue": server.sizes.outputQueue,
+      "ServerLimits.sizes.allOutput": server.sizes.allOutput,
       "ServerLimits.subscriptions": server.subscriptions,
       "ServerLimits.channels": server.channels,
       "ServerLimits.presenceMembers": server.presenceMembers,

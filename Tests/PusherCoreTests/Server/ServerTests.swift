@@ -54,7 +54,7 @@ struct ServerTests {
   }
 
   @Test func `a client that does not read is dropped while another gets everything`() throws {
-    let test = try ServerHarness { $0.limits.outputQueue = 100_000 }
+    let test = try ServerHarness { $0.limits.sizes.outputQueue = 100_000 }
     let slow = try test.socket()
     let fast = try test.socket()
     #expect(test.run { slow.isEstablished && fast.isEstablished })
@@ -141,7 +141,7 @@ struct ServerTests {
   }
 
   @Test func `a head that never ends is given up`() throws {
-    let test = try ServerHarness { $0.limits.requestTimeout = .milliseconds(10) }
+    let test = try ServerHarness { $0.limits.times.request = .milliseconds(10) }
     let client = test.raw("GET / HTTP/1.1\r\nHos")
     #expect(test.run { client.text.hasPrefix("HTTP/1.1 408 ") })
   }

@@ -213,7 +213,7 @@ struct CacheChannelTests {
   }
 
   @Test func `who comes too late for the last event is told that there is none`() {
-    let hub = Hub.forTests { $0.cacheLifetime = .seconds(10) }
+    let hub = Hub.forTests { $0.times.cachedEvent = .seconds(10) }
     hub.publish(name: "e", channel: "cache-a", data: "1")
     let late = client(hub, "1.1")
     late.wait(.seconds(10))
