@@ -27,17 +27,9 @@ package final class MonitoringEndpoint {
   private let access: AccessPolicy
   private let source: Source
 
-  /// Starts listening.
-  ///
-  /// - Parameters:
-  ///   - host: An address without brackets, or a name of this machine.
-  ///   - port: 0 lets the system pick a free port.
-  ///   - handed: A listening socket that replaces `host` and `port`.
-  ///   - access: Allowed pages and host names.
-  /// - Throws: ``TransportError`` if the address is not available.
+  /// Starts listening; throws ``TransportError`` if the address is not available.
   package init(
-    loop: EventLoop, host: String, port: UInt16, reusesPort: Bool = false,
-    handed: HandedSocket? = nil, access: AccessPolicy, source: Source
+    loop: EventLoop, at address: ListenAddress, access: AccessPolicy, source: Source
   ) throws(TransportError) {
     (self.access, self.source) = (access, source)
     var limits = ServerLimits()
@@ -46,8 +38,7 @@ package final class MonitoringEndpoint {
     limits.times.keepAlive = Self.keepAlive
     limits.callers = Self.connectionLimit
     reception = try Reception(
-      loop: loop, host: host, port: port, reusesPort: reusesPort, handed: handed,
-      limits: limits)
+      loop: loop, at: address, limits: limits)
     reception.owner = self
   }
 

@@ -55,11 +55,3 @@ extension Server {
     }
   }
 }
-
-extension ServerOptions {
-  func incomingTLS() throws(TLSError) -> TLSContext? {
-    guard let certificateFile else { return nil }
-    return try TLSContext.server(
-      certificateFile: certificateFile, keyFile: keyFile ?? certificateFile)
-  }
-}

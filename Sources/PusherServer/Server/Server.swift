@@ -71,10 +71,11 @@ package final class Server {
     context = SessionContext(dialect: options.dialect, outputLimit: options.limits.sizes.allOutput)
     context.faults.add(options.faults)
     let certificate: TLSContext?
-    do throws(TLSError) { certificate = try options.incomingTLS() } catch { throw .tls(error) }
+    do throws(TLSError) { certificate = try options.certificate?.context() } catch {
+      throw .tls(error)
+    }
     reception = try Reception(
-      loop: loop, host: options.host, port: options.port, reusesPort: options.reusesPort,
-      handed: options.handedSocket, tls: certificate, sockets: options.limits.connections,
+      loop: loop, at: options.listen, tls: certificate, sockets: options.limits.connections,
       limits: options.limits)
     applications.renew(setups(of: served), in: cluster)
     do throws(TLSError) {
@@ -91,7 +92,7 @@ package final class Server {
   ///
   /// - Throws: ``TLSError`` if they are unusable; then nothing has changed.
   package func renewCertificate() throws(TLSError) {
-    reception.tls = try options.incomingTLS()
+    reception.tls = try options.certificate?.context()
   }
 
   /// Listening address, with the port that the system picked.

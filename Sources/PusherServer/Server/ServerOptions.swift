@@ -1,19 +1,11 @@
 package import PusherCore
 
 package struct ServerOptions: Sendable, Equatable {
-  /// An address without brackets, or a name of this machine.
-  package var host = "127.0.0.1"
-  /// 0 lets the system pick a free port.
-  package var port: UInt16 = 6001
-  /// Lets other servers with this option share the port.
-  package var reusesPort = false
-  /// A listening socket that replaces host and port.
-  package var handedSocket: HandedSocket?
+  package var listen = ListenAddress(port: 6001)
   /// At least one app, with distinct IDs and keys.
   package var applications: [Application]
-  /// PEM files; with a certificate the server speaks TLS only, and its file may hold the key too.
-  package var certificateFile: String?
-  package var keyFile: String?
+  /// With a certificate the server speaks TLS only.
+  package var certificate: CertificateFiles?
   /// Accepts permessage-deflate; large events are then compressed once for all clients with it.
   package var acceptsCompression = false
   package var limits = ServerLimits()
@@ -28,5 +20,19 @@ package struct ServerOptions: Sendable, Equatable {
 
   package init(applications: [Application]) {
     self.applications = applications
+  }
+}
+
+package struct CertificateFiles: Sendable, Equatable {
+  /// PEM file of the certificate, and of its key unless there is a file for that.
+  package let file: String
+  package let key: String?
+
+  package init(_ file: String, key: String? = nil) {
+    (self.file, self.key) = (file, key)
+  }
+
+  func context() throws(TLSError) -> TLSContext {
+    try .server(certificateFile: file, keyFile: key ?? file)
   }
 }

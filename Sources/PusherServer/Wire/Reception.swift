@@ -1,4 +1,4 @@
-internal import PusherCore
+package import PusherCore
 
 protocol ReceptionOwner: AnyObject {
   func answer(
@@ -11,6 +11,24 @@ protocol ReceptionOwner: AnyObject {
   func forgot(_ connection: ServerConnection)
   /// Called once per second while there are connections.
   func scanned(at now: Instant)
+}
+
+package struct ListenAddress: Sendable, Equatable {
+  /// An address without brackets, or a name of this machine.
+  package var host: String
+  /// 0 lets the system pick a free port.
+  package var port: UInt16
+  /// Lets other servers with this option share the port.
+  package var reusesPort: Bool
+  /// A listening socket that replaces host and port.
+  package var handed: HandedSocket?
+
+  package init(
+    host: String = "127.0.0.1", port: UInt16, reusesPort: Bool = false,
+    handed: HandedSocket? = nil
+  ) {
+    (self.host, self.port, self.reusesPort, self.handed) = (host, port, reusesPort, handed)
+  }
 }
 
 /// Listens on a port and manages the connections: their number, turns and deadlines.
@@ -39,8 +57,8 @@ final class Reception {
   private static let scanInterval = Duration.seconds(1)
 
   init(
-    loop: EventLoop, host: String, port: UInt16, reusesPort: Bool = false,
-    handed: HandedSocket? = nil, tls: TLSContext? = nil, sockets: Int = 0, limits: ServerLimits
+    loop: EventLoop, at place: ListenAddress, tls: TLSContext? = nil, sockets: Int = 0,
+    limits: ServerLimits
   ) throws(TransportError) {
     self.loop = loop
     table = ConnectionTable(sockets: sockets, callers: limits.callers)
@@ -50,11 +68,12 @@ final class Reception {
     let accept = { (descriptor: Int32, peer: SocketAddress?, now: Instant) in
       door.reception?.accept(descriptor, peer, at: now) ?? ()
     }
-    if let handed {
+    if let handed = place.handed {
       listener = Listener(loop: loop, handed: handed, onAccept: accept)
     } else {
       listener = try Listener(
-        loop: loop, host: host, port: port, reusesPort: reusesPort, onAccept: accept)
+        loop: loop, host: place.host, port: place.port, reusesPort: place.reusesPort,
+        onAccept: accept)
     }
     address = listener.address
     door.reception = self

@@ -47,7 +47,7 @@ extension PusherTestServer {
   /// URL of the server, without a slash at its end.
   public var url: String { "\(isSecure ? "https" : "http")://127.0.0.1:\(port)" }
 
-  private var isSecure: Bool { options.certificateFile != nil }
+  private var isSecure: Bool { options.certificate != nil }
 
   // MARK: Events
 

@@ -85,20 +85,19 @@ public final class PusherTestServer: Sendable {
     guard let wanted = UInt16(exactly: port) else {
       throw .notListening("\(port) is not a port; ports are 0 to 65535")
     }
-    options.port = wanted
+    options.listen.port = wanted
     options.dialect = PusherServer.Dialect(rawValue: dialect.rawValue) ?? .pusher
     options.limits = options.dialect.limits
     if let activityTimeout { options.limits.times.activity = activityTimeout }
     options.service = service
     options.authEndpoints = .thisMachine
     options.webhooks.delay = .zero
-    options.certificateFile = certificateFile
-    options.keyFile = keyFile
+    options.certificate = certificateFile.map { CertificateFiles($0, key: keyFile) }
     for fault in faults { options.faults.append(try fault.staged()) }
     let runtime = PusherRuntime(name: threadName)
     let desk = ServerDesk()
     let picked = try await Self.listen(options, runtime, desk)
-    options.port = picked
+    options.listen.port = picked
     self.port = Int(picked)
     self.options = options
     self.caFile = caFile ?? certificateFile

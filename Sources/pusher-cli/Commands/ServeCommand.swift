@@ -42,7 +42,7 @@ enum ServeCommand {
           settings, origin: origin, log: log, loop: loop, diagnostics: diagnostics
         ).run()
       } catch TransportError.listen(let address, let reason)
-        where settings.server.reusesPort && reason == SystemError.addressInUse.description
+        where settings.server.listen.reusesPort && reason == SystemError.addressInUse.description
       {
         throw TransportError.listen(
           address: address,
@@ -177,9 +177,9 @@ private final class ServeRun {
 
   /// Reads the certificate and the apps again on SIGHUP; returns false if no file names them.
   private func readAgain() -> Bool {
-    guard settings.server.certificateFile != nil || origin.appsFile != nil else { return false }
+    guard settings.server.certificate != nil || origin.appsFile != nil else { return false }
     guard !server.isStopping else { return true }
-    if let certificate = settings.server.certificateFile { renewCertificate(certificate) }
+    if let certificate = settings.server.certificate?.file { renewCertificate(certificate) }
     if origin.appsFile != nil { reading.begin() }
     return true
   }

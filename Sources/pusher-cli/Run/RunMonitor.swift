@@ -146,8 +146,7 @@ extension MonitorSettings {
     var access = AccessPolicy()
     access.hosts.isPublic = !listen.isLoopback
     let endpoint = try MonitoringEndpoint(
-      loop: loop, host: listen.host, port: listen.port, reusesPort: listen.reusesPort,
-      handed: listen.handed, access: access,
+      loop: loop, at: listen.address, access: access,
       source: MonitoringEndpoint.Source(
         metrics: { [weak monitored, startedAt = SystemClock.wall()] in
           monitored?.metrics(of: command, startedAt: startedAt) ?? ""

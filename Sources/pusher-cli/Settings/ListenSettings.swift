@@ -1,4 +1,5 @@
 internal import PusherCore
+internal import PusherServer
 
 struct ListenSettings: Equatable, Sendable {
   /// Name or address; IPv6 without brackets.
@@ -34,6 +35,10 @@ struct ListenSettings: Equatable, Sendable {
   init(_ socket: HandedSocket) {
     (host, port) = (socket.address.host, socket.address.port)
     handed = socket
+  }
+
+  var address: ListenAddress {
+    ListenAddress(host: host, port: port, reusesPort: reusesPort, handed: handed)
   }
 
   var isLoopback: Bool { Loopback.contains(host) }

@@ -37,10 +37,9 @@ struct ServeSettings: CommandSettings {
       server = ServerOptions(applications: [app])
       self.defaulted = defaulted
     }
-    (server.host, server.port) = (listen.host, listen.port)
-    (server.reusesPort, server.handedSocket) = (listen.reusesPort, listen.handed)
-    server.certificateFile = try reader.readable(.tlsCert)
-    server.keyFile = try reader.readable(.tlsKey)
+    server.listen = listen.address
+    let (certificate, key) = (try reader.readable(.tlsCert), try reader.readable(.tlsKey))
+    server.certificate = certificate.map { CertificateFiles($0, key: key) }
     console = try reader.console()
     server.webhooks.delay = typed.time(.webhookDelay)
     server.webhooks.trust = TLSEnvironment(reader.environment.variables)
@@ -71,7 +70,7 @@ struct ServeSettings: CommandSettings {
     try reader.share(&self)
   }
 
-  var isSecure: Bool { server.certificateFile != nil }
+  var isSecure: Bool { server.certificate != nil }
 
   /// Returns the options with which other commands reach the server at `port` and its first app.
   func localOptions(port: UInt16) -> String {

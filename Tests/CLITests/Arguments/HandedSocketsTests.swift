@@ -27,14 +27,14 @@ struct HandedSocketsTests {
   @Test(arguments: ["", "serve", "pusher-serve.socket", "unknown", "connection"])
   func `one socket is for clients, whatever it is called`(name: String) throws {
     let settings = try settings(names: name)
-    #expect(settings.server.handedSocket == Self.here)
+    #expect(settings.server.listen.handed == Self.here)
     #expect(settings.listen.place(settings.listen.port) == "127.0.0.1:7001")
     #expect(settings.monitor == nil && settings.warnings == [])
   }
 
   @Test func `one that is called metrics is for metrics`() throws {
     let settings = try settings("--listen :7", names: "metrics")
-    #expect(settings.server.handedSocket == nil && settings.server.port == 7)
+    #expect(settings.server.listen.handed == nil && settings.server.listen.port == 7)
     #expect(settings.monitor?.listen.handed == Self.here && settings.warnings == [])
   }
 
@@ -43,7 +43,7 @@ struct HandedSocketsTests {
     names: String, server: HandedSocket, metrics: HandedSocket
   ) throws {
     let settings = try settings(fds: "2", names: names)
-    #expect(settings.server.handedSocket == server)
+    #expect(settings.server.listen.handed == server)
     #expect(settings.monitor?.listen.handed == metrics)
     #expect(settings.monitor?.listen.port == metrics.address.port)
   }
@@ -68,7 +68,7 @@ struct HandedSocketsTests {
   @Test(arguments: [("1", "78"), ("1", ""), ("1", "077"), ("0", "77"), ("", "77"), ("x", "7")])
   func `none are taken that are another process's`(fds: String, process: String) throws {
     let settings = try settings(fds: fds, process: process)
-    #expect(settings.server.handedSocket == nil && settings.server.port == 6001)
+    #expect(settings.server.listen.handed == nil && settings.server.listen.port == 6001)
   }
 
   @Test(arguments: [
@@ -95,7 +95,7 @@ struct HandedSocketsTests {
         "--reuse-port changes nothing: a socket at 127.0.0.1:7001 was handed over",
         "--metrics :8 is not used: a socket at [::1]:9 was handed over",
       ])
-    #expect(settings.server.port == 7001 && !settings.server.reusesPort)
+    #expect(settings.server.listen.port == 7001 && !settings.server.listen.reusesPort)
   }
 
   @Test func `one that others can reach wants a secret of its own, and takes every host`() throws {

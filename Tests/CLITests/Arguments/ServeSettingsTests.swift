@@ -7,8 +7,8 @@ import Testing
 @Suite struct `Settings of serve` {
   @Test func `defaults are local and told`() throws {
     let settings = try serve()
-    #expect(settings.server.host == "127.0.0.1")
-    #expect(settings.server.port == 6001)
+    #expect(settings.server.listen.host == "127.0.0.1")
+    #expect(settings.server.listen.port == 6001)
     #expect(identity(settings) == ["1", "local", "local"])
     #expect(settings.defaulted == ["app id '1'", "key 'local'", "secret 'local'"])
     #expect(settings.server.applications[0].allowsClientEvents)
@@ -100,8 +100,8 @@ import Testing
   ])
   func `an address to listen on`(text: String, host: String, port: Int) throws {
     let settings = try serve("--listen " + text)
-    #expect(settings.server.host == host)
-    #expect(settings.server.port == port)
+    #expect(settings.server.listen.host == host)
+    #expect(settings.server.listen.port == port)
   }
 
   @Test(arguments: ["6001", "h", "h:", "h:x", "h:65536", "::1:80", "[]:1", "http://h:1"])
@@ -217,7 +217,7 @@ import Testing
     #expect(refusal { _ = try serve("--tls-cert c", files: files) } == "--tls-cert needs --tls-key")
     #expect(refusal { _ = try serve("--tls-key k", files: files) } == "--tls-key needs --tls-cert")
     let server = try serve("--tls-cert c --tls-key k", files: files).server
-    #expect([server.certificateFile, server.keyFile] == ["c", "k"])
+    #expect([server.certificate?.file, server.certificate?.key] == ["c", "k"])
   }
 
   private func identity(_ settings: ServeSettings) -> [String] {

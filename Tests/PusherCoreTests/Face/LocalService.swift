@@ -25,7 +25,7 @@ final class LocalService: Sendable {
     Thread.detachNewThread {
       guard let loop = try? EventLoop() else { return }
       var options = ServerOptions(applications: [.forTests()])
-      options.port = 0
+      options.listen.port = 0
       change(&options)
       guard let server = Self.server(options, on: loop) else {
         started.signal()
@@ -51,13 +51,13 @@ final class LocalService: Sendable {
   private static func server(_ options: ServerOptions, on loop: EventLoop) -> Server? {
     func make(_ port: UInt16) -> Server? {
       var options = options
-      options.port = port
+      options.listen.port = port
       return try? Server(options: options, random: SeededGenerator(seed: 5), loop: loop)
     }
-    if options.port != 0 {
+    if options.listen.port != 0 {
       // A program that is being started holds a copy of every socket for a moment, the predecessor's too.
       for _ in 0..<2000 {
-        if let server = make(options.port) { return server }
+        if let server = make(options.listen.port) { return server }
         usleep(2000)
       }
       return nil
@@ -102,7 +102,7 @@ final class LocalService: Sendable {
   /// Another server in the place of this one, once that was stopped.
   func successor() throws -> LocalService {
     let port = UInt16(port)
-    return try LocalService { $0.port = port }
+    return try LocalService { $0.listen.port = port }
   }
 
   /// What a client of this server needs.

@@ -21,7 +21,7 @@
         var application = Application.forTests()
         application.limits.eventsPerSecond = 1000
         var options = ServerOptions(applications: [application])
-        options.port = 0
+        options.listen.port = 0
         let cluster = RedisCluster(
           redis.settings, trust: options.webhooks.trust, webhookDelay: options.webhooks.delay,
           loop: harness.loop)

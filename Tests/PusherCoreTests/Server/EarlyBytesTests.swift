@@ -49,8 +49,8 @@ struct EarlyBytesTests {
   @Test func `a handshake with frames right after it is read on over TLS too`() throws {
     let files = TestCertificates.shared
     let test = try ServerHarness {
-      $0.certificateFile = files.certificate("localhost")
-      $0.keyFile = files.key("localhost")
+      $0.certificate = CertificateFiles(
+        files.certificate("localhost"), key: files.key("localhost"))
     }
     try expectReadOn(test, tls: .client(TLSConfiguration(caFile: files.authority)))
   }

@@ -20,7 +20,7 @@ final class ServerHarness {
   ) throws {
     harness = try LoopHarness()
     var options = ServerOptions(applications: [.forTests()])
-    options.port = 0
+    options.listen.port = 0
     change(&options)
     let logged = Log()
     self.logged = logged

@@ -149,8 +149,8 @@ struct ServerTests {
   @Test func `with a certificate the server speaks TLS`() throws {
     let files = TestCertificates.shared
     let test = try ServerHarness {
-      $0.certificateFile = files.certificate("localhost")
-      $0.keyFile = files.key("localhost")
+      $0.certificate = CertificateFiles(
+        files.certificate("localhost"), key: files.key("localhost"))
     }
     let context = try TLSContext.client(TLSConfiguration(caFile: files.authority))
     let socket = try test.socket(tls: context)
@@ -162,7 +162,7 @@ struct ServerTests {
     #expect(test.run { plain.hasEnded })
     #expect(test.server.connectionCount == 1)
     #expect(throws: TransportError.self) {
-      try ServerHarness { $0.certificateFile = "/nonexistent.pem" }
+      try ServerHarness { $0.certificate = CertificateFiles("/nonexistent.pem") }
     }
   }
 
