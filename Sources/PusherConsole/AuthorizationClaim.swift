@@ -87,8 +87,7 @@ struct AuthorizationClaim {
     let right = app.signature.authorize(
       socketID: socketID, channel: channel, channelData: data
     ).auth.dropping(prefix: app.key + ":")
-    return Digest.equalInConstantTime(
-      Array(hex.lowercased().utf8), Array((right ?? "").utf8))
+    return Digest.equalInConstantTime(Array(hex.lowercased().utf8), Array((right ?? "").utf8))
   }
 
   /// Tries common mistakes to explain why the signature differs.

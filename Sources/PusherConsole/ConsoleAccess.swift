@@ -8,14 +8,10 @@ internal import PusherServer
 struct ConsoleAccess {
   private let token: [UInt8]
 
-  init(token: String) {
-    self.token = Array(token.utf8)
-  }
+  init(token: String) { self.token = Array(token.utf8) }
 
   func refusal(_ head: HTTPRequestHead) -> HTTPAnswer? {
-    guard isOwn(head) else {
-      return .refusal(403, "the console answers its own page only")
-    }
+    guard isOwn(head) else { return .refusal(403, "the console answers its own page only") }
     guard let given = token(in: head),
       Digest.equalInConstantTime(Digest.sha256(Array(given.utf8)), Digest.sha256(token))
     else {

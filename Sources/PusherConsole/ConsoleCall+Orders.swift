@@ -27,8 +27,7 @@ extension ConsoleCall {
         throw .failure(400, "the server has no key for encrypted channels of app '\(app.id)'")
       }
       do throws(TriggerError) {
-        event = try event.encrypted(
-          with: key, nonce: SecureRandom.bytes(SecretBox.nonceLength))
+        event = try event.encrypted(with: key, nonce: SecureRandom.bytes(SecretBox.nonceLength))
       } catch {
         throw .failure(400, "\(error)")
       }
@@ -59,9 +58,7 @@ extension ConsoleCall {
 
   // MARK: Faults
 
-  var stagedFaults: HTTPAnswer {
-    .faults(of: host.faults)
-  }
+  var stagedFaults: HTTPAnswer { .faults(of: host.faults) }
 
   /// Adds one fault, or lifts all.
   func stageFaults() throws(HTTPAnswer) -> HTTPAnswer {

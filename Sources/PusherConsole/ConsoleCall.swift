@@ -51,9 +51,7 @@ struct ConsoleCall: ServerCall {
         let refusal = HTTPAnswer.refusal(method, allow: call.methods.joined(separator: ", "))
         throw refusal.asFailure
       }
-      guard target != nil else {
-        throw .failure(400, "the query is not percent-encoded UTF-8")
-      }
+      guard target != nil else { throw .failure(400, "the query is not percent-encoded UTF-8") }
       return try perform()
     } catch {
       return failed(error)
@@ -61,7 +59,6 @@ struct ConsoleCall: ServerCall {
   }
 
   func done(_ answer: HTTPAnswer) -> CallProgress { .answer(answer.closed) }
-
   func failed(_ failure: HTTPAnswer) -> CallProgress { .answer(failure.closed) }
 
   // MARK: Steps

@@ -60,9 +60,7 @@ final class ConsoleStream: ConnectionSocket {
 
   /// Drops input after the request.
   func receive(at now: Instant) { input.removeAll() }
-
   func inputEnded(at now: Instant) { finish() }
-
   func outputSent(at now: Instant) {}
 
   func tick(at now: Instant) {
@@ -73,7 +71,6 @@ final class ConsoleStream: ConnectionSocket {
   }
 
   func stop(at now: Instant) { finish() }
-
   func lost(reason: String, at now: Instant) { finish() }
 
   private func finish() {

@@ -24,9 +24,7 @@ package struct RecordingReader {
   /// Maximum size of a line, in bytes; a longer line becomes an error entry.
   package static let lineLimit = 4 << 20
 
-  init(_ file: FileReader) {
-    self.file = file
-  }
+  init(_ file: FileReader) { self.file = file }
 
   /// Returns the next lines; none if the portion had only blank lines.
   mutating func next() -> Portion {

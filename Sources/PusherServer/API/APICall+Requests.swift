@@ -67,9 +67,7 @@ extension APICall {
     guard let name = value["name"]?.text else {
       throw .refusal(400, "the event has no name that is a string")
     }
-    if let problem = dialect.answers.problem(inEvent: name) {
-      throw .refusal(400, problem)
-    }
+    if let problem = dialect.answers.problem(inEvent: name) { throw .refusal(400, problem) }
     let (data, bytes) = try checkedData(value["data"])
     return APIEvent(
       name: name, channels: try checkedChannels(value), data: data, bytes: bytes,
@@ -84,9 +82,7 @@ extension APICall {
     return id
   }
 
-  private func checkedData(
-    _ data: JSONValue?
-  ) throws(HTTPAnswer) -> (data: JSONValue, bytes: Int) {
+  private func checkedData(_ data: JSONValue?) throws(HTTPAnswer) -> (data: JSONValue, bytes: Int) {
     if let refusal = dialect.answers.refusal(ofData: data) { throw refusal }
     guard let data, data.text != nil || dialect.has(.acceptsEveryData) else {
       throw .refusal(400, "data must be a string; an object is sent as the string of its JSON")
@@ -104,18 +100,14 @@ extension APICall {
   private func checkedChannels(_ value: JSONValue) throws(HTTPAnswer) -> [String] {
     let elements = value["channels"]?.elements ?? value["channel"].map { [$0] } ?? []
     let limit = hub.limits.channelsOfEvent
-    guard !elements.isEmpty else {
-      throw .refusal(400, "the event names no channel")
-    }
+    guard !elements.isEmpty else { throw .refusal(400, "the event names no channel") }
     guard elements.count <= limit else {
       throw .refusal(
         400, "an event goes to at most \(limit) channels, this one to \(elements.count)")
     }
     var channels: [String] = []
     for element in elements {
-      guard let name = element.text else {
-        throw .refusal(400, "a channel's name is not a string")
-      }
+      guard let name = element.text else { throw .refusal(400, "a channel's name is not a string") }
       if let problem = dialect.answers.problem(inChannel: name) {
         throw .refusal(400, "Invalid channel '\(name)': \(problem)")
       }
@@ -158,9 +150,7 @@ extension APICall {
     ask(.facts([try checkedName()]), .facts(.users))
   }
 
-  func connections() -> CallProgress {
-    done(["connections": .integer(hub.connectionCount)])
-  }
+  func connections() -> CallProgress { done(["connections": .integer(hub.connectionCount)]) }
 
   private func checkedName() throws(HTTPAnswer) -> String {
     guard let problem = dialect.answers.problem(inChannel: path[1]) else { return path[1] }

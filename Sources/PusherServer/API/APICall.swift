@@ -212,6 +212,5 @@ struct ChannelInfo {
   }
 
   var isEmpty: Bool { names.isEmpty }
-
   func asks(for name: String) -> Bool { names.contains(name) }
 }

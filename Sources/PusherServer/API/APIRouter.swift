@@ -6,9 +6,7 @@ package import PusherCore
 package struct APIRouter {
   private let applications: Applications
 
-  package init(_ applications: Applications) {
-    self.applications = applications
-  }
+  package init(_ applications: Applications) { self.applications = applications }
 
   /// - Parameters:
   ///   - seconds: Time since 1970.
@@ -40,9 +38,7 @@ package struct APIRouter {
     guard let place = place(of: target) else {
       throw .refusal(404, "Unknown path: the API is at /apps/ID, sockets at /app/KEY")
     }
-    guard let (method, perform) = route(place.call) else {
-      throw .refusal(404, "Unknown API call")
-    }
+    guard let (method, perform) = route(place.call) else { throw .refusal(404, "Unknown API call") }
     guard head.method == method else { throw .refusal(head.method, allow: method) }
     guard let hub = place.hub else { throw .refusal(404, "Unknown app: \(place.app)") }
     if let refusal = refusal(request, target, for: hub.application, seconds: seconds) {
@@ -63,9 +59,7 @@ package struct APIRouter {
     }
     guard dialect.has(.findsAppByKey), segments[0] == "users",
       segments[2] == "terminate_connections"
-    else {
-      return nil
-    }
+    else { return nil }
     let key = target["auth_key"] ?? ""
     return ("with key '\(key)'", applications.hub(key: key), segments)
   }

@@ -24,8 +24,7 @@ package final class Applications {
     self.init(
       limits: limits, dialect: dialect, text: MessageText(service: service, dialect: dialect),
       random: random)
-    renew(
-      applications.map { AppSetup($0, limits: limits, service: service, dialect: dialect) })
+    renew(applications.map { AppSetup($0, limits: limits, service: service, dialect: dialect) })
   }
 
   package init(
@@ -63,12 +62,8 @@ package final class Applications {
   }
 
   package func hub(key: String) -> Hub? { hubsByKey[key] }
-
   package func hub(id: String) -> Hub? { hubsByID[id] }
-
-  package var connectionCount: Int {
-    hubs.reduce(0) { $0 + $1.member.ownConnectionCount }
-  }
+  package var connectionCount: Int { hubs.reduce(0) { $0 + $1.member.ownConnectionCount } }
 
   /// Returns a socket ID that no app uses: two numbers of at most nine digits.
   package func newSocketID() -> String {

@@ -49,9 +49,7 @@ package struct AuthEndpoint {
     return answer
   }
 
-  static func isOwn(_ path: String) -> Bool {
-    paths.contains { $0.isSame(as: path) }
-  }
+  static func isOwn(_ path: String) -> Bool { paths.contains { $0.isSame(as: path) } }
 
   /// Lets a page of another origin read the answer, with or without credentials.
   ///

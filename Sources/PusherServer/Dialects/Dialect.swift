@@ -35,9 +35,7 @@ package struct Dialect: RawRepresentable, CaseIterable, Hashable, Sendable,
   var done = JSONValue.object([])
   var batchDone = JSONValue.object([])
 
-  init(
-    _ rawValue: String, name: String, _ answers: any DialectAnswers, _ traits: Set<Trait>
-  ) {
+  init(_ rawValue: String, name: String, _ answers: any DialectAnswers, _ traits: Set<Trait>) {
     self.rawValue = rawValue
     self.name = name
     self.answers = answers
@@ -56,8 +54,7 @@ package struct Dialect: RawRepresentable, CaseIterable, Hashable, Sendable,
     dialect.limits.clientEventsPerSecond = nil
     dialect.mistakes = [
       .noSubscription: .silence,
-      .clientEventsOff: .words(
-        .clientEventRate, "The app does not have client messaging enabled."),
+      .clientEventsOff: .words(.clientEventRate, "The app does not have client messaging enabled."),
     ]
     dialect.clientEventKinds = [.public, .private, .presence, .encrypted]
     return dialect

@@ -43,9 +43,7 @@ private struct ReverbAnswers: DialectAnswers {
     name.isEmpty ? ChannelName.problem(in: name) : nil
   }
 
-  func problem(inEvent name: String) -> String? {
-    name.isEmpty ? EventName.problem(in: name) : nil
-  }
+  func problem(inEvent name: String) -> String? { name.isEmpty ? EventName.problem(in: name) : nil }
 
   func message(_ text: MessageText, _ refusal: SubscriptionRefusal, channel: String) -> String {
     switch refusal.cause {
@@ -61,14 +59,10 @@ private struct ReverbAnswers: DialectAnswers {
     return (try? JSONParser.parse(text)).map { .some($0) }
   }
 
-  func page(_ path: String) -> HTTPAnswer? {
-    path == "/up" ? .json(["health": "OK"]) : nil
-  }
+  func page(_ path: String) -> HTTPAnswer? { path == "/up" ? .json(["health": "OK"]) : nil }
 
   func cached(_ event: CachedFacts, channel: String) -> JSONValue {
-    [
-      "event": .string(event.name), "data": .string(event.data), "channel": .string(channel),
-    ]
+    ["event": .string(event.name), "data": .string(event.data), "channel": .string(channel)]
   }
 
   func refusal(ofUsersOf channel: ChannelFacts) -> HTTPAnswer? {
@@ -98,9 +92,7 @@ private struct FieldReport {
   var place = ""
   private var messages: [JSONValue.Member] = []
 
-  var refusal: HTTPAnswer? {
-    messages.isEmpty ? nil : .json(.object(messages), status: 422)
-  }
+  var refusal: HTTPAnswer? { messages.isEmpty ? nil : .json(.object(messages), status: 422) }
 
   mutating func check(_ event: JSONValue, mayHaveChannels: Bool) {
     check("name", event)
@@ -127,8 +119,7 @@ private struct FieldReport {
 
   private mutating func add(_ name: String, _ what: String) {
     let shown = String((place + name).map { $0 == "_" ? " " : $0 })
-    messages.append(
-      .init(place + name, .array([.string("The \(shown) field \(what).")])))
+    messages.append(.init(place + name, .array([.string("The \(shown) field \(what).")])))
   }
 
   /// Counts `null`, blank text, and empty arrays and objects as missing.

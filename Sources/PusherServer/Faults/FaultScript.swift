@@ -24,7 +24,6 @@ package final class FaultScript: Sendable {
   package init() {}
 
   package var isEmpty: Bool { count.load(ordering: .relaxed) == 0 }
-
   package var faults: [StagedFault] { state.withLock { $0.entries.map(\.fault) } }
 
   package func add(_ faults: [StagedFault]) {

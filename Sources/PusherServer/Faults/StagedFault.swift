@@ -57,7 +57,6 @@ package struct StagedFault: Sendable, Equatable, CustomStringConvertible {
   }
 
   var moment: Moment { kind.moment }
-
   func concerns(_ name: String) -> Bool { channel?.matches(name) ?? true }
 }
 

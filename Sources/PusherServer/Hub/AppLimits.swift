@@ -42,9 +42,7 @@ struct SecondQuota {
   private var began: Instant?
   private var used = 0
 
-  init(_ limit: Int?) {
-    self.limit = limit
-  }
+  init(_ limit: Int?) { self.limit = limit }
 
   mutating func hasRoom(for amount: Int, at now: Instant) -> Bool {
     guard let limit else { return true }

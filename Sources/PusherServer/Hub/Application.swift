@@ -31,7 +31,6 @@ package struct Application: Sendable, Equatable, CustomStringConvertible, Custom
 
   /// Empty, so that `dump` of a value that holds an app shows no secret either.
   package var customMirror: Mirror { Mirror(self, children: []) }
-
   package var signature: SubscriptionSignature { SubscriptionSignature(key: key, secret: secret) }
 }
 
@@ -132,8 +131,7 @@ extension Application {
       throw refusal(
         "a watchlist has at most \(limits.watchlist) users, this one \(watchlist.count)")
     }
-    return SignedInUser(
-      member: Member(userID: id, info: data["user_info"]), watchlist: watchlist)
+    return SignedInUser(member: Member(userID: id, info: data["user_info"]), watchlist: watchlist)
   }
 }
 
@@ -168,7 +166,6 @@ extension Member {
       throw SubscriptionRefusal(
         reason: "a user_id has at most \(limits.sizes.userID) characters, this one \(userID.count)")
     }
-    self.init(
-      userID: userID, info: data["user_info"], id: keepsNumbers ? id : .string(userID))
+    self.init(userID: userID, info: data["user_info"], id: keepsNumbers ? id : .string(userID))
   }
 }

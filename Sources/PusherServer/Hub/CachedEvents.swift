@@ -13,9 +13,7 @@ package struct CachedEvents {
     }
   }
 
-  var limit: Int {
-    didSet { forgetOldest() }
-  }
+  var limit: Int { didSet { forgetOldest() } }
   private let lifetime: Duration?
   /// Events in the order in which their channels were first cached; the oldest is dropped first.
   private var events = OrderedTable<Event>()

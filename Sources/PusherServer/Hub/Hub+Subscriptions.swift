@@ -22,8 +22,7 @@ extension Hub {
   ) {
     session.user = user
     users.add(session, user)
-    ask(
-      .signIn(user, socketID: session.socketID), .signIn(user, proof, session), at: now)
+    ask(.signIn(user, socketID: session.socketID), .signIn(user, proof, session), at: now)
   }
 
   func signOut(_ session: any HubSession, at now: Instant) {

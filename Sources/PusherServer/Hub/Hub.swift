@@ -25,7 +25,6 @@ package final class Hub {
   package var application: Application { setup.application }
   var limits: ServerLimits { setup.limits }
   var text: MessageText { setup.text }
-
   func isCache(_ channel: String) -> Bool { setup.naming.isCache(channel) }
 
   /// - Parameter member: Serves only this hub.
@@ -40,13 +39,9 @@ package final class Hub {
 
   /// The member may still handle departures after the last socket left.
   var isDeserted: Bool { sessions.isEmpty && member.isDeserted }
-
   package var connectionCount: Int { member.connectionCount }
-
   var channelCount: Int { member.channelCount }
-
   package func hasSocket(_ socketID: String) -> Bool { member.hasSocket(socketID) }
-
   var isAvailable: Bool { member.isAvailable }
 
   // MARK: Sockets
@@ -207,9 +202,7 @@ package final class Hub {
     if !application.webhooks.isEmpty { member.note(notice()) }
   }
 
-  func log(_ event: ServerLogEvent) {
-    events.append(event)
-  }
+  func log(_ event: ServerLogEvent) { events.append(event) }
 }
 
 extension Hub {

@@ -26,9 +26,7 @@ package struct MemberList: Sendable, Equatable {
   package init() {}
 
   package var count: Int { entries.count }
-
   package var members: [Member] { entries.elements.map(\.value.member) }
-
   package subscript(userID: String) -> Member? { entries[userID]?.member }
 
   /// Adds a connection; returns true for the user's first connection.

@@ -48,7 +48,6 @@ package struct MessageText: Sendable {
   }
 
   package var ping: String { message(service.eventPrefix + "ping", data: shapes.ping) }
-
   package var pong: String { message(service.eventPrefix + "pong", data: shapes.pong) }
 
   package func subscriptionSucceeded(channel: String, members: MemberList?) -> String {

@@ -58,9 +58,7 @@ package enum ServerLogEvent: Sendable, Equatable, CustomStringConvertible {
     return String(String.UnicodeScalarView(shown))
   }
 
-  private static func words(_ recipients: Int?) -> String {
-    recipients.map { " to \($0)" } ?? ""
-  }
+  private static func words(_ recipients: Int?) -> String { recipients.map { " to \($0)" } ?? "" }
 
   private var words: String {
     switch self {

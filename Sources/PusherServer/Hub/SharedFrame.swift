@@ -10,9 +10,7 @@ package final class SharedFrame: @unchecked Sendable {
     // Sendable because the buffer never changes.
     let buffer: ByteBuffer?
 
-    init(_ buffer: ByteBuffer?) {
-      self.buffer = buffer
-    }
+    init(_ buffer: ByteBuffer?) { self.buffer = buffer }
   }
 
   /// Minimum size for compression, in bytes; smaller messages fit into one packet anyway.

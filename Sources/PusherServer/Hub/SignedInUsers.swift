@@ -16,9 +16,7 @@ package struct SignInProof: Sendable {
   let auth: String
   let userData: String
 
-  package init(auth: String, userData: String) {
-    (self.auth, self.userData) = (auth, userData)
-  }
+  package init(auth: String, userData: String) { (self.auth, self.userData) = (auth, userData) }
 }
 
 struct SignedInUsers {

@@ -188,9 +188,7 @@ extension SoloMember: ClusterMember {
     return .here(channels[event.channel] == nil ? nil : event.message(text))
   }
 
-  func tick(at now: Instant) {
-    for name in counts.takeDue(at: now) { tellCount(name) }
-  }
+  func tick(at now: Instant) { for name in counts.takeDue(at: now) { tellCount(name) } }
 
   func takeNews() -> [ClusterNews] {
     guard !news.isEmpty else { return [] }
@@ -198,9 +196,7 @@ extension SoloMember: ClusterMember {
     return news
   }
 
-  func note(_ notice: WebhookNotice) {
-    if setup.notes(notice) { notices.append(notice) }
-  }
+  func note(_ notice: WebhookNotice) { if setup.notes(notice) { notices.append(notice) } }
 
   func takeNotices() -> [WebhookNotice] {
     guard !notices.isEmpty else { return [] }

@@ -37,14 +37,12 @@ package final class MonitoringEndpoint {
     limits.times.request = Self.patience
     limits.times.keepAlive = Self.keepAlive
     limits.callers = Self.connectionLimit
-    reception = try Reception(
-      loop: loop, at: address, limits: limits)
+    reception = try Reception(loop: loop, at: address, limits: limits)
     reception.owner = self
   }
 
   /// Accepts no more connections, and closes open ones after their current request.
   package func close(at now: Instant) { reception.close(at: now) }
-
   package var port: UInt16 { reception.address.port }
 
   private func answer(_ head: HTTPRequestHead) -> HTTPAnswer {

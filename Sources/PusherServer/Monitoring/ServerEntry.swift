@@ -3,9 +3,7 @@ internal import PusherCore
 /// Members of the JSON object that describes an event in the console; docs/console.md lists them.
 package enum ServerEntry {
   /// Returns `nil` if the console does not show the event.
-  static func members(
-    of event: ServerLogEvent, app: String?
-  ) -> [JSONValue.Member]? {
+  static func members(of event: ServerLogEvent, app: String?) -> [JSONValue.Member]? {
     switch event {
     case .event(let name, let channel, let data, let recipients):
       return make(
@@ -130,9 +128,7 @@ package enum ServerEntry {
     reason: String = ""
   ) -> [JSONValue.Member] {
     var members = [JSONValue.Member("kind", .string(kind))]
-    for (name, text) in texts {
-      if let text { members.append(.init(name, .string(text))) }
-    }
+    for (name, text) in texts { if let text { members.append(.init(name, .string(text))) } }
     if let other { members.append(other) }
     if !reason.isEmpty { members.append(.init("reason", .string(reason))) }
     return members

@@ -66,9 +66,7 @@ package final class ServerFeed: Sendable {
     }
   }
 
-  package func closeRecording() {
-    state.withLock { $0.otherReaders -= 1 }
-  }
+  package func closeRecording() { state.withLock { $0.otherReaders -= 1 } }
 
   /// Returns and removes the waiting lines, oldest first.
   package func take(_ reader: Int) -> [Line] {

@@ -43,8 +43,7 @@ extension ClientSession {
       return
     }
     if let user {
-      complain(
-        "The connection is signed in already, as user \(user.id)", .uselessMessage, at: now)
+      complain("The connection is signed in already, as user \(user.id)", .uselessMessage, at: now)
       return
     }
     do throws(SubscriptionRefusal) {
@@ -60,9 +59,7 @@ extension ClientSession {
 
   // MARK: Subscriptions
 
-  private func subscribe(
-    to channel: String, auth: String, channelData: String?, at now: Instant
-  ) {
+  private func subscribe(to channel: String, auth: String, channelData: String?, at now: Instant) {
     do throws(SubscriptionRefusal) {
       let member = try checkSubscription(channel: channel, auth: auth, channelData: channelData)
       subscriptions.insert(channel)
@@ -80,8 +77,7 @@ extension ClientSession {
   }
 
   private func tell(_ refusal: SubscriptionRefusal, _ channel: String, at now: Instant) {
-    hub.log(
-      .subscriptionRefused(socketID: socketID, channel: channel, reason: refusal.reason))
+    hub.log(.subscriptionRefused(socketID: socketID, channel: channel, reason: refusal.reason))
     send(context.dialect.answers.message(hub.text, refusal, channel: channel), at: now)
   }
 
@@ -116,8 +112,7 @@ extension ClientSession {
       throw SubscriptionRefusal(
         reason: "Invalid signature: refused by a staged fault", cause: .unauthorized)
     }
-    try hub.application.verify(
-      auth, socketID: socketID, channel: channel, channelData: channelData)
+    try hub.application.verify(auth, socketID: socketID, channel: channel, channelData: channelData)
     guard kind == .presence else { return nil }
     return try Member(
       channelData, user: user, limits: hub.limits, keepsNumbers: dialect.has(.keepsNumbers))
@@ -142,8 +137,7 @@ extension ClientSession {
       return
     }
     if let (reason, mistake, code) = refusal(of: name, channel: channel, data: data, at: now) {
-      complain(
-        "Client event rejected - \(reason)", mistake, code: code, channel: channel, at: now)
+      complain("Client event rejected - \(reason)", mistake, code: code, channel: channel, at: now)
       return
     }
     hub.relay(name: name, channel: channel, data: relayed, from: self, at: now)
@@ -162,9 +156,7 @@ extension ClientSession {
     guard subscriptions.contains(channel) else {
       return ("this connection is not subscribed to \(channel)", .notMember, nil)
     }
-    if let problem = dialect.answers.problem(inEvent: name) {
-      return (problem, .clientEvent, nil)
-    }
+    if let problem = dialect.answers.problem(inEvent: name) { return (problem, .clientEvent, nil) }
     let limits = hub.limits
     let length = data.map { $0.text?.utf8.count ?? JSONWriter.text($0).utf8.count } ?? 0
     guard length <= limits.sizes.eventData else {

@@ -81,15 +81,11 @@ package final class ClientSession: HubSession, ConnectionSocket {
     stageGreeting(at: now)
   }
 
-  func renewLimits() {
-    clientEvents = RateWindow(limit: hub.limits.clientEventsPerSecond)
-  }
+  func renewLimits() { clientEvents = RateWindow(limit: hub.limits.clientEventsPerSecond) }
 
   /// True if the driver should close the socket after the output is sent.
   package var isFinished: Bool { if case .finished = state { true } else { false } }
-
   package var isOpen: Bool { if case .open = state { true } else { false } }
-
   package var isServed: Bool { isOpen }
 
   package var deadline: Instant? {

@@ -11,9 +11,7 @@ package final class OutputLedger {
   var relieve: (() -> Void)?
   private var isRelieving = false
 
-  package init(limit: Int) {
-    self.limit = limit
-  }
+  package init(limit: Int) { self.limit = limit }
 
   private var touched: [ClientSession] = []
 

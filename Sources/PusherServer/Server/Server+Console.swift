@@ -5,8 +5,7 @@ extension Server: ConsoleHost {
   package var isShared: Bool { cluster != nil }
 
   func noteForConsole(_ event: ServerLogEvent, app: String?) {
-    feed.note(
-      ServerEntry.members(of: event, app: app), on: loop.wakeUp)
+    feed.note(ServerEntry.members(of: event, app: app), on: loop.wakeUp)
   }
 
   func noteForConsole(_ application: Application, _ notices: [WebhookNotice]) {

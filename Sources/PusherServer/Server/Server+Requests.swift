@@ -51,9 +51,7 @@ extension Server: ReceptionOwner {
       refusal = .remote(part: route.name, sign: sign.description)
     }
     guard let refusal else { return nil }
-    if let isLast = refusals.note(refusal) {
-      report(.accessRefused(refusal, isLast: isLast))
-    }
+    if let isLast = refusals.note(refusal) { report(.accessRefused(refusal, isLast: isLast)) }
     return refusal
   }
 
@@ -138,14 +136,9 @@ extension Server: ReceptionOwner {
   }
 
   func refused(_ answer: HTTPAnswer) { report(.dropped(reason: answer.body)) }
-
   func dropped(_ reason: String) { report(.dropped(reason: reason)) }
-
   func forgot(_ connection: ServerConnection) { checkStopped() }
-
-  func scanned(at now: Instant) {
-    for hub in applications.hubs { hub.tick(at: now) }
-  }
+  func scanned(at now: Instant) { for hub in applications.hubs { hub.tick(at: now) } }
 }
 
 /// Servers do not mask frames, so nothing draws from it.

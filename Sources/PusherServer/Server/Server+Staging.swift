@@ -8,9 +8,7 @@ extension Server {
     stageGreetings(at: loop.now)
   }
 
-  func stageGreetings(at now: Instant) {
-    for session in clients { session.stageGreeting(at: now) }
-  }
+  func stageGreetings(at now: Instant) { for session in clients { session.stageGreeting(at: now) } }
 
   package func dropClients() {
     let now = loop.now
@@ -24,10 +22,7 @@ extension Server {
     for session in clients { session.close(code, reason: reason, at: now) }
   }
 
-  var clients: [ClientSession] {
-    reception.connections.compactMap { $0.socket as? ClientSession }
-  }
-
+  var clients: [ClientSession] { reception.connections.compactMap { $0.socket as? ClientSession } }
   package var hubs: [Hub] { applications.hubs }
 }
 

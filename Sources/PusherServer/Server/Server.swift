@@ -97,11 +97,8 @@ package final class Server {
 
   /// Listening address, with the port that the system picked.
   package var address: SocketAddress { reception.address }
-
   package var port: UInt16 { address.port }
-
   package var connectionCount: Int { applications.connectionCount }
-
   package var isStopping: Bool { ending != nil }
 
   package var occupancy: [(app: String, connections: Int, channels: Int)] {
@@ -109,10 +106,7 @@ package final class Server {
   }
 
   /// Reason why the server is not healthy: it stops, or other nodes are unreachable; else `nil`.
-  package var ailment: String? {
-    isStopping ? "ending" : cluster?.failure.map { "redis: \($0)" }
-  }
-
+  package var ailment: String? { isStopping ? "ending" : cluster?.failure.map { "redis: \($0)" } }
   package var queuedBytes: Int { context.ledger.total }
 
   /// Calls `done` once other nodes are reachable, or the reason of a failure is known.

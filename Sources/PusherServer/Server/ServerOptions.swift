@@ -18,9 +18,7 @@ package struct ServerOptions: Sendable, Equatable {
   package var dialect = Dialect.pusher
   package var service = PusherService.pusher
 
-  package init(applications: [Application]) {
-    self.applications = applications
-  }
+  package init(applications: [Application]) { self.applications = applications }
 }
 
 package struct CertificateFiles: Sendable, Equatable {
@@ -28,9 +26,7 @@ package struct CertificateFiles: Sendable, Equatable {
   package let file: String
   package let key: String?
 
-  package init(_ file: String, key: String? = nil) {
-    (self.file, self.key) = (file, key)
-  }
+  package init(_ file: String, key: String? = nil) { (self.file, self.key) = (file, key) }
 
   func context() throws(TLSError) -> TLSContext {
     try .server(certificateFile: file, keyFile: key ?? file)

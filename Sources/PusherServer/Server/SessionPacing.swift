@@ -37,9 +37,7 @@ struct Heartbeat {
   }
 
   /// Records a sent message; control frames do not count.
-  mutating func noteMessage(at now: Instant) {
-    lastMessage = now
-  }
+  mutating func noteMessage(at now: Instant) { lastMessage = now }
 
   mutating func tick(at now: Instant) -> Action {
     guard now >= deadline else { return .none }
@@ -56,9 +54,7 @@ struct RateWindow {
   private var times: [Instant] = []
   private var next = 0
 
-  init(limit: Int?) {
-    self.limit = limit
-  }
+  init(limit: Int?) { self.limit = limit }
 
   /// Counts and allows one more event, unless the limit is reached.
   mutating func admit(at now: Instant) -> Bool {

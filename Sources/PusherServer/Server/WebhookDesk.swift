@@ -96,17 +96,11 @@ final class WebhookDesk {
   }
 
   private var dispatchers: [WebhookDispatcher] { places.map(\.dispatcher) + retired }
-
   var isIdle: Bool { dispatchers.allSatisfy(\.isIdle) }
 
   /// Sends all waiting and held-back notices when the server ends.
-  func finish() {
-    for dispatcher in dispatchers { dispatcher.finish() }
-  }
-
-  func close() {
-    for dispatcher in dispatchers { dispatcher.close() }
-  }
+  func finish() { for dispatcher in dispatchers { dispatcher.finish() } }
+  func close() { for dispatcher in dispatchers { dispatcher.close() } }
 }
 
 extension Application {

@@ -24,9 +24,7 @@ package struct DelayedNotices {
   private var standing: [Key: Int] = [:]
   private var count = 0
 
-  package init(delay: Duration) {
-    self.delay = delay
-  }
+  package init(delay: Duration) { self.delay = delay }
 
   package var deadline: Instant? { departures.first?.due }
 
@@ -107,9 +105,7 @@ final class WebhookDispatcher {
     for sender in senders { sender.close() }
   }
 
-  func send(_ name: String, _ body: [UInt8]) {
-    for sender in senders { sender.send(name, body) }
-  }
+  func send(_ name: String, _ body: [UInt8]) { for sender in senders { sender.send(name, body) } }
 
   private func sendDue() {
     send(delayed.takeDue(at: loop.now))

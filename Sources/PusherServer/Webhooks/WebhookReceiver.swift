@@ -51,8 +51,7 @@ package final class WebhookReceiver {
     limits.times.request = Self.patience
     limits.times.keepAlive = Self.patience
     limits.callers = Self.connectionLimit
-    reception = try Reception(
-      loop: loop, at: ListenAddress(host: host, port: port), limits: limits)
+    reception = try Reception(loop: loop, at: ListenAddress(host: host, port: port), limits: limits)
     reception.owner = self
   }
 

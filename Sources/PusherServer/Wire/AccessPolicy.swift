@@ -24,9 +24,7 @@ struct AccessGate {
   /// Host of an allowed request without an `Origin`.
   private var admitted: String?
 
-  init(_ policy: AccessPolicy) {
-    self.policy = policy
-  }
+  init(_ policy: AccessPolicy) { self.policy = policy }
 
   mutating func refusal(_ head: HTTPRequestHead) -> AccessRefusal? {
     let host = Self.onlyHost(of: head)
@@ -90,8 +88,7 @@ package struct OriginPolicy: Sendable, Equatable {
       let bytes = Array(lower.utf8)
       guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")),
         bytes[colon...].starts(with: "://".utf8), Self.isScheme(bytes[..<colon]),
-        let (host, port) = LocalHost.split(
-          String(decoding: bytes[(colon + 3)...], as: UTF8.self))
+        let (host, port) = LocalHost.split(String(decoding: bytes[(colon + 3)...], as: UTF8.self))
       else { return nil }
       let scheme = String(decoding: bytes[..<colon], as: UTF8.self)
       let own = ["http": 80, "https": 443][scheme]
@@ -109,9 +106,7 @@ package struct OriginPolicy: Sendable, Equatable {
 
   package var allowed: Set<Origin>
 
-  package init(allowed: Set<Origin> = []) {
-    self.allowed = allowed
-  }
+  package init(allowed: Set<Origin> = []) { self.allowed = allowed }
 
   /// Refuses a malformed origin.
   package func allows(_ field: String) -> Bool {

@@ -31,7 +31,6 @@ final class ConnectionTable {
   }
 
   var isEmpty: Bool { all.isEmpty }
-
   var connections: [ServerConnection] { Array(all.values) }
 
   /// Gives a new connection a place; returns false if all places are in use.
@@ -55,9 +54,7 @@ final class ConnectionTable {
   }
 
   /// The connection became a socket.
-  func release(caller connection: ServerConnection) {
-    callers[ObjectIdentifier(connection)] = nil
-  }
+  func release(caller connection: ServerConnection) { callers[ObjectIdentifier(connection)] = nil }
 
   func remove(_ connection: ServerConnection) {
     all[ObjectIdentifier(connection)] = nil

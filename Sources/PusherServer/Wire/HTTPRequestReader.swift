@@ -37,7 +37,6 @@ package struct HTTPRequestReader {
   }
 
   package func isInside(_ input: ByteBuffer) -> Bool { pending != nil || !input.isEmpty }
-
   package var isInsideBody: Bool { pending != nil }
 
   /// Returns the next request; `nil` if more input is needed.

@@ -124,7 +124,5 @@ package struct LocalHost: Sendable, Hashable, CustomStringConvertible {
       || byte == UInt8(ascii: ".")
   }
 
-  private static func lowercased(_ byte: UInt8) -> UInt8 {
-    byte &- 0x41 < 26 ? byte | 0x20 : byte
-  }
+  private static func lowercased(_ byte: UInt8) -> UInt8 { byte &- 0x41 < 26 ? byte | 0x20 : byte }
 }

@@ -86,7 +86,6 @@ final class Reception {
   }
 
   var isEmpty: Bool { table.isEmpty }
-
   var connections: [ServerConnection] { table.connections }
 
   /// Stops accepting, and closes idle connections, except sockets and unused connections.
@@ -96,9 +95,7 @@ final class Reception {
     for connection in connections where connection.socket == nil { connection.stop(at: now) }
   }
 
-  func end() {
-    for timer in [turnTimer, scanTimer] { loop.remove(timer) }
-  }
+  func end() { for timer in [turnTimer, scanTimer] { loop.remove(timer) } }
 
   private func accept(_ descriptor: Int32, _ peer: SocketAddress?, at now: Instant) {
     let connection = ServerConnection(self, descriptor: descriptor, peer: peer, tls: tls, at: now)
@@ -113,9 +110,7 @@ final class Reception {
     table.admit(caller: connection, at: now)
   }
 
-  func release(caller connection: ServerConnection) {
-    table.release(caller: connection)
-  }
+  func release(caller connection: ServerConnection) { table.release(caller: connection) }
 
   func forget(_ connection: ServerConnection) {
     table.remove(connection)

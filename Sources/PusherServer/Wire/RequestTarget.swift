@@ -28,13 +28,9 @@ package struct RequestTarget {
 
   package static let none = RequestTarget()
 
-  private init() {
-    (path, segments, parameters) = ("", nil, [])
-  }
+  private init() { (path, segments, parameters) = ("", nil, []) }
 
-  package static func path(of target: String) -> String {
-    String(halves(target).path)
-  }
+  package static func path(of target: String) -> String { String(halves(target).path) }
 
   /// Host and port of a target that is a whole URL (RFC 9112 section 3.2.2); `nil` for a path.
   package static func authority(of target: String) -> String? {

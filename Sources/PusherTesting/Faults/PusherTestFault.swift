@@ -27,9 +27,7 @@ public struct PusherTestFault: Sendable, Equatable {
   private var connections = Int.max
   private var count = Int.max
 
-  private init(_ kind: Kind) {
-    self.kind = kind
-  }
+  private init(_ kind: Kind) { self.kind = kind }
 
   // MARK: Connections
 

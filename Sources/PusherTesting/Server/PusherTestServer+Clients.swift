@@ -46,7 +46,6 @@ extension PusherTestServer {
 
   /// URL of the server, without a slash at its end.
   public var url: String { "\(isSecure ? "https" : "http")://127.0.0.1:\(port)" }
-
   private var isSecure: Bool { options.certificate != nil }
 
   // MARK: Events

@@ -16,14 +16,10 @@ extension PusherTestServer {
   }
 
   /// Removes all faults; earlier effects on connections stay.
-  public func clearFaults() async {
-    await ask { $0.context.faults.removeAll() }
-  }
+  public func clearFaults() async { await ask { $0.context.faults.removeAll() } }
 
   /// Ends the connections of all clients once, without a close frame, as a broken network does.
-  public func dropConnections() async {
-    await ask { $0.dropClients() }
-  }
+  public func dropConnections() async { await ask { $0.dropClients() } }
 
   /// Closes the connections of all clients once, with a code.
   ///
@@ -41,14 +37,10 @@ extension PusherTestServer {
   // MARK: State
 
   /// Number of connected clients.
-  public var connectionCount: Int {
-    get async { await ask { $0.connectionCount } ?? 0 }
-  }
+  public var connectionCount: Int { get async { await ask { $0.connectionCount } ?? 0 } }
 
   /// Occupied channels, sorted.
-  public var channels: [String] {
-    get async { await ask { $0.hubs[0].occupiedChannels } ?? [] }
-  }
+  public var channels: [String] { get async { await ask { $0.hubs[0].occupiedChannels } ?? [] } }
 
   /// Number of clients that are subscribed to a channel.
   public func subscriptionCount(of channel: String) async -> Int {

@@ -146,9 +146,7 @@ public final class PusherTestServer: Sendable {
   /// Closes all clients with 4200, stops listening, and returns when that is done.
   ///
   /// Clients have 1 s to answer the close frame. Unfinished calls of ``api`` are cancelled.
-  public func stop() async {
-    await runtime.close()
-  }
+  public func stop() async { await runtime.close() }
 
   /// Listens again after ``stop()``, at the same port, without clients and with the initial faults.
   ///

@@ -108,9 +108,7 @@ final class ServerMember: LoopMember {
     if !orders.isEmpty { loop.wakeUp.signal() }
   }
 
-  func end() {
-    server?.stop(patience: Self.patience) { self.leave() }
-  }
+  func end() { server?.stop(patience: Self.patience) { self.leave() } }
 
   private func leave() {
     server = nil
