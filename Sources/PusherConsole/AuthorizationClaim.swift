@@ -84,10 +84,14 @@ struct AuthorizationClaim {
   private func isSignature(
     _ app: Application, _ socketID: String, _ channel: String, _ data: String?
   ) -> Bool {
-    let right = app.signature.authorize(
-      socketID: socketID, channel: channel, channelData: data
-    ).auth.dropping(prefix: app.key + ":")
-    return Digest.equalInConstantTime(Array(hex.lowercased().utf8), Array((right ?? "").utf8))
+    isAuth(
+      app.signature.authorize(socketID: socketID, channel: channel, channelData: data).auth, of: app
+    )
+  }
+
+  private func isAuth(_ right: String, of app: Application) -> Bool {
+    let right = right.dropping(prefix: app.key + ":") ?? ""
+    return Digest.equalInConstantTime(Array(hex.lowercased().utf8), Array(right.utf8))
   }
 
   /// Tries common mistakes to explain why the signature differs.
@@ -100,20 +104,15 @@ struct AuthorizationClaim {
     {
       return "channel_data was changed after it was signed: sign the very text that is sent"
     }
-    if let former = others.first(where: {
-      !$0.key.isSame(as: app.key) && isSignature($0, socketID, channel, channelData)
-    }) {
+    for former in others
+    where !former.key.isSame(as: app.key) && isSignature(former, socketID, channel, channelData) {
       return "the signature is made with the secret of app '\(former.id)'"
     }
     for other in otherSpellings where isSignature(app, socketID, other, channelData) {
       return "the signature is that of channel '\(other)'"
     }
-    if Digest.equalInConstantTime(
-      Array(hex.lowercased().utf8),
-      Array(
-        (app.signature.signIn(socketID: socketID, userData: channelData ?? "")
-          .dropping(prefix: app.key + ":") ?? "").utf8))
-    {
+    let signIn = app.signature.signIn(socketID: socketID, userData: channelData ?? "")
+    if isAuth(signIn, of: app) {
       return "the signature is that of a user's sign-in, not of a subscription"
     }
     return "the signature is not that of this socket id, channel and channel_data with the app's "

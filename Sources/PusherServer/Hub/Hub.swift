@@ -184,18 +184,8 @@ package final class Hub {
   }
 
   /// Returns and removes the answers to earlier calls of ``ask(_:at:)``.
-  package func takeAnswers() -> [(number: Int, answer: ClusterAnswer)] {
-    guard !answers.isEmpty else { return [] }
-    defer { answers.removeAll(keepingCapacity: true) }
-    return answers
-  }
-
-  package func takeLog() -> [ServerLogEvent] {
-    guard !events.isEmpty else { return [] }
-    defer { events.removeAll(keepingCapacity: true) }
-    return events
-  }
-
+  package func takeAnswers() -> [(number: Int, answer: ClusterAnswer)] { answers.takeAll() }
+  package func takeLog() -> [ServerLogEvent] { events.takeAll() }
   package func takeNotices() -> [WebhookNotice] { member.takeNotices() }
 
   func note(_ notice: @autoclosure () -> WebhookNotice) {
@@ -232,5 +222,14 @@ extension Hub {
       count += 1
     }
     return count
+  }
+}
+
+extension Array {
+  /// Removes and returns all elements.
+  mutating func takeAll() -> [Element] {
+    guard !isEmpty else { return [] }
+    defer { removeAll(keepingCapacity: true) }
+    return self
   }
 }

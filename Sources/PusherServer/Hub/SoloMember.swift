@@ -190,19 +190,9 @@ extension SoloMember: ClusterMember {
 
   func tick(at now: Instant) { for name in counts.takeDue(at: now) { tellCount(name) } }
 
-  func takeNews() -> [ClusterNews] {
-    guard !news.isEmpty else { return [] }
-    defer { news.removeAll(keepingCapacity: true) }
-    return news
-  }
-
+  func takeNews() -> [ClusterNews] { news.takeAll() }
+  func takeNotices() -> [WebhookNotice] { notices.takeAll() }
   func note(_ notice: WebhookNotice) { if setup.notes(notice) { notices.append(notice) } }
-
-  func takeNotices() -> [WebhookNotice] {
-    guard !notices.isEmpty else { return [] }
-    defer { notices.removeAll(keepingCapacity: true) }
-    return notices
-  }
 }
 
 private final class SoloChannel {

@@ -72,9 +72,4 @@ extension MonitoringEndpoint: ReceptionOwner {
   ) -> ConnectionAnswer {
     .answer(answer(request.head), isLast: false)
   }
-
-  func refused(_ answer: HTTPAnswer) {}
-  func dropped(_ reason: String) {}
-  func forgot(_ connection: ServerConnection) {}
-  func scanned(at now: Instant) {}
 }

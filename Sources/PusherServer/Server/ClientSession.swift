@@ -108,10 +108,8 @@ package final class ClientSession: HubSession, ConnectionSocket {
     while !isFinished, let event = connection.next() {
       heartbeat.noteActivity(at: now)
       switch event {
-      case .text(let bytes):
-        traffic.received += 1
-        if isOpen { handle(ClientMessage(bytes, service: hub.text.service), at: now) }
-      case .binary(let bytes) where context.dialect.has(.readsBinary):
+      case .text(let bytes),
+        .binary(let bytes) where context.dialect.has(.readsBinary):
         traffic.received += 1
         if isOpen { handle(ClientMessage(bytes, service: hub.text.service), at: now) }
       case .binary:

@@ -24,10 +24,8 @@ package final class OutputLedger {
 
   /// Returns and clears the list of sessions.
   package func takeTouched() -> [ClientSession] {
-    guard !touched.isEmpty else { return [] }
-    defer { touched.removeAll(keepingCapacity: true) }
     for session in touched { session.isTouched = false }
-    return touched
+    return touched.takeAll()
   }
 
   var isFull: Bool { total > limit }

@@ -5,18 +5,15 @@ extension Server: ReceptionOwner {
     _ request: HTTPRequestReader.Request, on connection: ServerConnection, at now: Instant
   ) -> ConnectionAnswer {
     let route = ServerRoute(request.head, options)
-    let refusal = refusal(of: request.head, for: route, from: connection.peer)
-    if refusal == nil {
-      if route == .socket { return upgrade(request.head, on: connection, at: now) }
-      if route == .console, let stream = console?.stream(for: request, on: connection, at: now) {
-        return .socket(stream)
-      }
-    }
-    let caller = Caller(head: request.head, connection: connection)
-    if let refusal {
+    if let refusal = refusal(of: request.head, for: route, from: connection.peer) {
       report(refusal.answer, to: request.head)
       return .answer(refusal.answer, isLast: route == .socket)
     }
+    if route == .socket { return upgrade(request.head, on: connection, at: now) }
+    if route == .console, let stream = console?.stream(for: request, on: connection, at: now) {
+      return .socket(stream)
+    }
+    let caller = Caller(head: request.head, connection: connection)
     guard let answer = begin(request, for: route, caller, at: now) else { return .later }
     report(answer, to: request.head)
     return .answer(answer, isLast: false)

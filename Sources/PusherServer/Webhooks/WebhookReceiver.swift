@@ -91,9 +91,6 @@ extension WebhookReceiver: ReceptionOwner {
   }
 
   func refused(_ answer: HTTPAnswer) { handler.noteRefusal(answer.status, answer.body) }
-  func dropped(_ reason: String) {}
-  func forgot(_ connection: ServerConnection) {}
-  func scanned(at now: Instant) {}
 }
 
 /// Checks a webhook and splits it into events.

@@ -1,3 +1,5 @@
+internal import PusherCore
+
 /// The host of a request or an origin; knows whether it can only mean this machine.
 ///
 /// Loopback addresses are local, and so are the names reserved by RFC 6761: `localhost`, and names
@@ -57,59 +59,22 @@ package struct LocalHost: Sendable, Hashable, CustomStringConvertible {
 
   // MARK: Addresses
 
-  private static func octets4(_ text: some StringProtocol) -> [UInt8]? {
-    let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-    guard parts.count == 4 else { return nil }
-    var octets: [UInt8] = []
-    for part in parts {
-      guard let octet = UInt8(String(decoding: part, as: UTF8.self)),
-        String(octet).utf8.elementsEqual(part)
-      else { return nil }
-      octets.append(octet)
-    }
-    return octets
+  /// Parses four decimal numbers without leading zeros.
+  private static func octets4(_ text: String) -> [UInt8]? {
+    let octets = text.utf8.split(separator: UInt8(ascii: "."))
+      .compactMap { UInt8(String(decoding: $0, as: UTF8.self)) }
+    let isPlain = octets.map { String($0) }.joined(separator: ".").isSame(as: text)
+    return octets.count == 4 && isPlain ? octets : nil
   }
 
   /// Accepts `::1` and IPv4 loopback addresses in IPv6 (RFC 4291 sections 2.5.3 and 2.5.5.2).
   private static func isLoopback6(_ text: String) -> Bool {
-    guard let groups = groups6(text) else { return false }
-    if groups == [0, 0, 0, 0, 0, 0, 0, 1] { return true }
-    return groups.prefix(6) == [0, 0, 0, 0, 0, 0xFFFF] && groups[6] >> 8 == 127
-  }
-
-  /// Parses the eight groups of an IPv6 address (RFC 4291 section 2.2).
-  private static func groups6(_ text: String) -> [UInt16]? {
-    var halves: [[UInt16]] = [[]]
-    let parts = text.utf8.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
-    guard (3...9).contains(parts.count) else { return nil }
-    for (index, part) in parts.enumerated() {
-      if part.isEmpty {
-        // `::` appears as one empty part between others, or as two at an end.
-        let isOuter = index == 0 || index == parts.count - 1
-        if isOuter {
-          let neighbour = parts[index == 0 ? 1 : index - 1]
-          guard neighbour.isEmpty else { return nil }
-        } else {
-          guard halves.count == 1 else { return nil }
-          halves.append([])
-        }
-        continue
-      }
-      let word = String(decoding: part, as: UTF8.self)
-      if index == parts.count - 1, let octets = octets4(word) {
-        halves[halves.count - 1] += [
-          UInt16(octets[0]) << 8 | UInt16(octets[1]), UInt16(octets[2]) << 8 | UInt16(octets[3]),
-        ]
-        continue
-      }
-      guard part.count <= 4, let group = UInt16(word, radix: 16), part.first != UInt8(ascii: "+")
-      else { return nil }
-      halves[halves.count - 1].append(group)
+    guard let address = Resolver.literal(text, port: 0), address.family == .ipv6 else {
+      return false
     }
-    let count = halves.reduce(0) { $0 + $1.count }
-    guard halves.count == 2 else { return count == 8 ? halves[0] : nil }
-    guard count < 8 else { return nil }
-    return halves[0] + [UInt16](repeating: 0, count: 8 - count) + halves[1]
+    let zeros = [UInt8](repeating: 0, count: 15)
+    let isMapped = address.octets.starts(with: zeros.prefix(10) + [0xFF, 0xFF])
+    return address.octets == zeros + [1] || isMapped && address.octets[12] == 127
   }
 
   // MARK: Characters

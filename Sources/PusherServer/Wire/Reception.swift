@@ -13,6 +13,13 @@ protocol ReceptionOwner: AnyObject {
   func scanned(at now: Instant)
 }
 
+extension ReceptionOwner {
+  func refused(_ answer: HTTPAnswer) {}
+  func dropped(_ reason: String) {}
+  func forgot(_ connection: ServerConnection) {}
+  func scanned(at now: Instant) {}
+}
+
 package struct ListenAddress: Sendable, Equatable {
   /// An address without brackets, or a name of this machine.
   package var host: String
