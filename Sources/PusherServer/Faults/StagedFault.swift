@@ -8,7 +8,7 @@ package struct StagedFault: Sendable, Equatable, CustomStringConvertible {
     /// Suppresses all output and ignores all input; the connection stays open.
     case blackhole
     /// Delays the answer to a ping, message or frame.
-    case latePong(delay: Duration)
+    case latePong(Duration)
     /// Splits a message into two fragments, inside a multi-byte character if there is one.
     case splitUTF8
     /// Pads a message to this size, in bytes.
@@ -77,7 +77,7 @@ package struct StagedFaultError: Error, Equatable, CustomStringConvertible {
 
 // Syntax: `drop:after=3`, `close:code=4100,connections=2`.
 extension StagedFault {
-  private static let largestMessage = 64 << 20
+  package static let largestMessage = 64 << 20
 
   /// Parses `KIND` or `KIND:NAME=VALUE,NAME=VALUE…`; throws if a kind, name or value is unknown.
   package init(parsing text: String) throws(StagedFaultError) {
@@ -144,7 +144,7 @@ extension StagedFault {
     case "bad-json": return .badJSON
     case "duplicate": return .duplicate
     case "reorder": return .reorder
-    case "late-pong": return .latePong(delay: try settings.duration("delay") ?? .seconds(5))
+    case "late-pong": return .latePong(try settings.duration("delay") ?? .seconds(5))
     case "huge-frame":
       return .hugeFrame(size: try settings.integer("size", 1...largestMessage) ?? 16 << 20 + 1)
     case "auth-fail": return .authFail(status: try settings.integer("status", 400...599) ?? 500)

@@ -13,21 +13,17 @@ internal import PusherServer
 /// every channel, each time, unless ``after(_:)``, ``onChannels(_:)``, ``onConnections(_:)`` or
 /// ``times(_:)`` limit it.
 public struct PusherTestFault: Sendable, Equatable {
-  private enum Kind: Sendable, Equatable {
-    case drop, blackhole, splitUTF8, badJSON, duplicate, reorder
-    case close(code: Int)
-    case latePong(Duration)
-    case hugeFrame(size: Int)
-    case authFail(status: Int)
-  }
-
-  private let kind: Kind
+  private let kind: StagedFault.Kind
+  /// Explains why the fault cannot be staged.
+  private let problem: String?
   private var passed = 0
   private var channels: String?
   private var connections = Int.max
   private var count = Int.max
 
-  private init(_ kind: Kind) { self.kind = kind }
+  private init(_ kind: StagedFault.Kind, problem: String? = nil) {
+    (self.kind, self.problem) = (kind, problem)
+  }
 
   // MARK: Connections
 
@@ -43,19 +39,25 @@ public struct PusherTestFault: Sendable, Equatable {
 
   /// Closes the connection with a code: 1000 to 1003, 1007 to 1014, 3000 to 4999.
   public static func close(code: Int = 4200) -> PusherTestFault {
-    PusherTestFault(.close(code: code))
+    do throws(PusherTestServerError) {
+      return PusherTestFault(.close(code: try CloseCode(ofTest: code).rawValue))
+    } catch {
+      return PusherTestFault(.close(code: 0), problem: error.description)
+    }
   }
 
   /// Delays the answers to pings, messages and frames alike.
   public static func latePong(by delay: Duration) -> PusherTestFault {
-    PusherTestFault(.latePong(delay))
+    PusherTestFault(.latePong(max(delay, .zero)))
   }
 
   // MARK: Subscriptions
 
   /// Rejects all signatures; authorisation endpoints answer with this status, 400 to 599.
   public static func authFail(status: Int = 500) -> PusherTestFault {
-    PusherTestFault(.authFail(status: status))
+    let problem = "an endpoint fails with a status from 400 to 599, not \(status)"
+    return PusherTestFault(
+      .authFail(status: status), problem: 400...599 ~= status ? nil : problem)
   }
 
   // MARK: Events
@@ -74,7 +76,9 @@ public struct PusherTestFault: Sendable, Equatable {
 
   /// Pads an event's message to this size, in bytes; maximum: 64 MiB.
   public static func hugeFrame(size: Int) -> PusherTestFault {
-    PusherTestFault(.hugeFrame(size: size))
+    let problem = "a message has 1 to \(StagedFault.largestMessage) bytes, not \(size)"
+    let isPossible = 1...StagedFault.largestMessage ~= size
+    return PusherTestFault(.hugeFrame(size: size), problem: isPossible ? nil : problem)
   }
 
   // MARK: Limits
@@ -99,43 +103,23 @@ public struct PusherTestFault: Sendable, Equatable {
 
   // MARK: For the server
 
-  private static let largestMessage = 64 << 20
-
   func staged() throws(PusherTestServerError) -> StagedFault {
     guard passed >= 0, connections >= 1, count >= 1 else {
       throw .invalidFault(
         "a fault happens after 0 or more events, to 1 or more connections, once or more")
     }
+    if let problem { throw .invalidFault(problem) }
     return StagedFault(
-      try stagedKind(), after: passed, channel: channels.map { Glob($0) },
-      connections: connections, times: count, description: "\(kind)")
+      kind, after: passed, channel: channels.map { Glob($0) }, connections: connections,
+      times: count, description: "\(kind)")
   }
+}
 
-  private func stagedKind() throws(PusherTestServerError) -> StagedFault.Kind {
-    switch kind {
-    case .drop: return .drop
-    case .blackhole: return .blackhole
-    case .splitUTF8: return .splitUTF8
-    case .badJSON: return .badJSON
-    case .duplicate: return .duplicate
-    case .reorder: return .reorder
-    case .latePong(let delay): return .latePong(delay: max(delay, .zero))
-    case .close(let code):
-      let wire = CloseCode(rawValue: UInt16(clamping: code))
-      guard code <= 4999, wire.isValidOnWire else {
-        throw .invalidFault("code \(code) may not stand in a close frame")
-      }
-      return .close(code: wire.rawValue)
-    case .hugeFrame(let size):
-      guard (1...Self.largestMessage).contains(size) else {
-        throw .invalidFault("a message has 1 to \(Self.largestMessage) bytes, not \(size)")
-      }
-      return .hugeFrame(size: size)
-    case .authFail(let status):
-      guard (400...599).contains(status) else {
-        throw .invalidFault("an endpoint fails with a status from 400 to 599, not \(status)")
-      }
-      return .authFail(status: status)
+extension CloseCode {
+  init(ofTest code: Int) throws(PusherTestServerError) {
+    self.init(rawValue: UInt16(clamping: code))
+    guard code <= 4999, isValidOnWire else {
+      throw .invalidFault("code \(code) may not stand in a close frame")
     }
   }
 }

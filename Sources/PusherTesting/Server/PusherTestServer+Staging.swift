@@ -27,10 +27,7 @@ extension PusherTestServer {
   public func closeConnections(
     code: Int = 4200, reason: String = "closed by the test"
   ) async throws(PusherTestServerError) {
-    let wire = CloseCode(rawValue: UInt16(clamping: code))
-    guard code <= 4999, wire.isValidOnWire else {
-      throw .invalidFault("code \(code) may not stand in a close frame")
-    }
+    let wire = try CloseCode(ofTest: code)
     await ask { $0.closeClients(wire, reason: reason) }
   }
 
