@@ -55,11 +55,8 @@ package struct RecordingReader {
     let view = rest.view
     while searched < view.count, view[searched] != 0x0A { searched += 1 }
     guard searched < view.count else {
-      if view.count > Self.lineLimit {
-        skipsLine = true
-        rest.removeAll()
-        searched = 0
-      } else if skipsLine {
+      if view.count > Self.lineLimit { skipsLine = true }
+      if skipsLine {
         rest.removeAll()
         searched = 0
       }

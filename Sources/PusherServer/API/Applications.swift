@@ -1,4 +1,4 @@
-package import PusherCore
+internal import PusherCore
 
 /// Apps of a server; sockets find their app by key, API calls by ID.
 package final class Applications {
@@ -13,20 +13,6 @@ package final class Applications {
   private var hubsByID = NameTable<Hub>()
   private var random: any RandomNumberGenerator
 
-  /// Creates apps that exist on one node only.
-  ///
-  /// The first of two apps with the same ID or key counts.
-  package convenience init(
-    _ applications: [Application], limits: ServerLimits = ServerLimits(),
-    service: PusherService = .pusher, dialect: Dialect = .pusher,
-    random: any RandomNumberGenerator
-  ) {
-    self.init(
-      limits: limits, dialect: dialect, text: MessageText(service: service, dialect: dialect),
-      random: random)
-    renew(applications.map { AppSetup($0, limits: limits, service: service, dialect: dialect) })
-  }
-
   package init(
     limits: ServerLimits, dialect: Dialect, text: MessageText, random: any RandomNumberGenerator
   ) {
@@ -39,7 +25,7 @@ package final class Applications {
     let former = hubs
     hubs = setups.map { setup in
       guard let hub = former.first(where: { $0.application.id.isSame(as: setup.application.id) })
-      else { return Hub(setup, member: cluster?.place(for: setup) ?? SoloMember(setup)) }
+      else { return Hub(setup, member: cluster?.place(for: setup)) }
       hub.adopt(setup)
       return hub
     }

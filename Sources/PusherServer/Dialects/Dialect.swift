@@ -126,16 +126,6 @@ extension Dialect {
   }
 }
 
-extension Hub {
-  package convenience init(
-    application: Application, limits: ServerLimits = ServerLimits(),
-    service: PusherService = .pusher, dialect: Dialect = .pusher
-  ) {
-    let setup = AppSetup(application, limits: limits, service: service, dialect: dialect)
-    self.init(setup, member: SoloMember(setup))
-  }
-}
-
 extension AppSetup {
   package init(
     _ application: Application, limits: ServerLimits, service: PusherService, dialect: Dialect,

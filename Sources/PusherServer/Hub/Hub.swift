@@ -27,9 +27,9 @@ package final class Hub {
   var text: MessageText { setup.text }
   func isCache(_ channel: String) -> Bool { setup.naming.isCache(channel) }
 
-  /// - Parameter member: Serves only this hub.
-  package init(_ setup: AppSetup, member: any ClusterMember) {
-    (self.setup, self.member) = (setup, member)
+  /// - Parameter member: Serves only this hub; default: a member without other nodes.
+  package init(_ setup: AppSetup, member: (any ClusterMember)? = nil) {
+    (self.setup, self.member) = (setup, member ?? SoloMember(setup))
   }
 
   func adopt(_ setup: AppSetup) {

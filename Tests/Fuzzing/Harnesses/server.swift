@@ -43,7 +43,11 @@ private final class Town: Walk {
     var application = Self.application
     application.allowsClientEvents = options & 16 == 0
     applications = Applications(
-      [application], limits: limits, dialect: dialect, random: SeededGenerator(seed: 2))
+      limits: limits, dialect: dialect, text: MessageText(dialect: dialect),
+      random: SeededGenerator(seed: 2))
+    applications.renew([
+      AppSetup(application, limits: limits, service: .pusher, dialect: dialect)
+    ])
     router = APIRouter(applications)
     hub = applications.hubs[0]
     for _ in 0..<2 {

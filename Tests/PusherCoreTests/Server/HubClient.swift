@@ -85,7 +85,29 @@ final class HubClient {
   }
 }
 
+extension Applications {
+  /// Apps on one node; of two with the same id or key the first counts.
+  convenience init(
+    _ applications: [Application], limits: ServerLimits = ServerLimits(),
+    service: PusherService = .pusher, dialect: Dialect = .pusher,
+    random: any RandomNumberGenerator
+  ) {
+    self.init(
+      limits: limits, dialect: dialect, text: MessageText(service: service, dialect: dialect),
+      random: random)
+    renew(applications.map { AppSetup($0, limits: limits, service: service, dialect: dialect) })
+  }
+}
+
 extension Hub {
+  /// A hub on the only node of its app.
+  convenience init(
+    application: Application, limits: ServerLimits = ServerLimits(),
+    service: PusherService = .pusher, dialect: Dialect = .pusher
+  ) {
+    self.init(AppSetup(application, limits: limits, service: service, dialect: dialect))
+  }
+
   /// A hub with the app of the protocol's vectors.
   static func forTests(
     allowsClientEvents: Bool = true, _ change: (inout ServerLimits) -> Void = { _ in }
