@@ -20,7 +20,9 @@ package protocol ServerCall {
 
 extension ServerCall {
   /// Asks a hub a question, and continues if the answer is available at once.
-  package mutating func ask(_ hub: Hub, _ question: ClusterQuestion, at now: Instant) -> CallProgress {
+  package mutating func ask(_ hub: Hub, _ question: ClusterQuestion, at now: Instant)
+    -> CallProgress
+  {
     switch hub.ask(question, at: now) {
     case .answered(let answer): take(answer, at: now)
     case .later(let number): .waits(hub, number)

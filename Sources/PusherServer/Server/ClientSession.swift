@@ -18,8 +18,6 @@ struct Traffic: Sendable {
   let since: Instant
   var received = 0
   var sent = 0
-
-  init(since: Instant) { self.since = since }
 }
 
 /// One client's socket at the level of the protocol.
