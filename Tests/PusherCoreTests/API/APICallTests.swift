@@ -3,7 +3,6 @@ import Testing
 
 @testable import PusherCore
 
-/// How calls of the HTTP API share threads, connections and time.
 @Suite(.ownThread, .timeLimit(.minutes(2))) struct `Calls of the HTTP API` {
   private static func api(_ server: RawServer, _ timeout: Duration = .seconds(600)) -> PusherAPI {
     PusherAPI(
@@ -12,7 +11,6 @@ import Testing
         host: .host("127.0.0.1"), port: server.port, useTLS: false, timeout: timeout))
   }
 
-  /// Makes a call, and puts down what came of it.
   private static func call(_ api: PusherAPI, _ ends: Gathered<String>) -> Task<Void, Never> {
     Task {
       do throws(PusherAPIError) {
@@ -63,7 +61,7 @@ import Testing
       )
       peer.waitForEnd()
     }
-    // Not those of the process, which other tests use.
+    // The process-wide `HTTPCalls` is used by other tests.
     let calls = HTTPCalls(on: LoopThread(name: "calls"))
     func call(_ ends: Gathered<String>, _ timeout: Duration = .seconds(600)) throws -> Task<
       Void, Never
@@ -81,18 +79,18 @@ import Testing
     let first = try call(ends)
     for _ in 1..<limit { _ = try call(ends) }
     _ = try await server.opened.wait(for: limit)
-    // Now there is no room: a call that waits runs out of its time, and another one is cancelled.
+    // All connections are busy: one waiting call times out, another one is cancelled.
     let late = Gathered<String>()
     _ = try call(late, .milliseconds(50))
     #expect(try await late.wait() == ["late(0.05 seconds)"])
     let cancelled = Gathered<String>()
     try call(cancelled).cancel()
     #expect(try await cancelled.wait() == ["cancelled"])
-    // The connection that a cancelled call gives back is taken by one that waits.
+    // A waiting call takes the connection that a cancelled call returns.
     for _ in 0..<8 { _ = try call(ends) }
     first.cancel()
     _ = try await server.opened.wait(for: limit + 1)
-    // One has ended, one was made, and seven calls wait.
+    // One call has ended, one connection was added, and seven calls wait.
     #expect(server.opened.values.count == limit + 1)
     gate.open()
     let all = try await ends.wait(for: limit + 8)

@@ -3,7 +3,6 @@ import PusherServer
 import TestSupport
 import Testing
 
-/// The public wrapper of the HTTP API, against the server in this process.
 @Suite(.ownThread, .timeLimit(.minutes(2))) struct `The HTTP API of the library` {
   let service: LocalService
   let delegate = RecordingDelegate()
@@ -25,7 +24,6 @@ import Testing
     return pusher
   }
 
-  /// What a call throws that should have failed.
   private func failure(_ call: () async throws(PusherAPIError) -> Void) async -> PusherAPIError? {
     do throws(PusherAPIError) {
       try await call()

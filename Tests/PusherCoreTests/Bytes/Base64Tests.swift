@@ -3,7 +3,6 @@ import PusherCore
 import TestSupport
 import Testing
 
-/// RFC 4648 section 4.
 @Suite struct Base64Tests {
   @Test(arguments: [
     ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="),

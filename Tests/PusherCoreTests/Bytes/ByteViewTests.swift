@@ -67,7 +67,7 @@ import Testing
           withView(bytes) { #expect($0.isPrintableASCII == (0x20...0x7E).contains(byte)) }
         }
       }
-      // Bytes behind the view do not count.
+      // Bytes behind the view are ignored.
       withView(plain + [0x00, 0x7F, 0xFF]) { #expect($0[0..<length].isPrintableASCII) }
     }
   }

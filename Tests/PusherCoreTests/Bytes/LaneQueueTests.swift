@@ -4,7 +4,6 @@ import Testing
 
 @Suite("Which item may start now")
 struct LaneQueueTests {
-  /// Events in lanes named by their first letters: `a1` in lane `a`.
   private func queue(jobs: Int, _ events: String...) -> LaneQueue<String> {
     var queue = LaneQueue<String>(jobs: jobs)
     for event in events { queue.add(event, lane: String(event.prefix(1)), cost: 10) }

@@ -6,7 +6,7 @@ import Testing
 @Suite struct LineEndTests {
   private func end(_ bytes: [UInt8], from start: Int = 0) -> Int {
     let buffer = ByteBuffer()
-    // What lies behind the bytes must not count.
+    // Bytes behind the view must be ignored.
     buffer.append(bytes + [UInt8](repeating: 0x0A, count: 40))
     buffer.truncate(to: bytes.count)
     return buffer.view.lineEnd(from: start)

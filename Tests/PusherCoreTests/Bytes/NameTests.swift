@@ -1,9 +1,11 @@
 import PusherCore
 import Testing
 
-/// Names are bytes to every server: what `String` holds for equal, by Unicode equivalence, is not the same name.
+/// Names are compared as bytes, as all servers do; `String` treats names as equal by Unicode
+/// equivalence.
 @Suite struct `Names by their bytes` {
-  /// é as one character and as e with an accent; the ohm sign and omega; the kelvin sign and K; two semicolons.
+  /// é as one character and as e with an accent; the ohm sign and omega; the kelvin sign and K; two
+  /// semicolons.
   static let twins: [(String, String)] = [
     ("caf\u{E9}", "cafe\u{301}"), ("\u{2126}", "\u{3A9}"), ("\u{212A}EY", "KEY"),
     ("a\u{37E}b", "a;b"), ("\u{1E0B}\u{323}", "\u{1E0D}\u{307}"),
@@ -41,7 +43,8 @@ import Testing
   }
 
   @Test func `a beginning and an end are bytes too`() {
-    // To String the accent is part of the hyphen, and so the text does not begin with it.
+    // `String` combines the accent with the hyphen, so this text does not have the prefix
+    // `private-`.
     let name = "private-\u{301}x"
     #expect(!name.hasPrefix("private-"))
     #expect(name.begins(with: "private-") && name.dropFirst(3).begins(with: "vate-"))

@@ -10,7 +10,7 @@ struct UTF8ValidatorTests {
     String(repeating: "a", count: 70) + "é" + String(repeating: "b", count: 70),
   ]
 
-  /// Bytes, and how many of them could still become valid text.
+  /// Bytes, and the number of leading bytes that could still become valid text.
   private static let invalid: [(hex: String, good: Int)] = [
     ("80", 0), ("61 BF", 1), ("C0 AF", 0), ("C1 BF", 0), ("F5 80 80 80", 0), ("FF", 0),
     ("E0 9F BF", 1), ("ED A0 80", 1), ("F0 8F BF BF", 1), ("F4 90 80 80", 1), ("C3 28", 1),

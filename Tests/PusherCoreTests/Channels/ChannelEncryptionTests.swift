@@ -25,7 +25,9 @@ struct ChannelEncryptionTests {
     #expect(key.seal(Array(#"{"hello":"world"}"#.utf8), nonce: nonce) == text)
   }
 
-  /// Its base64 holds slashes and a plus; Python writes blanks, and PHP escapes each slash.
+  /// The base64 contains slashes and a plus.
+  ///
+  /// Python writes blanks, and PHP escapes each slash.
   @Test func `the same box opens however its JSON is written`() throws {
     let key = try ChannelKey(sharedSecret: Self.secret)
     let nonceBytes = [UInt8](repeating: 0xFF, count: 24)

@@ -4,7 +4,6 @@ import Testing
 
 /// The protocol page, section "Message format".
 @Suite struct EnvelopeTests {
-  /// What `body` finds in the envelope of a message.
   private func read<Result>(_ text: String, _ body: (Envelope) -> Result) throws -> Result {
     try withView(Array(text.utf8)) { body(try Envelope($0)) }
   }
@@ -95,7 +94,7 @@ import Testing
   @Test(arguments: JSONSamples.invalid)
   func `a member that is not JSON spoils the message, wherever it stands`(text: String) {
     for member in ["data", "extra", "channel"] {
-      // A list of two values closes the member early, and may so be a message again.
+      // A list of two values ends the member early, so the rest may be a valid message again.
       guard !text.hasSuffix(","), !text.hasSuffix("}"), !text.hasPrefix("1,") else { continue }
       #expect(throws: JSONError.self) { try read(#"{"event":"e","\#(member)":\#(text)}"#) { _ in } }
     }

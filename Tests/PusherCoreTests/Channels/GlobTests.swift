@@ -102,8 +102,8 @@ import Testing
     }
   }
 
-  /// What people paste: a class as PHP names it, with a backslash before it, as JSON writes it, by its namespace; and an
-  /// alias with the dot that Laravel Echo wants before one.
+  /// Names as people paste them: PHP class names with a leading backslash, as JSON or by namespace;
+  /// and aliases with the leading dot of Laravel Echo.
   @Test(
     arguments: [
       (#"App\Events\OrderShipped"#, "App|Events|OrderShipped", true),

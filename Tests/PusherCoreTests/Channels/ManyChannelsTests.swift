@@ -4,12 +4,13 @@ import Testing
 
 @Suite("Session: ten thousand channels and members")
 struct ManyChannelsTests {
-  /// How many entries a session looks at while so many channels are joined, lost, joined again and left.
+  /// Returns the number of entries that a session examines while `count` channels are joined, lost,
+  /// joined again and left.
   private func looks(channels count: Int) -> Int {
     let names = (0..<count).map { "channel-\($0)" }
     var harness = SessionHarness(channels: names)
     harness.connect()
-    // The answers come in another order than the questions.
+    // The confirmations come in another order than the subscriptions.
     for name in names.reversed() { harness.succeed(name) }
     #expect(harness.session.isFullySubscribed)
     harness.lose(.network("gone"))
@@ -44,7 +45,7 @@ struct ManyChannelsTests {
       #expect(harness.session.isFullySubscribed)
       return harness.session.subscriptions.looks
     }
-    // A heap's work has a logarithm in it.
+    // The cost of a heap is logarithmic.
     #expect(looks(10_000) <= 16 * looks(1000))
   }
 

@@ -2,7 +2,6 @@ import PusherCore
 import TestSupport
 import Testing
 
-/// The fast way to an event's parts, held to the general one.
 @Suite struct `The fast reader of events` {
   private static let reader = PlainEventReader(protocolPrefix: PusherService.pusher.commonPrefix)
 
@@ -15,7 +14,6 @@ import Testing
     }
   }
 
-  /// What the general way finds.
   private static func general(_ bytes: [UInt8]) throws -> [String?] {
     try withView(bytes) { view in
       let envelope = try Envelope(view)

@@ -32,7 +32,7 @@ import Testing
       (#"{"presence":{"ids":[],"hash":[],"count":0}}"#, []),
       (#"{"presence":{"ids":{"0":"5","3":9},"hash":[],"count":2}}"#, ["5=null", "9=null"]),
       (#"{"presence":{"ids":["5"],"hash":{},"count":1}}"#, ["5=null"]),
-      // What is missing or of another kind is left out.
+      // Missing members and members of another type are left out.
       (#"{"presence":{"hash":{"1":{}}}}"#, ["1={}"]),
       (#"{"presence":{"ids":["1",null,{},["2"],"3"]}}"#, ["1=null", "3=null"]),
       (#"{"presence":{"ids":["1","1"],"hash":{"1":1,"1":2}}}"#, ["1=2"]),

@@ -26,7 +26,7 @@ import Testing
         #"{"event":"eventflit_internal:subscription_succeeded","channel":"\#(channel)","data":{}}"#)
     }
     #expect(harness.session.isFullySubscribed)
-    // The names of another service are the application's here.
+    // In this session, another service's event names are ordinary names of the application.
     #expect(harness.receive(#"{"event":"pusher:ping","data":{}}"#).isEmpty)
     #expect(
       harness.receive(#"{"event":"eventflit:ping","data":{}}"#)

@@ -2,7 +2,7 @@ import PusherCore
 import TestSupport
 import Testing
 
-/// From the dial to the greeting, heartbeats, and the end.
+/// Dialling, greeting, heartbeats and closing.
 @Suite struct SessionConnectionTests {
   @Test func `nothing happens before the first connect, and a second one does nothing`() {
     var harness = SessionHarness(channels: ["c"])
@@ -99,7 +99,7 @@ import Testing
     #expect(harness.advance(.nanoseconds(1)) == [SessionHarness.ping])
     #expect(harness.advance(.seconds(30) - .nanoseconds(1)) == [])
     let loss = ConnectionLoss.noPong(.seconds(30))
-    // The connection was a stable one, so the next is dialled at once.
+    // The connection was stable, so the session dials again at once.
     #expect(
       harness.advance(.nanoseconds(1)) == [
         .abort, .report(.disconnected(loss, code: nil, retryIn: .zero, attempt: 1)), .dial,

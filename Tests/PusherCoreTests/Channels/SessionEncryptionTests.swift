@@ -12,7 +12,6 @@ struct SessionEncryptionTests {
     PusherAuth(auth: "k:s", sharedSecret: secret)
   }
 
-  /// A session that has joined the channel with the old key.
   private func joined() throws -> SessionHarness {
     var harness = SessionHarness(channels: [Self.channel])
     let request = try #require(harness.connect().requests.first)
@@ -36,7 +35,6 @@ struct SessionEncryptionTests {
       ]))
   }
 
-  /// What comes out at once, as text.
   private func received(_ text: String, _ harness: inout SessionHarness) -> String? {
     withView(Array(text.utf8)) { view in
       guard case .event(let envelope, nil) = harness.session.receive(view, at: harness.now) else {
@@ -56,7 +54,7 @@ struct SessionEncryptionTests {
     #expect(harness.drain().isEmpty)
   }
 
-  /// The first event looks the key up, the others take it from the event before.
+  /// The first event looks up the key; later events reuse it.
   @Test(arguments: [
     #"{"n":1.10,"t":"ü\n"}"#, "text", "", #"""#, "[1]", " 1 ", "/", "\u{7F}\u{2028}",
     String(repeating: "long ", count: 2000),

@@ -1,9 +1,8 @@
 import PusherCore
 import Testing
 
-/// What a gap promises: whatever the server sent and this side never handed out lies in it.
+/// Everything that the server sent and the session did not deliver lies within a reported gap.
 @Suite struct SessionGapTests {
-  /// Loses the connection, is back after two seconds, and answers the gap.
   private func gap(_ harness: inout SessionHarness) -> (from: Instant, to: Instant)? {
     harness.lose(.network("reset"))
     harness.advance(.seconds(2))
@@ -19,7 +18,7 @@ import Testing
     harness.receive(#"{"event":"e","channel":"c"}"#)
     let start = harness.now
     harness.advance(.seconds(5))
-    // Half a frame: a sign of life, but its event was sent before now and may never be complete.
+    // Half a frame counts as activity. Its event was sent earlier and may never be complete.
     harness.session.noteActivity(at: harness.now)
     harness.advance(.seconds(1))
     #expect(gap(&harness)?.from == start)

@@ -2,7 +2,7 @@ import TestSupport
 
 @testable import PusherCore
 
-/// A session on a made-up clock, with everything it asked for since the last look.
+/// A session on a simulated clock, with its outputs since the last call.
 struct SessionHarness {
   var session: Session
   var now = Instant(nanoseconds: 0)
@@ -14,7 +14,6 @@ struct SessionHarness {
     for channel in channels { session.subscribe(channel, at: now) }
   }
 
-  /// A session that is connected as socket 1.2 and has joined these public channels.
   static func connected(
     _ options: SessionOptions = SessionOptions(), channels: [String] = []
   ) -> SessionHarness {
@@ -24,7 +23,7 @@ struct SessionHarness {
     return harness
   }
 
-  // MARK: Inputs, each answering what came of it
+  // MARK: Inputs; each returns the outputs
 
   mutating func perform(_ input: (inout Session, Instant) -> Void) -> [SessionOutput] {
     input(&session, now)
@@ -37,7 +36,6 @@ struct SessionHarness {
     return outputs
   }
 
-  /// Dials and is greeted.
   @discardableResult
   mutating func connect(socketID: String = "1.2") -> [SessionOutput] {
     perform { $0.connect(at: $1) } + greet(socketID: socketID)
@@ -50,7 +48,6 @@ struct SessionHarness {
     )
   }
 
-  /// Bytes came, and made this message.
   @discardableResult
   mutating func receive(_ text: String) -> [SessionOutput] {
     session.noteActivity(at: now)
@@ -85,7 +82,8 @@ struct SessionHarness {
     perform { $0.authorized(request, result.map(Authorization.init), at: $1) }
   }
 
-  /// Lets time pass, with a tick at each deadline on the way; a minute without one is one without outputs.
+  /// Advances the clock and ticks at each deadline; a step of a minute without a deadline gives no
+  /// outputs.
   @discardableResult
   mutating func advance(_ time: Duration) -> [SessionOutput] {
     let end = now.advanced(by: time)
@@ -100,7 +98,7 @@ struct SessionHarness {
     return outputs + perform { $0.tick(at: $1) }
   }
 
-  // MARK: Outputs, short
+  // MARK: Shorthands for outputs
 
   static let ping = SessionOutput.send(#"{"event":"pusher:ping","data":{}}"#)
   static let pong = SessionOutput.answerPing(#"{"event":"pusher:pong","data":{}}"#)
@@ -129,7 +127,7 @@ extension [SessionOutput] {
 
   var dials: Int { count { $0 == .dial } }
 
-  /// After what time the next dial follows, as the last loss was reported.
+  /// The delay before the next dial and its attempt number, as reported with the last loss.
   var retry: (delay: Duration?, attempt: Int)? {
     for case .connection(.disconnected(_, _, let delay, let attempt)) in events.reversed() {
       return (delay, attempt)
@@ -147,7 +145,6 @@ extension [SessionOutput] {
   }
 }
 
-/// What happens to the connection, as the session reports it.
 extension SessionEvent {
   static func redirected(status: Int, to place: String) -> SessionEvent {
     .connection(.redirected(status: status, to: place))
@@ -167,13 +164,11 @@ extension SessionEvent {
 }
 
 extension Session {
-  /// Whether the server has confirmed every channel, and the user if one is wanted, on the present connection.
   var isFullySubscribed: Bool {
     isConnected && subscriptions.areAllSubscribed && (signIn.state == .unwanted || userID != nil)
   }
 }
 
 extension SubscriptionTable {
-  /// Whether the server has confirmed every channel.
   var areAllSubscribed: Bool { names.allSatisfy { self[$0]?.state == .subscribed } }
 }

@@ -2,7 +2,6 @@ import Testing
 
 @testable import PusherCore
 
-/// A session that goes from one server or app to another.
 @Suite struct SessionMoveTests {
   private let loss = ConnectionLoss.dropped("elsewhere")
 

@@ -1,7 +1,6 @@
 import PusherCore
 import Testing
 
-/// While the owner leaves the socket unread because nobody takes what it would print.
 @Suite struct SessionPauseTests {
   @discardableResult
   private func setPaused(_ paused: Bool, _ harness: inout SessionHarness) -> [SessionOutput] {
@@ -67,11 +66,11 @@ import Testing
   }
 }
 
-/// A machine that sleeps, or a program that is stopped: time jumps, and then everything is late.
+/// The machine sleeps or the program is stopped: the clock jumps, and all timers are late.
 @Suite struct SessionSleepTests {
   private let ping = SessionOutput.send(#"{"event":"pusher:ping","data":{}}"#)
 
-  /// One look at the clock after a time in which nothing could be looked at.
+  /// Lets the session check the clock once after a jump.
   private func jump(_ time: Duration, _ harness: inout SessionHarness) -> [SessionOutput] {
     harness.now = harness.now.advanced(by: time)
     return harness.perform { $0.tick(at: $1) }
@@ -95,7 +94,7 @@ import Testing
     #expect(jump(.seconds(8 * 3600), &harness) == [ping])
     let outputs = harness.advance(.seconds(30))
     #expect(outputs.first == .abort)
-    // It had been a good connection for longer than five seconds.
+    // The connection had been good for more than five seconds.
     #expect(outputs.retry?.delay == .zero)
     #expect(outputs.dials == 1)
     harness.greet()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PusherCore
 
-/// Every input is legal in every phase: random inputs, and rules that hold whatever came before.
+/// Sends random inputs in every phase and checks the rules that always hold.
 @Suite struct SessionRandomWalkTests {
   private let channels = [
     "c", "d", "private-a", "private-ab", "presence-p", "private-encrypted-e", "",
@@ -85,7 +85,6 @@ import Testing
     observer.look(outputs, harness.session)
   }
 
-  /// Answers one of the questions asked so far, an old one perhaps.
   private func answer(
     _ harness: inout SessionHarness, _ observer: SessionObserver, _ random: inout SeededGenerator
   ) -> [SessionOutput] {
@@ -99,7 +98,6 @@ import Testing
   }
 }
 
-/// Checks what must be true of the outputs of any session.
 private struct SessionObserver {
   private(set) var requests: [AuthorizationRequest] = []
   private var isDialled = false

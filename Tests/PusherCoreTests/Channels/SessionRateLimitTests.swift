@@ -3,7 +3,8 @@ import Testing
 
 @testable import PusherCore
 
-/// Reverb's `rate_limiting`, which drops and answers with 4301 every message over so many in a time, without a channel.
+/// Reverb's `rate_limiting`: the server drops messages above the limit and answers with error 4301,
+/// which names no channel.
 ///
 /// Sources: `EnsureRateLimit` of Laravel Reverb, Pusher's error codes.
 @Suite struct SessionRateLimitTests {
@@ -13,7 +14,6 @@ import Testing
   private static let error =
     #"{"event":"pusher:error","data":"{\"code\":4301,\"message\":\"Rate limit exceeded\"}"}"#
 
-  /// A session that asked for 20 channels, of which the server confirmed five and dropped the others.
   private func limited() -> (SessionHarness, [SessionOutput]) {
     var harness = SessionHarness(channels: Self.names)
     harness.connect()
@@ -56,7 +56,7 @@ import Testing
     harness.advance(.seconds(1))
     harness.receive(Self.error)
     harness.advance(.seconds(2))
-    // The first burst began at 0 s, the probe that passed at 3 s.
+    // The first burst began at 0 s; the successful probe was sent at 3 s.
     #expect(harness.succeed("ch7").count == 5)
     for name in ["ch8", "ch9", "ch10", "ch11"] { harness.succeed(name) }
     #expect(harness.advance(.milliseconds(2999)) == [])
@@ -108,7 +108,7 @@ import Testing
     }
     #expect(told == .closed(code: 4301, reason: Self.words))
     #expect(code == 4301)
-    // The next connection asks for as many as passed, and for the next ten seconds for no more.
+    // The next connection starts with the number that passed, and stays below it for ten seconds.
     harness.advance(delay)
     #expect(harness.greet().filter { if case .send = $0 { true } else { false } }.count == 5)
     for name in Self.names.prefix(5) { harness.succeed(name) }
@@ -162,9 +162,9 @@ import Testing
   }
 }
 
-/// A server with Reverb's limit, and sessions that want many channels of it, on a made-up clock.
+/// Sessions subscribe to many channels of a server with Reverb's limit, on a simulated clock.
 @Suite struct RateLimitSimulationTests {
-  /// So many messages in a time that begins with the first of them.
+  /// Maximum number of messages in a window that starts with its first message.
   private struct Limiter {
     let most: Int
     let time: Duration
@@ -192,7 +192,6 @@ import Testing
     var time = Duration.zero
   }
 
-  /// Plays the server until every channel is joined, or an hour has passed.
   private func play(
     channels: Int, most: Int, time: Duration, closes: Bool, delay: Duration, seed: UInt64
   ) -> Outcome {
@@ -272,7 +271,7 @@ import Testing
       let setup: Comment = "seed \(seed): \(channels) channels, \(most) in \(seconds) s, \(closes)"
       #expect(outcome.joined.count == channels, setup)
       #expect(outcome.failures.isEmpty, setup)
-      // The first burst has no measure; after it a doubling finds the time in few steps.
+      // The first burst has no estimate; doubling finds the window in a few steps.
       let inVain = closes ? 8 : max(channels - most, 0) + 8
       #expect(outcome.drops <= inVain, "\(setup): \(outcome)")
       #expect(outcome.connections <= 9, setup)

@@ -10,7 +10,6 @@ import Testing
     SessionOptions(reconnect: ReconnectPolicy(mode: mode, maximumAttempts: maximumAttempts))
   }
 
-  /// A connection that lived for this long.
   private func connected(
     for time: Duration, _ options: SessionOptions = SessionOptions()
   ) -> SessionHarness {
@@ -85,7 +84,8 @@ import Testing
       #expect(delay >= .seconds(1) && delay <= .seconds(upper))
       harness.advance(delay)
     }
-    // Greeted and lost within five seconds: that proves nothing, and the count goes on.
+    // A connection that is lost within five seconds of its greeting proves nothing: the counter
+    // goes on.
     harness.greet()
     harness.advance(.seconds(4))
     #expect(harness.lose(loss).retry?.attempt == 10)
@@ -188,7 +188,7 @@ import Testing
     var harness = connected(for: .seconds(60), options(maximumAttempts: 3))
     for (time, attempt) in [(0, 1), (4, 2), (5, 1), (4, 2), (4, 3)] {
       harness.advance(.seconds(time))
-      // The first loss is that of a stable connection: it counts from one.
+      // A stable connection was lost: the counter starts at one.
       let outputs = harness.lose(loss)
       #expect(outputs.retry?.attempt == attempt)
       #expect((outputs + harness.advance(outputs.retry?.delay ?? .zero)).dials == 1)
@@ -290,7 +290,6 @@ import Testing
   }
 }
 
-/// Asks for a private channel on a connection and takes the question that follows.
 enum AuthorizationTestRequest {
   static func of(_ harness: inout SessionHarness, _ channel: String) -> AuthorizationRequest {
     let outputs = harness.perform { $0.subscribe(channel, at: $1) }
@@ -298,9 +297,8 @@ enum AuthorizationTestRequest {
   }
 }
 
-/// RFC 9110 section 10.2.3, over the attempts of a session.
+/// RFC 9110 section 10.2.3, across the attempts of a session.
 @Suite struct SessionRetryAfterTests {
-  /// The wait after the first upgrade was answered with 503 and this wish.
   private func wait(_ asked: Duration?, ceiling: Duration = .seconds(120)) throws -> Duration {
     let policy = ReconnectPolicy(mode: .always, backoff: Backoff(ceiling: ceiling))
     var harness = SessionHarness(SessionOptions(reconnect: policy), channels: ["c"])

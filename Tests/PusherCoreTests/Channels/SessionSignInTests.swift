@@ -32,7 +32,6 @@ struct SessionSignInTests {
     harness.perform { $0.authorized(request, result.map(Authorization.init), at: $1) }
   }
 
-  /// Connected, and asked by the server to wait for the answer to the sign-in.
   private func asking(_ channels: [String] = ["a"]) throws -> SessionHarness {
     var harness = harness(channels)
     let request = try question(in: harness.connect())

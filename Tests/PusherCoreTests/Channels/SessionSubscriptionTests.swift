@@ -1,11 +1,9 @@
 import PusherCore
 import Testing
 
-/// Joining channels, leaving them, and everything that can go wrong between.
 @Suite struct SessionSubscriptionTests {
   private let auth = PusherAuth(auth: "K:S")
 
-  /// A connected session, and the questions for the signatures of these channels.
   private func asking(
     _ channels: String...
   ) -> (harness: SessionHarness, requests: [AuthorizationRequest]) {
@@ -14,7 +12,6 @@ import Testing
     return (harness, requests)
   }
 
-  /// A connected session that has sent signed subscriptions for these channels.
   private func requested(_ channels: String...) -> SessionHarness {
     var harness = SessionHarness(channels: channels)
     for request in harness.connect().requests { harness.answer(request, .success(auth)) }
@@ -390,7 +387,7 @@ import Testing
         .memberAdded(channel: "presence-c", member("3", .object([]))),
         .gap(from: Instant(nanoseconds: 0), to: harness.now),
       ])
-    // Nothing of the old list is left to come out a second time.
+    // Nothing from the old list may be reported a second time.
     harness.lose(.network("reset"))
     harness.advance(.seconds(4))
     let again = join(&harness, #"{"ids":["2","3"],"hash":{"2":{},"3":{}},"count":2}"#)

@@ -5,11 +5,9 @@ import Testing
 @Suite("Content codings (RFC 9110 section 8.4.1)")
 struct ContentDecoderTests {
   private static let text = "data: hello\n\n"
-  /// The text as gzip.
   private static let gzip = wire(
     "1f8b0800000000000203 4b492c49b452c848cdc9c9e7e20200 1d739dd4 0d000000")
 
-  /// Everything that comes of the bytes, fed in pieces of `step`, at most `atMost` at a time.
   private func decode(
     _ coding: String, _ bytes: [UInt8], step: Int = .max, atMost: Int = 1 << 16
   ) throws -> [UInt8] {
@@ -25,7 +23,6 @@ struct ContentDecoderTests {
     return output.array
   }
 
-  /// Deflate without compression (RFC 1951 section 3.2.4).
   private static func stored(_ text: String) -> [UInt8] {
     let bytes = Array(text.utf8)
     let length = UInt16(bytes.count)
@@ -92,7 +89,6 @@ struct ContentDecoderTests {
   }
 }
 
-/// Bytes deflated by the library itself.
 private enum Deflated {
   static func zeros(megabytes: Int) throws -> [UInt8] {
     let deflater = Deflater(windowBits: 15)

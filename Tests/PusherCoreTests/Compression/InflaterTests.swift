@@ -3,7 +3,6 @@ import TestSupport
 import Testing
 
 extension Inflater {
-  /// Inflates an array's bytes.
   func inflate(_ bytes: [UInt8], into output: ByteBuffer, limit: Int) throws {
     try withView(bytes) { try inflate($0, into: output, limit: limit) }
   }

@@ -12,7 +12,7 @@ struct ConsoleCallTests {
     console = try ConsoleHarness()
   }
 
-  // MARK: Who is where
+  // MARK: Clients and channels
 
   @Test func `channels are listed with their counts, filtered and in parts`() throws {
     let socket = try console.subscriber("private-a")

@@ -3,7 +3,6 @@ import PusherCore
 import PusherServer
 import Testing
 
-/// A server with a console, and programs that use it.
 final class ConsoleHarness {
   static let token = "0123456789abcdef"
   static let key = "278d425bdf160c739803"
@@ -31,7 +30,6 @@ final class ConsoleHarness {
     var error: String? { json?["error"]?.text }
   }
 
-  /// Sends a request whose answer ends the connection, and waits for that.
   func ask(
     _ method: String, _ target: String, headers: [String] = [], body: String? = nil
   ) throws -> Answer {
@@ -49,17 +47,14 @@ final class ConsoleHarness {
 
   private static let bearer = "Authorization: Bearer \(token)"
 
-  /// A question with the token.
   func get(_ target: String) throws -> Answer {
     try ask("GET", "/console/\(target)", headers: [Self.bearer])
   }
 
-  /// An order with the token.
   func post(_ name: String, _ order: JSONValue) throws -> Answer {
     try ask("POST", "/console/\(name)", headers: [Self.bearer], body: JSONWriter.text(order))
   }
 
-  /// A reader of the stream that has been greeted.
   func stream() throws -> RawClient {
     let client = test.raw(
       "GET /console/events HTTP/1.1\r\nHost: localhost\r\n\(Self.bearer)\r\n\r\n")
@@ -67,7 +62,6 @@ final class ConsoleHarness {
     return client
   }
 
-  /// What a reader of the stream has got of a kind.
   func entries(_ client: RawClient, _ kind: String) -> [JSONValue] {
     client.text.lines.compactMap { line in
       guard let data = String(line).dropping(prefix: "data: "),
@@ -77,14 +71,12 @@ final class ConsoleHarness {
     }
   }
 
-  /// Waits until a reader has got so many of a kind, and answers them.
   func await(_ count: Int, _ kind: String, at client: RawClient) -> [JSONValue] {
     #expect(
       test.run { self.entries(client, kind).count >= count }, "\(count) of \(kind): \(client.text)")
     return entries(client, kind)
   }
 
-  /// A socket that is subscribed to a channel.
   func subscriber(_ channel: String) throws -> LoopSocket {
     let socket = try test.socket()
     #expect(test.run { socket.isEstablished })

@@ -3,7 +3,8 @@ import PusherCore
 import PusherServer
 import Testing
 
-/// docs/console.md, "Signatures"; the vectors are those of Pusher's page "Authentication signatures".
+/// docs/console.md, "Signatures"; the vectors are those of Pusher's page "Authentication
+/// signatures".
 @Suite("The console: signatures, made and looked at")
 struct ConsoleSignatureTests {
   private let console: ConsoleHarness
@@ -14,7 +15,7 @@ struct ConsoleSignatureTests {
     console = try ConsoleHarness()
   }
 
-  // MARK: Made
+  // MARK: Signing
 
   @Test func `an authorisation comes with the text under the signature`() throws {
     let answer = try console.post(
@@ -30,7 +31,7 @@ struct ConsoleSignatureTests {
       try console.post("sign", ["app": "3", "socket_id": "x", "channel": "a"]).status == 400)
   }
 
-  // MARK: Looked at
+  // MARK: Checking
 
   private func findings(
     channel: String = "private-foobar", socketID: String = "1234.1234", auth: String = auth,

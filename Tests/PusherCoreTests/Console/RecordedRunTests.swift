@@ -57,9 +57,8 @@ struct RecordedRunTests {
     }
   }
 
-  // MARK: Files that are no recordings
+  // MARK: Invalid recordings
 
-  /// Whether the server answers another request while a stream is open.
   private func answersOthers(_ console: ConsoleHarness) throws -> Bool {
     let client = try console.stream()
     let answer = try console.ask("GET", "/nothing")

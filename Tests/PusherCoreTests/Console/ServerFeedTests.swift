@@ -34,7 +34,6 @@ struct ServerFeedTests {
   }
 }
 
-/// A reader that takes what waits when it is told to.
 private struct ConsoleFeedProbe {
   private let feed: ServerFeed
   private let reader: Int?

@@ -1,7 +1,7 @@
 import PusherCore
 import Testing
 
-/// The HTTP API's signatures, from the page "HTTP API", section "Authentication", as the digests compute them.
+/// Signatures of the HTTP API, computed as on the page "HTTP API", section "Authentication".
 @Suite struct RequestSignatureTests {
   private let secret = Array("7ad3773142a6692b25b8".utf8)
 

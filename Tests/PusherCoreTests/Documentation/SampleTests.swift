@@ -1,12 +1,13 @@
 import Foundation
 import Testing
 
-/// The Swift blocks of the README and of the articles are sources of `Examples/`, which are built and run by `make examples`.
+/// The Swift blocks of the README and the articles are part of `Examples/`, which `make examples`
+/// builds and runs.
 @Suite struct `The samples of the pages` {
   private static let root = URL(filePath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-  /// Its blocks are those of PusherSwift's README, which tests of their own compile and run.
+  /// The blocks of this page come from PusherSwift's README; other tests compile and run them.
   private static let elsewhere: Set = ["ForPusherSwiftUsers.md"]
 
   private static func files(_ folder: String, _ ending: String) throws -> [URL] {
@@ -22,7 +23,6 @@ import Testing
     return [root.appending(path: "README.md")] + catalogs
   }
 
-  /// Lines without those that hold nothing, and without imports, which a source has at its head.
   private static func lines(_ text: some StringProtocol) -> [Substring] {
     Substring(text).split(separator: "\n").filter { line in
       let words = line.drop { $0 == " " }
@@ -30,14 +30,12 @@ import Testing
     }
   }
 
-  /// The Swift blocks of a page.
   static func blocks(_ page: String) -> [[Substring]] {
     page.components(separatedBy: "```swift\n").dropFirst().map { rest in
       lines(rest.components(separatedBy: "\n```")[0])
     }
   }
 
-  /// Whether a block stands in a source, at any depth of indentation.
   static func stands(_ block: [Substring], in source: [Substring]) -> Bool {
     guard let first = block.first, source.count >= block.count else { return false }
     return (0...(source.count - block.count)).contains { start in
@@ -74,15 +72,14 @@ import Testing
   }
 }
 
-/// A reader of the documentation finds every type by the topics of its module's page.
+/// Every public type is listed in the topics of its module's page.
 @Suite struct `The topics of the documentation` {
   private static let root = URL(filePath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-  /// Names that only tell what they are called now.
+  /// Old names, kept only to point to the new ones.
   private static let former: Set = ["Service", "Authenticator"]
 
-  /// The public types at the top of a module's sources.
   private static func types(_ module: String) throws -> Set<String> {
     let place = root.appending(path: "Sources/\(module)")
     let kinds: Set<Substring> = ["class", "struct", "enum", "protocol", "actor", "typealias"]
@@ -91,7 +88,7 @@ import Testing
     where file.hasSuffix(".swift") {
       let text = try String(contentsOf: place.appending(path: file), encoding: .utf8)
       for line in text.split(separator: "\n") where line.contains("public ") {
-        // A type inside another one is found by way of that.
+        // Readers find a nested type on the page of its outer type.
         guard line.first != " " else { continue }
         let words = line.split(separator: " ")
         guard let kind = words.firstIndex(where: kinds.contains), kind + 1 < words.count,

@@ -165,7 +165,6 @@ struct EventSourceSessionTests {
   }
 }
 
-/// A session on a made-up clock.
 private final class EventSourceRig {
   var session: EventSourceSession
   var now = Instant(nanoseconds: 1_000_000_000)
@@ -201,7 +200,6 @@ private final class EventSourceRig {
     }
   }
 
-  /// The wait before the next attempt; `nil` when there is none.
   func lose(_ error: ConnectionLoss) -> Duration? {
     for case .report(.disconnected(_, _, let delay, _)) in perform({ $0.lost(error, at: $1) }) {
       return delay

@@ -27,7 +27,7 @@ struct EventStreamRoundTripTests {
   }
 }
 
-/// A stream of random events, written in random ways.
+/// A stream of random events with random spelling.
 struct RandomEventStream {
   var bytes: [UInt8] = []
   private(set) var events: [StreamEvent] = []
@@ -55,7 +55,7 @@ struct RandomEventStream {
       }
       if Int.random(in: 0..<3, using: &random) == 0 { lines.insert(":" + text(&random), at: 0) }
       for line in lines { add(line, &random) }
-      // A lone CR before an LF would be one line end instead of two.
+      // A lone CR before an LF would form one line end instead of two.
       add("", &random)
       events.append(event)
     }

@@ -9,14 +9,13 @@ struct StreamEvent: Equatable, CustomStringConvertible {
   var description: String { "\(type)/\(id)/\(data)" }
 }
 
-/// What a parser made of a stream.
 struct StreamReading: Equatable {
   var events: [StreamEvent] = []
   var lastEventID = ""
   var reconnectionTime: Int?
   var error: EventStreamError?
 
-  /// Reads the pieces one after the other, as a socket brings them.
+  /// Feeds the pieces in order, as a socket delivers them.
   init(
     _ pieces: [[UInt8]], limits: EventStreamLimits = EventStreamLimits(), lastEventID: String = ""
   ) {
@@ -42,7 +41,6 @@ struct StreamReading: Equatable {
   }
 }
 
-/// A stream and what must come of it.
 struct EventStreamSample: Sendable, CustomStringConvertible {
   let name: String
   let bytes: [UInt8]
@@ -60,7 +58,7 @@ struct EventStreamSample: Sendable, CustomStringConvertible {
 
   var description: String { name }
 
-  /// The examples of the standard's section 9.2.6, in its order, and one of section 9.2.1.
+  /// The examples of the standard's section 9.2.6, in order, and one of section 9.2.1.
   static let standard = [
     EventStreamSample(
       "three events of the introduction",
@@ -98,7 +96,7 @@ struct EventStreamSample: Sendable, CustomStringConvertible {
       "a space or none", "data:test\n\ndata: test\n\n", [.init(data: "test"), .init(data: "test")]),
   ]
 
-  /// The examples of the seed's README.
+  /// The examples of the original README.
   static let readme = [
     EventStreamSample(
       "an event with a name", "id: event-id\nevent: event-name\ndata: event-data\n\n",

@@ -13,7 +13,6 @@ private struct Broken: Error, Equatable {
   var what = "the database"
 }
 
-/// An actor whose isolated method is the authoriser's.
 private actor Signatures: AsyncAuthorizer, AsyncUserAuthenticator {
   private var count = 0
 
@@ -38,7 +37,6 @@ private actor Signatures: AsyncAuthorizer, AsyncUserAuthenticator {
   }
 }
 
-/// An authoriser that only ends when its task is cancelled, and tells so.
 private final class Endless: AsyncAuthorizer, AsyncAuthRequestBuilder {
   let asked = Gathered<String>()
   let cancelled = Gathered<String>()
@@ -60,13 +58,13 @@ private final class Endless: AsyncAuthorizer, AsyncAuthRequestBuilder {
   }
 }
 
-/// Authorisers of asynchronous code, and those that say why they have no answer.
+/// Asynchronous authorisers, and authorisers that give a reason for a refusal.
 @Suite(.ownThread, .timeLimit(.minutes(2))) struct `Asynchronous authorisation` {
   let service: LocalService
   let delegate = RecordingDelegate()
   init() throws { service = try LocalService() }
 
-  /// The tasks of a busy test run may come late, so there is time.
+  /// The timeouts are long because tasks start late in a busy test run.
   private func pusher(
     _ method: AuthMethod, user: UserAuthMethod = .noMethod, timeout: Duration = .seconds(60)
   ) -> Pusher {

@@ -3,15 +3,16 @@ import PusherServer
 import TestSupport
 import Testing
 
-/// The Swift blocks that PusherSwift's README (7.x) and EventflitSwift's have in common but for the names, compiled and
-/// run with each service's names against a server that speaks no others.
+/// The Swift blocks that the READMEs of PusherSwift (7.x) and EventflitSwift share except for
+/// names.
 ///
-/// Where a block differs from the pages, a comment says what is mended and why.
+/// Each is compiled and run with each service's names, against a server that knows no others.
+///
+/// A comment explains each change to a block.
 @Suite(.ownThread, .timeLimit(.minutes(2))) struct `The READMEs of PusherSwift and EventflitSwift` {
   let printed = Gathered<String>()
   static let services = [PusherService.pusher, .eventflit]
 
-  /// A server that speaks a service's names, and a client of it that signs for itself.
   private static func start(_ service: PusherService) throws -> (LocalService, Pusher) {
     let server = try LocalService { $0.service = service }
     return (server, server.signingPusher())
@@ -63,7 +64,6 @@ import Testing
     }
 
     let delegate = RecordingDelegate(of: pusher)
-    // The pages leave out the label `channelName:`, which the function has always had.
     let chan = pusher.subscribeToPresenceChannel(
       channelName: "presence-channel", onMemberAdded: onMemberChange,
       onMemberRemoved: onMemberChange)
@@ -109,7 +109,7 @@ import Testing
   @Test(arguments: services)
   func `the delegate that looks for a presence channel`(service: PusherService) async throws {
     let (server, pusher) = try Self.start(service)
-    // The pages give the connection the only reference to a delegate that it keeps weakly.
+    // The pages hold the delegate only through the connection, whose reference is weak.
     let delegate = PresenceDelegate(printed) { [weak pusher] in pusher?.connection.channels }
     pusher.connection.delegate = delegate
     let chan = pusher.subscribeToPresenceChannel(channelName: "presence-channel")
@@ -127,7 +127,7 @@ final class AuthRequestBuilder: AuthRequestBuilderProtocol {
   func requestFor(socketID: String, channelName: String) -> AuthRequest? {
     var request = AuthRequest(url: url)
     request.httpMethod = "POST"
-    // The pages write `channel.name`, which their function does not have.
+    // The pages use `channel.name`, but their function has no `channel`.
     request.httpBody = "socket_id=\(socketID)&channel_name=\(channelName)"
     request.addValue("myToken", forHTTPHeaderField: "Authorization")
     return request
@@ -137,13 +137,14 @@ final class AuthRequestBuilder: AuthRequestBuilderProtocol {
 /// The `DummyDelegate` of both READMEs that looks for a presence channel.
 final class PresenceDelegate: PusherDelegate {
   let printed: Gathered<String>
-  // The pages' class uses a client from nowhere. Held weakly: the client must not keep itself alive.
+  // The pages use an undefined client. The reference is weak so that the client does not keep
+  // itself alive.
   let channels: @Sendable () -> PusherChannels?
   init(_ printed: Gathered<String>, _ channels: @escaping @Sendable () -> PusherChannels?) {
     self.printed = printed
     self.channels = channels
   }
-  // The pages call it `subscriptionDidSucceed`, its name until 4.0, and use an undefined `channelName`.
+  // The pages use `subscriptionDidSucceed`, its name until 4.0, and an undefined `channelName`.
   func subscribedToChannel(name: String) {
     if name == "presence-channel" {
       if let presChan = channels()?.findPresence(name: name) {
@@ -155,18 +156,17 @@ final class PresenceDelegate: PusherDelegate {
   }
 }
 
-/// A proxy that lets nobody through: it tells where a client wants to go, without a name having to be looked up.
+/// A proxy that refuses every client and records the requested destination, so that no name is
+/// resolved.
 struct WatchingProxy {
   private let endpoint: LocalEndpoint
 
-  /// Leads a client of `options` through it, once.
   init(_ options: inout PusherClientOptions) throws {
     endpoint = try LocalEndpoint { _ in (403, "") }
     options.network = PusherNetwork(proxy: "http://127.0.0.1:\(endpoint.port)")
     options.autoReconnect = false
   }
 
-  /// The name and port that the first CONNECT asks for.
   func destination() async throws -> Substring? {
     let words = try await endpoint.requests.wait().first?.head.split(separator: " ")
     return words?.first == "CONNECT" ? words?[1] : nil

@@ -4,7 +4,6 @@ import Testing
 
 @testable import PusherCore
 
-/// What today's Channels have beyond the seed libraries, and what a ``PusherService`` changes.
 @Suite(.ownThread, .timeLimit(.minutes(2))) struct `Today's Channels in a client` {
   let delegate = RecordingDelegate()
 
@@ -74,7 +73,7 @@ import Testing
     let events = Gathered<String?>()
     let told = Gathered<Int>()
     pusher.subscribe("a", onSubscriptionCountChanged: { _ in told.add(-1) })
-    // The later one takes the place of the earlier.
+    // The later handler replaces the earlier one.
     let channel = pusher.subscribe("a", onSubscriptionCountChanged: { told.add($0) })
     channel.bind(eventName: "pusher:subscription_count") { events.add($0.data) }
     #expect(channel.subscriptionCount == nil)
@@ -150,7 +149,6 @@ import Testing
   }
 }
 
-/// Proxies and trust as options.
 @Suite(.ownThread, .timeLimit(.minutes(2))) struct `What a client is told of the network` {
   @Test func `nothing counts unless it is given`() throws {
     let destination = try PusherClientOptions().destination(key: "k")

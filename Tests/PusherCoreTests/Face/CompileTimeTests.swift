@@ -1,10 +1,9 @@
 import Foundation
 import Testing
 
-/// Handlers and delegates that compile are called; those that never would be do not compile, and the compiler says what
-/// to write.
+/// Valid handlers and delegates are called; methods that would never be called do not compile, and
+/// the compiler names the fix.
 @Suite struct `What the compiler says of handlers and delegates` {
-  /// The errors and warnings for each of some files, each checked against the library as a program of its own would be.
   private static func diagnostics(of sources: [String]) throws -> [[String]] {
     let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -49,7 +48,7 @@ import Testing
     let lines = text.split(separator: "\n").filter {
       $0.contains(": error: ") || $0.contains(": warning: ")
     }
-    // What concerns no sample says that nothing was checked.
+    // A diagnostic outside the samples means that nothing was checked.
     for line in lines where !names.contains(where: line.hasPrefix) { Issue.record("\(line)") }
     return names.map { name in lines.filter { $0.hasPrefix(name + ":") }.map(String.init) }
   }
@@ -57,7 +56,7 @@ import Testing
   private static let failedToSubscribe =
     "write failedToSubscribeToChannel(name: String, response: AuthResponse?, data: String?, error: SubscriptionFailure)"
 
-  /// Members of a delegate that the client would never call, and what the compiler says to write.
+  /// Delegate methods that the client would never call, and the compiler's advice.
   private static let neverCalled = [
     (
       "func failedToSubscribeToChannel(name: String, response: URLResponse?, data: String?, error: NSError?) {}",

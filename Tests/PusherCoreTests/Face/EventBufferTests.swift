@@ -3,7 +3,6 @@ import Testing
 
 @testable import PusherCore
 
-/// The buffer of a sequence: what it drops, and how it says so.
 @Suite struct `The buffer of a sequence` {
   private func gap(_ from: Int64, _ to: Int64) -> PusherGap {
     PusherGap(

@@ -3,7 +3,6 @@ import Testing
 
 @testable import PusherCore
 
-/// What handlers get of messages that differ in name, channel, order of members and data, held to a plain table.
 @Suite struct EventDispatcherTests {
   private let connection = PusherConnection(key: "key", options: PusherClientOptions())
   private let dispatcher: EventDispatcher
@@ -30,7 +29,6 @@ import Testing
     }
   }
 
-  /// A handler that notes what it gets.
   private func note(_ mark: String) -> @Sendable (PusherEvent) -> Void {
     let seen = seen
     return { event in
@@ -51,7 +49,7 @@ import Testing
       #expect(take(#"{"event":"e","channel":"a","data":"\#(data)"}"#) == .taken)
     }
     #expect(noted() == ["first", "second", "last"].map { "own e a \($0)" })
-    // Another one of the same name has handlers of its own.
+    // Another channel of the same name has its own handlers.
     dispatcher.channels["a"] = PusherChannel(name: "a", connection: connection)
     #expect(take(#"{"event":"e","channel":"a","data":"late"}"#) == .taken)
     #expect(noted() == [])
@@ -66,7 +64,7 @@ import Testing
     var own: [String: PusherBinding] = [:]
     for _ in 0..<20_000 {
       let channel = channels[Int.random(in: 0..<4, using: &random)]
-      // Mostly the same again, as servers send it.
+      // Usually the same message again, as servers send it.
       let isSame = Int.random(in: 0..<4, using: &random) > 0
       let name = isSame ? names[0] : names[Int.random(in: 0..<4, using: &random)]
       let data = String(repeating: "x", count: Int.random(in: 0..<90, using: &random)) + "é"

@@ -3,11 +3,12 @@ import PusherServer
 import TestSupport
 import Testing
 
-/// The Swift blocks of EventflitSwift's README that only it has, in its order, compiled and run.
+/// The Swift blocks that only EventflitSwift's README has, in order, compiled and run.
 ///
-/// The page is PusherSwift's with the names changed. Here the classes keep the names of this library, and what is
-/// Eventflit's own stands in a ``PusherService``: prefixes, hosts and paths. What is mended in the blocks is told in the tests of
-/// PusherSwift's README. The local server speaks Eventflit's names, and knows none of Pusher's.
+/// The page is PusherSwift's with other names. The classes keep the names of this library here;
+/// Eventflit's prefixes, hosts and paths are in a ``PusherService``. The tests of PusherSwift's
+/// README explain the changes to the blocks. The local server knows Eventflit's names and none of
+/// Pusher's.
 @Suite(.ownThread, .timeLimit(.minutes(2))) struct `EventflitSwift's README` {
   let service: LocalService
   init() throws { service = try LocalService { $0.service = .eventflit } }
@@ -24,7 +25,8 @@ import Testing
 
   @Test func `Eventflit's endpoint is asked at its own path`() async throws {
     let endpoint = try LocalEndpoint { _ in (403, "") }
-    // The page's URL, `https://:9292/eventflit/auth`, has lost its host; the path is the service's own.
+    // The page's URL, `https://:9292/eventflit/auth`, lacks its host. The path is the service's
+    // own.
     let options = service.options(
       .endpoint(authEndpoint: "http://127.0.0.1:\(endpoint.port)")
     )

@@ -1,11 +1,10 @@
 import PusherCore
 
-/// A client of a local server of its own that has joined the channels `a` and `b`.
+/// A client with its own local server that has joined the channels `a` and `b`.
 struct JoinedClient {
   let service: LocalService
   let delegate = RecordingDelegate()
   let pusher: Pusher
-  /// The channel `a`.
   let channel: PusherChannel
 
   init() async throws {

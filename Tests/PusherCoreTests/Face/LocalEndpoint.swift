@@ -1,6 +1,5 @@
 import Foundation
 
-/// An HTTP server for one test: answers every request by a closure, one connection after the other.
 final class LocalEndpoint: Sendable {
   struct Request: Sendable {
     let head: String
@@ -21,8 +20,8 @@ final class LocalEndpoint: Sendable {
   private let listener: LoopbackListener
 
   /// - Parameters:
-  ///   - field: A field of each answer, besides others.
-  ///   - answer: The status and the body for a request.
+  ///   - field: An additional header field of each answer.
+  ///   - answer: Returns the status and the body for a request.
   init(
     field: String = "X-Was: here", _ answer: @escaping @Sendable (Request) -> (Int, String)
   ) throws {

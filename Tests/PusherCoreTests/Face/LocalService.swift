@@ -3,20 +3,18 @@ import PusherCore
 import PusherServer
 import TestSupport
 
-/// A local server on a thread of its own, for clients that have one too.
 final class LocalService: Sendable {
   let port: Int
-  /// Whose names the server speaks, and so its clients.
   private let service: PusherService
   private let wakeUp: WakeUp
   private let server: Kept
 
-  /// A server that is only touched on its own thread.
+  /// A server that only its own thread touches.
   private final class Kept: @unchecked Sendable {
     var server: Server?
   }
 
-  /// - Parameter change: What shall differ from one app with the tests' credentials on a free port.
+  /// - Parameter change: Changes the default app: test credentials, free port.
   init(_ change: @escaping @Sendable (inout ServerOptions) -> Void = { _ in }) throws {
     let started = DispatchSemaphore(value: 0)
     let result = Locked<(Int, PusherService, WakeUp)?>(nil)
@@ -46,8 +44,9 @@ final class LocalService: Sendable {
     self.wakeUp = wakeUp
   }
 
-  /// A server at the port that is asked for, or at one that no other test gets: a successor needs it once more, when
-  /// the system would have given it to somebody else by then.
+  /// Returns a server at the given port, or at a port that no other test gets.
+  ///
+  /// A successor needs the same port again, so a free port chosen by the system would not do.
   private static func server(_ options: ServerOptions, on loop: EventLoop) -> Server? {
     func make(_ port: UInt16) -> Server? {
       var options = options
@@ -55,7 +54,8 @@ final class LocalService: Sendable {
       return try? Server(options: options, random: SeededGenerator(seed: 5), loop: loop)
     }
     if options.listen.port != 0 {
-      // A program that is being started holds a copy of every socket for a moment, the predecessor's too.
+      // A process that is just starting holds a copy of every socket for a moment, including the
+      // predecessor's.
       for _ in 0..<2000 {
         if let server = make(options.listen.port) { return server }
         usleep(2000)
@@ -72,9 +72,8 @@ final class LocalService: Sendable {
     return nil
   }
 
-  /// Below those that systems give out, and beside those of other tests.
   private static let ports: ClosedRange<UInt16> = 30_000...32_767
-  /// Other processes begin elsewhere.
+  /// Other processes start at another port.
   private static let nextPort = Locked(ports.lowerBound + UInt16(Int(getpid()) * 211 % ports.count))
 
   enum Failure: Error {
@@ -86,7 +85,6 @@ final class LocalService: Sendable {
     wakeUp.post { $0.stop() }
   }
 
-  /// Closes all sockets with 4200 and listens no more.
   func stop() async {
     await withCheckedContinuation { continuation in
       wakeUp.post { [server] loop in
@@ -99,13 +97,11 @@ final class LocalService: Sendable {
     }
   }
 
-  /// Another server in the place of this one, once that was stopped.
   func successor() throws -> LocalService {
     let port = UInt16(port)
     return try LocalService { $0.listen.port = port }
   }
 
-  /// What a client of this server needs.
   func options(_ authMethod: AuthMethod = .noMethod) -> PusherClientOptions {
     PusherClientOptions(
       authMethod: authMethod, host: .host("127.0.0.1"), port: port, useTLS: false, service: service)
@@ -115,14 +111,12 @@ final class LocalService: Sendable {
     Pusher(key: Application.forTests().key, options: options(authMethod))
   }
 
-  /// A client that signs for itself.
   func signingPusher() -> Pusher {
     pusher(.inline(secret: Application.forTests().secret))
   }
 
   var api: PusherAPI { api(key: nil) }
 
-  /// The server's HTTP API, with a master key for encrypted channels.
   func api(key: EncryptionMasterKey?) -> PusherAPI {
     let application = Application.forTests()
     return PusherAPI(
@@ -137,7 +131,6 @@ final class LocalService: Sendable {
   }
 }
 
-/// What a test waits for, put down by handlers on other threads.
 final class Gathered<Value: Sendable>: Sendable {
   private struct Status {
     var values: [Value] = []
@@ -158,7 +151,7 @@ final class Gathered<Value: Sendable>: Sendable {
     for (_, continuation) in ready { continuation.resume() }
   }
 
-  /// Waits until what has come is enough, for half a minute after each value at most.
+  /// Waits until the values suffice, at most 30 s after each value.
   @discardableResult
   func wait(until isEnough: ([Value]) -> Bool) async throws -> [Value] {
     var known = values
@@ -166,7 +159,7 @@ final class Gathered<Value: Sendable>: Sendable {
     return known
   }
 
-  /// Waits until so many values have come, for half a minute at most: a busy machine is no failure.
+  /// Waits for `count` values, at most 30 s each: a busy machine is no failure.
   func wait(for count: Int = 1, _ what: String = "values") async throws -> [Value] {
     let deadline = Task {
       try await Task.sleep(for: .seconds(30))
@@ -192,7 +185,6 @@ final class Gathered<Value: Sendable>: Sendable {
   }
 }
 
-/// Gathers all that a delegate can be told.
 final class RecordingDelegate: PusherDelegate {
   let states = Gathered<String>()
   let subscribed = Gathered<String>()
@@ -228,7 +220,6 @@ final class RecordingDelegate: PusherDelegate {
     self.changeRequest = changeRequest
   }
 
-  /// The delegate of a client, which keeps it weakly.
   convenience init(of pusher: Pusher) {
     self.init()
     pusher.delegate = self

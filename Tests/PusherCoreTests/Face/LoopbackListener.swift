@@ -1,11 +1,11 @@
 import Foundation
 
-/// A listener on a free port of 127.0.0.1 that hands out its connections on a thread of its own.
 final class LoopbackListener: Sendable {
   let port: Int
   private let descriptor: Int32
 
-  /// - Parameter take: Gets each connection's descriptor, and closes it; the next one waits until it returns.
+  /// - Parameter take: Takes ownership of each descriptor and closes it. The next connection waits
+  ///   until it returns.
   init(backlog: Int32, _ take: @escaping @Sendable (Int32) -> Void) throws {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     var address = sockaddr_in()
@@ -27,7 +27,7 @@ final class LoopbackListener: Sendable {
         guard peer >= 0 else { break }
         take(peer)
       }
-      // Here and not at the end of the object: the number would be another's while this thread still accepts by it.
+      // Closed here and not in `deinit`: otherwise this thread could accept on a reused descriptor.
       close(descriptor)
     }
   }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PusherCore
 
-/// Two spellings of é are two events and two users to a client.
+/// Two spellings of é are two events and two users for a client.
 @Suite(.ownThread, .timeLimit(.minutes(2))) struct `Names that only look alike, at the client` {
   static let (one, other) = ("caf\u{E9}", "cafe\u{301}")
 

@@ -11,7 +11,6 @@ import Testing
     func show(_ event: PusherEvent) { seen.add("\(event.eventName) \(event.data ?? "")") }
   }
 
-  /// Something that the closure keeps, to see when it is released.
   private final class Kept: Sendable {}
 
   @Test func `client, channel and user bind to an owner, by name or to every event`() async throws {
@@ -55,7 +54,7 @@ import Testing
     weak var kept: Kept?
     for _ in 0..<100 {
       let (screen, object) = (Screen(), Kept())
-      // The former handler is released by the next one.
+      // The next handler releases the former one.
       channel.bind(eventName: "x", to: screen) { _, _ in withExtendedLifetime(object) {} }
       #expect(kept == nil)
       kept = object

@@ -3,13 +3,12 @@ import PusherServer
 import TestSupport
 import Testing
 
-/// An actor that notes what it is told; no method needs a word about isolation.
 private actor Notes: PusherAsyncDelegate {
   private(set) var lines: [String] = []
   let added = Gathered<String>()
 
   private func add(_ line: String) async {
-    // Another call in between would show in the order.
+    // An interleaved call would change the order.
     await Task.yield()
     lines.append(line)
     added.add(line)
@@ -52,7 +51,6 @@ private actor Notes: PusherAsyncDelegate {
   }
 }
 
-/// A class of the main actor, with methods that are not asynchronous.
 @MainActor private final class Status: PusherAsyncDelegate {
   private(set) var text = ""
   let changed = Gathered<String>()
@@ -64,7 +62,6 @@ private actor Notes: PusherAsyncDelegate {
   }
 }
 
-/// A delegate that cannot go on until the test lets it.
 private actor Slow: PusherAsyncDelegate {
   let begun = Gathered<Int>()
   let cancelled = Gathered<Int>()

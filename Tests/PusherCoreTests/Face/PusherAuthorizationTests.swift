@@ -11,7 +11,6 @@ private func sign(_ socketID: String, _ channel: String) -> PusherAuth {
     .authorize(socketID: socketID, channel: channel, channelData: data)
 }
 
-/// The feature table's rows on authorisation.
 @Suite(.ownThread, .timeLimit(.minutes(2))) struct `Authorisation of a client` {
   let service: LocalService
   let delegate = RecordingDelegate()
@@ -156,7 +155,7 @@ private func sign(_ socketID: String, _ channel: String) -> PusherAuth {
         socketID: String, channelName: String,
         completionHandler: @escaping @Sendable (PusherAuth?) -> Void
       ) {
-        // A thread, since the tasks of a busy test run may come too late for the client's timeout.
+        // A thread, because tasks of a busy test run may start after the client's timeout.
         Thread.detachNewThread {
           let isWelcome = channelName != "private-never"
           completionHandler(isWelcome ? sign(socketID, channelName) : nil)

@@ -3,7 +3,6 @@ import PusherCore
 import TestSupport
 import Testing
 
-/// The feature table's rows on events and binding.
 @Suite(.ownThread, .timeLimit(.minutes(2))) struct `Binding to events` {
   private let client: JoinedClient
   private var service: LocalService { client.service }
@@ -20,7 +19,6 @@ import Testing
     { [told] in told.add("\(text) \($0.channelName ?? "-") \($0.eventName)") }
   }
 
-  /// Sends the events, waits for the last, and answers what handlers said until then.
   private func send(_ events: (String, String)...) async throws -> [String] {
     let end = Gathered<String>()
     let binding = pusher.bind(eventName: "end") { _ in end.add("") }
@@ -253,7 +251,7 @@ import Testing
     let gate = Gathered<Int>()
     let areSent = DispatchSemaphore(value: 0)
     pusher.bind(eventName: "x") { [told] event in
-      // Busy until all the others have been sent.
+      // The handler blocks until all other events were sent.
       if told.values.isEmpty { _ = areSent.wait(timeout: .now() + 60) }
       told.add(event.data ?? "")
       gate.add(1)

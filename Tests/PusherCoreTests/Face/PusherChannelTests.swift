@@ -2,7 +2,6 @@ import PusherCore
 import TestSupport
 import Testing
 
-/// The feature table's rows on channels and subscriptions.
 @Suite(.ownThread, .timeLimit(.minutes(2))) struct `Channels of a client` {
   let service: LocalService
   let delegate = RecordingDelegate()
@@ -143,7 +142,6 @@ import Testing
   }
 }
 
-/// The rows on presence.
 @Suite(.ownThread, .timeLimit(.minutes(2))) struct `Presence channels of a client` {
   let service: LocalService
   init() throws { service = try LocalService() }

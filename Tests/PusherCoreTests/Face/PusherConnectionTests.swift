@@ -2,7 +2,6 @@ import PusherCore
 import TestSupport
 import Testing
 
-/// The feature table's rows on connection and state.
 @Suite(.ownThread, .timeLimit(.minutes(2))) struct `Connecting` {
   let service: LocalService
   init() throws { service = try LocalService() }

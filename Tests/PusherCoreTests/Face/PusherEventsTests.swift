@@ -2,7 +2,7 @@ import PusherCore
 import TestSupport
 import Testing
 
-/// All events of a client or of a channel as a sequence.
+/// Sequences of all events of a client or a channel.
 @Suite(.ownThread, .timeLimit(.minutes(2))) struct `Events as a sequence` {
   private let client: JoinedClient
   private var service: LocalService { client.service }
@@ -46,7 +46,8 @@ import Testing
     pusher.bind(eventName: "x") { _ in end.add(0) }
     for number in 0..<10 { try await service.trigger("x", "a", "\(number)") }
     _ = try await end.wait(for: 10)
-    // The sequence was bound first to all events, which named handlers precede: let it have the last one too.
+    // The sequence was bound first, but named handlers run earlier. Let it receive the last event
+    // too.
     try await condition("they are dropped") { events.droppedCount == 7 }
     let iterator = events.makeAsyncIterator()
     var seen: [String] = []
@@ -67,7 +68,6 @@ import Testing
   }
 }
 
-/// The rows on client events.
 @Suite(.ownThread, .timeLimit(.minutes(2))) struct `Client events` {
   let service: LocalService
   init() throws { service = try LocalService() }

@@ -3,7 +3,6 @@ import PusherServer
 import TestSupport
 import Testing
 
-/// What a client says for a log, and what it counts for a monitoring system.
 @Suite(.ownThread, .timeLimit(.minutes(2))) struct `Logs and metrics` {
   private final class Log: PusherLogger {
     let lines = Gathered<String>()

@@ -2,7 +2,6 @@ import PusherCore
 import TestSupport
 import Testing
 
-/// The feature table's rows on options, and what bad ones get.
 @Suite(.ownThread, .timeLimit(.minutes(2))) struct `Client options` {
   let service: LocalService
   init() throws { service = try LocalService() }
@@ -107,7 +106,7 @@ import Testing
     let pusher = Pusher(key: service.pusher().key, options: options)
     let delegate = RecordingDelegate(of: pusher)
     pusher.connect()
-    // A second ping means that the first was answered.
+    // A second ping proves that the first was answered.
     try await delegate.logged.wait {
       $0.count { $0.hasPrefix("sent: ") && $0.contains("ping") } >= 2
     }
@@ -146,7 +145,7 @@ import Testing
       pusher.connect()
       _ = try await delegate.connectFailures.wait()
     }
-    // The content type of a handshake (RFC 8446 section 5.1), and the G of GET.
+    // The content type of a TLS handshake (RFC 8446 section 5.1), and the G of GET.
     #expect(try await first.wait(for: 2) == [22, UInt8(ascii: "G")])
   }
 
@@ -159,7 +158,7 @@ import Testing
         #"{"event":"e","channel":"a","data":"{\"text\":\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"}"}"#
       let output = ByteBuffer()
       Array(text.utf8).withUnsafeBytes { Deflater(windowBits: 15).deflate($0, into: output) }
-      // Only after the client has bound what it binds: its first message is the subscription.
+      // The first message is the subscription; the client has bound its handlers by then.
       _ = peer.receive()
       peer.send(frame(.text, output.array, isCompressed: true))
       peer.waitForEnd()

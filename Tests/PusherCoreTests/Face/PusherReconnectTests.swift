@@ -2,12 +2,10 @@ import PusherCore
 import TestSupport
 import Testing
 
-/// The feature table's rows on losing and renewing a connection.
 @Suite(.ownThread, .timeLimit(.minutes(2))) struct `Reconnecting` {
   let service: LocalService
   init() throws { service = try LocalService() }
 
-  /// A client that has joined `a` and `private-b`.
   private func joined(
     _ delegate: RecordingDelegate, _ change: (inout PusherClientOptions) -> Void = { _ in }
   ) async throws -> Pusher {
@@ -51,7 +49,7 @@ import Testing
       peer.send(frame(.close, [0x10, 0x68]))
       peer.waitForEnd()
     }
-    /// Disconnects in the moment in which the client says that it waits for its next attempt, which is near.
+    /// Disconnects when the client announces its next attempt, which is due soon.
     final class Delegate: PusherDelegate {
       let states = Gathered<String>()
       let disconnect: @Sendable () -> Void
@@ -74,7 +72,7 @@ import Testing
       try await delegate.states.wait(for: 5) == [
         "connecting", "connected", "reconnecting", "disconnecting", "disconnected",
       ])
-    // A whole connection of another client takes longer than the attempt that was planned.
+    // A complete connection of another client takes longer than the planned attempt.
     let other = Pusher(key: "k", options: pusher.connection.options)
     let otherDelegate = RecordingDelegate(retry: { _ in nil })
     other.delegate = otherDelegate
@@ -86,7 +84,7 @@ import Testing
   }
 
   @Test func `after disconnect no attempt follows when the server closes too`() async throws {
-    // The server answers the close frame with a code that asks for another attempt.
+    // The server's close frame has a code that requests another attempt.
     let server = try RawServer { peer in
       RawServer.greet(peer)
       _ = peer.receive()
@@ -182,7 +180,7 @@ import Testing
     pusher.connect()
     let delays = try await delegate.delays.wait(for: 60)
     #expect(delays[0] >= .seconds(5) && delays[0] <= .seconds(10))
-    // Of 40 draws from a range that has grown to days, one at least is above the usual two minutes.
+    // The range has grown to days. At least one of 40 draws exceeds the usual two minutes.
     #expect(delays.suffix(40).contains { $0 > .seconds(120) })
   }
 
@@ -250,7 +248,7 @@ import Testing
     pusher.connect()
     let end = try #require(try await delegate.disconnected.wait().first)
     #expect(end.error == .closed(code: code, reason: ""))
-    // The delegate, which may refuse an attempt, is asked only when one is planned.
+    // The client asks its delegate, which may refuse an attempt, only when one is planned.
     #expect(delegate.delays.values.count == (willRetry ? 1 : 0))
   }
 
@@ -292,7 +290,7 @@ import Testing
     _ = try await delegate.connected.wait()
     let connection = try #require(pusher?.connection)
     pusher = nil
-    // The sequence ends with its client.
+    // The sequence ends together with its client.
     if let events { for await _ in events {} }
     #expect(connection.connectionState == .disconnected)
     connection.channels.find(name: "a")?.unsubscribe()

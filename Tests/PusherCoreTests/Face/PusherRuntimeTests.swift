@@ -5,7 +5,6 @@ import Testing
 
 @testable import PusherCore
 
-/// One thread for many clients, and its life.
 @Suite(.ownThread, .timeLimit(.minutes(2))) struct `A runtime` {
   let service: LocalService
   init() throws { service = try LocalService() }
@@ -16,7 +15,6 @@ import Testing
     return Pusher(key: Application.forTests().key, options: options)
   }
 
-  /// How many threads of this process have a name.
   private static func threads(named name: String) -> Int {
     let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
     return tasks.count {
@@ -142,13 +140,13 @@ import Testing
     #expect(first.connection.connectionState == .disconnected)
     #expect(second.connection.connectionState == .disconnected)
     #expect(runtime.memberCount == 0)
-    // The clients are as good as new.
+    // The clients work as before.
     try await first.connected()
   }
 
   @Test func `a client that connects while the others are closed is closed too`() async throws {
     let runtime = PusherRuntime(name: "rt-late")
-    // It takes its goodbye and does not answer it, so that there is time for another client.
+    // The server reads the goodbye and does not answer, so that another client has time to start.
     let silent = try RawServer { peer in
       RawServer.greet(peer)
       peer.waitForEnd()

@@ -3,7 +3,6 @@ import TestSupport
 import Testing
 
 extension PusherStreamElement<PusherEvent>? {
-  /// The element in a word.
   var shown: String {
     switch self {
     case .event(let event): event.data ?? "no data"
@@ -14,9 +13,8 @@ extension PusherStreamElement<PusherEvent>? {
   }
 }
 
-/// Sequences that hold the socket back, and the place of gaps.
+/// Sequences that pause reading from the socket, and the position of gaps.
 @Suite(.ownThread, .timeLimit(.minutes(2))) struct `Sequences that lose nothing` {
-  /// A server that greets each client and, once it has subscribed, sends this many events in one piece.
   private static func flood(_ count: Int) throws -> RawServer {
     try RawServer { peer in
       RawServer.greet(peer)
@@ -36,7 +34,7 @@ extension PusherStreamElement<PusherEvent>? {
       options: PusherClientOptions(host: .host("127.0.0.1"), port: server.port, useTLS: false))
   }
 
-  /// Waits until the client's thread has carried out all orders and told all that it had read.
+  /// Waits until the client's thread has run all requests and delivered all events it had read.
   private func round(_ pusher: Pusher, _ delegate: RecordingDelegate) async throws {
     let before = delegate.failed.values.count
     for count in 1...2 {
@@ -154,7 +152,7 @@ extension PusherStreamElement<PusherEvent>? {
       for reader in readers { await reader.value }
       for await state in pusher.states where state == .disconnected { break }
     }
-    // A handler that is bound stays, and so does a sequence that was asked for since.
+    // A bound handler stays bound, and so does a later sequence.
     let handled = Gathered<String?>()
     channel.bind(eventName: "x") { handled.add($0.data) }
     let iterator = channel.events().makeAsyncIterator()
@@ -197,7 +195,7 @@ extension PusherStreamElement<PusherEvent>? {
     try await client.service.trigger("x", "a", "before")
     await client.service.stop()
     let next = try client.service.successor()
-    // A channel that was not subscribed before has missed nothing.
+    // A new channel has missed nothing.
     let late = client.pusher.subscribe("late").events()
     let missed = try await client.delegate.missed.wait()
     try await next.trigger("x", "a", "after")

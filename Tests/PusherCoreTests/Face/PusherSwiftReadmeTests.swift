@@ -3,12 +3,12 @@ import PusherServer
 import TestSupport
 import Testing
 
-/// Every Swift block of PusherSwift's README (7.x), in its order, compiled and run; those that EventflitSwift's has too
-/// stand in `BothReadmesTests.swift`.
+/// Every Swift block of PusherSwift's README (7.x), in order, compiled and run.
 ///
-/// Where a block differs from the page, a comment says what is mended and why. Everywhere: a host that is the
-/// local server's, handlers that note what they would print, and Foundation's types replaced: `AuthRequest` for
-/// `URLRequest`, `JSONValue` for `Any`.
+/// `BothReadmesTests.swift` has the blocks that EventflitSwift's README shares.
+///
+/// A comment explains each change to a block. All blocks use the local server's host, handlers that
+/// record instead of print, `AuthRequest` for `URLRequest`, and `JSONValue` for `Any`.
 @Suite(.ownThread, .timeLimit(.minutes(2))) struct `PusherSwift's README` {
   let service: LocalService
   let printed = Gathered<String>()
@@ -17,12 +17,12 @@ import Testing
   private var key: String { Application.forTests().key }
 
   @Test func `the enum AuthMethod has the five cases`() {
-    // The page shows the declaration; here each case is used.
+    // The page shows the declaration; this test uses each case.
     struct Builder: AuthRequestBuilderProtocol {
       func requestFor(socketID: String, channelName: String) -> AuthRequest? { nil }
     }
     struct Own: Authorizer {
-      // The page's completion handler is not escaping and so could not answer later.
+      // The page's completion handler is not escaping, so it could not answer later.
       func fetchAuthValue(
         socketID: String, channelName: String,
         completionHandler: @escaping @Sendable (PusherAuth?) -> Void
@@ -94,7 +94,7 @@ import Testing
   }
 
   @Test func `the connection delegate, all functions optional`() async throws {
-    // In place of the page's view controller, which there is not on a server.
+    // Stands for the page's view controller, which a server does not have.
     final class Controller: PusherDelegate {
       let states = Gathered<ConnectionState>()
       func changedConnectionState(from old: ConnectionState, to new: ConnectionState) {
@@ -123,7 +123,7 @@ import Testing
         seen.add("subscribed \(name)")
       }
 
-      // `AuthResponse` and `SubscriptionFailure` stand for URLResponse and NSError.
+      // `AuthResponse` and `SubscriptionFailure` replace URLResponse and NSError.
       func failedToSubscribeToChannel(
         name: String, response: AuthResponse?, data: String?, error: SubscriptionFailure
       ) {
@@ -142,8 +142,8 @@ import Testing
 
   @Test func `reconnection properties`() {
     let pusher = Pusher(key: "APP_KEY")
-    // The page lists 6 and nil, PusherSwift's own defaults until 5.1 and `RetrySettings.pusherSwift`; since 6.0 they
-    // are these.
+    // The page names 6 and nil: PusherSwift's defaults until 5.1, and `RetrySettings.pusherSwift`.
+    // These are the defaults since 6.0.
     #expect(pusher.connection.reconnectAttemptsMax == nil)
     #expect(pusher.connection.maxReconnectGapInSeconds == 120)
     pusher.connection.reconnectAttemptsMax = 6
@@ -177,7 +177,7 @@ import Testing
     let delegate = RecordingDelegate(of: pusher)
     pusher.subscribe("my-channel")
 
-    // As the page has it, but for the second `let`, which Swift 3 brought.
+    // As on the page, with a second `let`, which Swift 3 requires.
     pusher.bind(callback: { (data: Any?) -> Void in
       if let data = data as? [String: AnyObject] {
         if let commenter = data["commenter"] as? String, let message = data["message"] as? String {

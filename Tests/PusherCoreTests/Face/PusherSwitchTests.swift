@@ -3,7 +3,6 @@ import PusherServer
 import TestSupport
 import Testing
 
-/// `switch(to:)`: another host or app on a living client.
 @Suite(.ownThread, .timeLimit(.minutes(2))) struct `Switching a living client` {
   private let first: LocalService
   private let second: LocalService
@@ -16,7 +15,6 @@ import Testing
     second = try LocalService { $0.applications.append(Self.other) }
   }
 
-  /// A client of the first server that has joined `a` and `private-b`.
   private func joined() async throws -> Pusher {
     let pusher = first.signingPusher()
     pusher.delegate = delegate
@@ -41,11 +39,11 @@ import Testing
     #expect(pusher.channel(named: "a") === channel && channel.isSubscribed)
     #expect(try await delegate.missed.wait().count == 1)
     #expect(delegate.disconnected.values.map(\.willRetry) == [true])
-    // The user has decided already, so the delegate is not asked.
+    // The user has already decided, so the client does not ask the delegate.
     #expect(delegate.delays.values.isEmpty)
     try await second.trigger("e", "a", "2")
     #expect(try await events.wait() == ["2"])
-    // The former server has seen the client go.
+    // The former server has noticed that the client left.
     while try await !first.api.channels().isEmpty {}
   }
 

@@ -4,15 +4,14 @@ import PusherServer
 import TestSupport
 import Testing
 
-/// Everything from any thread at any time.
 @Suite(.ownThread, .timeLimit(.minutes(2))) struct `Calls from many threads` {
-  /// Runs `body` on so many threads at once, each with a seed of its own, and waits for the last.
+  /// Runs `body` on `count` threads at once, each with its own seed, and waits for all.
   private static func onThreads(
     _ count: Int, _ body: @escaping @Sendable (UInt64) -> Void
   ) async {
     await withCheckedContinuation { continuation in
       let left = Locked(count)
-      // A class, because a closure for several threads cannot hold the mutex itself.
+      // A class, because a closure shared by threads cannot hold the mutex itself.
       let done = Done(left: count, continuation)
       for seed in 0..<count {
         Thread.detachNewThread {
@@ -40,7 +39,6 @@ import Testing
     }
   }
 
-  /// One call of what can be called, picked at random.
   private static func call(
     _ pusher: Pusher, _ random: inout SeededGenerator, _ bindings: inout [PusherBinding],
     _ heard: Gathered<Int>
@@ -110,7 +108,7 @@ import Testing
     }
     source.cancel()
     _ = await source.result
-    // Whatever state that has led to, the client can still do what it is for.
+    // The client still works in any resulting state.
     pusher.unsubscribeAll()
     pusher.unbindAll()
     pusher.disconnect()
@@ -125,7 +123,6 @@ import Testing
     #expect(try await last.wait() == ["yes"])
   }
 
-  /// What a test wants to see go.
   private final class Weak: Sendable {
     nonisolated(unsafe) private weak let object: AnyObject?
     init(_ object: AnyObject) { self.object = object }
@@ -169,7 +166,6 @@ import Testing
   }
 }
 
-/// Waits until something is so, for half a minute at most.
 func condition(_ what: String, _ isSo: () -> Bool) async throws {
   let limit = ContinuousClock.now + .seconds(30)
   while !isSo() {

@@ -6,7 +6,7 @@ import Testing
 
 private let application = Application.forTests()
 
-/// Signing in, the user's own events and the watchlist.
+/// Sign-in, user events and the watchlist.
 ///
 /// Source: Pusher's page "Authenticating users".
 @Suite(.ownThread, .timeLimit(.minutes(2))) struct `The user of a client` {

@@ -2,12 +2,10 @@ import PusherCore
 import TestSupport
 import Testing
 
-/// Waiting for a connection and for a subscription, and following both.
 @Suite(.ownThread, .timeLimit(.minutes(2))) struct `Waiting` {
   let service: LocalService
   init() throws { service = try LocalService() }
 
-  /// A client of a port where nobody listens, which only root could, that tries once.
   private func lonely() -> Pusher {
     Pusher(
       key: "key",
@@ -15,7 +13,6 @@ import Testing
         autoReconnect: false, host: .host("127.0.0.1"), port: 1, useTLS: false))
   }
 
-  /// A client that connects to a server which never answers, and a task that waits for it.
   private func unanswered() async throws -> (RawServer, Pusher, Task<Void, any Error>) {
     let server = try RawServer { $0.waitForEnd() }
     let pusher = Pusher(

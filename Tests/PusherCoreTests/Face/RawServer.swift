@@ -2,9 +2,8 @@ import Foundation
 import PusherCore
 import TestSupport
 
-/// A listener whose connections a test talks to byte by byte, each on a thread of its own.
+/// A listener whose connections are driven by a test byte by byte, each on its own thread.
 final class RawServer: Sendable {
-  /// One connection, for the thread that talks to it.
   final class Peer: Sendable {
     fileprivate let descriptor: Int32
 
@@ -12,7 +11,6 @@ final class RawServer: Sendable {
       self.descriptor = descriptor
     }
 
-    /// What has come, once something has; empty when the other side is gone.
     func receive() -> [UInt8] {
       var chunk = [UInt8](repeating: 0, count: 65_536)
       let count = recv(descriptor, &chunk, chunk.count, 0)
@@ -23,7 +21,6 @@ final class RawServer: Sendable {
       _ = Foundation.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
     }
 
-    /// A request without a body.
     func head() -> String {
       var text = ""
       while !text.hasSuffix("\r\n\r\n") {
@@ -34,13 +31,13 @@ final class RawServer: Sendable {
       return text
     }
 
-    /// Whether the other side is gone, or something else has come.
+    /// Returns true after the client closed or sent more bytes.
     fileprivate func hasNews(within milliseconds: Int32) -> Bool {
       var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
       return poll(&entry, 1, milliseconds) > 0
     }
 
-    /// Waits until the test lets it go on; false when the other side is gone before.
+    /// Waits until the test opens the gate; returns false if the client closes earlier.
     func wait(for gate: Gate) -> Bool {
       while !gate.isOpen {
         if hasNews(within: 2) { return false }
@@ -48,27 +45,25 @@ final class RawServer: Sendable {
       return true
     }
 
-    /// Waits until the other side is gone.
     func waitForEnd() {
       while !receive().isEmpty {}
     }
   }
 
-  /// What connections wait for until the test opens it.
   final class Gate: Sendable {
     private let state = Locked(false)
     var isOpen: Bool { state.withLock { $0 } }
     func open() { state.withLock { $0 = true } }
   }
 
-  /// How many connections were open whenever one came.
+  /// Number of open connections at each accept.
   let opened = Gathered<Int>()
   let closed = Gathered<Int>()
   private let listener: LoopbackListener
 
   var port: Int { listener.port }
 
-  /// - Parameter talk: The other side of one connection, which is closed after it.
+  /// - Parameter talk: Plays the server's side of one connection, which is closed afterwards.
   init(_ talk: @escaping @Sendable (Peer) -> Void) throws {
     let (opened, closed) = (opened, closed)
     let count = Locked(0)
@@ -87,10 +82,9 @@ final class RawServer: Sendable {
     }
   }
 
-  /// What makes a client's WebSocket with this server, and greets it.
+  /// Upgrades a client's WebSocket and greets it.
   ///
-  /// - Parameter extensions: What is agreed to, if anything.
-  /// - Returns: What the client asked.
+  /// - Parameter extensions: The accepted extensions, or `nil`. - Returns: The client's request.
   @discardableResult
   static func greet(_ peer: Peer, extensions: String? = nil) -> String {
     let head = peer.head()

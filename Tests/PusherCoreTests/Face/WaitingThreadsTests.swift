@@ -3,7 +3,6 @@
   import PusherCore
   import Testing
 
-  /// An authoriser that only ends when its task is cancelled.
   private final class Endless: AsyncAuthorizer {
     let asked = Gathered<Int>()
     let cancelled = Gathered<Int>()
@@ -16,10 +15,10 @@
     }
   }
 
-  /// Everything that waits ends at once when its task is cancelled, and leaves no thread behind.
+  /// All waits end at once on cancellation and leave no thread behind.
   ///
-  /// The threads of a process of its own are counted, since other tests have threads too. Nothing here would end by
-  /// itself: the server never answers.
+  /// The test counts threads in a separate process because other tests have threads too. Nothing
+  /// here ends without cancellation: the server never answers.
   @Suite struct `Waits that are cancelled` {
     @Test func `connected, subscribed and every sequence`() async {
       await #expect(processExitsWith: .success) {
@@ -80,7 +79,8 @@
       }
     }
 
-    /// Runs `body` a hundred times, then waits until no more threads are left than before and the tasks' own pool.
+    /// Runs `body` 100 times, then waits until the thread count is back to the earlier number plus
+    /// the tasks' pool.
     private static func check(_ what: String, _ body: () async throws -> Void) async throws {
       let limit = threadCount() + ProcessInfo.processInfo.activeProcessorCount + 2
       for _ in 0..<100 { try await body() }

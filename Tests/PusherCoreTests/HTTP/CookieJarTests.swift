@@ -86,7 +86,7 @@ struct CookieJarTests {
   func `a cookie lasts as long as it says, Max-Age before Expires`(
     cookie: String, seconds: Int, isSent: Bool
   ) throws {
-    // The wall clock of this suite is 879 ms before a whole second.
+    // The wall clock of this suite is 879 ms before a full second.
     let later = WallTime(
       millisecondsSince1970: Self.now.millisecondsSince1970 + Int64(seconds) * 1000)
     #expect(try (field(try jar(cookie), at: later) != nil) == isSent)

@@ -2,7 +2,9 @@ import PusherCore
 import TestSupport
 import Testing
 
-/// Items that are sent until a receiver takes them; the time and random numbers are arguments.
+/// Items are sent until a receiver accepts them.
+///
+/// Time and random numbers are arguments.
 @Suite struct `Deliveries to one receiver` {
   private let start = Instant(nanoseconds: 1_000_000_000)
 
@@ -17,7 +19,6 @@ import Testing
     return deliveries
   }
 
-  /// The items that are to be sent now.
   private func sent(_ deliveries: inout Deliveries<String>, at now: Instant) -> [String] {
     var sent: [String] = []
     while let delivery = deliveries.next(at: now) { sent.append(delivery.item) }
@@ -63,7 +64,7 @@ import Testing
     #expect(deliveries.openCount == 2 && deliveries.openCost == 20 && deliveries.count == 3)
   }
 
-  // MARK: Waits
+  // MARK: Delays
 
   @Test func `waits are drawn from a range that doubles, up to the ceiling`() {
     for (random, waits) in [

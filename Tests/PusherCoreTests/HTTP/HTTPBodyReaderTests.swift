@@ -39,7 +39,6 @@ struct HTTPBodyReaderTests {
     }
   }
 
-  /// What a chunked body gives, fed in pieces of `step` bytes: its text, or the error, with the text before it.
   private func outcome(of bytes: [UInt8], step: Int, limit: Int) throws -> String {
     var reader = try HTTPBodyReader(head(Self.chunked), requestMethod: "GET", limit: limit)
     let (source, body) = (ByteBuffer(), ByteBuffer())

@@ -115,7 +115,7 @@ struct HTTPHeadParserTests {
     (" / HTTP/1.1\r\n\r\n", .invalidRequestLine),
     ("GET / HTTP/3.1\r\n\r\n", .unsupportedVersion),
     ("GET / http/1.1\r\n\r\n", .invalidRequestLine),
-    // Where another reader might see another request (RFC 9112 section 11.2).
+    // Requests that other readers may understand differently (RFC 9112 section 11.2).
     ("GET / HTTP/1.1\nHost: h\n\n", .bareLineFeed),
     ("GET / HTTP/1.1\r\nHost: h\n\r\n", .bareLineFeed),
     ("GET / HTTP/1.1\r\nHost: h\r\n\n", .bareLineFeed),

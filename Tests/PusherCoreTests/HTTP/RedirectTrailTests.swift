@@ -1,7 +1,7 @@
 import PusherCore
 import Testing
 
-/// RFC 3986 section 5.4, with the scheme that is spoken here.
+/// RFC 3986 section 5.4, with the schemes of this program.
 @Suite struct URLReferenceTests {
   @Test(arguments: [
     ("g", "/b/c/g"), ("./g", "/b/c/g"), ("g/", "/b/c/g/"), ("/g", "/g"), ("?y", "/b/c/d;p?y"),
@@ -39,7 +39,7 @@ import Testing
   }
 }
 
-/// RFC 9110 section 10.2.2: what servers write there is often no URI; browsers and curl encode it.
+/// RFC 9110 section 10.2.2: many servers send no valid URI here; browsers and curl encode it.
 @Suite struct LocationTests {
   @Test(arguments: [
     ("/a b", "/a%20b"), ("/\u{e9}?q=\u{e9} x", "/%C3%A9?q=%C3%A9%20x"), (" /a ", "/a"),
@@ -116,7 +116,7 @@ import Testing
       try other.follow(location: place)
       #expect(other.url.userInfo == nil)
       #expect(other.headers(fields) == HTTPHeaders([("X-Other", "1")]))
-      // A redirect back does not send them again.
+      // A redirect back to the first host does not send them again.
       try other.follow(location: "wss://a.test/")
       #expect(other.headers(fields) == HTTPHeaders([("X-Other", "1")]))
     }

@@ -61,7 +61,6 @@ import Testing
   }
 }
 
-/// What stands where an HTTP answer should.
 @Suite struct ForeignProtocolTests {
   private func name(_ bytes: [UInt8]) -> String? {
     let buffer = ByteBuffer()

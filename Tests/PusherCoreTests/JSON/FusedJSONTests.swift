@@ -3,9 +3,11 @@ import Testing
 
 @testable import PusherCore
 
-/// The fused pass over JSON against the general way, with memory around both that nobody may touch.
+/// The fused JSON pass gives the same as the general way.
+///
+/// Guard pages surround input and output.
 @Suite struct FusedJSONTests {
-  /// Where the JSON stands; the texts of the tests are those of a data string.
+  /// Position of the JSON; the texts of the tests are the contents of a data string.
   enum Place: CaseIterable {
     case insideString
     case alone
@@ -14,10 +16,10 @@ import Testing
   private let input = GuardedBytes(room: 4096)
   private let output = GuardedBytes(room: 4096)
 
-  /// What the fused pass makes of a text; `nil` when it declines.
+  /// Returns the output of the fused pass, or `nil` if it declines.
   ///
-  /// The output has the room that ``FusedCursor`` asks for, and then the guard. Of a data string the outer quote is part of
-  /// the view, and must be the last byte.
+  /// The output has the room that ``FusedCursor`` requires, followed by a guard page. The view of a
+  /// data string includes the outer quote, which must be its last byte.
   private func fused(_ view: ByteView, _ place: Place) -> [UInt8]? {
     let end = view.base + view.count
     let behind = end.pointee
@@ -34,7 +36,6 @@ import Testing
     return Array(UnsafeBufferPointer(start: first, count: cursor.output - first))
   }
 
-  /// What a data string's text stands for; `nil` when it is none.
   private func inner(_ text: String) -> [UInt8]? {
     withView(Array("\"\(text)\"".utf8)) { view in
       var cursor = JSONCursor(view)
@@ -45,7 +46,6 @@ import Testing
     }
   }
 
-  /// What the general way makes of it; `nil` when it is no JSON.
   private func general(_ text: String) -> [UInt8]? {
     let line = ByteBuffer()
     guard let inner = inner(text) else { return nil }
@@ -54,7 +54,8 @@ import Testing
     }
   }
 
-  /// Expects the same of both ways wherever the body stands, and answers whether the fused pass took it.
+  /// Expects equal results of both ways at every position; returns true if the fused pass accepted
+  /// the text.
   @discardableResult
   private func check(
     _ text: String, _ place: Place, alignments: Range<Int> = 0..<1,
@@ -81,7 +82,7 @@ import Testing
     return taken > 0
   }
 
-  /// A list of members that is `size` bytes long and no longer.
+  /// Returns a list of members of exactly `size` bytes.
   private func dense(_ size: Int) -> String {
     var text = #"{\"a\":1"#
     var number = 0
@@ -100,7 +101,7 @@ import Testing
     for size in 0...300 {
       let run = String(repeating: "x", count: size)
       let digits = String(repeating: "7", count: size)
-      // Each alignment comes up for each size within two sizes of the others.
+      // Each alignment occurs for each size, within two neighbouring sizes.
       let alignments = size % 2 == 0 ? 0..<16 : 16..<32
       #expect(check(#"\"\#(run)\""#, place, alignments: alignments))
       #expect(check(#"{\"\#(run)\":\"\#(run)\"}"#, place, alignments: alignments))

@@ -3,7 +3,6 @@ import TestSupport
 import Testing
 
 @Suite struct JSONCompactorTests {
-  /// What the compactor makes of `text`, behind bytes that stood in the output before.
   private func compact(_ text: String, forTerminal: Bool = false) throws(JSONError) -> String {
     let output = buffer("before|")
     let input = buffer(text)

@@ -61,7 +61,6 @@ import Testing
       var cursor = JSONCursor(view)
       #expect(try cursor.skipString() == 1..<(length + 1))
       #expect(cursor.atEnd)
-      // The quote is there, but behind the view.
       var cut = JSONCursor(view[0..<(length + 1)])
       #expect(throws: JSONError.endsEarly) { try cut.skipString() }
       #expect(JSONCursor(view[1..<max(1, length)]).plainRun() == max(1, length) - 1)

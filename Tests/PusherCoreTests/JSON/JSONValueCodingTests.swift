@@ -3,7 +3,7 @@ import PusherCore
 import TestSupport
 import Testing
 
-/// Foundation's coders are the judges: the same JSON, the same types, the same values.
+/// Foundation's coders decide: same JSON, same types, same values.
 @Suite("JSON values as types of your own")
 struct JSONValueCodingTests {
   private struct Order: Codable, Equatable {
@@ -188,7 +188,8 @@ struct JSONValueCodingTests {
 
   // MARK: Other coders
 
-  /// Values without numbers that `Double` cannot hold, and without names twice, for coders that lose such.
+  /// Returns values without duplicate names and without numbers that `Double` cannot hold, which
+  /// other coders lose.
   private func random(_ random: inout SeededGenerator, depth: Int = 0) -> JSONValue {
     switch Int.random(in: 0..<(depth > 3 ? 4 : 6), using: &random) {
     case 0: return .null

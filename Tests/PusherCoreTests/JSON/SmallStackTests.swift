@@ -3,7 +3,7 @@ import Testing
 
 @testable import PusherCore
 
-/// Nesting as deep as is allowed, on a thread with a stack of 64 KiB.
+/// Handles the maximum nesting on a thread with a stack of 64 KiB.
 @Suite struct SmallStackTests {
   @Test func `values are read, compared, written and let go`() {
     let text = SmallStack.nestedJSON(jsonDepthLimit)

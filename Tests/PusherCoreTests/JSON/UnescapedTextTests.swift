@@ -3,14 +3,16 @@ import Testing
 
 @testable import PusherCore
 
-/// Text that is copied without its escapes, against the general way, with memory around both that nobody may touch.
+/// The unescaping copy gives the same as the general way.
+///
+/// Guard pages surround input and output.
 @Suite struct UnescapedTextTests {
   private let input = GuardedBytes(room: 4096)
   private let output = GuardedBytes(room: 4096)
 
-  /// The text before the quote that ends the view; `nil` when it is declined.
+  /// Returns the text before the quote that ends the view, or `nil` if it is declined.
   ///
-  /// The output has the room that ``FusedCursor`` asks for, and then the guard.
+  /// The output has the room that ``FusedCursor`` requires, followed by a guard page.
   private func fused(_ view: ByteView) -> [UInt8]? {
     let end = view.base + view.count
     let behind = end.pointee
@@ -24,7 +26,6 @@ import Testing
     return Array(UnsafeBufferPointer(start: first, count: cursor.output - first))
   }
 
-  /// What the general way makes of it; `nil` for what only that way reads.
   private func general(_ body: [UInt8]) -> [UInt8]? {
     withView([0x22] + body) { view in
       var cursor = JSONCursor(view)
@@ -57,7 +58,7 @@ import Testing
 
   @Test func `texts of 0 to 300 bytes come out whole at every alignment`() {
     for size in 0...300 {
-      // Each alignment comes up for each size within two sizes of the others.
+      // Each alignment occurs for each size, within two neighbouring sizes.
       let alignments = size % 2 == 0 ? 0..<16 : 16..<32
       check(String(repeating: "x", count: size), alignments: alignments)
       check(String(repeating: "é", count: size / 2), alignments: alignments)

@@ -2,7 +2,7 @@ import CSystemVectors
 import TestSupport
 import Testing
 
-/// The processor's masks against the plain ones that say what they must give.
+/// The vector masks equal the scalar masks.
 @Suite struct VectorMaskTests {
   private func check(_ bytes: [UInt8], sourceLocation: SourceLocation = #_sourceLocation) {
     bytes.withUnsafeBufferPointer { block in

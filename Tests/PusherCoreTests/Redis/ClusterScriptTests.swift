@@ -8,7 +8,7 @@
 
   @Suite("Cluster script: its table of operations")
   struct ClusterScriptTableTests {
-    /// The part of each operation, by the operation's name.
+    /// The script part of each operation, by operation name.
     private static let parts: [String: String] = {
       var parts: [String: String] = [:]
       let pieces = ClusterScript.script.text.components(separatedBy: "\nif operation == '")
@@ -19,7 +19,8 @@
       return parts
     }()
 
-    /// The names that a text reads from a table of the script, as `channel` in `a.channel`.
+    /// Returns the names that a text reads from a table of the script, such as `channel` in
+    /// `a.channel`.
     private static func names(in text: String, of table: Character) throws -> Set<String> {
       let use = try Regex("\\b\(table)\\.([A-Za-z]+)", as: (Substring, Substring).self)
       return Set(text.matches(of: use).map { String($0.output.1) })

@@ -4,7 +4,6 @@
   import SimulationModel
   import TestSupport
 
-  /// What is sent to Redis: an operation, or a command of words.
   enum ClusterStep: CustomStringConvertible {
     case operation(ClusterCall)
     case command([[UInt8]])
@@ -18,7 +17,6 @@
       }
     }
 
-    /// The operation, or the command.
     var name: String { String(decoding: words[0], as: UTF8.self) }
 
     var description: String {
@@ -26,18 +24,17 @@
     }
   }
 
-  /// Draws calls of few nodes for few channels and users, so that they meet.
+  /// Draws calls for few nodes, channels and users, so that they interact.
   struct DrawnCluster {
     private static let nodes = ["n1", "n2", "n3"]
     private static let channels = ["c", "presence-d"]
     private static let users = ["ann", "bob", "", "dé"]
-    /// Where something is published.
     static let buses =
       ["users:bus"] + channels.map { $0 + ":bus" } + nodes.map { $0 + ":answers" }
 
     private var random: SeededGenerator
     private var requests = 0
-    /// The latest end of each node's lease, as Redis told it.
+    /// The latest end of each node's lease, as returned by Redis.
     var leaseEnds: [String: Int64] = [:]
 
     init(seed: UInt64) {
@@ -53,7 +50,7 @@
         + ["departed"]
     }
 
-    /// An end that is long over, none, or the one that Redis told, or one far ahead.
+    /// Returns a lease end: long past, empty, as returned by Redis, or far ahead.
     private mutating func leaseEnd(of node: String) -> String {
       switch random.below(8) {
       case 0: "1"
@@ -62,10 +59,9 @@
       }
     }
 
-    // No departure is due soon, so that it does not matter how quickly the calls follow each other.
+    // No departure is due soon, so the speed of the calls does not matter.
     private mutating func delay() -> String { one(of: ["", "", "60000000", "-60000"]) }
 
-    /// The next step; a key with a time of 1 ms is followed by a step that lets the time pass.
     mutating func next() -> [ClusterStep] {
       requests += 1
       switch random.below(20) {
@@ -224,7 +220,6 @@
           ["bus": "users:bus"]))
     }
 
-    /// The commands that nodes send.
     private mutating func command() -> [ClusterStep] {
       let (node, other) = (one(of: Self.nodes), one(of: Self.nodes))
       let lists = Self.nodes.map { "\($0):channels" }
@@ -249,7 +244,7 @@
       return one(of: steps)
     }
 
-    /// Stops Redis for 5 ms, so that a key with a time of 1 ms expires.
+    /// Stops Redis for 5 ms, so that a key with a lifetime of 1 ms expires.
     static let pause = ClusterStep.words("DEBUG", "SLEEP", "0.005")
   }
 #endif

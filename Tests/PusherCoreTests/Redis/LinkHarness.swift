@@ -4,7 +4,6 @@
   import PusherServer
   import Testing
 
-  /// A link on a loop of its own, and what became of it.
   final class LinkHarness {
     let link: RedisLink
     private let harness: LoopHarness
@@ -15,7 +14,7 @@
     init(_ settings: RedisSettings, _ change: (inout RedisPolicy) -> Void = { _ in }) throws {
       harness = try LoopHarness()
       var policy = RedisPolicy()
-      // Long enough beside others that keep the machine busy.
+      // Long enough for a busy machine.
       policy.answerTime = .seconds(30)
       policy.connectTime = .seconds(30)
       policy.backoff = Backoff(floor: .milliseconds(5), ceiling: .milliseconds(50))
@@ -42,24 +41,22 @@
       link.close()
     }
 
-    /// Goes round until the condition holds; false when it did not in a minute.
+    /// Runs the loop until the condition holds; returns false after one minute.
     func run(until condition: @escaping () -> Bool) -> Bool {
       self.condition = condition
       defer { self.condition = { true } }
       return harness.run()
     }
 
-    /// Lets what was ordered be written.
     func turn() {
       _ = run { true }
     }
 
-    /// Goes round until the link is up.
     func comeUp() throws {
       try #require(run { self.link.isUp }, "\(states)")
     }
 
-    /// The first reason of a loss from the given state on, once there is one.
+    /// Returns the reason of the first loss from the given state on.
     func loss(since start: Int = 0) throws -> RedisFailure {
       try #require(run { self.firstLoss(since: start) != nil }, "\(states)")
       return try #require(firstLoss(since: start))
@@ -70,7 +67,6 @@
       return nil
     }
 
-    /// What Redis answers to a command.
     func ask(_ words: String...) throws -> RedisReply {
       try result(words).get()
     }
@@ -82,7 +78,6 @@
       return try #require(result)
     }
 
-    /// What a script answers.
     func run(_ script: RedisScript, _ key: String, _ argument: String) throws -> RedisReply {
       var result: Result<RedisReply, RedisFailure>?
       link.run(script, keys: [Array(key.utf8)], arguments: [Array(argument.utf8)]) { result = $0 }
@@ -90,7 +85,6 @@
       return try #require(result).get()
     }
 
-    /// What an operation of the cluster answers.
     func run(_ call: ClusterCall) throws -> RedisReply {
       var result: Result<RedisReply, RedisFailure>?
       link.run(call) { result = $0 }
@@ -98,7 +92,6 @@
       return try #require(result).get()
     }
 
-    /// Subscribes, once Redis has confirmed.
     func subscribe(_ channel: String) throws {
       var result: Result<Void, RedisFailure>?
       link.subscribe(Array(channel.utf8)) { result = $0 }

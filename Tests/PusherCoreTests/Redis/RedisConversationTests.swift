@@ -4,7 +4,6 @@
   import PusherServer
   import Testing
 
-  /// A conversation whose time and bytes the test gives.
   private final class Script {
     let conversation: RedisConversation
     var now = Instant(nanoseconds: 0)
@@ -27,7 +26,6 @@
         password: password.map { RedisPassword($0) }, database: database)
     }
 
-    /// What was sent since the last call, a command a line.
     func sent() throws -> [String] {
       let reader = RedisReader()
       let bytes = conversation.output.array
@@ -43,7 +41,6 @@
       return lines
     }
 
-    /// Gives the conversation bytes of the server; answers the events.
     func receive(_ text: String) throws(RedisFailure) -> [RedisConversation.Event] {
       let buffer = ByteBuffer()
       buffer.append(text)
@@ -61,7 +58,6 @@
   private let primary = "*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n"
   private let replica = "*5\r\n$5\r\nslave\r\n$1\r\nh\r\n:1\r\n$9\r\nconnected\r\n:0\r\n"
 
-  /// A conversation that is ready.
   private func ready(
     _ role: RedisConversation.Role, _ change: (inout RedisPolicy) -> Void = { _ in }
   ) throws -> Script {
@@ -82,7 +78,7 @@
         try Script(.commands, settings).sent() == [
           "AUTH ann p w", "CLIENT SETNAME pusher-cli", "SELECT 3", "ROLE", "PING",
         ])
-      // Messages know no database.
+      // Messages are independent of the database number.
       #expect(
         try Script(.subscriber, settings).sent() == [
           "AUTH ann p w", "CLIENT SETNAME pusher-cli", "ROLE",
@@ -264,7 +260,7 @@
         try script.conversation.tick(at: script.now)
         #expect(try script.receive("$-1\r\n").count == 1)
       }
-      // Bytes that are no whole answer give none.
+      // Bytes of an incomplete answer give no events.
       script.pass(.seconds(5))
       #expect(try script.receive("$100\r\nabc") == [])
       #expect(throws: RedisFailure.noAnswer("h:1", .seconds(5))) {

@@ -6,7 +6,8 @@
   import TestSupport
   import Testing
 
-  /// What comes to Redis too late changes nothing: others may have counted out everything that a node had.
+  /// Late calls to Redis change nothing: other nodes may have removed all entries of the node by
+  /// then.
   @Suite(
     "Redis: leases and former connections, with a real server", .runsPrograms,
     .timeLimit(.minutes(5)), .enabled(if: RedisServer.isInstalled))
@@ -38,7 +39,6 @@
       return number
     }
 
-    /// A user's connection is counted in, with a lease that ends then.
     private func join(_ test: LinkHarness, leaseEnd: Int64, connections: Int = 1) throws
       -> RedisReply
     {
@@ -142,7 +142,7 @@
       #expect(try signIn(end) == .integer(1))
       #expect(try signOut("1") == .integer(-1))
       #expect(try server.cli("HGET", "users", "ann") == "1\n")
-      // Who cleans up after a node has no lease of that node.
+      // The node that cleans up for another one has no lease of that node.
       #expect(try signOut("") == .integer(1))
       #expect(try signOut("") == .integer(-1))
       #expect(try server.cli("EXISTS", "users") == "0\n")
@@ -158,7 +158,7 @@
 
       init(_ test: LinkHarness) { self.test = test }
 
-      /// Raises the fence, and returns whether the former connections are over.
+      /// Raises the fence; returns true if the former connections are closed.
       func raise() throws -> Bool {
         said = nil
         send(fence.raise())
@@ -191,7 +191,7 @@
       _ = try test.loss()
       try test.comeUp()
       #expect(try fence.raise())
-      // The one of this test, and the fence's.
+      // One call by this test, one by the fence.
       #expect(try server.cli("INFO", "commandstats").contains("cmdstat_client|kill:calls=2"))
     }
 
@@ -201,7 +201,7 @@
       let test = try LinkHarness(RedisSettings(parsing: url))
       let fence = FenceDriver(test)
       try test.comeUp()
-      // Nothing came before.
+      // Nothing came earlier.
       #expect(try fence.raise())
       try server.cli("CLIENT", "KILL", "TYPE", "normal")
       _ = try test.loss()

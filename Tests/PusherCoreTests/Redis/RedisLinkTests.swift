@@ -22,7 +22,7 @@
       }
       #expect(test.run { numbers.count == 10_000 })
       #expect(numbers == (1...10_000).map { .integer($0) })
-      // Written at once, they are read at once: redis-server counts its reads.
+      // The commands were written at once and are read at once: redis-server counts its reads.
       let reads = try #require(
         server.cli("INFO", "stats").split(whereSeparator: \.isNewline).first {
           $0.hasPrefix("total_reads_processed:")
@@ -66,7 +66,7 @@
       #expect(test.states == [.up])
     }
 
-    // MARK: Who we are
+    // MARK: Credentials and names
 
     @Test func `a user of an access control list and a database are used`() throws {
       let server = try RedisServer("user ann on >sesame ~* &* +@all")
@@ -177,7 +177,7 @@
       let test = try LinkHarness(to: server)
       try test.comeUp()
       try test.subscribe("a")
-      // Its answer never comes.
+      // The answer never comes.
       var failures: [RedisFailure] = []
       test.link.send(RedisCommand("BLPOP", "empty", "0")) {
         if case .failure(let failure) = $0 { failures.append(failure) }
@@ -189,7 +189,7 @@
       #expect(failures == [loss])
       try test.comeUp()
       #expect(try test.ask("PING") == .status("PONG"))
-      // Nothing is subscribed anew.
+      // The link does not subscribe again.
       #expect(try server.cli("PUBSUB", "CHANNELS") == "\n")
     }
 
@@ -279,7 +279,7 @@
       try sentinel.wait(["SENTINEL", "replicas", "mymaster"]) {
         $0.contains("\(second.port)") && $0.contains("\nok\n")
       }
-      // The first one that is asked is not there.
+      // The first address does not answer.
       let gone = try LoopHarness().closedAddress().port
       let url = "redis+sentinel://127.0.0.1:\(gone),127.0.0.1:\(sentinel.port)/mymaster"
       let test = try LinkHarness(RedisSettings(parsing: url))

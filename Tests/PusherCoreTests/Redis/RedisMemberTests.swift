@@ -5,10 +5,9 @@ import SimulationModel
 import TestSupport
 import Testing
 
-/// A hub's place among nodes that meet in Redis: orders go out, Redis' answers come in.
+/// A hub's member of a cluster: requests go to Redis, and its answers come back.
 @Suite("Redis member")
 struct RedisMemberTests {
-  /// A member and the model of Redis that answers it, one order at a time.
   private final class Rig {
     let member: RedisMember
     var redis = RedisModel()
@@ -24,7 +23,6 @@ struct RedisMemberTests {
       connection = redis.connect()
     }
 
-    /// The words of the next order.
     static func words(_ order: ClusterOrder) -> String {
       switch order.action {
       case .call(let call): call.operation
@@ -34,14 +32,12 @@ struct RedisMemberTests {
       }
     }
 
-    /// Takes the orders that wait.
     func orders() -> [ClusterOrder] {
       var orders: [ClusterOrder] = []
       while let order = member.nextOrder() { orders.append(order) }
       return orders
     }
 
-    /// Redis answers an order, and what it published comes.
     func answer(_ order: ClusterOrder) {
       if case .unsubscribe = order.action { return }
       let reply = redis.run(order.action, at: now.nanoseconds / 1_000_000, from: connection)
@@ -53,9 +49,9 @@ struct RedisMemberTests {
       }
     }
 
-    /// Answers until the member wants nothing.
+    /// Answers until the member has no more requests.
     ///
-    /// Returns the words of all orders.
+    /// Returns the words of all requests.
     @discardableResult
     func answerAll() -> [String] {
       var told: [String] = []
@@ -66,7 +62,6 @@ struct RedisMemberTests {
       return told
     }
 
-    /// Answers until the next order has these words.
     func answer(until words: String) -> ClusterOrder? {
       while let order = member.nextOrder() {
         if Self.words(order) == words { return order }
@@ -167,7 +162,7 @@ struct RedisMemberTests {
     rig.redis.flushAll()
     _ = rig.member.ask(Self.join(), at: rig.now)
     rig.answerAll()
-    // It waits whether others come back, and looks again.
+    // The member waits for other nodes to return, then checks again.
     rig.now = rig.now.advanced(by: RedisMember.lease)
     rig.member.look(at: rig.now)
     rig.answerAll()

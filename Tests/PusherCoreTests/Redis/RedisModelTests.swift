@@ -6,15 +6,15 @@
   import TestSupport
   import Testing
 
-  /// The model of Redis and a real server answer the same.
+  /// The model of Redis gives the same answers as a real server.
   @Suite(
     "Redis model: beside a real server", .runsPrograms, .timeLimit(.minutes(10)),
     .enabled(if: RedisServer.isInstalled))
   struct RedisModelServerTests {
-    /// Maximum difference of the two clocks, in milliseconds: a call may wait on a busy machine.
+    /// Maximum difference of the two clocks, in milliseconds; a call may wait on a busy machine.
     private static let tolerance: Int64 = 20_000
 
-    /// Sends steps in a row, each after a look at Redis' clock; returns that time and the answer of each.
+    /// Sends steps in order, and reads Redis's clock before each; returns each time and answer.
     private func send(
       _ steps: [ClusterStep], _ test: LinkHarness
     ) throws -> [(time: Int64, answer: RedisReply)] {
@@ -47,7 +47,7 @@
       return seconds * 1000 + rest / 1000
     }
 
-    /// Whether both are the same, but for the time that passed between them and for the order of sets.
+    /// Returns true if both answers agree, except for elapsed time and the order of sets.
     private static func agree(_ step: ClusterStep, _ real: RedisReply, _ model: RedisReply) -> Bool
     {
       switch (step.name, real, model) {
@@ -116,7 +116,7 @@
     ) throws {
       switch step {
       case .command(let words):
-        // The pause is for the real server alone.
+        // Only the real server pauses.
         if step.name == "DEBUG" { return #expect(real == .status("OK")) }
         let answer = model.run(words, at: time)
         try #require(Self.agree(step, real, answer), "\(place): \(step): \(real), \(answer)")
@@ -148,7 +148,7 @@
         }
         let answers = try send(steps + [.words("PING")], test)
         guard let first = answers.first?.time, let last = answers.last?.time else { continue }
-        // A second that ended meanwhile began a new count.
+        // A new second began in between and reset the counter.
         guard first / 1000 == last / 1000 else { continue }
         compared += 1
         for (step, (time, real)) in zip(steps, answers) {

@@ -8,7 +8,7 @@
   /// Redis's page "RESP protocol specification", version 2.
   @Suite("Redis: the bytes of replies and commands")
   struct RedisReaderTests {
-    /// Every kind of reply, and what it is read as.
+    /// Replies of every kind, and their parsed values.
     private static let replies: [(wire: String, reply: RedisReply)] = [
       ("+OK\r\n", .status("OK")),
       ("+\r\n", .status("")),
@@ -32,7 +32,6 @@
       ),
     ]
 
-    /// Feeds `bytes` in the given pieces, and gives all replies.
     private static func read(
       _ pieces: [[UInt8]], _ reader: RedisReader = RedisReader()
     ) throws -> [RedisReply] {

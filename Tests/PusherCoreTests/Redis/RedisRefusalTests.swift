@@ -5,11 +5,11 @@
   import TestSupport
   import Testing
 
-  /// A server whose Redis refuses something at any moment is registered once Redis is well, and has told before.
+  /// A server whose Redis refuses commands at random moments reports the error and registers once
+  /// Redis recovers.
   @Suite(
     "Redis: refusals and odd answers at each moment", .ownThread, .timeLimit(.minutes(5)))
   struct RedisRefusalTests {
-    /// A server with a Redis of its own, on a loop that many share.
     private final class Node {
       let redis: ScriptedRedis
       let server: Server
@@ -49,7 +49,6 @@
       "-MISCONF Redis is configured to save RDB snapshots",
     ]
 
-    /// Goes round until the condition holds.
     private func run(_ harness: LoopHarness, until condition: @escaping () -> Bool) -> Bool {
       harness.loop.beforeWait { if condition() { harness.loop.stop() } }
       return harness.run()
@@ -63,7 +62,8 @@
         let node = try Node(harness)
         let error = Array((Self.errors[number % Self.errors.count] + "\r\n").utf8)
         node.redis.answer = { [unowned node] count, command in
-          // Errors to these mean that the server may not ask, which it can do without.
+          // Errors of these commands only mean that the server may not ask. It can do without the
+          // answer.
           let isOptional = ["CLIENT", "INFO", "ROLE", "PING"].contains(command[0].uppercased())
           guard count >= number, node.refusals == 0, !isOptional else { return nil }
           node.refusals += 1
@@ -71,7 +71,7 @@
         }
         return node
       }
-      // An error that was sent may not have been read yet: it is told first.
+      // The error may still be unread: the server reports it first.
       let isOver = run(harness) {
         nodes.allSatisfy { $0.refusals == 1 && !$0.told.isEmpty && $0.server.ailment == nil }
       }
@@ -106,7 +106,7 @@
         var random = SeededGenerator(seed: seed * 100 + UInt64(number))
         node.redis.answer = { [unowned node] count, command in
           let isSubscription = command[0].uppercased().hasSuffix("SUBSCRIBE")
-          // What comes before the first few answers belongs to the link.
+          // The first few answers belong to the link.
           guard count > 8, node.refusals < 40, !isSubscription, random.below(3) == 0 else {
             return nil
           }
@@ -138,7 +138,6 @@
       numbers[random.below(numbers.count)]
     }
 
-    /// An answer of any kind with any number.
     private static func reply(_ random: inout SeededGenerator, depth: Int) -> [UInt8] {
       switch random.below(depth > 2 ? 4 : 6) {
       case 0, 1: return Array(":\(pick(&random))\r\n".utf8)
@@ -152,7 +151,7 @@
       }
     }
 
-    /// A message between servers, with numbers in place of lengths and fields.
+    /// Returns a message between servers with random numbers as lengths and fields.
     private static func message(_ random: inout SeededGenerator) -> [UInt8] {
       let kinds = ["j", "a", "r", "w", "n", "t", "s", "m"]
       var text = "1:\(kinds[random.below(kinds.count)])"

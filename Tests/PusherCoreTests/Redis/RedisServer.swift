@@ -4,13 +4,16 @@
   import PusherCore
   import PusherServer
 
-  /// A redis-server, or a Sentinel, of this test alone, on a port of 127.0.0.1; it ends with the object.
+  /// A redis-server or Sentinel for this test only, on a port of 127.0.0.1; it ends with the
+  /// object.
   final class RedisServer {
     struct Failure: Error, CustomStringConvertible {
       let description: String
     }
 
-    /// Whether the machine has one; where CI is true it must.
+    /// True if redis-server is installed.
+    ///
+    /// In CI it must be.
     static let isInstalled =
       ProcessInfo.processInfo.environment["CI"] == "true"
       || ["/usr/bin", "/usr/local/bin", "/opt/homebrew/bin"].contains {
@@ -25,7 +28,8 @@
 
     var endpoint: RedisEndpoint { RedisEndpoint(host: "127.0.0.1", port: port) }
 
-    /// Starts one with these lines of configuration beside the port; `PORT` in them is that port.
+    /// Starts a server with these extra configuration lines; `PORT` in them is replaced by its
+    /// port.
     init(_ lines: String..., isSentinel: Bool = false) throws {
       folder = FileManager.default.temporaryDirectory.appending(path: "redis-" + UUID().uuidString)
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -43,7 +47,8 @@
       try? FileManager.default.removeItem(at: folder)
     }
 
-    /// Starts it on its port; returns once it answers, false when the port was taken meanwhile.
+    /// Starts the server on its port and waits until it answers; returns false if the port was
+    /// taken.
     @discardableResult
     func start() throws -> Bool {
       var text =
@@ -64,7 +69,7 @@
       try process.run()
       self.process = process
       while process.isRunning {
-        // A server that wants a password answers too.
+        // A server that requires a password answers too.
         let answer = try cli("PING")
         if answer.hasPrefix("PONG") || answer.hasPrefix("NOAUTH") { return true }
       }
@@ -74,7 +79,6 @@
       throw Failure(description: "redis-server ended: \(said)")
     }
 
-    /// Ends it without a chance to say so.
     func stop() {
       guard let process else { return }
       if process.isRunning { kill(process.processIdentifier, SIGKILL) }
@@ -82,7 +86,6 @@
       self.process = nil
     }
 
-    /// What redis-cli prints for a command, on a connection of its own.
     @discardableResult
     func cli(_ words: String...) throws -> String {
       try run(words)
@@ -104,7 +107,7 @@
       return String(decoding: data, as: UTF8.self)
     }
 
-    /// Waits until redis-cli prints for a command what is wanted.
+    /// Repeats a command until redis-cli prints the wanted text.
     func wait(_ words: [String], until isWanted: (String) -> Bool) throws {
       let end = Date(timeIntervalSinceNow: 60)
       while Date() < end {

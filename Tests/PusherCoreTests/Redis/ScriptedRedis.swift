@@ -4,14 +4,14 @@
   import PusherServer
   import TestSupport
 
-  /// A Redis on the test's own loop that answers as it is told to.
+  /// A Redis on the test's loop that gives scripted answers.
   ///
-  /// It keeps nothing: it answers as one does in which nothing stands, unless ``answer`` says otherwise.
+  /// It stores nothing: it answers like an empty Redis unless ``answer`` decides otherwise.
   final class ScriptedRedis {
-    /// What is sent in place of the answer to a command, by the number of answers before it; `nil` for the usual answer.
+    /// Overrides the answer to a command, by the number of earlier answers; `nil` for the usual
+    /// answer.
     var answer: (_ number: Int, _ command: [String]) -> [UInt8]? = { _, _ in nil }
     private(set) var answers = 0
-    /// The channels that somebody listens to.
     private(set) var channels: [String] = []
     private let loop: EventLoop
     private var listener: Listener?
@@ -42,7 +42,6 @@
         endpoints: [RedisEndpoint(host: "127.0.0.1", port: listener?.address.port ?? 0)])
     }
 
-    /// Sends a message to those who listen to a channel.
     func publish(_ payload: [UInt8], on channel: String) {
       for connection in connections where connection.channels.contains(channel) {
         connection.send(
@@ -73,7 +72,7 @@
           + Array(":1\r\n".utf8))
     }
 
-    /// The answer without the end of its last line.
+    /// Returns the answer without its last line end.
     private func usual(_ name: String, _ command: [String]) -> String {
       switch name {
       case "ROLE": return "*3\r\n$6\r\nmaster\r\n:0\r\n*0"
@@ -96,7 +95,6 @@
       return ":0"
     }
 
-    /// The operation that a command calls.
     private func operation(_ command: [String]) -> String {
       guard command.count > 2, let keys = Int(command[2]), command.indices.contains(3 + keys)
       else { return "" }
@@ -112,7 +110,6 @@
       }
     }
 
-    /// One connection; its commands come through the reader of replies, which reads them too.
     fileprivate final class Connection: SocketStreamDelegate {
       private unowned let owner: ScriptedRedis
       private var stream: SocketStream?

@@ -186,7 +186,7 @@ struct APIRouterTests {
     #expect(client.texts().count == 1)
   }
 
-  // MARK: Who asks
+  // MARK: Authentication
 
   private static let event = #"{"name":"e","channels":["c"],"data":""}"#
 
@@ -246,7 +246,7 @@ struct APIRouterTests {
     #expect(call("DELETE", "/apps/3/channels").allow == "GET")
   }
 
-  // MARK: Who is where
+  // MARK: Clients and channels
 
   @Test func `channels are listed, filtered and counted`() {
     let others = [client("1.1", "presence-a", "news"), client("1.2", "presence-a", "private-x")]

@@ -10,7 +10,7 @@ struct AccessTests {
     "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
     + "Sec-WebSocket-Key: AQIDBAUGBwgJCgsMDQ4PEA==\r\n"
 
-  /// What each of the server's doors is asked.
+  /// One request for each entry point of the server.
   private static let doors: [(name: String, request: String, fields: String, body: String)] = [
     ("socket", "GET /app/278d425bdf160c739803?protocol=7", handshake, ""),
     ("endpoint", "POST /pusher/auth", "", body),
@@ -32,7 +32,6 @@ struct AccessTests {
       + "Content-Length: \(door.body.utf8.count)\r\n\r\n\(door.body)"
   }
 
-  /// The heads of the answers at all doors.
   private static func answers(
     _ headers: String, _ change: @escaping (inout ServerOptions) -> Void = { _ in }
   ) throws -> [(door: String, answer: String)] {
@@ -68,7 +67,8 @@ struct AccessTests {
   ])
   func `a local page is let in at every door but that of the faults`(origin: String) throws {
     for (door, answer) in try Self.answers("Host: 127.0.0.1:6001\r\nOrigin: \(origin)\r\n") {
-      // Faults are for programs, and nobody is connected as the socket that the endpoints are asked for.
+      // Faults are for programs only, and no client has the socket ID in the request to the
+      // endpoints.
       let isRefused = answer.hasPrefix("HTTP/1.1 403 ")
       #expect(
         isRefused == (door.hasPrefix("faults") || door.hasSuffix("endpoint")), "\(door): \(answer)")
@@ -95,7 +95,7 @@ struct AccessTests {
   @Test(arguments: ["127.0.0.1:6001", "localhost", "[::1]:6001", "shop.test:80", "LocalHost.:1"])
   func `a program without an origin is let in as before`(host: String) throws {
     for (door, answer) in try Self.answers("Host: \(host)\r\n") {
-      // Nobody is connected as the socket that the endpoints are asked for.
+      // No client has the socket ID in the request to the endpoints.
       let isRefused = answer.hasPrefix("HTTP/1.1 403 ")
       #expect(isRefused == door.hasSuffix("endpoint"), "\(door): \(answer)")
     }

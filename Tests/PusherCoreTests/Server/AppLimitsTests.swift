@@ -80,7 +80,7 @@ struct AppLimitsTests {
     let refused = send(2, at: 0.5)
     #expect(refused.status == 403)
     #expect(refused.body == "over quota: the app may send 3 events a second")
-    // The refused ones do not count.
+    // Refused requests do not count.
     #expect(send(1, at: 0.9).status == 200)
     #expect(send(1, at: 0.999).status == 403)
     #expect(send(3, at: 1).status == 200)

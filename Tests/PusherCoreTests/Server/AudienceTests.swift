@@ -8,7 +8,6 @@ import Testing
 @Suite("Routes for this machine, and requests that a proxy brought")
 struct AudienceTests {
   private static let token = "0123456789abcdef"
-  /// A name that leads here from elsewhere, and is allowed.
   private static let publicName = "ws.example.com"
 
   private static func server(
@@ -25,7 +24,6 @@ struct AudienceTests {
     return test
   }
 
-  /// A request with these fields, as each method that a route may know.
   private static func request(_ method: String, _ path: String, _ fields: [String]) -> String {
     let body = method == "POST" ? "socket_id=1.2&channel_name=private-a" : ""
     let lines =
@@ -40,7 +38,6 @@ struct AudienceTests {
     return client.text
   }
 
-  /// The refusal of a request that did not begin on this machine.
   private func isRemote(_ answer: String) -> Bool {
     answer.begins(with: "HTTP/1.1 403 ") && answer.holds("the server's own machine alone")
   }
@@ -64,7 +61,8 @@ struct AudienceTests {
 
   // MARK: Generated requests
 
-  /// The fields of a request on its way through some proxies, drawn from a seed; at least one shows it.
+  /// Returns the header fields of a request that passed through random proxies; at least one field
+  /// shows it.
   private static func proxied(_ random: inout SeededGenerator) -> [String] {
     let values = [
       "for=192.0.2.1;proto=https", "127.0.0.1", "::1", "localhost", "https", "1.1 localhost", "",
@@ -127,7 +125,7 @@ struct AudienceTests {
     }
   }
 
-  // MARK: One by one
+  // MARK: Single cases
 
   @Test(arguments: RemoteSign.fields + ["X-Forwarded-For", "x-forwarded-proto", "X-FORWARDED"])
   func `a field of a proxy closes what its absence opens`(field: String) throws {

@@ -3,13 +3,13 @@ import PusherServer
 import TestSupport
 import Testing
 
-/// Pusher's pages "Authorizing users" and "Authenticating users"; the Fetch standard, section "CORS protocol".
+/// Pusher's pages "Authorizing users" and "Authenticating users"; the Fetch standard, section "CORS
+/// protocol".
 @Suite("The endpoints that authorise a page's channels")
 struct AuthEndpointTests {
   private static let key = "278d425bdf160c739803"
   private static let form = "application/x-www-form-urlencoded; charset=UTF-8"
 
-  /// The endpoint of a server with these sockets.
   private static func endpoint(_ others: [Application] = []) -> AuthEndpoint {
     var application = Application.forTests()
     application.masterKey = try? EncryptionMasterKey(

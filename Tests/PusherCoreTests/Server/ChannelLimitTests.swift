@@ -3,7 +3,7 @@ import PusherServer
 import TestSupport
 import Testing
 
-/// docs/security.md, "Queues that a peer can fill": the channels of an app, and the list of them.
+/// docs/security.md, "Queues that a peer can fill": the channels of an app, and their list.
 @Suite("Many channels of an app")
 struct ChannelLimitTests {
   fileprivate static let now: Int64 = 1_353_088_179
@@ -49,7 +49,6 @@ struct ChannelLimitTests {
 
   // MARK: The list
 
-  /// An app with so many channels, and the call that lists them.
   private final class ListRig {
     let applications: Applications
     let client: HubClient
@@ -63,10 +62,8 @@ struct ChannelLimitTests {
       for number in 0..<count { client.subscribe("c\(number)") }
     }
 
-    /// Gives the call its next turn.
     func turn() { answers += calls.takeTurns(at: Instant(nanoseconds: 1)).map(\.1) }
 
-    /// Asks for the list.
     func ask() {
       let signed = APIRequest(method: "GET", path: "/apps/3/channels").signed(
         key: "278d425bdf160c739803", secret: "7ad3773142a6692b25b8",
@@ -104,7 +101,7 @@ struct ChannelLimitTests {
   @Test func `a channel that is left while the list is made is not in it`() {
     let rig = ListRig(1500)
     rig.ask()
-    // Of the first part and of the second, by the order of their names.
+    // One name of the first part and one of the second.
     for channel in ["c0", "c999"] {
       rig.client.send(#"{"event":"pusher:unsubscribe","data":{"channel":"\#(channel)"}}"#)
     }

@@ -83,7 +83,7 @@ struct ClientEventTests {
     clients[0].now = clients[0].now.advanced(by: .milliseconds(1))
     clients[0].send(event)
     #expect(clients[1].texts().count == 1)
-    // The limit is each connection's own.
+    // Each connection has its own limit.
     clients[1].send(event)
     #expect(clients[0].texts().count == 1)
   }

@@ -143,7 +143,6 @@ struct ClientSessionTests {
     var delivered = 0
     for _ in 0..<10 {
       hub.publish(name: "e", channel: "news", data: .string(data))
-      // The socket of the one takes all, that of the other nothing.
       delivered += fast.texts().count
       fast.session.outputSent(at: fast.now)
       slow.session.outputSent(at: slow.now)

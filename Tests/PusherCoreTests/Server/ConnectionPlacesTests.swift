@@ -8,7 +8,6 @@ struct ConnectionPlacesTests {
   private static let halfRequest =
     "POST /apps/3/events HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nhalf"
 
-  /// A server with places for two sockets and four callers.
   private func server(_ dialect: Dialect = .pusher) throws -> ServerHarness {
     try ServerHarness {
       $0.dialect = dialect
@@ -17,14 +16,12 @@ struct ConnectionPlacesTests {
     }
   }
 
-  /// A client that has its answer and stays.
   private func idle(_ test: ServerHarness) throws -> RawClient {
     let client = test.raw(Self.request)
     try #require(test.run { client.text.holds("404") })
     return client
   }
 
-  /// A client that sends this and waits.
   private func client(_ test: ServerHarness, _ text: String = "") throws -> RawClient {
     let client = test.raw(text)
     try #require(test.run { client.isOpen })
@@ -35,7 +32,7 @@ struct ConnectionPlacesTests {
   @Test func `one caller more closes the one that has been idle longest`() throws {
     let test = try server()
     let clients = try (0..<4).map { _ in try idle(test) }
-    // The first is not the one that came first, but the one that asked first.
+    // The server drops the connection whose request came first, not the one that connected first.
     clients[0].send(Array(Self.request.utf8))
     let hasAnswers = test.run { clients[0].text.pieces(separatedBy: "404").count == 3 }
     #expect(hasAnswers)
@@ -94,7 +91,7 @@ struct ConnectionPlacesTests {
     }
     _ = try idle(test)
     #expect(sockets.allSatisfy { !$0.hasEnded })
-    // All places were taken, by those that were refused last.
+    // The most recently refused connections had taken all places.
     #expect(refused.count { !$0.hasEnded } == 3)
   }
 
@@ -122,7 +119,7 @@ struct ConnectionPlacesTests {
     }
     condition = { owner.numbers.count == clients.count }
     try #require(harness.run())
-    // There is no place at all for one more, and none of them leaves.
+    // There is no room for another connection, and no other connection is dropped.
     let late = RawClient(harness.loop, port: receiver.port, request)
     condition = { late.hasEnded }
     #expect(harness.run())

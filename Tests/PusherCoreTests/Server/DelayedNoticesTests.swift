@@ -2,7 +2,7 @@ import PusherCore
 import PusherServer
 import Testing
 
-/// Pusher's page "Webhooks": departures are told late, and not at all when the client comes back.
+/// Pusher's page "Webhooks": departures are reported late, and not at all if the client returns.
 @Suite struct DelayedNoticesTests {
   private static let start = Instant(nanoseconds: 0)
 
@@ -37,12 +37,12 @@ import Testing
     var notices = DelayedNotices(delay: .seconds(3))
     #expect(notices.take(.init(.channelVacated, "a"), at: Self.start) == nil)
     #expect(notices.take(.init(.channelOccupied, "a"), at: Self.after(.seconds(2))) == nil)
-    // Another one of the same name leaves again: only that counts, from then on.
+    // Another client of the same name leaves. Only its departure counts from then on.
     let vacated = WebhookNotice(.channelVacated, "a")
     #expect(notices.take(vacated, at: Self.after(.seconds(2))) == nil)
     #expect(notices.takeDue(at: Self.after(.seconds(3))) == [])
     #expect(notices.takeDue(at: Self.after(.seconds(5))) == [vacated])
-    // Told is told: the next arrival is one.
+    // The departure was reported, so the next arrival is reported too.
     let occupied = WebhookNotice(.channelOccupied, "a")
     #expect(notices.take(occupied, at: Self.after(.seconds(6))) == occupied)
   }

@@ -2,7 +2,7 @@ import PusherCore
 import PusherServer
 import Testing
 
-/// Reverb's and soketi's client events go wherever their sender is subscribed; only Pusher keeps them to private and
+/// Reverb and soketi relay client events on every channel of the sender; Pusher only on private and
 /// presence channels.
 @Suite struct `What servers do with client events` {
   private static func hub(_ dialect: Dialect, allowsClientEvents: Bool = true) -> Hub {
@@ -11,7 +11,6 @@ import Testing
       dialect: dialect)
   }
 
-  /// Two clients who are subscribed to a channel; presence members are 7 and 8, numbers as the app wrote them.
   private static func pair(
     _ dialect: Dialect, _ channel: String, allowsClientEvents: Bool = true
   ) -> [HubClient] {

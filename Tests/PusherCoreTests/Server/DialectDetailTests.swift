@@ -3,7 +3,7 @@ import PusherServer
 import TestSupport
 import Testing
 
-/// What real servers of Reverb and soketi answered where this server answered something else; docs/peers.md.
+/// Answers of real Reverb and soketi servers that differed from this server; see docs/peers.md.
 @Suite struct `Details in which Reverb and soketi differ` {
   private static func client(_ dialect: Dialect, of hub: Hub? = nil) -> HubClient {
     let hub = hub ?? Hub(application: .forTests(), limits: dialect.limits, dialect: dialect)

@@ -2,9 +2,9 @@ import PusherCore
 import PusherServer
 import Testing
 
-/// The differences that are known of the three servers, row by row.
+/// The known differences of the three servers, row by row.
 @Suite struct `The servers side by side` {
-  /// What stands as `data`.
+  /// Form of the `data` member.
   enum Shape: Sendable {
     /// A string that holds JSON.
     case text
@@ -14,7 +14,7 @@ import Testing
 
   struct Row: Sendable, CustomTestStringConvertible {
     let name: String
-    /// As Pusher, Reverb and soketi have it; `nil` for what a server never sends.
+    /// Shapes of Pusher, Reverb and soketi; `nil` if a server never sends the message.
     let shapes: [Shape?]
     let message: @Sendable (MessageText) -> String
 

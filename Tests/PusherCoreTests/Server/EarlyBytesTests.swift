@@ -3,13 +3,14 @@ import PusherServer
 import TestSupport
 import Testing
 
-/// What a client sends before it has the answer to its handshake (RFC 6455 section 4.1 forbids it, TCP does not).
+/// A client sends bytes before it has the answer to its handshake.
+///
+/// RFC 6455 section 4.1 forbids that, TCP does not.
 @Suite("Bytes that come early")
 struct EarlyBytesTests {
   private static let key = "278d425bdf160c739803"
   private static let mask: UInt32 = 0x1234_5678
 
-  /// A handshake for a path.
   private static func handshake(_ target: String = "/app/\(key)?protocol=7") -> [UInt8] {
     Array(
       ("GET \(target) HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n"
@@ -26,14 +27,14 @@ struct EarlyBytesTests {
     frame(.ping, Array(payload.utf8), mask: mask)
   }
 
-  /// Whether nothing of the clients is left: sockets, subscriptions.
+  /// Returns true if the server has no sockets and no subscriptions left.
   private static func isDeserted(_ server: Server) -> Bool {
     server.connectionCount == 0 && server.occupancy.allSatisfy { $0.channels == 0 }
   }
 
   // MARK: Handshake and frames
 
-  /// Where the bytes are cut in two, and whether the server reads the pieces one by one.
+  /// Returns the two pieces of the bytes; the server reads them separately.
   private static func pieces(of bytes: [UInt8], at cut: Int) -> [[UInt8]] {
     [Array(bytes[..<cut]), Array(bytes[cut...])].filter { !$0.isEmpty }
   }
@@ -55,7 +56,6 @@ struct EarlyBytesTests {
     try expectReadOn(test, tls: .client(TLSConfiguration(caFile: files.authority)))
   }
 
-  /// Each cut is a client that subscribes and pings early, then pings again, and then goes.
   private func expectReadOn(_ test: ServerHarness, tls: TLSContext?) throws {
     let bytes = Self.handshake() + Self.subscribe("news") + Self.ping("early")
     for cut in 0..<bytes.count {
@@ -93,14 +93,13 @@ struct EarlyBytesTests {
       try #require(console.test.run { client.text.holds("event: hello") })
       client.close()
     }
-    // Not when a heartbeat fails, but as soon as they have gone.
+    // The server notices at once, before a heartbeat fails.
     console.test.goRound()
     _ = try console.stream()
   }
 
   // MARK: At random
 
-  /// What a client sends, and what has to come back.
   private struct Script {
     var bytes: [UInt8] = []
     var answers = 0
@@ -133,7 +132,7 @@ struct EarlyBytesTests {
       switch random.below(5) {
       case 0: bytes += Array("GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
       case 1: bytes += Array("HEAD / HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
-      // Answered later, once all nodes have.
+      // The answer follows after all nodes have answered.
       case 2: bytes += Array("GET /console/connections?app=3 HTTP/1.1\r\n\(Self.console)".utf8)
       case 3: bytes += Array("GET /console/channels?app=3 HTTP/1.1\r\n\(Self.console)".utf8)
       default:

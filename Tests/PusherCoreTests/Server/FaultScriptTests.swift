@@ -9,7 +9,6 @@ import Testing
     return (.forTests(), context)
   }
 
-  /// A client that has read its greeting and joined a channel.
   private static func member(
     _ hub: Hub, _ context: SessionContext, _ socketID: String = "1.1", of channel: String = "news"
   ) -> HubClient {
@@ -19,7 +18,6 @@ import Testing
     return client
   }
 
-  /// The names of the events that have come, and the end.
   private static func names(_ client: HubClient) -> [String] {
     client.received().map { event in
       guard case .text(let text) = event else { return "\(event)" }
@@ -203,7 +201,7 @@ import Testing
     #expect(server.run { client.text.hasSuffix("split-utf8, storm\n") })
     client.send(Array(call("POST", "reorder\nclose:code=4100\n").utf8))
     #expect(server.run { client.text.hasSuffix(#"{"faults":["reorder","close:code=4100"]}"#) })
-    // A socket that was there before.
+    // This socket connected earlier.
     #expect(
       server.run {
         socket.hasEnded

@@ -3,14 +3,13 @@ import PusherServer
 import TestSupport
 import Testing
 
-/// A client of a hub without a socket: what it sends goes to its session as masked frames.
+/// A client of a hub without a socket; its messages reach the session as masked frames.
 final class HubClient {
   let hub: Hub
   let session: ClientSession
   let wire = WebSocketConnection.client()
   var now = Instant(nanoseconds: 0)
 
-  /// Connects as `socketID`.
   init(_ hub: Hub, _ socketID: String, context: SessionContext) {
     self.hub = hub
     session = ClientSession(
@@ -24,32 +23,27 @@ final class HubClient {
     self.init(hub, socketID, context: SessionContext(dialect: dialect))
   }
 
-  /// Sends one message.
   func send(_ text: String) {
     wire.send(text: text)
     deliverInput()
   }
 
-  /// Sends one message, and answers the text messages that come of it.
   func answers(to text: String) -> [String] {
     _ = texts()
     send(text)
     return texts()
   }
 
-  /// Takes what the client has put out to the session.
   func deliverInput() {
     session.connection.receive(wire.takeOutput())
     session.receive(at: now)
     session.settle(at: now)
   }
 
-  /// What has come from the server since the last call.
   func received() -> [ReceivedEvent] {
     wire.events(after: session.connection.takeOutput())
   }
 
-  /// The text messages that have come since the last call.
   func texts() -> [String] {
     received().compactMap { if case .text(let text) = $0 { text } else { nil } }
   }
@@ -58,7 +52,6 @@ final class HubClient {
     send(#"{"event":"pusher:subscribe","data":{"auth":"","channel":"\#(channel)"}}"#)
   }
 
-  /// Subscribes with the app's signature.
   func authorize(_ channel: String, channelData: String? = nil) {
     let application = hub.application
     let auth = SubscriptionSignature(key: application.key, secret: application.secret)
@@ -66,19 +59,16 @@ final class HubClient {
     send(ClientCommand(service: .pusher).subscribe(channel: channel, auth: Authorization(auth)))
   }
 
-  /// Advances the clock and lets the session look at it.
   func wait(_ duration: Duration) {
     now = now.advanced(by: duration)
     session.tick(at: now)
     session.settle(at: now)
   }
 
-  /// Lets a session that has ended leave, as its server does after each round.
   func settle() {
     session.settle(at: now)
   }
 
-  /// The client is gone without a word.
   func lose(reason: String = "gone") {
     session.lost(reason: reason, at: now)
     session.settle(at: now)
@@ -120,7 +110,6 @@ extension Hub {
 }
 
 extension Hub {
-  /// Sends an event at the beginning of time.
   @discardableResult
   func publish(
     name: String, channel: String, data: JSONValue, except excluded: String? = nil
@@ -136,7 +125,7 @@ extension Hub {
 }
 
 extension APIRouter {
-  /// The answer of a server that is alone, which is there at once.
+  /// Returns the answer of a server without peers, which is available at once.
   func answer(
     _ request: HTTPRequestReader.Request, seconds: Int64, at now: Instant
   ) -> HTTPAnswer {
@@ -153,7 +142,6 @@ extension APIRouter {
 }
 
 extension Instant {
-  /// When the clients of the tests connect.
   fileprivate static let start = Instant(nanoseconds: 0)
 }
 

@@ -2,12 +2,13 @@ import PusherServer
 import TestSupport
 import Testing
 
-/// RFC 6761 sections 6.2 and 6.3; RFC 4291 sections 2.2 and 2.5; the URL standard, section "Host parsing".
+/// RFC 6761 sections 6.2 and 6.3; RFC 4291 sections 2.2 and 2.5; the URL standard, section "Host
+/// parsing".
 @Suite("Which hosts and origins are local")
 struct LocalHostTests {
   struct Vector: Sendable, CustomTestStringConvertible {
     let text: String
-    /// `nil` for what is no host at all.
+    /// `nil` if the text is not a host.
     let isLocal: Bool?
     var testDescription: String { text }
   }
@@ -17,7 +18,7 @@ struct LocalHostTests {
   }
 
   static let hosts: [Vector] =
-    // Names and addresses of this machine.
+    // This machine's names and addresses.
     vectors(
       true,
       [
@@ -25,7 +26,7 @@ struct LocalHostTests {
         "SHOP.Test.", "127.0.0.1", "127.255.255.254", "127.0.0.1.", "[::1]", "[0:0:0:0:0:0:0:1]",
         "[0::1]", "[::0001]", "[::ffff:127.0.0.1]", "[::FFFF:7f00:1]", "[::ffff:7F01:203]",
       ])
-    // Others, and spellings of 127.0.0.1 that browsers never send.
+    // Other hosts, and spellings of 127.0.0.1 that browsers never send.
     + vectors(
       false,
       [
@@ -37,7 +38,7 @@ struct LocalHostTests {
         "127.1", "127.0.1", "0x7f.1", "0x7f000001", "2130706433", "0177.0.0.1", "127.0.0.01",
         "127.0.0.256", "127.0.0.1.evil.example", "127.0.0.1.0", "127.0.0.0x1",
       ])
-    // What is no host.
+    // Invalid hosts.
     + vectors(
       nil,
       [
@@ -83,14 +84,14 @@ struct LocalHostTests {
   }
 
   static let origins: [Vector] =
-    // Of this machine.
+    // This machine's origins.
     vectors(
       true,
       [
         "http://localhost", "https://localhost:3000", "HTTP://LocalHost:3000", "http://[::1]:8080",
         "http://[::ffff:7f00:1]", "https://shop.test", "http://app.localhost.",
       ])
-    // Of others; nobody knows here what stands for hosts in other schemes than http and https.
+    // Other origins. Hosts in schemes other than http and https have no known meaning here.
     + vectors(
       false,
       [
@@ -98,7 +99,7 @@ struct LocalHostTests {
         "http://0.0.0.0:3000", "null", "NULL", "file://", "chrome-extension://abcdefghijklmnop",
         "capacitor://localhost", "ws://localhost", "ftp://localhost",
       ])
-    // What is no origin.
+    // Invalid origins.
     + vectors(
       nil,
       [

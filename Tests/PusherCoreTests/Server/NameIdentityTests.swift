@@ -4,7 +4,7 @@ import Testing
 
 @testable import PusherServer
 
-/// Two spellings of é are two channels, two users, two keys to the local server.
+/// Two spellings of é are two channels, two users and two keys for the local server.
 @Suite struct `Names that only look alike, at the server` {
   static let (one, other) = ("caf\u{E9}", "cafe\u{301}")
 
@@ -13,7 +13,7 @@ import Testing
     Hub(application: .forTests(), dialect: .reverb)
   }
 
-  /// What a client was sent under an event's name, byte by byte.
+  /// Returns the data that a client received under an event's name, byte by byte.
   private func data(_ client: HubClient, _ event: String) -> [String] {
     client.texts().filter { $0.contains("\"event\":\"\(event)\"") }
   }
@@ -45,7 +45,7 @@ import Testing
     let hub = hub()
     let client = HubClient(hub, "1.1", dialect: .reverb)
     _ = client.texts()
-    // To String the accent belongs to the hyphen, and the name would not begin with private-.
+    // `String` combines the accent with the hyphen, so this name does not have the prefix private-.
     client.subscribe("private-\u{301}x")
     #expect(hub.occupiedChannels.isEmpty, "\(client.texts())")
   }
@@ -95,7 +95,7 @@ import Testing
 
   @Test func `sockets and apps are found by the bytes of id and key`() {
     let hub = Hub.forTests()
-    // U+212A, the kelvin sign, is a K to String, and U+037E a semicolon.
+    // `String` treats U+212A, the kelvin sign, as K, and U+037E as a semicolon.
     _ = HubClient(hub, "1;K")
     #expect(hub.hasSocket("1;K") && !hub.hasSocket("1\u{37E}K") && !hub.hasSocket("1;\u{212A}"))
     let applications = Applications(

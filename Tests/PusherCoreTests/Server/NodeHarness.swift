@@ -4,7 +4,6 @@ import PusherServer
 import SimulationModel
 import TestSupport
 
-/// Several servers with one app that meet in a model of Redis, without sockets.
 final class NodeHarness {
   let servers: [SimulatedServer]
   private var redis = RedisModel()
@@ -38,14 +37,13 @@ final class NodeHarness {
     return client
   }
 
-  /// Goes on until nothing is on its way.
   func settle() {
     while servers.reduce(false, { advance($1) || $0 }) {}
   }
 
-  /// Goes one step with everything that a server and Redis have for each other.
+  /// Delivers the pending messages between a server and Redis.
   ///
-  /// Returns whether there was anything.
+  /// Returns false if there were none.
   @discardableResult
   func advance(_ server: SimulatedServer) -> Bool {
     server.handOn()
@@ -65,7 +63,6 @@ final class NodeHarness {
     return hasMoved
   }
 
-  /// The facts about a channel, as a node learns them.
   func facts(_ node: Int, of channel: String) -> ChannelFacts? {
     guard case .later(let number) = hub(node).ask(.facts([channel]), at: servers[node].now) else {
       return nil
@@ -78,7 +75,7 @@ final class NodeHarness {
     return facts?.first
   }
 
-  /// Each node gives a sign of life, and looks at the others.
+  /// Each node renews its lease and checks the others.
   func beat() {
     for server in servers {
       server.now = server.now.advanced(by: RedisMember.beat)
@@ -87,7 +84,6 @@ final class NodeHarness {
     settle()
   }
 
-  /// A signed call of the HTTP API, on a node.
   func call(_ node: Int, _ method: String, _ path: String, _ body: String? = nil) -> HTTPAnswer {
     let parts = path.split(separator: "?", maxSplits: 1).map(String.init)
     let parameters = (parts.count > 1 ? parts[1] : "").split(separator: "&").map { pair in
@@ -109,7 +105,7 @@ final class NodeHarness {
       return .refusal(500, "no answer")
     }
     var answer = calls.keep(call, progress, for: ())
-    // Each question of a call is answered in a round of its own.
+    // Each node's request is answered in its own round.
     for _ in 0..<5 where answer == nil {
       settle()
       answer = calls.take(from: hub(node), at: Instant(nanoseconds: 0)).first?.1
@@ -120,7 +116,6 @@ final class NodeHarness {
 }
 
 extension HubClient {
-  /// Signs in with the app's signature.
   func signIn(_ userData: String) {
     let auth = SubscriptionSignature(key: hub.application.key, secret: hub.application.secret)
       .signIn(socketID: session.socketID, userData: userData)

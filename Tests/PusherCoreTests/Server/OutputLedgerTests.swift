@@ -6,20 +6,20 @@ import Testing
 struct OutputLedgerTests {
   private static let limit = 1_000_000
 
-  /// Sends lots of events until `condition` holds; how many they were.
+  /// Sends events until `condition` holds; returns their number.
   private func flood(
     _ test: ServerHarness, _ reader: LoopSocket, until condition: () -> Bool
   ) throws -> Int {
     let publisher = test.raw()
     let data = String(repeating: "x", count: 10_000)
     var sent = 0
-    // What the system buffers comes on top of the server's own queues.
+    // The system's buffers come on top of the server's queues.
     while !condition() && sent < 10_000 {
       for _ in 0..<10 { publisher.send(try test.call("e", ["news"], data: data)) }
       sent += 10
       let wanted = sent + 1
       #expect(test.run { reader.texts.count == wanted })
-      // One event more than there is room for may be on its way when the limit is noticed.
+      // One extra event may be in transit when the limit takes effect.
       #expect(test.server.queuedBytes <= Self.limit + 20_000)
       #expect(test.server.queuedBytes == test.server.recountedBytes)
     }

@@ -7,14 +7,14 @@ import Testing
 
 /// docs/security.md lists every buffer and collection that grows while the program runs.
 ///
-/// Those that a peer can fill stand there with their limits, the others by name. What the sources have and the page has
-/// not fails here.
+/// It gives limits for those that a peer can fill, and names the others. The tests compare the page
+/// with the sources.
 @Suite("Queues that a peer can fill")
 struct QueueDocumentationTests {
   private static let root = URL(filePath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-  /// The rooms whose state lives as long as a connection or longer.
+  /// Rooms whose state lives at least as long as a connection.
   private static let rooms = [
     "PusherServer", "PusherConsole", "PusherCluster", "PusherCore/WebSocket", "PusherCore/EventStream",
     "PusherCore/Channels",
@@ -29,7 +29,6 @@ struct QueueDocumentationTests {
     try String(contentsOf: root.appending(path: "docs/security.md"), encoding: .utf8)
   }
 
-  /// The lines of one section of the page.
   private static func section(_ title: String) throws -> [Substring] {
     let lines = try page().split(separator: "\n", omittingEmptySubsequences: false)
     let start = try #require(lines.firstIndex { $0 == title }, "no section '\(title)'")
@@ -37,13 +36,11 @@ struct QueueDocumentationTests {
     return Array(lines[(start + 1)...].prefix { !$0.hasPrefix(level) })
   }
 
-  /// What stands between backquotes.
   private static func quoted(_ text: some StringProtocol) -> [String] {
     let parts = text.split(separator: "`", omittingEmptySubsequences: false)
     return parts.enumerated().filter { $0.offset % 2 == 1 }.map { String($0.element) }
   }
 
-  /// The cells of the table's rows: queue, place in the code, limit, what happens there.
   private static func rows() throws -> [[Substring]] {
     let lines = try section("## Queues that a peer can fill").filter {
       $0.hasPrefix("| ") && !$0.hasPrefix("| queue |")
@@ -59,7 +56,7 @@ struct QueueDocumentationTests {
     quoted(try section("### Collections that no peer can fill").joined(separator: "\n"))
   }
 
-  /// `Type.property` of everything that grows in the sources of the rooms.
+  /// Returns `Type.property` for every growing property in the sources of the rooms.
   private static func growing() throws -> [String] {
     try rooms.flatMap { room in
       let folder = root.appending(path: "Sources/\(room)")
@@ -97,7 +94,6 @@ struct QueueDocumentationTests {
     }
   }
 
-  /// The limits that the page names by their place in the code.
   private static let limits: [String: Int] = {
     let server = ServerLimits()
     let heads = HTTPHeadLimits()
@@ -156,7 +152,6 @@ struct QueueDocumentationTests {
     #expect(checked == Set(Self.limits.keys))
   }
 
-  /// `1 MiB`, `10,000`.
   private static func shown(_ value: Int) -> String {
     for (unit, size) in [("MiB", 1 << 20), ("KiB", 1024)] where value >= size && value % size == 0 {
       return "\(value / size) \(unit)"
@@ -165,7 +160,8 @@ struct QueueDocumentationTests {
   }
 }
 
-/// Finds the stored properties that grow: buffers that a type makes, and arrays, sets and tables that can change.
+/// Finds stored properties that can grow: a type's buffers, and mutable arrays, sets and
+/// dictionaries.
 enum GrowingProperties {
   private static let typeWords: Set<Substring> = [
     "class", "struct", "enum", "extension", "actor", "protocol",
@@ -176,7 +172,7 @@ enum GrowingProperties {
     "nonisolated(unsafe)",
   ]
 
-  /// `Type.property`, in the order of the text; static ones are left out.
+  /// Returns `Type.property` in source order, without static properties.
   static func of(_ source: String) -> [String] {
     var scopes: [String?] = []
     var names: [String] = []
@@ -209,7 +205,7 @@ enum GrowingProperties {
     else { return nil }
     let rest = code[(code.range(of: "\(kind) \(word)")?.upperBound ?? code.startIndex)...]
     let declared = (word.hasSuffix(":") ? ":" : "") + rest.prefix { $0 != "{" }
-    // What has a first value keeps it, also with an observer behind it.
+    // A property with an initial value is stored, even if an observer follows.
     guard declared.contains(" = ") || !rest.contains("{") else { return nil }
     let makesBuffer = declared.contains("ByteBuffer(")
     let isTable =
@@ -221,7 +217,7 @@ enum GrowingProperties {
     return String(word.prefix { $0 != ":" })
   }
 
-  /// A line of code without the contents of its texts and its comment.
+  /// Returns a line of code without string contents and comments.
   private static func withoutTexts(_ line: Substring) -> String {
     var code = ""
     var isInside = false

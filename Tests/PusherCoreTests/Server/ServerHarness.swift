@@ -3,11 +3,9 @@ import PusherServer
 import TestSupport
 import Testing
 
-/// A server and its clients on one loop, over loopback.
 final class ServerHarness {
   let harness: LoopHarness
   let server: Server
-  /// What ends ``run(until:)``.
   private var condition: () -> Bool = { false }
 
   private final class Log {
@@ -34,7 +32,7 @@ final class ServerHarness {
 
   var events: [ServerLogEvent] { logged.events }
 
-  /// Goes round until the condition holds; false after five seconds.
+  /// Runs the loop until the condition holds; returns false after five seconds.
   func run(until condition: @escaping () -> Bool) -> Bool {
     self.condition = condition
     defer { self.condition = { false } }
@@ -46,19 +44,17 @@ final class ServerHarness {
       parsing: "\(secure ? "wss" : "ws")://127.0.0.1:\(server.port)\(target)")
   }
 
-  /// A WebSocket client that is told of the app.
   func socket(
     _ target: String = "/app/278d425bdf160c739803?protocol=7", tls: TLSContext? = nil
   ) throws -> LoopSocket {
     try LoopSocket(harness.loop, url: url(target, secure: tls != nil), tls: tls)
   }
 
-  /// A connection that sends just what it is told.
   func raw(_ text: String = "", tls: TLSContext? = nil) -> RawClient {
     RawClient(harness.loop, port: server.port, text, tls: tls)
   }
 
-  /// Goes round so often that the server has read what was sent before.
+  /// Runs the loop often enough for the server to read everything sent earlier.
   func goRound(_ count: Int = 3) {
     let turn = LoopTimer(deadline: LoopInterest.immediately) {}
     harness.loop.add(turn)
@@ -72,7 +68,6 @@ final class ServerHarness {
       })
   }
 
-  /// The bytes of a signed call.
   func call(
     _ name: String, _ channels: [String], data: String, secret: String = "7ad3773142a6692b25b8",
     age: Int64 = 0
@@ -90,7 +85,6 @@ final class ServerHarness {
   }
 }
 
-/// A plain connection on a loop.
 final class RawClient: SocketStreamDelegate {
   let input = ByteBuffer()
   let output = ByteBuffer()
@@ -138,13 +132,12 @@ final class RawClient: SocketStreamDelegate {
   }
 }
 
-/// A WebSocket client on a loop that gathers what comes.
 final class LoopSocket: SocketStreamDelegate {
   private(set) var received: [ReceivedEvent] = []
   private(set) var socketID = ""
   private(set) var failure: TransportError?
   private(set) var hasEnded = false
-  /// Whether the two agreed on permessage-deflate.
+  /// True if client and server agreed on permessage-deflate.
   private(set) var isCompressed = false
   private var wire: WebSocketConnection?
   private let handshake: ClientHandshake
@@ -162,12 +155,11 @@ final class LoopSocket: SocketStreamDelegate {
 
   var isEstablished: Bool { !socketID.isEmpty }
 
-  /// The texts after the greeting.
   var texts: [String] {
     received.dropFirst().compactMap { if case .text(let text) = $0 { text } else { nil } }
   }
 
-  /// False makes it a client that does not read.
+  /// Pauses reading when false.
   var reads: Bool {
     get { stream?.wantsRead ?? false }
     set { stream?.wantsRead = newValue }

@@ -13,7 +13,7 @@ struct ServerTests {
     socket.subscribe("presence-a", channelData: #"{"user_id":"7"}"#)
     #expect(test.run { socket.texts.count == 3 })
     let publisher = test.raw()
-    // All at once on one connection: answered and delivered in order.
+    // One connection sends all requests at once; answers and deliveries keep the order.
     for index in 0..<50 {
       let channels = ["news", "private-a", "presence-a"]
       publisher.send(try test.call("e", channels, data: "\(index)"))
@@ -65,7 +65,7 @@ struct ServerTests {
     let publisher = test.raw()
     let data = String(repeating: "x", count: 10_000)
     var sent = 0
-    // What the system buffers comes on top of the server's own queue.
+    // The system's buffers come on top of the server's queue.
     while test.server.connectionCount == 2 && sent < 5000 {
       for _ in 0..<20 { publisher.send(try test.call("e", ["news"], data: data)) }
       sent += 20
@@ -111,7 +111,7 @@ struct ServerTests {
       socket.subscribe("presence-a", channelData: #"{"user_id":"\#(index)"}"#)
       #expect(test.run { !socket.texts.isEmpty })
     }
-    // Each saw itself join, and everybody after it.
+    // Each socket saw its own join and all later ones.
     #expect(test.run { sockets.enumerated().allSatisfy { $1.texts.count == 50 - $0 } })
     sockets[0].send(#"{"event":"client-x","channel":"presence-a","data":{}}"#)
     #expect(
@@ -157,7 +157,7 @@ struct ServerTests {
     #expect(test.run { socket.isEstablished })
     socket.subscribe("news")
     #expect(test.run { socket.texts.count == 1 })
-    // A client that speaks plainly is dropped, others stay.
+    // The server drops a client that speaks plain HTTP and keeps the others.
     let plain = test.raw("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
     #expect(test.run { plain.hasEnded })
     #expect(test.server.connectionCount == 1)
@@ -183,7 +183,7 @@ struct ServerTests {
     let publisher = test.raw()
     publisher.send(try test.call("e", ["private-a"], data: String(repeating: "x", count: 5000)))
     #expect(test.run { socket.texts.count == 2 })
-    // What it gets is readable as it is.
+    // The answer is plain text.
     let raw = test.raw(
       "GET /app/278d425bdf160c739803?protocol=7 HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n"
         + "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
@@ -231,7 +231,7 @@ struct ServerTests {
 }
 
 extension String {
-  /// How often a text stands in this one.
+  /// Returns the number of occurrences of a text.
   fileprivate func components(of text: String) -> Int {
     split(separator: text, omittingEmptySubsequences: false).count - 1
   }

@@ -7,7 +7,6 @@ import Testing
 struct SharedCompressionTests {
   private static let now = Instant(nanoseconds: 0)
 
-  /// A client of a hub without a socket, with what its handshake agreed on.
   private final class Client {
     let session: ClientSession
     private let wire: WebSocketConnection
@@ -24,7 +23,6 @@ struct SharedCompressionTests {
       _ = take()
     }
 
-    /// The bytes since the last call, and the texts in them.
     func take() -> (bytes: [UInt8], texts: [String]) {
       let bytes = session.connection.takeOutput()
       let texts = wire.events(after: bytes).compactMap {
@@ -52,7 +50,7 @@ struct SharedCompressionTests {
     publish(data)
     let (compressed, plain) = (reader.take(), other.take())
     #expect(compressed.texts == [message(data)] && plain.texts == [message(data)])
-    // FIN, RSV1 and the opcode of a text; without RSV1 for the other one.
+    // FIN, RSV1 and the opcode of a text; the other frame has no RSV1.
     #expect(compressed.bytes[0] == 0xC1 && compressed.bytes.count < 100)
     #expect(plain.bytes[0] == 0x81 && plain.bytes.count > 2000)
   }
@@ -86,7 +84,7 @@ struct SharedCompressionTests {
   @Test func `no message gets longer by it`() {
     var random = SeededGenerator(seed: 3)
     for count in [1024, 1025, 4096, 20_000] {
-      // All that a text can have, so that there is little to save.
+      // Random text over all scalars, which hardly compresses.
       let scalars = (0..<count).map { _ in
         Unicode.Scalar(UInt32.random(in: 0x20...0x2FFFF, using: &random)) ?? "x"
       }

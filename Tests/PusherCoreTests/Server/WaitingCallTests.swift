@@ -3,7 +3,7 @@ import PusherServer
 import TestSupport
 import Testing
 
-/// Calls of the HTTP API whose answers come from other nodes, when these come.
+/// Calls of the HTTP API whose answers come from other nodes.
 @Suite("HTTP API, answers that come later", .ownThread, .timeLimit(.minutes(5)))
 struct WaitingCallTests {
   /// A member that answers a call only when a socket subscribes.

@@ -5,7 +5,6 @@ import Testing
 
 @Suite("Webhooks whose receivers fail, and those that wait when the server ends")
 struct WebhookEndTests {
-  /// A server that tells these receivers, holds departures back for long and waits briefly at its end.
   private func server(
     _ ports: Int..., change: @escaping (inout WebhookPolicy) -> Void = { _ in }
   ) throws -> ServerHarness {
@@ -25,7 +24,6 @@ struct WebhookEndTests {
     return test.run { isStopped }
   }
 
-  /// How many were given up at the end, by port.
   private func discarded(_ test: ServerHarness) -> [String] {
     test.events.compactMap {
       guard case .webhooksDiscarded(let url, let count, _) = $0 else { return nil }

@@ -2,10 +2,8 @@ import PusherCore
 import PusherServer
 import Testing
 
-/// Pusher's page "Webhooks".
 @Suite("Webhooks that the server sends")
 struct WebhookSendingTests {
-  /// A server whose app tells `receiver`, with waits of milliseconds.
   private func server(
     _ receiver: LocalEndpoint, _ change: @escaping (inout WebhookPolicy) -> Void = { _ in }
   ) throws -> ServerHarness {
@@ -25,7 +23,6 @@ struct WebhookSendingTests {
     }
   }
 
-  /// The event of each webhook that came.
   private func events(_ receiver: LocalEndpoint) throws -> [JSONValue] {
     try receiver.requests.values.map { request in
       let body = try JSONParser.parse(request.body)

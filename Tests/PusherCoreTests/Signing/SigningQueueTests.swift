@@ -5,7 +5,7 @@ import Testing
 struct SigningQueueTests {
   fileprivate static let yes = Authorization(PusherAuth(auth: "k:s"))
 
-  /// Keeps the questions until the test answers them; or answers at once.
+  /// Keeps requests until the test answers them, or answers at once.
   private final class Source: Signer {
     var open: [(channel: String?, answer: Completion)] = []
     var isQuick = false

@@ -1,7 +1,8 @@
 import SimulationModel
 import Testing
 
-/// Servers over a model of Redis: what docs/endurance.md promises holds after any schedule of messages, delays and faults.
+/// Servers over a model of Redis keep the promises of docs/endurance.md under any schedule of
+/// messages, delays and faults.
 @Suite("Simulation of servers that meet in Redis", .timeLimit(.minutes(5)))
 struct SimulationTests {
   @Test(arguments: 0..<8)

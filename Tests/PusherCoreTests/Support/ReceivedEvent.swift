@@ -31,7 +31,6 @@ extension WebSocketConnection {
       random: FixedGenerator(value: 0x37FA_213D))
   }
 
-  /// A server.
   static func server(
     deflate: PerMessageDeflateParameters? = nil, limits: WebSocketLimits = WebSocketLimits()
   ) -> WebSocketConnection {
@@ -39,20 +38,17 @@ extension WebSocketConnection {
       role: .server, deflate: deflate, limits: limits, random: SystemRandomNumberGenerator())
   }
 
-  /// All events that the input holds.
   func drain() -> [ReceivedEvent] {
     var events: [ReceivedEvent] = []
     while let event = next() { events.append(ReceivedEvent(event)) }
     return events
   }
 
-  /// The events after some bytes.
   func events(after bytes: [UInt8]) -> [ReceivedEvent] {
     receive(bytes)
     return drain()
   }
 
-  /// Takes what waits to be sent.
   func takeOutput() -> [UInt8] {
     let bytes = output.array
     output.consume(bytes.count)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PusherCore
 
-/// What clients with the same TLS settings share.
+/// Clients with the same TLS settings share a context.
 @Suite struct `Shared TLS contexts` {
   @Test func `the same settings give the same context, for as long as somebody has it`() throws {
     let cache = TLSContextCache()

@@ -104,7 +104,8 @@ import Testing
   @Test func `a server that chooses TLS 1.1 is refused`() throws {
     let pair = try TLSPair(TLSConfiguration(caFile: TestCertificates.shared.authority))
     #expect(try !pair.client.handshake())
-    // ServerHello: version 3.2, a random value, no session, TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA, no compression.
+    // ServerHello: version 3.2, a random value, no session, TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA, no
+    // compression.
     let hello: [UInt8] =
       [0x02, 0, 0, 38, 0x03, 0x02] + [UInt8](repeating: 7, count: 32) + [0, 0xc0, 0x13, 0]
     pair.feedClient([0x16, 0x03, 0x02, 0, 42] + hello)

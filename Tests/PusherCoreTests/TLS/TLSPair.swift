@@ -1,6 +1,6 @@
 import PusherCore
 
-/// A client and a server engine whose ciphertext is carried over by hand.
+/// A client engine and a server engine; the test carries ciphertext between them.
 struct TLSPair {
   let client: TLSEngine
   let server: TLSEngine
@@ -18,14 +18,12 @@ struct TLSPair {
         certificateFile: files.certificate(certificate), keyFile: files.key(certificate)))
   }
 
-  /// A pair with the handshake behind it.
   static func established() throws(TLSError) -> TLSPair {
     let pair = try TLSPair(TLSConfiguration(caFile: TestCertificates.shared.authority))
     try pair.shakeHands()
     return pair
   }
 
-  /// Carries ciphertext both ways until both sides are done; the client's error passes through.
   func shakeHands(step: Int = .max) throws(TLSError) {
     for _ in 0..<10 {
       let clientIsDone = try client.handshake()
@@ -36,7 +34,6 @@ struct TLSPair {
     }
   }
 
-  /// Moves ciphertext in pieces of `step` bytes.
   func carry(
     from sender: TLSEngine, to receiver: TLSEngine, step: Int = .max, after: () -> Void = {}
   ) {
@@ -49,7 +46,6 @@ struct TLSPair {
     }
   }
 
-  /// Encrypts `bytes` at the server, and answers the ciphertext.
   func ciphertext(ofServer bytes: [UInt8]) throws(TLSError) -> [UInt8] {
     let plain = ByteBuffer()
     plain.append(bytes)

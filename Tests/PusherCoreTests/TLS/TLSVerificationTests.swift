@@ -1,7 +1,7 @@
 import PusherCore
 import Testing
 
-/// Who the server has to be: RFC 5280 section 6, RFC 9525 section 6.
+/// Checks of the server's identity: RFC 5280 section 6, RFC 9525 section 6.
 @Suite struct TLSVerificationTests {
   private let files = TestCertificates.shared
   private var trusting: TLSConfiguration { TLSConfiguration(caFile: files.authority) }
@@ -97,7 +97,7 @@ import Testing
   }
 }
 
-/// Which files are read for trust and for the own certificate.
+/// Files for trust and for the client's own certificate.
 @Suite struct TLSContextTests {
   private let files = TestCertificates.shared
 

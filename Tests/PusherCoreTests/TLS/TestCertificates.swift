@@ -1,14 +1,14 @@
 import Foundation
 
-/// Certificates made once for a test run by the `openssl` program, in a folder that goes with the run.
+/// Certificates that the `openssl` program makes once for a test run, in a folder that is removed
+/// afterwards.
 struct TestCertificates: Sendable {
   static let shared = TestCertificates()
 
   let folder: String
 
-  /// The authority behind all but the self-signed one.
   var authority: String { folder + "/ca.pem" }
-  /// An authority that signed nothing here.
+  /// An authority that signed none of these certificates.
   var otherAuthority: String { folder + "/other.pem" }
 
   func certificate(_ name: String) -> String { "\(folder)/\(name).pem" }

@@ -4,14 +4,13 @@ import PusherTesting
 import TestSupport
 import Testing
 
-/// `PusherTesting` as another package's tests use it: nothing but its public face and that of the library.
+/// `PusherTesting` as another package's tests use it: public API only.
 @Suite(.ownThread, .timeLimit(.minutes(2))) struct `The server for other people's tests` {
   private struct Order: Codable, Equatable, Sendable {
     var id: Int
     var total: Double
   }
 
-  /// How many threads of this process have a name.
   private static func threads(named name: String) -> Int {
     let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
     return tasks.count {
@@ -20,7 +19,6 @@ import Testing
     }
   }
 
-  /// Waits for a condition of another thread.
   private static func until(_ condition: () async -> Bool) async throws {
     for _ in 0..<3000 {
       if await condition() { return }
@@ -198,7 +196,7 @@ import Testing
     var answers: [PusherTestServer.Dialect: Bool] = [:]
     for dialect in PusherTestServer.Dialect.allCases {
       let server = try await PusherTestServer(dialect: dialect)
-      // Pusher refuses to count the users of a public channel, where others leave the count out.
+      // Pusher rejects a request to count the users of a public channel; the others omit the count.
       answers[dialect] = (try? await server.api.channel("open", info: ["user_count"])) != nil
     }
     #expect(answers == [.pusher: false, .reverb: true, .soketi: true])

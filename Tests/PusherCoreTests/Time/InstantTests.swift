@@ -50,7 +50,7 @@ import Testing
     (.milliseconds(-1500), -1_500_000_000),
     (.nanoseconds(Int64.max), .max),
     (.nanoseconds(Int64.min), .min),
-    // The seconds alone fit 64 bits of nanoseconds, with their fraction they do not.
+    // The seconds alone fit into 64 bits of nanoseconds; seconds and fraction do not.
     (.nanoseconds(Int64.max) + .nanoseconds(1), .max),
     (.nanoseconds(Int64.min) - .nanoseconds(1), .min),
     (.seconds(Int64.max), .max),

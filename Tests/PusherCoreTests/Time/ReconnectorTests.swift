@@ -3,11 +3,11 @@ import Testing
 
 @testable import PusherCore
 
-/// When a lost connection is dialled again.
+/// Times of reconnect attempts.
 @Suite struct ReconnectorTests {
   private var random: any RandomNumberGenerator = SeededGenerator(seed: 7)
 
-  /// The wait before the next attempt; `nil` for none.
+  /// Returns the delay before the next attempt, or `nil` for none.
   private mutating func wait(
     _ reconnector: inout Reconnector, _ wanted: ReconnectDecision = .atOnce
   ) -> Duration? {

@@ -87,7 +87,7 @@ import Testing
   #if os(Linux)
     @Test func `no socket that another thread has just made gets into a child`() throws {
       let isOver = Locked(false)
-      // Nobody else listens at this address.
+      // No other listener uses this address.
       let threads = (0..<2).map { _ in
         Thread {
           guard let loop = try? EventLoop() else { return }
@@ -122,7 +122,7 @@ import Testing
     }
 
     @Test func `a group in which only zombies are left runs no more`() throws {
-      // The zombie's parent has left the group and never collects.
+      // The zombie's parent has left the group and never collects it.
       let line = "(sleep 0.01 & echo $!; exec setsid sleep 600) & echo $!; exec sleep 600"
       let pipe = try Syscalls.makePipe()
       let nothing = try Syscalls.openNothing()

@@ -18,7 +18,7 @@ private func after(_ milliseconds: Int) -> Instant {
   start.advanced(by: .milliseconds(milliseconds))
 }
 
-/// RFC 8305 section 3: what the order and the time of the answers mean.
+/// RFC 8305 section 3: effects of the order and time of DNS answers.
 @Suite struct `Happy Eyeballs: answers` {
   private var dialer = Dialer(host: "name", families: .any)
 
@@ -119,7 +119,7 @@ private func after(_ milliseconds: Int) -> Instant {
   }
 }
 
-/// RFC 8305 sections 4 and 5: which address when.
+/// RFC 8305 sections 4 and 5: order and times of the attempted addresses.
 @Suite struct `Happy Eyeballs: attempts` {
   private func dialer(ipv6 six: Int, ipv4 four: Int) -> Dialer {
     var dialer = Dialer(host: "name", families: .any)

@@ -136,7 +136,7 @@ import Testing
     #expect(seen == 3000)
   }
 
-  /// One is waited for by itself, several by their set.
+  /// The loop polls a single source directly, and several sources as a set.
   @Test func `telling sources have their turn alone, among others, and alone again`() throws {
     let harness = try LoopHarness()
     let pipes = (0..<3).map { _ in Pipe() }
@@ -183,7 +183,6 @@ import Testing
   }
 }
 
-/// A telling source that reads a byte of a pipe each time it is called.
 private final class TellingPipe: TellingSource {
   var place: LoopPlace?
   private let pipe: Pipe

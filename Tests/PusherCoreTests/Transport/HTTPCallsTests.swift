@@ -7,7 +7,6 @@ import Testing
 @Suite(.ownThread, .timeLimit(.minutes(2))) struct `Calls over kept connections` {
   private static let answer = Array("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}".utf8)
 
-  /// A server that answers so many requests on each connection before it closes that.
   private static func server(answers: Int = .max) throws -> RawServer {
     try RawServer { peer in
       var left = answers
@@ -96,7 +95,7 @@ import Testing
     let server = try RawServer { peer in
       guard !peer.head().isEmpty else { return }
       peer.send(Self.answer)
-      // The second request is taken and not answered, on the first connection.
+      // The server reads the second request on the first connection and does not answer.
       if gate.isOpen {
         while !peer.head().isEmpty { peer.send(Self.answer) }
       } else {

@@ -1,9 +1,9 @@
 import PusherCore
 import Testing
 
-/// A connection that is asked more than once: RFC 9112 section 9.3.
+/// Several requests on one connection: RFC 9112 section 9.3.
 @Suite struct HTTPConnectionTests {
-  /// Answers each request with the next of its answers; an empty one ends the connection instead.
+  /// Sends the next prepared answer to each request; an empty one ends the connection instead.
   private final class Server: SocketStreamDelegate {
     private(set) var connections = 0
     private(set) var requests: [String] = []
@@ -57,7 +57,6 @@ import Testing
       client = HTTPConnection(loop: harness.loop, tls: nil, timeout: .seconds(60))
     }
 
-    /// The status, or `nil` when the request failed.
     func ask(
       _ method: String = "GET", _ change: (inout HTTPExchange.Request) -> Void = { _ in }
     ) throws -> Int? {
@@ -130,7 +129,7 @@ import Testing
     let run = try Run([answer, answer, Self.ok])
     #expect(try run.ask() == nil)
     #expect(try run.ask { $0.wantsBody = false } == Int(answer.dropFirst(9).prefix(3)))
-    // What was left of the answer is not taken for the next one.
+    // The next request does not read leftovers of this answer.
     #expect(try run.ask { $0.wantsBody = false } == 200)
     #expect(run.server.connections == 3)
   }

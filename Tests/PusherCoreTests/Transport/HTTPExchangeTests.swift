@@ -1,11 +1,11 @@
 import PusherCore
 import Testing
 
-/// Requests over loopback, answered from a script: RFC 9112.
+/// Requests over loopback with scripted answers: RFC 9112.
 @Suite struct HTTPExchangeTests {
   private typealias Outcome = Result<HTTPExchange.Response, HTTPExchange.Failure>
 
-  /// Answers the first request whose end it sees with fixed bytes, and closes.
+  /// Sends fixed bytes after the first complete request, then closes.
   private final class ScriptedServer {
     private(set) var request = ""
     private var listener: Listener?

@@ -1,7 +1,6 @@
 import PusherCore
 import Testing
 
-/// A loop that stops when the test says so, or after a minute, which only keeps a test from hanging.
 final class LoopHarness: LoopSource {
   let loop: EventLoop
   private(set) var isLate = false
@@ -11,7 +10,6 @@ final class LoopHarness: LoopSource {
     loop = try EventLoop()
   }
 
-  /// Goes round until ``EventLoop/stop()``; false when that did not come in time.
   func run() -> Bool {
     isLate = false
     deadline = loop.now.advanced(by: .seconds(60))
@@ -21,7 +19,7 @@ final class LoopHarness: LoopSource {
     return !isLate
   }
 
-  /// What happens first to a stream of this route, and the stream.
+  /// Connects a stream along a route; returns its first event and the stream.
   func first(
     _ route: Route, tls: TLSContext? = nil, within limit: Duration? = nil
   ) -> (told: Recorder, stream: SocketStream) {
@@ -34,7 +32,6 @@ final class LoopHarness: LoopSource {
     return (recorder, stream)
   }
 
-  /// An address of this machine where nobody listens.
   func closedAddress() throws -> SocketAddress {
     let listener = try Listener(loop: loop, host: "127.0.0.1", port: 0) { _, _, _ in }
     defer { listener.close() }
@@ -49,7 +46,6 @@ final class LoopHarness: LoopSource {
   }
 }
 
-/// A source whose interest and answers are closures.
 final class ClosureSource: LoopSource {
   var interest: LoopInterest
   var onReady: (PollEvents, Instant) -> Void = { _, _ in }
@@ -63,16 +59,13 @@ final class ClosureSource: LoopSource {
   func expired(at now: Instant) { onExpired(now) }
 }
 
-/// A stream's delegate that gathers what comes.
 final class Recorder: SocketStreamDelegate {
   let input = ByteBuffer()
   let output = ByteBuffer()
   var isOpen = false
   var hasEnded = false
   var failure: TransportError?
-  /// How much one read may take.
   var step = 262_144
-  /// Sends back what comes, and closes at the end.
   var echoes = false
   /// Called after each event.
   var onChange: (SocketStream) -> Void = { _ in }

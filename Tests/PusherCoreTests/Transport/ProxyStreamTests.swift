@@ -2,7 +2,6 @@ import PusherCore
 import Testing
 
 @Suite struct `A stream through a proxy` {
-  /// A proxy that says what it is told to say as soon as somebody comes, and keeps what it hears.
   private final class PretendProxy {
     let recorder = Recorder()
     private var listener: Listener?
@@ -27,7 +26,6 @@ import Testing
     func url(_ scheme: String) -> String { "\(scheme)://127.0.0.1:\(listener?.address.port ?? 0)" }
   }
 
-  /// What becomes of a stream to `host` through a proxy that gives `answer`.
   private func connect(
     _ scheme: String, to host: String = "server.test", says answer: [UInt8]?,
     thenCloses: Bool = false, deadline: Duration? = nil, until isDone: (Recorder) -> Bool
@@ -78,7 +76,7 @@ import Testing
         Issue.record("\(String(describing: result.client.failure))")
         continue
       }
-      // What the proxy has not read makes its system reset the connection.
+      // Input that the proxy has not read makes its system reset the connection.
       if case .lost = error { continue }
       #expect(error == .endedEarly)
     }

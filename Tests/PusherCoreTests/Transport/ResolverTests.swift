@@ -54,7 +54,7 @@ import Testing
       harness.loop.stop()
     }
     #expect(harness.run())
-    // A machine without IPv6 has no address to give.
+    // A machine without IPv6 returns no address.
     let addresses = (try? answer?.get()) ?? []
     #expect(family == .ipv6 || !addresses.isEmpty)
     for address in addresses { #expect(address.family == family) }

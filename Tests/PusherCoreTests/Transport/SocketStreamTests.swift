@@ -4,7 +4,6 @@ import Testing
 @Suite struct SocketStreamTests {
   private static let files = TestCertificates.shared
 
-  /// A listener whose streams echo.
   private final class EchoServer {
     private(set) var listener: Listener?
     private(set) var streams: [SocketStream] = []
@@ -35,7 +34,6 @@ import Testing
     try .client(TLSConfiguration(caFile: Self.files.authority))
   }
 
-  /// Sends `count` bytes, and expects them back, read in steps of `step`.
   private func echo(count: Int, step: Int, host: String, secure: Bool) throws {
     let harness = try LoopHarness()
     let echo = try EchoServer(

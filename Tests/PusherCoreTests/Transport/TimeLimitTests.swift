@@ -3,7 +3,6 @@ import Testing
 
 @testable import PusherCore
 
-/// How long a task may wait, and what is left of that.
 @Suite(.ownThread, .timeLimit(.minutes(2))) struct `Time limits` {
   @Test func `a body that ends in time has ended by itself`() async throws {
     #expect(try await TimeLimit.finishes({}, within: .seconds(600)))

@@ -2,7 +2,6 @@ import PusherCore
 import TestSupport
 import Testing
 
-/// A talk with a proxy: what it sends is given in steps, what we send is gathered.
 private struct Talk {
   let negotiation: ProxyNegotiation
   let input = ByteBuffer()
@@ -16,7 +15,6 @@ private struct Talk {
     gather()
   }
 
-  /// Whether the way is open after these bytes.
   mutating func receive(_ bytes: some Sequence<UInt8>) throws(ProxyError) -> Bool {
     input.append([UInt8](bytes))
     defer { gather() }
@@ -28,7 +26,8 @@ private struct Talk {
     negotiation.output.removeAll()
   }
 
-  /// The whole answer at each split point and byte by byte; the way is open at the last byte and not before.
+  /// Feeds the answer split at each point and byte by byte; the tunnel must open exactly at the
+  /// last byte.
   static func check(
     _ answer: [UInt8], rest: [UInt8] = [], sends: [UInt8], _ make: () throws -> Talk
   ) throws {
@@ -45,7 +44,7 @@ private struct Talk {
     #expect(talk.sent == sends)
   }
 
-  /// The same error at each split point, before or at the last byte.
+  /// Expects the same error at each split point, at or before the last byte.
   static func expect(_ error: ProxyError, from answer: [UInt8], _ make: () throws -> Talk) throws {
     for split in 0..<answer.count {
       var talk = try make()
@@ -176,7 +175,7 @@ private struct Talk {
       [5, 2, 1, 0, 5, 0, 0, 1, 0, 0, 0, 0, 0, 0],
       sends: [5, 2, 0, 2, 1, 1, 117, 2, 112, 119, 5, 1, 0, 3] + name
     ) { try Talk("socks5h://u:pw@proxy") }
-    // A proxy that does not care gets none.
+    // A proxy that does not ask for credentials gets none.
     try Talk.check(
       [5, 0, 5, 0, 0, 1, 0, 0, 0, 0, 0, 0], sends: [5, 2, 0, 2, 5, 1, 0, 3] + name
     ) { try Talk("socks5h://u:pw@proxy") }
@@ -242,7 +241,7 @@ private struct Talk {
       for _ in 0..<2000 {
         var talk = try Talk(url)
         let bytes = (0..<40).map { _ in UInt8.random(in: 0...255, using: &generator) }
-        // The first byte is neither SOCKS 5's nor HTTP's.
+        // The first byte belongs to neither SOCKS 5 nor HTTP.
         #expect(throws: ProxyError.self) {
           for byte in [0] + bytes { _ = try talk.receive([byte]) }
           if url.hasPrefix("http") { _ = try talk.receive([13, 10, 13, 10]) }

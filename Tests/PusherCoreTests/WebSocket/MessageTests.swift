@@ -15,7 +15,7 @@ struct MessageTests {
     #expect(client.events(after: server.takeOutput()) == [.text(text)])
   }
 
-  /// Text, ping, fragments around a ping, binary, a longer text and a close.
+  /// Returns text, a ping, fragments around a ping, binary, a longer text and a close.
   private func stream(mask: UInt32?) -> [UInt8] {
     textFrame("one κ", mask: mask) + frame(.ping, [1, 2], mask: mask)
       + textFrame("fr\u{E4}g", isFinal: false, mask: mask) + frame(.ping, [], mask: mask)

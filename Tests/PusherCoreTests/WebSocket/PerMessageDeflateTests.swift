@@ -117,7 +117,7 @@ struct PerMessageDeflateTests {
         == [.failed(.invalidUTF8)])
   }
 
-  /// The buffer grows by steps, and a message may end with one of them.
+  /// The buffer grows in steps, and a message may end exactly at a step.
   @Test(arguments: [16_384, 65_536, 81_920, 131_072, 262_144], [false, true])
   func `a message that just fills the buffer comes out whole`(size: Int, isRandom: Bool) {
     var random = SeededGenerator(seed: 95)
@@ -134,7 +134,7 @@ struct PerMessageDeflateTests {
     }
   }
 
-  /// A message that comes whole is inflated by one call, and in pieces by several.
+  /// One call inflates a whole message; several calls inflate its pieces.
   @Test(arguments: [UInt64(91), 92, 93])
   func `a damaged compressed message is judged alike whole and byte by byte`(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
@@ -149,7 +149,7 @@ struct PerMessageDeflateTests {
         payload[random.below(payload.count)] = UInt8(random.below(256))
       }
       if round % 2 == 0 { payload.removeLast(random.below(payload.count)) }
-      // A good one before it gives both the same window.
+      // A valid message first gives both the same window.
       let bytes =
         frame(.text, output.array, isCompressed: true) + frame(.text, payload, isCompressed: true)
       let whole = WebSocketConnection.client(deflate: PerMessageDeflateParameters())
@@ -158,7 +158,7 @@ struct PerMessageDeflateTests {
       #expect(bytes.flatMap { cut.events(after: [$0]) } == events, "\(payload)")
       if case .failed(let error)? = events.last { failures.insert("\(error)") }
     }
-    // Both kinds must be there, or the test would prove little.
+    // Both kinds must occur, or the test would prove little.
     #expect(failures.count == 2)
   }
 
