@@ -1,17 +1,15 @@
 import Foundation
 import Testing
 
-/// A page's tables in which the last cell of every row says what shows it.
+/// A page's tables whose last column names the test of each row.
 struct DocumentedTable {
-  /// The cells of every row, those of headings left out.
   var rows: [[String]] { parts.flatMap(\.rows) }
-  /// The same by the heading above them.
+  /// The rows of each table, by the heading above it.
   let parts: [(title: String, rows: [[String]])]
 
   static let root = URL(filePath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent()
 
-  /// Reads a page by its path in the repository.
   init(_ path: String) throws {
     let text = try String(contentsOf: Self.root.appending(path: path), encoding: .utf8)
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
@@ -26,7 +24,7 @@ struct DocumentedTable {
   }
 }
 
-/// Tests/features.md, docs/peers.md and Tests/conventions.md, held to the tests that they name.
+/// Tests/features.md, docs/peers.md and Tests/conventions.md must name existing tests.
 @Suite struct `Tables that name the tests behind them` {
   private static func everyTest() throws -> String {
     var sources = ""
@@ -55,7 +53,7 @@ struct DocumentedTable {
       let decided = cell.matches(of: /decision ([0-9]{4})/).map { String($0.output.1) }
       #expect(!names.isEmpty || !decided.isEmpty || cell.hasPrefix("left out: "), "\(row)")
       for name in names {
-        // The sources are long: a failure names the sentence alone.
+        // Failures show only the test name because the sources are long.
         let isThere = sources.contains("func `\(name)`(")
         #expect(isThere, "\(name)")
       }
@@ -79,7 +77,7 @@ struct DocumentedTable {
       let parts = (row.last ?? "").split(separator: "\"", omittingEmptySubsequences: false)
       for (index, part) in parts.enumerated() {
         guard index % 2 == 1 else {
-          // Between two sentences of one suite stands a comma alone.
+          // Names within one suite are separated by a comma alone.
           let name = part.drop { $0 == "," || $0 == " " }
           if name.hasSuffix(": ") { suite = String(name.dropLast(2)) }
           continue
@@ -122,7 +120,7 @@ struct DocumentedTable {
   }
 }
 
-/// Which sentences stand in which suites.
+/// The tests of each suite, by name.
 private struct TestSuites {
   private var sentences: [String: Set<String>] = [:]
 
@@ -144,12 +142,10 @@ private struct TestSuites {
 
   /// Reads one file, line by line.
   private struct Reader {
-    /// A suite's title, else the name of its type.
     private(set) var suite = ""
     private var title: String?
     private var awaitsTitle = false
 
-    /// The test that a line begins.
     mutating func sentence(in line: Substring) -> String? {
       if line.contains("@Suite") { (title, awaitsTitle) = (nil, true) }
       if awaitsTitle, let quoted = Self.text(in: line, between: "\"") {

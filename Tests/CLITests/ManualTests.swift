@@ -7,7 +7,7 @@ import Testing
 struct ManualTests {
   static let page = DocumentedTable.root.appending(path: "man/pusher-cli.1")
 
-  /// `scripts/manual.sh` runs this test with `PUSHER_CLI_WRITE_MANUAL` set, and so writes the manual.
+  /// `scripts/manual.sh` sets `PUSHER_CLI_WRITE_MANUAL`, so that this test writes the manual.
   @Test func `the manual is what its template and the flag table make`() throws {
     let template = try String(contentsOf: Self.page.appendingPathExtension("in"), encoding: .utf8)
     let made = ManualPage(template: template).text

@@ -3,15 +3,14 @@ import Testing
 
 @testable import PusherCore
 
-/// The times of attempts as the documentation has them, held to the machine that decides them.
+/// The documented times of attempts match the state machine.
 @Suite struct `Tables of the times of attempts` {
-  /// Draws the same number each time.
   private struct Constant: RandomNumberGenerator {
     let number: UInt64
     mutating func next() -> UInt64 { number }
   }
 
-  /// The range of waits before each of the first ten attempts, in the words of the tables.
+  /// Returns the range of delays before each of the first ten attempts, in the words of the tables.
   private static func waits(delay: Int, afterStable isStable: Bool) -> [String] {
     let ends = [UInt64.min, .max].map { number in
       var random: any RandomNumberGenerator = Constant(number: number)
@@ -31,7 +30,7 @@ import Testing
     }
   }
 
-  /// Rows by their columns; the last counts for all further attempts.
+  /// Checks a table's rows; the last row stands for all further attempts.
   private static func check(_ rows: [[String]]) {
     #expect(rows.map { $0[0] } == (1...7).map(String.init) + ["8 and later"])
     let columns = [(1, true), (1, false), (5, true)]

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The scripts of `scripts/`: their list in CONTRIBUTING.md, and what `make test` prints.
+/// The list of `scripts/` in CONTRIBUTING.md, and the output of `make test`.
 @Suite(.runsPrograms) struct `Scripts of developers` {
   private static func scripts() throws -> [String] {
     try FileManager.default.contentsOfDirectory(atPath: Documentation.folder + "/scripts")

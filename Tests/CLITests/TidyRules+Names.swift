@@ -1,21 +1,20 @@
 import Testing
 
 extension TidyRules {
-  /// Where names of channels, events and users, and ids, are dealt with.
   private static func dealsWithNames(_ source: TidySource) -> Bool {
     source.target == "PusherServer"
       || source.isCore("Channels", "Feed", "Signing", "Face", "API")
   }
 
-  /// Files whose tables by text hold nothing that a peer or a user names: variables, headers, settings, or a public
-  /// type that had to stay.
+  /// Files whose keyed tables hold no names from peers or users: variables, headers, settings, or a
+  /// public type with a fixed form.
   private static let exceptions: Set<String> = [
     "PusherNetwork.swift", "EventSource.swift", "EventSourceCore.swift", "PusherChannels.swift",
     "PusherAPI+Channels.swift", "StagedFault.swift", "AnyDataHandlers.swift", "PusherAPI.swift",
     "PusherClientOptions.swift",
   ]
 
-  /// Names are bytes: text is compared by Unicode equivalence, which makes one of two channels.
+  /// Names are bytes: `String` compares by Unicode equivalence, which would merge two channels.
   static func namesByEquivalence(_ source: TidySource) -> [Finding] {
     guard dealsWithNames(source) else { return [] }
     var found = [["hasPrefix", "("], ["hasSuffix", "("]].flatMap { source.matches($0) }.map {

@@ -1,16 +1,16 @@
 import Testing
 
-/// The rooms of the targets, and the rules on who may use which.
+/// The rooms of the targets, and the rules on their use of each other.
 extension TidyRules {
-  /// The targets with Swift sources, each before those that import it.
+  /// Targets with Swift sources, each before the targets that import it.
   static let targets = [
     "PusherCore", "PusherServer", "PusherConsole", "PusherCluster", "PusherTesting", "pusher-cli",
   ]
 
-  /// Each target's rooms from the ground up; a target that is not here is not checked yet.
+  /// Rooms of each target from the ground up; other targets are not checked.
   ///
-  /// A room is a folder of its target, or a file at the target's top. It may use the rooms of the groups before its own,
-  /// not those beside it.
+  /// A room is a folder of its target, or a file at the target's top. It may use the rooms of
+  /// earlier groups, not those of its own group.
   static let rooms: [String: [[String]]] = [
     "PusherCore": [
       ["Time"], ["Bytes"], ["JSON"], ["Crypto", "Compression", "TLS"], ["HTTP"],
@@ -26,7 +26,7 @@ extension TidyRules {
     "pusher-cli": [["Settings"], ["Metrics"], ["Lines"], ["Run"], ["Commands"], ["Main.swift"]],
   ]
 
-  /// Every file of a target with rooms stands in one.
+  /// Requires every file of a listed target to be in a room.
   static func unknownRooms(
     _ source: TidySource, rooms: [String: [[String]]] = rooms
   ) -> [Finding] {
@@ -37,7 +37,7 @@ extension TidyRules {
     return [source.finding(1, "'\(room)' is no room of \(target); the rooms are \(list)")]
   }
 
-  /// No type of a later room, or of one beside it, is named in a room.
+  /// Forbids types of a later room or of the same group.
   static func roomOrder(
     _ sources: [TidySource], rooms: [String: [[String]]] = rooms
   ) -> [Finding] {
@@ -50,7 +50,7 @@ extension TidyRules {
     }
   }
 
-  /// No two rooms of a target name each other's types.
+  /// Forbids two rooms of a target to name each other's types.
   static func roomCycles(
     _ sources: [TidySource], rooms: [String: [[String]]] = rooms
   ) -> [Finding] {
@@ -72,13 +72,14 @@ extension TidyRules {
     "struct", "class", "enum", "protocol", "actor", "typealias",
   ]
 
-  /// Names that every program has from the standard library, even if another module declares them.
+  /// Names of the standard library, even if another module declares them.
   private static let everywhere: Set<String> = [
     "AsyncIterator", "Element", "Error", "Failure", "ID", "Index", "Iterator", "Output",
     "RawValue", "Result", "Success",
   ]
 
-  /// The types a source declares, nested ones included, those that no other file can name left out.
+  /// Returns the types that a source declares, including nested ones, without those invisible to
+  /// other files.
   static func declaredTypes(_ source: TidySource) -> Set<String> {
     let tokens = source.tokens
     var names: Set<String> = []
@@ -94,25 +95,22 @@ extension TidyRules {
   }
 }
 
-/// Which rooms of a target name which types of each other.
 struct RoomMap {
   struct Use {
     let source: TidySource
     let line: Int
     let name: String
-    /// Where it is named, and where it is declared.
     let room: String
     let home: String
   }
 
   private let groups: [[String]]
-  /// In the order of the sources and their lines.
   private(set) var uses: [Use] = []
 
   init(target: String, groups: [[String]], _ sources: [TidySource]) {
     self.groups = groups
     var homes: [String: Set<String>] = [:]
-    // A name that a target below declares too may mean that one's.
+    // A name that a lower target also declares may mean that target's type.
     let below = TidyRules.targets.prefix { $0 != target }
     var elsewhere: Set<String> = []
     for source in sources {
@@ -127,7 +125,7 @@ struct RoomMap {
       guard let room = source.room, let own = level(of: room) else { continue }
       for token in source.tokens where token.isWord && !elsewhere.contains(token.text) {
         guard let declaredIn = homes[token.text], !declaredIn.contains(room) else { continue }
-        // Of several rooms that declare a name the earliest that may be used counts.
+        // If several rooms declare a name, the earliest permitted room counts.
         let ordered = declaredIn.sorted { (level(of: $0) ?? 0, $0) < (level(of: $1) ?? 0, $1) }
         let home = ordered.first { level(of: $0) ?? own < own } ?? ordered[0]
         uses.append(
@@ -221,12 +219,10 @@ struct TidyRoomTests {
     TidySource("Sources/\(place).swift", text)
   }
 
-  /// What is said of the order of the rooms.
   private func order(_ sources: TidySource...) -> [String] {
     TidyRules.roomOrder(sources, rooms: Self.rooms).map(\.description)
   }
 
-  /// What is said of cycles.
   private func cycles(_ sources: TidySource...) -> [String] {
     TidyRules.roomCycles(sources, rooms: Self.rooms).map(\.description)
   }

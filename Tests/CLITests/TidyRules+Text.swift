@@ -1,18 +1,18 @@
 import Foundation
 
-/// The rule on searches in text.
+/// The rule on text searches.
 extension TidyRules {
-  /// A literal of two characters or more; an escape is one.
+  /// A literal of at least two characters; an escape counts as one.
   private static let long = #""(?:[^"\\]|\\.){2,}""#
 
-  /// Searches of `String` that walk grapheme clusters, and cost the square of the length for some texts.
+  /// Searches of `String` that walk grapheme clusters; some texts make them quadratic.
   private static let searches: [String] = [
     #"\.contains\("# + long + #"\)"#, #"\.split\(separator: "# + long, #"\.replacing\("# + long,
     #"\.ranges\(of:"#, #"(?<!utf8)\.lastRange\("#,
     #"(?<!utf8)\.lastIndex(?!\(of: (UInt8|quote))[ (]"#,
   ]
 
-  /// A peer's text is searched as bytes.
+  /// Requires byte searches in peers' text.
   static func slowSearches(_ source: TidySource) -> [Finding] {
     guard source.path.hasPrefix("Sources/") else { return [] }
     var found: [Finding] = []

@@ -1,4 +1,4 @@
-/// One finding of a tidy rule, in the form that editors jump to.
+/// One finding of a tidy rule, in the format of editors.
 struct Finding: Equatable, CustomStringConvertible {
   var path: String
   var line: Int
@@ -7,7 +7,6 @@ struct Finding: Equatable, CustomStringConvertible {
   var description: String { "\(path):\(line): error: \(message)" }
 }
 
-/// A source text under the path it has, or would have, in the repository.
 struct TidySource {
   let path: String
   let text: String
@@ -19,18 +18,18 @@ struct TidySource {
     self.tokens = TidyToken.scan(text)
   }
 
-  /// The folder under `Sources` that the file stands in; `nil` outside.
+  /// Folder under `Sources`; `nil` outside.
   var target: String? {
     let parts = path.split(separator: "/")
     return parts.count >= 3 && parts[0] == "Sources" ? String(parts[1]) : nil
   }
 
-  /// The folder of its target that the file stands in, or the file's own name at the top of the target.
+  /// Folder within the target, or the file's name at the target's top.
   var room: String? {
     target == nil ? nil : String(path.split(separator: "/")[2])
   }
 
-  /// Whether it stands in one of these rooms of the library.
+  /// Returns true if the file is in one of these rooms of the library.
   func isCore(_ rooms: String...) -> Bool {
     target == "PusherCore" && room.map(rooms.contains) == true
   }
@@ -39,8 +38,8 @@ struct TidySource {
     Finding(path: path, line: line, message: message)
   }
 
-  /// The tokens at which the words and signs of `pattern` stand one after the other; `!` and `(` only
-  /// count where no space is before them.
+  /// Returns the tokens where the words and signs of `pattern` follow each other; `!` and `(` count
+  /// only without a space before them.
   func matches(_ pattern: [String]) -> [TidyToken] {
     guard tokens.count >= pattern.count else { return [] }
     return (0...(tokens.count - pattern.count)).filter { start in
@@ -54,12 +53,11 @@ struct TidySource {
   }
 }
 
-/// The rules, each a pure function of sources; what they guard is told in CONTRIBUTING.md.
+/// The rules, each a pure function of sources; CONTRIBUTING.md explains their purpose.
 enum TidyRules {
   static let fileLimit = 400
   static let functionLimit = 50
 
-  /// Every rule on every source.
   static func findings(in sources: [TidySource]) -> [Finding] {
     let rules: [(TidySource) -> [Finding]] = [
       { unknownRooms($0) }, imports, clocksAndRandomness, refusedCalls, unfinishedWork, longFile,
@@ -74,7 +72,7 @@ enum TidyRules {
 
   // MARK: Imports
 
-  /// What a source may import, by where it stands.
+  /// Returns the permitted imports of a source.
   static func allowedImports(_ source: TidySource) -> Set<String> {
     switch source.target {
     case "pusher-cli":
@@ -96,7 +94,7 @@ enum TidyRules {
     switch source.room {
     case "Bytes", "JSON": return ["CSystemVectors"]
     case "Crypto": return ["CSystemOpenSSL", "CSystemSodium"]
-    // The kind and size of a certificate file, before OpenSSL opens it.
+    // Checks kind and size of a certificate file before OpenSSL opens it.
     case "TLS": return ["CSystemOpenSSL", "PusherPlatform"]
     case "Compression": return ["CSystemZlib"]
     case "Transport": return ["CSystemEpoll", "PusherPlatform", "Synchronization"]
@@ -105,14 +103,14 @@ enum TidyRules {
     }
   }
 
-  /// C stays behind its fences, the system in Transport and the program, Foundation outside.
+  /// Confines C to its modules, the system to Transport and the program, and keeps Foundation out.
   static func imports(_ source: TidySource) -> [Finding] {
     let allowed = allowedImports(source)
     let tokens = source.tokens
     return tokens.indices.dropLast().compactMap { index in
       guard tokens[index].text == "import" else { return nil }
       var name = tokens[index + 1]
-      // `import struct Module.Name` names the module second.
+      // `import struct Module.Name` has the module second.
       if (typeKeywords.union(["func", "let", "var"])).contains(name.text), index + 2 < tokens.count
       {
         name = tokens[index + 2]
@@ -124,7 +122,7 @@ enum TidyRules {
 
   // MARK: Calls
 
-  /// Time and randomness are arguments; only Transport and Crypto fetch them.
+  /// Forbids clocks and randomness outside Transport and Crypto; elsewhere they are arguments.
   static func clocksAndRandomness(_ source: TidySource) -> [Finding] {
     if source.isCore("Transport", "Crypto") { return [] }
     let refused: [[String]] = [
@@ -135,7 +133,7 @@ enum TidyRules {
     ]
     let message = "clocks and random numbers come from Transport and Crypto, as arguments"
     var found = refused.flatMap { source.matches($0) }
-    // After Transport its own clock may be asked; any other clock may not.
+    // Rooms after Transport may ask its clock, and no other.
     let calls = source.matches([".", "now", "("]).filter { dot in
       guard let before = source.tokens.last(where: { $0.end <= dot.start }) else { return true }
       return before.text != "SystemClock"
@@ -144,10 +142,10 @@ enum TidyRules {
     return found.map { source.finding($0.line, message) }
   }
 
-  /// Calls that end the program or write where only the writer may.
+  /// Forbids calls that end the program or bypass the writer.
   static func refusedCalls(_ source: TidySource) -> [Finding] {
     guard source.path.hasPrefix("Sources/") else { return [] }
-    // A file that declares a print of its own calls that one.
+    // A file's own `print` hides the library's.
     let hasOwn = !source.matches(["func", "print"]).isEmpty
     let prints = source.matches(["print", "("]).filter { word in
       !hasOwn && source.tokens.last { $0.end <= word.start }?.text != "."
@@ -163,7 +161,7 @@ enum TidyRules {
 
   // MARK: Text
 
-  /// What is unfinished stands in an issue, not in the source.
+  /// Forbids marks of unfinished work; issues are the place for it.
   static func unfinishedWork(_ source: TidySource) -> [Finding] {
     lines(source).flatMap { number, line -> [Finding] in
       let words = line.split { !$0.isLetter && !$0.isNumber && $0 != "_" }
@@ -185,7 +183,7 @@ enum TidyRules {
     return [source.finding(fileLimit + 1, "\(count) lines; a file has \(fileLimit) at most")]
   }
 
-  /// Functions, initializers and subscripts, counted from their first word to their last brace.
+  /// Measures functions, initializers and subscripts from their first word to their last brace.
   static func longFunctions(_ source: TidySource) -> [Finding] {
     let tokens = source.tokens
     return tokens.indices.compactMap { index in
@@ -211,7 +209,8 @@ enum TidyRules {
     }
   }
 
-  /// The brace that opens the body; nil when another declaration comes first, as in a protocol.
+  /// Returns the brace that opens the body, or nil if another declaration comes first, as in a
+  /// protocol.
   private static func bodyStart(_ tokens: [TidyToken], after start: Int) -> Int? {
     let others: Set<String> = [
       "func", "init", "deinit", "subscript", "var", "let", "case", "static", "associatedtype",

@@ -1,11 +1,11 @@
-/// A word or a sign of Swift source that is neither in a comment nor in the text of a string.
+/// A word or sign of Swift source outside comments and string contents.
 ///
-/// What an interpolation holds is code and gives tokens. Enough of the language for the tidy rules; regex
-/// literals are not known.
+/// Code in interpolations gives tokens. Covers the syntax that the tidy rules need; regex literals
+/// are not supported.
 struct TidyToken: Equatable {
   var text: String
   var line: Int
-  /// Offsets of the first byte and of the one after the last.
+  /// Offsets of the first byte and of the byte after the last.
   var start: Int
   var end: Int
   var isWord: Bool
@@ -110,7 +110,7 @@ private struct TidyScanner {
     } while depth > 0 && position < bytes.count
   }
 
-  /// How many number signs stand before the quotation mark of a string that begins here.
+  /// Returns the number of number signs before the quotation mark of a string here, or nil.
   private func stringHashes() -> Int? {
     var hashes = 0
     while peek(hashes) == UInt8(ascii: "#") { hashes += 1 }

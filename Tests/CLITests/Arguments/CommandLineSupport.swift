@@ -3,12 +3,10 @@ import Testing
 
 @testable import pusher_cli
 
-/// Reads a command line as a shell would split it at blanks.
 func arguments(_ line: String) throws -> TypedArguments {
   try arguments(line.split(separator: " ").map(String.init))
 }
 
-/// Reads the words of a command line that names a working command.
 func arguments(_ words: [String]) throws -> TypedArguments {
   switch try Invocation(words) {
   case .command(let typed), .config(let typed, _), .configProfiles(let typed): return typed
@@ -29,7 +27,7 @@ extension TriggerSettings {
   var secret: Secret { access.secret }
 }
 
-/// The message a command line or its settings are refused with; nil when they are not.
+/// Returns the error message of a bad command line or bad settings, or nil.
 func refusal(_ body: () throws -> Void) -> String? {
   do {
     try body()
@@ -41,17 +39,15 @@ func refusal(_ body: () throws -> Void) -> String? {
   }
 }
 
-/// The message for a bad command line, split at blanks.
 func refusal(of line: String) -> String? {
   refusal { _ = try arguments(line) }
 }
 
-/// Files that exist in a test only.
+/// Files that exist only in a test.
 struct PretendFiles {
   var contents: [String: String] = [:]
   var permissions: UInt32 = 0o600
   var isProvided = false
-  /// The descriptors of a process of number 77.
   var sockets: [Int32: Result<HandedSocket, HandedSocket.Fault>] = [:]
 
   var access: FileAccess {
@@ -98,13 +94,13 @@ func serve(
   try ServeSettings(arguments("serve " + line), environment: environment, files: files.access)
 }
 
-/// `line` names the command: `channels`, `users` or `terminate`.
+/// `line` starts with the command: `channels`, `users` or `terminate`.
 func inspect(_ line: String, _ environment: [String: String] = [:]) throws -> InspectSettings {
   try InspectSettings(
     arguments(line), environment: environment, files: PretendFiles().access)
 }
 
-/// `line` names the command: `auth`, `sign` or `verify`.
+/// `line` starts with the command: `auth`, `sign` or `verify`.
 func sign(_ line: String, files: PretendFiles = PretendFiles()) throws -> SignSettings {
   try SignSettings(arguments(line), environment: [:], files: files.access)
 }

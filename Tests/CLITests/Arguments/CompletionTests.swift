@@ -5,7 +5,6 @@ import Testing
 
 @Suite("Completion in shells")
 struct CompletionTests {
-  /// The script in a file.
   private func file(_ script: CompletionScript) throws -> String {
     let path = TemporaryFolder.shared.file("completion.\(script.rawValue)")
     try script.text.write(toFile: path, atomically: true, encoding: .utf8)
@@ -38,7 +37,6 @@ struct CompletionTests {
     #expect(result.errorText == "")
   }
 
-  /// What bash offers for the last of these words.
   private func offers(_ words: String...) throws -> [String] {
     let list = words.map { "'\($0)'" }.joined(separator: " ")
     let program =
@@ -69,9 +67,9 @@ struct CompletionTests {
     #expect(try offers("subscribe", "--secret-file", String(file.dropLast(3))).contains(file))
   }
 
-  // MARK: What the program is asked for
+  // MARK: Completions from the program
 
-  /// A configuration file with two profiles, one of which would be more than a word to a shell.
+  /// A configuration file with two profiles; a shell would expand the name of the second.
   private static let profiles = "[profile shop]\nkey = k\n[profile $(id);x]\nkey = l\n"
 
   private static func write(_ text: String, _ name: String) throws -> String {
@@ -97,7 +95,7 @@ struct CompletionTests {
     #expect(missing.ending == .exited(2))
   }
 
-  /// `serve --local` on a free port with subscribers, and its port.
+  /// Starts `serve --local` on a free port with subscribers, and returns its port.
   private static func local(_ channels: String...) throws -> (String, [ChildProgram]) {
     let file = TemporaryFolder.shared.file("port")
     let server = try PusherCLI.start([
@@ -130,7 +128,9 @@ struct CompletionTests {
     #expect(try offers("subscribe", "--local", "-p", port, "-c", "") == [])
   }
 
-  /// What a shell offers, asked again where the machine was too busy for the short time that the server has.
+  /// Returns a shell's completions.
+  ///
+  /// Asks again if a busy machine exceeded the server's short timeout.
   private static func patiently(
     _ words: [String], _ offers: () throws -> [String]
   ) throws -> [String] {
@@ -138,7 +138,6 @@ struct CompletionTests {
     return try offers()
   }
 
-  /// The environment of a shell that finds the program.
   private static let finding =
     "PATH=" + URL(filePath: PusherCLI.path).deletingLastPathComponent().path + ":"
     + (PusherCLI.environment["PATH"] ?? "")
@@ -220,7 +219,6 @@ struct CompletionTests {
     }
   }
 
-  /// A zsh on a terminal of its own, in which somebody types a line and the tabulator.
   private static let typing = #"""
     zmodload zsh/zpty
     zpty shell "zsh -f -i"

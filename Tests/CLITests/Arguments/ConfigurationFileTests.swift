@@ -67,7 +67,7 @@ struct ConfigurationFileTests {
     let settings = try subscribe("private-a", environment)
     #expect(settings.connection.key == "k")
     #expect(settings.connection.host == "ws-mt1.pusher.com")
-    // What belongs to the other app's server stays out.
+    // Settings of the other app's server are ignored.
     #expect(settings.authorization == .secret(Secret("s"), nil))
   }
 
@@ -151,7 +151,7 @@ struct ConfigurationFileTests {
     #expect(!settings.printing.form.hasTimestamps)
   }
 
-  // MARK: Which file
+  // MARK: Choice of the file
 
   @Test func `the file is where XDG_CONFIG_HOME says, or where an option or a variable says`()
     throws
@@ -189,7 +189,7 @@ struct ConfigurationFileTests {
         == "--no-config and --config exclude each other; give one")
   }
 
-  // MARK: What is wrong
+  // MARK: Mistakes
 
   @Test(arguments: [
     ("secret = k", "config line 1 stands under no [profile NAME] or [COMMAND]"),

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("One set of connection options serves all commands")
 struct ConnectionFlagTests {
-  /// Everything that names an app and its server, as somebody keeps it in one variable.
+  /// All variables that name an app and its server.
   private static let set =
     "--key k --app-id 1 --secret-file secret --host h --port 6001 --scheme http --path /p "
     + "--service pusher --cacert ca --tls-cert c --tls-key k --proxy http://p:1 -4 --connect-timeout 5s"

@@ -3,7 +3,8 @@ import Testing
 
 @testable import pusher_cli
 
-/// Flags that contradict each other, and flags that mean nothing alone; the table says which, and the program refuses them.
+/// The program refuses flags that contradict each other, and flags that need another one; a table
+/// lists them.
 @Suite(.runsPrograms) struct `Flags that do not go together` {
   /// A command, a flag, and the other flag.
   struct Pair: CustomTestStringConvertible, Sendable {
@@ -29,7 +30,6 @@ import Testing
   private static let exclusions = pairs { $0.excludes.map(\.name) }
   private static let needs = pairs(\.needs)
 
-  /// A flag with a value of its kind.
   private static func words(_ flag: Flag) -> [String] {
     switch flag.value {
     case .toggle, .counter: [flag.spelling]

@@ -4,7 +4,6 @@ import Testing
 @testable import pusher_cli
 
 @Suite struct `Messages on standard error` {
-  /// Collects what a voice says.
   private final class Sink: @unchecked Sendable {
     var lines: [String] = []
   }

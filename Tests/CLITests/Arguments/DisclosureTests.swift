@@ -5,12 +5,14 @@ import Testing
 
 @testable import pusher_cli
 
-/// What is shown of settings: whether a value is secret is a fact of its row.
+/// Disclosure of settings: each row says if its value is secret.
 @Suite("Secrets in settings", .runsPrograms)
 struct DisclosureTests {
   private static let marker = "SESAME"
 
-  /// Values of a row with a secret in them, in good forms and in odd ones; none for a row whose values are no secrets.
+  /// Returns values with a secret in them, in good forms and odd ones.
+  ///
+  /// Rows without secrets give none.
   private static func forms(_ disclosure: Disclosure) -> [String] {
     switch disclosure {
     case .whole: []
@@ -64,7 +66,7 @@ struct DisclosureTests {
         "user-auth-command", "exec", "on-ready", "on-gap", "forward", "auth-endpoint",
         "user-auth-endpoint", "proxy", "redis", "webhook", "url", "data", "user-info", "signature",
       ])
-    // A new row of these kinds has to say what it shows.
+    // A new row of these kinds must declare its disclosure.
     for flag in Flags.all where ["URL", "CMD", "HEADER", "K=V", "BODY"].contains(flag.metavariable)
     {
       #expect(shown.contains(flag.name), "\(flag.spelling)")
@@ -85,7 +87,8 @@ struct DisclosureTests {
     #expect(disclosure.shown(text) == shown)
   }
 
-  /// What the program says with these settings: as `config`, and as a run that shows everything and cannot get far.
+  /// Returns the program's output for these settings, from `config` and from a verbose run that
+  /// fails early.
   private func said(
     _ command: Command, _ words: [String], _ environment: [String: String] = [:]
   ) throws -> String {
@@ -101,7 +104,7 @@ struct DisclosureTests {
       .merging(["PUSHER_PORT": "1", "PUSHER_SCHEME": "http"]) { $1 }
     let environment = app.merging(environment) { $1 }
     var runs = [["config", command.rawValue] + words]
-    // These would stay.
+    // These commands would keep running.
     if command != .serve, command != .webhook {
       runs.append(
         [command.rawValue] + (operands[command] ?? []) + words + ["-vv"]
@@ -124,7 +127,7 @@ struct DisclosureTests {
     let flag = Self.secretive[index]
     let command = try #require(
       Command.allCases.first { flag.commands.contains($0) && Set<Command>.talking.contains($0) })
-    // A few of many, by chance: the forms themselves are looked at above.
+    // A random sample: the unit test above covers all forms.
     var random = SeededGenerator(seed: UInt64(index))
     let forms = Self.forms(flag.disclosure).shuffled(using: &random).prefix(3)
     for form in forms {

@@ -9,7 +9,7 @@ import Testing
     try DotEnv(parsing: text) { $0 == "OUTER" ? "from outside" : nil }
   }
 
-  /// Files on whose meaning we agree with python-dotenv, each with all of its variables.
+  /// Files that this program and python-dotenv read alike, each with all its variables.
   private static let common: [(file: String, variables: [String: String])] = [
     ("A=1", ["A": "1"]),
     ("A=1\nB=2\n", ["A": "1", "B": "2"]),
@@ -139,7 +139,7 @@ import Testing
       refusal { _ = try subscribe("--env-file .env a", files: files) }
         == "--env-file: the values of .env are larger than 1024 KiB once their ${NAME} are replaced"
     )
-    // All that fits is taken.
+    // Everything within the limit is taken.
     let most = "A=\(String(repeating: "x", count: DotEnv.expandedLimit / 2))\nB=${A}"
     #expect(try Self.read(most).variables["B"]?.utf8.count == DotEnv.expandedLimit / 2)
     #expect(throws: DotEnv.TooLarge.self) { try Self.read(most + "\nC=x") }

@@ -88,7 +88,7 @@ struct EnvFileTests {
     #expect(app?.secret == "file secret")
   }
 
-  // MARK: What is wrong
+  // MARK: Mistakes
 
   @Test(arguments: [
     ("--env-file none a", "--env-file: cannot read 'none': no such file or directory"),
@@ -193,7 +193,7 @@ struct EnvFileTests {
     #expect(refusal { _ = try subscribe("--url \(text) a") }?.hasPrefix("--url: ") == true)
   }
 
-  // MARK: The HTTP API elsewhere
+  // MARK: A separate HTTP API
 
   @Test func `the HTTP API may have an address of its own`() throws {
     let source = [

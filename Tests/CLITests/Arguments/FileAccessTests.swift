@@ -41,7 +41,7 @@ import Testing
   {
     let files = FileAccess.running(kept: ["kept": [1, 2]])
     let pipe = try NamedPipe()
-    // Opened for both it has a writer that writes nothing.
+    // The pipe is open for reading and writing, so it has a writer that writes nothing.
     let writer = open(pipe.path, O_RDWR | O_CLOEXEC)
     defer { close(writer) }
     for (path, kind) in [

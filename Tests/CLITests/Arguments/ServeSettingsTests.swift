@@ -24,7 +24,6 @@ import Testing
     #expect(try serve("--dialect reverb").warnings == [])
   }
 
-  /// A `.env` file of Laravel Reverb whose other lines are these.
   private static func reverb(_ lines: String) -> PretendFiles {
     PretendFiles(contents: [
       ".env": "REVERB_APP_KEY=k\nREVERB_APP_SECRET=s\nREVERB_APP_ID=1\n" + lines

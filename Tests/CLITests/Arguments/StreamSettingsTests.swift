@@ -41,7 +41,7 @@ struct StreamSettingsTests {
         "Authorization=Bearer x", "X-Key=1", "User-Agent=me", "User-Agent=me",
         "Content-Type=application/json",
       ])
-    // What a file holds is read again for each connection.
+    // The program reads files again for each connection.
     #expect(settings.fields.files.map(\.path) == ["token"])
     #expect(refusal { _ = try sse("\(Self.url) -H secret") }?.contains("secret") == false)
   }

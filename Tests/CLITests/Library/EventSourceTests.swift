@@ -66,7 +66,7 @@ struct EventSourceTests {
     #expect(times.values == [30])
   }
 
-  /// Whether the source waits only as briefly as `retry: 20` asks for, although its own wait is an hour.
+  /// Returns true if the source obeys `retry: 20` although its own delay is one hour.
   private func heedsRetry(
     silence: Duration? = nil, _ stream: @escaping @Sendable (ScriptedConnection) throws -> Void
   ) throws -> Int {
@@ -207,7 +207,7 @@ struct EventSourceTests {
 
   private typealias Ending = (status: Int?, shouldReconnect: Bool?, error: EventSourceError?)
 
-  /// What a source is completed with that connects and is left alone.
+  /// Returns the completion of a source that connects and is left alone.
   private func ending(of source: EventSource) throws -> Ending {
     let gate = Gate()
     let endings = Record<Ending>()
@@ -311,7 +311,7 @@ struct EventSourceTests {
     #expect(came.values.count == 10)
     for number in 1..<40 { #expect(await iterator.next()?.event?.data == "\(number)") }
     #expect(slow.droppedCount == 0)
-    // The server ends this stream, and the next one is a gap later.
+    // The server ends this stream, so the next stream follows a gap.
     isRead.open()
     guard case .gap(let gap)? = await iterator.next() else {
       Issue.record("no gap")

@@ -3,7 +3,7 @@ import PusherCore
 import TestSupport
 import Testing
 
-/// The options of the program that the library has too, against a server that tells what it saw.
+/// Options that program and library share, against a server that records requests.
 @Suite("Options of the library, against a scripted server", .ownThread, .timeLimit(.minutes(2)))
 struct LibraryOptionTests {
   private func options(_ server: ScriptedServer, _ host: String = "127.0.0.1")
@@ -13,7 +13,6 @@ struct LibraryOptionTests {
       autoReconnect: false, host: .host(host), port: Int(server.port), useTLS: server.isSecure)
   }
 
-  /// A server that greets, and the heads of the upgrades that it saw.
   private func greeting(
     _ certificate: ServerCertificate? = nil
   ) throws -> (ScriptedServer, Record<HTTPHeaders>) {
@@ -52,7 +51,7 @@ struct LibraryOptionTests {
     options.headers = [:]
     options.offersCompression = true
     options.subprotocols = ["pusher-channels-protocol-7", "other"]
-    // The server agrees to none of them, which RFC 6455 allows.
+    // The server accepts none of them, which RFC 6455 allows.
     try await Pusher(key: "test-key", options: options).connected()
     let seen = heads.values
     #expect(seen.map { $0["Origin"] } == ["https://example.com", nil])
@@ -110,7 +109,7 @@ struct LibraryOptionTests {
     let server = try ScriptedServer { connection in
       if connection.number > 1 {
         try connection.wait(for: isSeen)
-        // An attempt that the client has given up meanwhile must not be the only one that passes.
+        // The client may have given up an earlier attempt. Let more than one attempt pass.
         isSeen.open()
       }
       try connection.welcome()

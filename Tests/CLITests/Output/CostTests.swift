@@ -4,13 +4,14 @@ import Testing
 
 @testable import pusher_cli
 
-/// No text of N bytes costs more than a fixed multiple of N, whatever stands in it.
+/// Any text of N bytes costs at most a fixed multiple of N.
 ///
-/// Nothing is measured: work that grew with the square of these texts would take hours, and the limit ends it.
+/// The test measures no time: work quadratic in these texts would take hours and run into the time
+/// limit.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct `What hostile text costs` {
   private static let length = 1 << 16
 
-  /// What is repeated; each costs much where grapheme clusters, names, quotes or words are looked for.
+  /// Repeated texts that are expensive for searches of grapheme clusters, names, quotes or words.
   static let alphabets = [
     "\u{1F1E6}", "e\u{301}\u{302}", "\u{1F468}\u{200D}", "\u{1100}\u{1161}", "\r\n", "\\",
     "\"auth\":\"", "private-a,", "a:", "@", "/", "[", "ignatur", "*", "${", "=",
@@ -37,7 +38,6 @@ import Testing
     withExtendedLifetime(buffer) { body(buffer.view) }
   }
 
-  /// A session with an unanswered private channel and an unanswered sign-in reads one message.
   private static func receive(_ bytes: [UInt8]) {
     var session = Session(options: SessionOptions(), random: SystemRandomNumberGenerator())
     let now = Instant(nanoseconds: 0)
@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  /// What is done with a peer's text.
+  /// Operations on text from a peer.
   static let works: [(name: String, work: @Sendable (String) -> Void)] = [
     ("redaction", { _ = Redaction.redact($0) }),
     (
@@ -142,7 +142,6 @@ import Testing
     #expect(voice.lines[1].utf8.count == 5013)
   }
 
-  /// Collects what is said.
   private final class Voice: @unchecked Sendable {
     var lines: [String] = []
     var diagnostics: Diagnostics {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import pusher_cli
 
-/// The shape of a line, and the six rules for `data`.
+/// Shape of a line, and the six rules for `data`.
 @Suite struct EventLineTests {
   private func line(
     _ text: String, named name: String? = nil, receivedAt: String? = nil,
@@ -23,7 +23,6 @@ import Testing
     return String(output.view.text.dropLast())
   }
 
-  /// The `data` of the line for a message with this `data`.
   private func data(_ wire: String, raw: Bool = false) throws -> String {
     let line = try line(#"{"event":"e","channel":"c","data":\#(wire)}"#) { $0.rawData = raw }
     let start = #"{"event":"e","channel":"c","data":"#

@@ -12,7 +12,7 @@ struct EventStreamLineTests {
     return style
   }
 
-  /// The lines of a stream, by the way that the writer chooses and by the general one.
+  /// Returns the lines of a stream, by the writer's own choice and by the general way.
   private func lines(
     _ stream: String, _ style: EventLineStyle = EventLineStyle(), receivedAt: String? = nil
   ) throws -> String {

@@ -4,16 +4,14 @@ import Testing
 
 @testable import pusher_cli
 
-/// Messages written by hand to mislead the fast way.
+/// Messages designed to mislead the fast way.
 @Suite struct EventTranscoderTests {
   private let rig = LineRig()
 
-  /// The message whose data string has this body, escapes as they stand.
   private func message(_ body: String, event: String = "e", channel: String = "c") -> String {
     #"{"event":"\#(event)","channel":"\#(channel)","data":"\#(body)"}"#
   }
 
-  /// The same in the other order.
   private func dataFirst(_ body: String, event: String = "e", channel: String = "c") -> String {
     #"{"event":"\#(event)","data":"\#(body)","channel":"\#(channel)"}"#
   }

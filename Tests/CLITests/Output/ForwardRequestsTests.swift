@@ -5,14 +5,14 @@ import Testing
 
 @Suite("What is told of a receiver that fails")
 struct OutageReportTests {
-  /// What happens to an event, and whether it is one whose failure was told.
+  /// Outcomes of an event, and if its failure was reported before.
   private enum Happening {
     case fails(Int)
     case delivered(Int)
     case givenUp(Int)
   }
 
-  /// Which of these are told.
+  /// Returns true for each failure that is reported.
   private func told(_ happenings: Happening...) -> [Bool] {
     var report = OutageReport()
     return happenings.map { happening in
@@ -27,7 +27,7 @@ struct OutageReportTests {
   }
 
   @Test func `the first failure is told, and that it is over`() {
-    // Others that fail meanwhile are the same news.
+    // Other failing events in the meantime belong to the same report.
     #expect(
       told(
         .delivered(0), .fails(1), .fails(2), .fails(3), .delivered(4), .delivered(1),
@@ -82,7 +82,7 @@ struct ForwardRequestsTests {
     #expect(try key("7")?.utf8.count == 64)
     #expect(try key("7") != key("8") && key("7") != key("7", #"{"a":1}"#))
     #expect(try key("7") != key("7", of: "http://s/a?t=2"))
-    // Who logs in for it does not matter, nor when it came.
+    // Credentials and arrival time do not matter.
     #expect(try key("7") == key("7", of: "http://me:secret@s/a?t=1"))
     let times = ["2026-11-21T01:39:31.121Z", "2026-11-22T23:59:59.999Z"].map {
       #"{"received_at":"\#($0)","event":"e","id":"7","data":1}"#
@@ -113,7 +113,6 @@ struct ForwardRequestsTests {
     ] {
       #expect(try one != key(other, at: time))
     }
-    // The time that -t writes into the line does not matter.
     let stamped = #"{"received_at":"\#(time)","event":"e","channel":"a","data":1}"#
     let later = #"{"received_at":"2026-11-22T23:59:58.002Z","event":"e","channel":"a","data":1}"#
     #expect(try key(stamped, at: time) == key(later, at: time))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import pusher_cli
 
-/// The fast way may decline, but whatever it writes, the general way writes too.
+/// The fast way may decline, but it writes exactly the same as the general way.
 @Suite struct GeneratedMessageTests {
   @Test(arguments: [UInt64(11), 12, 13, 14])
   func
@@ -40,7 +40,7 @@ import Testing
       if outcome.fast == .written { written += 1 }
       if outcome.line == nil { malformed += 1 }
     }
-    // Both kinds must be there in number, or the test would prove little.
+    // Both kinds must occur often, or the test would prove little.
     #expect(written > 150)
     #expect(malformed > 300)
   }
@@ -51,7 +51,7 @@ import Testing
     for _ in 0..<500 {
       let line = try #require(rig.check(RandomMessage(&random).bytes).line)
       let text = String(decoding: line, as: UTF8.self)
-      // Foundation alone has no room for numbers beyond a double.
+      // Foundation has no room for numbers beyond a double.
       guard !text.contains("1e400") else { continue }
       #expect(throws: Never.self) { try JSONSerialization.jsonObject(with: Data(line)) }
     }

@@ -9,7 +9,7 @@ struct HookVariableTests {
     #expect(EventHook.variable(nil) == "")
     #expect(EventHook.variable("order.created\0.not") == "")
     #expect(EventHook.variable(String(repeating: "x", count: 4097)).utf8.count == 4096)
-    // Three bytes each: what does not fit whole is left out.
+    // Three bytes per character: a partial character is left out.
     #expect(EventHook.variable(String(repeating: "€", count: 2000)).utf8.count == 4095)
   }
 }

@@ -4,14 +4,13 @@ import Testing
 
 @testable import pusher_cli
 
-/// Both ways from a message to its line, side by side.
+/// The fast and the general way from a message to its line, side by side.
 ///
-/// The message stands in the middle of a buffer, as it does in a socket's: other bytes before and behind it.
+/// The message lies within a larger buffer with other bytes around it, as in a socket's buffer.
 final class LineRig {
-  /// What the two ways made of a message.
   struct Outcome {
     let fast: EventTranscoder.Outcome
-    /// The general way's line; `nil` when the message is malformed.
+    /// The line of the general way; `nil` for a malformed message.
     let line: [UInt8]?
   }
 
@@ -21,7 +20,7 @@ final class LineRig {
   private let mixedOutput = ByteBuffer(capacity: 1 << 16)
   private let fast: EventLineWriter
   private let general: EventLineWriter
-  /// Writes member by member, and the data in one pass.
+  /// Writes the members one by one, and the data in one pass.
   private let mixed: EventLineWriter
   private let before = Array("before|".utf8)
 
@@ -37,7 +36,7 @@ final class LineRig {
     mixed.setReceivedAt(receivedAt)
   }
 
-  /// Runs both ways, and expects all that must be true whatever the message is.
+  /// Runs both ways and checks the properties of every message.
   @discardableResult
   func check(
     _ message: [UInt8], behind: [UInt8] = Array(#""}}]"#.utf8), offset: Int = 0,
@@ -89,7 +88,7 @@ final class LineRig {
     }
   }
 
-  /// A message that the fast path takes has its channel where the quick look finds it.
+  /// Checks that the quick look finds the channel of any message that the fast path accepts.
   private static func channelProblem(_ view: ByteView) -> String? {
     let channel = PlainEventReader.channel(ofTaken: view)?.array
     let token = try? Envelope(view).channelToken?.array

@@ -63,7 +63,7 @@ import Testing
     #expect(counts(2, ["b", "a", "c", "b", "d", "c", "a", "a"]) == ["a 3", "b 2", "(other) 3"])
     #expect(counts(0, ["a", "a"]) == ["(other) 2"])
     #expect(counts(2, []) == [])
-    // A peer's name for it is one of them.
+    // A peer may use the name `(other)` too.
     #expect(counts(1, ["(other)", "a", "b"]) == ["a 1", "(other) 2"])
   }
 

@@ -14,7 +14,7 @@ import Testing
     close(writing)
     defer { close(descriptor.number) }
     let queue = OutputQueue(descriptor: descriptor, limit: 4 << 20)
-    // More than the pipe takes, so that a good deal stays.
+    // More than the pipe holds, so that much remains.
     queue.buffer.append([UInt8](repeating: 0x78, count: 3 << 20))
     queue.flush()
     #expect(queue.pressure(at: start) == .high)

@@ -33,7 +33,6 @@ import Testing
     event(channel, "tick", data)
   }
 
-  /// An event of `news` called `tick`.
   private static func tick(_ data: JSONValue) -> PrettyEvent { event("news", "tick", data) }
 
   private static func rule(
@@ -180,7 +179,7 @@ import Testing
           wanted = text.split(separator: "\n").map { Diagnostics.escaped(String($0)) }.joined()
         }
         let shown = String(lines.joined().filter { $0 != " " })
-        // A line end that is the text's last character stands at its end.
+        // A line end as the text's last character is at its end.
         let isThere = [wanted, wanted + #"\n"#].contains {
           shown.hasSuffix(String($0.filter { $0 != " " }))
         }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import pusher_cli
 
-/// `-o pretty` over several events: what an earlier event changes for a later one.
+/// `-o pretty` over several events: effects of an earlier event on later ones.
 @Suite struct `Events of -o pretty, one after the other` {
   private final class Surroundings {
     var width = 80
@@ -27,14 +27,12 @@ import Testing
         columns: { [around] in around.width }, wallTime: { [around] in around.time })
     }
 
-    /// Begins a burst, so many seconds later.
     func beginBurst(after seconds: Int, width: Int? = nil) {
       around.time.millisecondsSince1970 += Int64(seconds) * 1000
       around.width = width ?? around.width
       printer.core.endBurst()
     }
 
-    /// The lines of one message.
     func lines(_ data: String, event: String = "tick", channel: String = "news") throws -> [String]
     {
       output.removeAll()

@@ -4,7 +4,6 @@ import Testing
 
 @testable import pusher_cli
 
-/// A run whose parts the test sets, and whose steps it collects.
 private struct Rig {
   var end: RunEnd
   var now = start
@@ -16,7 +15,7 @@ private struct Rig {
     end = RunEnd(timeout: timeout, idleTimeout: idle, at: Self.start)
   }
 
-  /// The steps up to one that waits or ends.
+  /// Returns the steps up to the next wait or the end.
   mutating func steps() -> [RunEnd.Step] {
     var steps: [RunEnd.Step] = []
     while steps.count < 100 {
@@ -40,10 +39,9 @@ private struct Rig {
     return steps()
   }
 
-  /// The time until the machine has to be asked again.
+  /// Time until the next deadline.
   var rest: Duration? { end.deadline.map { now.duration(to: $0) } }
 
-  /// How the run ends, once nothing is left to wait for.
   mutating func outcome() -> RunEnd.Ending? {
     waiting = []
     if case .finish(let ending)? = steps().last { return ending }
@@ -53,7 +51,6 @@ private struct Rig {
 
 @Suite("How a run ends")
 struct RunEndTests {
-  /// A cause and how a run ends that has no other.
   private static let causes: [(RunEnd.Event, RunEnd.Ending)] = [
     (.satisfied(reason: "count"), .status(.success, reason: "count")),
     (.timedOut(.timedOut, reason: "timeout"), .status(.timedOut, reason: "timeout")),
@@ -186,7 +183,7 @@ struct RunEndTests {
       _ = rig.take(.signal(first))
       #expect(rig.take(.signal(15)) == [.die(15)])
     }
-    // The reader's end is no signal of the user.
+    // The end of the reader is not a signal.
     var rig = Rig()
     _ = rig.take(.readerGone)
     #expect(rig.take(.signal(2)).last == .drain(until: rig.end.deadline))

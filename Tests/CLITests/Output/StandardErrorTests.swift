@@ -48,7 +48,7 @@ import Testing
       waitpid(child, &status, 0)
     }
 
-    // A pipe holds 64 KiB, less where a line did not fit the rest of a page.
+    // A pipe holds 64 KiB, less if a line did not fit into the rest of a page.
     try waitUntil("the pipe is full") {
       var waiting: Int32 = 0
       _ = ioctl(reading, UInt(FIONREAD), &waiting)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import pusher_cli
 
-/// What `--format` prints is the same, whether it is taken from the JSON line or made field by field.
+/// `--format` prints the same from the JSON line and field by field.
 @Suite("--format: both ways")
 struct TemplateTextTests {
   private static let time = WallTime(millisecondsSince1970: 1_763_689_171_121)
@@ -18,7 +18,7 @@ struct TemplateTextTests {
       bufferSize: 16 << 20)
   }
 
-  /// A printer of either way, and what it has printed.
+  /// A printer of one way and its output.
   private struct Side {
     let output = ByteBuffer()
     let printer: EventPrinter
@@ -71,7 +71,7 @@ struct TemplateTextTests {
 
   @Test(arguments: [
     ("plain", "{}", true), ("{}", #"{\"a\":[1,2.50,\"é\"]}"#, true), ("-1", "-1", true),
-    // Text is printed without its quotes, escapes are undone, signs that a terminal obeys are shown.
+    // Printing removes a string's quotes, decodes escapes and shows control characters.
     ("text", #"\"a\""#, false), ("escape", #"{\"a\":\"\\n\"}"#, false), ("no JSON", "hello", false),
     ("été", "{}", false), ("\u{7F}", "{}", false), ("~ !", "{}", true),
   ])
@@ -92,7 +92,7 @@ struct TemplateTextTests {
     }
   }
 
-  /// What a template makes of an event of a stream, field by field.
+  /// Returns the template's output for a stream event, field by field.
   private func text(
     _ event: EventStreamEvent, _ template: FormatTemplate, _ number: Int
   ) -> String {

@@ -2,8 +2,8 @@
 
 Usage: call_api.py PORT APP_ID KEY SECRET [MASTER_KEY_BASE64]
 
-A line in is [CALL, ARGUMENTS], a line out {"returned": VALUE} or {"raised": CLASS, "text": MESSAGE}. The argument
-"clock" shifts the library's clock by so many seconds. The first line names the library's version and its calls.
+Reads [CALL, ARGUMENTS] per line and writes {"returned": VALUE} or {"raised": CLASS, "text": MESSAGE}. The
+argument "clock" shifts the library's clock, in seconds. The first line has the library's version and calls.
 """
 
 import importlib.metadata

@@ -1,8 +1,8 @@
-"""Joins channels with the client library pysher, sends client events and prints what comes.
+"""Joins channels with the client library pysher, sends client events and prints all events.
 
 Usage: pysher_chat.py PORT KEY SECRET_OR_ENDPOINT CHANNEL...
 
-A line in is [CHANNEL, EVENT, DATA], or [CHANNEL] to leave it; a line out is [CHANNEL, EVENT, DATA].
+Reads [CHANNEL, EVENT, DATA] per line, or [CHANNEL] to leave it. Writes [CHANNEL, EVENT, DATA] per line.
 """
 
 import json

@@ -2,7 +2,7 @@
 
 Usage: pysher_listener.py PORT KEY SECRET COUNT CHANNEL...
 
-The line "ready" comes first, once all channels are joined.
+Prints "ready" first, after it has joined all channels.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Prints the variables of .env files as python-dotenv reads them: one JSON object a line, in the order of the names."""
+"""Prints the variables of .env files as python-dotenv reads them: one JSON object per file, in order."""
 
 import json
 import logging

@@ -1,7 +1,7 @@
-"""Reads the text of Prometheus' format on standard input with Prometheus' own library: a JSON object of all samples.
+"""Parses metrics on standard input with Prometheus' own library, and prints a JSON object of all samples.
 
-Each stands under `name{label="value",...}`, the labels in order and their values as JSON. Every metric must have a
-help and a type, stand once, and be what its name says.
+Keys have the form `name{label="value",...}`, with sorted labels and values as JSON. Every metric must occur once,
+with help and type, and match its name.
 """
 
 import json

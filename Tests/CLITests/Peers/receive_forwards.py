@@ -1,17 +1,17 @@
-"""Takes what --forward sends, and misbehaves as it is told.
+"""Receives the requests of --forward, and misbehaves as requested.
 
 Usage: receive_forwards.py [LANE=]BEHAVIOUR...
 
-The first line is the port; then each request is a line of JSON once it has come: the number of its connection, its
-method, path, fields and body. Behaviours are taken in turn, and the last one again and again; those with a LANE are
-for requests whose Pusher-Channel or, without that, Pusher-Event is LANE.
+Prints the port, then each request as a line of JSON: connection number, method, path, fields and body. Applies
+the behaviours in turn, and repeats the last one. A behaviour with a LANE applies to requests whose
+Pusher-Channel, or else Pusher-Event, is LANE.
 
 STATUS           answers it; STATUS+N adds Retry-After: N
-gate             answers 200 once a line has come on standard input, one line a request
-down             answers 503 until a line has come, then 200
+gate             answers 200 after a line on standard input, one line per request
+down             answers 503 until a line arrives, then 200
 hang             never answers
 reset, drop      breaks the connection without an answer, by a reset or an end
-close            answers 200, and then ends the connection
+close            answers 200, then ends the connection
 half             answers 200, and ends the connection inside the body
 huge             answers 200 and a body of 1 GiB; huge500 the same with 500
 head             sends fields without end

@@ -2,7 +2,7 @@
 
 Usage: receive_webhooks.py KEY SECRET COUNT
 
-The first line is the port. A webhook that the library does not accept ends the program with status 1.
+The first line is the port. An invalid webhook ends the program with status 1.
 """
 
 import http.server

@@ -2,7 +2,7 @@
 
 Usage: send_client_events.py PORT KEY SECRET CHANNEL COUNT
 
-It speaks the protocol itself, over the library websockets, with signatures of the official server library.
+Speaks the protocol over the library websockets, with signatures of the official server library.
 """
 
 import asyncio

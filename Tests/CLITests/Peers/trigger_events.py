@@ -19,7 +19,7 @@ def main():
         if number % 100 < 90:
             client.trigger(channels, "tick", data)
         elif number % 100 == 90:
-            # The other way of the library: ten events of each channel in as many calls as the API asks for.
+            # Batches of the library: ten events of each channel, in as many calls as the API requires.
             for first in range(number, number + 10, 5):
                 client.trigger_batch(
                     [

@@ -1,9 +1,9 @@
-"""Joins standard input and output to a WebSocket of the library websockets, a message a line.
+"""Connects standard input and output to a WebSocket of the library websockets, one message per line.
 
 Usage: websocket_pipe.py URL
 
-The first line is the extension that was agreed on, or empty. The last tells code and reason of the close. The line
-"ping" sends a ping frame and prints when its pong is there, "close" ends the connection.
+The first output line is the accepted extension, or empty. The last has code and reason of the close. The input
+line "ping" sends a ping frame and reports its pong; "close" ends the connection.
 """
 
 import json

@@ -4,7 +4,6 @@ import Testing
 
 @Suite("What the HTTP API tells: channels, users, terminate, trigger --info", .runsPrograms)
 struct APICommandTests {
-  /// Runs a command on the server's address.
   private func run(_ server: LocalServer, _ arguments: String..., input: String = "") throws
     -> ProgramResult
   {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import pusher_cli
 
-/// What holds at every verbosity, on every terminal and in every shell, and has no suite of its own.
+/// Checks that hold at every verbosity, on every terminal and in every shell.
 @Suite("What a script and a person can rely on", .runsPrograms)
 struct AcceptanceTests {
   private func ticking(_ count: Int = 3) throws -> ScriptedServer {
@@ -70,12 +70,12 @@ struct AcceptanceTests {
 
   // MARK: Colour
 
-  /// Where standard output and standard error lead, and what the environment says of colour.
+  /// Destinations of standard output and standard error, and the colour settings of the
+  /// environment.
   struct Screen: Sendable, CustomTestStringConvertible {
     var outputIsTerminal: Bool
     var errorIsTerminal: Bool
     var environment: [String: String]
-    /// Whether a stream has colour that leads to a terminal.
     var colours: Bool
 
     var testDescription: String {
@@ -145,7 +145,7 @@ struct AcceptanceTests {
     #expect(try program.result().errorText.contains("no pong for"))
     #expect(try program.wait() == .exited(4))
     let rest = manager.rest()
-    // What had come before the server froze, and what was on its way.
+    // Notifications sent before the server froze, and those in transit.
     #expect(rest.count { $0 == "WATCHDOG=1" } <= 4, "\(rest)")
     #expect(rest.last == "STOPPING=1")
   }

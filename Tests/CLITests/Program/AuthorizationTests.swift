@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Authorisation by the application's endpoint", .runsPrograms)
 struct EndpointTests {
-  /// A server that takes what `signature` signs, and tells it who asked.
+  /// Starts a server that accepts the signatures of `signature` and records the subscriptions.
   private func channels(_ asked: Record<ScriptedConnection.Subscription>) throws -> ScriptedServer {
     try ScriptedServer { connection in
       try connection.join(2).forEach(asked.add)
@@ -119,7 +119,8 @@ struct EndpointTests {
     return result
   }
 
-  /// How often an endpoint is asked whose first connection fares as the test says, and what the subscriber says of it.
+  /// Returns the number of requests to an endpoint whose first connection fails as given, and the
+  /// subscriber's messages.
   private func askedTwice(
     _ first: @escaping @Sendable (ScriptedConnection) throws -> Void
   ) throws -> (count: Int, errors: [Substring]) {
@@ -218,7 +219,7 @@ struct AuthCommandTests {
     }
   }
 
-  /// Whether a process is there and more than a corpse that nobody collects.
+  /// Returns true if a process exists and is not a zombie.
   private func isRunning(_ id: pid_t) -> Bool {
     guard kill(id, 0) == 0 else { return false }
     let state = try? String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8)

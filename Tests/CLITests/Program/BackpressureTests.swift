@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A reader that is slow or stops", .serialized, .runsPrograms)
 struct BackpressureTests {
-  /// Events of 1 KiB: together far more than pipe, queue and socket hold.
+  /// Events of 1 KiB, far more than pipe, queue and socket hold together.
   private static let count = 16_000
 
   private func flooding() throws -> ScriptedServer {
@@ -22,9 +22,10 @@ struct BackpressureTests {
     let program = try PusherCLI.subscribe(
       to: server, "news", "--buffer", "64k", "-n", "\(Self.count)")
     try program.errorLine(containing: "slow: 64 KiB wait", readsOutput: false)
-    // In so many rounds a program without a limit would take in everything: it reads 256 KiB in each.
+    // Without a limit, a program would read everything in this many rounds: it reads 256 KiB in
+    // each.
     let queued = try program.goRound(Self.count / 256)
-    // The limit, and what one read makes.
+    // The limit plus the size of one read.
     #expect(queued < (64 + 2 * 256) << 10, "\(queued) bytes")
     let memory = try #require(program.peakMemory)
     #expect(memory < 64 << 10, "\(memory) KiB")
@@ -48,7 +49,7 @@ struct BackpressureTests {
     throws
   {
     let block = FrameBlock(count: 40_000, deflate: PerMessageDeflateParameters())
-    // Some reads bring all of it, and many times what a queue may hold before reading pauses.
+    // A few reads return all of it, many times the queue size at which reading pauses.
     #expect(block.bytes.count < 4 << 20)
     let joined = Gate()
     let server = try ScriptedServer { connection in
@@ -76,7 +77,9 @@ struct BackpressureTests {
     #expect(try program.wait() == .exited(0))
   }
 
-  /// Lets seconds pass until something is so: reading pauses for five of them at first, so that short stalls cost nothing.
+  /// Advances the clock until the condition holds.
+  ///
+  /// Reading pauses for five seconds at first, so that short stalls cost nothing.
   private func letPass(
     _ clock: MovedClock, until what: String, _ isSo: () -> Bool
   ) throws {
@@ -99,7 +102,7 @@ struct BackpressureTests {
     try letPass(clock, until: "it has read the close frame after the events") {
       program.peekAtErrors().contains("4009")
     }
-    // Far longer than the time that an end by --timeout leaves the reader.
+    // Far longer than the time that --timeout gives the reader at the end.
     try clock.move(.seconds(3600), seenBy: program)
     _ = try program.lines(3000)
     #expect(try program.wait() == .exited(3))

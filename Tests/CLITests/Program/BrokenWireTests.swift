@@ -5,14 +5,13 @@ import Testing
 
 @Suite("A wire that breaks, stalls or drips", .runsPrograms)
 struct BrokenWireTests {
-  /// An event whose frame is longer than what the wires here let through.
+  /// An event whose frame is longer than the wires of these tests let through.
   private static let long: String = {
-    // Digits without a pattern, so that compression leaves enough of them.
+    // Random digits, which compress badly.
     var random = SeededGenerator(seed: 7)
     return #"{"text":"\#((0..<1000).map { _ in "\(random.next())" }.joined())"}"#
   }()
 
-  /// A server that sends a short and a long event, and on later connections one that says so.
   private static func server(certificate: ServerCertificate? = nil, deflate: Bool = false) throws
     -> ScriptedServer
   {
@@ -32,7 +31,7 @@ struct BrokenWireTests {
     FaultyWire(cut: cut, cutAfter: count)
   }
 
-  /// Runs until two events are printed: the first before the break, the second after it.
+  /// Runs until two events are printed: one before and one after the break.
   private func run(
     _ server: ScriptedServer, _ wire: FaultyWire, _ options: String...
   ) throws -> ProgramResult {
@@ -125,7 +124,7 @@ struct BrokenWireTests {
       try connection.send(event: "tick", data: "{}")
       try connection.stay()
     }
-    // Answer, greeting and confirmation come at once, then the event needs about a second.
+    // Response, greeting and confirmation arrive at once; the event needs about a second.
     let proxy = try FaultProxy(to: server) { _ in
       FaultyWire(piece: 1, interval: .milliseconds(15), dripsAfter: 330)
     }

@@ -47,7 +47,7 @@ struct BrowserTests {
     #expect(last == "closed 4200 true the server is shutting down")
   }
 
-  /// Asks everything of a server that a page can ask, from a page of `host`; what it was shown.
+  /// Makes every request that a page of `host` can make, and returns the results.
   private func attempts(
     from host: String, on server: LocalServer, pages: ScriptedServer
   ) throws -> [String] {
@@ -65,7 +65,7 @@ struct BrowserTests {
         "body": String(decoding: signed.body ?? [], as: UTF8.self),
       ], host: host, pages: pages)
     let shown = Array(try browser.page(showing: "done").dropFirst())
-    // What a forged call or a staged fault did would come before this.
+    // An event of a forged call or a staged fault would arrive earlier.
     #expect(try server.trigger("news", "real", "1").ending == .exited(0))
     return shown + [try program.line()]
   }

@@ -4,7 +4,6 @@ import Testing
 
 @Suite("A signal ends a command that calls the HTTP API at once, wherever it waits", .runsPrograms)
 struct CallSignalTests {
-  /// A command and the signal that it gets.
   struct Call: Sendable, CustomTestStringConvertible {
     var words: [String]
     var signal: Int32
@@ -53,7 +52,7 @@ struct CallSignalTests {
     let file = TemporaryFolder.shared.file("port")
     let server = try PusherCLI.start(["serve", "--listen", "127.0.0.1:0", "--port-file", file])
     let port = try server.port(in: file)
-    // One of these limits is enough for everything but the connection.
+    // Any of these limits suffices for everything except the connection.
     let results = try (4...14).map { limit in
       try ChildProgram(
         "/bin/sh",
@@ -70,7 +69,6 @@ struct CallSignalTests {
     #expect(!results.contains { $0.errorText.contains("nothing listens") })
   }
 
-  /// Calls a server that does not go on once the gate is open.
   private func call(
     _ scheme: String, through proxy: Bool = false, _ script: @escaping ScriptedServer.Script
   ) throws -> (ChildProgram, ScriptedServer) {

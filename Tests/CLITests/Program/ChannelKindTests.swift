@@ -59,7 +59,7 @@ struct ChannelKindTests {
       ])
     other.send(SIGTERM)
     _ = try other.wait()
-    // The names of another service are not understood.
+    // The program does not know the names of another service.
     let stranger = try server.subscribe(
       ["a"], "--timeout", "1", "--connect-timeout", "500ms", joins: false)
     #expect(try stranger.result().ending == .exited(4))

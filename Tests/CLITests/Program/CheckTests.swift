@@ -4,7 +4,6 @@ import Testing
 
 @Suite("check: what works between here and a server", .runsPrograms)
 struct CheckTests {
-  /// A stage as `-o json` prints it.
   private struct Stage: Decodable, Equatable {
     var stage: String
     var result: String
@@ -26,7 +25,7 @@ struct CheckTests {
     try PusherCLI.start(["check"] + arguments, environment: environment).result()
   }
 
-  // MARK: All is well
+  // MARK: Success
 
   @Test func `against our own server every stage is told with its time`() throws {
     let server = try LocalServer()
@@ -153,7 +152,9 @@ struct CheckTests {
 
   // MARK: Another cluster
 
-  /// A proxy to the whole world, in which one cluster knows the key; the others answer as pusher.com documents it.
+  /// Returns a proxy for all hosts.
+  ///
+  /// One cluster knows the key; the others answer as pusher.com documents.
   private func clusters(knowing host: String?) throws -> ScriptedServer {
     try ScriptedServer { connection in
       let way = try connection.request()
@@ -210,7 +211,7 @@ struct CheckTests {
     let told = ([failed.detail] + (failed.advice ?? [])).joined(separator: "\n")
     #expect(told.contains(setup.tells), "\(told)")
     #expect(failed.expected?.isEmpty == false && failed.fault?.isEmpty == false)
-    // What needs the stage that failed is not tried.
+    // Stages that need the failed stage are skipped.
     let later = stages.drop { $0.stage != setup.stage }.dropFirst().filter {
       $0.stage != "http api"
     }

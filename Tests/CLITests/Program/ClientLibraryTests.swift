@@ -7,7 +7,7 @@ import Testing
   "With the client library pysher", .serialized,
   .enabled(if: PythonPeer.isWanted, Comment(rawValue: PythonPeer.reason)), .runsPrograms)
 struct PysherTests {
-  /// Joins the channels and waits until it has; the answers in the channels' order.
+  /// Joins the channels and returns the answers in the channels' order.
   private func join(
     _ server: LocalServer, _ channels: [String], signer: String = "local-secret"
   ) throws -> (program: ChildProgram, answers: [String]) {
@@ -97,7 +97,7 @@ struct PysherTests {
   }
 }
 
-/// PyPI's `websockets`: the protocol as it is on the wire.
+/// PyPI's `websockets`: the protocol at the level of frames.
 @Suite(
   "With the library websockets", .serialized,
   .enabled(if: PythonPeer.isWanted, Comment(rawValue: PythonPeer.reason)), .runsPrograms)
@@ -120,7 +120,7 @@ struct WebSocketsLibraryTests {
     #expect(try peer.message() == #"{"event":"e","channel":"news","data":"{\"n\":1}"}"#)
 
     peer.send(#"{"event":"pusher:unsubscribe","data":{"channel":"news"}}"#)
-    // Its pong shows that the server has read what came before.
+    // The pong proves that the server has read the earlier messages.
     #expect(try peer.ask("pusher:ping").contains("pusher:pong"))
     #expect(try server.trigger("news", "e", "{}").ending == .exited(0))
     #expect(try peer.ask("pusher:ping").contains("pusher:pong"))
@@ -139,7 +139,7 @@ struct WebSocketsLibraryTests {
         "authenticate", #"{"channel":"private-room","socket_id":"\#(peer.socketID)"}"#)
       #expect(try peer.join("private-room", auth).contains("subscription_succeeded"))
     }
-    // With one context for all messages, a long message and those behind it come out right.
+    // With one context for all messages, a long message and its successors are intact.
     for text in [String(repeating: "Grüße ✓ ", count: 500), "Grüße ✓ Grüße"] {
       let message =
         #"{"event":"client-text","channel":"private-room","data":{"text":"\#(text)"}}"#

@@ -2,7 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-/// docs/cluster.md: two servers, Redis and nginx, as the page has them.
+/// docs/cluster.md: two servers, Redis and nginx, configured as on the page.
 @Suite(
   "docs/cluster.md: two servers behind nginx", .runsPrograms, .needs(.nginx), .needs(.certificates),
   .enabled(if: RedisProgram.isInstalled && PusherCLI.serving.isEmpty))
@@ -27,7 +27,7 @@ struct ClusterPageTests {
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
     .appending(path: "docs/cluster.md")
 
-  /// The page's block, with the addresses and files of this test in place of the page's.
+  /// Returns the page's block with this test's addresses and files.
   private static func site(port: UInt16, servers: [String]) throws -> String {
     let page = try String(contentsOf: Self.page, encoding: .utf8)
     let certificate = try #require(CertificateMatrix.shared).trusted
@@ -77,7 +77,7 @@ struct ClusterPageTests {
     }
   }
 
-  /// Waits until all four members are on one server, and Redis knows of no other connection of theirs.
+  /// Waits until one server has all four members and Redis has no other connection of theirs.
   private func awaitMembersOnOneServer() throws {
     let key = "pusher-cli:0:\(LocalServer.appID):{presence-room}:connections"
     try waitUntil("all members are on the other server") {
@@ -89,7 +89,6 @@ struct ClusterPageTests {
     }
   }
 
-  /// The members as a server tells them, those of all servers.
   private func users(_ server: LocalServer) throws -> String {
     try PusherCLI.start(
       ["users", "presence-room"] + server.address,

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("What messages and the system must not show", .runsPrograms)
 struct ConcealmentTests {
-  /// Every option that takes a URL or what people take for one, and what else the command needs.
+  /// Every option that takes a URL or something similar, with the other arguments of its command.
   private static let options: [String] = [
     "subscribe --key k --host h private-a --auth-endpoint=URL",
     "subscribe --key k --host h a --user-auth-endpoint=URL", "subscribe --key k --host=URL a",
@@ -62,7 +62,8 @@ struct ConcealmentTests {
       try connection.send(event: "e", data: "1")
       try connection.stay()
     }
-    // Root is made somebody else first, since what is hidden belongs to root. The shell's pipe is that user's own.
+    // Drops root first, because hidden data belongs to root. The shell's pipe belongs to the other
+    // user.
     let line = #""$0" "$@" | cat; :"#
     let command = ["/bin/sh", "-c", line, PusherCLI.path, "subscribe"] + server.address + ["news"]
     let drop = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]

@@ -6,7 +6,6 @@ import Testing
   "The console's page: check my app", .serialized, .sharesBrowser,
   .enabled(if: Browser.path != nil, Comment(rawValue: Browser.reason)), .runsPrograms)
 struct ConsoleCheckTests {
-  /// What an endpoint answers.
   private func answer(_ words: String...) throws -> (text: String, value: JSONValue) {
     let result = try PusherCLI.start(
       ["auth", "--socket-id", "12.34"] + words, environment: ConsoleSite.environment
@@ -28,7 +27,7 @@ struct ConsoleCheckTests {
     try ConsoleSite.visit { _, view in
       try view.choose("check")
       let right = try answer("private-orders")
-      // The whole answer is pasted, and fills what it knows.
+      // The whole answer is pasted and fills the known fields.
       try check(view, ["auth": right.text, "socket-id": "12.34", "channel": "private-orders"])
       #expect(try view.page.evaluate("document.getElementById('check-key').value") == "local-key")
       #expect(
@@ -63,7 +62,7 @@ struct ConsoleCheckTests {
       try check(view, ["channel-data": ""])
       #expect(try view.text("check-findings").contains("needs channel_data with a user_id"))
 
-      // The signature of the text without the data is not one that the program makes for a presence channel.
+      // The program never signs a presence channel without its data.
       let signed = Digest.hmacSHA256(
         Array("12.34:presence-room".utf8), key: Array("local-secret".utf8))
       try check(view, ["auth": "local-key:\(Hex.encode(signed))", "channel-data": data])

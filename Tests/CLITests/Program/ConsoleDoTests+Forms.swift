@@ -5,7 +5,7 @@ import Testing
 extension ConsoleDoTests {
   // MARK: Replays
 
-  /// Pastes text into a field, as a whole.
+  /// Pastes text into a field in one step.
   private func paste(_ text: String, into id: String, _ page: BrowserPage) throws {
     try page.type(text, into: "#\(id)", replacing: true)
   }
@@ -63,7 +63,7 @@ extension ConsoleDoTests {
       try view.wait("replay-result", shows: "1 of 3")
       try page.click("#replay-stop")
       try view.wait("replay-result", shows: "Stopped: sent 1 event of 3.")
-      // Hours become milliseconds.
+      // The value is in hours, the order in milliseconds.
       try page.type("1000000", into: "#replay-factor", replacing: true)
       try page.click("#replay-start")
       for number in 0...2 { #expect(try subscriber.line().contains(#""data":\#(number)"#)) }

@@ -47,7 +47,6 @@ struct ConsoleDoTests {
 
   // MARK: Signatures
 
-  /// What the program prints for the same.
   private func printed(_ words: String...) throws -> JSONValue {
     let result = try PusherCLI.start(words, environment: ConsoleSite.environment).result()
     return try JSONParser.parse(result.outputText.trimmingCharacters(in: .newlines))
@@ -104,7 +103,7 @@ struct ConsoleDoTests {
       try view.open(line: "channel_occupied")
       try view.page.click("#webhook-again")
       try view.wait("detail-result", shows: "Signed anew")
-      // The receiver prints only what was signed rightly.
+      // The receiver prints only webhooks with valid signatures.
       #expect(try receiver.line() == first)
       try view.page.wait(
         until: "document.querySelector('[data-kind=webhook] .number').textContent === '2'")

@@ -2,14 +2,14 @@ import Foundation
 import PusherCore
 import Testing
 
-/// What the console's page costs a browser; `scripts/console-figures.sh` prints it.
+/// Cost of the console's page in a browser, printed by `scripts/console-figures.sh`.
 @Suite(
   "The console's page: figures", .serialized,
   .enabled(
     if: ProcessInfo.processInfo.environment["PUSHER_CLI_CONSOLE_FIGURES"] != nil
       && Browser.path != nil, "scripts/console-figures.sh runs it"), .runsPrograms)
 struct ConsoleFigures {
-  /// Keeps the longest task from before the page's own scripts.
+  /// Records the longest task, starting before the page's own scripts.
   private static let watch = """
     window.longest = 0;
     new PerformanceObserver((list) => {
@@ -37,7 +37,7 @@ struct ConsoleFigures {
     let time = start.duration(to: SystemClock.now()).inSeconds
     #expect(try page.log.complaints == [])
     let longest = try page.evaluate("Math.round(window.longest)")
-    // A task that is long is seen, so that none is more than nobody looking.
+    // Runs a long task to prove that the observer works.
     try page.evaluate(
       "setTimeout(() => { const end = Date.now() + 200; while (Date.now() < end); })")
     try page.wait(until: "window.longest >= 150")
@@ -51,11 +51,11 @@ struct ConsoleFigures {
       """)
   }
 
-  /// How many minutes ``of_a_thousand_events_a_second`` takes.
+  /// Duration of ``of_a_thousand_events_a_second``, in minutes.
   private static let minutes =
     ProcessInfo.processInfo.environment["PUSHER_CLI_CONSOLE_MINUTES"].flatMap(Int.init) ?? 1
 
-  /// The number of the last event on the page, which has entries of other kinds between them.
+  /// The number of the last event on the page; other entries lie between the events.
   private static let lastEvent = """
     () => {
       const { store } = page;
@@ -100,7 +100,6 @@ struct ConsoleFigures {
     )
   }
 
-  /// Writes events as `--record` does, a part at a time.
   private static func write(_ count: Int, to file: String) throws {
     _ = FileManager.default.createFile(atPath: file, contents: nil)
     let handle = try #require(FileHandle(forWritingAtPath: file))

@@ -5,7 +5,7 @@ import Testing
 extension ConsoleInjectionTests {
   private static var texts: JSONValue { .array(HostileTexts.all.map { .string($0) }) }
 
-  /// The lines of the list, together with all others that match what is chosen.
+  /// Returns all lines that match the filters, after waiting for them.
   private func allLines(_ view: ConsoleView) throws -> String {
     try view.page.setViewport(width: 1280, height: 4000)
     try view.page.wait(
@@ -37,14 +37,15 @@ extension ConsoleInjectionTests {
         let lines = try allLines(view)
         for text in texts { #expect(lines.contains(HostileTexts.shown(text)), "\(text)") }
         try view.choose("do")
-        // The names are offered where one is typed.
+        // Name fields offer suggestions.
         try view.page.click("#send-event")
         try view.page.click("#send-channel")
       }
     }
   }
 
-  /// Joins a presence channel once for each text, with that text as user and info, and tries what is refused.
+  /// Joins a presence channel once per text, with the text as user and info, and tries everything
+  /// that is refused.
   private static let clients = """
     (async () => {
       const joined = [];
@@ -83,7 +84,7 @@ extension ConsoleInjectionTests {
         let lines = try allLines(view)
         for text in joined { #expect(lines.contains(HostileTexts.shown(text)), "\(text)") }
         try view.choose("where")
-        // Some of the texts are names that a channel can have.
+        // Some of the texts are valid channel names.
         try view.page.type("presence-room", into: "#where-filter")
         try view.page.wait(until: "document.querySelectorAll('#channel-rows button').length === 1")
         try view.page.click("#channel-rows button")
@@ -96,7 +97,7 @@ extension ConsoleInjectionTests {
           until:
             "document.querySelectorAll('#connection-rows tr').length === \(HostileTexts.all.count)")
         for text in joined { #expect(members.contains(HostileTexts.shown(text)), "\(text)") }
-        // The question before an end names the user.
+        // The confirmation dialog names the user.
         try view.page.evaluate(
           "for (const button of document.querySelectorAll('#channel-members [data-terminate]')) button.click()"
         )
@@ -125,7 +126,7 @@ extension ConsoleInjectionTests {
         try view.page.click("[data-kind=request]")
         try view.wait("matches", shows: "\(sent.count) of")
         let lines = try allLines(view)
-        // What is asked of a path is no part of it.
+        // A query is not part of the path.
         for text in sent {
           #expect(lines.contains(text.prefix(100).prefix { $0 != "?" }), "\(text)")
         }
@@ -133,7 +134,7 @@ extension ConsoleInjectionTests {
     }
   }
 
-  // MARK: What is pasted
+  // MARK: Pasted text
 
   @Test func `lines to be replayed, and what is to be checked, are shown as text`() throws {
     try ConsoleSite.visit(complaints: ["status of 400", "status of 413"]) { site, view in
@@ -170,12 +171,14 @@ extension ConsoleInjectionTests {
     }
   }
 
-  /// A text without the ends of lines and the tabs, which fields and the text under the signature keep as they are.
+  /// Removes line ends and tabs.
+  ///
+  /// Fields and the text under the signature keep them.
   private static func joined(_ text: String) -> String {
     text.filter { !"\r\n\t\r\n␍␊␉ ".contains($0) }
   }
 
-  /// Checks a signature whose fields all hold a text, and answers what the page says.
+  /// Checks a signature whose fields all contain a text, and returns the page's result.
   private static func checking(_ text: String) -> String {
     """
     (async () => {

@@ -2,18 +2,18 @@ import Foundation
 import PusherCore
 import Testing
 
-/// What others write is text on the page, wherever it comes from.
+/// Foreign text stays text on the page, from every source.
 @Suite(
   "The console's page: foreign text", .serialized, .sharesBrowser,
   .enabled(if: Browser.path != nil, Comment(rawValue: Browser.reason)), .runsPrograms)
 struct ConsoleInjectionTests {
-  /// The elements that foreign text would like to make.
+  /// Elements that the foreign text tries to create.
   private static let elements = """
     document.querySelectorAll(
       "img, iframe, object, embed, script, style, link, base, meta, a, video, math, svg:not([role=img]), template, form").length
     """
 
-  /// What a test does between, the page runs nothing of it and makes no element of it.
+  /// Runs `body` and checks that the page executes nothing and creates no elements.
   func demandNothingRan(_ view: ConsoleView, _ body: () throws -> Void) throws {
     let before = try view.page.evaluate(Self.elements)
     try body()
@@ -26,7 +26,7 @@ struct ConsoleInjectionTests {
 
   // MARK: A recording
 
-  /// The members of each kind that hold text.
+  /// Members that contain text, by kind.
   private static let kinds: [(kind: String, members: [String])] = [
     ("event", ["channel", "event", "data", "socket_id", "source"]),
     ("member", ["channel", "action", "user_id"]), ("channel", ["channel", "action"]),
@@ -59,7 +59,7 @@ struct ConsoleInjectionTests {
     )
   }
 
-  /// The text and the titles of each line and of its details, in their order.
+  /// The text and titles of each line and its details, in order.
   private static let everything = """
     (async () => {
       const frame = () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
@@ -134,7 +134,7 @@ struct ConsoleInjectionTests {
     let file = try TemporaryFolder.shared.file("run.jsonl", holding: lines.joined(separator: "\n"))
     let site = try ConsoleSite(["--open-recording", file])
     let view = try ConsoleView(site, state: "ended")
-    // The empty line is none.
+    // The empty line does not count.
     let count = lines.count - 1
     try view.wait("matches", shows: "\(count) of \(count)")
     try demandNothingRan(view) {

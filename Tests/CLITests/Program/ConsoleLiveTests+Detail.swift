@@ -5,7 +5,6 @@ import Testing
 extension ConsoleLiveTests {
   // MARK: Long lists
 
-  /// A recording of so many events, with their numbers as data.
   static func recording(events count: Int) throws -> String {
     let lines = (1...count).map { number in
       #"{"n":\#(number),"time":"2026-11-22T21:50:00.000Z","kind":"event","source":"api","app":"17","#
@@ -21,7 +20,7 @@ extension ConsoleLiveTests {
     let view = try ConsoleView(site, state: "ended")
     try view.page.wait(
       until: "document.getElementById('matches').textContent === '10,000 of 10,000'")
-    /// Scrolls to a part of the list, and waits for the line there.
+    /// Scrolls to a relative position in the list and waits for the line there.
     func scroll(to part: Double, shows number: Int) throws {
       try view.page.evaluate("list.scrollTop = \(part) * (list.scrollHeight - list.clientHeight)")
       try view.page.wait(
@@ -58,7 +57,7 @@ extension ConsoleLiveTests {
       for part in ["channel", "news", "source", "api"] {
         #expect(try view.text("detail-members").contains(part))
       }
-      // Numbers stand as they were sent.
+      // Numbers keep their original spelling.
       #expect(try view.text("detail-data").contains("1.10"))
       let folds =
         "[...document.querySelectorAll('#detail-data .fold')].map((fold) => fold.ariaExpanded)"
@@ -66,7 +65,7 @@ extension ConsoleLiveTests {
       try page.click("#detail-data .fold")
       #expect(try page.evaluate(folds).elements?.first == "false")
       #expect(try page.evaluate("document.querySelector('#detail-data ul ul').hidden") == true)
-      // The same by keys.
+      // The same with keys.
       try page.press("ArrowRight")
       #expect(try page.evaluate(folds) == before)
       try page.press("ArrowLeft")
@@ -81,7 +80,7 @@ extension ConsoleLiveTests {
       try page.wait(until: "!detail.hidden")
       #expect(try view.text("detail-title") == "event  text")
       #expect(try view.text("detail-data").contains("no JSON"))
-      // The list is drawn with the next frame.
+      // The list is drawn in the next frame.
       try page.wait(
         until: "document.querySelector('[aria-selected=true].row').dataset.index === '1'")
       try page.press("k")
@@ -93,7 +92,7 @@ extension ConsoleLiveTests {
 
   // MARK: Copies
 
-  /// Data that a shell, a terminal or the program would take for something else.
+  /// Data that a shell, a terminal or the program could misinterpret.
   private static let perilous = [
     #"$(touch X)'""#, "`touch X`; touch X & touch X | touch X #", #"'$(touch X)'\''; touch X"#,
     "a\nb\\n\\0101 \u{1B}[31m \u{7F}\u{202E}", "@/etc/passwd", "@-", "-n", "--help", "", "!!",
@@ -101,7 +100,6 @@ extension ConsoleLiveTests {
     #"{"a":"$(touch X)'\"\\"}"#, "\t tab \u{0}zero", "*", "~ $HOME ${IFS}", "grüße ✓ 🎉",
   ]
 
-  /// Runs a copied line as a shell does; answers the folder that it ran in.
   private func run(_ line: String, _ site: ConsoleSite) throws -> String {
     let folder = TemporaryFolder.shared.file("shell")
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
@@ -137,13 +135,13 @@ extension ConsoleLiveTests {
         for button in ["copy-curl", "copy-cli"] {
           let line = try view.copied(by: button)
           for secret in [site.token, "local-secret"] { #expect(!line.contains(secret)) }
-          // What a terminal would obey is not pasted.
+          // Pasted text contains no terminal control characters.
           #expect(!line.unicodeScalars.contains { $0.value < 0x20 && $0 != "\n" || $0 == "\u{7F}" })
           let folder = try run(line, site)
           #expect(try subscriber.line() == event, "\(button): \(line)")
           #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [], "\(line)")
         }
-        // The page has them all before the list is emptied for the next.
+        // All lines are on the page before the list is cleared for the next case.
         try page.wait(until: "\(ConsoleView.lines).length === 3")
         let copy = try JSONParser.parse(try view.copied(by: "copy-json"))
         #expect(copy["data"]?.text == data)

@@ -8,7 +8,6 @@ import Testing
 struct ConsoleLiveTests {
   // MARK: Lines
 
-  /// How a line says to how many others an event went.
   private func reached(_ count: Int) -> String {
     PusherCLI.sharesChannels ? "" : "→\(count)  "
   }
@@ -52,7 +51,6 @@ struct ConsoleLiveTests {
 
   // MARK: Filters
 
-  /// Events of two channels and three names, among others.
   private func fill(_ site: ConsoleSite) throws {
     for number in 1...4 { try site.trigger("news", "price", #"{"number":\#(number)}"#) }
     try site.trigger("sports", "price", #"{"word":"NEEDLE"}"#)
@@ -67,7 +65,7 @@ struct ConsoleLiveTests {
   @Test func `what is typed into the filters counts and shows just what matches`() throws {
     try ConsoleSite.visit { site, view in
       try fill(site)
-      // An event each, and the call that sent it; nobody is there whom it would change anything for.
+      // One entry per event and one per call. No client is present, so there are no other entries.
       let total = 13
       try wait(view, matches: "\(total) of \(total)")
       for (field, text, count) in [
@@ -107,11 +105,9 @@ struct ConsoleLiveTests {
       try view.page.click("#pause")
       try view.page.wait(until: "document.getElementById('pause').textContent === 'Go on (0)'")
       for number in 1...3 { try site.trigger("news", "later-\(number)") }
-      // Each call is an entry too.
       try view.wait("pause", shows: "Go on (6)")
       #expect(try view.lines().filter { $0[3].contains("later") } == [])
       #expect(try view.page.evaluate("document.getElementById('pause').ariaPressed") == "true")
-      // A key does the same.
       try view.page.click("#list")
       try view.page.press("p")
       try view.wait(line: "event", "news", "later-3")
@@ -128,7 +124,7 @@ struct ConsoleLiveTests {
     }
   }
 
-  // MARK: Who may see it
+  // MARK: Access
 
   @Test(arguments: ["", "?token=", "?token=0f7f4d0b43c0b16f4b5cf0a1e5a4c7d2"])
   func `without the token of the run there is no page`(query: String) throws {

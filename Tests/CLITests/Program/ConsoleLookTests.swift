@@ -8,7 +8,7 @@ import Testing
 struct ConsoleLookTests {
   private static let sizes = [(320, 640), (1280, 800), (2560, 1440)]
   private static let views = ["live", "where", "do", "check"]
-  /// Where pictures are put, if anybody wants them.
+  /// Folder for screenshots, if wanted.
   private static let folder = ProcessInfo.processInfo.environment["PUSHER_CLI_SCREENSHOTS"]
 
   private func keep(_ page: BrowserPage, as name: String) throws {

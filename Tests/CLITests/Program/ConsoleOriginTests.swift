@@ -2,12 +2,12 @@ import Foundation
 import PusherCore
 import Testing
 
-/// A page from elsewhere in the same browser can neither see nor do anything, even when it has learned the token.
+/// A page of another origin in the same browser can neither read nor act, even with the token.
 @Suite(
   "The console's page: other origins", .serialized, .sharesBrowser,
   .enabled(if: Browser.path != nil, Comment(rawValue: Browser.reason)), .runsPrograms)
 struct ConsoleOriginTests {
-  /// Tries everything that a page can ask of `base`; answers what each attempt came to.
+  /// Tries every kind of request to `base` and returns the results.
   private static let attempts = """
     async function attempt(base, token) {
       const found = {};
@@ -103,7 +103,7 @@ struct ConsoleOriginTests {
     let other = try PageSite.serve(["/": PageSite.document("<script>\(script)</script>")])
     let page = try SuiteBrowser.current().page()
     try page.open("http://\(host):\(other.port)/")
-    // Under the name of the stranger's page the console would be of its own site, but for the port.
+    // Under the other page's host name the console would be same-site except for the port.
     for target in [console.place, "\(host):\(console.server.port)"] {
       let token = knowsToken ? console.token : ""
       let found = try page.evaluate("attempt('http://\(target)/console', '\(token)')")

@@ -6,7 +6,6 @@ import Testing
   "The console's page: who is where", .serialized, .sharesBrowser,
   .enabled(if: Browser.path != nil, Comment(rawValue: Browser.reason)), .runsPrograms)
 struct ConsoleWhereTests {
-  /// The cells of a table's rows.
   private func rows(_ id: String) -> String {
     "[...document.getElementById('\(id)').children].map((row) => [...row.children].map((cell) => cell.textContent))"
   }
@@ -19,12 +18,11 @@ struct ConsoleWhereTests {
     )
   }
 
-  /// A member of a presence channel who is signed in too.
   private func member(_ user: String, _ site: ConsoleSite) throws -> ChildProgram {
     let program = try site.program(
       ["subscribe"], "presence-room", "news", "-L", "--sign-in", "--user-id", user,
       "--user-info", #"{"name":"\#(user.uppercased())"}"#)
-    // The greeting, the sign-in, the user's channel and the two.
+    // Greeting, sign-in, the user's channel and the two channels.
     _ = try program.lines(5)
     return program
   }
@@ -59,7 +57,7 @@ struct ConsoleWhereTests {
       #expect(
         try view.page.evaluate("document.querySelectorAll('#channel-sockets li').length") == 2)
       #expect(try view.text("channel-cached") == "none")
-      // Who leaves goes from the list by itself.
+      // A leaving client disappears from the list without a reload.
       members[1].send(SIGTERM)
       try view.page.wait(until: "document.querySelectorAll('#channel-members > li').length === 1")
       try view.page.type("cache", into: "#where-filter", replacing: true)
@@ -127,7 +125,7 @@ struct ConsoleWhereTests {
       try view.page.wait(until: "document.querySelectorAll('#connection-rows tr').length === 1")
       #expect(try view.text("connection-rows").contains("bob"))
       try site.trigger("news", "still")
-      // Who left the channel is told first.
+      // The server reports the departure first.
       while try !other.line().contains("still") {}
     }
   }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("--count and --timeout, in every form of output", .runsPrograms)
 struct CountAndTimeoutTests {
-  /// Options of a form, and what one event looks like in it.
+  /// Options of an output format, and one event in it.
   struct Form: Sendable, CustomTestStringConvertible {
     var options: [String]
     var event: String

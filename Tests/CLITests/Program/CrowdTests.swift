@@ -4,13 +4,12 @@ import Testing
 
 @Suite("serve among clients that mean it no good", .serialized, .runsPrograms)
 struct CrowdTests {
-  /// A socket of the system, connected to the server.
   private final class Plain {
     let descriptor: Int32
 
     init(_ port: String) throws {
       descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-      // So that what a client does not read waits at the server soon.
+      // Unread data accumulates at the server soon.
       var room: Int32 = 65_536
       setsockopt(
         descriptor, SOL_SOCKET, SO_RCVBUF, &room, socklen_t(MemoryLayout<Int32>.size))
@@ -28,7 +27,6 @@ struct CrowdTests {
 
     deinit { close(descriptor) }
 
-    /// Sends what goes out at once; the number of bytes, or less than none.
     @discardableResult
     func send(_ text: String) -> Int {
       let bytes = Array(text.utf8)
@@ -36,7 +34,6 @@ struct CrowdTests {
         descriptor, bytes, bytes.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))
     }
 
-    /// Reads until `text` has come.
     func read(until text: String) throws {
       var bytes = [UInt8](repeating: 0, count: 65_536)
       var limit = timeval(tv_sec: 10, tv_usec: 0)
@@ -49,7 +46,6 @@ struct CrowdTests {
       }
     }
 
-    /// Reads to the end; how many bytes that were.
     func readToEnd() throws -> Int {
       var bytes = [UInt8](repeating: 0, count: 65_536)
       var total = 0
@@ -61,7 +57,6 @@ struct CrowdTests {
       }
     }
 
-    /// Becomes a WebSocket and joins a channel.
     func join(_ channel: String) throws {
       send(
         "GET /app/\(LocalServer.key)?protocol=7 HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n"
@@ -69,7 +64,7 @@ struct CrowdTests {
           + "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n")
       try read(until: "connection_established")
       let message = #"{"event":"pusher:subscribe","data":{"channel":"\#(channel)"}}"#
-      // A mask of zeros leaves the payload as it is.
+      // A zero mask leaves the payload unchanged.
       let head = [0x81, 0x80 | UInt8(message.utf8.count), 0, 0, 0, 0]
       _ = head.withUnsafeBytes { Foundation.send(descriptor, $0.baseAddress, $0.count, 0) }
       send(message)
@@ -107,7 +102,7 @@ struct CrowdTests {
     for client in clients { client.send("still not there") }
     let after = try #require(server.peakMemory)
     #expect(after - before < 8 << 10, "\(before) to \(after) KiB")
-    // Ten seconds, and the second that deadlines are kept to.
+    // Ten seconds, plus the one-second accuracy of deadlines.
     var limit = timeval(tv_sec: 15, tv_usec: 0)
     let last = try #require(clients.last)
     setsockopt(
@@ -154,7 +149,7 @@ struct CrowdTests {
     #expect(try sent.wait() == .exited(0))
     try check(server, program, "after")
     let memory = try #require(server.peakMemory)
-    // A megabyte waits for each of the five at most, and a call's events on top.
+    // At most 1 MiB waits for each of the five, plus the events of one call.
     #expect(memory < 64 << 10, "\(memory) KiB")
     for client in deaf {
       #expect(try client.readToEnd() < 12_000 * Flood.data.utf8.count)
@@ -168,7 +163,7 @@ struct CrowdTests {
     let before = try #require(server.peakMemory)
     let clients = try (0..<4).map { _ in try Plain(server.port) }
     let requests = String(repeating: "GET /none HTTP/1.1\r\nHost: localhost\r\n\r\n", count: 1000)
-    // Until the system takes no more: the server reads no further than it has answered.
+    // Sends until the system accepts no more: the server stops reading at unanswered requests.
     for client in clients {
       for _ in 0..<1000 where client.send(requests) < requests.utf8.count { break }
     }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Data of every kind comes out as one line that jq reads", .runsPrograms)
 struct DataTests {
-  /// What stands behind `"data":` on the wire, and what stands there in the line.
+  /// Value of `"data":` on the wire and in the printed line.
   struct Case: Sendable {
     var wire: String?
     var printed: String
@@ -19,7 +19,6 @@ struct DataTests {
       self.init(JSONWriter.text(.string(text)), printed)
     }
 
-    /// The message as the server sends it.
     var message: String {
       let data = wire.map { #","data":"# + $0 } ?? ""
       return #"{"event":"case","channel":"news"\#(data)}"#
@@ -42,7 +41,7 @@ struct DataTests {
     Case(text: "1e400", "1e400"),
     Case(text: "-0", "-0"),
     Case(text: #"{"url":"a\/b","ü":"\u00fc"}"#, #"{"url":"a\/b","ü":"\u00fc"}"#),
-    // Lone surrogates, which jq refuses, high and low, and a pair, which stays.
+    // Lone surrogates, high and low, which jq refuses; a pair stays.
     Case(text: #"{"a":"\ud800"}"#, #"{"a":"\ufffd"}"#),
     Case(text: #"{"a":"\udc00x"}"#, #"{"a":"\ufffdx"}"#),
     Case(text: #""\ud83d\ude00""#, #""\ud83d\ude00""#),

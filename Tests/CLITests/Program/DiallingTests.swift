@@ -2,7 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-/// RFC 8305, seen from outside.
+/// RFC 8305 from the outside.
 @Suite(.runsPrograms) struct Dialling {
   private func trigger(
     _ server: LocalServer, _ options: [String], _ environment: [String: String] = [:]
@@ -18,19 +18,19 @@ import Testing
     throws
   {
     let server = try LocalServer()
-    // With its queue full a listener answers nobody.
+    // A listener with a full queue does not answer.
     let port = try #require(UInt16(server.port))
     let silent = try Loopback.listen(backlog: 0, last: 2, port: port)
     defer { close(silent.descriptor) }
     let crowd = try (0..<4).map { _ in try Loopback.dial(port, last: 2) }
     defer { for descriptor in crowd { close(descriptor) } }
     let start = SystemClock.now()
-    // The minute that IPv6 takes, and an address that never answers, would be too long for this.
+    // The one-minute IPv6 lookup and an address that never answers would exceed this limit.
     let result = try trigger(
       server, ["--host", "name.test", "--connect-timeout", "50s"],
       ["LD_PRELOAD": SlowResolver.halfLibrary ?? ""])
     #expect(result.ending == .exited(0), "\(result.errorText)")
-    // Both waits of the standard.
+    // Both delays of the standard.
     let time = start.duration(to: SystemClock.now())
     #expect(time >= Dialer.resolutionDelay + Dialer.attemptDelay)
   }

@@ -80,7 +80,7 @@ struct ChannelSearchTests {
     patterns: [String], prefix: String
   ) {
     let found = ChannelSearch(patterns: patterns, limit: 1).prefix
-    // A beginning cut inside a character would ask for nothing.
+    // A prefix cut inside a character would match nothing.
     #expect(found == prefix || found.utf8.elementsEqual("\u{FFFD}".utf8))
   }
 

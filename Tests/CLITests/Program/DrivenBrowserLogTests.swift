@@ -2,7 +2,7 @@ import PusherCore
 import Testing
 
 extension DrivenBrowserTests {
-  // MARK: What a page says
+  // MARK: Console and errors of a page
 
   @Test func `a sound page has nothing to complain of`() throws {
     let (page, site) = try DevToolsBrowser.showing("<script>console.log('fine')</script>")
@@ -23,7 +23,7 @@ extension DrivenBrowserTests {
     #expect(
       log.console.filter { $0.level != "error" }.map(\.description)
         == ["info: one 2 Object null", "warning: careful"])
-    // The network tells of itself when it likes.
+    // Network events arrive asynchronously.
     #expect(
       log.console.filter { $0.level == "error" }.map(\.text) == [
         "Failed to load resource: the server responded with a status of 404 (Answer) "
@@ -69,13 +69,13 @@ extension DrivenBrowserTests {
         .init(kind: "prompt", text: "name?"),
       ])
     #expect(try page.log.complaints == ["alert: hi", "confirm: sure?", "prompt: name?"])
-    // The browser asks only for pages that somebody has used.
+    // The browser runs beforeunload handlers only for pages with user activity.
     try page.evaluate("addEventListener('beforeunload', (e) => e.preventDefault())")
     try page.open("about:blank")
     #expect(try page.log.dialogs.last?.kind == "beforeunload")
   }
 
-  // MARK: Whom a page asks
+  // MARK: Requests of a page
 
   @Test func `each request of a page is seen, by whichever way it goes`() throws {
     let other = try PageSite.serve([

@@ -2,7 +2,6 @@ import PusherCore
 import Testing
 
 extension DrivenBrowserTests {
-  /// Width and height in the head of a PNG file.
   private static func size(of picture: [UInt8]) throws -> [Int] {
     try #require(picture.starts(with: [0x89] + Array("PNG\r\n".utf8)))
     return [16, 20].map { start in picture[start..<start + 4].reduce(0) { $0 << 8 | Int($1) } }
@@ -18,7 +17,7 @@ extension DrivenBrowserTests {
       "[innerWidth, innerHeight, devicePixelRatio, matchMedia('(max-width: 400px)').matches]"
     #expect(try page.evaluate(seen) == [400, 300, 2, true])
     #expect(try Self.size(of: page.screenshot()) == [800, 600])
-    // What lies below the window is reached by a scroll bar, which is no part of the document.
+    // A scroll bar, which is not part of the document, leads to content below the window.
     let width = try #require(try page.evaluate("document.documentElement.clientWidth").integer)
     #expect(width > 300)
     #expect(try Self.size(of: page.screenshot(whole: true)) == [2 * width, 6000])
@@ -55,7 +54,7 @@ extension DrivenBrowserTests {
     try page.setViewport(width: 2000, height: 1500)
     let picture = try page.screenshot()
     #expect(try Self.size(of: picture) == [2000, 1500])
-    // Noise cannot be made smaller.
+    // Noise does not compress.
     #expect(picture.count > 8_000_000, "\(picture.count) bytes")
     #expect(picture.suffix(8) == [0x49, 0x45, 0x4E, 0x44, 0xAE, 0x42, 0x60, 0x82])
   }
@@ -75,7 +74,7 @@ extension DrivenBrowserTests {
   @Test func `the heap holds what is used, not what was`() throws {
     let (page, _) = try DevToolsBrowser.showing("")
     let empty = try page.heapSize()
-    // What was written to the console counts only while the page holds it itself.
+    // A console entry counts only while the page itself holds the object.
     try page.evaluate(
       "var kept = Array.from({ length: 500_000 }, (_, n) => ({ n })); console.log(kept); 0")
     let full = try page.heapSize()

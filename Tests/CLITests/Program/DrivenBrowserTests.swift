@@ -6,7 +6,6 @@ import Testing
   "A browser that tests drive", .serialized,
   .enabled(if: Browser.path != nil, Comment(rawValue: Browser.reason)), .runsPrograms)
 struct DrivenBrowserTests {
-  /// What the error of a call says; empty when it throws none.
   func fault(_ body: () throws -> Void) -> String {
     do {
       try body()
@@ -119,11 +118,10 @@ struct DrivenBrowserTests {
     let other = try browser.page()
     let gone = fault { try browser.call("Browser.crash") }
     #expect(gone.contains("the browser has ended"), "\(gone)")
-    // Now the write fails, and does not end the tests.
+    // The write fails and does not kill the tests.
     #expect(fault { try other.open("about:blank") }.contains("the browser has ended"))
   }
 
-  /// The processes of a group that run, with their states.
   private static func group(of leader: pid_t) throws -> [String] {
     try FileManager.default.contentsOfDirectory(atPath: "/proc").filter { entry in
       guard Int(entry) != nil,

@@ -6,7 +6,6 @@ import Testing
 struct EnvironmentRunTests {
   // MARK: Families
 
-  /// The variables with which a framework or service names an app and its server.
   struct Family: Sendable, CustomTestStringConvertible {
     var name: String
     var variables: @Sendable (_ port: String) -> [String: String]
@@ -34,7 +33,7 @@ struct EnvironmentRunTests {
     ]
   }
 
-  /// Two apps in two files, and what leads to each.
+  /// Two apps in two files, and the settings that lead to each.
   private static let foreign = [
     "PUSHER_APP_KEY": "foreign", "PUSHER_APP_SECRET": "foreign", "PUSHER_HOST": "foreign.invalid",
   ]
@@ -138,16 +137,18 @@ struct EnvironmentRunTests {
     #expect(try program.lines(2)[1].contains("subscription_succeeded"))
   }
 
-  // MARK: Traps
+  // MARK: Pitfalls
 
-  /// What `config -o json` says of some settings.
+  /// The `config -o json` output for some settings.
   struct Trap: Sendable, CustomTestStringConvertible {
     var name: String
     var environment: [String: String]
     var arguments: [String] = []
-    /// Files, whose names are replaced by their paths in arguments and variables.
+    /// Files by name.
+    ///
+    /// Their paths replace the names in arguments and variables.
     var files: [String: String] = [:]
-    /// Value and source of some settings; nothing where a setting is not told.
+    /// Value and source of some settings; empty for a setting that is not shown.
     var told: [String: String]
     var testDescription: String { name }
   }

@@ -88,7 +88,7 @@ struct ExecTests {
     let handed = lines.filter { $0.hasPrefix("hook:") }
     #expect(handed.map { $0.suffix(9) } == [#""data":2}"#, #""data":4}"#])
     #expect(handed.allSatisfy { $0.hasPrefix(#"hook:{"received_at":"2"#) })
-    // The lines of -L are printed, the last of them after all commands.
+    // -L prints lines, the last one after all commands.
     #expect(lines.count == 5)
     #expect(lines.last?.contains(#""pusher-cli:exit","channel":null,"data":{"status":0"#) == true)
   }
@@ -99,7 +99,7 @@ struct ExecTests {
     let server = try Hooked.counting(2)
     let program = try PusherCLI.subscribe(
       to: server, "news", "-n", "2", "--tee", "-F", "printed %d", "--exec", "cat; echo >&2")
-    // The lines of the second event may come while the first has its command.
+    // The second event's lines may arrive while the first command is running.
     let lines = try program.result().outputText.split(separator: "\n").map(String.init)
     #expect(lines.first == "printed 1")
     #expect(lines.filter { $0.hasPrefix("printed") } == ["printed 1", "printed 2"])
@@ -107,7 +107,7 @@ struct ExecTests {
   }
 
   @Test func `with --tee a command waits until all of its line was taken`() throws {
-    // More than the pipe of a reader holds that does not read.
+    // More than the pipe of a stopped reader holds.
     let server = try Hooked.server(("e", "news", String(repeating: "x", count: 2_000_000)))
     let file = TemporaryFolder.shared.file("ran")
     let program = try PusherCLI.subscribe(
@@ -206,7 +206,7 @@ struct ExecFailureTests {
     #expect(!result.outputText.contains(Hooked.line(3)))
     #expect(
       result.outputText.hasSuffix(#""data":{"status":7,"reason":"exec","events":5}}"# + "\n"))
-    // Nobody else tells that these came.
+    // No other message reports the lost events.
     #expect(result.errorText.contains("3 events were not handed to --exec"))
   }
 
@@ -241,7 +241,7 @@ struct ExecFailureTests {
       to: server, "news", "--exec",
       "trap 'echo got \(name); exit' \(name); echo begun; while :; do sleep 0.02; done")
     #expect(try program.line() == "begun")
-    // So all three have come.
+    // All three events have arrived.
     try waitUntil("three events have come") {
       program.send(SIGUSR1)
       return try program.errorLine(containing: "bytes queued").contains("3 events")
@@ -321,15 +321,15 @@ struct ExecFailureTests {
     let program = try PusherCLI.subscribe(
       to: server, "news", "--buffer", "64k", "--exec", Hooked.awaiting(go))
     try program.errorLine(containing: "the command of --exec is slow: 64 KiB of events wait")
-    // In so many rounds a program without a limit would take in everything.
+    // Without a limit, a program would read everything in this many rounds.
     let queued = try program.goRound(count / 256)
     #expect(queued < 128 << 10, "\(queued) bytes")
-    // The server could not send all of it: nobody reads.
+    // The server could not send everything, because reading is paused.
     #expect(!stood.isOpened(within: 0.01))
     let memory = try #require(program.peakMemory)
     #expect(memory < 64 << 10, "\(memory) KiB")
     try Hooked.create(go)
-    // Room again, so that it goes on.
+    // There is room again, so the program continues.
     try waitUntil("more events came") {
       program.send(SIGUSR1)
       let answer = try program.errorLine(containing: "bytes queued", readsOutput: false)
@@ -339,7 +339,6 @@ struct ExecFailureTests {
     #expect(!(try program.result().errorText.contains("is slow")))
   }
 
-  /// The number in `…, 12 events (…`.
   private static func events(in answer: String) -> Int? {
     let words = answer.split(separator: " ")
     return words.firstIndex(of: "events").flatMap { Int(words[$0 - 1]) }
@@ -353,7 +352,7 @@ struct ExecFailureTests {
       try connection.remain()
     }
     let go = TemporaryFolder.shared.file("go")
-    // A command that does not read yet holds a pipe.
+    // Each command that does not read yet keeps a pipe open.
     let program = try ChildProgram(
       "/bin/sh",
       ["-c", #"ulimit -n 32; exec "$0" "$@""#, PusherCLI.path, "sse", server.url, "-n", "40"]
@@ -377,7 +376,7 @@ struct ExecFailureTests {
     program.send(SIGTERM)
     #expect(try program.wait() == .signalled(SIGTERM))
     #expect(StateText.id(state) == "1")
-    // The event of the command that was ended comes again.
+    // The event of the killed command comes again.
     let again = try PusherCLI.sse(
       server, "--state-file", state, "-n", "2", "--exec", "echo $PUSHER_CLI_ID")
     #expect(try again.result().outputText == "2\n3\n")

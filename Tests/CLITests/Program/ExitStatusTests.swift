@@ -89,7 +89,7 @@ struct ExitStatusTests {
   }
 
   @Test func `a name that does not exist is 4`() throws {
-    // Names under .invalid exist nowhere (RFC 6761).
+    // Names under .invalid do not exist (RFC 6761).
     let address = ["--host", "nowhere.invalid", "--key", "k"]
     try expect(4, "nowhere.invalid", PusherCLI.start(["subscribe"] + address + ["news"]))
   }
@@ -174,7 +174,7 @@ struct ExitStatusTests {
     #expect(result.ending == .exited(2))
     #expect(result.output.isEmpty)
     #expect(result.errorText.contains(text), "\(result.errorText)")
-    // The second line, where there is one, points to help.
+    // The second line, if any, points to the help.
     let lines = result.errorLines
     #expect(lines.count == 1 || lines.count == 2 && lines[1].hasPrefix("Try 'pusher-cli"))
   }

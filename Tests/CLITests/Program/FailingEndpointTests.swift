@@ -4,7 +4,6 @@ import Testing
 
 @Suite("An authorisation endpoint that fails, at first and later", .runsPrograms)
 struct FailingEndpointTests {
-  /// What an endpoint answers to one question.
   enum Answer: String, Sendable, CaseIterable {
     case status500, status503, status429, html, cutShort, silent
   }
@@ -22,7 +21,7 @@ struct FailingEndpointTests {
     }
   }
 
-  /// An endpoint that answers properly except to the questions in `bad`, counted from 1.
+  /// Starts an endpoint that answers correctly except to the requests in `bad`, counted from 1.
   private func endpoint(_ answer: Answer, bad: ClosedRange<Int>) throws -> ScriptedServer {
     try ScriptedServer { connection in
       _ = try connection.question()
@@ -65,7 +64,7 @@ struct FailingEndpointTests {
     #expect(result.output.isEmpty)
     let last = result.errorLines.last ?? ""
     #expect(last.hasPrefix("pusher-cli: error: private-a refused: \(Self.says(answer))"), "\(last)")
-    // A page instead of JSON does not get better by asking again.
+    // Repeating the request does not turn an HTML page into JSON.
     #expect(endpoint.connectionCount == (answer == .html ? 1 : 3))
   }
 

@@ -10,7 +10,8 @@ struct FailingServerTests {
     ).result()
   }
 
-  /// A server that sends `pusher:error` and drops the socket, as Reverb does; later connections work.
+  /// Starts a server that sends `pusher:error` and drops the socket, as Reverb does; later
+  /// connections work.
   private func failing(with code: Int) throws -> ScriptedServer {
     try ScriptedServer { connection in
       try connection.join()
@@ -31,7 +32,7 @@ struct FailingServerTests {
     let server = try failing(with: code)
     let result = try subscribe(to: server)
     #expect(result.ending == .exited(status))
-    // The error is also said by itself when it comes before the socket drops.
+    // An error that arrives before the loss is also reported separately.
     let last = result.errorLines.last ?? ""
     #expect(
       last.hasPrefix("pusher-cli: error: the server reports error \(code): because"), "\(last)")
@@ -47,7 +48,7 @@ struct FailingServerTests {
     #expect(result.ending == .exited(0))
     let lines = result.errorLines.filter { !$0.contains("warning: the server reports") }
     #expect(lines.count == 2, "\(result.errorText)")
-    // Codes from 4300 on are about one message and explain no loss, but for the rate limit.
+    // Codes from 4300 on concern one message and explain no loss, except the rate limit.
     let reason =
       switch code {
       case 4301: "closed by the server with code 4301: because"

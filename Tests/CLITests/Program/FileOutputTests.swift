@@ -5,7 +5,7 @@ import Testing
 @Suite("Events in a file", .runsPrograms)
 struct FileOutputTests {
   @Test func `a burst larger than the queue does not wait for the next event`() throws {
-    // Compressed, all of them come with one read.
+    // The compressed events arrive in one read.
     let text = String(repeating: "0123456789abcdef", count: 8192)
     let server = try ScriptedServer { connection in
       try connection.join(deflate: true)

@@ -2,10 +2,10 @@ import Foundation
 import PusherCore
 import Testing
 
-/// What a peer can ask for again and again without reading the answers.
+/// A peer repeats requests without reading the answers.
 @Suite("Floods of questions", .serialized, .runsPrograms)
 struct FloodTests {
-  /// A server of the program that is flooded with requests.
+  /// A server of the program under a flood of requests.
   enum Flooded: CaseIterable, Sendable {
     case serve
     case webhookListen
@@ -13,7 +13,7 @@ struct FloodTests {
     var arguments: [String] {
       switch self {
       case .serve: ["serve"]
-      // Its warnings would fill the pipe, which nobody reads meanwhile.
+      // Warnings would fill the pipe, which has no reader.
       case .webhookListen: ["webhook", "listen", "--key", "k", "-q"]
       }
     }
@@ -39,7 +39,6 @@ struct FloodTests {
     program.send(SIGKILL)
   }
 
-  /// A question that a client answers.
   enum Question: CaseIterable, Sendable {
     case message
     case frame
@@ -99,7 +98,7 @@ struct FloodTests {
   }
 }
 
-/// A stream over a pair of sockets, and a client that asks it for new keys and never reads.
+/// A stream over a socket pair, and a client that requests new keys and never reads.
 private final class KeyFlood: SocketStreamDelegate {
   static let most = 100_000
 
@@ -132,9 +131,9 @@ private final class KeyFlood: SocketStreamDelegate {
     close(descriptor)
   }
 
-  /// Floods until the stream fails, or has taken everything; answers why it failed.
+  /// Floods until the stream fails or accepts everything; returns the failure.
   func run() -> TransportError? {
-    // Wakes the loop for each turn of the client, which is no source of it.
+    // Wakes the loop for each turn of the client, which is not a source of the loop.
     let turn = LoopTimer(deadline: LoopInterest.immediately) {}
     loop.add(turn)
     loop.beforeWait { [unowned self] in

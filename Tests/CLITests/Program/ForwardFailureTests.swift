@@ -6,7 +6,7 @@ import Testing
   "--forward: receivers that fail, hang and lie",
   .enabled(if: PythonPeer.isWanted, Comment(rawValue: PythonPeer.reason)), .runsPrograms)
 struct ForwardFailureTests {
-  /// Starts `subscribe` with quick retries.
+  /// Starts `subscribe` with short retry delays.
   private func forward(
     _ server: ScriptedServer, to receiver: ForwardReceiver, _ options: String...,
     environment: [String: String] = [:]
@@ -27,9 +27,9 @@ struct ForwardFailureTests {
     #expect(requests.map(\.body) == Array(repeating: Hooked.line(1), count: 8) + [Hooked.line(2)])
     #expect(Set(requests.map(\.key)).count == 2)
     #expect(requests[7].key == requests[0].key && requests[8].key != requests[0].key)
-    // A redirect is not followed.
+    // The client does not follow redirects.
     #expect(requests.allSatisfy { $0.path == "/hook?x=1" })
-    // Told once, and that it is over.
+    // The failure is reported once, and then its end.
     let lines = result.errorLines
     try #require(lines.count == 2, "\(lines)")
     #expect(
@@ -136,7 +136,7 @@ struct ForwardFailureTests {
     let errors = result.errorLines.filter { $0.contains("error: --forward: ") }
     #expect(errors.count == 3)
     #expect(errors.allSatisfy { $0.contains(" (event e of a); it stands in '\(dead)'") })
-    // The last try may be under way when the time is over.
+    // The last attempt may be in progress at the timeout.
     #expect(errors.contains { $0.contains("HTTP 500 (event") })
   }
 
@@ -191,14 +191,14 @@ struct ForwardFailureTests {
     let program = try forward(server, to: receiver, "--buffer", "64k")
     try program.errorLine(
       containing: "the receiver of --forward is slow: 64 KiB of events wait for it")
-    // In so many rounds a program without a limit would take in everything.
+    // Without a limit, a program would read everything in this many rounds.
     let queued = try program.goRound(count / 256)
     #expect(queued < 128 << 10, "\(queued) bytes")
     #expect(!stood.isOpened(within: 0.01))
     let memory = try #require(program.peakMemory)
     #expect(memory < 64 << 10, "\(memory) KiB")
     receiver.release()
-    // Room again, so that it goes on.
+    // There is room again, so the program continues.
     _ = try receiver.requests(200)
     program.send(SIGTERM)
     #expect(!(try program.result().errorText.contains("is slow")))
@@ -239,7 +239,7 @@ struct ForwardEndTests {
     _ = try receiver.next()
     try awaitEvents(2, program)
     program.send(SIGTERM)
-    // An answer that comes after the signal shows that it was taken.
+    // An answer after the signal proves that the program has handled it.
     try program.goRound(2)
     receiver.release()
     let result = try program.result()

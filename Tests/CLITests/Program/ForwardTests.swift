@@ -120,7 +120,6 @@ struct ForwardTests {
     #expect(first.allSatisfy { $0.connection <= 4 } && last.connection <= 4)
   }
 
-  /// The data of a channel's events, in order.
   private static func data(_ requests: [ForwardReceiver.Request], _ channel: String) -> [String] {
     requests.filter { $0.fields["pusher-channel"] == channel }.map {
       String($0.body.dropLast().split(separator: ":").last ?? "")

@@ -33,7 +33,7 @@ struct ForwardingProxyTests {
     ).result()
     #expect(sent.ending == .exited(0), "\(sent.errorText)")
 
-    // A WebSocket needs a way of its own.
+    // A WebSocket needs its own tunnel.
     let socket = try PusherCLI.start(
       ["subscribe"] + local.address + ["--key", LocalServer.key, "a", "--proxy", proxy.url]
     ).result()
@@ -74,7 +74,7 @@ struct ForwardingProxyTests {
       try connection.remain()
     }
     let place = "http://u%20s:p%40ss@127.0.0.1:\(proxy.port)"
-    // Nobody can look this name up: that is the proxy's part.
+    // Only the proxy can resolve this name.
     let result = try PusherCLI.start(
       ["sse", "http://server.test:81/a?b=c", "-n", "1"], environment: ["http_proxy": place]
     ).result()

@@ -4,7 +4,6 @@ import Testing
 
 @Suite("--on-gap: a command that fills a gap", .runsPrograms)
 struct GapRepairTests {
-  /// Joins `news` twice: the first connection ends after event 1, the second sends 2 at once.
   private func server() throws -> ScriptedServer {
     try ScriptedServer { connection in
       try connection.join()

@@ -5,7 +5,6 @@ import Testing
 /// sd_listen_fds(3); the test plays systemd.
 @Suite("serve with a socket that is handed over", .runsPrograms)
 struct HandedSocketTests {
-  /// A socket of the test's own that is listened on, and its port.
   private static func listener() throws -> (socket: OwnedDescriptor, port: UInt16) {
     let (descriptor, port) = try Loopback.listen(backlog: 128)
     return (try OwnedDescriptor(descriptor), port)
@@ -61,7 +60,7 @@ struct HandedSocketTests {
     try server.wait()
   }
 
-  /// What may be handed over by mistake.
+  /// Invalid descriptors that a manager may hand over.
   enum Mistake: String, CaseIterable {
     case file = "it is not a socket"
     case datagrams = "it takes no connections, but single messages"
@@ -94,7 +93,7 @@ struct HandedSocketTests {
     try requests.wait(for: 20)
     old.send(SIGTERM)
     #expect(try old.wait() == .signalled(SIGTERM))
-    // They wait in the socket.
+    // The requests wait in the listening socket.
     let waiting = try (0..<50).map { _ in try PlainRequest(port) }
     for request in waiting { #expect(try request.send()) }
     let new = try PusherCLI.serve(handed: [socket.number])

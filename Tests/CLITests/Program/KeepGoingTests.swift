@@ -3,7 +3,6 @@ import Testing
 
 @Suite("--keep-going", .runsPrograms)
 struct KeepGoingTests {
-  /// Refuses `news` on every connection, confirms the other channel and sends it one event.
   private func server() throws -> ScriptedServer {
     try ScriptedServer { connection in
       try connection.welcome()

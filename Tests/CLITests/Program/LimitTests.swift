@@ -6,7 +6,6 @@ import Testing
 struct LimitTests {
   private static let limit = 16 << 20
 
-  /// An event whose message has exactly so many bytes.
   private static func event(bytes: Int) -> String {
     let start = #"{"event":"big","channel":"news","data":""#
     let end = #""}"#
@@ -21,7 +20,8 @@ struct LimitTests {
       try connection.join()
       if connection.number == 1 {
         try connection.send(text: Self.event(bytes: Self.limit))
-        // The header of a frame that is one byte longer; its payload is not waited for.
+        // The header of a frame that is one byte too long; the client does not wait for its
+        // payload.
         try connection.send(bytes: [0x81, 127, 0, 0, 0, 0, 1, 0, 0, 1])
         closes.add(try connection.event())
         connection.end()
@@ -33,7 +33,7 @@ struct LimitTests {
     let program = try PusherCLI.subscribe(
       to: server, "news", "-n", "2", "--retry-max-delay", "100ms")
     let line = try program.lineBytes()
-    // The line has the same members, and no other.
+    // The line has the same members as the event.
     #expect(line.count == Self.limit)
     #expect(try program.line() == #"{"event":"tick","channel":"news","data":{}}"#)
     let result = try program.result()

@@ -2,7 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-/// The snippet of `contrib/logrotate`, run by the real logrotate.
+/// Runs the `contrib/logrotate` snippet with the real logrotate.
 @Suite("Log rotation", .runsPrograms, .needs(.program("logrotate")))
 struct LogRotationTests {
   private let folder: String
@@ -16,7 +16,6 @@ struct LogRotationTests {
 
   private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
 
-  /// The snippet for our folder and process.
   private func snippet(signalling program: ChildProgram) throws -> String {
     let text = try String(
       contentsOf: URL(filePath: "../../../contrib/logrotate/pusher-cli", relativeTo: Self.folder),
@@ -44,7 +43,6 @@ struct LogRotationTests {
     return attributes?[.size] as? Int ?? 0
   }
 
-  /// All lines of the files, the oldest first.
   private func lines() throws -> [Substring] {
     let script = "cd '\(folder)' && for f in $(ls -r events.jsonl*); do zcat -f \"$f\"; done"
     let run = try ChildProgram("/bin/sh", ["-c", script], environment: PusherCLI.environment)
@@ -68,7 +66,7 @@ struct LogRotationTests {
         ["trigger", "-"] + server.address,
         environment: LocalServer.environment("local-secret"),
         input: .file(TemporaryFolder.shared.file("lines", holding: portion)))
-      // An empty file is left where it is.
+      // logrotate does not rotate an empty file.
       try waitUntil("events have come") { size > 0 }
       try rotate(snippet)
       try program.errorLine(containing: "opened \(file) again")

@@ -5,11 +5,11 @@ import Testing
 
 @Suite("What breaks a rule on its way to the program", .runsPrograms)
 struct MalformedInputTests {
-  /// Bytes that a server of WebSocket may not send; the connection fails (RFC 6455 section 7.1.7).
+  /// Bytes that a WebSocket server must not send; the connection fails (RFC 6455 section 7.1.7).
   struct Violation: Sendable, CustomTestStringConvertible {
     var testDescription: String
     var bytes: [UInt8]
-    /// What the client's close frame says (RFC 6455 section 7.4.1).
+    /// Code of the client's close frame (RFC 6455 section 7.4.1).
     var code: UInt16
   }
 
@@ -56,7 +56,7 @@ struct MalformedInputTests {
     #expect(result.errorLines.first?.contains("broke the protocol") == true, "\(result.errorText)")
   }
 
-  /// Text messages that are no event, and one in a binary frame.
+  /// Text messages that are not events, and a binary message.
   static let messages = [
     "", "{", "nonsense", "[]", "null", "42", #""event""#, "{}", #"{"data":{}}"#, #"{"event":null}"#,
     #"{"event":7,"data":{}}"#, #"{"event":"e","channel":"news","data":}"#,

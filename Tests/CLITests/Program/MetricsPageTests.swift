@@ -2,10 +2,9 @@ import Foundation
 import PusherCore
 import Testing
 
-/// docs/metrics.md, the dashboard and the alerts, beside what the program gives.
+/// docs/metrics.md, the dashboard and the alerts match the program.
 @Suite("What is written about --metrics", .runsPrograms)
 struct MetricsPageTests {
-  /// A metric as `/metrics` and the page describe it.
   private struct Metric: Hashable {
     let name: String
     let kind: String
@@ -19,7 +18,6 @@ struct MetricsPageTests {
     try String(contentsOf: root.appending(path: path), encoding: .utf8)
   }
 
-  /// What the program gives, in all of its shapes.
   private static func given() throws -> Set<Metric> {
     let metrics = ["--metrics", "127.0.0.1:0"]
     let serve = try Monitored(try LocalServer(options: metrics))
@@ -46,7 +44,6 @@ struct MetricsPageTests {
       })
   }
 
-  /// The rows of the page's tables.
   private static func written() throws -> [Metric] {
     try text("docs/metrics.md").split(separator: "\n").compactMap { line in
       guard line.hasPrefix("| `") else { return nil }

@@ -2,7 +2,9 @@ import Foundation
 import PusherCore
 import Testing
 
-/// Prometheus' pages "Exposition formats" and "Metric and label naming"; its own library reads every answer.
+/// Prometheus' pages "Exposition formats" and "Metric and label naming".
+///
+/// Prometheus' own library parses every answer.
 @Suite(
   "--metrics", .enabled(if: PythonPeer.isWanted, Comment(rawValue: PythonPeer.reason)),
   .runsPrograms)
@@ -18,7 +20,7 @@ struct MetricsTests {
     return (program, try Monitored(program, of: server))
   }
 
-  // MARK: What is counted
+  // MARK: Counters
 
   @Test func `subscribe counts events, by channel up to a limit, and what the patterns keep out`()
     throws
@@ -40,7 +42,7 @@ struct MetricsTests {
     #expect(samples["pusher_cli_connections_total"] == 1)
     #expect(samples[#"pusher_cli_queue_bytes{queue="output"}"#] == 0)
     #expect(samples["pusher_cli_queue_limit_bytes"] == 16_777_216)
-    // The greeting and three confirmations are no events.
+    // The greeting and three confirmations are not events.
     #expect(samples["pusher_cli_parse_fallbacks_total"] == 4)
     #expect(
       samples[#"pusher_cli_build_info{command="subscribe",version="0.1.0"}"#] == 1)
@@ -138,7 +140,8 @@ struct MetricsTests {
     #expect(try #require(samples[#"pusher_cli_forward_failures_total{reason="no_answer"}"#]) >= 1)
     let refused = try #require(samples[#"pusher_cli_forward_failures_total{reason="refused"}"#])
     #expect(refused >= 2)
-    // Two of the first event; all but one of the second, the last of which may have had no answer.
+    // Two of the first event; all attempts except one of the second, whose last attempt may have no
+    // answer.
     let retries = try #require(samples["pusher_cli_forward_retries_total"])
     #expect(retries == refused || retries == refused + 1)
   }
@@ -182,7 +185,7 @@ struct MetricsTests {
     try at.samples(once: #"pusher_cli_serve_open_connections{app="17"} 0"#)
   }
 
-  // MARK: The judge of names and forms
+  // MARK: Names and formats
 
   @Test(.needs(.program("promtool")))
   func `promtool has nothing to say about the names and texts`() throws {

@@ -2,7 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-/// What changes under a program that runs for months.
+/// Changes under a program that runs for months.
 @Suite("Months: clocks, names and certificates that change", .runsPrograms)
 struct MonthsTests {
   @Test(
@@ -31,7 +31,7 @@ struct MonthsTests {
       let time = try #require(Double(words[0]))
       return (words[1], Int(((time - Date.now.timeIntervalSince1970) / 3600).rounded()))
     }
-    /// So many pings are answered, so the connection lives under the clock that was set.
+    /// Answers `pings` pings, so the connection survives a changed clock.
     func outlive(pings: Int) throws {
       try waitUntil("\(pings) pings were sent") {
         try at.ask("/metrics").body.contains("pings_total{direction=\"sent\"} \(pings)\n")

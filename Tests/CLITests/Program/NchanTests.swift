@@ -6,7 +6,6 @@ import Testing
   "sse, against nginx with nchan",
   .needs(.nginx), .runsPrograms)
 struct NchanTests {
-  /// Reads as many lines and expects them to be the events that come next.
   private func expectEvents(_ numbers: Range<Int>, from program: ChildProgram) throws {
     for number in numbers {
       let line = try program.line()
@@ -16,7 +15,7 @@ struct NchanTests {
     }
   }
 
-  /// nchan's ids are the second and a number within it, which a restart forgets.
+  /// nchan's IDs are a second and a number within it; a restart forgets the number.
   private func awaitNextSecond() {
     let second = SystemClock.wall().secondsSince1970
     while SystemClock.wall().secondsSince1970 == second { usleep(20_000) }
@@ -35,7 +34,7 @@ struct NchanTests {
     try expectEvents(0..<5000, from: program)
     awaitNextSecond()
     try nginx.restart()
-    // Nobody listens yet, or somebody does: the last event's id makes it the same.
+    // Subscribers may or may not be connected; the last event ID makes both cases alike.
     try nginx.publish(Array(events[5000...]))
     #expect(try program.line().contains("pusher-cli:disconnected"))
     var line = try program.line()

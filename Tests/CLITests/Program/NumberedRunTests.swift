@@ -3,9 +3,10 @@ import PusherCore
 import TestSupport
 import Testing
 
-/// Numbered events through random faults: printed once, in order, or inside a gap that was told.
+/// Numbered events through random faults: printed once, in order, or within a reported gap.
 ///
-/// `PUSHER_CLI_FAULTS` sets the number of faults, `PUSHER_CLI_FAULT_SEED` the seed; figures go to standard output.
+/// `PUSHER_CLI_FAULTS` sets the number of faults, `PUSHER_CLI_FAULT_SEED` the seed. Figures go to
+/// standard output.
 @Suite("A run through random faults", .serialized, .runsPrograms)
 struct NumberedRunTests {
   private static func setting(_ name: String, _ fallback: Int) -> Int {
@@ -15,10 +16,11 @@ struct NumberedRunTests {
   private static let faults = setting("PUSHER_CLI_FAULTS", 1000)
   private static let seed = UInt64(setting("PUSHER_CLI_FAULT_SEED", 20_261_121))
 
-  /// How far, in seconds, the clocks of a gap may be off; that a gap was told where events are missing is held apart from it.
+  /// Maximum clock error of a gap, in seconds; a separate check requires a gap wherever events are
+  /// missing.
   private static let slack = 10.0
 
-  /// The longest that a run may take: many times what an idle machine needs.
+  /// Maximum duration of a run: many times the need of an idle machine.
   private static func patience(_ faults: Int) -> Duration {
     .seconds(120) + .milliseconds(300) * faults
   }
@@ -58,7 +60,7 @@ struct NumberedRunTests {
     source.start(seed: Self.seed &+ 1)
 
     var ledger = NumberedLedger()
-    // The source goes on to the end: on a busy machine time-outs strike sound connections too.
+    // The source runs to the end: timeouts hit sound connections too on a busy machine.
     var end = Int.max
     while ledger.last < end {
       guard start.duration(to: SystemClock.now()) < Self.patience(faults) else {

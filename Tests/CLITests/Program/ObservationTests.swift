@@ -126,7 +126,7 @@ struct ObservationTests {
         "--app-id", "1",
       ]
         + ["--secret-file", "-", "-c", "news", "-e", "e", "1"], input: .pipe)
-    // It has its handler before it reads; what comes earlier would end it.
+    // The program installs its handler before it reads; an earlier signal would kill it.
     try waitUntil("it has a handler") {
       try String(contentsOfFile: "/proc/\(reader.id)/status", encoding: .utf8)
         .contains(/SigCgt:\t[0-9a-f]*[2367abef][0-9a-f]{2}\n/)

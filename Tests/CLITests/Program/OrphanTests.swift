@@ -2,7 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-/// The program as the first process of a container, by a process namespace of its own.
+/// The program as the first process of a container, in its own process namespace.
 @Suite(
   "The first process of a container", .needs(.processNamespace), .runsPrograms)
 struct OrphanTests {
@@ -21,7 +21,7 @@ struct OrphanTests {
       try connection.send(event: "look", data: "1")
       try connection.stay()
     }
-    // An orphan each; the last command goes on until none of them is left.
+    // Each command leaves an orphan; the last command waits until all are gone.
     let command = #"""
       case $PUSHER_CLI_EVENT in
         leave) (sleep 0.01 &) ;;

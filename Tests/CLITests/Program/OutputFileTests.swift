@@ -4,7 +4,7 @@ import Testing
 
 @testable import pusher_cli
 
-/// A file of ours in the place of standard output, which may be moved away at any time.
+/// The program's own output file, which may be moved away at any time.
 @Suite("--output-file", .runsPrograms)
 struct OutputFileTests {
   private let path = TemporaryFolder.shared.file("events")
@@ -13,7 +13,6 @@ struct OutputFileTests {
     try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").map(String.init)
   }
 
-  /// The lines of a file, once there are so many.
   private func lines(_ path: String, _ count: Int) throws -> [String] {
     try waitUntil("\(path) has \(count) lines") { (try? lines(path))?.count ?? 0 >= count }
     return try lines(path)
@@ -83,7 +82,7 @@ struct OutputFileTests {
       _ = try server.trigger("news", "e", "\(number)")
       guard number % 5 == 4, number < 19 else { continue }
       files.append("\(path).\(files.count)")
-      // As log rotation does it: what comes before the signal still goes into the former file.
+      // As in log rotation: events before the signal still go to the former file.
       #expect(rename(path, files[files.count - 1]) == 0)
       program.send(SIGHUP)
       try program.errorLine(containing: "opened \(path) again")
@@ -137,7 +136,7 @@ struct OutputFileTests {
     #expect(try lines("\(folder).moved/events").contains(line(1)))
   }
 
-  // MARK: What goes wrong
+  // MARK: Failures
 
   @Test(.enabled(if: PusherCLI.bearsFileLimits))
   func `a file that takes no more ends the run with 6, and the next run ends its last line`() throws
@@ -160,7 +159,7 @@ struct OutputFileTests {
     #expect(torn.count == 1 && all.count(where: { $0.hasSuffix("}") }) >= 200)
   }
 
-  /// A service manager does not try again after a usage error.
+  /// A service manager does not restart after a usage error.
   @Test(.enabled(if: PusherCLI.bearsFileLimits))
   func `a start ends with 6 while the disk has no room to end the torn line`() throws {
     try String(repeating: "x", count: 1024).write(toFile: path, atomically: true, encoding: .utf8)
@@ -205,12 +204,12 @@ struct OutputFileTests {
       failures.append($0)
       loop.stop()
     }
-    // Nothing was written: no disk is asked.
+    // Nothing was written, so no disk is synchronised.
     sync.note()
     sync.finish()
     queue.buffer.append("a\n")
     queue.flush()
-    // A pipe has no disk, and says so to the one who asks.
+    // A pipe has no disk and reports that.
     let (reading, writing) = try Spawn.pipe()
     defer { close(reading) }
     #expect(dup2(writing, file.descriptor) >= 0)

@@ -2,10 +2,9 @@ import Foundation
 import PusherCore
 import Testing
 
-/// Pipes, and what else is no regular file, where the program reads settings.
+/// Pipes and other special files as sources of settings.
 @Suite("Settings from pipes", .runsPrograms)
 struct PipedSettingsTests {
-  /// Streams that end at once; each event's data is the token of the request.
   private func server() throws -> ScriptedServer {
     try ScriptedServer { connection in
       let value = try connection.question().head.headers["x-token"]
@@ -58,7 +57,7 @@ struct PipedSettingsTests {
     #expect(tokens.values.prefix(2) == ["7", "7"])
   }
 
-  /// Every option of which a run needs the file at its start.
+  /// Every option whose file is needed at the start.
   @Test(arguments: [
     "subscribe --host 127.0.0.1 --key k a -H @FILE", "sse http://127.0.0.1:1/ -H @FILE",
     "sse @FILE", "sse http://127.0.0.1:1/ -d @FILE",
@@ -130,7 +129,7 @@ struct PipedSettingsTests {
     let program = try PusherCLI.start(["subscribe", "--env-file", file, "private-a", "-L"])
     _ = try program.lines(2)
     let pipe = try NamedPipe(at: file)
-    // Whoever opens it for both waits for nobody, and writes nothing.
+    // Opening for reading and writing neither blocks nor writes.
     let writer = writers > 0 ? open(pipe.path, O_RDWR | O_CLOEXEC) : -1
     defer { if writer >= 0 { close(writer) } }
     program.send(SIGHUP)

@@ -4,7 +4,8 @@ import Testing
 
 @Suite("Events in a pipe", .runsPrograms)
 struct PipelineTests {
-  /// Starts something with a clock that stands still: what it does, it does without waiting for a time.
+  /// Returns the environment of a program with a stopped clock: it can do everything without
+  /// waiting for time.
   private func timeless() throws -> [String: String] {
     try MovedClock(standsStill: true).environment()
   }

@@ -20,7 +20,7 @@ struct PlainOutputTests {
     let message = #"{"event":"deep","channel":"news","data":\#(deep)}"#
     let result = try result(of: [message], "-o", format)
     #expect(result.ending == .exited(0))
-    // A page folds it.
+    // The page wraps the text.
     let text = result.outputText.filter { !$0.isWhitespace }
     #expect(text.contains(deep), "\(text)")
   }

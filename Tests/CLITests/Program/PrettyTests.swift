@@ -6,15 +6,13 @@ import Testing
 struct PrettyTests {
   private static let utf8 = ["LANG": "de_DE.UTF-8"]
 
-  /// Lines without their time.
   private static func lines(_ text: String) -> [String] {
-    // A line end of a terminal is one character.
+    // A terminal's line end is one `Character`.
     String(text.unicodeScalars.filter { $0 != "\r" }).split(separator: "\n").map {
       String($0.replacing(#/^\d\d:\d\d:\d\d(\.\d{3})?/#, with: "TIME"))
     }
   }
 
-  /// `subscribe -o pretty -q` on a terminal.
   private func start(
     _ server: ScriptedServer, on terminal: PseudoTerminal, _ arguments: [String],
     _ environment: [String: String] = [:]
@@ -103,7 +101,6 @@ struct PrettyTests {
       ], "\(result.errorText)")
   }
 
-  /// A server whose first connection breaks.
   private func breaking() throws -> ScriptedServer {
     try ScriptedServer { connection in
       try connection.join()

@@ -107,7 +107,7 @@ struct `Through real proxies` {
       let result = try trigger(server, ["--proxy", nobody], ["NO_PROXY": exceptions])
       #expect(result.ending == .exited(0), "\(exceptions): \(result.errorText)")
     }
-    // An empty --proxy beats the environment; loopback is no exception by itself.
+    // An empty --proxy overrides the environment. Loopback is not an exception by default.
     #expect(try trigger(server, ["--proxy="], ["ALL_PROXY": nobody]).ending == .exited(0))
     let result = try trigger(server, [], ["ALL_PROXY": nobody, "no_proxy": "127.0.0.1:1"])
     #expect(result.ending == .exited(4))

@@ -39,7 +39,7 @@ struct PythonPeerTests {
       #expect(try Jq.run("-r", filter, on: heard.output) == expected)
     }
     let lines = printed.outputText.split(separator: "\n")
-    // The two thousand events and the line of the end.
+    // The 2,000 events and the final line.
     #expect(lines.count == 2001)
   }
 

@@ -2,14 +2,15 @@ import Foundation
 import PusherCore
 import Testing
 
-/// A server with the rate limit of Laravel Reverb: it drops what is over it, and says so with 4301.
+/// A server with Laravel Reverb's rate limit: it drops messages above the limit and answers 4301.
 @Suite("A rate limit of the server", .needs(.movedClock), .runsPrograms)
 struct RateLimitTests {
   private static let error =
     #"{"event":"pusher:error","data":"{\"code\":4301,\"message\":\"Rate limit exceeded\"}"}"#
   private static let cause = "the server's rate limit (error 4301: Rate limit exceeded)"
 
-  /// Confirms the first two channels of each window and drops the others; another window begins when the test says so.
+  /// Starts a server that confirms the first two channels of each window and drops the others; the
+  /// test opens each window.
   private func server(_ window: Gate, closes: Bool = false) throws -> ScriptedServer {
     try ScriptedServer { connection in
       try connection.join(2)
@@ -78,7 +79,7 @@ struct RateLimitTests {
       ["subscribe"] + server.address + ["a", "b", "c", "d", "--timeout", "500ms"],
       environment: clock.environment())
     try program.errorLine(containing: "asking again in 1 s")
-    // The goodbye, which nobody answers, takes its time too.
+    // The goodbye, which the server does not answer, takes its time too.
     #expect(try clock.move(.milliseconds(500), untilEndOf: program) == .exited(4))
     let result = try program.result()
     #expect(

@@ -20,7 +20,7 @@ struct ReadyCommandTests {
     #expect(program.peekAtErrors() == "")
     isAllowed.open()
     try program.errorLine(containing: "begun")
-    // Greeted twice more: the command does not run again.
+    // Two more greetings do not start the command again.
     while server.connectionCount < 3 { _ = try program.line() }
     program.send(SIGTERM)
     let result = try program.result()
@@ -92,7 +92,7 @@ struct ReadyCommandTests {
     try program.errorLine(containing: "begun")
     program.send(SIGTERM)
     #expect(try program.wait() == .signalled(SIGTERM))
-    // Its standard error was the last that the command held.
+    // The command was the last process that held its standard error.
     #expect(try program.result().errorText == "")
     #expect(try clock.move(.seconds(3), untilEndOf: late) == .exited(0))
     #expect(try late.result().errorText == "ended\n")

@@ -4,7 +4,8 @@ import Testing
 
 @Suite("docs/recipes.md, run as it is printed", .runsPrograms)
 struct RecipePageTests {
-  /// The last part has engines of its own: `scripts/recipes.sh` runs its blocks, and fails when one of them is left out.
+  /// The last part has engines of its own: `scripts/recipes.sh` runs its blocks, and fails when one
+  /// of them is left out.
   private static let engines = "\n## The engines that events go to\n"
   private static let page = (try? Documentation.text("docs/recipes.md")) ?? ""
   private static let all = Documentation.fenced(text: page)
@@ -102,7 +103,8 @@ struct RecipePage {
     return String(line.dropFirst(2).prefix { $0 != ":" })
   }
 
-  /// Puts the files of the page on a stage: `NAME.sh` into its folder, others where programs are found.
+  /// Puts the files of the page on a stage: `NAME.sh` into its folder, others where programs are
+  /// found.
   func install(on stage: RecipeStage) throws {
     for (_, text) in blocks where text.hasPrefix("#!") {
       let name = Self.name(of: text)

@@ -4,7 +4,6 @@ import Testing
 
 @Suite("Reconnecting", .runsPrograms)
 struct ReconnectTests {
-  /// What a subscriber of these tests signs with.
   private static let secret = ["PUSHER_APP_SECRET": "the-secret"]
 
   @Test func `--reconnect-delay is the shortest wait, and the first one is twice that at most`()
@@ -23,7 +22,7 @@ struct ReconnectTests {
   }
 
   @Test func `a server that never was up is not a connection that was lost`() throws {
-    // Nobody listens at the port of a server that has gone.
+    // The server is gone, so nothing listens on its port.
     let port = try ScriptedServer { _ in }.port
     let program = try PusherCLI.start(
       ["subscribe", "--host", "127.0.0.1", "--port", "\(port)", "--scheme", "http", "--key", "k"]
@@ -100,7 +99,7 @@ struct ReconnectTests {
     #expect(server.connectionCount == 3)
   }
 
-  /// Runs a subscriber until one event of a server whose connections begin as `course` says, each then with an event.
+  /// Runs a subscriber until it prints an event; the server's connections begin as `course` says.
   private func untilEvent(
     _ connections: Int, _ options: String...,
     course: @escaping @Sendable (ScriptedConnection) throws -> Void
@@ -151,7 +150,7 @@ struct ReconnectTests {
     }
     let result = try PusherCLI.subscribe(to: server, "news").result()
     #expect(result.ending == .exited(4))
-    // A second connection may look whether the port speaks TLS; it asks for nothing.
+    // A second connection may check the port for TLS; it sends no request.
     #expect(requests.value == 1)
   }
 
@@ -212,7 +211,6 @@ struct ReconnectTests {
   }
 }
 
-/// How many requests came; counted by the server's threads.
 private final class RequestCount: Sendable {
   private let count = Locked(0)
 

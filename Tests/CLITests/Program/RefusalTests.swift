@@ -3,7 +3,6 @@ import Testing
 
 @Suite("Refused subscriptions, in the words of servers that nobody here wrote", .runsPrograms)
 struct RefusalTests {
-  /// Runs `subscribe` on private-a against a server that answers the subscription with `answers`.
   private func run(
     _ answers: [String], _ options: String..., channel: String = "private-a"
   ) throws -> ProgramResult {

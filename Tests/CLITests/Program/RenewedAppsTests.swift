@@ -2,7 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-/// SIGHUP has `serve --apps` read its file again.
+/// SIGHUP makes `serve --apps` read its file again.
 @Suite("serve --apps, read again on SIGHUP", .runsPrograms)
 struct RenewedAppsTests {
   private let file: String
@@ -16,7 +16,6 @@ struct RenewedAppsTests {
     server = try LocalServer(options: ["--apps", file])
   }
 
-  /// Writes the file anew, and has the server read it.
   private func renew(_ text: String) throws {
     try Data(text.utf8).write(to: URL(fileURLWithPath: file))
     server.signal(SIGHUP)
@@ -27,7 +26,6 @@ struct RenewedAppsTests {
     return ["PUSHER_APP_ID": app, "PUSHER_APP_KEY": key, "PUSHER_APP_SECRET": "s\(app)"]
   }
 
-  /// A subscriber of an app, once it is subscribed.
   private func subscriber(_ app: String) throws -> ChildProgram {
     let program = try PusherCLI.start(
       ["subscribe", "-c", "private-x", "-L", "--reconnect", "never"] + server.address,
@@ -59,7 +57,7 @@ struct RenewedAppsTests {
     for app in ["1", "3"] { #expect(try trigger(app).ending == .exited(0)) }
     #expect(try trigger("2").errorText.contains("404"))
     for program in [staying, new] { #expect(try program.line().contains(#""event":"e""#)) }
-    // What was gone comes back as new.
+    // A removed app comes back as a new one.
     try renew("[\(Self.first), \(Self.second)]")
     #expect(try server.errorLine(containing: "again").contains("app '2' is new; app '3' is gone"))
     let back = try subscriber("2")

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Files that are written in place of others: --port-file, --trace", .runsPrograms)
 struct ReplacedFileTests {
-  /// Runs `serve` with a port file until it has written it or ended.
+  /// Runs `serve` with a port file until it writes the file or ends.
   private func serve(_ path: String) throws -> ChildProgram {
     try PusherCLI.start(["serve", "--listen", "127.0.0.1:0", "--port-file", path])
   }

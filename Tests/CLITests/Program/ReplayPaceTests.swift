@@ -9,7 +9,8 @@ import Testing
 struct ReplayPaceTests {
   private static let start = Instant(nanoseconds: 5_000_000_000)
 
-  /// When lines are due, in milliseconds after the first, each looked at when the one before was due.
+  /// Returns the due times in milliseconds after the first line, each checked when the previous
+  /// line was due.
   private func times(speed: Double, _ stamps: String?...) -> [Int64] {
     var pace = ReplayPace(speed: speed)
     var now = Self.start
@@ -66,7 +67,7 @@ struct ReplayPaceTests {
         == (0..<4).map { #"{"event":"e","channel":"news","data":\#($0)}"# })
     let result = try program.result()
     #expect(result.ending == .exited(0))
-    // A machine that is late has more due at once.
+    // A late machine has several events due at once.
     let told = ["1 call", "2 calls", "3 calls"].map { "sent 4 events in \($0)\n" }
     #expect(told.contains { result.errorText.hasSuffix($0) })
   }

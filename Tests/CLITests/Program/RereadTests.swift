@@ -2,12 +2,11 @@ import Foundation
 import PusherCore
 import Testing
 
-/// SIGHUP, sent to a run whose settings come from files.
+/// SIGHUP for a run whose settings come from files.
 @Suite("SIGHUP and settings from files", .runsPrograms)
 struct RereadTests {
   private let file = TemporaryFolder.shared.file("app.env")
 
-  /// A server with an app of its own, and the settings that lead to it.
   private func server(_ secret: String) throws -> LocalServer { try LocalServer(secret: secret) }
 
   private func write(_ server: LocalServer, secret: String, more: String = "") throws {
@@ -28,7 +27,6 @@ struct RereadTests {
     #expect(chmod(file, 0o600) == 0)
   }
 
-  /// Subscribes with the file, and waits until the channel is joined.
   private func joined(_ options: String...) throws -> ChildProgram {
     let program = try PusherCLI.start(
       ["subscribe", "--env-file", file, "private-a", "-L"] + options)
@@ -75,7 +73,7 @@ struct RereadTests {
     #expect(
       try program.errorLine(containing: "again")
         == "pusher-cli: read \(file), \(config) again: other settings count from the next start")
-    // The connection is the same still.
+    // The connection is still the same.
     _ = try server.trigger("private-a", "e", "1")
     #expect(try program.line().contains(#""data":1"#))
   }
@@ -139,7 +137,7 @@ struct RereadTests {
     #expect(words.hasSuffix("; the settings stay as they are"))
     _ = try server.trigger("private-a", "e", "1")
     #expect(try program.line() == #"{"event":"e","channel":"private-a","data":1}"#)
-    // Later settings that work are taken.
+    // Later valid settings take effect.
     let second = try self.server("second-secret")
     try write(second, secret: "second-secret")
     program.send(SIGHUP)
@@ -178,7 +176,7 @@ struct RereadTests {
     let next = try ScriptedServer { connection in
       try connection.welcome()
       try connection.acceptSubscription()
-      // It comes before the last channel is confirmed.
+      // The event arrives before the last channel is confirmed.
       try connection.send(event: "next", channel: "a", data: "2")
       _ = try connection.subscription()
       asked.open()
@@ -243,7 +241,7 @@ struct RereadTests {
     try write(server, secret: "first-secret")
     let ready = TemporaryFolder.shared.file("ready")
     var terminal: PseudoTerminal? = try PseudoTerminal()
-    // The output goes elsewhere, so that only the signal tells that the terminal has gone.
+    // The output goes elsewhere. Only the signal reports the loss of the terminal.
     let program = try ChildProgram(
       "/bin/sh",
       [

@@ -4,7 +4,6 @@ import Testing
 
 @Suite("A server is replaced by a new one", .runsPrograms)
 struct RollingRestartTests {
-  /// `serve --reuse-port`, which has said where it listens.
   private static func sharing(_ port: String, _ options: String...) throws -> LocalServer {
     try LocalServer(options: ["--reuse-port"] + options, port: port)
   }
@@ -52,7 +51,7 @@ struct RollingRestartTests {
     }
     let outcomes = try requests.stop()
     #expect(!outcomes.contains(.refused))
-    // Between the last look at those who wait and the end of the socket one may come, and there is one at a time.
+    // One connection at most may arrive between the last accept and the closing of the socket.
     #expect(outcomes.count { $0 != .answered(status: 404) } <= 1)
   }
 

@@ -49,7 +49,6 @@ struct ScriptingFlagTests {
 
   // MARK: --ready-fd
 
-  /// Runs the program by a shell, which opens descriptor 3.
   private func shell(_ line: String, _ server: LocalServer) throws -> ProgramResult {
     try ChildProgram(
       "/bin/sh", ["-c", line],

@@ -6,7 +6,6 @@ import Testing
 struct SecretTests {
   private static let secret = "7ad3773142a6692b25b8"
 
-  /// Lets the program sign for two channels while it shows every frame.
   private func run(
     _ options: [String], environment: [String: String] = [:]
   ) throws -> (arguments: String, output: String, signatures: [String]) {
@@ -42,7 +41,6 @@ struct SecretTests {
       #expect(!text.isEmpty && !run.arguments.contains(text))
       #expect(!run.output.contains(text))
     }
-    // The frames were shown indeed.
     #expect(run.output.contains("pusher:subscribe"))
   }
 

@@ -4,7 +4,6 @@ import Testing
 
 @Suite("serve, and the pages that a browser shows", .runsPrograms)
 struct ServeAccessTests {
-  /// The status that a request gets.
   private func status(_ server: LocalServer, _ path: String, _ arguments: String...) throws
     -> String
   {

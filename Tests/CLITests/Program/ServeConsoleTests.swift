@@ -2,10 +2,9 @@ import Foundation
 import PusherCore
 import Testing
 
-/// docs/console.md, by programs: the address, the stream, the calls and the record of a run.
+/// docs/console.md, tested by programs: address, stream, calls and the recording of a run.
 @Suite("serve --console, for programs", .runsPrograms)
 struct ServeConsoleTests {
-  /// The console's address, once the server has told it, and its token.
   private func address(_ server: LocalServer) throws -> (url: String, token: String) {
     let line = try server.errorLine(containing: "console at ")
     let url = try #require(line.components(separatedBy: "console at ").last)
@@ -58,7 +57,7 @@ struct ServeConsoleTests {
   @Test func `a terminal has the console without being asked, unless it is told not to`() throws {
     func shown(_ options: [String]) throws -> String {
       let terminal = try PseudoTerminal()
-      // Its messages go to the terminal.
+      // The program's messages go to the terminal.
       let program = try ChildProgram(
         "/usr/bin/env",
         ["sh", "-c", #"err=$1; shift; exec "$0" "$@" 2>"$err""#, PusherCLI.path, terminal.path]

@@ -4,7 +4,6 @@ import Testing
 
 @Suite("serve with the application's side: webhooks, endpoints, logs, many apps", .runsPrograms)
 struct ServeHooksTests {
-  /// `webhook listen` with the server's credentials, and the option that leads webhooks there.
   private func listen(_ options: String...) throws -> (program: ChildProgram, hook: [String]) {
     let file = TemporaryFolder.shared.file("hook-port")
     let program = try PusherCLI.start(

@@ -38,7 +38,7 @@ struct ServeLimitsTests {
       ])
   }
 
-  /// What a connection does that keeps a place and wants nothing.
+  /// A connection that occupies a place without a request.
   enum Idler: CaseIterable, Sendable {
     case silent
     case inTheHead
@@ -91,7 +91,6 @@ struct ServeLimitsTests {
   }
 
   #if os(Linux)
-    /// A server whose shell sets limits first, once it listens.
     private func server(_ limits: String, _ options: String...) throws -> ChildProgram {
       let file = TemporaryFolder.shared.file("port")
       let program = try ChildProgram(
@@ -102,7 +101,7 @@ struct ServeLimitsTests {
       return program
     }
 
-    /// The limit of open files: the one that counts, and how far it may be raised.
+    /// Returns the soft and the hard limit of open files.
     private func openFiles(_ program: ChildProgram) throws -> [Int] {
       let limits = try String(contentsOfFile: "/proc/\(program.id)/limits", encoding: .utf8)
       let line = try #require(

@@ -2,7 +2,8 @@ import Foundation
 import PusherCore
 import Testing
 
-/// `serve --redis --webhook-delay`: servers hold departures back together, so that what is told alternates.
+/// `serve --redis --webhook-delay`: servers coordinate delayed departures, so that reports
+/// alternate.
 @Suite(
   "serve --redis: departures that webhooks hold back, with a real redis-server", .runsPrograms,
   .enabled(if: RedisProgram.isInstalled))
@@ -20,7 +21,6 @@ struct ServeRedisDepartureTests: WebhookWatcher {
     hook = "http://127.0.0.1:\(try receiver.port(in: file))/"
   }
 
-  /// Servers with this delay.
   private func servers(_ count: Int, delay: String) throws -> [LocalServer] {
     try (0..<count).map { _ in
       try LocalServer(
@@ -38,7 +38,7 @@ struct ServeRedisDepartureTests: WebhookWatcher {
     }
     try leave(member)
     #expect(Set(try told(2)) == ["member_removed a", "channel_vacated"])
-    // Nothing else was told: the next thing is what comes next.
+    // Nothing else was reported: the next report is the next event.
     member = try self.member(servers[1], "b")
     #expect(try told(2) == ["channel_occupied", "member_added b"])
     try leave(member)
@@ -50,7 +50,7 @@ struct ServeRedisDepartureTests: WebhookWatcher {
     #expect(try told(2) == ["channel_occupied", "member_added a"])
     try leave(first)
     let second = try member(servers[1], "a")
-    // A departure that is held back later is told later: the first one was taken back by then.
+    // A departure with a later deadline is reported later; the first one was cancelled by then.
     try leave(try member(servers[0], "b"))
     #expect(try told(2) == ["member_added b", "member_removed b"])
     try leave(second)

@@ -2,7 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-/// `serve --redis --webhook`: each change of several servers is told once, whatever Redis has forgotten.
+/// `serve --redis --webhook`: servers report each change once, whatever Redis has forgotten.
 @Suite(
   "serve --redis: webhooks, with a real redis-server", .runsPrograms,
   .enabled(if: RedisProgram.isInstalled))
@@ -26,7 +26,7 @@ struct ServeRedisHooksTests: WebhookWatcher {
     try LocalServer(options: ["--redis", redis.url] + hook + options)
   }
 
-  /// Has a channel come and go: what is told before that was all.
+  /// Occupies and vacates a channel; all earlier webhooks have been reported then.
   private func toldUntilMark(_ server: LocalServer) throws -> [String] {
     let mark = try server.subscribe(["mark"], "-L")
     var events: [String] = []
@@ -115,7 +115,7 @@ struct ServeRedisHooksTests: WebhookWatcher {
     #expect(try told(1) == ["member_added c"])
     servers[1].signal(SIGCONT)
     #expect(try told(1) == ["member_added b"])
-    // Another connection of a member on the server that was stopped, and one more user who has no room.
+    // Another connection of a member on the stopped server, and one more user without room.
     let again = try member(servers[1], "b")
     let refused = try servers[1].subscribe(
       ["presence-room"], "--user-id", "d", "--reconnect", "never", "-L", joins: false)

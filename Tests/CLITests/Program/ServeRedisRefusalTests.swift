@@ -2,7 +2,8 @@ import Foundation
 import PusherCore
 import Testing
 
-/// `serve --redis` with a Redis that refuses: it is told, nothing is claimed, and all is well when Redis is.
+/// `serve --redis` with a Redis that refuses commands: the server reports it, claims nothing and
+/// recovers with Redis.
 @Suite(
   "serve --redis: refusals, with a real redis-server", .runsPrograms,
   .enabled(if: RedisProgram.isInstalled))
@@ -21,7 +22,7 @@ struct ServeRedisRefusalTests {
     try server.subscribe(["presence-room"], "-L", "--user-id", user, "--reconnect", "never")
   }
 
-  /// The server tells why, answers 503 and fails /healthz.
+  /// Checks that the server reports the reason, answers 503 and fails /healthz.
   private func awaitRefusal(
     _ server: LocalServer, _ monitored: Monitored, _ words: String...
   ) throws {
@@ -45,7 +46,7 @@ struct ServeRedisRefusalTests {
     let first = try member(server, "a")
     try redis.command("CONFIG", "SET", "maxmemory", "1")
     try awaitRefusal(server, monitored, "OOM", "raise its maxmemory")
-    // The lease is over; whoever subscribes waits.
+    // The lease has expired, so subscriptions wait.
     try waitUntil("no lease is left") {
       try redis.command("KEYS", "pusher-cli:0:17:node:*") == "\n"
         || redis.command("EXISTS", "pusher-cli:0:17:nodes") == "0\n"
@@ -62,7 +63,6 @@ struct ServeRedisRefusalTests {
     #expect(try first.outputLine(containing: "member_removed").contains(#""b""#))
   }
 
-  /// How many leases Redis has.
   private static let leases = """
     local n = 0
     for _, id in ipairs(redis.call('SMEMBERS', 'pusher-cli:0:17:nodes')) do
@@ -112,7 +112,7 @@ struct ServeRedisRefusalTests {
         "\(try program.port(in: file))", "--scheme", "http",
       ], environment: LocalServer.environment("local-secret"))
     _ = try subscriber.outputLine(containing: "subscription_succeeded")
-    // What a right lacked for would stand here, also where the server does without.
+    // A missing permission would appear here, even if the server can do without it.
     #expect(try redis.command("ACL", "LOG") == "\n")
     subscriber.send(SIGTERM)
     try subscriber.wait()
@@ -164,7 +164,7 @@ struct ServeRedisRefusalTests {
     #expect(try watcher.outputLine(containing: "member_removed").contains(#""b""#))
   }
 
-  // MARK: Numbers of others
+  // MARK: Invalid numbers
 
   @Test(arguments: [
     "9223372036854775807", "-9223372036854775808", "9223372036854775808", "4294967296", "nan",
@@ -174,7 +174,7 @@ struct ServeRedisRefusalTests {
     let monitored = try Monitored(server)
     try redis.command("SET", "pusher-cli:0:17:node:evil", number)
     try redis.command("SADD", "pusher-cli:0:17:nodes", "evil")
-    // A server that registers has the others look who is there.
+    // A registering server makes the others check their peers.
     try redis.command("PUBLISH", "pusher-cli:0:17:users:bus", "1:n4:evil")
     let member = try member(server, "a")
     #expect(try monitored.ask("/healthz").status == 200)

@@ -2,7 +2,8 @@ import Foundation
 import PusherCore
 import Testing
 
-/// `serve --redis`: servers of several processes are one, and stay truthful when one of them or Redis is gone.
+/// `serve --redis`: servers of several processes act as one, and stay correct after the loss of a
+/// server or of Redis.
 @Suite(
   "serve --redis, with a real redis-server", .runsPrograms, .enabled(if: RedisProgram.isInstalled))
 struct ServeRedisTests {
@@ -29,7 +30,7 @@ struct ServeRedisTests {
     return program
   }
 
-  // MARK: The beginning
+  // MARK: Start
 
   @Test func `a server says that it listens once its first call can be answered`() throws {
     let (descriptor, port) = try Loopback.listen()
@@ -52,7 +53,7 @@ struct ServeRedisTests {
       "-c", "news", "-e", "e", "1",
     ]
     let environment = LocalServer.environment("local-secret")
-    // The one may come before the first registration, and waits for it.
+    // The call may arrive before the first registration and waits for it.
     let early = try PusherCLI.start(call, environment: environment)
     redis.send(SIGCONT)
     _ = try program.port(in: file)
@@ -113,7 +114,7 @@ struct ServeRedisTests {
     #expect(try first.outputLine(containing: "member_removed").contains(#""b""#))
   }
 
-  // MARK: A server that is gone
+  // MARK: Loss of a server
 
   @Test func `the members of a killed server are told as gone, each once`() throws {
     let servers = try (0..<3).map { _ in try server() }
@@ -129,14 +130,14 @@ struct ServeRedisTests {
     }
     let users = try channels(servers[0], "users", "presence-room")
     #expect(users.contains("x") && users.contains("y") && !users.contains("z"))
-    // What comes next is the event: nothing was told twice.
+    // The event follows directly: nothing was reported twice.
     #expect(try servers[1].trigger("presence-room", "e", "1").ending == .exited(0))
     for watcher in watchers {
       #expect(try watcher.outputLine(containing: "room").contains(#""event":"e""#))
     }
   }
 
-  // MARK: Redis that is gone
+  // MARK: Loss of Redis
 
   @Test func `while Redis is gone sockets stay, and nothing is claimed; then all is as before`()
     throws
@@ -152,7 +153,7 @@ struct ServeRedisTests {
         return sent.ending != .exited(0) && sent.errorText.contains("503")
       }
     }
-    // Another Redis in the same place, which knows nothing.
+    // An empty Redis takes its place.
     try redis.restart()
     for server in servers { try server.awaitAnswer() }
     #expect(try servers[0].trigger("presence-room", "e", "1").ending == .exited(0))

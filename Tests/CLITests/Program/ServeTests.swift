@@ -120,7 +120,7 @@ struct ServeTests {
   @Test(.needs(.movedClock), arguments: [SIGINT, SIGTERM])
   func `serve ends at once by the signal that it gets`(signal: Int32) throws {
     let file = TemporaryFolder.shared.file("port")
-    // No time passes, so it waits for none.
+    // The clock stands still, so the server waits for no time.
     let clock = try MovedClock(standsStill: true)
     let server = try PusherCLI.start(
       ["serve", "--listen", "127.0.0.1:0", "--port-file", file], environment: clock.environment())
@@ -178,7 +178,7 @@ struct ServeTLSTests {
     #expect(refused.ending == .exited(4))
     #expect(refused.errorLines.count == 1)
     #expect(try server.trigger("news", "e", "{}").ending == .exited(4))
-    // The refusals did the server no harm.
+    // The refusals did not harm the server.
     let program = try server.subscribe(["news"], "-L", "--cacert", certificates.authority)
     program.send(SIGTERM)
     #expect(try program.wait() == .signalled(SIGTERM))
@@ -204,7 +204,7 @@ struct ServeTLSTests {
     var ended = 0
     for wave in 1...4 {
       clock.move(.seconds(10))
-      // The answer shows that it has looked at its clock.
+      // The answer proves that the server has checked its clock.
       server.send(SIGUSR1)
       try server.errorLine(containing: " connections")
       try waitUntil("wave \(wave)") {

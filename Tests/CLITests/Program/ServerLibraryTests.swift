@@ -239,7 +239,7 @@ struct ServerLibraryTests {
         "users_info", #"{"channel":"news"}"#,
         "PusherBadRequest: users are only known of presence channels"
       ),
-      // These the library does not even send.
+      // The library itself refuses to send these.
       (
         "trigger", #"{"channels":"a b","event_name":"e","data":"x"}"#, "ValueError: Invalid Channel"
       ),

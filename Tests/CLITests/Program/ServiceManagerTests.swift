@@ -2,7 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-/// sd_notify(3).
+/// Notifications of sd_notify(3).
 @Suite("What the service manager is told", .runsPrograms)
 struct ServiceManagerTests {
   @Test(arguments: [false, true])
@@ -93,7 +93,7 @@ struct ServiceManagerTests {
     let isFrozen = Gate()
     let server = try ScriptedServer { connection in
       try connection.join()
-      // Pongs, and nothing else.
+      // Pongs only.
       for _ in 0..<6 {
         guard case .text(let text) = try connection.event(), text.contains("pusher:ping") else {
           throw Unexpected("no ping")
@@ -110,7 +110,7 @@ struct ServiceManagerTests {
     for _ in 0..<3 { #expect(manager.await("WATCHDOG=1")) }
     try isFrozen.wait()
     #expect(try program.wait() == .exited(4))
-    // At most one for the last pong and one for what was on its way.
+    // At most one for the last pong and one for earlier bytes in transit.
     let rest = manager.rest()
     #expect(rest.count { $0 == "WATCHDOG=1" } <= 2, "\(rest)")
     #expect(rest.suffix(2) == ["STATUS=connection to 127.0.0.1 lost", "STOPPING=1"])
@@ -132,7 +132,7 @@ struct ServiceManagerTests {
     for _ in 0..<2 { #expect(manager.await("WATCHDOG=1")) }
     isSeen.open()
     try isSilent.wait()
-    // One for what had come before the silence, then none however often it is due.
+    // One for the bytes before the silence, then none at any further deadline.
     manager.limit(seconds: 1)
     while manager.next() == "WATCHDOG=1" {}
     #expect(manager.next() == "")

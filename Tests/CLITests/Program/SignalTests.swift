@@ -8,7 +8,7 @@ import Testing
 struct SignalTests {
   static let signals = [SIGINT, SIGTERM]
 
-  /// Starts `subscribe` with a clock on which no time passes unless the test says so.
+  /// Starts `subscribe` with a stopped clock that only the test advances.
   private func subscribe(
     _ address: [String], _ clock: MovedClock, besides library: String? = nil
   ) throws -> ChildProgram {
@@ -16,7 +16,6 @@ struct SignalTests {
       ["subscribe"] + address + ["news"], environment: clock.environment(besides: library))
   }
 
-  /// Starts a subscriber with such a clock, and waits until it is connected and subscribed.
   private func joined(to server: ScriptedServer, _ clock: MovedClock) throws -> ChildProgram {
     let program = try PusherCLI.subscribe(
       to: server, "news", "-L", environment: clock.environment())
@@ -24,17 +23,19 @@ struct SignalTests {
     return program
   }
 
-  /// Sends the signal and checks how the program goes: without a connection at once, so that no time need pass.
+  /// Sends the signal and expects the end at once: the program has no connection, so no time need
+  /// pass.
   private func expectEnd(_ program: ChildProgram, by signal: Int32) throws {
     program.send(signal)
     #expect(try program.wait() == .signalled(signal))
   }
 
-  /// Lets 500 ms pass once the server has the close frame, and expects that the program needs no more.
+  /// Advances the clock by 500 ms after the server has the close frame, and expects the end.
   private func expectGoodbye(_ program: ChildProgram, _ clock: MovedClock, by signal: Int32) throws
   {
     clock.move(.milliseconds(500))
-    // The frame may have come before the program looked at its clock, which then began with the time that just passed.
+    // The frame may arrive before the program reads its clock. Its deadline then starts after the
+    // first step.
     if (try? program.wait(within: .seconds(2))) == nil { clock.move(.milliseconds(500)) }
     #expect(try program.wait() == .signalled(signal))
   }
@@ -44,7 +45,8 @@ struct SignalTests {
     let clock = try MovedClock(standsStill: true)
     let program = try subscribe(
       ["--host", "slow.invalid", "--key", "k"], clock, besides: SlowResolver.library)
-    // Nothing tells from outside that the look-up has begun; the program starts in a few milliseconds.
+    // Nothing outside shows the start of the lookup, but the program needs only a few milliseconds
+    // for it.
     try program.awaitThreads(2)
     try expectEnd(program, by: signal)
     #expect(program.pendingErrors.isEmpty)
@@ -52,7 +54,7 @@ struct SignalTests {
 
   @Test(arguments: signals)
   func `while it dials`(signal: Int32) throws {
-    // With its queue full a listener answers nobody.
+    // A listener with a full queue does not answer.
     let listener = try Loopback.listen(backlog: 0)
     defer { close(listener.descriptor) }
     let crowd = try (0..<4).map { _ in try Loopback.dial(listener.port) }
@@ -104,13 +106,13 @@ struct SignalTests {
         throw Unexpected("no ping")
       }
       pinged.open()
-      // The close frame, which nobody answers.
+      // The close frame, which the server does not answer.
       _ = try connection.event()
       goodbye.open()
       try connection.stall()
     }
     let clock = try MovedClock(standsStill: true)
-    // From here on it listens for a second.
+    // From here on the program listens for one second.
     let program = try joined(to: server, clock)
     clock.move(.seconds(1))
     try pinged.wait()
@@ -148,7 +150,7 @@ struct SignalTests {
     let server = try ScriptedServer { connection in
       try connection.join()
       try connection.send(event: "tick", data: "{}")
-      // The close frame; the command has gone by then.
+      // The close frame; the command has ended by then.
       _ = try connection.event()
       connection.end()
     }
@@ -160,9 +162,10 @@ struct SignalTests {
     try expectEnd(program, by: signal)
   }
 
-  /// Ends a subscriber by SIGINT whose goodbye nobody answers, and goes on once the server has it.
+  /// Sends SIGINT to a subscriber and continues after the server has its goodbye, which it does not
+  /// answer.
   ///
-  /// No time passes, so the program would wait for ever.
+  /// The clock stands still, so the program would wait for ever.
   private func sayGoodbye(
     _ goOn: (_ program: ChildProgram, _ clock: MovedClock) throws -> Void
   ) throws {

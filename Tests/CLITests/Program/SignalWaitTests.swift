@@ -2,7 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-/// The waits of a run, each of which a signal has to end by itself.
+/// Waits of a run; a signal must end each of them.
 enum Wait: String, CaseIterable, CustomTestStringConvertible {
   case lookUp = "the name is looked up"
   case dial = "the server is dialled"
@@ -28,7 +28,6 @@ enum Wait: String, CaseIterable, CustomTestStringConvertible {
   var testDescription: String { rawValue }
 }
 
-/// A program that waits, and all that has to last meanwhile.
 private struct Waiting {
   let program: ChildProgram
   var others: [Any] = []
@@ -37,7 +36,7 @@ private struct Waiting {
 
 @Suite("A signal", .needs(.movedClock), .needs(.slowResolver), .runsPrograms)
 struct SignalWaitTests {
-  /// No time passes, so that no limit ends a wait.
+  /// The clock stands still, so no limit ends a wait.
   @Test(arguments: Wait.allCases, [SIGINT, SIGTERM])
   func `ends each wait at once`(wait: Wait, signal: Int32) throws {
     let clock = try MovedClock(standsStill: true)
@@ -100,7 +99,7 @@ struct SignalWaitTests {
       output: output)
   }
 
-  /// Starts a program whose connections follow a script, and waits until the script has come to its gate.
+  /// Starts a program against a scripted server and waits until the script reaches its gate.
   private func scripted(
     _ clock: MovedClock, _ arguments: (ScriptedServer) -> [String],
     output: ChildProgram.Output = .pipe,
@@ -122,7 +121,7 @@ struct SignalWaitTests {
       return Waiting(program: program)
     }
     if wait == .dial {
-      // With its queue full a listener answers nobody.
+      // A listener with a full queue does not answer.
       let listener = try Loopback.listen(backlog: 0)
       let crowd = try (0..<4).map { _ in try Loopback.dial(listener.port) }
       let program = try start(
@@ -176,14 +175,15 @@ struct SignalWaitTests {
     }
     let program = try start(["subscribe"] + server.address + options, clock)
     try waitUntil("the command runs; \(program.peekAtErrors())") {
-      // A lost connection is dialled again once its time has come.
+      // The lost connection is dialled again after its delay.
       if wait == .repair { clock.move(.milliseconds(20)) }
       return FileManager.default.fileExists(atPath: begun)
     }
     return Waiting(program: program, others: [server])
   }
 
-  /// The first connection fails so that TLS and plain HTTP may have been mixed up; the second one is the look.
+  /// Makes the first connection fail as if TLS and plain HTTP were confused, so that the second one
+  /// is the look.
   private func beginLook(_ wait: Wait, _ clock: MovedClock) throws -> Waiting {
     let options: (ScriptedServer) -> [String] = { server in
       let place = ["--host", "127.0.0.1", "--port", "\(server.port)"]
@@ -271,7 +271,6 @@ struct SignalWaitTests {
 }
 
 extension ScriptedConnection {
-  /// Takes what comes until the client says goodbye, and ends the connection.
   fileprivate func endAfterGoodbye() throws {
     while true {
       if case .closed = try event() { return end() }
@@ -280,7 +279,7 @@ extension ScriptedConnection {
 }
 
 extension ChildProgram {
-  /// Waits until the pipe at standard output is as full as it gets: the program has written as much as goes.
+  /// Waits until the pipe at standard output is full: the program has written as much as possible.
   fileprivate func awaitBlockedOutput() throws {
     try waitUntil("the pipe is full") { waitingOutput >= 60_000 }
   }

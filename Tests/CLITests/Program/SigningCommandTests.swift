@@ -18,7 +18,7 @@ struct SigningCommandTests {
       to: server, "private-a", "--auth-command", #"echo '{"auth":"k:s"}'"#, "--retry-max-delay",
       "1s")
     _ = try program.line()
-    // Room for the next connection, which takes the place of the present one, and for nothing else.
+    // There is room for one more connection, which replaces the current one, and for nothing else.
     let names = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(program.id)/fd")
     let used = Set(names.compactMap { Int($0) })
     let firstFree = try #require((0...used.count).first { !used.contains($0) })

@@ -8,7 +8,7 @@ struct SleepTests {
   private let clock: MovedClock
   init() throws { clock = try MovedClock() }
 
-  /// Stops the program for an hour, which is longer than activity and pong timeouts together.
+  /// Stops the program for an hour, longer than the activity and pong timeouts together.
   private func sleep(_ program: ChildProgram, _ meanwhile: () throws -> Void) rethrows {
     program.send(SIGSTOP)
     try meanwhile()
@@ -46,16 +46,16 @@ struct SleepTests {
       if awaitsPong { try connection.send(text: #"{"event":"pusher:pong","data":{}}"#) }
       for number in 0..<100 { try connection.send(event: "e", data: "\(number)") }
       sent.open()
-      // Awake it asks again, and the answer is all that it wants.
+      // The program pings again after waking; the answer is enough.
       while !Self.isPing(try connection.event()) {}
       try connection.send(text: #"{"event":"pusher:pong","data":{}}"#)
       while !Self.isPing(try connection.event()) {}
       try connection.send(event: "e", data: "last")
       try connection.stay()
     }
-    // A minute, so that only the sleep is longer.
+    // A minute, so that only the sleep exceeds it.
     let program = try subscribe(to: server, pongTimeout: "60s")
-    // Once before a ping is due, once while its answer is awaited.
+    // Once before a ping is due, once before its answer arrives.
     if awaitsPong { try pinged.wait() }
     try sleep(program) {
       asleep.open()
@@ -80,7 +80,8 @@ struct SleepTests {
       connection.end()
       sent.open()
     }
-    // No ping before the sleep: unread, it would make the end a reset, which takes along what was sent.
+    // No ping comes before the sleep. An unread ping would turn the end into a reset, which
+    // discards sent data.
     let program = try subscribe(to: server, activityTimeout: "30s", pongTimeout: "60s")
     try sleep(program) {
       asleep.open()
@@ -91,7 +92,6 @@ struct SleepTests {
     try program.errorLine(containing: "back after")
   }
 
-  /// The length of the next gap that the program tells.
   private func gapSeconds(of program: ChildProgram) throws -> Double {
     while true {
       let line = try JSONParser.parse(try program.line())
@@ -101,7 +101,7 @@ struct SleepTests {
     }
   }
 
-  /// Plays a connection that the server ends, one way or another, while the program sleeps.
+  /// Plays a connection that the server ends in a given way while the program sleeps.
   private func expectGapOfAnHour(
     staysSilent: Bool = false, _ end: @escaping @Sendable (ScriptedConnection) throws -> Void
   ) throws {
@@ -115,7 +115,7 @@ struct SleepTests {
       try end(connection)
       over.open()
       guard staysSilent else { return }
-      // The ping of the program that is awake again, which nobody answers.
+      // The ping after waking, which the server does not answer.
       try connection.wait(for: asleep)
       while !Self.isPing(try connection.event()) {}
       pinged.open()
@@ -145,7 +145,7 @@ struct SleepTests {
   }
 
   @Test func `the gap of one that was closed meanwhile is as long as the sleep`() throws {
-    // A close frame with 4200, whose answer is not waited for.
+    // A close frame with 4200; the server does not wait for its answer.
     try expectGapOfAnHour { try $0.send(bytes: [0x88, 0x02, 0x10, 0x68]) }
   }
 

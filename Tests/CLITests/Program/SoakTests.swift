@@ -2,22 +2,21 @@ import Foundation
 import PusherCore
 import Testing
 
-/// Hours in minutes: reconnect after reconnect with traffic between them, and what that costs in the end.
+/// Hours in minutes: many reconnects with traffic between them, and their cost.
 ///
-/// Runs by `MINUTES=n scripts/soak.sh`, which sets `PUSHER_CLI_SOAK_MINUTES`; figures go to standard output.
+/// `MINUTES=n scripts/soak.sh` runs it and sets `PUSHER_CLI_SOAK_MINUTES`. Figures go to standard
+/// output.
 @Suite("Endurance", .runsPrograms)
 struct SoakTests {
   private static let minutes = ProcessInfo.processInfo.environment["PUSHER_CLI_SOAK_MINUTES"]
     .flatMap { Double($0) }
 
-  /// What the server has done so far.
   private struct Progress {
     var connections = 0
     var events = 0
     var isOver = false
   }
 
-  /// What the program holds at a moment.
   private struct Footprint: CustomStringConvertible {
     var descriptors: Int
     var memory: Int
@@ -36,12 +35,11 @@ struct SoakTests {
   private static let small = FrameBlock(count: 500)
   private static let large = FrameBlock(count: 2000)
 
-  /// A connection of the reconnect loop: some traffic, then one of four ends.
   private static func play(_ connection: ScriptedConnection, _ progress: Locked<Progress>)
     throws
   {
     try connection.join(deflate: connection.number % 2 == 0)
-    // Every hundredth connection lives longer and brings much.
+    // Every hundredth connection lives longer and carries more.
     let blocks = connection.number % 100 == 0 ? 50 : 1
     let block = blocks > 1 ? large : small
     for _ in 0..<blocks {
@@ -140,7 +138,7 @@ struct SoakTests {
       lines.append(try program.line())
     } while lines.last?.contains("after") == false
     for line in lines { print("soak: stopped for \(seconds) s: \(line)") }
-    // What had come before the server gave up is printed, and what may be lost is told.
+    // Events before the server gave up are printed, and possible losses are reported.
     let hasMeanwhile = lines.contains { $0.contains("meanwhile") }
     #expect(hasMeanwhile || lines.contains { $0.contains("pusher-cli:gap") })
   }

@@ -4,7 +4,6 @@ import Testing
 
 @Suite("What subscribe makes of the faults that serve stages", .runsPrograms)
 struct StagedFaultTests {
-  /// A server with faults and a subscriber of news that comes back quickly.
   private func pair(
     _ faults: String..., options: [String] = []
   ) throws -> (LocalServer, ChildProgram) {
@@ -23,14 +22,13 @@ struct StagedFaultTests {
     }
   }
 
-  /// The names of the events on the next lines.
   private func names(_ program: ChildProgram, _ count: Int) throws -> [String] {
     try program.lines(count).map { line in
       (try? JSONParser.parse(line))?["event"]?.text ?? line
     }
   }
 
-  /// What follows a loss of the connection, with `-L`.
+  /// The `-L` lines after a lost connection.
   private static let comeback = [
     "pusher-cli:disconnected", "pusher:connection_established", "pusher:subscription_succeeded",
     "pusher-cli:gap",
@@ -47,7 +45,7 @@ struct StagedFaultTests {
     try trigger(server, "one", "two")
     #expect(try names(program, 2) == ["one", "two"])
     if fault.hasPrefix("bad-json") {
-      // The connection is as good as before: only the one message is lost.
+      // The connection still works: only one message is lost.
       try trigger(server, "lost", "three")
       #expect(try names(program, 2) == ["pusher-cli:bad_frame", "three"])
       return
@@ -126,7 +124,6 @@ struct StagedFaultTests {
     _ = try server.subscribe(["private-a"], "-L")
   }
 
-  /// What joins private-a by the server's own endpoint.
   private func joinByEndpoint(_ server: LocalServer, _ options: String...) throws -> ChildProgram {
     try PusherCLI.start(
       ["subscribe"] + server.address + [

@@ -16,7 +16,7 @@ struct StallTests {
       ] + options, environment: clock.environment())
   }
 
-  /// Lets the server go and an hour pass while the output stalls; the program does not dial meanwhile.
+  /// Releases the server and lets an hour pass during the stall; the program must not dial.
   private func expectNoOtherConnection(
     to server: ScriptedServer, of program: ChildProgram, _ left: Gate
   ) throws {
@@ -26,7 +26,6 @@ struct StallTests {
     #expect(server.connectionCount == 1)
   }
 
-  /// A server whose first connection takes its course; the second sends two events more and stays.
   private func server(
     then numbers: Range<Int>, _ course: @escaping @Sendable (ScriptedConnection) throws -> Void
   ) throws -> ScriptedServer {
@@ -38,7 +37,7 @@ struct StallTests {
     }
   }
 
-  /// Sends numbered events of 1 KiB as long as somebody takes them, at most so many; answers how many.
+  /// Sends numbered events of 1 KiB while the client accepts them; returns their number.
   private static func flood(_ connection: ScriptedConnection, _ numbers: Range<Int>) throws {
     for number in numbers {
       try connection.send(event: "flood", data: #"{"n":\#(number),"flood":\#(Flood.data)}"#)
@@ -61,7 +60,7 @@ struct StallTests {
     let pings = Gate()
     let server = try ScriptedServer { connection in
       try connection.join(activityTimeout: 1)
-      // More than pipe, queue and what one read takes: the rest waits in the sockets.
+      // More than pipe, queue and one read hold: the rest waits in the sockets.
       try Self.flood(connection, 0..<1500)
       while true {
         let message = try connection.event()
@@ -69,13 +68,13 @@ struct StallTests {
         heard.add(text)
         guard text.contains("pusher:ping") else { continue }
         pings.open()
-        // Unread while the output stalls, but there when the program reads again.
+        // Unread during the stall, but available when reading resumes.
         try connection.send(text: #"{"event":"pusher:pong","data":{}}"#)
       }
     }
     let program = try subscribe(to: server)
     try program.awaitFullPipe()
-    // Each ping is an activity timeout, and none is answered for longer than a pong may take.
+    // Each ping follows an activity timeout, and none is answered for longer than the pong timeout.
     for count in 1...3 {
       clock.move(.seconds(2))
       try pings.wait()
@@ -115,9 +114,10 @@ struct StallTests {
         try Self.flood(connection, sent..<sent + 1)
         sent += 1
       }
-      // The client's pings are unread, which makes the drop below a reset.
+      // The client's pings stay unread, so the drop below becomes a reset.
       try connection.awaitUnread()
-      // What the client's machine has no room for dies with a reset, and that is no fault of the program.
+      // A reset discards data for which the client's machine has no room. That is not the program's
+      // fault.
       let size = Flood.data.utf8.count
       came.add(sent - (connection.unacknowledged + size - 1) / size)
       left.open()
@@ -127,7 +127,7 @@ struct StallTests {
     try expectNoOtherConnection(to: server, of: program, left)
     let whole = try #require(came.values.first)
     try expect(program, prints: 0..<whole)
-    // Of the rest some may have come since.
+    // Part of the rest may have arrived since.
     var number = whole
     while let line = try? program.line(), !line.contains(#""n":5000,"#) {
       #expect(line.contains(#""n":\#(number),"#), "\(line.prefix(80))")

@@ -12,7 +12,7 @@ struct StateOutputTests {
     let server = try NumberedStream.server()
     let state = TemporaryFolder.shared.file("state")
     let program = try StoppedReader(["sse", server.url, "--state-file", state])
-    // More waits in the program then, since the pipe is full.
+    // The pipe is full, so the program holds more.
     try program.awaitBytes(600_000)
     let lines = ProgramResult.wholeLines(program.takeAndLeave())
     #expect(try program.end() == .signalled(SIGPIPE))
@@ -84,7 +84,6 @@ struct StateOutputTests {
 
 @Suite("The state file, saved in time", .runsPrograms)
 struct StateSavingTests {
-  /// Sends an event each time that the gate of its connection is opened.
   private static func server(_ gate: Gate, next: Gate? = nil) throws -> ScriptedServer {
     try ScriptedServer { connection in
       let gate = connection.number == 1 ? gate : next ?? gate
@@ -124,7 +123,7 @@ struct StateSavingTests {
     let program = try PusherCLI.sse(server, "--state-file", state, "-v")
     gate.open()
     try StateText.await("1", in: state)
-    // A folder of the name that the new file has at first.
+    // A folder with the name of the draft.
     let obstacle = state + ".pusher-cli-draft"
     try FileManager.default.createDirectory(atPath: obstacle, withIntermediateDirectories: false)
     gate.open()
@@ -216,7 +215,7 @@ struct StateStartTests {
     let folder = TemporaryFolder.shared.file("states")
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     let path = "\(folder)/state"
-    // Nothing can take the file's place then: what is there was there when the name was.
+    // Nothing can replace the file then, so it had this content from its first moment.
     let draft = "\(path).pusher-cli-draft"
     try FileManager.default.createDirectory(atPath: draft, withIntermediateDirectories: true)
     let url = try HTTPURL(parsing: "http://127.0.0.1:1/log?secret")

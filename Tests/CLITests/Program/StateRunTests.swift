@@ -3,10 +3,10 @@ import PusherCore
 import TestSupport
 import Testing
 
-/// Runs with a state file that end in every way at random moments: what is lost, what is doubled.
+/// Runs with a state file that end in every way at random moments: lost and repeated events.
 ///
-/// `PUSHER_CLI_STATE_RUNS=full` does 200 killed runs, 50 on a full disk and 50 whose reader goes; `PUSHER_CLI_STATE_SEED` sets the
-/// seed; figures go to standard output.
+/// `PUSHER_CLI_STATE_RUNS=full` does 200 killed runs, 50 on a full disk and 50 whose reader leaves.
+/// `PUSHER_CLI_STATE_SEED` sets the seed. Figures go to standard output.
 @Suite("Runs that go on where the last one ended", .serialized, .runsPrograms)
 struct StateRunTests {
   private static let environment = ProcessInfo.processInfo.environment
@@ -14,14 +14,13 @@ struct StateRunTests {
   private static let seed =
     environment["PUSHER_CLI_STATE_SEED"].flatMap { UInt64($0) } ?? 20_261_121
 
-  /// What all runs together printed.
   private struct Tally {
     var lines = 0
     var torn = 0
     var doubled = 0
     var lost = 0
     var strange: [String] = []
-    /// The longest time, in seconds, from when a line was printed to the end of its run, of those that came again.
+    /// Maximum time, in seconds, between the printing of a repeated line and the end of its run.
     var oldest = 0.0
 
     init(_ text: String, ends: [Double] = []) {
@@ -102,12 +101,12 @@ struct StateRunTests {
     }
     let tally = Tally(Self.withoutLifecycle(try String(contentsOfFile: file, encoding: .utf8)))
     report("with a full disk (a limit on files)", runs, tally)
-    // A line of which only the end is missing is whole once the next run ends it, and comes again.
+    // A line without its end is completed by the next run, and repeated.
     #expect(tally.doubled + tally.torn <= runs)
     #expect(tally.doubled <= 1 + runs / 10)
   }
 
-  /// The disk takes neither the events nor the state file any more.
+  /// The disk has no room for events or the state file.
   @Test(.enabled(if: isFull && geteuid() == 0, "needs root and PUSHER_CLI_STATE_RUNS=full"))
   func `on a small file system of their own they lose nothing`() throws {
     let runs = 50

@@ -28,7 +28,7 @@ struct StatusTableTests {
     }
     for (command, result) in results {
       #expect(result.ending == .exited(status), "\(command): \(result.errorText)")
-      // The verdict of `verify` is its output.
+      // The output of `verify` is its verdict.
       #expect(result.errorText.hasPrefix("pusher-cli: ") || command == "verify", "\(command)")
     }
     let commands = results.map { "`\($0.command)`" }.joined(separator: " ")

@@ -2,11 +2,11 @@ import Foundation
 import PusherCore
 import Testing
 
-/// How the stream of a run with `--reconnect never` ends.
+/// An end of the stream under `--reconnect never`.
 struct StreamEnd: CustomTestStringConvertible, Sendable {
   let testDescription: String
   var options = ["--reconnect", "never"]
-  /// What the server says behind the answer's head of these fields, before it closes.
+  /// Header fields of the answer, and the bytes that follow before the server closes.
   let fields: [(String, String)]
   let body: String
   let status: Int32
@@ -85,7 +85,7 @@ struct StreamEndTests {
   @Test func `the wait that a stream asks for counts also when silence ends it`() throws {
     let server = try ScriptedServer { connection in
       try connection.beginStream()
-      // Long enough that the three seconds of the standard would end the test.
+      // Long enough that the standard's three seconds would exceed the limit of the test.
       try connection.send(stream: "retry: 25\ndata: \(connection.number)\n\n")
       try connection.remain()
     }

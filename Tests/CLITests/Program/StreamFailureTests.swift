@@ -2,15 +2,13 @@ import Foundation
 import PusherCore
 import Testing
 
-/// An answer that is no event stream, or a stream that cannot go on.
 struct BadStream: Sendable, CustomStringConvertible {
   var description: String
   var options: [String] = []
-  /// What the first and every other answer is.
+  /// The first answer, and every later one.
   var answer: @Sendable (ScriptedConnection) throws -> Void
   var status: Int32
   var message: String
-  /// What was printed before.
   var printed = ""
 
   private static let event = #"{"event":"message","data":1}"# + "\n"

@@ -4,7 +4,6 @@ import Testing
 
 @Suite("sse: fields, cookies and comments of each connection", .runsPrograms)
 struct StreamFieldTests {
-  /// Streams that end at once; each event's data is a field of the request.
   private func server(_ name: String = "x-token", answer: String = "") throws -> ScriptedServer {
     try ScriptedServer { connection in
       let value = try connection.question().head.headers[name]

@@ -30,7 +30,7 @@ struct StreamRequestTests {
       ])
   }
 
-  /// Answers as curl and Node read them though RFC 9112 asks senders for more.
+  /// Answers that curl and Node accept although RFC 9112 requires more of senders.
   @Test(arguments: [
     "HTTP/1.1 200 OK\nContent-Type: text/event-stream\n\ndata: 1\n\n",
     "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\n\r\ndata: 1\n\n",
@@ -69,7 +69,7 @@ struct StreamRequestTests {
   @Test func `a server that takes the request and never answers is given up`() throws {
     let server = try ScriptedServer { connection in
       _ = try connection.question()
-      // An interim answer and the beginning of a head are none.
+      // An interim answer and a partial head are not an answer.
       try connection.send(stream: "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\n")
       try connection.remain()
     }

@@ -24,7 +24,7 @@ enum TLSCase: String, CaseIterable, Sendable {
   case cutBeforeAnswer = "cut before the upgrade's answer, no close_notify"
   case cutInStream = "cut in the event stream, no close_notify"
 
-  /// The certificate of the matrix that the server shows.
+  /// The server's certificate of the matrix.
   var certificate: String {
     switch self {
     case .expired: "expired"
@@ -38,7 +38,7 @@ enum TLSCase: String, CaseIterable, Sendable {
     }
   }
 
-  /// Whether the HTTP API's client has to say the same.
+  /// True if the HTTP API's client must report the same.
   var isOfCertificate: Bool {
     switch self {
     case .silent, .cutBeforeAnswer, .cutInStream: false
@@ -94,7 +94,7 @@ enum TLSCase: String, CaseIterable, Sendable {
     }
   }
 
-  /// Where the server is; the names of the certificates are `localhost` and 127.0.0.1.
+  /// Returns the server's address; the certificates name `localhost` and 127.0.0.1.
   func address(_ server: ScriptedServer) -> [String] {
     [
       "--host", self == .wrongAddress ? "127.0.0.1" : "localhost", "--port", "\(server.port)",
@@ -142,7 +142,7 @@ struct TLSRefusalTests {
 struct TLSAcceptanceTests {
   private let matrix = CertificateMatrix.shared
 
-  /// Serves one event and expects it printed.
+  /// Serves one event and expects its line.
   private func expectEvent(
     _ certificate: ServerCertificate, host: String = "localhost", _ options: [String],
     environment: [String: String] = [:], sourceLocation: SourceLocation = #_sourceLocation
@@ -277,7 +277,7 @@ struct TLSAcceptanceTests {
         if number % 3 == 0 { try connection.updateKeys() }
         if number % 3 == 1 { try connection.sendTicket() }
         try connection.send(event: "tick", data: "\(number)")
-        // The answer comes under the client's keys, which it has had to change.
+        // The answer is encrypted with the client's new keys.
         try connection.ping([UInt8(number)])
         guard case .pong(let payload) = try connection.event() else { throw PeerLeft() }
         pongs.add(payload)

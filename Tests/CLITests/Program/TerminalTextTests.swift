@@ -3,14 +3,13 @@ import Testing
 
 @Suite("What reaches a terminal", .runsPrograms)
 struct TerminalTextTests {
-  /// C1, DEL, marks that turn the direction of text, and a line separator.
+  /// C1, DEL, bidirectional marks, and a line separator.
   private static let foreign = "a\u{9B}31m\u{7F}\u{202E}\u{2066}\u{200F}\u{061C}\u{2028}z"
   private static let escaped =
     #"a\u009b31m\u007f\u202e\u2066\u200f\u061c\u2028z"#
 
   private static let credentials = ["--key", "k", "--app-id", "1"]
 
-  /// What the command shows on a terminal.
   private func shown(_ arguments: [String], ending: Ending = .exited(0)) throws -> String {
     let terminal = try PseudoTerminal()
     let environment = PusherCLI.environment.merging(["PUSHER_APP_SECRET": "s"]) { $1 }
@@ -32,7 +31,6 @@ struct TerminalTextTests {
     #expect(isSafe, "\(text.debugDescription)")
   }
 
-  /// A server of the HTTP API that answers this.
   private func server(_ body: String) throws -> ScriptedServer {
     try ScriptedServer { connection in
       _ = try connection.question()

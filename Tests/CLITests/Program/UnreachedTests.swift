@@ -3,7 +3,7 @@ import Testing
 
 @Suite("--timeout, and what never came about", .needs(.movedClock), .runsPrograms)
 struct UnreachedTests {
-  /// What becomes of a program whose time passes once it has come to where `isThere` waits for.
+  /// Returns the result of a program whose time passes when `isThere` holds.
   private func timedOut(
     _ arguments: [String], after time: Duration, once isThere: (ChildProgram) throws -> Void
   ) throws -> ProgramResult {
@@ -100,7 +100,6 @@ struct UnreachedTests {
 @Suite(
   "A time limit that passes while patterns keep events out", .needs(.movedClock), .runsPrograms)
 struct RejectedEventsTests {
-  /// A server of these events, and what it opens for each client that has them.
   private func server(_ names: String...) throws -> (ScriptedServer, Gate) {
     let areSent = Gate()
     let server = try ScriptedServer { connection in
@@ -122,7 +121,6 @@ struct RejectedEventsTests {
     return (server, areSent)
   }
 
-  /// What becomes of a program that has read what the server sent, once a second passes.
   private func timedOut(_ arguments: [String], _ areSent: Gate) throws -> ProgramResult {
     let clock = try MovedClock(standsStill: true)
     let program = try PusherCLI.start(arguments, environment: clock.environment())

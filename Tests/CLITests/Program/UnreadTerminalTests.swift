@@ -16,7 +16,7 @@ struct UnreadTerminalTests {
     try awaitFile(file)
     let port = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")[0]
     let data = #"{"text":"\#(String(repeating: "x", count: 5000))"}"#
-    // Each call is a line on standard error, each event one on standard output.
+    // Each call is a line on standard error, each event a line on standard output.
     for _ in 1...30 {
       let result = try PusherCLI.run(
         "trigger", "--host", "127.0.0.1", "--port", String(port), "--scheme", "http", "--key",
@@ -57,7 +57,7 @@ struct UnreadTerminalTests {
     let errors = StandardError(device)
     let line = Array((String(repeating: "x", count: 99) + "\n").utf8)
     for _ in 0..<2000 { errors.write(line) }
-    // The last one may have lost no more than its end.
+    // The last line may lack its end.
     let whole = terminal.text.ranges(of: String(repeating: "x", count: 99) + "\r\n").count
     errors.write(Array("last\n".utf8))
     try terminal.await("last")

@@ -2,10 +2,9 @@ import Foundation
 import PusherCore
 import Testing
 
-/// All events go where they always go; one of them is awaited.
+/// All events are printed as usual; the run waits for one of them.
 @Suite("--until-event", .runsPrograms)
 struct UntilEventTests {
-  /// Sends three events and, after the last one is awaited, one more.
   private func server() throws -> ScriptedServer {
     try ScriptedServer { connection in
       try connection.join()
@@ -100,12 +99,11 @@ struct UntilEventTests {
   }
 }
 
-/// A file that has every event, whatever is printed.
+/// A file with every event, whatever is printed.
 @Suite("--record", .runsPrograms)
 struct RecordTests {
   private let path = TemporaryFolder.shared.file("record")
 
-  /// The recorded lines, each without its time.
   private func lines() throws -> [String] {
     try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").map { line in
       let (head, time) = (#"{"received_at":""#, "2026-11-22T11:44:24.243Z".count)

@@ -42,7 +42,7 @@ enum UpgradeCase: String, CaseIterable, Sendable {
 
   private static let accept = "Sec-WebSocket-Accept"
 
-  /// What a server answers whose answer is a head and nothing else.
+  /// The answer, in cases that consist of a head alone.
   private var answer: (status: Int, reason: String, fields: [(String, String)])? {
     switch self {
     case .ok: (200, "OK", [])
@@ -65,7 +65,7 @@ enum UpgradeCase: String, CaseIterable, Sendable {
     }
   }
 
-  /// The fields that a proper 101 would have, and what is wrong with them.
+  /// The head of a valid 101 with one error.
   private func broken101(_ request: HTTPRequestHead) throws -> HTTPResponseHead? {
     var head = try ServerHandshake.respond(to: request, deflate: false).0
     switch self {
@@ -82,7 +82,7 @@ enum UpgradeCase: String, CaseIterable, Sendable {
     return head
   }
 
-  /// What a server sends that is not a whole answer, and whether it then ends.
+  /// Bytes that are not a complete answer, and if the server closes afterwards.
   private var bytes: (text: [UInt8], ends: Bool)? {
     switch self {
     case .largeHead:
@@ -99,7 +99,6 @@ enum UpgradeCase: String, CaseIterable, Sendable {
     case .silent: ([], false)
     case .closedEarly: ([], true)
     case .closedInHead: (Array("HTTP/1.1 101 Switching Pro".utf8), true)
-    // A fatal alert, as TLS servers answer what is no ClientHello.
     case .tls: ([21, 3, 1, 0, 2, 2, 70], true)
     case .ssh: (Array("SSH-2.0-OpenSSH_9.2p1\r\n".utf8), false)
     case .http2: ([0, 0, 0, 4, 0, 0, 0, 0, 0], false)
@@ -277,7 +276,6 @@ struct RedirectTests {
 
 @Suite("The upgrade: waiting as the server asks", .runsPrograms)
 struct RetryAfterTests {
-  /// A server that refuses once with this Retry-After, and then welcomes and sends one event.
   private func refusingOnce(_ value: String) throws -> ScriptedServer {
     try ScriptedServer { connection in
       guard connection.number == 1 else {
@@ -293,7 +291,6 @@ struct RetryAfterTests {
     }
   }
 
-  /// Starts a subscriber whose clock stands still; it ends with the first event.
   private func subscribe(
     to server: ScriptedServer, maximum: String, _ clock: MovedClock
   ) throws -> ChildProgram {
@@ -345,7 +342,6 @@ extension ScriptedConnection {
     try send(bytes: head.encode())
   }
 
-  /// Upgrades and greets; answers the request's target.
   fileprivate func welcomeAndTell() throws -> String {
     let target = try upgrade().target
     let data = #"{"socket_id":"\#(socketID)","activity_timeout":120}"#

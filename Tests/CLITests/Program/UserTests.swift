@@ -10,7 +10,6 @@ struct UserTests {
       environment: ["PUSHER_APP_KEY": LocalServer.key, "PUSHER_APP_SECRET": "local-secret"])
   }
 
-  /// What a run with -L prints until it has joined its user's channel.
   private func signedIn(_ program: ChildProgram, _ userID: String) throws {
     let lines = try program.lines(3)
     #expect(lines[1].hasPrefix(#"{"event":"pusher:signin_success","channel":null,"data":"#))
@@ -34,7 +33,7 @@ struct UserTests {
   @Test func `who is watched is told when coming and going`() throws {
     let server = try LocalServer()
     let watcher = try subscribe(server, "--user-id", "w", "--watch", "a", "--watch", "b", "-n", "3")
-    // The greeting, the sign-in, who is not there, the user's channel.
+    // Greeting, sign-in, absent users, the user's channel.
     let offline = #"{"event":"pusher:offline","channel":null,"data":{"user_ids":["a","b"]}}"#
     #expect(try watcher.lines(4).contains(offline))
     let watched = try subscribe(server, "--user-id", "a")

@@ -25,7 +25,6 @@ struct WebhookTests {
     return (program, try #require(UInt16(text.dropLast())))
   }
 
-  /// Posts on a connection of its own; answers the status line.
   private func post(
     _ body: String, to port: UInt16, method: String = "POST", key: String = key,
     signature: String? = signature
@@ -111,9 +110,8 @@ struct WebhookTests {
     #expect(result.errorText.contains("timed out: 0 of 1 events within 0.3 s"))
   }
 
-  // MARK: When a webhook counts as taken
+  // MARK: Acknowledgements
 
-  /// Sends a signed webhook on a connection of its own, and does not wait for the answer.
   private func begin(_ body: String, at port: UInt16) throws -> RawClient {
     let signature = WebhookSignature.sign(Array(body.utf8), secret: Self.secret)
     let client = try RawClient(port)
@@ -123,7 +121,6 @@ struct WebhookTests {
     return client
   }
 
-  /// A webhook with a number, with a line of 64 KiB.
   private static func webhook(_ number: Int, size: Int = 65_536) -> String {
     let filling = String(repeating: "x", count: size)
     return #"{"events":[{"name":"e","channel":"\#(number)","filling":"\#(filling)"}]}"#
@@ -142,7 +139,7 @@ struct WebhookTests {
     let (program, port) = try listen()
     var clients: [RawClient] = []
     try waitUntil("a webhook is answered with 503") {
-      // Fewer than there may be connections, and more than a pipe and the queue hold.
+      // Fewer than the connection limit, and more than pipe and queue hold.
       if clients.count < 100 { clients.append(try begin(Self.webhook(clients.count), at: port)) }
       return clients.contains { $0.text.hasPrefix("HTTP/1.1 503 ") }
     }
@@ -151,7 +148,7 @@ struct WebhookTests {
       said
         == "pusher-cli: warning: 256 KiB of lines wait because nobody reads them; webhooks get HTTP 503 "
         + "until they are written")
-    // All that was sent is read by then; what the pipe has taken is answered, and what waits is not.
+    // Everything sent is read by then. Webhooks within the pipe are answered, queued ones are not.
     try program.goRound(10)
     let waiting = clients.indices.filter { clients[$0].text.isEmpty }
     #expect(!waiting.isEmpty)
@@ -170,7 +167,6 @@ struct WebhookTests {
 
   @Test func `a webhook whose lines are too long is refused as a whole`() throws {
     let (program, port) = try listen()
-    // Each event's line has the time of the webhook.
     let time = String(repeating: "1", count: 1000)
     let events = Array(repeating: #"{"name":"e"}"#, count: 20_000).joined(separator: ",")
     let client = try begin(#"{"time_ms":"\#(time)","events":[\#(events)]}"#, at: port)

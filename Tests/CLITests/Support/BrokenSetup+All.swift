@@ -13,7 +13,7 @@ extension BrokenSetup {
       let port = try Loopback.closedPort()
       return clients(nobody + ["--port", "\(port)"], "http://127.0.0.1:\(port)/")
     },
-    // Names under .invalid exist nowhere (RFC 6761).
+    // Names under .invalid do not exist (RFC 6761).
     here("the host's name does not exist") {
       clients(
         ["--host", "nowhere.invalid", "--scheme", "http", "--key", "k"], "http://nowhere.invalid/")
@@ -34,7 +34,7 @@ extension BrokenSetup {
         ["--proxy", "http://127.0.0.1:\(server.port)"])
       return try results(commands)
     },
-    // `sse` waits for a stream as long as the server likes.
+    // `sse` waits for a stream without limit.
     server(
       "the server accepts the connection and says nothing", ["--connect-timeout", "300ms"],
       without: ["sse"]
@@ -75,7 +75,7 @@ extension BrokenSetup {
   ]
 
   private static let securing: [BrokenSetup] = [
-    // A fatal alert, as TLS servers answer what is no ClientHello.
+    // A fatal alert: the answer of TLS servers to bytes that are not a ClientHello.
     answer("`--scheme http` to a port of TLS", [21, 3, 1, 0, 2, 2, 70], stalls: false),
     secure("`--scheme https` to a port of plain HTTP") { matrix in
       let server = try ScriptedServer { connection in
@@ -188,7 +188,6 @@ extension BrokenSetup {
     },
   ]
 
-  /// A server of a channel and of a stream, with one event in both, or none.
   private static func feeding(_ event: String? = nil) throws -> ScriptedServer {
     try ScriptedServer { connection in
       let request = try connection.request()
@@ -204,7 +203,7 @@ extension BrokenSetup {
     }
   }
 
-  /// The commands that print events, with the arguments that lead them to a server.
+  /// Returns the commands that print events, with arguments for a server.
   private static func listeners(
     _ server: ScriptedServer, _ options: [String]
   ) -> [(command: String, arguments: [String])] {

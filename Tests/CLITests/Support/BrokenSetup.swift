@@ -2,17 +2,14 @@ import Foundation
 import PusherCore
 import Testing
 
-/// A set-up that cannot work, and every command that can run into it.
 struct BrokenSetup: Sendable {
-  /// What the row of docs/connection-errors.md calls it.
+  /// Name of its row in docs/connection-errors.md.
   let name: String
-  /// Starts each command in it, and answers how it ended.
+  /// Runs each command in the set-up and returns the results.
   let run: @Sendable () throws -> [(command: String, result: ProgramResult)]
 
-  /// The credentials of every command that wants a secret.
   static let secret = ["PUSHER_APP_SECRET": "s"]
 
-  /// The commands that talk to a server, with the arguments that lead them to one.
   static func clients(
     _ address: [String], _ url: String, _ options: [String] = []
   ) -> [(command: String, arguments: [String])] {
@@ -27,7 +24,6 @@ struct BrokenSetup: Sendable {
     ]
   }
 
-  /// Runs each, one after the other.
   static func results(
     _ commands: [(command: String, arguments: [String])], output: ChildProgram.Output = .pipe
   ) throws -> [(command: String, result: ProgramResult)] {
@@ -36,7 +32,6 @@ struct BrokenSetup: Sendable {
     }
   }
 
-  /// A set-up of a server that follows a script for every client.
   static func server(
     _ name: String, _ options: [String] = [], without left: Set<String> = [],
     _ script: @escaping ScriptedServer.Script
@@ -48,7 +43,6 @@ struct BrokenSetup: Sendable {
     }
   }
 
-  /// A server that answers every request with this status.
   static func status(_ status: Int, _ fields: (String, String)...) -> BrokenSetup {
     let words = fields.map { "\($0.0): \($0.1)\r\n" }.joined()
     return server("HTTP \(status)" + (fields.isEmpty ? "" : ", \(fields[0].0)")) { connection in
@@ -59,7 +53,6 @@ struct BrokenSetup: Sendable {
     }
   }
 
-  /// A server that answers every request with these bytes.
   static func answer(_ name: String, _ bytes: [UInt8], stalls: Bool = true) -> BrokenSetup {
     server(name) { connection in
       _ = try connection.question()
@@ -68,7 +61,6 @@ struct BrokenSetup: Sendable {
     }
   }
 
-  /// A set-up that needs TLS, with the host name that commands give.
   static func secure(
     _ name: String, _ options: [String] = [],
     _ make: @escaping @Sendable (CertificateMatrix) throws -> (ScriptedServer, [String])
@@ -83,7 +75,6 @@ struct BrokenSetup: Sendable {
     }
   }
 
-  /// The whole program in a mistaken place: no server is needed.
   static func here(
     _ name: String, output: ChildProgram.Output = .pipe,
     _ commands: @escaping @Sendable () throws -> [(command: String, arguments: [String])]

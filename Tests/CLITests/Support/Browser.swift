@@ -6,10 +6,8 @@ import Testing
 final class Browser {
   private let program: ChildProgram
   private let folder: String
-  /// Where the page comes from.
   private let pages: ScriptedServer
 
-  /// The browser's program, where one is installed.
   static let path: String? = {
     let names = ["chromium-headless-shell", "chromium", "chromium-browser"]
     return names.map { "/usr/bin/\($0)" }.first {
@@ -19,11 +17,14 @@ final class Browser {
 
   static let reason = "no Chromium: scripts/install-packages.sh browser installs it"
 
-  /// What every browser of the tests is started with; all names below `.example` lead to this machine.
+  /// Options of every browser in the tests.
   ///
-  /// - Parameter folder: Where it keeps its profile.
+  /// All names below `.example` lead to this machine.
+  ///
+  /// - Parameter folder: Folder of the profile.
   static func options(folder: String) -> [String] {
-    // The sandbox asks for rights that containers do not give; the pages are ours, and ask this machine only.
+    // The sandbox needs rights that containers lack. The pages are ours and contact only this
+    // machine.
     [
       "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
       "--disable-background-networking", "--no-first-run", "--user-data-dir=\(folder)",
@@ -31,7 +32,6 @@ final class Browser {
     ]
   }
 
-  /// A web server with one page at every path.
   static func pages(_ page: String) throws -> ScriptedServer {
     let peers = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .appending(path: "Peers")
@@ -44,7 +44,7 @@ final class Browser {
     }
   }
 
-  /// Loads a page from a web server of `host`, its settings in the query.
+  /// Loads a page from a web server of `host`, with settings in the query.
   init(
     _ page: String, _ settings: [String: String], host: String = "localhost",
     pages: ScriptedServer? = nil
@@ -65,12 +65,11 @@ final class Browser {
   }
 
   deinit {
-    // What is installed under that name may be a script that starts the browser.
+    // The installed program may be a script that starts the browser.
     program.endWithChildren()
     try? FileManager.default.removeItem(atPath: folder)
   }
 
-  /// What the page shows, its title first, once its last line contains `text`.
   func page(showing text: String) throws -> [String] {
     while true {
       let lines = Self.lines(of: try program.errorLine(containing: "\"PAGE "))
@@ -78,7 +77,7 @@ final class Browser {
     }
   }
 
-  /// What stands on the page, in a line of the form `…CONSOLE:1] "PAGE […]", source: …`.
+  /// Returns the page's text from a line of the form `…CONSOLE:1] "PAGE […]", source: …`.
   private static func lines(of line: String) -> [String] {
     guard let start = line.range(of: "\"PAGE "),
       let end = line.range(of: "\", source: ", options: .backwards),

@@ -1,13 +1,14 @@
 import PusherCore
 
-/// What people do to elements: each is named by a selector of CSS, the first that it fits is meant.
+/// User actions on elements; a CSS selector means its first match.
 extension BrowserPage {
-  /// Clicks with the mouse at the middle of an element, which is scrolled into view if need be.
+  /// Clicks at the middle of an element with the mouse, after scrolling it into view.
   ///
   /// - Parameters:
-  ///   - modifiers: Keys that are held meanwhile.
+  ///   - modifiers: Keys that are held during the click.
   ///   - count: 2 for a double click.
-  /// - Throws: ``PageError`` when the element is not there, not visible, disabled, or covered by another one.
+  /// - Throws: ``PageError`` if the element is missing, invisible, disabled or covered by another
+  ///   one.
   func click(_ selector: String, _ modifiers: KeyModifiers = [], count: Int = 1) throws {
     let (x, y) = try middle(of: selector)
     try mouse("mouseMoved", x, y, modifiers, count: 0)
@@ -17,16 +18,15 @@ extension BrowserPage {
     }
   }
 
-  /// Moves the mouse to the middle of an element, with the demands of ``click(_:_:count:)``.
   func point(at selector: String) throws {
     let (x, y) = try middle(of: selector)
     try mouse("mouseMoved", x, y, [], count: 0)
   }
 
-  /// Gives an element the focus and enters text at its caret, as an input method does.
+  /// Focuses an element and enters text at its caret, as an input method does.
   ///
-  /// - Parameter replacing: Whether the text takes the place of what stands there.
-  /// - Throws: ``PageError`` when the element is not there, or takes neither focus nor text.
+  /// - Parameter replacing: Replaces the existing text.
+  /// - Throws: ``PageError`` if the element is missing, or accepts neither focus nor text.
   func type(_ text: String, into selector: String, replacing: Bool = false) throws {
     let element = try element(selector)
     try demand(element, selector, Self.focus, .init(replacing))
@@ -34,14 +34,14 @@ extension BrowserPage {
     try call("Input.insertText", ["text": .init(text)])
   }
 
-  /// Chooses files in a field for them; those that were chosen go.
+  /// Selects files in a file field, in place of the current selection.
   func choose(files: [String], in selector: String) throws {
     try call(
       "DOM.setFileInputFiles",
       ["files": .array(files.map { .init($0) }), "objectId": .init(try element(selector))])
   }
 
-  // MARK: How it is done
+  // MARK: Helpers
 
   private func middle(of selector: String) throws -> (x: Double, y: Double) {
     let element = try element(selector)
@@ -54,7 +54,7 @@ extension BrowserPage {
     return (x, y)
   }
 
-  /// Asks a function about an element that answers with a text where the element is at fault.
+  /// Calls a function on an element; a returned text describes a fault of the element.
   @discardableResult
   private func demand(
     _ element: String, _ selector: String, _ function: String, _ argument: JSONValue = nil

@@ -1,6 +1,6 @@
 import PusherCore
 
-/// Keys that are held while another one is pressed, as the DevTools protocol counts them.
+/// Modifier keys, as the DevTools protocol counts them.
 struct KeyModifiers: OptionSet {
   let rawValue: Int
 
@@ -9,7 +9,6 @@ struct KeyModifiers: OptionSet {
   static let meta = KeyModifiers(rawValue: 4)
   static let shift = KeyModifiers(rawValue: 8)
 
-  /// Each with its name in events, its key, and its old number.
   fileprivate static let keys: [(modifier: KeyModifiers, key: PressedKey)] = [
     (.control, PressedKey(name: "Control", code: "ControlLeft", number: 17)),
     (.alt, PressedKey(name: "Alt", code: "AltLeft", number: 18)),
@@ -18,18 +17,15 @@ struct KeyModifiers: OptionSet {
   ]
 }
 
-/// A key as events name it.
 struct PressedKey {
   /// `KeyboardEvent.key`: `Enter`, `a`, `?`.
   var name: String
-  /// `KeyboardEvent.code`, where the key is on an American keyboard; empty where that has no such key.
+  /// `KeyboardEvent.code`, the position on an American keyboard; empty if that has no such key.
   var code: String
   /// `KeyboardEvent.keyCode`.
   var number: Int
-  /// What it enters.
   var text: String?
 
-  /// Keys with names of their own.
   private static let named: [String: PressedKey] = {
     let plain = [
       "Backspace": 8, "Escape": 27, "PageUp": 33, "PageDown": 34, "End": 35, "Home": 36,
@@ -46,7 +42,8 @@ struct PressedKey {
     return keys
   }()
 
-  /// Where signs are on an American keyboard, with the key's old number; with shift and without.
+  /// Positions of characters on an American keyboard, with legacy key codes; with shift and
+  /// without.
   private static let signs: [Character: (code: String, number: Int)] = {
     let rows: [(String, String, Int)] = [
       (";:", "Semicolon", 186), ("=+", "Equal", 187), (",<", "Comma", 188), ("-_", "Minus", 189),
@@ -59,7 +56,8 @@ struct PressedKey {
     }
   }()
 
-  /// The key of a name as events have it: `Enter`, `ArrowDown`, `F1`, or one character; `nil` for any other.
+  /// Returns the key of an event name: `Enter`, `ArrowDown`, `F1`, or one character; `nil` for any
+  /// other.
   static func named(_ name: String) -> PressedKey? {
     if let key = named[name] { return key }
     guard let character = name.first, name.count == 1 else { return nil }
@@ -75,14 +73,16 @@ struct PressedKey {
   }
 }
 
-/// The keyboard: what has the focus gets the keys.
+/// The keyboard.
+///
+/// Keys go to the focused element.
 extension BrowserPage {
-  /// Presses a key and lets it go, the modifiers before and after it.
+  /// Presses and releases a key, with the modifiers around it.
   ///
   /// - Parameters:
   ///   - name: As in events: `Enter`, `Escape`, `Tab`, `ArrowDown`, `F1`, or one character.
-  ///   - modifiers: They come before and go after it; a character is named as it comes with them, `A` and not `a` with
-  ///     shift.
+  ///   - modifiers: Pressed before and released after the key. Name the resulting character: `A`
+  ///     with shift, not `a`.
   func press(_ name: String, _ modifiers: KeyModifiers = []) throws {
     guard let key = PressedKey.named(name) else { throw Unexpected("there is no key '\(name)'") }
     var held: KeyModifiers = []
@@ -91,7 +91,7 @@ extension BrowserPage {
       held.insert(other.modifier)
       try send("rawKeyDown", other.key, held)
     }
-    // With these a key commands, and enters nothing.
+    // With these modifiers a key is a command and enters no text.
     let enters = key.text != nil && modifiers.isDisjoint(with: [.alt, .control, .meta])
     try send(enters ? "keyDown" : "rawKeyDown", key, held)
     try send("keyUp", key, held)

@@ -1,14 +1,13 @@
 import Foundation
 import PusherCore
 
-/// How the page looks, and what it costs.
+/// Appearance and cost of the page.
 extension BrowserPage {
-  /// What the user prefers, for `prefers-color-scheme`.
   enum ColorScheme: String {
     case light, dark
   }
 
-  /// Gives the window a size in CSS pixels, and the screen so many pixels for each.
+  /// Sets the size of the window in CSS pixels, and the number of screen pixels for each.
   func setViewport(width: Int, height: Int, scale: Double = 1) throws {
     try call(
       "Emulation.setDeviceMetricsOverride",
@@ -18,15 +17,14 @@ extension BrowserPage {
       ])
   }
 
-  /// Makes the user prefer light or dark pages.
   func prefer(_ scheme: ColorScheme) throws {
     let feature: JSONValue = ["name": "prefers-color-scheme", "value": .init(scheme.rawValue)]
     try call("Emulation.setEmulatedMedia", ["features": [feature]])
   }
 
-  /// A picture of the window as the bytes of a PNG file.
+  /// Returns a picture of the window as a PNG file.
   ///
-  /// - Parameter whole: Whether the whole document is taken, also what lies below the window.
+  /// - Parameter whole: Includes the whole document, also below the window.
   func screenshot(whole: Bool = false) throws -> [UInt8] {
     var parameters: KeyValuePairs<String, JSONValue?> = ["format": "png"]
     if whole {
@@ -37,19 +35,18 @@ extension BrowserPage {
       parameters = ["format": "png", "captureBeyondViewport": true, "clip": clip]
     }
     let answer = try call("Page.captureScreenshot", .object(present: parameters))
-    // Pictures are megabytes, for which ours takes seconds in a build for tests.
+    // Pictures are megabytes. Our own decoder takes seconds in a debug build.
     guard let text = answer["data"]?.text, let bytes = Data(base64Encoded: text) else {
       throw Unexpected("the browser took no picture")
     }
     return Array(bytes)
   }
 
-  /// The text in the clipboard, which all pages of a browser share.
   func clipboard() throws -> String {
     try evaluate("navigator.clipboard.readText()").text ?? ""
   }
 
-  /// How many bytes the page's objects take once those are gone that nothing leads to.
+  /// Returns the bytes of the page's objects after a garbage collection.
   func heapSize() throws -> Int {
     try releaseObjects()
     try call("HeapProfiler.collectGarbage")
@@ -59,7 +56,7 @@ extension BrowserPage {
     return Int(size)
   }
 
-  /// How long after the navigation began the page first showed something, and first content; in milliseconds.
+  /// Returns the times of first paint and first contentful paint after navigation, in milliseconds.
   func firstPaint() throws -> (first: Double, content: Double) {
     let entries = """
       Object.fromEntries(performance.getEntriesByType("paint").map((e) => [e.name, e.startTime]))

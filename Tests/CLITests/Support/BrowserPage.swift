@@ -1,11 +1,10 @@
 import PusherCore
 
-/// A page of a ``DevToolsBrowser``: what it is sent to, asked, and waited for.
+/// A page of a ``DevToolsBrowser``: navigation, questions and waits.
 ///
-/// Every failure says what stood on the page.
+/// Every failure describes the page.
 final class BrowserPage {
   let browser: DevToolsBrowser
-  /// Where the page's storage and cookies are.
   let context: String
   private let id: String
   private let session: String
@@ -17,7 +16,6 @@ final class BrowserPage {
     self.context = context
   }
 
-  /// Calls a method of the DevTools protocol for this page.
   @discardableResult
   func call(
     _ method: String, _ parameters: JSONValue = [:], within limit: Duration = patience
@@ -27,40 +25,41 @@ final class BrowserPage {
 
   // MARK: Where the page is
 
-  /// Goes to a URL, and waits until the document and all that it names is loaded.
+  /// Goes to a URL and waits until the document and its resources are loaded.
   func open(_ url: String) throws {
     let answer = try call("Page.navigate", ["url": .init(url)])
     if let reason = answer["errorText"]?.text {
       throw Unexpected("the browser could not open \(url): \(reason)")
     }
-    // Another place in the same document loads nothing.
+    // Navigation within the document loads nothing.
     guard let loader = answer["loaderId"]?.text else { return }
     try browser.listen(until: heard.loads.contains(loader), "\(url) was loaded; \(state)")
   }
 
-  /// Loads the document anew, and waits as ``open(_:)`` does.
   func reload() throws {
     let before = heard.loads.count
     try call("Page.reload")
     try browser.listen(until: heard.loads.count > before, "the page was loaded again; \(state)")
   }
 
-  // MARK: What the page says
+  // MARK: The page's log
 
-  /// What the page has said and done up to now; of frames, workers and windows, what has come.
+  /// The page's log so far.
+  ///
+  /// Messages of frames, workers and windows may still be missing.
   var log: PageLog {
     get throws {
-      // What the page said before comes before this answer. One that is just being left has none.
+      // Earlier messages of the page precede this answer. A page that is being left gives none.
       do { try evaluate("0") } catch is DevToolsError {}
       return heard
     }
   }
 
-  /// What has been heard, without asking for more.
+  /// Messages received so far, without another request.
   private var heard: PageLog { browser.logs[id] ?? PageLog(frame: id) }
 
-  /// The value of an expression, that of a promise once it has one; `undefined` is null, and what JSON does not have a
-  /// string, as `"NaN"`.
+  /// Returns the value of an expression, after awaiting a promise; `undefined` becomes null, and
+  /// values that JSON lacks become strings, such as `"NaN"`.
   @discardableResult
   func evaluate(_ expression: String, within limit: Duration = patience) throws -> JSONValue {
     let answer = try call(
@@ -72,7 +71,8 @@ final class BrowserPage {
     return try Self.value(of: answer, expression)
   }
 
-  /// Waits until an expression is true; one that throws is not yet, since what it asks may be still to come.
+  /// Waits until an expression is true; an exception counts as false because its objects may come
+  /// later.
   func wait(until expression: String, within limit: Duration = patience) throws {
     var last = "it was never asked"
     try waitUntil("\(expression), last: \(last); \(state)", within: limit) {
@@ -83,26 +83,23 @@ final class BrowserPage {
       } catch let error as PageError {
         last = error.description
       } catch let error as DevToolsError {
-        // A page that is just being left has no answer.
+        // A page that is being left does not answer.
         last = error.description
       }
       return false
     }
   }
 
-  /// The text that stands on the page, and what is wrong with it, for messages of tests.
   var state: String {
     let shown = (try? evaluate("document.body.innerText", within: .seconds(2)))?.text
     let address = (try? evaluate("location.href", within: .seconds(2)))?.text
     return "at \(address ?? "?") stood '\(shown ?? "nothing")'; complaints: \(heard.complaints)"
   }
 
-  // MARK: Objects of the page
+  // MARK: Object references
 
-  /// What the page's objects that we hold are released by.
   private static let group = "test"
 
-  /// The value in an answer of the domain Runtime.
   private static func value(of answer: JSONValue, _ asked: String) throws -> JSONValue {
     if let details = answer["exceptionDetails"] {
       throw PageError(description: "'\(asked)' threw \(PageLog.exception(details))")
@@ -111,7 +108,7 @@ final class BrowserPage {
     return result["value"] ?? result["unserializableValue"] ?? nil
   }
 
-  /// The first element that a selector of CSS names, as an id of the domain Runtime.
+  /// Returns the Runtime ID of the first element that matches a CSS selector.
   func element(_ selector: String) throws -> String {
     let query = "document.querySelector(\(JSONValue.string(selector).jsonText))"
     let answer = try call(
@@ -123,7 +120,6 @@ final class BrowserPage {
     return element
   }
 
-  /// Calls a function with an element as `this`, and answers its value.
   func ask(_ element: String, _ function: String, _ argument: JSONValue = nil) throws -> JSONValue {
     let answer = try call(
       "Runtime.callFunctionOn",
@@ -134,15 +130,15 @@ final class BrowserPage {
     return try Self.value(of: answer, function)
   }
 
-  /// Lets go of what we hold of the page, so that the page alone keeps things alive.
+  /// Releases the tests' references, so that only the page keeps its objects alive.
   func releaseObjects() throws {
     try call("Runtime.releaseObjectGroup", ["objectGroup": .init(Self.group)])
-    // The console keeps what was written to it.
+    // The console keeps references to logged objects.
     try call("Runtime.discardConsoleEntries")
   }
 }
 
-/// The page is not as the test needs it.
+/// An unmet expectation about the page.
 struct PageError: Error, CustomStringConvertible {
   let description: String
 }

@@ -3,7 +3,7 @@ import PusherCore
 
 /// The certificates of scripts/test-certificates.sh, made once for a test run.
 struct CertificateMatrix: Sendable {
-  /// `nil` where the script cannot run, for want of openssl.
+  /// `nil` if the script fails because openssl is missing.
   static let shared = try? CertificateMatrix()
 
   private let folder: String
@@ -17,21 +17,18 @@ struct CertificateMatrix: Sendable {
     guard result.ending == .exited(0) else { throw Unexpected("\(script): \(result.errorText)") }
   }
 
-  /// What a client has to trust.
   var authority: String { file("root.pem") }
 
-  /// The certificate that nothing is wrong with.
   var trusted: ServerCertificate { server("valid") }
 
   func file(_ name: String) -> String { "\(folder)/\(name)" }
 
-  /// The certificate and key of this name.
   func server(_ name: String, _ behaviour: TLSBehaviour? = nil) -> ServerCertificate {
     ServerCertificate(
       certificate: file(name + ".pem"), key: file(name + ".key"), behaviour: behaviour)
   }
 
-  /// The pin of a certificate's key, made by the openssl program as curl's manual shows it.
+  /// Returns the pin of a certificate's key, made with the openssl program as in curl's manual.
   func pin(_ name: String) throws -> String {
     let command =
       "openssl x509 -in '\(file(name + ".pem"))' -pubkey -noout | openssl pkey -pubin -outform der "
@@ -41,9 +38,9 @@ struct CertificateMatrix: Sendable {
   }
 }
 
-/// A library that a child loads first, to which every name under `.test` is this machine.
+/// A preloaded library that resolves every name under `.test` to this machine.
 enum LocalNames {
-  /// The library's path; `nil` where there is no C compiler.
+  /// Path of the library; `nil` without a C compiler.
   static let library: String? = {
     #if os(Linux)
       let source = TemporaryFolder.shared.file("names.c")

@@ -1,8 +1,8 @@
 import Foundation
 
-/// A name service whose answer changes: every name leads to the address that a file holds.
+/// A name service whose answer changes: every name resolves to the address in a file.
 final class ChangingNames {
-  /// The library that a child loads first; `nil` where there is no C compiler.
+  /// The preloaded library; `nil` without a C compiler.
   static let library = SlowResolver.compile(
     """
     #define _GNU_SOURCE
@@ -32,7 +32,6 @@ final class ChangingNames {
     try lead(to: address)
   }
 
-  /// Lets every name lead there from now on.
   func lead(to address: String) throws {
     try address.write(toFile: path, atomically: true, encoding: .utf8)
   }

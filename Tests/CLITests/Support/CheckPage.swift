@@ -1,9 +1,8 @@
 import Foundation
 import Testing
 
-/// The table of docs/check.md, so that what it says is what the program does.
+/// The table of docs/check.md, compared with the program.
 enum CheckPage {
-  /// What the page says of one set-up.
   struct Row: Equatable, CustomStringConvertible {
     var setup: String
     var stage: String
@@ -17,11 +16,11 @@ enum CheckPage {
       return "| \(setup) | \(stage) | `\(came)` | \(fault) | \(advice) | \(status) |"
     }
 
-    /// The row without what differs from run to run and from machine to machine.
+    /// The row without details that differ between runs and machines.
     fileprivate var plain: Row {
       var row = self
       row.came = Self.plain(came)
-      // Something may listen on a usual port of this machine.
+      // Another program may listen on a usual port of this machine.
       row.advice = advice.map(Self.plain).filter {
         $0.wholeMatch(of: /port \d+ of .* answers: .*/) == nil
       }

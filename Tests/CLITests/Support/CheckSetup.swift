@@ -2,18 +2,17 @@ import Foundation
 import PusherCore
 import Testing
 
-/// One broken set-up: the stage that fails, the status, and what is told.
 struct CheckSetup: Sendable, CustomTestStringConvertible {
   var name: String
   var stage: String
   var status: Int32
   var tells: String
-  /// The arguments, and what must live meanwhile.
+  /// Returns the arguments, and an object that must live during the run.
   var make: @Sendable () throws -> ([String], AnyObject?)
 
   var testDescription: String { name }
 
-  /// A server that treats every connection but the trial alike.
+  /// Returns a set-up whose server runs the script on every connection except the trial.
   static func server(
     _ name: String, _ stage: String, _ status: Int32, _ tells: String,
     _ options: [String] = [], _ script: @escaping ScriptedServer.Script
@@ -145,7 +144,7 @@ extension CheckSetup {
       "pings are not answered", "ping", 4, "nothing within 0.3 s", ["--connect-timeout", "300ms"]
     ) { connection in
       try connection.welcome()
-      // An event that only looks like the answer.
+      // An event that only resembles the answer.
       try connection.send(event: "pong", channel: "a", data: #"{"event":"pusher:pong"}"#)
       try connection.stall()
     },

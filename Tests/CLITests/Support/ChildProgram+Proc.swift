@@ -1,9 +1,8 @@
 import Foundation
 import PusherCore
 
-/// What `/proc` tells about a child, for moments that show in no other way.
+/// Details from `/proc` about a child that are not visible otherwise.
 extension ChildProgram {
-  /// Waits until the process has so many threads.
   func awaitThreads(_ count: Int) throws {
     try waitUntil("the process has \(count) threads") {
       (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(id)/task"))?.count ?? 0
@@ -11,7 +10,6 @@ extension ChildProgram {
     }
   }
 
-  /// Waits until the process has a socket, which it makes just before it dials.
   func awaitSocket() throws {
     try waitUntil("the process has a socket") {
       let folder = "/proc/\(id)/fd"
@@ -23,7 +21,6 @@ extension ChildProgram {
     }
   }
 
-  /// The port of a file that the program writes once it listens.
   func port(in file: String) throws -> UInt16 {
     try waitFor("a port file was written; standard error: \(peekAtErrors())") {
       let text = try? String(contentsOfFile: file, encoding: .utf8)
@@ -31,9 +28,11 @@ extension ChildProgram {
     }
   }
 
-  /// Waits until the program has answered SIGUSR1 so often, each time in a round of its loop; standard output is left alone.
+  /// Waits until the program has answered `count` SIGUSR1, each in its own round of the loop.
   ///
-  /// - Returns: How many bytes then waited for the reader of standard output.
+  /// Standard output stays unread.
+  ///
+  /// - Returns: The bytes that waited for the reader of standard output.
   @discardableResult
   func goRound(_ count: Int) throws -> Int {
     var queued = 0
@@ -45,14 +44,12 @@ extension ChildProgram {
     return queued
   }
 
-  /// Waits until the program has said that its reader is slow.
   func awaitFullPipe() throws {
     try waitUntil("the output is full; standard error has '\(pendingErrors)'") {
       peekAtErrors().contains("slow")
     }
   }
 
-  /// The most memory the process has had, in KiB.
   var peakMemory: Int? {
     let status = try? String(contentsOfFile: "/proc/\(id)/status", encoding: .utf8)
     let line = status?.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }

@@ -1,7 +1,6 @@
 import Foundation
 import PusherCore
 
-/// How a process ended.
 enum Ending: Equatable, CustomStringConvertible {
   case exited(Int32)
   case signalled(Int32)
@@ -14,9 +13,11 @@ enum Ending: Equatable, CustomStringConvertible {
   }
 }
 
-/// A running process whose standard output and error are read as the test asks, with a limit on every wait.
+/// A running process.
 ///
-/// It belongs to the test's thread. A process that still runs when this goes is killed with its group.
+/// The test reads its standard output and error, with a limit on every wait.
+///
+/// It belongs to the test's thread. `deinit` kills a running process with its group.
 final class ChildProgram {
   let id: pid_t
   private var output: PipeReader?
@@ -24,7 +25,6 @@ final class ChildProgram {
   private var input: Int32 = -1
   private var ending: Ending?
 
-  /// Where the child's standard output goes.
   enum Output {
     case pipe
     case closed
@@ -32,7 +32,6 @@ final class ChildProgram {
     case inherited(Int32)
   }
 
-  /// What the child reads.
   enum Input {
     case nothing
     case closed
@@ -75,7 +74,7 @@ final class ChildProgram {
     id = try Spawn.start(request)
   }
 
-  /// A process on a terminal, which the caller reads.
+  /// Starts a process on a terminal, which the caller reads.
   init(_ executable: String, _ arguments: [String], environment: [String: String], on path: String)
     throws
   {
@@ -94,18 +93,16 @@ final class ChildProgram {
     waitpid(id, &status, 0)
   }
 
-  /// Ends the process and everything that it has started, at once.
+  /// Kills the process and its group at once.
   func endWithChildren() {
     kill(-id, SIGKILL)
     _ = try? wait(readsOutput: false)
   }
 
-  /// Sends a signal to the process alone.
   func send(_ signal: Int32) {
     kill(id, signal)
   }
 
-  /// Writes to the child's standard input.
   func write(_ bytes: [UInt8]) {
     var rest = bytes[...]
     while !rest.isEmpty {
@@ -115,9 +112,10 @@ final class ChildProgram {
     }
   }
 
-  /// Writes as much to the child's standard input as it takes, also after it has looked at everything twice.
+  /// Writes to the child's standard input until the pipe stays full while the child checks it
+  /// twice.
   ///
-  /// - Returns: How many bytes were taken.
+  /// - Returns: The number of accepted bytes.
   func writeWhatGoes(_ bytes: [UInt8]) throws -> Int {
     _ = fcntl(input, F_SETFL, O_NONBLOCK)
     var taken = 0
@@ -140,19 +138,18 @@ final class ChildProgram {
     input = -1
   }
 
-  /// Closes our end of the child's standard output, as a reader that goes away does.
+  /// Closes our end of the child's standard output, like a reader that leaves.
   func closeOutput() {
     output = nil
   }
 
-  /// The next whole line on standard output, without its end.
+  /// Returns the next whole line of standard output, without its end.
   func line(endedBy terminator: UInt8 = 0x0A, within limit: Duration = patience) throws
     -> String
   {
     String(decoding: try lineBytes(endedBy: terminator, within: limit), as: UTF8.self)
   }
 
-  /// The bytes of the next whole line on standard output.
   func lineBytes(
     endedBy terminator: UInt8 = 0x0A, within limit: Duration = patience
   ) throws -> [UInt8] {
@@ -165,7 +162,6 @@ final class ChildProgram {
     return line
   }
 
-  /// The next lines on standard output.
   func lines(_ count: Int, within limit: Duration = patience) throws -> [String] {
     let deadline = SystemClock.now().advanced(by: limit)
     return try (0..<count).map { _ in
@@ -173,7 +169,6 @@ final class ChildProgram {
     }
   }
 
-  /// The next line on standard error that contains `text`; those before it are dropped.
   @discardableResult
   func errorLine(
     containing text: String = "", within limit: Duration = patience, readsOutput: Bool = true
@@ -195,7 +190,9 @@ final class ChildProgram {
     return found
   }
 
-  /// How the process ended; what it writes until then is kept, unless `readsOutput` is false.
+  /// Waits for the end of the process.
+  ///
+  /// Keeps its output, unless `readsOutput` is false.
   @discardableResult
   func wait(within limit: Duration = patience, readsOutput: Bool = true) throws -> Ending {
     let deadline = SystemClock.now().advanced(by: limit)
@@ -208,7 +205,7 @@ final class ChildProgram {
     }
   }
 
-  /// Everything from here to the end of the process.
+  /// Returns the remaining output and the end of the process.
   func result(within limit: Duration = patience) throws -> ProgramResult {
     let ending = try wait(within: limit)
     drain()
@@ -216,17 +213,16 @@ final class ChildProgram {
       ending: ending, output: output?.takeAll() ?? [], errors: errors?.takeAll() ?? [])
   }
 
-  /// What stands on standard error and was not asked for yet.
   var pendingErrors: String { String(decoding: errors?.unread ?? [], as: UTF8.self) }
 
-  /// How many bytes stand in the pipe of standard output, which is left alone.
+  /// Number of bytes in the pipe of standard output, which stays unread.
   var waitingOutput: Int32 {
     var count: Int32 = 0
     if let output { _ = ioctl(output.descriptor, UInt(FIONREAD), &count) }
     return count
   }
 
-  /// What stands on standard error now; standard output is left alone.
+  /// Reads and returns standard error so far, and leaves standard output alone.
   func peekAtErrors() -> String {
     fill(output: false, timeout: 0)
     return pendingErrors
@@ -251,7 +247,7 @@ final class ChildProgram {
     }
   }
 
-  /// Waits until one of the pipes has something, and takes it.
+  /// Waits until one of the pipes has bytes, and reads them.
   private func fill(output readsOutput: Bool, timeout: Int32) {
     let readers = [readsOutput ? output : nil, errors].compactMap { $0 }.filter { !$0.hasEnded }
     var waiting = readers.map {
@@ -261,7 +257,6 @@ final class ChildProgram {
     for (reader, state) in zip(readers, waiting) where state.revents != 0 { reader.fill() }
   }
 
-  /// Takes what is left in the pipes once nobody writes any more.
   private func drain() {
     let deadline = SystemClock.now().advanced(by: .seconds(2))
     while [output, errors].contains(where: { $0?.hasEnded == false }), SystemClock.now() < deadline
@@ -281,7 +276,6 @@ final class ChildProgram {
   }
 }
 
-/// What a process left behind.
 struct ProgramResult {
   var ending: Ending
   var output: [UInt8]
@@ -289,12 +283,10 @@ struct ProgramResult {
 
   var outputText: String { String(decoding: output, as: UTF8.self) }
   var errorText: String { String(decoding: errors, as: UTF8.self) }
-  /// The lines of standard error.
   var errorLines: [Substring] { errorText.split(separator: "\n") }
 }
 
 extension ChildProgram {
-  /// The next line on standard output that has this in it.
   func outputLine(containing text: String) throws -> String {
     while true {
       let line = try line()

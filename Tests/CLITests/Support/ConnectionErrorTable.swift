@@ -1,13 +1,10 @@
 import Foundation
 import Testing
 
-/// The tables of docs/connection-errors.md, so that what they say is what the program does.
 enum ConnectionErrorTable {
-  /// What one row says of its case.
   struct Row: Equatable, CustomStringConvertible {
     var message: String
     var status: String
-    /// Whether it is tried again, where that is allowed.
     var isRetried: String
 
     var description: String { "`\(message)` | \(status) | \(isRetried)" }
@@ -28,7 +25,7 @@ enum ConnectionErrorTable {
     return rows
   }()
 
-  /// Holds a run's end, and a second one's that was allowed to retry but not even once, against the case's row.
+  /// Compares the end of a run, and of a second run with zero retries, with the case's row.
   static func check(
     _ name: String, _ result: ProgramResult, retrying: ProgramResult, port: UInt16,
     sourceLocation: SourceLocation = #_sourceLocation

@@ -1,6 +1,6 @@
-/// Questions about how a page looks, as scripts: each answers a list of what is wrong.
+/// Scripts that check the look of a page; each returns a list of faults.
 enum ConsoleLook {
-  /// Elements that people can use and that nothing names.
+  /// Interactive elements without a name.
   static let unnamed = """
     [...document.querySelectorAll("button, input, select, textarea, [role=tab], [role=grid], [role=img], progress, [tabindex='0']")]
       .filter((element) => element.checkVisibility())
@@ -15,7 +15,7 @@ enum ConsoleLook {
       }).map((element) => element.outerHTML.slice(0, 200))
     """
 
-  /// Texts whose contrast to what is behind them is less than 4.5 to 1 (WCAG 2.2, section 1.4.3).
+  /// Texts with a contrast below 4.5 to 1 (WCAG 2.2, section 1.4.3).
   static let faint = """
     (() => {
       const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
@@ -57,7 +57,7 @@ enum ConsoleLook {
     })()
     """
 
-  /// How the element with the focus differs from what it looks like without.
+  /// Differences in the look of the focused element from its look without focus.
   static let focusLook = """
     (() => {
       const look = (element) => {
@@ -74,7 +74,7 @@ enum ConsoleLook {
     })()
     """
 
-  /// What stands out of the window to the side.
+  /// Elements that extend beyond the side of the window.
   static let wide = """
     document.documentElement.scrollWidth <= innerWidth && document.body.scrollWidth <= innerWidth ? []
       : [...document.querySelectorAll("body *")].filter((element) => element.getBoundingClientRect().right > innerWidth + 1)

@@ -1,6 +1,6 @@
 import PusherCore
 
-/// A server with clients, events and faults, as a developer has it during a day's work: for looks at the page.
+/// A server with clients, events and faults of a developer's day, for checks of the page's look.
 struct ConsoleScene {
   let site: ConsoleSite
   let view: ConsoleView
@@ -26,7 +26,7 @@ struct ConsoleScene {
       ["subscribe"], "presence-lobby", "orders", "cache-prices", "private-chat-7", "-L",
       "--sign-in", "--stdin", "--user-id", user,
       "--user-info", #"{"name":"\#(user.capitalized)","role":"editor"}"#, input: .pipe)
-    // The greeting, the sign-in, the user's channel and the four.
+    // Greeting, sign-in, the user's channel and the four channels.
     _ = try program.lines(7)
     return program
   }
@@ -56,7 +56,6 @@ struct ConsoleScene {
     }
   }
 
-  /// Brings a view to where it shows most.
   func show(_ name: String) throws {
     try view.choose(name)
     switch name {

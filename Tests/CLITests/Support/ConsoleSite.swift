@@ -2,10 +2,9 @@ import Foundation
 import PusherCore
 import Testing
 
-/// A running `pusher-cli serve --console`.
 final class ConsoleSite {
   let server: LocalServer
-  /// What the server printed for the browser, with the token.
+  /// The printed address for the browser, with the token.
   let address: String
   let token: String
 
@@ -17,14 +16,12 @@ final class ConsoleSite {
     token = try #require(address.components(separatedBy: "token=").last)
   }
 
-  /// Host and port, as in URLs.
   var place: String { "127.0.0.1:\(server.port)" }
   var url: String { "http://\(place)/console" }
 
-  /// What the secret is told to programs by.
   static let environment = LocalServer.environment("local-secret")
 
-  /// Starts the program with this server's address behind its name and the first words.
+  /// Starts the program with this server's address after its first words.
   func program(
     _ words: [String], _ options: String..., input: ChildProgram.Input = .nothing
   ) throws -> ChildProgram {
@@ -32,13 +29,11 @@ final class ConsoleSite {
       words + server.address + options, environment: Self.environment, input: input)
   }
 
-  /// Sends an event as an app does.
   func trigger(_ channel: String, _ event: String, _ data: String = "{}") throws {
     let result = try server.trigger(channel, event, data)
     guard result.ending == .exited(0) else { throw Unexpected(result.errorText) }
   }
 
-  /// Asks the console as a program does; answers status and body.
   func ask(_ path: String, _ order: JSONValue? = nil) throws -> (status: Int, body: JSONValue) {
     var words = [
       "curl", "-s", "-w", "\n%{http_code}", "-H", "Authorization: Bearer \(token)", url + path,
@@ -49,9 +44,9 @@ final class ConsoleSite {
     return (status, (try? JSONParser.parse(parts[0])) ?? nil)
   }
 
-  /// Opens the console on a page of its own, lets a test use it, and demands that it was sound at the end.
+  /// Opens the console on a new page, runs a test, and checks the page's health at the end.
   ///
-  /// - Parameter complaints: What the page may complain of, as part of the words.
+  /// - Parameter complaints: Parts of permitted complaints.
   static func visit(
     _ options: String..., complaints: [String] = [],
     place: SourceLocation = #_sourceLocation, _ body: (ConsoleSite, ConsoleView) throws -> Void
@@ -72,7 +67,6 @@ struct ConsoleView {
   let page: BrowserPage
   let site: ConsoleSite
 
-  /// Opens the console, and waits until it shows what happens.
   init(_ site: ConsoleSite, state: String = "connected") throws {
     self.site = site
     page = try SuiteBrowser.current().page()
@@ -85,7 +79,7 @@ struct ConsoleView {
     try page.wait(until: "document.querySelector('#state').dataset.state === '\(state)'")
   }
 
-  /// Demands that the page had no error, no dialog, nothing refused, and asked nobody but its server; closes it.
+  /// Checks that the page had no error, dialog, refusal or foreign request, and closes it.
   func demandSound(except allowed: [String] = [], place: SourceLocation = #_sourceLocation) throws {
     let log = try page.log
     let complaints = log.complaints.filter { complaint in
@@ -97,33 +91,30 @@ struct ConsoleView {
     _ = try? page.call("Page.close")
   }
 
-  // MARK: What stands there
+  // MARK: Contents
 
-  /// The text of an element.
   func text(_ id: String) throws -> String {
     try page.evaluate("document.getElementById('\(id)').textContent").text ?? ""
   }
 
-  /// Waits until an element's text holds a part.
   func wait(_ id: String, shows part: String) throws {
     try page.wait(
       until:
         "document.getElementById('\(id)').textContent.includes(\(JSONValue.string(part).jsonText))")
   }
 
-  /// Lines of the list that stand in the document, as arrays of their cells.
+  /// Script for the lines in the document, as arrays of their cells.
   static let lines = """
     [...document.querySelectorAll("#rows .row:not([hidden])")]
       .sort((a, b) => a.dataset.index - b.dataset.index)
       .map((row) => [...row.children].map((cell) => cell.textContent))
     """
 
-  /// The cells of the lines that are seen: time, kind, channel, what, details.
   func lines() throws -> [[String]] {
     try page.evaluate(Self.lines).elements?.map { $0.elements?.compactMap(\.text) ?? [] } ?? []
   }
 
-  /// Waits for a line: its kind, channel and what are these, and its details hold a part.
+  /// Waits for a line with this kind, channel and `what`, whose details contain a part.
   func wait(line kind: String, _ channel: String, _ what: String, _ details: String = "") throws {
     let wanted: JSONValue = [.string(kind), .string(channel), .string(what)]
     try page.wait(
@@ -133,7 +124,6 @@ struct ConsoleView {
         """)
   }
 
-  /// Opens the details of the first line whose text holds a part.
   func open(line part: String) throws {
     let found = """
       [...document.querySelectorAll("#rows .row:not([hidden])")]
@@ -145,20 +135,18 @@ struct ConsoleView {
         !document.getElementById("detail").hidden && document.querySelector(".row[aria-selected=true]")
           ?.textContent.includes(\(JSONValue.string(part).jsonText)))
       """
-    // A line that comes meanwhile moves the others up from under the mouse.
+    // A new line in the meantime moves the others away from the mouse.
     try waitUntil("the line with '\(part)' is opened; \(page.state)") {
       try page.click("#\(try page.evaluate("\(found).id").text ?? "")")
       return try page.evaluate(opened) == true
     }
   }
 
-  /// Goes to a view: `live`, `where`, `do` or `check`.
   func choose(_ view: String) throws {
     try page.click("#tab-\(view)")
     try page.wait(until: "!document.getElementById('\(view)').hidden")
   }
 
-  /// What a button of the page puts on the clipboard.
   func copied(by id: String) throws -> String {
     try page.evaluate("navigator.clipboard.writeText('nothing')")
     try page.click("#\(id)")

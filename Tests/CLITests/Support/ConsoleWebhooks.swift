@@ -2,7 +2,6 @@ import Foundation
 import PusherCore
 import Testing
 
-/// A receiver of webhooks that takes those with a right signature and prints their events.
 struct ConsoleWebhooks {
   let program: ChildProgram
   let url: String
@@ -15,6 +14,6 @@ struct ConsoleWebhooks {
     url = "http://127.0.0.1:\(try program.port(in: file))/hook"
   }
 
-  /// The next event of a webhook whose signature was right.
+  /// Returns the next event with a valid signature.
   func line() throws -> String { try program.line() }
 }

@@ -1,28 +1,26 @@
 import Foundation
 import PusherCore
 
-/// A headless Chromium whose pages a test drives through the DevTools protocol; it ends with the last page.
+/// A headless Chromium that a test drives through the DevTools protocol; it ends with the last
+/// page.
 ///
-/// It belongs to the test's thread, and it hears what its pages report while it waits for an answer.
+/// It belongs to the test's thread, and processes its pages' reports while it waits for an answer.
 final class DevToolsBrowser {
   private let connection: DevToolsConnection
   private var lastCall = 0
-  /// What each page said and did, by the page's id.
   private(set) var logs: [String: PageLog] = [:]
-  /// The pages in the order in which they came, and the contexts they belong to.
+  /// Pages in the order of their creation, with their contexts.
   private var pages: [(id: String, context: String)] = []
-  /// Which page a session belongs to: its own one, or one of its frames, workers and windows.
   private var owners: [String: String] = [:]
-  /// The sessions of pages, by the page's id.
   private var sessions: [String: String] = [:]
-  /// The context in which a page of the test's own is about to come.
+  /// Context of the page that is being created.
   private var expecting: String?
-  /// The calls that make that page tell us everything, as long as they are not answered.
+  /// Pending calls that enable all reports of that page.
   private var preparing: Set<Int> = []
 
   init() throws {
     connection = try DevToolsConnection()
-    // Everything that a page starts waits until we hear what it does.
+    // New targets of a page wait until the tests receive their reports.
     try call("Target.setAutoAttach", Self.attaching)
   }
 
@@ -30,12 +28,12 @@ final class DevToolsBrowser {
     "autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true,
   ]
 
-  /// The browser's process, which leads the group of all that it starts.
+  /// ID of the browser's process, which leads the group of its children.
   var processID: pid_t { connection.processID }
 
-  /// A new page, empty until it is opened.
+  /// Creates an empty page.
   ///
-  /// - Parameter other: A page with which it shall share storage and cookies; all its own unless given.
+  /// - Parameter other: A page that shares storage and cookies; none by default.
   func page(sharingStorageWith other: BrowserPage? = nil) throws -> BrowserPage {
     let context = try other?.context ?? newContext()
     expecting = context
@@ -46,7 +44,7 @@ final class DevToolsBrowser {
     try listen(until: sessions[id] != nil, "the browser attached us to a new page")
     guard let session = sessions[id] else { throw Unexpected("a page without a session") }
     let page = BrowserPage(self, id: id, session: session, context: context)
-    // A page that is opened earlier asks for things before it tells of them.
+    // A page that is opened earlier would send requests before its reports start.
     try listen(until: preparing.isEmpty, "a new page was prepared")
     return page
   }
@@ -63,9 +61,9 @@ final class DevToolsBrowser {
 
   // MARK: Messages
 
-  /// Calls a method, of the browser unless a session is given, and waits for its answer.
+  /// Calls a method and waits for its answer; of the browser unless a session is given.
   ///
-  /// - Throws: ``DevToolsError`` with what the browser says against it.
+  /// - Throws: ``DevToolsError`` with the browser's message.
   @discardableResult
   func call(
     _ method: String, _ parameters: JSONValue = [:], session: String? = nil,
@@ -82,7 +80,6 @@ final class DevToolsBrowser {
     return answer?["result"] ?? [:]
   }
 
-  /// Sends a call and does not wait; answers its number.
   @discardableResult
   private func post(
     _ method: String, _ parameters: JSONValue = [:], session: String?
@@ -96,11 +93,11 @@ final class DevToolsBrowser {
     return lastCall
   }
 
-  /// Takes what the browser reports until something is so.
+  /// Processes reports until the condition holds.
   ///
   /// - Parameters:
-  ///   - what: What is waited for, as a sentence.
-  ///   - other: Gets the messages that are no reports.
+  ///   - what: The condition, as a sentence.
+  ///   - other: Takes messages that are not reports.
   func listen(
     until isSo: @autoclosure () -> Bool, _ what: @autoclosure () -> String,
     within limit: Duration = patience, other: (JSONValue) -> Void = { _ in }
@@ -126,7 +123,7 @@ final class DevToolsBrowser {
     logs[owner]?.take(method, parameters)
     switch method {
     case "Page.javascriptDialogOpening":
-      // Whoever leaves a page is not kept by its question.
+      // A page's question does not prevent leaving.
       let leaves = parameters["type"] == "beforeunload"
       try post("Page.handleJavaScriptDialog", ["accept": .init(leaves)], session: session)
     case "Inspector.targetCrashed": throw Unexpected("the page crashed")
@@ -136,7 +133,6 @@ final class DevToolsBrowser {
 
   // MARK: Sessions
 
-  /// Begins to hear what a page, or something that a page has started, says and does.
   private func attach(_ parameters: JSONValue, parent: String?) throws {
     guard let session = parameters["sessionId"]?.text, let target = parameters["targetInfo"],
       let id = target["targetId"]?.text
@@ -152,7 +148,7 @@ final class DevToolsBrowser {
       logs[id] = PageLog(frame: id)
       owners[session] = id
     } else {
-      // A worker that pages share has no parent; its context tells whose it is.
+      // A shared worker has no parent; its context names the owner.
       let opener = target["openerId"]?.text.flatMap { logs[$0] == nil ? nil : $0 }
       let owner = parent.flatMap { owners[$0] } ?? opener
       owners[session] = owner ?? pages.first { $0.context == context }?.id
@@ -160,7 +156,7 @@ final class DevToolsBrowser {
     }
   }
 
-  /// Makes a session tell everything, and lets what waits for that go on; answers the numbers of the calls.
+  /// Enables all reports of a session and resumes its target; returns the numbers of the calls.
   private func prepare(_ session: String, isDocument: Bool) throws -> Set<Int> {
     var calls: Set<Int> = []
     if isDocument {
@@ -178,7 +174,7 @@ final class DevToolsBrowser {
   }
 }
 
-/// The browser did not do what it was asked for.
+/// A call that the browser rejected.
 struct DevToolsError: Error, CustomStringConvertible {
   var method: String
   var reason: String

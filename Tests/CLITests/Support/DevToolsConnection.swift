@@ -1,19 +1,19 @@
 import Foundation
 import PusherCore
 
-/// A running Chromium, and the messages of its DevTools protocol: JSON, each ended by a NUL byte.
+/// A running Chromium and its DevTools protocol: JSON messages, each ended by a NUL byte.
 ///
-/// It belongs to the test's thread. The browser and its children end with this.
+/// It belongs to the test's thread. The browser and its children end with the object.
 final class DevToolsConnection {
   private let program: ChildProgram
   private let folder: String
-  /// Our end of what the browser has as descriptors 3 and 4.
+  /// Our end of the browser's descriptors 3 and 4.
   private let reader: PipeReader
 
   init() throws {
     guard let path = Browser.path else { throw Unexpected(Browser.reason) }
     folder = TemporaryFolder.shared.file("driven-browser")
-    // A pair of sockets and not of pipes: a write to a browser that has ended is an error then, and no signal.
+    // A socket pair instead of pipes: writing to an ended browser then fails without a signal.
     var ends: [Int32] = [-1, -1]
     #if canImport(Glibc)
       let kind = Int32(SOCK_STREAM.rawValue)
@@ -30,15 +30,13 @@ final class DevToolsConnection {
   }
 
   deinit {
-    // What is installed under that name may be a script that starts the browser.
+    // The installed program may be a script that starts the browser.
     program.endWithChildren()
     try? FileManager.default.removeItem(atPath: folder)
   }
 
-  /// The browser's process, which leads the group of all that it starts.
   var processID: pid_t { program.id }
 
-  /// Sends a message; what the browser says meanwhile is kept.
   func send(_ message: JSONValue) throws {
     let buffer = ByteBuffer()
     JSONWriter.write(message, into: buffer)
@@ -58,7 +56,7 @@ final class DevToolsConnection {
     }
   }
 
-  /// The next message; `nil` when none came within a time.
+  /// Returns the next message, or `nil` after the limit.
   func message(within limit: Duration) throws -> JSONValue? {
     let deadline = SystemClock.now().advanced(by: limit)
     while true {
@@ -69,18 +67,18 @@ final class DevToolsConnection {
       }
       if reader.hasEnded { throw hasEnded }
       let left = SystemClock.now().duration(to: deadline).inSeconds
-      // What has come already is taken also when there is no time left.
+      // Received bytes count even if no time is left.
       let hasCome = wait(for: POLLIN, milliseconds: Int32(max(0, min(left * 1000, 1000))))
       if !hasCome, left <= 0 { return nil }
     }
   }
 
-  /// Waits until the browser has written, or takes more; answers whether something came.
+  /// Waits until the browser has written or accepts more; returns true if bytes arrived.
   @discardableResult
   private func wait(for events: Int32, milliseconds: Int32) -> Bool {
     var waiting = pollfd(fd: reader.descriptor, events: Int16(events), revents: 0)
     poll(&waiting, 1, milliseconds)
-    // A browser whose standard error is full would wait for us.
+    // A browser with a full standard error would block.
     _ = program.peekAtErrors()
     guard Int32(waiting.revents) & ~POLLOUT != 0 else { return false }
     reader.fill()

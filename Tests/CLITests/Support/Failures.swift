@@ -1,4 +1,3 @@
-/// Something the test waited for did not come in time.
 struct Late: Error, CustomStringConvertible {
   let description: String
 
@@ -7,7 +6,6 @@ struct Late: Error, CustomStringConvertible {
   }
 }
 
-/// The other side did something the test does not allow.
 struct Unexpected: Error, CustomStringConvertible {
   let description: String
 
@@ -16,10 +14,9 @@ struct Unexpected: Error, CustomStringConvertible {
   }
 }
 
-/// The other side ended the connection, or the test has; no failure by itself.
+/// The other side or the test ended the connection; not a failure by itself.
 struct PeerLeft: Error {}
 
-/// A call of the system failed.
 struct SystemFailure: Error, CustomStringConvertible {
   let description: String
 

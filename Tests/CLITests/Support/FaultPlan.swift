@@ -1,48 +1,35 @@
 import PusherCore
 import TestSupport
 
-/// What one connection of a random run suffers: at the server, on the wire, or both.
+/// Faults of one connection in a random run: at the server, on the wire, or both.
 struct FaultPlan: Sendable {
-  /// What the server does.
   enum ServerFault: Sendable {
-    /// Nothing; the wire cuts.
     case none
-    /// It answers the upgrade with a status of its own.
     case refuse(Int)
-    /// It takes the upgrade and says nothing.
     case silentUpgrade
-    /// It leaves before its greeting.
     case leaveBeforeGreeting
-    /// It greets and never confirms.
     case neverConfirm
-    /// It leaves between the greeting and the confirmation.
     case leaveBeforeConfirmation
-    /// It closes with this code.
     case close(UInt16)
-    /// It drops the connection without a close frame.
     case drop
-    /// It sends `pusher:error` with this code and drops.
     case dropWithError(Int)
-    /// It stops to send and answers nothing.
     case deaf
   }
 
   var fault = ServerFault.none
-  /// After so many events the server does what it does.
+  /// Number of events before the server's fault.
   var events = Int.max
   var wire = FaultyWire.sound
   var deflates = false
-  /// How its answers to the two subscriptions come.
+  /// Order of the answers to the two subscriptions.
   var confirmation = Confirmation.inOrder
 
   enum Confirmation: Sendable, CaseIterable {
     case inOrder, reversed, twice
   }
 
-  /// The last connection of a run.
   static let sound = FaultPlan()
 
-  /// A connection that comes to a bad end, most of them quickly.
   static func random(_ random: inout SeededGenerator) -> FaultPlan {
     var plan = FaultPlan()
     plan.deflates = random.below(3) == 0
@@ -66,7 +53,8 @@ struct FaultPlan: Sendable {
     default: plan.fault = .leaveBeforeConfirmation
     }
     if plan.wire.cut != nil {
-      // The head of the answer is about 130 bytes long, greeting and confirmations 300; then events follow.
+      // The head of the answer has about 130 bytes, greeting and confirmations 300; then events
+      // follow.
       plan.wire.cutAfter = random.below(4) == 0 ? random.below(450) : 300 + random.below(2000)
       plan.events = .max
     }
@@ -78,7 +66,6 @@ struct FaultPlan: Sendable {
     return plan
   }
 
-  /// Plays the server's part.
   func play(_ connection: ScriptedConnection, _ source: NumberedSource) throws {
     switch fault {
     case .refuse(let status):
@@ -96,7 +83,8 @@ struct FaultPlan: Sendable {
     let asked = [try connection.subscription(), try connection.subscription()].map(\.channel)
     if case .neverConfirm = fault { try connection.ignore() }
     if case .leaveBeforeConfirmation = fault { return connection.drop() }
-    // What is published from here on is the subscription's, as on a real server, however late this thread goes on.
+    // Later events belong to the subscription, as on a real server, however late this thread
+    // continues.
     let first = source.last + 1
     let order = confirmation == .reversed ? Array(asked.reversed()) : asked
     for channel in confirmation == .twice ? order + order : order {

@@ -2,21 +2,20 @@ import Foundation
 import PusherCore
 import TestSupport
 
-/// A proxy on a free port of 127.0.0.1 that passes each connection on over a wire of the test's choice.
+/// A proxy on a free port of 127.0.0.1 that applies a wire of the test's choice to each connection.
 ///
-/// Connections reach the server in the order in which the proxy took them, so both count them alike.
+/// It forwards connections in the order of their arrival, so proxy and server number them alike.
 final class FaultProxy: Sendable {
   let port: UInt16
   private let isSecure: Bool
   private let stopPipe: (reading: Int32, writing: Int32)
 
-  /// A proxy in front of a server, with its own wire for each connection, the first being 1.
+  /// Starts a proxy for a server, with a wire for each connection, counted from 1.
   convenience init(to server: ScriptedServer, wire: @escaping @Sendable (Int) -> FaultyWire) throws
   {
     try self.init(to: server.port, isSecure: server.isSecure, wire: wire)
   }
 
-  /// - Parameter wire: The wire of each connection, the first being 1.
   init(to server: UInt16, isSecure: Bool = false, wire: @escaping @Sendable (Int) -> FaultyWire)
     throws
   {
@@ -43,7 +42,6 @@ final class FaultProxy: Sendable {
     close(stopPipe.writing)
   }
 
-  /// Options that lead the program here.
   var address: [String] {
     [
       "--host", "127.0.0.1", "--port", "\(port)", "--scheme", isSecure ? "https" : "http",
@@ -52,13 +50,11 @@ final class FaultProxy: Sendable {
   }
 }
 
-/// One connection through the proxy, on a thread of its own.
 private final class FaultyConnection {
   private let client: Int32
   private let server: Int32
   private let wire: FaultyWire
   private let stop: Int32
-  /// What has come from the server, and when it may go on.
   private var toClient: [(due: Instant, bytes: ArraySlice<UInt8>)] = []
   private var toServer: [UInt8] = []
   private var serverHasEnded = false
@@ -96,7 +92,7 @@ private final class FaultyConnection {
   }
 
   private var serverEvents: Int16 {
-    // A slow wire must hold the server back, as a real one does.
+    // A slow wire must slow the server down, as a real one does.
     let isFull = toClient.count > 64
     return Int16(isFull ? 0 : POLLIN) | Int16(toServer.isEmpty ? 0 : POLLOUT)
   }
@@ -107,7 +103,6 @@ private final class FaultyConnection {
     return Int32(clamping: max(left, 0) / 1_000_000 + 1)
   }
 
-  /// Passes on what is due; false when the connection is over.
   private func deliver(at now: Instant) -> Bool {
     if silence != nil {
       toClient.removeAll()
@@ -130,7 +125,7 @@ private final class FaultyConnection {
     }
   }
 
-  /// The client takes nothing for the moment.
+  /// Returns true if the client accepts no bytes at the moment.
   private func pauseForClient() -> Bool {
     nextPiece = SystemClock.now().advanced(by: .milliseconds(1))
     return true

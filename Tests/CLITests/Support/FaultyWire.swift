@@ -1,32 +1,29 @@
 import PusherCore
 
-/// What happens to the bytes of one connection on their way from the server to the client.
+/// Faults of one connection's bytes on their way from the server to the client.
 struct FaultyWire: Sendable, CustomStringConvertible {
-  /// How the wire ends the connection.
   enum Cut: Sendable, CaseIterable {
-    /// By a reset in both directions.
     case reset
-    /// By the end of the stream, as a process that dies leaves it.
+    /// Ends the stream, as a dying process does.
     case end
-    /// Nothing arrives any more in either direction, and nobody is told.
+    /// Drops all bytes in both directions without a notice.
     case blackHole
-    /// Nothing arrives at the client any more; what it says still reaches the server.
+    /// Drops all bytes to the client; the client's bytes still reach the server.
     case halfOpen
   }
 
-  /// So much later each piece arrives.
+  /// Delay of each piece.
   var latency = Duration.zero
-  /// At most so many bytes arrive at a time.
+  /// Maximum size of a piece, in bytes.
   var piece = Int.max
-  /// The time between two pieces.
+  /// Time between two pieces.
   var interval = Duration.zero
-  /// Up to so many bytes arrive whole and at once, before ``piece`` and ``interval`` count.
+  /// Number of bytes that pass at once, before ``piece`` and ``interval`` apply.
   var dripsAfter = 0
-  /// What follows once ``cutAfter`` bytes have arrived at the client.
+  /// The cut after ``cutAfter`` bytes to the client.
   var cut: Cut?
   var cutAfter = Int.max
 
-  /// A wire that passes everything on at once.
   static let sound = FaultyWire()
 
   var description: String {

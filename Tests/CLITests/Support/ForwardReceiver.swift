@@ -2,15 +2,14 @@ import Foundation
 import PusherCore
 import Testing
 
-/// A receiver for `--forward` on Python's http.server, which behaves as `receive_forwards.py` is told.
+/// A receiver for `--forward` on Python's http.server, controlled through `receive_forwards.py`.
 struct ForwardReceiver {
-  /// A request that has come.
   struct Request: Decodable {
-    /// From 1, in the order in which connections were made.
+    /// From 1, in the order of the connections.
     let connection: Int
     let method: String
     let path: String
-    /// By names in lower case.
+    /// Fields by lower-case name.
     let fields: [String: String]
     let body: String
 
@@ -27,7 +26,6 @@ struct ForwardReceiver {
 
   var url: String { "http://127.0.0.1:\(port)/hook?x=1" }
 
-  /// The next request.
   func next() throws -> Request {
     try JSONDecoder().decode(Request.self, from: Data(try program.lineBytes()))
   }
@@ -36,12 +34,10 @@ struct ForwardReceiver {
     try (0..<count).map { _ in try next() }
   }
 
-  /// Lets one waiting request go on.
   func release() {
     program.write([UInt8(ascii: "\n")])
   }
 
-  /// What stays on standard output once the receiver has ended: requests that nobody asked for.
   func unexpected() throws -> String {
     program.closeInput()
     return try program.result().outputText

@@ -1,11 +1,11 @@
 import PusherCore
 
-/// Many events as one piece of bytes, as a server would send them, made once.
+/// Many events in one piece of bytes, in a server's format, made once.
 struct FrameBlock: Sendable {
   let count: Int
   let bytes: [UInt8]
 
-  /// So many events with about 200 bytes of data each, compressed if `deflate` says how.
+  /// Makes `count` events with about 200 bytes of data each, compressed with `deflate` unless nil.
   init(count: Int, deflate: PerMessageDeflateParameters? = nil) {
     let socket = WebSocketConnection(
       role: .server, deflate: deflate, random: SystemRandomNumberGenerator(), input: nil)

@@ -2,12 +2,13 @@ import Foundation
 import PusherCore
 import Testing
 
-/// How long a test waits for what has to come: it only keeps a test from hanging, so it is longer than any machine is busy.
+/// Time limit for expected events; it only keeps a test from hanging, so it exceeds any busy
+/// period.
 let patience = Duration.seconds(60)
 
-/// Waits until something is so, and looks every few milliseconds.
+/// Waits until the condition holds, polling every few milliseconds.
 ///
-/// - Parameter what: What is waited for, as a sentence; it is asked for when the wait has been in vain.
+/// - Parameter what: The condition, as a sentence; evaluated only after a failure.
 func waitUntil(
   _ what: @autoclosure () -> String, within limit: Duration = patience, _ isSo: () throws -> Bool
 ) throws {
@@ -18,7 +19,6 @@ func waitUntil(
   }
 }
 
-/// Waits until something is there, and answers it.
 func waitFor<Value>(_ what: @autoclosure () -> String, _ value: () throws -> Value?) throws -> Value
 {
   var found: Value?
@@ -29,29 +29,26 @@ func waitFor<Value>(_ what: @autoclosure () -> String, _ value: () throws -> Val
   return try #require(found)
 }
 
-/// Lets a server's script wait for the test, and the other way round.
+/// Synchronises a server's script with the test.
 final class Gate: Sendable {
   private let semaphore = DispatchSemaphore(value: 0)
 
-  /// Lets one wait pass.
   func open() {
     semaphore.signal()
   }
 
-  /// Waits for one ``open()``.
   func wait() throws {
     guard isOpened(within: patience.inSeconds) else {
       throw Late("nobody opened the gate within \(patience)")
     }
   }
 
-  /// Whether one ``open()`` came in time.
+  /// Returns true if ``open()`` was called within the time.
   func isOpened(within seconds: Double) -> Bool {
     semaphore.wait(timeout: .now() + seconds) == .success
   }
 }
 
-/// Values that a server's script leaves for the test.
 final class Record<Value: Sendable>: Sendable {
   private let stored = Locked<[Value]>([])
 

@@ -2,7 +2,8 @@ import Foundation
 import PusherCore
 
 extension PusherCLI {
-  /// Starts `serve` as systemd does that hands it sockets: descriptors from 3 on, and variables with the child's number.
+  /// Starts `serve` with handed sockets as systemd does: descriptors from 3 on, and variables with
+  /// the child's process ID.
   static func serve(
     handed: [Int32], names: String? = nil, _ arguments: [String] = [],
     environment: [String: String] = [:]
@@ -11,7 +12,7 @@ extension PusherCLI {
     variables["LISTEN_FDS"] = String(handed.count)
     variables["LISTEN_FDNAMES"] = names
     variables.merge(environment) { $1 }
-    // The shell's number stays that of the program.
+    // `exec` keeps the shell's process ID for the program.
     let script = #"export LISTEN_PID=$$; exec "$@""#
     return try ChildProgram(
       "/bin/sh", ["-c", script, "sh", path] + served(["serve"] + arguments), environment: variables,
@@ -33,7 +34,6 @@ final class OwnedDescriptor {
     close(number)
   }
 
-  /// A socket of this machine that nobody listens on.
   static func socket(_ family: Int32, isStream: Bool) throws -> OwnedDescriptor {
     #if canImport(Glibc)
       let kind = Int32((isStream ? SOCK_STREAM : SOCK_DGRAM).rawValue)
@@ -43,7 +43,6 @@ final class OwnedDescriptor {
     return try OwnedDescriptor(Foundation.socket(family, kind, 0))
   }
 
-  /// A Unix socket that is listened on, under a path.
   static func unixListener(_ path: String) throws -> OwnedDescriptor {
     let socket = try Self.socket(AF_UNIX, isStream: true)
     var address = sockaddr_un()

@@ -2,9 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-/// What the tests of `--exec` and `--forward` share.
 enum Hooked {
-  /// A server that sends these events, and stays.
   static func server(_ events: (name: String, channel: String, data: String)...) throws
     -> ScriptedServer
   {
@@ -18,7 +16,6 @@ enum Hooked {
     }
   }
 
-  /// A server that sends `e` with the numbers from 1 as data.
   static func counting(_ count: Int) throws -> ScriptedServer {
     try ScriptedServer { connection in
       try connection.join()
@@ -35,7 +32,6 @@ enum Hooked {
     try "".write(toFile: file, atomically: true, encoding: .utf8)
   }
 
-  /// Shell that waits until a file is there.
   static func awaiting(_ file: String) -> String {
     "until [ -e \(file) ]; do sleep 0.01; done"
   }

@@ -1,8 +1,8 @@
 import PusherCore
 
-/// Texts that would run, break out or mislead where a page took them for more than text.
+/// Texts that would run, break out or mislead if a page treated them as markup.
 enum HostileTexts {
-  /// What each would do when it ran.
+  /// Action of each text if it ran.
   private static let hit = "window.__hit=1"
 
   static let all: [String] = markup + attributes + scripts + paths + signs + names
@@ -57,7 +57,7 @@ enum HostileTexts {
     String(repeating: "\u{202E}", count: 500), String(repeating: "<b>", count: 300),
   ]
 
-  /// How a text stands on the page: what cannot be seen is an escape, what is long is cut.
+  /// Returns a text as the page shows it: escapes for invisible characters, long texts cut.
   static func shown(_ text: String, atMost limit: Int = 100) -> String {
     var shown = ""
     for scalar in text.unicodeScalars.prefix(limit) { shown += escape(scalar) }

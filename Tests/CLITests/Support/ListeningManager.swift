@@ -1,7 +1,8 @@
 import Foundation
 import PusherCore
 
-/// A service manager as sd_notify(3) sees it: a datagram socket under a path, or under an abstract name that begins with `@`.
+/// A service manager as in sd_notify(3): a datagram socket under a path, or an abstract name with
+/// `@`.
 final class ListeningManager {
   let descriptor: Int32
   let name: String
@@ -22,14 +23,13 @@ final class ListeningManager {
     limit(seconds: 60)
   }
 
-  /// How long ``next()`` waits.
   func limit(seconds: Int) {
     var limit = timeval(tv_sec: seconds, tv_usec: 0)
     setsockopt(
       descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
   }
 
-  /// Whether a datagram comes; those before it are dropped.
+  /// Waits for a datagram and drops those before it; returns false after the limit.
   func await(_ text: String) -> Bool {
     while true {
       let came = next()
@@ -38,7 +38,7 @@ final class ListeningManager {
     }
   }
 
-  /// What has come and was not asked for.
+  /// Returns all unread datagrams.
   func rest() -> [String] {
     _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
     var all: [String] = []
@@ -48,7 +48,7 @@ final class ListeningManager {
 
   deinit { close(descriptor) }
 
-  /// The next datagram; empty when the limit has passed without one.
+  /// Returns the next datagram; empty after the limit.
   func next() -> String {
     var bytes = [UInt8](repeating: 0, count: 256)
     return String(decoding: bytes[..<max(recv(descriptor, &bytes, 256, 0), 0)], as: UTF8.self)

@@ -1,14 +1,14 @@
 import Foundation
 import PusherCore
 
-/// Debian's nginx with its nchan module, on a port of 127.0.0.1 with a configuration of its own; it ends with this.
+/// Debian's nginx with its nchan module, on a port of 127.0.0.1; it ends with the object.
 ///
-/// What is posted to `/publish` comes out of the event stream `/stream`, kept in memory until a restart.
+/// The event stream `/stream` delivers messages posted to `/publish`. They stay in memory until a
+/// restart.
 final class LocalNginx {
   private static let program = "/usr/sbin/nginx"
   private static let module = "/usr/lib/nginx/modules/ngx_nchan_module.so"
 
-  /// Whether nginx and the module are installed.
   static var isInstalled: Bool {
     FileManager.default.isExecutableFile(atPath: program)
       && FileManager.default.fileExists(atPath: module)
@@ -27,7 +27,7 @@ final class LocalNginx {
 
   var url: String { "http://127.0.0.1:\(port)/stream" }
 
-  /// Ends the server with all that it remembers, and starts it anew on its port.
+  /// Stops the server with its memory, and starts it again on its port.
   func restart() throws {
     child.send(SIGTERM)
     try child.wait()
@@ -61,16 +61,15 @@ final class LocalNginx {
     return child
   }
 
-  /// Starts nginx with these blocks of `http`, one of which listens on the port.
+  /// Starts nginx with these `http` blocks, one of which listens on the port.
   static func start(site: String, port: UInt16) throws -> ChildProgram {
     try start(configuration(site, modules: ""), port: port)
   }
 
-  /// A configuration's file, with these blocks of `http`.
   private static func configuration(_ site: String, modules: String) throws -> String {
     let folder = TemporaryFolder.shared.file("nginx")
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    // Workers of root become another user, who may not use the folder.
+    // Workers of a root process switch to a user who may not access the folder.
     let user = getuid() == 0 ? "user root;" : ""
     let spools = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map {
       "\($0)_temp_path \(folder)/\($0);"

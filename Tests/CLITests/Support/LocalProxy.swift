@@ -1,16 +1,14 @@
 import Foundation
 import PusherCore
 
-/// A proxy program of the system, on a free port of 127.0.0.1 with a configuration of its own; it ends with this.
+/// A proxy program of the system, on a free port of 127.0.0.1; it ends with the object.
 final class LocalProxy {
   enum Kind: String, CaseIterable, Sendable {
     case tinyproxy
     case microsocks
 
-    /// The URL scheme that it is asked by.
     var scheme: String { self == .tinyproxy ? "http" : "socks5h" }
     fileprivate var path: String { "/usr/bin/\(rawValue)" }
-    /// Whether the program is installed.
     var isInstalled: Bool { FileManager.default.isExecutableFile(atPath: path) }
   }
 
@@ -22,17 +20,17 @@ final class LocalProxy {
   private let password: String
 
   /// - Parameters:
-  ///   - wantsCredentials: Ask for user name and password.
+  ///   - wantsCredentials: Requires user name and password.
   ///   - filter: A host that an HTTP proxy refuses.
-  ///   - connectPort: The only port to which an HTTP proxy opens a way, as many are set up; any unless given.
+  ///   - connectPort: The only permitted CONNECT port, a common setting; any unless given.
   init(
     _ kind: Kind, wantsCredentials: Bool = false, filter: String? = nil, connectPort: Int? = nil
   ) throws {
     scheme = kind.scheme
-    // tinyproxy's configuration takes few characters only.
+    // tinyproxy's configuration allows few characters only.
     user = kind == .tinyproxy ? "some.one" : "us er"
     password = kind == .tinyproxy ? "pass-word" : "p@ss:wörd"
-    // Neither program can say which port the system chose.
+    // Neither program can report a port chosen by the system.
     port = try Loopback.closedPort()
     var arguments: [String]
     switch kind {
@@ -54,12 +52,9 @@ final class LocalProxy {
     try awaitPort()
   }
 
-  /// Without user and password.
   var url: String { "\(scheme)://127.0.0.1:\(port)" }
-  /// With those it asks for.
   var urlWithCredentials: String { url(password) }
 
-  /// With the right user name and this password.
   func url(_ password: String) -> String {
     let encoded = "\(PercentEncoding.encode(user)):\(PercentEncoding.encode(password))"
     return "\(scheme)://\(encoded)@127.0.0.1:\(port)"
@@ -69,7 +64,6 @@ final class LocalProxy {
     try waitUntil("the proxy listens: \(program.peekAtErrors())") { try Loopback.isListened(port) }
   }
 
-  /// Waits until the proxy's log names a connection to this port.
   func awaitConnection(to port: String) throws {
     let place = "127.0.0.1:\(port)"
     if scheme == LocalProxy.Kind.microsocks.scheme {

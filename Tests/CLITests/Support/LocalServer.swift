@@ -30,7 +30,6 @@ final class LocalServer {
     ["PUSHER_APP_KEY": key, "PUSHER_APP_ID": appID, "PUSHER_APP_SECRET": secret]
   }
 
-  /// Options that lead the program here.
   var address: [String] {
     [
       "--host", "127.0.0.1", "--port", port, "--scheme", isSecure ? "https" : "http",
@@ -52,7 +51,7 @@ final class LocalServer {
     return program
   }
 
-  /// Triggers an event and waits for the end of it.
+  /// Triggers an event and waits for the command.
   func trigger(
     _ channel: String, _ event: String, _ data: String, _ options: String...,
     secret: String? = nil
@@ -63,35 +62,30 @@ final class LocalServer {
     ).result()
   }
 
-  /// Waits until a server that had lost the others is registered with them again: its API answers then.
+  /// Waits until a server that had lost the others is registered again and its API answers.
   func awaitAnswer() throws {
     try waitUntil("the API answers") {
       try trigger("probe", "probe", "{}").ending == .exited(0)
     }
   }
 
-  /// Ends the server by SIGTERM.
   @discardableResult
   func stop() throws -> ProgramResult {
     program.send(SIGTERM)
     return try program.result()
   }
 
-  /// Sends the server a signal.
   func signal(_ number: Int32) {
     program.send(number)
   }
 
-  /// Ends the server at once.
   func kill() throws {
     program.send(SIGKILL)
     try program.wait()
   }
 
-  /// The most memory the server has had, in KiB.
   var peakMemory: Int? { program.peakMemory }
 
-  /// The server's next line on standard error with `text`.
   func errorLine(containing text: String) throws -> String {
     try program.errorLine(containing: text)
   }

@@ -1,11 +1,11 @@
 @testable import pusher_cli
 
-/// The manual, made of its template and the flag table.
+/// The manual, made from its template and the flag table.
 ///
-/// A line `@options GROUP [+COMMAND] [-COMMAND]` of the template stands for the entries of that group's flags, in the
-/// order of the table; the signs keep the flags that a command takes, or those that it does not.
+/// A template line `@options GROUP [+COMMAND] [-COMMAND]` stands for the entries of that group's
+/// flags, in table order. `+` keeps the flags that a command takes, `-` the others.
 struct ManualPage {
-  /// As mdoc(7) reads it.
+  /// Source for mdoc(7).
   let text: String
 
   init(template: String) {
@@ -27,15 +27,14 @@ struct ManualPage {
     return flags.map(entry)
   }
 
-  /// What the manual says of one flag.
+  /// Returns the manual's entry for one flag.
   static func entry(of flag: Flag) -> String { ManualEntry(flag).lines.joined(separator: "\n") }
 }
 
-/// A flag's head and text, in macros.
 private struct ManualEntry {
   let flag: Flag
   private(set) var lines: [String] = []
-  /// Words of plain text that have no line yet.
+  /// Plain words of the current line.
   private var pending = ""
 
   private static let width = 80
@@ -52,12 +51,12 @@ private struct ManualEntry {
     endLine()
   }
 
-  /// The value as the manual calls it.
+  /// The manual's name for the value.
   private var argument: String {
     ["CMD": "command", "K=V": "name=value"][flag.metavariable] ?? flag.metavariable.lowercased()
   }
 
-  /// Splits at blanks that stand outside backquotes.
+  /// Splits at blanks outside backquotes.
   private static func words(_ text: String) -> [String] {
     var words = [""]
     var isLiteral = false
@@ -89,7 +88,7 @@ private struct ManualEntry {
   private mutating func addText(_ word: String) {
     if pending.count + 1 + word.count > Self.width { endLine() }
     pending += (pending.isEmpty ? "" : " ") + Self.escaped(word)
-    // A new sentence, a new line: so mdoc wants it.
+    // mdoc wants each sentence on a new line.
     if word.hasSuffix(".") { endLine() }
   }
 
@@ -103,7 +102,7 @@ private struct ManualEntry {
     text.replacing("\\", with: "\\e").replacing("\"", with: "\\(dq")
   }
 
-  /// The macro that a word wants and its arguments; nil for plain text.
+  /// Returns the macro of a word and its arguments, or nil for plain text.
   private func macro(_ word: Substring) -> (name: String, arguments: String)? {
     if word.first == "`", word.last == "`", word.count > 2 {
       return literal(word.dropFirst().dropLast())
@@ -118,7 +117,7 @@ private struct ManualEntry {
     return Self.page(word).map { ("Xr", $0) }
   }
 
-  /// The name and section of a page such as `sh(1)`.
+  /// Returns name and section of a page such as `sh(1)`.
   private static func page(_ word: Substring) -> String? {
     word.wholeMatch(of: /([a-z]+)\(([0-9])\)/).map { "\($0.output.1) \($0.output.2)" }
   }
@@ -139,7 +138,7 @@ private struct ManualEntry {
     case _ where words.count > 1 && words.allSatisfy { $0.allSatisfy(\.isUppercase) }:
       return ("Sx", String(text))
     default:
-      // Short words may be the name of a macro, or a delimiter.
+      // Short words may be macro names or delimiters.
       let mark = text.count < 4 && !text.allSatisfy { $0.isLowercase || $0.isNumber } ? "\\&" : ""
       return ("Ql", mark + Self.escaped(String(text)))
     }
@@ -147,7 +146,6 @@ private struct ManualEntry {
 }
 
 extension String {
-  /// Without blanks at the end.
   fileprivate var trimmed: String {
     var text = self
     while text.last == " " { text.removeLast() }

@@ -1,14 +1,13 @@
 import Foundation
 import PusherCore
 
-/// The address of a program's `--metrics`, and what it answers.
+/// The address of a program's `--metrics`, and its answers.
 struct Monitored {
-  /// `http://127.0.0.1:PORT`.
   let url: String
-  /// The program and its server, which end with their last reference.
+  /// Keeps the program and its server alive.
   private let kept: [AnyObject]
 
-  /// Waits until a program that was given `--metrics 127.0.0.1:0` says where it listens.
+  /// Waits until a program with `--metrics 127.0.0.1:0` reports its address.
   init(_ program: ChildProgram, of server: ScriptedServer) throws {
     try self.init(
       line: program.errorLine(containing: "metrics at "), keeping: [program, server])
@@ -18,7 +17,6 @@ struct Monitored {
     try self.init(line: server.errorLine(containing: "metrics at "), keeping: [server])
   }
 
-  /// A program that was given a port.
   init(port: UInt16) {
     url = "http://127.0.0.1:\(port)"
     kept = []
@@ -32,7 +30,6 @@ struct Monitored {
     url = String(line[start.lowerBound...].dropLast("/metrics".count))
   }
 
-  /// The body of an answer and its status.
   func ask(_ path: String, _ options: String...) throws -> (body: String, status: Int) {
     let result = try PusherCLI.tool(
       ["curl", "--silent", "--write-out", "\n%{http_code}"] + options + [url + path])
@@ -42,7 +39,7 @@ struct Monitored {
     return (String(text[..<end]), status)
   }
 
-  /// All samples, as Prometheus' own library reads them.
+  /// Returns all samples, parsed by Prometheus' own library.
   func samples() throws -> [String: Double] {
     let reader = try PythonPeer.start("read_metrics.py", [], input: .pipe)
     reader.write(Array(try ask("/metrics").body.utf8))
@@ -52,7 +49,7 @@ struct Monitored {
     return try JSONDecoder().decode([String: Double].self, from: Data(result.output))
   }
 
-  /// Waits until a line is there, such as `pusher_cli_events_total 3`, and answers all samples.
+  /// Waits for a line such as `pusher_cli_events_total 3`, and returns all samples.
   @discardableResult
   func samples(once line: String) throws -> [String: Double] {
     try waitUntil("/metrics has '\(line)'") {

@@ -1,8 +1,8 @@
 import Foundation
 
-/// The clock of a program that a test starts: it runs, or stands still, and goes ahead when the test says so.
+/// The clock of a child program: it runs or stands still, and the test can advance it.
 final class MovedClock {
-  /// A library that the program loads first, and that answers for the system's clocks.
+  /// A preloaded library that replaces the system's clocks.
   static let library = SlowResolver.compile(
     """
     #define _GNU_SOURCE
@@ -44,7 +44,7 @@ final class MovedClock {
   private let path: String
   private let memory: UnsafeMutablePointer<Int64>
 
-  /// - Parameter standsStill: Whether time passes only by ``move(_:)``.
+  /// - Parameter standsStill: Only ``move(_:)`` advances the time.
   init(standsStill: Bool = false) throws {
     path = TemporaryFolder.shared.file("clock")
     try Data(count: 16).write(to: URL(filePath: path))
@@ -60,17 +60,17 @@ final class MovedClock {
     munmap(memory, 16)
   }
 
-  /// What the program has to be started with.
+  /// Returns the environment for the program.
   ///
-  /// - Parameter library: Another one to load first.
+  /// - Parameter library: Another library to preload first.
   func environment(besides library: String? = nil) -> [String: String] {
     let libraries = [Self.library, library].compactMap { $0 }
     return ["LD_PRELOAD": libraries.joined(separator: ":"), "TEST_CLOCK": path]
   }
 
-  /// Lets a step of time pass again and again until the program ends.
+  /// Advances the clock in steps until the program ends.
   ///
-  /// One step may come before the program has looked at its clock, and so before the time that it waits for begins.
+  /// A step may come before the program reads its clock, and so before its deadline starts.
   func move(
     _ step: Duration, untilEndOf program: ChildProgram, readsOutput: Bool = true
   ) throws -> Ending {
@@ -80,13 +80,14 @@ final class MovedClock {
     }
   }
 
-  /// Lets so much time pass, and waits until the program has gone round after it; its standard output is left alone.
+  /// Advances the clock and waits for a later round of the program's loop; standard output stays
+  /// unread.
   func move(_ time: Duration, seenBy program: ChildProgram) throws {
     move(time)
     try program.goRound(2)
   }
 
-  /// Lets so much time pass at once; the program sees it when it next looks at its clock.
+  /// Advances the clock; the program sees it at its next look.
   func move(_ time: Duration) {
     let (seconds, attoseconds) = time.components
     memory[0] += seconds * 1_000_000_000 + attoseconds / 1_000_000_000

@@ -1,17 +1,16 @@
 import Foundation
 
-/// A FIFO of the test's own.
 struct NamedPipe {
   let path: String
 
-  /// - Parameter path: Where it is made; what stands there goes.
+  /// - Parameter path: Path of the FIFO; an existing file is removed.
   init(at path: String = TemporaryFolder.shared.file("pipe")) throws {
     self.path = path
     unlink(path)
     guard mkfifo(path, 0o600) == 0 else { throw Unexpected("cannot make a pipe at \(path)") }
   }
 
-  /// Writes to whoever has it open for reading; waits until somebody has.
+  /// Waits for a reader and writes to it.
   func write(_ text: String) throws {
     var descriptor: Int32 = -1
     try waitUntil("somebody reads \(path)") {

@@ -1,9 +1,10 @@
 import Foundation
 import Testing
 
-/// What a test needs of the machine beside the program.
+/// A test's requirement beside the program.
 ///
-/// Where it is missing the test is left out and says so; where `CI=true` it fails, since nobody reads what was left out.
+/// A test without it is skipped and says so. It fails where `CI=true`, because nobody reads about
+/// skipped tests there.
 struct Need: Sendable {
   let reason: String
   let isThere: @Sendable () -> Bool
@@ -27,7 +28,7 @@ struct Need: Sendable {
     LocalNginx.isInstalled
   }
 
-  /// A machine that lets us make a process namespace, as root mostly.
+  /// A machine that allows process namespaces, usually only for root.
   static let processNamespace = Need(reason: "no process namespace of our own") {
     let result = try? PusherCLI.tool(["unshare", "-pf", "--mount-proc", "true"])
     return result?.ending == .exited(0)
@@ -45,7 +46,7 @@ struct Need: Sendable {
     let reason: String
   }
 
-  /// Whether the test can run; throws where it has to.
+  /// Returns true if the test can run; throws if it must.
   func isMet(
     inCI: Bool = ProcessInfo.processInfo.environment["CI"] == "true"
   ) throws(Missing) -> Bool {
@@ -56,7 +57,7 @@ struct Need: Sendable {
 }
 
 extension Trait where Self == ConditionTrait {
-  /// Leaves the test out where `need` is not met, and fails it in CI.
+  /// Skips the test if `need` is not met; fails it in CI.
   static func needs(_ need: Need) -> Self {
     .enabled(Comment(rawValue: need.reason)) { try need.isMet() }
   }

@@ -1,13 +1,12 @@
 import Foundation
 import PusherCore
 
-/// What a subscriber printed, read line by line, and what that says about lost, doubled and swapped events.
+/// Analyses a subscriber's lines for lost, repeated and swapped events.
 struct NumberedLedger {
-  /// A jump in the numbers, and what was told between its two ends.
+  /// A jump in the numbers, and the gaps reported between its ends.
   struct Jump: Equatable {
     var missing: ClosedRange<Int>
     var followsLoss: Bool
-    /// In seconds of the wall clock.
     var gaps: [ClosedRange<Double>]
   }
 
@@ -15,17 +14,14 @@ struct NumberedLedger {
   private(set) var duplicated = 0
   private(set) var outOfOrder = 0
   private(set) var jumps: [Jump] = []
-  /// The gaps that were told, in seconds of the wall clock.
   private(set) var gaps: [ClosedRange<Double>] = []
   private(set) var losses: [String: Int] = [:]
-  /// Lines that nobody knows.
   private(set) var strange: [String] = []
   private(set) var last = 0
   private var isLost = false
   private var gapsSinceLast: [ClosedRange<Double>] = []
   private var seen: Set<Int> = []
 
-  /// How many numbers were never printed.
   var missing: Int { jumps.reduce(0) { $0 + $1.missing.count } }
 
   mutating func take(_ line: String) throws {
@@ -75,10 +71,10 @@ struct NumberedLedger {
     return time?.text.flatMap { try? format.parse($0).timeIntervalSince1970 }
   }
 
-  /// The jumps that no gap explains which was told between the two events at their ends.
+  /// Returns the jumps without a gap reported between their two events.
   ///
-  /// A gap's times are those of the program, and what was published up to `slack` seconds before its start may have been
-  /// under way: on a busy machine the source, its server and the program each wait for their turn.
+  /// The program sets a gap's times. Events published up to `slack` seconds before its start may
+  /// have been in transit: source, server and program each wait for their turn on a busy machine.
   func unexplained(_ source: NumberedSource, slack: Double) -> [Jump] {
     jumps.filter { jump in
       let (first, last) = wallTimes(jump, source)
@@ -89,7 +85,8 @@ struct NumberedLedger {
     }
   }
 
-  /// How long before the start of its gap an event was published that is missing, at most: seconds.
+  /// Returns the longest time, in seconds, from a missing event's publication to the start of its
+  /// gap.
   func longestLead(_ source: NumberedSource) -> Double {
     jumps.reduce(0) { worst, jump in
       let (first, last) = wallTimes(jump, source)

@@ -2,14 +2,14 @@ import Foundation
 import PusherCore
 import TestSupport
 
-/// Publishes numbered events at a steady pace, whether or not anybody is subscribed, and remembers when.
+/// Publishes numbered events at a steady pace, with or without subscribers, and records the times.
 ///
-/// Like a real server it writes each number to every subscription that is confirmed when it is published.
+/// Like a real server, it writes each number to every subscription confirmed at that time.
 final class NumberedSource: Sendable {
   static let channel = "numbers"
 
   private struct State {
-    /// When each number was published, the first at index 0.
+    /// Publication time of each number, the first at index 0.
     var times: [Instant] = []
     var written = 0
     var isFinished = false
@@ -17,7 +17,7 @@ final class NumberedSource: Sendable {
 
   private let state = Locked(State())
 
-  /// Begins to publish; the pace is drawn from `seed`.
+  /// Starts to publish; `seed` decides the pace.
   func start(seed: UInt64) {
     let source = self
     Thread.detachNewThread {
@@ -36,21 +36,17 @@ final class NumberedSource: Sendable {
     }
   }
 
-  /// Publishes nothing more, and lets go of every connection that is fed.
   func finish() {
     state.withLock { $0.isFinished = true }
   }
 
-  /// The last number so far.
   var last: Int { state.withLock { $0.times.count } }
 
-  /// When a number was published.
   func time(of number: Int) -> Instant { state.withLock { $0.times[number - 1] } }
 
-  /// How many events were written to confirmed subscriptions.
   var written: Int { state.withLock { $0.written } }
 
-  /// Writes what is published from a number on to a confirmed subscription, at most so many events.
+  /// Writes events from a number on to a confirmed subscription, at most `limit`.
   func feed(_ connection: ScriptedConnection, from first: Int, atMost limit: Int) throws {
     var next = first
     let end = limit == .max ? .max : next + limit
@@ -58,7 +54,7 @@ final class NumberedSource: Sendable {
       guard next <= last else {
         if state.withLock({ $0.isFinished }) { throw PeerLeft() }
         usleep(200)
-        // A client that has gone is noticed also when nothing is written.
+        // Notices a client that left even when nothing is written.
         try connection.checkPeer()
         continue
       }
@@ -68,13 +64,12 @@ final class NumberedSource: Sendable {
     }
   }
 
-  /// The data of a number, long enough at times to be cut in the middle.
+  /// Returns the data of a number, sometimes long enough to be cut in the middle.
   static func data(_ number: Int) -> String {
     let length = number % 97 == 0 ? 20_000 : number * 7919 % 300
     return #"{"n":\#(number),"é\"":"\#(String(repeating: "x", count: length))"}"#
   }
 
-  /// The line that the program prints for a number.
   static func line(_ number: Int) -> String {
     #"{"event":"n","channel":"\#(channel)","data":\#(data(number))}"#
   }

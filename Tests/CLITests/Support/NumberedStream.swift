@@ -2,24 +2,23 @@ import Foundation
 import PusherCore
 import Testing
 
-/// An event stream whose events are numbered by their ids, and which goes on behind the one that is asked for.
+/// An event stream numbered by event IDs that continues after the requested ID.
 enum NumberedStream {
-  /// An event as the server sends it.
   static func event(_ number: Int) -> String {
     "id: \(number)\ndata: \(data(number))\n\n"
   }
 
-  /// The line that the program prints for it.
   static func line(_ number: Int) -> String {
     #"{"event":"message","id":"\#(number)","data":\#(data(number))}"#
   }
 
-  /// Data of many lengths, so that writes end everywhere.
+  /// Data of many lengths, so that writes end at every position.
   private static func data(_ number: Int) -> String {
     #"{"n":\#(number),"x":"\#(String(repeating: "x", count: number * 7919 % 300))"}"#
   }
 
-  /// A server of the events up to `last`, in bursts of a few with `pause` microseconds between them; without, a flood.
+  /// Starts a server of the events up to `last`, in bursts with `pause` microseconds between them;
+  /// without a pause, a flood.
   static func server(last: Int = .max, pause: UInt32? = nil) throws -> ScriptedServer {
     try ScriptedServer { connection in
       let question = try connection.beginStream()
@@ -37,7 +36,7 @@ enum NumberedStream {
     }
   }
 
-  /// The number of a line, nil for one that is not whole; with or without the time.
+  /// Returns the number of a line, with or without the time; nil for an incomplete line.
   static func number(of line: Substring) -> Int? {
     let bare = bare(line)
     guard let start = bare.firstRange(of: #""id":""#)?.upperBound,
@@ -46,7 +45,6 @@ enum NumberedStream {
     return number
   }
 
-  /// When a line was received, in seconds since 1970.
   static func time(of line: Substring) -> Double? {
     guard line.hasPrefix(stamp) else { return nil }
     let format = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
@@ -54,7 +52,7 @@ enum NumberedStream {
       .timeIntervalSince1970
   }
 
-  /// Whether a line is the beginning of one that was cut.
+  /// Returns true if the line is a cut beginning of another one.
   static func isTorn(_ line: Substring) -> Bool {
     let bare = bare(line)
     let head = #"{"event":"message","id":""#
@@ -70,9 +68,8 @@ enum NumberedStream {
   }
 }
 
-/// A state file as a test sees it.
 enum StateText {
-  /// The id in it; nil when there is no file or nothing in it.
+  /// Returns its ID; nil without a file or content.
   static func id(_ path: String) -> String? {
     guard let text = try? String(contentsOfFile: path, encoding: .utf8), !text.isEmpty else {
       return nil
@@ -81,7 +78,6 @@ enum StateText {
     return last.hasPrefix("id ") ? String(last.dropFirst(3)) : String(last)
   }
 
-  /// Waits until the file has this id.
   static func await(_ id: String, in path: String) throws {
     try waitUntil("the state file has \(id), not \(self.id(path) ?? "nothing")") {
       self.id(path) == id

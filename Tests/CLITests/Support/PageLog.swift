@@ -1,19 +1,15 @@
 import PusherCore
 
-/// What a page said and did, its frames, workers and windows included, in the order in which it came.
 struct PageLog {
-  /// A line of the console, by the page or by the browser.
   struct Line: Equatable, CustomStringConvertible {
-    /// `log`, `info`, `warning`, `error` and the like.
     var level: String
     var text: String
 
     var description: String { "\(level): \(text)" }
   }
 
-  /// A dialog that was opened, and dismissed at once.
+  /// A dialog, which the tests dismiss at once.
   struct Dialog: Equatable, CustomStringConvertible {
-    /// `alert`, `confirm`, `prompt` or `beforeunload`.
     var kind: String
     var text: String
 
@@ -21,27 +17,25 @@ struct PageLog {
   }
 
   private(set) var console: [Line] = []
-  /// Exceptions and rejections that nobody caught.
+  /// Uncaught exceptions and rejections.
   private(set) var exceptions: [String] = []
-  /// What the Content Security Policy refused, in the browser's words.
+  /// Refusals by the Content Security Policy, in the browser's words.
   private(set) var violations: [String] = []
   private(set) var dialogs: [Dialog] = []
-  /// How many windows the page has opened.
   private(set) var windows = 0
-  /// The ids under which the page's own document was loaded, one for each time.
+  /// Loader IDs of the page's own document, one per load.
   private(set) var loads: [String] = []
   private let frame: String
   private var sent: [(id: String, url: String)] = []
 
-  /// - Parameter frame: The id of the page's own frame.
   init(frame: String) {
     self.frame = frame
   }
 
-  /// The URLs that were asked for, WebSockets too; what a policy kept back is not among them.
   var requests: [String] { sent.map(\.url) }
 
-  /// The requests that went to none of these places, each a host with its port; what needs no network is left out.
+  /// Returns the requests to other places than these (host and port), except those that need no
+  /// network.
   func requests(outside places: String...) -> [String] {
     requests.filter { url in
       let parts = url.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
@@ -50,7 +44,7 @@ struct PageLog {
     }
   }
 
-  /// Everything that a sound page does not do: warnings and errors, exceptions, violations, dialogs.
+  /// Everything that a sound page avoids: warnings, errors, exceptions, violations, dialogs.
   var complaints: [String] {
     console.filter { ["warning", "error", "assert"].contains($0.level) }.map(\.description)
       + exceptions.map { "exception: \($0)" } + violations.map { "violation: \($0)" }
@@ -61,7 +55,7 @@ struct PageLog {
     windows += 1
   }
 
-  /// Takes a report of the browser; those that say nothing here are passed over.
+  /// Adds a report of the browser; irrelevant ones are ignored.
   mutating func take(_ method: String, _ parameters: JSONValue) {
     switch method {
     case "Runtime.consoleAPICalled":
@@ -81,7 +75,7 @@ struct PageLog {
       add(request: parameters, url: parameters["request"]?["url"])
     case "Network.webSocketCreated": add(request: parameters, url: parameters["url"])
     case "Network.loadingFailed":
-      // Of a chain of redirects, which have one id, it is the last that was kept back.
+      // A redirect chain has one ID; the policy blocked its last request.
       guard parameters["blockedReason"] != nil,
         let last = sent.lastIndex(where: { $0.id == parameters["requestId"]?.text })
       else { break }
@@ -94,7 +88,7 @@ struct PageLog {
   }
 
   private mutating func add(entry: JSONValue) {
-    // What a worker says comes from its own session too.
+    // A worker's entry arrives in its own session too.
     guard entry["source"] != "worker" else { return }
     let text = entry["text"]?.text ?? ""
     if entry["source"] == "security", text.contains("Content Security Policy") {
@@ -105,7 +99,7 @@ struct PageLog {
     }
   }
 
-  /// Adds what a policy refused and the log does not tell, as `eval` that a page has caught.
+  /// Adds a policy violation that the log lacks, such as `eval` whose error the page caught.
   private mutating func add(issue: JSONValue) {
     guard let details = issue["contentSecurityPolicyIssueDetails"],
       let kind = details["contentSecurityPolicyViolationType"]?.text,
@@ -119,13 +113,11 @@ struct PageLog {
     sent.append((request["requestId"]?.text ?? "", url?.text ?? ""))
   }
 
-  /// A value of JavaScript as the console shows it.
   static func text(of value: JSONValue) -> String {
     value["value"].map { $0.text ?? $0.jsonText } ?? value["unserializableValue"]?.text
       ?? value["description"]?.text ?? value["type"]?.text ?? ""
   }
 
-  /// What an exception says, with its stack where it has one.
   static func exception(_ details: JSONValue) -> String {
     details["exception"].map(text) ?? details["text"]?.text ?? details.jsonText
   }

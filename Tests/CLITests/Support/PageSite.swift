@@ -1,9 +1,8 @@
 import PusherCore
 import Testing
 
-/// A web server of pages that a test writes down, for browsers.
 enum PageSite {
-  /// Serves a text at each path; every other path is 404.
+  /// Serves a text at each path; other paths give 404.
   ///
   /// - Parameter policy: The Content-Security-Policy of all answers.
   static func serve(_ pages: [String: String], policy: String? = nil) throws -> ScriptedServer {
@@ -23,7 +22,6 @@ enum PageSite {
     }
   }
 
-  /// A document of this body.
   static func document(_ body: String, style: String = "") -> String {
     """
     <!doctype html><html lang="en"><meta charset="utf-8"><title>A page</title><link rel="icon" href="data:,">
@@ -33,14 +31,11 @@ enum PageSite {
 }
 
 extension ScriptedServer {
-  /// Host and port, as in URLs.
   var place: String { "127.0.0.1:\(port)" }
-  /// The URL of a path.
   func url(_ path: String = "/") -> String { "http://\(place)\(path)" }
 }
 
 extension DevToolsBrowser {
-  /// A browser whose one page shows a document of this body.
   static func showing(_ body: String, style: String = "") throws -> (
     page: BrowserPage, site: ScriptedServer
   ) {

@@ -1,12 +1,12 @@
 import Foundation
 
-/// The reading end of a pipe, and what came out of it.
+/// The reading end of a pipe, and its output so far.
 final class PipeReader {
   let descriptor: Int32
   private(set) var hasEnded = false
   private var bytes: [UInt8] = []
   private var start = 0
-  /// Up to here no line end was found.
+  /// Position up to which there is no line end.
   private var scanned = 0
 
   init(_ descriptor: Int32) {
@@ -18,7 +18,6 @@ final class PipeReader {
     close(descriptor)
   }
 
-  /// Takes what waits in the pipe.
   func fill() {
     var piece = [UInt8](repeating: 0, count: 262_144)
     let count = read(descriptor, &piece, piece.count)
@@ -34,7 +33,7 @@ final class PipeReader {
     }
   }
 
-  /// The next line without its end; `nil` when there is no whole one.
+  /// Returns the next line without its end, or `nil` without a whole line.
   func takeLine(endedBy terminator: UInt8) -> [UInt8]? {
     guard let end = bytes[scanned...].firstIndex(of: terminator) else {
       scanned = bytes.count
@@ -47,7 +46,6 @@ final class PipeReader {
     return Array(bytes[start..<end])
   }
 
-  /// What came and was not taken.
   var unread: ArraySlice<UInt8> { bytes[start...] }
 
   func takeAll() -> [UInt8] {

@@ -1,13 +1,10 @@
 import Foundation
 import PusherCore
 
-/// A connection to a port of 127.0.0.1 that asks for one page.
+/// A connection to a port of 127.0.0.1 that requests one page.
 final class PlainRequest {
-  /// What became of it.
   enum Outcome: Equatable {
-    /// Nobody listens.
     case refused
-    /// The connection was made, and ended without an answer.
     case dropped
     case answered(status: Int)
   }
@@ -24,7 +21,7 @@ final class PlainRequest {
     close(descriptor)
   }
 
-  /// Sends the request once the connection is made; false when it was not.
+  /// Waits for the connection and sends the request; returns false if the connection failed.
   func send() throws -> Bool {
     guard !isSent else { return true }
     try wait(for: POLLOUT)
@@ -38,7 +35,6 @@ final class PlainRequest {
     return isSent
   }
 
-  /// Asks, and waits for the end.
   func outcome() throws -> Outcome {
     guard try send() else { return isRefused ? .refused : .dropped }
     var answer: [UInt8] = []
@@ -62,7 +58,7 @@ final class PlainRequest {
   }
 }
 
-/// Asks a port for a page again and again, one connection after another, until it is told to stop.
+/// Requests a page again and again, each on a new connection, until it is stopped.
 final class RepeatedRequest: Sendable {
   private let outcomes = Locked<[PlainRequest.Outcome]>([])
   private let isStopped = Locked(false)
@@ -78,13 +74,12 @@ final class RepeatedRequest: Sendable {
     }
   }
 
-  /// Waits until so many more have ended.
+  /// Waits until `count` more requests have ended.
   func wait(for count: Int) throws {
     let goal = outcomes.withLock { $0.count } + count
     try waitUntil("\(goal) requests have ended") { outcomes.withLock { $0.count } >= goal }
   }
 
-  /// What became of all of them.
   func stop() throws -> [PlainRequest.Outcome] {
     isStopped.withLock { $0 = true }
     try hasEnded.wait()

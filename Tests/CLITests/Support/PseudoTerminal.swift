@@ -4,10 +4,9 @@ import PusherCore
 /// A terminal whose other side the test holds.
 final class PseudoTerminal {
   private let main: Int32
-  /// The child's side, kept open so that what was shown outlives the child.
+  /// The child's side, kept open so that the output outlives the child.
   private let device: Int32
   private var shown: [UInt8] = []
-  /// The device that a child opens.
   let path: String
 
   init() throws {
@@ -29,7 +28,6 @@ final class PseudoTerminal {
     close(device)
   }
 
-  /// Gives the terminal so many columns, as a window that is pulled does.
   func resize(columns: Int) throws {
     var size = winsize()
     size.ws_row = 24
@@ -39,19 +37,16 @@ final class PseudoTerminal {
     }
   }
 
-  /// Types these characters.
   func type(_ text: String) {
     let bytes = Array(text.utf8)
     _ = write(main, bytes, bytes.count)
   }
 
-  /// Everything that was shown so far.
   var text: String {
     fill(timeout: 0)
     return String(decoding: shown, as: UTF8.self)
   }
 
-  /// Waits until `text` has been shown.
   func await(_ text: String, within limit: Duration = patience) throws {
     let deadline = SystemClock.now().advanced(by: limit)
     while !self.text.contains(text) {

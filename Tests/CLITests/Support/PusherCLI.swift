@@ -1,9 +1,8 @@
 import Foundation
 import PusherCore
 
-/// The built program, started as a user's shell starts it.
 enum PusherCLI {
-  /// `PUSHER_CLI_BINARY`, else the program beside the tests.
+  /// `PUSHER_CLI_BINARY`, or the program beside the tests.
   static let path: String = {
     if let path = ProcessInfo.processInfo.environment["PUSHER_CLI_BINARY"] { return path }
     let tests = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
@@ -11,7 +10,7 @@ enum PusherCLI {
     return folder.appending(path: "pusher-cli").path
   }()
 
-  /// What every child has: where programs are, a home without settings, and what a sanitizer is told.
+  /// Environment of every child: path, a home without settings, and sanitizer options.
   static let environment: [String: String] = {
     let own = ProcessInfo.processInfo.environment
     let sanitizer = own.filter {
@@ -23,20 +22,21 @@ enum PusherCLI {
     ].merging(sanitizer) { $1 }
   }()
 
-  /// Options that every `serve` gets that has none of them, as `--redis URL`: so all its tests are run with them too.
+  /// Options for every `serve` that has none of them, such as `--redis URL`, so that all its tests
+  /// run with them too.
   static let serving = (ProcessInfo.processInfo.environment["PUSHER_CLI_TEST_SERVE"] ?? "")
     .split(separator: " ").map(String.init)
 
-  /// Whether servers meet in Redis, and so do not know how many others an event reaches.
+  /// True if servers share Redis, and so do not know an event's total number of recipients.
   static let sharesChannels = serving.contains("--redis")
 
   private static let servers = Locked(0)
 
-  /// The arguments with those that every `serve` gets.
+  /// Returns the arguments with the options of every `serve`.
   static func served(_ arguments: [String]) -> [String] {
     let isPlain = arguments.first == "serve" && !serving.contains { arguments.contains($0) }
     guard isPlain else { return arguments }
-    // Servers of different tests share nothing: each gets a number of its own, as of a database.
+    // Servers of different tests share nothing: each gets its own database number.
     let number = servers.withLock { count in
       count += 1
       return count
@@ -44,7 +44,6 @@ enum PusherCLI {
     return arguments + serving.map { $0.replacingOccurrences(of: "{n}", with: "\(number)") }
   }
 
-  /// Starts the program with these arguments; `environment` is added to ``environment``.
   static func start(
     _ arguments: [String], environment: [String: String] = [:],
     input: ChildProgram.Input = .nothing, output: ChildProgram.Output = .pipe
@@ -55,7 +54,6 @@ enum PusherCLI {
       output: output)
   }
 
-  /// Starts `subscribe` on a server's address.
   static func subscribe(
     to server: ScriptedServer, _ arguments: String..., environment: [String: String] = [:],
     input: ChildProgram.Input = .nothing, output: ChildProgram.Output = .pipe
@@ -65,7 +63,6 @@ enum PusherCLI {
       output: output)
   }
 
-  /// Runs the program to its end.
   static func run(
     _ arguments: String..., environment: [String: String] = [:],
     within limit: Duration = patience
@@ -73,7 +70,6 @@ enum PusherCLI {
     try start(arguments, environment: environment).result(within: limit)
   }
 
-  /// Runs a program of the system to its end, `input` on its standard input.
   static func tool(
     _ arguments: [String], input: [UInt8] = [], within limit: Duration = patience
   ) throws -> ProgramResult {

@@ -1,11 +1,13 @@
 import Foundation
 
-/// Programs of `Tests/CLITests/Peers`, on the interpreter that scripts/test.sh prepares.
+/// Programs of `Tests/CLITests/Peers`, on the interpreter prepared by scripts/test.sh.
 enum PythonPeer {
-  /// The interpreter that has the libraries of Tests/requirements.txt; `nil` outside scripts/test.sh.
+  /// The interpreter with the libraries of Tests/requirements.txt; `nil` outside scripts/test.sh.
   static let interpreter = setting("PUSHER_CLI_TEST_PYTHON")
 
-  /// Whether tests that need it run: in CI always, so that its absence fails there.
+  /// True if tests that need it run.
+  ///
+  /// In CI they always run, so that a missing interpreter fails.
   static let isWanted = interpreter != nil || setting("CI") != nil
 
   static let reason = "PUSHER_CLI_TEST_PYTHON is not set: scripts/test.sh sets it"
@@ -14,7 +16,6 @@ enum PythonPeer {
     ProcessInfo.processInfo.environment[name].flatMap { $0.isEmpty ? nil : $0 }
   }
 
-  /// Starts a peer.
   static func start(
     _ name: String, _ arguments: [String], input: ChildProgram.Input = .nothing
   ) throws -> ChildProgram {

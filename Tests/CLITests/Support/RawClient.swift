@@ -1,7 +1,7 @@
 import Foundation
 import PusherCore
 
-/// A client that writes bytes to a port of 127.0.0.1, and reads when it is told to.
+/// A client that writes bytes to a port of 127.0.0.1, and reads only on request.
 final class RawClient {
   private let descriptor: Int32
   private var received: [UInt8] = []
@@ -14,8 +14,8 @@ final class RawClient {
     close(descriptor)
   }
 
-  /// Sends `bytes` again and again and reads nothing, until so many are sent, or the other side takes none for two
-  /// seconds; answers how many were sent.
+  /// Sends `bytes` repeatedly without reading, until the limit or until the other side accepts none
+  /// for two seconds; returns the number of bytes sent.
   func flood(_ bytes: [UInt8], atMost limit: Int) throws -> Int {
     var total = 0
     var place = 0
@@ -32,7 +32,6 @@ final class RawClient {
     return total
   }
 
-  /// Sends a text once the connection is made.
   func send(_ text: String) throws {
     try send(Array(text.utf8))
   }
@@ -52,7 +51,6 @@ final class RawClient {
     }
   }
 
-  /// What has come by now.
   var text: String {
     var bytes = [UInt8](repeating: 0, count: 65_536)
     while true {
@@ -62,7 +60,6 @@ final class RawClient {
     }
   }
 
-  /// Waits until this has come.
   func await(_ wanted: String) throws {
     try waitUntil("'\(wanted)' has come, not '\(text)'") { text.contains(wanted) }
   }

@@ -137,7 +137,8 @@ final class OperatorPlay {
     #expect(try former?.wait() == .exited(143))
   }
 
-  /// Does with the unit what systemd does with it: variables, credentials, folder, socket and watchdog.
+  /// Does with the unit what systemd does with it: variables, credentials, folder, socket and
+  /// watchdog.
   func runUnit() throws {
     let lines = page.script.split(separator: "\n").filter { $0.contains("=") }
     let settings = lines.map { $0.split(separator: "=", maxSplits: 1).map(String.init) }

@@ -2,7 +2,8 @@ import Foundation
 import PusherCore
 import Testing
 
-/// A server with the apps that the documentation speaks of, and a stage on which its blocks find it.
+/// A server with the apps that the documentation speaks of, and a stage on which its blocks find
+/// it.
 final class RecipeScene {
   let server: LocalServer
   let stage: RecipeStage

@@ -4,8 +4,9 @@ import Testing
 
 /// A folder in which blocks of the documentation run as they are printed.
 ///
-/// The `pusher-cli` that they find leads to the servers of the test, whatever ports and hosts the documentation names, and
-/// leaves its process id in a file named after its command. `make` shows what it would do, and `sudo` runs a command as it is.
+/// The `pusher-cli` that they find leads to the servers of the test, whatever ports and hosts the
+/// documentation names, and leaves its process id in a file named after its command. `make` shows
+/// what it would do, and `sudo` runs a command as it is.
 final class RecipeStage {
   let folder: String
   private let variables: [String: String]
@@ -73,7 +74,8 @@ final class RecipeStage {
 
   /// Puts a file into the folder, or into a folder of it; scripts can be run.
   func write(_ name: String, _ text: String) throws {
-    // Another process writes it: a copy of our descriptor in somebody's new child would keep a script from running.
+    // Another process writes it: a copy of our descriptor in somebody's new child would keep a
+    // script from running.
     let mode = text.hasPrefix("#!") ? "755" : "600"
     let writing =
       "mkdir -p \"${1%/*}\" && printf %s \"$2\" >\"$1\" && chmod \(mode) \"$1\""
@@ -92,7 +94,8 @@ final class RecipeStage {
     }
   }
 
-  /// Starts a block in the folder, or in a folder of it; its messages come on standard output too when `merges` says so.
+  /// Starts a block in the folder, or in a folder of it; its messages come on standard output too
+  /// when `merges` says so.
   func start(
     _ block: String, _ environment: [String: String] = [:], merges: Bool = false,
     in place: String = ".", by shell: String = "sh"

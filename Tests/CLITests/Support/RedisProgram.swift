@@ -2,9 +2,9 @@ import Foundation
 import PusherCore
 import Testing
 
-/// A redis-server of this test alone, on a free port of 127.0.0.1; it ends with the object.
+/// A redis-server for this test only, on a free port of 127.0.0.1; it ends with the object.
 final class RedisProgram {
-  /// Whether the machine has one; where CI is true it must.
+  /// True if redis-server is installed; in CI it must be.
   static let isInstalled =
     ProcessInfo.processInfo.environment["CI"] == "true"
     || FileManager.default.isExecutableFile(atPath: "/usr/bin/redis-server")
@@ -38,7 +38,6 @@ final class RedisProgram {
     try waitUntil("redis-server answers") { try command("PING").hasPrefix("PONG") }
   }
 
-  /// What `redis-cli` prints.
   @discardableResult
   func command(_ words: String...) throws -> String {
     try PusherCLI.tool(["redis-cli", "-p", "\(port)"] + words).outputText

@@ -1,8 +1,7 @@
 import PusherCore
 
-/// The script's view of event streams.
 extension ScriptedConnection {
-  /// Takes the request and begins a stream; answers the request.
+  /// Reads the request, begins a stream, and returns the request.
   @discardableResult
   func beginStream(
     _ fields: [(String, String)] = [], type: String = "text/event-stream"
@@ -14,12 +13,11 @@ extension ScriptedConnection {
     return question
   }
 
-  /// Sends text as it is.
   func send(stream text: String) throws {
     try send(bytes: Array(text.utf8))
   }
 
-  /// Sends text as a chunk of its own.
+  /// Sends text as one chunk.
   func send(chunk text: String) throws {
     try send(stream: "\(String(text.utf8.count, radix: 16))\r\n\(text)\r\n")
   }
@@ -34,14 +32,12 @@ extension ScriptedConnection {
 }
 
 extension ScriptedServer {
-  /// What leads the program here.
   var url: String {
     "\(isSecure ? "https://localhost" : "http://127.0.0.1"):\(port)/stream"
   }
 }
 
 extension PusherCLI {
-  /// Starts `sse` on a server's address.
   static func sse(
     _ server: ScriptedServer, _ arguments: String..., environment: [String: String] = [:],
     output: ChildProgram.Output = .pipe

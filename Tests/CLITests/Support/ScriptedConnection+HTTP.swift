@@ -1,13 +1,10 @@
 import PusherCore
 
-/// The script's view of plain HTTP questions.
 extension ScriptedConnection {
-  /// A request with its body, a form in most cases.
   struct Question: Sendable {
     var head: HTTPRequestHead
     var body: String
 
-    /// The form's fields.
     var form: [String: String] {
       let pairs = body.split(separator: "&").map { field -> (String, String) in
         let parts = field.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -20,7 +17,6 @@ extension ScriptedConnection {
     }
   }
 
-  /// The next request and its body.
   func question() throws -> Question {
     let head = try request()
     var reader = try HTTPBodyReader(head)
@@ -29,7 +25,6 @@ extension ScriptedConnection {
     return Question(head: head, body: body.view.text)
   }
 
-  /// Answers and ends the connection.
   func answer(_ status: Int, _ reason: String = "Answer", body: String = "") throws {
     let head = HTTPResponseHead(
       status: status, reason: reason,

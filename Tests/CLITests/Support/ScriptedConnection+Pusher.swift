@@ -1,18 +1,15 @@
 import PusherCore
 
-/// The script's view of the Pusher protocol, version 7.
 extension ScriptedConnection {
-  /// A subscription that the client asked for.
   struct Subscription: Sendable {
     var channel: String
     var auth: String?
     var channelData: String?
   }
 
-  /// The id that ``welcome(activityTimeout:)`` gave.
+  /// The ID given by ``welcome(activityTimeout:)``.
   var socketID: String { "77.\(number)" }
 
-  /// Answers the upgrade and greets.
   func welcome(activityTimeout: Int = 120, deflate: Bool = false) throws {
     try welcome(try request(), activityTimeout: activityTimeout, deflate: deflate)
   }
@@ -28,7 +25,7 @@ extension ScriptedConnection {
     try send(event: "pusher:connection_established", channel: nil, data: JSONWriter.text(data))
   }
 
-  /// Greets and confirms so many subscriptions; answers what they were.
+  /// Greets and confirms `count` subscriptions, and returns them.
   @discardableResult
   func join(_ count: Int = 1, activityTimeout: Int = 120, deflate: Bool = false) throws
     -> [Subscription]
@@ -37,7 +34,7 @@ extension ScriptedConnection {
     return try (0..<count).map { _ in try acceptSubscription() }
   }
 
-  /// The next message as JSON; the client's pings are answered.
+  /// Returns the next message as JSON, and answers pings before it.
   func message() throws -> JSONValue {
     while true {
       switch try event() {
@@ -51,7 +48,7 @@ extension ScriptedConnection {
     }
   }
 
-  /// The next message, which must be `pusher:subscribe`.
+  /// Returns the next message, which must be `pusher:subscribe`.
   func subscription() throws -> Subscription {
     let message = try message()
     guard message["event"]?.text == "pusher:subscribe",
@@ -64,7 +61,7 @@ extension ScriptedConnection {
       channelData: message["data"]?["channel_data"]?.text)
   }
 
-  /// Confirms the next subscription, a presence channel with the member that asked.
+  /// Confirms the next subscription; a presence channel gets the client as its member.
   @discardableResult
   func acceptSubscription() throws -> Subscription {
     let subscription = try subscription()
@@ -77,12 +74,12 @@ extension ScriptedConnection {
     return subscription
   }
 
-  /// Sends an event whose data is this text.
+  /// Sends an event with this text as its data.
   func send(event: String, channel: String? = "news", data: String) throws {
     try send(text: Self.message(event, channel, data))
   }
 
-  /// An event as servers write it: the data a string that holds JSON.
+  /// Returns an event in the servers' format: the data is a string of JSON.
   static func message(_ event: String, _ channel: String?, _ data: String) -> String {
     var members: [JSONValue.Member] = [.init("event", .string(event))]
     if let channel { members.append(.init("channel", .string(channel))) }
@@ -95,7 +92,6 @@ extension ScriptedConnection {
     while true { _ = try message() }
   }
 
-  /// Takes everything and answers nothing.
   func ignore() throws -> Never {
     while true { _ = try event() }
   }

@@ -1,10 +1,10 @@
 import PusherCore
 
-/// The script's view of WebSocket (RFC 6455), in the server's role.
 extension ScriptedConnection {
-  /// The head of the next request.
+  /// Returns the head of the next request.
   ///
-  /// One that begins a TLS handshake has come to look what is spoken here, and is no part of the script.
+  /// A connection that begins a TLS handshake only checks the protocol of the port, and is not part
+  /// of the script.
   func request() throws -> HTTPRequestHead {
     while true {
       if input.count > 0, input.view[0] == 22 { throw PeerLeft() }
@@ -15,7 +15,6 @@ extension ScriptedConnection {
     }
   }
 
-  /// Answers the upgrade; answers with its request.
   @discardableResult
   func upgrade(deflate: Bool = false) throws -> HTTPRequestHead {
     let request = try request()
@@ -23,7 +22,6 @@ extension ScriptedConnection {
     return request
   }
 
-  /// Answers an upgrade whose request was read.
   func upgrade(_ request: HTTPRequestHead, deflate: Bool = false) throws {
     let (head, negotiated) = try ServerHandshake.respond(to: request, deflate: deflate)
     try send(bytes: head.encode())
@@ -37,28 +35,25 @@ extension ScriptedConnection {
     return socket
   }
 
-  /// Sends a text message.
   func send(text: String) throws {
     let socket = try openSocket()
     socket.send(text: text)
     try send(socket.output)
   }
 
-  /// Sends a binary message.
   func send(binary: [UInt8]) throws {
     let socket = try openSocket()
     socket.send(binary: binary)
     try send(socket.output)
   }
 
-  /// Sends a ping frame.
   func ping(_ payload: [UInt8]) throws {
     let socket = try openSocket()
     socket.ping(payload)
     try send(socket.output)
   }
 
-  /// The next event that is no ping frame; pings are answered.
+  /// Returns the next event, and answers pings before it.
   func event() throws -> ScriptedEvent {
     let socket = try openSocket()
     while true {
@@ -77,7 +72,7 @@ extension ScriptedConnection {
     }
   }
 
-  /// Closes with a code, waits for the client's own close frame, and ends.
+  /// Closes with a code, waits for the client's close frame, and ends.
   func close(code: UInt16, reason: String = "") throws {
     let socket = try openSocket()
     socket.close(CloseCode(rawValue: code), reason: reason)
@@ -89,7 +84,6 @@ extension ScriptedConnection {
   }
 }
 
-/// What came from the client.
 enum ScriptedEvent: Equatable {
   case text(String)
   case pong([UInt8])

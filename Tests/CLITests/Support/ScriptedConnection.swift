@@ -1,7 +1,7 @@
 import Foundation
 import PusherCore
 
-/// One accepted connection, driven by a script: bytes, with or without TLS, with a limit on every wait.
+/// One accepted connection of a script: bytes, with or without TLS, with a limit on every wait.
 final class ScriptedConnection {
   /// 1 for the server's first connection.
   let number: Int
@@ -11,12 +11,10 @@ final class ScriptedConnection {
   private let descriptor: Int32
   private let stop: Int32
   let engine: TLSEngine?
-  /// How many bytes one write to the socket takes.
+  /// Maximum bytes of one write to the socket.
   private let writeSize: Int
   private let ciphertext = ByteBuffer()
   private var isClosed = false
-
-  /// How long any single wait may take.
 
   init(_ descriptor: Int32, number: Int, stop: Int32, certificate: ServerCertificate?) throws {
     self.descriptor = descriptor
@@ -39,7 +37,7 @@ final class ScriptedConnection {
       }
       try flushCiphertext()
     } catch {
-      // The alert that tells the client why.
+      // The alert tells the client the reason.
       try? flushCiphertext()
       throw error
     }
@@ -49,7 +47,6 @@ final class ScriptedConnection {
     drop()
   }
 
-  /// Waits for bytes and appends them to `buffer`.
   func receive(into buffer: ByteBuffer) throws {
     guard let engine else { return try readSome(into: buffer) }
     while true {
@@ -61,7 +58,6 @@ final class ScriptedConnection {
     }
   }
 
-  /// Sends everything that `buffer` holds.
   func send(_ buffer: ByteBuffer) throws {
     guard let engine else { return try writeAll(buffer) }
     try engine.write(plaintext: buffer.view)
@@ -69,14 +65,14 @@ final class ScriptedConnection {
     try flushCiphertext()
   }
 
-  /// Sends bytes as they are, whatever protocol they break.
+  /// Sends bytes as they are, even if they violate the protocol.
   func send(bytes: [UInt8]) throws {
     let buffer = ByteBuffer()
     buffer.append(bytes)
     try send(buffer)
   }
 
-  /// Closes politely: what was sent arrives first.
+  /// Closes after all sent bytes have arrived.
   func end() {
     if let engine {
       engine.shutdown()
@@ -85,14 +81,14 @@ final class ScriptedConnection {
     drop()
   }
 
-  /// Closes at once, without a word of any protocol.
+  /// Closes at once, without a close frame or alert.
   func drop() {
     guard !isClosed else { return }
     isClosed = true
     Foundation.close(descriptor)
   }
 
-  /// Waits until the other side has acknowledged everything that was sent; Linux alone can tell.
+  /// Waits until the other side has acknowledged all sent bytes; only Linux can tell.
   func awaitAcknowledgement() throws {
     let deadline = SystemClock.now().advanced(by: patience)
     while case let pending = unacknowledged, pending > 0 {
@@ -102,7 +98,7 @@ final class ScriptedConnection {
     }
   }
 
-  /// How many bytes the other side has not acknowledged; Linux alone can tell.
+  /// Number of unacknowledged bytes; only Linux can tell.
   var unacknowledged: Int {
     var pending: Int32 = 0
     #if canImport(Glibc)
@@ -111,33 +107,33 @@ final class ScriptedConnection {
     return Int(pending)
   }
 
-  /// Whether there is room to send within a time: none stays when nobody reads.
+  /// Returns true if there is room to send within the limit; a client that does not read leaves
+  /// none.
   func isWritable(within limit: Duration) -> Bool {
     var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
     return poll(&waiting, 1, Int32(limit.inSeconds * 1000)) == 1
   }
 
-  /// Waits until something has come that nobody has read.
   func awaitUnread() throws {
     var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     guard poll(&waiting, 1, 30_000) == 1 else { throw Late("nothing came") }
   }
 
-  /// Leaves the connection unread until the test ends.
   func stall() throws {
     var waiting = pollfd(fd: stop, events: Int16(POLLIN), revents: 0)
     poll(&waiting, 1, 60_000)
     throw PeerLeft()
   }
 
-  /// POLLRDHUP, which Swift's module lacks: the other side has ended, also while bytes of it wait; Linux alone tells.
+  /// POLLRDHUP, which Swift's module lacks: the other side has ended, even with unread bytes; only
+  /// on Linux.
   #if canImport(Glibc)
     private static let halfClosed = Int16(0x2000)
   #else
     private static let halfClosed: Int16 = 0
   #endif
 
-  /// Throws ``PeerLeft`` when the other side has ended the connection, or the test has; takes nothing.
+  /// Throws ``PeerLeft`` if the other side or the test ended the connection; reads nothing.
   func checkPeer() throws {
     var waiting = [
       pollfd(fd: descriptor, events: Int16(POLLIN) | Self.halfClosed, revents: 0),
@@ -153,7 +149,6 @@ final class ScriptedConnection {
     }
   }
 
-  /// Waits for the test to open `gate`.
   func wait(for gate: Gate) throws {
     let deadline = SystemClock.now().advanced(by: patience)
     while !gate.isOpened(within: 0.02) {

@@ -2,10 +2,10 @@ import Foundation
 import PusherCore
 import Testing
 
-/// A server on a free port of 127.0.0.1 whose every connection follows a script, in a thread of its own.
+/// A server on a free port of 127.0.0.1 whose connections follow a script, each in its own thread.
 ///
-/// A script that throws ends its connection; unless the other side had left, the error is a failure of the test.
-/// All connections end with the server.
+/// A script that throws ends its connection. The error fails the test unless the other side had
+/// left. All connections end with the server.
 final class ScriptedServer: Sendable {
   typealias Script = @Sendable (ScriptedConnection) throws -> Void
 
@@ -15,10 +15,11 @@ final class ScriptedServer: Sendable {
   private let stopPipe: (reading: Int32, writing: Int32)
 
   /// - Parameters:
-  ///   - certificate: Serve TLS with this one.
-  ///   - receiveBuffer: How much the system shall hold of what is not read, in bytes; as much as it likes unless given.
-  ///   - place: Where the test asks for it, for what goes wrong later.
-  ///   - script: What each connection does.
+  ///   - certificate: Serves TLS with this certificate.
+  ///   - receiveBuffer: Size of the system's receive buffer, in bytes; the system's default unless
+  ///     given.
+  ///   - place: Source location of the test, for later failures.
+  ///   - script: Plays each connection.
   init(
     certificate: ServerCertificate? = nil, receiveBuffer: Int32? = nil,
     place: SourceLocation = #_sourceLocation, _ script: @escaping Script
@@ -42,14 +43,12 @@ final class ScriptedServer: Sendable {
   }
 
   deinit {
-    // Everybody who waits sees the other end hang up; the reading end is left to them.
+    // All waiting threads see the hang-up of this end; they keep the reading end.
     close(stopPipe.writing)
   }
 
-  /// How many connections have come.
   var connectionCount: Int { connections.values.count }
 
-  /// Options that lead the program here.
   var address: [String] {
     [
       "--host", isSecure ? "localhost" : "127.0.0.1", "--port", "\(port)",
@@ -76,22 +75,19 @@ final class ScriptedServer: Sendable {
   }
 }
 
-/// A certificate and its key, as PEM files.
 struct ServerCertificate: Sendable {
   var certificate: String
   var key: String
-  /// How the server's side of TLS differs from the usual.
   var behaviour: TLSBehaviour?
 }
 
-/// Listening and accepting on 127.0.0.1.
 enum Loopback {
-  /// A listener on a free port.
+  /// Listens on a free port.
   ///
   /// - Parameters:
-  ///   - last: The last number of the address, 127.0.0.1 unless given.
+  ///   - last: Last number of the address, 127.0.0.1 unless given.
   ///   - port: A port instead of a free one.
-  ///   - receiveBuffer: What each connection holds unread, in bytes.
+  ///   - receiveBuffer: Unread bytes that each connection can hold.
   static func listen(
     backlog: Int32 = 64, last: UInt32 = 1, port: UInt16 = 0, receiveBuffer: Int32? = nil
   ) throws -> (descriptor: Int32, port: UInt16) {
@@ -113,7 +109,7 @@ enum Loopback {
     return (descriptor, UInt16(bigEndian: address.sin_port))
   }
 
-  /// The next connection; `nil` once the other end of `stop` is closed.
+  /// Returns the next connection, or `nil` once the other end of `stop` is closed.
   static func accept(_ listener: Int32, until stop: Int32) -> Int32? {
     while true {
       var waiting = [
@@ -129,7 +125,6 @@ enum Loopback {
     }
   }
 
-  /// Begins a connection to a port and does not wait for it.
   static func dial(_ port: UInt16, last: UInt32 = 1) throws -> Int32 {
     let descriptor = try socket()
     var address = self.address(port: port, last: last)
@@ -141,7 +136,7 @@ enum Loopback {
     return descriptor
   }
 
-  /// Whether somebody takes connections on a port.
+  /// Returns true if a program listens on the port.
   static func isListened(_ port: UInt16) throws -> Bool {
     let descriptor = try dial(port)
     defer { close(descriptor) }
@@ -149,21 +144,21 @@ enum Loopback {
     return poll(&waiting, 1, 1000) == 1 && Int32(waiting[0].revents) == POLLOUT
   }
 
-  /// A port on which nobody listens, and that nobody gets who asks the system for any free one.
+  /// Returns a port without a listener that the system gives to nobody.
   ///
-  /// It is below those that systems give away, and no other call in this process answers it again.
+  /// It is below the ports that systems choose, and no other call in this process returns it again.
   static func closedPort() throws -> UInt16 {
     while true {
       let port = nextPort.withLock { next -> UInt16 in
         next = next < 29_999 ? next + 1 : 10_000
         return next
       }
-      // Asked, not tried: a program that is being started would hold a copy of our socket for a moment.
+      // Connects instead of binding: a starting child would hold a copy of our socket for a moment.
       if try !isListened(port) { return port }
     }
   }
 
-  /// Where the look for a closed port goes on; other processes begin elsewhere.
+  /// Next candidate for a closed port; other processes start elsewhere.
   private static let nextPort = Locked(UInt16(10_000 + Int(getpid()) * 211 % 20_000))
 
   private static func socket() throws -> Int32 {

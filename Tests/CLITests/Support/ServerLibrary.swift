@@ -1,9 +1,8 @@
 import PusherCore
 
-/// The official server library of Python, with an app of a ``LocalServer``: a call a line.
+/// Python's official server library with an app of a ``LocalServer``, one call per line.
 final class ServerLibrary {
   let version: String
-  /// The names of everything it can be asked to do.
   let calls: [String]
   private let program: ChildProgram
 
@@ -18,14 +17,15 @@ final class ServerLibrary {
     calls = (facts["calls"]?.elements ?? []).compactMap(\.text)
   }
 
-  /// What a call returns, as JSON with sorted names and without blanks; `arguments` are JSON too.
+  /// Returns a call's result as JSON with sorted names and without blanks; `arguments` are JSON
+  /// too.
   func call(_ name: String, _ arguments: String = "{}") throws -> String {
     let answer = try answer(name, arguments)
     guard let returned = answer["returned"] else { throw Unexpected(JSONWriter.text(answer)) }
     return JSONWriter.text(returned)
   }
 
-  /// What a call raises: `CLASS: MESSAGE`.
+  /// Returns the exception of a call: `CLASS: MESSAGE`.
   func refusal(_ name: String, _ arguments: String = "{}") throws -> String {
     let answer = try answer(name, arguments)
     guard let raised = answer["raised"]?.text, let text = answer["text"]?.text else {

@@ -1,8 +1,7 @@
 import Foundation
 
-/// A library that a child loads first, and whose name service never answers.
+/// A preloaded library whose name service never answers.
 enum SlowResolver {
-  /// The library's path; `nil` where there is no C compiler.
   static let library = compile(
     """
     #include <netdb.h>
@@ -16,7 +15,7 @@ enum SlowResolver {
 
     """)
 
-  /// The beginning of a library that passes numeric hosts on, and has a copy of the hints.
+  /// Start of a library: passes numeric hosts on, and copies the hints.
   private static let passesNumbersOn = """
     #define _GNU_SOURCE
     #include <dlfcn.h>
@@ -30,7 +29,8 @@ enum SlowResolver {
       if (hints->ai_flags & AI_NUMERICHOST) return real(host, port, hints, answer);
     """
 
-  /// One that gives 127.0.0.2 and 127.0.0.1 for every name at once, and takes a minute over IPv6.
+  /// A library that gives 127.0.0.2 and 127.0.0.1 for every name at once, and takes a minute for
+  /// IPv6.
   static let halfLibrary = compile(
     """
     \(passesNumbersOn)
@@ -43,7 +43,8 @@ enum SlowResolver {
 
     """)
 
-  /// One of a machine with its loopback alone: 127.0.0.1 for every name, unless addresses are to be reachable.
+  /// A library of a machine with loopback only: 127.0.0.1 for every name, unless addresses must be
+  /// reachable.
   static let loopbackLibrary = compile(
     """
     \(passesNumbersOn)
@@ -54,7 +55,7 @@ enum SlowResolver {
 
     """)
 
-  /// A library from its C source; `nil` where there is no C compiler.
+  /// Compiles a library from C source; `nil` without a C compiler.
   static func compile(_ text: String) -> String? {
     #if os(Linux)
       let source = TemporaryFolder.shared.file("resolver.c")

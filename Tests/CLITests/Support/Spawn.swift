@@ -1,51 +1,46 @@
 import Foundation
 
-/// What is to be started, and what its three standard descriptors are.
+/// A program to start, and its three standard descriptors.
 struct SpawnRequest {
-  /// A standard descriptor of the child.
   enum Descriptor {
-    /// `/dev/null`.
     case nothing
-    /// The child starts without it.
     case closed
-    /// A file or device, opened for writing.
     case file(String)
-    /// A file, opened for reading.
     case source(String)
-    /// A descriptor of ours.
     case inherited(Int32)
   }
 
   var executable: String
   var arguments: [String]
-  /// The child's whole environment.
+  /// The child's complete environment.
   var environment: [String: String]
   var input = Descriptor.nothing
   var output = Descriptor.nothing
   var errors = Descriptor.nothing
-  /// What the child gets as descriptors 3, 4 and so on.
+  /// Descriptors for the child's 3, 4 and so on.
   var handed: [Int32] = []
-  /// A terminal that all three descriptors are, in a session of its own that the child leads.
+  /// A terminal for all three descriptors; the child leads its own session.
   var terminal: String?
 }
 
-/// `posix_spawn`, with everything set that a shell would set.
+/// `posix_spawn` with all settings of a shell.
 enum Spawn {
   private typealias CloseFrom =
     @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, CInt) -> CInt
 
-  /// A call of glibc that Swift does not show; `nil` where the system has none.
+  /// A glibc function that Swift does not export; `nil` if the system lacks it.
   private static let closeFrom: CloseFrom? = dlsym(
     nil, "posix_spawn_file_actions_addclosefrom_np"
   ).map { unsafeBitCast($0, to: CloseFrom.self) }
 
-  /// Starts the child as the leader of a process group, with no signal blocked and none ignored; answers its id.
+  /// Starts the child as leader of a process group, with no signal blocked or ignored, and returns
+  /// its ID.
   static func start(_ request: SpawnRequest) throws -> pid_t {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
     if let terminal = request.terminal {
-      // The first terminal that the leader of a new session opens becomes its controlling one.
+      // The first terminal that a session leader opens becomes its controlling terminal.
       posix_spawn_file_actions_addopen(&actions, 0, terminal, O_RDWR, 0)
       posix_spawn_file_actions_adddup2(&actions, 0, 1)
       posix_spawn_file_actions_adddup2(&actions, 0, 2)
@@ -55,13 +50,13 @@ enum Spawn {
         add(descriptor, as: Int32(number), to: &actions)
       }
     }
-    // Copied out of the way first, since 3 may be one of them.
+    // Copies the descriptors out of the way first, because 3 may be one of them.
     let copies = request.handed.map { fcntl($0, F_DUPFD_CLOEXEC, 100) }
     defer { for copy in copies { close(copy) } }
     for (number, copy) in zip(Int32(3)..., copies) {
       posix_spawn_file_actions_adddup2(&actions, copy, number)
     }
-    // What another thread has just opened and not marked yet stays here: with it a child would hold others up.
+    // Keeps descriptors that another thread has just opened and not yet marked out of the child.
     if let closeFrom = Self.closeFrom { _ = closeFrom(&actions, 3 + Int32(copies.count)) }
     var attributes = try attributes(isSession: request.terminal != nil)
     defer { posix_spawnattr_destroy(&attributes) }
@@ -116,7 +111,7 @@ enum Spawn {
     return body(copies + [nil])
   }
 
-  /// A pipe that children do not inherit unless they are given an end.
+  /// Returns a pipe that children inherit only when given an end.
   static func pipe() throws -> (reading: Int32, writing: Int32) {
     var ends: [Int32] = [-1, -1]
     guard Foundation.pipe(&ends) == 0 else { throw SystemFailure("pipe", errno) }

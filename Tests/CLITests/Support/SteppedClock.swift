@@ -1,8 +1,8 @@
 import Foundation
 
-/// A wall clock that somebody sets while a program runs, by faketime; the clock for intervals goes on.
+/// A wall clock that the test sets while a program runs, by faketime; the monotonic clock goes on.
 final class SteppedClock {
-  /// faketime's library; `nil` where it is not installed.
+  /// faketime's library; `nil` if it is not installed.
   static let library: String? = {
     let folders = try? FileManager.default.contentsOfDirectory(atPath: "/usr/lib")
     return (folders ?? []).map { "/usr/lib/\($0)/faketime/libfaketime.so.1" }.first {
@@ -16,7 +16,6 @@ final class SteppedClock {
     try set("+0")
   }
 
-  /// Sets the clock this far from the true time, such as `+1h`.
   func set(_ offset: String) throws {
     try offset.write(toFile: path, atomically: true, encoding: .utf8)
   }

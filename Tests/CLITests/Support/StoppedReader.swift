@@ -1,7 +1,7 @@
 import Foundation
 import PusherCore
 
-/// A program whose standard output goes into a pipe that nobody reads until the test takes what the system took.
+/// A program whose standard output is a pipe that the test leaves unread at first.
 final class StoppedReader {
   let id: pid_t
   private var reading: Int32
@@ -26,7 +26,6 @@ final class StoppedReader {
     waitpid(id, &status, 0)
   }
 
-  /// Waits until so many bytes stand in the pipe.
   func awaitBytes(_ count: Int32) throws {
     var waiting: Int32 = 0
     try waitUntil("\(count) bytes are in the pipe, not \(waiting)") {
@@ -35,7 +34,6 @@ final class StoppedReader {
     }
   }
 
-  /// Takes what stands in the pipe.
   func take() -> [UInt8] {
     var all: [UInt8] = []
     var piece = [UInt8](repeating: 0, count: 1 << 20)
@@ -46,11 +44,12 @@ final class StoppedReader {
     }
   }
 
-  /// Takes everything that the system has taken, and goes: while that happens the program stands still.
+  /// Stops the program, reads the whole pipe and closes it.
   func takeAndLeave() -> [UInt8] {
     kill(id, SIGSTOP)
     var status: Int32 = 0
-    // A signal to the tests ends the wait, and a program that runs on fills the pipe again before it is closed.
+    // A signal to the tests would end the wait, and a running program would refill the pipe before
+    // it is closed.
     while waitpid(id, &status, WUNTRACED) < 0, errno == EINTR {}
     let all = take()
     close(reading)
@@ -59,7 +58,6 @@ final class StoppedReader {
     return all
   }
 
-  /// Waits for the end.
   func end() throws -> Ending {
     var status: Int32 = 0
     try waitUntil("the process has ended") { waitpid(id, &status, WNOHANG) == id }
@@ -70,7 +68,7 @@ final class StoppedReader {
 }
 
 extension ProgramResult {
-  /// The whole lines of what was printed.
+  /// Returns the whole lines of the output.
   static func wholeLines(_ bytes: [UInt8]) -> [Substring] {
     let end = bytes.lastIndex(of: 0x0A) ?? -1
     return String(decoding: bytes[..<(end + 1)], as: UTF8.self).split(separator: "\n")
@@ -78,18 +76,19 @@ extension ProgramResult {
 }
 
 extension PusherCLI {
-  /// Whether the program bears a limit on the size of files: ThreadSanitizer's own memory is a file to the system.
+  /// False under ThreadSanitizer: its memory is a file to the system, so a file size limit would
+  /// break it.
   static let bearsFileLimits =
     ProcessInfo.processInfo.environment["PUSHER_CLI_SANITIZER"] != "thread"
 
-  /// Whether memory that the program gives back is given back: AddressSanitizer keeps it for a while.
+  /// False under AddressSanitizer, which keeps freed memory for a while.
   static let givesMemoryBack =
     ProcessInfo.processInfo.environment["PUSHER_CLI_SANITIZER"] != "address"
 
-  /// Whether the program bears libfaketime: a sanitizer asks the time before that is ready.
+  /// False under sanitizers, which ask for the time before libfaketime is ready.
   static let bearsFaketime = ProcessInfo.processInfo.environment["PUSHER_CLI_SANITIZER"] == nil
 
-  /// Starts the program with a limit on the size of the files that it writes, in units of 512 bytes.
+  /// Starts the program with a limit on the size of its files, in units of 512 bytes.
   static func limited(blocks: Int, _ arguments: [String], output: ChildProgram.Output) throws
     -> ChildProgram
   {
@@ -98,7 +97,6 @@ extension PusherCLI {
       environment: environment, output: output)
   }
 
-  /// A file as the shell's `>>` opens it.
   static func appending<Result>(
     to path: String, _ body: (ChildProgram.Output) throws -> Result
   ) throws -> Result {

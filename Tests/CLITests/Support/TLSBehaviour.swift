@@ -2,13 +2,13 @@ import CSystemOpenSSL
 
 @testable import PusherCore
 
-/// What a server's side of TLS does besides showing its certificate.
+/// TLS features of a server beside its certificate.
 struct TLSBehaviour: Sendable {
-  /// A PEM file of authorities; a client without a certificate of one of them is refused.
+  /// PEM file of authorities; a client without a certificate from one of them is refused.
   var clientAuthority: String?
-  /// Nothing newer is spoken, for example `TLS1_1_VERSION`.
+  /// Newest protocol version, for example `TLS1_1_VERSION`.
   var newest: Int32?
-  /// How many bytes one write to the socket takes.
+  /// Maximum bytes of one write to the socket.
   var writeSize = Int.max
 
   func apply(to context: TLSContext) {
@@ -28,16 +28,14 @@ struct TLSBehaviour: Sendable {
   }
 }
 
-/// The script's view of what TLS 1.3 may do between two pieces of data (RFC 8446 section 4.6).
+/// TLS 1.3 messages between two pieces of data (RFC 8446 section 4.6), for scripts.
 extension ScriptedConnection {
-  /// Changes the sending keys with the next data, and asks the client to change its own.
   func updateKeys() throws {
     guard let engine, SSL_key_update(engine.connection, SSL_KEY_UPDATE_REQUESTED) == 1 else {
       throw Unexpected("the keys cannot be updated")
     }
   }
 
-  /// Sends a session ticket with the next data.
   func sendTicket() throws {
     guard let engine, SSL_new_session_ticket(engine.connection) == 1 else {
       throw Unexpected("no session ticket can be sent")
@@ -46,7 +44,7 @@ extension ScriptedConnection {
 }
 
 extension TLSEngine {
-  /// Asks the other side for new keys so many times; what is to be sent waits.
+  /// Requests new keys from the other side `times` times; its answers accumulate.
   func askForNewKeys(times: Int) throws {
     for _ in 0..<times {
       guard SSL_key_update(connection, SSL_KEY_UPDATE_REQUESTED) == 1,

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A folder of the test run's own, with names that nobody else uses; it goes with the run.
+/// A folder of the test run with unique names; it is removed after the run.
 struct TemporaryFolder: Sendable {
   static let shared = TemporaryFolder()
 
@@ -14,12 +14,10 @@ struct TemporaryFolder: Sendable {
     }
   }
 
-  /// A path that does not exist yet.
   func file(_ name: String) -> String {
     "\(path)/\(UUID().uuidString)-\(name)"
   }
 
-  /// A new file with this text, which only its owner may read.
   func file(_ name: String, holding text: String) throws -> String {
     let path = file(name)
     try text.write(toFile: path, atomically: true, encoding: .utf8)

@@ -1,15 +1,12 @@
 import PusherCore
 
-/// A connection of Python's library websockets, a message a line.
+/// A connection of Python's library websockets, one message per line.
 final class WebSocketPipe {
-  /// What the server answered in `Sec-WebSocket-Extensions`.
   let extensions: String
-  /// The first message.
   let greeting: JSONValue
   let socketID: String
   private let program: ChildProgram
 
-  /// Dials as pusher-js does, and waits for the greeting.
   init(_ server: LocalServer) throws {
     let path = "/app/\(LocalServer.key)?protocol=7&client=js&version=8.4.0&flash=false"
     program = try PythonPeer.start(
@@ -21,27 +18,24 @@ final class WebSocketPipe {
     socketID = id
   }
 
-  /// Sends a message, or what the script takes for a command.
   func send(_ message: String) {
     program.write(Array(message.utf8) + [0x0A])
   }
 
-  /// Asks to join a channel with what the server library answered, or with nothing; the next message.
+  /// Subscribes with the server library's answer, or without, and returns the next message.
   func join(_ channel: String, _ authorization: String = "{}") throws -> String {
     var members = try JSONParser.parse(authorization).members ?? []
     members.append(.init("channel", .string(channel)))
     return try ask("pusher:subscribe", JSONWriter.text(.object(members)))
   }
 
-  /// Sends an event of the protocol; the next message.
+  /// Sends an event of the protocol and returns the next message.
   func ask(_ event: String, _ data: String = "{}") throws -> String {
     send(#"{"event":"\#(event)","data":\#(data)}"#)
     return try message()
   }
 
-  /// The next message, or at the end `[CODE, REASON]`.
   func message() throws -> String { try program.line() }
 
-  /// How the script ended.
   func end() throws -> Ending { try program.wait() }
 }
