@@ -1,4 +1,5 @@
-# Each door is one line in `make help`; the work is in scripts/, where CONTRIBUTING.md lists the other scripts.
+# Each target is one line in `make help`. scripts/ does the work; CONTRIBUTING.md lists the other
+# scripts.
 
 PREFIX  ?= /usr/local
 DESTDIR ?=
@@ -67,6 +68,6 @@ help:
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r door does; \
 	  do printf '  make %-10s %s\n' "$$door" "$$does"; done
 
-# Installing as another user must not build again: only a missing program is built.
+# Builds only if the program is missing, because installing as another user must not build again.
 $(PROGRAM):
 	@scripts/build.sh $(PROGRAM)

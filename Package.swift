@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// Every target is built alike: warnings stop the build, and each use of a pointer says so.
+/// Settings of every target: warnings are errors, and each use of a pointer is marked.
 let strict: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
   .strictMemorySafety(),
@@ -10,7 +10,8 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-/// Linux has hiredis where the compiler looks, and its description there holds a flag that a package may not use.
+/// Linux has hiredis on the compiler's search path, and its pkg-config file has a flag that packages
+/// must not use.
 #if os(Linux)
   let hiredis: String? = nil
 #else
@@ -19,7 +20,7 @@ let strict: [SwiftSetting] = [
 
 let package = Package(
   name: "pusher-cli",
-  // Synchronization and the 128-bit integers of decoders are the newest that is used.
+  // Synchronization and the 128-bit integers of decoders need these versions.
   platforms: [.macOS(.v15)],
   products: [
     .library(name: "PusherCore", targets: ["PusherCore"]),
@@ -56,11 +57,11 @@ let package = Package(
       pkgConfig: hiredis,
       providers: [.apt(["libhiredis-dev"]), .brew(["hiredis"])]
     ),
-    // What the system's own modules for Swift leave out.
+    // Functions that the system's own modules for Swift lack.
     .systemLibrary(name: "CSystemEpoll"),
-    // The processor's wide compares, which Swift cannot make bit masks of.
+    // Wide compares, whose results Swift cannot turn into bit masks.
     .systemLibrary(name: "CSystemVectors"),
-    // The C library of the system, whichever it is.
+    // The system's C library.
     .target(name: "PusherPlatform", swiftSettings: strict),
     .target(
       name: "PusherCore",
@@ -82,18 +83,18 @@ let package = Package(
       resources: [.embedInCode("Page")],
       swiftSettings: strict
     ),
-    // Servers of several processes that meet in Redis; built with the trait alone.
+    // Servers of several processes that share Redis; built only with the trait.
     .target(
       name: "PusherCluster",
       dependencies: ["CSystemHiredis", "PusherCore", "PusherServer"],
       resources: [.embedInCode("Lua")],
       swiftSettings: strict
     ),
-    // The local server in process, for the tests of programs that use the library.
+    // An in-process server for tests of programs that use the library.
     .target(
       name: "PusherTesting", dependencies: ["PusherCore", "PusherServer"], swiftSettings: strict
     ),
-    // What the C library tells a program at its start, and Swift reads from /proc.
+    // Start data from the C library, which Swift would read from /proc.
     .target(name: "CArguments"),
     .executableTarget(
       name: "pusher-cli",
@@ -103,21 +104,21 @@ let package = Package(
       ],
       swiftSettings: strict
     ),
-    // The client under test of `scripts/conformance.sh`; built, never installed.
+    // The tested client of `scripts/conformance.sh`; built, never installed.
     .executableTarget(
       name: "autobahn-testee",
       dependencies: ["PusherCore"],
       path: "Tests/AutobahnTestee",
       swiftSettings: strict
     ),
-    // A reader of `make bench`; built there, never installed.
+    // A reader of `make bench`; never installed.
     .executableTarget(
       name: "bound-handler",
       dependencies: ["PusherCore"],
       path: "Benchmarks/BoundHandler",
       swiftSettings: strict
     ),
-    // The figures of the library in `make bench`; built there, never installed.
+    // The library's figures in `make bench`; never installed.
     .executableTarget(
       name: "library-figures",
       dependencies: ["PusherCore"],
@@ -128,12 +129,12 @@ let package = Package(
       name: "TestSupport", dependencies: ["PusherCore"], path: "Tests/TestSupport",
       swiftSettings: [.treatAllWarnings(as: .error)]
     ),
-    // Redis and servers without I/O, whose messages a test delivers.
+    // Redis and servers without I/O; tests deliver their messages.
     .target(
       name: "SimulationModel", dependencies: ["PusherCluster", "PusherCore", "PusherServer"],
       path: "Tests/Simulation/Model", swiftSettings: [.treatAllWarnings(as: .error)]
     ),
-    // Runs schedules of the simulation; built for that, never installed.
+    // Runs schedules of the simulation; never installed.
     .executableTarget(
       name: "simulation", dependencies: ["SimulationModel"], path: "Tests/Simulation/Main",
       swiftSettings: [.treatAllWarnings(as: .error)]

@@ -1,16 +1,17 @@
 #!/bin/sh
-# Attacks a program by each script of Tests/Attacks: early bytes, refusals of Redis, files of every kind, proxies, numbers.
+# Attacks a program with the scripts of Tests/Attacks: early bytes, Redis refusals, files of every
+# kind, proxies, numbers.
 #
 #   scripts/attacks.sh PROGRAM [NAME...]
 #
-# SEED=N draws other cases (1). Without names it runs all scripts, some minutes together. Loopback only; each script ends by
-# itself what it started. Status 1: a script found something wrong, and its lines say what.
+# SEED=N draws other cases (1). Without names it runs all scripts, which takes some minutes.
+# Loopback only; each script ends its own processes. Status 1 means a fault; the scripts print it.
 set -eu
 
 program=$(realpath "$1")
 shift
 cd "$(dirname "$0")/.."
-# The other files there are modules that the scripts share.
+# The other files there are shared modules.
 # shellcheck disable=SC2046
 [ "$#" -gt 0 ] || set -- $(grep -l '^if __name__' Tests/Attacks/*.py)
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Measures what many clients of the library, many calls at once and reading an event as a type cost, and prints the
-# tables. A part of `make bench`, which sets everything that it needs:
+# Measures many clients of the library, many parallel calls and reading an event as a type, and
+# prints the tables. A part of `make bench`, which sets up its parameters:
 #
 #   bench-library.sh FIGURES PYTHON WORK-FOLDER ROUNDS
 set -eu
@@ -13,7 +13,7 @@ rounds=$4
 
 : >"$work/results-library"
 servers=''
-# Word splitting is meant: a list of process ids.
+# Word splitting is intended: a list of process IDs.
 # shellcheck disable=SC2086
 trap '[ -z "$servers" ] || kill $servers 2>/dev/null || true' EXIT
 rm -f "$work/plain-port" "$work/tls-port"
@@ -26,7 +26,7 @@ for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
   sleep 0.2
 done
 
-# row NAME WORD...: one line in the results.
+# row NAME WORD...: prints one line of results.
 row() {
   name=$1
   shift

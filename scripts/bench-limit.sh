@@ -1,11 +1,11 @@
 #!/bin/sh
-# Measures what the program costs beyond what a C program must do that copies, or a library alone, and prints the table. A
-# part of `make bench`, which builds all that it needs:
+# Compares the program's cost with the minimum, a C program that copies, or the library alone, and
+# prints the table. A part of `make bench`, which builds everything:
 #
 #   bench-limit.sh PROGRAM HANDLER WORK-FOLDER ROUNDS SCALE
 #
-#   BENCH_BEFORE=PATH           an older program, which runs in the same rounds and fills the column "before"
-#   BENCH_BEFORE_HANDLER=PATH   the same of the handler of the library
+#   BENCH_BEFORE=PATH           an older program for the column "before", run in the same rounds
+#   BENCH_BEFORE_HANDLER=PATH   an older handler of the library
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -29,25 +29,24 @@ pair="$certificate $work/key.pem"
 plain='subscribe --host 127.0.0.1 --port PORT --scheme http --key bench --reconnect never'
 tls="subscribe --host 127.0.0.1 --port PORT --scheme https --cacert $certificate --key bench --reconnect never"
 
-# scaled NUMBER: as many events as the row gets.
+# scaled NUMBER: sets `events` to the row's number of events.
 scaled() {
   events=$(($1 * scale / 100))
   [ "$events" -gt 0 ] || events=1
 }
 
-# note KEY SIDE AMOUNT PER: one line in the results.
+# note KEY SIDE AMOUNT PER: prints one line of results.
 note() {
   printf '%s\t%s\t%s\t%s\t%s\n' "$round" "$1" "$2" "$3" "$4" >>"$results"
 }
 
-# fail KEY SIDE WORD...: the end.
 fail() {
   echo "bench: the row $1 of the limit failed: $2: $3" >&2
   exit 1
 }
 
-# take KEY SIDE LINES SOURCE CLIENT-WORD...: CPU time of one run with `events` events, whose output must have so many
-# lines. SOURCE is the words of the source before the number of events, their size and what may follow.
+# take KEY SIDE LINES SOURCE CLIENT-WORD...: measures the CPU time of one run with `events` events
+# and LINES lines of output. SOURCE is the source's words before the number and size of events.
 take() {
   key_taken=$1
   side_taken=$2
@@ -55,7 +54,7 @@ take() {
   source_taken=$4
   shift 4
   printf 'bench: limit, round %s: %s, %s, %s events\n' "$round" "$key_taken" "$side_taken" "$events" >&2
-  # Word splitting is meant: the source's words.
+  # Word splitting is intended: the source's words.
   # shellcheck disable=SC2086
   taken=$("$work/measure" "$work/sink" "$work/replay-server" steady $source_taken -- "$@") ||
     fail "$key_taken" "$side_taken" 'no figures'
@@ -67,7 +66,7 @@ take() {
   note "$key_taken" "$side_taken" "$spent" "$events"
 }
 
-# ours KEY LINES SOURCE WORD...: the same of the program, and of the older one if there is one.
+# ours KEY LINES SOURCE WORD...: measures the program, and the older one if given.
 ours() {
   key_ours=$1
   lines_ours=$2
@@ -77,7 +76,8 @@ ours() {
   [ -z "$before" ] || take "$key_ours" before "$lines_ours" "$source_ours" "$before" "$@"
 }
 
-# copy KEY LINES SOURCE WORD...: the same of the C program that copies. In a copy of frames their first bytes are counted.
+# copy KEY LINES SOURCE WORD...: measures the copying C program. It counts frames by their first
+# bytes.
 copy() {
   key_copy=$1
   lines_copy=$2
@@ -86,7 +86,7 @@ copy() {
   take "$key_copy" cat "$lines_copy" "$source_copy" "$work/floor-reader" PORT copy "$@"
 }
 
-# frames_copy KEY SOURCE WORD...: beside the events there are three frames, of the greeting, the subscription and the end.
+# frames_copy KEY SOURCE WORD...: copies with three extra frames: greeting, subscription and close.
 frames_copy() {
   key_frames=$1
   source_frames=$2
@@ -96,7 +96,7 @@ frames_copy() {
   unset SINK_BYTE
 }
 
-# json KEY EVENTS SIZE [KIND]: what looking costs.
+# json KEY EVENTS SIZE [KIND]: measures the inspection of JSON.
 json() {
   scaled "$2"
   source_json="${4:-} $events $3"
@@ -113,7 +113,7 @@ json() {
   note "$1" simdjson "$3" "$events"
 }
 
-# secured KEY EVENTS SIZE [KIND]: over TLS.
+# secured KEY EVENTS SIZE [KIND]: measures TLS.
 secured() {
   scaled "$2"
   source_secured="${4:-} $events $3 $pair"
@@ -122,7 +122,8 @@ secured() {
   frames_copy "$1" "$source_secured" tls
 }
 
-# stream KEY SCHEME [PAIR]: an event stream; its copy has the chunks' lines too. curl is slow, and gets fewer.
+# stream KEY SCHEME [PAIR]: measures an event stream. Its copy includes the chunk lines. curl is
+# slow, so it gets fewer events.
 stream() {
   trust=''
   [ -z "${3:-}" ] || trust="--cacert $certificate"
@@ -150,7 +151,7 @@ encrypted() {
   take encrypted libsodium "$events" "encrypted $events 200" "$work/secretbox-floor" PORT
 }
 
-# printings PROGRAM SIDE PLAIN-SIDE: ways to print, right after plain printing.
+# printings PROGRAM SIDE PLAIN-SIDE: measures all output formats, right after plain printing.
 printings() {
   program_printing=$1
   side_printing=$2
@@ -163,7 +164,7 @@ printings() {
   printed format 800000 -F '%c %e %d'
 }
 
-# printed KEY EVENTS WORD...: one way to print.
+# printed KEY EVENTS WORD...: measures one output format.
 printed() {
   key_printed=$1
   scaled "$2"
@@ -173,7 +174,8 @@ printed() {
     "$program_printing" $plain -c bench -n "$events" "$@"
 }
 
-# channels: ten thousand on one connection, right after one. All events of a block have another channel than the one before.
+# channels: compares 10,000 channels on one connection with one channel. Consecutive events of a
+# block have different channels.
 channels() {
   names=$(seq -f 'bench-%05g' 0 9999)
   scaled 800000
@@ -191,8 +193,8 @@ channels() {
   done
 }
 
-# handlers: the handler of the library and the program. The handler prints how many events it had: two more than the source
-# sent, the subscription and the end.
+# handlers: compares the library's handler with the program. The handler prints its number of
+# events: two more than the source sent, for subscription and end.
 handlers() {
   scaled 700000
   # shellcheck disable=SC2086
@@ -205,7 +207,7 @@ handlers() {
   unset SINK_NUMBER
 }
 
-# delays PAUSE EVENTS: a lone event's way through the program and through a C program.
+# delays PAUSE EVENTS: measures the latency of single events, in the program and in a C program.
 delays() {
   scaled "$2"
   printf 'bench: limit, round %s: delay, a pause of %s us, %s events\n' "$round" "$1" "$events" >&2
@@ -222,7 +224,7 @@ delays() {
   done
 }
 
-# starts: from the start of the process to the first byte of its request.
+# starts: measures the time from the start of the process to the first byte of its request.
 starts() {
   printf 'bench: limit, round %s: starts\n' "$round" >&2
   # shellcheck disable=SC2086
@@ -236,7 +238,8 @@ starts() {
   done
 }
 
-# sizes PROGRAM SIDE: its memory after ten million events, plain and over TLS, and how large it is.
+# sizes PROGRAM SIDE: measures memory after ten million events, plain and with TLS, and the file
+# size.
 sizes() {
   scaled 10000000
   # shellcheck disable=SC2086
@@ -268,7 +271,7 @@ while [ "$round" -lt "$rounds" ]; do
   delays 200 1000
   delays 2000 200
   starts
-  # Memory and size are alike in all rounds.
+  # Memory and size are the same in all rounds.
   [ "$round" -gt 1 ] || sizes "$program" now
   [ "$round" -gt 1 ] || [ -z "$before" ] || sizes "$before" before
 done

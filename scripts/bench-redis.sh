@@ -1,10 +1,10 @@
 #!/bin/sh
-# Measures what servers that meet in Redis cost beside one without, and how long events take over it, and prints the tables.
-# A part of `make bench`, which sets everything that it needs:
+# Measures the cost of servers with Redis next to one without, and the latency of events, and prints
+# the tables. A part of `make bench`, which sets up its parameters:
 #
 #   bench-redis.sh PROGRAM PYTHON WORK-FOLDER ROUNDS SCALE
 #
-# The Redis is one of its own, on a free port of 127.0.0.1, and writes nothing to disk.
+# Starts its own Redis on a free port of 127.0.0.1, which writes nothing to disk.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -20,11 +20,11 @@ scale=$5
 redis=''
 servers=''
 pinning=''
-# Word splitting is meant: these are lists of processes.
+# Word splitting is intended: lists of process IDs.
 # shellcheck disable=SC2086
 trap '[ -z "$servers$redis" ] || kill $servers $redis 2>/dev/null || true' EXIT
 
-# scaled NUMBER: as many events as the row gets, tens of them.
+# scaled NUMBER: sets `events` to the row's number of events, a multiple of ten.
 scaled() {
   tens=$(($1 * scale / 1000))
   [ "$tens" -gt 0 ] || tens=1
@@ -43,7 +43,8 @@ start_redis() {
   exit 1
 }
 
-# start NODES: that many servers, `one`, or `one-redis` and `two-redis` that meet in Redis; sets `ports` and `processes`.
+# start NODES: starts `one` server, or `one-redis` or `two-redis` with Redis; sets `ports` and
+# `processes`.
 start() {
   ports=''
   processes=''
@@ -57,7 +58,7 @@ start() {
   esac
 }
 
-# start_server OPTION...: one more.
+# start_server OPTION...: starts one more server.
 start_server() {
   rm -f "$work/port"
   # shellcheck disable=SC2086
@@ -79,8 +80,9 @@ end_servers() {
   servers=''
 }
 
-# cost NODES SUBSCRIBERS EVENTS: a line in the results of costs. Each subscriber is read a hundred events at a time, so that
-# the load generator leaves the servers the machine. With `pinning` all but Redis run on one processor.
+# cost NODES SUBSCRIBERS EVENTS: adds a line of costs. The load generator reads a hundred events at
+# a time to leave CPU time to the servers. With `pinning`, everything but Redis runs on one
+# processor.
 cost() {
   scaled "$3"
   printf 'bench: over Redis: %s, %s subscribers, %s events\n' "$1" "$2" "$events" >&2
@@ -94,7 +96,7 @@ cost() {
   end_servers
 }
 
-# delay NODES EVENTS PAUSE...: a line in the results of delays for each pause and each server's subscriber.
+# delay NODES EVENTS PAUSE...: adds a line of latencies for each pause and each server's subscriber.
 delay() {
   nodes=$1
   scaled "$2"
@@ -119,17 +121,18 @@ delay() {
 }
 
 start_redis
-# One after the other, so that other work meets all of them; three times a round.
+# The rows alternate, so that other load affects all of them; three times a round.
 round=0
 while [ "$round" -lt $((3 * rounds)) ]; do
   round=$((round + 1))
   for nodes in one two-redis one-redis; do
-    # Nobody subscribed shows what publishing alone costs, two subscribers what a node has of each event besides.
+    # Zero subscribers give the cost of publishing alone; two give a node's additional cost of each
+    # event.
     cost "$nodes" 0 20000
     cost "$nodes" 2 20000
     cost "$nodes" 1000 2000
   done
-  # Two nodes on a processor each have two processors' caches for the sockets, and so cost less than the one node.
+  # Two nodes on two processors use both caches for their sockets, and so cost less than one node.
   if taskset -c 0 true 2>/dev/null; then
     pinning='taskset -c 0'
     for nodes in one two-redis; do

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Measures what fan-out and idle connections cost `pusher-cli serve`, a floor and a server of another library, and what
-# the console brings, and prints the tables. A part of `make bench`, which sets everything that it needs:
+# Measures fan-out and idle connections of `pusher-cli serve`, a minimal server and another
+# library's server, and the cost of the console, and prints the tables. A part of `make bench`,
+# which sets up its parameters:
 #
 #   bench-serve.sh PROGRAM PYTHON WORK-FOLDER ROUNDS SCALE TABLE...     the tables: serve, console
 set -eu
@@ -21,20 +22,20 @@ server=''
 reader=''
 trap 'kill $server $reader 2>/dev/null || true' EXIT
 
-# wants TABLE: whether it was asked for.
+# wants TABLE: succeeds if the table was requested.
 wants() {
   case " $tables " in *" $1 "*) return 0 ;; esac
   return 1
 }
 
-# count_events NUMBER: as many events as the row gets, tens of them.
+# count_events NUMBER: sets `events` to the row's number of events, a multiple of ten.
 count_events() {
   events=$(($1 * scale / 100))
   events=$((events - events % 10))
   [ "$events" -gt 0 ] || [ "$1" -eq 0 ] || events=10
 }
 
-# row SERVER SUBSCRIBERS EVENTS [IDLE]: one line in the results. Each row has a server of its own.
+# row SERVER SUBSCRIBERS EVENTS [IDLE]: adds one line of results. Each row has its own server.
 row() {
   idle=${4:-0}
   count_events "$3"
@@ -47,7 +48,7 @@ row() {
       ;;
     'C, by tens')
       publishing=frames
-      # Ten frames of 204 bytes at a time, as the batches of the HTTP API have them.
+      # Ten frames of 204 bytes at a time, like a batch of the HTTP API.
       "$work/fan-out-floor" "$work/port" 2040 &
       ;;
     pusher-cli)
@@ -64,8 +65,8 @@ row() {
   measure "$work/results-serve" "$1" "$publishing" "$2" "$idle"
 }
 
-# console_row NAME SUBSCRIBERS EVENTS: a line in the results of the console: `none` serves without one, `closed` with one that
-# nobody looks at, and `open` with one reader of its stream.
+# console_row NAME SUBSCRIBERS EVENTS: adds a line for the console: `none` serves without one,
+# `closed` has no reader, and `open` has one reader of its stream.
 console_row() {
   count_events "$3"
   printf 'bench: console %s, %s subscribers, %s events\n' "$1" "$2" "$events" >&2
@@ -88,14 +89,15 @@ console_row() {
   reader=''
 }
 
-# await_port: waits until the server has written its port.
+# await_port: waits for the server's port file.
 await_port() {
   for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
     [ -s "$work/port" ] || sleep 0.2
   done
 }
 
-# measure RESULTS NAME PUBLISHING SUBSCRIBERS IDLE [TOGETHER]: has the server, which has just been started, measured and ends it.
+# measure RESULTS NAME PUBLISHING SUBSCRIBERS IDLE [TOGETHER]: measures the started server and ends
+# it.
 measure() {
   await_port
   if taken=$("$work/fan-out" "$3" "$(cat "$work/port")" "$server" "$4" "$events" "$5" "${6:-0}"); then
@@ -112,7 +114,7 @@ measure() {
 round=0
 while wants serve && [ "$round" -lt "$rounds" ]; do
   round=$((round + 1))
-  # Events chosen so that a row takes a second or two; nobody subscribed shows what publishing alone costs.
+  # A row takes one or two seconds. Zero subscribers give the cost of publishing alone.
   for shape in 0:500000:50000:25000 1:500000:100000:25000 100:50000:25000:1000 1000:5000:2500:100; do
     subscribers=${shape%%:*}
     shape=${shape#*:}
@@ -131,7 +133,7 @@ if wants serve; then
   awk -F '\t' -v base=websockets -f Benchmarks/grouped.awk -f Benchmarks/fan-out.awk "$work/results-serve"
 fi
 
-# One after the other, so that other work meets all: a run without a console, one with a console that nobody looks at, and one with a reader.
+# The rows alternate, so that other load affects all of them: no console, no reader, one reader.
 round=0
 while wants console && [ "$round" -lt $((3 * rounds)) ]; do
   round=$((round + 1))

@@ -1,15 +1,14 @@
 #!/bin/sh
-# Measures events per second, CPU time and memory of pusher-cli next to a floor and two Python clients, all
-# against the same source on the loopback interface, and prints one table; then the same of event streams, next to
-# curl and another Python client; what many channels and members cost; and what `serve` does, next to a floor and another
-# Python server, and with other servers over Redis; and last how far the program is from the limit.
-# docs/benchmarks.md tells what is measured and how.
+# Measures events per second, CPU time and memory of pusher-cli next to a minimal program and Python
+# clients, all with the same source on the loopback interface. Prints tables for channels, event
+# streams (with curl), many channels and members, the library, `serve`, Redis, and the distance from
+# the limit. docs/benchmarks.md explains the measurements.
 #
 #   PUSHER_CLI=PATH   the program to measure; without it, dist/pusher-cli is built
-#   BENCH_RUNS=N      rounds over all rows, of which each row's median is shown (3, and 7 for limit)
-#   BENCH_SCALE=N     percent of the events that each row gets (100)
-#   BENCH_TABLES=...  which tables: channels, sse, many, library, serve, console, redis, limit (all)
-#   BENCH_BEFORE=PATH an older program, which fills the column "before" of the table limit
+#   BENCH_RUNS=N      rounds over all rows; the tables show each row's median (3, and 7 for limit)
+#   BENCH_SCALE=N     percent of each row's events (100)
+#   BENCH_TABLES=...  tables: channels, sse, many, library, serve, console, redis, limit (all)
+#   BENCH_BEFORE=PATH an older program for the column "before" of the table limit
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -37,24 +36,24 @@ scripts/install-packages.sh bench
 python=''
 [ "$tables" = limit ] || python=$(scripts/python-peers.sh)
 
-# wants TABLE: whether it was asked for.
+# wants TABLE: succeeds if the table was requested.
 wants() {
   case " $tables " in *" $1 "*) return 0 ;; esac
   return 1
 }
 
 mkdir -p "$work"
-# The reader that is a program of the library; PUSHER_BENCH_HANDLER names one that is built already.
+# The library's reader; PUSHER_BENCH_HANDLER names a built one.
 handler=${PUSHER_BENCH_HANDLER:-}
 if [ -z "$handler" ] && { wants channels || wants many || wants limit; }; then
   swift=${SWIFT:-swift}
-  # A folder of its own: the program is built with other flags, and each would make the other start anew.
+  # A separate folder: other flags in the same folder would rebuild everything each time.
   set -- build -c release --product bound-handler --scratch-path "$work/library"
   [ "$(uname -s)" = Linux ] && set -- "$@" --static-swift-stdlib
   "$swift" "$@" >&2
   handler=$("$swift" "$@" --show-bin-path)/bound-handler
 fi
-# The program of the library's other figures; PUSHER_BENCH_FIGURES names one that is built already.
+# The program of the library's other figures; PUSHER_BENCH_FIGURES names a built one.
 figures=${PUSHER_BENCH_FIGURES:-}
 if [ -z "$figures" ] && wants library; then
   swift=${SWIFT:-swift}
@@ -63,12 +62,13 @@ if [ -z "$figures" ] && wants library; then
   "$swift" "$@" >&2
   figures=$("$swift" "$@" --show-bin-path)/library-figures
 fi
-# compile NAME OUTPUT WORD...: a C program, with the libraries that it uses of those that the words and pkg-config name.
+# compile NAME OUTPUT WORD...: compiles a C program with the libraries of the words and pkg-config
+# that it uses.
 compile() {
   name=$1
   output=$2
   shift 2
-  # Word splitting is meant: pkg-config prints a list of words.
+  # Word splitting is intended: pkg-config prints a list of words.
   # shellcheck disable=SC2046
   "${CC:-cc}" -O3 -Wall -Wextra -o "$work/$output" "Benchmarks/$name.c" "$@" \
     $(pkg-config --cflags --libs openssl zlib libsodium)
@@ -80,7 +80,7 @@ if wants limit; then
   for name in inflate-floor secretbox-floor lone-delay first-byte; do
     compile "$name" "$name" -Wl,--as-needed
   done
-  # With all libraries that the program needs, whether it uses them or not.
+  # Links all libraries of the program, used or not.
   compile floor-reader linked-floor -Wl,--no-as-needed -lm
   # shellcheck disable=SC2046
   "${CXX:-c++}" -std=c++17 -O3 -Wall -Wextra -o "$work/simdjson-parser" Benchmarks/simdjson-parser.cpp \
@@ -94,13 +94,13 @@ openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 
 : >"$work/results-sse"
 : >"$work/results-many"
 
-# scaled COUNT: as many events as the row gets.
+# scaled COUNT: sets `events` to the row's number of events.
 scaled() {
   events=$(($1 * scale / 100))
   [ "$events" -gt 0 ] || events=1
 }
 
-# link NAME: how the row's link is asked for.
+# link NAME: sets the options of the row's link.
 link() {
   link=$1
   scheme=http
@@ -115,8 +115,8 @@ link() {
   fi
 }
 
-# run RESULTS READER SIZE LINES SOURCE-WORD... -- CLIENT-WORD...: one line in the results: the row, then what
-# `measure` printed.
+# run RESULTS READER SIZE LINES SOURCE-WORD... -- CLIENT-WORD...: adds one line of results: the row,
+# then the output of `measure`.
 run() {
   results=$1
   reader=$2
@@ -137,7 +137,7 @@ run() {
     >>"$results"
 }
 
-# row READER LINK SIZE EVENTS: a row of the table of channels.
+# row READER LINK SIZE EVENTS: adds a row to the table of channels.
 row() {
   reader=$1
   size=$3
@@ -158,7 +158,7 @@ row() {
   run "$work/results" "$reader" "$size" $((events + 1)) "$events" "$size" $certificate $key -- "$@"
 }
 
-# stream_row READER LINK SIZE EVENTS: a row of the table of event streams.
+# stream_row READER LINK SIZE EVENTS: adds a row to the table of event streams.
 stream_row() {
   reader=$1
   size=$3
@@ -172,7 +172,7 @@ stream_row() {
       set -- "$PUSHER_CLI" sse "$url" $trust --reconnect never
       ;;
     curl)
-      # It prints what comes as it comes, four lines an event.
+      # curl prints the stream as it arrives, four lines per event.
       lines=$((events * 4))
       # shellcheck disable=SC2086
       set -- curl -sSN "$url" $trust
@@ -183,13 +183,14 @@ stream_row() {
   run "$work/results-sse" "$reader" "$size" "$lines" sse "$events" "$size" $certificate $key -- "$@"
 }
 
-# many WHAT COUNT PORT: a row of the table of many channels and members, of which each is a process of its own.
+# many WHAT COUNT PORT: adds a row to the table of many channels and members, each in its own
+# process.
 many() {
   printf 'bench: %s %s\n' "$2" "$1" >&2
   timeout 120 "$handler" "$3" "$1" "$2" >>"$work/results-many"
 }
 
-# Events chosen so that a row takes about a second; slow readers get fewer.
+# Each row takes about a second; slow readers get fewer events.
 round=0
 while [ "$round" -lt "$runs" ]; do
   round=$((round + 1))

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs one suite of the tests that open a page, bounded in time, MINUTES (1) and a quarter of an hour:
+# Runs one suite of the tests that open a page, for at most MINUTES (1) plus a quarter of an hour:
 # scripts/browser-suite.sh SUITE
 set -eu
 cd "$(dirname "$0")/.."

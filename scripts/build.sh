@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the release program, with the Swift libraries inside and stripped, and leaves it at PATH.
+# Builds the stripped release program at PATH, with the Swift libraries linked in.
 #
 #   scripts/build.sh PATH
 set -eu
@@ -17,31 +17,31 @@ if ! pkg-config --exists openssl zlib libsodium hiredis 2>/dev/null; then
   exit 1
 fi
 
-# Exclusive access is checked by the tests, whose build has the checks (docs/decisions/0015).
-# The program is the same bytes wherever it is built: without debugging information, which names the folder, and without
-# the compiler's hashes of its own work, which hold the folder's name. It looks for no library beside itself.
-# Without the library of regular expressions, which every source else imports unasked, it is a tenth smaller: code that
-# uses one of its searches, such as firstRange(of:), does not compile here. ByteSearch.swift has ours.
+# Only the tests check exclusive access (docs/decisions/0015). Builds are reproducible in any
+# folder: no debugging information, which contains the folder's name, and no hashes of the compiler,
+# which depend on it. The program has no library search path. Without the library of regular
+# expressions, which every source otherwise imports, the program is a tenth smaller. Code that uses
+# its searches, such as firstRange(of:), does not compile here; ByteSearch.swift has replacements.
 set -- build -c release --product pusher-cli -Xswiftc -enforce-exclusivity=unchecked -debug-info-format none \
   --disable-local-rpath -Xswiftc -Xfrontend -Xswiftc -disable-incremental-llvm-codegen \
   -Xswiftc -Xfrontend -Xswiftc -disable-implicit-string-processing-module-import
-# Only Linux has the Swift libraries outside the system. Runs that use no encrypted channel must not pay for
-# libsodium, nor runs without Redis for hiredis, so both are linked in where their archives are there: a description of
-# our own names the one, and the folder in which the other is found first.
+# Only Linux has the Swift libraries outside the system. libsodium and hiredis are linked statically
+# where their archives exist, so that runs that do not use them pay nothing. A pkg-config file of
+# our own names the one, and the library search path starts with the folder of the other.
 if [ "$(uname -s)" = Linux ]; then
-  # Linked without names for debuggers, the build id is that of the bytes that are left. Nobody loads code that would look
-  # for names of the program, so it offers none: each costs room, and time at each start.
-  # Each function stands in a section of its own, so that the linker leaves out those that nothing calls.
+  # No debugging symbols: the build ID covers the remaining bytes. No exported symbols: nothing
+  # loads the program's code, and each symbol costs size and start time. One section per function,
+  # so that the linker drops unused functions.
   set -- "$@" --static-swift-stdlib -Xlinker --strip-all -Xlinker --no-export-dynamic \
     -Xswiftc -Xfrontend -Xswiftc -function-sections
   mkdir -p .build/static
-  # The Swift libraries need a little of the C++ library, which as a library of its own costs each run a megabyte.
+  # The Swift libraries need a little of the C++ library, which costs each run 1 MB if dynamic.
   archive=$(clang -print-file-name=libstdc++.a 2>/dev/null || cc -print-file-name=libstdc++.a 2>/dev/null || true)
   if [ -f "$archive" ]; then
     ln -sf "$archive" .build/static/libstdc++.a
     set -- "$@" -Xlinker "-L$PWD/.build/static"
-    # Where that archive asks the C library for arc4random, the program would not start with one older than 2.36, as
-    # Ubuntu 22.04 has: it gets one that asks the system's generator.
+    # If that archive needs arc4random, the program would not start with a C library before 2.36, as
+    # in Ubuntu 22.04. A replacement asks the system's generator.
     if nm "$archive" 2>/dev/null | grep -q ' U arc4random$'; then
       "$(command -v clang || command -v cc)" -x c -c -O2 -fPIC -o .build/static/arc4random.o - <<'END'
 #include <stdint.h>
@@ -67,15 +67,15 @@ END
   fi
 fi
 
-# At addresses that differ each time the compiler now and then makes other code, so they stay the same where the system
-# allows that; a container may not.
+# Random addresses sometimes make the compiler emit different code, so address randomisation is
+# disabled where the system allows it; a container may not.
 still=''
 if setarch -R true 2>/dev/null; then still='setarch -R'; fi
-# Word splitting is meant.
+# Word splitting is intended.
 # shellcheck disable=SC2086
 $still "$swift" "$@"
 mkdir -p "$(dirname "$program")"
-# A new file under another name first: the program may be running.
+# Renames a new file into place because the program may be running.
 cp "$("$swift" "$@" --show-bin-path)/pusher-cli" "$program.new"
 strip "$program.new"
 mv "$program.new" "$program"

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Checks the root of the container image: what is in it, and the program at work in it, without /proc, by a user without
-# rights who can write nothing.
+# Checks the contents of the container image, and the program in it: without /proc, as an
+# unprivileged user who can write nothing.
 #
 #   scripts/check-container.sh PROGRAM
 #
-# It needs root, who may mount; what a machine does not allow is skipped, and says so.
+# Requires root for mounts. It skips and reports steps that the machine forbids.
 #
-# What stands in single quotes is for other shells.
+# Single-quoted text is for other shells.
 # shellcheck disable=SC2016
 set -eu
 
@@ -17,7 +17,7 @@ export LC_ALL=C
 temporary=$(mktemp -d)
 work=$temporary
 root=$work/root
-# The user without rights has to get to the root.
+# The unprivileged user needs access to the root.
 chmod 755 "$work"
 
 fail() {
@@ -29,7 +29,7 @@ say() {
   echo "check-container: $*"
 }
 
-# unable WHAT: this machine does not allow a step.
+# unable WHAT: reports a step that this machine forbids.
 unable() {
   say "skipped: $*"
   exit 0
@@ -49,14 +49,14 @@ say "the root: program, $(grep -c '^./lib' "$work/found") libraries and 4 files,
 [ "$(id -u)" -eq 0 ] || unable 'the program in its root, where only root can change to'
 chroot / true 2>"$work/errors" || unable "the program in its root: $(cat "$work/errors")"
 
-# run WORD...: the program in its root, as the container's user, with nothing but the variables it is given.
+# run WORD...: runs the program in its root as the container's user, with only the given variables.
 cat >"$work/run" <<'END'
 run() {
   env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin ${secret:+"PUSHER_APP_SECRET=$secret"} \
     timeout 60 chroot --userspec=65532:65532 "$mounted" /usr/bin/pusher-cli "$@"
 }
 
-# await FILE PATTERN: until the file has it, for 20 seconds at most.
+# await FILE PATTERN: waits for the pattern in the file, for at most 20 seconds.
 await() {
   turns=0
   until grep -q "$2" "$1" 2>/dev/null; do
@@ -127,7 +127,8 @@ say "health of serve: $(tail -n 1 "$work/health")"
 say "TLS by the bundle: $(head -n 1 "$work/refused")"
 say 'TLS by the bundle: with the authority added to it, taken'
 
-# ends WORD...: as the first process of a container, which gets no signal that it does not ask for, SIGTERM ends it.
+# ends WORD...: checks that SIGTERM ends the program as first process, which gets only handled
+# signals.
 ends() {
   : >"$work/said"
   unshare --net --pid --fork --kill-child sh -c '

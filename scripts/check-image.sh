@@ -1,10 +1,11 @@
 #!/bin/sh
-# Builds the image of Containerfile by buildah, with a root file system in the place of the image that has Swift, and looks
-# at what came out.
+# Builds the image of Containerfile with buildah, with a root file system in place of the Swift
+# image, and checks the result.
 #
 #   scripts/check-image.sh PROGRAM ROOT
 #
-# The program is not built again: ROOT, a bare Debian, gets this one, installs what Containerfile says and makes the image.
+# The program is not built again: ROOT, a bare Debian, gets PROGRAM, installs the packages of
+# Containerfile and makes the image.
 # Status 77: buildah cannot build here.
 set -eu
 
@@ -24,7 +25,7 @@ say() {
   echo "check-image: $*"
 }
 
-# Nothing of this machine's own images is used or changed.
+# This machine's own images are neither used nor changed.
 export BUILDAH_ISOLATION=chroot
 build() {
   buildah --root "$work/store" --runroot "$work/run" --storage-driver vfs "$@"

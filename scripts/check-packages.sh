@@ -1,16 +1,18 @@
 #!/bin/sh
-# Checks what operators install: package, tarball and units of a program.
+# Checks the installable parts of a program: package, tarball and units.
 #
 #   scripts/check-packages.sh PROGRAM [RELEASE]
 #
-# RELEASE is the code name of a newer Debian, such as trixie, for the bare system; this one's is meant without it.
+# RELEASE is the code name of a newer Debian for the bare system, such as trixie (default: this
+# one's).
 #
-# Both are made twice and must be the same; lintian and systemd-analyze must have nothing against them. Then the package is
-# installed in a bare Debian, used as README shows, upgraded and removed, the image of Containerfile is built there, and the
-# units are run by a systemd there. The bare system needs root and a mirror. What is missing is named, and the rest skipped;
-# where CI=true that fails. What the machine does not allow, such as mounts in many a container, is named and skipped.
+# Makes package and tarball twice and compares them; lintian and systemd-analyze must find nothing.
+# Then a bare Debian installs the package, runs README's example, upgrades and removes it, builds the image of
+# Containerfile, and runs the units with systemd. The bare system needs root and a mirror. Missing
+# tools are reported and skipped; where CI=true that fails. Steps that the machine forbids, such as
+# mounts in a container, are reported and skipped.
 #
-# What stands in single quotes is for apt, dpkg and other shells.
+# Single-quoted text is for apt, dpkg and other shells.
 # shellcheck disable=SC2016
 set -eu
 
@@ -22,7 +24,7 @@ scripts/install-packages.sh package
 export LC_ALL=C
 temporary=$(mktemp -d)
 work=$temporary
-# The bare system has users of its own, who have to get to their root.
+# The bare system has its own users, who need access to its root.
 chmod 755 "$work"
 
 fail() {
@@ -34,14 +36,14 @@ say() {
   echo "check-packages: $*"
 }
 
-# lack WHAT: something that can be installed is not there, so not all can be checked.
+# lack WHAT: reports a missing tool, so the check is incomplete.
 lack() {
   [ "${CI:-}" != true ] || fail "cannot check all: $*"
   say "skipped: $*"
   exit 0
 }
 
-# unable WHAT: this machine does not allow a step, which no installation changes; all that it allows is checked.
+# unable WHAT: reports a step that this machine forbids; an installation would not help.
 unable() {
   say "skipped: $*"
   exit 0
@@ -51,7 +53,7 @@ objdump --private-headers "$program" >"$work/headers" || fail "objdump cannot re
 grep -E '^ *(RPATH|RUNPATH) ' "$work/headers" && fail 'the program looks for libraries in a place of its own'
 say 'libraries: looked for where the system has them'
 
-# Made twice, in another folder, by a user with other habits.
+# The second build has another folder, user and environment.
 package=$(scripts/deb.sh "$program" "$work/one")
 tarball=$(scripts/dist.sh "$program" "$work/one" 2>"$work/symbols") || fail "$(cat "$work/symbols")"
 cat "$work/symbols"
@@ -85,7 +87,7 @@ lintian --fail-on error,warning "$package" 2>"$work/errors" || {
 }
 say 'lintian: no error, no warning'
 
-# The units of systemd itself are what ours refer to.
+# Our units refer to systemd's own.
 mkdir -p "$work/system/usr/lib/systemd"
 ln -s usr/lib "$work/system/lib"
 cp -R /lib/systemd/system "$work/system/usr/lib/systemd/system"
@@ -95,7 +97,7 @@ systemd-analyze verify --man=no --root="$work/system" pusher-cli@shop.service pu
 [ ! -s "$work/findings" ] || fail "systemd-analyze verify: $(cat "$work/findings")"
 say 'systemd-analyze verify: nothing'
 for unit in contrib/systemd/*.service; do
-  # The threshold counts in tenths.
+  # The limit is in tenths.
   systemd-analyze security --offline=true --threshold=20 --no-pager "$unit" >"$work/findings" 2>&1 || {
     cat "$work/findings" >&2
     fail "$unit is exposed to more than 2.0"
@@ -109,7 +111,7 @@ scripts/check-container.sh "$program"
 for tool in buildah debootstrap unshare ip; do
   command -v "$tool" >/dev/null 2>&1 || lack "the bare system, since $tool is missing"
 done
-# A container may be forbidden what debootstrap and the sessions need.
+# A container may forbid system calls that debootstrap and the sessions need.
 mkdir "$work/probe"
 unshare --mount --net --pid --fork --kill-child sh -e -c '
   mount -t tmpfs tmpfs "$1"
@@ -121,7 +123,7 @@ unshare --mount --net --pid --fork --kill-child sh -e -c '
   chroot / true
 ' sh "$work/probe" 2>"$work/errors" ||
   unable "the bare system and the units in it, since this machine does not allow it: $(tail -n 1 "$work/errors")"
-# What is linked to here is there in the same release, and in newer ones.
+# The linked libraries exist in the same release and in newer ones.
 grep -qx 'ID=debian' /etc/os-release || unable 'the bare system, since this is not Debian'
 own=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
 release=${release:-$own}
@@ -134,7 +136,7 @@ bare=$work/bare
 proxy=''
 eval "$(apt-config shell proxy Acquire::http::Proxy)"
 [ -z "$proxy" ] || export http_proxy="$proxy"
-# Mounts are made where nobody else sees them, and end with the process that needs them.
+# Mounts are private and end with their process.
 unshare --mount debootstrap --variant=minbase "$release" "$bare" "$mirror" >"$work/debootstrap" 2>&1 ||
   lack "the bare system, since debootstrap failed: $(tail -n 3 "$work/debootstrap")"
 for file in /etc/resolv.conf /etc/hosts; do
@@ -146,7 +148,7 @@ mkdir "$bare/packages"
 cp "$package" "$bare/packages"
 newer=$(scripts/deb.sh "$program" "$bare/packages" 2)
 
-# inside COMMAND...: as root in the bare system, with what it says kept for a failure.
+# inside COMMAND...: runs as root in the bare system, and keeps the output for a failure.
 inside() {
   chroot "$bare" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive LC_ALL=C "$@" \
     </dev/null >"$work/said" 2>&1 || fail "in the bare system '$*' failed: $(cat "$work/said")"
@@ -161,7 +163,7 @@ say "installed:" "$(grep -Fxv -f "$work/before" "$work/said" | paste -s -d ' ')"
 inside dpkg --verify pusher-cli
 [ ! -s "$work/said" ] || fail "not installed as packed: $(cat "$work/said")"
 
-# The first block of README with an input and an output: commands stand after '$ ', the rest is what they say.
+# The first README block with input and output: commands follow '$ ', the rest is their output.
 sed -n '/^```console$/,/^```$/p' README.md | sed '/^```/d' >"$work/block"
 {
   echo 'cd "$(mktemp -d)"'
@@ -174,8 +176,8 @@ sed -n '/^```console$/,/^```$/p' README.md | sed '/^```/d' >"$work/block"
 grep '^{' "$work/block" >"$work/expected"
 grep -q 'pusher-cli serve &' "$bare/packages/session" || fail 'README has no first session'
 
-# alone COMMAND...: in the bare system, by a user without rights, with a loopback of its own and no other network. /proc
-# is not mounted, as in many a chroot.
+# alone COMMAND...: runs in the bare system as an unprivileged user, with its own loopback and no
+# other network. /proc is not mounted, as in many chroots.
 alone() {
   unshare --net --pid --fork --kill-child sh -c '
     bare=$1
@@ -194,7 +196,7 @@ session
 sed 's/^/  /' "$bare/packages/session" "$work/said" "$work/events"
 say "README's session: as printed there"
 
-# Every command of the sample is one that the program takes.
+# The program accepts every command of the sample.
 grep '^#PUSHER_CLI_ARGUMENTS=' "$bare/etc/pusher-cli/example.env" | sed 's/^#PUSHER_CLI_ARGUMENTS="\(.*\)"$/\1/' >"$work/sample"
 [ "$(wc -l <"$work/sample")" -ge 2 ] || fail 'the sample of a feed has no commands'
 while IFS= read -r arguments; do
@@ -211,7 +213,7 @@ inside dpkg-query --show --showformat='${Version} ${db:Status-Status}' pusher-cl
 session
 say 'upgraded, and the session again'
 
-# Enabled as systemctl does it, and one whose unit the operator has made.
+# Enabled as by systemctl, and another one with the operator's own unit.
 systemctl --root="$bare" --quiet enable pusher-serve.service pusher-serve.socket pusher-cli@shop.service
 sockets=$bare/etc/systemd/system/sockets.target.wants
 wants=$bare/etc/systemd/system/multi-user.target.wants
@@ -247,7 +249,7 @@ alone sh -c '/unpacked/*/pusher-cli --version' >"$work/said" 2>&1 || fail "unpac
 say "the tarball's program runs there: $(cat "$work/said")"
 
 status=0
-# Its libraries are those of the system that builds.
+# Its libraries come from the building system.
 [ "$release" != "$own" ] || scripts/check-image.sh "$program" "$bare" 2>"$work/errors" || status=$?
 case $status in
   0) ;;

@@ -13,7 +13,7 @@ if ! command -v "$swift" >/dev/null 2>&1; then
   echo "traits: no '$swift' found: install Swift 6.2 or newer from swift.org" >&2
   exit 1
 fi
-# Headers that are not there cannot be used by mistake: pkg-config finds nothing but the two packages that are left.
+# pkg-config finds only the two remaining packages, so other headers cannot be used by mistake.
 descriptions=$(mktemp -d)
 trap 'rm -rf "$descriptions"' EXIT
 for library in openssl libssl libcrypto zlib; do

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Boots systemd in a root file system that has it and the package, sees what it makes of the units, and removes the package.
+# Boots systemd in a root file system with the package, checks the units, and removes the package.
 #
 #   scripts/check-units.sh ROOT
 #
-# Root only. Processes, mounts, network and control groups are of its own, and end with it, after two minutes at most.
-# Status 77: no systemd could be started here.
+# Root only. Uses its own processes, mounts, network and control groups, and ends within two
+# minutes. Status 77: no systemd could be started here.
 #
-# What stands in single quotes is for other shells.
+# Single-quoted text is for other shells.
 # shellcheck disable=SC2016
 set -eu
 
@@ -21,7 +21,7 @@ PUSHER_PORT=6001
 PUSHER_SCHEME=http'
 printf '%s\n' 'PUSHER_CLI_ARGUMENTS="subscribe private-orders -e '"'order.*'"' --reconnect always"' "$server" \
   >"$root/etc/pusher-cli/shop.env"
-# This one has no secret, and needs none.
+# This unit needs no secret and has none.
 printf '%s\n' 'PUSHER_CLI_ARGUMENTS="subscribe news"' "$server" >"$root/etc/pusher-cli/news.env"
 echo 'PUSHER_CLI_ARGUMENTS="subscribe --unheard-of"' >"$root/etc/pusher-cli/wrong.env"
 for unit in pusher-serve.service pusher-cli@.service; do
@@ -42,7 +42,7 @@ fail() {
   exit 1
 }
 
-# await WHAT COMMAND...: until COMMAND succeeds, for 20 seconds at most.
+# await WHAT COMMAND...: waits until COMMAND succeeds, for at most 20 seconds.
 await() {
   what=$1
   shift
@@ -99,7 +99,7 @@ systemctl stop pusher-serve 'pusher-cli@*' || fail 'they do not stop'
 for unit in pusher-serve pusher-cli@shop; do
   [ "$(show $unit Result)" = success ] || fail "$unit stopped with $(show $unit Result)"
 done
-# The socket starts the server by the first connection, and holds those that come while the server is started again.
+# The first connection to the socket starts the server. Later ones wait while it restarts.
 ask() {
   PUSHER_APP_KEY=local PUSHER_APP_ID=1 PUSHER_APP_SECRET_FILE=/etc/pusher-cli/shop.secret \
     pusher-cli channels --host 127.0.0.1 --port 6001 --scheme http
@@ -119,7 +119,7 @@ grep -v '^answered$' /answers && fail 'a connection was refused while pusher-ser
 grep -q . /answers || fail 'no call came while pusher-serve was started again'
 echo "pusher-serve.socket: started again twice, $(grep -c . /answers) calls meanwhile, none failed"
 systemctl stop pusher-serve.socket pusher-serve || fail 'pusher-serve.socket does not stop'
-# One after the other: a feed whose first connection is refused ends.
+# One after the other: a feed ends if its first connection is refused.
 systemctl start pusher-serve.socket pusher-serve || fail 'pusher-serve does not start again'
 systemctl start pusher-cli@news || fail 'pusher-cli@news does not start again'
 dpkg --remove pusher-cli >/dev/null || fail 'the package cannot be removed'
@@ -140,12 +140,12 @@ Requires=sysinit.target
 ExecStart=/judge
 END
 
-# Control groups below ours: in one tree, or systemd's two of the older order.
+# Control groups below ours: in one tree, or in the two of older systemd.
 trees=/sys/fs/cgroup
 [ "$(stat -f -c %T $trees)" = cgroup2fs ] || trees="$trees/systemd $trees/unified"
 group=check-units.$$
 
-# Mounts end with the processes, groups do not.
+# Mounts end with the processes; groups do not.
 leave() {
   status=$?
   for tree in $trees; do
@@ -201,7 +201,7 @@ status=0
     ip link set lo up
     pivot_root . outside
     umount -l outside
-    # Credentials are mounted by a child of systemd, which in a container leaves this to the one who starts it.
+    # A child of systemd mounts credentials. Containers leave this to their starter.
     mount --make-rshared /
     exec env -i container=lxc PATH=/usr/sbin:/usr/bin:/sbin:/bin \
       chroot . /lib/systemd/systemd --unit=judge.service --log-target=null

@@ -1,9 +1,9 @@
-"""Reads the reports of a fuzzing server and says what the cases came to.
+"""Summarises the reports of a fuzzing server.
 
     conformance-verdict.py CASES INDEX...
 
-Prints one line of counts and one for each case that is not plainly OK. The status is 1 unless there are so many
-cases and each of them, and each close, is OK or INFORMATIONAL.
+Prints one line of counts and one for each case that is not plainly OK. The status is 0 if there are
+CASES cases and each of them, and each close, is OK or INFORMATIONAL; otherwise 1.
 """
 
 import collections

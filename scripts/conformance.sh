@@ -1,8 +1,8 @@
 #!/bin/sh
-# Runs every case of the Autobahn test suite against the client's WebSocket, and fails unless each comes out OK or
-# INFORMATIONAL. Everything stays on the loopback interface; the reports are left in .build-conformance.
+# Runs every case of the Autobahn test suite against the client's WebSocket. Each must be OK or
+# INFORMATIONAL. Uses loopback only and leaves the reports in .build-conformance.
 #
-# Two servers share the cases, so that two processors have work: server and client take turns.
+# Two servers share the cases to use two processors, because server and client take turns.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -19,7 +19,7 @@ fail() {
   exit 1
 }
 
-# has_ended PID SECONDS: waits until the process is gone.
+# has_ended PID SECONDS: waits until the process ends.
 has_ended() {
   left=$(($2 * 5))
   while kill -0 "$1" 2>/dev/null; do
@@ -29,8 +29,8 @@ has_ended() {
   done
 }
 
-# play NAME CASES...: one server with these cases, and a client that runs them; leaves `server_NAME` and
-# `client_NAME` as process ids.
+# play NAME CASES...: starts a server with these cases and a client for them; sets `server_NAME` and
+# `client_NAME` to their process IDs.
 play() {
   name=$1
   shift
@@ -55,7 +55,7 @@ play() {
 scripts/install-packages.sh test
 python=$(scripts/python-peers.sh conformance)
 
-# Gigabytes are echoed, which a debug build does slowly.
+# The cases echo gigabytes, for which a debug build is slow.
 set -- build -c release --product autobahn-testee
 [ "$(uname -s)" = Linux ] && set -- "$@" --static-swift-stdlib
 "$swift" "$@" </dev/null
@@ -63,7 +63,7 @@ testee=$("$swift" "$@" --show-bin-path)/autobahn-testee
 
 rm -rf "$work"
 mkdir -p "$work"
-# Both halves take about as long.
+# Both halves take about the same time.
 play large -i '12.2.*' -i '12.3.*' -i '12.5.*'
 large="$server $client"
 play others -x '12.2.*' -x '12.3.*' -x '12.5.*'
@@ -74,7 +74,7 @@ for pair in "$large" "$others"; do
   client=${pair#* }
   has_ended "$client" 1200 || fail 'the client did not get through the cases within 20 minutes'
   wait "$client" || fail 'the client gave up'
-  # The server reports and ends; its own status is 1 when a case failed, of which the verdict says more.
+  # The server's own status is 1 when a case failed; the verdict has the details.
   has_ended "$server" 30 || fail 'the fuzzing server did not write its report'
 done
 

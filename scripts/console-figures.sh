@@ -1,6 +1,7 @@
 #!/bin/sh
-# Prints what the console's page costs a browser: its size, its first paint, its heap and its longest task with recordings
-# of up to a million entries, and its heap during MINUTES (1) of a thousand events a second. It needs Chromium.
+# Prints the cost of the console's page in a browser: size, first paint, heap and longest task with
+# recordings of up to a million entries, and heap during MINUTES (1) of 1,000 events/s. Needs
+# Chromium.
 set -eu
 cd "$(dirname "$0")/.."
 

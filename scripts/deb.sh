@@ -1,10 +1,10 @@
 #!/bin/sh
-# Makes the Debian package of a program, with dpkg-deb and dpkg-shlibdeps, and prints its path.
+# Makes the Debian package of a program with dpkg-deb and dpkg-shlibdeps, and prints its path.
 #
 #   scripts/deb.sh PROGRAM FOLDER [REVISION]
 #
-# The version is the program's own, with REVISION (1) after it. The same program, commit and revision give the same bytes.
-# Times are those of the last commit unless SOURCE_DATE_EPOCH says otherwise.
+# The version is the program's own, followed by REVISION (1). Same program, commit and revision give
+# the same bytes. File times are those of the last commit unless SOURCE_DATE_EPOCH is set.
 set -eu
 
 program=$(realpath "$1")
@@ -27,13 +27,13 @@ umask 022
 name=pusher-cli
 version=$("$program" --version | sed "s/^$name //")-$revision
 architecture=$(dpkg --print-architecture)
-# A name alone: the project has no address yet that reads mail.
+# A name without an address: the project has no mail address yet.
 maintainer="$name maintainers"
 temporary=$(mktemp -d)
 root=$temporary/root
 documents=$root/usr/share/doc/$name
 
-# put SOURCE PATH [MODE]: a file of the package.
+# put SOURCE PATH [MODE]: adds a file to the package.
 put() {
   install -D -m "${3:-644}" "$1" "$root/$2"
 }
@@ -69,14 +69,14 @@ END
 
 mkdir -p "$root/usr/share/lintian/overrides"
 cat >"$root/usr/share/lintian/overrides/$name" <<END
-# Made by the project itself, and not meant for Debian's archive: there is no request for a package to close.
+# A package by the project, not meant for Debian's archive: no packaging request to close.
 $name: initial-upload-closes-no-bugs *
 # The project has no mail address yet.
 $name: maintainer-address-missing *
 $name: bogus-mail-host-in-debian-changelog *
 END
 
-# What the program is linked to, and which version of it: by the tables that Debian's libraries bring.
+# Required library versions, from the tables of Debian's libraries.
 mkdir -p "$temporary/source/debian" "$root/DEBIAN"
 printf 'Source: %s\n\nPackage: %s\nArchitecture: any\n' $name $name >"$temporary/source/debian/control"
 depends=$(cd "$temporary/source" && dpkg-shlibdeps -O "$root/usr/bin/$name" | sed -n 's/^shlibs:Depends=//p')
@@ -95,7 +95,7 @@ END
 cat >"$root/DEBIAN/prerm" <<'END'
 #!/bin/sh
 set -e
-# An upgrade leaves what runs alone: who operates it chooses when to restart.
+# An upgrade does not restart services: the operator chooses the time.
 if [ "$1" = remove ] && [ -d /run/systemd/system ]; then
   deb-systemd-invoke stop pusher-serve.socket pusher-serve.service 'pusher-cli@*.service' >/dev/null || true
 fi
@@ -103,8 +103,8 @@ END
 cat >"$root/DEBIAN/postrm" <<'END'
 #!/bin/sh
 set -e
-# As Debian has it: a unit that was enabled stays so after a removal, for the next installation, and not after a purge.
-# Only links that lead nowhere go: an operator may have put a unit of the same name into /etc.
+# Debian's convention: an enabled unit stays enabled after a removal, for the next installation, but
+# not after a purge. Only dangling links go: an operator may have a unit of the same name in /etc.
 units=${DPKG_ROOT:-}/etc/systemd/system
 if [ "$1" = purge ] && [ -d "$units" ]; then
   find "$units" -mindepth 2 -maxdepth 2 -type l \
@@ -125,7 +125,7 @@ END
 echo /etc/$name/example.env >"$root/DEBIAN/conffiles"
 chmod 755 "$root/DEBIAN/postinst" "$root/DEBIAN/prerm" "$root/DEBIAN/postrm"
 
-# Kibibytes as dpkg counts them: each file rounded up, one for each folder.
+# KiB as dpkg counts them: each file rounded up, one for each folder.
 size=$(cd "$root" && find . -path ./DEBIAN -prune -o -printf '%y %s\n' |
   awk '{ sum += $1 == "f" ? int(($2 + 1023) / 1024) : 1 } END { print sum }')
 cat >"$root/DEBIAN/control" <<END
@@ -150,6 +150,6 @@ END
 
 package=$folder/${name}_${version}_$architecture.deb
 find "$root" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
-# More than one thread would cut the archive elsewhere on other machines.
+# Several threads would cut the archive differently on other machines.
 dpkg-deb --root-owner-group -Zxz --threads-max=1 --build "$root" "$package" >/dev/null
 echo "$package"

@@ -3,7 +3,7 @@
 #
 #   scripts/demo.sh PROGRAM
 #
-# Nothing leaves this machine, everything started here is ended here, and it takes a minute at most.
+# Uses loopback only, ends everything it starts, and takes at most a minute.
 set -eu
 
 program=$1
@@ -24,7 +24,7 @@ show() {
   printf '\n$ %s\n' "$*"
 }
 
-# await WHAT COMMAND...: until COMMAND succeeds, for 15 seconds at most.
+# await WHAT COMMAND...: waits until COMMAND succeeds, for at most 15 seconds.
 await() {
   what=$1
   shift
@@ -39,13 +39,13 @@ await() {
   done
 }
 
-# Settings of the reader's own services must not reach the demo.
+# The demo ignores the settings of the reader's own services.
 for name in $(env | sed -n 's/^\(\(PUSHER\|REVERB\|SOKETI\)_[A-Z_]*\)=.*/\1/p') \
   ALL_PROXY HTTPS_PROXY BROADCAST_CONNECTION BROADCAST_DRIVER; do
   unset "$name"
 done
 export XDG_CONFIG_HOME="$work"
-# The secret goes by the environment: arguments are public.
+# The environment carries the secret because arguments are public.
 export PUSHER_APP_ID=local PUSHER_APP_KEY=local PUSHER_APP_SECRET=local
 
 show 'pusher-cli serve --listen 127.0.0.1:0 --port-file port &'
@@ -84,7 +84,7 @@ trigger private-orders order.created '{"id":1,"total":1.10}' "$@"
 trigger private-orders order.paid '{"id":1,"by":"card"}' "$@"
 trigger presence-lobby greeting '"plain text is fine too"' "$@"
 
-# The subscriber ends by itself after the fourth event.
+# The subscriber ends after the fourth event.
 status=0
 wait "$subscriber" || status=$?
 pids=${pids#* }

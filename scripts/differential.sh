@@ -1,6 +1,6 @@
 #!/bin/sh
-# Holds the fast path from messages to lines against the general one, over COUNT generated messages between memory that
-# nobody may touch. The status is 1 at the first difference, which is printed.
+# Compares the fast path from messages to lines with the general one, over COUNT generated messages
+# between guard pages. Prints the first difference and exits with status 1.
 #
 #   scripts/differential.sh [COUNT [SEED]]   10,000,000 messages from seed 1
 set -eu
@@ -20,9 +20,10 @@ esac
 scripts/install-packages.sh build
 mkdir -p "$work"
 
-# compile ARGUMENT...: as the release program is compiled; the modules are one package, as in Package.swift.
+# compile ARGUMENT...: compiles like the release program. The modules are one package, as in
+# Package.swift.
 compile() {
-  # Word splitting is meant: pkg-config prints a list of words.
+  # Word splitting is intended: pkg-config prints a list of words.
   # shellcheck disable=SC2046
   "$swiftc" -swift-version 6 -package-name pusher_cli -parse-as-library -whole-module-optimization -O \
     -enable-upcoming-feature ExistentialAny -enable-upcoming-feature InternalImportsByDefault \
@@ -34,7 +35,7 @@ compile() {
 
 if [ ! -f "$work/PusherCore.o" ] || [ -n "$(find Sources/PusherCore Sources/CSystemVectors -newer "$work/PusherCore.o" -type f)" ]; then
   echo 'differential: compiling PusherCore' >&2
-  # Word splitting is meant: no path of a source has a blank.
+  # Word splitting is intended: source paths contain no blanks.
   # shellcheck disable=SC2046
   for module in PusherPlatform PusherCore; do
     compile -module-name "$module" -emit-object -o "$work/$module.o" \

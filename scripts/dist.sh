@@ -1,10 +1,12 @@
 #!/bin/sh
-# Packs a program with manual, completions, units, recipes and boards into a tarball, and prints its path.
+# Packs a program with manual, completions, units, recipes and dashboards into a tarball, and prints
+# its path.
 #
 #   scripts/dist.sh PROGRAM FOLDER
 #
-# The same program and commit give the same bytes. Times are those of the last commit unless SOURCE_DATE_EPOCH says
-# otherwise. It fails where the program would not start on the oldest system it is for, Ubuntu 22.04.
+# Same program and commit give the same bytes. File times are those of the last commit unless
+# SOURCE_DATE_EPOCH is set. Fails if the program would not start on Ubuntu 22.04, the oldest
+# supported system.
 set -eu
 
 program=$(realpath "$1")
@@ -22,7 +24,7 @@ export LC_ALL=C
 umask 022
 temporary=$(mktemp -d)
 
-# The versions of symbols that the libraries of Ubuntu 22.04 have; Debian 12 and all that came after have more.
+# Symbol versions in the libraries of Ubuntu 22.04. Debian 12 and later systems have more.
 objdump -T "$program" |
   sed -n 's/.*[( ]\(GLIBC\|GCC\|OPENSSL\|ZLIB\)_\([0-9.]*\))* *\([^ ]*\)$/\1 \2 \3/p' | sort -u >"$temporary/symbols"
 awk -v program="$1" '

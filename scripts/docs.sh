@@ -1,7 +1,7 @@
 #!/bin/sh
-# Builds the documentation of the libraries from their sources and catalogs; a warning fails.
+# Builds the libraries' documentation from sources and catalogs; a warning fails.
 #
-#   scripts/docs.sh [FOLDER]      where the archives go (.build-docs)
+#   scripts/docs.sh [FOLDER]      folder of the archives (.build-docs)
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -22,7 +22,7 @@ mkdir -p "$archives"
 target=$("$swift" -print-target-info | sed -n 's/.*"triple": "\(.*\)",/\1/p' | head -n 1)
 
 for module in PusherCore PusherTesting; do
-  # The module's public symbols, written by the compiler while it checks the sources.
+  # The compiler writes the module's public symbols while it checks the sources.
   "$swift" build --target "$module" </dev/null
   modules=$("$swift" build --show-bin-path)/Modules
   rm -rf "$work/symbols"

@@ -1,10 +1,10 @@
 # shellcheck shell=sh
-# Read by scripts that start programs: however such a script ends, what it started ends with it.
+# Sourced by scripts that start programs: ends them with the script, however it ends.
 #
 #   . scripts/ending.sh
 #
-# $pids: the processes to end, the last started first · $temporary: a folder to remove, or nothing. Both may change
-# until the end.
+# $pids: processes to end, the last one first · $temporary: folder to remove, or empty. Both may
+# change until the end.
 pids=''
 temporary=''
 

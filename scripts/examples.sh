@@ -1,11 +1,11 @@
 #!/bin/sh
-# Builds the programs of Examples/, which use only the libraries' public faces, and runs them: the small ones against a
-# local server, the tour, which has every sample of the pages, against servers of its own.
+# Builds and runs the programs of Examples/, which use only public API: the small ones with a local
+# server, the tour, which has every sample of the pages, with its own servers.
 #
 #   scripts/examples.sh PROGRAM
 #
-# Nothing leaves this machine, everything started here is ended here; once built, it takes a minute at most. What a program
-# should print and does not print fails.
+# Uses loopback only and ends everything it starts. After the build it takes at most a minute. Fails
+# if a program does not print its expected lines.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -22,7 +22,7 @@ fail() {
   exit 1
 }
 
-# expect NAME LINE...: what the program printed has each of these lines.
+# expect NAME LINE...: checks that the program's output contains each line.
 expect() {
   name=$1
   shift
@@ -50,7 +50,7 @@ port=$(cat "$work/port")
 timeout 20 "$folder/ticker" 127.0.0.1 "$port" local 2 >"$work/out" 2>&1 &
 ticker=$!
 turns=0
-# The ticker says when it watches, but a pipe may keep the line back: prices are sent until it has had enough.
+# The ticker announces itself, but a pipe may delay the line: send prices until it has enough.
 while kill -0 "$ticker" 2>/dev/null && [ "$turns" -lt 100 ]; do
   turns=$((turns + 1))
   "$program" trigger --host 127.0.0.1 --port "$port" --scheme http --key local --app-id local \
@@ -67,7 +67,7 @@ timeout 20 "$folder/notifier" 127.0.0.1 "$port" local local local >"$work/out" 2
   fail 'the notifier failed'
 expect notifier 'connecting -> connected' 'job 7 is done'
 
-# It ends by a signal, with the jobs done that it had.
+# A signal ends it after its current jobs.
 timeout 20 stdbuf -oL "$folder/worker" 127.0.0.1 "$port" local >"$work/out" 2>&1 &
 worker=$!
 turns=0
@@ -78,15 +78,15 @@ until grep -q '^job 1$' "$work/out"; do
     -c jobs -e job 1 </dev/null >/dev/null 2>&1 || true
   sleep 0.1
 done
-# timeout(1) hands it on.
+# timeout(1) forwards the signal.
 kill -TERM "$worker"
 status=0
 wait "$worker" || status=$?
 [ "$status" -eq 0 ] || fail "the worker ended with status $status"
 expect worker 'job 1' 'all jobs are done'
 
-# The README's program as printed, which names the port of a `serve` without options: in a network of its own, where root
-# can make one, so that nobody else has the port.
+# README's program as printed, with the default port of `serve`. Runs in its own network, where root
+# can make one, so that the port is free.
 cat >"$work/readme" <<'END'
 unset PUSHER_APP_ID PUSHER_APP_KEY PUSHER_APP_SECRET
 [ "$4" != own ] || ip link set lo up

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Puts the Swift sources into the form that `make lint` checks.
+# Formats the Swift sources as `make lint` requires.
 set -eu
 cd "$(dirname "$0")/.."
 

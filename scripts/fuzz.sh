@@ -1,12 +1,12 @@
 #!/bin/sh
-# Builds the fuzzing harnesses of Tests/Fuzzing with libFuzzer and AddressSanitizer and runs one after the other.
-# The status is 1 when one of them has found something; the line before it names the input.
+# Builds the fuzzing harnesses of Tests/Fuzzing with libFuzzer and AddressSanitizer, and runs each.
+# Status 1 means a finding; the line before it names the input.
 #
 #   scripts/fuzz.sh [HARNESS...]   without a name, all of Tests/Fuzzing/Harnesses
 #
-#   FUZZ_SECONDS=N   how long each harness runs (60); 0 only goes through the seeds
+#   FUZZ_SECONDS=N   time of each harness (60); 0 only runs the seeds
 #
-# A found input is run again by naming it: .build-fuzz/bin/HARNESS INPUT
+# Repeat a finding with: .build-fuzz/bin/HARNESS INPUT
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -34,10 +34,10 @@ done
 scripts/install-packages.sh build
 mkdir -p "$work/bin" "$work/findings"
 
-# compile ARGUMENT...: swiftc as all parts are compiled, so that a run is quick and every branch counts.
-# The modules are one package, as in Package.swift: harnesses see what is not public.
+# compile ARGUMENT...: compiles a part with optimisation and branch coverage. The modules are one
+# package, as in Package.swift, so harnesses can use package declarations.
 compile() {
-  # Word splitting is meant: pkg-config prints a list of words.
+  # Word splitting is intended: pkg-config prints a list of words.
   # shellcheck disable=SC2046
   "$swiftc" -swift-version 6 -package-name pusher_cli -parse-as-library -whole-module-optimization -O -g \
     -enable-upcoming-feature ExistentialAny -enable-upcoming-feature InternalImportsByDefault \
@@ -47,7 +47,7 @@ compile() {
     $(pkg-config --cflags-only-I openssl zlib libsodium hiredis) "$@" </dev/null
 }
 
-# is_stale PRODUCT SOURCE...: whether the product is missing or older than one of the sources.
+# is_stale PRODUCT SOURCE...: succeeds if the product is missing or older than a source.
 is_stale() {
   [ -f "$1" ] || return 0
   product=$1
@@ -59,7 +59,7 @@ stale=false
 for module in PusherPlatform PusherCore PusherServer; do
   if $stale || is_stale "$work/$module.o" "Sources/$module"; then
     echo "fuzz: compiling $module" >&2
-    # Word splitting is meant: no path of a source has a blank.
+    # Word splitting is intended: source paths contain no blanks.
     # shellcheck disable=SC2046
     compile -module-name "$module" -emit-object -o "$work/$module.o" \
       -emit-module -emit-module-path "$work/$module.swiftmodule" $(find "Sources/$module" -name '*.swift')
@@ -67,14 +67,14 @@ for module in PusherPlatform PusherCore PusherServer; do
   fi
 done
 
-# What the harnesses share with the tests, and the program's line writers.
+# Code that harnesses share with the tests, and the program's line writers.
 shared="Tests/PusherCoreTests/Support/ReceivedEvent.swift"
 for file in GuardedBytes SeededGenerator StrictJSON WireBytes; do shared="$shared Tests/TestSupport/$file.swift"; done
 for file in EventLineStyle LineWriter EventLine EventStreamLine ForeignEventName; do
   shared="$shared Sources/pusher-cli/Lines/$file.swift"
 done
 for harness in "$@"; do
-  # Word splitting is meant: no path of a source has a blank.
+  # Word splitting is intended: source paths contain no blanks.
   # shellcheck disable=SC2086
   if $stale || is_stale "$work/bin/$harness" Tests/Fuzzing $shared; then
     echo "fuzz: compiling the harness $harness" >&2
@@ -98,7 +98,7 @@ for harness in "$@"; do
   [ "$seconds" -gt 0 ] || limit='-runs=0'
   dictionary=Tests/Fuzzing/Dictionaries/$harness.txt
   if [ -f "$dictionary" ]; then dictionary=-dict=$dictionary; else dictionary=''; fi
-  # Swift's own backtraces can hang a crashed process; leaks are for another tool, the runtime has its own.
+  # Swift's backtraces can hang a crashed process. Leak checks are off because the runtime leaks.
   if SWIFT_BACKTRACE=enable=no ASAN_OPTIONS=detect_leaks=0 "$work/bin/$harness" \
     "$limit" ${dictionary:+"$dictionary"} -max_len=4096 -rss_limit_mb=1024 -timeout=10 \
     -print_final_stats=1 -artifact_prefix="$work/findings/$harness-" \

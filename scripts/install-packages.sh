@@ -1,14 +1,14 @@
 #!/bin/sh
-# Installs the Debian packages of the named sets that are missing, and asks nothing.
+# Installs the missing Debian packages of the named sets, without questions.
 #
 #   scripts/install-packages.sh SET...     sets: build, test, browser, lint, bench, container, package, engines
 #
-# Where there is no apt-get it names the packages, and goes on when pkg-config finds the libraries.
+# Without apt-get it names the packages, and continues if pkg-config finds the libraries.
 set -eu
 
 build='make libhiredis-dev libssl-dev libsodium-dev zlib1g-dev pkg-config binutils g++'
 test="$build python3 python3-venv ca-certificates curl jq libnginx-mod-nchan faketime logrotate mandoc microsocks nginx-light openssl procps prometheus redis-server redis-tools tinyproxy-bin fish zsh"
-# 100 MB to load: the tests that open a page run where it is there.
+# A download of 100 MB: the tests that open a page run where it is installed.
 browser='chromium-headless-shell'
 lint='codespell mandoc shellcheck'
 bench="$build python3 python3-venv ca-certificates curl libsimdjson-dev openssl redis-server"
@@ -54,7 +54,7 @@ fi
 missing=''
 for package in $wanted; do
   case " $missing " in *" $package "*) continue ;; esac
-  # dpkg-query leaves an unknown package without a status.
+  # dpkg-query reports no status for an unknown package.
   state=$(dpkg-query --show --showformat='${db:Status-Status}' "$package" 2>/dev/null || true)
   [ "$state" = installed ] || missing="$missing $package"
 done
@@ -75,17 +75,17 @@ say "installing$missing"
 log=$(mktemp)
 policy=''
 trap 'rm -f "$log"; [ -z "$policy" ] || $as_root rm -f "$policy"' EXIT
-# Without these the shell would leave the file behind.
+# Without the traps the shell would leave the file behind.
 trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
-# What is installed here is started by hand: Debian asks this file whether it may start a service.
+# Installed services must not start. Debian asks this file before it starts one.
 if [ ! -e /usr/sbin/policy-rc.d ]; then
   policy=/usr/sbin/policy-rc.d
   # shellcheck disable=SC2086
   printf '#!/bin/sh\nexit 101\n' | $as_root install -m 755 /dev/stdin "$policy"
 fi
-# Word splitting is meant: both variables hold lists of words.
+# Word splitting is intended: both variables hold lists of words.
 # shellcheck disable=SC2086
 if ! {
   $as_root DEBIAN_FRONTEND=noninteractive apt-get -q update &&

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Checks the form of sources, manual, scripts and spelling. Every check runs; one finding fails.
-# A missing tool is named and left out; where CI=true it fails.
+# Checks format of sources, manual and scripts, and spelling. Runs every check; one finding fails. A
+# missing tool is reported and skipped; where CI=true it fails.
 set -eu
 cd "$(dirname "$0")/.."
 
 failed=0
 
-# check TOOL WHAT COMMAND...: runs COMMAND when TOOL is there.
+# check TOOL WHAT COMMAND...: runs COMMAND if TOOL is installed.
 check() {
   tool=$1
   what=$2

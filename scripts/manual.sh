@@ -1,5 +1,5 @@
 #!/bin/sh
-# Writes man/pusher-cli.1 from its template and the flag table, by the test that holds them together.
+# Writes man/pusher-cli.1 from its template and the flag table, through the test that compares them.
 set -eu
 cd "$(dirname "$0")/.."
 

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Prints whose work is in a program, with the licences: the project's own, and of each library that is linked in.
+# Prints the licences of a program: the project's own, and those of each statically linked library.
 #
 #   scripts/notices.sh PROGRAM
 #
-# The licence of the project itself is for its maintainers to choose; this text says so until they have.
+# The maintainers have not chosen the project's licence yet; the text says so.
 set -eu
 
 program=$1

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Fails, with file and line, where a text has a phrase of scripts/refused-phrases.txt.
+# Fails, with file and line, if a text contains a phrase of scripts/refused-phrases.txt.
 set -eu
 cd "$(dirname "$0")/.."
 
 status=0
 grep -v '^#' scripts/refused-phrases.txt |
   grep -rnE -f - Sources man/pusher-cli.1.in README.md CONTRIBUTING.md docs || status=$?
-# 1 is grep's word for nothing found; 2 is an expression that cannot be read.
+# grep exits with 1 for no match, and with 2 for an invalid expression.
 [ "$status" -eq 1 ]

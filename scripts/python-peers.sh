@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes .build-python: a Python of its own with the client and server libraries we are compared with.
-# Prints the path of its interpreter; does nothing more when it is already up to date.
+# Makes .build-python: a separate Python with the client and server libraries for comparison. Prints
+# the path of its interpreter. Does nothing more if it is up to date.
 #
 #   scripts/python-peers.sh [SET...]     sets beside the libraries: conformance
 set -eu
@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 
 home=.build-python
 
-# install NAME: the packages of Tests/NAME.txt, unless they are there.
+# install NAME: installs the packages of Tests/NAME.txt unless they are there.
 install() {
   wanted=Tests/$1.txt
   if cmp -s "$wanted" "$home/$1.txt"; then return; fi
@@ -17,9 +17,9 @@ install() {
   cp "$wanted" "$home/$1.txt"
 }
 
-# Another list of libraries gets a Python without the old ones.
+# A changed list of libraries gets a new Python.
 if [ ! -x "$home/bin/python3" ] || ! cmp -s Tests/requirements.txt "$home/requirements.txt"; then
-  # The system's own Python first: another one earlier on the path may lack venv.
+  # Prefers the system's Python: another one on the path may lack venv.
   python=/usr/bin/python3
   [ -x "$python" ] || python=python3
   rm -rf "$home"

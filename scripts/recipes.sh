@@ -1,14 +1,15 @@
 #!/bin/sh
-# Runs the recipes for engines of docs/recipes.md as they are printed, against the engines themselves on 127.0.0.1, takes each
-# engine down in the middle, and counts what is lost and doubled. A count that the page does not tell fails.
+# Runs the engine recipes of docs/recipes.md as printed, with real engines on 127.0.0.1. Stops each
+# engine in the middle and counts lost and repeated events. A count that the page does not mention
+# fails.
 #
 #   scripts/recipes.sh PROGRAM [NAME...]     names: those of PLAYS in Tests/Engines/recipes.py; all unless given
 #
-#   KILLS=N, SEED=N      kill the program at so many random moments (20)
-#   RECIPES_VERBOSE=1    show what is told in each fault
+#   KILLS=N, SEED=N      kill the program at N random moments (20)
+#   RECIPES_VERBOSE=1    show the messages of each fault
 #
-# All data is in a temporary folder, and everything started here is ended here. It takes four minutes at most. Without root there
-# are no mounts: then the journal and the full disk are left out, and that is said.
+# Keeps all data in a temporary folder, and ends everything it starts, within four minutes. Without
+# root there are no mounts: it reports that and skips the journal and the full disk.
 set -eu
 cd "$(dirname "$0")/.."
 

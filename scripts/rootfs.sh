@@ -1,9 +1,10 @@
 #!/bin/sh
-# Makes the root of a container: the program, the libraries it needs, certificates, and a user without rights.
+# Makes the root of a container: program, libraries, certificates and an unprivileged user.
 #
 #   scripts/rootfs.sh PROGRAM FOLDER
 #
-# The libraries are this system's, with their licences where Debian tells them. There is no shell and no other program.
+# The libraries are this system's, with their licences if Debian has them. No shell, no other
+# program.
 set -eu
 
 program=$(realpath "$1")
@@ -20,7 +21,7 @@ if [ ! -s "$bundle" ]; then
   exit 1
 fi
 
-# A runtime mounts over these, also where it may not write into the root.
+# A runtime mounts over these, even if it may not write into the root.
 mkdir -p "$root/dev" "$root/proc" "$root/sys" "$root/run" "$root/tmp" "$root/etc"
 chmod 1777 "$root/tmp"
 install -D -m 755 "$program" "$root/usr/bin/pusher-cli"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds program and tests with a sanitizer, in a folder of their own, and runs all tests. What a sanitizer finds in
-# a test, or in the program that a test started, fails the run.
+# Builds program and tests with a sanitizer in a separate folder, and runs all tests. A finding in a
+# test, or in a program started by a test, fails the run.
 #
 #   scripts/sanitize.sh thread|address [ARGUMENT...]   arguments go to `swift test`, such as --filter NAME
 set -eu
@@ -18,13 +18,13 @@ esac
 
 scripts/install-packages.sh test
 PUSHER_CLI_TEST_PYTHON=$(scripts/python-peers.sh)
-# Leaks of the test runner itself would fail the run. A crash must not wait for Swift's own backtrace, which can hang.
-# Foundation's Process copies a whole entry of /proc/self/fd, also the last one of what was read, which is shorter.
+# Leaks of the test runner itself would fail the run. A crash must not wait for Swift's backtrace,
+# which can hang. Foundation's Process reads beyond the last, shorter entry of /proc/self/fd.
 mkdir -p ".build-$sanitizer"
 echo 'interceptor_via_fun:findMaximumOpenFromProcSelfFD' >".build-$sanitizer/suppressions"
 ASAN_OPTIONS=detect_leaks=0:suppressions=$PWD/.build-$sanitizer/suppressions
 SWIFT_BACKTRACE=enable=no
-# Some tests cannot be run under a sanitizer, and ask which one it is.
+# Some tests cannot run under a sanitizer and check this variable.
 PUSHER_CLI_SANITIZER=$sanitizer
 export PUSHER_CLI_TEST_PYTHON ASAN_OPTIONS SWIFT_BACKTRACE PUSHER_CLI_SANITIZER
 
@@ -32,6 +32,6 @@ export PUSHER_CLI_TEST_PYTHON ASAN_OPTIONS SWIFT_BACKTRACE PUSHER_CLI_SANITIZER
 
 set -- "$swift" test --scratch-path ".build-$sanitizer" --sanitize="$sanitizer" \
   --skip-build --disable-xctest "$@"
-# Nothing here may hang for ever: half an hour is many times what a slow machine needs.
+# The limit of half an hour is many times the need of a slow machine.
 command -v timeout >/dev/null 2>&1 && set -- timeout 1800 "$@"
 "$@" </dev/null

@@ -1,7 +1,8 @@
 #!/bin/sh
-# Takes pictures of each view of the console, in three sizes, light and dark, and renews that of docs/images.
+# Takes pictures of each console view in three sizes, light and dark, and renews that of
+# docs/images.
 #
-#   PUSHER_CLI_SCREENSHOTS=FOLDER   where all pictures are put (.build/screenshots)
+#   PUSHER_CLI_SCREENSHOTS=FOLDER   folder of all pictures (.build/screenshots)
 set -eu
 cd "$(dirname "$0")/.."
 

@@ -1,9 +1,11 @@
 #!/bin/sh
-# Runs schedules of the simulation: servers that meet in a model of Redis, with delays, lost links, kills and an emptied Redis.
+# Runs simulated schedules: servers on a model of Redis, with delays, lost links, kills and an
+# emptied Redis.
 #
-#   scripts/simulate.sh [COUNT [SEED]]     10,000 schedules from seed 1 unless given
+#   scripts/simulate.sh [COUNT [SEED]]     default: 10,000 schedules from seed 1
 #
-# A schedule that breaks a promise of docs/endurance.md is printed, cut down to the steps that are needed; the status is then 1.
+# A schedule that breaks a promise of docs/endurance.md is reduced to its necessary steps and
+# printed; the status is then 1.
 set -eu
 cd "$(dirname "$0")/.."
 

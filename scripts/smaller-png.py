@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes pictures of pages with fewer bytes and the same pixels: smaller-png.py FROM TO
+"""Writes pictures of pages with the same pixels in fewer bytes: smaller-png.py FROM TO
 
 Such pictures are flat: a palette where the colours allow it, no filter, and the best of zlib make half of what a browser writes.
 """
@@ -23,7 +23,7 @@ def nearest(left, up, corner):
 
 
 def rows(data, width, height, size):
-    """The rows without their filters (PNG, section 9)."""
+    """Returns the rows without their filters (PNG, section 9)."""
     stride = width * size
     before = bytearray(stride)
     for number in range(height):
@@ -40,7 +40,7 @@ def rows(data, width, height, size):
 
 
 def pack(pixels):
-    """The rows as numbers of a palette; as red, green and blue where it has no room for all colours."""
+    """Returns the rows as palette indices, or as RGB if the palette has no room for all colours."""
     colours = sorted({pixel for row in pixels for pixel in row})
     if len(colours) > 256:
         return 2, None, b"".join(b"\0" + b"".join(row) for row in pixels)

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Reconnects the release program over and over, with traffic between, and prints what it holds at start and end.
-# docs/endurance.md tells what is measured. Ends by itself.
+# Reconnects the release program over and over, with traffic between, and prints its resources at
+# start and end. docs/endurance.md explains the measurements.
 #
-#   MINUTES=N         how long (5)
+#   MINUTES=N         duration (5)
 #   PUSHER_CLI=PATH   the program to measure; without it, dist/pusher-cli is built
-#   FAULTS=N          before it, numbered events through so many random faults (10000); 0 leaves that out
-#   SLEEP=N           after it, the program is stopped for so many seconds and goes on (300); 0 leaves that out
-#   CYCLES=N          after it, so many clients of the library that are made, connected and released (10000); 0 leaves that out
+#   FAULTS=N          first, send numbered events through N random faults (10000); 0 skips this
+#   SLEEP=N           then stop the program for N seconds and resume it (300); 0 skips this
+#   CYCLES=N          then make, connect and release N clients of the library (10000); 0 skips this
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -26,7 +26,7 @@ fi
 PUSHER_CLI_BINARY=$PUSHER_CLI
 export PUSHER_CLI_BINARY
 
-# run SECONDS SUITE: one suite, bounded in time; its figures and its verdict.
+# run SECONDS SUITE: runs one suite with a time limit, and prints its figures and verdict.
 run() {
   limit=$1
   suite=$2
@@ -43,14 +43,14 @@ if [ "$sleep" -gt 0 ]; then
   PUSHER_CLI_SOAK_SLEEP=$sleep run $((sleep + 300)) SoakTests
 fi
 
-# cycle own|shared: clients one after the other; the process must not grow.
+# cycle own|shared: makes clients one after the other; the process must not grow.
 cycle() {
   timeout $((cycles / 20 + 60)) "$figures" cycles "$cycles" "$(cat "$work/port")" "$1" >"$work/cycles"
   awk -v kind="$1" -v limit=2048 '
     NR == 1 { threads = $3; descriptors = $4; memory = $5 }
     { print "soak: " kind " thread, after " $2 " clients: " $3 " threads, " $4 " descriptors, RSS " $5 " KiB" }
     END {
-      # A worker of the scheduler may be there or not.
+      # A worker thread of the scheduler may exist or not.
       if ($3 > threads + 2 || $4 > descriptors || $5 > memory + limit) { print "soak: the process has grown"; exit 1 }
     }' "$work/cycles"
 }

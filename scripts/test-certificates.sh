@@ -1,9 +1,11 @@
 #!/bin/sh
-# Makes a small certificate authority and the certificates that the TLS tests serve, with the openssl program.
-# Usage: scripts/test-certificates.sh DIRECTORY
+# Makes a small certificate authority and the certificates of the TLS tests with the openssl
+# program.
 #
-# DIRECTORY/root.pem is what a client trusts. Every other NAME.pem is a server's chain, its own certificate
-# first, and NAME.key its key.
+#   scripts/test-certificates.sh DIRECTORY
+#
+# DIRECTORY/root.pem is the authority that clients trust. Every other NAME.pem is a server's chain,
+# its own certificate first, and NAME.key its key.
 set -eu
 
 if [ $# -ne 1 ]; then
@@ -13,7 +15,7 @@ fi
 mkdir -p "$1/issued"
 cd "$1"
 
-# Fixed dates, so that messages that name them are known beforehand.
+# Fixed dates make messages with dates predictable.
 past=20000101000000Z
 end_of_past=20201231235959Z
 future=20900115000000Z
@@ -44,12 +46,12 @@ basicConstraints = critical, CA:FALSE
 END
 : > index.txt
 
-# log COMMAND...: runs it silently; what it said is shown when it fails.
+# log COMMAND...: runs the command silently and prints its output on failure.
 log() {
   "$@" > log.txt 2>&1 || { cat log.txt >&2; exit 1; }
 }
 
-# request NAME SUBJECT NAMES: a key, and a request for a certificate for the subject alternative NAMES.
+# request NAME SUBJECT NAMES: makes a key and a certificate request for the alternative NAMES.
 request() {
   extension=''
   [ -z "$3" ] || extension="subjectAltName=$3"
@@ -75,13 +77,12 @@ sign() {
   cp "$name.own.pem" "$name.pem"
 }
 
-# leaf NAME ISSUER NAMES [FROM UNTIL]: a server's certificate.
+# leaf NAME ISSUER NAMES [FROM UNTIL]: makes a server's certificate.
 leaf() {
   request "$1" "$1" "$3"
   sign "$1" "$2" end "${4:-}" "${5:-}"
 }
 
-# authority NAME ISSUER SUBJECT
 authority() {
   request "$1" "$3" ''
   sign "$1" "$2" authority

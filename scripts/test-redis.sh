@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs the tests of the program again, with every server on a Redis: each has a database of its own in one redis-server, which is
-# started here on a free port of 127.0.0.1 and ended at the end.
+# Runs the program's tests with every server on Redis. Each server has its own database in one
+# redis-server, which this script starts on a free port of 127.0.0.1 and ends.
 set -eu
 cd "$(dirname "$0")/.."
 

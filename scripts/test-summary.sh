@@ -1,14 +1,14 @@
 #!/bin/sh
-# Prints the part of a test run's log that people read: why tests were skipped; after a failure each error with the lines behind it,
-# and the tests that never ended; last the runner's own last line.
+# Prints a summary of a test run's log: reasons for skipped tests; after a failure, each error with
+# its details and the tests that never ended; last the runner's final line.
 #
-#   scripts/test-summary.sh LOG STATUS      STATUS: that of the run
+#   scripts/test-summary.sh LOG STATUS      STATUS: exit status of the run
 set -eu
 
 log=$1
 status=$2
 
-# A test of many cases tells its reason once, many tests tell the same one.
+# Prints each reason once, although several cases and tests give it.
 sed -n 's/^➜ .* skipped: "\(.*\)"$/\1/p' "$log" | sort | uniq -c | sort -rn | head -n 20 | cut -c 1-200 |
   sed 's/^ *\([0-9]*\) /test: \1 skipped: /'
 if [ "$status" -ne 0 ]; then
