@@ -7,10 +7,10 @@
 # one's).
 #
 # Makes package and tarball twice and compares them; lintian and systemd-analyze must find nothing.
-# Then a bare Debian installs the package, runs README's example, upgrades and removes it, builds the image of
-# Containerfile, and runs the units with systemd. The bare system needs root and a mirror. Missing
-# tools are reported and skipped; where CI=true that fails. Steps that the machine forbids, such as
-# mounts in a container, are reported and skipped.
+# Then a bare Debian installs the package, runs README's example, upgrades and removes it, builds
+# the image of Containerfile, and runs the units with systemd. The bare system needs root and a
+# mirror. Missing tools are reported and skipped; where CI=true that fails. Steps that the machine
+# forbids, such as mounts in a container, are reported and skipped.
 #
 # Single-quoted text is for apt, dpkg and other shells.
 # shellcheck disable=SC2016

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Builds the program without the package's traits, and checks that it needs neither libsodium nor hiredis.
+# Builds the program without the package's traits, and checks that it needs neither libsodium nor
+# hiredis.
 #
 #   scripts/check-traits.sh
 set -eu
