@@ -10,7 +10,7 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-/// Linux has hiredis on the search path, and its pkg-config file has a flag that packages must not use.
+/// Linux has hiredis on the search path, and its pkg-config file has a flag forbidden in packages.
 #if os(Linux)
   let hiredis: String? = nil
 #else
