@@ -1,12 +1,11 @@
-/// One command run by the shell: bytes in, bytes out, a deadline.
+/// Runs one command in the shell, with bytes for its input, its output captured, and a deadline.
 ///
-/// Standard error is ours. The command leads a process group of its own, so that a whole pipeline can be ended; it cannot ask
-/// anything on the terminal.
+/// It inherits our standard error. The command leads its own process group, so that a whole
+/// pipeline can be ended; it cannot prompt on the terminal.
 package final class ChildProcess: LoopSource {
-  /// The result of a command.
   package struct Output: Equatable, Sendable {
     package let bytes: [UInt8]
-    /// The exit status; 128 and the signal's number for a command that a signal ended, as shells count.
+    /// Exit status; 128 plus the signal's number if a signal ended the command, as in shells.
     package let status: Int32
 
     package init(bytes: [UInt8], status: Int32) {
@@ -15,15 +14,11 @@ package final class ChildProcess: LoopSource {
     }
   }
 
-  /// Why there is no output.
   package enum Failure: Error, Equatable, CustomStringConvertible {
-    /// The command could not be started.
     case start(reason: String)
-    /// The command cannot be started now: descriptors, processes, threads or memory are short.
+    /// Descriptors, processes, threads or memory are short; a retry may succeed.
     case busy(reason: String)
-    /// The command was ended, because it took longer than this.
     case timeout(Duration)
-    /// The command was ended, because it wrote more than so many bytes.
     case outputLimit(Int)
 
     package var description: String {
@@ -36,27 +31,23 @@ package final class ChildProcess: LoopSource {
     }
   }
 
-  /// Where the standard output of a command goes.
   package enum Outlet: Sendable {
-    /// To the completion, up to a limit.
+    /// To the completion, up to ``Command/outputLimit``.
     case captured
-    /// To our standard error.
     case ourErrors
-    /// To our standard output.
     case ourOutput
   }
 
-  /// What to run and how far it may go.
   package struct Command {
     package var line: String
-    /// Variables that are added to ours, or replace them.
+    /// Variables to add to ours or to replace.
     package var environment: [(name: String, value: String)]
     /// Standard input; `/dev/null` when empty.
     package var input: [UInt8]
-    /// The most bytes of standard output that are captured.
+    /// Maximum captured standard output, in bytes.
     package var outputLimit: Int
     package var outlet: Outlet
-    /// How long it may take; `nil` for as long as it likes.
+    /// `nil` for no limit.
     package var timeout: Duration?
 
     package init(
@@ -69,7 +60,7 @@ package final class ChildProcess: LoopSource {
     }
   }
 
-  /// How long a command may take to end after SIGTERM before it is killed.
+  /// Time between SIGTERM and SIGKILL.
   package static let grace = Duration.seconds(2)
 
   private let loop: EventLoop
@@ -81,20 +72,21 @@ package final class ChildProcess: LoopSource {
   private var inputWriter: PipeWriter?
   private var deadline: Instant?
   private var failure: Failure?
-  /// How the command itself ended; others of its group may go on.
+  /// Result of the command itself; other processes of its group may still run.
   private var ending: Syscalls.Ending?
   private var hasEnded = false
-  /// Whether a thread waits for the end.
   private var isWatched = false
-  /// When its group is killed, once it was asked to end.
+  /// Time of SIGKILL for the group, after SIGTERM.
   private var killTime: Instant?
-  /// How often a group is looked at that outlives its command.
+  /// Interval of the checks for a group that outlives its command.
   private static let interval = Duration.milliseconds(50)
   private var isSilent = false
 
-  /// Starts `command`; `completion` is called once, on the loop's thread, when the command has ended and been collected.
+  /// Starts `command`; calls `completion` once, on the loop's thread, after the command ended and
+  /// was collected.
   ///
-  /// The loop keeps the process until then. A command that cannot be started throws ``Failure/start(reason:)``.
+  /// The loop keeps the process until then. Throws ``Failure/start(reason:)`` or
+  /// ``Failure/busy(reason:)``.
   package init(
     loop: EventLoop, command: Command, at now: Instant,
     completion: @escaping (Result<Output, Failure>, Instant) -> Void
@@ -115,15 +107,14 @@ package final class ChildProcess: LoopSource {
     if outputEnd >= 0 { Syscalls.closeDescriptor(outputEnd) }
   }
 
-  /// Ends the command, which is still collected; the completion is not called.
+  /// Ends and collects the command, without calling the completion.
   package func cancel(at now: Instant) {
     isSilent = true
     end(because: .timeout(.zero), at: now)
   }
 
-  /// Asks the command to end, and kills it after ``grace``; the completion is called when it has.
-  ///
-  /// - Parameter signal: How it is asked; `nil` for SIGTERM.
+  /// Sends `signal` (`nil`: SIGTERM), then SIGKILL after ``grace``; calls the completion after the
+  /// command ended.
   package func end(at now: Instant, by signal: Int32? = nil) {
     end(because: .timeout(.zero), by: signal.map { .other($0) } ?? .terminate, at: now)
   }
@@ -182,8 +173,8 @@ package final class ChildProcess: LoopSource {
     }
   }
 
-  /// Lets a thread wait for the end, which has no descriptor to poll; collecting stays here, so that the process id
-  /// stays valid while we may still send a signal.
+  // A thread waits, since a process has no descriptor to poll. Only the loop collects it, so that
+  // the process id stays valid for our signals.
   private func watch() {
     let number = process
     let wakeUp = loop.wakeUp
@@ -197,9 +188,9 @@ package final class ChildProcess: LoopSource {
     deadline = loop.now.advanced(by: Self.interval)
   }
 
-  /// The command has ended: its output is in the pipe, even if another process keeps the pipe open.
+  /// Reads the rest of the output, also while another process keeps the pipe open.
   ///
-  /// - Parameter collected: How it ended, when it has been collected already.
+  /// - Parameter collected: Result of a command that has already been collected.
   private func finish(_ collected: Syscalls.Ending? = nil, at now: Instant) {
     readOutput(at: now)
     ending = collected ?? Syscalls.collect(process)
@@ -211,9 +202,10 @@ package final class ChildProcess: LoopSource {
     awaitGroup(at: now)
   }
 
-  /// What was asked to end has ended when its whole group has: one of a pipeline may ignore what ended the shell.
+  /// Completes once the whole group has ended: a process of a pipeline may ignore the signal that
+  /// ended the shell.
   ///
-  /// A group's number is not used again while somebody is in it.
+  /// The system does not reuse a group's number while the group has members.
   private func awaitGroup(at now: Instant) {
     if let killTime, Syscalls.isGroupAlive(process) {
       guard now >= killTime else {

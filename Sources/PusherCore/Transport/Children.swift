@@ -1,28 +1,29 @@
 internal import CSystemEpoll
 internal import PusherPlatform
 
-/// The children of this process: those it started, and orphans.
+/// Child processes of this process: started commands and orphans.
 ///
-/// The first process of a container inherits every orphan of it, and nobody else collects them. So does a subreaper
-/// (prctl(2)). Only the program turns that on: a library must leave the children of its caller alone.
+/// The first process of a container inherits all its orphans and must collect them; so must a
+/// subreaper (prctl(2)). Only the program turns that on: a library must leave its caller's children
+/// alone.
 package enum Children {
-  /// The commands that run, or ended and were not collected.
+  /// Commands that have not been collected.
   private static let started = Locked<Set<Int32>>([])
   private static let collectsOrphans = Locked(false)
 
-  /// Whether orphans become children of this process.
   package static var includeOrphans: Bool { getpid() == 1 || pusher_is_subreaper() == 1 }
 
-  /// Collects orphans from now on, whenever ``collectOrphans()`` is called, if there can be any; returns whether.
+  /// Makes ``collectOrphans()`` collect orphans if this process can get any; returns whether it
+  /// can.
   package static func adoptOrphans() -> Bool {
     let isNeeded = includeOrphans
     collectsOrphans.withLock { $0 = isNeeded }
     return isNeeded
   }
 
-  /// Starts a command, which is then no orphan.
+  /// Calls `start` and records the process, so that it does not count as an orphan.
   ///
-  /// - Returns: What `start` returns, 0 for success.
+  /// - Returns: The result of `start`, 0 for success.
   static func starting(_ process: inout Int32, by start: (inout Int32) -> Int32) -> Int32 {
     started.withLock { started in
       let code = start(&process)
@@ -31,7 +32,7 @@ package enum Children {
     }
   }
 
-  /// Collects a command by `collect`, which returns whether it had ended.
+  /// Calls `collect`, and forgets the command if that returns true because it had ended.
   static func collecting(_ process: Int32, _ collect: () -> Bool) -> Bool {
     started.withLock { started in
       guard collect() else { return false }
@@ -40,10 +41,10 @@ package enum Children {
     }
   }
 
-  /// Collects the orphans that have ended; ours stay for their owners.
+  /// Collects the orphans that have ended; owners collect their own commands.
   ///
-  /// The system names one ended child, and a command of ours that is named hides the others. Its owner calls this again
-  /// after it has collected it.
+  /// The system reports one ended child. If that is one of our commands, it hides the others, so
+  /// its owner calls this again after collecting it.
   package static func collectOrphans() {
     guard collectsOrphans.withLock({ $0 }) else { return }
     started.withLock { started in
@@ -56,7 +57,7 @@ package enum Children {
     }
   }
 
-  /// Whether a process of this group runs, as `/proc` tells; `nil` where it cannot be read.
+  /// Returns whether a process of this group runs, from `/proc`; `nil` if that cannot be read.
   static func isRunning(inGroup group: Int32) -> Bool? {
     guard let folder = unsafe opendir("/proc") else { return nil }
     defer { unsafe closedir(folder) }

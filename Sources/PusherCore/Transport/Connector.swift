@@ -1,4 +1,4 @@
-/// Looks up a name's addresses and makes the attempts of a ``Dialer``, until one succeeds or all have failed.
+/// Resolves a name and makes the attempts of a ``Dialer`` until one succeeds or all have failed.
 final class Connector: LoopSource {
   typealias Outcome = Result<(descriptor: Int32, peer: SocketAddress), TransportError>
 
@@ -7,14 +7,14 @@ final class Connector: LoopSource {
   private let port: UInt16
   private let families: AddressFamilies
   private var dialer: Dialer
-  /// Why the name was not found at first; then all its addresses are asked for.
+  /// Error of the first lookup; the second one asks for all addresses.
   private var unfound: TransportError?
   private var questions: [Resolver.Ticket] = []
   private var attempts: [Attempt] = []
   private var completion: ((Outcome, Instant) -> Void)?
   private var isDone = false
 
-  /// Begins at once, but `completion` comes from inside the loop, once; never after ``cancel()``.
+  /// Starts at once; the loop calls `completion` later, once, never after ``cancel()``.
   init(
     loop: EventLoop, host: String, port: UInt16, families: AddressFamilies, at now: Instant,
     completion: @escaping (Outcome, Instant) -> Void
@@ -26,11 +26,11 @@ final class Connector: LoopSource {
     resolve(at: now)
   }
 
-  /// The stage in which a deadline would pass now.
+  /// Stage to report if the deadline passed now.
   var stage: TransportError.Stage { dialer.hasAttempted ? .connecting : .resolving }
 
   var interest: LoopInterest {
-    // A failure without any attempt is reported from inside the loop too.
+    // The loop also reports a failure that came without any attempt.
     LoopInterest(deadline: dialer.failure == nil ? dialer.deadline : LoopInterest.immediately)
   }
 
@@ -43,7 +43,6 @@ final class Connector: LoopSource {
     finishIfFailed(at: now)
   }
 
-  /// Gives up all questions and attempts.
   func cancel() {
     isDone = true
     completion = nil
@@ -120,7 +119,7 @@ final class Connector: LoopSource {
 
   private func finishIfFailed(at now: Instant) {
     guard let failure = dialer.failure else { return }
-    // The second answer says less of a name that is nowhere: without a network its servers cannot be asked.
+    // The second lookup's error says less: without a network, the name servers are out of reach.
     finish(.failure(dialer.hasAttempted ? failure : unfound ?? failure), at: now)
   }
 
@@ -131,7 +130,6 @@ final class Connector: LoopSource {
   }
 }
 
-/// One connection on its way.
 private final class Attempt: LoopSource {
   let address: SocketAddress
   private unowned let owner: Connector
@@ -151,7 +149,6 @@ private final class Attempt: LoopSource {
 
   func expired(at now: Instant) {}
 
-  /// Hands the descriptor over.
   func release() -> Int32 {
     loop.remove(self)
     defer { descriptor = -1 }

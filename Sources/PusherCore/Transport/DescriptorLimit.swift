@@ -1,13 +1,11 @@
 internal import PusherPlatform
 
-/// How many descriptors this process may have.
+/// Maximum number of descriptors of this process.
 package enum DescriptorLimit {
-  /// How many there may be now, which is also how many entries `poll` takes; 1 where the system does not say.
+  /// Current limit, which is also the maximum for `poll`; 1 if the system does not report it.
   static var current: Int { read().map { Int(clamping: $0.rlim_cur) } ?? 1 }
 
-  /// Raises the limit to this many, or as far as the system lets it; answers how many there may be now.
-  ///
-  /// It is never lowered. Source: POSIX, `setrlimit`.
+  /// Raises the limit to `wanted` or the system's maximum, never lowers it; returns the new limit.
   package static func raise(to wanted: Int) -> Int {
     guard var limit = read() else { return 0 }
     let most = min(rlim_t(clamping: wanted), limit.rlim_max)

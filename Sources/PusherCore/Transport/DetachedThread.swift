@@ -1,6 +1,6 @@
 internal import PusherPlatform
 
-/// Runs one blocking call that has no other form, and ends with it.
+/// Runs a blocking call on a thread of its own.
 package enum DetachedThread {
   fileprivate final class Body: Sendable {
     let name: String
@@ -12,9 +12,10 @@ package enum DetachedThread {
     }
   }
 
-  /// `pthread_create`, detached, all signals blocked, so that handlers run on the loop's thread; false when refused.
+  /// Starts a thread with all signals blocked, so that handlers run on the loop's thread; returns
+  /// false if the system refuses.
   ///
-  /// - Parameter name: What debuggers and `ps -T` show; Linux takes 15 bytes, so longer names are cut.
+  /// - Parameter name: Name in debuggers and `ps -T`, cut to Linux's 15 bytes.
   package static func start(name: String, _ run: @escaping @Sendable () -> Void) -> Bool {
     var all = sigset_t()
     var before = sigset_t()
@@ -54,13 +55,12 @@ private func enterThread(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableR
   return nil
 }
 
-/// Names this thread, as far as the system has room for it; without a name all works the same.
 private func setName(_ name: String) {
   let fitting = String(decoding: name.utf8.prefix(15), as: UTF8.self)
   #if canImport(Darwin)
     unsafe pthread_setname_np(fitting)
   #else
-    // Swift does not see `pthread_setname_np`, which writes here too.
+    // Swift cannot see `pthread_setname_np`, which writes to this file too.
     let file = unsafe open("/proc/thread-self/comm", O_WRONLY | O_CLOEXEC)
     guard file >= 0 else { return }
     _ = unsafe write(file, fitting, fitting.utf8.count)

@@ -1,10 +1,9 @@
-/// Which kinds of address a connection may use.
 package enum AddressFamilies: Sendable, Equatable {
   case any
   case ipv4Only
   case ipv6Only
 
-  /// The families to ask a name for, the preferred one first (RFC 8305 section 4).
+  /// Families to look up, in order of preference (RFC 8305 section 4).
   var preference: [SocketAddress.Family] {
     switch self {
     case .any: [.ipv6, .ipv4]
@@ -14,45 +13,44 @@ package enum AddressFamilies: Sendable, Equatable {
   }
 }
 
-/// Decides which of a name's addresses is tried when: Happy Eyeballs version 2 (RFC 8305).
+/// Decides the order and times of connection attempts: Happy Eyeballs version 2 (RFC 8305).
 ///
-/// Both families are asked for at once. IPv6 goes first if its addresses come within ``resolutionDelay`` of the others
-/// (section 3), the families take turns (section 4), and the next attempt starts when one has failed, or when one has
-/// taken ``attemptDelay`` and still goes on (section 5). The owner looks up, connects, and reports the results.
+/// Both families are looked up at once. IPv6 goes first if its addresses come within
+/// ``resolutionDelay`` of the others (section 3). The families then alternate (section 4). The next
+/// attempt starts when one has failed or has taken ``attemptDelay`` (section 5). The owner looks
+/// up, connects, and reports the results.
 package struct Dialer {
-  /// How long addresses of the second choice wait for those of the first (RFC 8305 section 8).
+  /// Wait of the second family for the first (RFC 8305 section 8).
   package static let resolutionDelay = Duration.milliseconds(50)
-  /// How long an attempt goes on alone (RFC 8305 section 8).
+  /// Time before the next attempt starts beside this one (RFC 8305 section 8).
   package static let attemptDelay = Duration.milliseconds(250)
 
   private let host: String
   private let preference: [SocketAddress.Family]
-  /// The families whose answer has not come.
+  /// Families without an answer.
   private var open: [SocketAddress.Family]
   private var waiting: [SocketAddress] = []
   private var lastFamily: SocketAddress.Family?
   private var running = 0
-  /// When the next attempt may start; before any answer there is nothing to start.
+  /// Earliest time of the next attempt.
   private var nextStart = LoopInterest.immediately
   private var lastFailure: (address: SocketAddress, reason: String)?
   private var unresolved: String?
 
   /// - Parameters:
-  ///   - host: The name, for the error.
-  ///   - families: Those that are asked for; each has to be answered once.
+  ///   - host: Name for the error.
+  ///   - families: Families to look up; the owner reports one answer for each.
   package init(host: String, families: AddressFamilies) {
     self.host = host
     preference = families.preference
     open = families.preference
   }
 
-  /// The families that are still asked for.
   package var openQuestions: [SocketAddress.Family] { open }
 
-  /// Whether an attempt was ever made.
   package private(set) var hasAttempted = false
 
-  /// Takes a family's answer; no address at all is an answer too.
+  /// Takes a family's addresses, which may be none.
   package mutating func resolved(
     _ family: SocketAddress.Family, _ addresses: [SocketAddress], at now: Instant
   ) {
@@ -62,23 +60,22 @@ package struct Dialer {
     guard !hasAttempted else { return }
     let isPreferred = family == preference.first
     if isPreferred || open.isEmpty {
-      // Nothing better can come, also when the preferred family has no address.
+      // Nothing better can come, even if the preferred family has no address.
       nextStart = LoopInterest.immediately
     } else if !addresses.isEmpty {
       nextStart = now.advanced(by: Self.resolutionDelay)
     }
   }
 
-  /// Takes note that a family cannot be asked for.
   package mutating func resolutionFailed(
     _ family: SocketAddress.Family, reason: String, at now: Instant
   ) {
-    // IPv6 may fail because there is no IPv6 network, so its error says less about the name.
+    // IPv6 may fail for lack of an IPv6 network, so its error says less about the name.
     if unresolved == nil || family == preference.last { unresolved = reason }
     resolved(family, [], at: now)
   }
 
-  /// The address to try now; ask until it answers `nil`.
+  /// Returns the address to try now; call it until it returns `nil`.
   package mutating func nextAttempt(at now: Instant) -> SocketAddress? {
     guard !waiting.isEmpty, nextStart <= now else { return nil }
     let turn = lastFamily.map { last in preference.first { $0 != last } ?? last } ?? preference[0]
@@ -90,17 +87,17 @@ package struct Dialer {
     return address
   }
 
-  /// Takes note that an attempt has failed; the next one may start at once.
+  /// Records a failed attempt; the next one may start at once.
   package mutating func attemptFailed(_ address: SocketAddress, reason: String) {
     running -= 1
     nextStart = LoopInterest.immediately
     lastFailure = (address, reason)
   }
 
-  /// When to ask for the next attempt; `nil` while there is none to make.
+  /// Time to ask for the next attempt; `nil` without waiting addresses.
   package var deadline: Instant? { waiting.isEmpty ? nil : nextStart }
 
-  /// Why there is no connection, once nothing is left to try or to wait for.
+  /// Error of the connection, once all answers and attempts have failed.
   package var failure: TransportError? {
     guard running == 0 && waiting.isEmpty && open.isEmpty else { return nil }
     if let lastFailure {

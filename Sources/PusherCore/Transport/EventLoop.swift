@@ -1,53 +1,54 @@
 internal import PusherPlatform
 
-/// Waits for many descriptors and deadlines on one thread, by `poll` and, where there is one, a ``ReadinessSet``.
+/// Waits for many descriptors and deadlines on one thread, with `poll` and, where available, a
+/// ``ReadinessSet``.
 ///
-/// Once around: posted work, the hooks of ``beforeWait(_:)``, the wait, then every source that is ready or late. Nothing
-/// is allocated once the number of sources has settled. A usual source is asked for its interest before every wait; a
-/// ``TellingSource`` only after it has told, so that thousands of idle sockets cost nothing.
+/// One round: posted work, the hooks of ``beforeWait(_:)``, the wait, then all ready and late
+/// sources. A round allocates nothing once the number of sources is stable. Usual sources report
+/// their interest before every wait. A ``TellingSource`` reports changes only, so that thousands of
+/// idle sockets cost nothing.
 @safe package final class EventLoop {
-  /// For other threads and signal handlers.
+  /// Wakes the loop from other threads and signal handlers.
   package let wakeUp: WakeUp
-  /// Ciphertext on its way from a socket into TLS; empty between two calls.
+  /// Ciphertext between a socket and TLS; empty between calls.
   let scratch = ByteBuffer(capacity: 262_144)
-  /// Names to addresses, answers on this loop.
   package private(set) lazy var resolver = Resolver(wakeUp: wakeUp)
-  /// The TLS contexts of everything on this loop.
+  /// TLS contexts of all connections on this loop.
   package let tlsContexts = TLSContextCache()
 
   private struct Slot {
-    /// `nil` after removal, until the slots are compacted.
+    /// `nil` after removal, until ``compact()``.
     var source: (any LoopSource)?
     var deadline: Instant?
   }
 
-  /// A sleeping machine stops the clock of `poll` but not ours, and a wait without a limit hides that the process was
-  /// stopped: so a long wait is split.
+  /// Maximum wait, in milliseconds: the clock of `poll` stops while the machine sleeps, ours does
+  /// not, and an endless wait would hide that the process was stopped.
   private static let longestWait: Int64 = 10_000
 
-  /// The telling sources; `nil` where the system has no such set, and they are asked like all others.
+  /// `nil` on systems without such a set; telling sources then act as usual ones.
   private let telling = ReadinessSet()
   private var slots: [Slot] = []
   private var places: [ObjectIdentifier: Int] = [:]
   private var holes = 0
-  /// What `poll` looks at; the first entry is the wake-up pipe, the second the set of the telling sources, or the only one
-  /// of them that waits.
+  /// Entries for `poll`: the wake-up pipe, then the set of telling sources or its only active
+  /// source, then usual sources.
   private var entries: UnsafeMutableBufferPointer<pollfd>
-  /// The slot of each entry of `entries`.
+  /// Slot of each entry.
   private var owners: [Int] = []
-  /// The telling source that the second entry is.
+  /// Telling source of the second entry.
   private var only: LoopPlace?
   private var hooks: [() -> Void] = []
   private var members: [any LoopMember] = []
   private var isStopping = false
-  /// Whether this round comes late, because the thread was busy, or the process or the machine asleep.
+  /// True if this round is late because the thread was busy, or the process or machine was
+  /// suspended.
   ///
-  /// Anything that is ready may have been so for long.
+  /// Ready sources may then have been ready for long.
   package private(set) var hasStalled = false
-  /// When the last wait was over.
   private var lastReturn: Instant?
 
-  /// What is late by less is not.
+  /// Shorter delays are not a stall.
   private static let stallTime = Duration.milliseconds(100)
 
   package init() throws(TransportError) {
@@ -59,10 +60,10 @@ internal import PusherPlatform
     unsafe entries.deallocate()
   }
 
-  /// The clock's time; sources use the instant they are called with.
+  /// Current time of the clock; sources use the instant they are called with.
   package var now: Instant { SystemClock.now() }
 
-  /// Takes a source in and keeps it alive; one that is in already stays as it is.
+  /// Adds and retains a source; adding it again does nothing.
   package func add(_ source: any LoopSource) {
     let key = ObjectIdentifier(source)
     guard places[key] == nil else { return }
@@ -70,41 +71,41 @@ internal import PusherPlatform
     slots.append(Slot(source: source))
   }
 
-  /// Takes a source in that tells when its interest may have changed.
+  /// Adds a source that reports changes of its interest with ``tell(_:)``.
   package func add(telling source: any TellingSource) {
     guard let telling else { return add(source) }
     telling.add(source)
   }
 
-  /// Lets go of a telling source, whose descriptor must still be open.
+  /// Removes a telling source, whose descriptor must still be open.
   package func remove(telling source: any TellingSource) {
     guard source.place != nil else { return remove(source) }
     telling?.remove(source)
   }
 
-  /// A telling source's interest may have changed: it is asked before the next wait.
+  /// Reports a possible change of interest; the loop reads it before the next wait.
   package func tell(_ source: any TellingSource) {
     telling?.tell(source)
   }
 
-  /// Lets go of a source, which is not called again.
+  /// Removes a source, which is not called again.
   package func remove(_ source: any LoopSource) {
     guard let place = places.removeValue(forKey: ObjectIdentifier(source)) else { return }
     slots[place].source = nil
     holes += 1
   }
 
-  /// The source with this identity, for work that another thread posts; `nil` when the loop has let go of it.
+  /// Returns the source with this identity, for work posted by another thread; `nil` after removal.
   package func source(_ key: ObjectIdentifier) -> (any LoopSource)? {
     places[key].flatMap { slots[$0].source }
   }
 
-  /// Calls `hook` before each wait, to flush the output of the last round.
+  /// Calls `hook` before each wait, to flush the round's output.
   package func beforeWait(_ hook: @escaping () -> Void) {
     hooks.append(hook)
   }
 
-  /// Serves a member of the loop's thread, and keeps it alive.
+  /// Adds and retains a member of the loop's thread.
   func add(member: any LoopMember) {
     members.append(member)
   }
@@ -113,25 +114,22 @@ internal import PusherPlatform
     members.removeAll { $0 === member }
   }
 
-  /// Asks all members to end.
   func endMembers() {
     for member in members { member.end() }
   }
 
-  /// How many loops this machine can run at the same time; at least one.
+  /// Number of loops that this machine can run in parallel, at least 1.
   package static var processorCount: Int { Syscalls.processorCount }
 
-  /// Lets a millisecond pass within a round, while another thread does something that this one needs.
+  /// Sleeps 1 ms within a round, while another thread does something that this one needs.
   package func pause() {
     Syscalls.pause(milliseconds: 1)
   }
 
-  /// Makes ``run()`` return after the current round.
   package func stop() {
     isStopping = true
   }
 
-  /// Goes round until ``stop()``.
   package func run() {
     isStopping = false
     while !isStopping {
@@ -150,18 +148,18 @@ internal import PusherPlatform
     }
   }
 
-  /// Notes whether the thread came late to its wait, or back from it.
+  /// Records whether the thread was late for its wait or back from it.
   ///
-  /// A stop that is shorter than the rest of the wait, ``longestWait`` at most, cannot be told from the wait.
+  /// A suspension shorter than the rest of the wait looks like the wait itself.
   private func noteStall(from begin: Instant, to end: Instant, _ limit: Int32) {
     let wasBusy = lastReturn.map { $0.duration(to: begin) > Self.stallTime } ?? false
     let overslept = begin.duration(to: end) > .milliseconds(Int64(limit)) + Self.stallTime
-    // Some of those that were ready then may have their turn only now.
+    // Sources that were ready then may have their turn only now.
     hasStalled = wasBusy || overslept || hasStalled && telling?.hasMore == true
     lastReturn = end
   }
 
-  /// How long to wait, ``longestWait`` at most.
+  /// Returns the time to wait, at most ``longestWait``.
   private static func milliseconds(from now: Instant, to deadline: Instant?) -> Int32 {
     guard let deadline else { return Int32(longestWait) }
     let left = max(now.duration(to: deadline).wholeNanoseconds, 0)
@@ -169,7 +167,7 @@ internal import PusherPlatform
     return Int32(min(roundedUp, longestWait))
   }
 
-  /// Closes the gaps that removals left; not during a round, when slots are being walked.
+  /// Closes gaps after removals; never during a round, which walks the slots.
   private func compact() {
     guard holes > 0 else { return }
     slots.removeAll { $0.source == nil }
@@ -179,7 +177,7 @@ internal import PusherPlatform
     }
   }
 
-  /// Asks every source; answers how many entries there are for `poll`, and the earliest deadline.
+  /// Reads the interests; returns the number of `poll` entries and the earliest deadline.
   private func gather() -> (count: Int, deadline: Instant?) {
     var earliest = telling?.update { add($0) }
     if unsafe entries.count <= slots.count + 1 {
@@ -194,7 +192,7 @@ internal import PusherPlatform
       guard let interest = slots[place].source?.interest else { continue }
       slots[place].deadline = interest.deadline
       earliest = Instant.earliest(earliest, interest.deadline)
-      // `poll` reports an end even if nothing is asked for, and would then never wait.
+      // `poll` reports an end even without requested events, and would then never wait.
       guard interest.descriptor >= 0 && !interest.events.isEmpty else { continue }
       unsafe entries[owners.count] = pollfd(
         fd: interest.descriptor, events: Int16(interest.events.bits), revents: 0)
@@ -203,30 +201,31 @@ internal import PusherPlatform
     return (owners.count, earliest)
   }
 
-  /// What stands for the telling sources, and notes whether it is one of them.
+  /// Returns the entry for the telling sources, and records whether it is one of them.
   private func tellingEntry() -> pollfd {
     let one = telling?.only
     only = one?.place
     guard let one else {
-      // A negative descriptor is passed over.
+      // `poll` skips negative descriptors.
       return pollfd(fd: telling?.descriptor ?? -1, events: Int16(POLLIN), revents: 0)
     }
     return pollfd(fd: one.descriptor, events: Int16(one.events.bits), revents: 0)
   }
 
-  /// True when a descriptor is ready, false when only time has passed or a signal has come.
+  /// Returns true if a descriptor is ready, false after a timeout or a signal.
   private func wait(_ count: Int, _ milliseconds: Int32) -> Bool {
     do throws(SystemError) {
       let used = unsafe UnsafeMutableBufferPointer(rebasing: entries[..<count])
       return try unsafe Syscalls.pollDescriptors(used, milliseconds: milliseconds) > 0
     } catch {
-      // An interruption goes round once more, so that what a signal handler did is seen; so does a lack of memory.
+      // After an interruption the next round sees the signal handler's effects; a lack of memory is
+      // retried too.
       guard error == .invalid else { return false }
       return waitInParts(count, milliseconds)
     }
   }
 
-  /// Waits although there are more descriptors than `poll` takes, since the limit on them was lowered meanwhile.
+  /// Polls in parts if the descriptor limit was lowered below the number of entries.
   private func waitInParts(_ count: Int, _ milliseconds: Int32) -> Bool {
     let size = max(DescriptorLimit.current, 1)
     var isReady = false
@@ -241,7 +240,7 @@ internal import PusherPlatform
     return isReady
   }
 
-  /// Calls the sources that were there before the wait and are there still.
+  /// Calls the sources that existed before the wait and still exist.
   private func dispatch(_ count: Int, at now: Instant) {
     if count > 0 && (unsafe entries[0].revents) != 0 { wakeUp.drain() }
     for index in 2..<max(count, 2) {
@@ -251,7 +250,7 @@ internal import PusherPlatform
         PollEvents(ready: Int32(entry.revents), asked: Int32(entry.events)), at: now)
     }
     if count > 0 { dispatchTelling(at: now) }
-    // Those added meanwhile have no deadline yet, and are asked before the next wait.
+    // Sources added meanwhile have no deadline yet; the next round reads it.
     for late in lateOnes(at: now) {
       switch late.who {
       case .slot(let place): expire(place, at: now)
@@ -273,17 +272,16 @@ internal import PusherPlatform
   private func expire(_ place: Int, at now: Instant) {
     slots[place].deadline = nil
     guard let source = slots[place].source else { return }
-    // Being ready may have moved the deadline.
+    // The `ready` call may have moved the deadline.
     if let current = source.interest.deadline, current <= now { source.expired(at: now) }
   }
 
-  /// A source whose deadline has passed.
   private enum Late {
     case slot(Int)
     case telling(any TellingSource)
   }
 
-  /// The sources whose deadline has passed, the earliest first: a late loop keeps their order.
+  /// Returns the late sources, earliest deadline first, so that a late loop keeps their order.
   private func lateOnes(at now: Instant) -> [(deadline: Instant, order: Int, who: Late)] {
     var late: [(deadline: Instant, order: Int, who: Late)] = []
     for place in slots.indices {

@@ -1,13 +1,12 @@
 internal import PusherPlatform
 
-/// A regular file that is read from its beginning, piece by piece.
+/// Reads a regular file from its beginning, piece by piece.
 ///
-/// Pipes, devices and folders are refused, so that no read waits for a writer and each file has an end. A read may still
-/// wait for a slow disk, so the event loop leaves it to another thread.
+/// Refuses pipes, devices and folders, so that no read waits for a writer and each file has an end.
+/// A read may still wait for a slow disk, so the event loop leaves it to another thread.
 package final class FileReader {
   private let descriptor: Int32
 
-  /// Why a file cannot be read.
   package enum Fault: Error, Equatable, CustomStringConvertible {
     case system(SystemError)
     case notRegular
@@ -20,7 +19,6 @@ package final class FileReader {
     }
   }
 
-  /// Opens a file without waiting.
   package init(_ path: String) throws(Fault) {
     // Without O_NONBLOCK, opening a pipe waits for its writer.
     let opened = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
@@ -42,7 +40,8 @@ package final class FileReader {
     Syscalls.closeDescriptor(descriptor)
   }
 
-  /// Appends at most `limit` bytes to `buffer`; false at the end of the file, and where it cannot be read on.
+  /// Appends at most `limit` bytes to `buffer`; returns false at the end of the file or after a
+  /// read error.
   package func read(into buffer: ByteBuffer, atMost limit: Int) -> Bool {
     let count = try? unsafe buffer.write(minimum: limit) {
       (free: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int in

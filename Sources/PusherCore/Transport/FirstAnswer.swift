@@ -1,4 +1,4 @@
-/// An answer that one task waits for and any thread may give; the first one counts.
+/// An answer that one task awaits and any thread may give; later answers are ignored.
 final class FirstAnswer<Value: Sendable>: Sendable {
   private struct Progress {
     var continuation: CheckedContinuation<Value, Never>?
@@ -7,10 +7,9 @@ final class FirstAnswer<Value: Sendable>: Sendable {
 
   private let progress = Locked(Progress())
 
-  /// Whether there is an answer.
   var isGiven: Bool { progress.withLock { $0.value != nil } }
 
-  /// Waits for the answer, for which `ask` is called first unless it is there already.
+  /// Waits for the answer; calls `ask` first if there is none yet.
   func value(asking ask: () -> Void) async -> Value {
     await withCheckedContinuation { continuation in
       let value = progress.withLock { progress -> Value? in

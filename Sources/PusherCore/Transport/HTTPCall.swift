@@ -1,20 +1,16 @@
-/// One request on its way to an answer.
 final class HTTPCall: Sendable {
   typealias Outcome = Result<HTTPExchange.Response, Failure>
 
-  /// Why there is no answer.
   enum Failure: Error, Equatable {
-    /// The request cannot be sent, or its answer cannot be read.
+    /// The request cannot be encoded or its response cannot be parsed.
     case http(HTTPError)
-    /// The server could not be reached, or was lost.
+    /// The connection failed or was lost.
     case unreachable(String)
-    /// There was no answer in time.
     case late(Duration)
-    /// The task was cancelled before there was an answer.
     case cancelled
   }
 
-  /// The way to a server: calls of the same way share connections.
+  /// Route and trust of a call; calls with equal ways share connections.
   struct Way: Equatable {
     var isSecure: Bool
     var authority: String
@@ -26,12 +22,11 @@ final class HTTPCall: Sendable {
   let request: HTTPExchange.Request
   let way: Way
   let timeout: Duration
-  /// When there must be an answer.
   let deadline: Instant
-  /// The end of the call, which any thread may set.
+  /// Result of the call, which any thread may set.
   let answer = FirstAnswer<Outcome>()
 
-  /// - Parameter timeout: Counts from now, the wait for a connection included.
+  /// - Parameter timeout: Starts now and includes the wait for a connection.
   init(
     _ request: HTTPExchange.Request, routing: Routing = Routing(),
     tls: TLSConfiguration = TLSConfiguration(), trust: TLSEnvironment = TLSEnvironment(),
@@ -46,36 +41,38 @@ final class HTTPCall: Sendable {
   }
 }
 
-/// Carries out calls from any thread on one loop's thread, over connections that are kept for a while.
+/// Carries out calls from any thread on one loop's thread, over connections that are kept for a
+/// while.
 final class HTTPCalls: Sendable {
   enum Order: Sendable {
     case begin(HTTPCall)
     case stop(HTTPCall)
   }
 
-  /// How connections are shared.
   struct Limits: Sendable {
-    /// How many connections there are at a time; more calls wait for one, and the wait counts as part of their time.
+    /// Maximum number of connections; further calls wait, and the wait counts towards their
+    /// timeout.
     var connections = 64
-    /// How long a connection without a call is kept.
+    /// Lifetime of an idle connection.
     ///
-    /// It is below the five seconds of the shortest-lived common servers, so that no call meets one that is closing.
+    /// Common servers close idle connections after 5 s or more, so that no call meets a closing
+    /// one.
     var idleTime = Duration.seconds(4)
   }
 
   let limits: Limits
   let desk: ThreadDesk<Order>
 
-  /// - Parameter thread: What the calls run on; they join while there are any, and leave afterwards.
+  /// - Parameter thread: Thread of the calls, joined while there are any.
   init(on thread: LoopThread, limits: Limits = Limits()) {
     desk = ThreadDesk(thread)
     self.limits = limits
   }
 
-  /// Whether there are calls, or connections that are kept for others.
+  /// True while there are calls or kept connections.
   var isWorking: Bool { desk.isWorking }
 
-  /// The result of a call; ``HTTPCall/Failure/cancelled`` at once when the task is cancelled.
+  /// Returns the result of a call; ``HTTPCall/Failure/cancelled`` at once if the task is cancelled.
   func outcome(of call: HTTPCall) async -> HTTPCall.Outcome {
     await withTaskCancellationHandler {
       await call.answer.value { post(.begin(call), isFirst: true) }

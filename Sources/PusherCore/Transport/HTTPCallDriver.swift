@@ -1,11 +1,11 @@
-/// What the loop's thread does for ``HTTPCalls``: gives each call a connection, and keeps connections for others.
+/// The part of ``HTTPCalls`` on the loop's thread: gives each call a connection and keeps idle
+/// connections.
 final class HTTPCallDriver: LoopMember {
-  /// A connection and the call that has it.
   private final class Line {
     let way: HTTPCall.Way
     let connection: HTTPConnection
     var call: HTTPCall?
-    /// Ends the connection when no call has come for a while.
+    /// Closes the connection after ``HTTPCalls/Limits/idleTime``.
     var idleTimer: LoopTimer?
 
     init(_ way: HTTPCall.Way, _ connection: HTTPConnection) {
@@ -14,7 +14,6 @@ final class HTTPCallDriver: LoopMember {
     }
   }
 
-  /// A call that waits for a connection.
   private struct Waiting {
     let call: HTTPCall
     let timer: LoopTimer
@@ -23,7 +22,6 @@ final class HTTPCallDriver: LoopMember {
   private let loop: EventLoop
   private let calls: HTTPCalls
   private var lines: [Line] = []
-  /// In the order in which they came.
   private var waiting: [Waiting] = []
   private var isEnding = false
 
@@ -76,18 +74,18 @@ final class HTTPCallDriver: LoopMember {
     loop.remove(waiting.remove(at: place).timer)
   }
 
-  /// Begins calls that wait, as far as there is room.
+  /// Starts waiting calls while there is room.
   private func fill() {
     while let next = waiting.first, begin(next.call) { drop(next.call) }
   }
 
   // MARK: Calling
 
-  /// Gives `call` a connection: one that is kept for its server, else a new one; false when there is no room.
+  /// Starts `call` on a kept connection to its server or on a new one; returns false without room.
   private func begin(_ call: HTTPCall) -> Bool {
     guard let line = keptLine(call.way) else {
       if lines.count >= calls.limits.connections {
-        // One that is kept for another server gives way.
+        // Make room: close a connection kept for another server.
         guard let idle = lines.first(where: { $0.call == nil }) else { return false }
         close(idle)
       }
@@ -99,7 +97,7 @@ final class HTTPCallDriver: LoopMember {
   }
 
   private func keptLine(_ way: HTTPCall.Way) -> Line? {
-    // The last one that was used has been quiet for the shortest time.
+    // The last used connection has been idle for the shortest time.
     lines.last { $0.call == nil && $0.way == way }
   }
 
@@ -152,7 +150,7 @@ final class HTTPCallDriver: LoopMember {
   }
 
   private func keep(_ line: Line, at now: Instant) {
-    // To the end, where the youngest stand.
+    // The youngest connections are at the end.
     lines.removeAll { $0 === line }
     lines.append(line)
     let timer = LoopTimer(deadline: now.advanced(by: calls.limits.idleTime)) {
@@ -162,7 +160,7 @@ final class HTTPCallDriver: LoopMember {
     loop.add(timer)
   }
 
-  /// Closes the connection; the call that has it is told that it was given up.
+  /// Closes the connection; its call, if any, ends with ``HTTPCall/Failure/cancelled``.
   private func close(_ line: Line) {
     if let timer = line.idleTimer { loop.remove(timer) }
     line.idleTimer = nil

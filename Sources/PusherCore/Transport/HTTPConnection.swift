@@ -1,25 +1,23 @@
-/// One server, asked one thing after another over a connection that stays open where the server allows it.
+/// Sends requests to one server, one at a time, over a connection that stays open if the server
+/// allows it.
 ///
-/// It belongs to the loop's thread. Source: RFC 9112 section 9.3.
+/// Belongs to the loop's thread. Source: RFC 9112 section 9.3.
 package final class HTTPConnection {
   private let loop: EventLoop
   private let routing: Routing
   private let tls: TLSContext?
   private let timeout: Duration
   private let bodyLimit: Int
-  /// Open, and nothing is under way on it.
+  /// Open connection without a request.
   private var idle: SocketStream?
   private var exchange: HTTPExchange?
   private let scratch = ByteBuffer(capacity: 64)
-  /// How many connections were made.
   package private(set) var connectionCount = 0
 
   /// - Parameters:
-  ///   - loop: The loop that everything runs on.
-  ///   - routing: The routes to servers.
-  ///   - tls: The TLS context for `https` URLs; needed for these only.
-  ///   - timeout: For one request, from the name's resolution to the answer's last byte.
-  ///   - bodyLimit: The most bytes of an answer's body.
+  ///   - tls: Required for `https` URLs.
+  ///   - timeout: Time for one request, from name resolution to the response's last byte.
+  ///   - bodyLimit: Maximum size of a response's body, in bytes.
   package init(
     loop: EventLoop, routing: Routing = Routing(), tls: TLSContext?, timeout: Duration,
     bodyLimit: Int = 16 << 20
@@ -28,19 +26,16 @@ package final class HTTPConnection {
     (self.timeout, self.bodyLimit) = (timeout, bodyLimit)
   }
 
-  /// Whether the connection waits for another request.
   package var isKept: Bool { idle != nil }
 
-  /// Starts a request, one at a time and all of them to the same server; `completion` is called once, from inside the
-  /// loop.
+  /// Starts a request, one at a time and always to the same server; the loop calls `completion`
+  /// once.
   ///
-  /// A request that may be repeated is, on a fresh connection, when a kept one breaks before any answer. Others are
-  /// not: the server may have done what they ask. Throws for a request that cannot be encoded.
+  /// If a kept connection breaks before any response, a repeatable request is sent again on a new
+  /// connection. Other requests are not: the server may have acted on them. Throws if the request
+  /// cannot be encoded.
   ///
-  /// - Parameters:
-  ///   - request: The request.
-  ///   - limit: The time for this request, its repetition included; `nil` for that of every request.
-  ///   - completion: Gets the answer, or why there is none.
+  /// - Parameter limit: Time for this request with its repetition; `nil` for the usual timeout.
   package func send(
     _ request: HTTPExchange.Request, timeout limit: Duration? = nil,
     completion: @escaping (Result<HTTPExchange.Response, HTTPExchange.Failure>, Instant) -> Void
@@ -96,7 +91,7 @@ package final class HTTPConnection {
     self.exchange = exchange
   }
 
-  /// Gives up what is under way, without a completion, and closes the connection.
+  /// Cancels the open request without calling its completion, and closes the connection.
   package func close() {
     exchange?.cancel()
     exchange = nil
@@ -109,7 +104,7 @@ package final class HTTPConnection {
     idle = stream
   }
 
-  /// The kept connection, if the server has not ended it meanwhile.
+  /// Returns the kept connection unless the server has closed it.
   private func takeIdle() -> SocketStream? {
     guard let stream = idle else { return nil }
     idle = nil
@@ -124,7 +119,7 @@ extension HTTPConnection: SocketStreamDelegate {
   package func streamOpened(_ stream: SocketStream, at now: Instant) {}
   package func streamWritable(_ stream: SocketStream, at now: Instant) {}
 
-  /// No request is open, so any input is an end or an error.
+  /// Without an open request, any input is an end or an error.
   package func streamReadable(_ stream: SocketStream, at now: Instant) {
     stream.close()
     if idle === stream { idle = nil }

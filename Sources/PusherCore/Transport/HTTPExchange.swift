@@ -1,21 +1,18 @@
-/// One request and its answer (RFC 9112), over a connection of their own unless ``HTTPConnection`` lends one, with one
-/// deadline for all of it.
+/// One request and its response (RFC 9112), with one deadline, over its own connection unless
+/// ``HTTPConnection`` lends one.
 ///
-/// Redirects are not followed: the answer is handed on as it is.
+/// Redirects are not followed.
 package final class HTTPExchange {
-  /// The request.
   package struct Request: Sendable {
     package var method: String
     package var url: HTTPURL
-    /// Fields beside `Host`, `Content-Length` and `Connection`, which are added where they are missing.
+    /// Fields; `Host`, `Content-Length` and `Connection` are added where missing.
     package var headers: HTTPHeaders
     package var body: [UInt8]
-    /// Whether it may be sent again although the first may have had an effect (RFC 9110 section 9.2.2); so are those
-    /// of some methods.
+    /// True if the request may be sent again after an effect (RFC 9110 section 9.2.2).
     package var isRepeatable: Bool
-    /// Whether the answer's body is wanted; else its head is answer enough, whatever becomes of the rest.
+    /// If false, the response's head is enough, and a later failure is ignored.
     package var wantsBody = true
-    /// Whether another request may follow on the same connection.
     var keepsConnection = false
 
     package init(
@@ -25,9 +22,9 @@ package final class HTTPExchange {
       isRepeatable = ["GET", "HEAD", "OPTIONS", "PUT", "DELETE"].contains(method)
     }
 
-    /// The bytes to send; throws for a part that would break out of its line.
+    /// Returns the bytes to send; throws if a part would break out of its line.
     ///
-    /// A proxy that forwards the request gets the whole URL and its own credentials.
+    /// A forwarding proxy gets the whole URL and its own credentials.
     package func encode(over route: Route? = nil) throws(HTTPError) -> [UInt8] {
       let forwarder = route?.forwarder
       var fields = HTTPHeaders([])
@@ -49,19 +46,17 @@ package final class HTTPExchange {
     }
   }
 
-  /// An answer.
   package struct Response: Sendable, Equatable {
     package let head: HTTPResponseHead
     package let body: [UInt8]
   }
 
-  /// Why there is no answer.
   package enum Failure: Error, Equatable, CustomStringConvertible {
-    /// The server could not be reached, or was lost.
+    /// The connection failed or was lost.
     case transport(TransportError)
-    /// The request cannot be sent, or the answer cannot be understood.
+    /// The request cannot be encoded or the response cannot be parsed.
     case http(HTTPError)
-    /// There was no complete answer within this time.
+    /// No complete response within this time.
     case timeout(Duration)
 
     package var description: String {
@@ -84,27 +79,25 @@ package final class HTTPExchange {
   private var head: HTTPResponseHead?
   private var reader: HTTPBodyReader?
   private var stream: SocketStream?
-  /// Whether a byte of the answer has come.
   private(set) var hasAnswer = false
-  /// Gets the connection when another request may follow on it, just before the completion is called.
+  /// Takes the connection if another request may follow on it; called before the completion.
   var onKept: ((SocketStream) -> Void)?
   private var timer: LoopTimer?
   private var starter: LoopTimer?
   private var completion: ((Result<Response, Failure>, Instant) -> Void)?
-  /// The exchange keeps itself until it is over, for owners that only want the answer.
+  /// Retains the exchange until it is over, for owners that only want the response.
   private var itself: HTTPExchange?
 
-  /// Starts `request`; `completion` is called once, on the loop's thread and from inside the loop.
+  /// Starts `request`; calls `completion` once, from inside the loop, with a response of any status
+  /// or an error.
+  ///
+  /// Throws if the request cannot be encoded.
   ///
   /// - Parameters:
-  ///   - loop: The loop that everything runs on.
-  ///   - request: The request; one that cannot be encoded throws.
-  ///   - routing: The routes to servers.
-  ///   - tls: The TLS context for `https` URLs; needed for these only.
-  ///   - timeout: For everything from the name's resolution to the answer's last byte.
-  ///   - bodyLimit: The most bytes of the answer's body.
-  ///   - idle: An open connection to the right server on which nothing is under way.
-  ///   - completion: Gets the answer, whatever its status, or why there is none.
+  ///   - tls: Required for `https` URLs.
+  ///   - timeout: Time from name resolution to the response's last byte.
+  ///   - bodyLimit: Maximum size of the response's body, in bytes.
+  ///   - idle: Open connection to the right server without a request.
   package init(
     loop: EventLoop, request: Request, routing: Routing = Routing(), tls: TLSContext?,
     timeout: Duration, bodyLimit: Int = 1 << 20, over idle: SocketStream? = nil,
@@ -124,7 +117,7 @@ package final class HTTPExchange {
     if let idle {
       idle.delegate = self
       stream = idle
-      // Later: answers and failures are reported from inside the loop.
+      // Deferred: the loop reports responses and failures.
       let start = LoopTimer(deadline: LoopInterest.immediately) { [weak self] in self?.begin() }
       starter = start
       loop.add(start)
@@ -140,13 +133,13 @@ package final class HTTPExchange {
     if let stream, stream.isOpen { streamWritable(stream, at: loop.now) }
   }
 
-  /// Gives up, unless the exchange is over; the completion is not called.
+  /// Cancels the exchange unless it is over, without calling the completion.
   package func cancel() {
     completion = nil
     finish(.failure(.timeout(.zero)), at: loop.now)
   }
 
-  /// Ends without the whole answer, of which the head may be all that is wanted.
+  /// Ends without the whole response; the head may be enough.
   private func fail(_ failure: Failure, at now: Instant) {
     guard !request.wantsBody, let head else { return finish(.failure(failure), at: now) }
     finish(.success(Response(head: head, body: [])), at: now)
@@ -165,7 +158,7 @@ package final class HTTPExchange {
     itself = nil
   }
 
-  /// Reads received bytes; true when the answer is complete.
+  /// Parses received bytes; returns true if the response is complete.
   private func parse() throws(HTTPError) -> Bool {
     if head == nil {
       if let foreign = ForeignProtocol(input.view) { throw .foreign(foreign) }
@@ -186,7 +179,7 @@ package final class HTTPExchange {
     finish(.success(Response(head: head, body: body.array)), at: now)
   }
 
-  /// Whether the server goes on to serve this connection (RFC 9112 section 9.3).
+  /// Returns whether another request may follow on this connection (RFC 9112 section 9.3).
   private func isReusable(_ head: HTTPResponseHead, _ stream: SocketStream) -> Bool {
     let options = head.headers.tokens("Connection")
     return request.keepsConnection && stream.isOpen && input.isEmpty && output.isEmpty
@@ -223,7 +216,8 @@ extension HTTPExchange: SocketStreamDelegate {
     do throws(TransportError) {
       result = try stream.read(into: input, atMost: 16_384)
     } catch {
-      // A server that refuses a request unread may break off after its answer, which counts all the same.
+      // A server that rejects a request unread may reset the connection after its response, which
+      // still counts.
       if let head, head.status >= 400, reader?.endsWithConnection == true {
         complete(at: now)
       } else {

@@ -1,19 +1,17 @@
-/// A TCP socket that another process has made and handed over, and on which this one listens.
+/// A listening TCP socket from another process.
 ///
-/// The other one may hold it too, so that connections wait in it while nobody accepts them.
+/// The other process may keep it too, so that connections wait in it while nobody accepts them.
 package struct HandedSocket: Sendable, Equatable {
-  /// Closed by the ``Listener`` that takes it.
+  /// The ``Listener`` that takes the socket closes it.
   package let descriptor: Int32
-  /// Where it listens.
   package let address: SocketAddress
 
-  /// Why a descriptor cannot be listened on.
   package enum Fault: Error, Equatable, CustomStringConvertible {
     case notOpen
     case notASocket
-    /// Datagrams, for example.
+    /// A datagram socket, for example.
     case notAStream
-    /// A connection, or a socket that is not listened on.
+    /// A connection, or a socket without `listen`.
     case notListening
     /// A Unix socket, for example.
     case notInternet
@@ -33,7 +31,7 @@ package struct HandedSocket: Sendable, Equatable {
     (self.descriptor, self.address) = (descriptor, address)
   }
 
-  /// Looks at a descriptor, and keeps it from programs that are started.
+  /// Checks a descriptor and marks it close-on-exec.
   package init(descriptor: Int32) throws(Fault) {
     Syscalls.closeOnExec(descriptor)
     switch Syscalls.kind(ofSocket: descriptor) {
@@ -47,7 +45,8 @@ package struct HandedSocket: Sendable, Equatable {
     self.init(descriptor: descriptor, address: address)
   }
 
-  /// Another descriptor of the same socket, for one listener more; connections go to any of them.
+  /// Returns another descriptor of the same socket, for another listener; a connection goes to any
+  /// of them.
   package func copy() throws(TransportError) -> HandedSocket {
     do throws(SystemError) {
       return HandedSocket(descriptor: try Syscalls.copy(of: descriptor), address: address)

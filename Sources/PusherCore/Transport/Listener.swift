@@ -1,27 +1,28 @@
-/// A server socket: hands on each connection it accepts.
+/// A server socket that passes on each accepted connection.
 package final class Listener: LoopSource {
-  /// How long no connection is accepted after the machine ran out of descriptors or memory.
+  /// Pause after the system ran out of descriptors or memory.
   package static let pause = Duration.milliseconds(100)
 
-  /// As many are accepted at the end at most, so that those who go on coming do not put it off.
+  /// Maximum number of connections accepted at the end, so that new ones cannot delay it.
   private static let mostWaiting = 1024
 
-  /// Where it listens, with the port the system chose when 0 was asked for.
+  /// Bound address, with the port that the system chose for port 0.
   package let address: SocketAddress
   private let loop: EventLoop
   private var descriptor: Int32
   private var pausedUntil: Instant?
-  /// Whether those who wait are lost at the end, since nobody else holds the socket.
+  /// True if nobody else holds the socket, so that waiting connections would be lost at the end.
   private let isOwn: Bool
   private let onAccept: (Int32, SocketAddress?, Instant) -> Void
 
-  /// Listens on `port` (0 for any free one) of `host`, an address without brackets or a name of this machine.
+  /// Listens on `port` (0 for any free port) of `host`, an address without brackets or a name of
+  /// this machine.
   ///
-  /// `onAccept` gets a connected, non-blocking descriptor, which belongs to it, the peer, and the time. Throws
-  /// ``TransportError/listen(address:reason:)``. A name is looked up at once, which may block.
+  /// `onAccept` gets a connected, non-blocking descriptor and owns it. Throws
+  /// ``TransportError/listen(address:reason:)``. Looks a name up at once, which may block.
   ///
-  /// - Parameter reusesPort: Whether others of this user may listen there too, if all of them say so; the system then
-  ///   shares new connections out.
+  /// - Parameter reusesPort: Allows other sockets of this user on the same port if all of them set
+  ///   it; the system distributes new connections.
   package init(
     loop: EventLoop, host: String, port: UInt16, backlog: Int32 = 511, reusesPort: Bool = false,
     onAccept: @escaping (_ descriptor: Int32, _ peer: SocketAddress?, _ now: Instant) -> Void
@@ -51,14 +52,14 @@ package final class Listener: LoopSource {
     loop.add(self)
   }
 
-  /// Listens on a socket that was handed over, which then belongs to it.
+  /// Listens on a socket from another process and owns it.
   package init(
     loop: EventLoop, handed socket: HandedSocket,
     onAccept: @escaping (_ descriptor: Int32, _ peer: SocketAddress?, _ now: Instant) -> Void
   ) {
     descriptor = socket.descriptor
     address = socket.address
-    // Of all that hold it: one of them may have accepted the connection that another was woken for.
+    // Affects all holders: one of them may accept the connection that another was woken for.
     Syscalls.makeNonBlocking(descriptor)
     self.loop = loop
     self.onAccept = onAccept
@@ -70,9 +71,9 @@ package final class Listener: LoopSource {
     if descriptor >= 0 { Syscalls.closeDescriptor(descriptor) }
   }
 
-  /// Hands on those that wait to be accepted, which would be reset otherwise, and accepts no more.
+  /// Accepts the waiting connections, which would be reset otherwise, then closes.
   ///
-  /// Those that wait in a socket that was handed over stay there, for the next process that gets it.
+  /// Connections that wait in a handed socket stay there for the next process.
   package func finish(at now: Instant) {
     loop.remove(self)
     for _ in 0..<Self.mostWaiting where isOwn && descriptor >= 0 {
@@ -82,7 +83,7 @@ package final class Listener: LoopSource {
     close()
   }
 
-  /// Accepts no more; connections that were handed on stay, and closing again does nothing.
+  /// Stops accepting; accepted connections stay open.
   package func close() {
     loop.remove(self)
     if descriptor >= 0 { Syscalls.closeDescriptor(descriptor) }
@@ -95,7 +96,7 @@ package final class Listener: LoopSource {
   }
 
   package func ready(_ events: PollEvents, at now: Instant) {
-    // A bound, so that a rush of new connections does not keep those that stand from their turn.
+    // The bound keeps a rush of new connections from delaying existing ones.
     for _ in 0..<64 where descriptor >= 0 {
       do throws(SystemError) {
         guard let (accepted, peer) = try Syscalls.acceptConnection(descriptor) else { return }

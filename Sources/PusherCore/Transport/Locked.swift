@@ -1,11 +1,11 @@
 internal import PusherPlatform
 
-/// A value that one thread at a time may use.
+/// A value behind a lock.
 ///
-/// It is the system's own lock rather than the standard library's `Mutex`, whose waiting part ThreadSanitizer cannot
-/// see on Linux: it would report false races that hide the real ones.
+/// Uses the system's lock because ThreadSanitizer cannot see the waiting part of the standard
+/// library's `Mutex` on Linux: it would report false races that hide the real ones.
 @safe package final class Locked<Value>: @unchecked Sendable {
-  // Sendable because the value is only ever reached under the lock.
+  // Sendable because the value is only reached under the lock.
   private let lock: UnsafeMutablePointer<pthread_mutex_t>
   private var value: Value
 
@@ -23,7 +23,7 @@ internal import PusherPlatform
     unsafe lock.deallocate()
   }
 
-  /// Runs `body` with the value; `body` must not take the same lock again.
+  /// Runs `body` with the value; `body` must not take the same lock.
   package func withLock<Result, Failure: Error>(
     _ body: (inout Value) throws(Failure) -> sending Result
   ) throws(Failure) -> sending Result {

@@ -1,4 +1,4 @@
-/// What a source waits for, and what is ready.
+/// Events that a source waits for, or that are ready.
 package struct PollEvents: OptionSet, Sendable, Hashable {
   package let rawValue: UInt8
 
@@ -8,19 +8,17 @@ package struct PollEvents: OptionSet, Sendable, Hashable {
 
   /// Reading would not block: bytes, the end, or an error are there.
   package static let read = PollEvents(rawValue: 1)
-  /// Writing would not block.
   package static let write = PollEvents(rawValue: 2)
   /// The other end is gone; for sources that neither read nor write.
   package static let hangUp = PollEvents(rawValue: 4)
 }
 
-/// A source's request for the next wait.
 package struct LoopInterest: Sendable, Equatable {
   /// -1 for none.
   package var descriptor: Int32
-  /// Empty means that the descriptor is left alone, its end included.
+  /// If empty, the descriptor is ignored, its end included.
   package var events: PollEvents
-  /// When to call at the latest; `nil` for never, ``immediately`` for at once.
+  /// Latest time of the next call; `nil` for never, ``immediately`` for at once.
   package var deadline: Instant?
 
   package init(descriptor: Int32 = -1, events: PollEvents = [], deadline: Instant? = nil) {
@@ -31,23 +29,22 @@ package struct LoopInterest: Sendable, Equatable {
   package static let immediately = Instant(nanoseconds: .min)
 }
 
-/// Something that an ``EventLoop`` calls when its descriptor is ready or its time has come.
+/// A source of events for an ``EventLoop``: a descriptor, a deadline, or both.
 ///
-/// All calls come on the loop's thread, and may add and remove sources.
+/// All calls come on the loop's thread and may add and remove sources.
 package protocol LoopSource: AnyObject {
-  /// Asked anew before every wait.
+  /// Read before every wait.
   var interest: LoopInterest { get }
 
-  /// The descriptor is ready; a hang-up or an error counts as ready for all that was asked for.
+  /// The descriptor is ready; a hang-up or an error counts as all requested events.
   func ready(_ events: PollEvents, at now: Instant)
 
-  /// The deadline has passed.
   func expired(at now: Instant)
 }
 
-/// Calls back once when its time has come; the time may be moved until then.
+/// Calls its action once at its deadline, which may be moved until then.
 package final class LoopTimer: LoopSource {
-  /// When to call; `nil` for never, and again after the call.
+  /// `nil` for never, and after the call.
   package var deadline: Instant?
   private let action: () -> Void
 

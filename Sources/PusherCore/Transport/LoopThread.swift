@@ -1,37 +1,35 @@
-/// A driver that works on a shared loop, from joining until it leaves.
-///
-/// It belongs to the loop's thread.
+/// A driver on a shared loop's thread, from ``LoopThread/join(_:failed:)`` to
+/// ``LoopThread/leave(_:_:)``.
 package protocol LoopMember: AnyObject {
-  /// Called before each wait: time to carry out orders.
+  /// Carries out orders; called before each wait.
   func beginRound()
 
-  /// Asks the member to close what it has open, with a proper goodbye, and then to leave.
+  /// Closes all connections properly, then leaves.
   func end()
 }
 
-/// A thread with an event loop for any number of members; it starts with the first one and ends with the last.
+/// A thread with an event loop for any number of members; starts with the first and ends with the
+/// last.
 ///
 /// Any thread may use it.
 package final class LoopThread: Sendable {
-  /// What joins: its beginning, on the loop's thread, and who is told when there is no thread.
   private struct Entry: Sendable {
     let begin: @Sendable (EventLoop) -> any LoopMember
     let failed: @Sendable (String) -> Void
   }
 
   private struct Membership {
-    /// Those who have joined and not left, those that wait for the thread included.
+    /// Members that have not left, including those that wait for the thread.
     var members = 0
     var isStarting = false
     /// Set while the loop runs.
     var wakeUp: WakeUp?
-    /// Those who joined before the loop ran.
+    /// Members that joined before the loop ran.
     var entries: [Entry] = []
-    /// Called when the last member has left.
+    /// Called after the last member left.
     var whenIdle: [@Sendable () -> Void] = []
   }
 
-  /// The thread's name, as `ps -T` and debuggers show it; at most 15 bytes count.
   let name: String
   private let membership = Locked(Membership())
 
@@ -39,12 +37,12 @@ package final class LoopThread: Sendable {
     self.name = name
   }
 
-  /// How many have joined and not left.
   var memberCount: Int { membership.withLock { $0.members } }
 
-  /// Has `begin` called on the thread, and its member served until that leaves.
+  /// Calls `begin` on the thread and serves its member until that leaves.
   ///
-  /// `failed` gets the reason when the system has no thread, or nothing for a loop, left; it may be called on this thread.
+  /// `failed` gets the reason if the system has no thread, or no resources for a loop; it may be
+  /// called on this thread.
   package func join(
     _ begin: @escaping @Sendable (EventLoop) -> any LoopMember,
     failed: @escaping @Sendable (String) -> Void
@@ -64,13 +62,13 @@ package final class LoopThread: Sendable {
     }
   }
 
-  /// The member is called no more; the last one takes the thread with it.
+  /// Removes the member; the thread ends with the last one.
   package func leave(_ member: any LoopMember, _ loop: EventLoop) {
     loop.remove(member: member)
     let whenIdle = membership.withLock { membership -> [@Sendable () -> Void] in
       membership.members -= 1
       guard membership.members == 0 else { return [] }
-      // From here on a newcomer gets another thread.
+      // From here on, a new member gets another thread.
       defer { membership = Membership() }
       loop.stop()
       return membership.whenIdle
@@ -78,9 +76,9 @@ package final class LoopThread: Sendable {
     for body in whenIdle { body() }
   }
 
-  /// Ends every member, and calls `completion` when the last one has left; at once where there is none.
+  /// Ends every member and calls `completion` after the last one left; at once without members.
   ///
-  /// Those that join meanwhile are ended too, if that is before the others have left.
+  /// Members that join before then are ended too.
   package func endAll(completion: @escaping @Sendable () -> Void) {
     let (isIdle, wakeUp) = membership.withLock { membership -> (Bool, WakeUp?) in
       guard membership.members > 0 else { return (true, nil) }

@@ -1,10 +1,10 @@
-/// Writes bytes to a pipe as its reader takes them, then closes it; a reader that stops early is not an error.
+/// Writes bytes to a pipe, then closes it; a reader that stops early is not an error.
 final class PipeWriter: LoopSource {
   private let loop: EventLoop
   private var descriptor: Int32
   private let waiting: ByteBuffer
 
-  /// The descriptor, non-blocking, belongs to the writer from now on.
+  /// Takes ownership of the descriptor, which must be non-blocking.
   init(loop: EventLoop, descriptor: Int32, bytes: [UInt8]) {
     self.loop = loop
     self.descriptor = descriptor
@@ -35,7 +35,6 @@ final class PipeWriter: LoopSource {
 
   func expired(at now: Instant) {}
 
-  /// Closing again does nothing.
   func close() {
     loop.remove(self)
     if descriptor >= 0 { Syscalls.closeDescriptor(descriptor) }

@@ -1,13 +1,13 @@
 internal import PusherPlatform
 
-/// As poll(2) writes them; those of epoll(7) have the same numbers.
+/// Conversions to the bits of poll(2), which have the same values in epoll(7).
 extension PollEvents {
-  /// The bits that ask for reading and writing; an end is reported without being asked for.
+  /// Bits for reading and writing; an end is always reported.
   var bits: Int32 {
     (contains(.read) ? Int32(POLLIN) : 0) | (contains(.write) ? Int32(POLLOUT) : 0)
   }
 
-  /// What is ready of a descriptor; its end counts as ready for all that was asked for.
+  /// Events of a descriptor; its end counts as all requested events.
   init(ready bits: Int32, asked: Int32) {
     let isOver = bits & Int32(POLLHUP | POLLERR | POLLNVAL) != 0
     self = isOver ? [.hangUp] : []

@@ -1,12 +1,12 @@
-/// Probes a port after a failure: whether it speaks TLS or plain HTTP.
+/// Probes after a failure whether a port speaks TLS or plain HTTP.
 ///
-/// It belongs to the loop's thread and answers once, on the loop.
+/// Belongs to the loop's thread; calls its completion once.
 package final class PortProbe {
-  /// What to find out about the server at the end of a route.
   package enum Question: Sendable {
-    /// Whether it answers plain HTTP; the status 400, with which servers of TLS answer plain HTTP, counts if accepted.
+    /// Checks for plain HTTP. Servers of TLS answer plain HTTP with status 400, which counts only
+    /// if accepted.
     case plainHTTP(acceptsBadRequest: Bool)
-    /// Whether it does its part of a TLS handshake.
+    /// Checks for the server's part of a TLS handshake.
     case tls
   }
 
@@ -17,7 +17,7 @@ package final class PortProbe {
   private var timer: LoopTimer?
   private var completion: ((Bool) -> Void)?
 
-  /// Dials; `completion` gets false if there is no answer within `time`.
+  /// Connects; `completion` gets false without an answer within `time`.
   package init(
     _ question: Question, _ route: Route, within time: Duration, on loop: EventLoop,
     completion: @escaping (Bool) -> Void
@@ -37,7 +37,7 @@ package final class PortProbe {
     stream = SocketStream.connect(loop: loop, to: route, tls: tls, delegate: self)
   }
 
-  /// Ends the probe, which answers false.
+  /// Ends the probe; the completion gets false.
   package func cancel() { end(false) }
 
   private func end(_ isFound: Bool) {
@@ -52,7 +52,7 @@ package final class PortProbe {
 
 extension PortProbe: SocketStreamDelegate {
   package func streamOpened(_ stream: SocketStream, at now: Instant) {
-    // With TLS only a finished handshake was wanted.
+    // With TLS, the finished handshake is enough.
     guard stream.tls == nil else { return end(true) }
     let head = HTTPRequestHead(
       method: "HEAD", target: "/",
@@ -80,7 +80,7 @@ extension PortProbe: SocketStreamDelegate {
 
   package func streamFailed(_ stream: SocketStream, _ error: TransportError, at now: Instant) {
     switch error {
-    // An error here is an error of TLS.
+    // A TLS error means that the server speaks TLS.
     case .tls(.handshakeClosed), .tls(.notTLS): end(false)
     case .tls: end(true)
     default: end(false)
@@ -88,11 +88,12 @@ extension PortProbe: SocketStreamDelegate {
   }
 }
 
-/// Finds out whether a server listens on a port of this machine.
+/// Checks whether a server listens on a port of this machine.
 package enum LocalPort {
   private static let interval: UInt32 = 20
 
-  /// Whether `host`, an IPv4 address of this machine, refuses connections to `port`; false for other hosts.
+  /// Returns whether `host`, an IPv4 loopback address, refuses connections to `port`; false for
+  /// other hosts.
   package static func isRefused(host: String, port: UInt16) -> Bool {
     let octets = host.split(separator: ".", omittingEmptySubsequences: false).map { UInt8($0) }
     guard octets.count == 4, octets[0] == 127, !octets.contains(nil) else { return false }
@@ -101,7 +102,7 @@ package enum LocalPort {
     defer { Syscalls.closeDescriptor(descriptor) }
     do throws(SystemError) {
       if try Syscalls.startConnecting(descriptor, to: address) { return false }
-      // Where the answer does not come at once, on this machine it comes very soon.
+      // An answer that does not come at once comes very soon on this machine.
       var looks = 50
       while looks > 0, try !Syscalls.isWritable(descriptor) {
         looks -= 1

@@ -1,14 +1,15 @@
 internal import PusherPlatform
 
-/// State and group of a process, from `/proc/N/stat`: `N (name) S parent group …` (proc_pid_stat(5)).
+/// State and group of a process, from `/proc/N/stat`: `N (name) S parent group …`
+/// (proc_pid_stat(5)).
 struct ProcessStatus: Equatable {
   let group: Int32
-  /// Whether it is a zombie, or about to go.
+  /// True for a zombie or a dying process.
   let hasEnded: Bool
 }
 
 extension ProcessStatus {
-  /// The longest beginning of the file that is looked at, in bytes.
+  /// Maximum number of bytes read.
   private static let length = 256
 
   init?(process: Int32) {
@@ -21,7 +22,7 @@ extension ProcessStatus {
     self.init(bytes[..<count])
   }
 
-  /// Reads the text; the name may hold any byte, spaces and parentheses too.
+  /// Parses the text; the name may hold any byte, even spaces and parentheses.
   init?(_ text: ArraySlice<UInt8>) {
     guard let end = text.lastIndex(of: UInt8(ascii: ")")) else { return nil }
     let fields = text[(end + 1)...].split(separator: UInt8(ascii: " "))

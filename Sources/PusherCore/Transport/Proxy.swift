@@ -1,16 +1,15 @@
 /// A proxy that connects to servers for us.
 package struct Proxy: Sendable, Equatable {
-  /// How it is spoken to.
   package enum Kind: String, Sendable {
     /// `CONNECT` of HTTP/1.1 (RFC 9110 section 9.3.6).
     case http
-    /// SOCKS 5 with names that are looked up here (RFC 1928).
+    /// SOCKS 5 (RFC 1928) with names resolved here.
     case socks5
-    /// SOCKS 5 with names that the proxy looks up.
+    /// SOCKS 5 with names resolved by the proxy.
     case socks5h
   }
 
-  /// The port when a URL names none, as with curl.
+  /// Port for a URL without one, as in curl.
   package static let defaultPort: UInt16 = 1080
 
   package let kind: Kind
@@ -25,9 +24,11 @@ package struct Proxy: Sendable, Equatable {
     (self.kind, self.host, self.port, self.credentials) = (kind, host, port, credentials)
   }
 
-  /// Parses `http://`, `socks5h://`, `socks5://` or nothing, then `[USER[:PASSWORD]@]HOST[:PORT][/]`; nothing means `http://`.
+  /// Parses `[SCHEME://][USER[:PASSWORD]@]HOST[:PORT][/]` with the scheme `http` (default),
+  /// `socks5h` or `socks5`.
   ///
-  /// User and password are percent-decoded. Throws ``ProxyURLError`` with a reason that repeats no part of the text.
+  /// Percent-decodes user and password. Throws ``ProxyURLError`` with a reason that repeats no part
+  /// of the text.
   package init(parsing text: String) throws(ProxyURLError) {
     let mark = text.range(ofBytes: "://")
     let scheme = mark.map { text[..<$0.lowerBound].lowercased() } ?? Kind.http.rawValue
@@ -48,7 +49,7 @@ package struct Proxy: Sendable, Equatable {
       })
   }
 
-  /// Whether `authority/…` ends with a port; it is known to be well formed.
+  /// Returns whether the authority at the front of a well-formed `text` ends with a port.
   private static func namesPort(_ text: Substring) -> Bool {
     let authority = text.prefix { $0 != "/" && $0 != "#" }
     let name =
@@ -65,7 +66,7 @@ extension Proxy: CustomStringConvertible {
   }
 }
 
-/// The credentials for a proxy; no description shows them.
+/// Credentials for a proxy; no description shows them.
 package struct ProxyCredentials: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
   package let user: String
   package let password: String
@@ -98,7 +99,6 @@ package struct ProxyCredentials: Sendable, Equatable, CustomStringConvertible, C
   package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// Why a text is not a proxy URL.
 package struct ProxyURLError: Error, Equatable, CustomStringConvertible {
   package let description: String
 

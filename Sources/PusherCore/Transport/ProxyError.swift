@@ -1,33 +1,28 @@
-/// Why a proxy did not connect to the server; written to follow the proxy's name in a sentence.
+/// A proxy's failure to connect to the server; the description follows the proxy's name in a
+/// sentence.
 package enum ProxyError: Error, Equatable, CustomStringConvertible {
-  /// There is no connection to the proxy itself.
+  /// No connection to the proxy itself.
   case unreachable(String)
-  /// An HTTP proxy's answer with another status than 2xx.
+  /// An HTTP proxy's response with a status other than 2xx.
   case refused(destination: String, status: Int, reason: String)
-  /// It wants credentials, and none were given.
   case credentialsMissing
-  /// It does not take these credentials.
   case credentialsRefused
-  /// It does not take our kind of credentials.
   case unsupportedAuthentication(offered: String)
-  /// A SOCKS proxy's refusal.
   case socksRefused(destination: String, SOCKSReply)
-  /// The server's name cannot be written in the proxy's protocol.
+  /// The proxy's protocol cannot express the server's name.
   case invalidName(String)
-  /// Its answer breaks its protocol.
   case invalidAnswer(String)
-  /// The connection ended before the answer was complete.
+  /// The connection ended before the complete answer.
   case endedEarly
-  /// The connection broke before the answer was complete.
+  /// The connection broke before the complete answer.
   case lost(String)
-  /// The deadline passed before the answer was complete.
   case timedOut
 
-  /// Whether the server may not be a proxy.
+  /// True if the server may not be a proxy.
   package var isDoubtful: Bool {
     switch self {
     case .unreachable, .invalidAnswer, .endedEarly, .lost, .timedOut: true
-    // A web server's answer to CONNECT.
+    // Web servers answer CONNECT with these.
     case .refused(_, let status, _): [400, 404, 405, 501].contains(status)
     default: false
     }
@@ -52,7 +47,7 @@ package enum ProxyError: Error, Equatable, CustomStringConvertible {
   }
 }
 
-/// A SOCKS proxy's verdict (RFC 1928 section 6); an open set.
+/// A SOCKS proxy's reply (RFC 1928 section 6); an open set.
 package struct SOCKSReply: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
   package let rawValue: UInt8
 

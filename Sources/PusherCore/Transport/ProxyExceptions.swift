@@ -1,8 +1,12 @@
-/// The servers to reach without a proxy, as in `NO_PROXY`.
+/// Servers to reach without a proxy, as in `NO_PROXY`.
 ///
-/// Entries are separated by commas or blanks. A name stands for itself and every name below it, with or without a dot
-/// (or `*.`) in front; an address for itself, `ADDRESS/BITS` for a network; `*` for everything. `:PORT` after an entry
-/// limits it to that port. Any other entry matches nothing. Loopback addresses are not exceptions by themselves.
+/// Entries are separated by commas or blanks:
+/// - A name matches itself and its subdomains, with or without `.` or `*.` in front.
+/// - An address matches itself, `ADDRESS/BITS` a network, `*` everything.
+/// - `:PORT` after an entry limits it to that port.
+/// - Any other entry matches nothing.
+///
+/// Loopback addresses are not exceptions by default.
 package struct ProxyExceptions: Sendable, Equatable {
   private enum Place: Sendable, Equatable {
     case everything
@@ -22,7 +26,7 @@ package struct ProxyExceptions: Sendable, Equatable {
     entries = text.split { $0 == "," || $0.isWhitespace }.compactMap(Self.entry)
   }
 
-  /// Whether the server is reached without a proxy; `host` is a name, or an address without brackets.
+  /// Returns whether the server needs no proxy; `host` is a name, or an address without brackets.
   package func contains(host: String, port: UInt16) -> Bool {
     guard !entries.isEmpty else { return false }
     let address = Resolver.literal(host, port: 0)

@@ -1,4 +1,4 @@
-/// The negotiation with a proxy of either kind until the server can be reached; a machine without I/O.
+/// Negotiates with a proxy of any kind until the tunnel is open, without I/O.
 package final class ProxyNegotiation {
   private enum Tunnel {
     case http(HTTPTunnel)
@@ -6,14 +6,14 @@ package final class ProxyNegotiation {
   }
 
   private var tunnel: Tunnel
-  /// What is to be sent.
+  /// Bytes to send.
   package let output = ByteBuffer(capacity: 512)
 
-  /// Begins the negotiation; ``output`` holds its first bytes.
+  /// Starts the negotiation; ``output`` then holds its first bytes.
   ///
   /// - Parameters:
-  ///   - host: The server, which the proxy looks up unless it gets the address.
-  ///   - address: The server's address, where it is known.
+  ///   - host: Server for the proxy to resolve, unless `address` is given.
+  ///   - address: The server's address, if known.
   package init(
     proxy: Proxy, host: String, port: UInt16, address: SocketAddress?
   ) throws(ProxyError) {
@@ -30,7 +30,8 @@ package final class ProxyNegotiation {
     }
   }
 
-  /// Takes what has come off the front of `input`; true when the way is open and the rest is the server's.
+  /// Parses received bytes at the front of `input`; returns true once the tunnel is open, with only
+  /// the server's bytes left.
   package func receive(from input: ByteBuffer) throws(ProxyError) -> Bool {
     switch tunnel {
     case .http(var tunnel):

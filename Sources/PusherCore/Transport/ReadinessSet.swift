@@ -1,21 +1,21 @@
 internal import CSystemEpoll
 
-/// A source that tells when its ``LoopSource/interest`` may have changed, so that the loop asks it only then.
+/// A source that reports changes of its ``LoopSource/interest`` with ``EventLoop/tell(_:)``.
 ///
-/// It tells by ``EventLoop/tell(_:)``. A call of ``LoopSource/ready(_:at:)`` or ``LoopSource/expired(at:)`` tells by
-/// itself.
+/// The loop reads the interest only after a report, or after calling ``LoopSource/ready(_:at:)`` or
+/// ``LoopSource/expired(at:)``.
 package protocol TellingSource: LoopSource {
-  /// Where the loop keeps it; only the loop sets it.
+  /// Position in the loop; only the loop sets it.
   var place: LoopPlace? { get set }
 }
 
-/// Where a loop keeps a ``TellingSource``.
+/// Position of a ``TellingSource`` in its loop.
 package struct LoopPlace: Sendable, Equatable {
   fileprivate let index: Int
-  /// Another one for each source that was kept there.
+  /// Differs for each source that used this position.
   fileprivate let generation: UInt32
 
-  /// As the system hands it back with what is ready.
+  /// The form in which epoll returns it with ready events.
   fileprivate var word: UInt64 {
     UInt64(generation) << 32 | UInt64(UInt32(truncatingIfNeeded: index))
   }
@@ -29,48 +29,46 @@ package struct LoopPlace: Sendable, Equatable {
   }
 }
 
-/// The telling sources of a loop, by epoll(7): those that are idle cost a round nothing.
+/// The telling sources of a loop, watched by epoll(7): idle sources cost a round nothing.
 ///
-/// The set's own descriptor is one of those that the loop waits for. Each source is asked for its interest once it has
-/// told, before the next wait, so that what has changed twice meanwhile costs no call of the system.
+/// The loop waits for the set's own descriptor. It reads the interests of reporting sources once
+/// before the next wait, so that two changes in between cost one system call at most.
 final class ReadinessSet {
   private struct Entry {
     var source: (any TellingSource)?
     var generation: UInt32 = 0
-    /// Its number among all that were ever in the set.
+    /// Sequence number of the source.
     var order = 0
-    /// What the system watches; -1 for nothing.
+    /// Watched descriptor; -1 for none.
     var descriptor: Int32 = -1
     var watched = PollEvents()
     var deadline: Instant?
     var hasTold = false
   }
 
-  /// The set's own; readable while any of its descriptors is ready.
+  /// The set's own descriptor, readable while any watched descriptor is ready.
   let descriptor: Int32
   private var entries: [Entry] = []
   private var free: [Int] = []
-  /// Those to be asked.
+  /// Entries whose interest must be read.
   private var told: [Int] = []
-  /// Empty but while they are asked; both keep their room.
+  /// Used only during ``update(refused:)``; both arrays keep their capacity.
   private var asked: [Int] = []
-  /// Whether more were ready than one round calls.
+  /// True if more sources were ready than one round calls.
   private(set) var hasMore = false
-  /// Counts the sources, for their order.
   private var count = 0
-  /// How many the system watches.
   private var watchedCount = 0
-  /// The sum of their places: with one it is its place.
+  /// Sum of the watched indices: the index itself if only one is watched.
   private var watchedSum = 0
-  /// Those with a deadline.
+  /// Entries with a deadline.
   private var timed: Set<Int> = []
   private var readyWords = [UInt64](repeating: 0, count: most)
   private var readyEvents = [UInt32](repeating: 0, count: most)
 
-  /// As many are called in one round; the others are the first of the next.
+  /// Maximum number of sources called in one round; the others are first in the next.
   private static let most = 256
 
-  /// `nil` where the system has no such set, or no descriptor left for one.
+  /// Returns `nil` if the system has no such set or no free descriptor.
   init?() {
     descriptor = pusher_epoll_create()
     if descriptor < 0 { return nil }
@@ -92,13 +90,13 @@ final class ReadinessSet {
     tell(index)
   }
 
-  /// Lets go of a source, whose descriptor must still be open.
+  /// Removes a source, whose descriptor must still be open.
   func remove(_ source: any TellingSource) {
     guard let index = index(of: source) else { return }
     source.place = nil
     unwatch(index)
     let generation = entries[index].generation &+ 1
-    // Its turn to be asked may still come, and then finds nobody.
+    // The entry may still be in `told`, now without a source.
     entries[index] = Entry(generation: generation, hasTold: entries[index].hasTold)
     timed.remove(index)
     free.append(index)
@@ -123,9 +121,10 @@ final class ReadinessSet {
 
   // MARK: Before the wait
 
-  /// Asks those that have told; answers the earliest deadline of all.
+  /// Reads the reported interests; returns the earliest deadline of all sources.
   ///
-  /// - Parameter refused: Gets each source that the system does not watch, and which is no longer in the set.
+  /// - Parameter refused: Gets each source that the system cannot watch, after its removal from the
+  ///   set.
   func update(refused: (any TellingSource) -> Void) -> Instant? {
     swap(&told, &asked)
     defer { asked.removeAll(keepingCapacity: true) }
@@ -148,10 +147,10 @@ final class ReadinessSet {
     if deadline == nil { timed.remove(index) } else { timed.insert(index) }
   }
 
-  /// Has the system watch what is wanted; false where it refuses.
+  /// Watches the requested events; returns false if the system refuses.
   private func watch(_ interest: LoopInterest, _ index: Int) -> Bool {
     let isWatched = entries[index].descriptor >= 0
-    // The system reports an end even if nothing is asked for.
+    // The system reports an end even without requested events.
     guard interest.descriptor >= 0, !interest.events.isEmpty else {
       unwatch(index)
       return true
@@ -182,8 +181,7 @@ final class ReadinessSet {
     watchedSum -= index
   }
 
-  /// What to wait for in place of the set's own descriptor, which costs one call more: the only source that is watched,
-  /// where there is one.
+  /// The only watched source, if there is just one: waiting for it directly saves a system call.
   var only: (place: LoopPlace, descriptor: Int32, events: PollEvents)? {
     guard watchedCount == 1 else { return nil }
     let entry = entries[watchedSum]
@@ -202,7 +200,7 @@ final class ReadinessSet {
 
   // MARK: After the wait
 
-  /// Calls the sources that are ready, 256 at most; others wait for the next round.
+  /// Calls the ready sources, at most 256; the others wait for the next round.
   func dispatchReady(at now: Instant) {
     let count = unsafe Int(
       pusher_epoll_collect(descriptor, &readyWords, &readyEvents, Int32(Self.most)))
@@ -213,7 +211,7 @@ final class ReadinessSet {
     }
   }
 
-  /// Calls the source that was the ``only`` one, and for which the loop itself has waited.
+  /// Calls the ``only`` source, which the loop itself has waited for.
   func dispatchOnly(_ place: LoopPlace, ready bits: Int32, at now: Instant) {
     hasMore = false
     dispatch(place, bits, at: now)
@@ -228,7 +226,7 @@ final class ReadinessSet {
     source.ready(PollEvents(ready: bits, asked: entries[place.index].watched.bits), at: now)
   }
 
-  /// The sources whose deadline has passed, in the order in which they were added.
+  /// Returns the sources with a passed deadline, in the order of their addition.
   func late(at now: Instant) -> [(deadline: Instant, source: any TellingSource)] {
     var late = timed.map { entries[$0] }.filter { $0.deadline.map { $0 <= now } ?? false }
     late.sort { $0.order < $1.order }
@@ -238,7 +236,7 @@ final class ReadinessSet {
     }
   }
 
-  /// Calls a source that is late, unless it is gone, or has moved its deadline.
+  /// Calls a late source unless it is gone or has moved its deadline.
   func expire(_ source: any TellingSource, at now: Instant) {
     guard let index = index(of: source) else { return }
     tell(index)

@@ -1,19 +1,19 @@
 internal import PusherPlatform
 
-/// Turns names into addresses by `getaddrinfo`, which knows the system's rules but may hang for a minute: each query
-/// has its own thread, so one that hangs does not delay others.
+/// Resolves names with `getaddrinfo`, which knows the system's rules but may hang for a minute.
+///
+/// Each query has its own thread, so that a hanging one does not delay others.
 package final class Resolver {
   package typealias Answer = Result<[SocketAddress], TransportError>
 
-  /// Which addresses of a name count.
   package enum Scope: Sendable {
-    /// Those of a family of which this machine has an address besides its loopback (AI_ADDRCONFIG): others only cost time.
+    /// Addresses of families that this machine uses beyond loopback (AI_ADDRCONFIG); others only
+    /// cost time.
     case reachable
-    /// All. A machine with its loopback alone finds the names of its own files only so.
+    /// All addresses: without a network, a machine finds names of its hosts file only this way.
     case all
   }
 
-  /// A question that is open.
   package struct Ticket: Hashable, Sendable {
     fileprivate let number: UInt64
   }
@@ -26,7 +26,7 @@ package final class Resolver {
     self.wakeUp = wakeUp
   }
 
-  /// The address that `host` spells, which needs no look-up; `nil` when it is a name.
+  /// Parses `host` as an address; `nil` for a name.
   package static func literal(_ host: String, port: UInt16) -> SocketAddress? {
     guard case .success(let addresses) = ask(host, port: port, flags: AI_NUMERICHOST) else {
       return nil
@@ -34,12 +34,13 @@ package final class Resolver {
     return addresses.first
   }
 
-  /// Asks for the addresses of `host`, of one family or of both.
+  /// Resolves `host`, for one family or both.
   ///
-  /// `completion` is called once on the loop's thread, later, with the addresses in the order the system prefers (RFC
-  /// 6724), or with an error. For a name without an address of the family the list is empty.
+  /// The loop calls `completion` once, later, with the addresses in the system's order (RFC 6724)
+  /// or an error. The list is empty for a name without an address of the family.
   ///
-  /// - Parameter scope: Which addresses of one family count; of both, all count where no others are found.
+  /// - Parameter scope: Applies to one family; for both, all addresses count if there are no
+  ///   others.
   package func resolve(
     _ host: String, port: UInt16, family: SocketAddress.Family? = nil, scope: Scope = .reachable,
     completion: @escaping (Answer) -> Void
@@ -56,7 +57,7 @@ package final class Resolver {
     return ticket
   }
 
-  /// Forgets a question; its completion is not called.
+  /// Drops a query, without calling its completion.
   package func cancel(_ ticket: Ticket) {
     open[ticket] = nil
   }
@@ -65,7 +66,7 @@ package final class Resolver {
     open.removeValue(forKey: ticket)?(answer)
   }
 
-  /// Asks at once, on this thread.
+  /// Resolves at once, on this thread.
   static func ask(
     _ host: String, port: UInt16, family: SocketAddress.Family? = nil, flags: Int32
   ) -> Answer {
@@ -102,10 +103,10 @@ package final class Resolver {
     return .success(addresses)
   }
 
-  /// Whether an answer says that the name exists, but has no address of the family.
+  /// Returns whether the name exists, but without an address of the family.
   private static func lacksFamily(_ code: Int32) -> Bool {
     #if !canImport(Darwin)
-      // EAI_NODATA and EAI_ADDRFAMILY, which the system's headers show to GNU sources only.
+      // EAI_NODATA and EAI_ADDRFAMILY, which the headers show to GNU sources only.
       code == -5 || code == -9
     #else
       code == EAI_NODATA || code == EAI_ADDRFAMILY
@@ -136,7 +137,6 @@ private struct Question: Sendable {
   let ticket: Resolver.Ticket
   let wakeUp: WakeUp
 
-  /// Runs on a thread of its own.
   func answer() {
     let answer = found()
     wakeUp.post { [ticket] in $0.resolver.deliver(answer, to: ticket) }

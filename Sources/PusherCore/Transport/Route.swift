@@ -1,14 +1,13 @@
-/// The way to a server: its name and port, the proxy, and the kinds of address.
+/// Route to a server: its name and port, the proxy, and the address families.
 package struct Route: Sendable, Equatable {
   /// A name, or an address without brackets.
   package var host: String
   package var port: UInt16
-  /// The proxy; `nil` for none.
   package var proxy: Proxy?
-  /// Whether the proxy takes the requests themselves and makes connections of its own for them, as HTTP proxies do for
-  /// `http` (RFC 9112 section 3.2.2); else it is asked to connect to the server.
+  /// True if the proxy forwards requests itself, as HTTP proxies do for `http` (RFC 9112 section
+  /// 3.2.2); false for a tunnel.
   package var isForwarded = false
-  /// For our own connection, to the server or to the proxy.
+  /// Families of our own connection, to the server or the proxy.
   package var families: AddressFamilies
 
   package init(
@@ -18,17 +17,17 @@ package struct Route: Sendable, Equatable {
   }
 }
 
-/// The routes to servers: the user's and the environment's proxies and kinds of address.
+/// Proxies and address families of the user and the environment.
 package struct Routing: Sendable, Equatable {
   /// For `https` and `wss`.
   package var secureProxy: Proxy?
   /// For `http` and `ws`.
   package var plainProxy: Proxy?
-  /// Servers that are connected to without a proxy.
+  /// Servers to reach without a proxy.
   package var exceptions: ProxyExceptions
   package var families: AddressFamilies
 
-  /// Without arguments: directly to everywhere.
+  /// Without arguments, connects directly to all servers.
   package init(
     secureProxy: Proxy? = nil, plainProxy: Proxy? = nil,
     exceptions: ProxyExceptions = ProxyExceptions(""), families: AddressFamilies = .any
@@ -37,16 +36,16 @@ package struct Routing: Sendable, Equatable {
     (self.exceptions, self.families) = (exceptions, families)
   }
 
-  /// What an environment says: `HTTPS_PROXY` or `HTTP_PROXY` by the server's scheme, else `ALL_PROXY`, and `NO_PROXY`, each
-  /// in lower case first; an empty one counts as unset.
+  /// Reads `HTTPS_PROXY` or `HTTP_PROXY` by the server's scheme, else `ALL_PROXY`, and `NO_PROXY`.
   ///
-  /// Beside `REQUEST_METHOD` only `http_proxy` counts: a CGI server puts a request's field "Proxy" into `HTTP_PROXY`,
-  /// which anybody can set.
+  /// The lower-case variable comes first; an empty one counts as unset. With `REQUEST_METHOD` set,
+  /// only `http_proxy` counts: a CGI server puts a request's field "Proxy" into `HTTP_PROXY`, which
+  /// any client can set.
   ///
   /// - Parameters:
-  ///   - proxy: The proxy for every server, whatever the environment says; empty for none, `nil` to use the
-  ///     environment.
-  ///   - origin: What an error calls `proxy`.
+  ///   - proxy: Replaces the environment's proxies; empty for no proxy, `nil` for the
+  ///     environment's.
+  ///   - origin: Name of `proxy` in errors.
   /// - Throws: ``RoutingError`` for an invalid proxy URL.
   package init(
     proxy: String? = nil, calledBy origin: String = "proxy", environment: [String: String]
@@ -77,7 +76,6 @@ package struct Routing: Sendable, Equatable {
     plainProxy = try named(variable(isCGI ? "http_proxy" : "HTTP_PROXY")) ?? general
   }
 
-  /// The way to the server of `url`.
   package func route(to url: HTTPURL) -> Route {
     let port = UInt16(clamping: url.port)
     var proxy = url.isSecure ? secureProxy : plainProxy
@@ -88,7 +86,7 @@ package struct Routing: Sendable, Equatable {
   }
 }
 
-/// An option or variable with an invalid proxy URL; the message repeats no part of it.
+/// An invalid proxy URL in an option or variable; the message repeats no part of it.
 package struct RoutingError: Error, Equatable, CustomStringConvertible {
   package let origin: String
   package let reason: ProxyURLError
@@ -98,10 +96,10 @@ package struct RoutingError: Error, Equatable, CustomStringConvertible {
 
 // Requests that an HTTP proxy forwards (RFC 9112 section 3.2.2), and the proxy's own answers.
 extension Route {
-  /// The proxy that takes the requests themselves; `nil` for none.
+  /// The proxy if it forwards requests itself.
   package var forwarder: Proxy? { isForwarded ? proxy : nil }
 
-  /// Why the proxy did not forward a request, when `answer` tells for certain that it did not.
+  /// Returns the error of a response that certainly comes from the proxy itself.
   ///
   /// 403 and 5xx may come from the server or the proxy; the caller decides.
   package func refusal(_ answer: HTTPResponseHead) -> TransportError? {
@@ -109,8 +107,8 @@ extension Route {
     if answer.status == 407 {
       return .proxy(proxy.description, .init(wanting: answer, credentials: proxy.credentials))
     }
-    // tinyproxy answers wrong credentials with 401: a page in HTTP/1.0, without the field that a proxy adds to what it
-    // forwards (RFC 9110 section 7.6.3).
+    // tinyproxy answers wrong credentials with 401: a page in HTTP/1.0, without the field `Via`
+    // that proxies add to forwarded responses (RFC 9110 section 7.6.3).
     let isPage = answer.headers["Content-Type"]?.hasPrefix("text/html") == true
     let isOwn = answer.headers["Via"] == nil && answer.minorVersion == 0 && isPage
     guard answer.status == 401, isOwn, proxy.credentials != nil else { return nil }
@@ -119,12 +117,12 @@ extension Route {
 }
 
 extension ProxyCredentials {
-  /// What a field with Basic credentials holds (RFC 7617).
+  /// Field value of Basic credentials (RFC 7617).
   var basic: String { "Basic \(Base64.encode([UInt8]("\(user):\(password)".utf8)))" }
 }
 
 extension ProxyError {
-  /// What a 407 asks for (RFC 9110 section 11.7.1).
+  /// Reads the authentication schemes of a 407 (RFC 9110 section 11.7.1).
   init(wanting answer: HTTPResponseHead, credentials: ProxyCredentials?) {
     let schemes = answer.headers.all("Proxy-Authenticate").compactMap {
       $0.split(whereSeparator: { " \t,".contains($0) }).first.map(String.init)

@@ -1,8 +1,10 @@
-/// Asks a SOCKS 5 proxy to connect to a server (RFC 1928), with user name and password where it wants them (RFC 1929).
+/// Asks a SOCKS 5 proxy to connect to a server (RFC 1928), with user name and password if required
+/// (RFC 1929).
 ///
-/// A machine without I/O: send the bytes of ``greeting()`` and ``receive(from:sending:)``, and offer received bytes.
+/// Does no I/O: send ``greeting()``, then pass received bytes to ``receive(from:sending:)`` and
+/// send its output.
 package struct SOCKSTunnel {
-  /// The longest name that the protocol can write.
+  /// Maximum length of a name, in bytes.
   package static let nameLimit = 255
 
   private enum State {
@@ -19,14 +21,14 @@ package struct SOCKSTunnel {
 
   private let host: String
   private let port: UInt16
-  /// Asked for instead of the name, where it is known.
+  /// Sent instead of the name, if known.
   private let address: SocketAddress?
   private let credentials: ProxyCredentials?
   private var state = State.greeted
 
   /// - Parameters:
-  ///   - host: The server's name, which the proxy looks up unless it gets the address.
-  ///   - address: The server's address, where it is known.
+  ///   - host: Server for the proxy to resolve, unless `address` is given.
+  ///   - address: The server's address, if known.
   package init(
     host: String, port: UInt16, address: SocketAddress?, credentials: ProxyCredentials?
   ) {
@@ -34,7 +36,6 @@ package struct SOCKSTunnel {
     (self.address, self.credentials) = (address, credentials)
   }
 
-  /// The first bytes to send.
   package func greeting() throws(ProxyError) -> [UInt8] {
     guard address != nil || (1...Self.nameLimit).contains(host.utf8.count) else {
       throw .invalidName("SOCKS names have 1 to \(Self.nameLimit) bytes")
@@ -42,9 +43,9 @@ package struct SOCKSTunnel {
     return credentials == nil ? [5, 1, Method.none] : [5, 2, Method.none, Method.password]
   }
 
-  /// Takes the proxy's answers off the front of `input`, and appends to `output` what is to be sent.
+  /// Parses the proxy's answers at the front of `input`, and appends the bytes to send to `output`.
   ///
-  /// True when the way is open; what is left in `input` then comes from the server.
+  /// Returns true once the tunnel is open, with only the server's bytes left in `input`.
   package mutating func receive(
     from input: ByteBuffer, sending output: ByteBuffer
   ) throws(ProxyError) -> Bool {
@@ -70,7 +71,7 @@ package struct SOCKSTunnel {
     }
   }
 
-  /// The method that the proxy has chosen (RFC 1928 section 3).
+  /// Handles the method chosen by the proxy (RFC 1928 section 3).
   private mutating func choose(_ method: UInt8, sending output: ByteBuffer) throws(ProxyError) {
     switch (method, credentials) {
     case (Method.none, _): ask(sending: output)
@@ -85,7 +86,7 @@ package struct SOCKSTunnel {
     }
   }
 
-  /// The request itself (RFC 1928 section 4).
+  /// Sends the request (RFC 1928 section 4).
   private mutating func ask(sending output: ByteBuffer) {
     output.append([5, 1, 0])
     switch address?.family {
@@ -98,7 +99,7 @@ package struct SOCKSTunnel {
     state = .asked
   }
 
-  /// How long the reply is (RFC 1928 section 6), once that is known; a refusal throws as soon as it is read.
+  /// Returns the reply's length (RFC 1928 section 6) once it is known; throws a refusal at once.
   private func replyLength(_ reply: ByteView) throws(ProxyError) -> Int? {
     guard reply.count >= 1 else { return nil }
     guard reply[0] == 5 else { throw .invalidAnswer("its reply is not of SOCKS 5") }

@@ -1,4 +1,3 @@
-/// An IP address and a port.
 package struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
   package enum Family: Sendable, Hashable {
     case ipv4
@@ -9,10 +8,10 @@ package struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
   /// 4 or 16 bytes in network order.
   package let octets: [UInt8]
   package let port: UInt16
-  /// The interface of a link-local IPv6 address; 0 for none.
+  /// Interface of a link-local IPv6 address; 0 for none.
   package let scope: UInt32
 
-  /// Stops the program when `octets` does not fit the family.
+  /// Stops the program if `octets` does not fit the family.
   package init(family: Family, octets: [UInt8], port: UInt16, scope: UInt32 = 0) {
     precondition(octets.count == (family == .ipv4 ? 4 : 16), "wrong number of octets")
     (self.family, self.octets, self.port, self.scope) = (family, octets, port, scope)
@@ -23,7 +22,7 @@ package struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
     family == .ipv4 ? "\(host):\(port)" : "[\(host)]:\(port)"
   }
 
-  /// The address without the port: `127.0.0.1` or `::1` (RFC 5952).
+  /// Address without the port: `127.0.0.1` or `::1` (RFC 5952).
   package var host: String {
     switch family {
     case .ipv4: octets.map { String($0) }.joined(separator: ".")
@@ -31,7 +30,7 @@ package struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// The eight groups, the longest run of two or more zero groups left out.
+  /// The eight groups without the longest run of two or more zero groups.
   private var compressed: String {
     let groups = (0..<8).map { UInt16(octets[2 * $0]) << 8 | UInt16(octets[2 * $0 + 1]) }
     var longest = 0..<0

@@ -1,9 +1,9 @@
 internal import PusherPlatform
 
-// The system calls that make sockets and give them addresses.
+// System calls that make sockets and give them addresses.
 extension Syscalls {
   #if canImport(Glibc)
-    // An enumeration of Glibc, a number elsewhere.
+    // An enumeration in Glibc, a number elsewhere.
     private static let stream = Int32(SOCK_STREAM.rawValue)
     private static let tcp = Int32(IPPROTO_TCP)
   #else
@@ -11,7 +11,7 @@ extension Syscalls {
     private static let tcp = IPPROTO_TCP
   #endif
 
-  /// `socket`: TCP, non-blocking, closed on `exec`.
+  /// `socket`: TCP, non-blocking, close-on-exec.
   static func makeSocket(_ family: SocketAddress.Family) throws(SystemError) -> Int32 {
     let descriptor = inheritance.withLock { _ in
       let descriptor = socket(family == .ipv4 ? AF_INET : AF_INET6, stream, 0)
@@ -23,18 +23,18 @@ extension Syscalls {
     return descriptor
   }
 
-  /// `connect`; true when it is done already, false when it goes on (EINPROGRESS).
+  /// `connect`; returns false if it continues in the background (EINPROGRESS).
   static func startConnecting(_ descriptor: Int32, to address: SocketAddress) throws(SystemError)
     -> Bool
   {
     let result = unsafe withSystemAddress(address) { unsafe connect(descriptor, $0, $1) }
     if result == 0 { return true }
-    // After EINTR the connection goes on in the background as well.
+    // After EINTR the connection also continues in the background.
     guard errno == EINPROGRESS || errno == EINTR else { throw .last }
     return false
   }
 
-  /// `getsockopt(SO_ERROR)`: how a connection attempt ended; `nil` when well.
+  /// `getsockopt(SO_ERROR)`: the result of a connection attempt; `nil` for success.
   static func pendingError(_ descriptor: Int32) -> SystemError? {
     var code: Int32 = 0
     var length = socklen_t(MemoryLayout<Int32>.size)
@@ -60,7 +60,6 @@ extension Syscalls {
     guard result == 0, listen(descriptor, backlog) == 0 else { throw .last }
   }
 
-  /// What a descriptor is to those who want to listen.
   enum SocketKind {
     case stream(isListening: Bool)
     /// A socket of another type.
@@ -82,7 +81,7 @@ extension Syscalls {
     return value
   }
 
-  /// `accept`: non-blocking, closed on `exec`; `nil` when nobody waits.
+  /// `accept`: non-blocking, close-on-exec; `nil` without a waiting connection.
   static func acceptConnection(_ descriptor: Int32) throws(SystemError)
     -> (descriptor: Int32, peer: SocketAddress?)?
   {
@@ -126,9 +125,9 @@ extension Syscalls {
   }
 }
 
-// Between our address and the system's.
+// Conversions between our addresses and the system's.
 extension Syscalls {
-  /// The address that a `sockaddr` holds; `nil` for families other than the two of IP.
+  /// Returns the address in a `sockaddr`; `nil` for families other than IPv4 and IPv6.
   static func address(_ pointer: UnsafePointer<sockaddr>, length: Int) -> SocketAddress? {
     let raw = unsafe UnsafeRawPointer(pointer)
     switch Int32(unsafe pointer.pointee.sa_family) {

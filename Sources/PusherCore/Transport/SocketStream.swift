@@ -1,28 +1,27 @@
-/// What a ``SocketStream`` tells its owner, always from inside the loop and never from inside a call of the owner.
+/// Events of a ``SocketStream``, always called by the loop and never inside a call of the owner.
 package protocol SocketStreamDelegate: AnyObject {
-  /// The connection stands, TLS included; reading and writing may begin.
+  /// The connection is established, TLS included.
   func streamOpened(_ stream: SocketStream, at now: Instant)
-  /// ``SocketStream/read(into:atMost:)`` has something to give, be it the end or an error.
+  /// ``SocketStream/read(into:atMost:)`` has bytes, the end or an error.
   func streamReadable(_ stream: SocketStream, at now: Instant)
-  /// All pending bytes were written; more may follow.
+  /// All pending bytes were written.
   func streamWritable(_ stream: SocketStream, at now: Instant)
-  /// The stream never opened, or broke outside a read or write; it is closed. Errors that a read or write has thrown
-  /// are not repeated here.
+  /// The stream failed before it opened, or outside a read or write, and is closed. Errors thrown
+  /// by a read or write are not repeated here.
   func streamFailed(_ stream: SocketStream, _ error: TransportError, at now: Instant)
 }
 
-/// A TCP connection, with TLS where asked for: name → address → connection → proxy → handshake → open.
+/// A TCP connection, optionally with TLS: name → address → connection → proxy → handshake → open.
 ///
-/// Nothing blocks and nothing is called back before the loop runs. The maker of a stream keeps it and closes it; the
-/// loop keeps it too, until it is closed or has failed.
+/// Nothing blocks, and the loop makes all calls back. The owner keeps the stream and closes it; the
+/// loop also keeps it until it is closed or has failed.
 package final class SocketStream {
-  /// The result of ``read(into:atMost:)``.
   package enum ReadResult: Equatable {
-    /// So many bytes were appended.
+    /// Number of appended bytes.
     case bytes(Int)
-    /// Nothing now; ``SocketStreamDelegate/streamReadable(_:at:)`` will tell.
+    /// No bytes now; ``SocketStreamDelegate/streamReadable(_:at:)`` follows.
     case wouldBlock
-    /// The other side has ended the stream properly; nothing follows.
+    /// The other side closed the stream properly.
     case end
   }
 
@@ -38,22 +37,19 @@ package final class SocketStream {
   }
 
   package weak var delegate: (any SocketStreamDelegate)?
-  /// False stops reading, which slows the other side.
+  /// False stops reading, which slows the other side down.
   package var wantsRead = true {
     didSet { if wantsRead != oldValue { loop.tell(self) } }
   }
-  /// Where the loop keeps it.
   package var place: LoopPlace?
-  /// Whether received bytes are still read after writing fails: until the end, which then throws the reason, writes are
-  /// dropped.
+  /// Keeps reading after a failed write and drops writes until the end, which throws the error.
   package var readsOnWhenBroken = false
-  /// Why writing failed.
+  /// Error of the failed write.
   var outputFailure: TransportError?
-  /// Whether something waits for the socket to take more.
+  /// True while bytes wait for the socket.
   package var wantsWrite: Bool { callerHasMore || !outgoing.isEmpty }
-  /// Whether reading and writing are allowed.
   package var isOpen: Bool { if case .open = state { true } else { false } }
-  /// The stage of a stream that is not open yet.
+  /// Stage of a stream that is not open yet.
   var stage: ConnectionStage? {
     switch state {
     case .starting, .resolving: .resolving
@@ -66,9 +62,9 @@ package final class SocketStream {
     case .open, .closed: nil
     }
   }
-  /// What TLS has agreed on; `nil` without TLS, and before the stream is open.
+  /// Result of the TLS handshake; `nil` without TLS or before the stream is open.
   package var security: TLSSummary? { isOpen ? engine?.summary : nil }
-  /// The peer's address once connected: the server's or the proxy's.
+  /// Address of the server or the proxy, once connected.
   package internal(set) var peer: SocketAddress?
 
   let loop: EventLoop
@@ -79,20 +75,20 @@ package final class SocketStream {
   }
   var descriptor: Int32 = -1
   var engine: TLSEngine?
-  /// Ciphertext that the socket did not take yet.
+  /// Ciphertext that the socket has not taken yet.
   let outgoing = ByteBuffer(capacity: 64)
   var callerHasMore = false {
     didSet { if callerHasMore != oldValue { loop.tell(self) } }
   }
   /// Unread bytes from the proxy, and from the server after the proxy's answer.
   var early: ByteBuffer?
-  /// No more bytes will come from the socket.
+  /// The socket gives no more bytes.
   var inputIsOver = false {
     didSet { loop.tell(self) }
   }
-  /// The caller knows that the stream has ended.
+  /// The caller has read the end.
   var endWasRead = false
-  /// Until when the stream has to be open.
+  /// Latest time for the stream to open.
   var openDeadline: Instant?
 
   private init(loop: EventLoop, state: State, tls: TLSContext?, serverName: String?) {
@@ -104,9 +100,10 @@ package final class SocketStream {
     if descriptor >= 0 { Syscalls.closeDescriptor(descriptor) }
   }
 
-  /// A stream to the server at the end of `route`, with TLS when `tls` is given.
+  /// Connects to the server at the end of `route`, with TLS if `tls` is given.
   ///
-  /// When it is not open by `deadline` it fails with ``TransportError/timeout(_:)`` and the stage it was in.
+  /// Fails with ``TransportError/timeout(_:)`` and its stage if the stream is not open by
+  /// `deadline`.
   package static func connect(
     loop: EventLoop, to route: Route, tls: TLSContext? = nil, deadline: Instant? = nil,
     delegate: any SocketStreamDelegate
@@ -118,7 +115,7 @@ package final class SocketStream {
     return stream
   }
 
-  /// A stream over a connected socket that a ``Listener`` has accepted; the descriptor belongs to it from now on.
+  /// Wraps a connected socket from a ``Listener`` and takes ownership of the descriptor.
   package static func adopt(
     loop: EventLoop, descriptor: Int32, peer: SocketAddress?, tls: TLSContext? = nil,
     deadline: Instant? = nil, delegate: any SocketStreamDelegate
@@ -132,9 +129,9 @@ package final class SocketStream {
     return stream
   }
 
-  /// Ends the stream: the closing alert of TLS if it can go out at once, then the socket.
+  /// Closes the stream: TLS's closing alert if it can go out at once, then the socket.
   ///
-  /// Closing again does nothing. Unwritten bytes are lost, so the owner should wait until ``wantsWrite`` is false.
+  /// Closing again does nothing. Unwritten bytes are lost, so wait until ``wantsWrite`` is false.
   package func close() {
     if case .open = state, let engine {
       engine.shutdown()
@@ -143,14 +140,13 @@ package final class SocketStream {
     release()
   }
 
-  /// Releases all resources of the stream.
   func release() {
     switch state {
     case .resolving(let ticket, _): loop.resolver.cancel(ticket)
     case .connecting(let connector, _): connector.cancel()
     case .starting, .adopted, .tunnelling, .handshaking, .open, .closed: break
     }
-    // The last chance of an alert that says why.
+    // Last chance to send an alert with the reason.
     if descriptor >= 0 { try? flush() }
     loop.remove(telling: self)
     if descriptor >= 0 {

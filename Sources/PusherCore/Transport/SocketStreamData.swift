@@ -2,13 +2,13 @@
 extension SocketStream {
   /// Appends at most `atMost` bytes to `buffer`.
   ///
-  /// An error closes the stream. A TLS stream that ends without the closing alert throws ``TLSError/cutShort``.
+  /// An error closes the stream. A TLS stream without a closing alert throws ``TLSError/cutShort``.
   package func read(into buffer: ByteBuffer, atMost: Int) throws(TransportError) -> ReadResult {
     guard case .open = state else { return .end }
     do throws(TransportError) {
       let result: ReadResult
       if let engine {
-        // What is left inside TLS changes what is waited for.
+        // Bytes left inside TLS change the interest.
         loop.tell(self)
         result = try readSecure(engine, into: buffer, atMost: atMost)
       } else {
@@ -39,7 +39,7 @@ extension SocketStream {
       do throws(TLSError) {
         result = try engine.read(into: buffer, atMost: atMost)
       } catch {
-        // The alert that answers a broken record goes out with the release.
+        // `release` sends the alert for the broken record.
         engine.drain(into: outgoing)
         throw .tls(error)
       }
@@ -58,10 +58,10 @@ extension SocketStream {
     }
   }
 
-  /// How much of its own answers TLS may have waiting, in bytes; what the caller writes is far below.
+  /// Maximum size of TLS's own waiting answers, in bytes; the caller's output is far below.
   private static let answerLimit = 256 << 10
 
-  /// A read may have made TLS answer on its own account (RFC 8446 section 4.6.3).
+  /// Sends TLS's own answers to the bytes just read (RFC 8446 section 4.6.3).
   ///
   /// A peer that keeps asking and never reads would otherwise fill the memory.
   private func answerKeyUpdate(_ engine: TLSEngine) throws(TransportError) {
@@ -76,9 +76,9 @@ extension SocketStream {
     }
   }
 
-  /// Feeds the engine from the socket; false when the socket has nothing now.
+  /// Feeds the engine from the socket; returns false if the socket has no bytes now.
   func fill(_ engine: TLSEngine, atMost: Int) throws(TransportError) -> Bool {
-    // A record and its frame at least, so that one read gives something to decrypt.
+    // At least one record with its frame, so that one read gives bytes to decrypt.
     let wanted = min(max(atMost, 18_432), 262_144)
     guard let count = try receive(into: loop.scratch, atMost: wanted) else { return false }
     if count == 0 {
@@ -91,7 +91,7 @@ extension SocketStream {
     return true
   }
 
-  /// Reads early bytes, else the socket: 0 at its end, `nil` for nothing now.
+  /// Reads early bytes, else from the socket; returns 0 at its end, `nil` without bytes now.
   func receive(into buffer: ByteBuffer, atMost: Int) throws(TransportError) -> Int? {
     if let early {
       let count = min(early.count, atMost)
@@ -117,9 +117,10 @@ extension SocketStream {
     }
   }
 
-  /// Sends from the front of `buffer` as much as goes, and leaves the rest in it.
+  /// Sends bytes from the front of `buffer`; leaves the bytes that the socket does not take.
   ///
-  /// After a rest ``SocketStreamDelegate/streamWritable(_:at:)`` tells when to write again. An error closes the stream.
+  /// ``SocketStreamDelegate/streamWritable(_:at:)`` then reports the time to continue. An error
+  /// closes the stream.
   package func write(from buffer: ByteBuffer) throws(TransportError) {
     guard case .open = state else { return }
     guard outputFailure == nil else { return buffer.removeAll() }
@@ -138,7 +139,7 @@ extension SocketStream {
     }
   }
 
-  /// Notes that writing failed; true when the stream goes on for what is still to be read.
+  /// Records a failed write; returns true if the stream stays open for reading.
   func outlives(_ error: TransportError) -> Bool {
     guard readsOnWhenBroken, !inputIsOver else { return false }
     outputFailure = error
@@ -150,7 +151,7 @@ extension SocketStream {
   private func writeSecure(_ engine: TLSEngine, from buffer: ByteBuffer) throws(TransportError) {
     try flush()
     while outgoing.isEmpty && !buffer.isEmpty {
-      // A few records at a time: what is encrypted cannot be taken back and is held twice.
+      // A few records at a time: encrypted bytes cannot be taken back and are held twice.
       let count = min(buffer.count, 65_536)
       do throws(TLSError) {
         try engine.write(plaintext: buffer.view[0..<count])
@@ -163,7 +164,7 @@ extension SocketStream {
     }
   }
 
-  /// Sends the ciphertext that waits.
+  /// Sends waiting ciphertext.
   func flush() throws(TransportError) {
     try send(outgoing)
   }

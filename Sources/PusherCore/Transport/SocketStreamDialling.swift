@@ -1,6 +1,6 @@
-// From a route to a connected socket: dialling, and the negotiation with a proxy.
+// From a route to a connected socket: connecting, and the negotiation with a proxy.
 extension SocketStream {
-  /// Dials, after a look-up where the proxy wants the server's address.
+  /// Connects, after a lookup if the proxy needs the server's address.
   func start(_ route: Route, at now: Instant) {
     let address = Resolver.literal(route.host, port: route.port)
     guard route.proxy?.kind == .socks5, address == nil else {
@@ -26,7 +26,7 @@ extension SocketStream {
     state = .resolving(ticket, route)
   }
 
-  /// To the server, or to the proxy that leads there.
+  /// Connects to the server or its proxy.
   private func dial(_ route: Route, server: SocketAddress?, at now: Instant) {
     let connector = Connector(
       loop: loop, host: route.proxy?.host ?? route.host, port: route.proxy?.port ?? route.port,
@@ -52,13 +52,13 @@ extension SocketStream {
     state = .connecting(connector, route)
   }
 
-  /// The same error, said of the proxy when there is one.
+  /// Returns the error, attributed to the proxy if there is one.
   static func unreachable(_ route: Route, _ error: TransportError) -> TransportError {
     guard let proxy = route.proxy else { return error }
     return .proxy(proxy.description, .unreachable(error.description))
   }
 
-  /// The proxy is connected, and is asked to connect to the server.
+  /// Asks the connected proxy for the server.
   private func tunnel(
     through proxy: Proxy, to route: Route, server: SocketAddress?, at now: Instant
   ) {
@@ -71,7 +71,6 @@ extension SocketStream {
     }
   }
 
-  /// Sends pending bytes, and reads received ones.
   func talk(_ negotiation: ProxyNegotiation, with proxy: Proxy, at now: Instant) {
     let input = early ?? ByteBuffer(capacity: 4096)
     // Only the negotiation may read it.

@@ -1,4 +1,4 @@
-// The loop's calls, and the way from a connected socket to an open stream.
+// The loop's calls, from a connected socket to an open stream.
 extension SocketStream: TellingSource {
   package var interest: LoopInterest {
     switch state {
@@ -21,7 +21,7 @@ extension SocketStream: TellingSource {
     }
   }
 
-  /// Whether bytes may wait that are not in the socket any more.
+  /// True if bytes wait outside the socket.
   private var readsWithoutSocket: Bool {
     if early != nil { return true }
     guard let engine else { return false }
@@ -44,7 +44,7 @@ extension SocketStream: TellingSource {
     }
   }
 
-  /// False when the stream has failed.
+  /// Returns false if the stream has failed.
   private func writeReady(at now: Instant) -> Bool {
     do throws(TransportError) {
       try flush()
@@ -82,7 +82,6 @@ extension SocketStream: TellingSource {
     }
   }
 
-  /// The socket is connected: TLS begins, or the stream is open.
   func connected(at now: Instant) {
     guard let tls else {
       open(at: now)
@@ -116,7 +115,7 @@ extension SocketStream: TellingSource {
         }
       } while try fill(engine, atMost: 0)
     } catch {
-      // A break at this stage says more than its error.
+      // A reset at this stage says more than its error.
       if case .reset(let reason) = error {
         fail(.tls(.handshakeClosed(reason: reason)), at: now)
       } else {

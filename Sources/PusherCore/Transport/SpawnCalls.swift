@@ -1,18 +1,18 @@
 // `environ` is a global variable of C, which nothing here changes.
 @unsafe @preconcurrency internal import PusherPlatform
 
-// The system calls on processes.
+// System calls on processes.
 extension Syscalls {
-  /// How a process ended.
   enum Ending: Sendable, Equatable {
     case exited(Int32)
     case signalled(Int32)
   }
 
-  /// `posix_spawn` of `/bin/sh -c command`, in a process group of its own, with these descriptors as 0 and 1.
+  /// `posix_spawn` of `/bin/sh -c command`, in its own process group, with these descriptors as 0
+  /// and 1.
   ///
-  /// The child starts with no signal blocked; SIGPIPE and SIGXFSZ do what they do by default. `extra` replaces variables of
-  /// the same name.
+  /// The child starts without blocked signals and with default actions for SIGPIPE and SIGXFSZ.
+  /// `extra` replaces variables of the same name.
   static func spawnShell(
     _ command: String, extra: [(name: String, value: String)], input: Int32, output: Int32
   ) throws(SystemError) -> Int32 {
@@ -54,7 +54,7 @@ extension Syscalls {
     return process
   }
 
-  /// `kill` for the whole process group that `process` leads.
+  /// `kill` for the process group led by `process`.
   static func killGroup(_ process: Int32, _ signal: TerminationSignal) {
     let number =
       switch signal {
@@ -65,20 +65,19 @@ extension Syscalls {
     _ = kill(-process, number)
   }
 
-  /// Whether a process of the group still runs; one that ended and was not collected does not.
+  /// Returns whether a process of the group still runs; zombies do not count.
   static func isGroupAlive(_ process: Int32) -> Bool {
     kill(-process, 0) == 0 && Children.isRunning(inGroup: process) ?? true
   }
 
-  /// The ways to end a process.
   enum TerminationSignal {
     case terminate
     case kill
-    /// One that came to us and is passed on.
+    /// A signal that we received and pass on.
     case other(Int32)
   }
 
-  /// `waitid(WNOWAIT)`: blocks until the process has ended, and leaves it to be collected.
+  /// `waitid(WNOWAIT)`: blocks until the process has ended, without collecting it.
   static func waitUntilEnded(_ process: Int32) {
     var information = unsafe siginfo_t()
     while unsafe waitid(P_PID, id_t(process), &information, WEXITED | WNOWAIT) < 0 && errno == EINTR
@@ -86,7 +85,7 @@ extension Syscalls {
     }
   }
 
-  /// `waitid(WNOWAIT | WNOHANG)`: a child that has ended and was not collected; 0 where there is none.
+  /// `waitid(WNOWAIT | WNOHANG)`: an ended child that was not collected; 0 without one.
   static func endedChild() -> Int32 {
     var information = unsafe siginfo_t()
     guard unsafe waitid(P_ALL, 0, &information, WEXITED | WNOWAIT | WNOHANG) == 0 else { return 0 }
@@ -97,7 +96,7 @@ extension Syscalls {
     #endif
   }
 
-  /// `waitpid(WNOHANG)`: collects a process that has ended; `nil` when it has not.
+  /// `waitpid(WNOHANG)`: collects an ended process; `nil` if it still runs.
   static func collect(_ process: Int32) -> Ending? {
     var status: Int32 = 0
     guard Children.collecting(process, { unsafe waitpid(process, &status, WNOHANG) == process })
@@ -113,7 +112,7 @@ extension Syscalls {
     return descriptor
   }
 
-  /// A second descriptor of standard output or standard error, or of `/dev/null` when that is closed.
+  /// Duplicates standard output or standard error, or opens `/dev/null` if that is closed.
   static func copy(ofOutput number: Int32) throws(SystemError) -> Int32 {
     let copy = fcntl(number, F_DUPFD_CLOEXEC, 3)
     let descriptor = unsafe copy >= 0 ? copy : open("/dev/null", O_WRONLY | O_CLOEXEC)
@@ -121,8 +120,9 @@ extension Syscalls {
     return descriptor
   }
 
-  /// `write` to a pipe, where a closed pipe throws `SystemError.brokenPipe` and never raises a signal: SIGPIPE is
-  /// blocked in this thread for the call, and taken if it came.
+  /// `write` to a pipe; if the pipe is closed, throws `SystemError.brokenPipe` without SIGPIPE.
+  ///
+  /// SIGPIPE is blocked in this thread during the call, and consumed if it came.
   static func writeQuietly(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer)
     throws(SystemError) -> Int?
   {
@@ -150,7 +150,7 @@ extension Syscalls {
 
   private static func environment(adding extra: [(name: String, value: String)]) -> [String] {
     var variables: [String] = []
-    // The headers do not say that there is a list, so that it is optional where Swift is strict about that.
+    // Without nullability in the headers, strict Swift imports an optional.
     #if !canImport(Darwin)
       let list: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = unsafe environ
     #else

@@ -1,9 +1,9 @@
 internal import PusherPlatform
 
-/// The system calls on descriptors, one thin function each; the C original is named in each comment.
+/// Thin functions for system calls on descriptors; each comment names the C original.
 ///
-/// An interrupted call (EINTR) is repeated, except `poll`, whose caller wants to know. On a non-blocking descriptor
-/// "would block" is not an error but `nil`.
+/// Interrupted calls (EINTR) are repeated, except `poll`, whose caller needs to know. "Would block"
+/// on a non-blocking descriptor gives `nil`, not an error.
 enum Syscalls {
   /// `read`: 0 is the end of the stream.
   static func readBytes(_ descriptor: Int32, _ buffer: UnsafeMutableRawBufferPointer)
@@ -26,7 +26,7 @@ enum Syscalls {
     try transfer { unsafe recv(descriptor, buffer.baseAddress, buffer.count, 0) }
   }
 
-  /// `send`, without the signal that a closed connection would raise.
+  /// `send`, without SIGPIPE on a closed connection.
   static func sendBytes(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) throws(SystemError)
     -> Int?
   {
@@ -38,12 +38,12 @@ enum Syscalls {
     return try transfer { unsafe send(descriptor, bytes.baseAddress, bytes.count, flags) }
   }
 
-  /// `close`; never repeated, because after EINTR the descriptor is gone and may be somebody else's.
+  /// `close`; never repeated: after EINTR another thread may already use the number.
   static func closeDescriptor(_ descriptor: Int32) {
     _ = close(descriptor)
   }
 
-  /// `poll`; an interruption is `SystemError.interrupted`.
+  /// `poll`; an interruption throws `SystemError.interrupted`.
   static func pollDescriptors(
     _ entries: UnsafeMutableBufferPointer<pollfd>, milliseconds: Int32
   ) throws(SystemError) -> Int {
@@ -52,7 +52,7 @@ enum Syscalls {
     return Int(count)
   }
 
-  /// `poll` of one descriptor, without waiting: whether it can be written to, or has failed.
+  /// `poll` of one descriptor without waiting: true if it is writable or has failed.
   static func isWritable(_ descriptor: Int32) throws(SystemError) -> Bool {
     var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
     let count = unsafe poll(&entry, 1, 0)
@@ -60,19 +60,18 @@ enum Syscalls {
     return count == 1
   }
 
-  /// How many processors there are to run on.
   static var processorCount: Int { max(sysconf(Int32(_SC_NPROCESSORS_ONLN)), 1) }
 
-  /// `poll` of nothing: lets this time pass, unless a signal comes.
+  /// `poll` of nothing: sleeps, unless a signal comes.
   static func pause(milliseconds: UInt32) {
     _ = poll(nil, 0, Int32(clamping: milliseconds))
   }
 
-  /// Held while a descriptor is made and marked, and while a program is started: a child that inherited the other
-  /// thread's descriptor in between would keep a pipe or a connection open that both sides have left.
+  // Held while a descriptor is made and marked, and while a program starts. A child that inherited
+  // another thread's descriptor in between would keep its pipe or connection open.
   static let inheritance = Locked(0)
 
-  /// `pipe`, both ends closed on `exec`; the caller says which end is non-blocking.
+  /// `pipe`, with both ends close-on-exec; the caller makes its own end non-blocking.
   static func makePipe() throws(SystemError) -> (readEnd: Int32, writeEnd: Int32) {
     let ends = inheritance.withLock { _ -> (Int32, Int32)? in
       var ends: [Int32] = [-1, -1]
@@ -96,7 +95,7 @@ enum Syscalls {
     return copy
   }
 
-  /// `fcntl(F_SETFL, O_NONBLOCK)`; only for descriptors that nobody shares, and sockets that are listened on.
+  /// `fcntl(F_SETFL, O_NONBLOCK)`; only for unshared descriptors and listening sockets.
   static func makeNonBlocking(_ descriptor: Int32) {
     _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
   }

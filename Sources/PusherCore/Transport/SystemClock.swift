@@ -1,6 +1,6 @@
 internal import PusherPlatform
 
-/// The system's clocks: the one place where time enters.
+/// The system's clocks; the only source of time.
 package enum SystemClock {
   #if !canImport(Darwin)
     private static let forward = CLOCK_BOOTTIME
@@ -8,14 +8,14 @@ package enum SystemClock {
     private static let forward = CLOCK_MONOTONIC
   #endif
 
-  /// The running clock, which counts the time the machine sleeps, so that a deadline missed in sleep is seen as missed.
+  /// Monotonic clock, which counts sleep of the machine, so that deadlines pass during sleep.
   package static func now() -> Instant {
     var time = timespec()
     unsafe clock_gettime(forward, &time)
     return Instant(nanoseconds: Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec))
   }
 
-  /// The calendar's clock, which may jump.
+  /// Calendar clock, which may jump.
   package static func wall() -> WallTime {
     var time = timespec()
     unsafe clock_gettime(CLOCK_REALTIME, &time)

@@ -8,10 +8,10 @@ package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
     self.code = code
   }
 
-  /// The error that the last system call of this thread left.
+  /// Error of this thread's last system call.
   static var last: SystemError { SystemError(code: errno) }
 
-  /// The system's words with a small first letter, to stand inside a sentence of ours.
+  /// The system's words with a small first letter, for use inside a sentence.
   package var description: String {
     let words = unsafe String(cString: strerror(code))
     let second = words.dropFirst().first
@@ -19,7 +19,7 @@ package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
     return first.lowercased() + words.dropFirst()
   }
 
-  /// Whether a resource is short for the moment: descriptors, processes, memory.
+  /// True for a temporary shortage of descriptors, processes or memory.
   package var isShortage: Bool { [EAGAIN, EMFILE, ENFILE, ENOMEM, ENOBUFS].contains(code) }
 
   package static let interrupted = SystemError(code: EINTR)
@@ -30,11 +30,11 @@ package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
   package static let invalid = SystemError(code: EINVAL)
 }
 
-/// Why a connection could not be made, or was lost.
+/// An error of making or keeping a connection.
 package enum TransportError: Error, Equatable, CustomStringConvertible {
-  /// The name `host` gave no address.
+  /// No address for `host`.
   case resolve(host: String, reason: String)
-  /// No connection to `address`, the last that was tried.
+  /// No connection to `address`, the last one tried.
   case connect(address: String, reason: String)
   /// The proxy, named without its password, did not connect to the server.
   case proxy(String, ProxyError)
@@ -42,14 +42,12 @@ package enum TransportError: Error, Equatable, CustomStringConvertible {
   case timeout(Stage)
   /// TLS failed; the error says whose fault it is.
   case tls(TLSError)
-  /// The connection broke while it was open.
+  /// An open connection broke.
   case reset(reason: String)
-  /// No server socket at `address`.
   case listen(address: String, reason: String)
-  /// This machine refuses something that should work: descriptors, memory, threads.
+  /// This machine lacks descriptors, memory or threads.
   case system(operation: String, reason: String)
 
-  /// What a stream does before it is open.
   package enum Stage: String, Sendable {
     case resolving = "resolving the name"
     case connecting = "connecting"

@@ -1,26 +1,25 @@
-/// Orders from any thread to the one that a loop runs on, in the order of calls; part of a state that a lock guards.
+/// Orders from any thread to a loop's thread, in the order of calls; part of a state behind a lock.
 package struct ThreadOrders<Element: Sendable>: Sendable {
   private var orders: [Element] = []
-  /// Whether the thread was asked for.
+  /// True once the thread was requested.
   var hasThread = false
   /// Set once the thread's loop runs.
   package var wakeUp: WakeUp?
 
   package init() {}
 
-  /// Adds one; answers what to signal once the lock is open, which is nothing where orders wait already.
+  /// Adds an order; returns the wake-up to signal after unlocking, or `nil` if orders already wait.
   package mutating func post(_ order: Element) -> WakeUp? {
     orders.append(order)
     return orders.count == 1 ? wakeUp : nil
   }
 
-  /// Takes what was posted.
   package mutating func take() -> [Element] {
     defer { orders = [] }
     return orders
   }
 
-  /// Takes leave of the thread; false, and nothing happens, when orders came meanwhile.
+  /// Leaves the thread; returns false and does nothing if orders came meanwhile.
   mutating func leave() -> Bool {
     guard orders.isEmpty else { return false }
     self = ThreadOrders()
@@ -28,7 +27,7 @@ package struct ThreadOrders<Element: Sendable>: Sendable {
   }
 }
 
-/// Orders to a member of a ``LoopThread`` that is there only while it has work.
+/// Orders to a member of a ``LoopThread`` that exists only while it has work.
 final class ThreadDesk<Order: Sendable>: Sendable {
   private let thread: LoopThread
   private let orders = Locked(ThreadOrders<Order>())
@@ -37,15 +36,15 @@ final class ThreadDesk<Order: Sendable>: Sendable {
     self.thread = thread
   }
 
-  /// Whether the member has work.
   var isWorking: Bool { orders.withLock { $0.hasThread } }
 
   /// Posts an order.
   ///
   /// - Parameters:
-  ///   - isFirst: Whether the order makes sense to a new member; others are dropped when there is none.
+  ///   - isFirst: True if the order makes sense to a new member; others are dropped without a
+  ///     member.
   ///   - begin: Makes the member, on the loop's thread.
-  ///   - failed: Gets the reason and the lost orders when the system has no thread left.
+  ///   - failed: Gets the reason and the lost orders if the system has no thread left.
   func post(
     _ order: Order, isFirst: Bool,
     begin: @escaping @Sendable (EventLoop) -> any LoopMember,
@@ -72,7 +71,7 @@ final class ThreadDesk<Order: Sendable>: Sendable {
 
   // MARK: From the loop's thread
 
-  /// Hands out the orders until there is none, and then ends a member that is idle.
+  /// Carries out all orders, then removes the member if it is idle.
   func serve(
     _ member: any LoopMember, on loop: EventLoop, isIdle: () -> Bool, carryOut: (Order) -> Void
   ) {
@@ -81,7 +80,7 @@ final class ThreadDesk<Order: Sendable>: Sendable {
       for order in taken { carryOut(order) }
       if !taken.isEmpty { continue }
       guard isIdle() else { return }
-      // False when an order came just now.
+      // False if an order came just now.
       if orders.withLock({ $0.leave() }) { return thread.leave(member, loop) }
     }
   }

@@ -1,6 +1,6 @@
-/// A limit on how long a task waits.
+/// Limits the time of a task.
 enum TimeLimit {
-  /// Runs `body` for so long at most, then cancels it; answers whether it has ended by itself.
+  /// Runs `body` for at most `limit`, then cancels it; returns whether it ended before.
   static func finishes(
     _ body: @escaping @Sendable () async throws -> Void, within limit: Duration
   ) async throws -> Bool {
@@ -19,14 +19,13 @@ enum TimeLimit {
   }
 }
 
-/// Deadlines of waiting tasks, on one thread that there is only while a task waits.
+/// Deadlines of waiting tasks, on a thread that exists only while a task waits.
 ///
-/// `Task.sleep` keeps a kilobyte for each sleep that is cancelled, until its time has passed; this keeps nothing.
+/// `Task.sleep` keeps 1 KB for each cancelled sleep until its time has passed; this keeps nothing.
 final class Deadlines: Sendable {
-  /// Those of the process.
   static let shared = Deadlines()
 
-  /// Whether the time has passed, or the task was cancelled before.
+  /// True if the time has passed, false if the task was cancelled before.
   typealias End = FirstAnswer<Bool>
 
   enum Order: Sendable {
@@ -36,12 +35,11 @@ final class Deadlines: Sendable {
 
   fileprivate let desk = ThreadDesk<Order>(LoopThread(name: "pusher-limits"))
 
-  /// Whether a task waits.
   var isWorking: Bool { desk.isWorking }
 
-  /// Returns after `time`, and at once when there is no thread to wait on.
+  /// Returns after `time`, or at once if the system has no thread left.
   ///
-  /// - Throws: `CancellationError` at once when the task is cancelled.
+  /// - Throws: `CancellationError` at once if the task is cancelled.
   func wait(for time: Duration) async throws {
     let end = End()
     let deadline = SystemClock.now().advanced(by: time)
@@ -63,7 +61,7 @@ final class Deadlines: Sendable {
   }
 }
 
-/// What the thread of ``Deadlines`` does.
+/// The part of ``Deadlines`` on its thread.
 final class DeadlineDriver: LoopMember {
   private let loop: EventLoop
   private let deadlines: Deadlines
@@ -83,7 +81,7 @@ final class DeadlineDriver: LoopMember {
   private func carryOut(_ order: Deadlines.Order) {
     switch order {
     case .add(let end, let deadline):
-      // Its task was cancelled between the two orders.
+      // The task was cancelled between the two orders.
       if end.isGiven { return }
       let key = ObjectIdentifier(end)
       let timer = LoopTimer(deadline: deadline) { [unowned self] in

@@ -1,6 +1,6 @@
-/// Wakes an ``EventLoop`` from other threads and from signal handlers, and brings work to its thread.
+/// Wakes an ``EventLoop`` from other threads and signal handlers, and posts work to its thread.
 ///
-/// It outlives its loop safely: work that comes too late is never done.
+/// May outlive its loop: late work is dropped.
 package final class WakeUp: Sendable {
   private let readEnd: Int32
   private let writeEnd: Int32
@@ -21,10 +21,10 @@ package final class WakeUp: Sendable {
     Syscalls.closeDescriptor(writeEnd)
   }
 
-  /// What the loop waits on.
+  /// Descriptor that becomes readable after a signal.
   var descriptor: Int32 { readEnd }
 
-  /// Makes the loop go round once more; calls before it does so count as one.
+  /// Starts another round of the loop; several calls before that count as one.
   package func signal() {
     // A full pipe wakes the loop just as well, and other errors cannot happen.
     let byte: [UInt8] = [1]
@@ -39,14 +39,13 @@ package final class WakeUp: Sendable {
     signal()
   }
 
-  /// Takes the signals that have come.
+  /// Consumes the received signals.
   func drain() {
     unsafe withUnsafeTemporaryAllocation(byteCount: 512, alignment: 1) { buffer in
       while let count = unsafe try? Syscalls.readBytes(readEnd, buffer), count == buffer.count {}
     }
   }
 
-  /// Takes the posted work.
   func takeWork() -> [@Sendable (EventLoop) -> Void] {
     work.withLock { waiting in
       defer { waiting.removeAll() }
