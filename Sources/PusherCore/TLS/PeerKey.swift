@@ -2,7 +2,7 @@ internal import CSystemOpenSSL
 
 // Pinned keys: the server's key must be a known one, besides or instead of a trusted chain.
 extension TLSEngine {
-  /// Refuses a peer whose public key is not pinned; without pins every peer passes.
+  /// Rejects a peer whose public key is not pinned; without pins, accepts every peer.
   func checkPins() throws(TLSError) {
     guard !context.pins.isEmpty else { return }
     guard let certificate = unsafe SSL_get1_peer_certificate(connection) else {
@@ -34,20 +34,21 @@ extension TLSEngine {
   }
 }
 
-/// The SHA-256 of a public key as certificates hold it (SubjectPublicKeyInfo, DER): what RFC 7469 calls a pin.
+/// SHA-256 of a certificate's public key (SubjectPublicKeyInfo, DER), as pinned by RFC 7469.
 public struct PublicKeyPin: Sendable, Hashable, CustomStringConvertible {
   /// 32 bytes.
   public let digest: [UInt8]
 
-  /// A pin from the 32 bytes of its digest; `nil` for another number.
+  /// Makes a pin from a digest of 32 bytes; `nil` for another length.
   public init?(digest: [UInt8]) {
     guard digest.count == 32 else { return nil }
     self.digest = digest
   }
 
-  /// A pin as curl writes it, `sha256//` and 44 characters of Base64; `sha256/` or no prefix will do too.
+  /// Parses a pin in curl's form, `sha256//` and 44 characters of Base64, or with `sha256/` or no
+  /// prefix.
   public init?(_ text: String) {
-    // The length decides which prefix it is: the Base64 of every 64th key begins with "/" itself.
+    // The length decides on the prefix: the Base64 of every 64th key begins with "/" itself.
     for prefix in ["", "sha256/", "sha256//"]
     where text.hasPrefix(prefix) && text.utf8.count == prefix.utf8.count + 44 {
       guard let digest = Base64.decode(String(text.dropFirst(prefix.count))) else { return nil }

@@ -1,8 +1,8 @@
 internal import CSystemOpenSSL
 
-// Checks the other side's name or address, and explains a certificate that does not fit.
+// Checks the other side's name or address, and explains rejected certificates.
 extension TLSEngine {
-  /// Asks for `peerName` and has certificates checked against it (RFC 6066 section 3, RFC 9525 section 6).
+  /// Sends `peerName` and checks certificates against it (RFC 6066 section 3, RFC 9525 section 6).
   func expectPeer() throws(TLSError) {
     let here = unsafe Unmanaged.passUnretained(self).toOpaque()
     // Place 0 is OpenSSL's "application data".
@@ -16,7 +16,7 @@ extension TLSEngine {
     }
     let given = peerName ?? ""
     let name = Self.comparable(given)
-    // To OpenSSL an empty name means "any", and a zero byte ends the name.
+    // For OpenSSL, an empty name means "any", and a zero byte ends the name.
     guard !name.isEmpty && !name.utf8.contains(0) else {
       throw .setup(reason: "a client needs the name of the server")
     }
@@ -31,13 +31,13 @@ extension TLSEngine {
     }
   }
 
-  /// A name as certificates spell it: without the root's dot and without an address's zone.
+  /// Returns the name in the form of certificates: without the root's dot or an address's zone.
   private static func comparable(_ name: String) -> String {
     if name.contains(":"), let zone = name.firstIndex(of: "%") { return String(name[..<zone]) }
     return name.hasSuffix(".") ? String(name.dropLast()) : name
   }
 
-  /// OpenSSL's callback for each problem of the chain: the first one is kept.
+  /// OpenSSL's callback for each problem of the chain; keeps the first.
   private static func note(_ accepted: Int32, _ store: OpaquePointer?) -> Int32 {
     let index = SSL_get_ex_data_X509_STORE_CTX_idx()
     guard accepted != 1,
@@ -86,7 +86,7 @@ extension TLSEngine {
     }
   }
 
-  /// A certificate's subject as RFC 2253 writes it, control characters escaped.
+  /// Returns a certificate's subject in the form of RFC 2253, with control characters escaped.
   static func subject(of certificate: OpaquePointer?) -> String? {
     guard let certificate = unsafe certificate else { return nil }
     return unsafe text {
@@ -99,12 +99,12 @@ extension TLSEngine {
     return unsafe text { unsafe pusher_X509_NAME_print($0, X509_get_issuer_name(certificate)) >= 0 }
   }
 
-  /// A time as OpenSSL prints it, such as `Dec 31 23:59:59 2020 GMT`.
+  /// Returns a time in OpenSSL's form, such as `Dec 31 23:59:59 2020 GMT`.
   private static func time(_ time: UnsafePointer<ASN1_TIME>?) -> String {
     unsafe text { unsafe ASN1_TIME_print($0, time) == 1 } ?? "an unknown date"
   }
 
-  /// What `writer` writes; `nil` when it fails.
+  /// Returns the output of `writer`; `nil` if it fails.
   private static func text(_ writer: (OpaquePointer) -> Bool) -> String? {
     guard let text = unsafe BIO_new(BIO_s_mem()) else { return nil }
     defer { unsafe BIO_free(text) }
@@ -119,9 +119,9 @@ extension TLSEngine {
   }
 }
 
-// Our own certificate, when the other side asks for one.
+// Our own certificate, if the other side asks for one.
 extension TLSEngine {
-  /// OpenSSL's callback when the peer asks for a certificate; 1 continues with what there is.
+  /// OpenSSL's callback for the peer's request for a certificate; 1 continues the handshake.
   static func noteRequest(_ connection: OpaquePointer?) -> Int32 {
     guard let connection = unsafe connection, unsafe SSL_is_server(connection) == 0,
       let here = unsafe SSL_get_ex_data(connection, 0)
@@ -131,10 +131,12 @@ extension TLSEngine {
     return 1
   }
 
-  /// The meaning of an alert for our certificate or its absence, if the peer asked for one.
+  /// Returns the error for an alert about our certificate or its absence, if the peer asked for
+  /// one.
   func refusalOfCertificate(_ cause: OpenSSLErrors.Entry) -> TLSError? {
     guard wasAskedForCertificate, cause.library == ERR_LIB_SSL else { return nil }
-    // The alerts of RFC 8446 section 6.2 from handshake_failure to unknown_ca, and certificate_required.
+    // Alerts of RFC 8446 section 6.2 from handshake_failure to unknown_ca, and
+    // certificate_required.
     let alerts = [40, 42, 43, 44, 45, 46, 48, 49, 116].map { SSL_AD_REASON_OFFSET + $0 }
     guard alerts.contains(cause.reason) else { return nil }
     return .clientCertificate(given: context.hasCertificate, reason: cause.text)

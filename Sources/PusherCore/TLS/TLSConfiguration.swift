@@ -1,19 +1,20 @@
-/// How a server's certificate is checked, and what is shown to it; the defaults verify against the system's authorities.
+/// Checks of a server's certificate, and our own certificate; verifies against the system's
+/// authorities by default.
 ///
-/// Files are read when a connection is made; one that cannot be read fails it.
+/// Each connection reads the files; it fails if one cannot be read.
 public struct TLSConfiguration: Sendable, Equatable {
-  /// A PEM file of the only authorities to trust; `nil` for the system's.
+  /// PEM file of the only trusted authorities; `nil` for the system's.
   public var caFile: String?
-  /// Accepts every certificate, for whatever name: use it for tests only.
+  /// Accepts every certificate for any name; for tests only.
   public var insecure: Bool
-  /// A PEM file with the certificate to show when the server asks, and its chain after it.
+  /// PEM file with our certificate and its chain, sent if the server asks.
   public var certificateFile: String?
-  /// The PEM file of its key; `nil` when the key stands in ``certificateFile``.
+  /// PEM file of our key; `nil` if ``certificateFile`` holds it.
   public var keyFile: String?
-  /// The server's public key has to be one of these, even when nothing else is checked; empty for any key.
+  /// Accepted public keys of the server, checked even with ``insecure``; empty for any key.
   public var pins: Set<PublicKeyPin>
 
-  /// Settings; without arguments the defaults.
+  /// Makes settings; without arguments, the defaults.
   public init(
     caFile: String? = nil, insecure: Bool = false, certificateFile: String? = nil,
     keyFile: String? = nil, pins: Set<PublicKeyPin> = []
@@ -22,17 +23,17 @@ public struct TLSConfiguration: Sendable, Equatable {
     (self.keyFile, self.pins) = (keyFile, pins)
   }
 
-  /// The same for another server: its trust, without this server's client certificate and pins.
+  /// The same trust for another server, without our certificate and pins.
   package var forAnotherServer: TLSConfiguration {
     TLSConfiguration(caFile: caFile, insecure: insecure)
   }
 }
 
-/// The values of `SSL_CERT_FILE` and `SSL_CERT_DIR`, which OpenSSL's users expect to be honoured.
+/// Values of `SSL_CERT_FILE` and `SSL_CERT_DIR`, as in other programs with OpenSSL.
 package struct TLSEnvironment: Sendable, Equatable {
-  /// A PEM file of authorities; empty counts as not set.
+  /// PEM file of authorities; empty counts as unset.
   package var certificateFile: String?
-  /// Directories with hashed names, divided by colons; empty counts as not set.
+  /// Directories with hashed names, separated by colons; empty counts as unset.
   package var certificateDirectories: String?
 
   package init(certificateFile: String? = nil, certificateDirectories: String? = nil) {
@@ -40,7 +41,6 @@ package struct TLSEnvironment: Sendable, Equatable {
     self.certificateDirectories = certificateDirectories
   }
 
-  /// The values of an environment.
   package init(_ variables: [String: String]) {
     self.init(
       certificateFile: variables["SSL_CERT_FILE"], certificateDirectories: variables["SSL_CERT_DIR"]

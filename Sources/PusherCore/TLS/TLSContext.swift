@@ -1,20 +1,21 @@
 internal import CSystemOpenSSL
 internal import PusherPlatform
 
-/// Shared by the connections of one role: trusted authorities, own certificate, lowest version (TLS 1.2).
+/// Settings shared by the connections of one role: trusted authorities, own certificate, lowest
+/// version (TLS 1.2).
 ///
-/// Making one costs a few milliseconds, so it is made once and kept for reconnects. Any thread may use it.
+/// Takes a few milliseconds to make, so keep it for reconnects. Any thread may use it.
 @safe package final class TLSContext: @unchecked Sendable {
-  // Sendable because nothing here changes once it is made, and OpenSSL locks what it changes in a context itself.
+  // Sendable because nothing here changes afterwards, and OpenSSL locks its own changes.
   let pointer: OpaquePointer
-  /// Whether connections of this context wait for a ClientHello.
+  /// True if connections wait for a ClientHello.
   let isServer: Bool
-  /// The allowed public keys of the peer; empty for any.
+  /// Accepted public keys of the peer; empty for any.
   let pins: Set<PublicKeyPin>
-  /// Whether there is a certificate to show.
   private(set) var hasCertificate = false
 
-  /// How many certificates may stand between a server's own and a trusted one; real chains have one to three.
+  /// Maximum number of certificates between a server's own and a trusted one; real chains have one
+  /// to three.
   package static let maximumIntermediates = 10
 
   deinit {
@@ -35,7 +36,7 @@ internal import PusherPlatform
     guard unsafe pusher_SSL_CTX_set_min_proto_version(pointer, TLS1_2_VERSION) == 1 else {
       throw .setup(reason: OpenSSLErrors.cause())
     }
-    // A caller may hand the rest of a write from another address, and a buffer is only kept while it holds bytes.
+    // A caller may continue a write from another address; buffers exist only while they hold bytes.
     var mode = SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER
     if isServer { mode |= SSL_MODE_RELEASE_BUFFERS }
     unsafe pusher_SSL_CTX_set_mode(pointer, Int(mode))
@@ -44,14 +45,14 @@ internal import PusherPlatform
     unsafe SSL_CTX_set_verify_depth(pointer, Int32(Self.maximumIntermediates))
     unsafe SSL_CTX_set_cert_cb(
       pointer, { connection, _ in unsafe TLSEngine.noteRequest(connection) }, nil)
-    // Without an answer of ours OpenSSL would ask for a passphrase on the terminal and block the loop.
+    // By default, OpenSSL would prompt for a passphrase on the terminal and block the loop.
     unsafe SSL_CTX_set_default_passwd_cb(pointer) { _, _, _, _ in -1 }
   }
 
-  /// A context for connections that we open.
+  /// Makes a context for connections that we open.
   ///
-  /// It trusts `configuration.caFile` alone, else the environment's authorities, else the system's store. Unreadable
-  /// files throw ``TLSError/file(path:reason:)``.
+  /// Trusts only `configuration.caFile`, else the environment's authorities, else the system's.
+  /// Throws ``TLSError/file(path:reason:)`` for unreadable files.
   package static func client(
     _ configuration: TLSConfiguration, environment: TLSEnvironment = TLSEnvironment()
   ) throws(TLSError) -> TLSContext {
@@ -68,19 +69,21 @@ internal import PusherPlatform
     return context
   }
 
-  /// Offers `http/1.1` by ALPN (RFC 7301), also for WebSocket, as browsers do (RFC 6455 section 1.7 begins with HTTP/1.1):
-  /// where several protocols share a port, some servers refuse a client that names none.
+  /// Offers `http/1.1` by ALPN (RFC 7301), also for WebSocket, as browsers do.
+  ///
+  /// On ports with several protocols, some servers reject a client without ALPN.
   private func offerHTTP() throws(TLSError) {
     let name = Array("http/1.1".utf8)
     let list = [UInt8(name.count)] + name
     OpenSSLErrors.clear()
-    // Zero is success here alone.
+    // This function, unlike the others, returns zero for success.
     guard unsafe SSL_CTX_set_alpn_protos(pointer, list, UInt32(list.count)) == 0 else {
       throw .setup(reason: OpenSSLErrors.cause())
     }
   }
 
-  /// A context for connections that we accept, with the certificate and key of these PEM files.
+  /// Makes a context for connections that we accept, with the certificate and key of these PEM
+  /// files.
   package static func server(certificateFile: String, keyFile: String) throws(TLSError)
     -> TLSContext
   {
@@ -89,13 +92,14 @@ internal import PusherPlatform
     return context
   }
 
-  /// The largest file of certificates or keys, in bytes; the authorities of a system have about 250 KB.
+  /// Maximum size of a file of certificates or keys, in bytes; a system's authorities take about
+  /// 250 KB.
   package static let largestFile = 16 << 20
 
-  /// Refuses what OpenSSL would wait for or read without end: a pipe, a device, a file without measure.
+  /// Rejects files that OpenSSL would read without end or wait for: pipes, devices, huge files.
   private static func requireFile(_ path: String) throws(TLSError) {
     var status = stat()
-    // OpenSSL says why a file that is not there cannot be read.
+    // OpenSSL reports a missing file.
     guard unsafe stat(path, &status) == 0 else { return }
     guard status.st_mode & S_IFMT == S_IFREG else {
       throw .file(path: path, reason: "it is not a regular file")
@@ -160,12 +164,12 @@ internal import PusherPlatform
   }
 }
 
-/// Where systems keep the authorities they trust.
+/// Locations of the system's trusted authorities.
 ///
-/// OpenSSL's own default always parses the bundle (30 to 50 ms); looking up single certificates by hash in a
-/// directory costs nothing until a certificate is checked, so that comes first.
+/// OpenSSL's default always parses the bundle (30 to 50 ms). A directory with hashed names costs
+/// nothing until a certificate is checked, so it comes first.
 enum TrustStore {
-  /// Debian and those after it; Fedora's is a directory of the same use; FreeBSD.
+  /// Debian and derivatives · Fedora's equivalent · FreeBSD.
   static let directories = ["/etc/ssl/certs", "/etc/pki/tls/certs", "/etc/certs/CA"]
 
   /// Debian, Alpine · Fedora, RHEL · openSUSE · macOS, OpenBSD, Alpine · FreeBSD.
@@ -174,7 +178,7 @@ enum TrustStore {
     "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem", "/usr/local/share/certs/ca-root-nss.crt",
   ]
 
-  /// The first directory that holds certificates under their hashes.
+  /// Returns the first directory with certificates under their hashes.
   static func hashedDirectory() -> String? {
     directories.first { unsafe pusher_has_hashed_certificates($0) == 1 }
   }

@@ -1,7 +1,7 @@
-/// The TLS contexts of one loop's clients: those with the same settings share one, for as long as any of them has it.
+/// TLS contexts of one loop's clients; equal settings share a context while any client uses it.
 ///
-/// It belongs to one thread. A context that nobody has any more is forgotten, so that the files it was made of are read
-/// again for the next.
+/// Belongs to one thread. An unused context is dropped, so that the next client reads its files
+/// again.
 package final class TLSContextCache {
   private struct Entry {
     let configuration: TLSConfiguration
@@ -11,14 +11,14 @@ package final class TLSContextCache {
 
   private var entries: [Entry] = []
 
-  /// How many contexts are shared at the moment.
+  /// Number of contexts in use.
   package var count: Int { entries.count { $0.context != nil } }
 
   package init() {}
 
-  /// The context for connections that we open with these settings: one that somebody has, else a new one.
+  /// Returns the context for connections with these settings: one in use, else a new one.
   ///
-  /// Errors are those of ``TLSContext/client(_:environment:)``.
+  /// Throws the errors of ``TLSContext/client(_:environment:)``.
   package func client(
     _ configuration: TLSConfiguration, environment: TLSEnvironment = TLSEnvironment()
   ) throws(TLSError) -> TLSContext {

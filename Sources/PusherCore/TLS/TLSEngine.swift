@@ -1,19 +1,18 @@
 internal import CSystemOpenSSL
 
-/// One TLS connection without a socket: ciphertext in, plaintext out, and the other way round.
+/// One TLS connection without a socket: ciphertext in, plaintext out, and the reverse.
 ///
-/// The owner repeats: ``receive(ciphertext:)`` what came from the network (or ``inputEnded()``), then
-/// ``handshake()`` until it answers true, then ``read(into:atMost:)`` and ``write(plaintext:)``; after each call it
-/// sends what ``drain(into:)`` gives, also after an error, because an alert may wait there. An engine that has
-/// failed repeats its error.
+/// The owner passes received bytes to ``receive(ciphertext:)``, or calls ``inputEnded()``. It calls
+/// ``handshake()`` until that returns true, then ``read(into:atMost:)`` and ``write(plaintext:)``.
+/// After each call, even after an error, it sends the bytes from ``drain(into:)``, which may hold
+/// an alert. A failed engine repeats its error.
 @safe package final class TLSEngine {
-  /// The result of ``read(into:atMost:)``.
   package enum ReadResult: Equatable {
-    /// So many bytes of plaintext were appended.
+    /// Number of appended bytes of plaintext.
     case bytes(Int)
-    /// More ciphertext must come first.
+    /// More ciphertext is needed.
     case needsInput
-    /// The other side has closed properly (close_notify); nothing follows.
+    /// The other side closed properly (close_notify).
     case closed
   }
 
@@ -26,20 +25,19 @@ internal import CSystemOpenSSL
   let peerName: String?
   private var isEstablished = false
   private var failure: TLSError?
-  /// The first objection to the peer's certificate chain, noted while it was checked.
+  /// First objection to the peer's certificate chain.
   var objection: TLSError?
-  /// Whether the peer asked for a certificate of ours.
   var wasAskedForCertificate = false
 
-  /// False as long as a read or handshake can go on with bytes that have already come.
+  /// True if a read or handshake needs bytes from the socket.
   ///
   /// While it is false, do not wait for the socket.
   package private(set) var needsInput = false
 
-  /// A connection of `context`'s role.
+  /// Makes a connection of the context's role.
   ///
-  /// A client sends `serverName` for the server to choose its certificate by (not when it is an IP address) and accepts
-  /// only a certificate for exactly this name or address, unless the context is insecure; a server passes `nil`.
+  /// A client sends `serverName` unless it is an IP address, and accepts only a certificate for
+  /// exactly this name or address, unless the context is insecure. A server passes `nil`.
   package init(context: TLSContext, serverName: String? = nil) throws(TLSError) {
     OpenSSLErrors.clear()
     guard let connection = unsafe SSL_new(context.pointer) else {
@@ -50,7 +48,7 @@ internal import CSystemOpenSSL
       unsafe SSL_free(connection)
       throw .setup(reason: OpenSSLErrors.cause())
     }
-    // An empty incoming BIO means "not yet", until `inputEnded` says otherwise.
+    // An empty incoming BIO means "not yet" until `inputEnded`.
     unsafe pusher_BIO_set_mem_eof_return(incoming, -1)
     unsafe SSL_set_bio(connection, incoming, outgoing)
     unsafe self.connection = connection
@@ -70,7 +68,7 @@ internal import CSystemOpenSSL
     unsafe SSL_free(connection)
   }
 
-  /// Takes bytes that came from the network.
+  /// Takes bytes from the network.
   package func receive(ciphertext: ByteView) {
     guard !ciphertext.isEmpty else { return }
     var written = 0
@@ -79,13 +77,13 @@ internal import CSystemOpenSSL
     needsInput = false
   }
 
-  /// Says that the network will bring no more; reads then end as closed or as ``TLSError/cutShort``.
+  /// Marks the end of the network's input; reads then end as closed or with ``TLSError/cutShort``.
   package func inputEnded() {
     unsafe pusher_BIO_set_mem_eof_return(incoming, 0)
     needsInput = false
   }
 
-  /// Goes on with the handshake; true when it is done, false when more ciphertext has to come.
+  /// Continues the handshake; returns true when it is done, false if it needs more ciphertext.
   package func handshake() throws(TLSError) -> Bool {
     if let failure { throw failure }
     if isEstablished { return true }
@@ -100,7 +98,8 @@ internal import CSystemOpenSSL
       isEstablished = true
       return true
     }
-    // Possible here: WANT_READ, or SSL and SYSCALL for failures. Memory BIOs never want to write.
+    // Possible results: WANT_READ, or SSL and SYSCALL for failures. Memory BIOs never want to
+    // write.
     guard unsafe SSL_get_error(connection, result) != SSL_ERROR_WANT_READ else {
       needsInput = true
       return false
@@ -108,9 +107,9 @@ internal import CSystemOpenSSL
     throw fail(handshakeError())
   }
 
-  /// Appends up to `atMost` bytes of plaintext to `buffer`, as many as the received ciphertext gives.
+  /// Appends at most `atMost` bytes of plaintext from the received ciphertext to `buffer`.
   ///
-  /// An error after good bytes is thrown by the next call.
+  /// The next call throws an error that follows good bytes.
   package func read(into buffer: ByteBuffer, atMost: Int) throws(TLSError) -> ReadResult {
     if let failure { throw failure }
     precondition(isEstablished && atMost > 0, "read before the handshake was done")
@@ -119,7 +118,8 @@ internal import CSystemOpenSSL
     buffer.reserve(min(atMost, expected))
     let room = min(atMost, buffer.writable)
     var total = 0
-    // Once for all records: a read that succeeds leaves no entry, and this costs a tenth of a small record.
+    // Once for all records: a successful read leaves no entry, and this costs a tenth of a small
+    // record.
     OpenSSLErrors.clear()
     while total < room {
       var count = 0
@@ -133,7 +133,7 @@ internal import CSystemOpenSSL
     return .bytes(total)
   }
 
-  /// Sorts out why OpenSSL gave no plaintext: WANT_READ, ZERO_RETURN (close_notify), or a failure.
+  /// Handles a read without plaintext: WANT_READ, ZERO_RETURN (close_notify), or a failure.
   private func readStopped(_ result: Int32, after total: Int) throws(TLSError) -> ReadResult {
     switch unsafe SSL_get_error(connection, result) {
     case SSL_ERROR_WANT_READ:
@@ -148,7 +148,7 @@ internal import CSystemOpenSSL
     }
   }
 
-  /// Encrypts all of `plaintext`; the ciphertext waits for ``drain(into:)``.
+  /// Encrypts all of `plaintext` for ``drain(into:)``.
   package func write(plaintext: ByteView) throws(TLSError) {
     if let failure { throw failure }
     precondition(isEstablished, "write before the handshake was done")
@@ -165,7 +165,7 @@ internal import CSystemOpenSSL
     }
   }
 
-  /// Appends to `buffer` all ciphertext that has to go out.
+  /// Appends all outgoing ciphertext to `buffer`.
   package func drain(into buffer: ByteBuffer) {
     let pending = unsafe BIO_ctrl_pending(outgoing)
     guard pending > 0 else { return }
@@ -176,7 +176,7 @@ internal import CSystemOpenSSL
     buffer.commit(count)
   }
 
-  /// Queues the closing alert (close_notify), if there is a connection to close.
+  /// Queues the closing alert (close_notify) if the connection works.
   package func shutdown() {
     guard isEstablished && failure == nil else { return }
     OpenSSLErrors.clear()
@@ -202,7 +202,7 @@ internal import CSystemOpenSSL
 
   private func streamError(_ code: Int32) -> TLSError {
     guard let cause = OpenSSLErrors.drain().first else {
-      // OpenSSL before 3.0 tells an end without close_notify by SYSCALL and an empty queue.
+      // OpenSSL before 3.0 reports an end without close_notify as SYSCALL with an empty queue.
       return code == SSL_ERROR_SYSCALL ? .cutShort : .connection(reason: "error \(code)")
     }
     if let refusal = refusalOfCertificate(cause) { return refusal }

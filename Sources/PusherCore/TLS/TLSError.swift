@@ -1,28 +1,30 @@
 internal import CSystemOpenSSL
 
-/// Why a TLS connection cannot be set up or go on.
+/// A failure to set up or continue a TLS connection.
 package enum TLSError: Error, Equatable, CustomStringConvertible {
-  /// The user's fault: a file with certificates or a key cannot be used.
+  /// The user's fault: an unusable file with certificates or a key.
   case file(path: String, reason: String)
-  /// The machine's fault: it has no certificate authority to trust.
+  /// The machine's fault: it has no trusted certificate authorities.
   case noTrustStore(searched: [String])
-  /// This library's or OpenSSL's fault: a call that only fails without memory or on a wrong setting.
+  /// This library's or OpenSSL's fault: a call that fails only without memory or with a wrong
+  /// setting.
   case setup(reason: String)
-  /// The other side's certificate was not accepted; `subject` names the certificate of the chain that failed.
+  /// The other side's certificate was rejected; `subject` names the failed certificate of the
+  /// chain.
   case certificate(reason: String, subject: String?)
-  /// No trusted authority signed the other side's certificate; `subject` as with ``certificate(reason:subject:)``.
+  /// No trusted authority signed the other side's certificate; `subject` as above.
   case unknownAuthority(reason: String, subject: String?)
-  /// The other side's public key, `seen`, is not one of the pinned keys.
+  /// The other side's public key, `seen`, is not pinned.
   case publicKey(seen: PublicKeyPin, subject: String?)
-  /// The other side asked for our certificate, and did not accept the one it got or its absence.
+  /// The other side rejected our certificate or its absence.
   case clientCertificate(given: Bool, reason: String)
-  /// The two sides could not agree on version or cipher.
+  /// The two sides have no version or cipher in common.
   case handshake(reason: String)
-  /// The other side ended the connection before the handshake was done.
+  /// The other side closed the connection during the handshake.
   case handshakeClosed(reason: String)
-  /// The other side does not speak TLS.
   case notTLS(reason: String)
-  /// The network's or the other side's fault: the stream ended without the closing alert, so data may be missing.
+  /// The network's or the other side's fault: the stream ended without the closing alert, so data
+  /// may be missing.
   case cutShort
   /// The other side broke the protocol or sent a fatal alert after the handshake.
   case connection(reason: String)
@@ -56,19 +58,19 @@ package enum TLSError: Error, Equatable, CustomStringConvertible {
 
 /// OpenSSL's error queue of this thread.
 enum OpenSSLErrors {
-  /// One entry of the queue, with OpenSSL's numbers for the library and the reason.
+  /// An entry, with OpenSSL's numbers for the library and the reason.
   struct Entry {
     let library: Int32
     let reason: Int32
     let text: String
   }
 
-  /// Drops the entries of earlier calls, so that the next failure is explained by its own.
+  /// Drops entries of earlier calls, which would explain the next failure wrongly.
   static func clear() {
     ERR_clear_error()
   }
 
-  /// Empties the queue; the entry that was raised first, which is the cause, comes first.
+  /// Empties the queue; returns its entries in order, the cause first.
   static func drain() -> [Entry] {
     var entries: [Entry] = []
     while true {
@@ -79,12 +81,12 @@ enum OpenSSLErrors {
     }
   }
 
-  /// The cause in words; empties the queue.
+  /// Empties the queue; returns the text of the cause.
   static func cause() -> String {
     drain().first.map(words) ?? "no reason given"
   }
 
-  /// An entry in words: OpenSSL's own, except where these are known to mislead.
+  /// Returns OpenSSL's text, except for misleading ones.
   static func words(for entry: Entry) -> String {
     switch (entry.library, entry.reason) {
     case (ERR_LIB_PEM, PEM_R_NO_START_LINE):
@@ -98,7 +100,7 @@ enum OpenSSLErrors {
     case (ERR_LIB_SSL, SSL_R_UNSUPPORTED_PROTOCOL),
       (ERR_LIB_SSL, SSL_R_TLSV1_ALERT_PROTOCOL_VERSION):
       "the other side speaks no TLS 1.2 or newer (\(entry.text))"
-    // The code of our refusal to ask for a passphrase; the number is built from macros that are not imported.
+    // Code of our passphrase callback's refusal; the macros of the number are not imported.
     case _ where entry.text == "interrupted or cancelled":
       "the key is protected by a passphrase"
     default:
@@ -106,13 +108,14 @@ enum OpenSSLErrors {
     }
   }
 
-  /// Whether the entry says that the bytes were not TLS.
+  /// Returns whether the received bytes were not TLS.
   static func isForeign(_ entry: Entry) -> Bool {
     entry.library == ERR_LIB_SSL
       && (entry.reason == SSL_R_WRONG_VERSION_NUMBER || entry.reason == SSL_R_HTTP_REQUEST)
   }
 
-  /// The last of the five parts `error:code:library:function:reason`; for system errors this is `strerror`'s text.
+  /// Returns the last of the five parts `error:code:library:function:reason`; for system errors,
+  /// the text of `strerror`.
   private static func text(of code: UInt) -> String {
     let line = unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
       unsafe ERR_error_string_n(code, buffer.baseAddress, buffer.count)

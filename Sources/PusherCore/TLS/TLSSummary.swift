@@ -1,20 +1,19 @@
 internal import CSystemOpenSSL
 
-/// What a handshake has agreed on, and whose certificate it was.
+/// Result of a handshake, with the peer's certificate.
 package struct TLSSummary: Sendable, Equatable {
   /// Such as `TLSv1.3`.
   package let version: String
   /// Such as `TLS_AES_256_GCM_SHA384`.
   package let cipher: String
-  /// The names of the certificate's owner and of its issuer as RFC 2253 writes them; empty when there is none.
+  /// Certificate's owner and issuer in the form of RFC 2253; empty without a certificate.
   package let subject: String
   package let issuer: String
-  /// Whole days until the certificate expires; `nil` when it does not say.
+  /// Whole days until the certificate expires, if known.
   package let daysLeft: Int?
 }
 
 extension TLSEngine {
-  /// What the finished handshake has agreed on.
   package var summary: TLSSummary {
     let certificate = unsafe SSL_get1_peer_certificate(connection)
     defer { unsafe X509_free(certificate) }
