@@ -1,6 +1,6 @@
-// Which content codings a request takes.
+// Content codings that a request accepts.
 extension HTTPRequestHead {
-  /// Whether the answer may be gzip; to a request that says nothing of codings it may not.
+  /// True if the response may be gzip; false for a request without `Accept-Encoding`.
   ///
   /// Source: RFC 9110 section 12.5.3.
   package var takesGzip: Bool {
@@ -17,7 +17,7 @@ extension HTTPRequestHead {
     return others
   }
 
-  /// Whether a weight says "not acceptable": `q=0`, with up to three zeros behind the point.
+  /// Returns whether a weight means "not acceptable": `q=0`, with at most three decimal zeros.
   private static func isZero(_ weight: String) -> Bool {
     ["q=0", "q=0.", "q=0.0", "q=0.00", "q=0.000"].contains { weight.isSame(as: $0) }
   }

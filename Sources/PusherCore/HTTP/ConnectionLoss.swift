@@ -1,4 +1,4 @@
-/// Who has to act when something went wrong.
+/// The side that has to act after a failure.
 public enum Fault: Sendable, Equatable {
   /// The user of this library: a wrong key, name or file.
   case you
@@ -10,40 +10,40 @@ public enum Fault: Sendable, Equatable {
   case us
 }
 
-/// Why a connection ended or could not be made: a WebSocket's or an event stream's.
+/// The end of a WebSocket or event stream, or the failure to open one.
 public enum ConnectionLoss: Error, Sendable, Equatable, CustomStringConvertible {
-  /// The server closed the socket, with the code and reason of its close frame; no code when it sent none.
+  /// The server closed the socket, with the code and reason of its close frame, if any.
   case closed(code: Int?, reason: String)
   /// The server ended the event stream, as it may; the next stream continues there.
   case ended
-  /// The server closed the connection of an event stream without an end mark: it may be incomplete.
+  /// The server closed an event stream's connection without an end mark, so that events may be
+  /// missing.
   ///
-  /// That is so where an answer has neither chunks nor a length, and the connection no TLS (RFC 9112 section 6.3).
+  /// Happens without chunks, length and TLS (RFC 9112 section 6.3).
   case endedUnmarked
-  /// The server answered with an unexpected status, and may ask to wait before the next attempt.
+  /// The server answered with an unexpected status, and may ask for a wait before the next attempt.
   case refused(status: Int, reason: String, retryAfter: Duration? = nil)
-  /// The answer is of another type than `text/event-stream`; `nil` when it names none.
+  /// The response is not `text/event-stream`; `nil` if it names no type.
   case notAnEventStream(contentType: String?)
-  /// The server broke a rule of a protocol, or sent a redirect that must not be followed.
+  /// The server broke a protocol, or sent a redirect that must not be followed.
   case violation(String)
-  /// Name service, connection or TLS failed, or the connection was lost; the text names the failure and the peer.
+  /// Name service, connection or TLS failed, or the connection was lost; the text names the failure
+  /// and the peer.
   case network(String, NetworkProblem? = nil)
-  /// One side did not accept the other's certificate.
+  /// One side rejected the other's certificate.
   case untrusted(String, TrustProblem = .certificate)
-  /// No `connection_established`, or no head of an event stream, within this time; with the stage, if it is known.
+  /// No `connection_established`, or no head of an event stream, within this time.
   case handshakeTimeout(Duration, ConnectionStage? = nil)
-  /// No answer to a ping within this time.
   case noPong(Duration)
-  /// Nothing came on an event stream for this time.
+  /// An event stream was silent for this time.
   case silent(Duration)
-  /// A line or an event of an event stream is larger than is allowed; the text names the limit.
+  /// A line or event of an event stream is too large; the text names the limit.
   case limit(String)
-  /// The connection was given up from this side.
+  /// This side gave the connection up.
   case dropped(String)
-  /// The request cannot be made.
   case invalidRequest(String)
 
-  /// Who has to act.
+  /// The side that has to act.
   public var fault: Fault {
     switch self {
     case .invalidRequest: .you
@@ -55,7 +55,7 @@ public enum ConnectionLoss: Error, Sendable, Equatable, CustomStringConvertible 
     }
   }
 
-  /// What happened, in the words of a message to the user.
+  /// The event in words for the user.
   public var description: String {
     switch self {
     case .closed(nil, ""): "the server closed the connection without a reason"
@@ -87,25 +87,25 @@ public enum ConnectionLoss: Error, Sendable, Equatable, CustomStringConvertible 
   }
 }
 
-/// How far an attempt to connect has come.
+/// The progress of an attempt to connect.
 public enum ConnectionStage: Sendable, Equatable {
-  /// The name is being looked up.
+  /// The name is being resolved.
   case resolving
   case connecting
-  /// The proxy of this URL is being dialled.
+  /// The proxy of this URL is being connected to.
   case reachingProxy(String)
   /// The proxy of this URL was asked to connect.
   case tunnelling(proxy: String)
-  /// The TLS handshake goes on.
+  /// The TLS handshake is in progress.
   case securing
-  /// The upgrade was asked for, and so many bytes of the answer have come.
+  /// The upgrade was requested, and `received` bytes of the response came.
   case upgrading(received: Int)
   /// The socket speaks WebSocket; `connection_established` is missing.
   case greeting
-  /// An event stream was asked for, and so many bytes of the answer's head have come.
+  /// An event stream was requested, and `received` bytes of the response's head came.
   case asking(received: Int)
 
-  /// The beginning of the message; the time follows.
+  /// Beginning of the message, before the time.
   var inWords: String {
     switch self {
     case .resolving: "the host name was not resolved"
@@ -126,36 +126,35 @@ public enum ConnectionStage: Sendable, Equatable {
 
 /// The part of the network that failed, if that helps a user.
 public enum NetworkProblem: Sendable, Equatable {
-  /// The server's name has no address.
   case unknownName
   /// The proxy refused to connect to the server.
   case proxy
-  /// The other side ended the connection inside the TLS handshake.
+  /// The other side closed the connection during the TLS handshake.
   case handshakeClosed
-  /// The other side fell silent inside the TLS handshake.
+  /// The other side fell silent during the TLS handshake.
   case handshakeSilent
-  /// The bytes that came are not a TLS handshake.
+  /// The received bytes are not a TLS handshake.
   case notTLS
-  /// The bytes that came belong to TLS, not HTTP.
+  /// The received bytes are TLS, not HTTP.
   case onlyTLS
-  /// The other side ended the connection before it answered.
+  /// The other side closed the connection before it answered.
   case noAnswer
 }
 
-/// Why one side did not trust the other.
+/// The reason why one side did not trust the other.
 public enum TrustProblem: Sendable, Equatable {
-  /// The server's certificate is expired, for another host, or otherwise not fit.
+  /// The server's certificate is expired, for another host, or otherwise unfit.
   case certificate
   /// No trusted authority signed the server's certificate.
   case unknownAuthority
-  /// The server's public key is not one of the pinned keys.
+  /// The server's public key is not pinned.
   case publicKey
-  /// The server wants a certificate of ours, or did not accept the one it got.
+  /// The server rejected our certificate or its absence.
   case clientCertificate
 }
 
 extension Duration {
-  /// The time as people write it: `20 ms`, `1.2 s`, `30 s`, `5 min`.
+  /// The duration for people: `20 ms`, `1.2 s`, `30 s`, `5 min`.
   package var inWords: String {
     let nanoseconds = wholeNanoseconds
     if (1..<95_000_000).contains(nanoseconds) {
@@ -171,34 +170,32 @@ extension Duration {
   }
 }
 
-/// What happens to the connection of a session of either protocol.
+/// An event of the connection of a session, for both protocols.
 package enum ConnectionEvent: Equatable, Sendable {
   /// An event stream has begun; a channels' connection reports its socket instead.
   case opened
-  /// The server has agreed to the upgrade of a channels' connection; its greeting follows.
+  /// The server agreed to the upgrade of a channels' connection; its greeting follows.
   case upgraded
-  /// The server redirected the request, which is sent there now; the URL has no query.
+  /// The server redirected the request to this URL, given without its query.
   case redirected(status: Int, to: String)
-  /// An event stream named the wait before a new attempt.
+  /// An event stream set the wait before a new attempt.
   case reconnectionTime(Duration)
-  /// The connection is gone; a new one is dialled after `retryIn`, or none when that is `nil`.
+  /// The connection is lost; the next attempt starts after `retryIn`, `nil` for none.
   ///
-  /// `code` is the 4xxx code of the Pusher protocol that explains it, `attempt` counts from 1.
+  /// `code` is the 4xxx code of the Pusher protocol that explains it; `attempt` counts from 1.
   case disconnected(ConnectionLoss, code: Int?, retryIn: Duration?, attempt: Int)
   /// Events come again; events between the two times may be lost.
   case gap(from: Instant, to: Instant)
-  /// The session is over.
   case ended(ConnectionEnd)
 }
 
-/// How a session ended.
 package enum ConnectionEnd: Equatable, Sendable {
   /// This side ended it.
   case asked
-  /// The server answered 204: there is nothing more to come, now or later.
+  /// The server answered 204: no events will come, now or later.
   case finished
-  /// Trying again cannot help; with the 4xxx code that says why.
+  /// A retry cannot help; with the 4xxx code of the reason.
   case lost(ConnectionLoss, code: Int?)
-  /// This many attempts in a row failed; with the last loss.
+  /// `attempts` attempts in a row failed; with the last loss.
   case retriesExhausted(ConnectionLoss, code: Int?, attempts: Int)
 }

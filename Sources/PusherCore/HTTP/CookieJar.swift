@@ -1,7 +1,7 @@
-/// The cookies that servers set, and where they go back to (RFC 6265); kept in memory only.
+/// Cookies set by servers, in memory only (RFC 6265).
 ///
-/// It belongs to one thread. A `Domain` without a dot is ignored, so that no top-level domain gets a cookie; the list of
-/// public suffixes is not known here.
+/// Belongs to one thread. A cookie for a `Domain` without a dot is rejected, so that no top-level
+/// domain gets one; public suffixes are not known.
 package final class CookieJar {
   private struct Cookie {
     var name: String
@@ -11,22 +11,22 @@ package final class CookieJar {
     var isHostOnly: Bool
     var path: String
     var isSecure = false
-    /// `nil` for the end of the run.
+    /// `nil` for a cookie of this run.
     var expires: WallTime?
   }
 
-  /// The most cookies that are kept; the oldest make room.
+  /// Maximum number of cookies; the oldest is dropped.
   package static let limit = 100
-  /// The most bytes of one cookie, name and value; a larger one is ignored.
+  /// Maximum size of a cookie's name and value, in bytes; a larger cookie is ignored.
   package static let sizeLimit = 4096
-  /// In the order in which they came first.
+  /// In the order of their first arrival.
   private var cookies: [Cookie] = []
 
   package init() {}
 
   package var count: Int { cookies.count }
 
-  /// Takes the cookies of an answer to a request to `url`.
+  /// Stores the cookies of a response to a request to `url`.
   package func store(_ headers: HTTPHeaders, from url: HTTPURL, at now: WallTime) {
     for text in headers.all("Set-Cookie") {
       guard let cookie = Self.cookie(text, from: url, at: now) else { continue }
@@ -44,7 +44,8 @@ package final class CookieJar {
     }
   }
 
-  /// The value of `Cookie` for a request to `url`, those with longer paths first; `nil` when there is none.
+  /// Returns the value of `Cookie` for a request to `url`, longer paths first; `nil` without
+  /// cookies.
   package func field(for url: HTTPURL, at now: WallTime) -> String? {
     let host = url.host.lowercased()
     let path = Self.path(of: url)
@@ -87,12 +88,13 @@ package final class CookieJar {
       }
     }
     cookie.expires = maxAge ?? cookie.expires
-    // A server without TLS could otherwise overwrite what one with TLS has set.
+    // A server without TLS could otherwise overwrite a cookie of one with TLS.
     if cookie.isSecure, !url.isSecure { return nil }
     return cookie
   }
 
-  /// Lets a cookie go to a domain and the hosts under it; answers whether the server may ask for that.
+  /// Extends a cookie to a domain and its subdomains; returns false if the server may not ask for
+  /// that.
   private static func limit(_ cookie: inout Cookie, to text: String) -> Bool {
     let domain = (text.utf8.first == UInt8(ascii: ".") ? String(text.dropFirst()) : text)
       .lowercased()
@@ -105,7 +107,7 @@ package final class CookieJar {
     return true
   }
 
-  /// The moment so many seconds from now; a number too large is the latest there is.
+  /// Returns the time after `seconds`, which may be too large for a number.
   private static func time(after seconds: String, _ now: WallTime) -> WallTime? {
     let isNegative = seconds.utf8.first == UInt8(ascii: "-")
     let digits = isNegative ? seconds.dropFirst() : seconds[...]

@@ -1,24 +1,23 @@
-/// Items that are sent to one receiver until it takes them.
+/// Items for one receiver, each sent until the receiver takes it.
 ///
-/// The machine decides which item is sent when, and when a failed one is sent again or given up. The wait after a
-/// failure grows by a ``Backoff``; a receiver can ask for a longer one, up to the ceiling. The machine is pure: the time
-/// and random numbers are arguments, and its owner sends.
+/// Decides the time of each try, and when to give an item up. The wait after a failure grows by a
+/// ``Backoff``; a receiver can ask for a longer one, up to the ceiling. Does no I/O: the time and
+/// random numbers are arguments, and the owner sends.
 package struct Deliveries<Item> {
-  /// An item that is being sent, or waits for its next try.
   package struct Delivery {
     fileprivate let entry: LaneQueue<Item>.Entry
     /// Number of tries that have begun.
     package fileprivate(set) var tries = 1
-    /// Why the last try failed.
+    /// Error of the last try.
     package fileprivate(set) var reason = ""
-    /// The end of the owner's patience: no try begins from then on; `nil` for never.
+    /// No try begins from then on; `nil` for no limit.
     fileprivate let patienceEnds: Instant?
-    /// The time at which the item is given up even during a try; `nil` for never.
+    /// Time to give the item up, even during a try; `nil` for never.
     fileprivate var deadline: Instant?
     /// Start of the next try; `nil` during a try.
     fileprivate var nextTry: Instant?
 
-    /// The item's place in the order of arrival, from 1.
+    /// Position in the order of arrival, from 1.
     package var number: Int { entry.number }
     package var item: Item { entry.item }
     package var isUnderWay: Bool { nextTry == nil }
@@ -31,21 +30,21 @@ package struct Deliveries<Item> {
   private let cutsTries: Bool
 
   /// - Parameters:
-  ///   - jobs: Maximum number of items that are sent or sent again at a time.
-  ///   - backoff: The wait before each further try.
-  ///   - patience: An item whose next try would begin this long after its first is given up; `nil` for never.
-  ///   - cutsTries: Whether an item is given up at that time even during a try.
+  ///   - jobs: Maximum number of items in delivery, including waits for a retry.
+  ///   - backoff: Wait before each further try.
+  ///   - patience: Maximum time from an item's first try to its last one; `nil` for no limit.
+  ///   - cutsTries: Gives an item up at that time even during a try.
   package init(jobs: Int, backoff: Backoff, patience: Duration?, cutsTries: Bool = false) {
     queue = LaneQueue(jobs: jobs)
     (self.backoff, self.patience, self.cutsTries) = (backoff, patience, cutsTries)
   }
 
-  /// Number of items that have come.
+  /// Number of all added items.
   package var count: Int { queue.count }
   package var isEmpty: Bool { queue.isEmpty }
   /// Number of items that have not ended.
   package var openCount: Int { queue.waiting + queue.running }
-  /// Size of the items whose first try has not begun, in bytes.
+  /// Size of the items before their first try, in bytes.
   package var waitingCost: Int { queue.cost }
   /// Size of the items that have not ended, in bytes.
   package var openCost: Int { open.values.reduce(queue.cost) { $0 + $1.entry.cost } }
@@ -58,14 +57,14 @@ package struct Deliveries<Item> {
     }
   }
 
-  /// Adds an item; items of one lane are sent in their order, one at a time.
+  /// Adds an item; items of one lane are sent in order, one at a time.
   package mutating func add(_ item: Item, lane: String = "", cost: Int) {
     queue.add(item, lane: lane, cost: cost)
   }
 
   // MARK: Sending
 
-  /// The item to send now: one whose wait is over, or a new one that `mayStart`; its try has begun.
+  /// Starts a try and returns its item: one whose wait is over, or a new one if it `mayStart`.
   package mutating func next(
     at now: Instant, mayStart: (Item) -> Bool = { _ in true }
   ) -> Delivery? {
@@ -84,11 +83,11 @@ package struct Deliveries<Item> {
     return delivery
   }
 
-  /// Takes the failure of a try, and returns the wait before the next one; `nil` when the item is to be given up.
+  /// Records a failed try; returns the wait before the next one, or `nil` to give the item up.
   ///
   /// - Parameters:
-  ///   - retryAfter: The wait that the receiver asks for.
-  ///   - random: The place of the wait in its range.
+  ///   - retryAfter: Wait requested by the receiver.
+  ///   - random: Position of the wait in its range.
   package mutating func failed(
     _ number: Int, _ reason: String, retryAfter: Duration? = nil, at now: Instant, random: UInt64
   ) -> Duration? {
@@ -108,12 +107,12 @@ package struct Deliveries<Item> {
     return wait
   }
 
-  /// An item that is to be given up now, with its try where it is under way.
+  /// Returns an item to give up now, with its try if one is running.
   package func overdue(at now: Instant) -> Delivery? {
     open.values.first { delivery in delivery.deadline.map { $0 <= now } ?? false }
   }
 
-  /// Tries an item again although it is to be given up, because it could not be kept elsewhere.
+  /// Retries an item after all, because it could not be kept elsewhere.
   ///
   /// The next failure gives it up again.
   package mutating func keep(_ number: Int, at now: Instant, random: UInt64) {
@@ -128,7 +127,7 @@ package struct Deliveries<Item> {
 
   // MARK: The end
 
-  /// An item was taken, or is given up.
+  /// Removes an item that was taken or given up.
   package mutating func end(_ number: Int) {
     if let delivery = open.removeValue(forKey: number) { queue.end(delivery.entry) }
   }

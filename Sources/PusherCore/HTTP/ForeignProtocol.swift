@@ -1,12 +1,12 @@
-/// The protocol on a port where HTTP/1 was expected.
+/// The protocol of a port where HTTP/1 was expected.
 package enum ForeignProtocol: Equatable, Sendable, CustomStringConvertible {
   case tls
   case ssh
   case http2
-  /// Something else, and how its first line begins.
+  /// Another protocol, with the beginning of its first line.
   case unknown(String)
 
-  /// The protocol of `answer` if it is not HTTP/1; `nil` while it may still be.
+  /// Returns the protocol of `answer` if it is not HTTP/1; `nil` while it may still be.
   ///
   /// The parser checks a line that begins with `HTTP/`.
   package init?(_ answer: ByteView) {
@@ -43,7 +43,7 @@ package enum ForeignProtocol: Equatable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Up to 32 characters of the first line, those that cannot be shown as `.`.
+  /// Returns up to 32 characters of the first line, with `.` for unprintable ones.
   private static func beginning(of answer: ByteView) -> String {
     var text = ""
     for index in 0..<min(answer.count, 32) {

@@ -1,4 +1,4 @@
-/// Takes a message's body off a connection: counted, chunked, or up to the connection's end (RFC 9112 section 6).
+/// Reads a message's body: counted, chunked, or up to the connection's end (RFC 9112 section 6).
 package struct HTTPBodyReader: Sendable {
   private enum Framing: Equatable {
     case counted(left: Int)
@@ -17,10 +17,11 @@ package struct HTTPBodyReader: Sendable {
   private let limit: Int
   private var received = 0
 
-  /// The body of an answer to a request with `requestMethod`; at most `limit` bytes of it.
+  /// Starts the body of a response to `requestMethod`, with at most `limit` bytes.
   ///
-  /// Answers to HEAD and those with status 1xx, 204 and 304 have none. Both lengths at once, differing lengths and
-  /// an encoding other than chunked are errors. Chunks of a server that says HTTP/1.0 are read, as curl and browsers do.
+  /// Responses to HEAD and with status 1xx, 204 and 304 have none. Throws if both lengths are
+  /// given, lengths differ, or the encoding is not chunked. Accepts chunks in HTTP/1.0, as curl and
+  /// browsers do.
   package init(
     _ head: HTTPResponseHead, requestMethod: String, limit: Int = 16 << 20
   ) throws(HTTPError) {
@@ -33,7 +34,7 @@ package struct HTTPBodyReader: Sendable {
     }
   }
 
-  /// The body of a request, which has none unless a field says so; at most `limit` bytes of it.
+  /// Starts the body of a request, empty unless a field gives a length; at most `limit` bytes.
   package init(_ head: HTTPRequestHead, limit: Int = 16 << 20) throws(HTTPError) {
     self.limit = limit
     // RFC 9112 section 6.1: HTTP/1.0 has no chunks, so the framing is faulty.
@@ -41,15 +42,14 @@ package struct HTTPBodyReader: Sendable {
     try checkCount()
   }
 
-  /// Whether the whole body was read.
   package var isComplete: Bool { framing == .complete }
 
-  /// Whether only the end of the connection ends the body.
+  /// True if only the end of the connection ends the body.
   package var endsWithConnection: Bool { framing == .untilClose }
 
-  /// Moves received bytes from `source` to `body`; `true` when the body is complete.
+  /// Moves received bytes from `source` to `body`; returns true if the body is complete.
   ///
-  /// What follows the body stays in `source`. Trailer fields are dropped.
+  /// Bytes after the body stay in `source`. Drops trailer fields.
   package mutating func read(
     from source: ByteBuffer, into body: ByteBuffer
   ) throws(HTTPError) -> Bool {
@@ -75,7 +75,8 @@ package struct HTTPBodyReader: Sendable {
     }
   }
 
-  /// The connection ended: completes a body without a length; throws ``HTTPError/endedEarly`` inside any other.
+  /// Handles the connection's end: completes a body without a length, else throws
+  /// ``HTTPError/endedEarly``.
   package mutating func inputEnded() throws(HTTPError) {
     switch framing {
     case .complete: return
@@ -95,15 +96,14 @@ package struct HTTPBodyReader: Sendable {
     return count
   }
 
-  /// Takes the end of a chunk and the size of the next at once, when they are there as servers mostly write them; all
-  /// else is left to ``readLine(from:)``.
+  /// Parses a chunk's end with the next chunk's size, if both are complete and in the usual form.
   @inline(__always)
   private mutating func takeUsualChunkSize(from source: ByteBuffer) {
     let view = source.view
     guard view.begins(with: "\r\n") else { return }
     var size = 0
     var end = 2
-    // The reads may reach into the padding after the view, which the last condition rules out.
+    // The reads may reach into the padding after the view; the last condition excludes that.
     while end < 10, let digit = unsafe Hex.value(of: view.base[end]) {
       size = size &<< 4 | Int(digit)
       end &+= 1
@@ -115,7 +115,7 @@ package struct HTTPBodyReader: Sendable {
     framing = .chunkData(left: size)
   }
 
-  /// Takes one line of the chunked framing; `false` when it is not whole yet.
+  /// Parses one line of the chunked framing; returns false if it is incomplete.
   private mutating func readLine(from source: ByteBuffer) throws(HTTPError) -> Bool {
     let view = source.view
     let most = min(view.count, Self.lineLimit)
@@ -143,7 +143,7 @@ package struct HTTPBodyReader: Sendable {
     return true
   }
 
-  /// The size in hexadecimal; an extension after `;` is skipped (RFC 9112 section 7.1.1).
+  /// Parses a hexadecimal size; skips an extension after `;` (RFC 9112 section 7.1.1).
   private func chunkSize(_ line: ByteView) throws(HTTPError) -> Int {
     var size = 0
     var index = 0
@@ -165,7 +165,7 @@ package struct HTTPBodyReader: Sendable {
     throw .bodyTooLarge(limit: limit)
   }
 
-  /// How the fields mark the body's end; `nil` when they do not.
+  /// Returns the framing given by the fields; `nil` if they give none.
   private static func framing(
     _ headers: HTTPHeaders, allowsChunks: Bool
   ) throws(HTTPError) -> Framing? {
@@ -178,7 +178,7 @@ package struct HTTPBodyReader: Sendable {
       return .chunkSize
     }
     guard !lengths.isEmpty else { return nil }
-    // One number is what nearly all messages have; a list costs more to take apart.
+    // Nearly all messages have one number; parsing a list costs more.
     let isNumber = lengths.count == 1 && lengths[0].utf8.allSatisfy { $0 &- 0x30 < 10 }
     let values = isNumber ? lengths : headers.list("Content-Length")
     guard let first = values.first else { throw .invalidContentLength }

@@ -1,14 +1,11 @@
-/// What is wrong with an HTTP message or a URL: the peer's fault when parsing, the caller's when writing.
+/// An invalid HTTP message or URL: the peer's fault when parsing, the caller's when writing.
 package enum HTTPError: Error, Equatable, CustomStringConvertible {
-  /// The head is longer than the limit, in bytes.
   case headTooLarge(limit: Int)
-  /// The head has more fields than the limit.
   case tooManyHeaders(limit: Int)
   case invalidStatusLine
-  /// Another protocol is spoken on the port.
   case foreign(ForeignProtocol)
   case invalidRequestLine
-  /// Only HTTP/1.0 and HTTP/1.1 are spoken.
+  /// The version is neither HTTP/1.0 nor HTTP/1.1.
   case unsupportedVersion
   case invalidHeader
   /// A field continued on the next line (RFC 9112 section 5.2).
@@ -17,22 +14,16 @@ package enum HTTPError: Error, Equatable, CustomStringConvertible {
   case bareLineFeed
   /// A request of HTTP/1.1 without a Host field (RFC 9112 section 3.2).
   case hostMissing
-  /// More than one Host field.
   case hostRepeated
-  /// A Host field that is not a host with an optional port.
   case invalidHost
   case invalidContentLength
-  /// Several Content-Length values that differ.
   case conflictingContentLength
   /// Both Content-Length and Transfer-Encoding (RFC 9112 section 6.3).
   case ambiguousBodyLength
   case unsupportedTransferEncoding
   case invalidChunk
-  /// A chunk's size line is longer than the limit, in bytes.
   case chunkLineTooLong(limit: Int)
-  /// The fields after the last chunk are longer than the limit, in bytes.
   case trailersTooLarge(limit: Int)
-  /// The body is longer than the limit, in bytes.
   case bodyTooLarge(limit: Int)
   /// The connection ended inside a head or a body.
   case endedEarly

@@ -1,13 +1,12 @@
 /// A request's line and fields (RFC 9112 section 3).
 package struct HTTPRequestHead: Sendable, Equatable {
   package var method: String
-  /// What the request line names: a path with query, a whole URI, or `*`.
+  /// A path with query, a whole URI, or `*`.
   package var target: String
   package var headers: HTTPHeaders
   /// 1 for HTTP/1.1, 0 for HTTP/1.0.
   package var minorVersion: Int
 
-  /// A head of HTTP/1.1, unless said otherwise.
   package init(
     method: String, target: String, headers: HTTPHeaders = HTTPHeaders(), minorVersion: Int = 1
   ) {
@@ -15,10 +14,10 @@ package struct HTTPRequestHead: Sendable, Equatable {
     (self.headers, self.minorVersion) = (headers, minorVersion)
   }
 
-  /// The head's bytes with the empty line at their end.
+  /// Returns the head's bytes, with the empty line.
   ///
-  /// Throws ``HTTPError/invalidPart(_:)`` for a part with a line break or another character that could begin a
-  /// different field or request.
+  /// Throws ``HTTPError/invalidPart(_:)`` for a part with a character that could begin another
+  /// field or request, such as a line break.
   package func encode() throws(HTTPError) -> [UInt8] {
     guard ASCII.isToken(method) else { throw .invalidPart("request method") }
     guard !target.isEmpty, target.utf8.allSatisfy(ASCII.isVisible) else {
@@ -28,17 +27,15 @@ package struct HTTPRequestHead: Sendable, Equatable {
   }
 }
 
-/// An answer's status line and fields (RFC 9112 section 4).
+/// A response's status line and fields (RFC 9112 section 4).
 package struct HTTPResponseHead: Sendable, Equatable {
   /// Three digits, 100 to 999.
   package var status: Int
-  /// The words after the status; may be empty.
   package var reason: String
   package var headers: HTTPHeaders
   /// 1 for HTTP/1.1, 0 for HTTP/1.0.
   package var minorVersion: Int
 
-  /// A head of HTTP/1.1, unless said otherwise.
   package init(
     status: Int, reason: String, headers: HTTPHeaders = HTTPHeaders(), minorVersion: Int = 1
   ) {
@@ -46,7 +43,6 @@ package struct HTTPResponseHead: Sendable, Equatable {
     (self.headers, self.minorVersion) = (headers, minorVersion)
   }
 
-  /// Whether the status is 2xx.
   package var isSuccess: Bool { 200..<300 ~= status }
 
   /// The wait that the server asks for (RFC 9110 section 10.2.3).
@@ -54,7 +50,7 @@ package struct HTTPResponseHead: Sendable, Equatable {
     headers["Retry-After"].flatMap { RetryAfter.parse($0, now: now) }
   }
 
-  /// The head's bytes with the empty line at their end; throws as ``HTTPRequestHead/encode()`` does.
+  /// Returns the head's bytes, with the empty line; throws like ``HTTPRequestHead/encode()``.
   package func encode() throws(HTTPError) -> [UInt8] {
     guard (100...999).contains(status) else { throw .invalidPart("status") }
     guard reason.utf8.allSatisfy(ASCII.isFieldValue) else { throw .invalidPart("reason") }
@@ -77,10 +73,9 @@ extension HTTPHeaders {
   }
 }
 
-/// Whether an HTTP status allows another try.
 package enum HTTPStatus {
-  /// Whether the same request may succeed later: 408, 425, 429, and 5xx except 501 and 505, which will not change by
-  /// themselves (RFC 9110 section 15.6).
+  /// Returns whether the same request may succeed later: 408, 425, 429, and 5xx except 501 and 505,
+  /// which are permanent (RFC 9110 section 15.6).
   package static func isTemporary(_ status: Int) -> Bool {
     switch status {
     case 408, 425, 429: true

@@ -1,8 +1,7 @@
-/// How much head a peer may send.
 package struct HTTPHeadLimits: Sendable, Equatable {
-  /// The whole head with its last empty line.
+  /// Maximum size of the head with its empty line, in bytes.
   package var bytes: Int
-  /// The number of fields.
+  /// Maximum number of fields.
   package var headers: Int
 
   package init(bytes: Int = 65_536, headers: Int = 256) {
@@ -13,11 +12,13 @@ package struct HTTPHeadLimits: Sendable, Equatable {
 
 /// Parses request and response heads (RFC 9112 sections 2 to 5) in place.
 ///
-/// Requests are read strictly, because two lenient readers may see different messages (section 11.2): a line that ends
-/// with LF alone and a folded field are errors. Answers have one reader, and both are read as curl and Node do
-/// (sections 2.2 and 5.2). A blank before a colon and a control character in a value are errors in both. The static
-/// functions begin anew at each call; a value of this type remembers how far it has looked, so that a head that comes
-/// byte by byte is scanned once.
+/// Requests are parsed strictly, because two lenient readers may see different messages (section
+/// 11.2): a line that ends with LF alone and a folded field are errors. Responses have one reader,
+/// so both are accepted, as in curl and Node (sections 2.2 and 5.2). A blank before a colon and a
+/// control character in a value are always errors.
+///
+/// The static functions start from the beginning at each call. A value of this type remembers the
+/// scanned part, so that a head that comes byte by byte is scanned once.
 package struct HTTPHeadParser: Sendable {
   private let limits: HTTPHeadLimits
   private var scanned = 0
@@ -26,7 +27,7 @@ package struct HTTPHeadParser: Sendable {
     self.limits = limits
   }
 
-  /// Takes one response head off the front of `buffer` and leaves what follows; `nil` when it is not whole yet.
+  /// Takes one response head off the front of `buffer`; `nil` while it is incomplete.
   package static func response(
     from buffer: ByteBuffer, limits: HTTPHeadLimits = HTTPHeadLimits()
   ) throws(HTTPError) -> HTTPResponseHead? {
@@ -34,7 +35,7 @@ package struct HTTPHeadParser: Sendable {
     return try parser.response(from: buffer)
   }
 
-  /// Takes one request head off the front of `buffer` and leaves what follows; `nil` when it is not whole yet.
+  /// Takes one request head off the front of `buffer`; `nil` while it is incomplete.
   package static func request(
     from buffer: ByteBuffer, limits: HTTPHeadLimits = HTTPHeadLimits()
   ) throws(HTTPError) -> HTTPRequestHead? {
@@ -42,7 +43,7 @@ package struct HTTPHeadParser: Sendable {
     return try parser.request(from: buffer)
   }
 
-  /// As the static function; between calls that answer `nil`, bytes may only be added to `buffer`.
+  /// Like the static function; between calls that return `nil`, only append to `buffer`.
   package mutating func response(from buffer: ByteBuffer) throws(HTTPError) -> HTTPResponseHead? {
     guard let length = try headLength(buffer, isStrict: false) else { return nil }
     let head = buffer.view[0..<length]
@@ -68,8 +69,7 @@ package struct HTTPHeadParser: Sendable {
     return result
   }
 
-  /// As ``response(from:)``, past the interim answers, which only say that the answer is still to come (RFC 9110
-  /// section 15.2); 101 is final.
+  /// Like ``response(from:)``, but skips interim responses (RFC 9110 section 15.2); 101 is final.
   package mutating func finalResponse(
     from buffer: ByteBuffer
   ) throws(HTTPError) -> HTTPResponseHead? {
@@ -79,9 +79,9 @@ package struct HTTPHeadParser: Sendable {
     return nil
   }
 
-  /// As the static function; between calls that answer `nil`, bytes may only be added to `buffer`.
+  /// Like the static function; between calls that return `nil`, only append to `buffer`.
   package mutating func request(from buffer: ByteBuffer) throws(HTTPError) -> HTTPRequestHead? {
-    // RFC 9112 section 2.2: empty lines before a request are skipped.
+    // Skips empty lines before a request (RFC 9112 section 2.2).
     while scanned == 0, buffer.view.begins(with: "\r\n") { buffer.consume(2) }
     if scanned == 0, buffer.count == 1, buffer.view[0] == 0x0D { return nil }
     guard let length = try headLength(buffer, isStrict: true) else { return nil }
@@ -104,7 +104,7 @@ package struct HTTPHeadParser: Sendable {
     return result
   }
 
-  /// The length of the head with its empty line, once that has come.
+  /// Returns the head's length with its empty line; `nil` while it is incomplete.
   private mutating func headLength(
     _ buffer: ByteBuffer, isStrict: Bool
   ) throws(HTTPError) -> Int? {
@@ -124,10 +124,10 @@ package struct HTTPHeadParser: Sendable {
     return nil
   }
 
-  /// The fields of `lines`, which end with the empty line.
+  /// Parses the fields of `lines`, which end with the empty line.
   private func fields(_ lines: ByteView, unfolds: Bool) throws(HTTPError) -> HTTPHeaders {
     var headers = HTTPHeaders()
-    // The field that the next line may go on with.
+    // The field that the next line may continue.
     var name: String?
     var value = ""
     var start = 0
@@ -168,7 +168,7 @@ package struct HTTPHeadParser: Sendable {
     return min(minor, 1)
   }
 
-  /// The bytes from `start` up to the line's end, be it CR LF or LF, and where the next line begins.
+  /// Returns the line from `start`, without its CR LF or LF, and the start of the next line.
   private static func line(of bytes: ByteView, from start: Int) -> (ByteView, next: Int) {
     let end = index(of: 0x0A, in: bytes, from: start) ?? bytes.count
     let hasReturn = end > start && bytes[end - 1] == 0x0D
@@ -177,7 +177,7 @@ package struct HTTPHeadParser: Sendable {
 
   private static func index(of byte: UInt8, in bytes: ByteView, from start: Int) -> Int? {
     var index = start
-    // Inside the view at each step, so its own check can be left out.
+    // Each index lies inside the view, so the view's own check can be left out.
     while index < bytes.count {
       if unsafe bytes.base[index] == byte { return index }
       index &+= 1

@@ -1,6 +1,6 @@
-/// The fields of a head in their order (RFC 9110 section 5); names are compared without regard to case.
+/// The fields of a head in order (RFC 9110 section 5); names ignore case.
 package struct HTTPHeaders: Sendable, Equatable {
-  /// One field line; the value without the blanks around it.
+  /// A field line; the value has no blanks around it.
   package struct Field: Sendable, Equatable {
     package let name: String
     package let value: String
@@ -8,7 +8,6 @@ package struct HTTPHeaders: Sendable, Equatable {
 
   package private(set) var fields: [Field] = []
 
-  /// Fields from pairs of name and value.
   package init(_ pairs: [(String, String)] = []) {
     fields = pairs.map { Field(name: $0.0, value: $0.1) }
   }
@@ -16,38 +15,38 @@ package struct HTTPHeaders: Sendable, Equatable {
   package var count: Int { fields.count }
   package var isEmpty: Bool { fields.isEmpty }
 
-  /// Adds a field after the others, also when one of that name is there.
+  /// Appends a field, even if there is one with this name.
   package mutating func append(_ name: String, _ value: String) {
     fields.append(Field(name: name, value: value))
   }
 
-  /// Replaces all fields of that name by one.
+  /// Replaces all fields of this name with one at the end.
   package mutating func replace(_ name: String, with value: String) {
     remove(name)
     append(name, value)
   }
 
-  /// Removes all fields of that name.
   package mutating func remove(_ name: String) {
     fields.removeAll { ASCII.equalIgnoringCase($0.name, name) }
   }
 
-  /// The first value of that name.
+  /// The first value of this name.
   package subscript(name: String) -> String? {
     fields.first { ASCII.equalIgnoringCase($0.name, name) }?.value
   }
 
-  /// All values of that name, in order.
+  /// Returns all values of this name, in order.
   package func all(_ name: String) -> [String] {
     fields.filter { ASCII.equalIgnoringCase($0.name, name) }.map(\.value)
   }
 
-  /// The members of a comma-separated list, lower-cased, over all fields of that name; empty ones left out.
+  /// Returns the lower-cased members of a comma-separated list, over all fields of this name; skips
+  /// empty members.
   package func tokens(_ name: String) -> [String] {
     list(name).map { $0.lowercased() }
   }
 
-  /// The members of a comma-separated list as they were written, over all fields of that name.
+  /// Returns the members of a comma-separated list as written, over all fields of this name.
   package func list(_ name: String) -> [String] {
     all(name).flatMap { value in
       value.split(separator: ",").map { ASCII.trimmed($0) }.filter { !$0.isEmpty }
@@ -57,7 +56,6 @@ package struct HTTPHeaders: Sendable, Equatable {
 
 /// HTTP's rules for single characters (RFC 9110 section 5.6).
 package enum ASCII {
-  /// Whether two texts are equal when the letters A to Z count as a to z.
   static func equalIgnoringCase(_ left: String, _ right: String) -> Bool {
     guard left.utf8.count == right.utf8.count else { return false }
     var others = right.utf8.makeIterator()
@@ -67,7 +65,7 @@ package enum ASCII {
     return true
   }
 
-  /// The text without blanks and tabs around it.
+  /// Removes blanks and tabs around the text.
   package static func trimmed(_ text: Substring) -> String {
     let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
     var bytes = text.utf8
@@ -76,7 +74,7 @@ package enum ASCII {
     return String(Substring(bytes))
   }
 
-  /// Whether a byte may stand in a token: a method, a field name, a parameter.
+  /// Returns whether a byte is allowed in a token: a method, a field name, a parameter.
   @inline(__always)
   static func isToken(_ byte: UInt8) -> Bool {
     switch byte {
@@ -91,18 +89,17 @@ package enum ASCII {
     }
   }
 
-  /// Whether a text is a token: not empty, and of token bytes only.
   package static func isToken(_ text: some StringProtocol) -> Bool {
     !text.isEmpty && text.utf8.allSatisfy { isToken($0) }
   }
 
-  /// Whether a byte may stand in a field value: no control character but the tab.
+  /// Returns whether a byte is allowed in a field value: no control character except tab.
   @inline(__always)
   static func isFieldValue(_ byte: UInt8) -> Bool {
     byte >= 0x20 ? byte != 0x7F : byte == 0x09
   }
 
-  /// Whether a byte is printed ASCII and no blank, as in a request target.
+  /// Returns whether a byte is printable ASCII and not a blank, as in a request target.
   @inline(__always)
   static func isVisible(_ byte: UInt8) -> Bool {
     byte > 0x20 && byte < 0x7F

@@ -1,10 +1,11 @@
 // References relative to a URL, as in a Location field (RFC 3986 section 5).
 extension HTTPURL {
-  /// The URL that `reference` means when it is read at this one: absolute, or relative to scheme, host or path.
+  /// Resolves `reference`: absolute, or relative to this URL's scheme, host or path.
   ///
-  /// Blanks and bytes beyond ASCII, which servers write though no URI has them, are percent-encoded as browsers and curl
-  /// do it; other characters that no URI has are errors. A fragment is dropped. Without an authority of its own a reference keeps this URL's user information. Throws
-  /// ``HTTPError/invalidURL(_:)`` as ``init(parsing:)`` does.
+  /// Percent-encodes blanks and bytes beyond ASCII, which servers write against the RFC, as
+  /// browsers and curl do; other forbidden characters are errors. Drops a fragment. Keeps this
+  /// URL's user information for a reference without an authority. Throws
+  /// ``HTTPError/invalidURL(_:)`` like ``init(parsing:)``.
   package func resolving(_ reference: String) throws(HTTPError) -> HTTPURL {
     let text = Self.encoded(reference.prefix { $0 != "#" })[...]
     if Self.hasScheme(text) { return try HTTPURL(parsing: String(text)).normalised }
@@ -29,7 +30,7 @@ extension HTTPURL {
     return result.normalised
   }
 
-  /// Without the blanks around it, and with those inside it encoded.
+  /// Removes blanks around the reference, and encodes blanks inside it.
   private static func encoded(_ reference: Substring) -> String {
     let text = ASCII.trimmed(reference)
     guard text.utf8.contains(where: { $0 == 0x20 || $0 >= 0x80 }) else { return text }
@@ -39,7 +40,8 @@ extension HTTPURL {
       }, as: UTF8.self)
   }
 
-  /// Whether the text begins as an absolute URL does: a letter, then letters, digits, `+`, `-`, `.`, then a colon.
+  /// Returns whether the text begins with a scheme: a letter, then letters, digits, `+`, `-`, `.`,
+  /// then a colon.
   private static func hasScheme(_ text: Substring) -> Bool {
     guard let colon = text.firstIndex(of: ":"), text.first?.isLetter == true else { return false }
     return text[..<colon].utf8.allSatisfy {

@@ -1,20 +1,17 @@
-/// A URL of one of the four schemes that are spoken here (RFC 3986, RFC 6455 section 3).
+/// A URL with one of the four supported schemes (RFC 3986, RFC 6455 section 3).
 package struct HTTPURL: Sendable, Equatable {
-  /// How the server is spoken to.
   package enum Scheme: String, Sendable {
     case http
     case https
     case ws
     case wss
 
-    /// Whether the connection is encrypted.
     package var isSecure: Bool { self == .https || self == .wss }
-    /// The port when a URL names none: 80 or 443.
     package var defaultPort: Int { isSecure ? 443 : 80 }
   }
 
   package var scheme: Scheme
-  /// A name in lower case, or an address; an IPv6 address without its brackets.
+  /// A name in lower case, or an address; IPv6 without brackets.
   package var host: String
   /// 1 to 65535.
   package var port: Int
@@ -25,7 +22,7 @@ package struct HTTPURL: Sendable, Equatable {
   /// The part before `@`, still encoded; a secret.
   package var userInfo: String?
 
-  /// A URL from parts that are already in the form of the properties.
+  /// Takes parts in the form of the properties.
   package init(
     scheme: Scheme, host: String, port: Int? = nil, path: String = "/", query: String? = nil,
     userInfo: String? = nil
@@ -38,10 +35,11 @@ package struct HTTPURL: Sendable, Equatable {
 
   package var isSecure: Bool { scheme.isSecure }
 
-  /// A prefix for a server's paths: `text` with a slash at its beginning and none at its end; may be empty.
+  /// Returns a prefix for a server's paths: `text` with a slash at its beginning and none at its
+  /// end; may be empty.
   ///
-  /// `nil` for a text that cannot stand in a path, such as blanks, `?`, `#`, anything beyond ASCII, and for a whole
-  /// URL, which is a mistake and may hold a password.
+  /// `nil` for characters that a path cannot have, such as blanks, `?`, `#` and non-ASCII, and for
+  /// a whole URL, which is a mistake and may hold a password.
   package static func prefix(_ text: String) -> String? {
     guard text.utf8.allSatisfy({ ASCII.isVisible($0) && !"?#".utf8.contains($0) }),
       text.range(ofBytes: "://") == nil
@@ -51,18 +49,19 @@ package struct HTTPURL: Sendable, Equatable {
     return path.isEmpty || path.utf8.first == UInt8(ascii: "/") ? path : "/" + path
   }
 
-  /// What a request line names: the path, and the query if there is one.
+  /// The path and query for the request line.
   package var target: String { query.map { "\(path)?\($0)" } ?? path }
 
-  /// What a Host field names: the host, in brackets if IPv6, and the port unless it is the scheme's own.
+  /// The value of a Host field: the host, in brackets if IPv6, and the port unless it is the
+  /// scheme's default.
   package var authority: String {
     let name = host.contains(":") ? "[\(host)]" : host
     return port == scheme.defaultPort ? name : "\(name):\(port)"
   }
 
-  /// Parses an absolute URL; a fragment is dropped.
+  /// Parses an absolute URL; drops a fragment.
   ///
-  /// Throws ``HTTPError/invalidURL(_:)`` with the reason, which never repeats the user information.
+  /// Throws ``HTTPError/invalidURL(_:)``, whose reason never repeats the user information.
   package init(parsing text: String) throws(HTTPError) {
     guard text.utf8.allSatisfy(ASCII.isVisible) else {
       throw .invalidURL("a blank, a control character or one beyond ASCII must be percent-encoded")
@@ -87,12 +86,12 @@ package struct HTTPURL: Sendable, Equatable {
       userInfo: at.map { String(authority[..<$0]) })
   }
 
-  /// Whether a text is a host with or without a port, and nothing else.
+  /// Returns whether a text is a host with an optional port.
   package static func isAuthority(_ text: String) -> Bool {
     (try? hostAndPort(text[...])) != nil
   }
 
-  /// A host, in lower case and without brackets, and the port if one is named.
+  /// Parses a host, into lower case and without brackets, with an optional port.
   package static func hostAndPort(
     _ text: Substring
   ) throws(HTTPError) -> (host: String, port: Int?) {
@@ -128,7 +127,7 @@ package struct HTTPURL: Sendable, Equatable {
   }
 
   private static func isAddressByte(_ byte: UInt8) -> Bool {
-    // The rest is a zone: `fe80::1%25eth0`.
+    // An address may have a zone: `fe80::1%25eth0`.
     Hex.value(of: byte) != nil || byte == UInt8(ascii: ":") || byte == UInt8(ascii: "%")
       || isNameByte(byte)
   }

@@ -1,11 +1,11 @@
 /// Percent-encoding (RFC 3986 section 2.1).
 package enum PercentEncoding {
-  /// The text with everything but letters, digits and `-._~` written as `%XX`, in upper case.
+  /// Encodes all bytes except letters, digits and `-._~` as `%XX`, in upper case.
   package static func encode(_ text: String) -> String {
     encode(text, where: { !isUnreserved($0) })
   }
 
-  /// The text with the percent sign and everything but visible ASCII written so: one that any header field can hold.
+  /// Encodes the percent sign and all bytes except visible ASCII, for use in a header field.
   package static func encodeForField(_ text: String) -> String {
     encode(text, where: { !ASCII.isVisible($0) || $0 == UInt8(ascii: "%") })
   }
@@ -23,22 +23,21 @@ package enum PercentEncoding {
     return String(decoding: encoded, as: UTF8.self)
   }
 
-  /// One byte as `%XX`.
+  /// Returns one byte as `%XX`.
   static func bytes(_ byte: UInt8) -> [UInt8] {
     [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
   }
 
-  /// The text that was encoded; `nil` for a `%` without two digits, and for bytes that are not UTF-8.
+  /// Decodes a text; `nil` for a `%` without two digits or for bytes that are not UTF-8.
   package static func decode(_ text: String) -> String? {
     decode(Array(text.utf8)[...])
   }
 
-  /// The text that was encoded as these bytes; `nil` as above.
   package static func decode(_ text: ArraySlice<UInt8>) -> String? {
     decode(text, blank: nil)
   }
 
-  /// The same, for a form or a query: a blank is written as `+` there.
+  /// Decodes a part of a form or query, in which `+` is a blank.
   package static func decodeForm(_ text: ArraySlice<UInt8>) -> String? {
     decode(text, blank: UInt8(ascii: "+"))
   }
@@ -66,7 +65,7 @@ package enum PercentEncoding {
     return String(validating: decoded, as: UTF8.self)
   }
 
-  /// Pairs as a form's body or a query: `name=value&name=value`, each part encoded.
+  /// Encodes pairs for a form or query: `name=value&name=value`.
   package static func form(_ pairs: [(String, String)]) -> String {
     pairs.map { "\(encode($0.0))=\(encode($0.1))" }.joined(separator: "&")
   }

@@ -1,31 +1,33 @@
-/// Follows the redirects of one request (RFC 9110 section 15.4): where to go next, and when to stop.
+/// Follows the redirects of one request (RFC 9110 section 15.4) up to a limit.
 ///
-/// It does no I/O: the owner hands in each redirect's status and Location, and dials ``url``.
+/// Does no I/O: the owner passes each redirect's Location to ``follow(location:)`` and connects to
+/// ``url``.
 package struct RedirectTrail: Sendable, Equatable {
-  /// How many redirects of one request are followed.
+  /// Maximum number of redirects of one request.
   package static let limit = 5
 
-  /// Where the request goes now.
+  /// Current target of the request.
   package private(set) var url: HTTPURL
-  /// How many redirects led there.
+  /// Number of followed redirects.
   package private(set) var count = 0
-  /// Whether a redirect led to another scheme, host or port, so that credentials must not be sent any more.
+  /// True after a redirect to another scheme, host or port; credentials must not be sent any more.
   package private(set) var hasLeftOrigin = false
 
-  /// The trail's beginning; its scheme decides whether the trail stays with `ws` and `wss` or `http` and `https`.
+  /// Starts at `url`, whose scheme decides between `ws` and `wss` or `http` and `https` for the
+  /// whole trail.
   package init(url: HTTPURL) {
     self.url = url
   }
 
-  /// Whether an answer with this status and a Location is a redirect that may be followed: 301, 302, 303, 307 or 308.
+  /// Returns whether this status, with a Location, is a redirect: 301, 302, 303, 307 or 308.
   package static func isRedirect(_ status: Int) -> Bool {
     [301, 302, 303, 307, 308].contains(status)
   }
 
-  /// Takes one redirect; ``url`` is then where it leads.
+  /// Follows one redirect to the new ``url``.
   ///
-  /// In a Location `http` means `ws` and `https` means `wss` when WebSocket is spoken, and the other way round. The user information of ``url`` goes along inside its
-  /// origin only. After an error the trail is as it was.
+  /// Reads `http` as `ws` and `https` as `wss` for WebSocket, and the reverse. Keeps the user
+  /// information of ``url`` inside its origin only. An error leaves the trail unchanged.
   package mutating func follow(location: String) throws(RedirectError) {
     guard count < Self.limit else {
       throw .tooMany(limit: Self.limit, location: Self.shown(location))
@@ -50,7 +52,7 @@ package struct RedirectTrail: Sendable, Equatable {
     count += 1
   }
 
-  /// The fields of a request to ``url``: credentials and Host are left out at another origin.
+  /// Returns the fields of a request to ``url``, without credentials and Host at another origin.
   package func headers(_ headers: HTTPHeaders) -> HTTPHeaders {
     guard hasLeftOrigin else { return headers }
     let secret = ["authorization", "cookie", "proxy-authorization", "host"]
@@ -58,7 +60,7 @@ package struct RedirectTrail: Sendable, Equatable {
       headers.fields.filter { !secret.contains($0.name.lowercased()) }.map { ($0.name, $0.value) })
   }
 
-  /// A Location as a message may show it: without user information and query, and shortened.
+  /// Returns a Location for messages: shortened, without user information and query.
   static func shown(_ location: String) -> String {
     let text = location.prefix { $0 != "?" && $0 != "#" }
     let tail = text.utf8.lastIndex(of: UInt8(ascii: "@")).map { text[$0...].dropFirst() } ?? text
@@ -66,13 +68,10 @@ package struct RedirectTrail: Sendable, Equatable {
   }
 }
 
-/// Why a redirect is not followed.
 package enum RedirectError: Error, Equatable, CustomStringConvertible {
-  /// One more than the limit.
   case tooMany(limit: Int, location: String)
-  /// From an encrypted connection to one that is not.
+  /// From an encrypted connection to an unencrypted one.
   case insecure(from: HTTPURL.Scheme, place: String)
-  /// The Location is not a URL that can be dialled.
   case invalid(reason: String)
 
   package var description: String {
@@ -87,6 +86,6 @@ package enum RedirectError: Error, Equatable, CustomStringConvertible {
 }
 
 extension HTTPURL {
-  /// The URL as messages show it: without user information and query, which may be secret.
+  /// The URL for messages, without user information and query, which may be secret.
   package var place: String { "\(scheme.rawValue)://\(authority)\(path)" }
 }
