@@ -1,23 +1,24 @@
 internal import CSystemZlib
 
-/// Undoes the content codings gzip and deflate of an HTTP body (RFC 9110 section 8.4.1), piece by piece.
+/// Decodes the content codings gzip and deflate of an HTTP body (RFC 9110 section 8.4.1), piece by
+/// piece.
 ///
-/// A few compressed bytes may expand to very many: each call produces a bounded number, and the rest waits in the
-/// input.
+/// A few compressed bytes may expand to very many: each call produces a limited number, and the
+/// rest waits in the input.
 ///
-/// Safe although it holds a pointer: only this object owns the pointer; it is never handed out, and freed in `deinit`.
-/// It must be a pointer because zlib remembers the address of its stream.
+/// Safe: only this object holds the pointer, and frees it in `deinit`. zlib remembers the address
+/// of its stream, which must not move.
 @safe package final class ContentDecoder {
-  /// The body is not what its coding says.
+  /// The body does not match its coding.
   package struct InvalidData: Error, Equatable {}
 
   private let stream: UnsafeMutablePointer<z_stream>
   private let isDeflate: Bool
-  /// Whether the first bytes have decided the format for zlib.
+  /// True once the first bytes have decided on zlib's format.
   private var hasBegun = false
   private var hasEnded = false
 
-  /// A decoder for a coding by its name; `nil` for one that is not known.
+  /// Makes a decoder by the coding's name; `nil` for an unknown name.
   package init?(coding: String) {
     switch coding {
     case "gzip", "x-gzip": isDeflate = false
@@ -33,9 +34,9 @@ internal import CSystemZlib
     unsafe stream.deallocate()
   }
 
-  /// Decodes the front of `input` into at most about `atMost` bytes, and drops the input it used.
+  /// Decodes the front of `input` into about `atMost` bytes, and consumes it.
   ///
-  /// Answers whether anything was appended. When it was, there may be more without new input.
+  /// Returns whether it appended any bytes. If so, another call may append more without new input.
   package func decode(
     from input: ByteBuffer, into output: ByteBuffer, atMost: Int
   ) throws(InvalidData) -> Bool {
@@ -56,7 +57,8 @@ internal import CSystemZlib
     return output.count > before
   }
 
-  /// Tells the zlib form of deflate (RFC 1950), which is right, from the bare one (RFC 1951), which many send.
+  /// Detects the zlib form of deflate (RFC 1950), which is right, or the bare one (RFC 1951), which
+  /// many servers send.
   private func begin(_ bytes: ByteView) -> Bool {
     guard bytes.count >= 2 || (bytes.count == 1 && !isDeflate) else { return false }
     let gzip: Int32 = 15 + 16
@@ -72,7 +74,7 @@ internal import CSystemZlib
     return true
   }
 
-  /// One call of zlib; `false` when it needs more input.
+  /// Calls zlib once; returns false if it needs more input.
   private func step(
     _ input: ByteBuffer, _ output: ByteBuffer, atMost: Int
   ) throws(InvalidData) -> Bool {

@@ -4,12 +4,12 @@ internal import CSystemZlib
 ///
 /// Source: RFC 9110 section 8.4.1.3, RFC 1952.
 package enum ContentEncoder {
-  /// Added to the bits of the window, it asks zlib for the gzip form.
+  /// Added to the window's bits, selects zlib's gzip form.
   private static let gzipForm: Int32 = 16
-  /// zlib's own default: 128 KiB of tables.
+  /// zlib's default: 128 KiB of tables.
   private static let memoryLevel: Int32 = 8
 
-  /// The body as gzip, as small as zlib makes it; for bodies that are sent often.
+  /// Returns the body as gzip at the best compression, for bodies that are sent often.
   package static func gzip(_ body: [UInt8]) -> [UInt8] {
     var body = body
     var stream = unsafe z_stream()

@@ -1,20 +1,19 @@
 internal import CSystemZlib
 
-/// Raw deflate (RFC 1951) of whole messages, in the form of RFC 7692 section 7.2.1: flushed to a byte boundary,
-/// without the closing `00 00 FF FF`.
+/// Raw deflate (RFC 1951) of whole messages in the form of RFC 7692 section 7.2.1: flushed to a
+/// byte boundary, without the closing `00 00 FF FF`.
 ///
-/// One object serves one direction of one connection. Between messages the window is kept until ``reset()``.
+/// Serves one direction of one connection; keeps the window between messages until ``reset()``.
 ///
-/// Safe although it holds a pointer: only this object owns the pointer; it is never handed out, and freed in `deinit`.
+/// Safe: only this object holds the pointer, and frees it in `deinit`.
 @safe package final class Deflater {
-  /// The windows that zlib can write raw.
-  ///
-  /// It refuses 8, so an endpoint that is held to 8 sends uncompressed.
+  /// Window sizes for raw deflate in zlib, which rejects 8: an endpoint limited to 8 sends
+  /// uncompressed.
   package static let windowBits = 9...15
 
   private let stream: UnsafeMutablePointer<z_stream>
 
-  /// A deflater with a window of `1 << windowBits` bytes, 9 to 15.
+  /// Makes a deflater with a window of `1 << windowBits` bytes, 9 to 15.
   package init(windowBits: Int) {
     precondition(Self.windowBits.contains(windowBits), "no such window")
     unsafe stream = .allocate(capacity: 1)
@@ -29,14 +28,15 @@ internal import CSystemZlib
     unsafe stream.deallocate()
   }
 
-  /// zlib's own default: 128 KiB of tables.
+  /// zlib's default: 128 KiB of tables.
   private static let memoryLevel: Int32 = 8
 
-  /// Appends one compressed message to `output`, which must not be the buffer that `message` lies in.
+  /// Appends one compressed message to `output`, which must not hold `message`.
   package func deflate(_ message: UnsafeRawBufferPointer, into output: ByteBuffer) {
     guard let base = unsafe message.bindMemory(to: UInt8.self).baseAddress, message.count > 0
     else {
-      // zlib writes nothing for a second flush without input; section 7.2.3.6 gives the empty message's form.
+      // zlib writes nothing for a second flush without input; section 7.2.3.6 gives the empty
+      // message's form.
       output.append(0)
       return
     }
@@ -51,12 +51,12 @@ internal import CSystemZlib
     output.truncate(to: output.count - 4)
   }
 
-  /// Appends one compressed message to `output`; the message must not lie in it.
+  /// Appends one compressed message to `output`, which must not hold it.
   package func deflate(_ message: ByteView, into output: ByteBuffer) {
     unsafe deflate(message.raw, into: output)
   }
 
-  /// Forgets the window, for an endpoint that takes no context over.
+  /// Clears the window, for an endpoint without context takeover.
   package func reset() {
     unsafe deflateReset(stream)
   }

@@ -1,27 +1,28 @@
 internal import CSystemZlib
 
-/// Raw inflate (RFC 1951) of messages as RFC 7692 section 7.2.2 sends them, with a bound on the output.
+/// Raw inflate (RFC 1951) of messages in the form of RFC 7692 section 7.2.2, with a limit on the
+/// output.
 ///
-/// One object serves one direction of one connection. Between messages the window is kept, as context takeover
-/// wants, until ``reset()``. A message may be fed in pieces of any size.
+/// Serves one direction of one connection; keeps the window between messages, for context takeover,
+/// until ``reset()``. A message may come in pieces of any size.
 ///
-/// Safe although it holds a pointer: only this object owns the pointer; it is never handed out, and freed in `deinit`.
-/// It must be a pointer because zlib remembers the address of its stream.
+/// Safe: only this object holds the pointer, and frees it in `deinit`. zlib remembers the address
+/// of its stream, which must not move.
 @safe package final class Inflater {
-  /// Why a message cannot be inflated; the inflater cannot be used again.
+  /// After a failure, the inflater cannot be used again.
   package enum Failure: Error, Equatable {
-    /// The bytes are not DEFLATE data, reach back past the window, or end inside a block.
+    /// The bytes are not DEFLATE data, refer back past the window, or end inside a block.
     case invalidData
-    /// The output would be longer than the given limit.
+    /// The output would exceed this limit.
     case outputLimit(Int)
   }
 
   private let stream: UnsafeMutablePointer<z_stream>
-  /// The end of a flushed block, which the sender of a message leaves out.
+  /// End of a flushed block, which senders leave out.
   private static let tail: [UInt8] = [0x00, 0x00, 0xFF, 0xFF]
   private static let step = 16_384
 
-  /// An inflater with a window of `1 << windowBits` bytes, 8 to 15.
+  /// Makes an inflater with a window of `1 << windowBits` bytes, 8 to 15.
   package init(windowBits: Int) {
     precondition((8...15).contains(windowBits), "no such window")
     unsafe stream = .allocate(capacity: 1)
@@ -35,7 +36,7 @@ internal import CSystemZlib
     unsafe stream.deallocate()
   }
 
-  /// Appends what `input` inflates to; `output` never holds more than `limit` bytes when this returns.
+  /// Appends the decompressed `input`; `output` never holds more than `limit` bytes afterwards.
   package func inflate(
     _ input: ByteView, into output: ByteBuffer, limit: Int
   ) throws(Failure) {
@@ -47,8 +48,8 @@ internal import CSystemZlib
     }
   }
 
-  /// Appends what the whole message `input` inflates to, as ``inflate(_:into:limit:)`` and
-  /// ``finishMessage(into:limit:)`` do; the bytes after the view are changed for a moment.
+  /// Appends the decompressed whole message, like ``inflate(_:into:limit:)`` and
+  /// ``finishMessage(into:limit:)``; changes the bytes after the view during the call.
   package func inflateMessage(
     _ input: ByteView, into output: ByteBuffer, limit: Int
   ) throws(Failure) {
@@ -57,7 +58,8 @@ internal import CSystemZlib
       try inflate(input, into: output, limit: limit)
       return try finishMessage(into: output, limit: limit)
     }
-    // One call costs less than two, so the left out bytes take the place of the padding after the view.
+    // One call is cheaper than two, so the left-out bytes temporarily replace the padding after the
+    // view.
     let end = unsafe UnsafeMutableRawPointer(input.base + input.count)
     let padding = unsafe end.loadUnaligned(as: UInt32.self)
     unsafe end.storeBytes(of: UInt32(littleEndian: 0xFFFF_0000), as: UInt32.self)
@@ -65,7 +67,7 @@ internal import CSystemZlib
     guard try unsafe run(input.base, whole, into: output, limit: limit) else { throw .invalidData }
   }
 
-  /// Ends a message: feeds the bytes that the sender left out, and checks that they close a block.
+  /// Ends a message: adds the bytes that the sender left out, and checks that they end a block.
   package func finishMessage(into output: ByteBuffer, limit: Int) throws(Failure) {
     var tail = Self.tail
     let result: Result<Bool, Failure> = unsafe tail.withUnsafeMutableBufferPointer { bytes in
@@ -79,19 +81,19 @@ internal import CSystemZlib
     guard try result.get() else { throw .invalidData }
   }
 
-  /// Forgets the window, as a peer does that takes no context over.
+  /// Clears the window, for a peer without context takeover.
   package func reset() {
     unsafe inflateReset(stream)
   }
 
-  /// Whether the input ended right between two blocks.
+  /// Returns whether the input ended between two blocks.
   private func run(
     _ input: UnsafeMutablePointer<UInt8>, _ count: Int, into output: ByteBuffer, limit: Int
   ) throws(Failure) -> Bool {
     unsafe stream.pointee.next_in = input
     unsafe stream.pointee.avail_in = UInt32(count)
     while true {
-      // One byte more than is allowed: only a byte really written there proves that the limit is passed.
+      // One byte beyond the limit: only a byte written there proves that the output is too long.
       let allowed = limit - output.count + 1
       output.reserve(min(allowed, max(Self.step, output.writable)))
       let space = UInt32(clamping: min(allowed, output.writable))
@@ -106,14 +108,16 @@ internal import CSystemZlib
       }
       switch result {
       case Z_OK, Z_BUF_ERROR:
-        // Bits 0 to 4 count unused bits of the last byte; bit 7 says that the next thing is a block header.
+        // Bits 0 to 4 count unused bits of the last byte; bit 7 means that a block header comes
+        // next.
         let isBetweenBlocks = unsafe stream.pointee.data_type & 0x9F == 0x80
-        // There zlib has nothing more to give, and asked again without input it would no longer say where it stands.
+        // zlib has no more output here, and another call without input would clear its position.
         if unsafe left > 0 || isBetweenBlocks && stream.pointee.avail_in == 0 {
           return isBetweenBlocks
         }
       case Z_STREAM_END:
-        // A block marked as the last one ends zlib's stream, but neither the message nor the window.
+        // A block marked as the last one ends zlib's stream, but neither the message nor the
+        // window.
         unsafe inflateResetKeep(stream)
         if unsafe stream.pointee.avail_in == 0 { return true }
       default:
