@@ -1,8 +1,8 @@
 internal import CSystemOpenSSL
 
-/// The digests that the protocols name, computed by OpenSSL.
+/// Digests for the protocols, computed by OpenSSL.
 package enum Digest {
-  /// The 20 bytes of SHA-1, which RFC 6455 section 4.2.2 asks for in the handshake; never for security.
+  /// Returns the 20 bytes of SHA-1 for the handshake of RFC 6455 section 4.2.2; never for security.
   package static func sha1(_ bytes: [UInt8]) -> [UInt8] {
     unsafe [UInt8](unsafeUninitializedCapacity: 20) { output, count in
       unsafe pusher_SHA1(bytes, bytes.count, output.baseAddress)
@@ -10,21 +10,21 @@ package enum Digest {
     }
   }
 
-  /// The 16 bytes of MD5, which the HTTP API signs as `body_md5`; never for security.
+  /// Returns the 16 bytes of MD5 for the HTTP API's `body_md5`; never for security.
   package static func md5(_ bytes: [UInt8]) -> [UInt8] {
     unsafe digest(bytes, EVP_md5(), 16)
   }
 
-  /// The 32 bytes of SHA-256.
   package static func sha256(_ bytes: [UInt8]) -> [UInt8] {
     unsafe digest(bytes, EVP_sha256(), 32)
   }
 
-  /// The 32 bytes of HMAC-SHA256 (RFC 2104), with which every Pusher signature is made.
+  /// Returns the 32 bytes of HMAC-SHA256 (RFC 2104), as in every Pusher signature.
   package static func hmacSHA256(_ message: [UInt8], key: [UInt8]) -> [UInt8] {
     pusher_start_openssl()
     return unsafe [UInt8](unsafeUninitializedCapacity: 32) { output, count in
-      // A null key would mean "keep the last one" to OpenSSL, so an empty key is passed as one byte of length 0.
+      // For OpenSSL a null key means "keep the last one", so an empty key is one byte with length
+      // 0.
       let keyBytes = key.isEmpty ? [0] : key
       var written: UInt32 = 0
       let result = unsafe HMAC(
@@ -45,9 +45,9 @@ package enum Digest {
     }
   }
 
-  /// Whether two signatures are equal, compared in constant time.
+  /// Returns whether two signatures are equal, in constant time.
   ///
-  /// Unequal lengths are unequal signatures; the lengths themselves are not secret.
+  /// Unequal lengths return early; lengths are not secret.
   package static func equalInConstantTime(_ left: [UInt8], _ right: [UInt8]) -> Bool {
     guard left.count == right.count else { return false }
     return unsafe CRYPTO_memcmp(left, right, left.count) == 0

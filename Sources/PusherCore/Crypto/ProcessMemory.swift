@@ -1,10 +1,10 @@
 internal import CSystemOpenSSL
 
-/// Keeps this process's memory, which holds secrets, out of core dumps and away from debuggers of the same user.
+/// Keeps this process's secrets out of core dumps and away from debuggers of the same user.
 ///
-/// Source: prctl(2), PR_SET_DUMPABLE; where there is none, core dumps are limited to nothing.
+/// Source: prctl(2), PR_SET_DUMPABLE; other systems only limit core dumps to 0 bytes.
 package enum ProcessMemory {
-  /// Hides the memory from now on; commands that are started are not affected.
+  /// Hides the memory from now on; started commands are not affected.
   package static func hide() {
     pusher_set_dumpable(0)
   }

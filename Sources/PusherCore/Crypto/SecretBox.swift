@@ -2,41 +2,42 @@
   internal import CSystemSodium
 #endif
 
-/// Authenticated encryption with one key for both sides: NaCl's secretbox (XSalsa20 and Poly1305), computed by
-/// libsodium.
+/// Authenticated encryption with one shared key: NaCl's secretbox (XSalsa20 and Poly1305), computed
+/// by libsodium.
 ///
-/// The library is started with the first box, so that runs without one do not pay for it. Without the package's trait
-/// `Encryption` there is no library and no box. Source: the NaCl page "Secret-key authenticated encryption".
+/// The first box starts the library, so that runs without one do not pay for it. Without the
+/// package's trait `Encryption` there is no library and no box. Source: the NaCl page "Secret-key
+/// authenticated encryption".
 package struct SecretBox: Sendable {
-  /// Bytes of a key.
+  /// Length of a key, in bytes.
   package static let keyLength = 32
-  /// Bytes of a nonce, which must never serve twice under one key.
+  /// Length of a nonce, in bytes; never use a nonce twice with one key.
   package static let nonceLength = 24
-  /// By how many bytes a box is longer than its content; the tag stands first.
+  /// Length of the tag in front of the encrypted content, in bytes.
   package static let tagLength = 16
 
   #if Encryption
-    /// Whether this build has the cipher.
+    /// True if this build has the cipher.
     package static let isBuilt = true
     private static let isReady = sodium_init() >= 0
   #else
     package static let isBuilt = false
-    /// What no box without the cipher has, so that there is none.
+    /// Prevents boxes without the cipher.
     private let missing: Never
   #endif
 
   private let key: [UInt8]
 
   #if Encryption
-    /// A box under `key`; `nil` unless that has ``keyLength`` bytes.
+    /// Makes a box with `key`; `nil` unless that has ``keyLength`` bytes.
     package init?(key: [UInt8]) {
       guard key.count == Self.keyLength else { return nil }
       precondition(Self.isReady, "libsodium found no source of random numbers")
       self.key = key
     }
 
-    /// The content of `box`; `nil` when box, nonce and key do not belong together, or the nonce has not ``nonceLength``
-    /// bytes.
+    /// Returns the content of `box`; `nil` if box, nonce and key do not match or the nonce is not
+    /// ``nonceLength`` bytes long.
     package func open(_ box: [UInt8], nonce: [UInt8]) -> [UInt8]? {
       let input = ByteBuffer(capacity: box.count + nonce.count)
       let output = ByteBuffer(capacity: box.count)
@@ -48,8 +49,8 @@ package struct SecretBox: Sendable {
       return isOpen ? output.array : nil
     }
 
-    /// Appends the content of `box`; `false`, with nothing appended, when box, nonce and key do not belong together, or the
-    /// nonce has not ``nonceLength`` bytes.
+    /// Appends the content of `box`; returns false without appending if box, nonce and key do not
+    /// match or the nonce is not ``nonceLength`` bytes long.
     package func open(_ box: ByteView, nonce: ByteView, into output: ByteBuffer) -> Bool {
       guard box.count >= Self.tagLength, nonce.count == Self.nonceLength else { return false }
       let length = box.count - Self.tagLength
@@ -62,7 +63,7 @@ package struct SecretBox: Sendable {
       return true
     }
 
-    /// `message` in a box; stops the program unless `nonce` has ``nonceLength`` bytes.
+    /// Encrypts `message`; stops the program unless `nonce` has ``nonceLength`` bytes.
     package func seal(_ message: [UInt8], nonce: [UInt8]) -> [UInt8] {
       precondition(nonce.count == Self.nonceLength, "a nonce has 24 bytes")
       return unsafe [UInt8](unsafeUninitializedCapacity: message.count + Self.tagLength) {
@@ -75,31 +76,28 @@ package struct SecretBox: Sendable {
       }
     }
   #else
-    /// There is no box without the trait `Encryption`.
+    /// Returns `nil` without the trait `Encryption`.
     package init?(key: [UInt8]) { return nil }
 
-    /// Never called.
     package func open(_ box: [UInt8], nonce: [UInt8]) -> [UInt8]? { switch missing {} }
 
-    /// Never called.
     package func open(_ box: ByteView, nonce: ByteView, into output: ByteBuffer) -> Bool {
       switch missing {}
     }
 
-    /// Never called.
     package func seal(_ message: [UInt8], nonce: [UInt8]) -> [UInt8] { switch missing {} }
   #endif
 }
 
 extension SecretBox: Equatable {
-  /// Whether both have the same key, compared in constant time.
+  /// Compares the keys in constant time.
   package static func == (left: SecretBox, right: SecretBox) -> Bool {
     Digest.equalInConstantTime(left.key, right.key)
   }
 }
 
 extension SecretBox: CustomStringConvertible, CustomReflectable {
-  /// Nothing of the key.
+  /// Hides the key.
   package var description: String { "<key>" }
   package var customMirror: Mirror { Mirror(self, children: []) }
 }
