@@ -1,8 +1,8 @@
-/// Asks a shell command, which prints the JSON of an endpoint's answer.
+/// Runs a shell command that prints the JSON of an endpoint's response.
 ///
 /// A status other than 0 is a refusal.
 package final class CommandSigner: Signer {
-  /// The environment variables in which the command finds the question; about a user only the socket's id.
+  /// Environment variables for the command; only the socket's id for a user.
   package struct Variables: Sendable {
     package var channel: String
     package var socketID: String
@@ -22,7 +22,7 @@ package final class CommandSigner: Signer {
 
   /// - Parameters:
   ///   - command: A line for `/bin/sh -c`.
-  ///   - timeout: How long it may take before it is ended.
+  ///   - timeout: Maximum time of the command.
   package init(loop: EventLoop, command: String, variables: Variables, timeout: Duration) {
     (self.loop, self.command) = (loop, command)
     (self.variables, self.timeout) = (variables, timeout)
@@ -63,7 +63,7 @@ package final class CommandSigner: Signer {
     case .failure(.timeout(let time)):
       .failure(.unavailable(status: nil, "the command took longer than \(time.inWords)"))
     case .failure(.busy(let reason)):
-      // The shortage may pass, and a healthy run must outlive it.
+      // The shortage may pass, and a healthy run must survive it.
       .failure(.unavailable(status: nil, "\(ChildProcess.Failure.busy(reason: reason))"))
     case .failure(.start(let reason)):
       .failure(.refused(status: nil, "\(ChildProcess.Failure.start(reason: reason))"))

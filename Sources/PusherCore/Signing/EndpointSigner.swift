@@ -1,18 +1,18 @@
-/// Asks the application's own endpoint, as pusher-js does: a form with `socket_id` and `channel_name`, for users with
-/// `socket_id` alone.
+/// Asks the application's own endpoint like pusher-js: a form with `socket_id` and `channel_name`,
+/// without the latter for users.
 ///
-/// Source: Pusher's page "Authorizing users", and what the official libraries accept.
+/// Source: Pusher's page "Authorizing users", and the responses accepted by the official libraries.
 package final class EndpointSigner: Signer {
   private let calls: EndpointCalls
   private let destination: Destination
   private let parameters: [(String, String)]
 
   /// - Parameters:
-  ///   - destination: Where the endpoint is, and what is sent with each question besides the form's own fields.
+  ///   - destination: URL, fields and network settings of the endpoint.
   ///   - parameters: Form fields after `socket_id` and `channel_name`.
-  ///   - timeout: For one answer, from the name's resolution to its last byte.
+  ///   - timeout: Time for one response, from name resolution to its last byte.
   ///
-  /// - Throws: ``TLSError`` when the URL is secure and the trust roots cannot be read.
+  /// - Throws: ``TLSError`` if the URL is secure and the trusted authorities cannot be read.
   package init(
     loop: EventLoop, destination: Destination, parameters: [(String, String)], timeout: Duration
   ) throws(TLSError) {
@@ -30,7 +30,7 @@ package final class EndpointSigner: Signer {
     calls.cancelAll()
   }
 
-  /// The fields that all Pusher libraries send.
+  /// Fields sent by all Pusher libraries.
   static func form(_ request: AuthorizationRequest) -> [(String, String)] {
     [("socket_id", request.socketID)] + (request.channel.map { [("channel_name", $0)] } ?? [])
   }
@@ -47,9 +47,10 @@ package final class EndpointSigner: Signer {
   }
 }
 
-/// The calls of an endpoint that are under way.
+/// Open calls to an endpoint.
 ///
-/// 200 and 201 grant it; a status that is temporary by ``HTTPStatus`` means "later"; every other status is a refusal.
+/// 200 and 201 grant the request; a status that is temporary by ``HTTPStatus`` means "later"; any
+/// other status is a refusal.
 final class EndpointCalls {
   private let loop: EventLoop
   private let network: Destination
@@ -58,12 +59,13 @@ final class EndpointCalls {
   private var lastNumber = 0
   private var context: TLSContext?
 
-  /// - Parameter network: Its routes and authorities count for every call, whatever server that goes to.
+  /// - Parameter network: Its routes and authorities apply to calls to any server.
   init(loop: EventLoop, network: Destination, timeout: Duration) {
     (self.loop, self.network, self.timeout) = (loop, network, timeout)
   }
 
-  /// Sends `call`, which asks for `request`; `whenAnswered` sees an answer before its meaning goes to `completion`.
+  /// Sends `call` for `request`; `whenAnswered` gets the response before `completion` gets the
+  /// result.
   func ask(
     _ call: HTTPExchange.Request, about request: AuthorizationRequest,
     whenAnswered: @escaping (HTTPExchange.Response) -> Void = { _ in },
@@ -98,7 +100,7 @@ final class EndpointCalls {
     return made
   }
 
-  /// The body of an answer that grants it.
+  /// Returns the body of a response that grants the request.
   private static func body(
     _ result: Result<HTTPExchange.Response, HTTPExchange.Failure>
   ) -> Result<[UInt8], AuthorizationFailure> {

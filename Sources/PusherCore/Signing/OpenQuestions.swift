@@ -1,13 +1,13 @@
 internal import Synchronization
 
-/// The open questions to the user's own code; it belongs to the loop's thread.
+/// Open questions to the user's own code, on the loop's thread.
 final class OpenQuestions<Answer: Sendable> {
   typealias Completion = (Result<Answer, AuthorizationFailure>) -> Void
 
   private struct Question {
     let completion: Completion
     let timer: LoopTimer
-    /// Stops the work on the answer, where that can be stopped.
+    /// Stops the work on the answer, if possible.
     var cancel: (@Sendable () -> Void)?
   }
 
@@ -20,7 +20,7 @@ final class OpenQuestions<Answer: Sendable> {
     self.timeout = timeout
   }
 
-  /// The number of a new question, by which its answer finds it; `name` says in messages what was asked.
+  /// Opens a question and returns its number for ``answer(_:_:)``; messages call it `name`.
   func open(_ name: String, _ completion: @escaping Completion) -> Int {
     let number = QuestionNumber.next()
     let timer = LoopTimer(deadline: loop.now.advanced(by: timeout)) { [unowned self] in
@@ -32,12 +32,12 @@ final class OpenQuestions<Answer: Sendable> {
     return number
   }
 
-  /// Has `cancel` called when the answer is no longer wanted, or has come.
+  /// Sets a function to call once the answer came or is no longer wanted.
   func onEnd(of number: Int, _ cancel: @escaping @Sendable () -> Void) {
     open[number]?.cancel = cancel
   }
 
-  /// Late and second answers are ignored.
+  /// Ignores late and second answers.
   func answer(_ number: Int, _ answer: Answer) {
     finish(number, .success(answer))
   }
@@ -58,7 +58,7 @@ final class OpenQuestions<Answer: Sendable> {
   }
 }
 
-/// No two questions of the process share a number: an answer for an earlier connection must not match.
+/// Numbers unique in the process: an answer for an earlier connection must not match.
 private enum QuestionNumber {
   private static let last = Atomic<Int>(0)
 

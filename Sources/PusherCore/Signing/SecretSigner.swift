@@ -3,7 +3,7 @@ package final class SecretSigner: Signer {
   /// This client's user on presence channels.
   package struct Member: Sendable, Equatable {
     package var userID: String
-    /// JSON text; `nil` when nothing is told.
+    /// JSON text, if any.
     package var userInfo: String?
 
     package init(userID: String, userInfo: String? = nil) {
@@ -19,10 +19,10 @@ package final class SecretSigner: Signer {
 
   /// - Parameters:
   ///   - signature: Holds the app's key and secret.
-  ///   - member: Its user on presence channels; without one the socket's id is the user's, as with PusherSwift, so that
-  ///     each connection is its own member.
-  ///   - masterKey: Makes the keys of encrypted channels, which cannot be subscribed to without it.
-  ///   - userData: The JSON of the user who signs in: `id`, and if wanted `user_info` and `watchlist`.
+  ///   - member: User on presence channels; if `nil`, the socket's id, so that each connection is
+  ///     its own member, as with PusherSwift.
+  ///   - masterKey: Makes the keys of encrypted channels; required for these.
+  ///   - userData: JSON of the user who signs in: `id`, optionally `user_info` and `watchlist`.
   package init(
     signature: SubscriptionSignature, member: Member? = nil,
     masterKey: EncryptionMasterKey? = nil, userData: String? = nil
@@ -69,7 +69,7 @@ package final class SecretSigner: Signer {
 
   package func cancelAll() {}
 
-  /// The `channel_data` of a member: `{"user_id":…,"user_info":…}`.
+  /// Returns the `channel_data` of a member: `{"user_id":…,"user_info":…}`.
   static func channelData(userID: String, userInfo: JSONValue?) -> String {
     JSONValue.object(present: ["user_id": .string(userID), "user_info": userInfo]).jsonText
   }

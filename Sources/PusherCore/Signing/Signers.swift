@@ -1,4 +1,4 @@
-/// Answers for clients that have no means to sign.
+/// Refuses all requests, for clients that cannot sign.
 package final class NoSigner: Signer {
   package init() {}
 
@@ -10,7 +10,6 @@ package final class NoSigner: Signer {
   package func cancelAll() {}
 }
 
-/// Uses one signer for channels and another for the user.
 package final class SplitSigner: Signer {
   private let channels: any Signer
   private let user: any Signer
@@ -31,7 +30,7 @@ package final class SplitSigner: Signer {
 }
 
 extension Authorization {
-  /// The answer to `request` in a whole body from an endpoint or a command.
+  /// Parses the body of an endpoint or a command as the answer to `request`.
   package static func result(
     of body: [UInt8], to request: AuthorizationRequest
   ) -> Result {

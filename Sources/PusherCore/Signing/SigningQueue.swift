@@ -1,7 +1,7 @@
-/// Asks another signer a few questions at a time, so that hundreds of channels do not mean hundreds of sockets or
-/// processes at once.
+/// Limits the open questions of another signer, so that hundreds of channels do not need hundreds
+/// of sockets or processes at once.
 package final class SigningQueue: Signer {
-  /// How many questions are open at a time.
+  /// Maximum number of open questions.
   package static let width = 16
 
   private struct Question {
@@ -13,10 +13,10 @@ package final class SigningQueue: Signer {
   private var waiting = Fifo<Question>()
   private var open = 0
   private var isAsking = false
-  /// Counts the cancellations; answers to questions before the last one do not count.
+  /// Number of cancellations; answers to questions before the last one do not count.
   private var generation = 0
 
-  /// - Parameter signer: Answers; it must call no completion after ``cancelAll()``.
+  /// - Parameter signer: Must not call completions after its ``cancelAll()``.
   package init(_ signer: any Signer) {
     self.signer = signer
   }
