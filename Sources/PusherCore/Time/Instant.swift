@@ -1,38 +1,39 @@
-/// A point on a clock that only runs forward, as nanoseconds since an arbitrary start.
+/// A point in time on a monotonic clock, in nanoseconds since an arbitrary start.
 ///
-/// Machines take instants as arguments and never ask a clock; only the Transport room makes them from the
-/// system's clock. The arithmetic saturates instead of trapping, so a deadline of "never" stays representable.
+/// Machines take instants as arguments and never read a clock; only the Transport room reads the
+/// system's. The arithmetic saturates instead of trapping, so that a deadline of "never" stays
+/// representable.
 public struct Instant: InstantProtocol, Hashable, Sendable {
   /// Nanoseconds since the clock's arbitrary start.
   public var nanoseconds: Int64
 
-  /// The instant so many nanoseconds after the clock's start.
+  /// Makes an instant from the nanoseconds since the clock's start.
   public init(nanoseconds: Int64) {
     self.nanoseconds = nanoseconds
   }
 
-  /// The instant `duration` later; a negative duration goes back.
+  /// Returns the instant `duration` later; a negative duration goes back.
   public func advanced(by duration: Duration) -> Instant {
     let (sum, overflow) = nanoseconds.addingReportingOverflow(duration.wholeNanoseconds)
     guard overflow else { return Instant(nanoseconds: sum) }
     return Instant(nanoseconds: duration.wholeNanoseconds > 0 ? .max : .min)
   }
 
-  /// The time from this instant to `other`; negative when `other` is earlier.
+  /// Returns the time from this instant to `other`; negative if `other` is earlier.
   public func duration(to other: Instant) -> Duration {
     let (difference, overflow) = other.nanoseconds.subtractingReportingOverflow(nanoseconds)
     guard overflow else { return .nanoseconds(difference) }
     return .nanoseconds(other > self ? Int64.max : Int64.min)
   }
 
-  /// Earlier instants come first.
+  /// Orders instants by time.
   public static func < (left: Instant, right: Instant) -> Bool {
     left.nanoseconds < right.nanoseconds
   }
 }
 
 extension Instant {
-  /// The earlier of two deadlines, where `nil` means "never".
+  /// Returns the earlier of two deadlines; `nil` means "never".
   package static func earliest(_ left: Instant?, _ right: Instant?) -> Instant? {
     guard let left else { return right }
     guard let right else { return left }
@@ -41,7 +42,7 @@ extension Instant {
 }
 
 extension Duration {
-  /// The duration in nanoseconds, clamped to what 64 bits hold (292 years).
+  /// The duration in nanoseconds, clamped to 64 bits (292 years).
   package var wholeNanoseconds: Int64 {
     let (seconds, attoseconds) = components
     let (scaled, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
@@ -50,7 +51,7 @@ extension Duration {
     return sum
   }
 
-  /// The duration in seconds as a floating-point number, for people to read.
+  /// The duration in seconds, for people to read.
   package var inSeconds: Double {
     let (seconds, attoseconds) = components
     return Double(seconds) + Double(attoseconds) / 1e18

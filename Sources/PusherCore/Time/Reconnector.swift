@@ -1,25 +1,25 @@
-/// When a lost connection is dialled again.
+/// Rules for reconnecting after a lost connection.
 public struct ReconnectPolicy: Sendable, Equatable {
-  /// Which losses are followed by a new attempt.
+  /// Losses that lead to a new attempt.
   public enum Mode: Sendable, Equatable {
     /// The first connection must work; later losses are retried.
     case automatic
-    /// The first attempt, too, is repeated until it works.
+    /// The first attempt is also repeated until it works.
     case always
-    /// Any loss is the end.
+    /// Any loss is final.
     case never
   }
 
-  /// Which losses are followed by a new attempt.
+  /// Losses that lead to a new attempt.
   public var mode: Mode
-  /// How many attempts in a row may fail, counted anew once a connection has proved stable; `nil` for no limit.
+  /// Maximum number of attempts in a row without a stable connection; `nil` for no limit.
   public var maximumAttempts: Int?
   /// The wait before each attempt.
   public var backoff: Backoff
-  /// Whether a refusal counts as a loss, although trying again unchanged seldom helps.
+  /// True if a refusal is retried, although the same request seldom succeeds later.
   package var retriesRefusals = false
 
-  /// A policy; without arguments the one of the program.
+  /// Makes a policy; without arguments, the program's default.
   public init(
     mode: Mode = .automatic, maximumAttempts: Int? = nil, backoff: Backoff = Backoff()
   ) {
@@ -27,54 +27,52 @@ public struct ReconnectPolicy: Sendable, Equatable {
   }
 }
 
-/// What a loss asks for.
+/// The reaction that a loss asks for.
 enum ReconnectDecision: Equatable {
-  /// Trying again unchanged cannot help.
+  /// A retry cannot help.
   case stop
-  /// The server refuses; trying again unchanged seldom helps.
+  /// The server refuses; a retry seldom helps.
   case refused
   /// Wait first, longer each time.
   case backOff
-  /// Try again at once if the lost connection was stable, else wait first.
+  /// Retry at once if the lost connection was stable, else wait first.
   case atOnce
 }
 
-/// Decides whether and when a lost connection is dialled again, and remembers since when events may be missing.
+/// Decides whether and when to reconnect, and records the start of missing events.
 ///
-/// Both protocols use it: they say what a loss asks for, and this type decides what follows.
+/// Serves both protocols: they classify a loss as a ``ReconnectDecision``.
 struct Reconnector {
-  /// What follows from a loss.
   enum Verdict: Equatable {
     case retry(in: Duration)
-    /// The loss is the end: it cannot be mended, or the mode allows no new attempt.
+    /// The loss is permanent, or the mode allows no new attempt.
     case stop
     /// All allowed attempts failed.
     case giveUp
   }
 
-  /// A connection that lasted this long was stable: a quick retry follows, and attempts are counted anew.
+  /// A connection of this age counts as stable: a quick retry follows, and the attempts are reset.
   static let stableAfter: Duration = .seconds(5)
-  /// The least time between two attempts when the server names the wait.
+  /// Minimum wait if the server sets the wait.
   private static let shortestNamedWait: Duration = .milliseconds(10)
 
   private var policy: ReconnectPolicy
-  /// The wait before a new attempt as an event stream names it (HTML section 9.2.3); `nil` where no server can.
+  /// The wait set by an event stream (HTML section 9.2.3); `nil` if no server can set it.
   ///
-  /// The first attempt then waits exactly so long, within the policy's ceiling, and no later one less.
+  /// The first attempt waits exactly this long, within the policy's ceiling; later ones no less.
   var namedWait: Duration?
-  /// Attempts in a row that did not lead to a stable connection.
+  /// Attempts in a row without a stable connection.
   private(set) var attempts = 0
-  /// Those of them that were waited for; the waits grow with their number.
+  /// Attempts after a wait; their number determines the next wait.
   private var waits = 0
-  /// Whether the connection that is lost next was stable.
+  /// True if the current connection was stable.
   ///
-  /// One that was not gives no reason for a quick attempt: a server that crashes when it greets would be asked without
-  /// a pause.
+  /// Otherwise no quick attempt follows: a server that crashes during its greeting would get
+  /// requests without a pause.
   private var isProved = false
   private var wasEverOpen = false
-  /// Since when events may have been lost.
+  /// Start of a period in which events may have been lost.
   private(set) var gapStart: Instant?
-  /// Until when the last gap lasted.
   private var lastGapEnd: Instant?
 
   init(_ policy: ReconnectPolicy, namedWait: Duration? = nil) {
@@ -82,20 +80,17 @@ struct Reconnector {
     self.namedWait = namedWait
   }
 
-  /// There is a connection.
   mutating func noteOpen() {
     wasEverOpen = true
   }
 
-  /// The lost connection was stable: attempts are counted anew.
   mutating func noteStable() {
     attempts = 0
     waits = 0
     isProved = true
   }
 
-  /// Another server, or other settings, count from now on: what was learned of the former one is forgotten, the gap is
-  /// not.
+  /// Starts over for another server or other settings; an open gap remains.
   mutating func restart(_ policy: ReconnectPolicy) {
     self.policy = policy
     attempts = 0
@@ -103,7 +98,7 @@ struct Reconnector {
     isProved = false
   }
 
-  /// Takes a loss; `retryAfter` is the wait that the server asks for, `random` draws the jitter.
+  /// Handles a loss; `retryAfter` is the wait requested by the server, `random` draws the jitter.
   mutating func lost(
     _ wanted: ReconnectDecision, retryAfter: Duration?, random: inout any RandomNumberGenerator
   ) -> Verdict {
@@ -134,20 +129,18 @@ struct Reconnector {
 
   // MARK: The gap
 
-  /// Whether events may have been lost since a connection broke.
   var isGapOpen: Bool { gapStart != nil }
 
-  /// Events may be missing from `start` on; an earlier gap that is still open counts from its own start.
+  /// Records that events may be missing from `start` on, or from the start of an open gap.
   mutating func openGap(at start: Instant) {
     gapStart = gapStart ?? max(start, lastGapEnd ?? start)
   }
 
-  /// Nothing was lost after all.
   mutating func forgetGap() {
     gapStart = nil
   }
 
-  /// Events come again; answers since when they had not, if a gap was open.
+  /// Ends the gap, since events come again; returns its start, if a gap was open.
   mutating func closeGap(at now: Instant) -> Instant? {
     guard let start = gapStart else { return nil }
     gapStart = nil
@@ -156,25 +149,25 @@ struct Reconnector {
   }
 }
 
-/// How long to wait before each new attempt: full-jitter exponential back-off between a floor and a ceiling.
+/// Full-jitter exponential back-off between a floor and a ceiling.
 ///
-/// Attempt n waits a time drawn evenly from `floor` to `floor`·2ⁿ⁺¹, the upper end capped at `ceiling`. So clients that
-/// lost the same server come back spread out, and none comes back at once.
+/// Attempt n waits a time drawn evenly from `floor` to `floor`·2ⁿ⁺¹, the upper end capped at
+/// `ceiling`. So clients that lost the same server reconnect spread out, and none at once.
 public struct Backoff: Sendable, Equatable {
   /// The shortest wait.
   public var floor: Duration
   /// The longest wait.
   public var ceiling: Duration
 
-  /// A back-off between the two; a floor below zero counts as zero, a ceiling below the floor as the floor.
+  /// Makes a back-off; raises a negative floor to zero and a ceiling below the floor to the floor.
   public init(floor: Duration = .seconds(1), ceiling: Duration = .seconds(120)) {
     self.floor = max(floor, .zero)
     self.ceiling = max(self.floor, ceiling)
   }
 
-  /// The wait before attempt `attempt`, the first being 0; `random` is where in the range it falls.
+  /// Returns the wait before attempt `attempt`, from 0, at position `random` of its range.
   ///
-  /// Every value of `random` is allowed: 0 gives the floor, the largest gives the upper end.
+  /// Takes any value of `random`: 0 gives the floor, the largest value the upper end.
   public func delay(attempt: Int, random: UInt64) -> Duration {
     let doublings = min(max(attempt, 0), 61) + 1
     let floor = max(floor.wholeNanoseconds, 0)

@@ -1,9 +1,9 @@
 /// A moment of the calendar in UTC, to the millisecond.
 public struct WallTime: Sendable, Hashable {
-  /// Milliseconds since 1970-01-01T00:00:00Z, leap seconds not counted.
+  /// Milliseconds since 1970-01-01T00:00:00Z, without leap seconds.
   public var millisecondsSince1970: Int64
 
-  /// The moment so many milliseconds after 1970-01-01T00:00:00Z.
+  /// Makes a moment from the milliseconds since 1970-01-01T00:00:00Z.
   public init(millisecondsSince1970: Int64) {
     self.millisecondsSince1970 = millisecondsSince1970
   }
@@ -13,12 +13,12 @@ public struct WallTime: Sendable, Hashable {
     Self.floorDivide(millisecondsSince1970, by: 1000).quotient
   }
 
-  /// How many bytes ``write(to:)`` writes.
+  /// Length of ``rfc3339``, in bytes.
   package static let textLength = 24
 
-  /// The time as RFC 3339 section 5.6 writes it: `2026-11-21T01:39:31.121Z`.
+  /// The time in the form of RFC 3339 section 5.6: `2026-11-21T01:39:31.121Z`.
   ///
-  /// Years outside 0 to 9999, which the format cannot hold, show the nearest time it can.
+  /// Years outside 0 to 9999 give the nearest time that the format can hold.
   public var rfc3339: String {
     unsafe String(unsafeUninitializedCapacity: Self.textLength) { output in
       guard let start = output.baseAddress else { return 0 }
@@ -51,7 +51,7 @@ public struct WallTime: Sendable, Hashable {
     put(ofDay % 1000, digits: 3, then: "Z")
   }
 
-  /// The proleptic Gregorian date; years are counted from March, so that a leap day is the last of its year.
+  /// Returns the proleptic Gregorian date; counts years from March, so that a leap day comes last.
   private static func date(daysSince1970: Int64) -> (year: Int64, month: Int64, day: Int64) {
     // 719,468 days lie between 0000-03-01 and 1970-01-01; 400 years are 146,097 days.
     let (era, ofEra) = floorDivide(daysSince1970 + 719_468, by: 146_097)
@@ -63,7 +63,7 @@ public struct WallTime: Sendable, Hashable {
     return (era * 400 + yearOfEra + (month <= 2 ? 1 : 0), month, day)
   }
 
-  /// The days from 1970-01-01 to a date of the proleptic Gregorian calendar; months and days count from 1.
+  /// Returns the days from 1970-01-01 to a proleptic Gregorian date; months and days count from 1.
   package static func daysSince1970(year: Int64, month: Int64, day: Int64) -> Int64 {
     let fromMarch = month > 2 ? year : year - 1
     let (era, yearOfEra) = floorDivide(fromMarch, by: 400)
@@ -80,9 +80,9 @@ public struct WallTime: Sendable, Hashable {
 }
 
 extension WallTime {
-  /// The moment that a text names as RFC 3339 section 5.6 writes it, with a fraction of any length and an offset or `Z`.
+  /// Parses RFC 3339 section 5.6, with a fraction of any length and an offset or `Z`.
   ///
-  /// What lies below a millisecond is left out. `nil` for a text of another form and for a day that no calendar has.
+  /// Drops digits below a millisecond. `nil` for another form or an impossible day.
   package init?(rfc3339 text: String) {
     let bytes = Array(text.utf8)
     guard (20...64).contains(bytes.count), let year = Self.number(bytes[0..<4]),
@@ -107,7 +107,7 @@ extension WallTime {
       millisecondsSince1970: (days * 86_400 + clock - offset) * 1000 + milliseconds)
   }
 
-  /// The seconds of `HH:MM:SS`; a leap second is taken.
+  /// Parses `HH:MM:SS` into seconds; accepts a leap second.
   private static func clock(_ text: ArraySlice<UInt8>) -> Int64? {
     let parts = text.split(separator: 0x3A, omittingEmptySubsequences: false).map(number)
     guard parts.count == 3, let hour = parts[0], let minute = parts[1], let second = parts[2],
@@ -116,7 +116,7 @@ extension WallTime {
     return hour * 3600 + minute * 60 + second
   }
 
-  /// The seconds of `Z`, `+HH:MM` or `-HH:MM`.
+  /// Parses `Z`, `+HH:MM` or `-HH:MM` into seconds.
   private static func offset(_ text: ArraySlice<UInt8>) -> Int64? {
     guard let sign = text.first else { return nil }
     if sign | 0x20 == UInt8(ascii: "z") { return text.count == 1 ? 0 : nil }
@@ -128,13 +128,13 @@ extension WallTime {
     }
   }
 
-  /// The number that digits, and nothing but digits, write.
+  /// Parses a number of digits only.
   private static func number(_ digits: ArraySlice<UInt8>) -> Int64? {
     guard digits.allSatisfy({ $0 &- 0x30 < 10 }) else { return nil }
     return digits.reduce(0) { $0 * 10 + Int64($1 - 0x30) }
   }
 
-  /// The moment `duration` later; a negative duration goes back.
+  /// Returns the moment `duration` later; a negative duration goes back.
   package func advanced(by duration: Duration) -> WallTime {
     WallTime(millisecondsSince1970: millisecondsSince1970 + duration.wholeNanoseconds / 1_000_000)
   }
