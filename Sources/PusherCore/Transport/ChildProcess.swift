@@ -40,14 +40,11 @@ package final class ChildProcess: LoopSource {
 
   package struct Command {
     package var line: String
-    /// Variables to add to ours or to replace.
     package var environment: [(name: String, value: String)]
     /// Standard input; `/dev/null` when empty.
     package var input: [UInt8]
-    /// Maximum captured standard output, in bytes.
     package var outputLimit: Int
     package var outlet: Outlet
-    /// `nil` for no limit.
     package var timeout: Duration?
 
     package init(
@@ -78,15 +75,12 @@ package final class ChildProcess: LoopSource {
   private var isWatched = false
   /// Time of SIGKILL for the group, after SIGTERM.
   private var killTime: Instant?
-  /// Interval of the checks for a group that outlives its command.
   private static let interval = Duration.milliseconds(50)
   private var isSilent = false
 
-  /// Starts `command`; calls `completion` once, on the loop's thread, after the command ended and
-  /// was collected.
+  /// Starts `command`; calls `completion` on the loop's thread after the command was collected.
   ///
-  /// The loop keeps the process until then. Throws ``Failure/start(reason:)`` or
-  /// ``Failure/busy(reason:)``.
+  /// Throws ``Failure/start(reason:)`` or ``Failure/busy(reason:)``.
   package init(
     loop: EventLoop, command: Command, at now: Instant,
     completion: @escaping (Result<Output, Failure>, Instant) -> Void
@@ -113,8 +107,7 @@ package final class ChildProcess: LoopSource {
     end(because: .timeout(.zero), at: now)
   }
 
-  /// Sends `signal` (`nil`: SIGTERM), then SIGKILL after ``grace``; calls the completion after the
-  /// command ended.
+  /// Sends `signal` (default SIGTERM), then SIGKILL after ``grace``; calls the completion.
   package func end(at now: Instant, by signal: Int32? = nil) {
     end(because: .timeout(.zero), by: signal.map { .other($0) } ?? .terminate, at: now)
   }
@@ -189,8 +182,6 @@ package final class ChildProcess: LoopSource {
   }
 
   /// Reads the rest of the output, also while another process keeps the pipe open.
-  ///
-  /// - Parameter collected: Result of a command that has already been collected.
   private func finish(_ collected: Syscalls.Ending? = nil, at now: Instant) {
     readOutput(at: now)
     ending = collected ?? Syscalls.collect(process)
@@ -202,10 +193,7 @@ package final class ChildProcess: LoopSource {
     awaitGroup(at: now)
   }
 
-  /// Completes once the whole group has ended: a process of a pipeline may ignore the signal that
-  /// ended the shell.
-  ///
-  /// The system does not reuse a group's number while the group has members.
+  /// Completes once the whole group has ended: a process of a pipeline may ignore the signal.
   private func awaitGroup(at now: Instant) {
     if let killTime, Syscalls.isGroupAlive(process) {
       guard now >= killTime else {

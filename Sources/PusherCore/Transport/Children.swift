@@ -3,27 +3,22 @@ internal import PusherPlatform
 
 /// Child processes of this process: started commands and orphans.
 ///
-/// The first process of a container inherits all its orphans and must collect them; so must a
-/// subreaper (prctl(2)). Only the program turns that on: a library must leave its caller's children
-/// alone.
+/// The first process of a container and a subreaper (prctl(2)) inherit orphans and must collect
+/// them. Only the program turns that on: a library must leave its caller's children alone.
 package enum Children {
-  /// Commands that have not been collected.
   private static let started = Locked<Set<Int32>>([])
   private static let collectsOrphans = Locked(false)
 
   package static var includeOrphans: Bool { getpid() == 1 || pusher_is_subreaper() == 1 }
 
-  /// Makes ``collectOrphans()`` collect orphans if this process can get any; returns whether it
-  /// can.
+  /// Makes ``collectOrphans()`` collect orphans if this process can get any; returns if it can.
   package static func adoptOrphans() -> Bool {
     let isNeeded = includeOrphans
     collectsOrphans.withLock { $0 = isNeeded }
     return isNeeded
   }
 
-  /// Calls `start` and records the process, so that it does not count as an orphan.
-  ///
-  /// - Returns: The result of `start`, 0 for success.
+  /// Calls `start`, which returns 0 for success, and records the process as ours.
   static func starting(_ process: inout Int32, by start: (inout Int32) -> Int32) -> Int32 {
     started.withLock { started in
       let code = start(&process)
@@ -43,8 +38,8 @@ package enum Children {
 
   /// Collects the orphans that have ended; owners collect their own commands.
   ///
-  /// The system reports one ended child. If that is one of our commands, it hides the others, so
-  /// its owner calls this again after collecting it.
+  /// The system reports one ended child at a time: one of our commands hides the others, so its
+  /// owner calls this again after collecting it.
   package static func collectOrphans() {
     guard collectsOrphans.withLock({ $0 }) else { return }
     started.withLock { started in

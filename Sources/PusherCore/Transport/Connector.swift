@@ -26,7 +26,6 @@ final class Connector: LoopSource {
     resolve(at: now)
   }
 
-  /// Stage to report if the deadline passed now.
   var stage: TransportError.Stage { dialer.hasAttempted ? .connecting : .resolving }
 
   var interest: LoopInterest {

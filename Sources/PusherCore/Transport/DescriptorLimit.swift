@@ -1,6 +1,5 @@
 internal import PusherPlatform
 
-/// Maximum number of descriptors of this process.
 package enum DescriptorLimit {
   /// Current limit, which is also the maximum for `poll`; 1 if the system does not report it.
   static var current: Int { read().map { Int(clamping: $0.rlim_cur) } ?? 1 }

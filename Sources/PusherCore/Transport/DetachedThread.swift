@@ -1,6 +1,5 @@
 internal import PusherPlatform
 
-/// Runs a blocking call on a thread of its own.
 package enum DetachedThread {
   fileprivate final class Body: Sendable {
     let name: String
@@ -12,10 +11,9 @@ package enum DetachedThread {
     }
   }
 
-  /// Starts a thread with all signals blocked, so that handlers run on the loop's thread; returns
-  /// false if the system refuses.
+  /// Starts a thread with all signals blocked, so that handlers run on the loop's thread.
   ///
-  /// - Parameter name: Name in debuggers and `ps -T`, cut to Linux's 15 bytes.
+  /// Returns false if the system refuses. Linux cuts `name` to 15 bytes.
   package static func start(name: String, _ run: @escaping @Sendable () -> Void) -> Bool {
     var all = sigset_t()
     var before = sigset_t()

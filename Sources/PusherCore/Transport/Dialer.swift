@@ -27,19 +27,14 @@ package struct Dialer {
 
   private let host: String
   private let preference: [SocketAddress.Family]
-  /// Families without an answer.
   private var open: [SocketAddress.Family]
   private var waiting: [SocketAddress] = []
   private var lastFamily: SocketAddress.Family?
   private var running = 0
-  /// Earliest time of the next attempt.
   private var nextStart = LoopInterest.immediately
   private var lastFailure: (address: SocketAddress, reason: String)?
   private var unresolved: String?
 
-  /// - Parameters:
-  ///   - host: Name for the error.
-  ///   - families: Families to look up; the owner reports one answer for each.
   package init(host: String, families: AddressFamilies) {
     self.host = host
     preference = families.preference
@@ -60,7 +55,6 @@ package struct Dialer {
     guard !hasAttempted else { return }
     let isPreferred = family == preference.first
     if isPreferred || open.isEmpty {
-      // Nothing better can come, even if the preferred family has no address.
       nextStart = LoopInterest.immediately
     } else if !addresses.isEmpty {
       nextStart = now.advanced(by: Self.resolutionDelay)
@@ -97,7 +91,6 @@ package struct Dialer {
   /// Time to ask for the next attempt; `nil` without waiting addresses.
   package var deadline: Instant? { waiting.isEmpty ? nil : nextStart }
 
-  /// Error of the connection, once all answers and attempts have failed.
   package var failure: TransportError? {
     guard running == 0 && waiting.isEmpty && open.isEmpty else { return nil }
     if let lastFailure {

@@ -1,19 +1,16 @@
 internal import PusherPlatform
 
-/// Waits for many descriptors and deadlines on one thread, with `poll` and, where available, a
-/// ``ReadinessSet``.
+/// Waits for many descriptors and deadlines on one thread, with `poll` and a ``ReadinessSet``.
 ///
 /// One round: posted work, the hooks of ``beforeWait(_:)``, the wait, then all ready and late
 /// sources. A round allocates nothing once the number of sources is stable. Usual sources report
-/// their interest before every wait. A ``TellingSource`` reports changes only, so that thousands of
-/// idle sockets cost nothing.
+/// their interest before every wait, a ``TellingSource`` only its changes: idle sockets cost
+/// nothing.
 @safe package final class EventLoop {
-  /// Wakes the loop from other threads and signal handlers.
   package let wakeUp: WakeUp
   /// Ciphertext between a socket and TLS; empty between calls.
   let scratch = ByteBuffer(capacity: 262_144)
   package private(set) lazy var resolver = Resolver(wakeUp: wakeUp)
-  /// TLS contexts of all connections on this loop.
   package let tlsContexts = TLSContextCache()
 
   private struct Slot {
@@ -31,24 +28,17 @@ internal import PusherPlatform
   private var slots: [Slot] = []
   private var places: [ObjectIdentifier: Int] = [:]
   private var holes = 0
-  /// Entries for `poll`: the wake-up pipe, then the set of telling sources or its only active
-  /// source, then usual sources.
+  /// Entries for `poll`: the wake-up pipe, the set of telling sources or its only one, the others.
   private var entries: UnsafeMutableBufferPointer<pollfd>
-  /// Slot of each entry.
   private var owners: [Int] = []
-  /// Telling source of the second entry.
   private var only: LoopPlace?
   private var hooks: [() -> Void] = []
   private var members: [any LoopMember] = []
   private var isStopping = false
-  /// True if this round is late because the thread was busy, or the process or machine was
-  /// suspended.
-  ///
-  /// Ready sources may then have been ready for long.
+  /// True if this round is late; ready sources may then have been ready for long.
   package private(set) var hasStalled = false
   private var lastReturn: Instant?
 
-  /// Shorter delays are not a stall.
   private static let stallTime = Duration.milliseconds(100)
 
   package init() throws(TransportError) {
@@ -105,7 +95,6 @@ internal import PusherPlatform
     hooks.append(hook)
   }
 
-  /// Adds and retains a member of the loop's thread.
   func add(member: any LoopMember) {
     members.append(member)
   }
@@ -118,7 +107,6 @@ internal import PusherPlatform
     for member in members { member.end() }
   }
 
-  /// Number of loops that this machine can run in parallel, at least 1.
   package static var processorCount: Int { Syscalls.processorCount }
 
   /// Sleeps 1 ms within a round, while another thread does something that this one needs.
@@ -148,7 +136,7 @@ internal import PusherPlatform
     }
   }
 
-  /// Records whether the thread was late for its wait or back from it.
+  /// Records a late round.
   ///
   /// A suspension shorter than the rest of the wait looks like the wait itself.
   private func noteStall(from begin: Instant, to end: Instant, _ limit: Int32) {
@@ -159,7 +147,6 @@ internal import PusherPlatform
     lastReturn = end
   }
 
-  /// Returns the time to wait, at most ``longestWait``.
   private static func milliseconds(from now: Instant, to deadline: Instant?) -> Int32 {
     guard let deadline else { return Int32(longestWait) }
     let left = max(now.duration(to: deadline).wholeNanoseconds, 0)
@@ -177,7 +164,6 @@ internal import PusherPlatform
     }
   }
 
-  /// Reads the interests; returns the number of `poll` entries and the earliest deadline.
   private func gather() -> (count: Int, deadline: Instant?) {
     var earliest = telling?.update { add($0) }
     if unsafe entries.count <= slots.count + 1 {
@@ -201,12 +187,10 @@ internal import PusherPlatform
     return (owners.count, earliest)
   }
 
-  /// Returns the entry for the telling sources, and records whether it is one of them.
   private func tellingEntry() -> pollfd {
     let one = telling?.only
     only = one?.place
     guard let one else {
-      // `poll` skips negative descriptors.
       return pollfd(fd: telling?.descriptor ?? -1, events: Int16(POLLIN), revents: 0)
     }
     return pollfd(fd: one.descriptor, events: Int16(one.events.bits), revents: 0)
@@ -218,8 +202,7 @@ internal import PusherPlatform
       let used = unsafe UnsafeMutableBufferPointer(rebasing: entries[..<count])
       return try unsafe Syscalls.pollDescriptors(used, milliseconds: milliseconds) > 0
     } catch {
-      // After an interruption the next round sees the signal handler's effects; a lack of memory is
-      // retried too.
+      // An interruption starts the next round, so that the signal handler's effects are seen.
       guard error == .invalid else { return false }
       return waitInParts(count, milliseconds)
     }
@@ -240,7 +223,6 @@ internal import PusherPlatform
     return isReady
   }
 
-  /// Calls the sources that existed before the wait and still exist.
   private func dispatch(_ count: Int, at now: Instant) {
     if count > 0 && (unsafe entries[0].revents) != 0 { wakeUp.drain() }
     for index in 2..<max(count, 2) {

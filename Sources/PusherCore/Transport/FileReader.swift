@@ -40,8 +40,7 @@ package final class FileReader {
     Syscalls.closeDescriptor(descriptor)
   }
 
-  /// Appends at most `limit` bytes to `buffer`; returns false at the end of the file or after a
-  /// read error.
+  /// Appends at most `limit` bytes to `buffer`; returns false at the end or after an error.
   package func read(into buffer: ByteBuffer, atMost limit: Int) -> Bool {
     let count = try? unsafe buffer.write(minimum: limit) {
       (free: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int in

@@ -2,15 +2,12 @@ final class HTTPCall: Sendable {
   typealias Outcome = Result<HTTPExchange.Response, Failure>
 
   enum Failure: Error, Equatable {
-    /// The request cannot be encoded or its response cannot be parsed.
     case http(HTTPError)
-    /// The connection failed or was lost.
     case unreachable(String)
     case late(Duration)
     case cancelled
   }
 
-  /// Route and trust of a call; calls with equal ways share connections.
   struct Way: Equatable {
     var isSecure: Bool
     var authority: String
@@ -23,7 +20,6 @@ final class HTTPCall: Sendable {
   let way: Way
   let timeout: Duration
   let deadline: Instant
-  /// Result of the call, which any thread may set.
   let answer = FirstAnswer<Outcome>()
 
   /// - Parameter timeout: Starts now and includes the wait for a connection.
@@ -41,8 +37,7 @@ final class HTTPCall: Sendable {
   }
 }
 
-/// Carries out calls from any thread on one loop's thread, over connections that are kept for a
-/// while.
+/// Carries out calls from any thread on one loop's thread, over kept connections.
 final class HTTPCalls: Sendable {
   enum Order: Sendable {
     case begin(HTTPCall)
@@ -50,26 +45,20 @@ final class HTTPCalls: Sendable {
   }
 
   struct Limits: Sendable {
-    /// Maximum number of connections; further calls wait, and the wait counts towards their
-    /// timeout.
+    /// Maximum number of connections; the wait for one counts towards a call's timeout.
     var connections = 64
-    /// Lifetime of an idle connection.
-    ///
-    /// Common servers close idle connections after 5 s or more, so that no call meets a closing
-    /// one.
+    /// Lifetime of an idle connection; common servers close theirs after 5 s or more.
     var idleTime = Duration.seconds(4)
   }
 
   let limits: Limits
   let desk: ThreadDesk<Order>
 
-  /// - Parameter thread: Thread of the calls, joined while there are any.
   init(on thread: LoopThread, limits: Limits = Limits()) {
     desk = ThreadDesk(thread)
     self.limits = limits
   }
 
-  /// True while there are calls or kept connections.
   var isWorking: Bool { desk.isWorking }
 
   /// Returns the result of a call; ``HTTPCall/Failure/cancelled`` at once if the task is cancelled.

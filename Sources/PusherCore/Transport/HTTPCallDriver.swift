@@ -1,11 +1,9 @@
-/// The part of ``HTTPCalls`` on the loop's thread: gives each call a connection and keeps idle
-/// connections.
+/// The part of ``HTTPCalls`` on the loop's thread: gives connections to calls and keeps idle ones.
 final class HTTPCallDriver: LoopMember {
   private final class Line {
     let way: HTTPCall.Way
     let connection: HTTPConnection
     var call: HTTPCall?
-    /// Closes the connection after ``HTTPCalls/Limits/idleTime``.
     var idleTimer: LoopTimer?
 
     init(_ way: HTTPCall.Way, _ connection: HTTPConnection) {
@@ -74,7 +72,6 @@ final class HTTPCallDriver: LoopMember {
     loop.remove(waiting.remove(at: place).timer)
   }
 
-  /// Starts waiting calls while there is room.
   private func fill() {
     while let next = waiting.first, begin(next.call) { drop(next.call) }
   }
@@ -150,7 +147,6 @@ final class HTTPCallDriver: LoopMember {
   }
 
   private func keep(_ line: Line, at now: Instant) {
-    // The youngest connections are at the end.
     lines.removeAll { $0 === line }
     lines.append(line)
     let timer = LoopTimer(deadline: now.advanced(by: calls.limits.idleTime)) {

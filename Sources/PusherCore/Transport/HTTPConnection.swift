@@ -1,5 +1,4 @@
-/// Sends requests to one server, one at a time, over a connection that stays open if the server
-/// allows it.
+/// Sends requests to one server, one at a time, over a persistent connection if possible.
 ///
 /// Belongs to the loop's thread. Source: RFC 9112 section 9.3.
 package final class HTTPConnection {
@@ -8,16 +7,11 @@ package final class HTTPConnection {
   private let tls: TLSContext?
   private let timeout: Duration
   private let bodyLimit: Int
-  /// Open connection without a request.
   private var idle: SocketStream?
   private var exchange: HTTPExchange?
   private let scratch = ByteBuffer(capacity: 64)
   package private(set) var connectionCount = 0
 
-  /// - Parameters:
-  ///   - tls: Required for `https` URLs.
-  ///   - timeout: Time for one request, from name resolution to the response's last byte.
-  ///   - bodyLimit: Maximum size of a response's body, in bytes.
   package init(
     loop: EventLoop, routing: Routing = Routing(), tls: TLSContext?, timeout: Duration,
     bodyLimit: Int = 16 << 20
@@ -28,14 +22,10 @@ package final class HTTPConnection {
 
   package var isKept: Bool { idle != nil }
 
-  /// Starts a request, one at a time and always to the same server; the loop calls `completion`
-  /// once.
+  /// Starts a request, one at a time; the loop calls `completion` once.
   ///
-  /// If a kept connection breaks before any response, a repeatable request is sent again on a new
-  /// connection. Other requests are not: the server may have acted on them. Throws if the request
-  /// cannot be encoded.
-  ///
-  /// - Parameter limit: Time for this request with its repetition; `nil` for the usual timeout.
+  /// A repeatable request is sent again if a kept connection breaks before any response. Other
+  /// requests are not: the server may have acted on them. Throws if the request cannot be encoded.
   package func send(
     _ request: HTTPExchange.Request, timeout limit: Duration? = nil,
     completion: @escaping (Result<HTTPExchange.Response, HTTPExchange.Failure>, Instant) -> Void
@@ -104,7 +94,6 @@ package final class HTTPConnection {
     idle = stream
   }
 
-  /// Returns the kept connection unless the server has closed it.
   private func takeIdle() -> SocketStream? {
     guard let stream = idle else { return nil }
     idle = nil

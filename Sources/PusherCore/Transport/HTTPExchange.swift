@@ -1,7 +1,4 @@
-/// One request and its response (RFC 9112), with one deadline, over its own connection unless
-/// ``HTTPConnection`` lends one.
-///
-/// Redirects are not followed.
+/// One request and its response (RFC 9112) with one deadline; redirects are not followed.
 package final class HTTPExchange {
   package struct Request: Sendable {
     package var method: String
@@ -52,11 +49,8 @@ package final class HTTPExchange {
   }
 
   package enum Failure: Error, Equatable, CustomStringConvertible {
-    /// The connection failed or was lost.
     case transport(TransportError)
-    /// The request cannot be encoded or the response cannot be parsed.
     case http(HTTPError)
-    /// No complete response within this time.
     case timeout(Duration)
 
     package var description: String {
@@ -88,15 +82,13 @@ package final class HTTPExchange {
   /// Retains the exchange until it is over, for owners that only want the response.
   private var itself: HTTPExchange?
 
-  /// Starts `request`; calls `completion` once, from inside the loop, with a response of any status
-  /// or an error.
+  /// Starts `request`; the loop calls `completion` once, with a response of any status or an error.
   ///
   /// Throws if the request cannot be encoded.
   ///
   /// - Parameters:
   ///   - tls: Required for `https` URLs.
   ///   - timeout: Time from name resolution to the response's last byte.
-  ///   - bodyLimit: Maximum size of the response's body, in bytes.
   ///   - idle: Open connection to the right server without a request.
   package init(
     loop: EventLoop, request: Request, routing: Routing = Routing(), tls: TLSContext?,
@@ -139,7 +131,6 @@ package final class HTTPExchange {
     finish(.failure(.timeout(.zero)), at: loop.now)
   }
 
-  /// Ends without the whole response; the head may be enough.
   private func fail(_ failure: Failure, at now: Instant) {
     guard !request.wantsBody, let head else { return finish(.failure(failure), at: now) }
     finish(.success(Response(head: head, body: [])), at: now)
@@ -158,7 +149,6 @@ package final class HTTPExchange {
     itself = nil
   }
 
-  /// Parses received bytes; returns true if the response is complete.
   private func parse() throws(HTTPError) -> Bool {
     if head == nil {
       if let foreign = ForeignProtocol(input.view) { throw .foreign(foreign) }
@@ -216,8 +206,7 @@ extension HTTPExchange: SocketStreamDelegate {
     do throws(TransportError) {
       result = try stream.read(into: input, atMost: 16_384)
     } catch {
-      // A server that rejects a request unread may reset the connection after its response, which
-      // still counts.
+      // A server that rejects a request unread may reset the connection after its response.
       if let head, head.status >= 400, reader?.endsWithConnection == true {
         complete(at: now)
       } else {

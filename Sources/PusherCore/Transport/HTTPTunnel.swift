@@ -1,12 +1,9 @@
-/// Asks an HTTP proxy to connect to a server: `CONNECT` (RFC 9110 section 9.3.6), with Basic
-/// credentials (RFC 7617).
+/// Asks an HTTP proxy to connect to a server: `CONNECT` (RFC 9110 section 9.3.6, RFC 7617).
 ///
-/// Does no I/O: send ``request()``, then pass received bytes to ``receive(from:)`` until it returns
-/// true.
+/// Does no I/O: send ``request()``, then pass received bytes to ``receive(from:)``.
 package struct HTTPTunnel {
   /// Limits of each head, interim responses included.
   package static let limits = HTTPHeadLimits(bytes: 16_384, headers: 128)
-  /// Maximum number of interim responses.
   package static let interimLimit = 8
 
   private let destination: String
@@ -14,9 +11,7 @@ package struct HTTPTunnel {
   private var parser = HTTPHeadParser(limits: limits)
   private var interimCount = 0
 
-  /// - Parameters:
-  ///   - host: Name, or address without brackets.
-  ///   - credentials: Sent with the first request, since a refusal would cost a connection.
+  /// - Parameter credentials: Sent with the first request, since a refusal would cost a connection.
   package init(host: String, port: UInt16, credentials: ProxyCredentials?) {
     destination = "\(host.contains(":") ? "[\(host)]" : host):\(port)"
     self.credentials = credentials
@@ -32,10 +27,9 @@ package struct HTTPTunnel {
     }
   }
 
-  /// Parses the response at the front of `input`; returns true once the tunnel is open, with only
-  /// the server's bytes left.
+  /// Parses the response at the front of `input`; returns true once the tunnel is open.
   ///
-  /// Between calls, only append to `input`.
+  /// Only the server's bytes are left then. Between calls, only append to `input`.
   package mutating func receive(from input: ByteBuffer) throws(ProxyError) -> Bool {
     while let head = try nextHead(from: input) {
       switch head.status {

@@ -1,6 +1,5 @@
-/// A listening TCP socket from another process.
-///
-/// The other process may keep it too, so that connections wait in it while nobody accepts them.
+/// A listening TCP socket from another process, which may keep it too, so that no connection is
+/// lost.
 package struct HandedSocket: Sendable, Equatable {
   /// The ``Listener`` that takes the socket closes it.
   package let descriptor: Int32
@@ -9,11 +8,9 @@ package struct HandedSocket: Sendable, Equatable {
   package enum Fault: Error, Equatable, CustomStringConvertible {
     case notOpen
     case notASocket
-    /// A datagram socket, for example.
     case notAStream
     /// A connection, or a socket without `listen`.
     case notListening
-    /// A Unix socket, for example.
     case notInternet
 
     package var description: String {
@@ -31,7 +28,6 @@ package struct HandedSocket: Sendable, Equatable {
     (self.descriptor, self.address) = (descriptor, address)
   }
 
-  /// Checks a descriptor and marks it close-on-exec.
   package init(descriptor: Int32) throws(Fault) {
     Syscalls.closeOnExec(descriptor)
     switch Syscalls.kind(ofSocket: descriptor) {
@@ -45,8 +41,7 @@ package struct HandedSocket: Sendable, Equatable {
     self.init(descriptor: descriptor, address: address)
   }
 
-  /// Returns another descriptor of the same socket, for another listener; a connection goes to any
-  /// of them.
+  /// Returns another descriptor of the same socket; a connection goes to any of them.
   package func copy() throws(TransportError) -> HandedSocket {
     do throws(SystemError) {
       return HandedSocket(descriptor: try Syscalls.copy(of: descriptor), address: address)

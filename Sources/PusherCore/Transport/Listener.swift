@@ -1,9 +1,7 @@
-/// A server socket that passes on each accepted connection.
 package final class Listener: LoopSource {
   /// Pause after the system ran out of descriptors or memory.
   package static let pause = Duration.milliseconds(100)
 
-  /// Maximum number of connections accepted at the end, so that new ones cannot delay it.
   private static let mostWaiting = 1024
 
   /// Bound address, with the port that the system chose for port 0.
@@ -15,14 +13,11 @@ package final class Listener: LoopSource {
   private let isOwn: Bool
   private let onAccept: (Int32, SocketAddress?, Instant) -> Void
 
-  /// Listens on `port` (0 for any free port) of `host`, an address without brackets or a name of
-  /// this machine.
+  /// Listens on `port` (0 for any) of `host`, an address without brackets or a local name.
   ///
   /// `onAccept` gets a connected, non-blocking descriptor and owns it. Throws
-  /// ``TransportError/listen(address:reason:)``. Looks a name up at once, which may block.
-  ///
-  /// - Parameter reusesPort: Allows other sockets of this user on the same port if all of them set
-  ///   it; the system distributes new connections.
+  /// ``TransportError/listen(address:reason:)``. Looks a name up at once, which may block. With
+  /// `reusesPort`, all of this user's sockets with that setting share the port's connections.
   package init(
     loop: EventLoop, host: String, port: UInt16, backlog: Int32 = 511, reusesPort: Bool = false,
     onAccept: @escaping (_ descriptor: Int32, _ peer: SocketAddress?, _ now: Instant) -> Void
@@ -52,7 +47,6 @@ package final class Listener: LoopSource {
     loop.add(self)
   }
 
-  /// Listens on a socket from another process and owns it.
   package init(
     loop: EventLoop, handed socket: HandedSocket,
     onAccept: @escaping (_ descriptor: Int32, _ peer: SocketAddress?, _ now: Instant) -> Void
@@ -71,9 +65,7 @@ package final class Listener: LoopSource {
     if descriptor >= 0 { Syscalls.closeDescriptor(descriptor) }
   }
 
-  /// Accepts the waiting connections, which would be reset otherwise, then closes.
-  ///
-  /// Connections that wait in a handed socket stay there for the next process.
+  /// Accepts waiting connections, which would be reset, then closes; those of a handed socket stay.
   package func finish(at now: Instant) {
     loop.remove(self)
     for _ in 0..<Self.mostWaiting where isOwn && descriptor >= 0 {

@@ -2,8 +2,8 @@ internal import PusherPlatform
 
 /// A value behind a lock.
 ///
-/// Uses the system's lock because ThreadSanitizer cannot see the waiting part of the standard
-/// library's `Mutex` on Linux: it would report false races that hide the real ones.
+/// The system's lock, because ThreadSanitizer reports false races for the standard library's
+/// `Mutex` on Linux.
 @safe package final class Locked<Value>: @unchecked Sendable {
   // Sendable because the value is only reached under the lock.
   private let lock: UnsafeMutablePointer<pthread_mutex_t>

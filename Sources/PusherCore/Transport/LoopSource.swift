@@ -1,4 +1,3 @@
-/// Events that a source waits for, or that are ready.
 package struct PollEvents: OptionSet, Sendable, Hashable {
   package let rawValue: UInt8
 
@@ -6,7 +5,6 @@ package struct PollEvents: OptionSet, Sendable, Hashable {
     self.rawValue = rawValue
   }
 
-  /// Reading would not block: bytes, the end, or an error are there.
   package static let read = PollEvents(rawValue: 1)
   package static let write = PollEvents(rawValue: 2)
   /// The other end is gone; for sources that neither read nor write.
@@ -14,7 +12,6 @@ package struct PollEvents: OptionSet, Sendable, Hashable {
 }
 
 package struct LoopInterest: Sendable, Equatable {
-  /// -1 for none.
   package var descriptor: Int32
   /// If empty, the descriptor is ignored, its end included.
   package var events: PollEvents
@@ -25,7 +22,6 @@ package struct LoopInterest: Sendable, Equatable {
     (self.descriptor, self.events, self.deadline) = (descriptor, events, deadline)
   }
 
-  /// A deadline that has always passed.
   package static let immediately = Instant(nanoseconds: .min)
 }
 
@@ -33,7 +29,6 @@ package struct LoopInterest: Sendable, Equatable {
 ///
 /// All calls come on the loop's thread and may add and remove sources.
 package protocol LoopSource: AnyObject {
-  /// Read before every wait.
   var interest: LoopInterest { get }
 
   /// The descriptor is ready; a hang-up or an error counts as all requested events.

@@ -1,17 +1,12 @@
-/// A driver on a shared loop's thread, from ``LoopThread/join(_:failed:)`` to
-/// ``LoopThread/leave(_:_:)``.
+/// A driver on a shared loop's thread, from joining to leaving.
 package protocol LoopMember: AnyObject {
-  /// Carries out orders; called before each wait.
   func beginRound()
 
   /// Closes all connections properly, then leaves.
   func end()
 }
 
-/// A thread with an event loop for any number of members; starts with the first and ends with the
-/// last.
-///
-/// Any thread may use it.
+/// A thread with an event loop for its members, while there are any; any thread may use it.
 package final class LoopThread: Sendable {
   private struct Entry: Sendable {
     let begin: @Sendable (EventLoop) -> any LoopMember
@@ -22,11 +17,8 @@ package final class LoopThread: Sendable {
     /// Members that have not left, including those that wait for the thread.
     var members = 0
     var isStarting = false
-    /// Set while the loop runs.
     var wakeUp: WakeUp?
-    /// Members that joined before the loop ran.
     var entries: [Entry] = []
-    /// Called after the last member left.
     var whenIdle: [@Sendable () -> Void] = []
   }
 
@@ -41,8 +33,7 @@ package final class LoopThread: Sendable {
 
   /// Calls `begin` on the thread and serves its member until that leaves.
   ///
-  /// `failed` gets the reason if the system has no thread, or no resources for a loop; it may be
-  /// called on this thread.
+  /// `failed` gets the reason if the system lacks resources, maybe on this thread.
   package func join(
     _ begin: @escaping @Sendable (EventLoop) -> any LoopMember,
     failed: @escaping @Sendable (String) -> Void
@@ -62,7 +53,6 @@ package final class LoopThread: Sendable {
     }
   }
 
-  /// Removes the member; the thread ends with the last one.
   package func leave(_ member: any LoopMember, _ loop: EventLoop) {
     loop.remove(member: member)
     let whenIdle = membership.withLock { membership -> [@Sendable () -> Void] in
@@ -76,9 +66,7 @@ package final class LoopThread: Sendable {
     for body in whenIdle { body() }
   }
 
-  /// Ends every member and calls `completion` after the last one left; at once without members.
-  ///
-  /// Members that join before then are ended too.
+  /// Ends every member, also new ones, and calls `completion` after the last one left.
   package func endAll(completion: @escaping @Sendable () -> Void) {
     let (isIdle, wakeUp) = membership.withLock { membership -> (Bool, WakeUp?) in
       guard membership.members > 0 else { return (true, nil) }

@@ -1,6 +1,5 @@
 internal import PusherPlatform
 
-/// Conversions to the bits of poll(2), which have the same values in epoll(7).
 extension PollEvents {
   /// Bits for reading and writing; an end is always reported.
   var bits: Int32 {

@@ -1,12 +1,8 @@
-/// Probes after a failure whether a port speaks TLS or plain HTTP.
-///
-/// Belongs to the loop's thread; calls its completion once.
+/// Probes after a failure whether a port speaks TLS or plain HTTP, on the loop's thread.
 package final class PortProbe {
   package enum Question: Sendable {
-    /// Checks for plain HTTP. Servers of TLS answer plain HTTP with status 400, which counts only
-    /// if accepted.
+    /// Checks for plain HTTP; TLS servers answer that with status 400.
     case plainHTTP(acceptsBadRequest: Bool)
-    /// Checks for the server's part of a TLS handshake.
     case tls
   }
 
@@ -37,7 +33,6 @@ package final class PortProbe {
     stream = SocketStream.connect(loop: loop, to: route, tls: tls, delegate: self)
   }
 
-  /// Ends the probe; the completion gets false.
   package func cancel() { end(false) }
 
   private func end(_ isFound: Bool) {
@@ -52,7 +47,6 @@ package final class PortProbe {
 
 extension PortProbe: SocketStreamDelegate {
   package func streamOpened(_ stream: SocketStream, at now: Instant) {
-    // With TLS, the finished handshake is enough.
     guard stream.tls == nil else { return end(true) }
     let head = HTTPRequestHead(
       method: "HEAD", target: "/",
@@ -88,12 +82,10 @@ extension PortProbe: SocketStreamDelegate {
   }
 }
 
-/// Checks whether a server listens on a port of this machine.
 package enum LocalPort {
   private static let interval: UInt32 = 20
 
-  /// Returns whether `host`, an IPv4 loopback address, refuses connections to `port`; false for
-  /// other hosts.
+  /// Returns whether `host`, an IPv4 loopback address, refuses connections to `port`.
   package static func isRefused(host: String, port: UInt16) -> Bool {
     let octets = host.split(separator: ".", omittingEmptySubsequences: false).map { UInt8($0) }
     guard octets.count == 4, octets[0] == 127, !octets.contains(nil) else { return false }

@@ -1,15 +1,12 @@
 internal import PusherPlatform
 
-/// State and group of a process, from `/proc/N/stat`: `N (name) S parent group …`
-/// (proc_pid_stat(5)).
+/// State and group of a process, from `/proc/N/stat`: `N (name) S parent group …`.
 struct ProcessStatus: Equatable {
   let group: Int32
-  /// True for a zombie or a dying process.
   let hasEnded: Bool
 }
 
 extension ProcessStatus {
-  /// Maximum number of bytes read.
   private static let length = 256
 
   init?(process: Int32) {

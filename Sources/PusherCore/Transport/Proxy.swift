@@ -1,4 +1,3 @@
-/// A proxy that connects to servers for us.
 package struct Proxy: Sendable, Equatable {
   package enum Kind: String, Sendable {
     /// `CONNECT` of HTTP/1.1 (RFC 9110 section 9.3.6).
@@ -24,11 +23,10 @@ package struct Proxy: Sendable, Equatable {
     (self.kind, self.host, self.port, self.credentials) = (kind, host, port, credentials)
   }
 
-  /// Parses `[SCHEME://][USER[:PASSWORD]@]HOST[:PORT][/]` with the scheme `http` (default),
-  /// `socks5h` or `socks5`.
+  /// Parses `[SCHEME://][USER[:PASSWORD]@]HOST[:PORT][/]`; default scheme: `http`.
   ///
-  /// Percent-decodes user and password. Throws ``ProxyURLError`` with a reason that repeats no part
-  /// of the text.
+  /// Percent-decodes user and password. Throws ``ProxyURLError``, which repeats no part of the
+  /// text.
   package init(parsing text: String) throws(ProxyURLError) {
     let mark = text.range(ofBytes: "://")
     let scheme = mark.map { text[..<$0.lowerBound].lowercased() } ?? Kind.http.rawValue
@@ -60,7 +58,6 @@ package struct Proxy: Sendable, Equatable {
 }
 
 extension Proxy: CustomStringConvertible {
-  /// `http://host:port`, without user and password.
   package var description: String {
     "\(kind.rawValue)://\(host.contains(":") ? "[\(host)]" : host):\(port)"
   }
@@ -76,7 +73,6 @@ package struct ProxyCredentials: Sendable, Equatable, CustomStringConvertible, C
     self.password = password
   }
 
-  /// Parses `USER[:PASSWORD]`, percent-encoded.
   fileprivate init(parsing text: String, for kind: Proxy.Kind) throws(ProxyURLError) {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     guard let user = PercentEncoding.decode(String(parts[0])),

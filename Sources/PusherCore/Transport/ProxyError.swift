@@ -1,9 +1,6 @@
-/// A proxy's failure to connect to the server; the description follows the proxy's name in a
-/// sentence.
+/// A proxy's failure to connect to the server; the description follows the proxy's name.
 package enum ProxyError: Error, Equatable, CustomStringConvertible {
-  /// No connection to the proxy itself.
   case unreachable(String)
-  /// An HTTP proxy's response with a status other than 2xx.
   case refused(destination: String, status: Int, reason: String)
   case credentialsMissing
   case credentialsRefused

@@ -26,7 +26,6 @@ package struct ProxyExceptions: Sendable, Equatable {
     entries = text.split { $0 == "," || $0.isWhitespace }.compactMap(Self.entry)
   }
 
-  /// Returns whether the server needs no proxy; `host` is a name, or an address without brackets.
   package func contains(host: String, port: UInt16) -> Bool {
     guard !entries.isEmpty else { return false }
     let address = Resolver.literal(host, port: 0)
@@ -85,7 +84,6 @@ package struct ProxyExceptions: Sendable, Equatable {
     guard address.family == network.family else { return false }
     return zip(address.octets, network.octets).enumerated().allSatisfy { index, pair in
       let count = min(max(bits - index * 8, 0), 8)
-      // A shift by eight leaves nothing, as it should.
       return (pair.0 ^ pair.1) & ~(UInt8.max >> UInt8(count)) == 0
     }
   }

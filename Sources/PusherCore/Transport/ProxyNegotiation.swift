@@ -6,14 +6,9 @@ package final class ProxyNegotiation {
   }
 
   private var tunnel: Tunnel
-  /// Bytes to send.
   package let output = ByteBuffer(capacity: 512)
 
-  /// Starts the negotiation; ``output`` then holds its first bytes.
-  ///
-  /// - Parameters:
-  ///   - host: Server for the proxy to resolve, unless `address` is given.
-  ///   - address: The server's address, if known.
+  /// Starts the negotiation; the proxy resolves `host` unless `address` is known.
   package init(
     proxy: Proxy, host: String, port: UInt16, address: SocketAddress?
   ) throws(ProxyError) {
@@ -30,8 +25,8 @@ package final class ProxyNegotiation {
     }
   }
 
-  /// Parses received bytes at the front of `input`; returns true once the tunnel is open, with only
-  /// the server's bytes left.
+  /// Parses received bytes; returns true once the tunnel is open, with only the server's bytes
+  /// left.
   package func receive(from input: ByteBuffer) throws(ProxyError) -> Bool {
     switch tunnel {
     case .http(var tunnel):

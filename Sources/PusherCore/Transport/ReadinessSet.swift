@@ -2,14 +2,12 @@ internal import CSystemEpoll
 
 /// A source that reports changes of its ``LoopSource/interest`` with ``EventLoop/tell(_:)``.
 ///
-/// The loop reads the interest only after a report, or after calling ``LoopSource/ready(_:at:)`` or
-/// ``LoopSource/expired(at:)``.
+/// The loop also reads the interest after each of its calls.
 package protocol TellingSource: LoopSource {
   /// Position in the loop; only the loop sets it.
   var place: LoopPlace? { get set }
 }
 
-/// Position of a ``TellingSource`` in its loop.
 package struct LoopPlace: Sendable, Equatable {
   fileprivate let index: Int
   /// Differs for each source that used this position.
@@ -31,15 +29,12 @@ package struct LoopPlace: Sendable, Equatable {
 
 /// The telling sources of a loop, watched by epoll(7): idle sources cost a round nothing.
 ///
-/// The loop waits for the set's own descriptor. It reads the interests of reporting sources once
-/// before the next wait, so that two changes in between cost one system call at most.
+/// Changes are read once before the next wait, so that several cost one system call.
 final class ReadinessSet {
   private struct Entry {
     var source: (any TellingSource)?
     var generation: UInt32 = 0
-    /// Sequence number of the source.
     var order = 0
-    /// Watched descriptor; -1 for none.
     var descriptor: Int32 = -1
     var watched = PollEvents()
     var deadline: Instant?
@@ -50,7 +45,6 @@ final class ReadinessSet {
   let descriptor: Int32
   private var entries: [Entry] = []
   private var free: [Int] = []
-  /// Entries whose interest must be read.
   private var told: [Int] = []
   /// Used only during ``update(refused:)``; both arrays keep their capacity.
   private var asked: [Int] = []
@@ -60,7 +54,6 @@ final class ReadinessSet {
   private var watchedCount = 0
   /// Sum of the watched indices: the index itself if only one is watched.
   private var watchedSum = 0
-  /// Entries with a deadline.
   private var timed: Set<Int> = []
   private var readyWords = [UInt64](repeating: 0, count: most)
   private var readyEvents = [UInt32](repeating: 0, count: most)
@@ -90,7 +83,6 @@ final class ReadinessSet {
     tell(index)
   }
 
-  /// Removes a source, whose descriptor must still be open.
   func remove(_ source: any TellingSource) {
     guard let index = index(of: source) else { return }
     source.place = nil
@@ -123,8 +115,7 @@ final class ReadinessSet {
 
   /// Reads the reported interests; returns the earliest deadline of all sources.
   ///
-  /// - Parameter refused: Gets each source that the system cannot watch, after its removal from the
-  ///   set.
+  /// `refused` gets each removed source that the system cannot watch.
   func update(refused: (any TellingSource) -> Void) -> Instant? {
     swap(&told, &asked)
     defer { asked.removeAll(keepingCapacity: true) }
@@ -147,7 +138,6 @@ final class ReadinessSet {
     if deadline == nil { timed.remove(index) } else { timed.insert(index) }
   }
 
-  /// Watches the requested events; returns false if the system refuses.
   private func watch(_ interest: LoopInterest, _ index: Int) -> Bool {
     let isWatched = entries[index].descriptor >= 0
     // The system reports an end even without requested events.
@@ -200,7 +190,6 @@ final class ReadinessSet {
 
   // MARK: After the wait
 
-  /// Calls the ready sources, at most 256; the others wait for the next round.
   func dispatchReady(at now: Instant) {
     let count = unsafe Int(
       pusher_epoll_collect(descriptor, &readyWords, &readyEvents, Int32(Self.most)))

@@ -7,8 +7,7 @@ package final class Resolver {
   package typealias Answer = Result<[SocketAddress], TransportError>
 
   package enum Scope: Sendable {
-    /// Addresses of families that this machine uses beyond loopback (AI_ADDRCONFIG); others only
-    /// cost time.
+    /// Addresses of families that this machine uses beyond loopback (AI_ADDRCONFIG).
     case reachable
     /// All addresses: without a network, a machine finds names of its hosts file only this way.
     case all
@@ -34,13 +33,10 @@ package final class Resolver {
     return addresses.first
   }
 
-  /// Resolves `host`, for one family or both.
+  /// Resolves `host`, for one family or both; the loop calls `completion` once, later.
   ///
-  /// The loop calls `completion` once, later, with the addresses in the system's order (RFC 6724)
-  /// or an error. The list is empty for a name without an address of the family.
-  ///
-  /// - Parameter scope: Applies to one family; for both, all addresses count if there are no
-  ///   others.
+  /// Addresses come in the system's order (RFC 6724), none for a name without this family. For both
+  /// families, all addresses count if none is reachable.
   package func resolve(
     _ host: String, port: UInt16, family: SocketAddress.Family? = nil, scope: Scope = .reachable,
     completion: @escaping (Answer) -> Void
@@ -57,7 +53,6 @@ package final class Resolver {
     return ticket
   }
 
-  /// Drops a query, without calling its completion.
   package func cancel(_ ticket: Ticket) {
     open[ticket] = nil
   }
@@ -66,7 +61,6 @@ package final class Resolver {
     open.removeValue(forKey: ticket)?(answer)
   }
 
-  /// Resolves at once, on this thread.
   static func ask(
     _ host: String, port: UInt16, family: SocketAddress.Family? = nil, flags: Int32
   ) -> Answer {

@@ -1,13 +1,10 @@
-/// Route to a server: its name and port, the proxy, and the address families.
 package struct Route: Sendable, Equatable {
   /// A name, or an address without brackets.
   package var host: String
   package var port: UInt16
   package var proxy: Proxy?
-  /// True if the proxy forwards requests itself, as HTTP proxies do for `http` (RFC 9112 section
-  /// 3.2.2); false for a tunnel.
+  /// True if the proxy forwards requests (RFC 9112 section 3.2.2), false for a tunnel.
   package var isForwarded = false
-  /// Families of our own connection, to the server or the proxy.
   package var families: AddressFamilies
 
   package init(
@@ -17,13 +14,11 @@ package struct Route: Sendable, Equatable {
   }
 }
 
-/// Proxies and address families of the user and the environment.
 package struct Routing: Sendable, Equatable {
   /// For `https` and `wss`.
   package var secureProxy: Proxy?
   /// For `http` and `ws`.
   package var plainProxy: Proxy?
-  /// Servers to reach without a proxy.
   package var exceptions: ProxyExceptions
   package var families: AddressFamilies
 
@@ -36,17 +31,12 @@ package struct Routing: Sendable, Equatable {
     (self.exceptions, self.families) = (exceptions, families)
   }
 
-  /// Reads `HTTPS_PROXY` or `HTTP_PROXY` by the server's scheme, else `ALL_PROXY`, and `NO_PROXY`.
+  /// Reads `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`, lower case first; skips empty
+  /// ones.
   ///
-  /// The lower-case variable comes first; an empty one counts as unset. With `REQUEST_METHOD` set,
-  /// only `http_proxy` counts: a CGI server puts a request's field "Proxy" into `HTTP_PROXY`, which
-  /// any client can set.
-  ///
-  /// - Parameters:
-  ///   - proxy: Replaces the environment's proxies; empty for no proxy, `nil` for the
-  ///     environment's.
-  ///   - origin: Name of `proxy` in errors.
-  /// - Throws: ``RoutingError`` for an invalid proxy URL.
+  /// With `REQUEST_METHOD` set, `HTTP_PROXY` does not count: a CGI server fills it from a request's
+  /// field "Proxy", which any client can set. `proxy` replaces the environment's proxies (empty for
+  /// no proxy) and is called `origin` in errors. Throws ``RoutingError`` for an invalid proxy URL.
   package init(
     proxy: String? = nil, calledBy origin: String = "proxy", environment: [String: String]
   ) throws(RoutingError) {
@@ -96,19 +86,16 @@ package struct RoutingError: Error, Equatable, CustomStringConvertible {
 
 // Requests that an HTTP proxy forwards (RFC 9112 section 3.2.2), and the proxy's own answers.
 extension Route {
-  /// The proxy if it forwards requests itself.
   package var forwarder: Proxy? { isForwarded ? proxy : nil }
 
-  /// Returns the error of a response that certainly comes from the proxy itself.
-  ///
-  /// 403 and 5xx may come from the server or the proxy; the caller decides.
+  /// Returns the error of a response that certainly comes from the proxy; 403 and 5xx may not.
   package func refusal(_ answer: HTTPResponseHead) -> TransportError? {
     guard let proxy = forwarder else { return nil }
     if answer.status == 407 {
       return .proxy(proxy.description, .init(wanting: answer, credentials: proxy.credentials))
     }
-    // tinyproxy answers wrong credentials with 401: a page in HTTP/1.0, without the field `Via`
-    // that proxies add to forwarded responses (RFC 9110 section 7.6.3).
+    // tinyproxy answers wrong credentials with a 401 page in HTTP/1.0, without the field `Via` of
+    // forwarded responses (RFC 9110 section 7.6.3).
     let isPage = answer.headers["Content-Type"]?.hasPrefix("text/html") == true
     let isOwn = answer.headers["Via"] == nil && answer.minorVersion == 0 && isPage
     guard answer.status == 401, isOwn, proxy.credentials != nil else { return nil }
@@ -117,7 +104,6 @@ extension Route {
 }
 
 extension ProxyCredentials {
-  /// Field value of Basic credentials (RFC 7617).
   var basic: String { "Basic \(Base64.encode([UInt8]("\(user):\(password)".utf8)))" }
 }
 

@@ -1,10 +1,7 @@
-/// Asks a SOCKS 5 proxy to connect to a server (RFC 1928), with user name and password if required
-/// (RFC 1929).
+/// Asks a SOCKS 5 proxy to connect to a server (RFC 1928), also with a password (RFC 1929).
 ///
-/// Does no I/O: send ``greeting()``, then pass received bytes to ``receive(from:sending:)`` and
-/// send its output.
+/// Does no I/O: send ``greeting()``, then call ``receive(from:sending:)`` and send its output.
 package struct SOCKSTunnel {
-  /// Maximum length of a name, in bytes.
   package static let nameLimit = 255
 
   private enum State {
@@ -21,14 +18,10 @@ package struct SOCKSTunnel {
 
   private let host: String
   private let port: UInt16
-  /// Sent instead of the name, if known.
   private let address: SocketAddress?
   private let credentials: ProxyCredentials?
   private var state = State.greeted
 
-  /// - Parameters:
-  ///   - host: Server for the proxy to resolve, unless `address` is given.
-  ///   - address: The server's address, if known.
   package init(
     host: String, port: UInt16, address: SocketAddress?, credentials: ProxyCredentials?
   ) {
@@ -43,7 +36,7 @@ package struct SOCKSTunnel {
     return credentials == nil ? [5, 1, Method.none] : [5, 2, Method.none, Method.password]
   }
 
-  /// Parses the proxy's answers at the front of `input`, and appends the bytes to send to `output`.
+  /// Parses the proxy's answers in `input`, and appends the bytes to send to `output`.
   ///
   /// Returns true once the tunnel is open, with only the server's bytes left in `input`.
   package mutating func receive(
@@ -86,7 +79,6 @@ package struct SOCKSTunnel {
     }
   }
 
-  /// Sends the request (RFC 1928 section 4).
   private mutating func ask(sending output: ByteBuffer) {
     output.append([5, 1, 0])
     switch address?.family {

@@ -1,6 +1,5 @@
 internal import PusherPlatform
 
-// System calls that make sockets and give them addresses.
 extension Syscalls {
   #if canImport(Glibc)
     // An enumeration in Glibc, a number elsewhere.
@@ -44,7 +43,6 @@ extension Syscalls {
     return code == 0 ? nil : SystemError(code: code)
   }
 
-  /// `setsockopt(TCP_NODELAY)` and `setsockopt(SO_KEEPALIVE)`.
   static func tuneConnection(_ descriptor: Int32) {
     setOption(descriptor, level: tcp, TCP_NODELAY)
     setOption(descriptor, level: SOL_SOCKET, SO_KEEPALIVE)
@@ -62,12 +60,10 @@ extension Syscalls {
 
   enum SocketKind {
     case stream(isListening: Bool)
-    /// A socket of another type.
     case other
     case noSocket(SystemError)
   }
 
-  /// `getsockopt(SO_TYPE)` and `getsockopt(SO_ACCEPTCONN)`.
   static func kind(ofSocket descriptor: Int32) -> SocketKind {
     guard let type = option(descriptor, SO_TYPE) else { return .noSocket(.last) }
     guard type == stream else { return .other }
@@ -106,7 +102,6 @@ extension Syscalls {
     }
   }
 
-  /// `getsockname`.
   static func localAddress(_ descriptor: Int32) -> SocketAddress? {
     unsafe readSystemAddress { unsafe getsockname(descriptor, $0, $1) == 0 }
   }
@@ -125,7 +120,6 @@ extension Syscalls {
   }
 }
 
-// Conversions between our addresses and the system's.
 extension Syscalls {
   /// Returns the address in a `sockaddr`; `nil` for families other than IPv4 and IPv6.
   static func address(_ pointer: UnsafePointer<sockaddr>, length: Int) -> SocketAddress? {

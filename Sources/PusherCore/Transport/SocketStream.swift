@@ -1,23 +1,19 @@
 /// Events of a ``SocketStream``, always called by the loop and never inside a call of the owner.
 package protocol SocketStreamDelegate: AnyObject {
-  /// The connection is established, TLS included.
   func streamOpened(_ stream: SocketStream, at now: Instant)
   /// ``SocketStream/read(into:atMost:)`` has bytes, the end or an error.
   func streamReadable(_ stream: SocketStream, at now: Instant)
-  /// All pending bytes were written.
   func streamWritable(_ stream: SocketStream, at now: Instant)
-  /// The stream failed before it opened, or outside a read or write, and is closed. Errors thrown
-  /// by a read or write are not repeated here.
+  /// The stream failed and is closed; errors thrown by a read or write are not repeated here.
   func streamFailed(_ stream: SocketStream, _ error: TransportError, at now: Instant)
 }
 
 /// A TCP connection, optionally with TLS: name → address → connection → proxy → handshake → open.
 ///
-/// Nothing blocks, and the loop makes all calls back. The owner keeps the stream and closes it; the
-/// loop also keeps it until it is closed or has failed.
+/// Nothing blocks; only the loop calls back. The loop keeps an unclosed stream, and the owner
+/// closes it.
 package final class SocketStream {
   package enum ReadResult: Equatable {
-    /// Number of appended bytes.
     case bytes(Int)
     /// No bytes now; ``SocketStreamDelegate/streamReadable(_:at:)`` follows.
     case wouldBlock
@@ -44,12 +40,9 @@ package final class SocketStream {
   package var place: LoopPlace?
   /// Keeps reading after a failed write and drops writes until the end, which throws the error.
   package var readsOnWhenBroken = false
-  /// Error of the failed write.
   var outputFailure: TransportError?
-  /// True while bytes wait for the socket.
   package var wantsWrite: Bool { callerHasMore || !outgoing.isEmpty }
   package var isOpen: Bool { if case .open = state { true } else { false } }
-  /// Stage of a stream that is not open yet.
   var stage: ConnectionStage? {
     switch state {
     case .starting, .resolving: .resolving
@@ -75,20 +68,16 @@ package final class SocketStream {
   }
   var descriptor: Int32 = -1
   var engine: TLSEngine?
-  /// Ciphertext that the socket has not taken yet.
   let outgoing = ByteBuffer(capacity: 64)
   var callerHasMore = false {
     didSet { if callerHasMore != oldValue { loop.tell(self) } }
   }
   /// Unread bytes from the proxy, and from the server after the proxy's answer.
   var early: ByteBuffer?
-  /// The socket gives no more bytes.
   var inputIsOver = false {
     didSet { loop.tell(self) }
   }
-  /// The caller has read the end.
   var endWasRead = false
-  /// Latest time for the stream to open.
   var openDeadline: Instant?
 
   private init(loop: EventLoop, state: State, tls: TLSContext?, serverName: String?) {
@@ -100,10 +89,9 @@ package final class SocketStream {
     if descriptor >= 0 { Syscalls.closeDescriptor(descriptor) }
   }
 
-  /// Connects to the server at the end of `route`, with TLS if `tls` is given.
+  /// Connects to the end of `route`, with TLS if `tls` is given.
   ///
-  /// Fails with ``TransportError/timeout(_:)`` and its stage if the stream is not open by
-  /// `deadline`.
+  /// Fails with ``TransportError/timeout(_:)`` if the stream is not open by `deadline`.
   package static func connect(
     loop: EventLoop, to route: Route, tls: TLSContext? = nil, deadline: Instant? = nil,
     delegate: any SocketStreamDelegate

@@ -1,4 +1,3 @@
-// Reading and writing of an open stream.
 extension SocketStream {
   /// Appends at most `atMost` bytes to `buffer`.
   ///
@@ -61,9 +60,8 @@ extension SocketStream {
   /// Maximum size of TLS's own waiting answers, in bytes; the caller's output is far below.
   private static let answerLimit = 256 << 10
 
-  /// Sends TLS's own answers to the bytes just read (RFC 8446 section 4.6.3).
-  ///
-  /// A peer that keeps asking and never reads would otherwise fill the memory.
+  /// Sends TLS's own answers (RFC 8446 section 4.6.3), with a limit: a peer that never reads must
+  /// not fill the memory.
   private func answerKeyUpdate(_ engine: TLSEngine) throws(TransportError) {
     engine.drain(into: outgoing)
     guard !outgoing.isEmpty else { return }
@@ -76,7 +74,6 @@ extension SocketStream {
     }
   }
 
-  /// Feeds the engine from the socket; returns false if the socket has no bytes now.
   func fill(_ engine: TLSEngine, atMost: Int) throws(TransportError) -> Bool {
     // At least one record with its frame, so that one read gives bytes to decrypt.
     let wanted = min(max(atMost, 18_432), 262_144)
@@ -117,10 +114,10 @@ extension SocketStream {
     }
   }
 
-  /// Sends bytes from the front of `buffer`; leaves the bytes that the socket does not take.
+  /// Sends the front of `buffer`; leaves the bytes that the socket does not take.
   ///
-  /// ``SocketStreamDelegate/streamWritable(_:at:)`` then reports the time to continue. An error
-  /// closes the stream.
+  /// After these, ``SocketStreamDelegate/streamWritable(_:at:)`` follows. An error closes the
+  /// stream.
   package func write(from buffer: ByteBuffer) throws(TransportError) {
     guard case .open = state else { return }
     guard outputFailure == nil else { return buffer.removeAll() }
@@ -164,7 +161,6 @@ extension SocketStream {
     }
   }
 
-  /// Sends waiting ciphertext.
   func flush() throws(TransportError) {
     try send(outgoing)
   }

@@ -1,4 +1,3 @@
-// From a route to a connected socket: connecting, and the negotiation with a proxy.
 extension SocketStream {
   /// Connects, after a lookup if the proxy needs the server's address.
   func start(_ route: Route, at now: Instant) {
@@ -26,7 +25,6 @@ extension SocketStream {
     state = .resolving(ticket, route)
   }
 
-  /// Connects to the server or its proxy.
   private func dial(_ route: Route, server: SocketAddress?, at now: Instant) {
     let connector = Connector(
       loop: loop, host: route.proxy?.host ?? route.host, port: route.proxy?.port ?? route.port,

@@ -1,4 +1,3 @@
-// The loop's calls, from a connected socket to an open stream.
 extension SocketStream: TellingSource {
   package var interest: LoopInterest {
     switch state {
@@ -21,7 +20,6 @@ extension SocketStream: TellingSource {
     }
   }
 
-  /// True if bytes wait outside the socket.
   private var readsWithoutSocket: Bool {
     if early != nil { return true }
     guard let engine else { return false }

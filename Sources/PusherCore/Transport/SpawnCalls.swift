@@ -1,18 +1,15 @@
 // `environ` is a global variable of C, which nothing here changes.
 @unsafe @preconcurrency internal import PusherPlatform
 
-// System calls on processes.
 extension Syscalls {
   enum Ending: Sendable, Equatable {
     case exited(Int32)
     case signalled(Int32)
   }
 
-  /// `posix_spawn` of `/bin/sh -c command`, in its own process group, with these descriptors as 0
-  /// and 1.
+  /// `posix_spawn` of `/bin/sh -c command`, in its own process group, with these descriptors.
   ///
   /// The child starts without blocked signals and with default actions for SIGPIPE and SIGXFSZ.
-  /// `extra` replaces variables of the same name.
   static func spawnShell(
     _ command: String, extra: [(name: String, value: String)], input: Int32, output: Int32
   ) throws(SystemError) -> Int32 {
@@ -73,7 +70,6 @@ extension Syscalls {
   enum TerminationSignal {
     case terminate
     case kill
-    /// A signal that we received and pass on.
     case other(Int32)
   }
 
@@ -105,7 +101,6 @@ extension Syscalls {
     return signal == 0 ? .exited(status >> 8 & 0xff) : .signalled(signal)
   }
 
-  /// `open("/dev/null")` for reading.
   static func openNothing() throws(SystemError) -> Int32 {
     let descriptor = unsafe open("/dev/null", O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw .last }

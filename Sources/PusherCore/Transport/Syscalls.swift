@@ -2,8 +2,7 @@ internal import PusherPlatform
 
 /// Thin functions for system calls on descriptors; each comment names the C original.
 ///
-/// Interrupted calls (EINTR) are repeated, except `poll`, whose caller needs to know. "Would block"
-/// on a non-blocking descriptor gives `nil`, not an error.
+/// Interrupted calls are repeated, except `poll`. "Would block" gives `nil`, not an error.
 enum Syscalls {
   /// `read`: 0 is the end of the stream.
   static func readBytes(_ descriptor: Int32, _ buffer: UnsafeMutableRawBufferPointer)
@@ -12,7 +11,6 @@ enum Syscalls {
     try transfer { unsafe read(descriptor, buffer.baseAddress, buffer.count) }
   }
 
-  /// `write`.
   static func writeBytes(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) throws(SystemError)
     -> Int?
   {
@@ -83,12 +81,10 @@ enum Syscalls {
     return ends
   }
 
-  /// `fcntl(F_SETFD, FD_CLOEXEC)`.
   static func closeOnExec(_ descriptor: Int32) {
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
   }
 
-  /// `fcntl(F_DUPFD_CLOEXEC)`.
   static func copy(of descriptor: Int32) throws(SystemError) -> Int32 {
     let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
     guard copy >= 0 else { throw .last }

@@ -8,7 +8,6 @@ package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
     self.code = code
   }
 
-  /// Error of this thread's last system call.
   static var last: SystemError { SystemError(code: errno) }
 
   /// The system's words with a small first letter, for use inside a sentence.
@@ -30,22 +29,17 @@ package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
   package static let invalid = SystemError(code: EINVAL)
 }
 
-/// An error of making or keeping a connection.
 package enum TransportError: Error, Equatable, CustomStringConvertible {
-  /// No address for `host`.
   case resolve(host: String, reason: String)
   /// No connection to `address`, the last one tried.
   case connect(address: String, reason: String)
   /// The proxy, named without its password, did not connect to the server.
   case proxy(String, ProxyError)
-  /// The deadline passed during `stage`.
   case timeout(Stage)
   /// TLS failed; the error says whose fault it is.
   case tls(TLSError)
-  /// An open connection broke.
   case reset(reason: String)
   case listen(address: String, reason: String)
-  /// This machine lacks descriptors, memory or threads.
   case system(operation: String, reason: String)
 
   package enum Stage: String, Sendable {

@@ -1,9 +1,7 @@
 /// Orders from any thread to a loop's thread, in the order of calls; part of a state behind a lock.
 package struct ThreadOrders<Element: Sendable>: Sendable {
   private var orders: [Element] = []
-  /// True once the thread was requested.
   var hasThread = false
-  /// Set once the thread's loop runs.
   package var wakeUp: WakeUp?
 
   package init() {}
@@ -38,13 +36,9 @@ final class ThreadDesk<Order: Sendable>: Sendable {
 
   var isWorking: Bool { orders.withLock { $0.hasThread } }
 
-  /// Posts an order.
+  /// Posts an order; `begin` makes the member if there is none and the order `isFirst`.
   ///
-  /// - Parameters:
-  ///   - isFirst: True if the order makes sense to a new member; others are dropped without a
-  ///     member.
-  ///   - begin: Makes the member, on the loop's thread.
-  ///   - failed: Gets the reason and the lost orders if the system has no thread left.
+  /// `failed` gets the reason and the lost orders if the system has no thread left.
   func post(
     _ order: Order, isFirst: Bool,
     begin: @escaping @Sendable (EventLoop) -> any LoopMember,
@@ -80,7 +74,6 @@ final class ThreadDesk<Order: Sendable>: Sendable {
       for order in taken { carryOut(order) }
       if !taken.isEmpty { continue }
       guard isIdle() else { return }
-      // False if an order came just now.
       if orders.withLock({ $0.leave() }) { return thread.leave(member, loop) }
     }
   }

@@ -1,4 +1,3 @@
-/// Limits the time of a task.
 enum TimeLimit {
   /// Runs `body` for at most `limit`, then cancels it; returns whether it ended before.
   static func finishes(
@@ -39,7 +38,7 @@ final class Deadlines: Sendable {
 
   /// Returns after `time`, or at once if the system has no thread left.
   ///
-  /// - Throws: `CancellationError` at once if the task is cancelled.
+  /// Throws `CancellationError` at once if the task is cancelled.
   func wait(for time: Duration) async throws {
     let end = End()
     let deadline = SystemClock.now().advanced(by: time)
@@ -61,7 +60,6 @@ final class Deadlines: Sendable {
   }
 }
 
-/// The part of ``Deadlines`` on its thread.
 final class DeadlineDriver: LoopMember {
   private let loop: EventLoop
   private let deadlines: Deadlines

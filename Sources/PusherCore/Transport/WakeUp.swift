@@ -1,6 +1,5 @@
-/// Wakes an ``EventLoop`` from other threads and signal handlers, and posts work to its thread.
-///
-/// May outlive its loop: late work is dropped.
+/// Wakes an ``EventLoop`` from threads and signal handlers, and posts work to it; late work is
+/// dropped.
 package final class WakeUp: Sendable {
   private let readEnd: Int32
   private let writeEnd: Int32
@@ -21,7 +20,6 @@ package final class WakeUp: Sendable {
     Syscalls.closeDescriptor(writeEnd)
   }
 
-  /// Descriptor that becomes readable after a signal.
   var descriptor: Int32 { readEnd }
 
   /// Starts another round of the loop; several calls before that count as one.
@@ -39,7 +37,6 @@ package final class WakeUp: Sendable {
     signal()
   }
 
-  /// Consumes the received signals.
   func drain() {
     unsafe withUnsafeTemporaryAllocation(byteCount: 512, alignment: 1) { buffer in
       while let count = unsafe try? Syscalls.readBytes(readEnd, buffer), count == buffer.count {}
