@@ -1,6 +1,5 @@
 internal import CSystemOpenSSL
 
-// Pinned keys: the server's key must be a known one, besides or instead of a trusted chain.
 extension TLSEngine {
   /// Rejects a peer whose public key is not pinned; without pins, accepts every peer.
   func checkPins() throws(TLSError) {
@@ -45,8 +44,7 @@ public struct PublicKeyPin: Sendable, Hashable, CustomStringConvertible {
     self.digest = digest
   }
 
-  /// Parses a pin in curl's form, `sha256//` and 44 characters of Base64, or with `sha256/` or no
-  /// prefix.
+  /// Parses 44 characters of Base64 after `sha256//` (curl's form), `sha256/` or no prefix.
   public init?(_ text: String) {
     // The length decides on the prefix: the Base64 of every 64th key begins with "/" itself.
     for prefix in ["", "sha256/", "sha256//"]

@@ -1,6 +1,5 @@
 internal import CSystemOpenSSL
 
-// Checks the other side's name or address, and explains rejected certificates.
 extension TLSEngine {
   /// Sends `peerName` and checks certificates against it (RFC 6066 section 3, RFC 9525 section 6).
   func expectPeer() throws(TLSError) {
@@ -104,7 +103,6 @@ extension TLSEngine {
     unsafe text { unsafe ASN1_TIME_print($0, time) == 1 } ?? "an unknown date"
   }
 
-  /// Returns the output of `writer`; `nil` if it fails.
   private static func text(_ writer: (OpaquePointer) -> Bool) -> String? {
     guard let text = unsafe BIO_new(BIO_s_mem()) else { return nil }
     defer { unsafe BIO_free(text) }
@@ -119,7 +117,6 @@ extension TLSEngine {
   }
 }
 
-// Our own certificate, if the other side asks for one.
 extension TLSEngine {
   /// OpenSSL's callback for the peer's request for a certificate; 1 continues the handshake.
   static func noteRequest(_ connection: OpaquePointer?) -> Int32 {
@@ -131,12 +128,10 @@ extension TLSEngine {
     return 1
   }
 
-  /// Returns the error for an alert about our certificate or its absence, if the peer asked for
-  /// one.
+  /// Returns the error for an alert about our certificate, if the peer asked for one.
   func refusalOfCertificate(_ cause: OpenSSLErrors.Entry) -> TLSError? {
     guard wasAskedForCertificate, cause.library == ERR_LIB_SSL else { return nil }
-    // Alerts of RFC 8446 section 6.2 from handshake_failure to unknown_ca, and
-    // certificate_required.
+    // Alerts of RFC 8446 section 6.2 that a server may send for a certificate.
     let alerts = [40, 42, 43, 44, 45, 46, 48, 49, 116].map { SSL_AD_REASON_OFFSET + $0 }
     guard alerts.contains(cause.reason) else { return nil }
     return .clientCertificate(given: context.hasCertificate, reason: cause.text)

@@ -1,7 +1,6 @@
-/// Checks of a server's certificate, and our own certificate; verifies against the system's
-/// authorities by default.
+/// Checks of a server's certificate, and our own certificate.
 ///
-/// Each connection reads the files; it fails if one cannot be read.
+/// Each connection reads the files, and fails if it cannot read one.
 public struct TLSConfiguration: Sendable, Equatable {
   /// PEM file of the only trusted authorities; `nil` for the system's.
   public var caFile: String?
@@ -23,7 +22,6 @@ public struct TLSConfiguration: Sendable, Equatable {
     (self.keyFile, self.pins) = (keyFile, pins)
   }
 
-  /// The same trust for another server, without our certificate and pins.
   package var forAnotherServer: TLSConfiguration {
     TLSConfiguration(caFile: caFile, insecure: insecure)
   }

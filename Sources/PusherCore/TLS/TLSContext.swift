@@ -1,21 +1,17 @@
 internal import CSystemOpenSSL
 internal import PusherPlatform
 
-/// Settings shared by the connections of one role: trusted authorities, own certificate, lowest
-/// version (TLS 1.2).
+/// Settings shared by connections: trusted authorities, own certificate, TLS 1.2 or newer.
 ///
 /// Takes a few milliseconds to make, so keep it for reconnects. Any thread may use it.
 @safe package final class TLSContext: @unchecked Sendable {
   // Sendable because nothing here changes afterwards, and OpenSSL locks its own changes.
   let pointer: OpaquePointer
-  /// True if connections wait for a ClientHello.
   let isServer: Bool
-  /// Accepted public keys of the peer; empty for any.
   let pins: Set<PublicKeyPin>
   private(set) var hasCertificate = false
 
-  /// Maximum number of certificates between a server's own and a trusted one; real chains have one
-  /// to three.
+  /// Maximum number of certificates between a server's and a trusted one; real chains have 1 to 3.
   package static let maximumIntermediates = 10
 
   deinit {
@@ -49,9 +45,9 @@ internal import PusherPlatform
     unsafe SSL_CTX_set_default_passwd_cb(pointer) { _, _, _, _ in -1 }
   }
 
-  /// Makes a context for connections that we open.
+  /// Makes a context for clients; trusts `caFile`, else the environment's, else the system's
+  /// authorities.
   ///
-  /// Trusts only `configuration.caFile`, else the environment's authorities, else the system's.
   /// Throws ``TLSError/file(path:reason:)`` for unreadable files.
   package static func client(
     _ configuration: TLSConfiguration, environment: TLSEnvironment = TLSEnvironment()
@@ -82,8 +78,7 @@ internal import PusherPlatform
     }
   }
 
-  /// Makes a context for connections that we accept, with the certificate and key of these PEM
-  /// files.
+  /// Makes a context for servers, with the certificate and key of these PEM files.
   package static func server(certificateFile: String, keyFile: String) throws(TLSError)
     -> TLSContext
   {
@@ -92,14 +87,12 @@ internal import PusherPlatform
     return context
   }
 
-  /// Maximum size of a file of certificates or keys, in bytes; a system's authorities take about
-  /// 250 KB.
+  /// Maximum size of a PEM file, in bytes; a system's authorities take about 250 KB.
   package static let largestFile = 16 << 20
 
   /// Rejects files that OpenSSL would read without end or wait for: pipes, devices, huge files.
   private static func requireFile(_ path: String) throws(TLSError) {
     var status = stat()
-    // OpenSSL reports a missing file.
     guard unsafe stat(path, &status) == 0 else { return }
     guard status.st_mode & S_IFMT == S_IFREG else {
       throw .file(path: path, reason: "it is not a regular file")
@@ -166,8 +159,8 @@ internal import PusherPlatform
 
 /// Locations of the system's trusted authorities.
 ///
-/// OpenSSL's default always parses the bundle (30 to 50 ms). A directory with hashed names costs
-/// nothing until a certificate is checked, so it comes first.
+/// Hashed directories come first: they cost nothing until a certificate is checked. OpenSSL's
+/// default always parses the bundle (30 to 50 ms).
 enum TrustStore {
   /// Debian and derivatives · Fedora's equivalent · FreeBSD.
   static let directories = ["/etc/ssl/certs", "/etc/pki/tls/certs", "/etc/certs/CA"]

@@ -1,7 +1,6 @@
-/// TLS contexts of one loop's clients; equal settings share a context while any client uses it.
+/// TLS contexts of one loop's clients, shared by equal settings while in use.
 ///
-/// Belongs to one thread. An unused context is dropped, so that the next client reads its files
-/// again.
+/// An unused context is dropped, so that the next client reads its files again.
 package final class TLSContextCache {
   private struct Entry {
     let configuration: TLSConfiguration
@@ -11,14 +10,11 @@ package final class TLSContextCache {
 
   private var entries: [Entry] = []
 
-  /// Number of contexts in use.
   package var count: Int { entries.count { $0.context != nil } }
 
   package init() {}
 
-  /// Returns the context for connections with these settings: one in use, else a new one.
-  ///
-  /// Throws the errors of ``TLSContext/client(_:environment:)``.
+  /// Returns the context for these settings: one in use, else a new one.
   package func client(
     _ configuration: TLSConfiguration, environment: TLSEnvironment = TLSEnvironment()
   ) throws(TLSError) -> TLSContext {

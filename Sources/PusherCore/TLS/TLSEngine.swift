@@ -2,24 +2,19 @@ internal import CSystemOpenSSL
 
 /// One TLS connection without a socket: ciphertext in, plaintext out, and the reverse.
 ///
-/// The owner passes received bytes to ``receive(ciphertext:)``, or calls ``inputEnded()``. It calls
-/// ``handshake()`` until that returns true, then ``read(into:atMost:)`` and ``write(plaintext:)``.
-/// After each call, even after an error, it sends the bytes from ``drain(into:)``, which may hold
-/// an alert. A failed engine repeats its error.
+/// The owner passes bytes to ``receive(ciphertext:)`` and calls ``handshake()`` until it returns
+/// true. Then it reads and writes. After each call, even a failed one, it sends the bytes from
+/// ``drain(into:)``, which may hold an alert. A failed engine repeats its error.
 @safe package final class TLSEngine {
   package enum ReadResult: Equatable {
-    /// Number of appended bytes of plaintext.
     case bytes(Int)
-    /// More ciphertext is needed.
     case needsInput
     /// The other side closed properly (close_notify).
     case closed
   }
 
   let connection: OpaquePointer
-  /// OpenSSL reads ciphertext here; owned by `connection`.
   private let incoming: OpaquePointer
-  /// OpenSSL writes ciphertext here; owned by `connection`.
   private let outgoing: OpaquePointer
   let context: TLSContext
   let peerName: String?
@@ -29,15 +24,13 @@ internal import CSystemOpenSSL
   var objection: TLSError?
   var wasAskedForCertificate = false
 
-  /// True if a read or handshake needs bytes from the socket.
-  ///
-  /// While it is false, do not wait for the socket.
+  /// True if a read or handshake needs bytes from the socket; else do not wait for the socket.
   package private(set) var needsInput = false
 
   /// Makes a connection of the context's role.
   ///
-  /// A client sends `serverName` unless it is an IP address, and accepts only a certificate for
-  /// exactly this name or address, unless the context is insecure. A server passes `nil`.
+  /// A client accepts only a certificate for exactly `serverName`, a name or an address, unless the
+  /// context is insecure. A server passes `nil`.
   package init(context: TLSContext, serverName: String? = nil) throws(TLSError) {
     OpenSSLErrors.clear()
     guard let connection = unsafe SSL_new(context.pointer) else {
@@ -68,7 +61,6 @@ internal import CSystemOpenSSL
     unsafe SSL_free(connection)
   }
 
-  /// Takes bytes from the network.
   package func receive(ciphertext: ByteView) {
     guard !ciphertext.isEmpty else { return }
     var written = 0
@@ -98,8 +90,7 @@ internal import CSystemOpenSSL
       isEstablished = true
       return true
     }
-    // Possible results: WANT_READ, or SSL and SYSCALL for failures. Memory BIOs never want to
-    // write.
+    // WANT_READ, or SSL and SYSCALL for failures; memory BIOs never want to write.
     guard unsafe SSL_get_error(connection, result) != SSL_ERROR_WANT_READ else {
       needsInput = true
       return false
@@ -107,9 +98,7 @@ internal import CSystemOpenSSL
     throw fail(handshakeError())
   }
 
-  /// Appends at most `atMost` bytes of plaintext from the received ciphertext to `buffer`.
-  ///
-  /// The next call throws an error that follows good bytes.
+  /// Appends at most `atMost` bytes of plaintext to `buffer`; an error comes with the next call.
   package func read(into buffer: ByteBuffer, atMost: Int) throws(TLSError) -> ReadResult {
     if let failure { throw failure }
     precondition(isEstablished && atMost > 0, "read before the handshake was done")
@@ -118,8 +107,7 @@ internal import CSystemOpenSSL
     buffer.reserve(min(atMost, expected))
     let room = min(atMost, buffer.writable)
     var total = 0
-    // Once for all records: a successful read leaves no entry, and this costs a tenth of a small
-    // record.
+    // Once for all records: a successful read leaves no entry.
     OpenSSLErrors.clear()
     while total < room {
       var count = 0
@@ -133,7 +121,6 @@ internal import CSystemOpenSSL
     return .bytes(total)
   }
 
-  /// Handles a read without plaintext: WANT_READ, ZERO_RETURN (close_notify), or a failure.
   private func readStopped(_ result: Int32, after total: Int) throws(TLSError) -> ReadResult {
     switch unsafe SSL_get_error(connection, result) {
     case SSL_ERROR_WANT_READ:
@@ -148,7 +135,6 @@ internal import CSystemOpenSSL
     }
   }
 
-  /// Encrypts all of `plaintext` for ``drain(into:)``.
   package func write(plaintext: ByteView) throws(TLSError) {
     if let failure { throw failure }
     precondition(isEstablished, "write before the handshake was done")
@@ -165,7 +151,6 @@ internal import CSystemOpenSSL
     }
   }
 
-  /// Appends all outgoing ciphertext to `buffer`.
   package func drain(into buffer: ByteBuffer) {
     let pending = unsafe BIO_ctrl_pending(outgoing)
     guard pending > 0 else { return }

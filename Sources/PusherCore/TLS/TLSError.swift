@@ -1,16 +1,13 @@
 internal import CSystemOpenSSL
 
-/// A failure to set up or continue a TLS connection.
 package enum TLSError: Error, Equatable, CustomStringConvertible {
   /// The user's fault: an unusable file with certificates or a key.
   case file(path: String, reason: String)
   /// The machine's fault: it has no trusted certificate authorities.
   case noTrustStore(searched: [String])
-  /// This library's or OpenSSL's fault: a call that fails only without memory or with a wrong
-  /// setting.
+  /// This library's or OpenSSL's fault: no memory or a wrong setting.
   case setup(reason: String)
-  /// The other side's certificate was rejected; `subject` names the failed certificate of the
-  /// chain.
+  /// The other side's certificate was rejected; `subject` is the failed one of its chain.
   case certificate(reason: String, subject: String?)
   /// No trusted authority signed the other side's certificate; `subject` as above.
   case unknownAuthority(reason: String, subject: String?)
@@ -18,13 +15,11 @@ package enum TLSError: Error, Equatable, CustomStringConvertible {
   case publicKey(seen: PublicKeyPin, subject: String?)
   /// The other side rejected our certificate or its absence.
   case clientCertificate(given: Bool, reason: String)
-  /// The two sides have no version or cipher in common.
   case handshake(reason: String)
   /// The other side closed the connection during the handshake.
   case handshakeClosed(reason: String)
   case notTLS(reason: String)
-  /// The network's or the other side's fault: the stream ended without the closing alert, so data
-  /// may be missing.
+  /// The network or the other side ended the stream without closing alert; data may be missing.
   case cutShort
   /// The other side broke the protocol or sent a fatal alert after the handshake.
   case connection(reason: String)
@@ -56,9 +51,7 @@ package enum TLSError: Error, Equatable, CustomStringConvertible {
   }
 }
 
-/// OpenSSL's error queue of this thread.
 enum OpenSSLErrors {
-  /// An entry, with OpenSSL's numbers for the library and the reason.
   struct Entry {
     let library: Int32
     let reason: Int32
@@ -81,7 +74,6 @@ enum OpenSSLErrors {
     }
   }
 
-  /// Empties the queue; returns the text of the cause.
   static func cause() -> String {
     drain().first.map(words) ?? "no reason given"
   }
@@ -108,14 +100,12 @@ enum OpenSSLErrors {
     }
   }
 
-  /// Returns whether the received bytes were not TLS.
   static func isForeign(_ entry: Entry) -> Bool {
     entry.library == ERR_LIB_SSL
       && (entry.reason == SSL_R_WRONG_VERSION_NUMBER || entry.reason == SSL_R_HTTP_REQUEST)
   }
 
-  /// Returns the last of the five parts `error:code:library:function:reason`; for system errors,
-  /// the text of `strerror`.
+  /// Returns the last of the five parts `error:code:library:function:reason`.
   private static func text(of code: UInt) -> String {
     let line = unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
       unsafe ERR_error_string_n(code, buffer.baseAddress, buffer.count)

@@ -1,8 +1,6 @@
 internal import CSystemOpenSSL
 
-/// Result of a handshake, with the peer's certificate.
 package struct TLSSummary: Sendable, Equatable {
-  /// Such as `TLSv1.3`.
   package let version: String
   /// Such as `TLS_AES_256_GCM_SHA384`.
   package let cipher: String
