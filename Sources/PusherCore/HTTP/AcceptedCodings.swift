@@ -1,8 +1,5 @@
-// Content codings that a request accepts.
 extension HTTPRequestHead {
-  /// True if the response may be gzip; false for a request without `Accept-Encoding`.
-  ///
-  /// Source: RFC 9110 section 12.5.3.
+  /// True if the response may be gzip (RFC 9110 section 12.5.3); false without `Accept-Encoding`.
   package var takesGzip: Bool {
     var others = false
     for choice in headers.tokens("Accept-Encoding") {

@@ -16,10 +16,8 @@ public enum ConnectionLoss: Error, Sendable, Equatable, CustomStringConvertible 
   case closed(code: Int?, reason: String)
   /// The server ended the event stream, as it may; the next stream continues there.
   case ended
-  /// The server closed an event stream's connection without an end mark, so that events may be
+  /// The server closed a plain connection without an end mark (RFC 9112 section 6.3): events may be
   /// missing.
-  ///
-  /// Happens without chunks, length and TLS (RFC 9112 section 6.3).
   case endedUnmarked
   /// The server answered with an unexpected status, and may ask for a wait before the next attempt.
   case refused(status: Int, reason: String, retryAfter: Duration? = nil)
@@ -27,8 +25,7 @@ public enum ConnectionLoss: Error, Sendable, Equatable, CustomStringConvertible 
   case notAnEventStream(contentType: String?)
   /// The server broke a protocol, or sent a redirect that must not be followed.
   case violation(String)
-  /// Name service, connection or TLS failed, or the connection was lost; the text names the failure
-  /// and the peer.
+  /// Name service, connection or TLS failed, or the connection was lost.
   case network(String, NetworkProblem? = nil)
   /// One side rejected the other's certificate.
   case untrusted(String, TrustProblem = .certificate)
@@ -80,7 +77,6 @@ public enum ConnectionLoss: Error, Sendable, Equatable, CustomStringConvertible 
     }
   }
 
-  /// The wait that the server asks for.
   var retryAfter: Duration? {
     guard case .refused(_, _, let wait) = self else { return nil }
     return wait
@@ -105,7 +101,6 @@ public enum ConnectionStage: Sendable, Equatable {
   /// An event stream was requested, and `received` bytes of the response's head came.
   case asking(received: Int)
 
-  /// Beginning of the message, before the time.
   var inWords: String {
     switch self {
     case .resolving: "the host name was not resolved"
@@ -176,9 +171,7 @@ package enum ConnectionEvent: Equatable, Sendable {
   case opened
   /// The server agreed to the upgrade of a channels' connection; its greeting follows.
   case upgraded
-  /// The server redirected the request to this URL, given without its query.
   case redirected(status: Int, to: String)
-  /// An event stream set the wait before a new attempt.
   case reconnectionTime(Duration)
   /// The connection is lost; the next attempt starts after `retryIn`, `nil` for none.
   ///
@@ -190,7 +183,6 @@ package enum ConnectionEvent: Equatable, Sendable {
 }
 
 package enum ConnectionEnd: Equatable, Sendable {
-  /// This side ended it.
   case asked
   /// The server answered 204: no events will come, now or later.
   case finished

@@ -1,7 +1,7 @@
 /// Cookies set by servers, in memory only (RFC 6265).
 ///
-/// Belongs to one thread. A cookie for a `Domain` without a dot is rejected, so that no top-level
-/// domain gets one; public suffixes are not known.
+/// Rejects a `Domain` without a dot, so that no top-level domain gets a cookie; public suffixes are
+/// not known.
 package final class CookieJar {
   private struct Cookie {
     var name: String
@@ -19,14 +19,12 @@ package final class CookieJar {
   package static let limit = 100
   /// Maximum size of a cookie's name and value, in bytes; a larger cookie is ignored.
   package static let sizeLimit = 4096
-  /// In the order of their first arrival.
   private var cookies: [Cookie] = []
 
   package init() {}
 
   package var count: Int { cookies.count }
 
-  /// Stores the cookies of a response to a request to `url`.
   package func store(_ headers: HTTPHeaders, from url: HTTPURL, at now: WallTime) {
     for text in headers.all("Set-Cookie") {
       guard let cookie = Self.cookie(text, from: url, at: now) else { continue }
@@ -44,8 +42,7 @@ package final class CookieJar {
     }
   }
 
-  /// Returns the value of `Cookie` for a request to `url`, longer paths first; `nil` without
-  /// cookies.
+  /// Returns the value of `Cookie` for a request to `url`, longer paths first.
   package func field(for url: HTTPURL, at now: WallTime) -> String? {
     let host = url.host.lowercased()
     let path = Self.path(of: url)
@@ -93,8 +90,7 @@ package final class CookieJar {
     return cookie
   }
 
-  /// Extends a cookie to a domain and its subdomains; returns false if the server may not ask for
-  /// that.
+  /// Extends a cookie to a domain and its subdomains; returns false if that is not allowed.
   private static func limit(_ cookie: inout Cookie, to text: String) -> Bool {
     let domain = (text.utf8.first == UInt8(ascii: ".") ? String(text.dropFirst()) : text)
       .lowercased()

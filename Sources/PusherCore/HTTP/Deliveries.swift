@@ -1,20 +1,17 @@
 /// Items for one receiver, each sent until the receiver takes it.
 ///
-/// Decides the time of each try, and when to give an item up. The wait after a failure grows by a
-/// ``Backoff``; a receiver can ask for a longer one, up to the ceiling. Does no I/O: the time and
-/// random numbers are arguments, and the owner sends.
+/// Decides the time of each try, and when to give an item up. A receiver can ask for a longer wait
+/// than the ``Backoff``, up to its ceiling. Does no I/O: time and random numbers are arguments, and
+/// the owner sends.
 package struct Deliveries<Item> {
   package struct Delivery {
     fileprivate let entry: LaneQueue<Item>.Entry
-    /// Number of tries that have begun.
     package fileprivate(set) var tries = 1
-    /// Error of the last try.
     package fileprivate(set) var reason = ""
     /// No try begins from then on; `nil` for no limit.
     fileprivate let patienceEnds: Instant?
     /// Time to give the item up, even during a try; `nil` for never.
     fileprivate var deadline: Instant?
-    /// Start of the next try; `nil` during a try.
     fileprivate var nextTry: Instant?
 
     /// Position in the order of arrival, from 1.
@@ -31,7 +28,6 @@ package struct Deliveries<Item> {
 
   /// - Parameters:
   ///   - jobs: Maximum number of items in delivery, including waits for a retry.
-  ///   - backoff: Wait before each further try.
   ///   - patience: Maximum time from an item's first try to its last one; `nil` for no limit.
   ///   - cutsTries: Gives an item up at that time even during a try.
   package init(jobs: Int, backoff: Backoff, patience: Duration?, cutsTries: Bool = false) {
@@ -39,14 +35,11 @@ package struct Deliveries<Item> {
     (self.backoff, self.patience, self.cutsTries) = (backoff, patience, cutsTries)
   }
 
-  /// Number of all added items.
   package var count: Int { queue.count }
   package var isEmpty: Bool { queue.isEmpty }
-  /// Number of items that have not ended.
   package var openCount: Int { queue.waiting + queue.running }
   /// Size of the items before their first try, in bytes.
   package var waitingCost: Int { queue.cost }
-  /// Size of the items that have not ended, in bytes.
   package var openCost: Int { open.values.reduce(queue.cost) { $0 + $1.entry.cost } }
   package var isAnyUnderWay: Bool { open.values.contains(where: \.isUnderWay) }
 
@@ -84,10 +77,6 @@ package struct Deliveries<Item> {
   }
 
   /// Records a failed try; returns the wait before the next one, or `nil` to give the item up.
-  ///
-  /// - Parameters:
-  ///   - retryAfter: Wait requested by the receiver.
-  ///   - random: Position of the wait in its range.
   package mutating func failed(
     _ number: Int, _ reason: String, retryAfter: Duration? = nil, at now: Instant, random: UInt64
   ) -> Duration? {
@@ -112,22 +101,18 @@ package struct Deliveries<Item> {
     open.values.first { delivery in delivery.deadline.map { $0 <= now } ?? false }
   }
 
-  /// Retries an item after all, because it could not be kept elsewhere.
-  ///
-  /// The next failure gives it up again.
+  /// Retries an item that could not be kept elsewhere; the next failure gives it up again.
   package mutating func keep(_ number: Int, at now: Instant, random: UInt64) {
     open[number]?.deadline = nil
     _ = wait(number, nil, at: now, random)
   }
 
-  /// Ends all waits.
   package mutating func hasten(at now: Instant) {
     for (number, delivery) in open where !delivery.isUnderWay { open[number]?.nextTry = now }
   }
 
   // MARK: The end
 
-  /// Removes an item that was taken or given up.
   package mutating func end(_ number: Int) {
     if let delivery = open.removeValue(forKey: number) { queue.end(delivery.entry) }
   }

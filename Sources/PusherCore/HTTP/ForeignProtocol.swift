@@ -1,4 +1,3 @@
-/// The protocol of a port where HTTP/1 was expected.
 package enum ForeignProtocol: Equatable, Sendable, CustomStringConvertible {
   case tls
   case ssh
@@ -7,8 +6,6 @@ package enum ForeignProtocol: Equatable, Sendable, CustomStringConvertible {
   case unknown(String)
 
   /// Returns the protocol of `answer` if it is not HTTP/1; `nil` while it may still be.
-  ///
-  /// The parser checks a line that begins with `HTTP/`.
   package init?(_ answer: ByteView) {
     let status = Array("HTTP/".utf8)
     let common = min(answer.count, status.count)

@@ -19,9 +19,8 @@ package struct HTTPBodyReader: Sendable {
 
   /// Starts the body of a response to `requestMethod`, with at most `limit` bytes.
   ///
-  /// Responses to HEAD and with status 1xx, 204 and 304 have none. Throws if both lengths are
-  /// given, lengths differ, or the encoding is not chunked. Accepts chunks in HTTP/1.0, as curl and
-  /// browsers do.
+  /// Throws for both lengths at once, differing lengths, or an encoding other than chunked. Accepts
+  /// chunks in HTTP/1.0, as curl and browsers do.
   package init(
     _ head: HTTPResponseHead, requestMethod: String, limit: Int = 16 << 20
   ) throws(HTTPError) {
@@ -47,9 +46,7 @@ package struct HTTPBodyReader: Sendable {
   /// True if only the end of the connection ends the body.
   package var endsWithConnection: Bool { framing == .untilClose }
 
-  /// Moves received bytes from `source` to `body`; returns true if the body is complete.
-  ///
-  /// Bytes after the body stay in `source`. Drops trailer fields.
+  /// Moves received bytes from `source` to `body`, drops trailers; returns true at the body's end.
   package mutating func read(
     from source: ByteBuffer, into body: ByteBuffer
   ) throws(HTTPError) -> Bool {
@@ -75,8 +72,7 @@ package struct HTTPBodyReader: Sendable {
     }
   }
 
-  /// Handles the connection's end: completes a body without a length, else throws
-  /// ``HTTPError/endedEarly``.
+  /// Completes a body without a length, else throws ``HTTPError/endedEarly``.
   package mutating func inputEnded() throws(HTTPError) {
     switch framing {
     case .complete: return
@@ -115,7 +111,6 @@ package struct HTTPBodyReader: Sendable {
     framing = .chunkData(left: size)
   }
 
-  /// Parses one line of the chunked framing; returns false if it is incomplete.
   private mutating func readLine(from source: ByteBuffer) throws(HTTPError) -> Bool {
     let view = source.view
     let most = min(view.count, Self.lineLimit)

@@ -1,11 +1,7 @@
-/// The three forms of a date in HTTP fields (RFC 9110 section 5.6.7).
-///
-/// `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` and `Sun Nov  6 08:49:37
-/// 1994`; the name of the day is not checked.
+/// The three forms of a date in HTTP fields (RFC 9110 section 5.6.7); the day's name is not
+/// checked.
 package enum HTTPDate {
-  /// Parses a date; `nil` for any other text.
-  ///
-  /// A year with two digits is never more than 50 years after `now`.
+  /// Parses a date; a year with two digits is never more than 50 years after `now`.
   package static func parse(_ text: String, now: WallTime) -> WallTime? {
     let words = text.split(whereSeparator: { $0 == " " || $0 == "," || $0 == "-" })
     switch words.count {
@@ -38,7 +34,6 @@ package enum HTTPDate {
     guard year.count == 2 else { return moment(in: shortYear) }
     let century = (Int64(now.rfc3339.prefix(4)) ?? 2000) / 100 * 100
     let limit = now.advanced(by: .seconds(50 * 31_557_600))
-    // Takes the latest year with these digits that is not too far ahead.
     let candidates = [century + 100, century, century - 100].map { moment(in: $0 + shortYear) }
     return candidates.first { $0.millisecondsSince1970 <= limit.millisecondsSince1970 }
   }
@@ -54,8 +49,6 @@ package enum HTTPDate {
 package enum RetryAfter {
   /// Parses a `Retry-After` field (RFC 9110 section 10.2.3): seconds or a date; zero for a past
   /// date.
-  ///
-  /// `nil` for any other text. A wait in seconds is at most 100 years.
   package static func parse(_ value: String, now: WallTime) -> Duration? {
     if !value.isEmpty, value.utf8.allSatisfy({ $0 &- 0x30 < 10 }) {
       return .seconds(min(Int64(value) ?? .max, 100 * 365 * 86_400))

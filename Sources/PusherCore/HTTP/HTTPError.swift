@@ -10,7 +10,6 @@ package enum HTTPError: Error, Equatable, CustomStringConvertible {
   case invalidHeader
   /// A field continued on the next line (RFC 9112 section 5.2).
   case obsoleteLineFolding
-  /// A line that ends with LF alone.
   case bareLineFeed
   /// A request of HTTP/1.1 without a Host field (RFC 9112 section 3.2).
   case hostMissing
@@ -25,7 +24,6 @@ package enum HTTPError: Error, Equatable, CustomStringConvertible {
   case chunkLineTooLong(limit: Int)
   case trailersTooLarge(limit: Int)
   case bodyTooLarge(limit: Int)
-  /// The connection ended inside a head or a body.
   case endedEarly
   /// An invalid method, target, name or value to write; names the part, never its value.
   case invalidPart(String)

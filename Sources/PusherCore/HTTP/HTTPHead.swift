@@ -16,8 +16,7 @@ package struct HTTPRequestHead: Sendable, Equatable {
 
   /// Returns the head's bytes, with the empty line.
   ///
-  /// Throws ``HTTPError/invalidPart(_:)`` for a part with a character that could begin another
-  /// field or request, such as a line break.
+  /// Throws ``HTTPError/invalidPart(_:)`` for a part that could begin another field or request.
   package func encode() throws(HTTPError) -> [UInt8] {
     guard ASCII.isToken(method) else { throw .invalidPart("request method") }
     guard !target.isEmpty, target.utf8.allSatisfy(ASCII.isVisible) else {
@@ -29,7 +28,6 @@ package struct HTTPRequestHead: Sendable, Equatable {
 
 /// A response's status line and fields (RFC 9112 section 4).
 package struct HTTPResponseHead: Sendable, Equatable {
-  /// Three digits, 100 to 999.
   package var status: Int
   package var reason: String
   package var headers: HTTPHeaders
@@ -45,7 +43,6 @@ package struct HTTPResponseHead: Sendable, Equatable {
 
   package var isSuccess: Bool { 200..<300 ~= status }
 
-  /// The wait that the server asks for (RFC 9110 section 10.2.3).
   package func retryAfter(at now: WallTime) -> Duration? {
     headers["Retry-After"].flatMap { RetryAfter.parse($0, now: now) }
   }
@@ -74,8 +71,7 @@ extension HTTPHeaders {
 }
 
 package enum HTTPStatus {
-  /// Returns whether the same request may succeed later: 408, 425, 429, and 5xx except 501 and 505,
-  /// which are permanent (RFC 9110 section 15.6).
+  /// Returns whether a later retry may succeed (RFC 9110 section 15.6); 501 and 505 are permanent.
   package static func isTemporary(_ status: Int) -> Bool {
     switch status {
     case 408, 425, 429: true

@@ -1,7 +1,6 @@
 package struct HTTPHeadLimits: Sendable, Equatable {
   /// Maximum size of the head with its empty line, in bytes.
   package var bytes: Int
-  /// Maximum number of fields.
   package var headers: Int
 
   package init(bytes: Int = 65_536, headers: Int = 256) {
@@ -13,12 +12,9 @@ package struct HTTPHeadLimits: Sendable, Equatable {
 /// Parses request and response heads (RFC 9112 sections 2 to 5) in place.
 ///
 /// Requests are parsed strictly, because two lenient readers may see different messages (section
-/// 11.2): a line that ends with LF alone and a folded field are errors. Responses have one reader,
-/// so both are accepted, as in curl and Node (sections 2.2 and 5.2). A blank before a colon and a
-/// control character in a value are always errors.
-///
-/// The static functions start from the beginning at each call. A value of this type remembers the
-/// scanned part, so that a head that comes byte by byte is scanned once.
+/// 11.2): lines that end with LF alone and folded fields are errors. In responses both are
+/// accepted, as in curl and Node (sections 2.2 and 5.2). A value of this type scans a head that
+/// comes byte by byte only once; the static functions start over at each call.
 package struct HTTPHeadParser: Sendable {
   private let limits: HTTPHeadLimits
   private var scanned = 0
@@ -104,7 +100,6 @@ package struct HTTPHeadParser: Sendable {
     return result
   }
 
-  /// Returns the head's length with its empty line; `nil` while it is incomplete.
   private mutating func headLength(
     _ buffer: ByteBuffer, isStrict: Bool
   ) throws(HTTPError) -> Int? {
@@ -124,10 +119,8 @@ package struct HTTPHeadParser: Sendable {
     return nil
   }
 
-  /// Parses the fields of `lines`, which end with the empty line.
   private func fields(_ lines: ByteView, unfolds: Bool) throws(HTTPError) -> HTTPHeaders {
     var headers = HTTPHeaders()
-    // The field that the next line may continue.
     var name: String?
     var value = ""
     var start = 0

@@ -1,6 +1,5 @@
 /// The fields of a head in order (RFC 9110 section 5); names ignore case.
 package struct HTTPHeaders: Sendable, Equatable {
-  /// A field line; the value has no blanks around it.
   package struct Field: Sendable, Equatable {
     package let name: String
     package let value: String
@@ -15,12 +14,10 @@ package struct HTTPHeaders: Sendable, Equatable {
   package var count: Int { fields.count }
   package var isEmpty: Bool { fields.isEmpty }
 
-  /// Appends a field, even if there is one with this name.
   package mutating func append(_ name: String, _ value: String) {
     fields.append(Field(name: name, value: value))
   }
 
-  /// Replaces all fields of this name with one at the end.
   package mutating func replace(_ name: String, with value: String) {
     remove(name)
     append(name, value)
@@ -30,18 +27,16 @@ package struct HTTPHeaders: Sendable, Equatable {
     fields.removeAll { ASCII.equalIgnoringCase($0.name, name) }
   }
 
-  /// The first value of this name.
   package subscript(name: String) -> String? {
     fields.first { ASCII.equalIgnoringCase($0.name, name) }?.value
   }
 
-  /// Returns all values of this name, in order.
   package func all(_ name: String) -> [String] {
     fields.filter { ASCII.equalIgnoringCase($0.name, name) }.map(\.value)
   }
 
-  /// Returns the lower-cased members of a comma-separated list, over all fields of this name; skips
-  /// empty members.
+  /// Returns the non-empty members of comma-separated lists, over all fields of this name,
+  /// lower-cased.
   package func tokens(_ name: String) -> [String] {
     list(name).map { $0.lowercased() }
   }
@@ -65,7 +60,6 @@ package enum ASCII {
     return true
   }
 
-  /// Removes blanks and tabs around the text.
   package static func trimmed(_ text: Substring) -> String {
     let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
     var bytes = text.utf8

@@ -1,11 +1,9 @@
-// References relative to a URL, as in a Location field (RFC 3986 section 5).
 extension HTTPURL {
   /// Resolves `reference`: absolute, or relative to this URL's scheme, host or path.
   ///
-  /// Percent-encodes blanks and bytes beyond ASCII, which servers write against the RFC, as
-  /// browsers and curl do; other forbidden characters are errors. Drops a fragment. Keeps this
-  /// URL's user information for a reference without an authority. Throws
-  /// ``HTTPError/invalidURL(_:)`` like ``init(parsing:)``.
+  /// Percent-encodes blanks and bytes beyond ASCII, as browsers and curl do. Drops a fragment.
+  /// Keeps this URL's user information for a reference without an authority. Throws
+  /// ``HTTPError/invalidURL(_:)``.
   package func resolving(_ reference: String) throws(HTTPError) -> HTTPURL {
     let text = Self.encoded(reference.prefix { $0 != "#" })[...]
     if Self.hasScheme(text) { return try HTTPURL(parsing: String(text)).normalised }
@@ -30,7 +28,6 @@ extension HTTPURL {
     return result.normalised
   }
 
-  /// Removes blanks around the reference, and encodes blanks inside it.
   private static func encoded(_ reference: Substring) -> String {
     let text = ASCII.trimmed(reference)
     guard text.utf8.contains(where: { $0 == 0x20 || $0 >= 0x80 }) else { return text }
@@ -40,8 +37,7 @@ extension HTTPURL {
       }, as: UTF8.self)
   }
 
-  /// Returns whether the text begins with a scheme: a letter, then letters, digits, `+`, `-`, `.`,
-  /// then a colon.
+  /// Returns whether the text begins with a scheme and a colon.
   private static func hasScheme(_ text: Substring) -> Bool {
     guard let colon = text.firstIndex(of: ":"), text.first?.isLetter == true else { return false }
     return text[..<colon].utf8.allSatisfy {

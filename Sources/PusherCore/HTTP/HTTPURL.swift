@@ -13,16 +13,13 @@ package struct HTTPURL: Sendable, Equatable {
   package var scheme: Scheme
   /// A name in lower case, or an address; IPv6 without brackets.
   package var host: String
-  /// 1 to 65535.
   package var port: Int
-  /// Begins with `/`.
   package var path: String
   /// The part after `?`, still encoded.
   package var query: String?
   /// The part before `@`, still encoded; a secret.
   package var userInfo: String?
 
-  /// Takes parts in the form of the properties.
   package init(
     scheme: Scheme, host: String, port: Int? = nil, path: String = "/", query: String? = nil,
     userInfo: String? = nil
@@ -35,11 +32,10 @@ package struct HTTPURL: Sendable, Equatable {
 
   package var isSecure: Bool { scheme.isSecure }
 
-  /// Returns a prefix for a server's paths: `text` with a slash at its beginning and none at its
-  /// end; may be empty.
+  /// Returns a prefix for a server's paths: with a slash at its beginning and none at its end, or
+  /// empty.
   ///
-  /// `nil` for characters that a path cannot have, such as blanks, `?`, `#` and non-ASCII, and for
-  /// a whole URL, which is a mistake and may hold a password.
+  /// `nil` for characters that a path cannot have, and for a whole URL, which may hold a password.
   package static func prefix(_ text: String) -> String? {
     guard text.utf8.allSatisfy({ ASCII.isVisible($0) && !"?#".utf8.contains($0) }),
       text.range(ofBytes: "://") == nil
@@ -49,19 +45,17 @@ package struct HTTPURL: Sendable, Equatable {
     return path.isEmpty || path.utf8.first == UInt8(ascii: "/") ? path : "/" + path
   }
 
-  /// The path and query for the request line.
   package var target: String { query.map { "\(path)?\($0)" } ?? path }
 
-  /// The value of a Host field: the host, in brackets if IPv6, and the port unless it is the
-  /// scheme's default.
+  /// The value of a Host field: the host, and the port unless it is the scheme's default.
   package var authority: String {
     let name = host.contains(":") ? "[\(host)]" : host
     return port == scheme.defaultPort ? name : "\(name):\(port)"
   }
 
-  /// Parses an absolute URL; drops a fragment.
+  /// Parses an absolute URL and drops a fragment.
   ///
-  /// Throws ``HTTPError/invalidURL(_:)``, whose reason never repeats the user information.
+  /// Throws ``HTTPError/invalidURL(_:)``, which never repeats the user information.
   package init(parsing text: String) throws(HTTPError) {
     guard text.utf8.allSatisfy(ASCII.isVisible) else {
       throw .invalidURL("a blank, a control character or one beyond ASCII must be percent-encoded")
@@ -86,7 +80,6 @@ package struct HTTPURL: Sendable, Equatable {
       userInfo: at.map { String(authority[..<$0]) })
   }
 
-  /// Returns whether a text is a host with an optional port.
   package static func isAuthority(_ text: String) -> Bool {
     (try? hostAndPort(text[...])) != nil
   }

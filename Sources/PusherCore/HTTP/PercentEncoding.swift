@@ -23,7 +23,6 @@ package enum PercentEncoding {
     return String(decoding: encoded, as: UTF8.self)
   }
 
-  /// Returns one byte as `%XX`.
   static func bytes(_ byte: UInt8) -> [UInt8] {
     [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
   }

@@ -1,33 +1,24 @@
-/// Follows the redirects of one request (RFC 9110 section 15.4) up to a limit.
-///
-/// Does no I/O: the owner passes each redirect's Location to ``follow(location:)`` and connects to
-/// ``url``.
+/// Follows the redirects of one request (RFC 9110 section 15.4), without I/O.
 package struct RedirectTrail: Sendable, Equatable {
-  /// Maximum number of redirects of one request.
   package static let limit = 5
 
-  /// Current target of the request.
   package private(set) var url: HTTPURL
-  /// Number of followed redirects.
   package private(set) var count = 0
   /// True after a redirect to another scheme, host or port; credentials must not be sent any more.
   package private(set) var hasLeftOrigin = false
 
-  /// Starts at `url`, whose scheme decides between `ws` and `wss` or `http` and `https` for the
-  /// whole trail.
   package init(url: HTTPURL) {
     self.url = url
   }
 
-  /// Returns whether this status, with a Location, is a redirect: 301, 302, 303, 307 or 308.
   package static func isRedirect(_ status: Int) -> Bool {
     [301, 302, 303, 307, 308].contains(status)
   }
 
-  /// Follows one redirect to the new ``url``.
+  /// Follows one redirect to the new ``url``; an error leaves the trail unchanged.
   ///
   /// Reads `http` as `ws` and `https` as `wss` for WebSocket, and the reverse. Keeps the user
-  /// information of ``url`` inside its origin only. An error leaves the trail unchanged.
+  /// information inside its origin only.
   package mutating func follow(location: String) throws(RedirectError) {
     guard count < Self.limit else {
       throw .tooMany(limit: Self.limit, location: Self.shown(location))
@@ -70,7 +61,6 @@ package struct RedirectTrail: Sendable, Equatable {
 
 package enum RedirectError: Error, Equatable, CustomStringConvertible {
   case tooMany(limit: Int, location: String)
-  /// From an encrypted connection to an unencrypted one.
   case insecure(from: HTTPURL.Scheme, place: String)
   case invalid(reason: String)
 
