@@ -1,20 +1,16 @@
 internal import CSystemZlib
 
-/// Decodes the content codings gzip and deflate of an HTTP body (RFC 9110 section 8.4.1), piece by
-/// piece.
+/// Decodes gzip and deflate of an HTTP body (RFC 9110 section 8.4.1), piece by piece.
 ///
-/// A few compressed bytes may expand to very many: each call produces a limited number, and the
-/// rest waits in the input.
+/// A few bytes may expand to very many: each call produces a limited number, and the rest waits in
+/// the input.
 ///
-/// Safe: only this object holds the pointer, and frees it in `deinit`. zlib remembers the address
-/// of its stream, which must not move.
+/// Safe: only this object holds the pointer. zlib remembers the address of its stream.
 @safe package final class ContentDecoder {
-  /// The body does not match its coding.
   package struct InvalidData: Error, Equatable {}
 
   private let stream: UnsafeMutablePointer<z_stream>
   private let isDeflate: Bool
-  /// True once the first bytes have decided on zlib's format.
   private var hasBegun = false
   private var hasEnded = false
 
@@ -34,9 +30,9 @@ internal import CSystemZlib
     unsafe stream.deallocate()
   }
 
-  /// Decodes the front of `input` into about `atMost` bytes, and consumes it.
+  /// Decodes the front of `input` into about `atMost` bytes; returns whether it appended any.
   ///
-  /// Returns whether it appended any bytes. If so, another call may append more without new input.
+  /// If so, another call may append more without new input.
   package func decode(
     from input: ByteBuffer, into output: ByteBuffer, atMost: Int
   ) throws(InvalidData) -> Bool {
@@ -57,8 +53,8 @@ internal import CSystemZlib
     return output.count > before
   }
 
-  /// Detects the zlib form of deflate (RFC 1950), which is right, or the bare one (RFC 1951), which
-  /// many servers send.
+  /// Detects the zlib form of deflate (RFC 1950) or the bare one (RFC 1951), which many servers
+  /// send.
   private func begin(_ bytes: ByteView) -> Bool {
     guard bytes.count >= 2 || (bytes.count == 1 && !isDeflate) else { return false }
     let gzip: Int32 = 15 + 16
@@ -74,7 +70,6 @@ internal import CSystemZlib
     return true
   }
 
-  /// Calls zlib once; returns false if it needs more input.
   private func step(
     _ input: ByteBuffer, _ output: ByteBuffer, atMost: Int
   ) throws(InvalidData) -> Bool {

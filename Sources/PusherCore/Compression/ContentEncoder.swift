@@ -1,8 +1,6 @@
 internal import CSystemZlib
 
-/// Encodes a whole HTTP body in a content coding.
-///
-/// Source: RFC 9110 section 8.4.1.3, RFC 1952.
+/// Encodes a whole HTTP body in a content coding (RFC 9110 section 8.4.1.3, RFC 1952).
 package enum ContentEncoder {
   /// Added to the window's bits, selects zlib's gzip form.
   private static let gzipForm: Int32 = 16

@@ -1,14 +1,11 @@
 internal import CSystemZlib
 
-/// Raw deflate (RFC 1951) of whole messages in the form of RFC 7692 section 7.2.1: flushed to a
-/// byte boundary, without the closing `00 00 FF FF`.
+/// Raw deflate (RFC 1951) of whole messages in the form of RFC 7692 section 7.2.1.
 ///
 /// Serves one direction of one connection; keeps the window between messages until ``reset()``.
-///
-/// Safe: only this object holds the pointer, and frees it in `deinit`.
+/// Safe: only this object holds the pointer.
 @safe package final class Deflater {
-  /// Window sizes for raw deflate in zlib, which rejects 8: an endpoint limited to 8 sends
-  /// uncompressed.
+  /// Windows for raw deflate in zlib; an endpoint limited to 8 sends uncompressed.
   package static let windowBits = 9...15
 
   private let stream: UnsafeMutablePointer<z_stream>
@@ -35,8 +32,7 @@ internal import CSystemZlib
   package func deflate(_ message: UnsafeRawBufferPointer, into output: ByteBuffer) {
     guard let base = unsafe message.bindMemory(to: UInt8.self).baseAddress, message.count > 0
     else {
-      // zlib writes nothing for a second flush without input; section 7.2.3.6 gives the empty
-      // message's form.
+      // zlib writes nothing for a second flush without input; see section 7.2.3.6.
       output.append(0)
       return
     }

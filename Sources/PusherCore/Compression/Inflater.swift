@@ -1,19 +1,14 @@
 internal import CSystemZlib
 
-/// Raw inflate (RFC 1951) of messages in the form of RFC 7692 section 7.2.2, with a limit on the
-/// output.
+/// Raw inflate (RFC 1951) of messages in the form of RFC 7692 section 7.2.2, up to a limit.
 ///
-/// Serves one direction of one connection; keeps the window between messages, for context takeover,
-/// until ``reset()``. A message may come in pieces of any size.
-///
-/// Safe: only this object holds the pointer, and frees it in `deinit`. zlib remembers the address
-/// of its stream, which must not move.
+/// Serves one direction of one connection; keeps the window between messages until ``reset()``. A
+/// message may come in pieces of any size. Safe: only this object holds the pointer.
 @safe package final class Inflater {
   /// After a failure, the inflater cannot be used again.
   package enum Failure: Error, Equatable {
     /// The bytes are not DEFLATE data, refer back past the window, or end inside a block.
     case invalidData
-    /// The output would exceed this limit.
     case outputLimit(Int)
   }
 
@@ -48,8 +43,7 @@ internal import CSystemZlib
     }
   }
 
-  /// Appends the decompressed whole message, like ``inflate(_:into:limit:)`` and
-  /// ``finishMessage(into:limit:)``; changes the bytes after the view during the call.
+  /// Appends the decompressed whole message; changes the bytes after the view during the call.
   package func inflateMessage(
     _ input: ByteView, into output: ByteBuffer, limit: Int
   ) throws(Failure) {
@@ -58,8 +52,7 @@ internal import CSystemZlib
       try inflate(input, into: output, limit: limit)
       return try finishMessage(into: output, limit: limit)
     }
-    // One call is cheaper than two, so the left-out bytes temporarily replace the padding after the
-    // view.
+    // One call is cheaper than two, so the left-out bytes temporarily replace the padding.
     let end = unsafe UnsafeMutableRawPointer(input.base + input.count)
     let padding = unsafe end.loadUnaligned(as: UInt32.self)
     unsafe end.storeBytes(of: UInt32(littleEndian: 0xFFFF_0000), as: UInt32.self)
@@ -108,16 +101,14 @@ internal import CSystemZlib
       }
       switch result {
       case Z_OK, Z_BUF_ERROR:
-        // Bits 0 to 4 count unused bits of the last byte; bit 7 means that a block header comes
-        // next.
+        // Bits 0 to 4 count unused bits of the last byte; bit 7: a block header comes next.
         let isBetweenBlocks = unsafe stream.pointee.data_type & 0x9F == 0x80
         // zlib has no more output here, and another call without input would clear its position.
         if unsafe left > 0 || isBetweenBlocks && stream.pointee.avail_in == 0 {
           return isBetweenBlocks
         }
       case Z_STREAM_END:
-        // A block marked as the last one ends zlib's stream, but neither the message nor the
-        // window.
+        // A block marked as the last one ends zlib's stream, but not the message.
         unsafe inflateResetKeep(stream)
         if unsafe stream.pointee.avail_in == 0 { return true }
       default:
