@@ -1,6 +1,5 @@
 internal import CSystemOpenSSL
 
-/// Digests for the protocols, computed by OpenSSL.
 package enum Digest {
   /// Returns the 20 bytes of SHA-1 for the handshake of RFC 6455 section 4.2.2; never for security.
   package static func sha1(_ bytes: [UInt8]) -> [UInt8] {
@@ -23,8 +22,7 @@ package enum Digest {
   package static func hmacSHA256(_ message: [UInt8], key: [UInt8]) -> [UInt8] {
     pusher_start_openssl()
     return unsafe [UInt8](unsafeUninitializedCapacity: 32) { output, count in
-      // For OpenSSL a null key means "keep the last one", so an empty key is one byte with length
-      // 0.
+      // For OpenSSL a null key means "keep the last one".
       let keyBytes = key.isEmpty ? [0] : key
       var written: UInt32 = 0
       let result = unsafe HMAC(
@@ -45,9 +43,7 @@ package enum Digest {
     }
   }
 
-  /// Returns whether two signatures are equal, in constant time.
-  ///
-  /// Unequal lengths return early; lengths are not secret.
+  /// Returns whether two signatures are equal, in constant time; their lengths are not secret.
   package static func equalInConstantTime(_ left: [UInt8], _ right: [UInt8]) -> Bool {
     guard left.count == right.count else { return false }
     return unsafe CRYPTO_memcmp(left, right, left.count) == 0

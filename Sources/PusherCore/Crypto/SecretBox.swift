@@ -2,14 +2,12 @@
   internal import CSystemSodium
 #endif
 
-/// Authenticated encryption with one shared key: NaCl's secretbox (XSalsa20 and Poly1305), computed
-/// by libsodium.
+/// Authenticated encryption with one shared key: NaCl's secretbox (XSalsa20 and Poly1305).
 ///
-/// The first box starts the library, so that runs without one do not pay for it. Without the
-/// package's trait `Encryption` there is no library and no box. Source: the NaCl page "Secret-key
-/// authenticated encryption".
+/// The first box starts libsodium, so that runs without one do not pay for it. There is no box
+/// without the package's trait `Encryption`. Source: the NaCl page "Secret-key authenticated
+/// encryption".
 package struct SecretBox: Sendable {
-  /// Length of a key, in bytes.
   package static let keyLength = 32
   /// Length of a nonce, in bytes; never use a nonce twice with one key.
   package static let nonceLength = 24
@@ -17,7 +15,6 @@ package struct SecretBox: Sendable {
   package static let tagLength = 16
 
   #if Encryption
-    /// True if this build has the cipher.
     package static let isBuilt = true
     private static let isReady = sodium_init() >= 0
   #else
@@ -36,8 +33,7 @@ package struct SecretBox: Sendable {
       self.key = key
     }
 
-    /// Returns the content of `box`; `nil` if box, nonce and key do not match or the nonce is not
-    /// ``nonceLength`` bytes long.
+    /// Returns the content of `box`; `nil` if box, nonce and key do not match.
     package func open(_ box: [UInt8], nonce: [UInt8]) -> [UInt8]? {
       let input = ByteBuffer(capacity: box.count + nonce.count)
       let output = ByteBuffer(capacity: box.count)
@@ -49,8 +45,7 @@ package struct SecretBox: Sendable {
       return isOpen ? output.array : nil
     }
 
-    /// Appends the content of `box`; returns false without appending if box, nonce and key do not
-    /// match or the nonce is not ``nonceLength`` bytes long.
+    /// Appends the content of `box`; returns false if box, nonce and key do not match.
     package func open(_ box: ByteView, nonce: ByteView, into output: ByteBuffer) -> Bool {
       guard box.count >= Self.tagLength, nonce.count == Self.nonceLength else { return false }
       let length = box.count - Self.tagLength
@@ -76,7 +71,6 @@ package struct SecretBox: Sendable {
       }
     }
   #else
-    /// Returns `nil` without the trait `Encryption`.
     package init?(key: [UInt8]) { return nil }
 
     package func open(_ box: [UInt8], nonce: [UInt8]) -> [UInt8]? { switch missing {} }
@@ -90,14 +84,12 @@ package struct SecretBox: Sendable {
 }
 
 extension SecretBox: Equatable {
-  /// Compares the keys in constant time.
   package static func == (left: SecretBox, right: SecretBox) -> Bool {
     Digest.equalInConstantTime(left.key, right.key)
   }
 }
 
 extension SecretBox: CustomStringConvertible, CustomReflectable {
-  /// Hides the key.
   package var description: String { "<key>" }
   package var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -1,7 +1,6 @@
-/// Unpredictable numbers from the system's generator (getrandom on Linux, arc4random on macOS).
+/// Unpredictable numbers from the system's generator, as RFC 6455 section 10.3 requires.
 ///
-/// RFC 6455 section 10.3 requires such a source for masking keys. Not OpenSSL's generator, since a
-/// plain connection need not start OpenSSL.
+/// Not OpenSSL's generator, since a plain connection need not start OpenSSL.
 package enum SecureRandom {
   package static var generator: any RandomNumberGenerator { SystemRandomNumberGenerator() }
 
