@@ -1,6 +1,5 @@
-/// Runs a shell command that prints the JSON of an endpoint's response.
-///
-/// A status other than 0 is a refusal.
+/// Runs a shell command that prints the JSON of an endpoint's response; another status than 0
+/// refuses.
 package final class CommandSigner: Signer {
   /// Environment variables for the command; only the socket's id for a user.
   package struct Variables: Sendable {
@@ -20,9 +19,6 @@ package final class CommandSigner: Signer {
   private var processes: [Int: ChildProcess] = [:]
   private var nextProcess = 0
 
-  /// - Parameters:
-  ///   - command: A line for `/bin/sh -c`.
-  ///   - timeout: Maximum time of the command.
   package init(loop: EventLoop, command: String, variables: Variables, timeout: Duration) {
     (self.loop, self.command) = (loop, command)
     (self.variables, self.timeout) = (variables, timeout)

@@ -1,18 +1,13 @@
-/// Asks the application's own endpoint like pusher-js: a form with `socket_id` and `channel_name`,
-/// without the latter for users.
+/// Asks the application's own endpoint like pusher-js: a form with `socket_id` and `channel_name`.
 ///
-/// Source: Pusher's page "Authorizing users", and the responses accepted by the official libraries.
+/// Source: Pusher's page "Authorizing users", and the official libraries.
 package final class EndpointSigner: Signer {
   private let calls: EndpointCalls
   private let destination: Destination
   private let parameters: [(String, String)]
 
-  /// - Parameters:
-  ///   - destination: URL, fields and network settings of the endpoint.
-  ///   - parameters: Form fields after `socket_id` and `channel_name`.
-  ///   - timeout: Time for one response, from name resolution to its last byte.
-  ///
-  /// - Throws: ``TLSError`` if the URL is secure and the trusted authorities cannot be read.
+  /// - Parameter parameters: Form fields after `socket_id` and `channel_name`.
+  /// - Throws: ``TLSError`` if the trusted authorities cannot be read.
   package init(
     loop: EventLoop, destination: Destination, parameters: [(String, String)], timeout: Duration
   ) throws(TLSError) {
@@ -30,7 +25,6 @@ package final class EndpointSigner: Signer {
     calls.cancelAll()
   }
 
-  /// Fields sent by all Pusher libraries.
   static func form(_ request: AuthorizationRequest) -> [(String, String)] {
     [("socket_id", request.socketID)] + (request.channel.map { [("channel_name", $0)] } ?? [])
   }
@@ -47,10 +41,7 @@ package final class EndpointSigner: Signer {
   }
 }
 
-/// Open calls to an endpoint.
-///
-/// 200 and 201 grant the request; a status that is temporary by ``HTTPStatus`` means "later"; any
-/// other status is a refusal.
+/// Open calls to an endpoint: 200 and 201 grant, temporary statuses mean "later", others refuse.
 final class EndpointCalls {
   private let loop: EventLoop
   private let network: Destination
@@ -64,8 +55,7 @@ final class EndpointCalls {
     (self.loop, self.network, self.timeout) = (loop, network, timeout)
   }
 
-  /// Sends `call` for `request`; `whenAnswered` gets the response before `completion` gets the
-  /// result.
+  /// Sends `call`; `whenAnswered` gets the response before `completion` gets the result.
   func ask(
     _ call: HTTPExchange.Request, about request: AuthorizationRequest,
     whenAnswered: @escaping (HTTPExchange.Response) -> Void = { _ in },
@@ -100,7 +90,6 @@ final class EndpointCalls {
     return made
   }
 
-  /// Returns the body of a response that grants the request.
   private static func body(
     _ result: Result<HTTPExchange.Response, HTTPExchange.Failure>
   ) -> Result<[UInt8], AuthorizationFailure> {

@@ -7,7 +7,6 @@ final class OpenQuestions<Answer: Sendable> {
   private struct Question {
     let completion: Completion
     let timer: LoopTimer
-    /// Stops the work on the answer, if possible.
     var cancel: (@Sendable () -> Void)?
   }
 

@@ -1,9 +1,6 @@
-/// Signs with the app's secret, in this process.
 package final class SecretSigner: Signer {
-  /// This client's user on presence channels.
   package struct Member: Sendable, Equatable {
     package var userID: String
-    /// JSON text, if any.
     package var userInfo: String?
 
     package init(userID: String, userInfo: String? = nil) {
@@ -18,11 +15,9 @@ package final class SecretSigner: Signer {
   private let userData: String?
 
   /// - Parameters:
-  ///   - signature: Holds the app's key and secret.
-  ///   - member: User on presence channels; if `nil`, the socket's id, so that each connection is
-  ///     its own member, as with PusherSwift.
-  ///   - masterKey: Makes the keys of encrypted channels; required for these.
-  ///   - userData: JSON of the user who signs in: `id`, optionally `user_info` and `watchlist`.
+  ///   - member: User on presence channels; by default the socket's id, as with PusherSwift.
+  ///   - masterKey: Required for encrypted channels.
+  ///   - userData: JSON of the user: `id`, optionally `user_info` and `watchlist`.
   package init(
     signature: SubscriptionSignature, member: Member? = nil,
     masterKey: EncryptionMasterKey? = nil, userData: String? = nil
@@ -69,7 +64,6 @@ package final class SecretSigner: Signer {
 
   package func cancelAll() {}
 
-  /// Returns the `channel_data` of a member: `{"user_id":…,"user_info":…}`.
   static func channelData(userID: String, userInfo: JSONValue?) -> String {
     JSONValue.object(present: ["user_id": .string(userID), "user_info": userInfo]).jsonText
   }

@@ -30,7 +30,6 @@ package final class SplitSigner: Signer {
 }
 
 extension Authorization {
-  /// Parses the body of an endpoint or a command as the answer to `request`.
   package static func result(
     of body: [UInt8], to request: AuthorizationRequest
   ) -> Result {

@@ -1,7 +1,5 @@
-/// Limits the open questions of another signer, so that hundreds of channels do not need hundreds
-/// of sockets or processes at once.
+/// Limits the open questions of another signer, and so the number of sockets or processes.
 package final class SigningQueue: Signer {
-  /// Maximum number of open questions.
   package static let width = 16
 
   private struct Question {
