@@ -1,8 +1,6 @@
 /// A point in time on a monotonic clock, in nanoseconds since an arbitrary start.
 ///
-/// Machines take instants as arguments and never read a clock; only the Transport room reads the
-/// system's. The arithmetic saturates instead of trapping, so that a deadline of "never" stays
-/// representable.
+/// The arithmetic saturates instead of trapping, so that a deadline of "never" is possible.
 public struct Instant: InstantProtocol, Hashable, Sendable {
   /// Nanoseconds since the clock's arbitrary start.
   public var nanoseconds: Int64

@@ -27,27 +27,21 @@ public struct ReconnectPolicy: Sendable, Equatable {
   }
 }
 
-/// The reaction that a loss asks for.
 enum ReconnectDecision: Equatable {
-  /// A retry cannot help.
   case stop
   /// The server refuses; a retry seldom helps.
   case refused
-  /// Wait first, longer each time.
   case backOff
   /// Retry at once if the lost connection was stable, else wait first.
   case atOnce
 }
 
 /// Decides whether and when to reconnect, and records the start of missing events.
-///
-/// Serves both protocols: they classify a loss as a ``ReconnectDecision``.
 struct Reconnector {
   enum Verdict: Equatable {
     case retry(in: Duration)
     /// The loss is permanent, or the mode allows no new attempt.
     case stop
-    /// All allowed attempts failed.
     case giveUp
   }
 
@@ -57,18 +51,14 @@ struct Reconnector {
   private static let shortestNamedWait: Duration = .milliseconds(10)
 
   private var policy: ReconnectPolicy
-  /// The wait set by an event stream (HTML section 9.2.3); `nil` if no server can set it.
-  ///
-  /// The first attempt waits exactly this long, within the policy's ceiling; later ones no less.
+  /// The wait set by an event stream (HTML section 9.2.3), a minimum within the policy's ceiling.
   var namedWait: Duration?
-  /// Attempts in a row without a stable connection.
   private(set) var attempts = 0
   /// Attempts after a wait; their number determines the next wait.
   private var waits = 0
-  /// True if the current connection was stable.
+  /// True after a stable connection.
   ///
-  /// Otherwise no quick attempt follows: a server that crashes during its greeting would get
-  /// requests without a pause.
+  /// Else a server that crashes during its greeting would get requests without a pause.
   private var isProved = false
   private var wasEverOpen = false
   /// Start of a period in which events may have been lost.

@@ -8,12 +8,10 @@ public struct WallTime: Sendable, Hashable {
     self.millisecondsSince1970 = millisecondsSince1970
   }
 
-  /// Whole seconds since 1970, rounded down.
   package var secondsSince1970: Int64 {
     Self.floorDivide(millisecondsSince1970, by: 1000).quotient
   }
 
-  /// Length of ``rfc3339``, in bytes.
   package static let textLength = 24
 
   /// The time in the form of RFC 3339 section 5.6: `2026-11-21T01:39:31.121Z`.
@@ -128,13 +126,11 @@ extension WallTime {
     }
   }
 
-  /// Parses a number of digits only.
   private static func number(_ digits: ArraySlice<UInt8>) -> Int64? {
     guard digits.allSatisfy({ $0 &- 0x30 < 10 }) else { return nil }
     return digits.reduce(0) { $0 * 10 + Int64($1 - 0x30) }
   }
 
-  /// Returns the moment `duration` later; a negative duration goes back.
   package func advanced(by duration: Duration) -> WallTime {
     WallTime(millisecondsSince1970: millisecondsSince1970 + duration.wholeNanoseconds / 1_000_000)
   }
