@@ -30,8 +30,7 @@ internal import CSystemZlib
 
   /// Appends one compressed message to `output`, which must not hold `message`.
   package func deflate(_ message: UnsafeRawBufferPointer, into output: ByteBuffer) {
-    guard let base = unsafe message.bindMemory(to: UInt8.self).baseAddress, message.count > 0
-    else {
+    guard let base = unsafe message.bindMemory(to: UInt8.self).baseAddress, message.count > 0 else {
       // zlib writes nothing for a second flush without input; see section 7.2.3.6.
       output.append(0)
       return
@@ -53,9 +52,7 @@ internal import CSystemZlib
   }
 
   /// Clears the window, for an endpoint without context takeover.
-  package func reset() {
-    unsafe deflateReset(stream)
-  }
+  package func reset() { unsafe deflateReset(stream) }
 
   private func flush(into output: ByteBuffer) {
     repeat {

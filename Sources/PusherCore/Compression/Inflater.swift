@@ -32,9 +32,7 @@ internal import CSystemZlib
   }
 
   /// Appends the decompressed `input`; `output` never holds more than `limit` bytes afterwards.
-  package func inflate(
-    _ input: ByteView, into output: ByteBuffer, limit: Int
-  ) throws(Failure) {
+  package func inflate(_ input: ByteView, into output: ByteBuffer, limit: Int) throws(Failure) {
     var offset = 0
     while offset < input.count {
       let count = min(input.count - offset, Int(UInt32.max))
@@ -67,17 +65,13 @@ internal import CSystemZlib
       guard let base = bytes.baseAddress else { return .failure(.invalidData) }
       do throws(Failure) {
         return .success(try unsafe run(base, bytes.count, into: output, limit: limit))
-      } catch {
-        return .failure(error)
-      }
+      } catch { return .failure(error) }
     }
     guard try result.get() else { throw .invalidData }
   }
 
   /// Clears the window, for a peer without context takeover.
-  package func reset() {
-    unsafe inflateReset(stream)
-  }
+  package func reset() { unsafe inflateReset(stream) }
 
   /// Returns whether the input ended between two blocks.
   private func run(
@@ -111,8 +105,7 @@ internal import CSystemZlib
         // A block marked as the last one ends zlib's stream, but not the message.
         unsafe inflateResetKeep(stream)
         if unsafe stream.pointee.avail_in == 0 { return true }
-      default:
-        throw .invalidData
+      default: throw .invalidData
       }
     }
   }

@@ -5,9 +5,7 @@ internal import CSystemOpenSSL
 /// Source: prctl(2), PR_SET_DUMPABLE; other systems only limit core dumps to 0 bytes.
 package enum ProcessMemory {
   /// Hides the memory from now on; started commands are not affected.
-  package static func hide() {
-    pusher_set_dumpable(0)
-  }
+  package static func hide() { pusher_set_dumpable(0) }
 
   /// Runs `body` while the process may read its own `/proc/self`, which a hidden process may not.
   package static func whileShown<Result>(_ body: () -> Result) -> Result {

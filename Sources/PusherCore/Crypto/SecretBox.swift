@@ -40,8 +40,7 @@ package struct SecretBox: Sendable {
       input.append(box)
       input.append(nonce)
       let bytes = input.view
-      let isOpen = open(
-        bytes[0..<box.count], nonce: bytes[box.count..<bytes.count], into: output)
+      let isOpen = open(bytes[0..<box.count], nonce: bytes[box.count..<bytes.count], into: output)
       return isOpen ? output.array : nil
     }
 

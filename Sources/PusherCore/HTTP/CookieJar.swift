@@ -119,9 +119,7 @@ package final class CookieJar {
     if host == domain { return true }
     let isAddress =
       host.utf8.contains(UInt8(ascii: ":"))
-      || host.utf8.allSatisfy {
-        $0 &- 0x30 < 10 || $0 == UInt8(ascii: ".")
-      }
+      || host.utf8.allSatisfy { $0 &- 0x30 < 10 || $0 == UInt8(ascii: ".") }
     return !isAddress && host.hasSuffix("." + domain)
   }
 

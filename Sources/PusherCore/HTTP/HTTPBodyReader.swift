@@ -52,8 +52,7 @@ package struct HTTPBodyReader: Sendable {
   ) throws(HTTPError) -> Bool {
     while true {
       switch framing {
-      case .complete:
-        return true
+      case .complete: return true
       case .untilClose:
         _ = try move(Int.max, from: source, into: body)
         return false
@@ -93,8 +92,7 @@ package struct HTTPBodyReader: Sendable {
   }
 
   /// Parses a chunk's end with the next chunk's size, if both are complete and in the usual form.
-  @inline(__always)
-  private mutating func takeUsualChunkSize(from source: ByteBuffer) {
+  @inline(__always) private mutating func takeUsualChunkSize(from source: ByteBuffer) {
     let view = source.view
     guard view.begins(with: "\r\n") else { return }
     var size = 0

@@ -19,9 +19,7 @@ package struct HTTPHeadParser: Sendable {
   private let limits: HTTPHeadLimits
   private var scanned = 0
 
-  package init(limits: HTTPHeadLimits = HTTPHeadLimits()) {
-    self.limits = limits
-  }
+  package init(limits: HTTPHeadLimits = HTTPHeadLimits()) { self.limits = limits }
 
   /// Takes one response head off the front of `buffer`; `nil` while it is incomplete.
   package static func response(
@@ -100,9 +98,7 @@ package struct HTTPHeadParser: Sendable {
     return result
   }
 
-  private mutating func headLength(
-    _ buffer: ByteBuffer, isStrict: Bool
-  ) throws(HTTPError) -> Int? {
+  private mutating func headLength(_ buffer: ByteBuffer, isStrict: Bool) throws(HTTPError) -> Int? {
     let bytes = buffer.view
     let end = min(bytes.count, limits.bytes)
     while let index = Self.index(of: 0x0A, in: bytes[0..<end], from: scanned) {
@@ -178,7 +174,5 @@ package struct HTTPHeadParser: Sendable {
     return nil
   }
 
-  private static func digit(_ byte: UInt8) -> Int? {
-    byte &- 0x30 < 10 ? Int(byte &- 0x30) : nil
-  }
+  private static func digit(_ byte: UInt8) -> Int? { byte &- 0x30 < 10 ? Int(byte &- 0x30) : nil }
 }

@@ -37,9 +37,7 @@ package struct HTTPHeaders: Sendable, Equatable {
 
   /// Returns the non-empty members of comma-separated lists, over all fields of this name,
   /// lower-cased.
-  package func tokens(_ name: String) -> [String] {
-    list(name).map { $0.lowercased() }
-  }
+  package func tokens(_ name: String) -> [String] { list(name).map { $0.lowercased() } }
 
   /// Returns the members of a comma-separated list as written, over all fields of this name.
   package func list(_ name: String) -> [String] {
@@ -69,8 +67,7 @@ package enum ASCII {
   }
 
   /// Returns whether a byte is allowed in a token: a method, a field name, a parameter.
-  @inline(__always)
-  static func isToken(_ byte: UInt8) -> Bool {
+  @inline(__always) static func isToken(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
       UInt8(ascii: "0")...UInt8(ascii: "9"):
@@ -88,18 +85,12 @@ package enum ASCII {
   }
 
   /// Returns whether a byte is allowed in a field value: no control character except tab.
-  @inline(__always)
-  static func isFieldValue(_ byte: UInt8) -> Bool {
+  @inline(__always) static func isFieldValue(_ byte: UInt8) -> Bool {
     byte >= 0x20 ? byte != 0x7F : byte == 0x09
   }
 
   /// Returns whether a byte is printable ASCII and not a blank, as in a request target.
-  @inline(__always)
-  static func isVisible(_ byte: UInt8) -> Bool {
-    byte > 0x20 && byte < 0x7F
-  }
+  @inline(__always) static func isVisible(_ byte: UInt8) -> Bool { byte > 0x20 && byte < 0x7F }
 
-  private static func lowercased(_ byte: UInt8) -> UInt8 {
-    byte &- 0x41 < 26 ? byte | 0x20 : byte
-  }
+  private static func lowercased(_ byte: UInt8) -> UInt8 { byte &- 0x41 < 26 ? byte | 0x20 : byte }
 }

@@ -7,9 +7,7 @@ extension HTTPURL {
   package func resolving(_ reference: String) throws(HTTPError) -> HTTPURL {
     let text = Self.encoded(reference.prefix { $0 != "#" })[...]
     if Self.hasScheme(text) { return try HTTPURL(parsing: String(text)).normalised }
-    if text.hasPrefix("//") {
-      return try HTTPURL(parsing: "\(scheme.rawValue):\(text)").normalised
-    }
+    if text.hasPrefix("//") { return try HTTPURL(parsing: "\(scheme.rawValue):\(text)").normalised }
     guard text.utf8.allSatisfy(ASCII.isVisible) else {
       throw .invalidURL("a blank, a control character or one beyond ASCII must be percent-encoded")
     }

@@ -80,9 +80,7 @@ package struct HTTPURL: Sendable, Equatable {
       userInfo: at.map { String(authority[..<$0]) })
   }
 
-  package static func isAuthority(_ text: String) -> Bool {
-    (try? hostAndPort(text[...])) != nil
-  }
+  package static func isAuthority(_ text: String) -> Bool { (try? hostAndPort(text[...])) != nil }
 
   /// Parses a host, into lower case and without brackets, with an optional port.
   package static func hostAndPort(

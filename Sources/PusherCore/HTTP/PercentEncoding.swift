@@ -28,13 +28,9 @@ package enum PercentEncoding {
   }
 
   /// Decodes a text; `nil` for a `%` without two digits or for bytes that are not UTF-8.
-  package static func decode(_ text: String) -> String? {
-    decode(Array(text.utf8)[...])
-  }
+  package static func decode(_ text: String) -> String? { decode(Array(text.utf8)[...]) }
 
-  package static func decode(_ text: ArraySlice<UInt8>) -> String? {
-    decode(text, blank: nil)
-  }
+  package static func decode(_ text: ArraySlice<UInt8>) -> String? { decode(text, blank: nil) }
 
   /// Decodes a part of a form or query, in which `+` is a blank.
   package static func decodeForm(_ text: ArraySlice<UInt8>) -> String? {

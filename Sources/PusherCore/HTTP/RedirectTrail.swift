@@ -7,9 +7,7 @@ package struct RedirectTrail: Sendable, Equatable {
   /// True after a redirect to another scheme, host or port; credentials must not be sent any more.
   package private(set) var hasLeftOrigin = false
 
-  package init(url: HTTPURL) {
-    self.url = url
-  }
+  package init(url: HTTPURL) { self.url = url }
 
   package static func isRedirect(_ status: Int) -> Bool {
     [301, 302, 303, 307, 308].contains(status)
@@ -66,8 +64,7 @@ package enum RedirectError: Error, Equatable, CustomStringConvertible {
 
   package var description: String {
     switch self {
-    case .tooMany(let limit, let location):
-      "more than \(limit) redirects, the next to \(location)"
+    case .tooMany(let limit, let location): "more than \(limit) redirects, the next to \(location)"
     case .insecure(let scheme, let place):
       "a redirect from \(scheme.rawValue) to \(place), which is not encrypted and so not followed"
     case .invalid(let reason): "a redirect to an invalid URL: \(reason)"

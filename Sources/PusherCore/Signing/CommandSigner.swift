@@ -39,9 +39,7 @@ package final class CommandSigner: Signer {
         processes[number] = nil
         finish(result)
       }
-    } catch {
-      finish(.failure(error))
-    }
+    } catch { finish(.failure(error)) }
   }
 
   package func cancelAll() {

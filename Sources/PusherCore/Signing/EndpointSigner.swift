@@ -21,9 +21,7 @@ package final class EndpointSigner: Signer {
     calls.ask(question(Self.form(request) + parameters), about: request, completion: completion)
   }
 
-  package func cancelAll() {
-    calls.cancelAll()
-  }
+  package func cancelAll() { calls.cancelAll() }
 
   static func form(_ request: AuthorizationRequest) -> [(String, String)] {
     [("socket_id", request.socketID)] + (request.channel.map { [("channel_name", $0)] } ?? [])
@@ -110,8 +108,7 @@ final class EndpointCalls {
         let place = response.head.headers["Location"].map(RedirectTrail.shown) ?? "nowhere"
         return .failure(
           .refused(status: status, "the endpoint answered HTTP \(status), a redirect to \(place)"))
-      default:
-        return .failure(.refused(status: status, "the endpoint answered HTTP \(status)"))
+      default: return .failure(.refused(status: status, "the endpoint answered HTTP \(status)"))
       }
     }
   }

@@ -37,9 +37,7 @@ final class OpenQuestions<Answer: Sendable> {
   }
 
   /// Ignores late and second answers.
-  func answer(_ number: Int, _ answer: Answer) {
-    finish(number, .success(answer))
-  }
+  func answer(_ number: Int, _ answer: Answer) { finish(number, .success(answer)) }
 
   func cancelAll() {
     for question in open.values {

@@ -30,9 +30,7 @@ package final class SecretSigner: Signer {
     do throws(AuthorizationFailure) {
       guard SocketID.isValid(request.socketID) else { throw .foreignSocketID }
       completion(.success(try answer(request)))
-    } catch {
-      completion(.failure(error))
-    }
+    } catch { completion(.failure(error)) }
   }
 
   private func answer(
@@ -49,9 +47,7 @@ package final class SecretSigner: Signer {
       do throws(JSONError) {
         let info = try member?.userInfo.map { text throws(JSONError) in try JSONParser.parse(text) }
         channelData = Self.channelData(userID: member?.userID ?? request.socketID, userInfo: info)
-      } catch {
-        throw .refused(status: nil, "the user information is \(error)")
-      }
+      } catch { throw .refused(status: nil, "the user information is \(error)") }
     }
     var auth = signature.authorize(
       socketID: request.socketID, channel: channel, channelData: channelData)

@@ -30,9 +30,7 @@ package final class SplitSigner: Signer {
 }
 
 extension Authorization {
-  package static func result(
-    of body: [UInt8], to request: AuthorizationRequest
-  ) -> Result {
+  package static func result(of body: [UInt8], to request: AuthorizationRequest) -> Result {
     let buffer = ByteBuffer(capacity: body.count)
     buffer.append(body)
     do throws(AuthorizationFailure) {
@@ -40,8 +38,6 @@ extension Authorization {
       case .channel: return .success(Authorization(try AuthorizationAnswer.parse(buffer.view)))
       case .user: return .success(Authorization(try AuthorizationAnswer.parseUser(buffer.view)))
       }
-    } catch {
-      return .failure(error)
-    }
+    } catch { return .failure(error) }
   }
 }

@@ -15,9 +15,7 @@ package final class SigningQueue: Signer {
   private var generation = 0
 
   /// - Parameter signer: Must not call completions after its ``cancelAll()``.
-  package init(_ signer: any Signer) {
-    self.signer = signer
-  }
+  package init(_ signer: any Signer) { self.signer = signer }
 
   package func sign(_ request: AuthorizationRequest, completion: @escaping Completion) {
     waiting.append(Question(request: request, completion: completion))

@@ -25,8 +25,7 @@ extension TLSEngine {
     }
     encoded.commit(Int(length))
     var digest = [UInt8](repeating: 0, count: 32)
-    guard
-      unsafe EVP_Digest(encoded.view.base, encoded.count, &digest, nil, EVP_sha256(), nil) == 1,
+    guard unsafe EVP_Digest(encoded.view.base, encoded.count, &digest, nil, EVP_sha256(), nil) == 1,
       let pin = PublicKeyPin(digest: digest)
     else { throw .setup(reason: OpenSSLErrors.cause()) }
     return pin

@@ -25,9 +25,7 @@ extension TLSEngine {
     unsafe SSL_set_hostflags(connection, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS))
     guard unsafe SSL_set1_host(connection, name) == 1,
       unsafe pusher_SSL_set_tlsext_host_name(connection, name) == 1
-    else {
-      throw .setup(reason: "'\(given)' cannot be the name in a certificate")
-    }
+    else { throw .setup(reason: "'\(given)' cannot be the name in a certificate") }
   }
 
   /// Returns the name in the form of certificates: without the root's dot or an address's zone.
@@ -39,8 +37,7 @@ extension TLSEngine {
   /// OpenSSL's callback for each problem of the chain; keeps the first.
   private static func note(_ accepted: Int32, _ store: OpaquePointer?) -> Int32 {
     let index = SSL_get_ex_data_X509_STORE_CTX_idx()
-    guard accepted != 1,
-      let connection = unsafe X509_STORE_CTX_get_ex_data(store, index),
+    guard accepted != 1, let connection = unsafe X509_STORE_CTX_get_ex_data(store, index),
       let here = unsafe SSL_get_ex_data(OpaquePointer(connection), 0)
     else { return accepted }
     let engine = unsafe Unmanaged<TLSEngine>.fromOpaque(here).takeUnretainedValue()
@@ -71,8 +68,7 @@ extension TLSEngine {
       let issuer = unsafe Self.issuer(of: certificate).map { "issuer '\($0)'" } ?? "its issuer"
       return .unknownAuthority(reason: "\(issuer) is unknown here", subject: subject)
     case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
-      return .unknownAuthority(
-        reason: "it is self-signed and not itself trusted", subject: subject)
+      return .unknownAuthority(reason: "it is self-signed and not itself trusted", subject: subject)
     case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
       return .unknownAuthority(
         reason: "the authority at the end of its chain is not trusted", subject: subject)

@@ -14,9 +14,7 @@ internal import PusherPlatform
   /// Maximum number of certificates between a server's and a trusted one; real chains have 1 to 3.
   package static let maximumIntermediates = 10
 
-  deinit {
-    unsafe SSL_CTX_free(pointer)
-  }
+  deinit { unsafe SSL_CTX_free(pointer) }
 
   private init(
     _ method: OpaquePointer?, isServer: Bool, verifies: Bool, pins: Set<PublicKeyPin> = []
@@ -55,9 +53,7 @@ internal import PusherPlatform
     let context = try unsafe TLSContext(
       TLS_client_method(), isServer: false, verifies: !configuration.insecure,
       pins: configuration.pins)
-    if !configuration.insecure {
-      try context.trust(configuration.caFile, environment)
-    }
+    if !configuration.insecure { try context.trust(configuration.caFile, environment) }
     try context.offerHTTP()
     if let certificateFile = configuration.certificateFile {
       try context.present(certificateFile, key: configuration.keyFile ?? certificateFile)
@@ -111,9 +107,7 @@ internal import PusherPlatform
     }
     guard unsafe SSL_CTX_use_PrivateKey_file(pointer, keyFile, SSL_FILETYPE_PEM) == 1,
       unsafe SSL_CTX_check_private_key(pointer) == 1
-    else {
-      throw .file(path: keyFile, reason: OpenSSLErrors.cause())
-    }
+    else { throw .file(path: keyFile, reason: OpenSSLErrors.cause()) }
     hasCertificate = true
   }
 

@@ -19,9 +19,7 @@ package final class TLSContextCache {
     _ configuration: TLSConfiguration, environment: TLSEnvironment = TLSEnvironment()
   ) throws(TLSError) -> TLSContext {
     entries.removeAll { $0.context == nil }
-    let known = entries.first {
-      $0.configuration == configuration && $0.environment == environment
-    }
+    let known = entries.first { $0.configuration == configuration && $0.environment == environment }
     if let context = known?.context { return context }
     let context = try TLSContext.client(configuration, environment: environment)
     entries.append(Entry(configuration: configuration, environment: environment, context: context))

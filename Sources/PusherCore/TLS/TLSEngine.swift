@@ -57,9 +57,7 @@ internal import CSystemOpenSSL
     }
   }
 
-  deinit {
-    unsafe SSL_free(connection)
-  }
+  deinit { unsafe SSL_free(connection) }
 
   package func receive(ciphertext: ByteView) {
     guard !ciphertext.isEmpty else { return }
@@ -112,9 +110,7 @@ internal import CSystemOpenSSL
     while total < room {
       var count = 0
       let result = unsafe SSL_read_ex(connection, buffer.tail, room - total, &count)
-      guard result == 1 else {
-        return try readStopped(result, after: total)
-      }
+      guard result == 1 else { return try readStopped(result, after: total) }
       buffer.commit(count)
       total += count
     }
@@ -126,8 +122,7 @@ internal import CSystemOpenSSL
     case SSL_ERROR_WANT_READ:
       needsInput = true
       return total > 0 ? .bytes(total) : .needsInput
-    case SSL_ERROR_ZERO_RETURN:
-      return total > 0 ? .bytes(total) : .closed
+    case SSL_ERROR_ZERO_RETURN: return total > 0 ? .bytes(total) : .closed
     case let code:
       let error = fail(streamError(code))
       if total > 0 { return .bytes(total) }
@@ -144,9 +139,7 @@ internal import CSystemOpenSSL
       OpenSSLErrors.clear()
       let result = unsafe SSL_write_ex(
         connection, plaintext.base + done, plaintext.count - done, &count)
-      guard result == 1 else {
-        throw fail(streamError(unsafe SSL_get_error(connection, result)))
-      }
+      guard result == 1 else { throw fail(streamError(unsafe SSL_get_error(connection, result))) }
       done += count
     }
   }
@@ -191,8 +184,7 @@ internal import CSystemOpenSSL
       return code == SSL_ERROR_SYSCALL ? .cutShort : .connection(reason: "error \(code)")
     }
     if let refusal = refusalOfCertificate(cause) { return refusal }
-    return isUnexpectedEnd(cause)
-      ? .cutShort : .connection(reason: OpenSSLErrors.words(for: cause))
+    return isUnexpectedEnd(cause) ? .cutShort : .connection(reason: OpenSSLErrors.words(for: cause))
   }
 
   private func isUnexpectedEnd(_ entry: OpenSSLErrors.Entry) -> Bool {

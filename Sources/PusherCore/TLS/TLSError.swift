@@ -26,12 +26,10 @@ package enum TLSError: Error, Equatable, CustomStringConvertible {
 
   package var description: String {
     switch self {
-    case .file(let path, let reason):
-      "cannot use \(path): \(reason)"
+    case .file(let path, let reason): "cannot use \(path): \(reason)"
     case .noTrustStore(let searched):
       "no certificate authorities found (looked at \(searched.joined(separator: ", ")))"
-    case .setup(let reason):
-      "cannot set up TLS: \(reason)"
+    case .setup(let reason): "cannot set up TLS: \(reason)"
     case .certificate(let reason, let subject), .unknownAuthority(let reason, let subject):
       "certificate not accepted: \(reason)" + (subject.map { " (\($0))" } ?? "")
     case .publicKey(let seen, let subject):
@@ -43,10 +41,8 @@ package enum TLSError: Error, Equatable, CustomStringConvertible {
       "the server does not accept the client certificate (\(reason))"
     case .handshake(let reason), .handshakeClosed(let reason), .notTLS(let reason):
       "TLS handshake failed: \(reason)"
-    case .cutShort:
-      "TLS connection cut off: the end came without a closing alert"
-    case .connection(let reason):
-      "TLS connection failed: \(reason)"
+    case .cutShort: "TLS connection cut off: the end came without a closing alert"
+    case .connection(let reason): "TLS connection failed: \(reason)"
     }
   }
 }
@@ -59,9 +55,7 @@ enum OpenSSLErrors {
   }
 
   /// Drops entries of earlier calls, which would explain the next failure wrongly.
-  static func clear() {
-    ERR_clear_error()
-  }
+  static func clear() { ERR_clear_error() }
 
   /// Empties the queue; returns its entries in order, the cause first.
   static func drain() -> [Entry] {
@@ -74,29 +68,23 @@ enum OpenSSLErrors {
     }
   }
 
-  static func cause() -> String {
-    drain().first.map(words) ?? "no reason given"
-  }
+  static func cause() -> String { drain().first.map(words) ?? "no reason given" }
 
   /// Returns OpenSSL's text, except for misleading ones.
   static func words(for entry: Entry) -> String {
     switch (entry.library, entry.reason) {
-    case (ERR_LIB_PEM, PEM_R_NO_START_LINE):
-      "it holds no PEM block of the kind needed"
+    case (ERR_LIB_PEM, PEM_R_NO_START_LINE): "it holds no PEM block of the kind needed"
     case (ERR_LIB_PEM, PEM_R_BAD_PASSWORD_READ), (ERR_LIB_PEM, PEM_R_PROBLEMS_GETTING_PASSWORD):
       "the key is protected by a passphrase"
     case (ERR_LIB_X509, X509_R_KEY_VALUES_MISMATCH), (ERR_LIB_X509, X509_R_KEY_TYPE_MISMATCH):
       "the key does not belong to the certificate"
-    case _ where isForeign(entry):
-      "the other side does not speak TLS on this port (\(entry.text))"
+    case _ where isForeign(entry): "the other side does not speak TLS on this port (\(entry.text))"
     case (ERR_LIB_SSL, SSL_R_UNSUPPORTED_PROTOCOL),
       (ERR_LIB_SSL, SSL_R_TLSV1_ALERT_PROTOCOL_VERSION):
       "the other side speaks no TLS 1.2 or newer (\(entry.text))"
     // Code of our passphrase callback's refusal; the macros of the number are not imported.
-    case _ where entry.text == "interrupted or cancelled":
-      "the key is protected by a passphrase"
-    default:
-      entry.text
+    case _ where entry.text == "interrupted or cancelled": "the key is protected by a passphrase"
+    default: entry.text
     }
   }
 

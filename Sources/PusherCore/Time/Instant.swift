@@ -6,9 +6,7 @@ public struct Instant: InstantProtocol, Hashable, Sendable {
   public var nanoseconds: Int64
 
   /// Makes an instant from the nanoseconds since the clock's start.
-  public init(nanoseconds: Int64) {
-    self.nanoseconds = nanoseconds
-  }
+  public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
   /// Returns the instant `duration` later; a negative duration goes back.
   public func advanced(by duration: Duration) -> Instant {

@@ -20,9 +20,7 @@ public struct ReconnectPolicy: Sendable, Equatable {
   package var retriesRefusals = false
 
   /// Makes a policy; without arguments, the program's default.
-  public init(
-    mode: Mode = .automatic, maximumAttempts: Int? = nil, backoff: Backoff = Backoff()
-  ) {
+  public init(mode: Mode = .automatic, maximumAttempts: Int? = nil, backoff: Backoff = Backoff()) {
     (self.mode, self.maximumAttempts, self.backoff) = (mode, maximumAttempts, backoff)
   }
 }
@@ -70,9 +68,7 @@ struct Reconnector {
     self.namedWait = namedWait
   }
 
-  mutating func noteOpen() {
-    wasEverOpen = true
-  }
+  mutating func noteOpen() { wasEverOpen = true }
 
   mutating func noteStable() {
     attempts = 0
@@ -107,14 +103,11 @@ struct Reconnector {
   }
 
   private func wait(_ random: inout any RandomNumberGenerator) -> Duration {
-    guard let namedWait else {
-      return policy.backoff.delay(attempt: waits, random: random.next())
-    }
+    guard let namedWait else { return policy.backoff.delay(attempt: waits, random: random.next()) }
     let ceiling = policy.backoff.ceiling
     let floor = max(Self.shortestNamedWait, min(namedWait, ceiling))
     if waits == 0 { return floor }
-    return Backoff(floor: floor, ceiling: ceiling)
-      .delay(attempt: waits - 1, random: random.next())
+    return Backoff(floor: floor, ceiling: ceiling).delay(attempt: waits - 1, random: random.next())
   }
 
   // MARK: The gap
@@ -126,9 +119,7 @@ struct Reconnector {
     gapStart = gapStart ?? max(start, lastGapEnd ?? start)
   }
 
-  mutating func forgetGap() {
-    gapStart = nil
-  }
+  mutating func forgetGap() { gapStart = nil }
 
   /// Ends the gap, since events come again; returns its start, if a gap was open.
   mutating func closeGap(at now: Instant) -> Instant? {

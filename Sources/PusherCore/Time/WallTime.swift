@@ -4,13 +4,9 @@ public struct WallTime: Sendable, Hashable {
   public var millisecondsSince1970: Int64
 
   /// Makes a moment from the milliseconds since 1970-01-01T00:00:00Z.
-  public init(millisecondsSince1970: Int64) {
-    self.millisecondsSince1970 = millisecondsSince1970
-  }
+  public init(millisecondsSince1970: Int64) { self.millisecondsSince1970 = millisecondsSince1970 }
 
-  package var secondsSince1970: Int64 {
-    Self.floorDivide(millisecondsSince1970, by: 1000).quotient
-  }
+  package var secondsSince1970: Int64 { Self.floorDivide(millisecondsSince1970, by: 1000).quotient }
 
   package static let textLength = 24
 
@@ -101,8 +97,7 @@ extension WallTime {
       rest = rest.dropFirst(1 + fraction.count)
     }
     guard let offset = Self.offset(rest) else { return nil }
-    self.init(
-      millisecondsSince1970: (days * 86_400 + clock - offset) * 1000 + milliseconds)
+    self.init(millisecondsSince1970: (days * 86_400 + clock - offset) * 1000 + milliseconds)
   }
 
   /// Parses `HH:MM:SS` into seconds; accepts a leap second.
@@ -136,7 +131,5 @@ extension WallTime {
   }
 
   /// The time of day in UTC, for people: `01:39:31.121`.
-  package var clock: String {
-    String(rfc3339.dropFirst(11).prefix(12))
-  }
+  package var clock: String { String(rfc3339.dropFirst(11).prefix(12)) }
 }

@@ -49,8 +49,7 @@ package final class ChildProcess: LoopSource {
 
     package init(
       line: String, environment: [(name: String, value: String)] = [], input: [UInt8] = [],
-      outputLimit: Int = 65_536, outlet: Outlet = .captured,
-      timeout: Duration? = .seconds(10)
+      outputLimit: Int = 65_536, outlet: Outlet = .captured, timeout: Duration? = .seconds(10)
     ) {
       (self.line, self.environment, self.input) = (line, environment, input)
       (self.outputLimit, self.outlet, self.timeout) = (outputLimit, outlet, timeout)
@@ -97,9 +96,7 @@ package final class ChildProcess: LoopSource {
     watch()
   }
 
-  deinit {
-    if outputEnd >= 0 { Syscalls.closeDescriptor(outputEnd) }
-  }
+  deinit { if outputEnd >= 0 { Syscalls.closeDescriptor(outputEnd) } }
 
   /// Ends and collects the command, without calling the completion.
   package func cancel(at now: Instant) {
@@ -116,14 +113,10 @@ package final class ChildProcess: LoopSource {
     LoopInterest(descriptor: outputEnd, events: .read, deadline: deadline)
   }
 
-  package func ready(_ events: PollEvents, at now: Instant) {
-    readOutput(at: now)
-  }
+  package func ready(_ events: PollEvents, at now: Instant) { readOutput(at: now) }
 
   package func expired(at now: Instant) {
-    guard failure != nil else {
-      return end(because: .timeout(command.timeout ?? .zero), at: now)
-    }
+    guard failure != nil else { return end(because: .timeout(command.timeout ?? .zero), at: now) }
     guard !hasEnded else { return awaitGroup(at: now) }
     deadline = nil
     if let killTime, killTime <= now { Syscalls.killGroup(process, .kill) }

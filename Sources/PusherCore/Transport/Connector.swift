@@ -36,9 +36,7 @@ final class Connector: LoopSource {
   func ready(_ events: PollEvents, at now: Instant) {}
 
   func expired(at now: Instant) {
-    while !isDone, let address = dialer.nextAttempt(at: now) {
-      start(address, at: now)
-    }
+    while !isDone, let address = dialer.nextAttempt(at: now) { start(address, at: now) }
     finishIfFailed(at: now)
   }
 
@@ -62,9 +60,7 @@ final class Connector: LoopSource {
     for family in dialer.openQuestions {
       let ticket = loop.resolver.resolve(
         host, port: port, family: family, scope: unfound == nil ? .reachable : .all
-      ) { [unowned self] in
-        answered(family, $0, at: loop.now)
-      }
+      ) { [unowned self] in answered(family, $0, at: loop.now) }
       questions.append(ticket)
     }
   }
@@ -73,10 +69,8 @@ final class Connector: LoopSource {
   {
     switch answer {
     case .success(let addresses): dialer.resolved(family, addresses, at: now)
-    case .failure(.resolve(_, let reason)):
-      dialer.resolutionFailed(family, reason: reason, at: now)
-    case .failure(let error):
-      dialer.resolutionFailed(family, reason: error.description, at: now)
+    case .failure(.resolve(_, let reason)): dialer.resolutionFailed(family, reason: reason, at: now)
+    case .failure(let error): dialer.resolutionFailed(family, reason: error.description, at: now)
     }
     guard unfound == nil, !dialer.hasAttempted, let failure = dialer.failure else { return }
     unfound = failure

@@ -20,9 +20,7 @@ package enum DescriptorLimit {
   }
 
   #if canImport(Glibc)
-    private static var resource: __rlimit_resource_t {
-      __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-    }
+    private static var resource: __rlimit_resource_t { __rlimit_resource_t(RLIMIT_NOFILE.rawValue) }
   #else
     private static var resource: Int32 { Int32(RLIMIT_NOFILE) }
   #endif

@@ -46,9 +46,7 @@ internal import PusherPlatform
     unsafe entries = .allocate(capacity: 16)
   }
 
-  deinit {
-    unsafe entries.deallocate()
-  }
+  deinit { unsafe entries.deallocate() }
 
   /// Current time of the clock; sources use the instant they are called with.
   package var now: Instant { SystemClock.now() }
@@ -74,9 +72,7 @@ internal import PusherPlatform
   }
 
   /// Reports a possible change of interest; the loop reads it before the next wait.
-  package func tell(_ source: any TellingSource) {
-    telling?.tell(source)
-  }
+  package func tell(_ source: any TellingSource) { telling?.tell(source) }
 
   /// Removes a source, which is not called again.
   package func remove(_ source: any LoopSource) {
@@ -91,32 +87,20 @@ internal import PusherPlatform
   }
 
   /// Calls `hook` before each wait, to flush the round's output.
-  package func beforeWait(_ hook: @escaping () -> Void) {
-    hooks.append(hook)
-  }
+  package func beforeWait(_ hook: @escaping () -> Void) { hooks.append(hook) }
 
-  func add(member: any LoopMember) {
-    members.append(member)
-  }
+  func add(member: any LoopMember) { members.append(member) }
 
-  func remove(member: any LoopMember) {
-    members.removeAll { $0 === member }
-  }
+  func remove(member: any LoopMember) { members.removeAll { $0 === member } }
 
-  func endMembers() {
-    for member in members { member.end() }
-  }
+  func endMembers() { for member in members { member.end() } }
 
   package static var processorCount: Int { Syscalls.processorCount }
 
   /// Sleeps 1 ms within a round, while another thread does something that this one needs.
-  package func pause() {
-    Syscalls.pause(milliseconds: 1)
-  }
+  package func pause() { Syscalls.pause(milliseconds: 1) }
 
-  package func stop() {
-    isStopping = true
-  }
+  package func stop() { isStopping = true }
 
   package func run() {
     isStopping = false
@@ -228,8 +212,7 @@ internal import PusherPlatform
     for index in 2..<max(count, 2) {
       let entry = unsafe entries[index]
       guard entry.revents != 0, let source = slots[owners[index]].source else { continue }
-      source.ready(
-        PollEvents(ready: Int32(entry.revents), asked: Int32(entry.events)), at: now)
+      source.ready(PollEvents(ready: Int32(entry.revents), asked: Int32(entry.events)), at: now)
     }
     if count > 0 { dispatchTelling(at: now) }
     // Sources added meanwhile have no deadline yet; the next round reads it.

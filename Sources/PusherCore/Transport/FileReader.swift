@@ -36,9 +36,7 @@ package final class FileReader {
     return status.st_mode & S_IFMT == S_IFREG ? nil : .notRegular
   }
 
-  deinit {
-    Syscalls.closeDescriptor(descriptor)
-  }
+  deinit { Syscalls.closeDescriptor(descriptor) }
 
   /// Appends at most `limit` bytes to `buffer`; returns false at the end or after an error.
   package func read(into buffer: ByteBuffer, atMost limit: Int) -> Bool {

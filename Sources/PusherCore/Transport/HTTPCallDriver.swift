@@ -72,9 +72,7 @@ final class HTTPCallDriver: LoopMember {
     loop.remove(waiting.remove(at: place).timer)
   }
 
-  private func fill() {
-    while let next = waiting.first, begin(next.call) { drop(next.call) }
-  }
+  private func fill() { while let next = waiting.first, begin(next.call) { drop(next.call) } }
 
   // MARK: Calling
 
@@ -104,9 +102,7 @@ final class HTTPCallDriver: LoopMember {
       tls =
         call.way.isSecure
         ? try loop.tlsContexts.client(call.way.tls, environment: call.way.trust) : nil
-    } catch {
-      return call.answer.give(.failure(.unreachable("\(error)")))
-    }
+    } catch { return call.answer.give(.failure(.unreachable("\(error)"))) }
     let line = Line(
       call.way,
       HTTPConnection(

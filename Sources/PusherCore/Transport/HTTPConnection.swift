@@ -38,8 +38,7 @@ package final class HTTPConnection {
       guard let self else { return }
       let wasLost = kept != nil && exchange?.hasAnswer == false && Self.isLoss(result)
       if wasLost, request.isRepeatable,
-        (try? start(request, over: nil, within: loop.now.duration(to: deadline)) {
-          result, _, now in
+        (try? start(request, over: nil, within: loop.now.duration(to: deadline)) { result, _, now in
           completion(result, now)
         }) != nil
       {
@@ -61,16 +60,14 @@ package final class HTTPConnection {
   private func start(
     _ request: HTTPExchange.Request, over kept: SocketStream?, within time: Duration,
     completion:
-      @escaping (
-        Result<HTTPExchange.Response, HTTPExchange.Failure>, HTTPExchange?, Instant
-      ) -> Void
+      @escaping (Result<HTTPExchange.Response, HTTPExchange.Failure>, HTTPExchange?, Instant) ->
+      Void
   ) throws(HTTPError) {
     var request = request
     request.keepsConnection = true
     let exchange = try HTTPExchange(
-      loop: loop, request: request, routing: routing, tls: tls,
-      timeout: time,
-      bodyLimit: bodyLimit, over: kept
+      loop: loop, request: request, routing: routing, tls: tls, timeout: time, bodyLimit: bodyLimit,
+      over: kept
     ) { [weak self] result, now in
       let exchange = self?.exchange
       self?.exchange = nil

@@ -182,9 +182,7 @@ package final class HTTPExchange {
       guard reader != nil else { throw .endedEarly }
       try reader?.inputEnded()
       complete(at: now)
-    } catch {
-      fail(.http(error), at: now)
-    }
+    } catch { fail(.http(error), at: now) }
   }
 }
 
@@ -224,9 +222,7 @@ extension HTTPExchange: SocketStreamDelegate {
       } else if result == .end {
         inputEnded(at: now)
       }
-    } catch {
-      fail(.http(error), at: now)
-    }
+    } catch { fail(.http(error), at: now) }
   }
 
   package func streamFailed(_ stream: SocketStream, _ error: TransportError, at now: Instant) {

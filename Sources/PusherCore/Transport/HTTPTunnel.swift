@@ -22,9 +22,7 @@ package struct HTTPTunnel {
     if let credentials { headers.append("Proxy-Authorization", credentials.basic) }
     do throws(HTTPError) {
       return try HTTPRequestHead(method: "CONNECT", target: destination, headers: headers).encode()
-    } catch {
-      throw .invalidName("\(error)")
-    }
+    } catch { throw .invalidName("\(error)") }
   }
 
   /// Parses the response at the front of `input`; returns true once the tunnel is open.

@@ -45,8 +45,6 @@ package struct HandedSocket: Sendable, Equatable {
   package func copy() throws(TransportError) -> HandedSocket {
     do throws(SystemError) {
       return HandedSocket(descriptor: try Syscalls.copy(of: descriptor), address: address)
-    } catch {
-      throw .listen(address: address.description, reason: error.description)
-    }
+    } catch { throw .listen(address: address.description, reason: error.description) }
   }
 }

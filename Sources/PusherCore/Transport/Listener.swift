@@ -37,9 +37,7 @@ package final class Listener: LoopSource {
         throw error
       }
       self.descriptor = descriptor
-    } catch {
-      throw .listen(address: wanted.description, reason: error.description)
-    }
+    } catch { throw .listen(address: wanted.description, reason: error.description) }
     self.address = Syscalls.localAddress(descriptor) ?? wanted
     self.loop = loop
     self.onAccept = onAccept
@@ -61,9 +59,7 @@ package final class Listener: LoopSource {
     loop.add(self)
   }
 
-  deinit {
-    if descriptor >= 0 { Syscalls.closeDescriptor(descriptor) }
-  }
+  deinit { if descriptor >= 0 { Syscalls.closeDescriptor(descriptor) } }
 
   /// Accepts waiting connections, which would be reset, then closes; those of a handed socket stay.
   package func finish(at now: Instant) {
@@ -101,7 +97,5 @@ package final class Listener: LoopSource {
     }
   }
 
-  package func expired(at now: Instant) {
-    pausedUntil = nil
-  }
+  package func expired(at now: Instant) { pausedUntil = nil }
 }

@@ -1,9 +1,7 @@
 package struct PollEvents: OptionSet, Sendable, Hashable {
   package let rawValue: UInt8
 
-  package init(rawValue: UInt8) {
-    self.rawValue = rawValue
-  }
+  package init(rawValue: UInt8) { self.rawValue = rawValue }
 
   package static let read = PollEvents(rawValue: 1)
   package static let write = PollEvents(rawValue: 2)

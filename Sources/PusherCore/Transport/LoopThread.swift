@@ -25,9 +25,7 @@ package final class LoopThread: Sendable {
   let name: String
   private let membership = Locked(Membership())
 
-  init(name: String) {
-    self.name = name
-  }
+  init(name: String) { self.name = name }
 
   var memberCount: Int { membership.withLock { $0.members } }
 
@@ -46,11 +44,7 @@ package final class LoopThread: Sendable {
       defer { membership.isStarting = true }
       return (nil, !membership.isStarting)
     }
-    if let wakeUp {
-      wakeUp.post { [self] in admit(entry, $0) }
-    } else if needsThread {
-      start()
-    }
+    if let wakeUp { wakeUp.post { [self] in admit(entry, $0) } } else if needsThread { start() }
   }
 
   package func leave(_ member: any LoopMember, _ loop: EventLoop) {

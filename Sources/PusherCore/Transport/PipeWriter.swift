@@ -13,9 +13,7 @@ final class PipeWriter: LoopSource {
     loop.add(self)
   }
 
-  deinit {
-    if descriptor >= 0 { Syscalls.closeDescriptor(descriptor) }
-  }
+  deinit { if descriptor >= 0 { Syscalls.closeDescriptor(descriptor) } }
 
   var interest: LoopInterest { LoopInterest(descriptor: descriptor, events: .write) }
 
@@ -27,9 +25,7 @@ final class PipeWriter: LoopSource {
         }
         waiting.consume(count)
       }
-    } catch {
-      waiting.removeAll()
-    }
+    } catch { waiting.removeAll() }
     close()
   }
 

@@ -101,8 +101,6 @@ package enum LocalPort {
         Syscalls.pause(milliseconds: interval)
       }
       return Syscalls.pendingError(descriptor) == .connectionRefused
-    } catch {
-      return error == .connectionRefused
-    }
+    } catch { return error == .connectionRefused }
   }
 }

@@ -19,9 +19,7 @@ package struct Proxy: Sendable, Equatable {
 
   package init(
     kind: Kind, host: String, port: UInt16 = defaultPort, credentials: ProxyCredentials? = nil
-  ) {
-    (self.kind, self.host, self.port, self.credentials) = (kind, host, port, credentials)
-  }
+  ) { (self.kind, self.host, self.port, self.credentials) = (kind, host, port, credentials) }
 
   /// Parses `[SCHEME://][USER[:PASSWORD]@]HOST[:PORT][/]`; default scheme: `http`.
   ///
@@ -98,14 +96,11 @@ package struct ProxyCredentials: Sendable, Equatable, CustomStringConvertible, C
 package struct ProxyURLError: Error, Equatable, CustomStringConvertible {
   package let description: String
 
-  init(_ reason: String) {
-    description = reason
-  }
+  init(_ reason: String) { description = reason }
 
   init(scheme: String) {
     switch scheme {
-    case "https":
-      description = "TLS to the proxy itself is not spoken; use http://"
+    case "https": description = "TLS to the proxy itself is not spoken; use http://"
     case "socks", "socks4", "socks4a":
       description = "of SOCKS only version 5 is spoken; use socks5h://"
     default: description = "its scheme is none of http, socks5h, socks5"

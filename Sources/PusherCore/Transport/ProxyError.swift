@@ -48,9 +48,7 @@ package enum ProxyError: Error, Equatable, CustomStringConvertible {
 package struct SOCKSReply: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
   package let rawValue: UInt8
 
-  package init(rawValue: UInt8) {
-    self.rawValue = rawValue
-  }
+  package init(rawValue: UInt8) { self.rawValue = rawValue }
 
   package static let succeeded = SOCKSReply(rawValue: 0)
 

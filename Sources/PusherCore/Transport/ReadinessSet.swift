@@ -67,9 +67,7 @@ final class ReadinessSet {
     if descriptor < 0 { return nil }
   }
 
-  deinit {
-    Syscalls.closeDescriptor(descriptor)
-  }
+  deinit { Syscalls.closeDescriptor(descriptor) }
 
   // MARK: The sources
 
@@ -94,9 +92,7 @@ final class ReadinessSet {
     free.append(index)
   }
 
-  func tell(_ source: any TellingSource) {
-    if let index = index(of: source) { tell(index) }
-  }
+  func tell(_ source: any TellingSource) { if let index = index(of: source) { tell(index) } }
 
   private func tell(_ index: Int) {
     guard !entries[index].hasTold else { return }
@@ -179,9 +175,7 @@ final class ReadinessSet {
     return (place, entry.descriptor, entry.watched)
   }
 
-  private func control(
-    _ operation: Int, _ interest: LoopInterest, _ index: Int
-  ) -> Bool {
+  private func control(_ operation: Int, _ interest: LoopInterest, _ index: Int) -> Bool {
     let place = LoopPlace(index: index, generation: entries[index].generation)
     return pusher_epoll_control(
       descriptor, Int32(operation), interest.descriptor, UInt32(bitPattern: interest.events.bits),

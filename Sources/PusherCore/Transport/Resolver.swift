@@ -13,17 +13,13 @@ package final class Resolver {
     case all
   }
 
-  package struct Ticket: Hashable, Sendable {
-    fileprivate let number: UInt64
-  }
+  package struct Ticket: Hashable, Sendable { fileprivate let number: UInt64 }
 
   private let wakeUp: WakeUp
   private var open: [Ticket: (Answer) -> Void] = [:]
   private var lastNumber: UInt64 = 0
 
-  init(wakeUp: WakeUp) {
-    self.wakeUp = wakeUp
-  }
+  init(wakeUp: WakeUp) { self.wakeUp = wakeUp }
 
   /// Parses `host` as an address; `nil` for a name.
   package static func literal(_ host: String, port: UInt16) -> SocketAddress? {
@@ -53,9 +49,7 @@ package final class Resolver {
     return ticket
   }
 
-  package func cancel(_ ticket: Ticket) {
-    open[ticket] = nil
-  }
+  package func cancel(_ ticket: Ticket) { open[ticket] = nil }
 
   fileprivate func deliver(_ answer: Answer, to ticket: Ticket) {
     open.removeValue(forKey: ticket)?(answer)

@@ -7,9 +7,7 @@ package struct Route: Sendable, Equatable {
   package var isForwarded = false
   package var families: AddressFamilies
 
-  package init(
-    host: String, port: UInt16, proxy: Proxy? = nil, families: AddressFamilies = .any
-  ) {
+  package init(host: String, port: UInt16, proxy: Proxy? = nil, families: AddressFamilies = .any) {
     (self.host, self.port, self.proxy, self.families) = (host, port, proxy, families)
   }
 }

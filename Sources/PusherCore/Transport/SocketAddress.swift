@@ -18,9 +18,7 @@ package struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// `127.0.0.1:80` or `[::1]:80`.
-  package var description: String {
-    family == .ipv4 ? "\(host):\(port)" : "[\(host)]:\(port)"
-  }
+  package var description: String { family == .ipv4 ? "\(host):\(port)" : "[\(host)]:\(port)" }
 
   /// Address without the port: `127.0.0.1` or `::1` (RFC 5952).
   package var host: String {

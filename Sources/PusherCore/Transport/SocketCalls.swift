@@ -115,8 +115,7 @@ extension Syscalls {
 
   private static func setOption(_ descriptor: Int32, level: Int32, _ option: Int32) {
     var on: Int32 = 1
-    _ = unsafe setsockopt(
-      descriptor, level, option, &on, socklen_t(MemoryLayout<Int32>.size))
+    _ = unsafe setsockopt(descriptor, level, option, &on, socklen_t(MemoryLayout<Int32>.size))
   }
 }
 
@@ -134,8 +133,7 @@ extension Syscalls {
       return SocketAddress(
         family: .ipv6, octets: octets(of: value.sin6_addr),
         port: UInt16(bigEndian: value.sin6_port), scope: value.sin6_scope_id)
-    default:
-      return nil
+    default: return nil
     }
   }
 

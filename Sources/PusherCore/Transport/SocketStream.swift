@@ -34,9 +34,7 @@ package final class SocketStream {
 
   package weak var delegate: (any SocketStreamDelegate)?
   /// False stops reading, which slows the other side down.
-  package var wantsRead = true {
-    didSet { if wantsRead != oldValue { loop.tell(self) } }
-  }
+  package var wantsRead = true { didSet { if wantsRead != oldValue { loop.tell(self) } } }
   package var place: LoopPlace?
   /// Keeps reading after a failed write and drops writes until the end, which throws the error.
   package var readsOnWhenBroken = false
@@ -63,20 +61,14 @@ package final class SocketStream {
   let loop: EventLoop
   let tls: TLSContext?
   let serverName: String?
-  var state: State {
-    didSet { loop.tell(self) }
-  }
+  var state: State { didSet { loop.tell(self) } }
   var descriptor: Int32 = -1
   var engine: TLSEngine?
   let outgoing = ByteBuffer(capacity: 64)
-  var callerHasMore = false {
-    didSet { if callerHasMore != oldValue { loop.tell(self) } }
-  }
+  var callerHasMore = false { didSet { if callerHasMore != oldValue { loop.tell(self) } } }
   /// Unread bytes from the proxy, and from the server after the proxy's answer.
   var early: ByteBuffer?
-  var inputIsOver = false {
-    didSet { loop.tell(self) }
-  }
+  var inputIsOver = false { didSet { loop.tell(self) } }
   var endWasRead = false
   var openDeadline: Instant?
 
@@ -85,9 +77,7 @@ package final class SocketStream {
     loop.add(telling: self)
   }
 
-  deinit {
-    if descriptor >= 0 { Syscalls.closeDescriptor(descriptor) }
-  }
+  deinit { if descriptor >= 0 { Syscalls.closeDescriptor(descriptor) } }
 
   /// Connects to the end of `route`, with TLS if `tls` is given.
   ///
@@ -96,8 +86,7 @@ package final class SocketStream {
     loop: EventLoop, to route: Route, tls: TLSContext? = nil, deadline: Instant? = nil,
     delegate: any SocketStreamDelegate
   ) -> SocketStream {
-    let stream = SocketStream(
-      loop: loop, state: .starting(route), tls: tls, serverName: route.host)
+    let stream = SocketStream(loop: loop, state: .starting(route), tls: tls, serverName: route.host)
     stream.openDeadline = deadline
     stream.delegate = delegate
     return stream

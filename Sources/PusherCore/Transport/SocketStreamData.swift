@@ -21,8 +21,7 @@ extension SocketStream {
     }
   }
 
-  private func readPlain(into buffer: ByteBuffer, atMost: Int) throws(TransportError)
-    -> ReadResult
+  private func readPlain(into buffer: ByteBuffer, atMost: Int) throws(TransportError) -> ReadResult
   {
     if inputIsOver { return .end }
     guard let count = try receive(into: buffer, atMost: atMost) else { return .wouldBlock }
@@ -109,9 +108,7 @@ extension SocketStream {
         return count
       }
       return wouldBlock ? nil : count
-    } catch {
-      throw .reset(reason: error.description)
-    }
+    } catch { throw .reset(reason: error.description) }
   }
 
   /// Sends the front of `buffer`; leaves the bytes that the socket does not take.
@@ -161,9 +158,7 @@ extension SocketStream {
     }
   }
 
-  func flush() throws(TransportError) {
-    try send(outgoing)
-  }
+  func flush() throws(TransportError) { try send(outgoing) }
 
   private func send(_ buffer: ByteBuffer) throws(TransportError) {
     do throws(SystemError) {
@@ -171,8 +166,6 @@ extension SocketStream {
         guard let count = unsafe try Syscalls.sendBytes(descriptor, buffer.view.raw) else { return }
         buffer.consume(count)
       }
-    } catch {
-      throw .reset(reason: error.description)
-    }
+    } catch { throw .reset(reason: error.description) }
   }
 }

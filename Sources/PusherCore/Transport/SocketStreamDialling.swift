@@ -43,8 +43,7 @@ extension SocketStream {
         } else {
           self.connected(at: now)
         }
-      case .failure(let error):
-        self.fail(Self.unreachable(route, error), at: now)
+      case .failure(let error): self.fail(Self.unreachable(route, error), at: now)
       }
     }
     state = .connecting(connector, route)
@@ -64,9 +63,7 @@ extension SocketStream {
       let negotiation = try ProxyNegotiation(
         proxy: proxy, host: route.host, port: route.port, address: server)
       talk(negotiation, with: proxy, at: now)
-    } catch {
-      fail(.proxy(proxy.description, error), at: now)
-    }
+    } catch { fail(.proxy(proxy.description, error), at: now) }
   }
 
   func talk(_ negotiation: ProxyNegotiation, with proxy: Proxy, at now: Instant) {
@@ -103,9 +100,7 @@ extension SocketStream {
       let isOpen = try negotiation.receive(from: input)
       if isLast && !isOpen { throw .endedEarly }
       return isOpen
-    } catch {
-      throw .proxy(proxy.description, error)
-    }
+    } catch { throw .proxy(proxy.description, error) }
   }
 
   private func say(_ bytes: ByteBuffer) throws(TransportError) {

@@ -1,10 +1,8 @@
 extension SocketStream: TellingSource {
   package var interest: LoopInterest {
     switch state {
-    case .starting, .adopted:
-      return LoopInterest(deadline: LoopInterest.immediately)
-    case .resolving, .connecting:
-      return LoopInterest(deadline: openDeadline)
+    case .starting, .adopted: return LoopInterest(deadline: LoopInterest.immediately)
+    case .resolving, .connecting: return LoopInterest(deadline: openDeadline)
     case .tunnelling, .handshaking:
       let events: PollEvents = outgoing.isEmpty ? .read : [.read, .write]
       return LoopInterest(descriptor: descriptor, events: events, deadline: openDeadline)
@@ -15,8 +13,7 @@ extension SocketStream: TellingSource {
       // Ciphertext or plaintext inside TLS does not make the socket readable.
       if wantsRead && readsWithoutSocket { interest.deadline = LoopInterest.immediately }
       return interest
-    case .closed:
-      return LoopInterest()
+    case .closed: return LoopInterest()
     }
   }
 
@@ -28,17 +25,12 @@ extension SocketStream: TellingSource {
 
   package func ready(_ events: PollEvents, at now: Instant) {
     switch state {
-    case .tunnelling(let negotiation, let proxy):
-      talk(negotiation, with: proxy, at: now)
-    case .handshaking:
-      shakeHands(at: now)
+    case .tunnelling(let negotiation, let proxy): talk(negotiation, with: proxy, at: now)
+    case .handshaking: shakeHands(at: now)
     case .open:
       if events.contains(.write) && !writeReady(at: now) { return }
-      if events.contains(.read) && isOpen && wantsRead {
-        delegate?.streamReadable(self, at: now)
-      }
-    case .starting, .resolving, .connecting, .adopted, .closed:
-      break
+      if events.contains(.read) && isOpen && wantsRead { delegate?.streamReadable(self, at: now) }
+    case .starting, .resolving, .connecting, .adopted, .closed: break
     }
   }
 
@@ -60,23 +52,16 @@ extension SocketStream: TellingSource {
 
   package func expired(at now: Instant) {
     switch state {
-    case .starting(let route):
-      start(route, at: now)
-    case .adopted:
-      connected(at: now)
-    case .resolving:
-      fail(.timeout(.resolving), at: now)
+    case .starting(let route): start(route, at: now)
+    case .adopted: connected(at: now)
+    case .resolving: fail(.timeout(.resolving), at: now)
     case .connecting(let connector, let route):
       let error = TransportError.timeout(connector.stage)
       fail(route.proxy == nil ? error : Self.unreachable(route, error), at: now)
-    case .tunnelling(_, let proxy):
-      fail(.proxy(proxy.description, .timedOut), at: now)
-    case .handshaking:
-      fail(.timeout(.handshaking), at: now)
-    case .open:
-      delegate?.streamReadable(self, at: now)
-    case .closed:
-      break
+    case .tunnelling(_, let proxy): fail(.proxy(proxy.description, .timedOut), at: now)
+    case .handshaking: fail(.timeout(.handshaking), at: now)
+    case .open: delegate?.streamReadable(self, at: now)
+    case .closed: break
     }
   }
 
@@ -89,9 +74,7 @@ extension SocketStream: TellingSource {
       engine = try TLSEngine(context: tls, serverName: serverName)
       state = .handshaking
       shakeHands(at: now)
-    } catch {
-      fail(.tls(error), at: now)
-    }
+    } catch { fail(.tls(error), at: now) }
   }
 
   private func shakeHands(at now: Instant) {

@@ -77,8 +77,7 @@ extension Syscalls {
   static func waitUntilEnded(_ process: Int32) {
     var information = unsafe siginfo_t()
     while unsafe waitid(P_PID, id_t(process), &information, WEXITED | WNOWAIT) < 0 && errno == EINTR
-    {
-    }
+    {}
   }
 
   /// `waitid(WNOWAIT | WNOHANG)`: an ended child that was not collected; 0 without one.

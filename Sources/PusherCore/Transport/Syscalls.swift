@@ -7,22 +7,16 @@ enum Syscalls {
   /// `read`: 0 is the end of the stream.
   static func readBytes(_ descriptor: Int32, _ buffer: UnsafeMutableRawBufferPointer)
     throws(SystemError) -> Int?
-  {
-    try transfer { unsafe read(descriptor, buffer.baseAddress, buffer.count) }
-  }
+  { try transfer { unsafe read(descriptor, buffer.baseAddress, buffer.count) } }
 
   static func writeBytes(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) throws(SystemError)
     -> Int?
-  {
-    try transfer { unsafe write(descriptor, bytes.baseAddress, bytes.count) }
-  }
+  { try transfer { unsafe write(descriptor, bytes.baseAddress, bytes.count) } }
 
   /// `recv`: 0 is the end of the stream.
   static func receiveBytes(_ descriptor: Int32, _ buffer: UnsafeMutableRawBufferPointer)
     throws(SystemError) -> Int?
-  {
-    try transfer { unsafe recv(descriptor, buffer.baseAddress, buffer.count, 0) }
-  }
+  { try transfer { unsafe recv(descriptor, buffer.baseAddress, buffer.count, 0) } }
 
   /// `send`, without SIGPIPE on a closed connection.
   static func sendBytes(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) throws(SystemError)
@@ -37,9 +31,7 @@ enum Syscalls {
   }
 
   /// `close`; never repeated: after EINTR another thread may already use the number.
-  static func closeDescriptor(_ descriptor: Int32) {
-    _ = close(descriptor)
-  }
+  static func closeDescriptor(_ descriptor: Int32) { _ = close(descriptor) }
 
   /// `poll`; an interruption throws `SystemError.interrupted`.
   static func pollDescriptors(
@@ -61,9 +53,7 @@ enum Syscalls {
   static var processorCount: Int { max(sysconf(Int32(_SC_NPROCESSORS_ONLN)), 1) }
 
   /// `poll` of nothing: sleeps, unless a signal comes.
-  static func pause(milliseconds: UInt32) {
-    _ = poll(nil, 0, Int32(clamping: milliseconds))
-  }
+  static func pause(milliseconds: UInt32) { _ = poll(nil, 0, Int32(clamping: milliseconds)) }
 
   // Held while a descriptor is made and marked, and while a program starts. A child that inherited
   // another thread's descriptor in between would keep its pipe or connection open.
@@ -81,9 +71,7 @@ enum Syscalls {
     return ends
   }
 
-  static func closeOnExec(_ descriptor: Int32) {
-    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-  }
+  static func closeOnExec(_ descriptor: Int32) { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
 
   static func copy(of descriptor: Int32) throws(SystemError) -> Int32 {
     let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 3)

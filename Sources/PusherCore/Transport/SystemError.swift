@@ -4,9 +4,7 @@ internal import PusherPlatform
 package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
   package let code: Int32
 
-  package init(code: Int32) {
-    self.code = code
-  }
+  package init(code: Int32) { self.code = code }
 
   static var last: SystemError { SystemError(code: errno) }
 

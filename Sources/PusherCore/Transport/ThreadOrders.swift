@@ -30,9 +30,7 @@ final class ThreadDesk<Order: Sendable>: Sendable {
   private let thread: LoopThread
   private let orders = Locked(ThreadOrders<Order>())
 
-  init(_ thread: LoopThread) {
-    self.thread = thread
-  }
+  init(_ thread: LoopThread) { self.thread = thread }
 
   var isWorking: Bool { orders.withLock { $0.hasThread } }
 
@@ -40,8 +38,7 @@ final class ThreadDesk<Order: Sendable>: Sendable {
   ///
   /// `failed` gets the reason and the lost orders if the system has no thread left.
   func post(
-    _ order: Order, isFirst: Bool,
-    begin: @escaping @Sendable (EventLoop) -> any LoopMember,
+    _ order: Order, isFirst: Bool, begin: @escaping @Sendable (EventLoop) -> any LoopMember,
     failed: @escaping @Sendable (String, [Order]) -> Void
   ) {
     let (wakeUp, needsThread) = orders.withLock { orders -> (WakeUp?, Bool) in

@@ -26,9 +26,7 @@ package final class WakeUp: Sendable {
   package func signal() {
     // A full pipe wakes the loop just as well, and other errors cannot happen.
     let byte: [UInt8] = [1]
-    _ = unsafe byte.withUnsafeBytes { bytes in
-      unsafe try? Syscalls.writeBytes(writeEnd, bytes)
-    }
+    _ = unsafe byte.withUnsafeBytes { bytes in unsafe try? Syscalls.writeBytes(writeEnd, bytes) }
   }
 
   /// Calls `body` on the loop's thread, in the order of posting.
