@@ -32,6 +32,14 @@ package final class SocketStream {
     case closed
   }
 
+  enum Input {
+    case open
+    /// The socket gives no more bytes.
+    case over
+    /// The caller has read the end.
+    case read
+  }
+
   package weak var delegate: (any SocketStreamDelegate)?
   /// False stops reading, which slows the other side down.
   package var wantsRead = true { didSet { if wantsRead != oldValue { loop.tell(self) } } }
@@ -57,7 +65,6 @@ package final class SocketStream {
   package var security: TLSSummary? { isOpen ? engine?.summary : nil }
   /// Address of the server or the proxy, once connected.
   package internal(set) var peer: SocketAddress?
-
   let loop: EventLoop
   let tls: TLSContext?
   let serverName: String?
@@ -68,12 +75,15 @@ package final class SocketStream {
   var callerHasMore = false { didSet { if callerHasMore != oldValue { loop.tell(self) } } }
   /// Unread bytes from the proxy, and from the server after the proxy's answer.
   var early: ByteBuffer?
-  var inputIsOver = false { didSet { loop.tell(self) } }
-  var endWasRead = false
-  var openDeadline: Instant?
+  var input = Input.open { didSet { loop.tell(self) } }
+  let openDeadline: Instant?
 
-  private init(loop: EventLoop, state: State, tls: TLSContext?, serverName: String?) {
+  private init(
+    loop: EventLoop, state: State, tls: TLSContext?, serverName: String?, deadline: Instant?,
+    delegate: any SocketStreamDelegate
+  ) {
     (self.loop, self.state, self.tls, self.serverName) = (loop, state, tls, serverName)
+    (self.openDeadline, self.delegate) = (deadline, delegate)
     loop.add(telling: self)
   }
 
@@ -86,10 +96,9 @@ package final class SocketStream {
     loop: EventLoop, to route: Route, tls: TLSContext? = nil, deadline: Instant? = nil,
     delegate: any SocketStreamDelegate
   ) -> SocketStream {
-    let stream = SocketStream(loop: loop, state: .starting(route), tls: tls, serverName: route.host)
-    stream.openDeadline = deadline
-    stream.delegate = delegate
-    return stream
+    SocketStream(
+      loop: loop, state: .starting(route), tls: tls, serverName: route.host, deadline: deadline,
+      delegate: delegate)
   }
 
   /// Wraps a connected socket from a ``Listener`` and takes ownership of the descriptor.
@@ -97,11 +106,11 @@ package final class SocketStream {
     loop: EventLoop, descriptor: Int32, peer: SocketAddress?, tls: TLSContext? = nil,
     deadline: Instant? = nil, delegate: any SocketStreamDelegate
   ) -> SocketStream {
-    let stream = SocketStream(loop: loop, state: .adopted, tls: tls, serverName: nil)
+    let stream = SocketStream(
+      loop: loop, state: .adopted, tls: tls, serverName: nil, deadline: deadline,
+      delegate: delegate)
     stream.descriptor = descriptor
     stream.peer = peer
-    stream.openDeadline = deadline
-    stream.delegate = delegate
     Syscalls.tuneConnection(descriptor)
     return stream
   }

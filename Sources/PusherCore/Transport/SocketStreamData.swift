@@ -23,9 +23,9 @@ extension SocketStream {
 
   private func readPlain(into buffer: ByteBuffer, atMost: Int) throws(TransportError) -> ReadResult
   {
-    if inputIsOver { return .end }
+    if input != .open { return .end }
     guard let count = try receive(into: buffer, atMost: atMost) else { return .wouldBlock }
-    if count == 0 { inputIsOver = true }
+    if count == 0 { input = .over }
     return count == 0 ? .end : .bytes(count)
   }
 
@@ -46,8 +46,7 @@ extension SocketStream {
         try answerKeyUpdate(engine)
         return .bytes(count)
       case .closed:
-        inputIsOver = true
-        endWasRead = true
+        input = .read
         return .end
       case .needsInput:
         try answerKeyUpdate(engine)
@@ -78,7 +77,7 @@ extension SocketStream {
     let wanted = min(max(atMost, 18_432), 262_144)
     guard let count = try receive(into: loop.scratch, atMost: wanted) else { return false }
     if count == 0 {
-      inputIsOver = true
+      input = .over
       engine.inputEnded()
     } else {
       engine.receive(ciphertext: loop.scratch.view)
@@ -135,7 +134,7 @@ extension SocketStream {
 
   /// Records a failed write; returns true if the stream stays open for reading.
   func outlives(_ error: TransportError) -> Bool {
-    guard readsOnWhenBroken, !inputIsOver else { return false }
+    guard readsOnWhenBroken, input == .open else { return false }
     outputFailure = error
     outgoing.removeAll()
     callerHasMore = false

@@ -8,7 +8,7 @@ extension SocketStream: TellingSource {
       return LoopInterest(descriptor: descriptor, events: events, deadline: openDeadline)
     case .open:
       var interest = LoopInterest(descriptor: descriptor)
-      if wantsRead && !inputIsOver { interest.events.insert(.read) }
+      if wantsRead && input == .open { interest.events.insert(.read) }
       if wantsWrite { interest.events.insert(.write) }
       // Ciphertext or plaintext inside TLS does not make the socket readable.
       if wantsRead && readsWithoutSocket { interest.deadline = LoopInterest.immediately }
@@ -20,7 +20,7 @@ extension SocketStream: TellingSource {
   private var readsWithoutSocket: Bool {
     if early != nil { return true }
     guard let engine else { return false }
-    return !engine.needsInput && !endWasRead
+    return !engine.needsInput && input != .read
   }
 
   package func ready(_ events: PollEvents, at now: Instant) {
@@ -107,7 +107,6 @@ extension SocketStream: TellingSource {
 
   private func open(at now: Instant) {
     state = .open
-    openDeadline = nil
     delegate?.streamOpened(self, at: now)
   }
 
