@@ -1,11 +1,10 @@
 /// Asks an HTTP proxy to connect to a server: `CONNECT` (RFC 9110 section 9.3.6, RFC 7617).
 ///
-/// Does no I/O: send ``request()``, then pass received bytes to ``receive(from:)``.
-package struct HTTPTunnel {
+/// Does no I/O: send ``request()``, then pass received bytes to ``receive(from:sending:)``.
+package struct HTTPTunnel: ProxyTunnel {
   /// Limits of each head, interim responses included.
   package static let limits = HTTPHeadLimits(bytes: 16_384, headers: 128)
   package static let interimLimit = 8
-
   private let destination: String
   private let credentials: ProxyCredentials?
   private var parser = HTTPHeadParser(limits: limits)
@@ -25,10 +24,7 @@ package struct HTTPTunnel {
     } catch { throw .invalidName("\(error)") }
   }
 
-  /// Parses the response at the front of `input`; returns true once the tunnel is open.
-  ///
-  /// Only the server's bytes are left then. Between calls, only append to `input`.
-  package mutating func receive(from input: ByteBuffer) throws(ProxyError) -> Bool {
+  mutating func receive(from input: ByteBuffer, sending _: ByteBuffer) throws(ProxyError) -> Bool {
     while let head = try nextHead(from: input) {
       switch head.status {
       // Fields for a body's length mean nothing here (RFC 9110 section 9.3.6).
@@ -52,8 +48,6 @@ package struct HTTPTunnel {
   private mutating func nextHead(from input: ByteBuffer) throws(ProxyError) -> HTTPResponseHead? {
     do throws(HTTPError) {
       return try parser.response(from: input)
-    } catch {
-      throw .invalidAnswer("\(error)")
-    }
+    } catch { throw .invalidAnswer("\(error)") }
   }
 }

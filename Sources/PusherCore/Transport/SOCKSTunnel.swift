@@ -1,7 +1,7 @@
 /// Asks a SOCKS 5 proxy to connect to a server (RFC 1928), also with a password (RFC 1929).
 ///
 /// Does no I/O: send ``greeting()``, then call ``receive(from:sending:)`` and send its output.
-package struct SOCKSTunnel {
+package struct SOCKSTunnel: ProxyTunnel {
   package static let nameLimit = 255
 
   private enum State {
@@ -36,10 +36,7 @@ package struct SOCKSTunnel {
     return credentials == nil ? [5, 1, Method.none] : [5, 2, Method.none, Method.password]
   }
 
-  /// Parses the proxy's answers in `input`, and appends the bytes to send to `output`.
-  ///
-  /// Returns true once the tunnel is open, with only the server's bytes left in `input`.
-  package mutating func receive(
+  mutating func receive(
     from input: ByteBuffer, sending output: ByteBuffer
   ) throws(ProxyError) -> Bool {
     while true {
