@@ -69,7 +69,7 @@ done
 
 # Code that harnesses share with the tests, and the program's line writers.
 shared="Tests/PusherCoreTests/Support/ReceivedEvent.swift"
-for file in GuardedBytes SeededGenerator StrictJSON WireBytes; do shared="$shared Tests/TestSupport/$file.swift"; done
+for file in GuardedBytes HTTPHeadParser+Once SeededGenerator StrictJSON WireBytes; do shared="$shared Tests/TestSupport/$file.swift"; done
 for file in EventLineStyle LineWriter EventLine EventStreamLine ForeignEventName; do
   shared="$shared Sources/pusher-cli/Lines/$file.swift"
 done

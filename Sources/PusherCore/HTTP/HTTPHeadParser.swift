@@ -14,7 +14,7 @@ package struct HTTPHeadLimits: Sendable, Equatable {
 /// Requests are parsed strictly, because two lenient readers may see different messages (section
 /// 11.2): lines that end with LF alone and folded fields are errors. In responses both are
 /// accepted, as in curl and Node (sections 2.2 and 5.2). A value of this type scans a head that
-/// comes byte by byte only once; the static functions start over at each call.
+/// comes byte by byte only once.
 package struct HTTPHeadParser: Sendable {
   private let limits: HTTPHeadLimits
   private var scanned = 0
@@ -22,22 +22,8 @@ package struct HTTPHeadParser: Sendable {
   package init(limits: HTTPHeadLimits = HTTPHeadLimits()) { self.limits = limits }
 
   /// Takes one response head off the front of `buffer`; `nil` while it is incomplete.
-  package static func response(
-    from buffer: ByteBuffer, limits: HTTPHeadLimits = HTTPHeadLimits()
-  ) throws(HTTPError) -> HTTPResponseHead? {
-    var parser = HTTPHeadParser(limits: limits)
-    return try parser.response(from: buffer)
-  }
-
-  /// Takes one request head off the front of `buffer`; `nil` while it is incomplete.
-  package static func request(
-    from buffer: ByteBuffer, limits: HTTPHeadLimits = HTTPHeadLimits()
-  ) throws(HTTPError) -> HTTPRequestHead? {
-    var parser = HTTPHeadParser(limits: limits)
-    return try parser.request(from: buffer)
-  }
-
-  /// Like the static function; between calls that return `nil`, only append to `buffer`.
+  ///
+  /// Between calls that return `nil`, only append to `buffer`.
   package mutating func response(from buffer: ByteBuffer) throws(HTTPError) -> HTTPResponseHead? {
     guard let length = try headLength(buffer, isStrict: false) else { return nil }
     let head = buffer.view[0..<length]
@@ -73,7 +59,7 @@ package struct HTTPHeadParser: Sendable {
     return nil
   }
 
-  /// Like the static function; between calls that return `nil`, only append to `buffer`.
+  /// Takes one request head off the front of `buffer`, like ``response(from:)``.
   package mutating func request(from buffer: ByteBuffer) throws(HTTPError) -> HTTPRequestHead? {
     // Skips empty lines before a request (RFC 9112 section 2.2).
     while scanned == 0, buffer.view.begins(with: "\r\n") { buffer.consume(2) }

@@ -1,4 +1,5 @@
 import PusherCore
+import TestSupport
 
 extension ScriptedConnection {
   /// Returns the head of the next request.
