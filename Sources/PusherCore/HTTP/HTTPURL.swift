@@ -124,12 +124,6 @@ package struct HTTPURL: Sendable, Equatable {
   }
 
   private static func isNameByte(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
-      UInt8(ascii: "_"):
-      true
-    default: false
-    }
+    PercentEncoding.isUnreserved(byte) && byte != UInt8(ascii: "~")
   }
 }

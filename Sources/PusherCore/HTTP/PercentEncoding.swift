@@ -29,7 +29,6 @@ package enum PercentEncoding {
 
   /// Decodes a text; `nil` for a `%` without two digits or for bytes that are not UTF-8.
   package static func decode(_ text: String) -> String? { decode(Array(text.utf8)[...]) }
-
   package static func decode(_ text: ArraySlice<UInt8>) -> String? { decode(text, blank: nil) }
 
   /// Decodes a part of a form or query, in which `+` is a blank.
@@ -67,7 +66,8 @@ package enum PercentEncoding {
 
   private static let digits = [UInt8]("0123456789ABCDEF".utf8)
 
-  private static func isUnreserved(_ byte: UInt8) -> Bool {
+  /// Returns whether a byte is a letter, a digit or one of `-._~`.
+  static func isUnreserved(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
       UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
