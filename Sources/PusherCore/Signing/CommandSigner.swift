@@ -30,7 +30,7 @@ package final class CommandSigner: Signer {
     let number = nextProcess
     nextProcess += 1
     let question = ChildProcess.Command(line: command, environment: environment, timeout: timeout)
-    let finish = { (result: Result<ChildProcess.Output, ChildProcess.Failure>) in
+    let finish = { (result: ChildProcess.Outcome) in
       completion(Self.body(result).flatMap { Authorization.result(of: $0, to: request) })
     }
     do throws(ChildProcess.Failure) {
@@ -48,7 +48,7 @@ package final class CommandSigner: Signer {
   }
 
   private static func body(
-    _ result: Result<ChildProcess.Output, ChildProcess.Failure>
+    _ result: ChildProcess.Outcome
   ) -> Result<[UInt8], AuthorizationFailure> {
     switch result {
     case .success(let output) where output.status == 0: .success(output.bytes)

@@ -89,7 +89,7 @@ final class EndpointCalls {
   }
 
   private static func body(
-    _ result: Result<HTTPExchange.Response, HTTPExchange.Failure>
+    _ result: HTTPExchange.Outcome
   ) -> Result<[UInt8], AuthorizationFailure> {
     switch result {
     case .failure(.http(.endedEarly)):

@@ -1,3 +1,5 @@
+internal import PusherPlatform
+
 /// Runs one command in the shell, with bytes for its input, its output captured, and a deadline.
 ///
 /// It inherits our standard error. The command leads its own process group, so that a whole
@@ -31,6 +33,8 @@ package final class ChildProcess: LoopSource {
     }
   }
 
+  package typealias Outcome = Result<Output, Failure>
+
   package enum Outlet: Sendable {
     /// To the completion, up to ``Command/outputLimit``.
     case captured
@@ -58,10 +62,9 @@ package final class ChildProcess: LoopSource {
 
   /// Time between SIGTERM and SIGKILL.
   package static let grace = Duration.seconds(2)
-
   private let loop: EventLoop
   private let command: Command
-  private let completion: (Result<Output, Failure>, Instant) -> Void
+  private let completion: (Outcome, Instant) -> Void
   private let output = ByteBuffer(capacity: 4096)
   private var process: Int32 = -1
   private var outputEnd: Int32 = -1
@@ -82,7 +85,7 @@ package final class ChildProcess: LoopSource {
   /// Throws ``Failure/start(reason:)`` or ``Failure/busy(reason:)``.
   package init(
     loop: EventLoop, command: Command, at now: Instant,
-    completion: @escaping (Result<Output, Failure>, Instant) -> Void
+    completion: @escaping (Outcome, Instant) -> Void
   ) throws(Failure) {
     (self.loop, self.command, self.completion) = (loop, command, completion)
     do throws(SystemError) {
@@ -106,7 +109,7 @@ package final class ChildProcess: LoopSource {
 
   /// Sends `signal` (default SIGTERM), then SIGKILL after ``grace``; calls the completion.
   package func end(at now: Instant, by signal: Int32? = nil) {
-    end(because: .timeout(.zero), by: signal.map { .other($0) } ?? .terminate, at: now)
+    end(because: .timeout(.zero), by: signal ?? SIGTERM, at: now)
   }
 
   package var interest: LoopInterest {
@@ -119,7 +122,7 @@ package final class ChildProcess: LoopSource {
     guard failure != nil else { return end(because: .timeout(command.timeout ?? .zero), at: now) }
     guard !hasEnded else { return awaitGroup(at: now) }
     deadline = nil
-    if let killTime, killTime <= now { Syscalls.killGroup(process, .kill) }
+    if let killTime, killTime <= now { Syscalls.killGroup(process, SIGKILL) }
     guard !isWatched else { return }
     if let ending = Syscalls.collect(process) {
       finish(ending, at: now)
@@ -193,7 +196,7 @@ package final class ChildProcess: LoopSource {
         deadline = min(killTime, now.advanced(by: Self.interval))
         return
       }
-      Syscalls.killGroup(process, .kill)
+      Syscalls.killGroup(process, SIGKILL)
     }
     complete(at: now)
   }
@@ -234,9 +237,7 @@ package final class ChildProcess: LoopSource {
     }
   }
 
-  private func end(
-    because reason: Failure, by signal: Syscalls.TerminationSignal = .terminate, at now: Instant
-  ) {
+  private func end(because reason: Failure, by signal: Int32 = SIGTERM, at now: Instant) {
     guard failure == nil else { return }
     failure = reason
     killTime = now.advanced(by: Self.grace)

@@ -127,8 +127,7 @@ final class HTTPCallDriver: LoopMember {
   }
 
   private func answered(
-    _ call: HTTPCall, over line: Line,
-    _ result: Result<HTTPExchange.Response, HTTPExchange.Failure>, at now: Instant
+    _ call: HTTPCall, over line: Line, _ result: HTTPExchange.Outcome, at now: Instant
   ) {
     line.call = nil
     if line.connection.isKept { keep(line, at: now) } else { close(line) }

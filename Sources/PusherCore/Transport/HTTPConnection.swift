@@ -28,7 +28,7 @@ package final class HTTPConnection {
   /// requests are not: the server may have acted on them. Throws if the request cannot be encoded.
   package func send(
     _ request: HTTPExchange.Request, timeout limit: Duration? = nil,
-    completion: @escaping (Result<HTTPExchange.Response, HTTPExchange.Failure>, Instant) -> Void
+    completion: @escaping HTTPExchange.Completion
   ) throws(HTTPError) {
     precondition(exchange == nil, "one request at a time")
     let kept = takeIdle()
@@ -48,9 +48,7 @@ package final class HTTPConnection {
     }
   }
 
-  private static func isLoss(
-    _ result: Result<HTTPExchange.Response, HTTPExchange.Failure>
-  ) -> Bool {
+  private static func isLoss(_ result: HTTPExchange.Outcome) -> Bool {
     switch result {
     case .failure(.transport), .failure(.http(.endedEarly)): true
     default: false
@@ -59,9 +57,7 @@ package final class HTTPConnection {
 
   private func start(
     _ request: HTTPExchange.Request, over kept: SocketStream?, within time: Duration,
-    completion:
-      @escaping (Result<HTTPExchange.Response, HTTPExchange.Failure>, HTTPExchange?, Instant) ->
-      Void
+    completion: @escaping (HTTPExchange.Outcome, HTTPExchange?, Instant) -> Void
   ) throws(HTTPError) {
     var request = request
     request.keepsConnection = true

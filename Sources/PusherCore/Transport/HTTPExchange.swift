@@ -62,6 +62,9 @@ package final class HTTPExchange {
     }
   }
 
+  package typealias Outcome = Result<Response, Failure>
+  package typealias Completion = (Outcome, Instant) -> Void
+
   private let request: Request
   private let route: Route
   private let bodyLimit: Int
@@ -78,7 +81,7 @@ package final class HTTPExchange {
   var onKept: ((SocketStream) -> Void)?
   private var timer: LoopTimer?
   private var starter: LoopTimer?
-  private var completion: ((Result<Response, Failure>, Instant) -> Void)?
+  private var completion: Completion?
   /// Retains the exchange until it is over, for owners that only want the response.
   private var itself: HTTPExchange?
 
@@ -93,7 +96,7 @@ package final class HTTPExchange {
   package init(
     loop: EventLoop, request: Request, routing: Routing = Routing(), tls: TLSContext?,
     timeout: Duration, bodyLimit: Int = 1 << 20, over idle: SocketStream? = nil,
-    completion: @escaping (Result<Response, Failure>, Instant) -> Void
+    completion: @escaping Completion
   ) throws(HTTPError) {
     precondition(!request.url.isSecure || tls != nil, "a secure URL needs a TLS context")
     (self.request, self.bodyLimit) = (request, bodyLimit)
@@ -136,7 +139,7 @@ package final class HTTPExchange {
     finish(.success(Response(head: head, body: [])), at: now)
   }
 
-  private func finish(_ result: Result<Response, Failure>, at now: Instant) {
+  private func finish(_ result: Outcome, at now: Instant) {
     if let timer { loop.remove(timer) }
     timer = nil
     if let starter { loop.remove(starter) }

@@ -52,25 +52,11 @@ extension Syscalls {
   }
 
   /// `kill` for the process group led by `process`.
-  static func killGroup(_ process: Int32, _ signal: TerminationSignal) {
-    let number =
-      switch signal {
-      case .terminate: SIGTERM
-      case .kill: SIGKILL
-      case .other(let number): number
-      }
-    _ = kill(-process, number)
-  }
+  static func killGroup(_ process: Int32, _ signal: Int32) { _ = kill(-process, signal) }
 
   /// Returns whether a process of the group still runs; zombies do not count.
   static func isGroupAlive(_ process: Int32) -> Bool {
     kill(-process, 0) == 0 && Children.isRunning(inGroup: process) ?? true
-  }
-
-  enum TerminationSignal {
-    case terminate
-    case kill
-    case other(Int32)
   }
 
   /// `waitid(WNOWAIT)`: blocks until the process has ended, without collecting it.
