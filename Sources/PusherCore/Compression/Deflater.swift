@@ -7,7 +7,6 @@ internal import CSystemZlib
 @safe package final class Deflater {
   /// Windows for raw deflate in zlib; an endpoint limited to 8 sends uncompressed.
   package static let windowBits = 9...15
-
   private let stream: UnsafeMutablePointer<z_stream>
 
   /// Makes a deflater with a window of `1 << windowBits` bytes, 9 to 15.

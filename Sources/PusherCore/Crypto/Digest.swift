@@ -11,7 +11,6 @@ package enum Digest {
 
   /// Returns the 16 bytes of MD5 for the HTTP API's `body_md5`; never for security.
   package static func md5(_ bytes: [UInt8]) -> [UInt8] { unsafe digest(bytes, EVP_md5(), 16) }
-
   package static func sha256(_ bytes: [UInt8]) -> [UInt8] { unsafe digest(bytes, EVP_sha256(), 32) }
 
   /// Returns the 32 bytes of HMAC-SHA256 (RFC 2104), as in every Pusher signature.

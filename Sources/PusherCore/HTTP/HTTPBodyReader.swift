@@ -12,7 +12,6 @@ package struct HTTPBodyReader: Sendable {
 
   private static let lineLimit = 4096
   private static let trailerLimit = 65_536
-
   private var framing: Framing
   private let limit: Int
   private var received = 0

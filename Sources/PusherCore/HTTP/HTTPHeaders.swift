@@ -91,6 +91,5 @@ package enum ASCII {
 
   /// Returns whether a byte is printable ASCII and not a blank, as in a request target.
   @inline(__always) static func isVisible(_ byte: UInt8) -> Bool { byte > 0x20 && byte < 0x7F }
-
   private static func lowercased(_ byte: UInt8) -> UInt8 { byte &- 0x41 < 26 ? byte | 0x20 : byte }
 }

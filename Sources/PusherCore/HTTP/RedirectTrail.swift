@@ -1,7 +1,6 @@
 /// Follows the redirects of one request (RFC 9110 section 15.4), without I/O.
 package struct RedirectTrail: Sendable, Equatable {
   package static let limit = 5
-
   package private(set) var url: HTTPURL
   package private(set) var count = 0
   /// True after a redirect to another scheme, host or port; credentials must not be sent any more.

@@ -47,7 +47,6 @@ struct Reconnector {
   static let stableAfter: Duration = .seconds(5)
   /// Minimum wait if the server sets the wait.
   private static let shortestNamedWait: Duration = .milliseconds(10)
-
   private var policy: ReconnectPolicy
   /// The wait set by an event stream (HTML section 9.2.3), a minimum within the policy's ceiling.
   var namedWait: Duration?

@@ -24,7 +24,6 @@ package struct Dialer {
   package static let resolutionDelay = Duration.milliseconds(50)
   /// Time before the next attempt starts beside this one (RFC 8305 section 8).
   package static let attemptDelay = Duration.milliseconds(250)
-
   private let host: String
   private let preference: [SocketAddress.Family]
   private var open: [SocketAddress.Family]

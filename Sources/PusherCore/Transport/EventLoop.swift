@@ -38,7 +38,6 @@ internal import PusherPlatform
   /// True if this round is late; ready sources may then have been ready for long.
   package private(set) var hasStalled = false
   private var lastReturn: Instant?
-
   private static let stallTime = Duration.milliseconds(100)
 
   package init() throws(TransportError) {
@@ -88,18 +87,14 @@ internal import PusherPlatform
 
   /// Calls `hook` before each wait, to flush the round's output.
   package func beforeWait(_ hook: @escaping () -> Void) { hooks.append(hook) }
-
   func add(member: any LoopMember) { members.append(member) }
-
   func remove(member: any LoopMember) { members.removeAll { $0 === member } }
-
   func endMembers() { for member in members { member.end() } }
 
   package static var processorCount: Int { Syscalls.processorCount }
 
   /// Sleeps 1 ms within a round, while another thread does something that this one needs.
   package func pause() { Syscalls.pause(milliseconds: 1) }
-
   package func stop() { isStopping = true }
 
   package func run() {

@@ -1,7 +1,6 @@
 package final class Listener: LoopSource {
   /// Pause after the system ran out of descriptors or memory.
   package static let pause = Duration.milliseconds(100)
-
   private static let mostWaiting = 1024
 
   /// Bound address, with the port that the system chose for port 0.

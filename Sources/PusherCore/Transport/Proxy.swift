@@ -10,7 +10,6 @@ package struct Proxy: Sendable, Equatable {
 
   /// Port for a URL without one, as in curl.
   package static let defaultPort: UInt16 = 1080
-
   package let kind: Kind
   /// A name, or an address without brackets.
   package let host: String
