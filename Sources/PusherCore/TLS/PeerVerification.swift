@@ -50,34 +50,30 @@ extension TLSEngine {
   private func objection(_ code: Int32, to certificate: OpaquePointer?, subject: String?)
     -> TLSError
   {
+    func unknown(_ reason: String) -> TLSError {
+      .unknownAuthority(reason: reason, subject: subject)
+    }
+    func unfit(_ reason: String) -> TLSError { .certificate(reason: reason, subject: subject) }
     let words = unsafe String(cString: X509_verify_cert_error_string(Int(code)))
     switch code {
     case X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH:
-      return .certificate(
-        reason: "\(words), it is not for \(peerName ?? "this host")", subject: subject)
+      return unfit("\(words), it is not for \(peerName ?? "this host")")
     case X509_V_ERR_CERT_HAS_EXPIRED:
-      return .certificate(
-        reason: "it expired on \(unsafe Self.time(X509_get0_notAfter(certificate)))",
-        subject: subject)
+      return unfit("it expired on \(unsafe Self.time(X509_get0_notAfter(certificate)))")
     case X509_V_ERR_CERT_NOT_YET_VALID:
-      return .certificate(
-        reason: "it is valid only from \(unsafe Self.time(X509_get0_notBefore(certificate)))",
-        subject: subject)
+      return unfit("it is valid only from \(unsafe Self.time(X509_get0_notBefore(certificate)))")
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT,
       X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
       let issuer = unsafe Self.issuer(of: certificate).map { "issuer '\($0)'" } ?? "its issuer"
-      return .unknownAuthority(reason: "\(issuer) is unknown here", subject: subject)
+      return unknown("\(issuer) is unknown here")
     case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
-      return .unknownAuthority(reason: "it is self-signed and not itself trusted", subject: subject)
+      return unknown("it is self-signed and not itself trusted")
     case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
-      return .unknownAuthority(
-        reason: "the authority at the end of its chain is not trusted", subject: subject)
+      return unknown("the authority at the end of its chain is not trusted")
     case X509_V_ERR_CERT_CHAIN_TOO_LONG:
-      return .certificate(
-        reason:
-          "its chain has more than \(TLSContext.maximumIntermediates) intermediate certificates",
-        subject: subject)
-    default: return .certificate(reason: words, subject: subject)
+      let limit = TLSContext.maximumIntermediates
+      return unfit("its chain has more than \(limit) intermediate certificates")
+    default: return unfit(words)
     }
   }
 

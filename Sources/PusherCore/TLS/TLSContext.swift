@@ -89,6 +89,7 @@ internal import PusherPlatform
   /// Rejects files that OpenSSL would read without end or wait for: pipes, devices, huge files.
   private static func requireFile(_ path: String) throws(TLSError) {
     var status = stat()
+    // OpenSSL reports a missing file.
     guard unsafe stat(path, &status) == 0 else { return }
     guard status.st_mode & S_IFMT == S_IFREG else {
       throw .file(path: path, reason: "it is not a regular file")

@@ -12,7 +12,6 @@ final class Connector: LoopSource {
   private var questions: [Resolver.Ticket] = []
   private var attempts: [Attempt] = []
   private var completion: ((Outcome, Instant) -> Void)?
-  private var isDone = false
 
   /// Starts at once; the loop calls `completion` later, once, never after ``cancel()``.
   init(
@@ -36,12 +35,11 @@ final class Connector: LoopSource {
   func ready(_ events: PollEvents, at now: Instant) {}
 
   func expired(at now: Instant) {
-    while !isDone, let address = dialer.nextAttempt(at: now) { start(address, at: now) }
+    while completion != nil, let address = dialer.nextAttempt(at: now) { start(address, at: now) }
     finishIfFailed(at: now)
   }
 
   func cancel() {
-    isDone = true
     completion = nil
     loop.remove(self)
     for question in questions { loop.resolver.cancel(question) }

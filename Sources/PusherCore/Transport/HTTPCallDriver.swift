@@ -78,22 +78,18 @@ final class HTTPCallDriver: LoopMember {
 
   /// Starts `call` on a kept connection to its server or on a new one; returns false without room.
   private func begin(_ call: HTTPCall) -> Bool {
-    guard let line = keptLine(call.way) else {
-      if lines.count >= calls.limits.connections {
-        // Make room: close a connection kept for another server.
-        guard let idle = lines.first(where: { $0.call == nil }) else { return false }
-        close(idle)
-      }
-      start(call)
+    // The last used connection has been idle for the shortest time.
+    if let line = lines.last(where: { $0.call == nil && $0.way == call.way }) {
+      send(call, over: line)
       return true
     }
-    send(call, over: line)
+    if lines.count >= calls.limits.connections {
+      // Make room: close a connection kept for another server.
+      guard let idle = lines.first(where: { $0.call == nil }) else { return false }
+      close(idle)
+    }
+    start(call)
     return true
-  }
-
-  private func keptLine(_ way: HTTPCall.Way) -> Line? {
-    // The last used connection has been idle for the shortest time.
-    lines.last { $0.call == nil && $0.way == way }
   }
 
   private func start(_ call: HTTPCall) {

@@ -10,52 +10,49 @@ package final class Listener: LoopSource {
   private var pausedUntil: Instant?
   /// True if nobody else holds the socket, so that waiting connections would be lost at the end.
   private let isOwn: Bool
-  private let onAccept: (Int32, SocketAddress?, Instant) -> Void
+  private let onAccept: Acceptor
+
+  /// Gets a connected, non-blocking descriptor and owns it.
+  package typealias Acceptor = (
+    _ descriptor: Int32, _ peer: SocketAddress?, _ now: Instant
+  ) -> Void
+
+  private init(
+    _ loop: EventLoop, _ descriptor: Int32, at address: SocketAddress, isOwn: Bool,
+    _ onAccept: @escaping Acceptor
+  ) {
+    (self.loop, self.descriptor, self.address) = (loop, descriptor, address)
+    (self.isOwn, self.onAccept) = (isOwn, onAccept)
+    loop.add(self)
+  }
 
   /// Listens on `port` (0 for any) of `host`, an address without brackets or a local name.
   ///
-  /// `onAccept` gets a connected, non-blocking descriptor and owns it. Throws
-  /// ``TransportError/listen(address:reason:)``. Looks a name up at once, which may block. With
-  /// `reusesPort`, all of this user's sockets with that setting share the port's connections.
-  package init(
-    loop: EventLoop, host: String, port: UInt16, backlog: Int32 = 511, reusesPort: Bool = false,
-    onAccept: @escaping (_ descriptor: Int32, _ peer: SocketAddress?, _ now: Instant) -> Void
+  /// Throws ``TransportError/listen(address:reason:)``. Looks a name up at once, which may block.
+  /// With `reusesPort`, all of this user's sockets with that setting share the port's connections.
+  package convenience init(
+    loop: EventLoop, host: String, port: UInt16, reusesPort: Bool = false,
+    onAccept: @escaping Acceptor
   ) throws(TransportError) {
     let wanted: SocketAddress
     switch Resolver.ask(host, port: port, flags: 0) {
     case .success(let addresses): wanted = addresses[0]
     case .failure(let error): throw error
     }
+    let descriptor: Int32
     do throws(SystemError) {
-      let descriptor = try Syscalls.makeSocket(wanted.family)
-      do throws(SystemError) {
-        try Syscalls.startListening(
-          descriptor, at: wanted, backlog: backlog, reusesPort: reusesPort)
-      } catch {
-        Syscalls.closeDescriptor(descriptor)
-        throw error
-      }
-      self.descriptor = descriptor
+      descriptor = try Syscalls.startListening(at: wanted, reusesPort: reusesPort)
     } catch { throw .listen(address: wanted.description, reason: error.description) }
-    self.address = Syscalls.localAddress(descriptor) ?? wanted
-    self.loop = loop
-    self.onAccept = onAccept
-    isOwn = true
-    loop.add(self)
+    let address = Syscalls.localAddress(descriptor) ?? wanted
+    self.init(loop, descriptor, at: address, isOwn: true, onAccept)
   }
 
-  package init(
-    loop: EventLoop, handed socket: HandedSocket,
-    onAccept: @escaping (_ descriptor: Int32, _ peer: SocketAddress?, _ now: Instant) -> Void
+  package convenience init(
+    loop: EventLoop, handed socket: HandedSocket, onAccept: @escaping Acceptor
   ) {
-    descriptor = socket.descriptor
-    address = socket.address
     // Affects all holders: one of them may accept the connection that another was woken for.
-    Syscalls.makeNonBlocking(descriptor)
-    self.loop = loop
-    self.onAccept = onAccept
-    isOwn = false
-    loop.add(self)
+    Syscalls.makeNonBlocking(socket.descriptor)
+    self.init(loop, socket.descriptor, at: socket.address, isOwn: false, onAccept)
   }
 
   deinit { if descriptor >= 0 { Syscalls.closeDescriptor(descriptor) } }

@@ -10,6 +10,8 @@ extension Syscalls {
     private static let tcp = IPPROTO_TCP
   #endif
 
+  private static let backlog: Int32 = 511
+
   /// `socket`: TCP, non-blocking, close-on-exec.
   static func makeSocket(_ family: SocketAddress.Family) throws(SystemError) -> Int32 {
     let descriptor = inheritance.withLock { _ in
@@ -48,14 +50,18 @@ extension Syscalls {
     setOption(descriptor, level: SOL_SOCKET, SO_KEEPALIVE)
   }
 
-  /// `setsockopt(SO_REUSEADDR)`, with `reusesPort` also SO_REUSEPORT, `bind` and `listen`.
-  static func startListening(
-    _ descriptor: Int32, at address: SocketAddress, backlog: Int32, reusesPort: Bool
-  ) throws(SystemError) {
+  /// `socket`, `setsockopt(SO_REUSEADDR, SO_REUSEPORT if asked)`, `bind` and `listen`.
+  static func startListening(at address: SocketAddress, reusesPort: Bool) throws(SystemError) -> Int32 {
+    let descriptor = try makeSocket(address.family)
     setOption(descriptor, level: SOL_SOCKET, SO_REUSEADDR)
     if reusesPort { setOption(descriptor, level: SOL_SOCKET, SO_REUSEPORT) }
     let result = unsafe withSystemAddress(address) { unsafe bind(descriptor, $0, $1) }
-    guard result == 0, listen(descriptor, backlog) == 0 else { throw .last }
+    guard result == 0, listen(descriptor, backlog) == 0 else {
+      let error = SystemError.last
+      closeDescriptor(descriptor)
+      throw error
+    }
+    return descriptor
   }
 
   enum SocketKind {
