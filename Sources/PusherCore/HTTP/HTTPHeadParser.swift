@@ -4,8 +4,7 @@ package struct HTTPHeadLimits: Sendable, Equatable {
   package var headers: Int
 
   package init(bytes: Int = 65_536, headers: Int = 256) {
-    self.bytes = bytes
-    self.headers = headers
+    (self.bytes, self.headers) = (bytes, headers)
   }
 }
 

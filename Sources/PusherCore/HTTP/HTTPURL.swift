@@ -24,8 +24,7 @@ package struct HTTPURL: Sendable, Equatable {
     scheme: Scheme, host: String, port: Int? = nil, path: String = "/", query: String? = nil,
     userInfo: String? = nil
   ) {
-    self.scheme = scheme
-    self.host = host
+    (self.scheme, self.host) = (scheme, host)
     self.port = port ?? scheme.defaultPort
     (self.path, self.query, self.userInfo) = (path, query, userInfo)
   }

@@ -7,8 +7,7 @@ package final class CommandSigner: Signer {
     package var socketID: String
 
     package init(channel: String, socketID: String) {
-      self.channel = channel
-      self.socketID = socketID
+      (self.channel, self.socketID) = (channel, socketID)
     }
   }
 

@@ -12,8 +12,7 @@ package final class EndpointSigner: Signer {
     loop: EventLoop, destination: Destination, parameters: [(String, String)], timeout: Duration
   ) throws(TLSError) {
     calls = EndpointCalls(loop: loop, network: destination, timeout: timeout)
-    self.destination = destination
-    self.parameters = parameters
+    (self.destination, self.parameters) = (destination, parameters)
     _ = try calls.context(for: destination.url)
   }
 

@@ -14,10 +14,7 @@ final class OpenQuestions<Answer: Sendable> {
   private let timeout: Duration
   private var open: [Int: Question] = [:]
 
-  init(loop: EventLoop, timeout: Duration) {
-    self.loop = loop
-    self.timeout = timeout
-  }
+  init(loop: EventLoop, timeout: Duration) { (self.loop, self.timeout) = (loop, timeout) }
 
   /// Opens a question and returns its number for ``answer(_:_:)``; messages call it `name`.
   func open(_ name: String, _ completion: @escaping Completion) -> Int {

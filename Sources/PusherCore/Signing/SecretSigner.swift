@@ -4,8 +4,7 @@ package final class SecretSigner: Signer {
     package var userInfo: String?
 
     package init(userID: String, userInfo: String? = nil) {
-      self.userID = userID
-      self.userInfo = userInfo
+      (self.userID, self.userInfo) = (userID, userInfo)
     }
   }
 

@@ -15,8 +15,7 @@ package final class SplitSigner: Signer {
   private let user: any Signer
 
   package init(channels: any Signer, user: any Signer) {
-    self.channels = channels
-    self.user = user
+    (self.channels, self.user) = (channels, user)
   }
 
   package func sign(_ request: AuthorizationRequest, completion: @escaping Completion) {

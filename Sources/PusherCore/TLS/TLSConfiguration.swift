@@ -35,8 +35,7 @@ package struct TLSEnvironment: Sendable, Equatable {
   package var certificateDirectories: String?
 
   package init(certificateFile: String? = nil, certificateDirectories: String? = nil) {
-    self.certificateFile = certificateFile
-    self.certificateDirectories = certificateDirectories
+    (self.certificateFile, self.certificateDirectories) = (certificateFile, certificateDirectories)
   }
 
   package init(_ variables: [String: String]) {

@@ -25,8 +25,7 @@ internal import PusherPlatform
       throw .setup(reason: OpenSSLErrors.cause())
     }
     unsafe self.pointer = pointer
-    self.isServer = isServer
-    self.pins = pins
+    (self.isServer, self.pins) = (isServer, pins)
     guard unsafe pusher_SSL_CTX_set_min_proto_version(pointer, TLS1_2_VERSION) == 1 else {
       throw .setup(reason: OpenSSLErrors.cause())
     }

@@ -63,8 +63,7 @@ struct Reconnector {
   private var lastGapEnd: Instant?
 
   init(_ policy: ReconnectPolicy, namedWait: Duration? = nil) {
-    self.policy = policy
-    self.namedWait = namedWait
+    (self.policy, self.namedWait) = (policy, namedWait)
   }
 
   mutating func noteOpen() { wasEverOpen = true }

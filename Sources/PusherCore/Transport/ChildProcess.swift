@@ -10,10 +10,7 @@ package final class ChildProcess: LoopSource {
     /// Exit status; 128 plus the signal's number if a signal ended the command, as in shells.
     package let status: Int32
 
-    package init(bytes: [UInt8], status: Int32) {
-      self.bytes = bytes
-      self.status = status
-    }
+    package init(bytes: [UInt8], status: Int32) { (self.bytes, self.status) = (bytes, status) }
   }
 
   package enum Failure: Error, Equatable, CustomStringConvertible {

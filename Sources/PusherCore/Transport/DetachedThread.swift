@@ -6,8 +6,7 @@ package enum DetachedThread {
     let run: @Sendable () -> Void
 
     init(_ name: String, _ run: @escaping @Sendable () -> Void) {
-      self.name = name
-      self.run = run
+      (self.name, self.run) = (name, run)
     }
   }
 

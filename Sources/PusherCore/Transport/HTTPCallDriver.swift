@@ -7,8 +7,7 @@ final class HTTPCallDriver: LoopMember {
     var idleTimer: LoopTimer?
 
     init(_ way: HTTPCall.Way, _ connection: HTTPConnection) {
-      self.way = way
-      self.connection = connection
+      (self.way, self.connection) = (way, connection)
     }
   }
 
@@ -23,10 +22,7 @@ final class HTTPCallDriver: LoopMember {
   private var waiting: [Waiting] = []
   private var isEnding = false
 
-  init(loop: EventLoop, calls: HTTPCalls) {
-    self.loop = loop
-    self.calls = calls
-  }
+  init(loop: EventLoop, calls: HTTPCalls) { (self.loop, self.calls) = (loop, calls) }
 
   func beginRound() {
     calls.desk.serve(

@@ -13,9 +13,7 @@ package final class Listener: LoopSource {
   private let onAccept: Acceptor
 
   /// Gets a connected, non-blocking descriptor and owns it.
-  package typealias Acceptor = (
-    _ descriptor: Int32, _ peer: SocketAddress?, _ now: Instant
-  ) -> Void
+  package typealias Acceptor = (_ descriptor: Int32, _ peer: SocketAddress?, _ now: Instant) -> Void
 
   private init(
     _ loop: EventLoop, _ descriptor: Int32, at address: SocketAddress, isOwn: Bool,

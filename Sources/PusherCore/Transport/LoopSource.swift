@@ -42,8 +42,7 @@ package final class LoopTimer: LoopSource {
   private let action: () -> Void
 
   package init(deadline: Instant?, action: @escaping () -> Void) {
-    self.deadline = deadline
-    self.action = action
+    (self.deadline, self.action) = (deadline, action)
   }
 
   package var interest: LoopInterest { LoopInterest(deadline: deadline) }

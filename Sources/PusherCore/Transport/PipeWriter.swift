@@ -6,8 +6,7 @@ final class PipeWriter: LoopSource {
 
   /// Takes ownership of the descriptor, which must be non-blocking.
   init(loop: EventLoop, descriptor: Int32, bytes: [UInt8]) {
-    self.loop = loop
-    self.descriptor = descriptor
+    (self.loop, self.descriptor) = (loop, descriptor)
     waiting = ByteBuffer(capacity: bytes.count)
     waiting.append(bytes)
     loop.add(self)

@@ -65,10 +65,7 @@ package struct ProxyCredentials: Sendable, Equatable, CustomStringConvertible, C
   package let user: String
   package let password: String
 
-  package init(user: String, password: String) {
-    self.user = user
-    self.password = password
-  }
+  package init(user: String, password: String) { (self.user, self.password) = (user, password) }
 
   fileprivate init(parsing text: String, for kind: Proxy.Kind) throws(ProxyURLError) {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)

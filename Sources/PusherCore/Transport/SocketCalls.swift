@@ -50,8 +50,10 @@ extension Syscalls {
     setOption(descriptor, level: SOL_SOCKET, SO_KEEPALIVE)
   }
 
-  /// `socket`, `setsockopt(SO_REUSEADDR, SO_REUSEPORT if asked)`, `bind` and `listen`.
-  static func startListening(at address: SocketAddress, reusesPort: Bool) throws(SystemError) -> Int32 {
+  /// `socket`, `setsockopt(SO_REUSEADDR, SO_REUSEPORT)`, `bind` and `listen`.
+  static func startListening(at address: SocketAddress, reusesPort: Bool) throws(SystemError)
+    -> Int32
+  {
     let descriptor = try makeSocket(address.family)
     setOption(descriptor, level: SOL_SOCKET, SO_REUSEADDR)
     if reusesPort { setOption(descriptor, level: SOL_SOCKET, SO_REUSEPORT) }

@@ -36,8 +36,7 @@ extension SocketStream {
       }
       switch outcome {
       case .success((let descriptor, let peer)):
-        self.descriptor = descriptor
-        self.peer = peer
+        (self.descriptor, self.peer) = (descriptor, peer)
         if let proxy = route.proxy, !route.isForwarded {
           self.tunnel(through: proxy, to: route, server: server, at: now)
         } else {

@@ -65,10 +65,7 @@ final class DeadlineDriver: LoopMember {
   private let deadlines: Deadlines
   private var timers: [ObjectIdentifier: LoopTimer] = [:]
 
-  init(loop: EventLoop, deadlines: Deadlines) {
-    self.loop = loop
-    self.deadlines = deadlines
-  }
+  init(loop: EventLoop, deadlines: Deadlines) { (self.loop, self.deadlines) = (loop, deadlines) }
 
   func beginRound() {
     deadlines.desk.serve(self, on: loop, isIdle: { timers.isEmpty }, carryOut: carryOut)
