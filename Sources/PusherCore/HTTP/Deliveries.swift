@@ -55,8 +55,6 @@ package struct Deliveries<Item> {
     queue.add(item, lane: lane, cost: cost)
   }
 
-  // MARK: Sending
-
   /// Starts a try and returns its item: one whose wait is over, or a new one if it `mayStart`.
   package mutating func next(
     at now: Instant, mayStart: (Item) -> Bool = { _ in true }
@@ -110,8 +108,6 @@ package struct Deliveries<Item> {
   package mutating func hasten(at now: Instant) {
     for (number, delivery) in open where !delivery.isUnderWay { open[number]?.nextTry = now }
   }
-
-  // MARK: The end
 
   package mutating func end(_ number: Int) {
     if let delivery = open.removeValue(forKey: number) { queue.end(delivery.entry) }

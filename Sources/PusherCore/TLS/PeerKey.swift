@@ -17,17 +17,15 @@ extension TLSEngine {
   private static func pin(of certificate: OpaquePointer) throws(TLSError) -> PublicKeyPin {
     let key = unsafe X509_get_X509_PUBKEY(certificate)
     let length = unsafe i2d_X509_PUBKEY(key, nil)
-    guard length > 0 else { throw .setup(reason: OpenSSLErrors.cause()) }
+    guard length > 0 else { throw .lastFailure }
     let encoded = ByteBuffer(capacity: Int(length))
     var end: UnsafeMutablePointer<UInt8>? = unsafe encoded.tail
-    guard unsafe i2d_X509_PUBKEY(key, &end) == length else {
-      throw .setup(reason: OpenSSLErrors.cause())
-    }
+    guard unsafe i2d_X509_PUBKEY(key, &end) == length else { throw .lastFailure }
     encoded.commit(Int(length))
     var digest = [UInt8](repeating: 0, count: 32)
     guard unsafe EVP_Digest(encoded.view.base, encoded.count, &digest, nil, EVP_sha256(), nil) == 1,
       let pin = PublicKeyPin(digest: digest)
-    else { throw .setup(reason: OpenSSLErrors.cause()) }
+    else { throw .lastFailure }
     return pin
   }
 }

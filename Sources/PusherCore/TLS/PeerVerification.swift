@@ -5,9 +5,7 @@ extension TLSEngine {
   func expectPeer() throws(TLSError) {
     let here = unsafe Unmanaged.passUnretained(self).toOpaque()
     // Place 0 is OpenSSL's "application data".
-    guard unsafe SSL_set_ex_data(connection, 0, here) == 1 else {
-      throw .setup(reason: OpenSSLErrors.cause())
-    }
+    guard unsafe SSL_set_ex_data(connection, 0, here) == 1 else { throw .lastFailure }
     if unsafe SSL_get_verify_mode(connection) != SSL_VERIFY_NONE {
       unsafe SSL_set_verify(connection, SSL_VERIFY_PEER) { accepted, store in
         unsafe TLSEngine.note(accepted, store)

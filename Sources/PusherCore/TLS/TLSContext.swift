@@ -21,13 +21,11 @@ internal import PusherPlatform
   ) throws(TLSError) {
     pusher_start_openssl()
     OpenSSLErrors.clear()
-    guard let pointer = unsafe SSL_CTX_new(method) else {
-      throw .setup(reason: OpenSSLErrors.cause())
-    }
+    guard let pointer = unsafe SSL_CTX_new(method) else { throw .lastFailure }
     unsafe self.pointer = pointer
     (self.isServer, self.pins) = (isServer, pins)
     guard unsafe pusher_SSL_CTX_set_min_proto_version(pointer, TLS1_2_VERSION) == 1 else {
-      throw .setup(reason: OpenSSLErrors.cause())
+      throw .lastFailure
     }
     // A caller may continue a write from another address; buffers exist only while they hold bytes.
     var mode = SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER
@@ -69,7 +67,7 @@ internal import PusherPlatform
     OpenSSLErrors.clear()
     // This function, unlike the others, returns zero for success.
     guard unsafe SSL_CTX_set_alpn_protos(pointer, list, UInt32(list.count)) == 0 else {
-      throw .setup(reason: OpenSSLErrors.cause())
+      throw .lastFailure
     }
   }
 
@@ -103,11 +101,11 @@ internal import PusherPlatform
     try Self.requireFile(keyFile)
     OpenSSLErrors.clear()
     guard unsafe SSL_CTX_use_certificate_chain_file(pointer, certificateFile) == 1 else {
-      throw .file(path: certificateFile, reason: OpenSSLErrors.cause())
+      throw .unusable(certificateFile)
     }
     guard unsafe SSL_CTX_use_PrivateKey_file(pointer, keyFile, SSL_FILETYPE_PEM) == 1,
       unsafe SSL_CTX_check_private_key(pointer) == 1
-    else { throw .file(path: keyFile, reason: OpenSSLErrors.cause()) }
+    else { throw .unusable(keyFile) }
     hasCertificate = true
   }
 
@@ -138,15 +136,13 @@ internal import PusherPlatform
   private func trust(file: String) throws(TLSError) {
     try Self.requireFile(file)
     OpenSSLErrors.clear()
-    guard unsafe SSL_CTX_load_verify_file(pointer, file) == 1 else {
-      throw .file(path: file, reason: OpenSSLErrors.cause())
-    }
+    guard unsafe SSL_CTX_load_verify_file(pointer, file) == 1 else { throw .unusable(file) }
   }
 
   private func trust(directory: String) throws(TLSError) {
     OpenSSLErrors.clear()
     guard unsafe SSL_CTX_load_verify_dir(pointer, directory) == 1 else {
-      throw .file(path: directory, reason: OpenSSLErrors.cause())
+      throw .unusable(directory)
     }
   }
 }

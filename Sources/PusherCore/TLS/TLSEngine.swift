@@ -33,13 +33,11 @@ internal import CSystemOpenSSL
   /// context is insecure. A server passes `nil`.
   package init(context: TLSContext, serverName: String? = nil) throws(TLSError) {
     OpenSSLErrors.clear()
-    guard let connection = unsafe SSL_new(context.pointer) else {
-      throw .setup(reason: OpenSSLErrors.cause())
-    }
+    guard let connection = unsafe SSL_new(context.pointer) else { throw .lastFailure }
     guard let incoming = unsafe BIO_new(BIO_s_mem()), let outgoing = unsafe BIO_new(BIO_s_mem())
     else {
       unsafe SSL_free(connection)
-      throw .setup(reason: OpenSSLErrors.cause())
+      throw .lastFailure
     }
     // An empty incoming BIO means "not yet" until `inputEnded`.
     unsafe pusher_BIO_set_mem_eof_return(incoming, -1)

@@ -47,6 +47,15 @@ package enum TLSError: Error, Equatable, CustomStringConvertible {
   }
 }
 
+extension TLSError {
+  /// The failure of the last call of OpenSSL.
+  static var lastFailure: TLSError { .setup(reason: OpenSSLErrors.cause()) }
+  /// The failure of the last call of OpenSSL, for a file.
+  static func unusable(_ path: String) -> TLSError {
+    .file(path: path, reason: OpenSSLErrors.cause())
+  }
+}
+
 enum OpenSSLErrors {
   struct Entry {
     let library: Int32

@@ -108,8 +108,6 @@ struct Reconnector {
     return Backoff(floor: floor, ceiling: ceiling).delay(attempt: waits - 1, random: random.next())
   }
 
-  // MARK: The gap
-
   var isGapOpen: Bool { gapStart != nil }
 
   /// Records that events may be missing from `start` on, or from the start of an open gap.

@@ -52,8 +52,6 @@ final class HTTPCallDriver: LoopMember {
     }
   }
 
-  // MARK: Waiting
-
   private func wait(_ call: HTTPCall) {
     let timer = LoopTimer(deadline: call.deadline) { [unowned self] in
       drop(call)
@@ -69,8 +67,6 @@ final class HTTPCallDriver: LoopMember {
   }
 
   private func fill() { while let next = waiting.first, begin(next.call) { drop(next.call) } }
-
-  // MARK: Calling
 
   /// Starts `call` on a kept connection to its server or on a new one; returns false without room.
   private func begin(_ call: HTTPCall) -> Bool {

@@ -79,8 +79,7 @@ package final class HTTPExchange {
   private(set) var hasAnswer = false
   /// Takes the connection if another request may follow on it; called before the completion.
   var onKept: ((SocketStream) -> Void)?
-  private var timer: LoopTimer?
-  private var starter: LoopTimer?
+  private var timers: [LoopTimer] = []
   private var completion: Completion?
   /// Retains the exchange until it is over, for owners that only want the response.
   private var itself: HTTPExchange?
@@ -103,29 +102,27 @@ package final class HTTPExchange {
     (self.loop, self.completion) = (loop, completion)
     route = routing.route(to: request.url)
     output.append(try request.encode(over: route))
-    let timer = LoopTimer(deadline: loop.now.advanced(by: timeout)) { [weak self, loop] in
+    add(timer: loop.now.advanced(by: timeout)) { [weak self, loop] in
       self?.fail(.timeout(timeout), at: loop.now)
     }
-    self.timer = timer
-    loop.add(timer)
     itself = self
     if let idle {
       idle.delegate = self
       stream = idle
       // Deferred: the loop reports responses and failures.
-      let start = LoopTimer(deadline: LoopInterest.immediately) { [weak self] in self?.begin() }
-      starter = start
-      loop.add(start)
+      add(timer: LoopInterest.immediately) { [weak self, loop] in
+        if let self, let stream, stream.isOpen { streamWritable(stream, at: loop.now) }
+      }
     } else {
       stream = SocketStream.connect(
         loop: loop, to: route, tls: request.url.isSecure ? tls : nil, delegate: self)
     }
   }
 
-  private func begin() {
-    if let starter { loop.remove(starter) }
-    starter = nil
-    if let stream, stream.isOpen { streamWritable(stream, at: loop.now) }
+  private func add(timer deadline: Instant, _ action: @escaping () -> Void) {
+    let timer = LoopTimer(deadline: deadline, action: action)
+    timers.append(timer)
+    loop.add(timer)
   }
 
   /// Cancels the exchange unless it is over, without calling the completion.
@@ -140,10 +137,8 @@ package final class HTTPExchange {
   }
 
   private func finish(_ result: Outcome, at now: Instant) {
-    if let timer { loop.remove(timer) }
-    timer = nil
-    if let starter { loop.remove(starter) }
-    starter = nil
+    for timer in timers { loop.remove(timer) }
+    timers = []
     stream?.close()
     stream = nil
     let completion = completion

@@ -56,12 +56,9 @@ package struct ProxyExceptions: Sendable, Equatable {
   }
 
   private static func entry(_ text: Substring, port: Substring?) -> Entry? {
-    var number: UInt16?
-    if let port {
-      guard let value = UInt16(port), value > 0 else { return nil }
-      number = value
-    }
     guard let place = place(text) else { return nil }
+    guard let port else { return Entry(place: place, port: nil) }
+    guard let number = UInt16(port), number > 0 else { return nil }
     return Entry(place: place, port: number)
   }
 

@@ -60,8 +60,6 @@ final class ThreadDesk<Order: Sendable>: Sendable {
     }
   }
 
-  // MARK: From the loop's thread
-
   /// Carries out all orders, then removes the member if it is idle.
   func serve(
     _ member: any LoopMember, on loop: EventLoop, isIdle: () -> Bool, carryOut: (Order) -> Void
