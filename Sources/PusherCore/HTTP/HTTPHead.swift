@@ -32,13 +32,10 @@ package struct HTTPResponseHead: Sendable, Equatable {
   package var reason: String
   package var headers: HTTPHeaders
   /// 1 for HTTP/1.1, 0 for HTTP/1.0.
-  package var minorVersion: Int
+  package var minorVersion = 1
 
-  package init(
-    status: Int, reason: String, headers: HTTPHeaders = HTTPHeaders(), minorVersion: Int = 1
-  ) {
-    (self.status, self.reason) = (status, reason)
-    (self.headers, self.minorVersion) = (headers, minorVersion)
+  package init(status: Int, reason: String, headers: HTTPHeaders = HTTPHeaders()) {
+    (self.status, self.reason, self.headers) = (status, reason, headers)
   }
 
   package var isSuccess: Bool { 200..<300 ~= status }

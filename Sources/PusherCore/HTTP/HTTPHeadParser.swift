@@ -42,8 +42,8 @@ package struct HTTPHeadParser: Sendable {
       throw .invalidStatusLine
     }
     let headers = try fields(head[next..<length], unfolds: true)
-    let result = HTTPResponseHead(
-      status: status, reason: reason.text, headers: headers, minorVersion: minor)
+    var result = HTTPResponseHead(status: status, reason: reason.text, headers: headers)
+    result.minorVersion = minor
     buffer.consume(length)
     return result
   }
