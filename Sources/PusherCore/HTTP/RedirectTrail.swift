@@ -27,11 +27,9 @@ package struct RedirectTrail: Sendable, Equatable {
       guard case .invalidURL(let reason) = error else { throw .invalid(reason: "\(error)") }
       throw .invalid(reason: reason)
     }
-    let port = next.port
     let isWebSocket = url.scheme == .ws || url.scheme == .wss
     next.scheme =
       if isWebSocket { next.isSecure ? .wss : .ws } else { next.isSecure ? .https : .http }
-    next.port = port
     if url.isSecure && !next.isSecure { throw .insecure(from: url.scheme, place: next.place) }
     let isSameOrigin = next.scheme == url.scheme && next.host == url.host && next.port == url.port
     if !isSameOrigin { hasLeftOrigin = true }
