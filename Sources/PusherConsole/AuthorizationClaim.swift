@@ -38,8 +38,7 @@ struct AuthorizationClaim {
       problems.append("the channel's name is invalid: \(problem)")
     }
     switch kind {
-    case .presence:
-      problems += presenceProblems
+    case .presence: problems += presenceProblems
     default:
       if channelData != nil, kind.needsAuthorization {
         problems.append("channel_data is for presence channels; on others it must not be signed")

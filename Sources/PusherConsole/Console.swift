@@ -57,8 +57,7 @@ package final class Console: ServerConsole {
   private var hello: JSONValue {
     [
       "version": .string(options.version), "started": .string(started),
-      "service": .string(host.applications.dialect.name),
-      "shared": .bool(host.isShared),
+      "service": .string(host.applications.dialect.name), "shared": .bool(host.isShared),
       "recording": options.recording.map { .string(Self.lastPart($0)) } ?? .null,
       "apps": .array(host.applications.hubs.map { Self.facts(of: $0.application) }),
     ]

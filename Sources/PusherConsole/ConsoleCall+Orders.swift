@@ -28,9 +28,7 @@ extension ConsoleCall {
       }
       do throws(TriggerError) {
         event = try event.encrypted(with: key, nonce: SecureRandom.bytes(SecretBox.nonceLength))
-      } catch {
-        throw .failure(400, "\(error)")
-      }
+      } catch { throw .failure(400, "\(error)") }
     }
     let body = JSONValue.object(present: [
       "name": .string(event.name), "channel": .string(event.channels[0]),

@@ -65,8 +65,7 @@ extension ConsoleCall {
       .sorted { $0.age > $1.age }
     let shown = found.dropFirst(part.offset).prefix(part.limit)
     return .json([
-      "total": .integer(found.count),
-      "connections": .array(shown.map { $0.description(at: wall) }),
+      "total": .integer(found.count), "connections": .array(shown.map { $0.description(at: wall) }),
     ])
   }
 
@@ -96,8 +95,7 @@ extension ConnectionFacts {
   fileprivate func holds(_ wanted: [UInt8]) -> Bool {
     guard !wanted.isEmpty else { return true }
     return socketID.holds(wanted) || userID?.holds(wanted) == true
-      || peer?.description.holds(wanted) == true
-      || channels.sorted.contains { $0.holds(wanted) }
+      || peer?.description.holds(wanted) == true || channels.sorted.contains { $0.holds(wanted) }
   }
 
   fileprivate func description(at wall: WallTime) -> JSONValue {
@@ -109,8 +107,7 @@ extension ConnectionFacts {
       "since": .string(since.rfc3339), "user_id": userID.map { .string($0) },
       "channels": .array(names.prefix(Self.channelLimit).map(JSONValue.string)),
       "more_channels": .integer(max(names.count - Self.channelLimit, 0)),
-      "received": .integer(received), "sent": .integer(sent),
-      "queued_bytes": .integer(queuedBytes),
+      "received": .integer(received), "sent": .integer(sent), "queued_bytes": .integer(queuedBytes),
     ])
   }
 }

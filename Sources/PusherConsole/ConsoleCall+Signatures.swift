@@ -22,8 +22,7 @@ extension ConsoleCall {
     return .json(
       .object(texts: [
         "string_to_sign": SubscriptionSignature.stringToSign(
-          socketID: socketID, channel: channel, channelData: data),
-        "auth": auth.auth,
+          socketID: socketID, channel: channel, channelData: data), "auth": auth.auth,
         "channel_data": data,
         "shared_secret": isEncrypted ? app.masterKey?.sharedSecret(channel: channel) : nil,
       ]))

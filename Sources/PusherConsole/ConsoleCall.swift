@@ -53,9 +53,7 @@ struct ConsoleCall: ServerCall {
       }
       guard target != nil else { throw .failure(400, "the query is not percent-encoded UTF-8") }
       return try perform()
-    } catch {
-      return failed(error)
-    }
+    } catch { return failed(error) }
   }
 
   func done(_ answer: HTTPAnswer) -> CallProgress { .answer(answer.closed) }

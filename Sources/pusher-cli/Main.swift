@@ -1,7 +1,6 @@
 internal import PusherCore
 
-@main
-struct Main {
+@main struct Main {
   static func main() {
     StandardDescriptors.fill()
     Signals.ignoreFileLimit()

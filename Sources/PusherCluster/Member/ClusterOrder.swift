@@ -1,24 +1,16 @@
 internal import PusherCore
 internal import PusherServer
 
-protocol RedisWord {
-  var redisBytes: [UInt8] { get }
-}
+protocol RedisWord { var redisBytes: [UInt8] { get } }
 
-extension String: RedisWord {
-  var redisBytes: [UInt8] { Array(utf8) }
-}
+extension String: RedisWord { var redisBytes: [UInt8] { Array(utf8) } }
 
-extension RedisWord where Self: BinaryInteger {
-  var redisBytes: [UInt8] { Array("\(self)".utf8) }
-}
+extension RedisWord where Self: BinaryInteger { var redisBytes: [UInt8] { Array("\(self)".utf8) } }
 
 extension Int: RedisWord {}
 extension Int64: RedisWord {}
 
-extension [UInt8]: RedisWord {
-  var redisBytes: [UInt8] { self }
-}
+extension [UInt8]: RedisWord { var redisBytes: [UInt8] { self } }
 
 /// A request of a member to Redis.
 package struct ClusterOrder {

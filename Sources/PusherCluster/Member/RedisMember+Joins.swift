@@ -95,10 +95,9 @@ extension RedisMember {
       "signIn", [keys.users, keys.users(of: identity.id), keys.nodes],
       [
         "node": identity.id, "answers": keys.answers(identity.id), "request": request,
-        "bus": keys.usersBus,
-        "user": user.id, "socket": socketID,
-        "came": isNews ? setup.text.watchlist(online: [user.id]) : "",
-        "connections": connections, "leaseEnd": identity.leaseEnd,
+        "bus": keys.usersBus, "user": user.id, "socket": socketID,
+        "came": isNews ? setup.text.watchlist(online: [user.id]) : "", "connections": connections,
+        "leaseEnd": identity.leaseEnd,
       ], and: user.watchlist, for: .signIn)
   }
 

@@ -147,8 +147,7 @@ extension RedisMember {
       [
         "event": kept.stored,
         "milliseconds": setup.limits.times.cachedEvent.map { "\($0.wholeNanoseconds / 1_000_000)" }
-          ?? "",
-        "bus": keys.bus(event.channel), "message": message,
+          ?? "", "bus": keys.bus(event.channel), "message": message,
       ], for: .publish)
     return .everywhere
   }

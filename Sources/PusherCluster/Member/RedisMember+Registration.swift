@@ -112,8 +112,7 @@ extension RedisMember {
     // An emptied Redis may lack channels that sockets joined since. Sockets that left at the
     // lease's end may still be counted on channels without subscribers.
     let names =
-      (remains == .lost ? roster.channels.names : [])
-      + departures.subscriptions.map(\.channel)
+      (remains == .lost ? roster.channels.names : []) + departures.subscriptions.map(\.channel)
     dropAbandoned()
     state = .registering(.entering(remains, names))
     enter(remains)
@@ -194,8 +193,7 @@ extension RedisMember {
   }
 
   private func entered(_ result: RedisResult, since registration: Int) {
-    guard isCurrent(registration),
-      number(result, of: "PUBLISH", since: registration) != nil,
+    guard isCurrent(registration), number(result, of: "PUBLISH", since: registration) != nil,
       case .registering(.entering(let remains, let names)) = state
     else { return }
     let isFirst = identity.registeredID == nil

@@ -81,9 +81,8 @@ package final class RedisMember: ClusterMember {
   }
 
   func call(
-    _ operation: String, _ keys: [[UInt8]],
-    _ arguments: KeyValuePairs<String, any RedisWord>, and more: [String] = [],
-    for purpose: ClusterOrder.Purpose
+    _ operation: String, _ keys: [[UInt8]], _ arguments: KeyValuePairs<String, any RedisWord>,
+    and more: [String] = [], for purpose: ClusterOrder.Purpose
   ) {
     let values = arguments.map(\.value.redisBytes) + more.map(\.redisBytes)
     order(.call(ClusterCall(operation, keys: keys, names: arguments.map(\.key), values)), purpose)

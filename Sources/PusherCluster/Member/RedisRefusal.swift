@@ -20,8 +20,7 @@ enum RedisRefusal {
   }
 
   static func isOfRights(_ error: String) -> Bool {
-    error.holds("NOPERM") || error.holds("user executing the script")
-      || error.holds("ACL failure")
+    error.holds("NOPERM") || error.holds("user executing the script") || error.holds("ACL failure")
   }
 
   private static func command(_ error: String) -> String {

@@ -92,9 +92,7 @@ final class RedisConnection: LoopSource {
     do throws(RedisFailure) {
       try conversation?.tick(at: now)
       flush()
-    } catch {
-      fail(error, at: now)
-    }
+    } catch { fail(error, at: now) }
   }
 }
 
@@ -111,9 +109,7 @@ extension RedisConnection: SocketStreamDelegate {
       case .bytes: take(at: now)
       case .end: fail(.ended(place), at: now)
       }
-    } catch {
-      fail(.transport(place, error), at: now)
-    }
+    } catch { fail(.transport(place, error), at: now) }
   }
 
   func streamWritable(_ stream: SocketStream, at now: Instant) { write(at: now) }
@@ -134,8 +130,6 @@ extension RedisConnection: SocketStreamDelegate {
           if isClosed { return }
         }
       }
-    } catch {
-      fail(error, at: now)
-    }
+    } catch { fail(error, at: now) }
   }
 }

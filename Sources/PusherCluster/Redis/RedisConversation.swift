@@ -171,8 +171,7 @@ package final class RedisConversation {
       else { break }
       return .subscribed(channel)
     case ("unsubscribe", 3):
-      guard case .unsubscription(let channel)? = due.popFirst()?.what,
-        parts[1].content == channel
+      guard case .unsubscription(let channel)? = due.popFirst()?.what, parts[1].content == channel
       else { break }
       return nil
     case ("pong", 2):

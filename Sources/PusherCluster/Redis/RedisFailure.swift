@@ -26,8 +26,7 @@ package enum RedisFailure: Error, Sendable, Equatable, CustomStringConvertible {
     case .closed: "the link to Redis was closed"
     case .transport(let place, let error): "Redis at \(place): \(error)"
     case .ended(let place): "Redis at \(place) closed the connection"
-    case .noAnswer(let place, let time):
-      "Redis at \(place) gave no answer for \(time.inWords)"
+    case .noAnswer(let place, let time): "Redis at \(place) gave no answer for \(time.inWords)"
     case .credentials(let place, let code):
       code.isSame(as: "NOAUTH")
         ? "Redis at \(place) wants a password: write it into the URL"

@@ -85,9 +85,7 @@ package final class RedisLink {
     do throws(RedisFailure) {
       try pair().commands.conversation?.send(command, at: loop.now)
       replies.append(reply)
-    } catch {
-      reply(.failure(error))
-    }
+    } catch { reply(.failure(error)) }
   }
 
   /// Subscribes to a channel; `done` gets the answer of Redis, or fails like ``send(_:_:)``.
@@ -95,9 +93,7 @@ package final class RedisLink {
     do throws(RedisFailure) {
       try pair().subscriber.conversation?.subscribe(channel, at: loop.now)
       confirmations.append(done)
-    } catch {
-      done(.failure(error))
-    }
+    } catch { done(.failure(error)) }
   }
 
   /// Unsubscribes from a channel; messages that are on their way still come.
@@ -107,9 +103,7 @@ package final class RedisLink {
     guard case .up(let pair, _) = phase else { return }
     do throws(RedisFailure) {
       try pair.subscriber.conversation?.unsubscribe(channel, at: loop.now)
-    } catch {
-      lose(error, at: loop.now)
-    }
+    } catch { lose(error, at: loop.now) }
   }
 
   /// Throws an error while the link is not up; a link that is up has both conversations.
@@ -127,8 +121,7 @@ package final class RedisLink {
   private func dial() {
     do throws(TLSError) {
       let tls =
-        settings.isSecure
-        ? try loop.tlsContexts.client(policy.tls, environment: policy.trust) : nil
+        settings.isSecure ? try loop.tlsContexts.client(policy.tls, environment: policy.trust) : nil
       guard let name = settings.primaryName else {
         guard let endpoint = settings.endpoints.first else { return }
         return open(endpoint, tls)
@@ -157,8 +150,7 @@ package final class RedisLink {
 
   private func open(_ endpoint: RedisEndpoint, _ tls: TLSContext?) {
     phase = .opening(
-      RedisPair(
-        endpoint, settings: settings, policy: policy, tls: tls, loop: loop, owner: self))
+      RedisPair(endpoint, settings: settings, policy: policy, tls: tls, loop: loop, owner: self))
   }
 
   /// Closes the connections, fails all pending commands, and schedules the next attempt.

@@ -41,8 +41,7 @@ final class SentinelSearch {
   func flush() { connection?.flush() }
 
   /// Returns false if no Sentinel is left.
-  @discardableResult
-  private func askNext() -> Bool {
+  @discardableResult private func askNext() -> Bool {
     guard let next = remaining.popLast() else { return false }
     current = next
     ask(next, identifies: false)
@@ -86,9 +85,7 @@ extension SentinelSearch: RedisConnectionOwner {
       do throws(RedisFailure) {
         try connection.conversation?.send(
           RedisCommand("SENTINEL", "get-master-addr-by-name", name), at: now)
-      } catch {
-        goOn(error.description, at: now)
-      }
+      } catch { goOn(error.description, at: now) }
     case .reply(let reply):
       let place = current?.description ?? ""
       if let primary = Self.place(reply), let current {
@@ -98,8 +95,7 @@ extension SentinelSearch: RedisConnectionOwner {
         goOn("the Sentinel at \(place) does not know the name", at: now)
       } else {
         goOn(
-          "the Sentinel at \(place) answered: \(reply.words(without: settings.password))", at: now
-        )
+          "the Sentinel at \(place) answered: \(reply.words(without: settings.password))", at: now)
       }
     case .subscribed, .refused, .message: break
     }

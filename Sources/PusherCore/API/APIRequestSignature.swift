@@ -11,11 +11,9 @@ package enum APIRequestSignature {
   package static func stringToSign(
     method: String, path: String, parameters: [(name: String, value: String)]
   ) -> String {
-    let pairs =
-      parameters
-      .map { (name: $0.name.lowercased(), value: $0.value) }
-      .filter { $0.name != "auth_signature" }
-      .sorted { $0.name < $1.name }
+    let pairs = parameters.map { (name: $0.name.lowercased(), value: $0.value) }.filter {
+      $0.name != "auth_signature"
+    }.sorted { $0.name < $1.name }
     // Built by hand, since a server does this for every call.
     var text = method
     text.reserveCapacity(256)

@@ -75,8 +75,7 @@ extension PusherAPI {
   }
 
   /// Sends an event to a user, with data of your own type as JSON.
-  @_disfavoredOverload
-  public func sendToUser(
+  @_disfavoredOverload public func sendToUser(
     _ userId: String, _ eventName: String, data: some Encodable
   ) async throws(PusherAPIError) {
     let text = try valid { try JSONValue(encoding: data).jsonText }
@@ -117,8 +116,7 @@ extension PusherAPI {
     }
 
     /// Creates an event with data of your own type, as JSON; throws `EncodingError`.
-    @_disfavoredOverload
-    public init(
+    @_disfavoredOverload public init(
       _ name: String, channel: String, data: some Encodable, socketID: String? = nil
     ) throws {
       let text = try JSONValue(encoding: data).jsonText

@@ -64,8 +64,7 @@ extension PusherAuth {
   public var jsonText: String {
     JSONValue.object(texts: [
       "auth": auth, "channel_data": channelData, "shared_secret": sharedSecret,
-    ])
-    .jsonText
+    ]).jsonText
   }
 }
 

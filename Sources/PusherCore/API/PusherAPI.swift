@@ -45,11 +45,10 @@ public struct PusherAPI: Sendable {
     /// Creates options; the defaults are those of Pusher's default cluster.
     public init(
       host: PusherHost? = nil, port: Int? = nil, path: String = "", useTLS: Bool = true,
-      caFile: String? = nil, timeout: Duration = .seconds(10),
-      maximumDataLength: Int? = 10_240, service: PusherService = .pusher,
-      encryptionMasterKey: EncryptionMasterKey? = nil, network: PusherNetwork = PusherNetwork(),
-      tls: TLSConfiguration = TLSConfiguration(), headers: [String: String] = [:],
-      runtime: PusherRuntime? = nil
+      caFile: String? = nil, timeout: Duration = .seconds(10), maximumDataLength: Int? = 10_240,
+      service: PusherService = .pusher, encryptionMasterKey: EncryptionMasterKey? = nil,
+      network: PusherNetwork = PusherNetwork(), tls: TLSConfiguration = TLSConfiguration(),
+      headers: [String: String] = [:], runtime: PusherRuntime? = nil
     ) {
       (self.host, self.port, self.path, self.useTLS) = (host, port, path, useTLS)
       (self.tls, self.headers, self.timeout) = (tls, headers, timeout)
@@ -89,8 +88,7 @@ public struct PusherAPI: Sendable {
   ///   - socketID: The socket to exclude, usually the socket of the user who caused the event.
   ///   - info: Channel attributes for the response: `user_count`, `subscription_count`.
   /// - Returns: The JSON of the response, usually an empty object.
-  @discardableResult
-  public func trigger(
+  @discardableResult public func trigger(
     _ eventName: String, channels: [String], data: String, socketID: String? = nil,
     info: [String] = []
   ) async throws(PusherAPIError) -> JSONValue {
@@ -102,9 +100,7 @@ public struct PusherAPI: Sendable {
   }
 
   /// Sends one event with data of your own type, as JSON.
-  @_disfavoredOverload
-  @discardableResult
-  public func trigger(
+  @_disfavoredOverload @discardableResult public func trigger(
     _ eventName: String, channels: [String], data: some Encodable, socketID: String? = nil,
     info: [String] = []
   ) async throws(PusherAPIError) -> JSONValue {
@@ -155,8 +151,7 @@ public struct PusherAPI: Sendable {
       trust: options.network.trust, timeout: options.timeout)
     let runtime = options.runtime ?? PusherRuntime.forCalls
     switch await runtime.calls.outcome(of: call) {
-    case .success(let response):
-      return APIAnswer(status: response.head.status, body: response.body)
+    case .success(let response): return APIAnswer(status: response.head.status, body: response.body)
     case .failure(.http(let error)): throw .invalid("\(error)")
     case .failure(.unreachable(let reason)): throw .unreachable(reason)
     case .failure(.late(let timeout)):

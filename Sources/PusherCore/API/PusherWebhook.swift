@@ -73,9 +73,7 @@ extension PusherAPI {
     body: [UInt8], key: String?, signature: String?
   ) throws(PusherWebhookError) -> PusherWebhook {
     guard key.isSame(as: self.key) else { throw .foreignKey }
-    guard let signature, isSignature(signature.lowercased(), of: body) else {
-      throw .badSignature
-    }
+    guard let signature, isSignature(signature.lowercased(), of: body) else { throw .badSignature }
     return try PusherWebhook(body)
   }
 }

@@ -10,8 +10,7 @@ package enum Base64 {
     while index < bytes.count {
       let left = bytes.count - index
       let group =
-        UInt32(bytes[index]) << 16
-        | (left > 1 ? UInt32(bytes[index + 1]) << 8 : 0)
+        UInt32(bytes[index]) << 16 | (left > 1 ? UInt32(bytes[index + 1]) << 8 : 0)
         | (left > 2 ? UInt32(bytes[index + 2]) : 0)
       text.append(alphabet[Int(group >> 18)])
       text.append(alphabet[Int(group >> 12 & 63)])

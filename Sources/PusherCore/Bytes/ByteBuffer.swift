@@ -21,9 +21,7 @@
     unsafe (base + size).initialize(repeating: 0, count: Self.padding)
   }
 
-  deinit {
-    unsafe base.deallocate()
-  }
+  deinit { unsafe base.deallocate() }
 
   package var count: Int { end &- start }
   package var isEmpty: Bool { end == start }
@@ -38,8 +36,7 @@
     @inline(__always) get { unsafe ByteView(base: base + start, count: end &- start) }
   }
 
-  @inline(__always)
-  package func consume(_ count: Int) {
+  @inline(__always) package func consume(_ count: Int) {
     precondition(count >= 0 && count <= end &- start, "consumed more than there is")
     start &+= count
     if start == end {
@@ -57,8 +54,7 @@
   }
 
   /// Makes room for `additional` bytes: first moves the waiting bytes to the front, then grows.
-  @inline(__always)
-  package func reserve(_ additional: Int) {
+  @inline(__always) package func reserve(_ additional: Int) {
     if size &- end < additional { makeRoom(additional) }
   }
 
@@ -78,8 +74,7 @@
   package var tail: UnsafeMutablePointer<UInt8> { @inline(__always) get { unsafe base + end } }
 
   /// Adds `count` bytes that were written at ``tail``.
-  @inline(__always)
-  package func commit(_ count: Int) {
+  @inline(__always) package func commit(_ count: Int) {
     precondition(count >= 0 && count <= size &- end, "committed more than was reserved")
     end &+= count
   }
@@ -114,15 +109,13 @@
 }
 
 extension ByteBuffer {
-  @inline(__always)
-  package func append(_ byte: UInt8) {
+  @inline(__always) package func append(_ byte: UInt8) {
     reserve(1)
     unsafe tail.pointee = byte
     commit(1)
   }
 
-  @inline(__always)
-  private func append(_ source: UnsafeBufferPointer<UInt8>) {
+  @inline(__always) private func append(_ source: UnsafeBufferPointer<UInt8>) {
     guard let first = source.baseAddress else { return }
     reserve(source.count)
     unsafe tail.update(from: first, count: source.count)

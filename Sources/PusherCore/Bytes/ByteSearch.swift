@@ -69,21 +69,18 @@ extension String {
   package func begins(with prefix: String) -> Bool {
     unsafe compare(prefix) {
       unsafe $0.count >= $1.count && $0.hasSameBytes(as: $1, count: $1.count)
-    }
-      ?? utf8.starts(with: prefix.utf8)
+    } ?? utf8.starts(with: prefix.utf8)
   }
 
   package func isSame(as other: String) -> Bool {
     unsafe compare(other) {
       unsafe $0.count == $1.count && $0.hasSameBytes(as: $1, count: $1.count)
-    }
-      ?? utf8.elementsEqual(other.utf8)
+    } ?? utf8.elementsEqual(other.utf8)
   }
 
   /// Returns `nil` if one text is not contiguous.
   private func compare(
-    _ other: String,
-    _ body: (UnsafeBufferPointer<UInt8>, UnsafeBufferPointer<UInt8>) -> Bool
+    _ other: String, _ body: (UnsafeBufferPointer<UInt8>, UnsafeBufferPointer<UInt8>) -> Bool
   ) -> Bool? {
     unsafe utf8.withContiguousStorageIfAvailable { left in
       unsafe other.utf8.withContiguousStorageIfAvailable { right in unsafe body(left, right) }

@@ -10,8 +10,7 @@ internal import CSystemVectors
   package let base: UnsafeMutablePointer<UInt8>
   package let count: Int
 
-  @inline(__always)
-  package init(base: UnsafeMutablePointer<UInt8>, count: Int) {
+  @inline(__always) package init(base: UnsafeMutablePointer<UInt8>, count: Int) {
     unsafe self.base = base
     self.count = count
   }
@@ -38,8 +37,7 @@ internal import CSystemVectors
   package var text: String { unsafe String(decoding: raw, as: UTF8.self) }
 
   /// With `isASCII`, all bytes are known to be below 0x80.
-  @inline(__always)
-  package func text(isASCII: Bool) -> String {
+  @inline(__always) package func text(isASCII: Bool) -> String {
     guard isASCII, #available(macOS 26, *) else { return text }
     let span = unsafe Span(_unsafeStart: UnsafePointer(base), count: count)
     return unsafe String(copying: UTF8Span(unchecked: span, isKnownASCII: true))
@@ -125,8 +123,7 @@ internal import CSystemVectors
   }
 
   /// Returns `count` if there is no CR or LF at or after `start`.
-  @inline(__always)
-  package func lineEnd(from start: Int) -> Int {
+  @inline(__always) package func lineEnd(from start: Int) -> Int {
     var index = start
     while index < count {
       // The load may reach into the padding, which does not count.

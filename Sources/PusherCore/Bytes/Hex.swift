@@ -12,8 +12,7 @@ package enum Hex {
     return String(decoding: text, as: UTF8.self)
   }
 
-  @inline(__always)
-  package static func value(of digit: UInt8) -> UInt8? {
+  @inline(__always) package static func value(of digit: UInt8) -> UInt8? {
     switch digit {
     case UInt8(ascii: "0")...UInt8(ascii: "9"): digit &- 0x30
     case UInt8(ascii: "a")...UInt8(ascii: "f"): digit &- 0x57

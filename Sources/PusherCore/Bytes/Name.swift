@@ -47,8 +47,7 @@ package struct NameTable<Value> {
     _modify { yield &values[Name(name), default: new()] }
   }
 
-  @discardableResult
-  package mutating func removeValue(of name: String) -> Value? {
+  @discardableResult package mutating func removeValue(of name: String) -> Value? {
     values.removeValue(forKey: Name(name))
   }
 

@@ -31,14 +31,12 @@ package struct UTF8Validator: Sendable {
   }
 
   /// Reports whether `bytes` is valid and ends with a complete character.
-  @inline(__always)
-  package static func isValid(_ bytes: ByteView) -> Bool {
+  @inline(__always) package static func isValid(_ bytes: ByteView) -> Bool {
     isASCII(bytes) || isValidBeyondASCII(bytes)
   }
 
   /// Returns `false` for less than 64 bytes, for which the standard library is as quick.
-  @inline(__always)
-  static func isASCII(_ bytes: ByteView) -> Bool {
+  @inline(__always) static func isASCII(_ bytes: ByteView) -> Bool {
     guard bytes.count >= 64 else { return false }
     let last = bytes.count &- 64
     var index = 0
@@ -58,9 +56,7 @@ package struct UTF8Validator: Sendable {
     do {
       _ = try UTF8Span(validating: span)
       return true
-    } catch {
-      return false
-    }
+    } catch { return false }
   }
 
   private mutating func accept(_ byte: UInt8) -> Bool {
@@ -100,8 +96,7 @@ struct UTF8Sequence {
   let low: UInt8
   let high: UInt8
 
-  @inline(__always)
-  init?(lead: UInt8) {
+  @inline(__always) init?(lead: UInt8) {
     switch lead {
     case 0xC2...0xDF: (continuations, low, high) = (1, 0x80, 0xBF)
     case 0xE0: (continuations, low, high) = (2, 0xA0, 0xBF)

@@ -75,8 +75,7 @@ struct SignatureAttempts: Equatable {
 
   /// A refusal is final; an unreachable signer is asked again, without a limit once it has worked.
   mutating func failed(
-    _ failure: AuthorizationFailure, _ backoff: Backoff,
-    random: inout any RandomNumberGenerator
+    _ failure: AuthorizationFailure, _ backoff: Backoff, random: inout any RandomNumberGenerator
   ) -> Verdict {
     let status: Int?
     switch failure {
@@ -157,7 +156,6 @@ package enum SocketID {
   package static func isValid(_ text: String) -> Bool {
     guard text.utf8.count <= longest else { return false }
     let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-    return parts.count == 2
-      && parts.allSatisfy { !$0.isEmpty && $0.allSatisfy { $0 &- 0x30 < 10 } }
+    return parts.count == 2 && parts.allSatisfy { !$0.isEmpty && $0.allSatisfy { $0 &- 0x30 < 10 } }
   }
 }

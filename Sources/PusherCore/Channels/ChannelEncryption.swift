@@ -100,9 +100,8 @@ package struct ChannelKey: Sendable, Equatable {
     let nonceEnd = nonce + (SecretBox.nonceLength + 2) / 3 * 4
     let ciphertext = nonceEnd + between.utf8CodeUnitCount
     let end = text.count - 2
-    guard end >= ciphertext, text.begins(with: before),
-      text[nonceEnd..<end].begins(with: between), text[end] == UInt8(ascii: "\""),
-      text[end + 1] == UInt8(ascii: "}")
+    guard end >= ciphertext, text.begins(with: before), text[nonceEnd..<end].begins(with: between),
+      text[end] == UInt8(ascii: "\""), text[end + 1] == UInt8(ascii: "}")
     else { return nil }
     return (text[nonce..<nonceEnd], text[ciphertext..<end])
   }

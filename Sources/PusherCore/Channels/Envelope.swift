@@ -153,6 +153,5 @@ extension Envelope {
 
 extension ByteView {
   /// True if the content of a JSON string holds an escape.
-  @inline(__always)
-  var isEscaped: Bool { JSONCursor(self).plainRun() < count }
+  @inline(__always) var isEscaped: Bool { JSONCursor(self).plainRun() < count }
 }

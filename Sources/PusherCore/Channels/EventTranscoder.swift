@@ -70,8 +70,7 @@ package struct EventTranscoder: Sendable {
     let data = (channel.upperBound &+ 9)..<(line.count &- 2)
     return LineTemplate.Fields(
       event: line[event], channel: line[channel], data: line[data],
-      line: line[0..<(line.count &- 1)]
-    )
+      line: line[0..<(line.count &- 1)])
   }
 
   private struct Line {
@@ -83,8 +82,7 @@ package struct EventTranscoder: Sendable {
   /// Writes the line at the output's tail; the caller commits or drops it.
   ///
   /// The output must have `message.count` + ``overhead`` bytes reserved.
-  @inline(__always)
-  private func transcode(
+  @inline(__always) private func transcode(
     _ message: ByteView, to tail: UnsafeMutablePointer<UInt8>, terminator: UInt8
   ) -> Line? {
     unsafe message.withNUL { _ in
@@ -99,10 +97,9 @@ package struct EventTranscoder: Sendable {
   }
 
   /// Copies `{"event":"NAME"`.
-  @inline(__always)
-  private func copyEvent(_ cursor: inout FusedCursor, from tail: UnsafeMutablePointer<UInt8>)
-    -> Range<Int>?
-  {
+  @inline(__always) private func copyEvent(
+    _ cursor: inout FusedCursor, from tail: UnsafeMutablePointer<UInt8>
+  ) -> Range<Int>? {
     guard cursor.word64() == EnvelopeWord.eventKey, cursor.word16(8) == EnvelopeWord.colonQuote
     else { return nil }
     cursor.copyShort(8)
@@ -136,8 +133,7 @@ package struct EventTranscoder: Sendable {
 
   /// Returns the start of `,"channel":"NAME"}`, searched from the end of the message.
   static func channelStart(_ message: ByteView) -> Int? {
-    guard message.count > 32, message[message.count - 1] == 0x7D,
-      message[message.count - 2] == 0x22
+    guard message.count > 32, message[message.count - 1] == 0x7D, message[message.count - 2] == 0x22
     else { return nil }
     var quote = message.count - 3
     let lowest = max(16, message.count - 256)
@@ -149,8 +145,7 @@ package struct EventTranscoder: Sendable {
     return start
   }
 
-  @inline(__always)
-  private func copyChannel(_ cursor: inout FusedCursor) -> Bool {
+  @inline(__always) private func copyChannel(_ cursor: inout FusedCursor) -> Bool {
     guard cursor.word64() == EnvelopeWord.channelKey, cursor.word32(8) == EnvelopeWord.channelKeyEnd
     else { return false }
     cursor.copyShort(8)
@@ -163,8 +158,7 @@ package struct EventTranscoder: Sendable {
   }
 
   /// Copies `,"data":` and the value inside its string; stops at the string's closing quote.
-  @inline(__always)
-  private static func copyData(_ cursor: inout FusedCursor) -> Bool {
+  @inline(__always) private static func copyData(_ cursor: inout FusedCursor) -> Bool {
     guard cursor.word64() == EnvelopeWord.dataKey, cursor.peek(8) == 0x22 else { return false }
     cursor.copyShort(8)
     cursor.skip(1)
@@ -172,8 +166,7 @@ package struct EventTranscoder: Sendable {
   }
 
   /// Copies up to and with the closing quote; `false` at any escape.
-  @inline(__always)
-  private static func copyPlainString(_ cursor: inout FusedCursor) -> Bool {
+  @inline(__always) private static func copyPlainString(_ cursor: inout FusedCursor) -> Bool {
     while cursor.copyPlainRun() {}
     guard cursor.byte == 0x22 else { return false }
     cursor.put(0x22)

@@ -51,8 +51,7 @@ package final class FilterMemory {
     return false
   }
 
-  @inline(__always)
-  private static func place(of name: ByteView) -> Int {
+  @inline(__always) private static func place(of name: ByteView) -> Int {
     // Both loads stay inside the name and its padding.
     let bytes = unsafe UnsafeRawPointer(name.base)
     let first = unsafe bytes.loadUnaligned(as: UInt64.self)

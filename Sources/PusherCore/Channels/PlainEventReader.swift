@@ -63,8 +63,7 @@ package struct PlainEventReader: Sendable {
     }
   }
 
-  @inline(__always)
-  private static func withEnd<Result>(
+  @inline(__always) private static func withEnd<Result>(
     of message: ByteView, _ buffer: ByteBuffer, _ body: (inout FusedCursor) -> Result?
   ) -> Result? {
     buffer.removeAll()
@@ -75,14 +74,12 @@ package struct PlainEventReader: Sendable {
     }
   }
 
-  @inline(__always)
-  private static func isEnd(_ cursor: FusedCursor, of message: ByteView) -> Bool {
+  @inline(__always) private static func isEnd(_ cursor: FusedCursor, of message: ByteView) -> Bool {
     unsafe cursor.byte == 0x7D && cursor.input + 1 == UnsafePointer(message.base + message.count)
   }
 
   /// Steps over `,"channel":"NAME"` if it comes next.
-  @inline(__always)
-  private static func channel(_ cursor: inout FusedCursor) -> ByteView? {
+  @inline(__always) private static func channel(_ cursor: inout FusedCursor) -> ByteView? {
     guard cursor.word64() == EnvelopeWord.channelKey, cursor.word32(8) == EnvelopeWord.channelKeyEnd
     else { return nil }
     cursor.skip(12)
@@ -90,8 +87,7 @@ package struct PlainEventReader: Sendable {
   }
 
   /// Steps over a name and its closing quote; `nil` at any escape.
-  @inline(__always)
-  private static func name(_ cursor: inout FusedCursor) -> ByteView? {
+  @inline(__always) private static func name(_ cursor: inout FusedCursor) -> ByteView? {
     let start = unsafe cursor.input
     while cursor.skipPlainRun() {}
     guard cursor.byte == 0x22 else { return nil }
@@ -138,8 +134,7 @@ struct NameBeginning {
   }
 
   /// Reports whether a name has the prefix; `name` is its first eight bytes.
-  @inline(__always)
-  func begins(_ name: UInt64) -> Bool { name & mask == word }
+  @inline(__always) func begins(_ name: UInt64) -> Bool { name & mask == word }
 }
 
 /// Parts of the envelope, as little-endian words.

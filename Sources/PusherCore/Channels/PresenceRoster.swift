@@ -49,13 +49,11 @@ package struct PresenceRoster: Sendable, Equatable {
   private static func value(_ json: String) -> JSONValue { (try? JSONParser.parse(json)) ?? .null }
 
   /// Adds a member, or replaces its information; returns true if the member is new and was kept.
-  @discardableResult
-  mutating func insert(_ id: String, _ info: JSONValue) -> Bool {
+  @discardableResult mutating func insert(_ id: String, _ info: JSONValue) -> Bool {
     insert(id, json: JSONWriter.text(info))
   }
 
-  @discardableResult
-  mutating func insert(_ id: String, json: String) -> Bool {
+  @discardableResult mutating func insert(_ id: String, json: String) -> Bool {
     let former = infos[id]
     let cost = json.utf8.count + (former == nil ? id.utf8.count : -(former?.utf8.count ?? 0))
     guard former != nil || count < limits.members, byteCount + cost <= limits.bytes else {
@@ -80,8 +78,7 @@ extension PresenceRoster {
   package var json: JSONValue {
     let members = members
     return .object([
-      .init("count", .integer(count)),
-      .init("ids", .array(members.map { .string($0.userId) })),
+      .init("count", .integer(count)), .init("ids", .array(members.map { .string($0.userId) })),
       .init("hash", .object(members.map { .init($0.userId, $0.userInfo) })),
     ])
   }

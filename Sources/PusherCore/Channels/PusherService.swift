@@ -23,8 +23,7 @@ public struct PusherService: Sendable, Equatable {
   public init(
     eventPrefix: String, internalPrefix: String, clusterHost: String, clusterAPIHost: String,
     defaultCluster: String, protocolVersion: Int, defaultHost: String? = nil,
-    authorizationPath: String = "/pusher/auth",
-    userAuthenticationPath: String = "/pusher/user-auth"
+    authorizationPath: String = "/pusher/auth", userAuthenticationPath: String = "/pusher/user-auth"
   ) {
     (self.eventPrefix, self.internalPrefix) = (eventPrefix, internalPrefix)
     (self.clusterHost, self.clusterAPIHost) = (clusterHost, clusterAPIHost)

@@ -130,9 +130,7 @@ extension Session {
         let plain = try key.open(envelope.data)
         subscriptions[channel]?.rekeyedAt = nil
         emit(.deliver(envelope.decrypted(plain, into: decryptor.plainText).message.array))
-      } catch {
-        reportUndecrypted(envelope, channel, "\(error), nor does a new one")
-      }
+      } catch { reportUndecrypted(envelope, channel, "\(error), nor does a new one") }
     }
   }
 

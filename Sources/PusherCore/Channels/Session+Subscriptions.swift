@@ -76,9 +76,7 @@ extension Session {
       let auth = try result.get()
       if subscription.kind == .encrypted { subscriptions[channel]?.key = try Self.key(of: auth) }
       self.request(channel, auth: auth, at: now)
-    } catch {
-      authorizationFailed(subscription, error, at: now)
-    }
+    } catch { authorizationFailed(subscription, error, at: now) }
   }
 
   private mutating func authorizationFailed(

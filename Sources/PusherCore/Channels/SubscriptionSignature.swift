@@ -38,11 +38,9 @@ public struct SubscriptionSignature: Sendable {
     sign(Self.stringToSign(socketID: socketID, userData: userData))
   }
 
-  package static func stringToSign(
-    socketID: String, channel: String, channelData: String?
-  ) -> String {
-    "\(socketID):\(channel)" + (channelData.map { ":\($0)" } ?? "")
-  }
+  package static func stringToSign(socketID: String, channel: String, channelData: String?)
+    -> String
+  { "\(socketID):\(channel)" + (channelData.map { ":\($0)" } ?? "") }
 
   package static func stringToSign(socketID: String, userData: String) -> String {
     "\(socketID)::user::\(userData)"

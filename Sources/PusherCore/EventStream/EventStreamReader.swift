@@ -104,8 +104,7 @@ struct EventStreamReader: ~Copyable {
     scanned = 0
   }
 
-  @inline(__always)
-  private mutating func clearEvent() {
+  @inline(__always) private mutating func clearEvent() {
     single = nil
     typePlace = nil
     if hasData {
@@ -137,8 +136,7 @@ struct EventStreamReader: ~Copyable {
   }
 
   /// Ends the event at an empty line (section 9.2.6, "dispatch the event").
-  @inline(__always)
-  private mutating func complete(_ view: ByteView) -> EventStreamEvent? {
+  @inline(__always) private mutating func complete(_ view: ByteView) -> EventStreamEvent? {
     if let idPlace {
       lastID.removeAll()
       lastID.append(view[idPlace])
@@ -180,8 +178,7 @@ extension EventStreamReader {
   }
 
   /// The value stands after the colon and one space.
-  @inline(__always)
-  private static func value(
+  @inline(__always) private static func value(
     of name: StaticString, in line: Range<Int>, _ view: ByteView
   ) -> Range<Int>? {
     let length = name.utf8CodeUnitCount
@@ -263,8 +260,7 @@ extension EventStreamReader {
   }
 
   /// Names and IDs are mostly short and ASCII, so that is tried first.
-  @inline(__always)
-  private static func isValid(_ range: Range<Int>, of view: ByteView) -> Bool {
+  @inline(__always) private static func isValid(_ range: Range<Int>, of view: ByteView) -> Bool {
     if range.count <= 16, isShortASCII(range, of: view) { return true }
     return UTF8Validator.isValid(view[range])
   }

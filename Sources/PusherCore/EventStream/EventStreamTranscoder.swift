@@ -44,8 +44,7 @@ package enum EventStreamTranscoder {
     return template.append(
       LineTemplate.Fields(
         event: event.type, id: event.lastEventID, data: line[data..<(line.count &- 2)],
-        line: line[0..<(line.count &- 1)]),
-      number: number, to: output, terminator: terminator)
+        line: line[0..<(line.count &- 1)]), number: number, to: output, terminator: terminator)
   }
 
   @inline(__always)
@@ -54,8 +53,7 @@ package enum EventStreamTranscoder {
     unsafe end += literal.utf8CodeUnitCount
   }
 
-  @inline(__always)
-  private static func copyPlain(
+  @inline(__always) private static func copyPlain(
     _ text: ByteView, to end: inout UnsafeMutablePointer<UInt8>
   ) -> Bool {
     unsafe FusedCursor.copy(text, to: &end) { cursor in

@@ -7,9 +7,7 @@ public protocol AnyDataHandlers: Sendable {}
 
 extension AnyDataHandlers where Self: PusherChannel {
   /// Calls `callback` with the data of the channel's events of this name, as in PusherSwift 7.
-  @_disfavoredOverload
-  @discardableResult
-  public func bind(
+  @_disfavoredOverload @discardableResult public func bind(
     eventName: String, callback: @escaping @Sendable (Any?) -> Void
   ) -> PusherBinding {
     let parses = connection.options.attemptToReturnJSONObject
@@ -17,12 +15,9 @@ extension AnyDataHandlers where Self: PusherChannel {
   }
 
   /// Same as `bind(eventName:callback:)`, with a trailing closure.
-  @discardableResult
-  public func bind(
+  @discardableResult public func bind(
     eventName: String, eventCallback: @escaping @Sendable (Any?) -> Void
-  ) -> PusherBinding {
-    bind(eventName: eventName, callback: eventCallback)
-  }
+  ) -> PusherBinding { bind(eventName: eventName, callback: eventCallback) }
 }
 
 extension AnyDataHandlers where Self: Pusher {
@@ -42,21 +37,17 @@ extension AnyDataHandlers where Self: Pusher {
   }
 
   /// Same as `bind(callback:)`, without a label, as PusherSwift 7's README writes it.
-  @_disfavoredOverload
-  @discardableResult
-  public func bind(_ callback: @escaping @Sendable (Any?) -> Void) -> PusherBinding {
-    bind(callback: callback)
-  }
+  @_disfavoredOverload @discardableResult public func bind(
+    _ callback: @escaping @Sendable (Any?) -> Void
+  ) -> PusherBinding { bind(callback: callback) }
 
   /// Same as `bind(callback:)`, with a trailing closure.
-  @discardableResult
-  public func bind(eventCallback: @escaping @Sendable (Any?) -> Void) -> PusherBinding {
-    bind(callback: eventCallback)
-  }
+  @discardableResult public func bind(eventCallback: @escaping @Sendable (Any?) -> Void)
+    -> PusherBinding
+  { bind(callback: eventCallback) }
 
   /// Calls `eventCallback` with the data of every event of this name on any channel.
-  @discardableResult
-  public func bind(
+  @discardableResult public func bind(
     eventName: String, eventCallback: @escaping @Sendable (Any?) -> Void
   ) -> PusherBinding {
     let parses = connection.options.attemptToReturnJSONObject
@@ -80,15 +71,13 @@ extension JSONValue {
   }
 
   // Separate functions: Swift 6.3 compiles a larger getter differently in some builds.
-  @inline(never)
-  private static func untyped(_ elements: [JSONValue]) -> [Any] {
+  @inline(never) private static func untyped(_ elements: [JSONValue]) -> [Any] {
     var values: [Any] = []
     for element in elements { values.append(element.untyped as Any) }
     return values
   }
 
-  @inline(never)
-  private static func untyped(_ members: [Member]) -> [String: Any] {
+  @inline(never) private static func untyped(_ members: [Member]) -> [String: Any] {
     var values: [String: Any] = [:]
     for member in members { values[member.name] = member.value.untyped as Any }
     return values

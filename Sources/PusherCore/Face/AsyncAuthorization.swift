@@ -42,9 +42,7 @@ extension ResultAuthorizer {
   public func fetchAuthValue(
     socketID: String, channelName: String,
     completionHandler: @escaping @Sendable (PusherAuth?) -> Void
-  ) {
-    fetchAuth(socketID: socketID, channelName: channelName) { completionHandler(try? $0.get()) }
-  }
+  ) { fetchAuth(socketID: socketID, channelName: channelName) { completionHandler(try? $0.get()) } }
 }
 
 /// Gets the authentication of a user from your own asynchronous code, as a ``UserAuthenticator``.
@@ -59,9 +57,7 @@ extension AsyncUserAuthenticator {
   /// Calls ``authentication(socketID:)``; not used by the library.
   public func fetchUserAuth(
     socketID: String, completionHandler: @escaping @Sendable (PusherUserAuth?) -> Void
-  ) {
-    Task(priority: .high) { completionHandler(try? await authentication(socketID: socketID)) }
-  }
+  ) { Task(priority: .high) { completionHandler(try? await authentication(socketID: socketID)) } }
 }
 
 /// Makes authorisation requests with asynchronous code, as an ``AuthRequestBuilderProtocol``.

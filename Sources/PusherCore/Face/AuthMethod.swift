@@ -119,8 +119,7 @@ extension AuthRequest {
       headers: [
         Field("Content-Type", "application/x-www-form-urlencoded"),
         Field("Accept", "application/json"),
-      ],
-      httpBody: PercentEncoding.form(EndpointSigner.form(request)))
+      ], httpBody: PercentEncoding.form(EndpointSigner.form(request)))
   }
 }
 

@@ -226,9 +226,7 @@ extension ClientDriver: ChannelsFeedDelegate {
       let place = members.firstIndex(where: { $0.name == "data" }),
       case .object(var data) = members[place].value
     else { return message }
-    for index in data.indices where data[index].name == "auth" {
-      data[index].value = "(left out)"
-    }
+    for index in data.indices where data[index].name == "auth" { data[index].value = "(left out)" }
     members[place].value = .object(data)
     return JSONValue.object(members).jsonText
   }

@@ -138,9 +138,7 @@ final class ClientDriver: LoopMember {
       feed = try ChannelsFeed(
         loop: loop, destination: parts.destination, settings: parts.place.options.webSocket,
         options: parts.session, signer: SigningQueue(parts.signer), tap: parts.dispatcher)
-    } catch {
-      throw .tls("\(error)")
-    }
+    } catch { throw .tls("\(error)") }
     feed.delegate = self
     return ClientRun(generation: generation, feed: feed, parts, user: connection.userState)
   }
@@ -190,9 +188,7 @@ final class ClientDriver: LoopMember {
   private func disconnect() {
     guard let run else {
       let (state, generation) = connection.state.withLock { ($0.connectionState, $0.generation) }
-      if state == .disconnecting {
-        connection.change(to: .disconnected, generation: generation)
-      }
+      if state == .disconnecting { connection.change(to: .disconnected, generation: generation) }
       return
     }
     run.goodbye = limitGoodbye(of: run.feed)

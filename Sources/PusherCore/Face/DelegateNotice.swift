@@ -26,8 +26,7 @@ enum DelegateNotice: Sendable {
       delegate.failedToSubscribeToChannel(
         name: channel, response: response, data: data, error: error)
     case .memberAdded, .memberRemoved: break
-    case .signedIn(let userID, let userData):
-      delegate.signedIn(userId: userID, userData: userData)
+    case .signedIn(let userID, let userData): delegate.signedIn(userId: userID, userData: userData)
     case .signInFailed(let response, let data, let error):
       delegate.failedToSignIn(response: response, data: data, error: error)
     case .watchlist(let event): delegate.watchlistChanged(event)

@@ -35,8 +35,7 @@ extension PusherEventBindings {
   }
 
   /// Unbinds one handler from all events or from its name, and returns whether it was bound here.
-  @discardableResult
-  public func removeBinding(_ binding: PusherBinding) -> Bool {
+  @discardableResult public func removeBinding(_ binding: PusherBinding) -> Bool {
     defer { handlers.connection.trim() }
     return handlers.list.unbind(binding)
   }
@@ -58,8 +57,7 @@ extension PusherEventBindings {
   /// Patterns have `*`, `?` and `[...]`. A backslash is a literal, single or doubled:
   /// `App\\Events\\*` matches PHP classes. The dot or backslash that Laravel Echo puts before a
   /// full name is optional.
-  @discardableResult
-  public func bind(
+  @discardableResult public func bind(
     matching patterns: String..., excluding excluded: [String] = [],
     eventCallback: @escaping @Sendable (PusherEvent) -> Void
   ) -> PusherBinding {
@@ -72,21 +70,15 @@ extension PusherEventBindings {
   /// Calls `eventCallback` with `owner` for every event, until `owner` is gone.
   ///
   /// The binding does not retain its owner.
-  @discardableResult
-  public func bind<Owner: AnyObject & Sendable>(
+  @discardableResult public func bind<Owner: AnyObject & Sendable>(
     to owner: Owner, eventCallback: @escaping @Sendable (_ owner: Owner, PusherEvent) -> Void
-  ) -> PusherBinding {
-    handlers.list.bind(to: nil, owner, eventCallback)
-  }
+  ) -> PusherBinding { handlers.list.bind(to: nil, owner, eventCallback) }
 
   /// Calls `eventCallback` with `owner` for events of this name, until `owner` is gone.
-  @discardableResult
-  public func bind<Owner: AnyObject & Sendable>(
+  @discardableResult public func bind<Owner: AnyObject & Sendable>(
     eventName: String, to owner: Owner,
     eventCallback: @escaping @Sendable (_ owner: Owner, PusherEvent) -> Void
-  ) -> PusherBinding {
-    handlers.list.bind(to: eventName, owner, eventCallback)
-  }
+  ) -> PusherBinding { handlers.list.bind(to: eventName, owner, eventCallback) }
 
   /// All events as a sequence, across reconnects, until the client disconnects.
   ///
@@ -115,16 +107,13 @@ final class EventHandler: Sendable {
   init(
     _ binding: PusherBinding, call: @escaping @Sendable (PusherEvent) -> Void,
     isOwned: @escaping @Sendable () -> Bool = { true }, queue: EventQueue<PusherEvent>? = nil
-  ) {
-    (self.binding, self.call, self.isOwned, self.queue) = (binding, call, isOwned, queue)
-  }
+  ) { (self.binding, self.call, self.isOwned, self.queue) = (binding, call, isOwned, queue) }
 
   var isSequence: Bool { queue != nil }
   var isOrphaned: Bool { !isOwned() }
 
   /// Calls the handler, unless it was unbound in the meantime.
-  @inline(__always)
-  func receive(_ event: PusherEvent) {
+  @inline(__always) func receive(_ event: PusherEvent) {
     if isBound.load(ordering: .relaxed) { call(event) }
   }
 
@@ -198,13 +187,10 @@ final class BindingList: Sendable {
   private let table = Locked(BindingTable())
   private let changes = Atomic<UInt>(0)
 
-  @inline(__always)
-  var changeCount: UInt { changes.load(ordering: .acquiring) }
+  @inline(__always) var changeCount: UInt { changes.load(ordering: .acquiring) }
 
   struct Snapshot {
-    fileprivate(set) var table = BindingTable() {
-      didSet { isEmpty = table.isEmpty }
-    }
+    fileprivate(set) var table = BindingTable() { didSet { isEmpty = table.isEmpty } }
     /// Change count of the copy; no list has the initial value.
     fileprivate(set) var changes = UInt.max
     private(set) var isEmpty = true
@@ -249,8 +235,7 @@ final class BindingList: Sendable {
   }
 
   /// Returns whether the binding was found.
-  @discardableResult
-  func unbind(_ binding: PusherBinding, from name: String? = nil) -> Bool {
+  @discardableResult func unbind(_ binding: PusherBinding, from name: String? = nil) -> Bool {
     let handler = table.withLock { $0.remove(binding, named: name) }
     noteChange()
     handler?.unbind()
@@ -288,9 +273,7 @@ final class BindingList: Sendable {
   private func noteChange() { changes.wrappingAdd(1, ordering: .releasing) }
 
   /// Updates a snapshot of this list, and returns whether it was outdated.
-  @inline(__always)
-  @discardableResult
-  func refresh(_ snapshot: inout Snapshot) -> Bool {
+  @inline(__always) @discardableResult func refresh(_ snapshot: inout Snapshot) -> Bool {
     let now = changeCount
     guard now != snapshot.changes else { return false }
     read(&snapshot, now)

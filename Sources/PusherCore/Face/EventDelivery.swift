@@ -12,16 +12,11 @@ struct EventDelivery: ~Copyable {
   }
 
   /// False after a handler was bound or unbound.
-  var isCurrent: Bool {
-    @inline(__always) get { recipients.areCurrent }
-  }
+  var isCurrent: Bool { @inline(__always) get { recipients.areCurrent } }
 
-  var isWanted: Bool {
-    @inline(__always) get { recipients.first != nil }
-  }
+  var isWanted: Bool { @inline(__always) get { recipients.first != nil } }
 
-  @inline(__always)
-  mutating func handOut(_ data: consuming String, received time: WallTime) {
+  @inline(__always) mutating func handOut(_ data: consuming String, received time: WallTime) {
     event.data = consume data
     event.timeReceived = time
     recipients.first?.receive(event)
@@ -58,8 +53,7 @@ final class EventRecipients {
     allChange = allSnapshot.changes
   }
 
-  @inline(never)
-  func callOthers(_ event: PusherEvent) {
+  @inline(never) func callOthers(_ event: PusherEvent) {
     for index in 1..<handlers.count { handlers[index].receive(event) }
   }
 

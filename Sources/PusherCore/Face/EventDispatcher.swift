@@ -9,9 +9,7 @@ final class EventDispatcher: FeedTap {
   /// Common prefix of the event names that the session handles.
   private let protocolPrefix: [UInt8]
   /// Channels known to the session, by name.
-  var channels = NameTable<PusherChannel>() {
-    didSet { recent.forgetChannel() }
-  }
+  var channels = NameTable<PusherChannel>() { didSet { recent.forgetChannel() } }
   private let recent: RecentParts
 
   var bindings: BindingList { connection.bindings }
@@ -37,8 +35,7 @@ final class EventDispatcher: FeedTap {
     return verdict
   }
 
-  @inline(never)
-  private func takeUnusual(_ message: ByteView) -> TapVerdict {
+  @inline(never) private func takeUnusual(_ message: ByteView) -> TapVerdict {
     guard let envelope = try? Envelope(message), isPlain(envelope) else { return .declined }
     guard isLive else { return .taken }
     dispatch(PusherEvent(envelope, eventName: envelope.eventName, timeReceived: now))
@@ -76,8 +73,7 @@ final class EventDispatcher: FeedTap {
     if let all { call(all, event) }
   }
 
-  @inline(__always)
-  private func call(_ table: BindingTable, _ event: PusherEvent) {
+  @inline(__always) private func call(_ table: BindingTable, _ event: PusherEvent) {
     if !table.named.isEmpty, let handlers = table.named[event.eventName] {
       for handler in handlers { handler.receive(event) }
     }

@@ -71,8 +71,7 @@ final class EventQueue<Value: Sendable>: Sendable {
     if end(dropping: true) { whenCancelled(ObjectIdentifier(self)) }
   }
 
-  @discardableResult
-  private func end(dropping: Bool) -> Bool {
+  @discardableResult private func end(dropping: Bool) -> Bool {
     let (readers, wasHolding, wasOver) = state.withLock { state in
       defer {
         (state.waiting, state.isOver, state.isHolding) = ([], true, false)
@@ -118,8 +117,7 @@ final class EventQueue<Value: Sendable>: Sendable {
 final class ReadingHold: Sendable {
   private let holders = Atomic<Int>(0)
 
-  @inline(__always)
-  var isHeld: Bool { holders.load(ordering: .relaxed) > 0 }
+  @inline(__always) var isHeld: Bool { holders.load(ordering: .relaxed) > 0 }
 
   /// Adds or removes a slow reader, and returns whether the last one was removed.
   func change(_ isBehind: Bool) -> Bool {

@@ -25,9 +25,7 @@ public final class EventSource: Sendable {
   public init(
     url: String, headers: [String: String] = [:],
     settings: EventSourceSettings = EventSourceSettings()
-  ) {
-    core = EventSourceCore(url: url, headers: headers, settings: settings)
-  }
+  ) { core = EventSourceCore(url: url, headers: headers, settings: settings) }
 
   deinit { core.shutDown() }
 
@@ -62,27 +60,20 @@ public final class EventSource: Sendable {
   /// request, and the error. There is no error after ``disconnect()`` and after a 204.
   public func onComplete(
     _ handler:
-      @escaping @Sendable (
-        _ status: Int?, _ shouldReconnect: Bool?, _ error: EventSourceError?
-      ) -> Void
-  ) {
-    core.state.withLock { $0.completeHandlers.append(handler) }
-  }
+      @escaping @Sendable (_ status: Int?, _ shouldReconnect: Bool?, _ error: EventSourceError?) ->
+      Void
+  ) { core.state.withLock { $0.completeHandlers.append(handler) } }
 
   /// Calls `handler` for each event of the type `message`, which is the default type.
   public func onMessage(
     _ handler: @escaping @Sendable (_ id: String?, _ event: String?, _ data: String?) -> Void
-  ) {
-    core.state.withLock { $0.messageHandlers.append(handler) }
-  }
+  ) { core.state.withLock { $0.messageHandlers.append(handler) } }
 
   /// Calls `handler` for each event of this type; a type may have several handlers.
   public func addEventListener(
     _ event: String,
     handler: @escaping @Sendable (_ id: String?, _ event: String?, _ data: String?) -> Void
-  ) {
-    core.state.withLock { $0.listeners[event, default: []].append(handler) }
-  }
+  ) { core.state.withLock { $0.listeners[event, default: []].append(handler) } }
 
   /// Removes the handlers of this type, but not those of ``onMessage(_:)``.
   public func removeEventListener(_ event: String) {

@@ -144,9 +144,7 @@ final class EventSourceCore: Sendable {
   }
 
   func missed(_ gap: PusherGap, _ generation: Int) {
-    let streams = state.withLock {
-      $0.generation == generation ? Array($0.streams.values) : []
-    }
+    let streams = state.withLock { $0.generation == generation ? Array($0.streams.values) : [] }
     for stream in streams { stream.add(gap) }
   }
 

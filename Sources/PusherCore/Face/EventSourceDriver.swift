@@ -81,8 +81,7 @@ final class EventSourceDriver: LoopMember {
       headers: HTTPHeaders(core.headers.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }),
       routing: try settings.network.routing(), tls: settings.tls, trust: settings.network.trust)
     let request = EventStreamSettings(
-      method: settings.method, body: settings.body,
-      acceptsCompression: settings.acceptsCompression,
+      method: settings.method, body: settings.body, acceptsCompression: settings.acceptsCompression,
       limits: EventStreamLimits(
         line: settings.maximumEventSize + 64, event: settings.maximumEventSize))
     // Keeps the delay that an earlier stream asked for.
@@ -125,8 +124,7 @@ extension EventSourceDriver: FeedDelegate {
     case .reconnectionTime(let time): core.noteRetryTime(time.inMilliseconds, generation)
     case .disconnected(_, _, .some, _): core.reconnecting(generation)
     case .ended(let end): ended(end, status: feed?.lastStatus)
-    case .gap(let start, let end):
-      core.missed(PusherGap(from: start, to: end, at: now), generation)
+    case .gap(let start, let end): core.missed(PusherGap(from: start, to: end, at: now), generation)
     case .upgraded, .redirected, .disconnected: break
     }
   }
@@ -151,6 +149,4 @@ extension EventSourceDriver: FeedDelegate {
   func feedClosed() {}
 }
 
-extension Duration {
-  fileprivate var inMilliseconds: Int { Int(wholeNanoseconds / 1_000_000) }
-}
+extension Duration { fileprivate var inMilliseconds: Int { Int(wholeNanoseconds / 1_000_000) } }

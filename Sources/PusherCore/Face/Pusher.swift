@@ -78,8 +78,7 @@ public final class Pusher: PusherEventBindings, AnyDataHandlers {
   ///   - onMemberRemoved: Called when a member leaves a presence channel.
   ///   - onSubscriptionCountChanged: Called with each subscription count; a later closure replaces
   ///     it.
-  @discardableResult
-  public func subscribe(
+  @discardableResult public func subscribe(
     _ channelName: String, auth: PusherAuth? = nil,
     onMemberAdded: (@Sendable (PusherPresenceChannelMember) -> Void)? = nil,
     onMemberRemoved: (@Sendable (PusherPresenceChannelMember) -> Void)? = nil,
@@ -95,8 +94,7 @@ public final class Pusher: PusherEventBindings, AnyDataHandlers {
   }
 
   /// Subscribes to a presence channel; a name without `presence-` gives a channel that has failed.
-  @discardableResult
-  public func subscribeToPresenceChannel(
+  @discardableResult public func subscribeToPresenceChannel(
     channelName: String, auth: PusherAuth? = nil,
     onMemberAdded: (@Sendable (PusherPresenceChannelMember) -> Void)? = nil,
     onMemberRemoved: (@Sendable (PusherPresenceChannelMember) -> Void)? = nil
@@ -109,14 +107,12 @@ public final class Pusher: PusherEventBindings, AnyDataHandlers {
   }
 
   /// Subscribes to `private-` plus the name, as in libPusher.
-  @discardableResult
-  public func subscribeToPrivateChannel(named name: String) -> PusherChannel {
+  @discardableResult public func subscribeToPrivateChannel(named name: String) -> PusherChannel {
     connection.subscribe("private-" + name, .init())
   }
 
   /// Subscribes to `presence-` plus the name, as in libPusher; the delegate reference is weak.
-  @discardableResult
-  public func subscribeToPresenceChannel(
+  @discardableResult public func subscribeToPresenceChannel(
     named name: String, delegate: (any PusherPresenceChannelDelegate)? = nil
   ) -> PusherPresenceChannel {
     connection.subscribePresence("presence-" + name, .init(delegate: delegate))
@@ -141,18 +137,14 @@ extension Pusher {
   /// Calls `eventCallback` for every event on any channel, including the service's own.
   ///
   /// Errors of the server are events named `pusher:error`.
-  @discardableResult
-  public func bind(eventCallback: @escaping @Sendable (PusherEvent) -> Void) -> PusherBinding {
-    connection.bindings.bind(to: nil, eventCallback)
-  }
+  @discardableResult public func bind(eventCallback: @escaping @Sendable (PusherEvent) -> Void)
+    -> PusherBinding
+  { connection.bindings.bind(to: nil, eventCallback) }
 
   /// Calls `eventCallback` for every event of this name on any channel.
-  @discardableResult
-  public func bind(
+  @discardableResult public func bind(
     eventName: String, eventCallback: @escaping @Sendable (PusherEvent) -> Void
-  ) -> PusherBinding {
-    connection.bindings.bind(to: eventName, eventCallback)
-  }
+  ) -> PusherBinding { connection.bindings.bind(to: eventName, eventCallback) }
 
   /// Calls `callback` with the whole message of every event, as before PusherSwift 8.
   ///

@@ -106,7 +106,6 @@ extension PusherAsyncDelegate {
     _ connection: PusherConnection, error: any Error, willAttemptReconnect: Bool
   ) async {}
   /// Does nothing.
-  public func connectionMayHaveMissedEvents(
-    _ connection: PusherConnection, in gap: PusherGap
-  ) async {}
+  public func connectionMayHaveMissedEvents(_ connection: PusherConnection, in gap: PusherGap) async
+  {}
 }

@@ -182,9 +182,7 @@ public class PusherChannel: PusherEventBindings, AnyDataHandlers, @unchecked Sen
   }
 
   func putBack(_ events: ArraySlice<ClientEvent>) {
-    state.withLock { state in
-      if state.isWanted { state.unsent.insert(contentsOf: events, at: 0) }
-    }
+    state.withLock { state in if state.isWanted { state.unsent.insert(contentsOf: events, at: 0) } }
   }
 
   private func enqueue(_ event: ClientEvent) throws(ClientEventError) {
@@ -218,37 +216,30 @@ extension PusherChannel {
   }
 
   /// Sends an event with data of your own type; `EncodingError` if it cannot be JSON.
-  @_disfavoredOverload
-  public func trigger(eventName: String, data: some Encodable) throws {
+  @_disfavoredOverload public func trigger(eventName: String, data: some Encodable) throws {
     try trigger(eventName: eventName, data: try JSONValue(encoding: data))
   }
 
   // MARK: Bindings
 
   /// Calls `eventCallback` for every event of the channel.
-  @discardableResult
-  public func bind(eventCallback: @escaping @Sendable (PusherEvent) -> Void) -> PusherBinding {
-    bindings.bind(to: nil, eventCallback)
-  }
+  @discardableResult public func bind(eventCallback: @escaping @Sendable (PusherEvent) -> Void)
+    -> PusherBinding
+  { bindings.bind(to: nil, eventCallback) }
 
   /// Calls `eventCallback` for the channel's events of this name.
   ///
   /// Events of the service have handlers too, such as `pusher:subscription_succeeded`,
   /// `pusher:member_added` and `pusher:cache_miss`.
-  @discardableResult
-  public func bind(
+  @discardableResult public func bind(
     eventName: String, eventCallback: @escaping @Sendable (PusherEvent) -> Void
-  ) -> PusherBinding {
-    bindings.bind(to: eventName, eventCallback)
-  }
+  ) -> PusherBinding { bindings.bind(to: eventName, eventCallback) }
 
   /// Calls `callback` with the data of the channel's events of this name, as before PusherSwift 8.
   ///
   /// The data is a string if it is not JSON, or if
   /// ``PusherClientOptions/attemptToReturnJSONObject`` is off.
-  @_disfavoredOverload
-  @discardableResult
-  public func bind(
+  @_disfavoredOverload @discardableResult public func bind(
     eventName: String, callback: @escaping @Sendable (JSONValue?) -> Void
   ) -> PusherBinding {
     let parses = connection.options.attemptToReturnJSONObject

@@ -194,9 +194,7 @@ extension PusherClientOptions {
     let isHostAlone =
       url.path == "/" && !name.ends(with: "/") && url.query == nil && url.userInfo == nil
       && !name.contains("#")
-    guard isHostAlone else {
-      throw .invalidHost(name, reason: "it holds more than a host's name")
-    }
+    guard isHostAlone else { throw .invalidHost(name, reason: "it holds more than a host's name") }
     return url.host
   }
 

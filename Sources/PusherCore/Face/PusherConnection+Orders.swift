@@ -33,9 +33,7 @@ extension PusherConnection {
   /// so only reports for the delegate are kept for it.
   func post(_ order: ClientOrder) {
     let wakeUp = state.withLock { state -> WakeUp? in
-      guard !state.isShutDown, state.thread.hasThread || order.outlivesIdleness else {
-        return nil
-      }
+      guard !state.isShutDown, state.thread.hasThread || order.outlivesIdleness else { return nil }
       return state.thread.post(order)
     }
     wakeUp?.signal()
@@ -148,8 +146,7 @@ extension PusherConnection {
   }
 
   /// Changes the state after the attempt `generation`, unless a newer call has replaced it.
-  @discardableResult
-  func change(
+  @discardableResult func change(
     to new: ConnectionState, generation: Int, socketId: String? = nil,
     because failure: (any Error)? = nil
   ) -> Bool {

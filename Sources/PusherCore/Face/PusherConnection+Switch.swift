@@ -53,8 +53,6 @@ extension PusherClientOptions {
     guard destination.url.isSecure else { return }
     do throws(TLSError) {
       _ = try TLSContext.client(destination.tls, environment: destination.trust)
-    } catch {
-      throw .tls("\(error)")
-    }
+    } catch { throw .tls("\(error)") }
   }
 }

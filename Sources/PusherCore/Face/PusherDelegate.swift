@@ -93,13 +93,11 @@ extension PusherDelegate {
   public func watchlistChanged(_ event: PusherWatchlistEvent)
   where WatchlistEvent == PusherWatchlistEvent {}
   /// Does nothing.
-  public func subscriptionCountChanged(channelName: String, count: Int)
-  where Count == Int {}
+  public func subscriptionCountChanged(channelName: String, count: Int) where Count == Int {}
   /// Does nothing.
   public func debugLog(message: String) {}
   /// Does nothing.
-  public func receivedError(error: PusherError)
-  where ReceivedError == PusherError {}
+  public func receivedError(error: PusherError) where ReceivedError == PusherError {}
   /// Does nothing.
   public func failedToDecryptEvent(eventName: String, channelName: String, data: String?)
   where UndecryptedData == String? {}
@@ -111,13 +109,11 @@ extension PusherDelegate {
   /// Does nothing.
   public func connectionDidDisconnect(
     _ connection: PusherConnection, error: ConnectionLoss?, willAttemptReconnect: Bool
-  )
-  where DisconnectError == ConnectionLoss? {}
+  ) where DisconnectError == ConnectionLoss? {}
   /// Does nothing.
   public func connectionDidFail(
     _ connection: PusherConnection, error: any Error, willAttemptReconnect: Bool
-  )
-  where ConnectError == any Error {}
+  ) where ConnectError == any Error {}
   /// Keeps the delay.
   public func connectionWillReconnect(_ connection: PusherConnection, afterDelay delay: Duration)
     -> Duration?
@@ -126,8 +122,7 @@ extension PusherDelegate {
   public func willAuthorizeChannel(_ channel: PusherChannel, request: inout AuthRequest)
   where ChannelRequest == Never {}
   /// Changes nothing.
-  public func willAuthenticateUser(request: inout AuthRequest)
-  where UserRequest == Never {}
+  public func willAuthenticateUser(request: inout AuthRequest) where UserRequest == Never {}
   /// Does nothing.
   public func connectionMayHaveMissedEvents(_ connection: PusherConnection, during time: Duration)
   where MissedTime == Duration {}
@@ -141,9 +136,7 @@ public struct PusherError: Error, Sendable, Equatable, CustomStringConvertible {
   public var code: Int?
 
   /// Creates an error.
-  public init(message: String, code: Int? = nil) {
-    (self.message, self.code) = (message, code)
-  }
+  public init(message: String, code: Int? = nil) { (self.message, self.code) = (message, code) }
 
   /// Message and code.
   public var description: String { code.map { "\(message) (\($0))" } ?? message }

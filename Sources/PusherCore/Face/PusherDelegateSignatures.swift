@@ -98,8 +98,7 @@ extension PusherDelegate {
   @available(
     *, unavailable,
     message: "write changedConnectionState(from old: ConnectionState, to new: ConnectionState)"
-  )
-  public func changedConnectionState(from old: ConnectionState, to new: ConnectionState) {}
+  ) public func changedConnectionState(from old: ConnectionState, to new: ConnectionState) {}
   /// Matches a method with other types or the former name.
   @available(*, unavailable, message: "write subscribedToChannel(name: String)")
   public func subscribedToChannel(name: String) {}
@@ -108,8 +107,7 @@ extension PusherDelegate {
     *, unavailable,
     message:
       "write failedToSubscribeToChannel(name: String, response: AuthResponse?, data: String?, error: SubscriptionFailure)"
-  )
-  public func failedToSubscribeToChannel(
+  ) public func failedToSubscribeToChannel(
     name: String, response: AuthResponse?, data: String?, error: SubscriptionFailure
   ) {}
   /// Matches a method with other types or the former name.
@@ -128,8 +126,7 @@ extension PusherDelegate {
   /// Matches a method with other types or the former name.
   @available(
     *, unavailable, message: "write subscriptionCountChanged(channelName: String, count: Int)"
-  )
-  public func subscriptionCountChanged(channelName: String, count: Int) {}
+  ) public func subscriptionCountChanged(channelName: String, count: Int) {}
   /// Matches a method with other types or the former name.
   @available(*, unavailable, message: "write receivedError(error: PusherError)")
   public func receivedError(error: PusherError) {}
@@ -137,20 +134,17 @@ extension PusherDelegate {
   @available(
     *, unavailable,
     message: "write failedToDecryptEvent(eventName: String, channelName: String, data: String?)"
-  )
-  public func failedToDecryptEvent(eventName: String, channelName: String, data: String?) {}
+  ) public func failedToDecryptEvent(eventName: String, channelName: String, data: String?) {}
   /// Matches a method with other types or the former name.
   @available(
     *, unavailable, message: "write connectionWillConnect(_ connection: PusherConnection) -> Bool"
-  )
-  public func connectionWillConnect(_ connection: PusherConnection) -> Bool { true }
+  ) public func connectionWillConnect(_ connection: PusherConnection) -> Bool { true }
   /// Matches a method with other types or the former name.
   @available(
     *, unavailable,
     message:
       "write connectionDidDisconnect(_ connection: PusherConnection, error: ConnectionLoss?, willAttemptReconnect: Bool)"
-  )
-  public func connectionDidDisconnect(
+  ) public func connectionDidDisconnect(
     _ connection: PusherConnection, error: ConnectionLoss?, willAttemptReconnect: Bool
   ) {}
   /// Matches a method with other types or the former name.
@@ -158,8 +152,7 @@ extension PusherDelegate {
     *, unavailable,
     message:
       "write connectionDidFail(_ connection: PusherConnection, error: any Error, willAttemptReconnect: Bool)"
-  )
-  public func connectionDidFail(
+  ) public func connectionDidFail(
     _ connection: PusherConnection, error: any Error, willAttemptReconnect: Bool
   ) {}
   /// Matches a method with other types or the former name.
@@ -167,16 +160,14 @@ extension PusherDelegate {
     *, unavailable,
     message:
       "write connectionWillReconnect(_ connection: PusherConnection, afterDelay delay: Duration) -> Duration?"
-  )
-  public func connectionWillReconnect(_ connection: PusherConnection, afterDelay delay: Duration)
+  ) public func connectionWillReconnect(_ connection: PusherConnection, afterDelay delay: Duration)
     -> Duration?
   { delay }
   /// Matches a method with other types or the former name.
   @available(
     *, unavailable,
     message: "write willAuthorizeChannel(_ channel: PusherChannel, request: inout AuthRequest)"
-  )
-  public func willAuthorizeChannel(_ channel: PusherChannel, request: inout AuthRequest) {}
+  ) public func willAuthorizeChannel(_ channel: PusherChannel, request: inout AuthRequest) {}
   /// Matches a method with other types or the former name.
   @available(*, unavailable, message: "write willAuthenticateUser(request: inout AuthRequest)")
   public func willAuthenticateUser(request: inout AuthRequest) {}
@@ -185,7 +176,6 @@ extension PusherDelegate {
     *, unavailable,
     message:
       "write connectionMayHaveMissedEvents(_ connection: PusherConnection, during time: Duration)"
-  )
-  public func connectionMayHaveMissedEvents(_ connection: PusherConnection, during time: Duration) {
-  }
+  ) public func connectionMayHaveMissedEvents(_ connection: PusherConnection, during time: Duration)
+  {}
 }

@@ -72,9 +72,7 @@ public struct PusherEvent: Sendable {
 
 extension PusherEvent {
   /// ``data`` as a value, parsed at each access; `nil` if there is none or it is not JSON.
-  public var jsonObject: JSONValue? {
-    data.flatMap { try? JSONParser.parse($0) }
-  }
+  public var jsonObject: JSONValue? { data.flatMap { try? JSONParser.parse($0) } }
 
   /// Sender of a client event on a presence channel, from the server; `nil` for other events.
   public var userId: String? { original?.userId }

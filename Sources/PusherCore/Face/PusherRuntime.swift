@@ -41,8 +41,6 @@ public final class PusherRuntime: Sendable {
   ///
   /// Servers have one second to answer the goodbye.
   public func close() async {
-    await withCheckedContinuation { continuation in
-      thread.endAll { continuation.resume() }
-    }
+    await withCheckedContinuation { continuation in thread.endAll { continuation.resume() } }
   }
 }

@@ -45,18 +45,14 @@ public struct PusherUser: PusherEventBindings {
   // MARK: Bindings, which outlive connections and users
 
   /// Calls `eventCallback` for every event sent to the user.
-  @discardableResult
-  public func bind(eventCallback: @escaping @Sendable (PusherEvent) -> Void) -> PusherBinding {
-    state.bindings.bind(to: nil, eventCallback)
-  }
+  @discardableResult public func bind(eventCallback: @escaping @Sendable (PusherEvent) -> Void)
+    -> PusherBinding
+  { state.bindings.bind(to: nil, eventCallback) }
 
   /// Calls `eventCallback` for the user's events of this name.
-  @discardableResult
-  public func bind(
+  @discardableResult public func bind(
     eventName: String, eventCallback: @escaping @Sendable (PusherEvent) -> Void
-  ) -> PusherBinding {
-    state.bindings.bind(to: eventName, eventCallback)
-  }
+  ) -> PusherBinding { state.bindings.bind(to: eventName, eventCallback) }
 
   /// Handlers bound to the user's events.
   public var handlers: PusherHandlers {
@@ -73,20 +69,14 @@ public struct PusherWatchlist: Sendable {
   private var bindings: BindingList { connection.userState.watchlist }
 
   /// Calls `eventCallback` for every change.
-  @discardableResult
-  public func bind(
+  @discardableResult public func bind(
     eventCallback: @escaping @Sendable (PusherWatchlistEvent) -> Void
-  ) -> PusherBinding {
-    bindings.bind(to: nil) { eventCallback(PusherWatchlistEvent($0)) }
-  }
+  ) -> PusherBinding { bindings.bind(to: nil) { eventCallback(PusherWatchlistEvent($0)) } }
 
   /// Calls `eventCallback` for the changes `online` or `offline`; there are no others.
-  @discardableResult
-  public func bind(
+  @discardableResult public func bind(
     eventName: String, eventCallback: @escaping @Sendable (PusherWatchlistEvent) -> Void
-  ) -> PusherBinding {
-    bindings.bind(to: eventName) { eventCallback(PusherWatchlistEvent($0)) }
-  }
+  ) -> PusherBinding { bindings.bind(to: eventName) { eventCallback(PusherWatchlistEvent($0)) } }
 
   /// Unbinds one handler, and returns whether it was bound.
   @discardableResult

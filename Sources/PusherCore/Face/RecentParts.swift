@@ -29,14 +29,12 @@ final class RecentParts {
     return handedOut
   }
 
-  @inline(__always)
-  func readTime() -> WallTime {
+  @inline(__always) func readTime() -> WallTime {
     if let timeReceived { return timeReceived }
     return readClock()
   }
 
-  @inline(never)
-  private func readClock() -> WallTime {
+  @inline(never) private func readClock() -> WallTime {
     let now = SystemClock.wall()
     timeReceived = now
     return now
@@ -45,8 +43,7 @@ final class RecentParts {
   /// Returns the data of a message and remembers its names; `nil` for a message of unusual shape.
   ///
   /// The view is valid until the next call.
-  @inline(__always)
-  func read(_ message: ByteView) -> ByteView? {
+  @inline(__always) func read(_ message: ByteView) -> ByteView? {
     // Names equal to the last message's need no search and no comparison one by one.
     let known = head.view
     if known.count > 0, message.count > known.count, message.beginsWithSame(as: known),
@@ -57,8 +54,7 @@ final class RecentParts {
     return readNames(message)
   }
 
-  @inline(never)
-  private func readNames(_ message: ByteView) -> ByteView? {
+  @inline(never) private func readNames(_ message: ByteView) -> ByteView? {
     guard let parts = reader.read(message, buffer: scratch) else { return nil }
     head.removeAll()
     if parts.head <= Self.longestHead { head.append(message[0..<parts.head]) }
@@ -68,16 +64,14 @@ final class RecentParts {
   }
 
   /// Returns the delivery for the last names; ``takeBack(_:)`` follows.
-  @inline(__always)
-  func next(of dispatcher: EventDispatcher) -> EventDelivery {
+  @inline(__always) func next(of dispatcher: EventDispatcher) -> EventDelivery {
     handedOut &+= 1
     mayTakeBack = true
     if let known = delivery.take(), known.isCurrent { return known }
     return renewed(dispatcher)
   }
 
-  @inline(never)
-  private func renewed(_ dispatcher: EventDispatcher) -> EventDelivery {
+  @inline(never) private func renewed(_ dispatcher: EventDispatcher) -> EventDelivery {
     if channel.change != channelName.changes {
       find(channelName.text, in: dispatcher.channels)
       channel.change = channelName.changes
@@ -91,8 +85,7 @@ final class RecentParts {
   }
 
   /// Keeps the delivery for the next event.
-  @inline(__always)
-  func takeBack(_ delivery: consuming EventDelivery) {
+  @inline(__always) func takeBack(_ delivery: consuming EventDelivery) {
     if mayTakeBack { self.delivery = consume delivery }
   }
 
@@ -131,9 +124,7 @@ private struct RecentName {
   private(set) var text = ""
   private(set) var changes = 0
 
-  @inline(__always)
-  @discardableResult
-  mutating func update(to view: ByteView) -> Bool {
+  @inline(__always) @discardableResult mutating func update(to view: ByteView) -> Bool {
     if bytes.view.holdsSame(as: view) { return false }
     bytes.removeAll()
     bytes.append(view)
@@ -153,11 +144,9 @@ private struct RecentChannel {
   var table: BindingTable? { snapshot.isEmpty ? nil : snapshot.table }
 
   /// Returns the recipients of the channel's events of one name; `all` are the client's handlers.
-  func recipients(
-    of name: String, _ all: BindingList, _ snapshot: borrowing BindingList.Snapshot
-  ) -> EventRecipients {
-    EventRecipients(of: name, own: channel?.bindings, self.snapshot, all: all, snapshot)
-  }
+  func recipients(of name: String, _ all: BindingList, _ snapshot: borrowing BindingList.Snapshot)
+    -> EventRecipients
+  { EventRecipients(of: name, own: channel?.bindings, self.snapshot, all: all, snapshot) }
 
   mutating func find(_ name: String, in channels: NameTable<PusherChannel>) {
     if let known = self.name, name.isSame(as: known) { return }
@@ -178,16 +167,14 @@ private struct RecentChannel {
 }
 
 extension ByteView {
-  @inline(__always)
-  fileprivate func holdsSame(as other: ByteView) -> Bool {
+  @inline(__always) fileprivate func holdsSame(as other: ByteView) -> Bool {
     count == other.count && beginsWithSame(as: other)
   }
 
   /// Returns whether this view begins with `other`, which must not be longer.
   ///
   /// The wide loads stay within the padding after each view.
-  @inline(__always)
-  fileprivate func beginsWithSame(as other: ByteView) -> Bool {
+  @inline(__always) fileprivate func beginsWithSame(as other: ByteView) -> Bool {
     var offset = 0
     while offset &+ 16 <= other.count {
       let (left, right) = unsafe (

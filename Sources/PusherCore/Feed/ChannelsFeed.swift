@@ -79,18 +79,12 @@ package final class ChannelsFeed: Feed {
     count(bytesOf: former)
   }
 
-  package func subscribe(_ channel: String) {
-    perform { $0.subscribe(channel, at: $1) }
-  }
+  package func subscribe(_ channel: String) { perform { $0.subscribe(channel, at: $1) } }
 
-  package func unsubscribe(_ channel: String) {
-    perform { $0.unsubscribe(channel, at: $1) }
-  }
+  package func unsubscribe(_ channel: String) { perform { $0.unsubscribe(channel, at: $1) } }
 
   /// Signs the user in, on this connection and every later one.
-  package func signIn() {
-    perform { $0.signIn(at: $1) }
-  }
+  package func signIn() { perform { $0.signIn(at: $1) } }
 
   /// Sends a client event; returns false while its channel is not subscribed.
   package func trigger(_ event: ClientEvent) -> Bool {
@@ -105,9 +99,7 @@ package final class ChannelsFeed: Feed {
   /// Whether the output has room for further events.
   package var hasOutputRoom: Bool { (connection?.output.count ?? 0) <= Self.outputThreshold }
 
-  package func retry(in delay: Duration) {
-    perform { $0.retry(in: delay, at: $1) }
-  }
+  package func retry(in delay: Duration) { perform { $0.retry(in: delay, at: $1) } }
 
   // MARK: Feed
 
@@ -164,8 +156,7 @@ extension ChannelsFeed: WebSocketFeedConnectionDelegate {
   package func connectionReceived(text: ByteView, at now: Instant) {
     delegate?.feed(exchanged: text.text, isSent: false)
     switch session.receive(text, at: now) {
-    case .event(let envelope, let name):
-      delegate?.feed(received: envelope, named: name, at: now)
+    case .event(let envelope, let name): delegate?.feed(received: envelope, named: name, at: now)
     case .handled: drain()
     }
   }

@@ -79,9 +79,7 @@ extension EventStreamFeed: EventStreamFeedConnectionDelegate {
 
   package func connectionAnswered(status: Int) { lastStatus = status }
 
-  package func connectionOpened(at now: Instant) {
-    perform { $0.opened(at: $1) }
-  }
+  package func connectionOpened(at now: Instant) { perform { $0.opened(at: $1) } }
 
   package func connectionFinished(at now: Instant) {
     connection = nil

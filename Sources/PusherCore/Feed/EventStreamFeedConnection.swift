@@ -137,9 +137,7 @@ package final class EventStreamFeedConnection: FeedConnection {
     }
     do throws(HTTPError) {
       body = try HTTPBodyReader(head, requestMethod: settings.method, limit: .max)
-    } catch {
-      throw .violation("\(error)")
-    }
+    } catch { throw .violation("\(error)") }
   }
 
   /// Returns the fields for a trace, without values that may be secret.
@@ -216,9 +214,7 @@ package final class EventStreamFeedConnection: FeedConnection {
       try moveBody()
     } catch is ContentDecoder.InvalidData {
       bodyBroke("the body is not what its content coding says")
-    } catch {
-      bodyBroke("\(error)")
-    }
+    } catch { bodyBroke("\(error)") }
     return parser.input.count > before
   }
 

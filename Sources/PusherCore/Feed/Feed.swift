@@ -78,9 +78,7 @@ extension Feed {
   }
 
   /// Ends from any state; an open socket gets a close frame if the protocol has one.
-  package func disconnect() {
-    perform { $0.disconnect(at: $1) }
-  }
+  package func disconnect() { perform { $0.disconnect(at: $1) } }
 
   /// Closes the socket without waiting for the closing handshake.
   package func abort() {
@@ -126,8 +124,7 @@ extension Feed {
       case .success(let fields):
         state.freshFields = fields
         startConnection()
-      case .failure(let error):
-        perform { $0.lost(.dropped(error.description), at: $1) }
+      case .failure(let error): perform { $0.lost(.dropped(error.description), at: $1) }
       }
     }
   }

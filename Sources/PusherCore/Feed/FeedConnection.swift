@@ -167,9 +167,7 @@ extension FeedConnection {
         return true
       case .end: streamEnded(at: now)
       }
-    } catch {
-      broke(ConnectionLoss(error), at: now)
-    }
+    } catch { broke(ConnectionLoss(error), at: now) }
     return false
   }
 

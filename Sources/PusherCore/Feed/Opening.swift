@@ -29,9 +29,7 @@ package final class Opening {
   private let output = ByteBuffer()
   private var headParser = HTTPHeadParser(limits: HTTPHeadLimits())
   private var delegate: (any OpeningDelegate)?
-  var isPaused: Bool {
-    didSet { stream?.wantsRead = !isPaused }
-  }
+  var isPaused: Bool { didSet { stream?.wantsRead = !isPaused } }
 
   init(
     loop: EventLoop, to destination: Destination, tls: TLSContext?, isUpgrade: Bool,
@@ -117,9 +115,7 @@ package final class Opening {
     do throws(HTTPError) {
       guard let next = try headParser.finalResponse(from: input) else { return }
       head = next
-    } catch {
-      return fail(.violation("\(error)"), at: now)
-    }
+    } catch { return fail(.violation("\(error)"), at: now) }
     delegate?.openingReceived(head)
     if let refusal = route.refusal(head) { return fail(ConnectionLoss(refusal), at: now) }
     if RedirectTrail.isRedirect(head.status), let location = head.headers["Location"] {
@@ -136,9 +132,7 @@ package final class Opening {
       }
     } catch let error as RedirectError {
       return fail(.refused(status: status, reason: "\(error)"), at: now)
-    } catch {
-      return fail(.network("\(error)"), at: now)
-    }
+    } catch { return fail(.network("\(error)"), at: now) }
     stream?.close()
     stream = nil
     input.removeAll()
@@ -158,9 +152,7 @@ extension Opening: SocketStreamDelegate {
       output.append(try delegate.request(trail, over: route))
       isAsking = true
       flush(at: now)
-    } catch {
-      fail(error, at: now)
-    }
+    } catch { fail(error, at: now) }
   }
 
   package func streamReadable(_ stream: SocketStream, at now: Instant) {
@@ -172,9 +164,7 @@ extension Opening: SocketStreamDelegate {
         readHead(at: now)
       case .end: inputEnded(at: now)
       }
-    } catch {
-      broke(error, at: now)
-    }
+    } catch { broke(error, at: now) }
   }
 
   package func streamWritable(_ stream: SocketStream, at now: Instant) { flush(at: now) }

@@ -44,9 +44,7 @@ package final class WebSocketFeedConnection: FeedConnection {
 
   package func forgetOwner() { delegate = nil }
 
-  package func send(_ text: String) {
-    send { $0.send(text: text) }
-  }
+  package func send(_ text: String) { send { $0.send(text: text) } }
 
   /// Sends one message with `body`; does nothing before the upgrade or after the end.
   package func send(_ body: (WebSocketConnection) -> Void) {
@@ -102,9 +100,7 @@ package final class WebSocketFeedConnection: FeedConnection {
         random: SecureRandom.generator, input: input)
       delegate?.connectionUpgraded(at: now)
       drain(at: now)
-    } catch {
-      end(ConnectionLoss(upgradeFailure: error, at: SystemClock.wall()), at: now)
-    }
+    } catch { end(ConnectionLoss(upgradeFailure: error, at: SystemClock.wall()), at: now) }
   }
 
   /// Returns the refusal of a server that first agreed to the upgrade, as when its app fails.

@@ -6,24 +6,20 @@ enum EscapedQuotes: JSONQuotes {
   static let width: UInt = 2
   static let firstByte: UInt8 = 0x5C
 
-  @inline(__always)
-  static func stand(_ cursor: WindowCursor, _ distance: Int) -> Bool {
+  @inline(__always) static func stand(_ cursor: WindowCursor, _ distance: Int) -> Bool {
     cursor.word16(distance) == 0x225C
   }
 
   @inline(__always)
   static func endName(_ cursor: WindowCursor) -> Bool { cursor.word32() & 0xFF_FFFF == 0x3A225C }
 
-  @inline(__always)
-  static func isEnd(_ byte: UInt8) -> Bool { byte == 0x22 }
+  @inline(__always) static func isEnd(_ byte: UInt8) -> Bool { byte == 0x22 }
 
-  @inline(__always)
-  static func skipBlanks(_ cursor: inout FusedCursor) {
+  @inline(__always) static func skipBlanks(_ cursor: inout FusedCursor) {
     while cursor.byte == 0x20 { cursor.skip(1) }
   }
 
-  @inline(__always)
-  static func skipQuote(_ cursor: inout FusedCursor) -> Bool {
+  @inline(__always) static func skipQuote(_ cursor: inout FusedCursor) -> Bool {
     guard cursor.word16() == 0x225C else { return false }
     cursor.skip(2)
     return true
@@ -55,8 +51,7 @@ extension FusedCursor {
   }
 
   /// Copies an escape of the inner string, which begins with two backslashes.
-  @inline(__always)
-  private mutating func copyInnerEscape() -> Bool {
+  @inline(__always) private mutating func copyInnerEscape() -> Bool {
     let letter = peek(2)
     switch letter {
     case 0x5C:
@@ -76,8 +71,7 @@ extension FusedCursor {
   }
 
   /// Copies `\\uXXXX`, or two of them when they are a surrogate pair.
-  @inline(__always)
-  private mutating func copyInnerUnicodeEscape() -> Bool {
+  @inline(__always) private mutating func copyInnerUnicodeEscape() -> Bool {
     guard let unit = hexUnit(3) else { return false }
     if unit & 0xF800 == 0xD800 {
       guard unit < 0xDC00, peek(7) == 0x5C, peek(8) == 0x5C, peek(9) == 0x75,
@@ -89,8 +83,7 @@ extension FusedCursor {
     return true
   }
 
-  @inline(__always)
-  private mutating func copyHexEscape() {
+  @inline(__always) private mutating func copyHexEscape() {
     putEscape(0x75)
     skip(3)
     copyShort(4)

@@ -4,11 +4,9 @@
 /// nesting deeper than 62). The caller then drops the output and uses ``JSONCompactor``.
 extension FusedCursor {
   /// Copies one value inside a JSON string; stops at the quote that ends the string.
-  @inline(__always)
-  mutating func copyEscapedValue() -> Bool { copyValue(EscapedQuotes.self) }
+  @inline(__always) mutating func copyEscapedValue() -> Bool { copyValue(EscapedQuotes.self) }
 
-  @inline(__always)
-  mutating func copyPlainValue() -> Bool {
+  @inline(__always) mutating func copyPlainValue() -> Bool {
     guard copyValue(PlainQuotes.self) else { return false }
     PlainQuotes.skipBlanks(&self)
     return true
@@ -34,8 +32,7 @@ extension FusedCursor {
   }
 
   /// Copies a rare token, and on to the next value or the end; `nil` for unusual JSON.
-  @inline(never)
-  private static func copyRare<Quotes: JSONQuotes>(
+  @inline(never) private static func copyRare<Quotes: JSONQuotes>(
     _ quotes: Quotes.Type, _ start: FusedCursor, _ depth: UInt64, _ place: JSONPlace
   ) -> (FusedCursor?, UInt64, JSONPlace) {
     var cursor = start
@@ -105,8 +102,7 @@ extension FusedCursor {
     return .behindValue
   }
 
-  @inline(__always)
-  private mutating func openContainer<Quotes: JSONQuotes>(
+  @inline(__always) private mutating func openContainer<Quotes: JSONQuotes>(
     _ quotes: Quotes.Type, _ levels: inout UInt64, bit: UInt64
   ) -> Bool {
     guard levels &>> 62 == 0 else { return false }
@@ -147,8 +143,7 @@ extension FusedCursor {
   }
 
   /// Stops at the first byte that is not a hexadecimal digit, so it never looks past the NUL.
-  @inline(__always)
-  func hexUnit(_ distance: Int) -> UInt16? {
+  @inline(__always) func hexUnit(_ distance: Int) -> UInt16? {
     var unit: UInt16 = 0
     for index in 0..<4 {
       guard let digit = Hex.value(of: peek(distance &+ index)) else { return nil }
@@ -157,8 +152,7 @@ extension FusedCursor {
     return unit
   }
 
-  @inline(__always)
-  private mutating func copyLiteral() -> Bool {
+  @inline(__always) private mutating func copyLiteral() -> Bool {
     let count = literal
     copyShort(count)
     return count > 0
@@ -173,8 +167,7 @@ extension FusedCursor {
     }
   }
 
-  @inline(__always)
-  mutating func copyNumber() -> Bool {
+  @inline(__always) mutating func copyNumber() -> Bool {
     if byte == 0x2D {
       put(0x2D)
       skip(1)
@@ -189,8 +182,7 @@ extension FusedCursor {
     return byte | 0x20 != 0x65 || copyExponent()
   }
 
-  @inline(__always)
-  private mutating func copyExponent() -> Bool {
+  @inline(__always) private mutating func copyExponent() -> Bool {
     put(byte)
     skip(1)
     if byte == 0x2B || byte == 0x2D {
@@ -201,8 +193,7 @@ extension FusedCursor {
   }
 
   /// Copies one digit or more; returns their number.
-  @inline(__always)
-  private mutating func copyDigits() -> Int? {
+  @inline(__always) private mutating func copyDigits() -> Int? {
     var count = copyDigitRun()
     guard count > 0 else { return nil }
     var last = count

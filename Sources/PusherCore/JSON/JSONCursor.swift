@@ -14,13 +14,11 @@ struct JSONCursor {
   /// The byte at the position, or 0 at the end: NUL is not part of the grammar.
   var byte: UInt8 { @inline(__always) get { offset < view.count ? unsafe view.base[offset] : 0 } }
 
-  @inline(__always)
-  func peek(_ distance: Int) -> UInt8 {
+  @inline(__always) func peek(_ distance: Int) -> UInt8 {
     offset + distance < view.count ? unsafe view.base[offset + distance] : 0
   }
 
-  @inline(__always)
-  mutating func advance(_ count: Int = 1) { offset += count }
+  @inline(__always) mutating func advance(_ count: Int = 1) { offset += count }
 
   var failure: JSONError { atEnd ? .endsEarly : .unexpected(offset: offset) }
 
@@ -92,8 +90,7 @@ struct JSONCursor {
   }
 
   /// Returns the number of plain string bytes from here: no quote, backslash or control character.
-  @inline(__always)
-  func plainRun() -> Int {
+  @inline(__always) func plainRun() -> Int {
     let rest = view.count - offset
     var length = 0
     while length < rest {

@@ -9,8 +9,7 @@ enum JSONSkipper {
   ///
   /// - Parameter token: Called with each token of the value, without white space.
   static func skipValue(
-    _ cursor: inout JSONCursor, depthLimit: Int = depthLimit,
-    token: (Range<Int>) -> Void = { _ in }
+    _ cursor: inout JSONCursor, depthLimit: Int = depthLimit, token: (Range<Int>) -> Void = { _ in }
   ) throws(JSONError) -> Range<Int> {
     let first = cursor.offset
     var closings: [UInt8] = []
@@ -69,8 +68,7 @@ enum JSONSkipper {
   }
 
   /// Returns true for the opening of a container.
-  @inline(__always)
-  private static func skipToken(
+  @inline(__always) private static func skipToken(
     _ cursor: inout JSONCursor, _ closings: inout [UInt8], _ depthLimit: Int,
     _ token: (Range<Int>) -> Void
   ) throws(JSONError) -> Bool {
@@ -92,16 +90,14 @@ enum JSONSkipper {
     return false
   }
 
-  @inline(__always)
-  private static func skipString(
+  @inline(__always) private static func skipString(
     _ cursor: inout JSONCursor, _ token: (Range<Int>) -> Void
   ) throws(JSONError) {
     let body = try cursor.skipString()
     token((body.lowerBound - 1)..<(body.upperBound + 1))
   }
 
-  @inline(__always)
-  private static func skip(
+  @inline(__always) private static func skip(
     _ byte: UInt8, _ cursor: inout JSONCursor, _ token: (Range<Int>) -> Void
   ) throws(JSONError) {
     let first = cursor.offset

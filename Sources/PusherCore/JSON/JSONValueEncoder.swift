@@ -17,9 +17,7 @@ final class JSONValueEncoder: Encoder {
     }
   }
 
-  fileprivate final class ArrayContent {
-    var parts: [JSONValueEncoder] = []
-  }
+  fileprivate final class ArrayContent { var parts: [JSONValueEncoder] = [] }
 
   let codingPath: [any CodingKey]
   var userInfo: [CodingUserInfoKey: Any] { [:] }
@@ -60,8 +58,7 @@ final class JSONValueEncoder: Encoder {
   fileprivate func set(_ number: some BinaryFloatingPoint & LosslessStringConvertible) throws {
     guard number.isFinite else {
       throw EncodingError.invalidValue(
-        number,
-        .init(codingPath: codingPath, debugDescription: "JSON has no number for \(number)"))
+        number, .init(codingPath: codingPath, debugDescription: "JSON has no number for \(number)"))
     }
     set(.number("\(number)"))
   }
@@ -98,11 +95,9 @@ private struct ObjectWriter<Key: CodingKey>: KeyedEncodingContainerProtocol {
   func encodeNil(forKey key: Key) { part(key).set(.null) }
   func encode(_ value: some Encodable, forKey key: Key) throws { try part(key).encode(value) }
 
-  func nestedContainer<NestedKey: CodingKey>(
-    keyedBy type: NestedKey.Type, forKey key: Key
-  ) -> KeyedEncodingContainer<NestedKey> {
-    part(key).container(keyedBy: type)
-  }
+  func nestedContainer<NestedKey: CodingKey>(keyedBy type: NestedKey.Type, forKey key: Key)
+    -> KeyedEncodingContainer<NestedKey>
+  { part(key).container(keyedBy: type) }
 
   func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
     part(key).unkeyedContainer()
@@ -127,11 +122,9 @@ private struct ArrayWriter: UnkeyedEncodingContainer {
   func encodeNil() { part().set(.null) }
   func encode(_ value: some Encodable) throws { try part().encode(value) }
 
-  func nestedContainer<NestedKey: CodingKey>(
-    keyedBy keyType: NestedKey.Type
-  ) -> KeyedEncodingContainer<NestedKey> {
-    part().container(keyedBy: keyType)
-  }
+  func nestedContainer<NestedKey: CodingKey>(keyedBy keyType: NestedKey.Type)
+    -> KeyedEncodingContainer<NestedKey>
+  { part().container(keyedBy: keyType) }
 
   func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { part().unkeyedContainer() }
   func superEncoder() -> any Encoder { part() }

@@ -2,8 +2,7 @@ extension WindowCursor {
   /// Copies frequent shapes; returns the place where something else begins.
   ///
   /// It rejects nothing, and calls nothing so that its state stays in registers.
-  @inline(never)
-  static func copyFrequent<Quotes: JSONQuotes>(
+  @inline(never) static func copyFrequent<Quotes: JSONQuotes>(
     _ quotes: Quotes.Type, _ start: WindowCursor, _ depth: UInt64
   ) -> (WindowCursor, UInt64, JSONPlace) {
     var cursor = start
@@ -12,8 +11,7 @@ extension WindowCursor {
     return (cursor, levels, place)
   }
 
-  @inline(__always)
-  private mutating func run<Quotes: JSONQuotes>(
+  @inline(__always) private mutating func run<Quotes: JSONQuotes>(
     _ quotes: Quotes.Type, _ levels: inout UInt64
   ) -> JSONPlace {
     slide()
@@ -73,8 +71,7 @@ extension WindowCursor {
   }
 
   /// Copies `{` and the quote of the first name.
-  @inline(__always)
-  private mutating func openObject<Quotes: JSONQuotes>(
+  @inline(__always) private mutating func openObject<Quotes: JSONQuotes>(
     _ quotes: Quotes.Type, _ levels: inout UInt64
   ) -> Bool {
     guard Quotes.stand(self, 1), levels &>> 62 == 0 else { return false }
@@ -84,8 +81,7 @@ extension WindowCursor {
     return true
   }
 
-  @inline(__always)
-  private mutating func openArray(_ levels: inout UInt64) -> Bool {
+  @inline(__always) private mutating func openArray(_ levels: inout UInt64) -> Bool {
     let next = peek(1)
     guard next != 0x5D, next != 0x20, levels &>> 62 == 0 else { return false }
     levels = levels &<< 1
@@ -109,8 +105,7 @@ extension WindowCursor {
   }
 
   /// Copies a negative number, or at least its sign if a digit follows.
-  @inline(__always)
-  private mutating func copyNegative(_ first: UInt8) -> Bool {
+  @inline(__always) private mutating func copyNegative(_ first: UInt8) -> Bool {
     guard first == 0x2D, peek(1) &- 0x30 < 10 else { return false }
     put(0x2D)
     skip(1)
@@ -129,8 +124,7 @@ extension WindowCursor {
     return true
   }
 
-  @inline(__always)
-  private mutating func copyLiteral() -> Bool {
+  @inline(__always) private mutating func copyLiteral() -> Bool {
     let count = fused.literal
     copyShort(UInt(bitPattern: count))
     return count > 0

@@ -104,8 +104,7 @@ package final class LineTemplate {
     return size
   }
 
-  @inline(__always)
-  private func put(
+  @inline(__always) private func put(
     _ part: Part, of fields: Fields, _ number: Int, to end: inout UnsafeMutablePointer<UInt8>
   ) {
     switch part {

@@ -17,26 +17,22 @@ enum PlainQuotes: JSONQuotes {
   static let width: UInt = 1
   static let firstByte: UInt8 = 0x22
 
-  @inline(__always)
-  static func stand(_ cursor: WindowCursor, _ distance: Int) -> Bool {
+  @inline(__always) static func stand(_ cursor: WindowCursor, _ distance: Int) -> Bool {
     cursor.peek(UInt(bitPattern: distance)) == 0x22
   }
 
   @inline(__always)
   static func endName(_ cursor: WindowCursor) -> Bool { cursor.word16() == 0x3A22 }
 
-  @inline(__always)
-  static func isEnd(_ byte: UInt8) -> Bool { true }
+  @inline(__always) static func isEnd(_ byte: UInt8) -> Bool { true }
 
-  @inline(__always)
-  static func skipBlanks(_ cursor: inout FusedCursor) {
+  @inline(__always) static func skipBlanks(_ cursor: inout FusedCursor) {
     while cursor.byte == 0x20 || cursor.byte == 0x0A || cursor.byte == 0x0D || cursor.byte == 0x09 {
       cursor.skip(1)
     }
   }
 
-  @inline(__always)
-  static func skipQuote(_ cursor: inout FusedCursor) -> Bool {
+  @inline(__always) static func skipQuote(_ cursor: inout FusedCursor) -> Bool {
     guard cursor.byte == 0x22 else { return false }
     cursor.skip(1)
     return true
@@ -49,10 +45,8 @@ extension FusedCursor {
   /// Copies all of `text` with `body`; `false` if that fails or stops short.
   ///
   /// The output must have room for `text` and 32 bytes more.
-  @inline(__always)
-  static func copy(
-    _ text: ByteView, to end: inout UnsafeMutablePointer<UInt8>,
-    _ body: (inout FusedCursor) -> Bool
+  @inline(__always) static func copy(
+    _ text: ByteView, to end: inout UnsafeMutablePointer<UInt8>, _ body: (inout FusedCursor) -> Bool
   ) -> Bool {
     unsafe text.withNUL { behind in
       var cursor = unsafe FusedCursor(input: text.base, output: end)
@@ -74,8 +68,7 @@ extension FusedCursor {
     }
   }
 
-  @inline(__always)
-  private mutating func copyPlainEscape() -> Bool {
+  @inline(__always) private mutating func copyPlainEscape() -> Bool {
     switch peek(1) {
     case 0x22, 0x5C, 0x2F, 0x62, 0x66, 0x6E, 0x72, 0x74:
       copyShort(2)

@@ -14,8 +14,7 @@ extension FusedCursor {
   /// 2. A run's copy begins at or before the NUL. It loads 32 bytes at a time: the first load
   ///    begins at the run's end at the latest, all others before it.
   /// 3. So a store ends at most 32 bytes after the kept bytes, which are no longer than the input.
-  @inline(__always)
-  mutating func copyUnescapedText() -> Bool {
+  @inline(__always) mutating func copyUnescapedText() -> Bool {
     var block = unsafe input
     // Bit of a block's first byte, if an escape began in the block before.
     var letters: UInt64 = 0
@@ -44,8 +43,7 @@ extension FusedCursor {
     }
   }
 
-  @inline(__always)
-  private mutating func copyRun(to end: UnsafePointer<UInt8>) {
+  @inline(__always) private mutating func copyRun(to end: UnsafePointer<UInt8>) {
     let count = unsafe end - input
     copyBlock(0)
     if count > 32 {
@@ -59,8 +57,7 @@ extension FusedCursor {
     unsafe output += count
   }
 
-  @inline(__always)
-  private func copyBlock(_ distance: Int) {
+  @inline(__always) private func copyBlock(_ distance: Int) {
     let block = unsafe UnsafeRawPointer(input + distance).loadUnaligned(as: SIMD32<UInt8>.self)
     unsafe UnsafeMutableRawPointer(output + distance).storeBytes(of: block, as: SIMD32<UInt8>.self)
   }

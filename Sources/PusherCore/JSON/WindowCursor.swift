@@ -21,8 +21,7 @@ internal import CSystemVectors
 ///
 /// Shifts by 64 or more would count from the wrong byte. Callers of ``copyPlainText()`` and
 /// ``copyNumber(_:)`` keep the position inside the window, and debug builds check it.
-@safe
-struct WindowCursor {
+@safe struct WindowCursor {
   /// First byte of the window; may lie before the input while nothing of it was loaded.
   private var window: UnsafePointer<UInt8>
   private var at: UInt
@@ -32,8 +31,7 @@ struct WindowCursor {
   private var others: UInt64
   private var output: UnsafeMutablePointer<UInt8>
 
-  @inline(__always)
-  init(_ cursor: FusedCursor) {
+  @inline(__always) init(_ cursor: FusedCursor) {
     unsafe window = cursor.input
     unsafe output = cursor.output
     at = 0
@@ -48,8 +46,7 @@ struct WindowCursor {
   }
 
   /// Takes the positions of a cursor that continued from ``fused``; ``slide()`` must follow.
-  @inline(__always)
-  mutating func follow(_ cursor: FusedCursor) {
+  @inline(__always) mutating func follow(_ cursor: FusedCursor) {
     unsafe at = UInt(bitPattern: cursor.input - window)
     unsafe output = cursor.output
     // From there on, refilling the window is less work than sliding.
@@ -57,8 +54,7 @@ struct WindowCursor {
   }
 
   /// Slides the window until the reading position is among its first 32 bytes.
-  @inline(__always)
-  mutating func slide() {
+  @inline(__always) mutating func slide() {
     while at >= 32 {
       unsafe window += 32
       at &-= 32
@@ -68,8 +64,7 @@ struct WindowCursor {
   }
 
   /// Invalidates the window's bits; refilling takes two slides and happens only when needed.
-  @inline(__always)
-  private mutating func leave() {
+  @inline(__always) private mutating func leave() {
     unsafe window = input - 64
     at = 64
   }
@@ -90,48 +85,40 @@ struct WindowCursor {
 extension WindowCursor {
   var byte: UInt8 { @inline(__always) get { unsafe input.pointee } }
 
-  @inline(__always)
-  func peek(_ distance: UInt) -> UInt8 { unsafe input[Int(bitPattern: distance)] }
+  @inline(__always) func peek(_ distance: UInt) -> UInt8 { unsafe input[Int(bitPattern: distance)] }
 
-  @inline(__always)
-  func word16(_ distance: Int = 0) -> UInt16 {
+  @inline(__always) func word16(_ distance: Int = 0) -> UInt16 {
     unsafe UnsafeRawPointer(input + distance).loadUnaligned(as: UInt16.self)
   }
 
   @inline(__always)
   func word32() -> UInt32 { unsafe UnsafeRawPointer(input).loadUnaligned(as: UInt32.self) }
 
-  @inline(__always)
-  mutating func skip(_ count: UInt) { at &+= count }
+  @inline(__always) mutating func skip(_ count: UInt) { at &+= count }
 
-  @inline(__always)
-  mutating func put(_ byte: UInt8) {
+  @inline(__always) mutating func put(_ byte: UInt8) {
     unsafe output.pointee = byte
     unsafe output += 1
   }
 
-  @inline(__always)
-  mutating func putPair(_ pair: UInt16) {
+  @inline(__always) mutating func putPair(_ pair: UInt16) {
     unsafe UnsafeMutableRawPointer(output).storeBytes(of: pair, as: UInt16.self)
     unsafe output += 2
   }
 
   /// Copies `count` bytes, at most 8, with one load and one store.
-  @inline(__always)
-  mutating func copyShort(_ count: UInt) {
+  @inline(__always) mutating func copyShort(_ count: UInt) {
     let word = unsafe UnsafeRawPointer(input).loadUnaligned(as: UInt64.self)
     unsafe UnsafeMutableRawPointer(output).storeBytes(of: word, as: UInt64.self)
     step(count)
   }
 
-  @inline(__always)
-  private mutating func step(_ count: UInt) {
+  @inline(__always) private mutating func step(_ count: UInt) {
     at &+= count
     unsafe output += Int(bitPattern: count)
   }
 
-  @inline(__always)
-  private func copyBlock(_ distance: Int) {
+  @inline(__always) private func copyBlock(_ distance: Int) {
     let block = unsafe UnsafeRawPointer(input + distance).loadUnaligned(as: SIMD16<UInt8>.self)
     unsafe UnsafeMutableRawPointer(output + distance).storeBytes(of: block, as: SIMD16<UInt8>.self)
   }
@@ -141,8 +128,7 @@ extension WindowCursor {
 
 extension WindowCursor {
   /// Copies text up to the next quote, backslash or control; needs a position inside the window.
-  @inline(__always)
-  mutating func copyPlainText() {
+  @inline(__always) mutating func copyPlainText() {
     assert(at < 64, "the window's bits lie behind")
     let ahead = ends &>> UInt64(at)
     copyBlock(0)
@@ -159,8 +145,7 @@ extension WindowCursor {
   }
 
   /// Copies text that does not end inside the window; invalidates the window's bits.
-  @inline(__always)
-  private mutating func copyLongText() {
+  @inline(__always) private mutating func copyLongText() {
     while true {
       let mask = unsafe pusher_string_ends_32(input)
       copyBlock(0)
@@ -176,8 +161,7 @@ extension WindowCursor {
   /// Copies at most 16 bytes, from the digit `first` on: digits, with or without a fraction.
   ///
   /// Needs a position inside the window. Returns `false` for anything else; an exponent may follow.
-  @inline(__always)
-  mutating func copyNumber(_ first: UInt8) -> Bool {
+  @inline(__always) mutating func copyNumber(_ first: UInt8) -> Bool {
     assert(at < 64, "the window's bits lie behind")
     let ahead = others &>> UInt64(at)
     guard ahead != 0 else { return false }

@@ -8,9 +8,8 @@ package struct ClientHandshake: Sendable {
   private let key: String
 
   private static let reserved = [
-    "upgrade", "connection", "sec-websocket-key", "sec-websocket-version",
-    "sec-websocket-accept", "sec-websocket-extensions", "sec-websocket-protocol",
-    "content-length", "transfer-encoding",
+    "upgrade", "connection", "sec-websocket-key", "sec-websocket-version", "sec-websocket-accept",
+    "sec-websocket-extensions", "sec-websocket-protocol", "content-length", "transfer-encoding",
   ]
 
   /// - Parameters:
@@ -100,9 +99,7 @@ package struct ClientHandshake: Sendable {
           reason: "the server chose the extension 'permessage-deflate', which was not offered")
       }
       return accepted
-    } catch {
-      throw .invalid(error.reason)
-    }
+    } catch { throw .invalid(error.reason) }
   }
 }
 

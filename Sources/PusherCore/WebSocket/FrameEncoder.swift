@@ -70,8 +70,7 @@ package enum FrameMask {
   }
 
   /// The target has the size of `source`, and may be the same memory.
-  @inline(__always)
-  static func copy(
+  @inline(__always) static func copy(
     _ source: UnsafeRawBufferPointer, to target: UnsafeMutablePointer<UInt8>, mask: UInt32,
     offset: Int = 0
   ) {

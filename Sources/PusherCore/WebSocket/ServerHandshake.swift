@@ -1,9 +1,7 @@
 /// A server's answer to an opening handshake (RFC 6455 section 4.2).
 package enum ServerHandshake {
   /// Rejects a request that is not a handshake; ``response`` is the answer.
-  package struct Refusal: Error, Equatable {
-    package let response: HTTPResponseHead
-  }
+  package struct Refusal: Error, Equatable { package let response: HTTPResponseHead }
 
   /// Reports whether a request asks for a WebSocket, even in a wrong form.
   package static func isUpgrade(_ head: HTTPRequestHead) -> Bool {
@@ -14,8 +12,7 @@ package enum ServerHandshake {
   ///
   /// The answer names the first supported subprotocol, and the first acceptable compression.
   package static func respond(
-    to head: HTTPRequestHead, supportedSubprotocol: (String) -> Bool = { _ in false },
-    deflate: Bool
+    to head: HTTPRequestHead, supportedSubprotocol: (String) -> Bool = { _ in false }, deflate: Bool
   ) throws(Refusal) -> (HTTPResponseHead, NegotiatedWebSocket) {
     let key = try checkedKey(head)
     var headers = HTTPHeaders([

@@ -4,8 +4,7 @@ extension WebSocketConnection {
   @discardableResult
   package func send(text: ByteView) -> Bool { unsafe sender.send(.text, text.raw) }
 
-  @discardableResult
-  package func send(text: String) -> Bool {
+  @discardableResult package func send(text: String) -> Bool {
     var text = text
     return text.withUTF8 { unsafe sender.send(.text, UnsafeRawBufferPointer($0)) }
   }
@@ -14,8 +13,7 @@ extension WebSocketConnection {
   @discardableResult
   package func send(binary: ByteView) -> Bool { unsafe sender.send(.binary, binary.raw) }
 
-  @discardableResult
-  package func send(binary: [UInt8]) -> Bool {
+  @discardableResult package func send(binary: [UInt8]) -> Bool {
     unsafe binary.withUnsafeBytes { unsafe sender.send(.binary, $0) }
   }
 

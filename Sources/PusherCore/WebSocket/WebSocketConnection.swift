@@ -108,8 +108,7 @@ package final class WebSocketConnection {
     return nextInGeneral()
   }
 
-  @inline(never)
-  private func nextInGeneral() -> WebSocketEvent? {
+  @inline(never) private func nextInGeneral() -> WebSocketEvent? {
     if !assembler.isInProgress { assembler.reset() }
     guard state != .closed else {
       input.removeAll()
@@ -129,9 +128,7 @@ package final class WebSocketConnection {
           throw .endedWithoutCloseFrame(insideMessage: isInside)
         }
       }
-    } catch {
-      return fail(error)
-    }
+    } catch { return fail(error) }
   }
 
   /// True if no message has begun, and none must be dropped first.

@@ -1,6 +1,4 @@
-package struct InvalidExtension: Error, Equatable {
-  package let reason: String
-}
+package struct InvalidExtension: Error, Equatable { package let reason: String }
 
 /// One element of a `Sec-WebSocket-Extensions` list (RFC 6455 section 9.1).
 struct WebSocketExtension {

@@ -20,9 +20,7 @@ package struct APIRouter {
       let progress = call.goOn(at: now)
       if case .answer(let answer) = progress { return .answer(answer) }
       return .call(call, progress)
-    } catch {
-      return .answer(dialect.answers.worded(error))
-    }
+    } catch { return .answer(dialect.answers.worded(error)) }
   }
 
   private var dialect: Dialect { applications.dialect }
@@ -73,8 +71,7 @@ package struct APIRouter {
     case ("channels", 1, _): ("GET", { (call) throws(HTTPAnswer) in try call.channels() })
     case ("channels", 2, _): ("GET", { (call) throws(HTTPAnswer) in try call.channel() })
     case ("channels", 3, "users"): ("GET", { (call) throws(HTTPAnswer) in try call.users() })
-    case ("connections", 1, _) where dialect.has(.countsConnections):
-      ("GET", { $0.connections() })
+    case ("connections", 1, _) where dialect.has(.countsConnections): ("GET", { $0.connections() })
     default: nil
     }
   }

@@ -15,9 +15,7 @@ package final class Applications {
 
   package init(
     limits: ServerLimits, dialect: Dialect, text: MessageText, random: any RandomNumberGenerator
-  ) {
-    (self.limits, self.dialect, self.text, self.random) = (limits, dialect, text, random)
-  }
+  ) { (self.limits, self.dialect, self.text, self.random) = (limits, dialect, text, random) }
 
   /// Replaces the apps and returns the hubs of removed apps; apps that stay keep their hub.
   @discardableResult

@@ -40,9 +40,7 @@ package struct AuthEndpoint {
         }
         answer = .json(
           isForUsers ? user(question, hub.application) : try channel(question, hub.application))
-      } catch {
-        answer = error
-      }
+      } catch { answer = error }
     default: answer = .refusal(head.method, allow: "POST, OPTIONS")
     }
     answer.headers = Self.crossOrigin(head)

@@ -4,8 +4,7 @@ package import PusherCore
 ///
 /// The defaults are Pusher's. Answers that need code come from ``answers``; other code never asks
 /// which server it is.
-package struct Dialect: RawRepresentable, CaseIterable, Hashable, Sendable,
-  CustomStringConvertible
+package struct Dialect: RawRepresentable, CaseIterable, Hashable, Sendable, CustomStringConvertible
 {
   package static let pusher = Dialect(
     "pusher", name: "Pusher", PusherAnswers(),
@@ -47,8 +46,7 @@ package struct Dialect: RawRepresentable, CaseIterable, Hashable, Sendable,
     _ rawValue: String, name: String, _ answers: any DialectAnswers, _ traits: Set<Trait>
   ) -> Dialect {
     var dialect = Dialect(
-      rawValue, name: name, answers,
-      traits.union([.keepsNumbers, .acceptsSecondSubscription]))
+      rawValue, name: name, answers, traits.union([.keepsNumbers, .acceptsSecondSubscription]))
     dialect.limits.times.activity = .seconds(30)
     dialect.limits.sizes.userID = .max
     dialect.limits.clientEventsPerSecond = nil

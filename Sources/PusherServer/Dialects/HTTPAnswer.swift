@@ -14,11 +14,9 @@ package struct HTTPAnswer: Error, Sendable, Equatable {
   package var allow: String?
   package var headers = HTTPHeaders()
 
-  package static func json(
-    _ value: JSONValue, status: Int = 200, allow: String? = nil
-  ) -> HTTPAnswer {
-    HTTPAnswer(status: status, body: JSONWriter.text(value), isJSON: true, allow: allow)
-  }
+  package static func json(_ value: JSONValue, status: Int = 200, allow: String? = nil)
+    -> HTTPAnswer
+  { HTTPAnswer(status: status, body: JSONWriter.text(value), isJSON: true, allow: allow) }
 
   package static func text(_ line: String) -> HTTPAnswer {
     HTTPAnswer(status: 200, body: line, isJSON: false)

@@ -177,9 +177,7 @@ package struct FaultControl {
       var faults: [StagedFault] = []
       for line in lines { faults.append(try StagedFault(parsing: String(line))) }
       script.add(faults)
-    } catch {
-      return .refusal(400, error.description)
-    }
+    } catch { return .refusal(400, error.description) }
     return state
   }
 

@@ -17,8 +17,7 @@ package struct Application: Sendable, Equatable, CustomStringConvertible, Custom
   package var isEnabled: Bool
 
   package init(
-    id: String, key: String, secret: String, allowsClientEvents: Bool = true,
-    isEnabled: Bool = true
+    id: String, key: String, secret: String, allowsClientEvents: Bool = true, isEnabled: Bool = true
   ) {
     self.id = id
     self.key = key

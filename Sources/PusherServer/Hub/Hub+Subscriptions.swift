@@ -63,8 +63,7 @@ extension Hub {
       let isSubscribed = channels[name]?.place(of: session) != nil
       session.refuse(name, refusal, isSubscribed: isSubscribed, at: now)
     case .joined(let joined):
-      let isWanted =
-        sessions[session.socketID] === session && session.subscriptions.contains(name)
+      let isWanted = sessions[session.socketID] === session && session.subscriptions.contains(name)
       guard isWanted else {
         // The session left before the answer came.
         if !request.isSecond { member.leave(name, userID: request.member?.userID, at: now) }

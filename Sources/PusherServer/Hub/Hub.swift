@@ -63,8 +63,7 @@ package final class Hub {
 
   /// Checks the limit of occupied channels, and logs the first refusal.
   func hasRoom(for channel: String) -> Bool {
-    let hasRoom =
-      channels[channel] != nil || member.hasRoom(for: channel, limit: limits.channels)
+    let hasRoom = channels[channel] != nil || member.hasRoom(for: channel, limit: limits.channels)
     if !hasRoom, !hasToldFullChannels {
       hasToldFullChannels = true
       log(.channelsFull(app: application.id, limit: limits.channels))
@@ -100,10 +99,8 @@ package final class Hub {
   /// Sends an event of the API to a channel's subscribers, except the socket `excluded`.
   ///
   /// Returns the number of recipients; `nil` if other nodes may have some.
-  @discardableResult
-  package func publish(
-    name: String, channel: String, data: JSONValue, except excluded: String? = nil,
-    at now: Instant
+  @discardableResult package func publish(
+    name: String, channel: String, data: JSONValue, except excluded: String? = nil, at now: Instant
   ) -> Int? {
     let event = ChannelEvent(
       name: name, channel: channel, data: data, excluded: excluded, isKept: isCache(channel))
@@ -155,8 +152,7 @@ package final class Hub {
   }
 
   /// Handles the member's news; returns true if there was any.
-  @discardableResult
-  package func handleNews(at now: Instant) -> Bool {
+  @discardableResult package func handleNews(at now: Instant) -> Bool {
     var hasNews = false
     while case let news = member.takeNews(), !news.isEmpty {
       hasNews = true
@@ -197,8 +193,7 @@ package final class Hub {
 
 extension Hub {
   /// Delivers a message to the sockets; returns the number of recipients.
-  @discardableResult
-  private func deliver(_ message: BusMessage, at now: Instant) -> Int {
+  @discardableResult private func deliver(_ message: BusMessage, at now: Instant) -> Int {
     switch message {
     case .channel(let name, let frame, let excluded):
       guard let channel = channels[name] else { return 0 }

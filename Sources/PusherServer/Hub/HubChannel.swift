@@ -55,8 +55,7 @@ package struct MemberList: Sendable, Equatable {
     let known = omitsMissingInfo ? members.filter { $0.info != nil } : members
     return [
       "ids": .array(members.map(\.id)),
-      "hash": .object(known.map { .init($0.userID, $0.info ?? .null) }),
-      "count": .integer(count),
+      "hash": .object(known.map { .init($0.userID, $0.info ?? .null) }), "count": .integer(count),
     ]
   }
 }

@@ -69,11 +69,9 @@ package struct MessageText: Sendable {
   }
 
   /// Sends `data` unchanged; `userID` is the sending client's, on presence channels.
-  package func event(
-    name: String, channel: String, data: JSONValue?, userID: JSONValue? = nil
-  ) -> String {
-    message(name, channel: channel, data: data, userID: userID)
-  }
+  package func event(name: String, channel: String, data: JSONValue?, userID: JSONValue? = nil)
+    -> String
+  { message(name, channel: channel, data: data, userID: userID) }
 
   package func event(_ event: ChannelEvent) -> String {
     self.event(name: event.name, channel: event.channel, data: event.data, userID: event.userID)

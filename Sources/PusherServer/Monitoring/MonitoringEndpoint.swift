@@ -69,7 +69,5 @@ package final class MonitoringEndpoint {
 extension MonitoringEndpoint: ReceptionOwner {
   func answer(
     _ request: HTTPRequestReader.Request, on connection: ServerConnection, at now: Instant
-  ) -> ConnectionAnswer {
-    .answer(answer(request.head), isLast: false)
-  }
+  ) -> ConnectionAnswer { .answer(answer(request.head), isLast: false) }
 }

@@ -20,15 +20,13 @@ package enum ServerEntry {
           "data": data(of: message), "socket_id": socketID,
         ], recipients.map { .init("recipients", .integer($0)) })
     // Requests of the page itself are not shown, unless access was refused.
-    case .request(_, let path, let status, _)
-    where ConsolePath.isOwn(path) && status != 403:
+    case .request(_, let path, let status, _) where ConsolePath.isOwn(path) && status != 403:
       return nil
     case .request(let method, let path, let status, let reason):
       return make(
         "request", ["method": method, "path": path], .init("status", .integer(status)),
         reason: reason)
-    default:
-      return ofSocket(event, app: app) ?? ofWebhook(event) ?? ofServer(event)
+    default: return ofSocket(event, app: app) ?? ofWebhook(event) ?? ofServer(event)
     }
   }
 

@@ -64,9 +64,7 @@ extension ClientSession {
       let member = try checkSubscription(channel: channel, auth: auth, channelData: channelData)
       subscriptions.insert(channel)
       hub.subscribe(self, to: channel, as: member, at: now)
-    } catch {
-      tell(error, channel, at: now)
-    }
+    } catch { tell(error, channel, at: now) }
   }
 
   package func refuse(

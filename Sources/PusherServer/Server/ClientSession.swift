@@ -88,8 +88,7 @@ package final class ClientSession: HubSession, ConnectionSocket {
 
   package var deadline: Instant? {
     switch state {
-    case .open:
-      faults.latePongs.first.map { min($0.due, heartbeat.deadline) } ?? heartbeat.deadline
+    case .open: faults.latePongs.first.map { min($0.due, heartbeat.deadline) } ?? heartbeat.deadline
     case .closing(let until): until
     case .finished: nil
     }
@@ -110,16 +109,14 @@ package final class ClientSession: HubSession, ConnectionSocket {
         .binary(let bytes) where context.dialect.has(.readsBinary):
         traffic.received += 1
         if isOpen { handle(ClientMessage(bytes, service: hub.text.service), at: now) }
-      case .binary:
-        close(.unsupportedData, reason: "binary messages are not spoken here", at: now)
+      case .binary: close(.unsupportedData, reason: "binary messages are not spoken here", at: now)
       case .ping(let payload):
         usesControlFrames = true
         if !connection.answersPings { answerPing(frame: payload.array, at: now) }
       case .pong: usesControlFrames = true
       case .closed(let code, let reason):
         finish(code: code.map { Int($0.rawValue) }, reason: reason, at: now)
-      case .failed(let error):
-        finish(reason: error.description, at: now)
+      case .failed(let error): finish(reason: error.description, at: now)
       }
     }
     if !connection.output.isEmpty { context.ledger.touch(self) }

@@ -24,9 +24,7 @@ extension Server: ConsoleHost {
   // MARK: Questions
 
   package func connections(ofApp id: String) -> [ConnectionFacts] {
-    sessions(ofApp: id).map {
-      ConnectionFacts($0, age: $0.traffic.since.duration(to: loop.now))
-    }
+    sessions(ofApp: id).map { ConnectionFacts($0, age: $0.traffic.since.duration(to: loop.now)) }
   }
 
   private func sessions(ofApp id: String) -> [ClientSession] {
@@ -51,9 +49,8 @@ extension Server: ConsoleHost {
 extension ConnectionFacts {
   fileprivate init(_ session: ClientSession, age: Duration) {
     self.init(
-      socketID: session.socketID, peer: session.carrier?.peer, age: age,
-      userID: session.user?.id, channels: session.subscriptions,
-      received: session.traffic.received, sent: session.traffic.sent,
-      queuedBytes: session.output.count)
+      socketID: session.socketID, peer: session.carrier?.peer, age: age, userID: session.user?.id,
+      channels: session.subscriptions, received: session.traffic.received,
+      sent: session.traffic.sent, queuedBytes: session.output.count)
   }
 }

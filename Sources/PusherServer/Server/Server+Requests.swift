@@ -127,8 +127,7 @@ extension Server: ReceptionOwner {
     case .refused(let code, let reason):
       report(.refused(code: code.rawValue, reason: reason))
       return .socket(
-        RefusedSocket(
-          connection, code: code, reason: reason, applications: applications, at: now))
+        RefusedSocket(connection, code: code, reason: reason, applications: applications, at: now))
     }
   }
 
@@ -139,6 +138,4 @@ extension Server: ReceptionOwner {
 }
 
 /// Servers do not mask frames, so nothing draws from it.
-private struct NoRandom: RandomNumberGenerator {
-  mutating func next() -> UInt64 { 0 }
-}
+private struct NoRandom: RandomNumberGenerator { mutating func next() -> UInt64 { 0 } }

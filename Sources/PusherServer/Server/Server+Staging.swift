@@ -57,6 +57,4 @@ extension Hub {
   }
 }
 
-extension Instant {
-  fileprivate static let beginning = Instant(nanoseconds: 0)
-}
+extension Instant { fileprivate static let beginning = Instant(nanoseconds: 0) }

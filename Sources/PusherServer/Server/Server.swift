@@ -25,8 +25,7 @@ package final class Server {
   package var console: (any ServerConsole)?
   private(set) lazy var webhooks = WebhookDesk(
     loop: loop, policy: cluster == nil ? options.webhooks : options.webhooks.withoutDelay,
-    report: { [weak self] in self?.report($0) },
-    onIdle: { [weak self] in self?.checkStopped() })
+    report: { [weak self] in self?.report($0) }, onIdle: { [weak self] in self?.checkStopped() })
 
   struct Caller {
     let head: HTTPRequestHead

@@ -25,9 +25,7 @@ final class WebhookDesk {
   init(
     loop: EventLoop, policy: WebhookPolicy, report: @escaping (ServerLogEvent) -> Void,
     onIdle: @escaping () -> Void
-  ) {
-    (self.loop, self.policy, self.report, self.onIdle) = (loop, policy, report, onIdle)
-  }
+  ) { (self.loop, self.policy, self.report, self.onIdle) = (loop, policy, report, onIdle) }
 
   /// - Throws: ``TLSError`` if an app has secure webhooks and certificates cannot be checked.
   static func check(_ applications: [Application], _ policy: WebhookPolicy) throws(TLSError) {

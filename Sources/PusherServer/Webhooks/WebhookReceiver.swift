@@ -30,9 +30,7 @@ package final class WebhookReceiver {
       obstacle: @escaping () -> String?,
       take: @escaping (_ events: [WebhookInbox.Event], _ number: Int) -> Receipt?,
       noteRefusal: @escaping (Int, String) -> Void
-    ) {
-      (self.obstacle, self.take, self.noteRefusal) = (obstacle, take, noteRefusal)
-    }
+    ) { (self.obstacle, self.take, self.noteRefusal) = (obstacle, take, noteRefusal) }
   }
 
   private let reception: Reception

@@ -55,8 +55,7 @@ final class WebhookSender {
 
   init(
     loop: EventLoop, url: HTTPURL, application: Application, tls: TLSContext?,
-    policy: WebhookPolicy, report: @escaping (ServerLogEvent) -> Void,
-    onIdle: @escaping () -> Void
+    policy: WebhookPolicy, report: @escaping (ServerLogEvent) -> Void, onIdle: @escaping () -> Void
   ) {
     (self.loop, self.url, self.application, self.policy) = (loop, url, application, policy)
     (self.report, self.onIdle) = (report, onIdle)
@@ -134,9 +133,7 @@ final class WebhookSender {
       try connection.send(
         HTTPExchange.Request(method: "POST", url: url, headers: headers, body: delivery.item.body)
       ) { [weak self] result, now in self?.take(result, of: delivery, at: now) }
-    } catch {
-      drop(delivery, error.description)
-    }
+    } catch { drop(delivery, error.description) }
   }
 
   private func drop(_ delivery: Delivery, _ reason: String) {

@@ -79,12 +79,10 @@ final class ConnectionTable {
     return false
   }
 
-  private static func waiting(
-    of connections: [ObjectIdentifier: ServerConnection]
-  ) -> [(connection: ServerConnection, wait: ClientWait)] {
-    connections.values.compactMap { connection in
-      connection.clientWait.map { (connection, $0) }
-    }
+  private static func waiting(of connections: [ObjectIdentifier: ServerConnection]) -> [(
+    connection: ServerConnection, wait: ClientWait
+  )] {
+    connections.values.compactMap { connection in connection.clientWait.map { (connection, $0) } }
   }
 
   /// Frees the result of the last search.

@@ -31,11 +31,8 @@ package struct ListenAddress: Sendable, Equatable {
   package var handed: HandedSocket?
 
   package init(
-    host: String = "127.0.0.1", port: UInt16, reusesPort: Bool = false,
-    handed: HandedSocket? = nil
-  ) {
-    (self.host, self.port, self.reusesPort, self.handed) = (host, port, reusesPort, handed)
-  }
+    host: String = "127.0.0.1", port: UInt16, reusesPort: Bool = false, handed: HandedSocket? = nil
+  ) { (self.host, self.port, self.reusesPort, self.handed) = (host, port, reusesPort, handed) }
 }
 
 /// Listens on a port and manages the connections: their number, turns and deadlines.
@@ -88,9 +85,7 @@ final class Reception {
   }
 
   /// Lets the listener call a reception that is created after the listener.
-  private final class Door {
-    weak var reception: Reception?
-  }
+  private final class Door { weak var reception: Reception? }
 
   var isEmpty: Bool { table.isEmpty }
   var connections: [ServerConnection] { table.connections }

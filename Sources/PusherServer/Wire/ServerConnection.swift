@@ -22,9 +22,7 @@ package protocol ConnectionSocket: AnyObject {
   func settle(at now: Instant)
 }
 
-extension ConnectionSocket {
-  package func settle(at now: Instant) {}
-}
+extension ConnectionSocket { package func settle(at now: Instant) {} }
 
 enum ConnectionAnswer {
   /// `isLast` ends the connection after the answer.
@@ -101,9 +99,7 @@ package final class ServerConnection: SocketStreamDelegate {
       case .wouldBlock: break
       case .end: if let socket { socket.inputEnded(at: now) } else { ended(nil, at: now) }
       }
-    } catch {
-      ended(error.description, at: now)
-    }
+    } catch { ended(error.description, at: now) }
     scratch.removeAll()
     flush(at: now)
     socket?.settle(at: now)
@@ -166,9 +162,7 @@ package final class ServerConnection: SocketStreamDelegate {
       wait(input.isEmpty ? limits.times.keepAlive : limits.times.request, from: now)
       answer(request, at: now)
       if case .http = phase, !input.isEmpty { reception.giveTurn(self) }
-    } catch {
-      refuse(HTTPAnswer(error), at: now)
-    }
+    } catch { refuse(HTTPAnswer(error), at: now) }
   }
 
   /// A request needs a caller's place as soon as its head is complete; a handshake does not.

@@ -41,9 +41,7 @@ public struct PusherTestFault: Sendable, Equatable {
   public static func close(code: Int = 4200) -> PusherTestFault {
     do throws(PusherTestServerError) {
       return PusherTestFault(.close(code: try CloseCode(ofTest: code).rawValue))
-    } catch {
-      return PusherTestFault(.close(code: 0), problem: error.description)
-    }
+    } catch { return PusherTestFault(.close(code: 0), problem: error.description) }
   }
 
   /// Delays the answers to pings, messages and frames alike.
@@ -56,8 +54,7 @@ public struct PusherTestFault: Sendable, Equatable {
   /// Rejects all signatures; authorisation endpoints answer with this status, 400 to 599.
   public static func authFail(status: Int = 500) -> PusherTestFault {
     let problem = "an endpoint fails with a status from 400 to 599, not \(status)"
-    return PusherTestFault(
-      .authFail(status: status), problem: 400...599 ~= status ? nil : problem)
+    return PusherTestFault(.authFail(status: status), problem: 400...599 ~= status ? nil : problem)
   }
 
   // MARK: Events

@@ -53,15 +53,12 @@ extension PusherTestServer {
   /// Sends one event to one or more channels, through ``api``.
   ///
   /// Only current subscribers get it: see ``subscribers(of:reach:)``.
-  public func trigger(
-    _ eventName: String, channels: [String], data: String
-  ) async throws(PusherAPIError) {
-    try await api.trigger(eventName, channels: channels, data: data)
-  }
+  public func trigger(_ eventName: String, channels: [String], data: String)
+    async throws(PusherAPIError)
+  { try await api.trigger(eventName, channels: channels, data: data) }
 
   /// Sends one event with `Encodable` data, which becomes JSON.
-  @_disfavoredOverload
-  public func trigger(
+  @_disfavoredOverload public func trigger(
     _ eventName: String, channels: [String], data: some Encodable
   ) async throws(PusherAPIError) {
     try await api.trigger(eventName, channels: channels, data: data)

@@ -75,8 +75,7 @@ extension PusherTestServer {
   }
 
   /// Returns `nil` if the server is stopped.
-  @discardableResult
-  private func ask<Answer: Sendable>(
+  @discardableResult private func ask<Answer: Sendable>(
     _ question: @escaping @Sendable (Server) -> Answer
   ) async -> Answer? {
     await withCheckedContinuation { continuation in

@@ -95,9 +95,7 @@ final class ServerMember: LoopMember {
       self.server = server
       desk.open(loop.wakeUp)
       ready(.success(server.port))
-    } catch {
-      ready(.failure(.notListening("\(error)")))
-    }
+    } catch { ready(.failure(.notListening("\(error)"))) }
   }
 
   func beginRound() {

@@ -6,8 +6,7 @@ extension CompletionScript {
     let asking = Command.allCases.filter { Lookup(operandsOf: $0) == .channels }
     lines.append("    \(asking.flatMap(words).joined(separator: " | ")))")
     lines += [
-      "      if [[ $current != -* ]]; then",
-      "        _pusher_cli_offer < <(_pusher_cli_channels)",
+      "      if [[ $current != -* ]]; then", "        _pusher_cli_offer < <(_pusher_cli_channels)",
       "        ((${#COMPREPLY[@]} == 0)) || return 0", "      fi ;;", "  esac",
       "  case $command in",
     ]

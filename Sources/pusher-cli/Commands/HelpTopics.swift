@@ -10,8 +10,7 @@ extension HelpPage {
     lines += ["", "Running again may help after 4 only."]
     lines += wrapped(
       "SIGHUP makes a subscribe whose settings come from a file, and a serve with --apps or --tls-cert, read them again "
-        + "and go on.",
-      head: "")
+        + "and go on.", head: "")
     return lines.joined(separator: "\n") + "\n"
   }
 

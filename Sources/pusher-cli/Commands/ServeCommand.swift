@@ -15,8 +15,7 @@ enum ServeCommand {
     var settings = given
     settings.console.page = settings.console.options(
       isUsual: StandardDescriptors.isTerminal(2) && settings.listen.isLoopback
-        && diagnostics.isSaid(.warning),
-      token: Hex.encode(SecureRandom.bytes(16)))
+        && diagnostics.isSaid(.warning), token: Hex.encode(SecureRandom.bytes(16)))
     settings.server.console = settings.console.page?.reach ?? .nobody
     makeRoom(settings, diagnostics)
     // Check first: a new descriptor could get the number of standard output.
@@ -127,9 +126,7 @@ private final class ServeRun {
     record = try settings.console.record.map { [server] path in
       do throws(FileFault) {
         return try RunRecord(path, of: server, loop: loop, diagnostics: diagnostics)
-      } catch {
-        throw UsageError("--record: cannot write to '\(path)': \(error.reason)")
-      }
+      } catch { throw UsageError("--record: cannot write to '\(path)': \(error.reason)") }
     }
   }
 
@@ -188,9 +185,7 @@ private final class ServeRun {
     do throws(TLSError) {
       try server.renewCertificate()
       diagnostics.notice("read \(certificate) again: new connections get it")
-    } catch {
-      diagnostics.warning("SIGHUP: \(error); the former certificate is kept")
-    }
+    } catch { diagnostics.warning("SIGHUP: \(error); the former certificate is kept") }
   }
 
   private func end() {

@@ -169,7 +169,6 @@ extension StreamSettings {
   fileprivate var options: EventSourceOptions {
     EventSourceOptions(
       reconnect: feed.policy(floor: .zero), reconnectionTime: feed.reconnectDelay,
-      connectTimeout: network.connectTimeout,
-      silenceTimeout: feed.activityTimeout)
+      connectTimeout: network.connectTimeout, silenceTimeout: feed.activityTimeout)
   }
 }

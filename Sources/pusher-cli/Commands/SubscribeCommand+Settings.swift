@@ -93,9 +93,7 @@ extension SubscribeRun {
       switch happening {
       case .event(let bytes, let isDecrypted, let name):
         guard withEvents else { continue }
-        Envelope.with(bytes, isDecrypted: isDecrypted) {
-          feed(received: $0, named: name, at: now)
-        }
+        Envelope.with(bytes, isDecrypted: isDecrypted) { feed(received: $0, named: name, at: now) }
       case .session(let event): feed(reports: event, at: now)
       case .connection(let event): feed(reports: event, at: now)
       }

@@ -103,8 +103,7 @@ final class SubscribeRun {
       switch event {
       case .firstList: becomeReady()
       case .left(let channel): channels.left(channel)
-      case .refusal(let cause):
-        run.end(.refused(ExitStatus(cause), reason: "no list of channels"))
+      case .refusal(let cause): run.end(.refused(ExitStatus(cause), reason: "no list of channels"))
       }
     }
   }

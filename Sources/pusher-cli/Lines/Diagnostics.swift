@@ -44,9 +44,8 @@ extension Diagnostics {
     // `shared` opens descriptor 2 now: later it may be closed.
     let errors = StandardError.shared
     self.init(
-      threshold: Self.threshold(verbosity, isTerminal: isTerminal),
-      isJournal: isJournal, paint: paint, trace: trace,
-      emit: { errors.write($0, warning: paint.warning) })
+      threshold: Self.threshold(verbosity, isTerminal: isTerminal), isJournal: isJournal,
+      paint: paint, trace: trace, emit: { errors.write($0, warning: paint.warning) })
   }
 
   func error(_ text: String) { say(.error, text, after: paint.error) }

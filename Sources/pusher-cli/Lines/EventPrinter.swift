@@ -44,9 +44,7 @@ final class EventPrinter {
       HandedEvent(
         name: name ?? envelope.eventName, channel: envelope.channelName,
         userID: envelope.userIDToken.map(JSONString.decode))
-    ) {
-      writers.handed?.write(envelope, named: name)
-    }
+    ) { writers.handed?.write(envelope, named: name) }
   }
 
   func print(repaired event: Envelope) {

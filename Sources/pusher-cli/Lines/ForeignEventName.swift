@@ -8,8 +8,7 @@ enum ForeignEventName {
   static let mark = "foreign:"
 
   /// Returns true if an unescaped name has the reserved prefix.
-  @inline(__always)
-  static func needsMark(_ name: ByteView) -> Bool {
+  @inline(__always) static func needsMark(_ name: ByteView) -> Bool {
     name.count >= reserved.utf8CodeUnitCount && name.begins(with: reserved)
   }
 

@@ -36,8 +36,7 @@ struct OutputDescriptor {
   /// Examines a standard descriptor; `nil` if it is closed or read-only.
   init?(_ descriptor: Int32 = 1, enlargesPipe: Bool = true) {
     var status = stat()
-    guard unsafe fstat(descriptor, &status) == 0,
-      fcntl(descriptor, F_GETFL) & O_ACCMODE != O_RDONLY
+    guard unsafe fstat(descriptor, &status) == 0, fcntl(descriptor, F_GETFL) & O_ACCMODE != O_RDONLY
     else { return nil }
     file = nil
     isTerminal = isatty(descriptor) == 1

@@ -113,8 +113,7 @@ final class Printer {
   ///   - bytes: Size of the message or data.
   ///   - record: Writes the event for `--record`.
   /// - Returns: True if the event is to be printed.
-  @inline(__always)
-  func admit(
+  @inline(__always) func admit(
     _ name: @autoclosure () -> String, channel: @autoclosure () -> String?,
     bytes: @autoclosure () -> Int, record: () -> Void, passes: (FilterMemory) -> Bool
   ) -> Bool {
@@ -150,8 +149,7 @@ final class Printer {
   }
 
   /// Passes the last counted event to the receiver, if any; `writeLine` writes its line.
-  @inline(__always)
-  func handOver(_ event: @autoclosure () -> HandedEvent, writeLine: () -> Void) {
+  @inline(__always) func handOver(_ event: @autoclosure () -> HandedEvent, writeLine: () -> Void) {
     if let receiver { handOver(event(), to: receiver, writeLine) }
   }
 
@@ -237,9 +235,7 @@ struct HandedEvent: Equatable, Sendable {
   var lane: String { channel ?? (id == nil ? "" : name) }
 }
 
-protocol EventReceiver: AnyObject {
-  func take(_ event: HandedEvent)
-}
+protocol EventReceiver: AnyObject { func take(_ event: HandedEvent) }
 
 extension EventLineStyle {
   init(_ form: EventForm, isTerminal: Bool) {

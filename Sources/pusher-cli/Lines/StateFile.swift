@@ -29,9 +29,8 @@ final class StateFile {
     do throws(FileFault) {
       if held == nil {
         held = try StateRecord.parse(
-          try WholeFile.contents(
-            ofDescriptor: descriptor, limit: StateRecord.fileLimit, .regular
-          ).get())
+          try WholeFile.contents(ofDescriptor: descriptor, limit: StateRecord.fileLimit, .regular)
+            .get())
       }
     } catch {
       throw UsageError(

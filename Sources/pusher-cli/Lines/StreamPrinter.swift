@@ -28,8 +28,7 @@ final class StreamPrinter {
     withExtendedLifetime(type) { printNamed(event.named(type.view)) }
   }
 
-  @inline(__always)
-  private func printNamed(_ event: EventStreamEvent) {
+  @inline(__always) private func printNamed(_ event: EventStreamEvent) {
     if let until, until.matches(event.data.text) {
       core.hasMetEnd = true
       return
@@ -44,8 +43,7 @@ final class StreamPrinter {
     }
   }
 
-  @inline(__always)
-  private func printCounted(_ event: EventStreamEvent) {
+  @inline(__always) private func printCounted(_ event: EventStreamEvent) {
     if let template = core.template {
       if let plain = template.plain, writers.printed.write(event, by: plain, number: core.count) {
         return

@@ -5,9 +5,7 @@ internal import PusherCore
 /// Names and units follow Prometheus' conventions: names end with the base unit; counters add
 /// `_total`. Source: Prometheus' pages "Metric and label naming" and "Exposition formats".
 struct MetricFamily: Equatable, Sendable {
-  enum Kind: String, Sendable {
-    case counter, gauge
-  }
+  enum Kind: String, Sendable { case counter, gauge }
 
   struct Label: Equatable, Sendable {
     let name: StaticText

@@ -3,9 +3,7 @@ internal import PusherCore
 /// Makes API calls one after another over one connection, and reports failures.
 final class APICaller {
   /// A reported failure; the program exits with this status.
-  struct Failure: Error {
-    let status: ExitStatus
-  }
+  struct Failure: Error { let status: ExitStatus }
 
   private let access: APIAccess
   private let diagnostics: Diagnostics

@@ -255,8 +255,7 @@ extension ChannelsLifecycle: FeedWords {
   }
 
   var consequenceOfGap: String {
-    settings.gap == nil
-      ? "events of that time are lost" : "--on-gap asks for what was missed"
+    settings.gap == nil ? "events of that time are lost" : "--on-gap asks for what was missed"
   }
 
   var advice: String? { "try: pusher-cli check, with the same options and channels" }

@@ -111,9 +111,7 @@ final class EventForwarder: LoopSource {
       try flight.connection.send(flight.request) { [unowned self] result, now in
         answered(delivery, result, at: now)
       }
-    } catch {
-      failed(delivery, "the request cannot be sent: \(error)", at: loop.now)
-    }
+    } catch { failed(delivery, "the request cannot be sent: \(error)", at: loop.now) }
   }
 
   private func answered(_ delivery: Delivery, _ result: HTTPResult, at now: Instant) {
@@ -253,8 +251,7 @@ extension EventForwarder: EventHandling {
     deliveries.add(
       WaitingEvent(
         event: event, printedEnd: settings.prints ? surroundings.output.end : 0,
-        hasOwnID: requests.hasOwnID(event)),
-      lane: event.lane, cost: event.cost)
+        hasOwnID: requests.hasOwnID(event)), lane: event.lane, cost: event.cost)
   }
 }
 

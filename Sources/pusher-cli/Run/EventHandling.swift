@@ -24,9 +24,7 @@ protocol EventHandling: EventReceiver, Progress {
   func tellMissed() -> Bool
 }
 
-extension EventHandling {
-  func begin(_ stream: HTTPURL, after id: String) {}
-}
+extension EventHandling { func begin(_ stream: HTTPURL, after id: String) {} }
 
 /// An event, and the end of its printed line in the output.
 struct WaitingEvent {

@@ -30,9 +30,7 @@ final class FreshFields: FieldSource {
       }
       guard let command = settings.command else { return answer(.success(fields), completion) }
       try run(command, fields, completion)
-    } catch {
-      answer(.failure(error), completion)
-    }
+    } catch { answer(.failure(error), completion) }
   }
 
   /// Reads the file again; a pipe in its place, or a file without fields, changes nothing.
@@ -87,9 +85,7 @@ final class FreshFields: FieldSource {
         process = nil
         completion(Self.result(result, after: fields))
       }
-    } catch {
-      throw Self.failed("\(error)")
-    }
+    } catch { throw Self.failed("\(error)") }
   }
 
   private static func result(

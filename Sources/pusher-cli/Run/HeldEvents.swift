@@ -38,7 +38,5 @@ struct HeldEvents {
     return happening
   }
 
-  mutating func removeAll() {
-    (happenings, cost) = (Fifo(), 0)
-  }
+  mutating func removeAll() { (happenings, cost) = (Fifo(), 0) }
 }

@@ -130,8 +130,7 @@ struct Hints {
     case 407: " (a proxy on the way wants a user name and a password)"
     case 426: upgradeRequired
     case 429: " (too many connections or attempts)"
-    case _ where HTTPStatus.isTemporary(status):
-      " (the server has a problem; try again later)"
+    case _ where HTTPStatus.isTemporary(status): " (the server has a problem; try again later)"
     default: ""
     }
   }

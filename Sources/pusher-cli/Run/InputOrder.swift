@@ -43,9 +43,7 @@ enum InputOrder: Equatable {
     }
     do throws(ClientEventError) {
       return try ClientEvent(channel: channel, name: name, data: value["data"] ?? .null)
-    } catch {
-      throw Fault("\(error)")
-    }
+    } catch { throw Fault("\(error)") }
   }
 
   private static func channel(_ name: String) throws(Fault) -> String {

@@ -52,9 +52,7 @@ final class InputOrders {
         }
         channels.leave(channel)
       }
-    } catch {
-      reject("\(error)")
-    }
+    } catch { reject("\(error)") }
   }
 
   /// Sends an event or rejects it; returns false if it must wait.

@@ -140,9 +140,7 @@ final class LineTrigger {
       do {
         try event.check()
         made.append(Line(number: number, event: try encrypted(event)))
-      } catch {
-        return reject(number, "\(error)")
-      }
+      } catch { return reject(number, "\(error)") }
     }
     return made
   }
@@ -180,9 +178,7 @@ final class LineTrigger {
         _ = try caller.accepted(answer, about: "line \(line.number)") {
           $0 == 413 ? "the data has \(size) bytes" : nil
         }
-      } catch {
-        status = error.status
-      }
+      } catch { status = error.status }
       return
     }
     _ = try caller.accepted(answer)

@@ -48,9 +48,7 @@ final class PrintingRun {
         diagnostics.warning("--record: \($0)")
       }
       return OutputQueue(descriptor: OutputDescriptor(file), limit: OutputQueue.softLimit)
-    } catch {
-      throw UsageError("--record: cannot write '\(path)': \(error.reason)")
-    }
+    } catch { throw UsageError("--record: cannot write '\(path)': \(error.reason)") }
   }
 
   func begin(_ feed: any Feed, _ printer: Printer) { (self.feed, self.printer) = (feed, printer) }

@@ -31,9 +31,7 @@ struct RunEnd {
     }
   }
 
-  enum Limit {
-    case timeout, idle
-  }
+  enum Limit { case timeout, idle }
 
   struct Waiting: OptionSet {
     let rawValue: UInt8

@@ -150,8 +150,7 @@ extension MonitorSettings {
       source: MonitoringEndpoint.Source(
         metrics: { [weak monitored, startedAt = SystemClock.wall()] in
           monitored?.metrics(of: command, startedAt: startedAt) ?? ""
-        },
-        ailment: { [weak monitored] in monitored?.ailment }))
+        }, ailment: { [weak monitored] in monitored?.ailment }))
     let text = "metrics at http://\(listen.place(endpoint.port))/metrics"
     // The system chose the port, so the user must learn it here.
     if listen.port == 0 { diagnostics.notice(text) } else { diagnostics.info(text) }

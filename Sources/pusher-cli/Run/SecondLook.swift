@@ -120,8 +120,6 @@ struct LocalServerWait {
     var wait = LocalServerWait(connection, from: loop.now, atMost: limit)
     while LocalPort.isRefused(host: connection.host, port: port),
       wait.goesOn(at: loop.now, diagnostics)
-    {
-      _ = loop.run(atMost: interval) { false }
-    }
+    { _ = loop.run(atMost: interval) { false } }
   }
 }

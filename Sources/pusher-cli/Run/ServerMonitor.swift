@@ -3,9 +3,7 @@ internal import PusherServer
 
 /// Serves the metrics and the health of `serve`, for `--metrics`.
 final class ServerMonitor: Monitored {
-  private enum Source: String, CaseIterable {
-    case api, client
-  }
+  private enum Source: String, CaseIterable { case api, client }
 
   /// Result of a webhook, or of an attempt to send it.
   private enum WebhookResult: String, CaseIterable {

@@ -83,8 +83,7 @@ final class Signals: LoopSource {
   }
 
   /// Handles a signal, unless it is ignored; returns whether it is handled.
-  @discardableResult
-  private static func watch(_ number: Int32) -> Bool {
+  @discardableResult private static func watch(_ number: Int32) -> Bool {
     var former = sigaction()
     unsafe sigaction(number, nil, &former)
     #if canImport(Glibc)

@@ -24,13 +24,12 @@ struct AppsFile {
   ]
 
   private static let limits:
-    [(name: String, place: any WritableKeyPath<AppLimits, Int?> & Sendable)] =
-      [
-        ("connections", \.connections), ("channels_per_connection", \.subscriptions),
-        ("presence_members", \.presenceMembers), ("event_bytes", \.eventData),
-        ("client_events_per_second", \.clientEventsPerSecond), ("cached_channels", \.cachedEvents),
-        ("events_per_second", \.eventsPerSecond), ("bytes_per_second", \.bytesPerSecond),
-      ]
+    [(name: String, place: any WritableKeyPath<AppLimits, Int?> & Sendable)] = [
+      ("connections", \.connections), ("channels_per_connection", \.subscriptions),
+      ("presence_members", \.presenceMembers), ("event_bytes", \.eventData),
+      ("client_events_per_second", \.clientEventsPerSecond), ("cached_channels", \.cachedEvents),
+      ("events_per_second", \.eventsPerSecond), ("bytes_per_second", \.bytesPerSecond),
+    ]
 
   let defaults: Application
 
@@ -76,9 +75,7 @@ struct AppsFile {
     try Self.read("subscription_counts", in: value, name, &app.sendsSubscriptionCounts)
     try Self.read("enabled", in: value, name, &app.isEnabled)
     app.webhooks += try Self.webhooks(value, name)
-    if let key = value["encryption_master_key"] {
-      app.masterKey = try Self.masterKey(key, name)
-    }
+    if let key = value["encryption_master_key"] { app.masterKey = try Self.masterKey(key, name) }
     if let limits = value["limits"] { app.limits = try Self.limits(limits, name) }
     return app
   }

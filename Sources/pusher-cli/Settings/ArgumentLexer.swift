@@ -136,9 +136,7 @@ struct ArgumentLexer {
     }
     if let gone = Flags.refusal(ofRemoved: typed) { return UsageError(gone) }
     let flags = command.map(Flags.of) ?? Flags.all
-    let names =
-      flags.map(\.name)
-      + flags.filter(\.canBeNegated).map { "no-" + $0.name }
+    let names = flags.map(\.name) + flags.filter(\.canBeNegated).map { "no-" + $0.name }
     let candidates = Array(Set(names)).sorted()
     let clause = Suggestion.clause(for: typed, in: candidates, prefix: "--")
     let name = typed.utf8.prefix {

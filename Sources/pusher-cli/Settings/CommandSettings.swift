@@ -53,8 +53,7 @@ struct FeedSettings: Equatable, Sendable {
 }
 
 /// The settings of `subscribe` and `sse`, which also have the members of ``FeedSettings``.
-@dynamicMemberLookup
-protocol FeedCommandSettings: CommandSettings {
+@dynamicMemberLookup protocol FeedCommandSettings: CommandSettings {
   var feed: FeedSettings { get }
 }
 

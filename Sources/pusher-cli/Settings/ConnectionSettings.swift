@@ -1,7 +1,6 @@
 internal import PusherCore
 
-@dynamicMemberLookup
-struct ConnectionSettings: Equatable, Sendable {
+@dynamicMemberLookup struct ConnectionSettings: Equatable, Sendable {
   var service: PusherService
   /// Name or address; IPv6 without brackets.
   var host: String
@@ -80,8 +79,7 @@ extension SettingsReader {
     let port = typedPort == nil ? inherited.port : nil
     let scheme = typed.text(.scheme) == nil ? inherited.scheme : nil
     return (
-      name ?? host ?? face.host(service, cluster: nil),
-      try port.map(Self.checkedPort) ?? typedPort,
+      name ?? host ?? face.host(service, cluster: nil), try port.map(Self.checkedPort) ?? typedPort,
       try scheme.map(Self.checkedScheme) ?? typed.word(.scheme)
     )
   }

@@ -38,9 +38,7 @@ struct PageSettings: Equatable, Sendable {
   var isUnicode = false
 }
 
-enum OutputFormat: String, CaseIterable, Sendable {
-  case json, pretty, raw
-}
+enum OutputFormat: String, CaseIterable, Sendable { case json, pretty, raw }
 
 extension SettingsReader {
   func printing(_ run: RunSettings) throws(UsageError) -> PrintSettings {

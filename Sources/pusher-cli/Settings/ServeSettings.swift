@@ -168,8 +168,7 @@ extension SettingsReader {
     app.key = key.value
     app.secret = secret?.revealed ?? app.secret
     let defaulted = [
-      appID == nil ? "app id '\(app.id)'" : nil,
-      key == local.key ? "key 'local'" : nil,
+      appID == nil ? "app id '\(app.id)'" : nil, key == local.key ? "key 'local'" : nil,
       secret == nil ? "secret 'local'" : nil,
     ].compactMap { $0 }
     return (app, defaulted)

@@ -220,9 +220,8 @@ struct SettingsReader {
   }
 
   /// Returns a word of a closed list from the option, else the variable, else the default.
-  func choice<Choice: RawRepresentable & CaseIterable>(
-    _ flag: Flag
-  ) throws(UsageError) -> Choice where Choice.RawValue == String {
+  func choice<Choice: RawRepresentable & CaseIterable>(_ flag: Flag) throws(UsageError) -> Choice
+  where Choice.RawValue == String {
     let set = environment[flag]
     let text = (typed.isWeak(flag) ? set : nil) ?? typed.text(flag) ?? set ?? typed.word(flag)
     guard let choice = Choice(rawValue: text) else {

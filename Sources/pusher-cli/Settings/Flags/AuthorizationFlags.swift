@@ -15,8 +15,7 @@ extension Flag {
 
   static let authEndpoint = Flag(
     "auth-endpoint", .text("URL"), shows: .place, excludes: ["auth-command", "secret-file"],
-    of: .joining, in: .authorization,
-    summary: "ask the application, as pusher-js does",
+    of: .joining, in: .authorization, summary: "ask the application, as pusher-js does",
     manual: """
       Ask the application for the authorisation of each channel, as pusher-js does: by a form with `socket_id` and
       `channel_name`.
@@ -39,8 +38,7 @@ extension Flag {
 
   static let authCommand = Flag(
     "auth-command", .text("CMD"), shows: .program, excludes: ["secret-file"], of: .joining,
-    in: .authorization,
-    summary: "shell command that prints the authorisation",
+    in: .authorization, summary: "shell command that prints the authorisation",
     manual: """
       Run CMD with sh(1) and take the authorisation it prints: the JSON an endpoint would answer. The command finds
       the question in the variables PUSHER_CLI_CHANNEL and PUSHER_CLI_SOCKET_ID. A status other than 0 is a refusal.
@@ -48,8 +46,7 @@ extension Flag {
 
   static let userID = Flag(
     "user-id", .text("ID"), excludes: answered("user-id", "names the member itself"), of: .joining,
-    in: .authorization,
-    summary: "member on presence channels, and user of --sign-in",
+    in: .authorization, summary: "member on presence channels, and user of --sign-in",
     manual: """
       Appear as member ID on presence channels that are signed with the secret. Without it the connection is a member
       of its own, named by its socket id.
@@ -58,8 +55,7 @@ extension Flag {
   static let userInfo = Flag(
     "user-info", .text("JSON"), shows: .nothing,
     excludes: answered("user-info", "names the member itself"), needs: ["user-id"], of: .joining,
-    in: .authorization,
-    summary: "information for other members; @FILE reads a file",
+    in: .authorization, summary: "information for other members; @FILE reads a file",
     manual: "The member's information, which other members see. `@FILE` reads a file.")
 
   static let encryptionKeyFile = Flag(
@@ -85,8 +81,7 @@ extension Flag {
 
   static let userAuthEndpoint = Flag(
     "user-auth-endpoint", .text("URL"), shows: .place, excludes: ["user-auth-command"],
-    of: [.subscribe], in: .authorization,
-    summary: "ask the application who the user is",
+    of: [.subscribe], in: .authorization, summary: "ask the application who the user is",
     manual: """
       Ask the application who the user is: the endpoint gets a form with `socket_id` and answers `auth` and
       `user_data`. --auth-header and --auth-param count here too. Implies --sign-in.
@@ -103,7 +98,6 @@ extension Flag {
   static let watch = Flag(
     "watch", .text("ID"), isRepeatable: true,
     excludes: answered("watch", by: "user-auth-", "names the users itself"), needs: ["sign-in"],
-    of: [.subscribe], in: .authorization,
-    summary: "tell when user ID comes online or goes offline",
+    of: [.subscribe], in: .authorization, summary: "tell when user ID comes online or goes offline",
     manual: "Tell when user ID comes online or goes offline, with --sign-in. May be repeated.")
 }

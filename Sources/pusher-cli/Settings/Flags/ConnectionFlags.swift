@@ -10,8 +10,7 @@ extension Flag {
   static let key = Flag(
     "key", letter: "k", .text("KEY"), is: .app,
     variables: ["PUSHER_APP_KEY", "PUSHER_KEY", "REVERB_APP_KEY", "SOKETI_DEFAULT_APP_KEY"],
-    of: .working, in: .connection, isCommon: true,
-    summary: "app key (PUSHER_APP_KEY)",
+    of: .working, in: .connection, isCommon: true, summary: "app key (PUSHER_APP_KEY)",
     manual: "The app key. It is public; the secret is not.")
 
   static let appID = Flag(
@@ -23,8 +22,7 @@ extension Flag {
 
   static let secretFile = Flag(
     "secret-file", .text("FILE"), is: .app, variables: ["PUSHER_APP_SECRET_FILE"], of: .working,
-    in: .connection, isCommon: true,
-    summary: "read the app secret from FILE, - is standard input",
+    in: .connection, isCommon: true, summary: "read the app secret from FILE, - is standard input",
     manual: """
       Read the app secret from FILE, without the last newline; `-` is standard input. There is no option that takes
       the secret itself, since it would show in ps(1).
@@ -32,8 +30,7 @@ extension Flag {
 
   static let envFile = Flag(
     "env-file", .text("FILE"), is: .source, variables: ["PUSHER_CLI_ENV_FILE"], of: .working,
-    in: .connection, isCommon: true,
-    summary: "read the app and its server from a .env file",
+    in: .connection, isCommon: true, summary: "read the app and its server from a .env file",
     manual: """
       Read the app and its server from FILE, a `.env` file as Laravel, Symfony and docker compose write it: the
       variables that ENVIRONMENT names count as they stand there, and those of the environment do not. Nothing of the
@@ -43,8 +40,7 @@ extension Flag {
 
   static let profile = Flag(
     "profile", letter: "P", .text("NAME"), is: .source, variables: ["PUSHER_CLI_PROFILE"],
-    of: .talking, in: .connection,
-    summary: "take app, server and options of a profile",
+    of: .talking, in: .connection, summary: "take app, server and options of a profile",
     manual: """
       Take the app, its server and further options of the profile NAME in the configuration file; see FILES. Options
       that are typed come before, and the environment names no app then.
@@ -52,8 +48,7 @@ extension Flag {
 
   static let config = Flag(
     "config", .text("FILE"), is: .source, variables: ["PUSHER_CLI_CONFIG"], of: .talking,
-    in: .connection,
-    summary: "read this configuration file only",
+    in: .connection, summary: "read this configuration file only",
     manual: "Read FILE as the only configuration file; see FILES.")
 
   static let noConfig = Flag(

@@ -60,8 +60,7 @@ extension Flag {
 
   static let onReady = Flag(
     "on-ready", .text("CMD"), shows: .program, of: .printing.union([.webhook]), in: .receive,
-    isCommon: true,
-    summary: "run CMD once events are sure to come",
+    isCommon: true, summary: "run CMD once events are sure to come",
     manual: """
       Run CMD with sh(1) once the server has confirmed all channels, or has answered with an event stream; with
       `webhook` once webhooks are taken, and with `serve` once connections are. So events that CMD causes are not
@@ -80,8 +79,7 @@ extension Flag {
 
   static let exec = Flag(
     "exec", .text("CMD"), shows: .program, excludes: ["forward"], of: .printing, in: .receive,
-    isCommon: true,
-    summary: "run CMD for each event, its JSON line on stdin",
+    isCommon: true, summary: "run CMD for each event, its JSON line on stdin",
     manual: """
       Run CMD with sh(1) for each event that would be printed, in place of printing it. CMD reads the JSON line on
       standard input, whatever --output says; its standard output and error are ours. It also finds the name of the
@@ -126,8 +124,7 @@ extension Flag {
       """)
 
   static let stats = Flag(
-    "stats", .duration, of: .printing, in: .voice,
-    summary: "tell counts and rates this often",
+    "stats", .duration, of: .printing, in: .voice, summary: "tell counts and rates this often",
     manual: """
       Tell on standard error every TIME how many events were printed, how many a second since the last line, how long
       ago the last one came, how often the connection was made anew, and how much waits for the reader. --quiet does not
@@ -142,8 +139,7 @@ extension Flag {
   static let output = Flag(
     "output", letter: "o", .choice(OutputFormat.allCases.map(\.rawValue), "FORMAT"),
     variables: ["PUSHER_CLI_OUTPUT"], of: .printing.union([.check]), in: .print,
-    default: OutputFormat.json.rawValue,
-    summary: "json, pretty, or raw: the data only",
+    default: OutputFormat.json.rawValue, summary: "json, pretty, or raw: the data only",
     manual: """
       `json` prints JSON lines, and `raw` the data alone, text without quotes; `{default}` unless given. `pretty` is for
       people: time by the local clock, channel, event and data in columns, folded to the width of the terminal. Text
@@ -165,8 +161,7 @@ extension Flag {
       Exclusion(
         "timestamps",
         "--format says itself where the time stands: write %t, and leave out --timestamps"),
-    ], of: .printing, in: .print,
-    summary: "print TEXT; %e is the event, %d the data; see man",
+    ], of: .printing, in: .print, summary: "print TEXT; %e is the event, %d the data; see man",
     manual: """
       Print TEXT for each event, in which `%e` is the event, `%c` the channel, `%i` the id, `%u` the user id, `%d` the
       data, text without quotes, `%D` the same as one field of a table, with tabulators, newlines and backslashes

@@ -91,12 +91,11 @@ struct Flag: Equatable, Sendable {
   init(
     _ name: String, letter: Character? = nil, _ value: Value = .toggle, offers: [String] = [],
     isRepeatable: Bool = false, isOnByDefault: Bool = false, allowsEmpty: Bool = false,
-    shows disclosure: Disclosure = .whole, is role: Role = .option,
-    variables: [String] = [], excludes: [Exclusion] = [], needs: [String] = [],
-    of commands: Set<Command>, in group: Group, isCommon: Bool = false,
-    default standard: String? = nil,
-    standsFor: (name: String, value: String)? = nil, cancels: String? = nil,
-    summary: String, manual: String? = nil
+    shows disclosure: Disclosure = .whole, is role: Role = .option, variables: [String] = [],
+    excludes: [Exclusion] = [], needs: [String] = [], of commands: Set<Command>, in group: Group,
+    isCommon: Bool = false, default standard: String? = nil,
+    standsFor: (name: String, value: String)? = nil, cancels: String? = nil, summary: String,
+    manual: String? = nil
   ) {
     (self.name, self.letter, self.value, self.offers) = (name, letter, value, offers)
     (self.isRepeatable, self.isOnByDefault) = (isRepeatable, isOnByDefault)

@@ -6,8 +6,7 @@ enum Flags {
   static let all =
     Flag.receiving + Flag.forwarding + Flag.steering + Flag.sending + Flag.asking + Flag.requesting
     + Flag.serving + Flag.hooking + Flag.consoles + Flag.connecting + Flag.authorizing
-    + Flag.waiting
-    + Flag.speaking
+    + Flag.waiting + Flag.speaking
 
   static func of(_ command: Command) -> [Flag] { all.filter { $0.commands.contains(command) } }
 

@@ -31,8 +31,7 @@ extension Flag {
 
   static let forwardHeader = Flag(
     "forward-header", .text("HEADER"), isRepeatable: true, shows: .field, needs: ["forward"],
-    of: .printing, in: .receive,
-    summary: "'NAME: VALUE' for --forward, or @FILE of such",
+    of: .printing, in: .receive, summary: "'NAME: VALUE' for --forward, or @FILE of such",
     manual: """
       Send HEADER, written `name: value`, with each event of --forward. `@FILE` takes such lines from a file, and so
       keeps a token out of the process list. May be repeated.

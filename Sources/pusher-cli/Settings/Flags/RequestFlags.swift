@@ -80,8 +80,7 @@ extension Flag {
       """)
 
   static let acceptAnyType = Flag(
-    "accept-any-type", of: [.sse], in: .request,
-    summary: "read a stream whatever its Content-Type",
+    "accept-any-type", of: [.sse], in: .request, summary: "read a stream whatever its Content-Type",
     manual: """
       Read the answer as an event stream whatever its Content-Type says; unless this is given, anything but
       text/event-stream ends the run with status 5.

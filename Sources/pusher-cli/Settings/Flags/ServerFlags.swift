@@ -33,8 +33,7 @@ extension Flag {
 
   static let redis = Flag(
     "redis", .text("URL"), allowsEmpty: true, shows: .place, variables: ["PUSHER_CLI_REDIS_URL"],
-    of: [.serve], in: .serve,
-    summary: "share channels with other servers through Redis",
+    of: [.serve], in: .serve, summary: "share channels with other servers through Redis",
     manual: """
       Share channels, members and events with all other servers that have the same URL: to clients and to the HTTP API they
       are one server. The URL is `redis://host:port/database`, with `rediss` for TLS, or for Sentinels
@@ -117,8 +116,7 @@ extension Flag {
 
   static let apps = Flag(
     "apps", .text("FILE"), excludes: ["key", "app-id", "secret-file"], of: [.serve], in: .serve,
-    isCommon: true,
-    summary: "serve all apps of FILE (JSON); see man",
+    isCommon: true, summary: "serve all apps of FILE (JSON); see man",
     manual: """
       Serve all apps of FILE at once, in place of the one that options or the environment name. It holds a JSON array
       of objects with `id`, `key` and `secret`, and if need be `client_events`, `subscription_counts` and `enabled`,
@@ -134,8 +132,7 @@ extension Flag {
 
   static let webhook = Flag(
     "webhook", .text("URL"), isRepeatable: true, shows: .place, of: [.serve], in: .serve,
-    isCommon: true,
-    summary: "send webhooks to URL",
+    isCommon: true, summary: "send webhooks to URL",
     manual: """
       Send webhooks to URL, signed with the app's secret as Pusher signs them: `channel_occupied`, `channel_vacated`,
       `member_added`, `member_removed`, `client_event`, `cache_miss` and, with --subscription-counts,

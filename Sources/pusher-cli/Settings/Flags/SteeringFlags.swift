@@ -102,8 +102,7 @@ extension Flag {
 
   static let metricsChannels = Flag(
     "metrics-channels", .integer(0...10_000), needs: ["metrics"], of: [.subscribe], in: .voice,
-    default: "100",
-    summary: "with --metrics, count N channels by name",
+    default: "100", summary: "with --metrics, count N channels by name",
     manual: """
       With --metrics count the events of N channels at most under their names, {default} unless given; those of all others
       stand together under `(other)`.
