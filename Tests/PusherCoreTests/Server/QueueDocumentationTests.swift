@@ -16,7 +16,8 @@ struct QueueDocumentationTests {
 
   /// Rooms whose state lives at least as long as a connection.
   private static let rooms = [
-    "PusherServer", "PusherConsole", "PusherCluster", "PusherCore/WebSocket", "PusherCore/EventStream",
+    "PusherServer", "PusherConsole", "PusherCluster", "PusherCore/WebSocket",
+    "PusherCore/EventStream",
     "PusherCore/Channels",
     "PusherCore/Transport", "PusherCore/Feed", "PusherCore/Signing", "PusherCore/Face",
     "PusherCore/TLS", "PusherCore/HTTP",
