@@ -60,6 +60,9 @@ class Client:
                 self.socket = await websockets.asyncio.client.connect(
                     f"ws://127.0.0.1:{self.server.port}/app/{signing.KEY}?protocol=7", open_timeout=3, close_timeout=1,
                     ping_interval=None, proxy=None, compression=None)
+                if not self.online.is_set():
+                    # The driver sent it away while a stopped server kept it waiting.
+                    await self.socket.close()
                 async for text in self.socket:
                     await self.take(json.loads(text))
                     wait = 0.1
