@@ -1,7 +1,9 @@
 #!/bin/sh
 # Installs the missing Debian packages of the named sets, without questions.
 #
-#   scripts/install-packages.sh SET...     sets: build, test, browser, lint, bench, container, package, engines
+#   scripts/install-packages.sh SET...
+#
+# Sets: build, test, browser, lint, bench, container, package, engines.
 #
 # Without apt-get it names the packages, and continues if pkg-config finds the libraries.
 set -eu

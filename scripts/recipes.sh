@@ -3,7 +3,7 @@
 # engine in the middle and counts lost and repeated events. A count that the page does not mention
 # fails.
 #
-#   scripts/recipes.sh PROGRAM [NAME...]     names: those of PLAYS in Tests/Engines/recipes.py; all unless given
+#   scripts/recipes.sh PROGRAM [NAME...]     names of PLAYS in Tests/Engines/recipes.py (all)
 #
 #   KILLS=N, SEED=N      kill the program at N random moments (20)
 #   RECIPES_VERBOSE=1    show the messages of each fault

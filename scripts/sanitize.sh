@@ -2,7 +2,7 @@
 # Builds program and tests with a sanitizer in a separate folder, and runs all tests. A finding in a
 # test, or in a program started by a test, fails the run.
 #
-#   scripts/sanitize.sh thread|address [ARGUMENT...]   arguments go to `swift test`, such as --filter NAME
+#   scripts/sanitize.sh thread|address [ARGUMENT...]   arguments of `swift test`: --filter NAME
 set -eu
 cd "$(dirname "$0")/.."
 

@@ -59,7 +59,7 @@ request() {
     -subj "/CN=$2" ${extension:+-addext "$extension"} -keyout "$1.key" -out "$1.csr"
 }
 
-# sign NAME ISSUER SECTION [FROM UNTIL]: signs the request. The same NAME and ISSUER mean self-signed.
+# sign NAME ISSUER SECTION [FROM UNTIL]: signs the request. Equal NAME and ISSUER: self-signed.
 sign() {
   from=${4:-$past}
   until=${5:-$end_of_future}

@@ -6,10 +6,10 @@ import PusherCore
   import Glibc
 #endif
 
-/// From generated messages to their lines and to their parts, by the fast paths and by the general one, which must agree.
+/// Compares the fast paths with the general path, on generated messages: lines and parts must agree.
 ///
-/// Words: how many messages, and the seed. A difference ends the run with status 1; the counts at the end say that both
-/// ways had enough to do.
+/// Arguments: number of messages, and the seed. A difference ends the run with status 1. The counts at
+/// the end show that both paths had enough to do.
 @main
 enum Differential {
   static func main() {
@@ -67,7 +67,7 @@ enum Differential {
   private static let alphabet = Array(#"\\\""{}[],:  019eE+-.tfnu/x"#.utf8) + [0, 0x0A, 0x1F, 0x7F]
 }
 
-/// Messages of the usual shape around JSON that is written token by token, much faster than a tree of values.
+/// Messages of the usual shape around JSON, written token by token: faster than a tree of values.
 private struct RandomBody {
   var random: SeededGenerator
   private var bytes: [UInt8] = []
@@ -173,7 +173,8 @@ private final class Rig {
     mixed = EventLineWriter(output: mixedOutput, service: .pusher, style: EventLineStyle())
   }
 
-  /// Whether the fast path writes what the general one writes, or nothing; the message stands close to a guard.
+  /// Returns whether the fast path writes nothing, or the line of the general path; the message
+  /// stands before a guard page.
   func agrees(_ message: [UInt8], _ random: inout SeededGenerator) -> Bool {
     guard message.count < 1 << 15 else { return true }
     let distance = random.below(32)

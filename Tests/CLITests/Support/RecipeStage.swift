@@ -42,7 +42,7 @@ final class RecipeStage {
 
     """
 
-  /// Which calls the stage sends to its server; the others find theirs as they would elsewhere, such as in a `.env`.
+  /// Calls that the stage sends to its own server; other calls find theirs by their settings.
   enum Lead: String {
     case always, never
     /// Calls without `--port` or `--listen`.
