@@ -20,7 +20,7 @@ public struct SubscriptionSignature: Sendable {
   private let key: String
   private let secret: [UInt8]
 
-  /// - Parameter secret: The app's secret, which is never sent.
+  /// The signer of one app; the secret is never sent.
   public init(key: String, secret: String) {
     self.key = key
     self.secret = Array(secret.utf8)
