@@ -50,6 +50,7 @@ extension ConsoleCall {
   func terminate() throws(HTTPAnswer) -> HTTPAnswer {
     let order = try order()
     let hub = try hub(order["app"]?.text)
+    guard hub.isAvailable else { throw .unavailableToConsole }
     hub.terminateConnections(userID: try text("user_id", in: order), at: now)
     return .done
   }

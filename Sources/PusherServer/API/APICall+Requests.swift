@@ -46,9 +46,11 @@ extension APICall {
     return publish([try checkedEvent(.object(others + [channel]))], .user)
   }
 
-  mutating func terminate() -> CallProgress {
+  mutating func terminate() throws(HTTPAnswer) -> CallProgress {
+    // Other nodes must hear of it, so a node without them claims nothing.
+    guard hub.isAvailable else { throw .unavailable }
     hub.terminateConnections(userID: path[1], at: now)
-    return done(dialect.done)
+    return ask(.published, .publication([], .user))
   }
 
   private func object() throws(HTTPAnswer) -> JSONValue {

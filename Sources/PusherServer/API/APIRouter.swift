@@ -67,7 +67,8 @@ package struct APIRouter {
     case ("events", 1, _): ("POST", { (call) throws(HTTPAnswer) in try call.event() })
     case ("batch_events", 1, _): ("POST", { (call) throws(HTTPAnswer) in try call.batch() })
     case ("users", 3, "events"): ("POST", { (call) throws(HTTPAnswer) in try call.userEvent() })
-    case ("users", 3, "terminate_connections"): ("POST", { $0.terminate() })
+    case ("users", 3, "terminate_connections"):
+      ("POST", { (call) throws(HTTPAnswer) in try call.terminate() })
     case ("channels", 1, _): ("GET", { (call) throws(HTTPAnswer) in try call.channels() })
     case ("channels", 2, _): ("GET", { (call) throws(HTTPAnswer) in try call.channel() })
     case ("channels", 3, "users"): ("GET", { (call) throws(HTTPAnswer) in try call.users() })

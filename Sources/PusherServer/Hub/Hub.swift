@@ -42,7 +42,7 @@ package final class Hub {
   package var connectionCount: Int { member.connectionCount }
   var channelCount: Int { member.channelCount }
   package func hasSocket(_ socketID: String) -> Bool { member.hasSocket(socketID) }
-  var isAvailable: Bool { member.isAvailable }
+  package var isAvailable: Bool { member.isAvailable }
 
   // MARK: Sockets
 

@@ -166,6 +166,15 @@ struct NodeTests {
     #expect(clients.map(\.session.isOpen) == [false, false, true])
   }
 
+  @Test func `a node that has lost Redis does not claim to have ended a user's connections`() {
+    let client = nodes.client(on: 0)
+    client.signIn(#"{"id":"7"}"#)
+    nodes.settle()
+    _ = nodes.servers[2].lose("connection lost")
+    #expect(nodes.call(2, "POST", "/apps/3/users/7/terminate_connections", "{}").status == 503)
+    #expect(client.session.isOpen)
+  }
+
   // MARK: The HTTP API and webhooks
 
   @Test func `every node answers for all`() {

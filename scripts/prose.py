@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""Checks the width of prose, and lists the longest sentences that users read.
+
+  scripts/prose.py
+
+Fails, with file and line, for a line of prose over 100 columns: in Markdown outside tables, fences and headings, and in
+the comments of Swift, shell, Lua and C. Prints the twenty longest sentences of README, the guide, the help and the
+manual; these never fail. The help is read from PROGRAM (dist/pusher-cli) if that is there.
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+WIDTH = 100
+COMMENTS = {".swift": "//", ".h": "//", ".c": "//", ".lua": "--", ".sh": "#"}
+
+
+def tracked():
+    names = subprocess.run(["git", "ls-files", "-z"], check=True, capture_output=True).stdout
+    return [pathlib.Path(name) for name in names.decode().split("\0") if name]
+
+
+def prose_of_markdown(text):
+    """Yields number and text of the lines of prose."""
+    is_fenced = False
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.lstrip().startswith("```"):
+            is_fenced = not is_fenced
+        elif not is_fenced and line and not re.match(r"\s*(\||#|!\[|<)", line):
+            yield number, line
+
+
+def too_wide(path, text):
+    if path.suffix == ".md":
+        lines = prose_of_markdown(text)
+    else:
+        mark = COMMENTS[path.suffix]
+        lines = (
+            (number, line) for number, line in enumerate(text.split("\n"), 1)
+            if line.lstrip().startswith(mark))
+    # A line without a blank, such as an address, cannot be broken.
+    return [number for number, line in lines if len(line) > WIDTH and " " in line.strip()[5:]]
+
+
+def sentences(text):
+    text = re.sub(r"`[^`]*`", lambda span: span.group().replace(".", "\0"), text)
+    for sentence in re.split(r"(?<=[.!?:])\s+(?=[A-Z`])", text):
+        yield sentence.replace("\0", ".").strip()
+
+
+def paragraphs(lines):
+    """Joins lines to paragraphs and list items."""
+    paragraph = []
+    for line in [*lines, ""]:
+        if paragraph and (not line.strip() or re.match(r"\s*([-*]|\d+\.)\s", line)):
+            yield " ".join(part.strip() for part in paragraph)
+            paragraph = []
+        if line.strip():
+            paragraph.append(line)
+
+
+def read_by_users():
+    """Yields a name and the paragraphs of what users read."""
+    for name in ["README.md", "docs/guide.md"]:
+        text = pathlib.Path(name).read_text()
+        last, lines = 0, []
+        for number, line in prose_of_markdown(text):
+            lines += [""] * (number > last + 1) + [line]
+            last = number
+        yield name, paragraphs(lines)
+    manual = subprocess.run(
+        ["mandoc", "-T", "utf8", "-O", "width=1000", "man/pusher-cli.1"], capture_output=True)
+    if manual.returncode == 0:
+        text = re.sub(r".\x08", "", manual.stdout.decode())
+        yield "manual", paragraphs(line for line in text.split("\n") if "   " not in line.strip())
+    program = os.environ.get("PROGRAM", "dist/pusher-cli")
+    if os.access(program, os.X_OK):
+        commands = ["subscribe", "sse", "trigger", "serve", "check", "webhook"]
+        for words in [["help"]] + [["help", command] for command in commands]:
+            text = subprocess.run([program, *words], capture_output=True).stdout.decode()
+            plain = [line if not line.startswith("  ") else "" for line in text.split("\n")]
+            yield " ".join(words), paragraphs(plain)
+
+
+def main():
+    findings = 0
+    for path in tracked():
+        if path.suffix not in {*COMMENTS, ".md"} or not path.exists():
+            continue
+        for number in too_wide(path, path.read_text()):
+            print(f"{path}:{number}: prose of more than {WIDTH} columns")
+            findings += 1
+    longest = sorted(
+        ((len(sentence.split()), name, sentence)
+         for name, texts in read_by_users() for text in texts for sentence in sentences(text)),
+        reverse=True)
+    for words, name, sentence in longest[:20]:
+        print(f"{words:4} words, {name}: {sentence[:120]}")
+    sys.exit(1 if findings else 0)
+
+
+if __name__ == "__main__":
+    main()
