@@ -34,5 +34,5 @@ check "$swift" 'Swift sources' \
 check mandoc manual mandoc -T lint -W warning man/pusher-cli.1
 check shellcheck 'shell scripts' shellcheck scripts/*.sh .ci/run
 check codespell spelling codespell
-check grep 'plain English' scripts/plain-english.sh
+check python3 'width of prose' scripts/prose.py
 exit "$failed"

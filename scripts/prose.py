@@ -18,9 +18,11 @@ WIDTH = 100
 COMMENTS = {".swift": "//", ".h": "//", ".c": "//", ".lua": "--", ".sh": "#"}
 
 
-def tracked():
-    names = subprocess.run(["git", "ls-files", "-z"], check=True, capture_output=True).stdout
-    return [pathlib.Path(name) for name in names.decode().split("\0") if name]
+def sources():
+    """Yields the files of the tree, without what is built."""
+    for folder, folders, names in os.walk("."):
+        folders[:] = sorted(name for name in folders if name[0] != "." and name != "dist")
+        yield from (pathlib.Path(folder, name) for name in sorted(names))
 
 
 def prose_of_markdown(text):
@@ -87,8 +89,8 @@ def read_by_users():
 
 def main():
     findings = 0
-    for path in tracked():
-        if path.suffix not in {*COMMENTS, ".md"} or not path.exists():
+    for path in sources():
+        if path.suffix not in {*COMMENTS, ".md"}:
             continue
         for number in too_wide(path, path.read_text()):
             print(f"{path}:{number}: prose of more than {WIDTH} columns")

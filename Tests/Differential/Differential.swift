@@ -6,10 +6,10 @@ import PusherCore
   import Glibc
 #endif
 
-/// Compares the fast paths with the general path, on generated messages: lines and parts must agree.
+/// Compares the fast paths with the general path on generated messages: lines and parts must agree.
 ///
-/// Arguments: number of messages, and the seed. A difference ends the run with status 1. The counts at
-/// the end show that both paths had enough to do.
+/// Arguments: number of messages, and the seed. A difference ends the run with status 1. The counts
+/// at the end show that both paths had enough to do.
 @main
 enum Differential {
   static func main() {
