@@ -3,9 +3,10 @@
 
   scripts/prose.py
 
-Fails, with file and line, for a line of prose over 100 columns: in Markdown outside tables, fences and headings, and in
-the comments of Swift, shell, Lua and C. Prints the twenty longest sentences of README, the guide, the help and the
-manual; these never fail. The help is read from PROGRAM (dist/pusher-cli) if that is there.
+Fails, with file and line, for a line of prose over 100 columns: in Markdown outside tables, fences
+and headings, and in the comments of Swift, shell, Lua and C. An entry of CHANGELOG has 120. Prints the twenty longest sentences of
+README, the guide, the help and the manual; these never fail. The help is read from PROGRAM
+(dist/pusher-cli) if that is there.
 """
 
 import os
@@ -15,6 +16,7 @@ import subprocess
 import sys
 
 WIDTH = 100
+ENTRY_WIDTH = 122
 COMMENTS = {".swift": "//", ".h": "//", ".c": "//", ".lua": "--", ".sh": "#"}
 
 
@@ -43,8 +45,9 @@ def too_wide(path, text):
         lines = (
             (number, line) for number, line in enumerate(text.split("\n"), 1)
             if line.lstrip().startswith(mark))
+    width = ENTRY_WIDTH if path.name == "CHANGELOG.md" else WIDTH
     # A line without a blank, such as an address, cannot be broken.
-    return [number for number, line in lines if len(line) > WIDTH and " " in line.strip()[5:]]
+    return [number for number, line in lines if len(line) > width and " " in line.strip()[5:]]
 
 
 def sentences(text):
@@ -93,7 +96,7 @@ def main():
         if path.suffix not in {*COMMENTS, ".md"}:
             continue
         for number in too_wide(path, path.read_text()):
-            print(f"{path}:{number}: prose of more than {WIDTH} columns")
+            print(f"{path}:{number}: this line of prose is too wide")
             findings += 1
     longest = sorted(
         ((len(sentence.split()), name, sentence)
