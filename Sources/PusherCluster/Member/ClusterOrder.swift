@@ -52,9 +52,9 @@ package struct ClusterOrder {
 
   enum RegistrationStep {
     case listening
-    /// Whether Redis still lists the former name of this node.
+    /// True if Redis still lists the former name of this node.
     case wasKnown
-    /// Whether another node reported the members under the former name as gone.
+    /// True if another node reported the members under the former name as gone.
     case wasReaped
     case began
     case entered
@@ -101,13 +101,4 @@ struct MemberOutbox {
   mutating func takeNews() -> [ClusterNews] { news.takeAll() }
   mutating func takeNotices() -> [WebhookNotice] { notices.takeAll() }
   mutating func takeRefusals() -> [String?] { refusals.takeAll() }
-}
-
-extension Array {
-  /// Removes and returns all elements.
-  mutating func takeAll() -> [Element] {
-    guard !isEmpty else { return [] }
-    defer { removeAll(keepingCapacity: true) }
-    return self
-  }
 }

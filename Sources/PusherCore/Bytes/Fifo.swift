@@ -47,3 +47,12 @@ extension Fifo: RandomAccessCollection, MutableCollection {
 }
 
 extension Fifo: Sendable where Element: Sendable {}
+
+extension Array {
+  /// Removes and returns all elements.
+  package mutating func takeAll() -> [Element] {
+    guard !isEmpty else { return [] }
+    defer { removeAll(keepingCapacity: true) }
+    return self
+  }
+}

@@ -219,12 +219,3 @@ extension Hub {
     return count
   }
 }
-
-extension Array {
-  /// Removes and returns all elements.
-  mutating func takeAll() -> [Element] {
-    guard !isEmpty else { return [] }
-    defer { removeAll(keepingCapacity: true) }
-    return self
-  }
-}
