@@ -50,8 +50,8 @@ extension ConsoleCall {
   func terminate() throws(HTTPAnswer) -> HTTPAnswer {
     let order = try order()
     let hub = try hub(order["app"]?.text)
-    guard hub.isAvailable else { throw .unavailableToConsole }
-    hub.terminateConnections(userID: try text("user_id", in: order), at: now)
+    let user = try text("user_id", in: order)
+    guard hub.terminateConnections(userID: user, at: now) else { throw .unavailableToConsole }
     return .done
   }
 

@@ -152,11 +152,12 @@ extension RedisMember {
     return .everywhere
   }
 
-  package func terminate(userID: String, at now: Instant) {
+  package func terminate(userID: String, at now: Instant) -> Bool {
     self.now = now
-    guard isActive else { return }
+    guard isActive else { return false }
     calls.notePublished()
     command("PUBLISH", keys.usersBus, RedisFields.encode(["t", userID]), for: .publish)
+    return true
   }
 
   func published(_ result: RedisResult, since registration: Int) {

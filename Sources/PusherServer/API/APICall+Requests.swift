@@ -47,9 +47,7 @@ extension APICall {
   }
 
   mutating func terminate() throws(HTTPAnswer) -> CallProgress {
-    // Other nodes must hear of it, so a node without them claims nothing.
-    guard hub.isAvailable else { throw .unavailable }
-    hub.terminateConnections(userID: path[1], at: now)
+    guard hub.terminateConnections(userID: path[1], at: now) else { throw .unavailable }
     return ask(.published, .publication([], .user))
   }
 

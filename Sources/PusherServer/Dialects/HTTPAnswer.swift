@@ -29,11 +29,11 @@ package struct HTTPAnswer: Error, Sendable, Equatable {
   }
 
   /// 503: the connection to the other nodes is down; the caller may retry.
-  package static let unavailable = busy(
+  static let unavailable = busy(
     "the server cannot reach its other nodes; nothing is certain to have been published")
 
   /// 503: the same request may succeed after a second.
-  package static func busy(_ reason: String) -> HTTPAnswer {
+  static func busy(_ reason: String) -> HTTPAnswer {
     var answer = HTTPAnswer.refusal(503, reason)
     answer.headers.append("Retry-After", "1")
     return answer
@@ -47,7 +47,7 @@ package struct HTTPAnswer: Error, Sendable, Equatable {
 
 extension HTTPAnswer {
   /// Returns a body as text; throws status 400 if it is not UTF-8.
-  package static func text(ofBody body: [UInt8]) throws(HTTPAnswer) -> String {
+  static func text(ofBody body: [UInt8]) throws(HTTPAnswer) -> String {
     guard let text = String(validating: body, as: UTF8.self) else {
       throw .refusal(400, "the body is not UTF-8")
     }

@@ -135,7 +135,8 @@ package protocol ClusterMember: AnyObject {
   func ask(_ question: ClusterQuestion, at now: Instant) -> ClusterReply
   func leave(_ channel: String, userID: String?, at now: Instant)
   func signOut(_ userID: String, at now: Instant)
-  func terminate(userID: String, at now: Instant)
+  /// Ends the user's connections on all nodes; returns false while other nodes are unreachable.
+  func terminate(userID: String, at now: Instant) -> Bool
   /// Sends an event to the subscribers of its channel.
   func publish(_ event: ChannelEvent, at now: Instant) -> Publication
   /// Handles due work: counts of large channels are sent every few seconds.

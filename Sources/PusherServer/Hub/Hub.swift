@@ -42,7 +42,7 @@ package final class Hub {
   package var connectionCount: Int { member.connectionCount }
   var channelCount: Int { member.channelCount }
   package func hasSocket(_ socketID: String) -> Bool { member.hasSocket(socketID) }
-  package var isAvailable: Bool { member.isAvailable }
+  var isAvailable: Bool { member.isAvailable }
 
   // MARK: Sockets
 
@@ -138,10 +138,10 @@ package final class Hub {
     }
   }
 
-  /// Closes all connections of a user, on all nodes.
-  package func terminateConnections(userID: String, at now: Instant) {
-    member.terminate(userID: userID, at: now)
-    handleNews(at: now)
+  /// Closes all connections of a user, on all nodes; returns false while those are unreachable.
+  package func terminateConnections(userID: String, at now: Instant) -> Bool {
+    defer { handleNews(at: now) }
+    return member.terminate(userID: userID, at: now)
   }
 
   // MARK: For the driver

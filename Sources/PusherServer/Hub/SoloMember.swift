@@ -177,8 +177,9 @@ extension SoloMember: ClusterMember {
     if count == 1 { tellWatchers(of: userID, text.watchlist(offline: [userID]), except: nil) }
   }
 
-  func terminate(userID: String, at now: Instant) {
+  func terminate(userID: String, at now: Instant) -> Bool {
     if users[userID] != nil { news.append(.message(.terminate(userID: userID))) }
+    return true
   }
 
   func publish(_ event: ChannelEvent, at now: Instant) -> Publication {

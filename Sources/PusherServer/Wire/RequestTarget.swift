@@ -2,11 +2,11 @@ internal import PusherCore
 
 package struct RequestTarget {
   /// Path without the query, as sent.
-  package let path: String
+  let path: String
   /// Percent-decoded parts of the path; `nil` if it does not begin with a slash.
-  package let segments: [String]?
+  let segments: [String]?
   /// Pairs of the query in their order, decoded.
-  package let parameters: [(name: String, value: String)]
+  let parameters: [(name: String, value: String)]
 
   /// Parses a target; `nil` if its percent-encoding is invalid.
   package init?(_ target: String) {
@@ -33,7 +33,7 @@ package struct RequestTarget {
   package static func path(of target: String) -> String { String(halves(target).path) }
 
   /// Host and port of a target that is a whole URL (RFC 9112 section 3.2.2); `nil` for a path.
-  package static func authority(of target: String) -> String? {
+  static func authority(of target: String) -> String? {
     guard !target.begins(with: "/") else { return nil }
     return (try? HTTPURL(parsing: target))?.authority
   }

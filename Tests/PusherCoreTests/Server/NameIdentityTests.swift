@@ -89,7 +89,7 @@ import Testing
     }
     #expect(hub.users.sessions(of: Self.one).count == 1)
     #expect(hub.users.sessions(of: Self.other).count == 1)
-    hub.terminateConnections(userID: Self.other, at: Instant(nanoseconds: 0))
+    #expect(hub.terminateConnections(userID: Self.other, at: Instant(nanoseconds: 0)))
     #expect(clients[0].session.isOpen && !clients[1].session.isOpen)
   }
 

@@ -38,7 +38,7 @@ struct WaitingCallTests {
 
     func leave(_ channel: String, userID: String?, at now: Instant) {}
     func signOut(_ userID: String, at now: Instant) {}
-    func terminate(userID: String, at now: Instant) {}
+    func terminate(userID: String, at now: Instant) -> Bool { true }
     func publish(_ event: ChannelEvent, at now: Instant) -> Publication { .everywhere }
     func tick(at now: Instant) {}
     func takeNews() -> [ClusterNews] {
