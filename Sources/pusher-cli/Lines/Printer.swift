@@ -213,12 +213,18 @@ final class Printer {
     return JSONWriter.text(data)
   }
 
-  private static let fieldEscapes: [Unicode.Scalar: String] = [
-    "\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r",
-  ]
-
   static func field(of text: String) -> String {
-    text.unicodeScalars.reduce(into: "") { $0 += fieldEscapes[$1] ?? String($1) }
+    var field = ""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\\": field += "\\\\"
+      case "\t": field += "\\t"
+      case "\n": field += "\\n"
+      case "\r": field += "\\r"
+      default: field.unicodeScalars.append(scalar)
+      }
+    }
+    return field
   }
 }
 
