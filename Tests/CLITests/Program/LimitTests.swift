@@ -41,7 +41,8 @@ struct LimitTests {
     #expect(
       result.errorLines.first?.contains("longer than the limit of 16777216 bytes") == true,
       "\(result.errorText)")
-    guard case .closed(1009, _) = closes.values.first else {
+    let close = try waitFor("the server notes the close") { closes.values.first }
+    guard case .closed(1009, _) = close else {
       Issue.record("\(closes.values)")
       return
     }
@@ -68,7 +69,8 @@ struct LimitTests {
     #expect(try program.line() == #"{"event":"tick","channel":"news","data":{}}"#)
     let memory = try #require(program.peakMemory)
     #expect(memory < 96 << 10 || !PusherCLI.givesMemoryBack, "\(memory) KiB")
-    guard case .closed(1009, _) = closes.values.first else {
+    let close = try waitFor("the server notes the close") { closes.values.first }
+    guard case .closed(1009, _) = close else {
       Issue.record("\(closes.values)")
       return
     }

@@ -48,7 +48,8 @@ struct MalformedInputTests {
     #expect(
       result.outputText == #"{"event":"tick","channel":"news","data":1}"# + "\n"
         + #"{"event":"tick","channel":"news","data":2}"# + "\n")
-    guard case .closed(let code, _) = closes.values.first else {
+    let close = try waitFor("the server notes the close") { closes.values.first }
+    guard case .closed(let code, _) = close else {
       Issue.record("\(closes.values)")
       return
     }

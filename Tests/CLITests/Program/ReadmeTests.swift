@@ -5,29 +5,6 @@ import Testing
 
 @Suite("What README.md shows", .runsPrograms)
 struct ReadmeTests {
-  private static func text() throws -> String {
-    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent().deletingLastPathComponent()
-    return try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8)
-  }
-
-  /// The lines of every fenced block of this kind.
-  private static func blocks(_ kind: String) throws -> [[String]] {
-    var blocks: [[String]] = []
-    var current: [String]?
-    for line in try text().split(separator: "\n", omittingEmptySubsequences: false) {
-      if current == nil, line == "```\(kind)" {
-        current = []
-      } else if line == "```", let block = current {
-        blocks.append(block)
-        current = nil
-      } else {
-        current?.append(String(line))
-      }
-    }
-    return blocks
-  }
-
   /// A command's words as the shell splits them; enough for quotes and variables of the README.
   private static func words(_ command: String) -> [String] {
     var words: [String] = []
@@ -51,9 +28,10 @@ struct ReadmeTests {
 
   @Test func `every command of the examples and recipes is one that the program takes`() throws {
     var checked = 0
-    let recipes = HelpPage.recipes.text.split(separator: "\n").map(String.init)
-    for block in try Self.blocks("sh") + Self.blocks("console") + [recipes] {
-      let whole = block.joined(separator: "\n").replacing("\\\n", with: " ")
+    for block in try Documentation.readme("sh") + Documentation.readme("console")
+      + [HelpPage.recipes.text]
+    {
+      let whole = block.replacing("\\\n", with: " ")
       for piece in whole.split(whereSeparator: { "\n|()".contains($0) }) {
         guard let start = piece.range(of: "pusher-cli ") else { continue }
         let words = Self.words(String(piece[start.upperBound...])).filter { $0 != "&" && $0 != "|" }
