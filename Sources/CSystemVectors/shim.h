@@ -43,7 +43,7 @@ PUSHER_INLINE uint32_t pusher_plain_line_ends_32(const uint8_t *bytes) {
   return mask;
 }
 
-// Whether any byte is 0x80 or above.
+// True if any byte is 0x80 or above.
 PUSHER_INLINE int pusher_plain_has_high_64(const uint8_t *bytes) {
   uint8_t all = 0;
   for (int index = 0; index < 64; index++) all |= bytes[index];

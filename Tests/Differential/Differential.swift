@@ -201,7 +201,7 @@ private final class Rig {
     return same(fastOutput.view, generalOutput.view)
   }
 
-  /// Whether the fast path finds the names and the data that the general one finds, or nothing.
+  /// True if the fast path finds the names and the data that the general one finds, or nothing.
   private func agreesOnParts(_ view: ByteView) -> Bool {
     guard let parts = reader.read(view, buffer: data) else { return true }
     guard let envelope = try? Envelope(view), let text = envelope.dataString,

@@ -3,7 +3,7 @@ internal import PusherCore
 /// Random Pusher messages from a seed, as common servers encode them.
 package struct RandomMessage {
   package let bytes: [UInt8]
-  /// Whether the message has the usual shape, which the fast way must not decline.
+  /// True if the message has the usual shape, which the fast way must not decline.
   package let isCommon: Bool
 
   private static let events = [

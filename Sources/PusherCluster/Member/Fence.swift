@@ -22,7 +22,7 @@ package struct Fence {
   /// The `run_id` of the latest process.
   private var process: [UInt8]?
   private var connections: [Int64] = []
-  /// Whether the number of an earlier connection is unknown.
+  /// True if the number of an earlier connection is unknown.
   private var hasUnknown = false
   package private(set) var link = 0
 

@@ -46,7 +46,7 @@ struct Identity {
   var registeredID: String?
   var hasBegun = false
   var formerIDs: [String] = []
-  /// Whether commands of earlier connections can no longer reach Redis.
+  /// True if commands of earlier connections can no longer reach Redis.
   var isFenced = false
   /// Number of the registration; answers for an earlier one are ignored.
   var registration = 0
@@ -154,7 +154,7 @@ struct Departures {
   var doubtful = NameSet()
   var held: [Held] = []
   var askedAt: Instant?
-  /// Whether the membership ends after the answers to all departures.
+  /// True if the membership ends after the answers to all departures.
   var endsMembership = false
 
   var isEmpty: Bool { subscriptions.isEmpty && users.isEmpty }

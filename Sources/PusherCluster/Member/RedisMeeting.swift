@@ -34,7 +34,7 @@ package struct RedisMeeting {
   private struct Link {
     var loss: String? = "not connected yet"
     var hasToldLoss = false
-    /// Whether the link and all members work, as last logged.
+    /// True if the link and all members work, as last logged.
     var isWell = false
     var isSettled = false
   }
@@ -202,7 +202,7 @@ package struct RedisMeeting {
     sayFarewell()
   }
 
-  /// Whether Redis has answered the last order, or the link is lost.
+  /// True if Redis has answered the last order, or the link is lost.
   package var hasResigned: Bool { if case .done = resignation { true } else { false } }
 
   private mutating func sayFarewell() {

@@ -122,6 +122,6 @@ extension RedisMember {
 }
 
 extension JoinRequest {
-  /// Whether the socket is already subscribed as the same user; then it only gets another answer.
+  /// True if the socket is already subscribed as the same user; then it only gets another answer.
   var isAgain: Bool { isSecond && formerUserID.isSame(as: member?.userID) }
 }

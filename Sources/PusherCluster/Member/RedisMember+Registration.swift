@@ -23,7 +23,7 @@ extension RedisMember {
   ///
   /// Entries under the former name may be incomplete or removed.
   ///
-  /// - Parameter isFenced: Whether orders under a former name can no longer reach Redis. Otherwise
+  /// - Parameter isFenced: True if orders under a former name can no longer reach Redis. Otherwise
   ///   the former entries stay until their lease is over.
   package func register(isFenced: Bool, at now: Instant) {
     self.now = now

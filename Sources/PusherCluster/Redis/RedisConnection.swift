@@ -59,7 +59,7 @@ final class RedisConnection: LoopSource {
     write(at: loop.now)
   }
 
-  /// Whether output is ready to be written without waiting.
+  /// True if output is ready to be written without waiting.
   private var isUnwritten: Bool {
     guard let stream, stream.isOpen, !stream.wantsWrite else { return false }
     return conversation?.output.isEmpty == false

@@ -33,7 +33,7 @@ package enum RedisReply: Sendable, Equatable {
     return String(decoding: word.prefix(40), as: UTF8.self)
   }
 
-  /// Whether the server is a read-only replica; older servers say so inside the error of a script.
+  /// True if the server is a read-only replica; older servers say so inside the error of a script.
   var saysReadOnly: Bool {
     guard case .error(let text) = self else { return false }
     return isError("READONLY") || isError("ERR") && text.holds("-READONLY ")

@@ -34,7 +34,7 @@ extension RedisPassword: Equatable {
 package struct RedisSettings: Sendable, Equatable {
   /// The server, or the Sentinels if ``primaryName`` is set.
   package var endpoints: [RedisEndpoint]
-  /// Whether every connection uses TLS.
+  /// True if every connection uses TLS.
   package var isSecure: Bool
   /// The user of an access control list; `nil` for the default user.
   package var user: String?

@@ -55,7 +55,7 @@ package enum Base64 {
           littleEndian: input.loadUnaligned(fromByteOffset: index, as: UInt32.self))
         put(part(0, four) | part(1, four &>> 8) | part(2, four &>> 16) | part(3, four &>> 24))
       }
-      // Padding counts as nothing in the last group, and is wrong anywhere else.
+      // Padding is zero bits in the last group, and an error anywhere else.
       var group: UInt32 = 0
       for place in 0..<4 &- padding {
         group |= unsafe part(place, UInt32(text.base[last &+ place]))

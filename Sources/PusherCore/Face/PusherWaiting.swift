@@ -120,7 +120,7 @@ extension PusherChannel {
     }
   }
 
-  /// - Parameter beginningNow: Whether the current state comes first, if it ends a wait.
+  /// - Parameter beginningNow: True if the current state comes first, if it ends a wait.
   private func news(beginningNow: Bool) -> StreamReader<News> {
     let queue = EventQueue<News>(.newest(Self.lateness)) { [weak self] key in
       self?.removeObserver(key)

@@ -96,7 +96,7 @@ package final class ChannelsFeed: Feed {
   /// Maximum size of waiting output before further events should wait, in bytes.
   private static let outputThreshold = 64 << 10
 
-  /// Whether the output has room for further events.
+  /// True if the output has room for further events.
   package var hasOutputRoom: Bool { (connection?.output.count ?? 0) <= Self.outputThreshold }
 
   package func retry(in delay: Duration) { perform { $0.retry(in: delay, at: $1) } }

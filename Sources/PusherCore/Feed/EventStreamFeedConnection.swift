@@ -33,7 +33,7 @@ package final class EventStreamFeedConnection: FeedConnection {
   private var decoder: ContentDecoder?
   /// The body before decompression.
   private let encoded = ByteBuffer()
-  /// Whether the rest of the body is unreadable.
+  /// True if the rest of the body is unreadable.
   private var isBroken = false
   private var hasReceivedEvent = false
   /// The owner, kept until the end; a weak reference would slow every event.

@@ -56,7 +56,7 @@ package struct EventStreamSettings: Sendable, Equatable {
   package var method: String
   package var body: [UInt8]
   package var acceptsCompression: Bool
-  /// Whether to read an answer of any Content-Type as an event stream.
+  /// True to read an answer of any Content-Type as an event stream.
   package var acceptsAnyType: Bool
   package var limits: EventStreamLimits
 
@@ -70,7 +70,7 @@ package struct EventStreamSettings: Sendable, Equatable {
 
   /// Returns the request for the stream after `lastEventID` (HTML section 9.2.3).
   ///
-  /// - Parameter dropsBody: Whether a redirect changed the method to GET (RFC 9110 section 15.4).
+  /// - Parameter dropsBody: True if a redirect changed the method to GET (RFC 9110 section 15.4).
   func request(
     _ trail: RedirectTrail, headers: HTTPHeaders, dropsBody: Bool, lastEventID: String
   ) -> HTTPExchange.Request {

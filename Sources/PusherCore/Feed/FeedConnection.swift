@@ -22,7 +22,7 @@ package struct FeedConnectionState {
   /// Reason for the end, while received bytes are still being handed out.
   var breakdown: ConnectionLoss?
   var isDraining = false
-  /// Whether the socket may hold bytes, or the end, from a time when it stayed unread.
+  /// True if unread bytes or the end may have come while reading was paused.
   ///
   /// Such bytes may be old, and later bytes may have been lost. Only bytes after an empty read are
   /// new.

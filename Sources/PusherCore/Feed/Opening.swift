@@ -19,7 +19,7 @@ package protocol OpeningDelegate: AnyObject {
 package final class Opening {
   private let loop: EventLoop
   private let destination: Destination
-  /// Whether the request asks for an upgrade instead of a document.
+  /// True if the request asks for an upgrade instead of a document.
   private let isUpgrade: Bool
   private var tls: TLSContext?
   private var trail: RedirectTrail
@@ -41,7 +41,7 @@ package final class Opening {
     trail = RedirectTrail(url: destination.url)
   }
 
-  /// Whether the stream is, or would be, encrypted.
+  /// True if the stream is, or would be, encrypted.
   var isSecure: Bool { trail.url.isSecure }
 
   var stage: ConnectionStage {

@@ -131,7 +131,7 @@ extension WindowCursor {
   }
 }
 
-/// The quotes of JSON: plain, or inside another string.
+/// How quotes are written: plain, or escaped inside another JSON string.
 protocol JSONQuotes {
   static var width: UInt { get }
   static var firstByte: UInt8 { get }

@@ -30,7 +30,7 @@ enum Cause: CaseIterable, Sendable {
 extension ExitStatus {
   init(_ cause: Cause) { self = cause.status }
 
-  /// - Parameter endsWithStream: Whether the end of the stream counts as success.
+  /// - Parameter endsWithStream: True if the end of the stream counts as success.
   init(_ end: ConnectionEnd, endsWithStream: Bool = false) {
     switch end {
     case .asked, .finished: self = .success

@@ -7,7 +7,7 @@ struct Hints {
 
   private var key: String { Diagnostics.shortened(key: connection.key) }
 
-  /// - Parameter isFirst: Whether there was no connection before.
+  /// - Parameter isFirst: True if there was no connection before.
   static func problem(_ loss: ConnectionLoss, isFirst: Bool = true) -> NetworkProblem? {
     switch loss {
     case .network(_, let problem?) where isFirst: problem
@@ -29,7 +29,7 @@ struct Hints {
 
   /// Returns the remedy for a final loss, given the 4xxx code that explains it.
   ///
-  /// - Parameter isFound: Whether a look found the other protocol.
+  /// - Parameter isFound: True if a look found the other protocol.
   func hint(_ loss: ConnectionLoss, code: Int?, isFound: Bool = false) -> String {
     switch code {
     case 4000 where connection.isSecure:

@@ -54,7 +54,7 @@ struct SecondLook {
     return answer ?? false
   }
 
-  /// - Parameter isFound: Whether a look found the other protocol.
+  /// - Parameter isFound: True if a look found the other protocol.
   func explained(_ text: String, _ problem: NetworkProblem?, isFound: Bool) -> String {
     let plain = isFound ? "it speaks plain HTTP:" : "if it speaks plain HTTP,"
     switch problem {

@@ -53,7 +53,7 @@ extension ClusterCall {
       (arguments.map(\.value) + further).map { Array($0.utf8) })
   }
 
-  /// Whether its keys and named arguments match the script's table, in their order.
+  /// True if its keys and named arguments match the script's table, in their order.
   package var fitsSignature: Bool {
     guard let signature = ClusterScript.signatures[operation] else { return false }
     let further = words.count - 1 - names.count
