@@ -57,7 +57,16 @@ put contrib/grafana/pusher-cli.json usr/share/doc/$name/examples/grafana.json
 for page in recipes metrics security; do
   put docs/$page.md usr/share/doc/$name/$page.md
 done
-scripts/notices.sh "$program" >"$documents/copyright"
+{
+  cat <<'END'
+pusher-cli
+SPDX-License-Identifier: MIT
+
+END
+  cat LICENSE
+  echo
+  scripts/notices.sh "$program"
+} >"$documents/copyright"
 gzip -9n <CHANGELOG.md >"$documents/changelog.gz"
 gzip -9n >"$documents/changelog.Debian.gz" <<END
 $name ($version) unstable; urgency=medium

@@ -54,7 +54,7 @@ sort "$temporary/verdict" >&2
 name=pusher-cli-$("$program" --version | sed 's/^pusher-cli //')-linux-$(uname -m)
 root=$temporary/$name
 install -D -m 755 "$program" "$root/pusher-cli"
-install -D -m 644 -t "$root" man/pusher-cli.1 README.md CHANGELOG.md
+install -D -m 644 -t "$root" LICENSE man/pusher-cli.1 README.md CHANGELOG.md
 install -D -m 644 -t "$root/systemd" contrib/systemd/*.service contrib/systemd/*.socket contrib/systemd/example.env
 install -D -m 644 -t "$root/logrotate" contrib/logrotate/pusher-cli
 install -D -m 644 -t "$root/prometheus" contrib/prometheus/pusher-cli.rules.yml
@@ -64,7 +64,7 @@ mkdir "$root/completions"
 "$program" completion bash >"$root/completions/pusher-cli.bash"
 "$program" completion zsh >"$root/completions/_pusher-cli"
 "$program" completion fish >"$root/completions/pusher-cli.fish"
-scripts/notices.sh "$program" >"$root/NOTICES"
+scripts/notices.sh "$program" >"$root/THIRD-PARTY-NOTICES"
 (cd "$root" && find . -type f ! -name SHA256SUMS -print | sed 's|^\./||' | sort |
   while IFS= read -r file; do sha256sum "$file"; done) >"$temporary/sums"
 mv "$temporary/sums" "$root/SHA256SUMS"

@@ -1,25 +1,15 @@
 #!/bin/sh
-# Prints the licences of a program: the project's own, and those of each statically linked library.
+# Prints THIRD-PARTY-NOTICES of a program: the licences of the libraries that it contains.
 #
 #   scripts/notices.sh PROGRAM
-#
-# The maintainers have not chosen the project's licence yet; the text says so.
 set -eu
 
 program=$1
 needed=$(objdump -p "$program" | sed -n 's/^ *NEEDED *//p')
 
 cat <<'END'
-pusher-cli
-Copyright (c) the authors of pusher-cli
-
-The maintainers of pusher-cli have not chosen a licence yet. Until they do, nobody has leave to copy or change it
-beyond what the law grants or the maintainers permit.
-
-What follows is inside the program. Shared libraries, such as OpenSSL and zlib, are packages of their own.
-END
-
-cat <<'END'
+The pusher-cli program contains these libraries. Shared libraries, such as OpenSSL and zlib, are
+packages of their own.
 
 The Swift runtime and standard library, https://www.swift.org
 Copyright (c) 2014-2025 Apple Inc. and the Swift project authors

@@ -39,7 +39,8 @@ printf '%s\n' "$libraries" | sed -n 's|^[^/]*\(/[^ ]*\) (0x.*|\1|p' | while IFS=
     install -D -m 644 "/usr/share/doc/$package/copyright" "$documents/$package/copyright"
 done
 mkdir -p "$documents/pusher-cli"
-scripts/notices.sh "$program" >"$documents/pusher-cli/copyright"
+install -m 644 LICENSE "$documents/pusher-cli/copyright"
+scripts/notices.sh "$program" >"$documents/pusher-cli/THIRD-PARTY-NOTICES"
 
 install -D -m 644 "$bundle" "$root$bundle"
 printf '%s\n' 'root:x:0:0:root:/:/sbin/nologin' 'pusher-cli:x:65532:65532:pusher-cli:/:/sbin/nologin' >"$root/etc/passwd"
