@@ -93,12 +93,12 @@ let package = Package(
     .target(
       name: "PusherTesting", dependencies: ["PusherCore", "PusherServer"], swiftSettings: strict
     ),
-    // Start data from the C library, which Swift would read from /proc.
-    .target(name: "CArguments"),
+    // Facts about the process and the program: its words, its commit, its system.
+    .target(name: "CProgram"),
     .executableTarget(
       name: "pusher-cli",
       dependencies: [
-        "CArguments", "PusherConsole", "PusherCore", "PusherPlatform", "PusherServer",
+        "CProgram", "PusherConsole", "PusherCore", "PusherPlatform", "PusherServer",
         .target(name: "PusherCluster", condition: .when(traits: ["Redis"])),
       ],
       swiftSettings: strict

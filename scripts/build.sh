@@ -57,6 +57,15 @@ END
       set -- "$@" -Xlinker "$PWD/.build/static/arc4random.o"
     fi
   fi
+  # The facts of `version --verbose`. They are linked: a compiler option with the commit would
+  # compile everything again after every commit.
+  commit=$(git describe --always --dirty --abbrev=40 --exclude='*' 2>/dev/null || echo unknown)
+  compiler=$("$swift" --version 2>/dev/null | sed -n 's/.*Swift version \([0-9.]*\).*/\1/p')
+  "$(command -v clang || command -v cc)" -x c -c -o .build/static/built.o - <<END
+const char pusher_built_commit[] = "$commit";
+const char pusher_built_swift[] = "${compiler:-unknown}";
+END
+  set -- "$@" -Xlinker "$PWD/.build/static/built.o"
   archive=$(clang -print-file-name=libhiredis.a 2>/dev/null || cc -print-file-name=libhiredis.a 2>/dev/null || true)
   [ ! -f "$archive" ] || ln -sf "$archive" .build/static/libhiredis.a
   libraries=$(pkg-config --variable=libdir libsodium)

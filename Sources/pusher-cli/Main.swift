@@ -17,7 +17,8 @@ internal import PusherCore
     do throws(UsageError) {
       switch try Invocation(words) {
       case .page(let page, let status): return early.print(page.text, status)
-      case .version: return early.print(Version.line)
+      case .version(let isVerbose):
+        return early.print(isVerbose ? BuildFacts.text : Version.line)
       case .completion(let script): return early.print(script.text)
       case .configPath: return early.print(ConfigurationFile.path(Environment(environment)) + "\n")
       case .configProfiles(let typed):

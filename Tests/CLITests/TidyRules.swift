@@ -80,7 +80,7 @@ enum TidyRules {
         "PusherCluster", "PusherConsole", "PusherCore", "PusherPlatform", "PusherServer",
         "Synchronization",
       ]
-      return ours.union(source.room == "Run" ? ["CArguments"] : [])
+      return ours.union(source.room == "Run" ? ["CProgram"] : [])
     case "PusherPlatform": return ["Glibc", "Musl", "Darwin"]
     case "PusherTesting": return ["PusherCore", "PusherServer"]
     case "PusherServer": return ["PusherCore", "Synchronization"]

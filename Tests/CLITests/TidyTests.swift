@@ -27,7 +27,7 @@ struct TidyCallTests {
   @Test(arguments: [
     ("Sources/PusherCore/HTTP/A.swift", "import Foundation"),
     ("Sources/pusher-cli/A.swift", "internal import Foundation"),
-    ("Sources/pusher-cli/Commands/A.swift", "internal import CArguments"),
+    ("Sources/pusher-cli/Commands/A.swift", "internal import CProgram"),
     ("Sources/PusherCore/Transport/A.swift", "import Dispatch"),
     ("Sources/PusherCore/HTTP/A.swift", "internal import CSystemOpenSSL"),
     ("Sources/PusherCore/Channels/A.swift", "internal import CSystemVectors"),
@@ -55,7 +55,7 @@ struct TidyCallTests {
     ("Sources/PusherCore/JSON/A.swift", "internal import CSystemVectors"),
     ("Sources/PusherCore/Transport/A.swift", "internal import PusherPlatform"),
     ("Sources/pusher-cli/A.swift", "internal import PusherPlatform\ninternal import PusherCore"),
-    ("Sources/pusher-cli/Run/A.swift", "internal import CArguments"),
+    ("Sources/pusher-cli/Run/A.swift", "internal import CProgram"),
     ("Sources/PusherServer/A.swift", "internal import PusherCore"),
     ("Sources/PusherCluster/Redis/A.swift", "internal import CSystemHiredis"),
   ])

@@ -14,6 +14,11 @@ internal import PusherPlatform
   /// Maximum number of certificates between a server's and a trusted one; real chains have 1 to 3.
   package static let maximumIntermediates = 10
 
+  /// Version of the loaded OpenSSL, such as `OpenSSL 3.0.17 1 Jul 2025`.
+  package static var libraryVersion: String {
+    unsafe String(cString: OpenSSL_version(OPENSSL_VERSION))
+  }
+
   deinit { unsafe SSL_CTX_free(pointer) }
 
   private init(

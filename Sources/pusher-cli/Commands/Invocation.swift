@@ -2,7 +2,7 @@
 enum Invocation: Equatable {
   /// A page for standard output, and the exit status.
   case page(HelpPage, ExitStatus)
-  case version
+  case version(isVerbose: Bool)
   case command(TypedArguments)
   case config(TypedArguments, isJSON: Bool)
   case configPath
@@ -31,7 +31,7 @@ enum Invocation: Equatable {
       return
     }
     if survey.wantsVersion {
-      self = .version
+      self = .version(isVerbose: survey.wantsDetails)
       return
     }
     var lexer = ArgumentLexer(words, command: survey.command)
@@ -60,7 +60,7 @@ enum Invocation: Equatable {
     switch command {
     case .completion: self = .completion(try Self.script(typed.operands))
     case .help: self = .page(try HelpPage(named: typed.operands), .success)
-    case .version: self = .version
+    case .version: self = .version(isVerbose: typed.count(.verbose) > 0)
     default: self = .command(typed)
     }
     if command == .serve || command == .version, let extra = typed.operands.first {
@@ -125,6 +125,7 @@ private struct Survey {
   var wantsHelp = false
   var wantsAllHelp = false
   var wantsVersion = false
+  var wantsDetails = false
   var color: String?
   /// The word after `-h` if it looks like a host: other programs take a host there.
   var hostAfterHelp: String?
@@ -147,6 +148,7 @@ private struct Survey {
       case .on(.help): wantsHelp = true
       case .on(.helpAll): wantsAllHelp = true
       case .on(.version): wantsVersion = true
+      case .on(.verbose): wantsDetails = true
       case .value(.color, let word): color = word
       case .operand(let word) where !seenOperand:
         seenOperand = true

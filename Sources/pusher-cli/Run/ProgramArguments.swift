@@ -1,4 +1,4 @@
-internal import CArguments
+internal import CProgram
 
 enum ProgramArguments {
   /// Returns the words after the program's name; invalid UTF-8 becomes replacement characters.

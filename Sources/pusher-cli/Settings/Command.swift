@@ -63,8 +63,3 @@ enum Command: String, CaseIterable, Sendable {
     }
   }
 }
-
-enum Version {
-  static let current = "0.1.0"
-  static let line = "pusher-cli \(current)\n"
-}

@@ -194,7 +194,12 @@ import Testing
 
   @Test(arguments: [["--version"], ["-V"], ["version"], ["subscribe", "-V", "--oops"]])
   func `the version is told`(words: [String]) throws {
-    #expect(try Invocation(words) == .version)
+    #expect(try Invocation(words) == .version(isVerbose: false))
+  }
+
+  @Test(arguments: ["version --verbose", "version -v", "--version -v", "-vV", "subscribe -vV"])
+  func `the version is told with its build`(line: String) throws {
+    #expect(try Invocation(line.split(separator: " ").map(String.init)) == .version(isVerbose: true))
   }
 
   @Test(arguments: [

@@ -204,6 +204,18 @@ struct AcceptanceTests {
     }
   }
 
+  @Test func `the version with its build names all that a bug report needs`() throws {
+    let result = try PusherCLI.start(["version", "--verbose"]).result()
+    #expect(result.ending == .exited(0) && result.errorText == "")
+    let lines = result.outputText.split(separator: "\n")
+    #expect(lines.first == "pusher-cli \(Version.current)")
+    let names = lines.dropFirst().map { $0.prefix { $0 != ":" } }
+    #expect(
+      names == ["commit", "swift", "openssl", "encrypted channels", "redis", "system"], "\(lines)")
+    #expect(lines.contains { $0.hasPrefix("openssl: OpenSSL 3.") })
+    #expect(lines.last?.hasPrefix("system: ") == true && lines.last?.hasSuffix("unknown") == false)
+  }
+
   @Test(.needs(.program("make")))
   func `make install puts program, manual and completions where it is told, and takes them away`()
     throws

@@ -45,7 +45,7 @@ struct MetricsTests {
     // The greeting and three confirmations are not events.
     #expect(samples["pusher_cli_parse_fallbacks_total"] == 4)
     #expect(
-      samples[#"pusher_cli_build_info{command="subscribe",version="0.1.0"}"#] == 1)
+      samples[#"pusher_cli_build_info{command="subscribe",version="1.0.0"}"#] == 1)
     let now = Date.now.timeIntervalSince1970
     for name in ["pusher_cli_last_event", "pusher_cli_last_heard"] {
       let time = try #require(samples["\(name)_timestamp_seconds"])
@@ -160,7 +160,7 @@ struct MetricsTests {
     #expect(samples["pusher_cli_connections_total"] == 2)
     let reconnects = samples.filter { $0.key.hasPrefix("pusher_cli_reconnects_total") }
     #expect(reconnects.values.reduce(0, +) == 1)
-    #expect(samples[#"pusher_cli_build_info{command="sse",version="0.1.0"}"#] == 1)
+    #expect(samples[#"pusher_cli_build_info{command="sse",version="1.0.0"}"#] == 1)
     #expect(samples["pusher_cli_healthy"] == 1)
   }
 

@@ -106,7 +106,7 @@ final class ChildProgram {
   func write(_ bytes: [UInt8]) {
     var rest = bytes[...]
     while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { Foundation.write(input, $0.baseAddress, $0.count) }
+      let count = rest.withUnsafeBytes { quietWrite(input, $0) }
       guard count > 0 else { return }
       rest = rest.dropFirst(count)
     }
@@ -122,9 +122,7 @@ final class ChildProgram {
     while true {
       let before = taken
       while taken < bytes.count {
-        let count = bytes[taken...].withUnsafeBytes {
-          Foundation.write(input, $0.baseAddress, $0.count)
-        }
+        let count = bytes[taken...].withUnsafeBytes { quietWrite(input, $0) }
         guard count > 0 else { break }
         taken += count
       }

@@ -19,7 +19,7 @@ struct NamedPipe {
     }
     defer { close(descriptor) }
     let bytes = Array(text.utf8)
-    guard Foundation.write(descriptor, bytes, bytes.count) == bytes.count else {
+    guard bytes.withUnsafeBytes({ quietWrite(descriptor, $0) }) == bytes.count else {
       throw Unexpected("the pipe takes nothing")
     }
   }

@@ -85,7 +85,7 @@ extension Flag {
       """)
 
   static let speaking: [Flag] = [
-    .quiet, .verbose, .trace, .color, .help, .helpAll, .version,
+    .quiet, .verbose, .buildFacts, .trace, .color, .help, .helpAll, .version,
   ]
 
   static let quiet = Flag(
@@ -98,6 +98,10 @@ extension Flag {
       Say what happens to the connection and its channels, which is the default on a terminal only. Given twice, show
       protocol frames too, without secrets and signatures.
       """)
+
+  static let buildFacts = Flag(
+    "verbose", letter: "v", .counter, of: [.version], in: .voice,
+    summary: "show commit, compiler, OpenSSL and system too")
 
   static let trace = Flag(
     "trace", .text("FILE"), of: .dialling, in: .voice, summary: "write protocol messages to FILE",
