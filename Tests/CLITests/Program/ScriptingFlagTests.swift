@@ -124,7 +124,7 @@ struct ScriptingFlagTests {
   @Test func `-t beside --format is refused with the way to write it`() throws {
     let result = try PusherCLI.run("subscribe", "--local", "news", "-t", "-F", "%e")
     #expect(result.ending == .exited(2))
-    #expect(result.errorText.contains("write %t, and leave out --timestamps"))
+    #expect(result.errorText.contains("write %t in --format instead"))
   }
 
   // MARK: --env-file
