@@ -5,79 +5,77 @@ extension Flag {
 
   static let forward = Flag(
     "forward", .text("URL"), shows: .place, of: .printing, in: .receive, isCommon: true,
-    summary: "POST each event to URL until it is taken",
+    summary: "POST each event to URL until it is accepted",
     manual: """
-      Send each event that would be printed to URL by a POST, in place of printing it. The body is the JSON line,
-      whatever --output says, without its newline, and the type `application/json`. Pusher-Event is the name of the
-      event and Pusher-Channel its channel; bytes in them that are not visible ASCII, and the percent sign, are written
-      as `%XX`, and what is then longer than 2048 bytes is left out, as is a channel that an event does not have.
-      Idempotency-Key is the same whenever an event is sent again, and another one for each event; for an event of
-      `sse` that has an id of its own it is made of the stream's URL, the id and the line, and so is the same in a
-      later run. URL begins with http or https; `@FILE` takes it from a file, which keeps a token in it out of the
-      process list. --cacert, --insecure, --proxy and --connect-timeout, which limits each try, count here too.
+      Send to URL, by POST, each event that would otherwise be printed. URL begins with http or https. `@FILE` reads it
+      from a file, which keeps a token in the URL out of the process list. The body is the JSON line, whatever --output
+      says, and its type is `application/json`. The fields Pusher-Event and Pusher-Channel name the event and its
+      channel. The field Idempotency-Key is the same at every try of an event, and different for each event; see
+      --forward-key. The options --cacert, --insecure, --proxy and --connect-timeout apply too; the timeout limits each
+      try.
 
-      An event is delivered once the answer's status is 2xx; a redirect is not followed. Any other status, a lost
-      connection or no answer is told, and the event is sent again, after a random wait that grows from one second to
-      --retry-max-delay; if the answer asks for a longer one by Retry-After, that is the wait, up to the same limit.
-      That it works again is told too; -v tells each try. So an event may come twice, and none is passed over.
+      An answer with status 2xx accepts the event. Redirects are not followed. Without such an answer, the event is sent
+      again. The wait is random, and grows from one second to --retry-max-delay. If the answer asks for a longer wait by
+      Retry-After, the wait is that long, up to the same limit. So an event may come twice, and no event is skipped.
 
-      Events wait for their turn, in order, one at a time and on one connection. When as many wait as --buffer allows,
-      the socket is left unread, and a warning says so once. At an end by --count, --timeout or the server, the events
-      that wait are still delivered, after --timeout within one more second; what is under way when a signal comes has
-      200 milliseconds. What was not delivered is told at the end, and stands in the file of --forward-dead if there is
-      one; a run that would have ended with status 0 then ends with 4. With --state-file an event counts once it is
-      delivered or stands there. --exec and --forward exclude each other.
+      Events are sent in order, one at a time, on one connection. When as many events wait as --buffer allows, the
+      socket is not read, and a warning says so once. A message at the end counts the events that were not delivered.
+      They go to the file of --forward-dead if there is one, and status 0 becomes 4. With --state-file, an event counts
+      when it is delivered or in that file. The options --exec and --forward exclude each other. The guide
+      (docs/guide.md) has more on the fields, the messages and the end of a run.
       """)
 
   static let forwardHeader = Flag(
     "forward-header", .text("HEADER"), isRepeatable: true, shows: .field, needs: ["forward"],
-    of: .printing, in: .receive, summary: "'NAME: VALUE' for --forward, or @FILE of such",
+    of: .printing, in: .receive, summary: "send 'NAME: VALUE', or the lines of @FILE",
     manual: """
-      Send HEADER, written `name: value`, with each event of --forward. `@FILE` takes such lines from a file, and so
+      Send HEADER, written `name: value`, with each event of --forward. `@FILE` reads such lines from a file, which
       keeps a token out of the process list. May be repeated.
       """)
 
   static let forwardJobs = Flag(
     "forward-jobs", .integer(1...64), needs: ["forward"], of: .printing, in: .receive, default: "1",
-    summary: "with --forward, send up to N events at once",
+    summary: "send up to N events of --forward at once",
     manual: """
-      With --forward send up to N events at once, {default} unless given, each on a connection of its own. Events of one
-      channel, with `sse` those of one name, still keep their order.
+      Send up to N events of --forward at once, each on its own connection. The default is {default}. Events of one
+      channel, with `sse` events of one name, keep their order.
       """)
 
   static let forwardTimeout = Flag(
     "forward-timeout", .duration, needs: ["forward"], of: .printing, in: .receive,
-    summary: "with --forward, give an event up after TIME",
+    summary: "give up an event of --forward after TIME",
     manual: """
-      With --forward give an event up that is not delivered TIME after its first try; without it an event is sent again
-      and again until it is delivered. The next event then has its turn.
+      Give up an event of --forward TIME after its first try. The next event then has its turn. Without this option, an
+      event is sent again until it is delivered.
       """)
 
   static let forwardDead = Flag(
     "forward-dead", .text("FILE"), needs: ["forward-timeout"], of: .printing, in: .receive,
-    summary: "add events that were given up to FILE",
+    summary: "append undelivered events to FILE",
     manual: """
-      Add the JSON line of each event that --forward gave up, or that was left at the end, to FILE, which only its owner
-      may read when it is made. While FILE cannot be written, no event is given up. Needs --forward-timeout.
+      Append the JSON line of each undelivered event to FILE. These are the events that --forward gave up, and the
+      events left at the end. A new FILE can be read only by its owner. While FILE cannot be written, no event is given
+      up. Needs --forward-timeout.
       """)
 
   static let forwardKey = Flag(
     "forward-key", .choice(ForwardSettings.KeyRule.allCases.map(\.rawValue), "KIND"),
     needs: ["forward"], of: .printing, in: .receive, default: ForwardSettings.KeyRule.run.rawValue,
-    summary: "make the Idempotency-Key of run or content",
+    summary: "make the Idempotency-Key from run or content",
     manual: """
-      What --forward makes the `Idempotency-Key` of an event of, which stays the same however often the event is sent. `run` is
-      the run and the event's number: no two events share a key. `content` is the event's name, channel and
-      data, and the second in which it came: two programs that forward the same channels make the same key, and the
-      receiver can drop what it has. Two events that are alike within a second have one key then, and one that the
-      programs get in different seconds has two. An event of a stream that has an id makes its key of that in either case. The
-      default is `{default}`.
+      Make the `Idempotency-Key` of --forward from the run or the content. The default is `{default}`. The key stays the
+      same at every try of an event. `run` takes the run and the event's number, so no two events share a key. `content`
+      takes the event's name, channel and data, and the second of its arrival. Two programs that forward the same
+      channels then make the same key, so the receiver can drop duplicates. Two equal events within one second share a
+      key. An event that the programs receive in different seconds has two keys. If an event of a stream has an id, its
+      key comes from the id, with `run` and with `content`.
       """)
 
   static let tee = Flag(
     "tee", needs: ["exec", "forward"], of: .printing, in: .receive,
-    summary: "with --exec or --forward, print events too",
+    summary: "print events too, with --exec or --forward",
     manual: """
-      With --exec or --forward print each event too, as --output says, and before its command begins or it is sent.
+      Print each event of --exec or --forward too, in the format of --output. It is printed before its command begins or
+      before it is sent.
       """)
 }
