@@ -201,7 +201,8 @@ extension Flag {
     "max-event", .size(1024...(1 << 30)), of: [.sse], in: .receive, default: "16M",
     summary: "accept events of up to SIZE",
     manual: """
-      Accept events of up to SIZE from an event stream. The default is {default}. A larger event ends `sse` with status 5.
+      Accept events of up to SIZE from an event stream. The default is {default}. A larger event ends `sse` with
+      status 5.
       """)
 
   static let until = Flag(
