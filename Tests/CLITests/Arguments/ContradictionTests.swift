@@ -73,9 +73,7 @@ import Testing
     for words in [["subscribe", "--\(name)", "x", "a"], ["sse", "--\(name)=x", "http://h/"]] {
       let result = try PusherCLI.start(words).result(within: patience)
       #expect(result.ending == .exited(2) && result.output.isEmpty)
-      #expect(
-        result.errorText
-          == "pusher-cli: error: there is no option --\(name) any more: \(instead)\n")
+      #expect(result.errorText == "pusher-cli: error: option --\(name) was removed: \(instead)\n")
     }
   }
 
@@ -86,7 +84,7 @@ import Testing
     #expect(result.ending == .exited(2))
     #expect(
       result.errorText.contains(
-        "\(file) line 2: there is no option --retry-delay any more: use --reconnect-delay"))
+        "\(file) line 2: option --retry-delay was removed: use --reconnect-delay"))
   }
 
   @Test func `an option that was typed takes back what it excludes in a file`() throws {
