@@ -79,7 +79,7 @@ import Testing
     ),
     (
       "--local private-a --auth-command c --encryption-key-file f",
-      "--encryption-key-file is for signing with the secret; --auth-command brings the keys itself"
+      "--encryption-key-file is for signing with the secret; --auth-command returns the keys itself"
     ),
     (
       "--local a!b",
