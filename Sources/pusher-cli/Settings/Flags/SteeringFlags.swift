@@ -8,103 +8,106 @@ extension Flag {
 
   static let discover = Flag(
     "discover", .duration, of: [.subscribe], in: .receive,
-    summary: "join the occupied channels that match, every TIME",
+    summary: "find and join matching channels every TIME",
     manual: """
-      Let a channel with `*`, `?` or `[...]` in its name be a pattern, as in `--channel 'private-*' --discover 2s`: every
-      TIME the HTTP API lists the occupied channels, and those that match are joined. It needs the app id and the
-      secret. Events of the time before are not seen. A channel is left when nobody else is
-      there any more, where the server counts subscriptions or the channel has members; otherwise it is kept. A channel
-      that is refused is warned of and left out. With `-L` each shows by `pusher:subscription_succeeded` and
-      `pusher-cli:left`.
+      Join the occupied channels that match a pattern. A pattern is a channel name with `*`, `?` or `[...]`, as in
+      `--channel 'private-*' --discover 2s`. Every TIME, the program lists the occupied channels through the HTTP API,
+      and joins those that match. This needs the app id and the secret. Events before the join are not seen. The
+      program leaves a channel if nobody else is there. It can tell only if the server counts subscriptions or the
+      channel has members; otherwise the program stays. A refused channel causes a warning and is left out. With `-L`,
+      `pusher:subscription_succeeded` and `pusher-cli:left` report each channel.
       """)
 
   static let maxChannels = Flag(
     "max-channels", .integer(1...1_000_000), of: [.subscribe], in: .receive, default: "10000",
-    summary: "with --discover, join N at most",
+    summary: "join at most N channels with --discover",
     manual: """
-      With --discover join N channels at most, {default} unless given; a warning says so once when more match.
+      Join at most N channels with --discover. The default is {default}. If more channels match, one warning says so.
       """)
 
   static let stdin = Flag(
     "stdin", of: [.subscribe], in: .receive, isCommon: true,
-    summary: "send client events (whispers): JSON lines",
+    summary: "send JSON lines as client events (whispers)",
     manual: """
-      Read standard input and send what its JSON lines say on the connection, one line after another:
-      `{"event":"client-x","channel":"private-a","data":{}}` is a client event, which Laravel calls a
-      whisper, `{"subscribe":"a"}` joins a channel and `{"unsubscribe":"a"}` leaves one. An event waits until the server
-      has confirmed its channel. A line that cannot be carried out is warned of with its number. The end of the input
-      ends nothing. A client event that the server's rate limit drops is not sent again: a warning says so, and the run
-      ends with 4 instead of 0.
+      Read JSON lines from standard input, and send them on the connection in order.
+      `{"event":"client-x","channel":"private-a","data":{}}` is a client event, which Laravel calls a whisper.
+      `{"subscribe":"a"}` joins channel a, and `{"unsubscribe":"a"}` leaves it. An event waits until the server has
+      confirmed its channel. If a line fails, a warning gives its number. The run continues after the end of the input.
+      If the server's rate limit drops a client event, the program does not send it again. A warning says so, and the
+      run ends with status 4 instead of 0.
       """)
 
   static let onGap = Flag(
     "on-gap", .text("CMD"), shows: .program, of: [.subscribe], in: .receive,
-    summary: "run CMD after a reconnect; prints what it prints",
+    summary: "run CMD after a reconnect and print its events",
     manual: """
-      Run CMD with sh(1) once after each gap that a lost connection has left, before later events are handed on. CMD
-      reads the gap as a JSON line on standard input: `from`, `to`, `seconds` and `channels`. What it prints are events
-      as JSON lines, such as a database or a log knows them; they pass the filters and are printed with
-      `"repaired":true`. Events that come while it runs are held, up to --buffer, and printed after it; the server's pings
-      are answered. If it fails, a warning says so and the run goes on. An end of the run ends it.
+      Run CMD with sh(1) once after each gap that a lost connection leaves. CMD runs before the program handles later
+      events. It reads the gap from standard input, as a JSON line with `from`, `to`, `seconds` and `channels`. It
+      should print the missed events as JSON lines, for example from a database or a log. These events pass the filters
+      and are printed with `"repaired":true`. Events that arrive meanwhile wait, up to --buffer, and are printed
+      afterwards. The program still answers the server's pings. If CMD fails, a warning says so, and the run continues.
+      The end of the run also ends CMD.
       """)
 
   static let onGapTimeout = Flag(
     "on-gap-timeout", .duration, needs: ["on-gap"], of: [.subscribe], in: .receive, default: "1m",
     summary: "end the command of --on-gap after TIME",
     manual: """
-      How long the command of --on-gap may take, {default} unless given. Then it is ended, and what it has printed is
-      not used.
+      End the command of --on-gap after TIME. The default is {default}. The program then ignores what the command has
+      printed.
       """)
 
   static let summary = Flag(
-    "summary", of: .printing, in: .voice, summary: "tell events and bytes by name at the end",
+    "summary", of: .printing, in: .voice, summary: "report events and bytes by name at the end",
     manual: """
-      Tell on standard error at the end how many events of each name were printed and how many bytes their messages
-      had, for `sse` their data; the names with the most bytes first. --quiet does not silence it.
+      Report at the end how many events of each name were printed. The report on standard error also says how many
+      bytes their messages had, or for `sse`, their data. Names with the most bytes come first. --quiet does not turn
+      it off.
       """)
 
   static let outputFile = Flag(
     "output-file", .text("FILE"), of: .printing, in: .print,
-    summary: "add events to FILE; SIGHUP opens it anew",
+    summary: "append events to FILE; SIGHUP reopens it",
     manual: """
-      Add what would be printed to the end of FILE, which is made where there is none, for its owner alone. What has come
-      together is one write. A line that an earlier run could not write to its end is ended first, and a warning says so.
-      SIGHUP opens FILE anew, as log rotation needs it, and then does not end the run: what was printed before stands in
-      the former file, no line in both. With --exec and --forward it needs --tee.
+      Append the output to FILE instead of printing it. The program creates FILE if needed, for its owner alone. Lines
+      that are ready together are one write. If an earlier run left its last line incomplete, the program ends that
+      line first, with a warning. SIGHUP reopens FILE, for log rotation, and then does not end the run. Earlier lines
+      are in the old file, and no line is in both. With --exec or --forward, add --tee.
       """)
 
   static let recordEvents = Flag(
     "record", .text("FILE"), of: .printing, in: .print,
-    summary: "add every event to FILE, printed or not",
+    summary: "append every event to FILE, printed or not",
     manual: """
-      Add every event to the end of FILE as a JSON line with `received_at`, also those that --event and --exclude-event
-      leave out, and whatever --output, --exec and --forward do with it. `trigger -` replays such a file. FILE is made where
-      there is none, for its owner alone, and SIGHUP opens it anew, as with --output-file.
+      Append every event to FILE as a JSON line with `received_at`. FILE also gets events that --event and
+      --exclude-event leave out, whatever --output, --exec and --forward do. `trigger -` replays such a file. The
+      program creates FILE if needed, for its owner alone. SIGHUP reopens FILE, as with --output-file.
       """)
 
   static let sync = Flag(
     "sync", .duration, needs: ["output-file"], of: .printing, in: .print,
-    summary: "with --output-file, be on disk after TIME at most",
+    summary: "flush --output-file to disk within TIME",
     manual: """
-      With --output-file bring what was written to the disk after TIME at most, and at the end, so that a power cut costs no
-      more. Without it the system decides, which is usually half a minute.
+      Flush the data of --output-file to disk within TIME, and at the end. A power cut then loses no more than that.
+      Without this option the system decides, usually after half a minute.
       """)
 
   static let metrics = Flag(
     "metrics", .text("ADDRESS"), of: Set<Command>.printing.union([.serve]), in: .voice,
-    summary: "tell Prometheus at HOST:PORT how the run is",
+    summary: "serve Prometheus metrics at HOST:PORT",
     manual: """
-      Listen at ADDRESS, a host and a port with a colon between them, and answer two questions over HTTP: `/metrics` gives
-      counters in the text format of Prometheus, `/healthz` status 200 and `ok` while events can come, else 503 and the
-      reason. Port 0 takes a free one, which a message names; without a host it is 127.0.0.1. Everybody who reaches the
-      address may ask, and learns the names of channels; pages of other hosts are refused.
+      Serve metrics and the state of the run over HTTP at ADDRESS. ADDRESS is a host and a port, with a colon between
+      them. `/metrics` returns counters in the text format of Prometheus. `/healthz` returns status 200 and `ok` while
+      events can come, else 503 and the reason. Port 0 takes a free port, and a message names it. Without a host, the
+      program listens at 127.0.0.1. Everybody who reaches ADDRESS can read the answers, and so the names of channels.
+      Pages of other hosts are refused.
       """)
 
   static let metricsChannels = Flag(
     "metrics-channels", .integer(0...10_000), needs: ["metrics"], of: [.subscribe], in: .voice,
-    default: "100", summary: "with --metrics, count N channels by name",
+    default: "100", summary: "count N channels by name in --metrics",
     manual: """
-      With --metrics count the events of N channels at most under their names, {default} unless given; those of all others
-      stand together under `(other)`.
+      Count the events of at most N channels by name in --metrics. The default is {default}. The events of all other
+      channels count together, as `(other)`.
       """)
 }
