@@ -10,79 +10,78 @@ extension Flag {
     "header", letter: "H", .text("HEADER"), isRepeatable: true, shows: .field, of: .dialling,
     in: .request, isCommon: true, summary: "send 'NAME: VALUE', or the lines of @FILE",
     manual: """
-      Send the field `name: value`, or the fields that stand in a file, one a line, when HEADER is `@` and its name,
-      which keeps tokens out of sight: with the upgrade of `subscribe`, the request of `sse`, and every call of the
-      HTTP API. May be repeated. Authorization, Cookie, Proxy-Authorization and Host do not follow a redirect to
-      another server. `subscribe` and `sse` read such a file again for each connection, so that a token can be
-      replaced while they run. A pipe, such as `/dev/stdin`, is read once and its fields go with each connection. A file
-      that becomes a pipe or loses all fields changes nothing, and a warning says so. For `sse` Last-Event-ID counts at the
-      start alone, as --last-event-id does.
+      Send the field `name: value`, or the fields of `@FILE`. The file has one field per line, and keeps tokens out of
+      sight. The fields go with the upgrade of `subscribe`, the request of `sse`, and every call of the HTTP API. May
+      be repeated. Authorization, Cookie, Proxy-Authorization and Host do not follow a redirect to another server.
+      `subscribe` and `sse` read the file again for each connection, so you can replace a token while they run. A pipe,
+      such as `/dev/stdin`, is read once, and its fields go with each connection. If a file becomes a pipe or loses all
+      fields, its earlier fields stay, and a warning says so. For `sse`, Last-Event-ID counts only at the start, like
+      --last-event-id.
       """)
 
   static let headerCommand = Flag(
     "header-command", .text("CMD"), shows: .program, of: .printing, in: .request,
-    summary: "send the fields that CMD prints",
+    summary: "send the header fields that CMD prints",
     manual: """
-      Run CMD with sh(1) before each connection and send the fields that it prints, one `name: value` a line, such as a
-      token that does not last. A field of that name from --header is then left out. A status other than 0 counts as a
-      connection that could not be made; --connect-timeout limits the command.
+      Run CMD with sh(1) before each connection, and send the fields that it prints. Each line is one `name: value`,
+      for example a token that expires. Such a field replaces the fields of the same name from --header. A status other
+      than 0 counts as a failed connection attempt. --connect-timeout limits the time of CMD.
       """)
 
   static let unbuffered = Flag(
     "unbuffered", letter: "N", of: [.sse], in: .print,
-    summary: "changes nothing: events are never held back",
+    summary: "do nothing: events are never held back",
     manual: """
-      Changes nothing, since events are printed as they come. It is there for hands that know `curl -N`.
+      Do nothing, because events are always printed as they come. The option exists for users of `curl -N`.
       """)
 
   static let comments = Flag(
     "comments", of: [.sse], in: .print, summary: "print the stream's comments as lines too",
     manual: """
-      Print the comments of the stream too, as lines with the event `pusher-cli:comment` and the text as data; they do
-      not count and pass no filter.
+      Print the stream's comments too, as lines with the event `pusher-cli:comment`. The data is the text of the
+      comment. Comments do not count, and no filter applies to them.
       """)
 
   static let cookies = Flag(
     "cookies", of: [.sse], in: .request, summary: "send back the cookies that the server sets",
     manual: """
-      Keep the cookies that answers set, and send them with later requests of the run where they belong, so that a
-      balancer that sets one finds the same server again. They are kept in memory only.
+      Keep the cookies that answers set, and send them with later requests. Each cookie goes only where it belongs. So
+      a balancer that sets a cookie finds the same server again. The program keeps cookies in memory only, for the time
+      of the run.
       """)
 
   static let method = Flag(
     "method", letter: "X", .text("METHOD"), of: [.sse], in: .request,
-    summary: "GET, or POST when there is data")
+    summary: "use this method (GET, or POST with --data)")
 
   static let data = Flag(
     "data", letter: "d", .text("DATA"), allowsEmpty: true, shows: .nothing, of: [.sse],
     in: .request, isCommon: true, summary: "send DATA, @FILE, or @- for standard input",
     manual: """
-      Send DATA, or what `@FILE` or `@-`, standard input, holds, as JSON when it is that, else as a form, unless
-      --header names its Content-Type.
+      Send DATA as the body of the request. `@FILE` sends what a file holds, and `@-` sends standard input. The
+      Content-Type is JSON if DATA is JSON, else a form, unless --header names it.
       """)
 
   static let lastEventID = Flag(
     "last-event-id", .text("ID"), of: [.sse], in: .request, isCommon: true,
-    summary: "begin after this event")
+    summary: "start after the event with this id")
 
   static let stateFile = Flag(
     "state-file", .text("FILE"), of: [.sse], in: .request, isCommon: true,
-    summary: "keep the last event's id in FILE, and begin there",
+    summary: "save the last event's id in FILE, and resume there",
     manual: """
-      Keep the id of the last event in FILE, and begin after the one that it holds, unless --last-event-id names
-      another. The id is that of the last event of which the system took every byte; what a pipe has taken counts as
-      printed, read or not: if its reader ends early, what lies in the pipe is lost to the next run. It is saved
-      within a second, and at each end of the run: a run that is killed may leave the next one to print again what
-      came in its last second, and leaves nothing out. The file names its URL, and is refused for another one; a
-      different query is a warning. One run at a time can use it. It must be a regular file or not exist yet, and is
-      replaced as a whole, with mode 0600. When standard output is a file that ends in the middle of a line, as a full
-      disk leaves it, that line is ended first, and a message says so.
+      Save the last event's id in FILE, and start after the id that FILE holds. --last-event-id overrides the id in
+      FILE. An event counts as printed once the system has taken every byte of it. The program saves the id within a
+      second, and at each end of the run. If a run is killed, the next run may print the events of its last second
+      again, and loses none. FILE belongs to one URL and is refused for another. A different query only causes a
+      warning. Only one run at a time can use FILE. FILE must be a regular file, or not exist yet. It is replaced as a
+      whole, with mode 0600. The guide (docs/guide.md) explains what happens with pipes and incomplete lines.
       """)
 
   static let acceptAnyType = Flag(
-    "accept-any-type", of: [.sse], in: .request, summary: "read a stream whatever its Content-Type",
+    "accept-any-type", of: [.sse], in: .request, summary: "accept a stream with any Content-Type",
     manual: """
-      Read the answer as an event stream whatever its Content-Type says; unless this is given, anything but
+      Read the answer as an event stream, whatever its Content-Type is. Without this option, a type other than
       text/event-stream ends the run with status 5.
       """)
 
@@ -95,19 +94,19 @@ extension Flag {
     "channel", letter: "c", .text("NAME"), isRepeatable: true, of: [.trigger], in: .send,
     isCommon: true, summary: "send to channel NAME",
     manual: """
-      Send to channel NAME, or to all connections of a user: `#server-to-user-ID`. May be repeated.
+      Send to channel NAME. `#server-to-user-ID` means all connections of a user. May be repeated.
       """)
 
   static let triggerEvent = Flag(
     "event", letter: "e", .text("NAME"), of: [.trigger], in: .send, isCommon: true,
-    summary: "name of the event")
+    summary: "set the name of the event")
 
   static let triggerData = Flag(
     "data", letter: "d", .text("DATA"), allowsEmpty: true, shows: .nothing, of: [.trigger],
-    in: .send, isCommon: true, summary: "the data: text, @FILE, or @- for standard input",
+    in: .send, isCommon: true, summary: "send this data, @FILE, or @- for standard input",
     manual: """
-      The event's data, if it is not given as an argument. In both places `@FILE` takes what a file holds and `@-`
-      what standard input holds, without the last newline.
+      Send DATA with the event. An argument may give the data instead. In both places `@FILE` reads a file, and `@-`
+      reads standard input, without the last newline.
       """)
 
   static let triggerSocketID = Flag(
@@ -118,29 +117,30 @@ extension Flag {
     "info", .text("WORDS"), offers: ["user_count", "subscription_count"], isRepeatable: true,
     of: [.trigger], in: .send, summary: "print user_count, subscription_count too",
     manual: """
-      Print what the server tells of the channels as JSON: `user_count` and `subscription_count`, repeated or with
-      commas between.
+      Print `user_count` and `subscription_count` of the channels as JSON. Repeat the option, or put a comma between
+      the words.
       """)
 
   static let batch = Flag(
     "batch", .integer(1...1000), of: [.trigger], in: .send,
-    default: "\(BatchRequest.documentedCount)", summary: "with -: at most N events in a call",
+    default: "\(BatchRequest.documentedCount)", summary: "send at most N events per call, with -",
     manual: """
-      With `-`: send at most N events in one call; the default is {default}, which is what Pusher Channels takes.
-      Events that have come are sent at once, however few.
+      Send at most N events per call, with `-`. The default is {default}, which is the limit of Pusher Channels. Events
+      that are ready go at once, however few.
       """)
 
   static let rate = Flag(
     "rate", .text("N"), excludes: ["speed"], of: [.trigger], in: .send,
-    summary: "with -: at most N events a second",
-    manual: "With `-`: send at most N events a second, such as `50` or `0.5`.")
+    summary: "send at most N events per second, with -",
+    manual: "Send at most N events per second, such as `50` or `0.5`, with `-`.")
 
   static let speed = Flag(
     "speed", .text("FACTOR"), of: [.trigger], in: .send,
-    summary: "keep the pace of received_at, FACTOR times",
+    summary: "replay at FACTOR times the pace of received_at",
     manual: """
-      Send the lines of standard input at the pace at which they came, by their `received_at` as `subscribe -t` prints
-      it: 1 is as it was, 10 ten times as fast. A line without one follows the line before it at once.
+      Send the lines of standard input at their recorded pace, times FACTOR. The pace comes from `received_at`, as
+      `subscribe -t` prints it. A FACTOR of 1 keeps the pace, and 10 is ten times as fast. A line without `received_at`
+      follows the line before it at once.
       """)
 
   static let dryRun = Flag(
@@ -152,42 +152,43 @@ extension Flag {
 
   static let prefix = Flag(
     "prefix", .text("TEXT"), of: [.channels], in: .ask, isCommon: true,
-    summary: "only channels whose names begin so",
-    manual: "Only channels whose names begin with TEXT.")
+    summary: "list only channels whose names begin with TEXT",
+    manual: "List only channels whose names begin with TEXT.")
 
   static let info = Flag(
     "info", .text("WORDS"), offers: ["user_count", "subscription_count", "cache"],
     isRepeatable: true, of: [.channels], in: .ask, isCommon: true,
-    summary: "tell user_count, subscription_count, cache too",
+    summary: "print user_count, subscription_count, cache too",
     manual: """
-      Tell `user_count` (of presence channels), `subscription_count` and, of one channel, `cache` too.
+      Print `user_count` (of presence channels), `subscription_count` and, for one channel, `cache` too.
       """)
 
   static let socketID = Flag(
     "socket-id", .text("ID"), of: .signing, in: .ask, isCommon: true,
-    summary: "the connection that asks")
+    summary: "set the socket id of the connection")
 
   static let signUserID = Flag(
     "user-id", .text("ID"), of: .signing, in: .ask, isCommon: true,
-    summary: "member of a presence channel, or who signs in",
-    manual: "The member of a presence channel, or who signs in.")
+    summary: "set the presence member, or the user who signs in",
+    manual: "Set the member of a presence channel, or the user who signs in.")
 
   static let signUserInfo = Flag(
     "user-info", .text("JSON"), shows: .nothing, of: .signing, in: .ask,
-    summary: "the member's information; @FILE reads a file",
-    manual: "The member's information, which others see; `@FILE` reads a file.")
+    summary: "set the member's information; @FILE reads a file",
+    manual: "Set the member's information, which other members see. `@FILE` reads a file.")
 
   static let signData = Flag(
     "data", letter: "d", .text("BODY"), allowsEmpty: true, shows: .nothing, of: [.sign, .verify],
-    in: .ask, isCommon: true, summary: "the body: text, @FILE, or @- for standard input",
+    in: .ask, isCommon: true, summary: "use this body, @FILE, or @- for standard input",
     manual: """
-      The body of the request or webhook, byte for byte; `@FILE` reads a file and `@-` standard input.
+      Use BODY as the body of the request or webhook, byte for byte. `@FILE` reads a file, and `@-` reads standard
+      input.
       """)
 
   static let signature = Flag(
     "signature", .text("HEX"), shows: .nothing, of: [.verify], in: .ask, isCommon: true,
-    summary: "the signature to compare with",
-    manual: "The signature that `verify` compares; a request carries its own.")
+    summary: "compare with this signature",
+    manual: "Compare with the signature HEX, for `verify`. A request carries its own signature.")
 
   static let timestamp = Flag(
     "timestamp", .integer(0...Int.max, "SECONDS"), of: [.sign], in: .ask,
