@@ -48,7 +48,7 @@ struct Flag: Equatable, Sendable {
     case print = "Output"
     case send = "Event"
     case request = "Request"
-    case ask = "Question"
+    case ask = "Input"
     case serve = "Server"
     case connection = "Connection"
     case authorization = "Authorisation"
