@@ -19,7 +19,7 @@ extension Flag {
     of: .calling.union([.serve]), in: .connection, isCommon: true,
     summary: "use this app id (PUSHER_APP_ID)",
     manual: """
-      Use ID as the app id. It applies to `trigger`, `channels`, `users`, `terminate`, `check` and `serve`.
+      Use ID as the app id, for `trigger`, `channels`, `users`, `terminate`, `check` and `serve`.
       """)
 
   static let secretFile = Flag(

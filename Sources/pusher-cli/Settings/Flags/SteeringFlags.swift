@@ -98,7 +98,7 @@ extension Flag {
     manual: """
       Serve metrics and the state of the run over HTTP at ADDRESS. ADDRESS is a host and a port, with a colon between
       them. `/metrics` returns counters in the text format of Prometheus. `/healthz` returns status 200 and `ok` while
-      events can come, else 503 and the reason. Port 0 takes a free port, and a message names it. Without a host, the
+      events can arrive, else 503 and the reason. Port 0 takes a free port, and a message names it. Without a host, the
       program listens at 127.0.0.1. Everybody who reaches ADDRESS can read the answers, and so the names of channels.
       Pages of other hosts are refused.
       """)
