@@ -26,10 +26,10 @@ extension CompletionScript {
   private static let bashHead = #"""
     # Completion of pusher-cli for bash.
     #
-    # For you alone, in ~/.bashrc:  source <(pusher-cli completion bash)
-    # For everybody:  pusher-cli completion bash | sudo tee /etc/bash_completion.d/pusher-cli
+    # For yourself, in ~/.bashrc:  source <(pusher-cli completion bash)
+    # For all users:  pusher-cli completion bash | sudo tee /etc/bash_completion.d/pusher-cli
 
-    # The value of the first of these options that is on the line.
+    # Prints the value of the first of these options that is on the line.
     _pusher_cli_value() {
       local index value
       for ((index = 1; index < COMP_CWORD; index++)); do
@@ -52,7 +52,7 @@ extension CompletionScript {
       "${COMP_WORDS[0]/#\~\//$HOME/}" channels --local ${port:+--port "$port"} \
         \#(askingTime) 2>/dev/null | \#(channelFilter)
     }
-    # Offers those lines that go on from what was typed, as words that mean nothing else to the shell.
+    # Offers the lines that begin with the typed word, quoted for the shell.
     _pusher_cli_offer() {
       local line
       while IFS= read -r line; do
@@ -63,7 +63,7 @@ extension CompletionScript {
     _pusher_cli() {
       local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
       local command= word words
-      # The shell splits --name=value at the sign.
+      # The shell splits --name=value at the equals sign.
       if [[ $current == = ]]; then
         current=
       elif [[ $previous == = ]]; then

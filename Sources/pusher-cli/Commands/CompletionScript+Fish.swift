@@ -27,10 +27,10 @@ extension CompletionScript {
   private static let fishHead = #"""
     # Completion of pusher-cli for fish.
     #
-    # For you alone:  pusher-cli completion fish >~/.config/fish/completions/pusher-cli.fish
-    # For everybody:  pusher-cli completion fish | sudo tee /etc/fish/completions/pusher-cli.fish
+    # For yourself:   pusher-cli completion fish >~/.config/fish/completions/pusher-cli.fish
+    # For all users:  pusher-cli completion fish | sudo tee /etc/fish/completions/pusher-cli.fish
 
-    # The value of the first of these options that is on the line.
+    # Prints the value of the first of these options that is on the line.
     function __pusher_cli_value
       set -l words (commandline -opc)
       for index in (seq (count $words))

@@ -27,13 +27,13 @@ extension CompletionScript {
 
   private static let zshHead = #"""
     #compdef pusher-cli
-    # Completion of pusher-cli for zsh: a file of fpath, or to be sourced.
+    # Completion of pusher-cli for zsh; works as a file in fpath, and with source.
     #
-    # For you alone, in ~/.zshrc:  source <(pusher-cli completion zsh)
+    # For yourself, in ~/.zshrc:  source <(pusher-cli completion zsh)
     # Or as a file called _pusher-cli in a directory of fpath, before compinit runs:
     #   pusher-cli completion zsh >/usr/local/share/zsh/site-functions/_pusher-cli
 
-    # The value of the first of these options that is on the line.
+    # Prints the value of the first of these options that is on the line.
     _pusher_cli_value() {
       local name value
       local -i index

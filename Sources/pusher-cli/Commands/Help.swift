@@ -62,17 +62,17 @@ extension HelpPage {
       pusher-cli trigger --local -c my-channel -e greeting '{"hello":"world"}'
 
     Commands:
-      subscribe [CHANNEL...]   print events as they come (short: sub)
-      sse URL                  the same for server-sent events
-      trigger [DATA|-]         send an event through the HTTP API, or JSON lines
+      subscribe [CHANNEL...]   print events as they arrive (short: sub)
+      sse URL                  print the events of an event stream (SSE)
+      trigger [DATA|-]         send an event, or JSON lines, through the HTTP API
       channels [NAME]          list the occupied channels, or show one
       users CHANNEL            list the members of a presence channel
-      terminate USER           end the connections of a user
-      auth CHANNEL             print what an authorisation endpoint would answer
+      terminate USER           close all connections of a user
+      auth CHANNEL             print the answer of an authorisation endpoint
       sign, verify KIND        sign by hand, or find out why a signature is refused
-      webhook listen           receive webhooks, verify and print them
-      serve                    run a local server to develop and test with
-      check [CHANNEL...]       find out what works; 'config' shows the settings
+      webhook listen           receive, verify and print webhooks
+      serve                    run a local server for development and tests
+      check [CHANNEL...]       test a connection; 'config' shows the settings
       help [COMMAND|TOPIC]     show help; also 'completion SHELL' and 'version'
 
     Topics: environment, exit-codes, output, recipes. Manual: man pusher-cli

@@ -2,7 +2,7 @@ extension HelpPage {
   static let frames: [Command: String] = [
     .subscribe: """
     Usage: pusher-cli subscribe [OPTION...] [CHANNEL...]
-    Prints each event as one JSON line, until told to stop.
+    Prints each event as one JSON line until you stop it.
 
       pusher-cli subscribe --key KEY --cluster eu news | jq --unbuffered .data
       pusher-cli subscribe --key KEY --secret-file secret -c private-orders
@@ -19,9 +19,9 @@ extension HelpPage {
     .trigger: """
     Usage: pusher-cli trigger [OPTION...] -c CHANNEL -e EVENT [DATA]
            pusher-cli trigger [OPTION...] -
-    Sends one event through the HTTP API, or with - each JSON line of standard
-    input, as subscribe prints them: a recording replays. Client events, Laravel's
-    whispers, come from clients: 'pusher-cli subscribe --stdin' sends them.
+    Sends one event through the HTTP API. With -, sends each JSON line of standard
+    input, in the form that subscribe prints, so you can replay a recording. Client
+    events (Laravel's whispers) need a client: use 'pusher-cli subscribe --stdin'.
 
       pusher-cli trigger --local -c news -e published '{"id":1}'
       date | pusher-cli trigger --local -c news -e tick @-
@@ -31,8 +31,7 @@ extension HelpPage {
     """,
     .channels: """
     Usage: pusher-cli channels [OPTION...] [NAME]
-    Prints each occupied channel as one JSON line, or the one
-    that is named.
+    Prints each occupied channel as one JSON line, or only the named channel.
 
       pusher-cli channels --local | jq -r .channel
       pusher-cli channels --local --prefix presence- --info user_count
@@ -46,15 +45,15 @@ extension HelpPage {
     """,
     .terminate: """
     Usage: pusher-cli terminate [OPTION...] USER
-    Ends all connections on which this user has signed in.
+    Closes all connections on which this user has signed in.
 
       pusher-cli terminate --local 42
     """,
     .auth: """
     Usage: pusher-cli auth [OPTION...] --socket-id ID CHANNEL
            pusher-cli auth [OPTION...] --socket-id ID --user-id ID
-    Prints the JSON that an authorisation endpoint answers for a channel, or for
-    a user who signs in.
+    Prints the JSON answer of an authorisation endpoint for a channel, or for the
+    sign-in of a user.
 
       pusher-cli auth --local --socket-id 1234.1234 private-orders
       pusher-cli auth --local --socket-id 1234.1234 --user-id 7 presence-lobby
@@ -65,7 +64,7 @@ extension HelpPage {
            pusher-cli sign [OPTION...] user --socket-id ID --user-id ID
            pusher-cli sign [OPTION...] request METHOD PATH [--data BODY]
            pusher-cli sign [OPTION...] webhook --data BODY
-    Prints the signature and the text that is signed, as one JSON line.
+    Prints the signature and the signed text as one JSON line.
 
       pusher-cli sign --local channel private-orders --socket-id 1234.1234
       pusher-cli sign --local request POST /apps/1/events --data @event.json
@@ -75,24 +74,24 @@ extension HelpPage {
            pusher-cli verify [OPTION...] user --socket-id ID --user-id ID
            pusher-cli verify [OPTION...] request METHOD PATH [--data BODY]
            pusher-cli verify [OPTION...] webhook --data BODY
-    Compares a signature, status 3 when it is wrong, and prints the text that
-    is signed, as one JSON line.
+    Compares a signature, and prints the signed text as one JSON line. The status
+    is 3 if the signature is wrong.
 
       pusher-cli verify --local webhook --data @body --signature c190aa
       pusher-cli verify --local request GET /apps/1/channels?auth_key=local
     """,
     .webhook: """
     Usage: pusher-cli webhook listen [OPTION...]
-    Receives webhooks at any path, checks their signatures and prints each of their
-    events as one JSON line.
+    Receives webhooks at any path, checks their signatures, and prints each event
+    as one JSON line.
 
       pusher-cli webhook listen --local | jq -r .event
       pusher-cli webhook listen --listen 0.0.0.0:8080 -n 1 -W 30s
     """,
     .serve: """
     Usage: pusher-cli serve [OPTION...]
-    Runs a server for development and tests: the Pusher protocol and its HTTP API.
-    App id is 1, key and secret are 'local' unless given.
+    Runs a server for development and tests, with the Pusher protocol and its HTTP
+    API. By default, the app id is 1, and key and secret are 'local'.
 
       pusher-cli serve
       pusher-cli serve --listen 127.0.0.1:0 --port-file port
@@ -101,9 +100,9 @@ extension HelpPage {
     """,
     .check: """
     Usage: pusher-cli check [OPTION...] [CHANNEL...]
-    Tries stage by stage what a subscription needs: settings, name service,
-    connection, TLS, upgrade, greeting, ping, each channel, HTTP API. A stage that
-    fails says what was expected, what came, who is at fault and what to try.
+    Tests each stage of a subscription: settings, name service, connection, TLS,
+    upgrade, greeting, ping, each channel, HTTP API. A failed stage shows what was
+    expected, what came, who is at fault and what to try.
 
       pusher-cli check --env-file .env private-orders.1
       pusher-cli check --local
@@ -112,24 +111,24 @@ extension HelpPage {
     Usage: pusher-cli config [COMMAND] [OPTION...]
            pusher-cli config path
            pusher-cli config profiles
-    Prints every setting that COMMAND, or subscribe, would have with these options,
-    and where it comes from; with -o json a JSON line each. Secrets are left out.
-    'path' prints where the configuration file is, 'profiles' the names of the
-    profiles in it.
+    Prints every setting of COMMAND (default: subscribe) and its source. You may add
+    the options of COMMAND. With -o json, each setting is a JSON line. Secrets are
+    left out. 'path' prints the path of the configuration file, and 'profiles' the
+    names of its profiles.
 
       pusher-cli config --env-file .env
       pusher-cli config trigger --profile shop -o json | jq -r .source
     """,
     .completion: """
     Usage: pusher-cli completion bash|zsh|fish
-    Prints a script that lets the shell complete commands, options and values;
-    'make install' puts the three where shells look for them. By hand, for you,
-    one of these in ~/.bashrc or ~/.zshrc
+    Prints a script that lets the shell complete commands, options and values.
+    'make install' installs the scripts for all three shells. To install one by
+    hand, put one of these lines in ~/.bashrc or ~/.zshrc:
 
       source <(pusher-cli completion bash)
       source <(pusher-cli completion zsh)
 
-    and for fish, or for everybody:
+    For fish, or for all users:
 
       pusher-cli completion fish >~/.config/fish/completions/pusher-cli.fish
       pusher-cli completion bash | sudo tee /etc/bash_completion.d/pusher-cli

@@ -7,15 +7,15 @@ extension HelpPage {
       lines += wrapped(status.meaning, head: head)
     }
     lines += wrapped(ExitStatus.signals, head: "    -  ")
-    lines += ["", "Running again may help after 4 only."]
+    lines += ["", "Another run may help only after status 4."]
     lines += wrapped(
-      "SIGHUP makes a subscribe whose settings come from a file, and a serve with --apps or --tls-cert, read them again "
-        + "and go on.", head: "")
+      "On SIGHUP, subscribe (with settings from a file) and serve (with --apps or --tls-cert) "
+        + "read their files again and continue.", head: "")
     return lines.joined(separator: "\n") + "\n"
   }
 
   static let environmentText = """
-    Environment variables; an empty one counts as unset.
+    Environment variables. An empty variable counts as unset.
 
       key          PUSHER_APP_KEY, PUSHER_KEY
       secret       PUSHER_APP_SECRET, PUSHER_SECRET, PUSHER_APP_SECRET_FILE,
@@ -31,53 +31,53 @@ extension HelpPage {
       soketi       SOKETI_DEFAULT_APP_KEY, SOKETI_DEFAULT_APP_SECRET,
                    SOKETI_DEFAULT_APP_ID, SOKETI_PORT
 
-    One family supplies everything: the first with a key of PUSHER_, PUSHER_URL,
-    REVERB_, SOKETI_. BROADCAST_CONNECTION (older: BROADCAST_DRIVER) set to 'pusher'
-    or 'reverb' puts that one first. Options override single values. A host such as
-    api-eu.pusher.com names the cluster; 0.0.0.0 means 127.0.0.1. --env-file FILE
+    All values come from the first group with a key: PUSHER_, PUSHER_URL, REVERB_,
+    SOKETI_. BROADCAST_CONNECTION (older: BROADCAST_DRIVER) with the value 'pusher'
+    or 'reverb' puts that group first. Options override single values. A host such
+    as api-eu.pusher.com means cluster eu; 0.0.0.0 means 127.0.0.1. --env-file FILE
     reads these variables from a .env file instead.
 
       PUSHER_CLI_ENV_FILE                   a .env file, if no variable has a key
-      PUSHER_CLI_PROFILE                    a profile, in the same case
+      PUSHER_CLI_PROFILE                    a profile, if no variable has a key
       PUSHER_CLI_CONFIG                     the configuration file to read
-      XDG_CONFIG_HOME, HOME                 where it is: .../pusher-cli/config
+      XDG_CONFIG_HOME, HOME                 default file: .../pusher-cli/config
       PUSHER_CLI_OUTPUT                     json, pretty or raw
       PUSHER_CLI_COLOR                      auto, always or never
       PUSHER_CLI_REDIS_URL                  the URL for serve --redis
-      NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE, TERM      colour, unless said otherwise
-      COLUMNS                               the width of pretty without a terminal
-      LC_ALL, LC_CTYPE, LANG                pretty draws with ASCII unless UTF-8
-      SSL_CERT_FILE, SSL_CERT_DIR           where trusted certificates are
+      NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE, TERM      colour, if no option sets it
+      COLUMNS                               width of -o pretty without a terminal
+      LC_ALL, LC_CTYPE, LANG                -o pretty uses ASCII unless UTF-8
+      SSL_CERT_FILE, SSL_CERT_DIR           trusted certificates
       HTTPS_PROXY, HTTP_PROXY, ALL_PROXY    proxy for https and wss, http and ws,
                                             and both; lower case comes first
-      NO_PROXY                              hosts, domains, networks without it
-      REQUEST_METHOD                        set by CGI: HTTP_PROXY is ignored
-      JOURNAL_STREAM                        set by systemd: adds priorities
-      NOTIFY_SOCKET, WATCHDOG_USEC          set by systemd: subscribe, sse, serve,
-                                            webhook listen tell how they are
-      LISTEN_PID, LISTEN_FDS,               set by systemd: sockets that serve
-      LISTEN_FDNAMES                        listens on
+      NO_PROXY                              hosts, domains, networks without a proxy
+      REQUEST_METHOD                        set by CGI; HTTP_PROXY is then ignored
+      JOURNAL_STREAM                        set by systemd; adds priorities
+      NOTIFY_SOCKET, WATCHDOG_USEC          set by systemd; subscribe, sse, serve,
+                                            webhook listen report their state
+      LISTEN_PID, LISTEN_FDS,               set by systemd; sockets on which serve
+      LISTEN_FDNAMES                        listens
 
     """
 
   static let outputText = """
-    One JSON object a line; fields in this order:
+    Each line is one JSON object, with its fields in this order:
 
-      received_at   string          with -t: our clock, RFC 3339, UTC, milliseconds
+      received_at   string          with -t: local clock, RFC 3339 UTC, milliseconds
       event         string          always
-      channel       string or null  always; sse has none
+      channel       string or null  always, except for sse
       user_id       string          client events on presence channels
-      id            string          sse: the last event ID, when there is one
+      id            string          sse: the last event ID, if there is one
       data          any JSON        always; text that is not JSON is a string
       data_base64   string          decrypted data that is not text; data is null
 
       {"event":"order.created","channel":"my-orders","data":{"id":1,"total":1.10}}
 
-    data is embedded as it came: numbers, key order and escapes are kept. --raw-data
-    leaves it the string it was on the wire; --output raw prints the data alone.
+    data is embedded as received, with the same numbers, key order and escapes.
+    --raw-data prints the string from the wire; --output raw prints only the data.
     Also printed: pusher:member_added, pusher:member_removed, pusher:cache_miss and
-    pusher:subscription_count; of --watch pusher:online and pusher:offline;
-    -x 'pusher:*' drops them. With --lifecycle:
+    pusher:subscription_count; with --watch, pusher:online and pusher:offline.
+    -x 'pusher:*' leaves them out. --lifecycle adds:
 
       pusher:connection_established   {"socket_id","activity_timeout","host"}
       pusher:subscription_succeeded   {"presence":{"count","ids","hash"}} or {}
@@ -88,15 +88,15 @@ extension HelpPage {
       pusher:signin_error             {"type","error","status"}
       pusher-cli:disconnected         {"code","reason","retry_in","attempt"}
       pusher-cli:gap                  {"from","to","seconds"}
-      pusher-cli:comment              text, sse --comments, without --lifecycle too
+      pusher-cli:comment              text; sse --comments, also without --lifecycle
       pusher-cli:rate_limited         {"code","message","waiting","retry_in"}
-      pusher-cli:left                 {}, --discover: nobody else is there
+      pusher-cli:left                 {}; --discover: no other subscribers
       pusher-cli:decryption_failed    {"event","reason","data"}
       pusher-cli:bad_frame            {"reason","base64"}
       pusher-cli:exit                 {"status","reason","events"}
 
-    Names that begin with pusher-cli: are ours alone: an event of such a name from a
-    server is printed as foreign:pusher-cli:... in every format.
+    Only this program prints names that begin with pusher-cli:. If a server sends
+    such a name, every format prints it as foreign:pusher-cli:...
 
     """
 
@@ -120,12 +120,12 @@ extension HelpPage {
 extension HelpPage {
   /// Recipes for pipelines; each line was run in a shell.
   static let recipesText = """
-    Look at what a Laravel project sends, as a table:
+    Print the events of a Laravel project as a table:
 
       pusher-cli subscribe --env-file .env -c private-orders -e 'order.*' |
         jq --unbuffered -r '[.event, .data.id, .data.total] | @tsv'
 
-    React to an event with a script; </dev/null keeps it from eating the stream:
+    Run a script for each event; </dev/null keeps it from reading the events:
 
       pusher-cli subscribe -c private-deploys -e deploy.requested |
       while IFS= read -r line; do
@@ -133,29 +133,29 @@ extension HelpPage {
         ./deploy.sh "$ref" </dev/null || echo "deploy of $ref failed" >&2
       done
 
-    Start a build in a CI job once all is ready for its event, which may take five
-    minutes (status 124 if none came, 7 if the build could not be started):
+    In a CI job, start a build when the subscription is ready, and wait at most five
+    minutes for its event (status 124: no event; 7: the build did not start):
 
       event=$(pusher-cli subscribe -c "private-build-$RUN_ID" \\
         -e build.finished -n 1 --timeout 5m \\
         --on-ready './start-build.sh "$RUN_ID"') || exit
       printf '%s\\n' "$event" | jq -e '.data.status == "passed"'
 
-    Who is there, who comes and goes:
+    Show who is there, who comes and who goes:
 
       pusher-cli subscribe -t -L -c presence-lobby --user-id monitor |
         jq --unbuffered -r '[.received_at, .event, .data.user_id // ""] | @tsv'
 
-    Record, and count what came:
+    Record events, and print their names:
 
       pusher-cli subscribe -t -c private-orders | tee -a orders.jsonl |
         jq --unbuffered -r .event
 
-    Notice that a feed has gone quiet (status 124), or is out of reach (4):
+    Find out whether a feed is quiet (status 124) or cannot be reached (status 4):
 
       pusher-cli subscribe -c ticker --idle-timeout 2m >/dev/null; echo $?
 
-    Try it all on one machine:
+    Try everything on one machine:
 
       echo '{"hello":"world"}' >greeting.json
       pusher-cli serve &

@@ -23,7 +23,7 @@ struct CompletionTests {
   @Test(arguments: CompletionScript.allCases)
   func `the script says how it is installed`(script: CompletionScript) {
     let head = script.text.prefix(600)
-    #expect(head.contains("For you alone"))
+    #expect(head.contains("For yourself"))
     #expect(head.contains("pusher-cli completion \(script.rawValue)"))
     let help = HelpPage.command(.completion, complete: false).text
     #expect(help.contains("pusher-cli completion \(script.rawValue)"))
