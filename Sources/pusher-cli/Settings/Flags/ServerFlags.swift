@@ -10,7 +10,7 @@ extension Flag {
     "listen", .text("ADDRESS"), of: [.serve], in: .serve, isCommon: true, default: "127.0.0.1:6001",
     summary: "listen at HOST:PORT; port 0: any",
     manual: """
-      Listen at ADDRESS, in the form `HOST:PORT`. Without a host, it is 127.0.0.1; port 0 picks a free port. Without
+      Listen at ADDRESS, in the form `HOST:PORT`. The default host is 127.0.0.1; port 0 picks a free port. Without
       this option, `serve` uses the host and port from the source of its app, such as REVERB_HOST and REVERB_PORT. If
       the source has none, or names another machine, `serve` listens at {default}. If other machines can connect,
       `serve` requires a secret of your own. A socket from systemd replaces ADDRESS; see `REPLACING A SERVER`.
@@ -137,7 +137,7 @@ extension Flag {
       event: `channel_occupied`, `channel_vacated`, `member_added`, `member_removed`, `client_event`, `cache_miss` or,
       with --subscription-counts, `subscription_count`. If the answer is not a 2xx status, the server sends the
       webhook again after 1, 2, 4 s and so on, for five minutes. Later webhooks to the same URL wait, at most 1000 of
-      them and 16 MiB in all; more are dropped. Messages report failures and drops. At its end, the server sends the
+      them and 16 MiB in all; more are dropped. Messages report failures and drops. When the server ends, it sends the
       waiting webhooks at once, for at most 2 s. The guide (`docs/guide.md`) has the details. Reverb has no webhooks;
       with `--dialect reverb`, the server sends them anyway, and a warning says so.
       """)
