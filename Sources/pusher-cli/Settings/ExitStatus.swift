@@ -16,20 +16,22 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
   var meaning: String {
     switch self {
     case .success:
-      "the end that was asked for: count reached, --timeout without --count, event accepted, stream over"
+      "the run ended as asked: count reached, --timeout without --count, event accepted, "
+        + "stream ended"
     case .internalError: "internal error: a bug"
     case .usage: "usage or configuration: wrong option, missing key, unreadable file"
     case .unauthorized: "refused: unknown key, bad signature, channel not allowed, HTTP 401 or 403"
     case .network:
-      "network: look-up, connection, proxy, TLS, connection lost and retries over, no answer in time, never connected; "
-        + "a server that cannot answer now: HTTP 408, 425, 429 or 5xx; its rate limit; --forward did not deliver all "
-        + "events"
+      "network: name lookup, connection, proxy or TLS failed; connection lost and no retries left; "
+        + "no answer in time; never connected; the server cannot answer now: HTTP 408, 425, 429, "
+        + "5xx or its rate limit; --forward did not deliver all events"
     case .rejected:
-      "refused or broken by the server otherwise: HTTP 400, 404, 413, protocol error, over quota"
+      "refused by the server for another reason: HTTP 400, 404, 413, over quota; "
+        + "or the server broke the protocol"
     case .output: "output could not be written: disk full, or its reader stalls at the end"
     case .command:
       "a command of --on-ready, or of --exec with --exec-fail stop, failed; or --exec did not handle all events"
-    case .timedOut: "--timeout or --idle-timeout passed without what was expected"
+    case .timedOut: "--timeout or --idle-timeout passed without the expected events"
     }
   }
 
