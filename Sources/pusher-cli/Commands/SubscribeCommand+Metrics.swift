@@ -16,7 +16,7 @@ extension SubscribeRun {
     let events = printer.core.channelCounts?.counts ?? []
     return [
       MetricFamily(
-        "pusher_cli_channels", .gauge, "Wanted channels, by the server's answer.",
+        "pusher_cli_channels", .gauge, "Requested channels, by the server's answer.",
         [
           .init(counts.subscribed, .init("state", "subscribed")),
           .init(counts.expected, .init("state", "expected")),
@@ -24,7 +24,7 @@ extension SubscribeRun {
         ]),
       MetricFamily(
         "pusher_cli_channel_events_total", .counter,
-        "Events that were printed or handed on, by channel; (other) are those beyond --metrics-channels.",
+        "Printed or handled events, by channel; (other) is for channels beyond --metrics-channels.",
         events.map { .init($0.events, .init("channel", $0.channel)) }),
       MetricFamily(
         "pusher_cli_pings_total", .counter, "Pings of the Pusher protocol.",
@@ -34,7 +34,7 @@ extension SubscribeRun {
         ]),
       MetricFamily(
         "pusher_cli_parse_fallbacks_total", .counter,
-        "Messages that the fast path left to the general one.", printer.fallbacks),
+        "Messages that took the general path instead of the fast path.", printer.fallbacks),
     ] + (repair.map { [$0.results.family(of: "on-gap")] } ?? [])
   }
 }
