@@ -21,7 +21,7 @@ enum ServeCommand {
     // Check first: a new descriptor could get the number of standard output.
     let descriptor = OutputDescriptor()
     if settings.logsEvents, descriptor == nil {
-      diagnostics.error("standard output is closed; there is nowhere to print events")
+      diagnostics.error("cannot print events: standard output is closed")
       return .output
     }
     return diagnostics.outcome { [settings] in
@@ -45,7 +45,7 @@ enum ServeCommand {
       {
         throw TransportError.listen(
           address: address,
-          reason: "\(reason) (a server that shares its port was started with --reuse-port too)")
+          reason: "\(reason) (to share the port, start the other server with --reuse-port too)")
       }
     }
   }
@@ -60,8 +60,8 @@ extension ServeCommand {
     let limit = DescriptorLimit.raise(to: connections + otherDescriptors)
     guard settings.asksForConnections, limit < connections + otherDescriptors else { return }
     diagnostics.warning(
-      "--max-connections \(connections): the system allows \(limit) open files; raise that with ulimit -n, or LimitNOFILE "
-        + "of systemd")
+      "--max-connections \(connections): the system allows \(limit) open files; "
+        + "raise the limit with ulimit -n, or with LimitNOFILE of systemd")
   }
 }
 
@@ -184,8 +184,8 @@ private final class ServeRun {
   private func renewCertificate(_ certificate: String) {
     do throws(TLSError) {
       try server.renewCertificate()
-      diagnostics.notice("read \(certificate) again: new connections get it")
-    } catch { diagnostics.warning("SIGHUP: \(error); the former certificate is kept") }
+      diagnostics.notice("read \(certificate) again: new connections use it")
+    } catch { diagnostics.warning("SIGHUP: \(error); the old certificate stays in use") }
   }
 
   private func end() {
@@ -223,8 +223,8 @@ private final class ServeRun {
     }
     guard !settings.defaulted.isEmpty else { return }
     diagnostics.notice(
-      "\(settings.defaulted.joined(separator: ", ")), as \(settings.localOptions(port: server.port)) "
-        + "of subscribe and trigger takes them")
+      "\(settings.defaulted.joined(separator: ", ")): "
+        + "use \(settings.localOptions(port: server.port)) with subscribe and trigger")
   }
 }
 
@@ -236,7 +236,7 @@ extension ServerLogEvent {
       guard let origin = OriginPolicy.Origin(text) else { return "" }
       let isAnybodys = origin.description == "null"
       return "; --allow-origin \(origin) would allow it"
-        + (isAnybodys ? ", and with it the sandboxed pages of everybody" : "")
+        + (isAnybodys ? ", and everyone's sandboxed pages too" : "")
     case .queuesFull: return "; --max-queued changes the limit"
     case .channelsFull: return "; --max-channels changes the limit"
     case .accessRefused(.host(let text), _):
@@ -246,7 +246,7 @@ extension ServerLogEvent {
       let flags = [
         ServerRoute.authorization.name: Flag.authEndpoints, ServerRoute.console.name: .console,
       ]
-      return flags[part].map { "; \($0.spelling) would open it to everybody" } ?? ""
+      return flags[part].map { "; \($0.spelling) would open it to everyone" } ?? ""
     default: return ""
     }
   }

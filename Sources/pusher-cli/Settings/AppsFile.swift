@@ -5,7 +5,7 @@ extension Application {
   static func webhook(_ text: String, _ origin: String) throws(UsageError) -> HTTPURL {
     let url = try UsageError.explaining("\(origin): ", try HTTPURL(parsing: text))
     guard url.scheme == .http || url.scheme == .https else {
-      throw UsageError("\(origin): a webhook goes to http:// or https://")
+      throw UsageError("\(origin): a webhook URL must begin with http:// or https://")
     }
     return url
   }
@@ -38,7 +38,7 @@ struct AppsFile {
     let value = try UsageError.explaining(
       "\(Self.origin): the file is ", try JSONParser.parse(text))
     guard let elements = value.elements, !elements.isEmpty else {
-      throw UsageError("\(Self.origin): the file is not a JSON array of apps")
+      throw UsageError("\(Self.origin): the file must be a JSON array with at least one app")
     }
     var apps: [Application] = []
     for (index, element) in elements.enumerated() {
@@ -68,7 +68,7 @@ struct AppsFile {
     app.id = id
     app.key = try Self.word("key", in: value, name)
     guard let secret = value["secret"]?.text, !secret.isEmpty else {
-      throw UsageError("\(Self.origin): \(name) has no secret that is a string")
+      throw UsageError("\(Self.origin): \(name): secret must be a non-empty string")
     }
     app.secret = secret
     try Self.read("client_events", in: value, name, &app.allowsClientEvents)
@@ -88,7 +88,7 @@ struct AppsFile {
     for member in members {
       guard let limit = limits.first(where: { $0.name == member.name }) else {
         let clause = Suggestion.clause(for: member.name, in: limits.map(\.name))
-        throw UsageError("\(origin): \(name): there is no limit '\(member.name)'\(clause)")
+        throw UsageError("\(origin): \(name): unknown limit '\(member.name)'\(clause)")
       }
       guard let number = member.value.integer, 0...1_000_000_000 ~= number else {
         throw UsageError(
@@ -104,7 +104,7 @@ struct AppsFile {
   ) throws(UsageError) -> String {
     let text = member == "id" ? value[member]?.identifier : value[member]?.text
     guard let text, !text.isEmpty, text.isVisible(without: "/?#%")
-    else { throw UsageError("\(origin): \(name) has no \(member) that can stand in a URL") }
+    else { throw UsageError("\(origin): \(name): \(member) is missing or cannot be part of a URL") }
     return text
   }
 
@@ -113,7 +113,7 @@ struct AppsFile {
   ) throws(UsageError) {
     guard let value = value[member] else { return }
     guard let given = value.bool else {
-      throw UsageError("\(origin): \(name): \(member) is neither true nor false")
+      throw UsageError("\(origin): \(name): \(member) must be true or false")
     }
     flag = given
   }

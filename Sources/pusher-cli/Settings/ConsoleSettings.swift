@@ -28,7 +28,7 @@ extension SettingsReader {
       isOn: typed.choice(.console), record: typed.text(.record),
       recording: typed.text(.openRecording))
     if settings.recording != nil, settings.isOn == false {
-      throw UsageError("--open-recording shows a run on the console; leave out --no-console")
+      throw UsageError("--open-recording needs the console: leave out --no-console")
     }
     return settings
   }

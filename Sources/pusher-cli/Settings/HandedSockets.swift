@@ -27,8 +27,8 @@ struct HandedSockets {
         || count == 2 && names.count == 2 && Set(names.map(String.init)) == Self.serverNames
     else {
       throw UsageError(
-        "LISTEN_FDS: \(count) sockets were handed over, and serve takes one, or two that .socket units "
-          + "call FileDescriptorName=serve and FileDescriptorName=metrics")
+        "LISTEN_FDS: found \(count) sockets; serve takes one, or two with FileDescriptorName=serve "
+          + "and FileDescriptorName=metrics")
     }
     for (descriptor, name) in zip(Self.first..., names) {
       let socket = try Self.socket(descriptor, files)
@@ -43,7 +43,7 @@ struct HandedSockets {
     case .success(let socket): return socket
     case .failure(let fault):
       throw UsageError(
-        "LISTEN_FDS: descriptor \(descriptor), which was handed over, cannot be listened on: \(fault); "
+        "LISTEN_FDS: cannot listen on descriptor \(descriptor): \(fault); "
           + "serve takes ListenStream=ADDRESS:PORT with Accept=no")
     }
   }
@@ -55,7 +55,7 @@ extension SettingsReader {
     guard let socket = handed.server else { return typed }
     warn(unused: .listen, since: socket)
     if self.typed.isOn(.reusePort) {
-      warn("--reuse-port changes nothing: a socket at \(socket.address) was handed over")
+      warn("--reuse-port has no effect: the service manager passed a socket at \(socket.address)")
     }
     var place = ListenSettings(socket)
     (place.portFile, place.onReady) = (typed.portFile, typed.onReady)
@@ -74,6 +74,8 @@ extension SettingsReader {
 
   private mutating func warn(unused flag: Flag, since socket: HandedSocket) {
     guard let text = typed.text(flag) else { return }
-    warn("\(flag.spelling) \(text) is not used: a socket at \(socket.address) was handed over")
+    warn(
+      "\(flag.spelling) \(text) is ignored: "
+        + "the service manager passed a socket at \(socket.address)")
   }
 }

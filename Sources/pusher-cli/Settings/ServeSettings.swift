@@ -57,14 +57,14 @@ struct ServeSettings: CommandSettings {
     server.service = reader.service
     if let flag = [Flag.host, .port].first(where: { typed.text($0) != nil }) {
       reader.warn(
-        "\(flag.spelling) is for the commands that connect; serve listens where --listen says")
+        "\(flag.spelling) is for commands that connect; set the address of serve with --listen")
     }
     if !server.dialect.has(.sendsWebhooks),
       server.applications.contains(where: { !$0.webhooks.isEmpty })
     {
       reader.warn(
-        "\(server.dialect.name) has no webhooks; with --dialect \(server.dialect) they are sent all the same"
-      )
+        "\(server.dialect.name) has no webhooks; "
+          + "serve --dialect \(server.dialect) sends them anyway")
     }
     common = reader.common
     try reader.share(&self)
@@ -117,7 +117,7 @@ struct ServeSettings: CommandSettings {
     }
     for text in typed.texts(.allowHost) {
       guard let host = LocalHost(text) ?? LocalHost("[\(text)]") else {
-        throw UsageError("--allow-host: '\(text)' is not a name or an address without a port")
+        throw UsageError("--allow-host: '\(text)' is not a host name or address without a port")
       }
       access.hosts.allowed.insert(host)
     }
@@ -131,13 +131,13 @@ extension SettingsReader {
     switch typed.choice(.authEndpoints) {
     case true where hosts.isPublic || !names.isEmpty:
       warn(
-        "--auth-endpoints: everybody who reaches this server, also through a proxy, gets a signature "
+        "--auth-endpoints: everyone who reaches this server, also through a proxy, gets signatures "
           + "for every channel")
     case nil where !hosts.isPublic && !names.isEmpty:
       warn(
-        "--allow-host \(names.joined(separator: ", ")): the authorisation endpoints, /faults and the "
-          + "console are closed to requests for this name and through proxies; --auth-endpoints opens "
-          + "the endpoints to everybody, --no-auth-endpoints removes them")
+        "--allow-host \(names.joined(separator: ", ")): requests for this name or through a proxy "
+          + "cannot use the authorisation endpoints, /faults and the console; --auth-endpoints "
+          + "opens the endpoints to everyone, --no-auth-endpoints removes them")
     default: break
     }
     let usual = hosts.isPublic ? Reach.nobody : .thisMachine
@@ -160,8 +160,9 @@ extension SettingsReader {
     let secret = try secret(source)
     guard secret != nil || listen.isLoopback else {
       throw UsageError(
-        "\(listen.handed == nil ? "--listen" : "LISTEN_FDS"): others may reach \(listen.host), and without a secret of its own the app would have "
-          + "'local': give --secret-file, or PUSHER_APP_KEY and PUSHER_APP_SECRET")
+        "\(listen.handed == nil ? "--listen" : "LISTEN_FDS"): other machines may reach "
+          + "\(listen.host), but the app has only the default secret 'local': give --secret-file, "
+          + "or PUSHER_APP_KEY and PUSHER_APP_SECRET")
     }
     var app = try servedDefaults()
     app.id = appID?.value ?? local.appID?.value ?? app.id
@@ -214,7 +215,7 @@ extension SettingsOrigin {
   func servedApps() throws(UsageError) -> [Application] {
     guard let path = appsFile, kept[path] == nil else {
       let name = appsFile.flatMap { $0 == "-" ? nil : "'\($0)'" } ?? "standard input"
-      throw UsageError("--apps: \(name) cannot be read again")
+      throw UsageError("--apps: cannot read \(name) again")
     }
     var reader = try SettingsReader(typed, environment: environment, files: .running(kept: kept))
     return try reader.servedApps(path)

@@ -14,7 +14,7 @@ extension SettingsReader {
     guard let host = source.host, let place = Self.loopback(host.value) else {
       warnOfUsualPlace(
         source.host.map { "\($0.origin) is '\($0.value)', which is not this machine" }
-          ?? "no host stands beside \(named.origin)")
+          ?? "\(named.origin) sets a port, but no host is set")
       return nil
     }
     guard let port = source.port else { return nil }
@@ -27,7 +27,7 @@ extension SettingsReader {
   }
 
   private mutating func warnOfUsualPlace(_ reason: String) {
-    warn("\(reason); serve listens on \(typed.word(.listen)) (--listen sets another place)")
+    warn("\(reason); serve listens on \(typed.word(.listen)) (--listen sets another address)")
   }
 
   /// Warns if clients with the same source would use TLS, but the server has no certificate.
@@ -36,7 +36,7 @@ extension SettingsReader {
     guard scheme == "https" || scheme == "wss", typed.text(.tlsCert) == nil else { return }
     let what =
       source.scheme.map { "\($0.origin) is '\($0.value)'" }
-      ?? "beside \(port.origin) no scheme is set, which means https"
+      ?? "\(port.origin) sets a port without a scheme, which means https"
     warn("\(what), but serve speaks http: set the scheme to http, or give --tls-cert and --tls-key")
   }
 

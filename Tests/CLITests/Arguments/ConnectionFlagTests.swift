@@ -65,7 +65,7 @@ struct ConnectionFlagTests {
   @Test func `serve says that it does not listen there`() throws {
     #expect(
       try serve("--host 0.0.0.0").warnings.map(\.text) == [
-        "--host is for the commands that connect; serve listens where --listen says"
+        "--host is for commands that connect; set the address of serve with --listen"
       ])
     #expect(try serve("--port 80").listen.host == "127.0.0.1")
   }

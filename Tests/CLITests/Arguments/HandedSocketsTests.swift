@@ -55,8 +55,8 @@ struct HandedSocketsTests {
   func `others are refused, in words`(fds: String, names: String) {
     #expect(
       refusal { _ = try settings(fds: fds, names: names) }
-        == "LISTEN_FDS: \(fds) sockets were handed over, and serve takes one, or two that .socket units "
-        + "call FileDescriptorName=serve and FileDescriptorName=metrics")
+        == "LISTEN_FDS: found \(fds) sockets; serve takes one, or two with "
+        + "FileDescriptorName=serve and FileDescriptorName=metrics")
   }
 
   @Test(arguments: ["-1", "x", "1x", "99999999999999999999"])
@@ -82,7 +82,7 @@ struct HandedSocketsTests {
   ) {
     #expect(
       refusal { _ = try settings(sockets: [.failure(fault)]) }
-        == "LISTEN_FDS: descriptor 3, which was handed over, cannot be listened on: \(words); "
+        == "LISTEN_FDS: cannot listen on descriptor 3: \(words); "
         + "serve takes ListenStream=ADDRESS:PORT with Accept=no")
   }
 
@@ -91,9 +91,9 @@ struct HandedSocketsTests {
       "--listen :7 --metrics :8 --reuse-port", fds: "2", names: "serve:metrics")
     #expect(
       settings.warnings == [
-        "--listen :7 is not used: a socket at 127.0.0.1:7001 was handed over",
-        "--reuse-port changes nothing: a socket at 127.0.0.1:7001 was handed over",
-        "--metrics :8 is not used: a socket at [::1]:9 was handed over",
+        "--listen :7 is ignored: the service manager passed a socket at 127.0.0.1:7001",
+        "--reuse-port has no effect: the service manager passed a socket at 127.0.0.1:7001",
+        "--metrics :8 is ignored: the service manager passed a socket at [::1]:9",
       ])
     #expect(settings.server.listen.port == 7001 && !settings.server.listen.reusesPort)
   }
@@ -101,7 +101,7 @@ struct HandedSocketsTests {
   @Test func `one that others can reach wants a secret of its own, and takes every host`() throws {
     #expect(
       refusal { _ = try settings(sockets: [.success(Self.everywhere)]) }?.hasPrefix(
-        "LISTEN_FDS: others may reach 0.0.0.0, ") == true)
+        "LISTEN_FDS: other machines may reach 0.0.0.0, ") == true)
     let own = try serve(
       "--secret-file s --key k", ["LISTEN_PID": "77", "LISTEN_FDS": "1"],
       files: PretendFiles(contents: ["s": "mine"], sockets: [3: .success(Self.everywhere)]))

@@ -20,7 +20,7 @@ import Testing
     #expect(try serve("--webhook http://h/ --dialect soketi").warnings == [])
     #expect(
       try serve("--webhook http://h/ --dialect reverb").warnings
-        == ["Reverb has no webhooks; with --dialect reverb they are sent all the same"])
+        == ["Reverb has no webhooks; serve --dialect reverb sends them anyway"])
     #expect(try serve("--dialect reverb").warnings == [])
   }
 
@@ -48,17 +48,17 @@ import Testing
     (
       "REVERB_HOST=ws.test\nREVERB_PORT=443\n",
       "REVERB_HOST in .env is 'ws.test', which is not this machine; serve listens on 127.0.0.1:6001 "
-        + "(--listen sets another place)"
+        + "(--listen sets another address)"
     ),
     (
       "REVERB_PORT=8080\n",
-      "no host stands beside REVERB_PORT in .env; serve listens on 127.0.0.1:6001 "
-        + "(--listen sets another place)"
+      "REVERB_PORT in .env sets a port, but no host is set; serve listens on 127.0.0.1:6001 "
+        + "(--listen sets another address)"
     ),
     (
       "REVERB_HOST=localhost\nREVERB_PORT=65536\n",
       "REVERB_PORT in .env: '65536' is not a port from 1 to 65535; serve listens on 127.0.0.1:6001 "
-        + "(--listen sets another place)"
+        + "(--listen sets another address)"
     ),
   ])
   func `it says why it does not listen there`(lines: String, warning: String) throws {
@@ -69,7 +69,10 @@ import Testing
 
   @Test(arguments: [
     ("REVERB_SCHEME=https\n", "REVERB_SCHEME in .env is 'https', but serve speaks http"),
-    ("", "beside REVERB_PORT in .env no scheme is set, which means https, but serve speaks http"),
+    (
+      "",
+      "REVERB_PORT in .env sets a port without a scheme, which means https, but serve speaks http"
+    ),
   ])
   func `it says when clients with the file would speak TLS`(line: String, words: String) throws {
     let lines = "REVERB_HOST=localhost\nREVERB_PORT=8443\n" + line
@@ -132,7 +135,7 @@ import Testing
   }
 
   private static let openEndpoints =
-    "--auth-endpoints: everybody who reaches this server, also through a proxy, gets a signature "
+    "--auth-endpoints: everyone who reaches this server, also through a proxy, gets signatures "
     + "for every channel"
 
   @Test func `a name that a proxy needs warns of what is closed or open through it`()
@@ -143,9 +146,9 @@ import Testing
     #expect(
       closed.warnings == [
         Caution(
-          "--allow-host ws.example.com: the authorisation endpoints, /faults and the console are "
-            + "closed to requests for this name and through proxies; --auth-endpoints opens the "
-            + "endpoints to everybody, --no-auth-endpoints removes them")
+          "--allow-host ws.example.com: requests for this name or through a proxy cannot use the "
+            + "authorisation endpoints, /faults and the console; --auth-endpoints opens the "
+            + "endpoints to everyone, --no-auth-endpoints removes them")
       ])
     let open = try serve("--allow-host ws.example.com --auth-endpoints")
     #expect(open.warnings == [Caution(Self.openEndpoints)])
@@ -184,7 +187,7 @@ import Testing
     for wrong in ["a.example:80", "http://a.example", "*.example", "[::1]:80"] {
       #expect(
         refusal { _ = try serve("--allow-host " + wrong) }
-          == "--allow-host: '\(wrong)' is not a name or an address without a port")
+          == "--allow-host: '\(wrong)' is not a host name or address without a port")
     }
   }
 
@@ -201,7 +204,7 @@ import Testing
     #expect(settings.server.webhooks.delay == .milliseconds(1))
     #expect(
       refusal { _ = try serve("--webhook ws://a") }
-        == "--webhook: a webhook goes to http:// or https://")
+        == "--webhook: a webhook URL must begin with http:// or https://")
     #expect(refusal { _ = try serve("--webhook a") }?.hasPrefix("--webhook: ") == true)
   }
 
@@ -264,22 +267,27 @@ struct AppsFileTests {
   }
 
   @Test(arguments: [
-    ("[", "--apps: the file is "), ("{}", "--apps: the file is not a JSON array of apps"),
-    ("[]", "--apps: the file is not a JSON array of apps"), ("[1]", "--apps: app 1 is not a JSON"),
-    (#"[{"key":"a","secret":"x"}]"#, "--apps: app 1 has no id that can stand in a URL"),
-    (#"[{"id":"1","key":"a b","secret":"x"}]"#, "--apps: app '1' has no key that can stand"),
-    (#"[{"id":"1","key":"a"}]"#, "--apps: app '1' has no secret that is a string"),
+    ("[", "--apps: the file is "),
+    ("{}", "--apps: the file must be a JSON array with at least one app"),
+    ("[]", "--apps: the file must be a JSON array with at least one app"),
+    ("[1]", "--apps: app 1 is not a JSON"),
+    (#"[{"key":"a","secret":"x"}]"#, "--apps: app 1: id is missing or cannot be part of a URL"),
+    (
+      #"[{"id":"1","key":"a b","secret":"x"}]"#,
+      "--apps: app '1': key is missing or cannot be part of a URL"
+    ),
+    (#"[{"id":"1","key":"a"}]"#, "--apps: app '1': secret must be a non-empty string"),
     (
       #"[{"id":"1","key":"a","secret":"x","client_event":1}]"#,
       "--apps: app '1' has an unknown member 'client_event'"
     ),
     (
       #"[{"id":"1","key":"a","secret":"x","enabled":1}]"#,
-      "--apps: app '1': enabled is neither true nor false"
+      "--apps: app '1': enabled must be true or false"
     ),
     (
       #"[{"id":"1","key":"a","secret":"x","webhooks":["ws://h"]}]"#,
-      "--apps: app '1': webhooks: a webhook goes to http:// or https://"
+      "--apps: app '1': webhooks: a webhook URL must begin with http:// or https://"
     ),
     (
       #"[{"id":"1","key":"a","secret":"x","encryption_master_key":"!"}]"#,
@@ -291,7 +299,7 @@ struct AppsFileTests {
     ),
     (
       #"[{"id":"1","key":"a","secret":"x","limits":{"connection":1}}]"#,
-      "--apps: app '1': there is no limit 'connection'"
+      "--apps: app '1': unknown limit 'connection'"
     ),
     (
       #"[{"id":"1","key":"a","secret":"x","limits":{"connections":-1}}]"#,

@@ -145,8 +145,8 @@ struct ForwardingProxyTests {
   ])
   func `what serve prints about --local works when it is pasted`(options: [String]) throws {
     let server = try PusherCLI.start(["serve"] + options)
-    let line = try server.errorLine(containing: "of subscribe and trigger takes them")
-    let pasted = try #require(line.firstMatch(of: /as (--local.*) of subscribe/)).output.1
+    let line = try server.errorLine(containing: "with subscribe and trigger")
+    let pasted = try #require(line.firstMatch(of: /use (--local.*) with subscribe/)).output.1
     let result = try PusherCLI.start(
       ["trigger", "-c", "a", "-e", "e", "{}"] + pasted.split(separator: " ").map(String.init)
     ).result()

@@ -52,7 +52,8 @@ struct HandedSocketTests {
     let server = try PusherCLI.serve(
       handed: [metrics.number, clients.number], names: "metrics:serve", ["--listen", "[::1]:1"])
     try server.errorLine(
-      containing: "--listen [::1]:1 is not used: a socket at 127.0.0.1:\(port) was handed over")
+      containing: "--listen [::1]:1 is ignored: the service manager passed a socket at "
+        + "127.0.0.1:\(port)")
     try server.errorLine(containing: "listening on http://127.0.0.1:\(port) ")
     #expect(try Monitored(port: metricsPort).ask("/healthz").body == "ok\n")
     #expect(try PlainRequest(port).outcome() == .answered(status: 404))
@@ -82,7 +83,7 @@ struct HandedSocketTests {
     #expect(result.ending == .exited(2))
     #expect(
       result.errorText
-        == "pusher-cli: error: LISTEN_FDS: descriptor 3, which was handed over, cannot be listened on: "
+        == "pusher-cli: error: LISTEN_FDS: cannot listen on descriptor 3: "
         + "\(mistake.rawValue); serve takes ListenStream=ADDRESS:PORT with Accept=no\n")
   }
 

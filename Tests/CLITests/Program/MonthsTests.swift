@@ -102,7 +102,7 @@ struct MonthsTests {
 
     try install(matrix.server("other-key"))
     server.signal(SIGHUP)
-    _ = try server.errorLine(containing: "read \(own.certificate) again: new connections get it")
+    _ = try server.errorLine(containing: "read \(own.certificate) again: new connections use it")
     let new = try subscribe(pinnedTo: "other-key")
     _ = try new.lines(2)
 
@@ -110,7 +110,7 @@ struct MonthsTests {
     server.signal(SIGHUP)
     let warning = try server.errorLine(containing: "warning")
     #expect(warning.contains("SIGHUP: cannot use \(own.certificate)"), "\(warning)")
-    #expect(warning.hasSuffix("; the former certificate is kept"))
+    #expect(warning.hasSuffix("; the old certificate stays in use"))
     let again = try subscribe(pinnedTo: "other-key")
     _ = try again.lines(2)
 

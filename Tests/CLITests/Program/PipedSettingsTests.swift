@@ -181,7 +181,7 @@ struct PipedSettingsTests {
     server.send(SIGHUP)
     #expect(
       try server.errorLine(containing: "SIGHUP")
-        == "pusher-cli: warning: SIGHUP: --apps: '\(pipe.path)' cannot be read again; the apps stay as they are"
+        == "pusher-cli: warning: SIGHUP: --apps: cannot read '\(pipe.path)' again; the apps stay as they are"
     )
     server.send(SIGTERM)
     #expect(try server.wait() == .signalled(SIGTERM))

@@ -93,7 +93,7 @@ struct RenewedAppsTests {
   }
 
   @Test(arguments: [
-    ("[{", "is not JSON"), ("[]", "not a JSON array of apps"),
+    ("[{", "is not JSON"), ("[]", "a JSON array with at least one app"),
     (#"[{"id": "1", "key": "one"}]"#, "secret"),
   ])
   func `a file that is wrong changes nothing`(text: String, reason: String) throws {

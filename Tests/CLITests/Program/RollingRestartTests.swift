@@ -27,7 +27,7 @@ struct RollingRestartTests {
     ).result()
     #expect(refused.ending == .exited(4))
     let text = "error: cannot listen on 127.0.0.1:\(holder.port): address already in use"
-    let advice = second ? " (a server that shares its port was started with --reuse-port too)" : ""
+    let advice = second ? " (to share the port, start the other server with --reuse-port too)" : ""
     #expect(refused.errorText == "pusher-cli: \(text)\(advice)\n")
   }
 

@@ -73,11 +73,13 @@ struct ServeAccessTests {
     #expect(try status(server, "/pusher/auth", "--data", form) == "200")
     #expect(try status(server, "/faults") == "200")
     let errors = try server.stop().errorText
-    #expect(errors.contains("warning: --allow-host ws.example.com: the authorisation endpoints, "))
+    #expect(
+      errors.contains(
+        "warning: --allow-host ws.example.com: requests for this name or through a proxy "))
     #expect(
       errors.contains(
         "warning: refused a request for the authorisation endpoints that is not from this machine "
-          + "(its Host is not local); --auth-endpoints would open it to everybody"))
+          + "(its Host is not local); --auth-endpoints would open it to everyone"))
     #expect(
       errors.contains("a request for /faults that is not from this machine (it has Via)\n"))
   }

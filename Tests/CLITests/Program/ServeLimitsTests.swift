@@ -120,8 +120,8 @@ struct ServeLimitsTests {
       let said = try program.errorLine(containing: "--max-connections")
       #expect(
         said
-          == "pusher-cli: warning: --max-connections 1000: the system allows 600 open files; raise that with "
-          + "ulimit -n, or LimitNOFILE of systemd")
+          == "pusher-cli: warning: --max-connections 1000: the system allows 600 open files; "
+          + "raise the limit with ulimit -n, or with LimitNOFILE of systemd")
       #expect(try openFiles(program) == [600, 600])
     }
 
