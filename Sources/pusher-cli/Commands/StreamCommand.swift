@@ -83,11 +83,11 @@ final class StreamRun {
     case .torn:
       run.output.buffer.append(terminator)
       diagnostics.warning(
-        "the file at standard output ends in the middle of a line: that line is ended now, and new "
-          + "ones follow it")
+        "the file at standard output ends in the middle of a line: pusher-cli ends that line "
+          + "before it adds new ones")
     case .unknown(let reason):
       diagnostics.warning(
-        "cannot look whether the file at standard output ends with a whole line: \(reason)")
+        "cannot check whether the file at standard output ends with a complete line: \(reason)")
     }
   }
 }
@@ -149,7 +149,7 @@ extension StreamRun: RunPart {
       lastLoss = loss
       let place = settings.url.place
       run.readiness.manager.status(
-        wasOpen ? "stream of \(place) lost" : "no stream of \(place) yet")
+        wasOpen ? "stream from \(place) lost" : "no stream from \(place) yet")
     default: break
     }
   }

@@ -10,14 +10,14 @@ extension SubscribeRun {
   func take(_ new: SubscribeSettings) throws {
     let files = origin.files.joined(separator: ", ")
     guard new.connection.service == settings.connection.service else {
-      return reading.reject("another service needs a new start")
+      return reading.reject("a change of --service needs a restart")
     }
     for warning in new.common.warnings where !settings.common.warnings.contains(warning) {
       diagnostics.warning(warning.text)
     }
     let changes = new.changes(since: settings)
     let moved = settings.moved(to: new)
-    let rest = moved.isSame(as: new) ? "" : "other settings count from the next start"
+    let rest = moved.isSame(as: new) ? "" : "other settings apply after a restart"
     trial?.cancel()
     trial = nil
     guard !changes.isEmpty else {
@@ -29,7 +29,7 @@ extension SubscribeRun {
     diagnostics.info("read \(files): \(what) changed; trying \(place)")
     try begin(moved) { [unowned self] in
       diagnostics.notice(
-        "read \(files) again: \(what) changed; going on with \(place)"
+        "read \(files) again: \(what) changed; now using \(place)"
           + (rest.isEmpty ? "" : "; \(rest)"))
     }
   }

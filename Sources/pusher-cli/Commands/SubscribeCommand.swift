@@ -125,7 +125,7 @@ extension SubscribeRun: RunPart {
     let names = members.never(of: settings.channels)
     let more = names.count > 3 ? " and \(names.count - 3) more" : ""
     let shown = names.prefix(3).joined(separator: ", ")
-    return Obstacle(what: "no subscription of \(shown)\(more)", reason: reason)
+    return Obstacle(what: "no subscription to \(shown)\(more)", reason: reason)
   }
 
   var silenceHint: String { Hints.silence(settings.channels) }
@@ -200,7 +200,7 @@ extension SubscribeRun: RunPart {
     guard droppedEvents > 0 else { return nil }
     channels.flushPendingError()
     let events = Quantities.words(droppedEvents, of: "client event")
-    diagnostics.error("the server's rate limit dropped \(events) of standard input")
+    diagnostics.error("the server's rate limit dropped \(events) from standard input")
     return (ExitStatus(.overloaded), "client events dropped")
   }
 }

@@ -119,15 +119,15 @@ private final class WebhookRun {
 
   /// The reason to reject webhooks now, if any.
   private func obstacle() -> String? {
-    guard status == nil, signal == nil else { return "the receiver ends" }
+    guard status == nil, signal == nil else { return "the receiver is stopping" }
     guard output.buffer.count >= Self.queueLimit else { return nil }
     if !hasSaidFull {
       hasSaidFull = true
       diagnostics.warning(
-        "\(Self.queueLimit >> 10) KiB of lines wait because nobody reads them; webhooks get HTTP 503 "
-          + "until they are written")
+        "\(Self.queueLimit >> 10) KiB of lines wait for a reader; webhooks get HTTP 503 until the "
+          + "lines are written")
     }
-    return "too many lines wait for their reader"
+    return "too many lines wait for a reader"
   }
 
   private func noteRefusal(_ status: Int, _ reason: String) {
@@ -138,7 +138,7 @@ private final class WebhookRun {
   private func take(_ events: [WebhookInbox.Event], _ number: Int) -> WebhookReceiver.Receipt? {
     let wanted = events.prefix(settings.count.map { $0 - count } ?? .max)
     guard print(wanted) else {
-      let reason = "its lines are longer than \(Self.webhookLimit >> 20) MiB"
+      let reason = "its lines are larger than \(Self.webhookLimit >> 20) MiB"
       noteRefusal(413, reason)
       return .refused(413, reason)
     }

@@ -84,7 +84,7 @@ struct RateLimitTests {
     let result = try program.result()
     #expect(
       result.errorText
-        == "pusher-cli: error: timed out: no subscription of c, d within 0.5 s: \(Self.cause)\n")
+        == "pusher-cli: error: timed out: no subscription to c, d within 0.5 s: \(Self.cause)\n")
   }
 
   @Test func `client events of --stdin that are dropped are told together, and end the run with 4`()
@@ -109,7 +109,7 @@ struct RateLimitTests {
     #expect(result.ending == .exited(4))
     #expect(
       result.errorLines.last
-        == "pusher-cli: error: the server's rate limit dropped 2 client events of standard input",
+        == "pusher-cli: error: the server's rate limit dropped 2 client events from standard input",
       "\(result.errorText)")
     #expect(
       result.outputText.hasSuffix(

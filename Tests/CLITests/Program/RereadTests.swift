@@ -44,7 +44,7 @@ struct RereadTests {
     program.send(SIGHUP)
     let words = try program.errorLine(containing: "again")
     #expect(
-      words == "pusher-cli: read \(file) again: port, credentials changed; going on with "
+      words == "pusher-cli: read \(file) again: port, credentials changed; now using "
         + "127.0.0.1:\(second.port)")
     let lines = try program.lines(4)
     #expect(lines[0].contains(#""reason":"the settings have changed","retry_in":0,"#))
@@ -72,7 +72,7 @@ struct RereadTests {
     program.send(SIGHUP)
     #expect(
       try program.errorLine(containing: "again")
-        == "pusher-cli: read \(file), \(config) again: other settings count from the next start")
+        == "pusher-cli: read \(file), \(config) again: other settings apply after a restart")
     // The connection is still the same.
     _ = try server.trigger("private-a", "e", "1")
     #expect(try program.line().contains(#""data":1"#))
@@ -116,7 +116,7 @@ struct RereadTests {
     _ = try first.trigger("private-a", "e", "1")
     #expect(try program.line().contains(#""data":1"#))
     let third = try LocalServer(secret: "second-secret", port: second.port)
-    try program.errorLine(containing: "going on with")
+    try program.errorLine(containing: "now using")
     #expect(try program.lines(4)[3].contains("pusher-cli:gap"))
     _ = try third.trigger("private-a", "e", "2")
     #expect(try program.line().contains(#""data":2"#))
@@ -141,7 +141,7 @@ struct RereadTests {
     let second = try self.server("second-secret")
     try write(second, secret: "second-secret")
     program.send(SIGHUP)
-    try program.errorLine(containing: "going on with")
+    try program.errorLine(containing: "now using")
     _ = try second.trigger("private-a", "e", "2")
     let result = try program.result()
     #expect(result.ending == .exited(0))

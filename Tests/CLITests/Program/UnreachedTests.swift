@@ -61,7 +61,7 @@ struct UnreachedTests {
     #expect(result.ending == .exited(4))
     #expect(
       result.errorText
-        == "pusher-cli: error: timed out: no subscription of b, c, d and 2 more within 0.5 s\n")
+        == "pusher-cli: error: timed out: no subscription to b, c, d and 2 more within 0.5 s\n")
     #expect(
       result.outputText.hasSuffix(#""data":{"status":4,"reason":"timeout","events":0}}"# + "\n"))
   }

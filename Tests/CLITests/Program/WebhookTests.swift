@@ -146,8 +146,8 @@ struct WebhookTests {
     let said = try program.errorLine(containing: "503", readsOutput: false)
     #expect(
       said
-        == "pusher-cli: warning: 256 KiB of lines wait because nobody reads them; webhooks get HTTP 503 "
-        + "until they are written")
+        == "pusher-cli: warning: 256 KiB of lines wait for a reader; webhooks get HTTP 503 "
+        + "until the lines are written")
     // Everything sent is read by then. Webhooks within the pipe are answered, queued ones are not.
     try program.goRound(10)
     let waiting = clients.indices.filter { clients[$0].text.isEmpty }
@@ -172,7 +172,7 @@ struct WebhookTests {
     let client = try begin(#"{"time_ms":"\#(time)","events":[\#(events)]}"#, at: port)
     try client.await("\r\n\r\n")
     #expect(client.text.hasPrefix("HTTP/1.1 413 "), "\(client.text)")
-    #expect(client.text.contains("its lines are longer than 16 MiB"))
+    #expect(client.text.contains("its lines are larger than 16 MiB"))
     #expect(try post(Self.body, to: port) == "HTTP/1.1 200 OK")
     #expect(try program.line().contains("my-channel"))
   }
