@@ -1,7 +1,7 @@
 extension SettingsReader {
   private static let elsewhere = [
     "log": "writes its events to its log", "null": "drops its events",
-    "redis": "publishes its events in Redis", "ably": "sends its events to Ably",
+    "redis": "publishes its events to Redis", "ably": "sends its events to Ably",
   ]
 
   /// Warns if the app sends its events elsewhere: a subscription would work, but get no events.
@@ -14,7 +14,7 @@ extension SettingsReader {
     let driver = setting.value == "(null)" ? "null" : setting.value
     guard let what = Self.elsewhere[driver] else { return }
     warn(
-      "\(setting.origin) is '\(setting.value)': the app \(what), and none comes here; "
+      "\(setting.origin) is '\(setting.value)': the app \(what), so none comes here; "
         + "set it to reverb or pusher")
   }
 }

@@ -38,7 +38,7 @@ struct ConfigurationFile: Equatable, Sendable {
         continue
       }
       guard let heading else {
-        throw UsageError("\(origin) stands under no [profile NAME] or [COMMAND]")
+        throw UsageError("\(origin) is in no section: put it under [profile NAME] or [COMMAND]")
       }
       try take(line, under: heading, origin, home)
     }
@@ -103,7 +103,7 @@ struct ConfigurationFile: Equatable, Sendable {
       }
       if let fault = flag.fault(in: value) { throw UsageError("\(origin): \(name): \(fault)") }
     } else if value != "true" && value != "false" {
-      throw UsageError("\(origin): \(name) is true or false")
+      throw UsageError("\(origin): \(name) must be true or false")
     }
     return Line(flag: flag, value: value, origin: origin)
   }

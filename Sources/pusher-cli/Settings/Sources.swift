@@ -23,7 +23,7 @@ extension SettingsReader {
 
   var missingKey: UsageError {
     if let name = typed.text(.profile), namedFile == nil {
-      return UsageError("no app key in the profile '\(name)': it has no line 'key = KEY'")
+      return UsageError("no app key in the profile '\(name)': add a line 'key = KEY'")
     }
     if let file = namedFile?.file {
       return UsageError(
@@ -42,15 +42,15 @@ extension SettingsReader {
       file = try DotEnv(parsing: text, outer: variable)
     } catch {
       throw UsageError(
-        "\(path.origin): the values of \(name) are larger than \(DotEnv.expandedLimit >> 10) KiB once "
-          + "their ${NAME} are replaced")
+        "\(path.origin): the values of \(name) are larger than \(DotEnv.expandedLimit >> 10) KiB "
+          + "after ${NAME} is replaced")
     }
     noteFile(path.value)
     for line in file.faultyLines.prefix(3) {
-      warn("\(name) line \(line) is not NAME=VALUE; it is passed over")
+      warn("\(name) line \(line) is not NAME=VALUE; the line is ignored")
     }
     if file.faultyLines.count > 3 {
-      warn("\(name): \(file.faultyLines.count - 3) more lines are passed over")
+      warn("\(name): \(file.faultyLines.count - 3) more lines are ignored")
     }
     return Environment(file.variables, file: name)
   }
@@ -120,10 +120,10 @@ extension SettingsReader {
     let known = files.flatMap { $0.profiles.keys }.sorted()
     let clause =
       known.isEmpty
-      ? "; no configuration file has one"
+      ? "; no configuration file has a profile"
       : Suggestion.nearest(to: name.value, in: known).map { "; did you mean '\($0)'?" }
-        ?? "; there are \(known.joined(separator: ", "))"
-    throw UsageError("\(name.origin): there is no profile '\(name.value)'\(clause)")
+        ?? "; the profiles are \(known.joined(separator: ", "))"
+    throw UsageError("\(name.origin): no profile '\(name.value)'\(clause)")
   }
 }
 
@@ -139,7 +139,7 @@ extension TypedArguments {
         "--url: a secret in the URL would show in ps; put the whole URL into PUSHER_URL")
     }
     guard url.query == nil else {
-      throw UsageError("--url: what follows '?' is for clients to say; leave it out")
+      throw UsageError("--url: leave out '?' and the text after it; pusher-cli sets the query")
     }
     var path = url.path.split(separator: "/").map(String.init)
     var parts = [

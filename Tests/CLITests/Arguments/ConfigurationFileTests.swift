@@ -192,7 +192,7 @@ struct ConfigurationFileTests {
   // MARK: Mistakes
 
   @Test(arguments: [
-    ("secret = k", "config line 1 stands under no [profile NAME] or [COMMAND]"),
+    ("secret = k", "config line 1 is in no section: put it under [profile NAME] or [COMMAND]"),
     ("[profile a]\nBearer abc==", "config line 2 is not OPTION = VALUE"),
     ("[shop]", "config line 1: '[shop]' is not [profile NAME] or [COMMAND]"),
     ("[profile]", "config line 1: '[profile]' is not [profile NAME] or [COMMAND]"),
@@ -203,7 +203,7 @@ struct ConfigurationFileTests {
     ),
     ("[profile a]\nurl = wss://h", "config line 2: unknown option 'url'"),
     ("[sse]\nchannel = a", "config line 2: unknown option 'channel'"),
-    ("[subscribe]\ntimestamps = yes", "config line 2: timestamps is true or false"),
+    ("[subscribe]\ntimestamps = yes", "config line 2: timestamps must be true or false"),
     ("[subscribe]\ncount =", "config line 2: count needs a value"),
   ])
   func `a line without a meaning is named, and its value is not`(text: String, expected: String) {
@@ -215,12 +215,12 @@ struct ConfigurationFileTests {
   }
 
   @Test(arguments: [
-    ("-P shp a", "--profile: there is no profile 'shp'; did you mean 'shop'?"),
+    ("-P shp a", "--profile: no profile 'shp'; did you mean 'shop'?"),
     (
       "-P quite-another a",
-      "--profile: there is no profile 'quite-another'; there are default, shop"
+      "--profile: no profile 'quite-another'; the profiles are default, shop"
     ),
-    ("-P a --no-config a", "--profile: there is no profile 'a'; no configuration file has one"),
+    ("-P a --no-config a", "--profile: no profile 'a'; no configuration file has a profile"),
     ("-P a --local a", "--local and --profile exclude each other; give one"),
     ("--config none a", "--config: cannot read 'none': no such file or directory"),
   ])
@@ -231,6 +231,6 @@ struct ConfigurationFileTests {
   @Test func `a profile without a key is no app`() {
     #expect(
       refusal { _ = try subscribe("-P a a", Self.home, "[profile a]\nhost = h\n") }
-        == "no app key in the profile 'a': it has no line 'key = KEY'")
+        == "no app key in the profile 'a': add a line 'key = KEY'")
   }
 }

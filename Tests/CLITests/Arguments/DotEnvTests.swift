@@ -137,8 +137,7 @@ import Testing
     let files = PretendFiles(contents: [".env": bomb])
     #expect(
       refusal { _ = try subscribe("--env-file .env a", files: files) }
-        == "--env-file: the values of .env are larger than 1024 KiB once their ${NAME} are replaced"
-    )
+        == "--env-file: the values of .env are larger than 1024 KiB after ${NAME} is replaced")
     // Everything within the limit is taken.
     let most = "A=\(String(repeating: "x", count: DotEnv.expandedLimit / 2))\nB=${A}"
     #expect(try Self.read(most).variables["B"]?.utf8.count == DotEnv.expandedLimit / 2)

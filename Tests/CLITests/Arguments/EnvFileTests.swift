@@ -112,10 +112,10 @@ struct EnvFileTests {
     let settings = try subscribe("--env-file .env a", files: files(broken))
     #expect(
       settings.warnings.map(\.text) == [
-        ".env line 2 is not NAME=VALUE; it is passed over",
-        ".env line 3 is not NAME=VALUE; it is passed over",
-        ".env line 4 is not NAME=VALUE; it is passed over",
-        ".env: 2 more lines are passed over",
+        ".env line 2 is not NAME=VALUE; the line is ignored",
+        ".env line 3 is not NAME=VALUE; the line is ignored",
+        ".env line 4 is not NAME=VALUE; the line is ignored",
+        ".env: 2 more lines are ignored",
       ])
   }
 
@@ -182,7 +182,10 @@ struct EnvFileTests {
     ("--url wss://h/app/K --host x a", "--url and --host exclude each other; give one"),
     ("--url wss://h/app/K --cluster eu a", "--url and --cluster exclude each other; give one"),
     ("--url wss://h/app/K --key K2 a", "--url and --key exclude each other; give one"),
-    ("--url wss://h/app/K?a=b a", "--url: what follows '?' is for clients to say; leave it out"),
+    (
+      "--url wss://h/app/K?a=b a",
+      "--url: leave out '?' and the text after it; pusher-cli sets the query"
+    ),
   ])
   func `a URL stands alone and holds no secret`(line: String, expected: String) {
     #expect(refusal { _ = try subscribe(line) } == expected)

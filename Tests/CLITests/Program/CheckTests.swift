@@ -145,7 +145,7 @@ struct CheckTests {
     let expected =
       words.isEmpty
       ? ""
-      : "pusher-cli: warning: \(name) in \(file) \(words), and none comes here; set it to reverb or "
+      : "pusher-cli: warning: \(name) in \(file) \(words), so none comes here; set it to reverb or "
         + "pusher\n"
     #expect(result.errorText == expected)
   }
