@@ -23,7 +23,8 @@ enum Invocation: Equatable {
     let survey = Survey(words)
     if let host = survey.hostAfterHelp {
       throw UsageError(
-        "-h shows help, and '\(host)' follows it: give a host with --host", helpFor: survey.command)
+        "-h shows help and takes no host (found '\(host)'): give it with --host",
+        helpFor: survey.command)
     }
     if survey.wantsHelp || survey.wantsAllHelp {
       let page = survey.command.map { HelpPage(for: $0, complete: survey.wantsAllHelp) }

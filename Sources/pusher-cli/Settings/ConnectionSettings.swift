@@ -70,7 +70,7 @@ extension SettingsReader {
     if let cluster { try Self.checkCluster(cluster) }
     if host == nil, cluster == nil, let variable = source.requiredHost {
       throw UsageError(
-        "the key is a Reverb server's, but no host is named: give --host or \(variable)")
+        "the app key is for a Reverb server, but no host is set: give --host or \(variable)")
     }
     // Port and scheme of another service do not apply to the typed cluster.
     let inherited = typedCluster == nil ? source : CredentialSource()
@@ -92,7 +92,7 @@ extension SettingsReader {
     guard host.isVisible(without: "/?#@[]\\\"<>"), !host.isEmpty, colons != 1 else {
       throw UsageError(
         "\(setting.origin): '\(setting.value)' is not a host name; "
-          + "scheme, port and path have options of their own")
+          + "give scheme, port and path separately")
     }
     return Loopback.reachable(host)
   }

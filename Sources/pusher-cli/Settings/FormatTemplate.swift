@@ -36,7 +36,7 @@ struct FormatTemplate: Equatable, Sendable {
       switch character {
       case "%":
         guard let letter = rest.popFirst() else {
-          throw UsageError("--format ends with '%'; write %% for the sign itself")
+          throw UsageError("--format ends with '%'; write %% for a percent sign")
         }
         if letter == "%" {
           literal.append("%")
@@ -46,7 +46,7 @@ struct FormatTemplate: Equatable, Sendable {
           parts.append(.field(field))
         } else {
           let known = Field.allCases.map { "%\($0.rawValue)" }.joined(separator: " ")
-          throw UsageError("--format: '%\(letter)' is none of \(known) %%")
+          throw UsageError("--format: '%\(letter)' is not one of \(known) %%")
         }
       case "\\": literal.append(try Self.escape(rest.popFirst()))
       default: literal.append(character)
@@ -62,7 +62,8 @@ struct FormatTemplate: Equatable, Sendable {
     case "0": return "\0"
     case "\\": return "\\"
     case let letter:
-      throw UsageError("--format: '\\\(letter.map(String.init) ?? "")' is none of \\t \\n \\0 \\\\")
+      throw UsageError(
+        "--format: '\\\(letter.map(String.init) ?? "")' is not one of \\t \\n \\0 \\\\")
     }
   }
 

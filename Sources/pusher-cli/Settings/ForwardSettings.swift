@@ -53,7 +53,7 @@ extension SettingsReader {
       guard let own = ForwardSettings.ownFields.first(where: { $0.lowercased() == name }) else {
         continue
       }
-      throw UsageError("--forward-header: \(own) is set by pusher-cli for each event")
+      throw UsageError("--forward-header: pusher-cli sets \(own) for each event; leave it out")
     }
     return ForwardSettings(
       url: try receiverURL(url), headers: headers, jobs: typed.number(.forwardJobs),
@@ -66,7 +66,7 @@ extension SettingsReader {
     let url = try UsageError.explaining("--forward: ", try HTTPURL(parsing: text))
     guard url.scheme == .http || url.scheme == .https else {
       throw UsageError(
-        "--forward: the URL begins with \(url.scheme.rawValue)://; it needs http or https")
+        "--forward: the URL must begin with http:// or https://, not \(url.scheme.rawValue)://")
     }
     guard url.userInfo == nil || given.hasPrefix("@") else {
       throw UsageError(

@@ -35,7 +35,7 @@ struct InspectSettings: CommandSettings {
     case (.users, let name?):
       let channel = try reader.channels([name])[0]
       guard ChannelKind(channelName: channel) == .presence else {
-        throw UsageError("'\(channel)' has no users: only channels that begin with presence- do")
+        throw UsageError("'\(channel)' has no users: give a channel that begins with presence-")
       }
       return .users(channel: channel)
     case (.users, nil): throw UsageError("no channel: give one", helpFor: .users)
@@ -43,11 +43,11 @@ struct InspectSettings: CommandSettings {
     case (.terminate, nil): throw UsageError("no user: give an id", helpFor: .terminate)
     case (_, let name?):
       if typed.text(.prefix) != nil {
-        throw UsageError("--prefix is for the list; '\(name)' is one channel")
+        throw UsageError("--prefix filters the list of channels; leave it out to show '\(name)'")
       }
       let channel = try reader.channels([name])[0]
       guard !asksUsers || ChannelKind(channelName: channel) == .presence else {
-        throw UsageError("user_count is known of channels that begin with presence- alone")
+        throw UsageError("--info user_count works only for channels that begin with presence-")
       }
       return .channel(channel)
     case (_, nil):
@@ -56,7 +56,7 @@ struct InspectSettings: CommandSettings {
         throw UsageError("--info user_count needs --prefix presence-")
       }
       if info.contains(where: { $0 == "cache" }) {
-        throw UsageError("--info cache is known of one channel: give its name")
+        throw UsageError("--info cache needs the name of one channel")
       }
       return .channels(filter: prefix)
     }

@@ -20,7 +20,7 @@ extension SettingsReader {
   func readable(_ flag: Flag) throws(UsageError) -> String? {
     guard let path = typed.text(flag) else { return nil }
     guard files.permissions(path) != nil else {
-      throw UsageError("\(flag.spelling): '\(path)' is not a file that can be read")
+      throw UsageError("\(flag.spelling): '\(path)' is not a readable file")
     }
     return path
   }
@@ -29,7 +29,7 @@ extension SettingsReader {
     var tls = TLSConfiguration(caFile: try readable(.cacert), insecure: typed.isOn(.insecure))
     for text in typed.texts(.pinSHA256) {
       guard let pin = PublicKeyPin(text) else {
-        throw UsageError("--pin-sha256: '\(text)' is not the Base64 of a SHA-256 (44 characters)")
+        throw UsageError("--pin-sha256: '\(text)' is not a SHA-256 in Base64 (44 characters)")
       }
       tls.pins.insert(pin)
     }
@@ -37,7 +37,7 @@ extension SettingsReader {
       warnAlways(
         tls.pins.isEmpty
           ? "--insecure: the server's certificate is not checked; anyone in between can read and alter events"
-          : "--insecure: of the server's certificate nothing but the pinned key is checked")
+          : "--insecure: only the pinned key of the server's certificate is checked")
     }
     tls.certificateFile = try readable(.tlsCert)
     tls.keyFile = try readable(.tlsKey)

@@ -44,7 +44,7 @@ extension SettingsReader {
   private mutating func outputFile(_ handler: HandlerSettings?) throws(UsageError) -> String? {
     guard let path = typed.text(.outputFile) else { return nil }
     if let handler, !handler.prints {
-      throw UsageError("--output-file gets no event beside --exec or --forward: add --tee")
+      throw UsageError("--output-file gets no events with --exec or --forward: add --tee")
     }
     return path
   }
@@ -52,7 +52,7 @@ extension SettingsReader {
   private func recordFile(_ outputFile: String?) throws(UsageError) -> String? {
     guard let path = typed.text(.recordEvents) else { return nil }
     if let outputFile, outputFile.utf8.elementsEqual(path.utf8) {
-      throw UsageError("--record and --output-file name the same file; give each a file of its own")
+      throw UsageError("--record and --output-file name the same file; give each its own file")
     }
     return path
   }

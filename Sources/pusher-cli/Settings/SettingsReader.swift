@@ -142,7 +142,7 @@ struct SettingsReader {
   }
 
   private mutating func secret(in path: String, _ origin: String) throws(UsageError) -> Secret {
-    let wanted = "it must hold the app secret, alone on one line"
+    let wanted = "it must contain only the app secret, on one line"
     let text: String
     do throws(UsageError) {
       text = try confidentialText(in: path, origin)
@@ -150,7 +150,7 @@ struct SettingsReader {
       throw UsageError("\(error.message); \(wanted)")
     }
     guard text.split(separator: "\n").count == 1 else {
-      throw UsageError("\(origin): \(Self.name(path)) holds more than a secret; \(wanted)")
+      throw UsageError("\(origin): \(Self.name(path)) has more than one line; \(wanted)")
     }
     return Secret(text)
   }
@@ -165,7 +165,7 @@ struct SettingsReader {
 
   mutating func warnOfReaders(of path: String) {
     if path != "-", let bits = files.permissions(path), bits & 0o077 != 0, !files.isProvided(path) {
-      warn("\(path) can be read by other users; chmod 600 \(path)")
+      warn("other users can read \(path); run chmod 600 \(path)")
     }
   }
 
@@ -195,13 +195,13 @@ struct SettingsReader {
     guard files.permissions(path) == nil else { return }
     kept[path] = bytes
     if path != "-", files.isKept(path) {
-      warn("'\(path)' is not a regular file: its text stays as it was at the start")
+      warn("'\(path)' is not a regular file: the text from the start stays in use")
     }
   }
 
   mutating func claimInput(for origin: String) throws(UsageError) {
     if let earlier = inputReader {
-      throw UsageError("\(earlier) and \(origin) both read standard input; give one a file")
+      throw UsageError("\(earlier) and \(origin) both read standard input; give one of them a file")
     }
     inputReader = origin
   }
@@ -215,7 +215,7 @@ struct SettingsReader {
     _ value: String, _ origin: String, limit: Int, dropsNewline: Bool = true
   ) throws(UsageError) -> String {
     guard value.hasPrefix("@") else { return value }
-    guard value.count > 1 else { throw UsageError("\(origin): '@' needs the name of a file") }
+    guard value.count > 1 else { throw UsageError("\(origin): '@' needs a file name") }
     return try text(of: String(value.dropFirst()), origin, limit: limit, dropsNewline: dropsNewline)
   }
 
@@ -311,10 +311,10 @@ extension SettingsReader {
       if name.count > ChannelName.documentedLength {
         warn(
           "channel '\(shown)' has \(name.count) characters; "
-            + "Pusher Channels takes \(ChannelName.documentedLength)")
+            + "the limit of Pusher Channels is \(ChannelName.documentedLength)")
       }
       if name.utf8.contains(UInt8(ascii: ",")) {
-        warn("channel '\(shown)' is one name: a comma does not part channels, a blank does")
+        warn("channel '\(shown)' is one name: separate channels with blanks, not with commas")
       }
       channels.append(name)
     }

@@ -40,7 +40,7 @@ struct SignSettings: CommandSettings {
       let kinds = ["channel", "user", "request", "webhook"]
       guard let kind = words.popFirst() else {
         throw UsageError(
-          "nothing to \(typed.command.rawValue): give \(kinds.joined(separator: ", "))",
+          "nothing to \(typed.command.rawValue): give one of \(kinds.joined(separator: ", "))",
           helpFor: typed.command)
       }
       guard kinds.contains(kind) else {
@@ -83,12 +83,12 @@ extension SettingsReader {
           helpFor: typed.command)
       }
       guard target.hasPrefix("/") else {
-        throw UsageError("'\(target)' is not a path; it begins with / and has no host")
+        throw UsageError("'\(target)' is not a path; a path begins with / and has no host")
       }
       return .request(method: method.uppercased(), target: target, body: try body())
     default:
       guard let body = try body() else {
-        throw UsageError("no body: give --data, with @FILE or @- as it came")
+        throw UsageError("no body: give it unchanged with --data @FILE or --data @-")
       }
       return .webhook(body: body)
     }
@@ -139,7 +139,8 @@ extension SettingsReader {
     let given = typed.text(.signature)
     if kind == "request" {
       guard given == nil else {
-        throw UsageError("a request carries its signature: auth_signature in the path's query")
+        throw UsageError(
+          "a request has its signature in the query (auth_signature); leave out --signature")
       }
       return nil
     }

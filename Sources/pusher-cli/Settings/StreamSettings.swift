@@ -31,7 +31,7 @@ struct StreamSettings: FeedCommandSettings {
     }
     stateFile = typed.text(.stateFile)
     guard stateFile != "-" else {
-      throw UsageError("--state-file needs a file of its own; '-' is none")
+      throw UsageError("--state-file cannot use '-'; name a file")
     }
     if stateFile != nil { try reader.keepPlace() }
     headers.removeAll { $0.name.lowercased() == "last-event-id" }
@@ -101,12 +101,11 @@ extension SettingsReader {
   /// Refuses options with which the stream has no single place up to which all is done.
   fileprivate func keepPlace() throws(UsageError) {
     for flag in [Flag.execJobs, .forwardJobs] where typed.number(flag) > 1 {
-      throw UsageError("--state-file keeps one place in the stream; leave out \(flag.spelling)")
+      throw UsageError("--state-file keeps one position in the stream; leave out \(flag.spelling)")
     }
     guard !typed.isGiven(.forwardTimeout) || typed.isGiven(.forwardDead) else {
       throw UsageError(
-        "--state-file loses no event: give --forward-dead for those that --forward-timeout gives up"
-      )
+        "--state-file must lose no event: with --forward-timeout, give --forward-dead too")
     }
   }
 

@@ -46,7 +46,7 @@ struct TriggerSettings: CommandSettings {
     access = try reader.apiAccess()
     if readsLines {
       guard info.isEmpty else {
-        throw UsageError("--info asks about one event; with lines there is no place for the answer")
+        throw UsageError("--info works only for a single event, not for JSON lines")
       }
       payload = .lines(event: event)
     } else {
@@ -69,8 +69,8 @@ struct TriggerSettings: CommandSettings {
   }
 
   static func clientEventWarning(_ event: String) -> String {
-    "'\(event)' is sent as an event of the server; client events, Laravel's whispers, come from clients: "
-      + "'pusher-cli subscribe --stdin' sends them"
+    "'\(event)' is sent as a server event; to send client events (Laravel's whispers), use "
+      + "'pusher-cli subscribe --stdin'"
   }
 
   private static func rate(_ typed: TypedArguments) throws(UsageError) -> Double? {
@@ -99,17 +99,17 @@ struct TriggerSettings: CommandSettings {
   ) throws(UsageError) -> String {
     if typed.operands.count > 1 {
       throw UsageError(
-        "one argument is the data (found '\(typed.operands[1])' too); quote it as one")
+        "trigger takes one argument, the data (found '\(typed.operands[1])' too); quote it as one")
     }
     if typed.operands.first != nil, typed.text(.data) != nil {
-      throw UsageError("the data is there twice: as an argument and as --data; give one")
+      throw UsageError("the data is given twice: as an argument and with --data; give one")
     }
     guard let data = typed.operands.first ?? typed.text(.data) else {
       throw UsageError(
         "no data: give it as an argument, or @FILE, or @- for standard input; - reads JSON lines")
     }
     guard data != "-" else {
-      throw UsageError("to send what standard input holds, give @- as the data")
+      throw UsageError("to send standard input as the data, give @-")
     }
     return try reader.textOrFile(data, "--data", limit: dataLimit)
   }

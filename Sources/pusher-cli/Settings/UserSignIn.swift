@@ -19,7 +19,7 @@ extension SettingsReader {
     if let command = typed.text(.userAuthCommand) { return .command(command) }
     guard typed.isOn(.signIn) else { return .unwanted }
     guard let member = try member() else {
-      throw UsageError("--sign-in needs --user-id, or --user-auth-endpoint or --user-auth-command")
+      throw UsageError("--sign-in needs --user-id, --user-auth-endpoint or --user-auth-command")
     }
     guard let secret = try secret(source) else {
       throw UsageError(
@@ -34,7 +34,7 @@ extension SettingsReader {
     let watched = typed.texts(.watch)
     guard watched.count <= Self.watchlistLimit else {
       throw UsageError(
-        "--watch: a watchlist has at most \(Self.watchlistLimit) users, this one \(watched.count)")
+        "--watch: a watchlist has at most \(Self.watchlistLimit) users, not \(watched.count)")
     }
     let user = JSONValue.object(present: [
       "id": .string(member.userID),

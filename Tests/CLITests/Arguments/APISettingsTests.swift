@@ -5,12 +5,15 @@ import Testing
 @Suite struct `Settings of the commands that ask and sign` {
   @Test(arguments: [
     ("channels --local a b", "channels takes one argument (found 'b' too)"),
-    ("channels --local a --prefix x", "--prefix is for the list; 'a' is one channel"),
+    (
+      "channels --local a --prefix x",
+      "--prefix filters the list of channels; leave it out to show 'a'"
+    ),
     ("channels --local --info user_count", "--info user_count needs --prefix presence-"),
-    ("channels --local --info cache", "--info cache is known of one channel: give its name"),
+    ("channels --local --info cache", "--info cache needs the name of one channel"),
     (
       "channels --local a --info user_count",
-      "user_count is known of channels that begin with presence- alone"
+      "--info user_count works only for channels that begin with presence-"
     ),
     (
       "channels --local --info user_counts",
@@ -18,7 +21,7 @@ import Testing
         + "did you mean 'user_count'?"
     ),
     ("users --local", "no channel: give one"),
-    ("users --local news", "'news' has no users: only channels that begin with presence- do"),
+    ("users --local news", "'news' has no users: give a channel that begins with presence-"),
     ("terminate --local", "no user: give an id"),
     ("channels", "no app key: give --key, PUSHER_APP_KEY or REVERB_APP_KEY"),
   ])
@@ -45,7 +48,7 @@ import Testing
       "auth --local --socket-id 1.2 private-a --user-id 1",
       "--user-id is for presence channels and for signing in"
     ),
-    ("sign --local", "nothing to sign: give channel, user, request, webhook"),
+    ("sign --local", "nothing to sign: give one of channel, user, request, webhook"),
     ("sign --local chanel", "cannot sign a 'chanel'; did you mean 'channel'?"),
     (
       "sign --local request GET",
@@ -53,14 +56,14 @@ import Testing
     ),
     (
       "sign --local request GET http://h/apps",
-      "'http://h/apps' is not a path; it begins with / and has no host"
+      "'http://h/apps' is not a path; a path begins with / and has no host"
     ),
-    ("sign --local webhook", "no body: give --data, with @FILE or @- as it came"),
+    ("sign --local webhook", "no body: give it unchanged with --data @FILE or --data @-"),
     ("sign --local webhook x -d y", "one argument too many: 'x'"),
     ("verify --local webhook -d y", "no signature to compare with: give --signature"),
     (
       "verify --local request GET /a --signature x",
-      "a request carries its signature: auth_signature in the path's query"
+      "a request has its signature in the query (auth_signature); leave out --signature"
     ),
   ])
   func `what cannot be signed`(line: String, message: String) {
@@ -68,10 +71,7 @@ import Testing
   }
 
   @Test(arguments: [
-    (
-      "- --info user_count",
-      "--info asks about one event; with lines there is no place for the answer"
-    ),
+    ("- --info user_count", "--info works only for a single event, not for JSON lines"),
     ("-c a -e x d --batch 5", "--batch is for lines on standard input: give - as the data"),
     ("-c a -e x d --rate 5", "--rate is for lines on standard input: give - as the data"),
     ("- --rate 0", "--rate: '0' is not a number of events a second, such as 50 or 0.5"),

@@ -245,7 +245,7 @@ import Testing
   func `a host after -h is a mistake that is told`(host: String) throws {
     #expect(
       refusal { _ = try Invocation(["sub", "-h", host, "-t", "a"]) }
-        == "-h shows help, and '\(host)' follows it: give a host with --host")
+        == "-h shows help and takes no host (found '\(host)'): give it with --host")
     #expect(
       try Invocation(["sub", "--help", host])
         == .page(.command(.subscribe, complete: false), .success))

@@ -119,7 +119,7 @@ struct ConfigurationFileTests {
     var files = files()
     files.permissions = 0o644
     let warnings = try read("a", Self.home, files).warnings.map(\.text)
-    #expect(warnings.contains("\(Self.path) can be read by other users; chmod 600 \(Self.path)"))
+    #expect(warnings.contains("other users can read \(Self.path); run chmod 600 \(Self.path)"))
     var open = PretendFiles(contents: [Self.path: "[profile default]\nkey = k\n"])
     open.permissions = 0o644
     #expect(try read("a", Self.home, open).warnings.isEmpty)

@@ -61,7 +61,7 @@ import Testing
     let message = refusal { _ = try subscribe("a", ["REVERB_APP_KEY": "rk"]) }
     #expect(
       message
-        == "the key is a Reverb server's, but no host is named: give --host or REVERB_HOST")
+        == "the app key is for a Reverb server, but no host is set: give --host or REVERB_HOST")
   }
 
   @Test func `the SOKETI_ family is on this machine`() throws {
@@ -194,7 +194,7 @@ import Testing
     ("PUSHER_PORT", "0", "PUSHER_PORT: '0' is not a port from 1 to 65535"),
     (
       "PUSHER_HOST", "https://h",
-      "PUSHER_HOST: 'https://h' is not a host name; scheme, port and path have options of their own"
+      "PUSHER_HOST: 'https://h' is not a host name; give scheme, port and path separately"
     ),
     (
       "PUSHER_APP_CLUSTER", "e.u",
@@ -248,7 +248,7 @@ import Testing
     #expect(try subscribe("a", environment).authorization == .unavailable)
     #expect(
       refusal { _ = try subscribe("private-a", environment) }
-        == "PUSHER_APP_SECRET_FILE: cannot read '/missing': no such file or directory; it must hold the app secret, alone on one line"
+        == "PUSHER_APP_SECRET_FILE: cannot read '/missing': no such file or directory; it must contain only the app secret, on one line"
     )
   }
 }

@@ -65,10 +65,10 @@ import Testing
     ("--key K --path p?q a", "--path: 'p?q' is not a path such as /realtime"),
     (
       "--key K --host h:1 a",
-      "--host: 'h:1' is not a host name; scheme, port and path have options of their own"
+      "--host: 'h:1' is not a host name; give scheme, port and path separately"
     ),
     ("--key a/b a", "--key: 'a/b' is not an app key"),
-    ("--key K --cacert /none a", "--cacert: '/none' is not a file that can be read"),
+    ("--key K --cacert /none a", "--cacert: '/none' is not a readable file"),
     (
       "--key K private-a",
       "private-a needs authorisation: give --secret-file, PUSHER_APP_SECRET, --auth-endpoint or --auth-command"
@@ -113,7 +113,7 @@ import Testing
     ("--local #a", "channel '#a': the events of a user come with --sign-in"),
     (
       "--local private-a --secret-file /none",
-      "--secret-file: cannot read '/none': no such file or directory; it must hold the app secret, alone on one line"
+      "--secret-file: cannot read '/none': no such file or directory; it must contain only the app secret, on one line"
     ),
   ])
   func `what is missing or wrong is said with what to do`(typed: String, message: String) {
@@ -135,7 +135,7 @@ import Testing
     #expect(settings.channels == ["orders,news", "a"])
     #expect(
       settings.warnings == [
-        "channel 'orders,news' is one name: a comma does not part channels, a blank does"
+        "channel 'orders,news' is one name: separate channels with blanks, not with commas"
       ])
   }
 
@@ -158,11 +158,11 @@ import Testing
     let empty = PretendFiles(contents: ["f": "\n"])
     #expect(
       refusal { _ = try subscribe("--key K --secret-file f private-a", files: empty) }
-        == "--secret-file: 'f' is empty; it must hold the app secret, alone on one line")
+        == "--secret-file: 'f' is empty; it must contain only the app secret, on one line")
     let environment = PretendFiles(contents: ["f": "PUSHER_APP_KEY=k\nPUSHER_APP_SECRET=s\n"])
     #expect(
       refusal { _ = try subscribe("--key K --secret-file f private-a", files: environment) }
-        == "--secret-file: 'f' holds more than a secret; it must hold the app secret, alone on one line"
+        == "--secret-file: 'f' has more than one line; it must contain only the app secret, on one line"
     )
   }
 
@@ -171,7 +171,7 @@ import Testing
     let open = PretendFiles(contents: ["f": "s"], permissions: 0o644)
     #expect(
       try subscribe(line, files: open).warnings
-        == ["f can be read by other users; chmod 600 f"])
+        == ["other users can read f; run chmod 600 f"])
     let closed = PretendFiles(contents: ["f": "s"], permissions: 0o600)
     #expect(try subscribe(line, files: closed).warnings == [])
     var provided = open
@@ -249,7 +249,7 @@ import Testing
     #expect(settings.connection.tls.pins.map(\.description) == ["sha256/\(pin)"])
     #expect(
       settings.warnings.map(\.text) == [
-        "--insecure: of the server's certificate nothing but the pinned key is checked"
+        "--insecure: only the pinned key of the server's certificate is checked"
       ])
   }
 
@@ -275,8 +275,8 @@ import Testing
 
   @Test(arguments: [
     ("--tls-key k", "--tls-key needs --tls-cert"),
-    ("--tls-cert c", "--tls-cert: 'c' is not a file that can be read"),
-    ("--pin-sha256 abc", "--pin-sha256: 'abc' is not the Base64 of a SHA-256 (44 characters)"),
+    ("--tls-cert c", "--tls-cert: 'c' is not a readable file"),
+    ("--pin-sha256 abc", "--pin-sha256: 'abc' is not a SHA-256 in Base64 (44 characters)"),
     (
       "--subprotocol a,b",
       "--subprotocol: 'a,b' is not a name such as pusher-channels-protocol-7"
@@ -313,15 +313,15 @@ import Testing
       "-c a -e x",
       "no data: give it as an argument, or @FILE, or @- for standard input; - reads JSON lines"
     ),
-    ("-c a -e x d e", "one argument is the data (found 'e' too); quote it as one"),
-    ("-c a -e x d -d e", "the data is there twice: as an argument and as --data; give one"),
-    ("-c a -e x -d -", "to send what standard input holds, give @- as the data"),
-    ("-c a -e x @", "--data: '@' needs the name of a file"),
+    ("-c a -e x d e", "trigger takes one argument, the data (found 'e' too); quote it as one"),
+    ("-c a -e x d -d e", "the data is given twice: as an argument and with --data; give one"),
+    ("-c a -e x -d -", "to send standard input as the data, give @-"),
+    ("-c a -e x @", "--data: '@' needs a file name"),
     ("-c a -e x @none", "--data: cannot read 'none': no such file or directory"),
     ("-c a -e x d --socket-id 1", "--socket-id: '1' is not a socket id such as 123.456"),
     (
       "-c a -e x @- --secret-file -",
-      "--secret-file and --data both read standard input; give one a file"
+      "--secret-file and --data both read standard input; give one of them a file"
     ),
   ])
   func `what is missing or wrong is said with what to do`(typed: String, message: String) {

@@ -86,7 +86,7 @@ struct StreamSettingsTests {
     ("https://a/ -X post", "is not a method"), ("https://a/ --cacert none", "--cacert"),
     ("https://a/ -c x", "sse has no option -c (--channel belongs to subscribe and trigger)"),
     ("@none", "cannot read 'none'"),
-    ("https://a/ --state-file -", "--state-file needs a file of its own"),
+    ("https://a/ --state-file -", "--state-file cannot use '-'; name a file"),
   ])
   func `what cannot be is refused`(line: String, message: String) {
     let said = refusal { _ = try sse(line) }

@@ -124,8 +124,8 @@ struct APICommandTests {
   @Test func `an event with the name of a client event is warned of, and sent`() throws {
     let server = try LocalServer()
     let told =
-      "'client-x' is sent as an event of the server; client events, Laravel's whispers, come from "
-      + "clients: 'pusher-cli subscribe --stdin' sends them\n"
+      "'client-x' is sent as a server event; to send client events (Laravel's whispers), use "
+      + "'pusher-cli subscribe --stdin'\n"
     let result = try run(server, "trigger", "-c", "private-a", "-e", "client-x", "1")
     #expect(result.ending == .exited(0))
     #expect(result.errorText == "pusher-cli: warning: " + told)

@@ -385,6 +385,6 @@ struct ExecFailureTests {
       server, "--state-file", state, "--exec", "cat", "--exec-jobs", "2"
     ).result()
     #expect(refused.ending == .exited(2))
-    #expect(refused.errorText.contains("--state-file keeps one place in the stream"))
+    #expect(refused.errorText.contains("--state-file keeps one position in the stream"))
   }
 }

@@ -171,7 +171,7 @@ struct ForwardTests {
 
   @Test(arguments: [
     (["--forward", "ftp://a"], "--forward: invalid URL: its scheme is none of"),
-    (["--forward", "ws://a"], "it needs http or https"),
+    (["--forward", "ws://a"], "the URL must begin with http:// or https://, not ws://"),
     (["--forward", "http://me:secret@a/"], "would show in ps"),
     (["--forward", "http://me@a/"], "would show in ps"),
     (["--forward", "http://a/", "--exec", "cat"], "--exec and --forward exclude each other"),
@@ -184,7 +184,7 @@ struct ForwardTests {
     (["--tee"], "--tee needs --exec or --forward"),
     (
       ["--forward", "http://a/", "--forward-header", "idempotency-key: 1"],
-      "Idempotency-Key is set by pusher-cli"
+      "pusher-cli sets Idempotency-Key for each event"
     ),
     (
       ["--forward", "http://a/", "--forward-timeout", "1s", "--forward-dead", "/nonexistent/f"],

@@ -152,7 +152,7 @@ struct PipedSettingsTests {
     program.send(SIGHUP)
     #expect(
       try program.errorLine(containing: "warning")
-        == "pusher-cli: warning: '\(pipe.path)' is not a regular file: its text stays as it was at the start"
+        == "pusher-cli: warning: '\(pipe.path)' is not a regular file: the text from the start stays in use"
     )
     #expect(try program.errorLine(containing: "again").hasSuffix("nothing has changed"))
     _ = try server.trigger("private-a", "e", "1")

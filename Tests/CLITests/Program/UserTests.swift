@@ -90,7 +90,7 @@ struct UserTests {
   }
 
   @Test(arguments: [
-    (["--sign-in"], "--sign-in needs --user-id, or --user-auth-endpoint or --user-auth-command"),
+    (["--sign-in"], "--sign-in needs --user-id, --user-auth-endpoint or --user-auth-command"),
     (["a", "--watch", "b"], "--watch needs --sign-in"),
     (
       ["--user-auth-command", "c", "--watch", "b"],
