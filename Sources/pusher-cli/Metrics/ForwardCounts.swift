@@ -20,15 +20,12 @@ struct ForwardCounts: Sendable {
   var families: [MetricFamily] {
     [
       MetricFamily(
-        "pusher_cli_forwarded_events_total", .counter,
-        "Events of --forward that are done with, by what became of them.",
+        "pusher_cli_forwarded_events_total", .counter, "Events of --forward, by final result.",
         results.samples("result")),
       MetricFamily(
-        "pusher_cli_forward_failures_total", .counter,
-        "Tries of --forward that did not succeed, by why.", failures.samples("reason")),
-      MetricFamily(
-        "pusher_cli_forward_retries_total", .counter, "Tries of --forward after the first.",
-        retries),
+        "pusher_cli_forward_failures_total", .counter, "Failed attempts of --forward, by reason.",
+        failures.samples("reason")),
+      MetricFamily("pusher_cli_forward_retries_total", .counter, "Retries of --forward.", retries),
     ]
   }
 }

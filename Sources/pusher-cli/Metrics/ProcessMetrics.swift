@@ -9,20 +9,21 @@ enum ProcessMetrics {
   static func families(startedAt: WallTime) -> [MetricFamily] {
     var families = [
       MetricFamily(
-        "process_start_time_seconds", .gauge, "When the process began, in seconds since 1970.",
+        "process_start_time_seconds", .gauge, "Start time of the process, in seconds since 1970.",
         Duration.milliseconds(startedAt.millisecondsSince1970)),
       MetricFamily(
-        "process_cpu_seconds_total", .counter, "Time of processors, the system's part too.", cpuTime
-      ),
+        "process_cpu_seconds_total", .counter, "User and system CPU time, in seconds.", cpuTime),
     ]
     if let bytes = residentBytes {
       families.append(
         MetricFamily(
-          "process_resident_memory_bytes", .gauge, "Memory that the process really has.", bytes))
+          "process_resident_memory_bytes", .gauge, "Resident memory of the process, in bytes.",
+          bytes))
     }
     if let count = openDescriptors {
       families.append(
-        MetricFamily("process_open_fds", .gauge, "Open descriptors: files, sockets, pipes.", count))
+        MetricFamily(
+          "process_open_fds", .gauge, "Open file descriptors, including sockets and pipes.", count))
     }
     return families
   }

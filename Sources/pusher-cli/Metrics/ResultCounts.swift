@@ -29,8 +29,7 @@ enum HookResult: String, CaseIterable, Sendable {
 extension ResultCounts<HookResult> {
   func family(of hook: String) -> MetricFamily {
     MetricFamily(
-      "pusher_cli_hook_results_total", .counter,
-      "Commands that were run for events, by how they ended.",
+      "pusher_cli_hook_results_total", .counter, "Commands run for events, by result.",
       samples("result", .init("hook", hook)))
   }
 }

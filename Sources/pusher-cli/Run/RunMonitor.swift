@@ -47,7 +47,7 @@ final class RunMonitor: Monitored {
     if run.isEnding { return "ending" }
     let isStalled = pausedSince.map { $0.duration(to: run.loop.now) >= Self.longestPause } ?? false
     return part.interruption
-      ?? (isStalled ? "the output, or what handles the events, is slow; nothing is read" : nil)
+      ?? (isStalled ? "the output or the event handler is slow; nothing is read" : nil)
   }
 
   var families: [MetricFamily] {
@@ -58,26 +58,27 @@ final class RunMonitor: Monitored {
     let counts = run.counts
     return [
       MetricFamily(
-        "pusher_cli_connections_total", .counter, "Connections that were made and greeted.",
-        counts.connections),
+        "pusher_cli_connections_total", .counter,
+        "Established connections, including the server's greeting.", counts.connections),
       MetricFamily(
         "pusher_cli_reconnects_total", .counter,
-        "Attempts to connect again, by what ended the connection or the attempt before.",
+        "Reconnect attempts, by how the previous connection or attempt ended.",
         counts.reconnects.samples("reason")),
       MetricFamily(
-        "pusher_cli_gaps_total", .counter, "Times in which events may have been lost.", counts.gaps),
+        "pusher_cli_gaps_total", .counter, "Gaps in which events may have been lost.", counts.gaps),
       MetricFamily(
-        "pusher_cli_gap_seconds_total", .counter, "How long these times were together.",
+        "pusher_cli_gap_seconds_total", .counter, "Total length of these gaps, in seconds.",
         counts.gapTime),
       MetricFamily(
-        "pusher_cli_received_bytes_total", .counter, "Bytes from servers, once TLS is taken off.",
-        run.feed?.receivedBytes ?? 0),
+        "pusher_cli_received_bytes_total", .counter,
+        "Bytes received from servers, after TLS decryption.", run.feed?.receivedBytes ?? 0),
       MetricFamily(
         "pusher_cli_unreadable_messages_total", .counter,
         "Messages that could not be read or decrypted.", counts.unreadable),
       time(
         "pusher_cli_last_heard_timestamp_seconds",
-        "When the server was heard last, in seconds since 1970; 0 before that.", run.feed?.heardAt),
+        "Time of the last bytes from the server, in seconds since 1970; 0 before the first.",
+        run.feed?.heardAt),
     ]
   }
 
@@ -85,26 +86,26 @@ final class RunMonitor: Monitored {
     let printer = run.printer
     return [
       MetricFamily(
-        "pusher_cli_events_total", .counter, "Events that were printed or handed on.",
+        "pusher_cli_events_total", .counter, "Events printed, or handed to --exec or --forward.",
         printer?.count ?? 0),
       MetricFamily(
-        "pusher_cli_filtered_events_total", .counter, "Events that -e and -x kept out.",
+        "pusher_cli_filtered_events_total", .counter, "Events excluded by -e and -x.",
         printer?.rejected ?? 0),
       time(
         "pusher_cli_last_event_timestamp_seconds",
-        "When the last event came, in seconds since 1970; 0 before that.", run.lastEventAt),
+        "Time of the last event, in seconds since 1970; 0 before the first.", run.lastEventAt),
       MetricFamily(
-        "pusher_cli_written_bytes_total", .counter, "Bytes that the output has taken.",
+        "pusher_cli_written_bytes_total", .counter, "Bytes written to the output.",
         run.output.written),
       MetricFamily(
         "pusher_cli_queue_bytes", .gauge,
-        "Bytes that wait for the output, and for --exec or --forward.",
+        "Bytes waiting for the output, and for --exec or --forward.",
         [
           .init(run.output.buffer.count, .init("queue", "output")),
           .init(run.handler?.waitingBytes ?? 0, .init("queue", "handler")),
         ]),
       MetricFamily(
-        "pusher_cli_queue_limit_bytes", .gauge, "As many bytes may wait in each queue (--buffer).",
+        "pusher_cli_queue_limit_bytes", .gauge, "Maximum size of each queue, in bytes (--buffer).",
         printer?.capacity ?? 0),
     ]
   }
@@ -129,11 +130,11 @@ extension Monitored {
   fileprivate func metrics(of command: Command, startedAt: WallTime) -> String {
     let common = [
       MetricFamily(
-        "pusher_cli_build_info", .gauge, "1; the labels name the version and the command.",
+        "pusher_cli_build_info", .gauge, "Always 1; the labels name the version and the command.",
         [.init(1, .init("version", Version.current), .init("command", command.rawValue))]),
       MetricFamily(
         "pusher_cli_healthy", .gauge,
-        "1 while events can come or clients are served, as /healthz tells.", ailment == nil ? 1 : 0),
+        "1 while events can arrive or clients are served, as in /healthz.", ailment == nil ? 1 : 0),
     ]
     return MetricFamily.text(of: common + families + ProcessMetrics.families(startedAt: startedAt))
   }

@@ -80,41 +80,42 @@ final class ServerMonitor: Monitored {
         "pusher_cli_serve_occupied_channels", .gauge, "Occupied channels, by app id.",
         apps.map { .init($0.channels, .init("app", $0.app)) }),
       MetricFamily(
-        "pusher_cli_serve_queue_bytes", .gauge, "Bytes that wait for all clients together.",
+        "pusher_cli_serve_queue_bytes", .gauge, "Bytes waiting for all clients together.",
         server?.queuedBytes ?? 0),
       MetricFamily(
-        "pusher_cli_serve_connections_total", .counter, "Sockets that were greeted.", connections),
+        "pusher_cli_serve_connections_total", .counter, "Accepted sockets.", connections),
       MetricFamily(
         "pusher_cli_serve_refused_connections_total", .counter,
-        "Sockets that were refused: an unknown key, too many, an old protocol.", refusals),
+        "Refused sockets: unknown key, too many connections, or unsupported protocol.", refusals),
       MetricFamily(
-        "pusher_cli_serve_subscriptions_total", .counter, "Subscriptions that were confirmed.",
+        "pusher_cli_serve_subscriptions_total", .counter, "Confirmed subscriptions.",
         subscriptions),
       MetricFamily(
-        "pusher_cli_serve_refused_subscriptions_total", .counter,
-        "Subscriptions that were refused.", refusedSubscriptions),
+        "pusher_cli_serve_refused_subscriptions_total", .counter, "Refused subscriptions.",
+        refusedSubscriptions),
     ]
   }
 
   private var eventFamilies: [MetricFamily] {
     [
       MetricFamily(
-        "pusher_cli_serve_events_total", .counter, "Events, by who sent them.",
+        "pusher_cli_serve_events_total", .counter, "Events, by sender: HTTP API or client.",
         events.samples("source")),
       MetricFamily(
         "pusher_cli_serve_deliveries_total", .counter,
-        "Messages to sockets that these events became, by who sent the event.",
+        "Messages to sockets for these events, by sender of the event.",
         deliveries.samples("source")),
       MetricFamily(
-        "pusher_cli_serve_client_errors_total", .counter,
-        "Messages of clients that were answered with an error.", clientErrors),
+        "pusher_cli_serve_client_errors_total", .counter, "Client messages answered with an error.",
+        clientErrors),
       MetricFamily(
         "pusher_cli_serve_http_answers_total", .counter,
-        "Answers to calls of the HTTP API and other requests, by status.",
+        "Answers to HTTP API calls and other requests, by status.",
         answers.sorted { $0.key < $1.key }.map { .init($0.value, .init("status", String($0.key))) }),
       MetricFamily(
         "pusher_cli_serve_webhooks_total", .counter,
-        "Webhooks that were taken or dropped, and tries that failed.", webhooks.samples("result")),
+        "Webhooks accepted or dropped, and failed attempts to send them.",
+        webhooks.samples("result")),
     ]
   }
 }

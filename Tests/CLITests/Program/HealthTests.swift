@@ -81,8 +81,7 @@ struct HealthTests {
       return try at.ask("/healthz").status == 503
     }
     #expect(
-      try at.ask("/healthz").body
-        == "the output, or what handles the events, is slow; nothing is read\n")
+      try at.ask("/healthz").body == "the output or the event handler is slow; nothing is read\n")
     program.closeOutput()
   }
 
