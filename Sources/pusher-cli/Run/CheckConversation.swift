@@ -50,7 +50,7 @@ final class CheckConversation {
   func waitForGreeting() throws(CheckFailure) -> String {
     try wait(for: "connection_established, the protocol's greeting") { self.greeting != nil }
     guard let greeting else { return "" }
-    return "socket \(greeting.socketID), activity time-out \(greeting.activityTimeout.inWords)"
+    return "socket \(greeting.socketID), activity timeout \(greeting.activityTimeout.inWords)"
   }
 
   func ping() throws(CheckFailure) -> String {
@@ -88,9 +88,9 @@ final class CheckConversation {
     guard ChannelKind(channelName: channel).needsAuthorization else { return [] }
     let key = Diagnostics.shortened(key: settings.connection.key)
     return switch settings.authorization {
-    case .secret: ["try: does the secret belong to key \(key)?"]
-    case .endpoint(let endpoint): ["try: what does \(Disclosure.place.shown(endpoint.url)) answer?"]
-    case .command: ["try: run the command of --auth-command by hand"]
+    case .secret: ["check that the secret belongs to key \(key)"]
+    case .endpoint(let endpoint): ["check the answer of \(Disclosure.place.shown(endpoint.url))"]
+    case .command: ["run the command of --auth-command by hand"]
     case .unavailable: []
     }
   }
@@ -113,7 +113,7 @@ final class CheckConversation {
     }
     guard let (loss, code) = loss else {
       throw CheckFailure(
-        expected: expected, came: "nothing within \(limit.inWords)", cause: .unreachable)
+        expected: expected, came: "no answer within \(limit.inWords)", cause: .unreachable)
     }
     throw CheckFailure(expected, loss, code: code, settings, loop)
   }

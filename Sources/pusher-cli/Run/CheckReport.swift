@@ -21,12 +21,12 @@ struct CheckFailure: Error {
   var advice: [String] = []
 
   var fault: String {
-    if isMismatch { return "you, by the settings" }
+    if isMismatch { return "your settings" }
     return switch cause {
     case .settings, .notAllowed: "you"
     case .unreachable, .time: neighbour ?? "the network"
     case .overloaded, .refused, .brokenProtocol: "the server"
-    case .defect, .output: "us"
+    case .defect, .output: "this program"
     }
   }
 }

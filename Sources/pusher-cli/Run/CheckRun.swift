@@ -65,7 +65,7 @@ final class CheckRun {
     let key = Diagnostics.shortened(key: connection.key)
     var shown = url
     shown.path = "\(connection.path)/app/\(key)"
-    report.add("settings", .passed("\(shown.place), app of \(settings.origin)"))
+    report.add("settings", .passed("\(shown.place), key from \(settings.origin)"))
   }
 
   /// - Parameter server: Server of the stage; `nil` for the server of the WebSocket.
@@ -103,8 +103,8 @@ final class CheckRun {
     guard isInTime, let answer else {
       throw CheckFailure(
         expected: "an address of \(host)",
-        came: "no answer within \(connection.connectTimeout.inWords)",
-        cause: .unreachable, advice: ["try: is the name server reachable? see /etc/resolv.conf"])
+        came: "no answer within \(connection.connectTimeout.inWords)", cause: .unreachable,
+        advice: ["check that the name server in /etc/resolv.conf is reachable"])
     }
     switch answer {
     case .success(let addresses) where !addresses.isEmpty:
@@ -142,19 +142,19 @@ final class CheckRun {
       let direct = Route(host: route.host, port: route.port, families: route.families)
       found.append(
         answers(direct)
-          ? "without the proxy it works: add --proxy ''"
-          : "without the proxy it does not work either")
+          ? "it works without the proxy: add --proxy ''"
+          : "it does not work without the proxy either")
     }
     let ports: [UInt16] = [443, 80, 6001, 8080]
     for port in ports where port != route.port {
       if answers(Route(host: route.host, port: port, proxy: route.proxy, families: route.families))
       {
-        found.append("port \(port) of \(route.host) answers: is it --port \(port)?")
+        found.append("port \(port) of \(route.host) answers: try --port \(port)")
       }
     }
     if route.families != .any {
       let both = Route(host: route.host, port: route.port, proxy: route.proxy, families: .any)
-      if answers(both) { found.append("with both kinds of address it works: leave out -4 and -6") }
+      if answers(both) { found.append("it works with any address family: omit -4 and -6") }
     }
     if found.isEmpty {
       found.append("no other usual port of \(route.host) answers: is the server running?")
@@ -202,7 +202,7 @@ final class CheckRun {
   }
 
   private func callAPI(_ access: APIAccess) throws(CheckFailure) -> String {
-    let expected = "200 to a signed GET of \(access.connection.host)"
+    let expected = "HTTP 200 for a signed GET to \(access.connection.host)"
     let call = APIRequest.channels(appID: access.appID, prefix: access.connection.path)
     let result: HTTPResult
     do {
@@ -238,8 +238,8 @@ final class CheckRun {
     switch APIAnswer(status: status, body: response.body) {
     case .accepted: return "HTTP \(status), the signature is right\(clock)"
     case .refused(_, let reason):
-      var advice = ["try: do app id \(access.appID) and the secret belong to this key?"]
-      if let skew { advice.insert("try: set the clock; \(skew)", at: 0) }
+      var advice = ["check that app id \(access.appID) and the secret belong to this key"]
+      if let skew { advice.insert("set the clock: \(skew)", at: 0) }
       throw CheckFailure(
         expected: expected, came: Hints.told(status, reason), cause: .notAllowed, advice: advice)
     case .rejected(_, let reason), .unavailable(_, let reason), .unexpected(_, let reason):
@@ -264,7 +264,8 @@ final class CheckRun {
     }
     let seconds = theirs.secondsSince1970 - now.secondsSince1970
     guard seconds.magnitude >= 2 else { return nil }
-    return "our clock is \(seconds.magnitude) s \(seconds > 0 ? "behind" : "ahead of") the server's"
+    return "this machine's clock is \(seconds.magnitude) s "
+      + "\(seconds > 0 ? "behind" : "ahead of") the server's"
   }
 }
 

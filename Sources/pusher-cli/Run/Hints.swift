@@ -34,13 +34,12 @@ struct Hints {
     switch code {
     case 4000 where connection.isSecure:
       return
-        " (the server wants TLS, and this connection has it: does a proxy on the way take it off?)"
+        " (the server wants TLS, and this connection uses it: does a proxy on the way remove it?)"
     case 4000: return " (the server wants TLS: use --scheme https)"
     case 4001: return " (is key \(key) right, and does it belong to this \(whereabouts)?)"
     case 4003: return " (the app of key \(key) is disabled)"
     case RateLimit.code:
-      return
-        " (the server's rate limit; fewer channels and client events help, or a higher limit there)"
+      return " (the server's rate limit: use fewer channels and client events, or raise the limit)"
     default: break
     }
     switch loss {
@@ -57,7 +56,7 @@ struct Hints {
   static func hint(_ problem: NetworkProblem, _ connection: ConnectionSettings?) -> String {
     switch problem {
     case .proxy:
-      return " (is that a proxy? --proxy, HTTPS_PROXY, HTTP_PROXY and ALL_PROXY name one)"
+      return " (is that a proxy? check --proxy, HTTPS_PROXY, HTTP_PROXY and ALL_PROXY)"
     case .unknownName:
       guard let cluster = connection?.cluster else {
         return " (is the name right, and the network up?)"
@@ -108,7 +107,7 @@ struct Hints {
   static func hint(_ problem: TrustProblem) -> String {
     switch problem {
     case .unknownAuthority: "; trust it with --cacert FILE"
-    case .clientCertificate: " (--tls-cert FILE and --tls-key FILE give one)"
+    case .clientCertificate: " (give one with --tls-cert FILE and --tls-key FILE)"
     case .certificate, .publicKey: ""
     }
   }
@@ -116,7 +115,7 @@ struct Hints {
   /// Returns a remark for a status that may come from a forwarding proxy.
   static func hint(status: Int?, on route: Route) -> String {
     guard let proxy = route.forwarder, status == 403 || status ?? 0 >= 500 else { return "" }
-    return " (proxy \(proxy) is on the way, and may have said so itself)"
+    return " (the answer may come from proxy \(proxy))"
   }
 
   private func hint(status: Int) -> String {
@@ -172,7 +171,7 @@ extension Hints {
       switch (settings.includedEvents.isEmpty, settings.excludedEvents.isEmpty) {
       case (_, true): "none matches -e"
       case (true, _): "all match -x"
-      case (false, false): "-e and -x let none pass"
+      case (false, false): "-e and -x exclude all"
       }
     let names = nearestFirst(printer.filter?.refusedNames ?? [], to: settings.includedEvents)
     let more = names.count > mostNames ? " and others" : ""
@@ -201,7 +200,7 @@ extension Hints {
     guard let channel = channels.first(where: { ChannelKind(channelName: $0) == .public }) else {
       return ""
     }
-    return " (nothing came; to check: does the app send on private-\(channel) or "
-      + "presence-\(channel), which are other channels than \(channel)?)"
+    return " (nothing came; private-\(channel) and presence-\(channel) are different channels: "
+      + "does the app send to one of them?)"
   }
 }

@@ -34,7 +34,7 @@ struct CheckTests {
     #expect(result.ending == .exited(0))
     let lines = result.outputText.split(separator: "\n").map(String.init)
     let beginnings = [
-      "settings        ok: ws://127.0.0.1:\(server.port)/app/loca…, app of PUSHER_APP_KEY",
+      "settings        ok: ws://127.0.0.1:\(server.port)/app/loca…, key from PUSHER_APP_KEY",
       "name service    ok: 127.0.0.1 is an address (",
       "connection      ok: 127.0.0.1:\(server.port) over IPv4, without a proxy (",
       "tls             not tried: the scheme is http",

@@ -120,7 +120,7 @@ struct ForwardingProxyTests {
       ).result()
       #expect(result.ending == .exited(status))
       #expect(
-        result.errorText.contains("(proxy \(url) is on the way, and may have said so itself)"),
+        result.errorText.contains("(the answer may come from proxy \(url))"),
         "\(result.errorText)")
     }
   }

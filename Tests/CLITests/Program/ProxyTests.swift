@@ -147,7 +147,7 @@ struct `Through real proxies` {
     #expect(result.ending == .exited(4))
     #expect(
       result.errorText
-        == "pusher-cli: error: proxy \(proxy) gave no answer within 0.3 s (is that a proxy? --proxy, HTTPS_PROXY, HTTP_PROXY and ALL_PROXY name one)\n"
+        == "pusher-cli: error: proxy \(proxy) gave no answer within 0.3 s (is that a proxy? check --proxy, HTTPS_PROXY, HTTP_PROXY and ALL_PROXY)\n"
     )
   }
 

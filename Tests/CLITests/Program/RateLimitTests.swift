@@ -64,7 +64,7 @@ struct RateLimitTests {
     #expect(result.ending == .exited(4))
     #expect(
       result.errorText.contains(
-        "error: closed by the server with code 4301: Rate limit exceeded (the server's rate limit; "
+        "error: closed by the server with code 4301: Rate limit exceeded (the server's rate limit: "
       ), "\(result.errorText)")
     #expect(
       result.outputText.contains(

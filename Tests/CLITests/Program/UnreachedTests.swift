@@ -133,7 +133,7 @@ struct RejectedEventsTests {
   @Test(arguments: [
     (["-e", "order"], "3 other events came, none matches -e: 'x', 'y'"),
     (["-x", "*"], "3 other events came, all match -x: 'x', 'y'"),
-    (["-e", "x*", "-x", "x"], "3 other events came, -e and -x let none pass: 'x', 'y'"),
+    (["-e", "x*", "-x", "x"], "3 other events came, -e and -x exclude all: 'x', 'y'"),
     (["-e", "y"], "2 other events came, none matches -e: 'x'"), ([], ""),
   ])
   func `the message counts them`(patterns: [String], words: String) throws {
@@ -181,8 +181,8 @@ struct RejectedEventsTests {
   @Test(arguments: [
     (
       ["private-a", "orders.1"],
-      " (nothing came; to check: does the app send on private-orders.1 or presence-orders.1, which "
-        + "are other channels than orders.1?)"
+      " (nothing came; private-orders.1 and presence-orders.1 are different channels: does the app "
+        + "send to one of them?)"
     ), (["private-a"], ""),
   ])
   func `where nothing came, a public channel's other names are to be checked`(

@@ -36,7 +36,7 @@ enum CheckPage {
         #/--port \d{4,5}\b/#, with: "--port PORT"
       )
       .replacing(#/(nowhere\.invalid: ).*/#) { "\($0.1)REASON" }
-      .replacing(#/our clock is \S+ \w+/#, with: "our clock is TIME")
+      .replacing(#/machine's clock is \S+ \w+/#, with: "machine's clock is TIME")
     }
   }
 

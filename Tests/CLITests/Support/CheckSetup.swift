@@ -70,7 +70,7 @@ extension CheckSetup {
     },
     CheckSetup(
       name: "the proxy is in the way of a server that can be reached", stage: "connection",
-      status: 4, tells: "without the proxy it works"
+      status: 4, tells: "it works without the proxy"
     ) {
       let server = try LocalServer()
       let port = try Loopback.closedPort()
@@ -141,7 +141,7 @@ extension CheckSetup {
       try connection.stall()
     },
     .server(
-      "pings are not answered", "ping", 4, "nothing within 0.3 s", ["--connect-timeout", "300ms"]
+      "pings are not answered", "ping", 4, "no answer within 0.3 s", ["--connect-timeout", "300ms"]
     ) { connection in
       try connection.welcome()
       // An event that only resembles the answer.
@@ -165,7 +165,7 @@ extension CheckSetup {
     },
     .server(
       "the HTTP API refuses the signature, and the clocks differ", "http api", 3,
-      "our clock is", ["--app-id", "1"]
+      "this machine's clock is", ["--app-id", "1"]
     ) { connection in
       let request = try connection.question().head
       guard request.headers["Upgrade"] == nil else {
