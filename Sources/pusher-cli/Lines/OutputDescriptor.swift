@@ -137,7 +137,7 @@ enum TornLine {
   }
 
   static func words(for path: String) -> String {
-    "'\(path)' ends in the middle of a line: that line is ended now, and new ones follow it"
+    "'\(path)' ends in the middle of a line; adding the missing line end"
   }
 
   static func end(of descriptor: Int32, terminator: UInt8) -> End {

@@ -17,7 +17,7 @@ final class OutputFile {
     switch FileReplacement.writablePlace(path) {
     case .failure(let fault): throw fault
     case .success(.nothing), .success(.file): break
-    case .success: throw FileFault(reason: "it is not a file; write > before its name instead")
+    case .success: throw FileFault(reason: "it is not a file; use the shell's > instead")
     }
     // A pipe may have replaced the file by now, and its open would wait for a reader.
     let flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC
@@ -27,8 +27,7 @@ final class OutputFile {
     case .whole: return
     case .unknown(let reason):
       warn(
-        "'\(path)' cannot be read (\(reason)): an earlier line may be torn, and the next one with it"
-      )
+        "cannot read '\(path)' (\(reason)): if its last line is incomplete, the next line joins it")
     case .torn:
       warn(TornLine.words(for: path))
       if let fault = SystemCalls.writeWhole([terminator], to: descriptor) {

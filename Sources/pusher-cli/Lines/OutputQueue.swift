@@ -108,10 +108,10 @@ final class OutputQueue: LoopSource, Progress {
   func reopen(_ path: String, _ diagnostics: Diagnostics) {
     do throws(FileFault) {
       try reopen { diagnostics.warning($0) }
-      diagnostics.notice("opened \(path) again")
+      diagnostics.notice("reopened \(path)")
     } catch {
       diagnostics.warning(
-        "SIGHUP: cannot open '\(path)': \(error.reason); events go on into the former file")
+        "SIGHUP: cannot reopen '\(path)': \(error.reason); still writing to the old file")
     }
   }
 

@@ -20,19 +20,21 @@ extension PrettySentence {
   private static func ofChannel(
     _ word: String, _ data: JSONValue, _ members: Int?
   ) -> PrettySentence? {
-    let there = members.map { " (\($0) there)" } ?? ""
+    let there = members.map { " (\(Quantities.words($0, of: "member")))" } ?? ""
     switch word {
     case "member_added": return Self(subject: name(of: data), rest: " joined" + there)
     case "member_removed": return Self(subject: name(of: data), rest: " left" + there)
     case "subscription_succeeded":
-      let count = data["presence"]?["count"]?.integer.map { " (\($0) there)" }
+      let count = data["presence"]?["count"]?.integer.map {
+        " (\(Quantities.words($0, of: "member")))"
+      }
       return Self(rest: "subscribed" + (count ?? there))
     case "subscription_error": return Self(rest: "subscription refused: " + failure(data))
     case "subscription_count":
       return data["subscription_count"]?.integer.map {
         Self(rest: $0 == 1 ? "1 subscription" : "\($0) subscriptions")
       }
-    case "left": return Self(rest: "left, since nobody else is there")
+    case "left": return Self(rest: "left: no other subscribers")
     case "cache_miss": return Self(rest: "no event is cached")
     case "online": return Self(subject: users(data), rest: " came online")
     case "offline": return Self(subject: users(data), rest: " went offline")
@@ -47,7 +49,8 @@ extension PrettySentence {
       return Self(rest: "connected to \(text("host")), socket \(text("socket_id"))")
     case "connected":
       let id = text("last_event_id")
-      return Self(rest: "connected to \(text("url"))" + (id.isEmpty ? "" : ", after event \(id)"))
+      return Self(
+        rest: "connected to \(text("url"))" + (id.isEmpty ? "" : ", continuing after event \(id)"))
     case "disconnected":
       let retry = text("retry_in")
       return Self(
@@ -61,8 +64,8 @@ extension PrettySentence {
       )
     case "rate_limited":
       return Self(
-        rest: "the server's rate limit: \(text("message")); \(text("waiting")) requests wait, "
-          + "asking again in \(text("retry_in")) s")
+        rest: "the server's rate limit: \(text("message")); \(text("waiting")) requests wait; "
+          + "retrying in \(text("retry_in")) s")
     case "exit":
       return Self(
         rest: "ended after \(text("events")) events: \(text("reason")), status \(text("status"))")

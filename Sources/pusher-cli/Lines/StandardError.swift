@@ -27,7 +27,7 @@ final class StandardError: @unchecked Sendable {
     guard let descriptor else { return }
     var bytes = isCut ? [UInt8(ascii: "\n")] : []
     if leftOut > 0 {
-      bytes += "pusher-cli: \(warning)\(leftOut) messages were left out: nobody read them\n".utf8
+      bytes += "pusher-cli: \(warning)\(leftOut) messages were dropped: nobody read them\n".utf8
     }
     // Size of the report about dropped lines, which is made once these bytes are written.
     let told = bytes.count

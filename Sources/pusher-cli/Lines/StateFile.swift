@@ -34,10 +34,10 @@ final class StateFile {
       }
     } catch {
       throw UsageError(
-        "--state-file: '\(path)' is not a state file (\(error.reason)); give another, or remove it")
+        "--state-file: '\(path)' is not a state file (\(error.reason)); use another, or remove it")
     }
     if held == nil, !isNew {
-      warn("the state file '\(path)' is empty: the run begins without an id")
+      warn("the state file '\(path)' is empty: starting without an id")
     }
     id = held?.id ?? []
     try compare(warn)
@@ -113,13 +113,12 @@ final class StateFile {
         continue
       }
       if errno == EWOULDBLOCK {
-        throw UsageError(
-          "--state-file: another run uses '\(path)'; give each run a file of its own")
+        throw UsageError("--state-file: another run uses '\(path)'; give each run its own file")
       }
-      warn("cannot lock '\(path)' (\(SystemError(code: errno))): let no other run use it")
+      warn("cannot lock '\(path)' (\(SystemError(code: errno))): do not use it in another run")
       return isNew
     }
-    throw UsageError("--state-file: '\(path)' is replaced again and again by somebody else")
+    throw UsageError("--state-file: another process keeps replacing '\(path)'")
   }
 
   /// Returns true if the path still names this file.
@@ -135,8 +134,8 @@ final class StateFile {
     switch FileReplacement.place(path) {
     case .success(.nothing), .success(.file), .failure: return
     case .success(.link): what = "a symbolic link; give the name of the file itself"
-    case .success(.channel(let kind)): what = "\(kind), no file"
-    case .success(.folder): what = "a folder, no file"
+    case .success(.channel(let kind)): what = "\(kind), not a file"
+    case .success(.folder): what = "a folder, not a file"
     }
     throw UsageError("--state-file: '\(path)' is \(what)")
   }
@@ -148,11 +147,11 @@ final class StateFile {
     let own = StateRecord(id: [], of: url)
     guard place == own.url else {
       throw UsageError(
-        "--state-file: '\(path)' belongs to \(place); give another file, or remove this one")
+        "--state-file: '\(path)' belongs to \(place); use another file, or remove this one")
     }
     // A query may hold a value that changes with each run, such as a token.
     if held.query != own.query {
-      warn("the state file '\(path)' was kept for another query of \(place); going on from its id")
+      warn("the state file '\(path)' belongs to another query of \(place); resuming from its id")
     }
   }
 
@@ -163,6 +162,6 @@ final class StateFile {
     guard [ENOSPC, EDQUOT, EFBIG, EIO].contains(error.code) else {
       throw UsageError("--state-file: \(text)")
     }
-    warn("\(text); it is tried again")
+    warn("\(text); retrying")
   }
 }

@@ -51,11 +51,11 @@ struct StateRecord: Equatable {
     let version = lines.removeFirst().dropFirst(title.utf8.count)
     guard version.elementsEqual("1".utf8) else {
       let text = String(decoding: version, as: UTF8.self)
-      throw FileFault(reason: "it is of version \(text); this program knows version 1")
+      throw FileFault(reason: "it has version \(text); this program reads version 1")
     }
     let record = try parse(members: lines)
     guard let objection = objection(to: record.id) else { return record }
-    throw FileFault(reason: "of the id in it: \(objection)")
+    throw FileFault(reason: "its id is invalid: \(objection)")
   }
 
   private static func parse(members lines: [ArraySlice<UInt8>]) throws(FileFault) -> StateRecord {
@@ -65,7 +65,7 @@ struct StateRecord: Equatable {
       members[String(decoding: name, as: UTF8.self)] = Array(line.dropFirst(name.count + 1))
     }
     guard let id = members["id"], let url = members["url"] else {
-      throw FileFault(reason: "a part of it is missing")
+      throw FileFault(reason: "its id or URL is missing")
     }
     return StateRecord(
       id: id, url: String(decoding: url, as: UTF8.self),

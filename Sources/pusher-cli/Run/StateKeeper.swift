@@ -55,7 +55,7 @@ final class StateKeeper: LoopSource {
   func conclude() {
     finish()
     if isFailing {
-      diagnostics.error("the last event's id was not kept: the next run prints some events again")
+      diagnostics.error("the last event's id was not saved: the next run prints some events again")
     }
   }
 
@@ -67,7 +67,7 @@ final class StateKeeper: LoopSource {
     guard let objection = StateRecord.objection(to: id) else { return true }
     if !hasObjected {
       diagnostics.warning(
-        "an event's id cannot be kept in the state file: \(objection); it stays at the one before")
+        "cannot save an event's id in the state file: \(objection); keeping the previous id")
     }
     hasObjected = true
     return false
@@ -79,13 +79,13 @@ final class StateKeeper: LoopSource {
     // Otherwise, after a power cut the file could count events that are not on disk.
     progress.synchronize()
     guard let reason = file.save(wanted) else {
-      if isFailing { diagnostics.info("the last event's id is kept again") }
+      if isFailing { diagnostics.info("saving the last event's id works again") }
       isFailing = false
       return
     }
     deadline = now.advanced(by: Self.interval)
     if !isFailing {
-      diagnostics.warning("cannot keep the last event's id: \(reason); it is tried again")
+      diagnostics.warning("cannot save the last event's id: \(reason); retrying")
     }
     isFailing = true
   }

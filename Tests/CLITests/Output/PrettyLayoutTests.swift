@@ -37,7 +37,7 @@ import Testing
 
   private static func rule(
     _ width: Int, isUnicode: Bool = true,
-    _ consequence: String = "events of that time are lost"
+    _ consequence: String = "events sent meanwhile are lost"
   ) -> [String] {
     var layout = PrettyLayout(palette: nil, isUnicode: isUnicode)
     layout.width = width
@@ -209,13 +209,14 @@ import Testing
 
   @Test func `presence is told in sentences, with what is known`() {
     let maria: JSONValue = ["user_id": "7", "user_info": ["name": "maria", "role": "x"]]
-    #expect(Self.sentence("pusher:member_added", maria, members: 3) == "maria (7) joined (3 there)")
+    #expect(
+      Self.sentence("pusher:member_added", maria, members: 3) == "maria (7) joined (3 members)")
     #expect(Self.sentence("eventflit:member_removed", ["user_id": "7"]) == "7 left")
     #expect(
       Self.sentence("pusher:member_added", ["user_id": 7, "user_info": ["name": 8]]) == "7 joined")
     #expect(
       Self.sentence("pusher:subscription_succeeded", ["presence": ["count": 2]])
-        == "subscribed (2 there)")
+        == "subscribed (2 members)")
     #expect(
       Self.sentence("pusher:subscription_count", ["subscription_count": 2]) == "2 subscriptions")
     #expect(Self.sentence("pusher:cache_miss", .null) == "no event is cached")
@@ -228,7 +229,7 @@ import Testing
         == "connected to h, socket 1.2")
     #expect(
       Self.sentence("pusher-cli:connected", ["url": "http://h/", "last_event_id": "9"])
-        == "connected to http://h/, after event 9")
+        == "connected to http://h/, continuing after event 9")
     #expect(
       Self.sentence("pusher-cli:disconnected", ["reason": "reset", "retry_in": 1.5])
         == "no connection: reset; retrying in 1.5 s")
@@ -263,12 +264,12 @@ import Testing
   @Test func `a gap is a rule across the page with its length`() {
     #expect(
       Self.rule(80) == [
-        "──── 4.2 s without a connection: events of that time are lost "
-          + String(repeating: "─", count: 18)
+        "──── 4.2 s without a connection: events sent meanwhile are lost "
+          + String(repeating: "─", count: 16)
       ])
     #expect(
       Self.rule(40) == [
-        "──── 4.2 s without a connection ────────", "──── events of that time are lost ──────",
+        "──── 4.2 s without a connection ────────", "──── events sent meanwhile are lost ────",
       ])
     #expect(Self.rule(80, isUnicode: false)[0].hasPrefix("---- 4.2 s without a connection: "))
     #expect(

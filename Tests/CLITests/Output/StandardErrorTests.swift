@@ -23,7 +23,7 @@ import Testing
     errors.write(Array("last\n".utf8))
     reader.fill()
     let rest = String(decoding: reader.takeAll(), as: UTF8.self)
-    let said = "pusher-cli: warning: \(1000 - whole) messages were left out: nobody read them"
+    let said = "pusher-cli: warning: \(1000 - whole) messages were dropped: nobody read them"
     #expect(rest == said + "\nlast\n")
   }
 

@@ -69,7 +69,7 @@ struct LogRotationTests {
       // logrotate does not rotate an empty file.
       try waitUntil("events have come") { size > 0 }
       try rotate(snippet)
-      try program.errorLine(containing: "opened \(file) again")
+      try program.errorLine(containing: "reopened \(file)")
       #expect(try sender.wait() == .exited(0))
     }
     #expect(try program.wait() == .exited(0))

@@ -85,7 +85,7 @@ struct OutputFileTests {
       // As in log rotation: events before the signal still go to the former file.
       #expect(rename(path, files[files.count - 1]) == 0)
       program.send(SIGHUP)
-      try program.errorLine(containing: "opened \(path) again")
+      try program.errorLine(containing: "reopened \(path)")
     }
     #expect(try program.wait() == .exited(0))
     let events = try (files + [path]).flatMap { try lines($0) }.filter { $0.contains(#""e""#) }
@@ -106,7 +106,7 @@ struct OutputFileTests {
       ["sse", server.url, "--output-file", path, "-n", "2", "-v"])
     _ = try lines(path, 1)
     program.send(SIGHUP)
-    try program.errorLine(containing: "opened \(path) again")
+    try program.errorLine(containing: "reopened \(path)")
     gate.open()
     #expect(try program.wait() == .exited(0))
     #expect(try lines(path).count == 2)
@@ -129,8 +129,7 @@ struct OutputFileTests {
     _ = try lines("\(folder)/events", 2)
     #expect(rename(folder, "\(folder).moved") == 0)
     program.send(SIGHUP)
-    #expect(
-      try program.errorLine(containing: "SIGHUP").hasSuffix("events go on into the former file"))
+    #expect(try program.errorLine(containing: "SIGHUP").hasSuffix("still writing to the old file"))
     _ = try server.trigger("news", "e", "1")
     #expect(try program.wait() == .exited(0))
     #expect(try lines("\(folder).moved/events").contains(line(1)))

@@ -95,8 +95,8 @@ struct PrettyTests {
     ).result()
     #expect(
       Self.lines(result.outputText) == [
-        "TIME  presence-lobby  maria (8) joined (2 there)",
-        "TIME  presence-lobby  maria (8) left (1 there)", "TIME  presence-lobby  3 subscriptions",
+        "TIME  presence-lobby  maria (8) joined (2 members)",
+        "TIME  presence-lobby  maria (8) left (1 member)", "TIME  presence-lobby  3 subscriptions",
         "TIME  presence-lobby  client-x  from 7  hi",
       ], "\(result.errorText)")
   }

@@ -264,7 +264,7 @@ struct SignalWaitTests {
       _ = try program.outputLine(containing: "pusher-cli:connected")
       try FileManager.default.removeItem(atPath: folder)
       ready.open()
-      try program.errorLine(containing: "cannot keep the last event's id")
+      try program.errorLine(containing: "cannot save the last event's id")
       return Waiting(program: program, others: [server])
     }
   }

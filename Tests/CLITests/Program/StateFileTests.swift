@@ -127,10 +127,10 @@ struct StateSavingTests {
     let obstacle = state + ".pusher-cli-draft"
     try FileManager.default.createDirectory(atPath: obstacle, withIntermediateDirectories: false)
     gate.open()
-    try program.errorLine(containing: "warning: cannot keep the last event's id")
+    try program.errorLine(containing: "warning: cannot save the last event's id")
     try FileManager.default.removeItem(atPath: obstacle)
     try StateText.await("2", in: state)
-    try program.errorLine(containing: "the last event's id is kept again")
+    try program.errorLine(containing: "saving the last event's id works again")
   }
 
   @Test func `a block without data moves the id too`() throws {
@@ -160,7 +160,7 @@ struct StateSavingTests {
     let state = TemporaryFolder.shared.file("state")
     let result = try PusherCLI.sse(server, "-n", "2", "--state-file", state).result()
     #expect(result.ending == .exited(0))
-    #expect(result.errorText.contains("cannot be kept in the state file: \(reason)"))
+    #expect(result.errorText.contains("cannot save an event's id in the state file: \(reason)"))
     #expect(StateText.id(state) == "1")
   }
 }
@@ -188,8 +188,8 @@ struct StateStartTests {
       "pusher-cli state 1\nurl http://a/\nid " + String(repeating: "x", count: 17_000),
       "it has 17000 bytes, more than the limit of 16384"
     ),
-    ("pusher-cli state 2\nid 5\n", "it is of version 2"),
-    ("pusher-cli state 1\nurl http://a/\n", "a part of it is missing"),
+    ("pusher-cli state 2\nid 5\n", "it has version 2"),
+    ("pusher-cli state 1\nurl http://a/\n", "its id or URL is missing"),
     (String(repeating: "x", count: 300_000), "it is larger than 256 KiB"),
   ])
   func `a file that is no state file is refused and stays as it is`(text: String, reason: String)
@@ -205,7 +205,7 @@ struct StateStartTests {
   @Test func `an empty file is told`() throws {
     let empty = try TemporaryFolder.shared.file("state", holding: "")
     let begun = try run(empty)
-    #expect(begun.errorText.contains("is empty: the run begins without an id"))
+    #expect(begun.errorText.contains("is empty: starting without an id"))
     #expect(begun.outputText == NumberedStream.line(1) + "\n")
   }
 
@@ -257,11 +257,11 @@ struct StateStartTests {
     let sameQuery = try run("/a?token=secret")
     #expect(sameQuery.errorText.isEmpty)
     let otherQuery = try run("/a?token=other")
-    #expect(otherQuery.errorText.contains("was kept for another query of"))
+    #expect(otherQuery.errorText.contains("belongs to another query of"))
     #expect(otherQuery.outputText == NumberedStream.line(3) + "\n")
     let otherPath = try run("/b?token=other")
     #expect(otherPath.ending == .exited(2))
-    #expect(otherPath.errorText.contains("belongs to http://127.0.0.1:\(server.port)/a; give"))
+    #expect(otherPath.errorText.contains("belongs to http://127.0.0.1:\(server.port)/a; use"))
     #expect(StateText.id(state) == "3")
   }
 
@@ -291,8 +291,8 @@ struct StateStartTests {
     let fifo = TemporaryFolder.shared.file("fifo")
     #expect(mkfifo(fifo, 0o600) == 0)
     for (path, what) in [
-      (link, "is a symbolic link; give the name of the file itself"), (fifo, "is a pipe, no file"),
-      (TemporaryFolder.shared.path, "is a folder, no file"),
+      (link, "is a symbolic link; give the name of the file itself"),
+      (fifo, "is a pipe, not a file"), (TemporaryFolder.shared.path, "is a folder, not a file"),
     ] {
       let result = try run(path)
       #expect(result.ending == .exited(2))

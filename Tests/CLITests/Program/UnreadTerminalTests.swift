@@ -63,7 +63,7 @@ struct UnreadTerminalTests {
     try terminal.await("last")
     #expect(
       terminal.text.contains(
-        "pusher-cli: warning: \(2000 - whole) messages were left out: nobody read them\r\nlast"))
+        "pusher-cli: warning: \(2000 - whole) messages were dropped: nobody read them\r\nlast"))
   }
 
   private func awaitFile(_ path: String) throws {

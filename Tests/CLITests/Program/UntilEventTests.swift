@@ -157,7 +157,7 @@ struct RecordTests {
     try waitUntil("the event is recorded") { (try? lines())?.count == 1 }
     try FileManager.default.moveItem(atPath: path, toPath: path + ".1")
     program.send(SIGHUP)
-    _ = try program.errorLine(containing: "opened \(path) again")
+    _ = try program.errorLine(containing: "reopened \(path)")
     _ = try server.trigger("news", "e", "2")
     try waitUntil("the next event is in the new file") { (try? lines())?.count == 1 }
     program.send(SIGTERM)
