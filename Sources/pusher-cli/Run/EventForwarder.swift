@@ -111,7 +111,7 @@ final class EventForwarder: LoopSource {
       try flight.connection.send(flight.request) { [unowned self] result, now in
         answered(delivery, result, at: now)
       }
-    } catch { failed(delivery, "the request cannot be sent: \(error)", at: loop.now) }
+    } catch { failed(delivery, "cannot send the request: \(error)", at: loop.now) }
   }
 
   private func answered(_ delivery: Delivery, _ result: HTTPResult, at now: Instant) {
@@ -119,7 +119,7 @@ final class EventForwarder: LoopSource {
     case .success(let answer) where answer.head.isSuccess: delivered(delivery)
     case .success(let answer):
       let status = answer.head.status
-      let redirect = 300..<400 ~= status ? ", a redirect, which is not followed" : ""
+      let redirect = 300..<400 ~= status ? ", a redirect that is not followed" : ""
       let wait = answer.head.retryAfter(at: SystemClock.wall())
       counts.failures.note(.refused)
       failed(delivery, "HTTP \(status)\(redirect)", retryAfter: wait, at: now)
@@ -133,7 +133,8 @@ final class EventForwarder: LoopSource {
   private func delivered(_ delivery: Delivery) {
     counts.results.note(.delivered)
     if outage.delivered(delivery.number) {
-      diagnostics.notice("--forward: \(place) takes events again (\(delivery.item.event.subject))")
+      diagnostics.notice(
+        "--forward: \(place) accepts events again (\(delivery.item.event.subject))")
     }
     finish(delivery, isLost: false)
   }
@@ -147,7 +148,7 @@ final class EventForwarder: LoopSource {
     guard case .not = cut else { return }
     guard let wait else { return giveUp(delivery, because: reason, at: now) }
     let text =
-      "--forward: \(place): \(reason) (\(delivery.item.event.subject)); trying again in \(wait.inWords)"
+      "--forward: \(place): \(reason) (\(delivery.item.event.subject)); retrying in \(wait.inWords)"
     let isNew = delivery.tries == 1 && outage.began(delivery.number)
     isNew ? diagnostics.warning(text) : diagnostics.info(text)
   }
@@ -157,7 +158,7 @@ final class EventForwarder: LoopSource {
       // Not lost: retry the event, then the file.
       deliveries.keep(delivery.number, at: now, random: random.next())
       if !hasSaidUnwritable {
-        diagnostics.error("--forward-dead: \(problem); events are not given up until it can")
+        diagnostics.error("--forward-dead: \(problem); retrying events until it can be written")
       }
       hasSaidUnwritable = true
       return
@@ -167,8 +168,8 @@ final class EventForwarder: LoopSource {
     ends.givenUp += 1
     outage.gaveUp(delivery.number)
     let tries = delivery.tries == 1 ? "1 try" : "\(delivery.tries) tries"
-    let end = dead.map { "; it stands in '\($0.path)'" } ?? ""
-    let text = "given up after \(tries): \(reason) (\(delivery.item.event.subject))\(end)"
+    let end = dead.map { "; saved in '\($0.path)'" } ?? ""
+    let text = "gave up after \(tries): \(reason) (\(delivery.item.event.subject))\(end)"
     diagnostics.error("--forward: \(place): \(text)")
     finish(delivery, isLost: dead == nil)
   }
@@ -207,7 +208,7 @@ final class EventForwarder: LoopSource {
   func tellMissed() -> Bool {
     for (number, place) in [(ends.left, dead?.path), (ends.lost, nil)] where number > 0 {
       let events = number == 1 ? "1 event was" : "\(number) events were"
-      let verb = number == 1 ? "it stands" : "they stand"
+      let verb = number == 1 ? "it is saved" : "they are saved"
       let end = place.map { "; \(verb) in '\($0)'" } ?? ""
       diagnostics.error("--forward: \(events) not delivered\(end)")
     }

@@ -35,7 +35,7 @@ struct WaitingEvent {
 }
 
 extension HandedEvent {
-  var subject: String { "event \(name)" + (channel.map { " of \($0)" } ?? "") }
+  var subject: String { "event \(name)" + (channel.map { " on \($0)" } ?? "") }
 
   var cost: Int {
     [name, channel ?? "", userID ?? "", id ?? ""].reduce(line.count + 512) { $0 + $1.utf8.count }

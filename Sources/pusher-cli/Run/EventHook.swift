@@ -56,7 +56,7 @@ final class EventHook: LoopSource {
     }
     if cutOff > 0 {
       let commands = cutOff == 1 ? "1 command was" : "\(cutOff) commands were"
-      diagnostics.error("--exec: \(commands) ended before the work was done, with the run")
+      diagnostics.error("--exec: \(commands) stopped before completion, because the run ended")
     }
     defer { (missed, cutOff) = (0, 0) }
     return missed + cutOff > 0
@@ -87,7 +87,7 @@ final class EventHook: LoopSource {
     pauseEnds = loop.now.advanced(by: Self.pause)
     guard !hasSaidBusy else { return }
     hasSaidBusy = true
-    diagnostics.warning("--exec: cannot start the command now: \(reason); trying again")
+    diagnostics.warning("--exec: cannot start the command now: \(reason); retrying")
   }
 
   private func ended(_ entry: Entry, _ result: CommandResult) {

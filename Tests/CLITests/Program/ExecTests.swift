@@ -189,7 +189,7 @@ struct ExecFailureTests {
     #expect(result.outputText == "\(Hooked.line(1))\n\(Hooked.line(3))\n")
     #expect(
       result.errorLines == [
-        "pusher-cli: warning: --exec: the command ended with status 3 (event e of news)"
+        "pusher-cli: warning: --exec: the command ended with status 3 (event e on news)"
       ])
     #expect(result.ending == .exited(0))
   }
@@ -228,7 +228,7 @@ struct ExecFailureTests {
     #expect(try program.line() == Hooked.line(2))
     #expect(
       try program.errorLine()
-        == "pusher-cli: warning: --exec: the command took longer than 0.3 s (event e of news)")
+        == "pusher-cli: warning: --exec: the command took longer than 0.3 s (event e on news)")
     #expect(try program.wait() == .exited(0))
     try waitUntil("the command's process is gone") { Hooked.isGone(id) }
   }
@@ -251,7 +251,7 @@ struct ExecFailureTests {
     #expect(result.ending == .signalled(signal))
     #expect(result.outputText == "got \(name)\n")
     #expect(result.errorText.contains("2 events were not handed to --exec"))
-    #expect(result.errorText.contains("--exec: 1 command was ended before the work was done"))
+    #expect(result.errorText.contains("--exec: 1 command was stopped before completion"))
   }
 
   @Test func `a command that ignores the signal is killed`() throws {

@@ -34,11 +34,12 @@ struct ForwardFailureTests {
     try #require(lines.count == 2, "\(lines)")
     #expect(
       lines[0].hasPrefix(
-        "pusher-cli: warning: --forward: 127.0.0.1:\(receiver.port): HTTP 500 (event e of news); trying again in "
+        "pusher-cli: warning: --forward: 127.0.0.1:\(receiver.port): HTTP 500 (event e on news); retrying in "
       ))
     #expect(
       lines[1]
-        == "pusher-cli: --forward: 127.0.0.1:\(receiver.port) takes events again (event e of news)")
+        == "pusher-cli: --forward: 127.0.0.1:\(receiver.port) accepts events again "
+        + "(event e on news)")
   }
 
   @Test func `-v tells each try, and nothing of the URL that may be a token`() throws {
@@ -46,8 +47,8 @@ struct ForwardFailureTests {
     let receiver = try ForwardReceiver("reset", "drop", "500", "302", "200")
     let text = try forward(server, to: receiver, "-n", "1", "-v").result().errorText
     #expect(text.contains("HTTP 500 (event e"))
-    #expect(text.contains("HTTP 302, a redirect, which is not followed (event e"))
-    #expect(text.components(separatedBy: "; trying again in").count == 5)
+    #expect(text.contains("HTTP 302, a redirect that is not followed (event e"))
+    #expect(text.components(separatedBy: "; retrying in").count == 5)
     #expect(!text.contains("hook"))
   }
 
@@ -60,7 +61,7 @@ struct ForwardFailureTests {
     let program = try PusherCLI.subscribe(
       to: server, "news", "--retry-max-delay", limit, "--forward", receiver.url)
     let line = try program.errorLine(containing: "--forward")
-    #expect(line.hasSuffix("; trying again in \(wait)"))
+    #expect(line.hasSuffix("; retrying in \(wait)"))
     program.send(SIGTERM)
     #expect(try program.wait() == .signalled(SIGTERM))
   }
@@ -135,7 +136,7 @@ struct ForwardFailureTests {
     #expect(result.errorText.contains("'\(dead)' ends in the middle of a line"))
     let errors = result.errorLines.filter { $0.contains("error: --forward: ") }
     #expect(errors.count == 3)
-    #expect(errors.allSatisfy { $0.contains(" (event e of a); it stands in '\(dead)'") })
+    #expect(errors.allSatisfy { $0.contains(" (event e on a); saved in '\(dead)'") })
     // The last attempt may be in progress at the timeout.
     #expect(errors.contains { $0.contains("HTTP 500 (event") })
   }
@@ -148,8 +149,8 @@ struct ForwardFailureTests {
     #expect(try receiver.requests(2).map(\.body) == [1, 2].map(Hooked.line))
     #expect(
       result.errorText
-        == "pusher-cli: error: --forward: 127.0.0.1:\(receiver.port): given up after 1 try: "
-        + "no answer in time (event e of news)\n")
+        == "pusher-cli: error: --forward: 127.0.0.1:\(receiver.port): gave up after 1 try: "
+        + "no answer in time (event e on news)\n")
   }
 
   @Test func `the file is made for its owner alone`() throws {
@@ -224,7 +225,7 @@ struct ForwardEndTests {
     #expect(result.ending == .signalled(signal))
     #expect(
       result.errorText.contains(
-        "error: --forward: 3 events were not delivered; they stand in '\(dead)'"))
+        "error: --forward: 3 events were not delivered; they are saved in '\(dead)'"))
     #expect(
       try String(contentsOfFile: dead, encoding: .utf8)
         == (1...3).map { Hooked.line($0) + "\n" }.joined())
@@ -295,7 +296,7 @@ struct ForwardEndTests {
     let receiver = try ForwardReceiver("500")
     let program = try PusherCLI.sse(
       server, "-L", "--reconnect", "never", "--forward-timeout", "1ms", "--forward", receiver.url)
-    try program.errorLine(containing: "given up after 1 try: ")
+    try program.errorLine(containing: "gave up after 1 try: ")
     gate.open()
     let result = try program.result()
     #expect(result.ending == .exited(4))
