@@ -73,7 +73,7 @@ internal import PusherCore
         verbosity: typed.isOn(.quiet) ? .quiet : .normal,
         color: ColorChoice.forMessages(typed: typed.text(.color), in: Environment(environment)),
         environment: environment)
-      diagnostics.notice("waiting for somebody to write to '\(path)'")
+      diagnostics.notice("waiting for input from '\(path)'")
     }
     var reader = try SettingsReader(typed, environment: environment, files: files)
     var shown = reader

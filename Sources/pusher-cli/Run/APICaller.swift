@@ -96,7 +96,7 @@ final class APICaller {
     do throws(HTTPError) {
       return try http.result(of: request, on: loop, run: runLoop)
     } catch {
-      diagnostics.error("the request cannot be sent: \(error)")
+      diagnostics.error("cannot send the request: \(error)")
       throw Failure(status: .usage)
     }
   }
@@ -112,7 +112,7 @@ final class APICaller {
     case .accepted(let body): return body
     case .refused(let status, let reason):
       let key = Diagnostics.shortened(key: access.connection.key)
-      throw fail(status, reason, about, " (do secret and app id belong to key \(key)?)")
+      throw fail(status, reason, about, " (do the secret and the app id belong to key \(key)?)")
     case .rejected(let status, let reason), .unavailable(let status, let reason),
       .unexpected(let status, let reason):
       let hint = remedy(status).map { " (\($0))" }

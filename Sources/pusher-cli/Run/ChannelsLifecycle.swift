@@ -44,7 +44,7 @@ final class ChannelsLifecycle {
     switch event {
     case .connected(let socketID, let timeout): connected(socketID, timeout)
     case .subscribed(let channel, let presence):
-      let members = presence.map { " (\($0.count) there)" } ?? ""
+      let members = presence.map { " (\(Quantities.words($0.count, of: "member")))" } ?? ""
       diagnostics.info("subscribed to \(channel)\(members)")
       // Building the list is expensive, so only `-L` does it.
       let list = settings.printing.printsLifecycle ? presence : nil
@@ -53,23 +53,22 @@ final class ChannelsLifecycle {
     case .subscriptionFailed(let channel, let failure): subscriptionFailed(channel, failure)
     case .authorizationDelayed(let channel, let reason, let delay):
       diagnostics.warning(
-        "authorisation for \(channel) failed (\(reason)); asking again in \(delay.inWords)")
+        "authorisation for \(channel) failed (\(reason)); retrying in \(delay.inWords)")
     case .signedIn(let userID, let userData):
       diagnostics.info("signed in as user \(userID)")
       lifecycle.line(name("signin_success"), ["user_data": userData])
     case .signInFailed(let failure): signInFailed(failure)
     case .signInDelayed(let reason, let delay):
       diagnostics.warning(
-        "authentication of the user failed (\(reason)); asking again in \(delay.inWords)")
+        "authentication of the user failed (\(reason)); retrying in \(delay.inWords)")
     case .watchlist(let isOnline, let userIDs):
       printer.print(
         event: name(isOnline ? "online" : "offline"), channel: nil,
         data: ["user_ids": .array(userIDs.map(JSONValue.string))])
     case .membersLeftOut(let channel, let limits):
       diagnostics.warning(
-        "\(channel) has more members than are kept, \(limits.members) or "
-          + "\(Quantities.words(size: limits.bytes)); its list leaves the others out (--max-members N)"
-      )
+        "the member list of \(channel) is full (\(limits.members) members or "
+          + "\(Quantities.words(size: limits.bytes))); it omits further members (--max-members N)")
     case .memberAdded(let channel, let member):
       printer.print(
         event: name("member_added"), channel: channel, data: member.json, members: count(channel))
@@ -169,7 +168,7 @@ final class ChannelsLifecycle {
     hasToldLimit = true
     let requests = limit.waiting == 1 ? "1 request waits" : "\(limit.waiting) requests wait"
     diagnostics.warning(
-      "\(Redaction.redact(limit.cause)): \(requests), asking again in \(limit.retryIn.inWords)")
+      "\(Redaction.redact(limit.cause)): \(requests); retrying in \(limit.retryIn.inWords)")
     lifecycle.line(
       "pusher-cli:rate_limited",
       [
@@ -199,7 +198,7 @@ final class ChannelsLifecycle {
   }
 
   private func undecrypted(_ channel: String, _ event: String, _ data: String?, _ reason: String) {
-    diagnostics.warning("\(event) on \(channel) cannot be decrypted: \(Redaction.redact(reason))")
+    diagnostics.warning("cannot decrypt \(event) on \(channel): \(Redaction.redact(reason))")
     lifecycle.line(
       "pusher-cli:decryption_failed", of: channel,
       [
@@ -211,13 +210,13 @@ final class ChannelsLifecycle {
   /// Warns once per name, because the event may come often.
   private func leftOut(_ name: String, _ channel: String?) {
     let place = channel.map { " on \($0)" } ?? ""
-    let text = "left out \(name)\(place): the service's own, and not known to this version"
+    let text = "skipped \(name)\(place): this version does not know this internal event"
     let isNew = namesLeftOut.count < Self.mostNames && namesLeftOut.insert(name).inserted
     isNew ? diagnostics.warning(text) : diagnostics.info(text)
   }
 
   private func malformed(_ reason: String, _ bytes: [UInt8]) {
-    diagnostics.warning("left out a message that is no Pusher event (\(reason))")
+    diagnostics.warning("skipped a message that is not a Pusher event (\(reason))")
     lifecycle.line(
       "pusher-cli:bad_frame", ["reason": .string(reason), "base64": .string(Base64.encode(bytes))])
   }
@@ -255,10 +254,10 @@ extension ChannelsLifecycle: FeedWords {
   }
 
   var consequenceOfGap: String {
-    settings.gap == nil ? "events of that time are lost" : "--on-gap asks for what was missed"
+    settings.gap == nil ? "events sent meanwhile are lost" : "--on-gap asks for the missed events"
   }
 
-  var advice: String? { "try: pusher-cli check, with the same options and channels" }
+  var advice: String? { "try 'pusher-cli check' with the same options and channels" }
   func isGoodEnd(_ loss: ConnectionLoss) -> Bool { false }
 
   func problem(_ loss: ConnectionLoss, isFirst: Bool) -> NetworkProblem? {

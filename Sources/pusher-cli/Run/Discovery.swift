@@ -44,7 +44,7 @@ final class Discovery {
     guard timer == nil else { return }
     diagnostics.info(
       "looking for channels that match \(settings.patterns.joined(separator: ", ")) every "
-        + "\(settings.interval.inWords); events of the time before are not seen")
+        + "\(settings.interval.inWords); events before the subscription are missed")
     let timer = LoopTimer(deadline: loop.now) { [unowned self] in ask() }
     self.timer = timer
     loop.add(timer)
@@ -80,7 +80,7 @@ final class Discovery {
   }
 
   private func leave(_ channel: String) {
-    diagnostics.info("left \(channel): nobody else is there")
+    diagnostics.info("left \(channel): no other subscribers")
     channels.leave(channel)
     onEvent?(.left(channel))
   }
@@ -122,7 +122,7 @@ final class Discovery {
       case .refused(let status, let reason):
         let key = Diagnostics.shortened(key: connection.key)
         fail(
-          "\(Hints.told(status, reason)) (do secret and app id belong to key \(key)?)",
+          "\(Hints.told(status, reason)) (do the secret and the app id belong to key \(key)?)",
           cause: Cause(httpStatus: status))
       case .rejected(let status, let reason), .unexpected(let status, let reason):
         fail(
@@ -136,9 +136,9 @@ final class Discovery {
 
   private func take(_ body: String) {
     guard let answer = try? JSONParser.parse(body), let list = ChannelSearch.list(answer) else {
-      return fail("the answer is not what the HTTP API promises", cause: .brokenProtocol)
+      return fail("the answer does not follow the HTTP API", cause: .brokenProtocol)
     }
-    if isFailing { diagnostics.warning("the list of channels comes again") }
+    if isFailing { diagnostics.warning("listing channels works again") }
     isFailing = false
     join(list)
     guard !hasList else { return }
@@ -158,8 +158,8 @@ final class Discovery {
     guard changes.leftOut > 0, !hasSaidLimit else { return }
     hasSaidLimit = true
     diagnostics.warning(
-      "\(changes.leftOut) more channels match than the \(settings.limit) that are joined, and are "
-        + "left out (--max-channels N)")
+      "skipped \(Quantities.words(changes.leftOut, of: "matching channel")): the limit is "
+        + "\(settings.limit) (--max-channels N)")
   }
 
   private func standing(of channel: String) -> ChannelSearch.Standing {
@@ -175,7 +175,7 @@ final class Discovery {
   private func fail(_ reason: String, cause: Cause?) {
     guard let cause, !hasList, cause != .overloaded, cause != .unreachable else {
       if !isFailing {
-        diagnostics.warning("cannot list channels: \(Redaction.redact(reason)); trying again")
+        diagnostics.warning("cannot list channels: \(Redaction.redact(reason)); retrying")
       }
       isFailing = true
       return

@@ -48,13 +48,13 @@ final class EventLog {
     guard failure == nil else { return }
     guard output.buffer.count < Self.queueLimit else {
       if lost == 0 {
-        diagnostics.warning("the reader of standard output is slow: events are left out")
+        diagnostics.warning("the reader of standard output is slow: events are dropped")
       }
       lost += 1
       return
     }
     if lost > 0 {
-      diagnostics.warning("\(lost) events were left out")
+      diagnostics.warning("dropped \(Quantities.words(lost, of: "event"))")
       lost = 0
     }
     message.removeAll()

@@ -43,7 +43,7 @@ final class FreshFields: FieldSource {
         doubted.remove(file.path)
         return
       }
-      doubt(file.path, "it holds no field")
+      doubt(file.path, "it has no header field")
     case .failure(let fault) where fault.isOtherKind: doubt(file.path, fault.reason)
     case .failure: throw FieldSourceError("--header: cannot read '\(file.path)'")
     }
@@ -51,7 +51,7 @@ final class FreshFields: FieldSource {
 
   private func doubt(_ path: String, _ reason: String) {
     guard doubted.insert(path).inserted else { return }
-    diagnostics.warning("--header: '\(path)': \(reason); its former fields are sent")
+    diagnostics.warning("--header: '\(path)': \(reason); sending its previous fields")
   }
 
   func cancel() {

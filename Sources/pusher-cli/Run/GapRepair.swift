@@ -45,8 +45,8 @@ final class GapRepair {
     guard !hasSaidFull else { return }
     hasSaidFull = true
     warn(
-      "the command is slow: \(Quantities.words(size: limit)) of events wait for it; the socket is left "
-        + "unread until it has ended (--buffer sets the limit)")
+      "the command is slow: \(Quantities.words(size: limit)) of events wait for it; "
+        + "the socket is not read until the command ends (--buffer sets the limit)")
   }
 
   /// Ends the command with the run.
@@ -66,11 +66,11 @@ final class GapRepair {
       if let problem = result.problem { warn(problem) }
     case .failure(.outputLimit(let limit)):
       warn(
-        "the command wrote more than \(Quantities.words(size: limit)), and nothing of it counts "
+        "the command printed more than \(Quantities.words(size: limit)); its output is ignored "
           + "(--buffer sets the limit)")
     case .failure(.timeout):
       warn(
-        "the command took longer than \(timeout.inWords), and nothing that it printed counts "
+        "the command took longer than \(timeout.inWords); its output is ignored "
           + "(--on-gap-timeout sets the limit)")
     case .failure(let failure): warn("\(failure)")
     }
@@ -84,7 +84,7 @@ final class GapRepair {
       buffer.append(Array(line))
       let goesOn = withExtendedLifetime(buffer) { () -> Bool in
         guard UTF8Validator.isValid(buffer.view), let event = try? Envelope(buffer.view) else {
-          warn("line \(index + 1) of what the command printed is no JSON object with an event")
+          warn("line \(index + 1) of the command's output is not a JSON object with an event")
           return true
         }
         return onEvent?(event) ?? false

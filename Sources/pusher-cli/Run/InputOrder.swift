@@ -25,9 +25,9 @@ enum InputOrder: Equatable {
     else { throw Fault("not a JSON object") }
     let words = ["event", "subscribe", "unsubscribe"].filter { value[$0] != nil }
     guard words.count == 1, let word = words.first else {
-      throw Fault("an order has one of event, subscribe and unsubscribe")
+      throw Fault("a line needs exactly one of event, subscribe and unsubscribe")
     }
-    guard let name = value[word]?.text else { throw Fault("the value of \(word) is no text") }
+    guard let name = value[word]?.text else { throw Fault("the value of \(word) is not a string") }
     switch word {
     case "event": return .send(try event(name, value))
     case "subscribe": return .subscribe(try channel(name))
@@ -39,7 +39,7 @@ enum InputOrder: Equatable {
     guard let channel = value["channel"]?.text else { throw Fault("no channel") }
     // The library would add the prefix; here a line holds the exact name.
     guard name.begins(with: ClientEvent.prefix) else {
-      throw Fault("'\(name)' is not a client event, named \(ClientEvent.prefix)…")
+      throw Fault("'\(name)' is not a client event: its name must begin with \(ClientEvent.prefix)")
     }
     do throws(ClientEventError) {
       return try ClientEvent(channel: channel, name: name, data: value["data"] ?? .null)
@@ -47,7 +47,7 @@ enum InputOrder: Equatable {
   }
 
   private static func channel(_ name: String) throws(Fault) -> String {
-    if name.begins(with: "#") { throw Fault("the events of a user come with --sign-in") }
+    if name.begins(with: "#") { throw Fault("use --sign-in for the events of a user") }
     if let problem = ChannelName.problem(in: name) { throw Fault(problem) }
     return name
   }

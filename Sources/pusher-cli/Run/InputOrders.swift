@@ -74,6 +74,6 @@ final class InputOrders {
     guard lines.hasEnded, waiting == nil, !hasToldEnd else { return }
     hasToldEnd = true
     if let failure = lines.failure { return diagnostics.warning(failure) }
-    diagnostics.info("standard input has ended after \(lines.number) lines; the run goes on")
+    diagnostics.info("standard input ended after \(lines.number) lines; the run continues")
   }
 }

@@ -88,7 +88,7 @@ final class Lifecycle {
   private func ended(_ end: ConnectionEnd, _ words: any FeedWords) {
     switch end {
     case .asked: break
-    case .finished: diagnostics.info("the server has nothing more (HTTP 204)")
+    case .finished: diagnostics.info("the server has no more events (HTTP 204)")
     case .lost(let loss, _) where words.isGoodEnd(loss): diagnostics.info("\(loss)")
     case .lost(let loss, let code):
       explain(loss, code, words) { [diagnostics] text, isFirst in

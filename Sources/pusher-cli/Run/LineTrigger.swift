@@ -55,7 +55,7 @@ final class LineTrigger {
     }
     if skipped > 0 {
       diagnostics.warning(
-        "left out \(Quantities.words(skipped, of: "line")) about the connection, not events")
+        "skipped \(Quantities.words(skipped, of: "line")) about the connection, not events")
     }
     diagnostics.info(sentence)
     return status
@@ -204,7 +204,7 @@ final class LineTrigger {
       guard case .unavailable(let status, _) = answer, [429, 503].contains(status) else {
         return answer
       }
-      diagnostics.warning("the server answered HTTP \(status); trying again in \(delay.inWords)")
+      diagnostics.warning("the server answered HTTP \(status); retrying in \(delay.inWords)")
       caller.pause(delay)
       delay *= 2
     }

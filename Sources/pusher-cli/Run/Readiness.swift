@@ -48,7 +48,7 @@ final class Readiness {
         [unowned self] result, _ in ended(result)
       }
     } catch .busy(let reason) {
-      diagnostics.warning("--on-ready: cannot start the command now: \(reason); trying again")
+      diagnostics.warning("--on-ready: cannot start the command now: \(reason); retrying")
       loop.schedule(after: Self.pause) { [unowned self] in start(environment) }
     } catch {
       diagnostics.error("--on-ready: \(error)")

@@ -113,7 +113,7 @@ final class RunDriver {
     guard slowReaders.insert(reader).inserted else { return }
     diagnostics.warning(
       "\(reader) is slow: \(Quantities.words(size: settings.printing.bufferSize)) \(queue); "
-        + "the socket is left unread until there is room (--buffer sets the limit)")
+        + "the socket is not read until there is room (--buffer sets the limit)")
   }
 
   // MARK: The end
@@ -231,7 +231,7 @@ final class RunDriver {
   /// Reports unwritten bytes, so that a cut recording does not look complete.
   private func tellUnwritten() {
     diagnostics.error(
-      "\(run.output.buffer.count) bytes could not be written: the reader did not take them within "
+      "\(run.output.buffer.count) bytes could not be written: the reader did not read them within "
         + "\(RunEnd.flushTime.inWords) of the time limit")
   }
 }

@@ -20,7 +20,7 @@ final class RunRecord {
     let file = try OutputFile(path, terminator: 0x0A) { diagnostics.warning("--record: \($0)") }
     output = OutputQueue(descriptor: OutputDescriptor(file), limit: ServerFeed.queueLimit)
     guard let reader = server.feed.open(loop.wakeUp) else {
-      throw FileFault(reason: "too many look on")
+      throw FileFault(reason: "the server has too many observers")
     }
     self.reader = reader
     output.onFailure = { [weak self] in self?.outputFailed($0) }
@@ -42,7 +42,7 @@ final class RunRecord {
       output.buffer.append(text)
       output.buffer.append(UInt8(ascii: "\n"))
     case .dropped(let count):
-      diagnostics.warning("--record: '\(path)' is slow: \(count) entries were left out")
+      diagnostics.warning("--record: '\(path)' is slow: \(count) entries were dropped")
     }
   }
 

@@ -104,7 +104,7 @@ struct LocalServerWait {
       hasTold = true
       diagnostics.notice(
         "nothing listens on \(connection.host) port \(connection.port) yet; "
-          + "waiting \(patience.inWords) at most for 'pusher-cli serve'")
+          + "waiting up to \(patience.inWords) for 'pusher-cli serve'")
     }
     return true
   }

@@ -31,7 +31,7 @@ final class SecondReading<Settings: Sendable> {
     guard open == nil else {
       isWanted = true
       return diagnostics.notice(
-        "SIGHUP: an earlier reading goes on; \(words.files) read again after it")
+        "SIGHUP: an earlier reading is still running; \(words.files) read again afterwards")
     }
     let reading = OpenReading<Settings> { [weak self] in self?.end($0) }
     open = reading
@@ -41,7 +41,7 @@ final class SecondReading<Settings: Sendable> {
       let answer = Result { () throws(UsageError) in try read() }
       wakeUp.post { ($0.source(key) as? OpenReading<Settings>)?.completion(answer) }
     }
-    if !isStarted { end(.failure(UsageError("no thread to read the files on"))) }
+    if !isStarted { end(.failure(UsageError("cannot start a thread to read the files"))) }
   }
 
   /// Reports that the former settings stay.

@@ -75,8 +75,8 @@ final class SettingsTrial {
   private func failIfFull() {
     guard held.cost > limit else { return }
     fail(
-      "more than \(Quantities.words(size: limit)) of events came before everything was subscribed "
-        + "(--buffer sets the limit)")
+      "more than \(Quantities.words(size: limit)) of events came before all channels were "
+        + "subscribed (--buffer sets the limit)")
   }
 }
 
@@ -111,7 +111,7 @@ extension SettingsTrial: ChannelsFeedDelegate {
       isSignedIn = settings.userSignIn == .unwanted
       held.removeAll()
       diagnostics.warning(
-        "SIGHUP: \(host): \(words(loss, code)); the former connection stays, trying again in "
+        "SIGHUP: \(host): \(words(loss, code)); keeping the current connection and retrying in "
           + delay.inWords)
     case .ended(.lost(let loss, let code)), .ended(.retriesExhausted(let loss, let code, _)):
       fail(words(loss, code))

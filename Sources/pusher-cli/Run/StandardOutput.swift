@@ -23,7 +23,7 @@ extension Diagnostics {
   }
 
   func rejectAnswer() -> ExitStatus {
-    error("the server's answer is not what the HTTP API promises")
+    error("the server's answer does not follow the HTTP API")
     return .rejected
   }
 

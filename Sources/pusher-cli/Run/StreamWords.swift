@@ -35,22 +35,23 @@ final class StreamWords: FeedWords {
   func number(_ loss: ConnectionLoss, _ code: Int?) -> Int? { loss.status }
 
   func retry(_ loss: ConnectionLoss, _ code: Int?, in delay: Duration, wasOpen: Bool) -> Remark? {
-    let text = "\(loss); asking again in \(delay.inWords)"
+    let text = "\(loss); retrying in \(delay.inWords)"
     // The standard lets servers end a stream now and then.
     return loss == .ended || loss == .endedUnmarked ? .info(text) : .warning(text)
   }
 
   func back(after length: Duration) -> Remark {
     let id = lastEventID()
-    guard id.isEmpty else { return .info("back after \(length.inWords), after event \(id)") }
+    guard id.isEmpty else {
+      return .info("back after \(length.inWords), continuing after event \(id)")
+    }
     return .warning(
-      "back after \(length.inWords); events sent meanwhile are lost (they have no id to go on from)"
-    )
+      "back after \(length.inWords); events sent meanwhile are lost (no id to resume from)")
   }
 
   var consequenceOfGap: String {
     let id = lastEventID()
-    return id.isEmpty ? "events of that time are lost" : "the stream goes on after event \(id)"
+    return id.isEmpty ? "events sent meanwhile are lost" : "the stream continues after event \(id)"
   }
 
   var advice: String? { nil }
@@ -79,11 +80,11 @@ final class StreamWords: FeedWords {
     switch error {
     case .untrusted(_, let problem): Hints.hint(problem)
     case .limit: " (--max-event SIZE raises the limit)"
-    case .handshakeTimeout(_, .asking?): " (--connect-timeout TIME waits longer)"
+    case .handshakeTimeout(_, .asking?): " (wait longer with --connect-timeout TIME)"
     case .refused(401, _, _), .refused(403, _, _):
-      " (-H @FILE sends a token, a URL in @FILE a password)"
+      " (use -H @FILE for a token, or a URL in @FILE for a password)"
     case .refused(404, _, _): " (nothing there: is the URL right?)"
-    case .refused(405, _, _): " (-X METHOD asks in another way)"
+    case .refused(405, _, _): " (try another method with -X METHOD)"
     case .refused(429, _, _): " (too many connections or attempts; try again later)"
     case .refused(let status, _, _) where HTTPStatus.isTemporary(status):
       " (the server has a problem; try again later)"

@@ -117,8 +117,7 @@ struct APICommandTests {
     #expect(result.ending == .exited(5))
     #expect(result.output.isEmpty)
     #expect(
-      result.errorText
-        == "pusher-cli: error: the server's answer is not what the HTTP API promises\n")
+      result.errorText == "pusher-cli: error: the server's answer does not follow the HTTP API\n")
   }
 
   @Test func `an event with the name of a client event is warned of, and sent`() throws {
@@ -216,7 +215,7 @@ struct LineTriggerTests {
     #expect(errors.contains { $0.contains("line 3: no channel") })
     #expect(errors.contains { $0.contains("line 5: channel 'no blanks'") })
     #expect(errors.contains { $0.contains("line 7: the server answered HTTP 413") })
-    #expect(errors.contains { $0.contains("left out 1 line about the connection") })
+    #expect(errors.contains { $0.contains("skipped 1 line about the connection") })
     #expect(errors.count == 5, "\(result.errorText)")
     #expect(
       try listener.lines(2) == [

@@ -144,7 +144,7 @@ struct EndpointTests {
   @Test func `an endpoint that is overloaded is asked again`() throws {
     let (count, errors) = try askedTwice { try $0.answer(500) }
     #expect(errors.count == 1)
-    #expect(errors.first?.contains("asking again") == true, "\(errors)")
+    #expect(errors.first?.contains("retrying in") == true, "\(errors)")
     #expect(count == 2)
   }
 

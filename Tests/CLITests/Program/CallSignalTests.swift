@@ -32,7 +32,7 @@ struct CallSignalTests {
     let program = try PusherCLI.start(
       call.words + ["--local", "--port", port, "--connect-timeout", "60s"])
     let words =
-      "nothing listens on 127.0.0.1 port \(port) yet; waiting 60 s at most for 'pusher-cli serve'"
+      "nothing listens on 127.0.0.1 port \(port) yet; waiting up to 60 s for 'pusher-cli serve'"
     #expect(try program.errorLine() == "pusher-cli: \(words)")
     try expectEnd(program, by: call.signal)
     #expect(program.pendingErrors.isEmpty)
@@ -104,7 +104,7 @@ struct CallSignalTests {
     let program = try PusherCLI.start(
       ["trigger", "-"] + server.address + ["--app-id", "1"], environment: Self.secret, input: .pipe)
     program.write(Array(#"{"event":"e","channel":"news","data":1}"#.utf8) + [0x0A])
-    try program.errorLine(containing: "trying again in 1 s")
+    try program.errorLine(containing: "retrying in 1 s")
     try expectEnd(program, by: SIGINT)
     let idle = try PusherCLI.start(
       ["trigger", "-", "-v"] + server.address + ["--app-id", "1"], environment: Self.secret,

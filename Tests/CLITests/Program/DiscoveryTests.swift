@@ -141,9 +141,9 @@ struct DiscoveryTests {
     let errors = try program.result().errorText
     #expect(
       errors.contains(
-        "looking for channels that match private-* every 20 ms; events of the time before are "
-          + "not seen"))
-    #expect(errors.contains("left private-a: nobody else is there"))
+        "looking for channels that match private-* every 20 ms; events before the subscription "
+          + "are missed"))
+    #expect(errors.contains("left private-a: no other subscribers"))
     #expect(!errors.contains("public"))
   }
 
@@ -185,7 +185,7 @@ struct DiscoveryTests {
     #expect(result.ending == .exited(3))
     #expect(
       result.errorText.hasPrefix("pusher-cli: error: cannot list channels: HTTP 401 "))
-    #expect(result.errorText.hasSuffix("(do secret and app id belong to key loca…?)\n"))
+    #expect(result.errorText.hasSuffix("(do the secret and the app id belong to key loca…?)\n"))
   }
 
   @Test func `more channels than --max-channels are warned of once`() throws {
@@ -193,8 +193,7 @@ struct DiscoveryTests {
     let guest = try server.subscribe(["private-a", "private-b", "private-c"], "-L")
     let program = try subscriber(server, ["--max-channels", "2"])
     _ = try program.errorLine(
-      containing:
-        "1 more channels match than the 2 that are joined, and are left out (--max-channels N)")
+      containing: "skipped 1 matching channel: the limit is 2 (--max-channels N)")
     for _ in 1...2 { _ = try next("pusher:subscription_succeeded", program) }
     #expect(try server.trigger("private-c", "e", "1").ending == .exited(0))
     #expect(try server.trigger("private-b", "e", "2").ending == .exited(0))

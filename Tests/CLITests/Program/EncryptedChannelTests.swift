@@ -46,7 +46,7 @@ struct EncryptedChannelTests {
     #expect(line["data"]?["reason"] == .string("the key does not open it, nor does a new one"))
     #expect(line["data"]?["data"]?.text?.contains("ciphertext") == true)
     let error = try program.errorLine(containing: "order")
-    #expect(error.contains("order on private-encrypted-orders cannot be decrypted"))
+    #expect(error.contains("cannot decrypt order on private-encrypted-orders: "))
   }
 
   @Test func `an endpoint's shared secret is the key, and is asked for again when it changes`()

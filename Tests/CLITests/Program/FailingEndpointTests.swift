@@ -80,7 +80,7 @@ struct FailingEndpointTests {
     let result = try subscribe(to: server, asking: endpoint)
     #expect(result.ending == .exited(0), "\(result.errorText)")
     #expect(result.outputText == #"{"event":"back","channel":"private-a","data":{}}"# + "\n")
-    let delays = result.errorLines.filter { $0.contains("asking again in") }
+    let delays = result.errorLines.filter { $0.contains("authorisation for ") }
     #expect(delays.count == 4, "\(result.errorText)")
     #expect(delays.allSatisfy { $0.contains(Self.says(answer)) })
     #expect(server.connectionCount == 2)

@@ -83,6 +83,6 @@ struct ForeignNameTests {
     ).result()
     #expect(result.outputText.contains("pusher-cli:exit"), "\(result.errorText)")
     #expect(!result.outputText.contains("foreign:"))
-    #expect(result.errorText.contains("left out 1 line "))
+    #expect(result.errorText.contains("skipped 1 line "))
   }
 }

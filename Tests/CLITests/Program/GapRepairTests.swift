@@ -42,7 +42,7 @@ struct GapRepairTests {
     let lines = result.outputText.split(separator: "\n")
     try #require(lines.count == 4, "\(lines)")
     #expect(lines[1].hasPrefix("---- ") && lines[1].contains(" without a connection"))
-    #expect(lines[1].contains(": --on-gap asks for what was missed -"))
+    #expect(lines[1].contains(": --on-gap asks for the missed events -"))
     #expect(lines.contains { $0.hasSuffix(#"  news  m  repaired  {"n":1}"#) }, "\(lines)")
   }
 
@@ -71,10 +71,10 @@ struct GapRepairTests {
 
   @Test(arguments: [
     ("exit 3", "the command ended with status 3"),
-    ("echo nonsense", "line 1 of what the command printed is no JSON object with an event"),
+    ("echo nonsense", "line 1 of the command's output is not a JSON object with an event"),
     (
       "head -c 200000 /dev/zero",
-      "the command wrote more than 64 KiB, and nothing of it counts (--buffer sets the limit)"
+      "the command printed more than 64 KiB; its output is ignored (--buffer sets the limit)"
     ),
   ])
   func `its failure is told, and the run goes on`(command: String, warning: String) throws {
@@ -89,7 +89,7 @@ struct GapRepairTests {
     #expect(result.outputText == "\(Self.first)\n\(Self.second)\n")
     #expect(
       result.errorText.contains(
-        "--on-gap: the command took longer than 10 ms, and nothing that it printed counts "
+        "--on-gap: the command took longer than 10 ms; its output is ignored "
           + "(--on-gap-timeout sets the limit)"))
   }
 

@@ -17,21 +17,21 @@ struct InputOrderTests {
 
   @Test(arguments: [
     ("nonsense", "not a JSON object"), ("[1]", "not a JSON object"),
-    ("{}", "an order has one of event, subscribe and unsubscribe"),
+    ("{}", "a line needs exactly one of event, subscribe and unsubscribe"),
     (
       #"{"event":"client-x","subscribe":"a"}"#,
-      "an order has one of event, subscribe and unsubscribe"
+      "a line needs exactly one of event, subscribe and unsubscribe"
     ),
-    (#"{"subscribe":1}"#, "the value of subscribe is no text"),
+    (#"{"subscribe":1}"#, "the value of subscribe is not a string"),
     (
       #"{"subscribe":"two words"}"#,
       "byte 0x20 cannot stand in a channel name (allowed: A-Z a-z 0-9 _ - = @ , . ;)"
     ),
-    (##"{"subscribe":"#server-to-user-1"}"##, "the events of a user come with --sign-in"),
+    (##"{"subscribe":"#server-to-user-1"}"##, "use --sign-in for the events of a user"),
     (#"{"event":"client-x"}"#, "no channel"),
     (
       #"{"event":"order","channel":"private-a"}"#,
-      "'order' is not a client event, named client-…"
+      "'order' is not a client event: its name must begin with client-"
     ),
     (
       #"{"event":"client-x","channel":"news"}"#,

@@ -77,7 +77,7 @@ struct MalformedInputTests {
     #expect(result.ending == .exited(0))
     #expect(result.outputText == #"{"event":"tick","channel":"news","data":{}}"# + "\n")
     #expect(result.errorLines.count == Self.messages.count + 1, "\(result.errorText)")
-    #expect(result.errorLines.allSatisfy { $0.contains("warning: left out a message") })
+    #expect(result.errorLines.allSatisfy { $0.contains("warning: skipped a message") })
     #expect(server.connectionCount == 1)
   }
 

@@ -76,9 +76,7 @@ struct PipedSettingsTests {
     let pipe = try NamedPipe()
     let words = line.split(separator: " ").map { String($0).replacing("FILE", with: pipe.path) }
     let program = try PusherCLI.start(words)
-    #expect(
-      try program.errorLine()
-        == "pusher-cli: waiting for somebody to write to '\(pipe.path)'")
+    #expect(try program.errorLine() == "pusher-cli: waiting for input from '\(pipe.path)'")
     program.send(SIGTERM)
     #expect(try program.wait() == .signalled(SIGTERM))
   }
@@ -93,8 +91,8 @@ struct PipedSettingsTests {
     let pipe = try NamedPipe(at: token)
     #expect(
       try program.errorLine(containing: "--header")
-        == "pusher-cli: warning: --header: '\(pipe.path)': it is a pipe, not a file; its former "
-        + "fields are sent")
+        == "pusher-cli: warning: --header: '\(pipe.path)': it is a pipe, not a file; sending its "
+        + "previous fields")
     _ = try program.lines(20).map { #expect($0 == "1") }
     unlink(token)
     try "X-Token: 2\n".write(toFile: token, atomically: true, encoding: .utf8)
@@ -115,8 +113,8 @@ struct PipedSettingsTests {
     try "".write(toFile: token, atomically: true, encoding: .utf8)
     #expect(
       try program.errorLine(containing: "--header")
-        == "pusher-cli: warning: --header: '\(token)': it holds no field; its former fields are sent"
-    )
+        == "pusher-cli: warning: --header: '\(token)': it has no header field; sending its "
+        + "previous fields")
     _ = try program.lines(20).map { #expect($0 == "1") }
   }
 

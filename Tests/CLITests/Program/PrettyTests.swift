@@ -125,7 +125,7 @@ struct PrettyTests {
     try #require(lines.count == 3, "\(lines)")
     #expect(lines[0] == "TIME  news  tick  1" && lines[2] == "TIME  news  tick  2")
     #expect(lines[1].hasPrefix(beginning) && lines[1].count == 80)
-    #expect(lines[1].contains("s without a connection: events of that time are lost "))
+    #expect(lines[1].contains("s without a connection: events sent meanwhile are lost "))
   }
 
   @Test func `with -L the connection and its channels are told in sentences`() throws {

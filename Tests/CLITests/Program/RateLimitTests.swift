@@ -42,8 +42,7 @@ struct RateLimitTests {
       ["subscribe"] + server.address + ["a", "b", "c", "d", "-n", "1", "-L"] + options,
       environment: clock.environment())
     let line = try program.errorLine()
-    #expect(
-      line == "pusher-cli: warning: \(Self.cause): 2 requests wait, asking again in 1 s")
+    #expect(line == "pusher-cli: warning: \(Self.cause): 2 requests wait; retrying in 1 s")
     window.open()
     let limit = try program.outputLine(containing: "pusher-cli:rate_limited")
     #expect(
@@ -78,7 +77,7 @@ struct RateLimitTests {
     let program = try PusherCLI.start(
       ["subscribe"] + server.address + ["a", "b", "c", "d", "--timeout", "500ms"],
       environment: clock.environment())
-    try program.errorLine(containing: "asking again in 1 s")
+    try program.errorLine(containing: "retrying in 1 s")
     // The goodbye, which the server does not answer, takes its time too.
     #expect(try clock.move(.milliseconds(500), untilEndOf: program) == .exited(4))
     let result = try program.result()

@@ -124,7 +124,7 @@ struct ReadyCommandTests {
       ["trigger", "--local", "--port", port, "-c", "news", "-e", "e", "1", "-v"]
         + ["--connect-timeout", "60s"])
     try early.errorLine(
-      containing: "nothing listens on 127.0.0.1 port \(port) yet; waiting 60 s at most")
+      containing: "nothing listens on 127.0.0.1 port \(port) yet; waiting up to 60 s")
     let server = try PusherCLI.start(["serve", "--listen", "127.0.0.1:\(port)"])
     #expect(try early.wait() == .exited(0))
     server.send(SIGTERM)

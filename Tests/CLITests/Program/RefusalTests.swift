@@ -98,7 +98,7 @@ struct InternalEventTests {
     let place = message.contains("\"channel\"") ? " on news" : ""
     #expect(
       result.errorText
-        == "pusher-cli: warning: left out pusher_internal:news\(place): the service's own, and not known to this version\n"
+        == "pusher-cli: warning: skipped pusher_internal:news\(place): this version does not know this internal event\n"
     )
   }
 

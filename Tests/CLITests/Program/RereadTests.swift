@@ -112,7 +112,7 @@ struct RereadTests {
     let words = try program.errorLine()
     #expect(
       words.hasPrefix("pusher-cli: warning: SIGHUP: 127.0.0.1: ")
-        && words.hasSuffix("; the former connection stays, trying again in 10 ms"), "\(words)")
+        && words.hasSuffix("; keeping the current connection and retrying in 10 ms"), "\(words)")
     _ = try first.trigger("private-a", "e", "1")
     #expect(try program.line().contains(#""data":1"#))
     let third = try LocalServer(secret: "second-secret", port: second.port)

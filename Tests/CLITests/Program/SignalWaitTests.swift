@@ -230,7 +230,7 @@ struct SignalWaitTests {
         try connection.endAfterGoodbye()
       }
       let program = try start(["subscribe"] + server.address + ["a"], clock)
-      try program.errorLine(containing: "asking again in")
+      try program.errorLine(containing: "retrying in")
       return Waiting(program: program, others: [server])
     case .retry:
       let server = try ScriptedServer { connection in

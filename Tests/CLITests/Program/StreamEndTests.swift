@@ -92,7 +92,6 @@ struct StreamEndTests {
     let result = try PusherCLI.sse(server, "-n", "2", "--activity-timeout", "100ms").result()
     #expect(result.ending == .exited(0))
     #expect(
-      result.errorText.contains("nothing came for 0.1 s; asking again in 25 ms"),
-      "\(result.errorText)")
+      result.errorText.contains("nothing came for 0.1 s; retrying in 25 ms"), "\(result.errorText)")
   }
 }

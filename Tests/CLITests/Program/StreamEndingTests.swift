@@ -57,7 +57,7 @@ struct StreamEndingTests {
     let program = try PusherCLI.start([
       "sse", "http://127.0.0.1:\(server.port)/", "-n", "2", "-v", "--reconnect-delay", "200ms",
     ])
-    #expect(try program.errorLine(containing: "asking again in ").contains("0.2 s"))
+    #expect(try program.errorLine(containing: "retrying in ").contains("0.2 s"))
     #expect(try program.wait() == .exited(0))
   }
 }

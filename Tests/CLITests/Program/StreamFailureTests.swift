@@ -46,7 +46,7 @@ struct BadStream: Sendable, CustomStringConvertible {
       status: 5, message: "but of type text/event-streams"),
     BadStream(
       description: "401", answer: status(401), status: 3,
-      message: "the server answered HTTP 401 (Reason) (-H @FILE sends a token"),
+      message: "the server answered HTTP 401 (Reason) (use -H @FILE for a token"),
     BadStream(
       description: "403", answer: status(403), status: 3, message: "the server answered HTTP 403"),
     BadStream(

@@ -34,7 +34,7 @@ struct StreamFieldTests {
     let program = try PusherCLI.start(["sse", server.url, "-r", "-H", "@\(token)"])
     #expect(try program.line() == "1")
     try FileManager.default.removeItem(atPath: token)
-    _ = try program.errorLine(containing: "--header: cannot read '\(token)'; asking again in ")
+    _ = try program.errorLine(containing: "--header: cannot read '\(token)'; retrying in ")
     try "X-Token: 3\n".write(toFile: token, atomically: true, encoding: .utf8)
     var line = try program.line()
     while line == "1" { line = try program.line() }

@@ -90,7 +90,7 @@ struct StreamTests {
     #expect(try program.line() == #"{"event":"message","id":"2","data":3}"#)
     #expect(ids.values == [nil, "1", "2"])
     try program.errorLine(
-      containing: "closed the connection without marking the stream's end; asking again in 10 ms")
+      containing: "closed the connection without marking the stream's end; retrying in 10 ms")
     try program.errorLine(containing: "after event 1")
     try program.errorLine(containing: "warning: the connection ended in the middle of the stream")
   }
