@@ -37,7 +37,7 @@
   }
 
   @inline(__always) package func consume(_ count: Int) {
-    precondition(count >= 0 && count <= end &- start, "consumed more than there is")
+    precondition(count >= 0 && count <= end &- start, "consumed more than the buffer holds")
     start &+= count
     if start == end {
       start = 0
@@ -80,7 +80,7 @@
   }
 
   package func truncate(to count: Int) {
-    precondition(count >= 0 && count <= self.count, "truncated to more than there is")
+    precondition(count >= 0 && count <= self.count, "truncated to more than the buffer holds")
     end = start &+ count
   }
 

@@ -65,7 +65,7 @@ internal import CSystemZlib
       windowBits = isZlib ? zlib : -15
     }
     let result = unsafe pusher_inflateInit2(stream, windowBits)
-    precondition(result == Z_OK, "zlib found no memory")
+    precondition(result == Z_OK, "zlib is out of memory")
     hasBegun = true
     return true
   }

@@ -13,7 +13,7 @@ package enum ContentEncoder {
     var stream = unsafe z_stream()
     let begun = unsafe pusher_deflateInit2(
       &stream, Z_BEST_COMPRESSION, MAX_WBITS + gzipForm, memoryLevel)
-    precondition(begun == Z_OK, "zlib found no memory")
+    precondition(begun == Z_OK, "zlib is out of memory")
     defer { unsafe deflateEnd(&stream) }
     let bound = unsafe Int(deflateBound(&stream, UInt(body.count)))
     return unsafe [UInt8](unsafeUninitializedCapacity: bound) { output, count in

@@ -11,12 +11,12 @@ internal import CSystemZlib
 
   /// Makes a deflater with a window of `1 << windowBits` bytes, 9 to 15.
   package init(windowBits: Int) {
-    precondition(Self.windowBits.contains(windowBits), "no such window")
+    precondition(Self.windowBits.contains(windowBits), "invalid window size")
     unsafe stream = .allocate(capacity: 1)
     unsafe stream.initialize(to: z_stream())
     let result = unsafe pusher_deflateInit2(
       stream, Z_DEFAULT_COMPRESSION, Int32(-windowBits), Self.memoryLevel)
-    precondition(result == Z_OK, "zlib found no memory")
+    precondition(result == Z_OK, "zlib is out of memory")
   }
 
   deinit {
@@ -61,7 +61,7 @@ internal import CSystemZlib
       unsafe stream.pointee.next_out = output.tail
       unsafe stream.pointee.avail_out = space
       let result = unsafe CSystemZlib.deflate(stream, Z_SYNC_FLUSH)
-      precondition(result == Z_OK || result == Z_BUF_ERROR, "zlib lost its state")
+      precondition(result == Z_OK || result == Z_BUF_ERROR, "the state of zlib is invalid")
       output.commit(unsafe Int(space - stream.pointee.avail_out))
     } while unsafe stream.pointee.avail_out == 0
   }

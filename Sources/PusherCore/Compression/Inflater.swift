@@ -19,11 +19,11 @@ internal import CSystemZlib
 
   /// Makes an inflater with a window of `1 << windowBits` bytes, 8 to 15.
   package init(windowBits: Int) {
-    precondition((8...15).contains(windowBits), "no such window")
+    precondition((8...15).contains(windowBits), "invalid window size")
     unsafe stream = .allocate(capacity: 1)
     unsafe stream.initialize(to: z_stream())
     let result = unsafe pusher_inflateInit2(stream, Int32(-windowBits))
-    precondition(result == Z_OK, "zlib found no memory")
+    precondition(result == Z_OK, "zlib is out of memory")
   }
 
   deinit {

@@ -129,7 +129,7 @@ extension WindowCursor {
 extension WindowCursor {
   /// Copies text up to the next quote, backslash or control; needs a position inside the window.
   @inline(__always) mutating func copyPlainText() {
-    assert(at < 64, "the window's bits lie behind")
+    assert(at < 64, "the position is outside the window")
     let ahead = ends &>> UInt64(at)
     copyBlock(0)
     guard ahead != 0 else { return copyLongText() }
@@ -162,7 +162,7 @@ extension WindowCursor {
   ///
   /// Needs a position inside the window. Returns `false` for anything else; an exponent may follow.
   @inline(__always) mutating func copyNumber(_ first: UInt8) -> Bool {
-    assert(at < 64, "the window's bits lie behind")
+    assert(at < 64, "the position is outside the window")
     let ahead = others &>> UInt64(at)
     guard ahead != 0 else { return false }
     copyBlock(0)

@@ -148,7 +148,7 @@ internal import CSystemOpenSSL
     buffer.reserve(pending)
     var count = 0
     let result = unsafe BIO_read_ex(outgoing, buffer.tail, pending, &count)
-    precondition(result == 1, "the memory BIO lost its bytes")
+    precondition(result == 1, "cannot read from the memory BIO")
     buffer.commit(count)
   }
 
