@@ -121,7 +121,7 @@ expect 'tour: on a server' 'Vapor: 7 may see the room' 'Vapor: the vault is refu
   'publishing: stock shop-7' 'publishing: stock shop-8' 'Vapor: open orders' 'Hummingbird: close orders' \
   'the service has ended with 0 clients' 'counted pusher_connections_total 1' 'channel endpoint is done' 'user endpoint is done' \
   'publishing is done' 'services is done' \
-  'a forged webhook is refused: X-Pusher-Signature is not the signature of the body'
+  'a forged webhook is refused: X-Pusher-Signature does not match the body'
 expect 'tour: what is missing' 'missing: no connection; prices are old from now on' 'missing: a gap was told' \
   'missing: a plain reader sees events alone' \
   'slow reader: 300 jobs, sum 44850' 'unread: lost nearly all' 'missing events is done' \

@@ -17,7 +17,7 @@ package enum APIAnswer: Sendable, Equatable {
     switch status {
     // Web servers with a page for every path answer 200 too, but have done nothing.
     case 200...299 where Self.isPage(body):
-      self = .unexpected(status: status, reason: "a web page, where the HTTP API answers JSON")
+      self = .unexpected(status: status, reason: "a web page instead of JSON from the HTTP API")
     case 200...299: self = .accepted(body: text)
     case 401, 403: self = .refused(status: status, reason: ErrorText.line(of: text))
     case 429, 500...599: self = .unavailable(status: status, reason: ErrorText.line(of: text))

@@ -50,7 +50,7 @@ extension PusherAPI {
   public func users(of channel: String) async throws(PusherAPIError) -> [String] {
     try Self.check(channel: channel)
     guard ChannelKind(channelName: channel) == .presence else {
-      throw .invalid("users are only known of presence channels, not of '\(channel)'")
+      throw .invalid("only a presence channel lists its users; '\(channel)' is not one")
     }
     let answer = try await send(.users(of: channel, appID: appID, prefix: options.path))
     guard let users = answer["users"]?.elements else { throw Self.lacking("users", answer) }
@@ -91,7 +91,7 @@ extension PusherAPI {
   private static func check(user: String) throws(PusherAPIError) {
     guard !user.isEmpty, user.count <= UserChannel.maximumIDLength else {
       let limit = UserChannel.maximumIDLength
-      throw .invalid("a user's id has 1 to \(limit) characters, this one \(user.count)")
+      throw .invalid("a user id has 1 to \(limit) characters; this one has \(user.count)")
     }
   }
 
@@ -131,7 +131,7 @@ extension PusherAPI {
   /// JSON of the response, usually an empty object.
   @discardableResult
   public func triggerBatch(_ events: [Event]) async throws(PusherAPIError) -> JSONValue {
-    guard !events.isEmpty else { throw .invalid("a batch needs an event") }
+    guard !events.isEmpty else { throw .invalid("a batch needs at least one event") }
     var batch = BatchRequest(events: events)
     for (index, event) in events.enumerated() {
       try check(data: event.data)

@@ -111,7 +111,7 @@ public struct PusherAPI: Sendable {
 
   func check(data: String) throws(PusherAPIError) {
     if let limit = options.maximumDataLength, data.utf8.count > limit {
-      throw .invalid("an event's data has at most \(limit) bytes, this one \(data.utf8.count)")
+      throw .invalid("event data has at most \(limit) bytes; this event has \(data.utf8.count)")
     }
   }
 

@@ -30,7 +30,7 @@ public struct PusherWebhook: Sendable, Equatable {
   fileprivate init(_ body: [UInt8]) throws(PusherWebhookError) {
     guard let text = String(validating: body, as: UTF8.self),
       let value = try? JSONParser.parse(text), let elements = value["events"]?.elements
-    else { throw .malformed("the body is not JSON with an array called events") }
+    else { throw .malformed("the body is not JSON with an \"events\" array") }
     time = value["time_ms"]?.integer.map { WallTime(millisecondsSince1970: Int64($0)) }
     events = []
     for element in elements {
@@ -58,7 +58,7 @@ public enum PusherWebhookError: Error, Sendable, Equatable, CustomStringConverti
   public var description: String {
     switch self {
     case .foreignKey: "\(WebhookSignature.keyHeader) is not this app's key"
-    case .badSignature: "\(WebhookSignature.signatureHeader) is not the signature of the body"
+    case .badSignature: "\(WebhookSignature.signatureHeader) does not match the body"
     case .malformed(let reason): reason
     }
   }

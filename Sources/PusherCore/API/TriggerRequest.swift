@@ -80,10 +80,10 @@ package enum TriggerError: Error, Equatable, Sendable, CustomStringConvertible {
     case .invalidName(let reason): reason
     case .noChannel: "an event needs a channel"
     case .tooManyChannels(let count, let limit):
-      "an event goes to at most \(limit) channels, these are \(count)"
+      "an event goes to at most \(limit) channels; this one has \(count)"
     case .invalidChannel(let name, let reason): "channel '\(name)': \(reason)"
-    case .encryptedAmongOthers: "an event for an encrypted channel can have no other channel"
-    case .invalidSocketID(let id): "'\(id)' is not a socket id (two numbers with a dot between)"
+    case .encryptedAmongOthers: "an event for an encrypted channel cannot go to other channels"
+    case .invalidSocketID(let id): "'\(id)' is not a socket id (two numbers separated by a dot)"
     }
   }
 }
@@ -93,8 +93,8 @@ package enum EventName {
     if name.isEmpty { return "an event name cannot be empty" }
     let length = name.utf8.count
     guard length <= TriggerRequest.maximumNameLength else {
-      return
-        "an event name has at most \(TriggerRequest.maximumNameLength) bytes, this one \(length)"
+      return "an event name has at most \(TriggerRequest.maximumNameLength) bytes; "
+        + "this one has \(length)"
     }
     return nil
   }

@@ -43,7 +43,7 @@ public enum EncryptionKeyError: Error, Sendable, Equatable, CustomStringConverti
     case .wrongLength(let length, let expected):
       "the base64 of \(length) bytes instead of \(expected)"
     case .notBuilt:
-      "this build has no encrypted channels: build it with the package trait Encryption"
+      "this build does not support encrypted channels: build it with the package trait Encryption"
     }
   }
 
@@ -180,7 +180,7 @@ package enum DecryptionError: Error, Equatable, CustomStringConvertible {
   package var description: String {
     switch self {
     case .malformed(let reason): reason
-    case .wrongKey: "the key does not open it"
+    case .wrongKey: "the key does not match"
     }
   }
 }

@@ -48,12 +48,13 @@ public enum ChannelName {
   public static func problem(in name: String) -> String? {
     if name.isEmpty { return "a channel name cannot be empty" }
     if name.utf8.count > maximumLength {
-      return "a channel name has at most \(maximumLength) characters, this one \(name.utf8.count)"
+      return "a channel name has at most \(maximumLength) characters; "
+        + "this one has \(name.utf8.count)"
     }
     for (index, byte) in name.utf8.enumerated() where !isLegal(byte, at: index) {
       let character = Unicode.Scalar(byte)
       let shown = byte > 0x20 && byte < 0x7F ? "'\(character)'" : "byte 0x\(Hex.encode([byte]))"
-      return "\(shown) cannot stand in a channel name (allowed: A-Z a-z 0-9 _ - = @ , . ;)"
+      return "\(shown) is not allowed in a channel name (use A-Z a-z 0-9 _ - = @ , . ;)"
     }
     return nil
   }

@@ -49,13 +49,13 @@ public enum ClientEventError: Error, Sendable, Equatable, CustomStringConvertibl
     switch self {
     case .emptyName: "a client event needs a name"
     case .nameTooLong(let bytes, let limit):
-      "the name of a client event has at most \(limit) bytes, this one \(bytes)"
+      "the name of a client event has at most \(limit) bytes; this one has \(bytes)"
     case .wrongKind(let channel, let kind):
-      "client events go to private and presence channels; '\(channel)' is \(kind)"
+      "client events need a private or presence channel; '\(channel)' is \(kind)"
     case .dataTooLong(let bytes, let limit):
-      "the data of a client event has at most \(limit) bytes, this one \(bytes)"
+      "the data of a client event has at most \(limit) bytes; this event has \(bytes)"
     case .queueFull(let channel, let limit):
-      "\(limit) client events wait already for '\(channel)' to be subscribed"
+      "\(limit) client events already wait for the subscription of '\(channel)'"
     case .notSubscribed(let channel): "'\(channel)' is not subscribed"
     }
   }

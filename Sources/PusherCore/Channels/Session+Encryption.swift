@@ -70,12 +70,12 @@ extension Session {
     else { return .event(envelope, name: nil) }
     if subscriptions[channel]?.rekeying != nil {
       if subscriptions[channel]?.rekeying?.append(envelope.message) == false {
-        reportUndecrypted(envelope, channel, "too much waits for a new key")
+        reportUndecrypted(envelope, channel, "too many events wait for a new key")
       }
       return .handled
     }
     guard let key = subscriptions[channel]?.key else {
-      reportUndecrypted(envelope, channel, "there is no key for the channel")
+      reportUndecrypted(envelope, channel, "the channel has no key")
       return .handled
     }
     do throws(DecryptionError) {
@@ -117,7 +117,7 @@ extension Session {
     do throws(AuthorizationFailure) {
       key = try Self.key(of: try result.get())
     } catch {
-      giveUp(rekeying, channel, "the key does not open it, and there is no other: \(error.reason)")
+      giveUp(rekeying, channel, "the key does not match, and there is no new key: \(error.reason)")
       return
     }
     subscriptions[channel]?.key = key
@@ -130,7 +130,7 @@ extension Session {
         let plain = try key.open(envelope.data)
         subscriptions[channel]?.rekeyedAt = nil
         emit(.deliver(envelope.decrypted(plain, into: decryptor.plainText).message.array))
-      } catch { reportUndecrypted(envelope, channel, "\(error), nor does a new one") }
+      } catch { reportUndecrypted(envelope, channel, "\(error); a new key did not help") }
     }
   }
 

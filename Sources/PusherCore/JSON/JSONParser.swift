@@ -122,9 +122,9 @@ public enum JSONError: Error, Equatable, Sendable, CustomStringConvertible {
   public var description: String {
     switch self {
     case .unexpected(let offset): "not JSON at byte \(offset)"
-    case .endsEarly: "JSON that ends early"
-    case .tooDeep(let limit): "JSON nested deeper than \(limit)"
-    case .missing(let member): "JSON without a proper \"\(member)\""
+    case .endsEarly: "incomplete JSON"
+    case .tooDeep(let limit): "JSON nested deeper than \(limit) levels"
+    case .missing(let member): "JSON without a valid \"\(member)\""
     }
   }
 }

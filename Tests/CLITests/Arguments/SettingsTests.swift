@@ -83,7 +83,7 @@ import Testing
     ),
     (
       "--local a!b",
-      "channel 'a!b': '!' cannot stand in a channel name (allowed: A-Z a-z 0-9 _ - = @ , . ;)"
+      "channel 'a!b': '!' is not allowed in a channel name (use A-Z a-z 0-9 _ - = @ , . ;)"
     ),
     (
       "--local private-a --auth-header X:1",

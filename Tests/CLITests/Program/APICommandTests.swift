@@ -97,7 +97,7 @@ struct APICommandTests {
       ["channels", "--app-id", "1"] + scripted.address, environment: ["PUSHER_APP_SECRET": "s"]
     ).result()
     #expect(html.ending == .exited(5))
-    #expect(html.errorText.contains("a web page, where the HTTP API answers JSON"))
+    #expect(html.errorText.contains("a web page instead of JSON from the HTTP API"))
   }
 
   @Test(

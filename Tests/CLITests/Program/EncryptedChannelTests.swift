@@ -43,7 +43,7 @@ struct EncryptedChannelTests {
     #expect(line["event"] == .string("pusher-cli:decryption_failed"))
     #expect(line["channel"] == .string(Self.channel))
     #expect(line["data"]?["event"] == .string("order"))
-    #expect(line["data"]?["reason"] == .string("the key does not open it, nor does a new one"))
+    #expect(line["data"]?["reason"] == .string("the key does not match; a new key did not help"))
     #expect(line["data"]?["data"]?.text?.contains("ciphertext") == true)
     let error = try program.errorLine(containing: "order")
     #expect(error.contains("cannot decrypt order on private-encrypted-orders: "))

@@ -25,7 +25,7 @@ struct InputOrderTests {
     (#"{"subscribe":1}"#, "the value of subscribe is not a string"),
     (
       #"{"subscribe":"two words"}"#,
-      "byte 0x20 cannot stand in a channel name (allowed: A-Z a-z 0-9 _ - = @ , . ;)"
+      "byte 0x20 is not allowed in a channel name (use A-Z a-z 0-9 _ - = @ , . ;)"
     ),
     (##"{"subscribe":"#server-to-user-1"}"##, "use --sign-in for the events of a user"),
     (#"{"event":"client-x"}"#, "no channel"),
@@ -35,7 +35,7 @@ struct InputOrderTests {
     ),
     (
       #"{"event":"client-x","channel":"news"}"#,
-      "client events go to private and presence channels; 'news' is public"
+      "client events need a private or presence channel; 'news' is public"
     ),
   ])
   func `every other line is refused with its reason`(line: String, reason: String) {

@@ -150,7 +150,7 @@ import Testing
     let long = await failure { () async throws(PusherAPIError) in
       _ = try await service.api.triggerBatch([.init("e", channel: "a", data: data)])
     }
-    #expect(long == .invalid("an event's data has at most 10240 bytes, this one 10241"))
+    #expect(long == .invalid("event data has at most 10240 bytes; this event has 10241"))
     let application = Application.forTests()
     let foreign = PusherAPI(
       appID: application.id, key: application.key, secret: "wrong",

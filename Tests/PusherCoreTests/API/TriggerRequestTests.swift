@@ -54,14 +54,14 @@ struct TriggerRequestTests {
     #expect(error(named(String(repeating: "e", count: 200))) == nil)
     #expect(
       error(named(String(repeating: "e", count: 201)))
-        == "an event name has at most 200 bytes, this one 201")
+        == "an event name has at most 200 bytes; this one has 201")
     #expect(error(named("")) == "an event name cannot be empty")
     #expect(
       error(TriggerRequest(name: "e", channels: ["a b"], data: ""))?.contains("channel 'a b'")
         == true)
     #expect(
       error(TriggerRequest(name: "e", channels: ["private-encrypted-a", "b"], data: ""))
-        == "an event for an encrypted channel can have no other channel")
+        == "an event for an encrypted channel cannot go to other channels")
     #expect(
       error(TriggerRequest(name: "e", channels: ["private-encrypted-a"], data: "")) == nil)
   }

@@ -29,7 +29,7 @@ import Testing
 
   @Test(arguments: [
     ("", "the answer is empty"), ("no", "the answer is not JSON at byte 0"),
-    (#"{"auth":"K:S""#, "the answer is JSON that ends early"),
+    (#"{"auth":"K:S""#, "the answer is incomplete JSON"),
     ("[]", "the answer is not a JSON object"),
     (#""K:S""#, "the answer is not a JSON object"), ("{}", "the answer has no \"auth\" string"),
     (#"{"auth":null}"#, "the answer has no \"auth\" string"),

@@ -37,11 +37,11 @@ import Testing
     #expect(ChannelName.problem(in: String(repeating: "a", count: 200)) == nil)
     #expect(
       ChannelName.problem(in: String(repeating: "a", count: 201))
-        == "a channel name has at most 200 characters, this one 201")
+        == "a channel name has at most 200 characters; this one has 201")
   }
 
   @Test func `the problem names the character, also one that does not show`() {
-    let rest = " cannot stand in a channel name (allowed: A-Z a-z 0-9 _ - = @ , . ;)"
+    let rest = " is not allowed in a channel name (use A-Z a-z 0-9 _ - = @ , . ;)"
     #expect(ChannelName.problem(in: "a/b") == "'/'" + rest)
     #expect(ChannelName.problem(in: "a b") == "byte 0x20" + rest)
     #expect(ChannelName.problem(in: "a\n") == "byte 0x0a" + rest)

@@ -164,10 +164,10 @@ import Testing
   }
 
   @Test(arguments: [
-    ("{", "JSON that ends early"), ("[]", "not JSON at byte 0"),
-    ("{}", #"JSON without a proper "event""#),
+    ("{", "incomplete JSON"), ("[]", "not JSON at byte 0"),
+    ("{}", #"JSON without a valid "event""#),
     (#"{"event":"e",}"#, "not JSON at byte 13"),
-    (#"{"event":7}"#, #"JSON without a proper "event""#),
+    (#"{"event":7}"#, #"JSON without a valid "event""#),
     (#"{"event":"pusher_internal:member_added","data":{}}"#, "member_added without a channel"),
   ])
   func `a malformed message is reported with its bytes and ends nothing`(

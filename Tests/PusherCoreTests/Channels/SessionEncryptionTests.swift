@@ -100,7 +100,7 @@ struct SessionEncryptionTests {
     for _ in 0..<2 { #expect(received(text, &harness) != nil) }
     harness.session.unsubscribe(Self.channel, at: harness.now)
     #expect(received(text, &harness) == nil)
-    #expect(harness.drain().contains { "\($0)".contains("there is no key for the channel") })
+    #expect(harness.drain().contains { "\($0)".contains("the channel has no key") })
   }
 
   @Test func `twenty channels keep their keys apart`() throws {
@@ -181,7 +181,7 @@ struct SessionEncryptionTests {
       Issue.record("\(late)")
       return
     }
-    #expect(reason == "the key does not open it, nor does a new one")
+    #expect(reason == "the key does not match; a new key did not help")
     #expect(received(try message("4", Self.newSecret), &harness) != nil)
   }
 
@@ -212,7 +212,7 @@ struct SessionEncryptionTests {
       Issue.record("\(outputs)")
       return
     }
-    #expect(reason == "the key does not open it, and there is no other: no")
+    #expect(reason == "the key does not match, and there is no new key: no")
     #expect(harness.session.isFullySubscribed)
     #expect(received(try message("2", Self.oldSecret), &harness) != nil)
   }
@@ -247,14 +247,14 @@ struct SessionEncryptionTests {
       Issue.record("nothing reported")
       return
     }
-    #expect(reason == "too much waits for a new key")
+    #expect(reason == "too many events wait for a new key")
   }
 
   @Test func `an event of a channel that is not wanted any more is reported, not printed`() throws {
     var harness = try joined()
     _ = harness.perform { $0.unsubscribe(Self.channel, at: $1) }
     let events = harness.receive(try message("1", Self.oldSecret)).events
-    guard case .decryptionFailed(_, _, _, "there is no key for the channel") = events.first else {
+    guard case .decryptionFailed(_, _, _, "the channel has no key") = events.first else {
       Issue.record("\(events)")
       return
     }

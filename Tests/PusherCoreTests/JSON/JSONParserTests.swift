@@ -82,9 +82,9 @@ import Testing
     #expect(throws: JSONError.unexpected(offset: 5)) { try JSONParser.parse("null x") }
     #expect(throws: JSONError.endsEarly) { try JSONParser.parse("[1,") }
     #expect("\(JSONError.unexpected(offset: 3))" == "not JSON at byte 3")
-    #expect("\(JSONError.endsEarly)" == "JSON that ends early")
-    #expect("\(JSONError.tooDeep(limit: 250))" == "JSON nested deeper than 250")
-    #expect("\(JSONError.missing(member: "event"))" == #"JSON without a proper "event""#)
+    #expect("\(JSONError.endsEarly)" == "incomplete JSON")
+    #expect("\(JSONError.tooDeep(limit: 250))" == "JSON nested deeper than 250 levels")
+    #expect("\(JSONError.missing(member: "event"))" == #"JSON without a valid "event""#)
   }
 }
 

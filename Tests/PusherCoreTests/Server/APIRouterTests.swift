@@ -121,7 +121,7 @@ struct APIRouterTests {
       #"{"name":"e","channels":["private-encrypted-a","b"],"data":""}"#, 400,
       "an event for an encrypted channel can have no other channel"
     ),
-    ("{", 400, "the body is JSON that ends early"), ("[]", 400, "the body is not a JSON object"),
+    ("{", 400, "the body is incomplete JSON"), ("[]", 400, "the body is not a JSON object"),
     (
       #"{"name":"e","channels":["c"],"data":"\#(String(repeating: "x", count: 10_241))"}"#, 413,
       "The data content of this event has 10241 bytes and exceeds the allowed maximum (10240 bytes)"

@@ -78,7 +78,7 @@ struct ClientSessionTests {
   }
 
   @Test(arguments: [
-    ("{", "Invalid message: the message is JSON that ends early"),
+    ("{", "Invalid message: the message is incomplete JSON"),
     ("nonsense", "Invalid message: the message is not JSON at byte 0"),
     ("[]", "Invalid message: the message has no event that is a string"),
     (#"{"event":1}"#, "Invalid message: the message has no event that is a string"),
