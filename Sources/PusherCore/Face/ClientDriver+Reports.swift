@@ -36,10 +36,10 @@ extension ClientDriver: ChannelsFeedDelegate {
     let isChanged = connection.change(
       to: .disconnected, generation: run.generation, because: loss ?? run.veto)
     if let loss {
-      log(.error, "disconnected for good: \(loss)")
+      log(.error, "disconnected, not retrying: \(loss)")
       if isChanged { lost(loss, run, willAttemptReconnect: false) }
     } else if let veto = run.veto {
-      log(.warning, "not connected again: \(veto)")
+      log(.warning, "not retrying, as the delegate decided: \(veto)")
     } else if run.isEstablished {
       tell(.disconnected(nil, willRetry: false))
     }
@@ -122,8 +122,7 @@ extension ClientDriver: ChannelsFeedDelegate {
     case .membersLeftOut(let name, let limits):
       log(
         .warning,
-        "\(name) has more members than the \(limits.members), or \(limits.bytes) bytes, that are kept"
-      )
+        "the member list of \(name) ends at \(limits.members) members or \(limits.bytes) bytes")
     case .memberAdded(let name, let member):
       if let channel = run.dispatcher.channels[name] as? PusherPresenceChannel {
         channel.noteAdded(member)
@@ -146,20 +145,19 @@ extension ClientDriver: ChannelsFeedDelegate {
     case .clientEventsDropped(let count, let message):
       log(.warning, "\(RateLimit.cause(message)) dropped \(count) client events")
     case .authorizationDelayed(let name, let reason, let delay):
-      log(.warning, "authorisation of \(name) is asked for again in \(delay.inWords): \(reason)")
+      log(.warning, "authorisation of \(name) failed, retrying in \(delay.inWords): \(reason)")
     case .decryptionFailed(let name, let event, let data, let reason):
       count(.leftOut)
-      log(.warning, "event \(event) on \(name) could not be decrypted: \(reason)")
+      log(.warning, "cannot decrypt event \(event) on \(name): \(reason)")
       tell(.undecrypted(event: event, channel: name, data: data))
     case .unknownInternalEvent(let name, let channel):
       count(.leftOut)
       log(
         .warning,
-        "event \(name)\(channel.map { " on \($0)" } ?? "") was left out: this version does not know it"
-      )
+        "event \(name)\(channel.map { " on \($0)" } ?? "") ignored: unknown to this version")
     case .malformed(let reason, _):
       count(.leftOut)
-      log(.warning, "a message was left out: \(reason)")
+      log(.warning, "message ignored: \(reason)")
     default: break
     }
   }
@@ -167,7 +165,7 @@ extension ClientDriver: ChannelsFeedDelegate {
   private func rateLimited(_ limit: RateLimit, _ run: ClientRun) {
     log(
       .warning,
-      "\(limit.cause): \(limit.waiting) requests wait, asking again in \(limit.retryIn.inWords)")
+      "\(limit.cause): \(limit.waiting) requests wait, retrying in \(limit.retryIn.inWords)")
     let delay = SubscriptionFailure(type: "RateLimit", message: limit.cause, fault: .peer)
     for channel in run.dispatcher.channels.elements { channel.noteDelayed(delay) }
   }
@@ -226,7 +224,7 @@ extension ClientDriver: ChannelsFeedDelegate {
       let place = members.firstIndex(where: { $0.name == "data" }),
       case .object(var data) = members[place].value
     else { return message }
-    for index in data.indices where data[index].name == "auth" { data[index].value = "(left out)" }
+    for index in data.indices where data[index].name == "auth" { data[index].value = "(hidden)" }
     members[place].value = .object(data)
     return JSONValue.object(members).jsonText
   }
@@ -238,7 +236,7 @@ extension ClientDriver: ChannelsFeedDelegate {
     case .signedIn(let userID, let userData): signedIn(run, userID, userData)
     case .signInFailed(let failure): userFailed(failure, run)
     case .signInDelayed(let reason, let delay):
-      log(.warning, "the user is asked for again in \(delay.inWords): \(reason)")
+      log(.warning, "sign-in failed, retrying in \(delay.inWords): \(reason)")
     case .watchlist(let isOnline, let userIDs):
       let change = PusherWatchlistEvent(name: isOnline ? "online" : "offline", userIds: userIDs)
       run.dispatcher.dispatch(
@@ -271,7 +269,7 @@ extension ClientDriver: ChannelsFeedDelegate {
 
   /// The sign-in failed, or the subscription of the user's own channel did.
   private func userFailed(_ failure: SubscriptionFailure, _ run: ClientRun) {
-    log(.warning, "signing in failed: \(failure.message)")
+    log(.warning, "sign-in failed: \(failure.message)")
     let outcome = run.signer.takeOutcome()
     var failure = failure
     failure.underlyingError = outcome.error

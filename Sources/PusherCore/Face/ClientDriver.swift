@@ -158,7 +158,7 @@ final class ClientDriver: LoopMember {
       try run.feed.move(
         to: parts.destination, settings: parts.place.options.webSocket, options: parts.session,
         signer: SigningQueue(parts.signer), tap: parts.dispatcher,
-        reason: "this side switches to another server or app")
+        reason: "the client switches to another server or app")
     } catch {
       // `switch(to:)` has checked the options, but a file may have disappeared since.
       run.veto = .dropped("\(error)")

@@ -68,7 +68,7 @@ final class MethodSigner: Signer {
       secretSigner(secret, member: member(of: channel)).sign(request, completion: completion)
     case .authorizer(let authorizer): ask(authorizer, request, channel, completion)
     case .noMethod:
-      completion(.failure(.refused(status: nil, "no way to authorise was given (authMethod)")))
+      completion(.failure(.refused(status: nil, "no authorisation method is set (authMethod)")))
     }
   }
 
@@ -108,7 +108,7 @@ final class MethodSigner: Signer {
       secretSigner(secret, userData: userData.jsonText).sign(request, completion: completion)
     case .authenticator(let authenticator): ask(authenticator, request, completion)
     case .noMethod:
-      let reason = "no way to sign users in was given (userAuthMethod)"
+      let reason = "no sign-in method is set (userAuthMethod)"
       completion(.failure(.refused(status: nil, reason)))
     }
   }
@@ -181,7 +181,7 @@ final class MethodSigner: Signer {
       switch result {
       case .success(.authorization(let auth?)): completion(.success(auth))
       case .success(.authorization(nil)):
-        completion(.failure(.refused(status: nil, "the \(name) said no")))
+        completion(.failure(.refused(status: nil, "the \(name) refused")))
       case .success(.request(let form?)): ask(form, request, completion)
       case .success(.request(nil)): completion(.failure(.noRequest))
       case .success(.failed(let error)):
@@ -223,7 +223,7 @@ final class MethodSigner: Signer {
     do throws(HTTPError) {
       call = try form.call()
     } catch {
-      let reason = "the endpoint cannot be asked: \(error)"
+      let reason = "cannot ask the endpoint: \(error)"
       return completion(.failure(.refused(status: nil, reason)))
     }
     calls.ask(call, about: request) { [unowned self] response in
@@ -253,14 +253,14 @@ struct SigningOutcome {
 
 extension AuthorizationFailure {
   fileprivate static let noRequest = AuthorizationFailure.refused(
-    status: nil, "the request builder made no request")
+    status: nil, "the request builder returned no request")
 }
 
 extension AuthRequest {
   fileprivate func call() throws(HTTPError) -> HTTPExchange.Request {
     let url = try HTTPURL(parsing: url)
     guard url.scheme == .http || url.scheme == .https else {
-      throw HTTPError.invalidURL("an endpoint's URL begins with http:// or https://")
+      throw HTTPError.invalidURL("an endpoint's URL must begin with http:// or https://")
     }
     return HTTPExchange.Request(
       method: httpMethod, url: url, headers: HTTPHeaders(headers.map { ($0.name, $0.value) }),

@@ -116,9 +116,9 @@ public enum PusherConfigurationError: Error, Sendable, Equatable, CustomStringCo
     case .missingKey: "the app's key is empty"
     case .invalidHost(let host, let reason): "'\(host)' is not a host: \(reason)"
     case .invalidPort(let port): "\(port) is not a port; ports are 1 to 65535"
-    case .invalidPath(let path): "'\(path)' is not a path of a URL"
-    case .invalidHeader(let name): "the field '\(name)' cannot be sent with the upgrade"
-    case .invalidTimeout(let time): "a timeout of \(time) is not possible"
+    case .invalidPath(let path): "'\(path)' is not a URL path"
+    case .invalidHeader(let name): "cannot send the field '\(name)' with the upgrade"
+    case .invalidTimeout(let time): "invalid timeout: \(time)"
     case .invalidProxy(let reason), .tls(let reason), .system(let reason): reason
     }
   }
@@ -183,7 +183,7 @@ extension PusherClientOptions {
     let colons = name.utf8.count { $0 == UInt8(ascii: ":") }
     let isBare = colons > 1 && !name.begins(with: "[")
     guard colons != 1, !name.begins(with: "[") || name.ends(with: "]") else {
-      throw .invalidHost(name, reason: "the port is an option of its own")
+      throw .invalidHost(name, reason: "set the port with the option port")
     }
     let url: HTTPURL
     do {
@@ -194,7 +194,7 @@ extension PusherClientOptions {
     let isHostAlone =
       url.path == "/" && !name.ends(with: "/") && url.query == nil && url.userInfo == nil
       && !name.contains("#")
-    guard isHostAlone else { throw .invalidHost(name, reason: "it holds more than a host's name") }
+    guard isHostAlone else { throw .invalidHost(name, reason: "it has more than a host name") }
     return url.host
   }
 

@@ -39,7 +39,7 @@ extension PusherConnection {
       return channel
     }
     let failure = SubscriptionFailure.invalidName(
-      "a presence channel's name begins with presence-, not '\(name)'")
+      "'\(name)' is not a presence channel: its name does not begin with presence-")
     let channel = PusherPresenceChannel(name: name, connection: self, failure: failure)
     post(.refuse(channel, failure))
     return channel
@@ -53,7 +53,7 @@ extension PusherConnection {
 
   private static func failure(_ name: String) -> SubscriptionFailure? {
     if UserChannel.userID(channelName: name) != nil {
-      return .invalidName("the channel of a user is subscribed by signing in")
+      return .invalidName("sign in to subscribe to the channel of a user")
     }
     return ChannelName.problem(in: name).map(SubscriptionFailure.invalidName)
   }

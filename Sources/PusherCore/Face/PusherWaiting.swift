@@ -12,7 +12,7 @@ public enum PusherWaitError: Error, Sendable, Equatable, CustomStringConvertible
     switch self {
     case .disconnected: "the client was disconnected"
     case .ended: "the channel was unsubscribed, or the client is gone"
-    case .timeout(let limit): "it took longer than \(limit.inWords)"
+    case .timeout(let limit): "timed out after \(limit.inWords)"
     }
   }
 }

@@ -20,7 +20,7 @@ package protocol Signer: AnyObject {
 extension AuthorizationFailure {
   /// A server that chooses the signed text could have us sign a call of the HTTP API.
   static let foreignSocketID = AuthorizationFailure.unusable(
-    "the server's socket id is not two numbers with a dot, so nothing is signed for it")
+    "cannot sign: the server's socket id is not two numbers with a dot")
 }
 
 /// The feed of a Pusher service: a session over WebSocket connections, with a signer.

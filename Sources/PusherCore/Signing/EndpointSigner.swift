@@ -70,7 +70,7 @@ final class EndpointCalls {
         completion(Self.body(result).flatMap { Authorization.result(of: $0, to: request) })
       }
     } catch {
-      completion(.failure(.refused(status: nil, "the endpoint cannot be asked: \(error)")))
+      completion(.failure(.refused(status: nil, "cannot ask the endpoint: \(error)")))
     }
   }
 
@@ -93,9 +93,9 @@ final class EndpointCalls {
     switch result {
     case .failure(.http(.endedEarly)):
       return .failure(
-        .unavailable(status: nil, "the endpoint ended the connection inside its answer"))
+        .unavailable(status: nil, "the endpoint closed the connection inside its answer"))
     case .failure(.http(let error)):
-      return .failure(.unusable("the endpoint's answer is broken: \(error)"))
+      return .failure(.unusable("the endpoint's answer is invalid: \(error)"))
     case .failure(let failure): return .failure(.unavailable(status: nil, "\(failure)"))
     case .success(let response):
       let status = response.head.status

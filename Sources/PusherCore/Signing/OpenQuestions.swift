@@ -20,7 +20,7 @@ final class OpenQuestions<Answer: Sendable> {
   func open(_ name: String, _ completion: @escaping Completion) -> Int {
     let number = QuestionNumber.next()
     let timer = LoopTimer(deadline: loop.now.advanced(by: timeout)) { [unowned self] in
-      let message = "the \(name) gave no answer within \(timeout.inWords)"
+      let message = "the \(name) did not answer within \(timeout.inWords)"
       finish(number, .failure(.unavailable(status: nil, message)))
     }
     loop.add(timer)

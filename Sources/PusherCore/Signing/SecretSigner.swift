@@ -36,7 +36,7 @@ package final class SecretSigner: Signer {
     _ request: AuthorizationRequest
   ) throws(AuthorizationFailure) -> Authorization {
     guard let channel = request.channel else {
-      guard let userData else { throw .refused(status: nil, "the user's data was not given") }
+      guard let userData else { throw .refused(status: nil, "no user data was given") }
       let auth = signature.signIn(socketID: request.socketID, userData: userData)
       return Authorization(PusherUserAuth(auth: auth, userData: userData))
     }

@@ -3,8 +3,8 @@ package final class NoSigner: Signer {
   package init() {}
 
   package func sign(_ request: AuthorizationRequest, completion: @escaping Completion) {
-    let what = request.channel == nil ? "sign users in" : "authorise"
-    completion(.failure(.refused(status: nil, "no way to \(what) was given")))
+    let what = request.channel == nil ? "sign-in" : "authorisation"
+    completion(.failure(.refused(status: nil, "no \(what) method is set")))
   }
 
   package func cancelAll() {}

@@ -43,10 +43,10 @@ struct ReservedEventTests {
     try gate.wait()
     #expect(seen.values.filter { !$0.contains("subscription_succeeded") } == ["all order"])
     #expect(
-      log.messages.values.filter { $0.contains("was left out") } == [
-        "event pusher_internal:news on news was left out: this version does not know it",
-        "event pusher_internal:order on news was left out: this version does not know it",
-        "event pusher_internal:subscription_count_v2 on news was left out: this version does not know it",
+      log.messages.values.filter { $0.contains("ignored") } == [
+        "event pusher_internal:news on news ignored: unknown to this version",
+        "event pusher_internal:order on news ignored: unknown to this version",
+        "event pusher_internal:subscription_count_v2 on news ignored: unknown to this version",
       ])
     pusher.disconnect()
   }

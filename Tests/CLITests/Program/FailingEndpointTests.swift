@@ -47,7 +47,7 @@ struct FailingEndpointTests {
     case .status503: "the endpoint answered HTTP 503"
     case .status429: "the endpoint answered HTTP 429"
     case .html: "the answer is "
-    case .cutShort: "the endpoint ended the connection inside its answer"
+    case .cutShort: "the endpoint closed the connection inside its answer"
     case .silent: "no answer within 0.4 s"
     }
   }

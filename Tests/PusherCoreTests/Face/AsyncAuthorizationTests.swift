@@ -86,7 +86,7 @@ private final class Endless: AsyncAuthorizer, AsyncAuthRequestBuilder {
     try await channel.subscribed()
     let failed = try #require(try await delegate.failed.wait().first)
     #expect(failed.name == "private-never")
-    #expect(failed.error.message == "the authorizer said no")
+    #expect(failed.error.message == "the authorizer refused")
     #expect(failed.error.underlyingError == nil)
   }
 
@@ -195,7 +195,7 @@ private final class Endless: AsyncAuthorizer, AsyncAuthRequestBuilder {
     pusher.subscribe("private-broken")
     let failed = try await delegate.failed.wait(for: 2)
     let never = failed.first { $0.name == "private-never" }
-    #expect(never?.error.message == "the request builder made no request")
+    #expect(never?.error.message == "the request builder returned no request")
     let broken = failed.first { $0.name == "private-broken" }
     #expect(broken?.error.underlyingError as? Broken == Broken())
   }
@@ -230,7 +230,7 @@ private final class Endless: AsyncAuthorizer, AsyncAuthRequestBuilder {
     pusher.connect()
     _ = try await endless.cancelled.wait()
     let failed = try #require(try await delegate.failed.wait().first)
-    #expect(failed.error.message == "the authorizer gave no answer within 0.3 s")
+    #expect(failed.error.message == "the authorizer did not answer within 0.3 s")
     #expect(failed.error.underlyingError == nil)
   }
 

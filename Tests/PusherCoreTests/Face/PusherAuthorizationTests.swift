@@ -214,7 +214,7 @@ private func sign(_ socketID: String, _ channel: String) -> PusherAuth {
     pusher.subscribe("private-a")
     pusher.connect()
     let failed = try await delegate.failed.wait()
-    #expect(failed.first?.error.message.contains("no answer within") == true)
+    #expect(failed.first?.error.message.contains("did not answer within") == true)
   }
 
   @Test func `inline signs with the secret`() async throws {
@@ -233,7 +233,7 @@ private func sign(_ socketID: String, _ channel: String) -> PusherAuth {
     let pusher = connect(.noMethod)
     pusher.subscribe("private-a")
     let failed = try await delegate.failed.wait()
-    #expect(failed.first?.error.message == "no way to authorise was given (authMethod)")
+    #expect(failed.first?.error.message == "no authorisation method is set (authMethod)")
   }
 
   @Test func `an auth that is given to subscribe is used`() async throws {
@@ -265,6 +265,6 @@ private func sign(_ socketID: String, _ channel: String) -> PusherAuth {
     let pusher = connect(.endpoint(authEndpoint: "pusher/auth"))
     pusher.subscribe("private-a")
     let failed = try await delegate.failed.wait()
-    #expect(failed.first?.error.message.contains("cannot be asked") == true)
+    #expect(failed.first?.error.message.contains("cannot ask the endpoint") == true)
   }
 }

@@ -156,14 +156,14 @@ private let application = Application.forTests()
     unknown.signIn()
     unknown.connect()
     #expect(
-      try await delegate.signInFailed.wait().first?.error.message == "the authenticator said no")
+      try await delegate.signInFailed.wait().first?.error.message == "the authenticator refused")
   }
 
   @Test func `signing in without a method, without an id and with a wrong secret fails clearly`()
     async throws
   {
     let cases: [(UserAuthMethod, String)] = [
-      (.noMethod, "no way to sign users in was given (userAuthMethod)"),
+      (.noMethod, "no sign-in method is set (userAuthMethod)"),
       (inline(["name": "x"]), "the user's data has no id"),
       (.inline(secret: "wrong", userData: ["id": "7"]), "Invalid signature"),
     ]
@@ -199,6 +199,6 @@ private let application = Application.forTests()
 
   @Test func `the channel of a user is joined by signing in alone`() {
     let channel = service.pusher().subscribe("#server-to-user-7")
-    #expect(channel.failure?.message == "the channel of a user is subscribed by signing in")
+    #expect(channel.failure?.message == "sign in to subscribe to the channel of a user")
   }
 }
