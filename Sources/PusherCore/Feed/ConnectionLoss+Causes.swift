@@ -25,7 +25,7 @@ extension ConnectionLoss {
   init(_ error: WebSocketError) {
     switch error {
     case .endedWithoutCloseFrame(let insideMessage):
-      let place = insideMessage ? "in the middle of a message" : "without a close frame"
+      let place = insideMessage ? "incomplete message" : "no close frame"
       self = .closed(code: nil, reason: place)
     default: self = .violation("\(error)")
     }

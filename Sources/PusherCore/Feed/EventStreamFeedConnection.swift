@@ -213,7 +213,7 @@ package final class EventStreamFeedConnection: FeedConnection {
     do {
       try moveBody()
     } catch is ContentDecoder.InvalidData {
-      bodyBroke("the body is not what its content coding says")
+      bodyBroke("the body does not match its content coding")
     } catch { bodyBroke("\(error)") }
     return parser.input.count > before
   }

@@ -86,7 +86,7 @@ package final class WebSocketFeedConnection: FeedConnection {
     do throws(HTTPError) {
       return try handshake.request()
     } catch {
-      throw .dropped("cannot ask for the upgrade: \(error)")
+      throw .dropped("cannot request the upgrade: \(error)")
     }
   }
 

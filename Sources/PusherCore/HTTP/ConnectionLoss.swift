@@ -64,7 +64,7 @@ public enum ConnectionLoss: Error, Sendable, Equatable, CustomStringConvertible 
     case .refused(let status, let reason, let wait):
       "the server answered HTTP \(status)\(reason.isEmpty ? "" : " (\(reason))")"
         + (wait.map { " and asks to wait \($0.inWords)" } ?? "")
-    case .notAnEventStream(nil): "the answer is not an event stream: it names no type"
+    case .notAnEventStream(nil): "the answer is not an event stream: it has no Content-Type"
     case .notAnEventStream(let type?):
       "the answer is not an event stream, but of type \(type.prefix(100))"
     case .violation(let what): "the server broke the protocol: \(what)"
@@ -72,8 +72,8 @@ public enum ConnectionLoss: Error, Sendable, Equatable, CustomStringConvertible 
     case .handshakeTimeout(let time, let stage):
       "\(stage?.inWords ?? "no connection") within \(time.inWords)"
     case .noPong(let time): "no pong for \(time.inWords)"
-    case .silent(let time): "nothing came for \(time.inWords)"
-    case .invalidRequest(let what): "cannot ask for the stream: \(what)"
+    case .silent(let time): "the server sent nothing for \(time.inWords)"
+    case .invalidRequest(let what): "cannot request the stream: \(what)"
     }
   }
 
@@ -106,15 +106,15 @@ public enum ConnectionStage: Sendable, Equatable {
     case .resolving: "the host name was not resolved"
     case .connecting: "no connection"
     case .reachingProxy(let proxy): "no connection to proxy \(proxy)"
-    case .tunnelling(let proxy): "proxy \(proxy) gave no answer"
-    case .securing: "the server accepted the connection, but the TLS handshake was not done"
+    case .tunnelling(let proxy): "proxy \(proxy) did not answer"
+    case .securing: "the server accepted the connection, but did not finish the TLS handshake"
     case .upgrading(0): "the server accepted the connection, but did not answer the upgrade"
     case .upgrading(let received):
-      "the server did not finish its answer to the upgrade (\(received) bytes came)"
+      "the server did not finish its answer to the upgrade (\(received) bytes received)"
     case .greeting: "the server upgraded, but sent no connection_established"
     case .asking(0): "the server accepted the connection, but did not answer the request"
     case .asking(let received):
-      "the server did not finish the head of its answer (\(received) bytes came)"
+      "the server did not finish the head of its answer (\(received) bytes received)"
     }
   }
 }

@@ -9,7 +9,7 @@ extension HTTPURL {
     if Self.hasScheme(text) { return try HTTPURL(parsing: String(text)).normalised }
     if text.hasPrefix("//") { return try HTTPURL(parsing: "\(scheme.rawValue):\(text)").normalised }
     guard text.utf8.allSatisfy(ASCII.isVisible) else {
-      throw .invalidURL("a blank, a control character or one beyond ASCII must be percent-encoded")
+      throw .invalidURL("spaces, control and non-ASCII characters must be percent-encoded")
     }
     let mark = text.firstIndex(of: "?")
     let path = text[..<(mark ?? text.endIndex)]

@@ -57,13 +57,13 @@ package struct HTTPURL: Sendable, Equatable {
   /// Throws ``HTTPError/invalidURL(_:)``, which never repeats the user information.
   package init(parsing text: String) throws(HTTPError) {
     guard text.utf8.allSatisfy(ASCII.isVisible) else {
-      throw .invalidURL("a blank, a control character or one beyond ASCII must be percent-encoded")
+      throw .invalidURL("spaces, control and non-ASCII characters must be percent-encoded")
     }
     guard let mark = text.firstIndex(of: ":"), text[mark...].hasPrefix("://") else {
       throw .invalidURL("it does not begin with http://, https://, ws:// or wss://")
     }
     guard let scheme = Scheme(rawValue: text[..<mark].lowercased()) else {
-      throw .invalidURL("its scheme is none of http, https, ws, wss")
+      throw .invalidURL("its scheme is not http, https, ws or wss")
     }
     let rest = text[mark...].dropFirst(3).prefix { $0 != "#" }
     let authority = rest.prefix { $0 != "/" && $0 != "?" }
@@ -90,23 +90,23 @@ package struct HTTPURL: Sendable, Equatable {
     let bytes = text.utf8
     if bytes.first == UInt8(ascii: "[") {
       guard let close = bytes.firstIndex(of: UInt8(ascii: "]")) else {
-        throw .invalidURL("a bracket is open")
+        throw .invalidURL("a bracket is not closed")
       }
       host = Substring(bytes[..<close].dropFirst())
       rest = Substring(bytes[close...].dropFirst())
       guard host.utf8.contains(UInt8(ascii: ":")), host.utf8.allSatisfy(isAddressByte) else {
-        throw .invalidURL("the brackets hold no IPv6 address")
+        throw .invalidURL("the text in brackets is not an IPv6 address")
       }
     } else {
       host = text[..<(bytes.firstIndex(of: UInt8(ascii: ":")) ?? bytes.endIndex)]
       rest = text[host.endIndex...]
       guard !host.isEmpty, host.utf8.allSatisfy(isNameByte) else {
-        throw .invalidURL("the host name is missing or has a character that no host name has")
+        throw .invalidURL("the host name is missing or has an invalid character")
       }
     }
     guard !rest.isEmpty else { return (host.lowercased(), nil) }
     guard rest.utf8.first == UInt8(ascii: ":") else {
-      throw .invalidURL("the host is followed by no port or path")
+      throw .invalidURL("only a port or a path can follow the host")
     }
     let digits = Substring(rest.utf8.dropFirst())
     guard !digits.isEmpty else { return (host.lowercased(), nil) }

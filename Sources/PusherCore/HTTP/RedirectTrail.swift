@@ -61,9 +61,10 @@ package enum RedirectError: Error, Equatable, CustomStringConvertible {
 
   package var description: String {
     switch self {
-    case .tooMany(let limit, let location): "more than \(limit) redirects, the next to \(location)"
+    case .tooMany(let limit, let location):
+      "more than \(limit) redirects; the next is to \(location)"
     case .insecure(let scheme, let place):
-      "a redirect from \(scheme.rawValue) to \(place), which is not encrypted and so not followed"
+      "a redirect from \(scheme.rawValue) to \(place), not followed because it is not encrypted"
     case .invalid(let reason): "a redirect to an invalid URL: \(reason)"
     }
   }

@@ -5,7 +5,7 @@ extension TLSEngine {
   func checkPins() throws(TLSError) {
     guard !context.pins.isEmpty else { return }
     guard let certificate = unsafe SSL_get1_peer_certificate(connection) else {
-      throw .setup(reason: "the server showed no certificate to compare with the pinned key")
+      throw .setup(reason: "the server sent no certificate to compare with the pinned key")
     }
     defer { unsafe X509_free(certificate) }
     let seen = try unsafe Self.pin(of: certificate)

@@ -65,9 +65,9 @@ extension TLSEngine {
       let issuer = unsafe Self.issuer(of: certificate).map { "issuer '\($0)'" } ?? "its issuer"
       return unknown("\(issuer) is unknown here")
     case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
-      return unknown("it is self-signed and not itself trusted")
+      return unknown("it is self-signed and not trusted")
     case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
-      return unknown("the authority at the end of its chain is not trusted")
+      return unknown("its root certificate is not trusted")
     case X509_V_ERR_CERT_CHAIN_TOO_LONG:
       let limit = TLSContext.maximumIntermediates
       return unfit("its chain has more than \(limit) intermediate certificates")

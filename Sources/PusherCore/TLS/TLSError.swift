@@ -41,7 +41,7 @@ package enum TLSError: Error, Equatable, CustomStringConvertible {
       "the server does not accept the client certificate (\(reason))"
     case .handshake(let reason), .handshakeClosed(let reason), .notTLS(let reason):
       "TLS handshake failed: \(reason)"
-    case .cutShort: "TLS connection cut off: the end came without a closing alert"
+    case .cutShort: "TLS connection cut off without a closing alert (close_notify)"
     case .connection(let reason): "TLS connection failed: \(reason)"
     }
   }
@@ -82,7 +82,7 @@ enum OpenSSLErrors {
   /// Returns OpenSSL's text, except for misleading ones.
   static func words(for entry: Entry) -> String {
     switch (entry.library, entry.reason) {
-    case (ERR_LIB_PEM, PEM_R_NO_START_LINE): "it holds no PEM block of the kind needed"
+    case (ERR_LIB_PEM, PEM_R_NO_START_LINE): "it has no PEM block of the required kind"
     case (ERR_LIB_PEM, PEM_R_BAD_PASSWORD_READ), (ERR_LIB_PEM, PEM_R_PROBLEMS_GETTING_PASSWORD):
       "the key is protected by a passphrase"
     case (ERR_LIB_X509, X509_R_KEY_VALUES_MISMATCH), (ERR_LIB_X509, X509_R_KEY_TYPE_MISMATCH):
@@ -90,7 +90,7 @@ enum OpenSSLErrors {
     case _ where isForeign(entry): "the other side does not speak TLS on this port (\(entry.text))"
     case (ERR_LIB_SSL, SSL_R_UNSUPPORTED_PROTOCOL),
       (ERR_LIB_SSL, SSL_R_TLSV1_ALERT_PROTOCOL_VERSION):
-      "the other side speaks no TLS 1.2 or newer (\(entry.text))"
+      "the other side does not support TLS 1.2 or newer (\(entry.text))"
     // Code of our passphrase callback's refusal; the macros of the number are not imported.
     case _ where entry.text == "interrupted or cancelled": "the key is protected by a passphrase"
     default: entry.text

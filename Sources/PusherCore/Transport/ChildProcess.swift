@@ -170,7 +170,7 @@ package final class ChildProcess: LoopSource {
       wakeUp.post { loop in (loop.source(running) as? ChildProcess)?.finish(at: loop.now) }
     }
     guard !isWatched else { return }
-    end(because: .busy(reason: "no thread to wait on"), at: loop.now)
+    end(because: .busy(reason: "cannot start a thread"), at: loop.now)
     deadline = loop.now.advanced(by: Self.interval)
   }
 

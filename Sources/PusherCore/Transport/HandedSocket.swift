@@ -17,8 +17,8 @@ package struct HandedSocket: Sendable, Equatable {
       switch self {
       case .notOpen: "it is not open"
       case .notASocket: "it is not a socket"
-      case .notAStream: "it takes no connections, but single messages"
-      case .notListening: "nobody listens on it, or it is a connection"
+      case .notAStream: "it is not a stream socket"
+      case .notListening: "it is not a listening socket"
       case .notInternet: "it has no IP address"
       }
     }

@@ -79,7 +79,7 @@ package final class LoopThread: Sendable {
         fail("\(error)")
       }
     }
-    if !hasStarted { fail("the system gave no thread") }
+    if !hasStarted { fail("cannot start a thread") }
   }
 
   private func run(_ loop: EventLoop) {

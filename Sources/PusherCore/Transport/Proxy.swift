@@ -79,7 +79,7 @@ package struct ProxyCredentials: Sendable, Equatable, CustomStringConvertible, C
       }
     case .socks5, .socks5h:
       guard (1...255).contains(user.utf8.count), (0...255).contains(password.utf8.count) else {
-        throw ProxyURLError("user and password have 255 bytes at most, the user one at least")
+        throw ProxyURLError("the user name must have 1 to 255 bytes, the password at most 255")
       }
     }
     self.init(user: user, password: password)
@@ -96,10 +96,10 @@ package struct ProxyURLError: Error, Equatable, CustomStringConvertible {
 
   init(scheme: String) {
     switch scheme {
-    case "https": description = "TLS to the proxy itself is not spoken; use http://"
+    case "https": description = "TLS to the proxy itself is not supported; use http://"
     case "socks", "socks4", "socks4a":
-      description = "of SOCKS only version 5 is spoken; use socks5h://"
-    default: description = "its scheme is none of http, socks5h, socks5"
+      description = "only version 5 of SOCKS is supported; use socks5h://"
+    default: description = "its scheme is not http, socks5h or socks5"
     }
   }
 }

@@ -31,15 +31,15 @@ package enum ProxyError: Error, Equatable, CustomStringConvertible {
     case .refused(let destination, let status, let reason):
       "refused to connect to \(destination): HTTP \(status)" + (reason.isEmpty ? "" : " \(reason)")
     case .credentialsMissing: "wants a user name and password"
-    case .credentialsRefused: "refuses the user name and password"
+    case .credentialsRefused: "rejected the user name and password"
     case .unsupportedAuthentication(let offered):
-      "wants authentication by \(offered), which is not spoken here"
+      "wants authentication by \(offered), which is not supported"
     case .socksRefused(let destination, let reply): "refused to connect to \(destination): \(reply)"
-    case .invalidName(let reason): "cannot be asked for this server: \(reason)"
-    case .invalidAnswer(let reason): "sends an invalid answer: \(reason)"
-    case .endedEarly: "ended the connection before its answer was complete"
-    case .lost(let reason): "broke the connection: \(reason)"
-    case .timedOut: "gave no answer in time"
+    case .invalidName(let reason): "cannot reach this server: \(reason)"
+    case .invalidAnswer(let reason): "sent an invalid answer: \(reason)"
+    case .endedEarly: "closed the connection before its answer was complete"
+    case .lost(let reason): "dropped the connection: \(reason)"
+    case .timedOut: "did not answer in time"
     }
   }
 }
@@ -63,7 +63,7 @@ package struct SOCKSReply: RawRepresentable, Sendable, Hashable, CustomStringCon
       case 5: "connection refused"
       case 6: "time to live expired"
       case 7: "command not supported"
-      case 8: "kind of address not supported"
+      case 8: "address type not supported"
       default: "unknown reason"
       }
     return "\(words) (SOCKS reply \(rawValue))"

@@ -43,7 +43,7 @@ package final class Resolver {
     let question = Question(
       host: host, port: port, family: family, scope: scope, ticket: ticket, wakeUp: wakeUp)
     if !DetachedThread.start(name: "pusher-resolve", { question.answer() }) {
-      let error = TransportError.resolve(host: host, reason: "no thread to ask on")
+      let error = TransportError.resolve(host: host, reason: "cannot start a thread")
       wakeUp.post { $0.resolver.deliver(.failure(error), to: ticket) }
     }
     return ticket
@@ -86,7 +86,7 @@ package final class Resolver {
     defer { unsafe freeaddrinfo(list) }
     let addresses = unsafe addresses(in: list)
     guard !addresses.isEmpty || family != nil else {
-      return .failure(.resolve(host: host, reason: "no address of the internet's families"))
+      return .failure(.resolve(host: host, reason: "no IPv4 or IPv6 address"))
     }
     return .success(addresses)
   }

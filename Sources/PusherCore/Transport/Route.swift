@@ -79,7 +79,7 @@ package struct RoutingError: Error, Equatable, CustomStringConvertible {
   package let origin: String
   package let reason: ProxyURLError
 
-  package var description: String { "\(origin) is not a proxy's URL: \(reason)" }
+  package var description: String { "\(origin) is not a proxy URL: \(reason)" }
 }
 
 // Requests that an HTTP proxy forwards (RFC 9112 section 3.2.2), and the proxy's own answers.

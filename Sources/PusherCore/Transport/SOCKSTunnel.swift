@@ -91,7 +91,7 @@ package struct SOCKSTunnel: ProxyTunnel {
   /// Returns the reply's length (RFC 1928 section 6) once it is known; throws a refusal at once.
   private func replyLength(_ reply: ByteView) throws(ProxyError) -> Int? {
     guard reply.count >= 1 else { return nil }
-    guard reply[0] == 5 else { throw .invalidAnswer("its reply is not of SOCKS 5") }
+    guard reply[0] == 5 else { throw .invalidAnswer("its reply is not SOCKS 5") }
     guard reply.count >= 2 else { return nil }
     let verdict = SOCKSReply(rawValue: reply[1])
     guard verdict == .succeeded else {
@@ -103,7 +103,7 @@ package struct SOCKSTunnel: ProxyTunnel {
     case 1: return 10
     case 4: return 22
     case 3: return reply.count >= 5 ? 7 + Int(reply[4]) : nil
-    default: throw .invalidAnswer("its reply has an unknown kind of address, \(reply[3])")
+    default: throw .invalidAnswer("its reply has an unknown address type, \(reply[3])")
     }
   }
 }

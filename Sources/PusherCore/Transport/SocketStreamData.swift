@@ -67,7 +67,7 @@ extension SocketStream {
     guard outgoing.count <= Self.answerLimit else {
       throw .tls(
         .connection(
-          reason: "the other side asks for new keys and reads no answers; more than "
+          reason: "the other side asks for new keys, but reads no answers; more than "
             + "\(Self.answerLimit >> 10) KiB of them wait"))
     }
   }

@@ -14,7 +14,7 @@ extension SocketStream {
       switch answer {
       case .success(let addresses):
         guard let address = addresses.first else {
-          let reason = "it has no address of the family that was asked for"
+          let reason = "it has no address of the requested family"
           self.fail(.resolve(host: route.host, reason: reason), at: self.loop.now)
           return
         }

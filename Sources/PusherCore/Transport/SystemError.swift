@@ -41,8 +41,8 @@ package enum TransportError: Error, Equatable, CustomStringConvertible {
   case system(operation: String, reason: String)
 
   package enum Stage: String, Sendable {
-    case resolving = "resolving the name"
-    case connecting = "connecting"
+    case resolving = "the name lookup"
+    case connecting = "the connection attempt"
     case handshaking = "the TLS handshake"
   }
 

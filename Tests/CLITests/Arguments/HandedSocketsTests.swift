@@ -73,8 +73,8 @@ struct HandedSocketsTests {
 
   @Test(arguments: [
     (HandedSocket.Fault.notOpen, "it is not open"), (.notASocket, "it is not a socket"),
-    (.notAStream, "it takes no connections, but single messages"),
-    (.notListening, "nobody listens on it, or it is a connection"),
+    (.notAStream, "it is not a stream socket"),
+    (.notListening, "it is not a listening socket"),
     (.notInternet, "it has no IP address"),
   ])
   func `a descriptor that cannot be listened on is refused`(

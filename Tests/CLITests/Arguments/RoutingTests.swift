@@ -68,7 +68,7 @@ import Testing
       ("", ["ALL_PROXY": "http://u:hunter2@p:0"], "ALL_PROXY"),
     ] {
       let message = try #require(refusal { _ = try routing(line, environment) })
-      #expect(message.hasPrefix("\(origin) is not a proxy's URL: "))
+      #expect(message.hasPrefix("\(origin) is not a proxy URL: "))
       #expect(!message.contains("hunter2"))
     }
   }

@@ -70,14 +70,14 @@ struct BrokenWireTests {
   @Test func `an end in the middle of a frame is told from one between two`() throws {
     expect(
       try run(try Self.server(), Self.cut(.end)),
-      says: "the server closed the connection: in the middle of a message")
+      says: "the server closed the connection: incomplete message")
     let server = try ScriptedServer { connection in
       try connection.join()
       try connection.send(event: connection.number == 1 ? "short" : "back", data: "{}")
       if connection.number == 1 { connection.drop() } else { try connection.stay() }
     }
     expect(
-      try run(server, .sound), says: "the server closed the connection: without a close frame")
+      try run(server, .sound), says: "the server closed the connection: no close frame")
   }
 
   @Test(arguments: [FaultyWire.Cut.blackHole, .halfOpen])
@@ -95,7 +95,7 @@ struct BrokenWireTests {
       try run(
         try Self.server(certificate: certificates.trusted), Self.cut(.end), "--cacert",
         certificates.authority),
-      says: "TLS connection cut off: the end came without a closing alert")
+      says: "TLS connection cut off without a closing alert (close_notify)")
   }
 
   @Test(arguments: [

@@ -92,7 +92,7 @@ struct FloodTests {
       rig.run()
         == .tls(
           .connection(
-            reason: "the other side asks for new keys and reads no answers; more than 256 KiB of "
+            reason: "the other side asks for new keys, but reads no answers; more than 256 KiB of "
               + "them wait")))
     #expect(rig.sent < KeyFlood.most)
   }

@@ -170,7 +170,7 @@ struct ForwardTests {
   }
 
   @Test(arguments: [
-    (["--forward", "ftp://a"], "--forward: invalid URL: its scheme is none of"),
+    (["--forward", "ftp://a"], "--forward: invalid URL: its scheme is not http"),
     (["--forward", "ws://a"], "the URL must begin with http:// or https://, not ws://"),
     (["--forward", "http://me:secret@a/"], "would show in ps"),
     (["--forward", "http://me@a/"], "would show in ps"),

@@ -56,7 +56,7 @@ struct ForwardingProxyTests {
     #expect(try run(proxy.urlWithCredentials).ending == .exited(0))
     #expect(heads.values.map { $0.headers["Proxy-Authorization"] } == [nil])
     for (url, words) in [
-      (proxy.url("hunter2"), "refuses the user name and password"),
+      (proxy.url("hunter2"), "rejected the user name and password"),
       (proxy.url, "wants a user name and password"),
     ] {
       let result = try run(url)

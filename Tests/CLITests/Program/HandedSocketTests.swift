@@ -64,8 +64,8 @@ struct HandedSocketTests {
   /// Invalid descriptors that a manager may hand over.
   enum Mistake: String, CaseIterable {
     case file = "it is not a socket"
-    case datagrams = "it takes no connections, but single messages"
-    case connection = "nobody listens on it, or it is a connection"
+    case datagrams = "it is not a stream socket"
+    case connection = "it is not a listening socket"
     case unix = "it has no IP address"
   }
 

@@ -85,7 +85,7 @@ struct `Through real proxies` {
     #expect(wrong.ending == .exited(4))
     #expect(
       wrong.errorText
-        == "pusher-cli: error: proxy \(proxy.url) refuses the user name and password\n")
+        == "pusher-cli: error: proxy \(proxy.url) rejected the user name and password\n")
     let none = try trigger(server, ["--proxy", proxy.url])
     #expect(none.ending == .exited(4))
     #expect(
@@ -96,7 +96,7 @@ struct `Through real proxies` {
       ["ALL_PROXY": proxy.url("hunter2")])
     #expect(subscriber.ending == .exited(4))
     #expect(subscriber.errorLines.count == 1)
-    #expect(subscriber.errorText.contains("\(proxy.url) refuses the user name and password"))
+    #expect(subscriber.errorText.contains("\(proxy.url) rejected the user name and password"))
     #expect(!subscriber.errorText.contains("hunter2"))
   }
 
@@ -147,7 +147,7 @@ struct `Through real proxies` {
     #expect(result.ending == .exited(4))
     #expect(
       result.errorText
-        == "pusher-cli: error: proxy \(proxy) gave no answer within 0.3 s (is that a proxy? check --proxy, HTTPS_PROXY, HTTP_PROXY and ALL_PROXY)\n"
+        == "pusher-cli: error: proxy \(proxy) did not answer within 0.3 s (is that a proxy? check --proxy, HTTPS_PROXY, HTTP_PROXY and ALL_PROXY)\n"
     )
   }
 

@@ -92,6 +92,7 @@ struct StreamEndTests {
     let result = try PusherCLI.sse(server, "-n", "2", "--activity-timeout", "100ms").result()
     #expect(result.ending == .exited(0))
     #expect(
-      result.errorText.contains("nothing came for 0.1 s; retrying in 25 ms"), "\(result.errorText)")
+      result.errorText.contains("the server sent nothing for 0.1 s; retrying in 25 ms"),
+      "\(result.errorText)")
   }
 }

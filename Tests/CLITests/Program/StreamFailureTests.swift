@@ -59,7 +59,7 @@ struct BadStream: Sendable, CustomStringConvertible {
       message: "HTTP 503 (Reason) and asks to wait 7 s"),
     BadStream(
       description: "a redirect loop", answer: status(302, ("Location", "/again")), status: 5,
-      message: "HTTP 302 (more than 5 redirects, the next to /again)"),
+      message: "HTTP 302 (more than 5 redirects; the next is to /again)"),
     BadStream(
       description: "a redirect without a Location", answer: status(302), status: 5,
       message: "HTTP 302 (a redirect without a Location)"),
@@ -72,7 +72,7 @@ struct BadStream: Sendable, CustomStringConvertible {
       status: 5, message: "its content coding is neither gzip nor deflate: br"),
     BadStream(
       description: "gzip that is none", answer: stream("data: 1\n\n", ("Content-Encoding", "gzip")),
-      status: 5, message: "the body is not what its content coding says"),
+      status: 5, message: "the body does not match its content coding"),
     BadStream(
       description: "broken chunks",
       answer: stream(
@@ -101,7 +101,8 @@ struct BadStream: Sendable, CustomStringConvertible {
       message: "timed out: no event for 3 s", printed: event),
     BadStream(
       description: "silence", options: ["--activity-timeout", "2s", "--reconnect", "never"],
-      answer: stream("data: 1\n\n"), status: 4, message: "nothing came for 2 s", printed: event),
+      answer: stream("data: 1\n\n"), status: 4, message: "the server sent nothing for 2 s",
+      printed: event),
     BadStream(
       description: "the end of a stream, when it may not be repeated",
       options: ["--max-retries", "0"],

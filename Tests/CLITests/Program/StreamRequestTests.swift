@@ -77,8 +77,8 @@ struct StreamRequestTests {
     #expect(result.ending == .exited(4))
     #expect(
       result.errorText
-        == "pusher-cli: error: the server did not finish the head of its answer (17 bytes came) "
-        + "within 0.3 s (wait longer with --connect-timeout TIME)\n")
+        == "pusher-cli: error: the server did not finish the head of its answer "
+        + "(17 bytes received) within 0.3 s (wait longer with --connect-timeout TIME)\n")
   }
 
   @Test func `a redirect to a server that never answers is given up in the same time`() throws {

@@ -36,7 +36,7 @@ enum ConnectionErrorTable {
     var message = String(lines.first ?? "").replacing("pusher-cli: error: ", with: "")
     message = message.replacing(":\(port)", with: ":PORT")
     message = message.replacing(#/sha256/[A-Za-z0-9+/]{43}=/#, with: "sha256/HASH")
-    message = message.replacing(#/\(\d+ bytes came\)/#, with: "(N bytes came)")
+    message = message.replacing(#/\(\d+ bytes received\)/#, with: "(N bytes received)")
     var status = "\(result.ending)"
     if case .exited(let number) = result.ending { status = "\(number)" }
     let isRetried = retrying.errorText.contains("gave up after 0 attempts")

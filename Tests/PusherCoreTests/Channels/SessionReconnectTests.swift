@@ -347,6 +347,7 @@ enum AuthorizationTestRequest {
     let loss = ConnectionLoss.handshakeTimeout(.seconds(10), .upgrading(received: 7))
     #expect(outputs.contains(.report(.ended(.lost(loss, code: nil)))))
     #expect(
-      "\(loss)" == "the server did not finish its answer to the upgrade (7 bytes came) within 10 s")
+      "\(loss)"
+        == "the server did not finish its answer to the upgrade (7 bytes received) within 10 s")
   }
 }

@@ -125,7 +125,7 @@ import Testing
   @Test func `a Location that is no URL is named by its fault alone`() throws {
     var trail = try trail()
     #expect(
-      throws: RedirectError.invalid(reason: "its scheme is none of http, https, ws, wss")
+      throws: RedirectError.invalid(reason: "its scheme is not http, https, ws or wss")
     ) {
       try trail.follow(location: "ftp://me:pass@b.test/")
     }

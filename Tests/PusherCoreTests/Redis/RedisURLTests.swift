@@ -60,10 +60,10 @@
       ("", "it does not begin with redis:// or rediss://"),
       ("localhost:6379", "it does not begin with redis:// or rediss://"),
       ("http://h", "its scheme is none of redis, rediss, redis+sentinel, rediss+sentinel"),
-      ("redis://", "the host name is missing or has a character that no host name has"),
+      ("redis://", "the host name is missing or has an invalid character"),
       ("redis://h:0", "the port is not a number from 1 to 65535"),
       ("redis://h:65536", "the port is not a number from 1 to 65535"),
-      ("redis://[::1", "a bracket is open"),
+      ("redis://[::1", "a bracket is not closed"),
       ("redis://h/x", "the database is not a number from 0"),
       ("redis://h/-1", "the database is not a number from 0"),
       ("redis://h/4294967296", "the database is not a number from 0"),
@@ -92,7 +92,7 @@
       ),
       (
         "redis+sentinel://s1,,s2/m",
-        "the host name is missing or has a character that no host name has"
+        "the host name is missing or has an invalid character"
       ),
       (
         "redis+sentinel://\((0..<65).map { "s\($0)" }.joined(separator: ","))/m",

@@ -111,7 +111,7 @@ import Testing
     pair.feedClient([0x16, 0x03, 0x02, 0, 42] + hello)
     #expect(
       throws: TLSError.handshake(
-        reason: "the other side speaks no TLS 1.2 or newer (unsupported protocol)")
+        reason: "the other side does not support TLS 1.2 or newer (unsupported protocol)")
     ) {
       try pair.client.handshake()
     }

@@ -69,7 +69,7 @@ import Testing
     #expect(
       failure(trusting, name: "localhost", certificate: "self")
         == .unknownAuthority(
-          reason: "it is self-signed and not itself trusted", subject: "CN=self"))
+          reason: "it is self-signed and not trusted", subject: "CN=self"))
   }
 
   @Test func `a self-signed certificate is accepted when it is the trusted one`() {
@@ -123,7 +123,7 @@ import Testing
   @Test func `a file of another kind is named with its reason`() {
     #expect(
       throws: TLSError.file(
-        path: files.key("localhost"), reason: "it holds no PEM block of the kind needed")
+        path: files.key("localhost"), reason: "it has no PEM block of the required kind")
     ) {
       try TLSContext.server(
         certificateFile: files.key("localhost"), keyFile: files.key("localhost"))

@@ -22,7 +22,7 @@ import Testing
 
   @Test(arguments: [
     ("https://u:hunter2@h", "TLS to the proxy"), ("socks4://u:hunter2@h", "only version 5"),
-    ("ftp://u:hunter2@h", "none of"), ("http://u:hunter2@", "host name is missing"),
+    ("ftp://u:hunter2@h", "its scheme is not http"), ("http://u:hunter2@", "host name is missing"),
     ("http://u:hunter2@h:0", "port"), ("http://u:hunter2@h:x", "port"),
     ("http://u:hunter2@h/path", "path"), ("http://u:hunter2@h?q", "path"),
     ("http://u%:hunter2@h", "percent-encoded"), ("http://u%3Ax:hunter2@h", "colon"),

@@ -193,7 +193,7 @@ private struct Talk {
     arguments: [
       (1, "general failure"), (2, "not allowed by its rules"), (3, "network unreachable"),
       (4, "host unreachable"), (5, "connection refused"), (6, "time to live expired"),
-      (7, "command not supported"), (8, "kind of address not supported"), (9, "unknown reason"),
+      (7, "command not supported"), (8, "address type not supported"), (9, "unknown reason"),
       (255, "unknown reason"),
     ] as [(UInt8, String)])
   func `each reply has its words`(code: UInt8, words: String) throws {
