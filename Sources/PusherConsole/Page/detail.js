@@ -15,7 +15,7 @@ class Detail {
     on("send-again", "click", () => actions.sendAgain(this.entry));
     on("webhook-again", "click", () => reporting("detail-result", async () => {
       await call("webhook", { app: this.entry.app, body: this.entry.body });
-      return "Signed anew and handed on; what becomes of it comes as an entry.";
+      return "Signed again and queued. A new entry reports the result.";
     }));
   }
 

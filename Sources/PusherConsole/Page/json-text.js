@@ -20,7 +20,7 @@ class JSONReader {
   }
 
   fail(reason) {
-    throw new JSONFailure(this.text, this.position, this.position < this.text.length ? reason : "the text ends too early");
+    throw new JSONFailure(this.text, this.position, this.position < this.text.length ? reason : "unexpected end");
   }
 
   blank() {
@@ -43,8 +43,8 @@ class JSONReader {
       this.position = found?.index ?? this.text.length;
       if (this.next === '"') break;
       escape.lastIndex = this.position;
-      if (this.next !== "\\") this.fail("a string needs \\n, \\t or \\u for a control character");
-      if (!escape.test(this.text)) this.fail("this escape is not one of JSON");
+      if (this.next !== "\\") this.fail("control character in a string; write \\n, \\t or \\u");
+      if (!escape.test(this.text)) this.fail("unknown escape");
       special.lastIndex = escape.lastIndex;
     }
     this.position += 1;
@@ -54,17 +54,17 @@ class JSONReader {
     if (this.next === '"') return this.string();
     const pattern = /(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)(?![\w.+-])/y;
     pattern.lastIndex = this.position;
-    if (!pattern.test(this.text)) this.fail("a value is missing, or is neither a number nor true, false or null");
+    if (!pattern.test(this.text)) this.fail("expected a value, such as a number, true, false or null");
     this.position = pattern.lastIndex;
   }
 
   name() {
     const start = this.position;
-    if (this.next !== '"') this.fail("a name in double quotes is missing");
+    if (this.next !== '"') this.fail("expected a name in double quotes");
     this.string();
     const name = this.text.slice(start, this.position);
     this.blank();
-    this.take(":", "a colon is missing after the name");
+    this.take(":", "expected a colon after the name");
     return name;
   }
 }
@@ -100,7 +100,7 @@ function scanJSON(text, start, member = () => {}) {
       open.pop();
       isOver = true;
     }
-    reader.take(",", `a comma or ${open.at(-1)} is missing`);
+    reader.take(",", `expected a comma or ${open.at(-1)}`);
     if (open.at(-1) === "}") key();
   }
 }
@@ -110,7 +110,7 @@ function problemOfJSON(text) {
   try {
     const rest = text.slice(scanJSON(text, 0));
     const offset = text.length - rest.trimStart().length;
-    if (/[^ \t\r\n]/.test(rest)) throw new JSONFailure(text, offset, "something follows the end of the value");
+    if (/[^ \t\r\n]/.test(rest)) throw new JSONFailure(text, offset, "unexpected text after the value");
   } catch (failure) {
     if (failure instanceof JSONFailure) return failure.message;
     throw failure;

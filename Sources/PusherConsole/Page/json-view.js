@@ -15,7 +15,7 @@ function longText(box, text, keepsLines) {
   const part = show(make("span", { class: "foreign" }), cut(text, STRING_LENGTH), keepsLines);
   box.append(part);
   if (text.length > STRING_LENGTH) {
-    const more = makeButton(`all ${grouped(text.length)} characters`, () => {
+    const more = makeButton(`Show all ${grouped(text.length)} characters`, () => {
       show(part, text, keepsLines);
       more.remove();
     });
@@ -57,7 +57,7 @@ function addMembers(list, text, start, skip, depth) {
   list.append(...found.map((member) => jsonItem(text, member, depth)));
   const shown = skip + found.length;
   if (shown >= total) return;
-  const more = makeButton(`more: ${grouped(shown)} of ${grouped(total)} are shown`, () => {
+  const more = makeButton(`Show more (${grouped(shown)} of ${grouped(total)} shown)`, () => {
     const last = list.lastElementChild;
     addMembers(list, text, start, shown, 0);
     // The focus goes on where the button was, so that a reader by keyboard does not begin anew.

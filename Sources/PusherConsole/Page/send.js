@@ -1,4 +1,4 @@
-// Do: sends an event.
+// Tools: sends an event.
 
 class SendForm {
   /** @param known `channels()` and `events()` give the names that were seen */
@@ -26,7 +26,7 @@ class SendForm {
 
   #check() {
     const problem = problemOfJSON($("send-data").value);
-    setText($("send-json"), problem ? `is not JSON: sent as text (${problem})` : "is JSON");
+    setText($("send-json"), problem ? `Not JSON, sent as text (${problem})` : "Valid JSON");
   }
 }
 

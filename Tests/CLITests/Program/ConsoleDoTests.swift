@@ -16,10 +16,10 @@ struct ConsoleDoTests {
       try page.type("news", into: "#send-channel")
       try page.type("price", into: "#send-event")
       for (data, verdict) in [
-        (#"{"eur":1.10}"#, "is JSON"), ("[1,2", "is not JSON: sent as text"),
+        (#"{"eur":1.10}"#, "Valid JSON"), ("[1,2", "Not JSON, sent as text"),
         ("{\n  \"a\": nope}", "line 2"),
-        ("1 2", "is not JSON"), ("\"a\u{7}\"", "is not JSON"), ("-1.5e3", "is JSON"),
-        ("", "is not JSON"),
+        ("1 2", "Not JSON"), ("\"a\u{7}\"", "Not JSON"), ("-1.5e3", "Valid JSON"),
+        ("", "Not JSON"),
       ] {
         try page.type(data, into: "#send-data", replacing: true)
         try view.wait("send-json", shows: verdict)
@@ -102,7 +102,7 @@ struct ConsoleDoTests {
       #expect(first.contains("channel_occupied"))
       try view.open(line: "channel_occupied")
       try view.page.click("#webhook-again")
-      try view.wait("detail-result", shows: "Signed anew")
+      try view.wait("detail-result", shows: "Signed again")
       // The receiver prints only webhooks with valid signatures.
       #expect(try receiver.line() == first)
       try view.page.wait(
