@@ -12,7 +12,7 @@ const { call, openStream } = (() => {
   async function call(path, body) {
     const options = body && { method: "POST", body: JSON.stringify(body) };
     const response = await request(path, options).catch(() => {
-      throw new Error("The server does not answer.");
+      throw new Error("The server does not answer. Check that it is running.");
     });
     const answer = await response.json().catch(() => ({}));
     if (!response.ok) throw new Error(String(answer.error ?? `The server answers with status ${response.status}.`));

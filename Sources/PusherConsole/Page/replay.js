@@ -1,4 +1,4 @@
-// Do: replays a recording.
+// Tools: replays a recording.
 
 const REPLAY_LIMIT = 64 << 20;
 /** Names of the connection's own events, which applications cannot send. */
@@ -14,7 +14,7 @@ function replayEvent(line) {
   }
   const { kind = "event", event, channel, data, received_at: received, time } = value ?? {};
   if (kind !== "event") return null;
-  if (typeof event !== "string") return "no event";
+  if (typeof event !== "string") return "no event name";
   if (RESERVED.test(event)) return null;
   if (typeof channel !== "string") return "no channel";
   return { channel, event, data: typeof data === "string" ? data : dataOfLine(line), time: Date.parse(received ?? time) };
@@ -39,7 +39,7 @@ function readRecording(text) {
     else events.push(event);
   }
   const reasons = Object.entries(wrong).map(([reason, number]) => `; ${count(number, "line")} cannot be sent: ${reason}`);
-  const rest = others > 0 ? `; ${count(others, "line")} left out: about the connection, not an event` : "";
+  const rest = others > 0 ? `; ${count(others, "line")} skipped: not an event of an app` : "";
   return { events, words: `${count(events.length, "event")} to send${reasons.join("")}${rest}.` };
 }
 
@@ -52,7 +52,7 @@ class ReplayForm {
     on("replay-lines", "input", ({ target }) => this.#read(target.value));
     on("replay-file", "change", ({ target }) => reporting("replay-result", async () => {
       const [file] = target.files;
-      if (file?.size > REPLAY_LIMIT) throw new Error(`The file has more than ${bytes(REPLAY_LIMIT)}.`);
+      if (file?.size > REPLAY_LIMIT) throw new Error(`The file is larger than ${bytes(REPLAY_LIMIT)}. Choose a smaller file.`);
       $("replay-lines").value = "";
       this.#read(file ? await file.text() : "");
       return "";
@@ -69,7 +69,7 @@ class ReplayForm {
 
   async #run() {
     const events = this.#events;
-    if (events.length === 0) throw new Error("There is no event to send: paste lines, or choose a file.");
+    if (events.length === 0) throw new Error("No events to send. Paste lines, or choose a file.");
     const tally = { sent: 0, failed: 0, reason: "", isStopped: false };
     const stopped = new Promise((resolve) => {
       this.#stop = () => resolve(tally.isStopped = true);
@@ -80,7 +80,7 @@ class ReplayForm {
     this.#stop = null;
     $("replay-start").disabled = false;
     $("replay-stop").disabled = true;
-    const ending = `${tally.isStopped ? "Stopped: sent" : "Sent"} ${count(tally.sent, "event")} of ${grouped(events.length)}.`;
+    const ending = `${tally.isStopped ? "Stopped: sent" : "Sent"} ${grouped(tally.sent)} of ${count(events.length, "event")}.`;
     if (tally.failed > 0) throw new Error(`${ending} ${count(tally.failed, "event")} failed: ${tally.reason}`);
     return ending;
   }

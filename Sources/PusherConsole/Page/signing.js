@@ -1,4 +1,4 @@
-// Do: signs an authorisation. Check: says what is wrong with one.
+// Tools: signs an authorisation. Auth check: says what is wrong with one.
 
 class SignForm {
   constructor() {
@@ -51,7 +51,7 @@ class CheckForm {
     $("check-findings").replaceChildren(...findings.map((finding) => foreign("li", finding)));
     show($("check-string"), text ?? "", true);
     $("check-output").hidden = !text;
-    if (!valid) throw new Error("The signature is wrong.");
-    return "✓ The signature is right.";
+    if (!valid) throw new Error("Invalid authorisation.");
+    return "✓ Valid authorisation.";
   }
 }

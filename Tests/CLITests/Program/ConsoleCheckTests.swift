@@ -33,7 +33,7 @@ struct ConsoleCheckTests {
       #expect(
         try view.page.evaluate("document.getElementById('check-auth').value") == right.value["auth"]
           ?? nil)
-      #expect(try view.text("check-result") == "✓ The signature is right.")
+      #expect(try view.text("check-result") == "✓ Valid authorisation.")
       #expect(try view.text("check-string") == "12.34:private-orders")
       #expect(try view.page.evaluate("document.querySelectorAll('#check-findings li').length") == 0)
 
@@ -55,7 +55,7 @@ struct ConsoleCheckTests {
       try view.choose("check")
       let presence = try answer("--user-id", "ada", "presence-room")
       try check(view, ["auth": presence.text, "socket-id": "12.34", "channel": "presence-room"])
-      #expect(try view.text("check-result") == "✓ The signature is right.")
+      #expect(try view.text("check-result") == "✓ Valid authorisation.")
       let data = try #require(presence.value["channel_data"]?.text)
       #expect(
         try view.page.evaluate("document.getElementById('check-channel-data').value").text == data)

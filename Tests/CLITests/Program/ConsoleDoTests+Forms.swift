@@ -33,7 +33,7 @@ extension ConsoleDoTests {
             try subscriber.line()
               == #"{"event":"tick","channel":"news","data":{"number":\#(number).10}}"#)
         }
-        try view.wait("replay-result", shows: "Sent 3 events of 3.")
+        try view.wait("replay-result", shows: "Sent 3 of 3 events.")
         #expect(try page.evaluate("document.getElementById('replay-progress').value") == 1)
       }
       try view.choose("do")
@@ -44,7 +44,7 @@ extension ConsoleDoTests {
       ]
       try paste((junk + lines).joined(separator: "\n"), into: "replay-lines", page)
       try replay(
-        "3 events to send; 1 line cannot be sent: not JSON; 1 line cannot be sent: no channel; 1 line left out"
+        "3 events to send; 1 line cannot be sent: not JSON; 1 line cannot be sent: no channel; 1 line skipped"
       )
     }
   }
@@ -62,12 +62,12 @@ extension ConsoleDoTests {
       #expect(try subscriber.line().contains(#""data":0"#))
       try view.wait("replay-result", shows: "1 of 3")
       try page.click("#replay-stop")
-      try view.wait("replay-result", shows: "Stopped: sent 1 event of 3.")
+      try view.wait("replay-result", shows: "Stopped: sent 1 of 3 events.")
       // The value is in hours, the order in milliseconds.
       try page.type("1000000", into: "#replay-factor", replacing: true)
       try page.click("#replay-start")
       for number in 0...2 { #expect(try subscriber.line().contains(#""data":\#(number)"#)) }
-      try view.wait("replay-result", shows: "Sent 3 events of 3.")
+      try view.wait("replay-result", shows: "Sent 3 of 3 events.")
     }
   }
 
