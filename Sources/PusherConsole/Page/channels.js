@@ -1,10 +1,10 @@
-// Who is where: the list of channels, and the one that is opened.
+// Connections: the list of channels, and the one that is opened.
 
 const usersOf = ({ users }) => (typeof users === "number" ? grouped(users) : "");
 
 class ChannelTable {
   member = "channels";
-  empty = "No channel is occupied. Let a client subscribe, such as: pusher-cli subscribe --local news";
+  empty = "No channel has subscribers. Subscribe to one:";
 
   constructor(rates, app, open) {
     this.rows = new KeyedRows("channel-rows", ({ name }) => {
@@ -70,9 +70,9 @@ class OpenedChannel {
     const { cached } = answer;
     if (JSON.stringify(cached) === this.#cached) return;
     this.#cached = JSON.stringify(cached);
-    $("channel-cached").replaceChildren(...(cached ? [dataView(cached.data)] : ["none"]));
+    $("channel-cached").replaceChildren(...(cached ? [dataView(cached.data)] : ["None. Only cache channels keep an event."]));
   }
 }
 
 const terminateButton = (user, terminate) =>
-  askingButton("Terminate", `End all connections of ${user}?`, "terminate", user, terminate);
+  askingButton("Terminate", `Close all connections of ${user}?`, "terminate", user, terminate);

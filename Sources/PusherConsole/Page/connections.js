@@ -1,4 +1,4 @@
-// Who is where: the connections, and the view with its pages of 200.
+// Connections: the connections, and the view with its pages of 200.
 
 const PAGE = 200;
 
@@ -12,12 +12,12 @@ function ago(time) {
 
 class ConnectionTable {
   member = "connections";
-  empty = "Nobody is connected. Let a client connect, such as: pusher-cli subscribe --local news";
+  empty = "No connections. Connect a client:";
 
   constructor({ disconnect, terminate }) {
     this.rows = new KeyedRows("connection-rows", ({ socket_id: socket }) => make("tr", {},
       foreign("th", socket, { scope: "row" }), ...[1, 2, 3, 4, 5, 6, 7].map(() => make("td")),
-      make("td", {}, askingButton("Disconnect", `Close ${socket}?`, "disconnect", socket, disconnect))),
+      make("td", {}, askingButton("Disconnect", `Close connection ${socket}?`, "disconnect", socket, disconnect))),
     ({ children }, connection) => {
       const { user_id: user = "", channels, more_channels: more } = connection;
       const names = channels.join(", ") + (more > 0 ? ` and ${more} more` : "");
@@ -47,10 +47,12 @@ class WhereView {
   #isStale = false;
   #hasFailed = false;
 
-  constructor(rates) {
+  /** @param apps gives the server's apps */
+  constructor(rates, apps) {
+    this.apps = apps;
     const app = () => $("where-app").value;
     const disconnect = (socket) => this.#act("disconnect", { app: app(), socket_id: socket }, "The connection is closed.");
-    const terminate = (user) => this.#act("terminate", { app: app(), user_id: user }, "The user's connections are ended.");
+    const terminate = (user) => this.#act("terminate", { app: app(), user_id: user }, "The user's connections are closed.");
     this.channel = new OpenedChannel(app, terminate);
     this.tables = [
       new ChannelTable(rates, app, (name) => {
@@ -119,12 +121,13 @@ class WhereView {
     if (items.length === 0 && this.#offset > 0) return this.#go(0);
     table.show(items);
     const last = this.#offset + items.length;
-    setText($("where-total"), `${grouped(total)} in all`);
+    setText($("where-total"), `${grouped(total)} total`);
     setText($("where-page"), total > PAGE ? `${grouped(this.#offset + 1)} to ${grouped(last)}` : "");
     $("where-back").disabled = this.#offset === 0;
     $("where-next").disabled = last >= total;
     $("where-empty").hidden = items.length > 0;
-    setText($("where-empty"), filter ? "Nothing matches the filter." : table.empty);
+    const line = subscribeLine(this.apps().find(({ id }) => id === values.app));
+    setText($("where-empty"), filter ? "No match. Change or clear the filter." : `${table.empty}\n\n${line}`);
     await this.channel.refresh();
   }
 }

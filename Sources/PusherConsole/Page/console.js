@@ -30,7 +30,7 @@ class Console {
     this.list = new EntryList(this.shown, {
       draw, select: (entry, opens) => (opens || this.detail.entry) && this.detail.show(entry),
     });
-    this.where = new WhereView(this.rates);
+    this.where = new WhereView(this.rates, () => this.apps);
     this.send = new SendForm({ channels: () => [...this.#known.channels], events: () => [...this.#known.events] });
     this.replay = new ReplayForm();
     this.faults = new FaultForm();
@@ -40,7 +40,7 @@ class Console {
     this.keyboard = new Keyboard(this.#actions());
     this.stream = new EventStream({
       hello: (hello) => this.#greet(hello), entry: (entry, size) => this.#take(entry, size),
-      dropped: ({ count: number }) => this.#miss(number, "this page was too slow"),
+      dropped: ({ count: number }) => this.#miss(number, "the page was too slow"),
       state: (name, seconds) => this.#tell(name, seconds), batch: () => this.#work(),
     });
   }
@@ -93,8 +93,8 @@ class Console {
     this.recording = recording;
     this.#isResuming = started === this.started;
     this.started = started;
-    show($("service"), cut(`${service} ${version}`, 80));
-    $("stat-connections").title = shared ? "of this server alone: others share the channels" : "";
+    show($("service"), cut(`${version} · dialect: ${service}`, 80));
+    $("stat-connections").title = shared ? "This server only; other servers share the channels" : "";
     document.body.classList.toggle("recorded", recording !== null);
     if (recording !== null) show($("state-text"), cut(`recording ${recording}`, 80));
     fillApps(apps);
@@ -107,7 +107,7 @@ class Console {
     if (this.#isResuming) {
       if (entry.n <= this.#lastNumber) return;
       this.#isResuming = false;
-      this.#miss(entry.n - this.#lastNumber - 1, "they came while the connection was lost");
+      this.#miss(entry.n - this.#lastNumber - 1, "the page was disconnected");
     }
     this.#lastNumber = entry.n;
     this.store.add(entry, size);
@@ -126,13 +126,13 @@ class Console {
 
   #tell(name, seconds) {
     const words = {
-      connected: "connected", lost: `lost, trying again in ${seconds} s`, ended: "the recording is over",
-      refused: "refused: open the address that the server printed",
+      connected: "connected", lost: `disconnected, retrying in ${seconds} s`, ended: "recording loaded",
+      refused: "access denied: open the address that the server printed",
     };
     $("state").dataset.state = name;
     setText($("state-text"), words[name]);
     // Each further try is not read out, only that the state is another one.
-    if (name !== this.state) setText($("announce"), `State of the connection: ${words[name]}`);
+    if (name !== this.state) setText($("announce"), `Connection: ${words[name]}`);
     this.state = name;
   }
 
@@ -186,14 +186,15 @@ class Console {
     const waits = isPaused ? grouped(store.next - source.next) : 0;
     $("dropped").hidden = this.#left === 0;
     setText($("stat-dropped"), grouped(this.#left));
-    setText($("pause"), isPaused ? `Go on (${waits})` : "Pause");
+    setText($("pause"), isPaused ? `Resume (${waits})` : "Pause");
     if (this.keyboard.view !== "live") return;
     this.list.render();
     for (const { dataset, lastChild } of $("kinds").children) setText(lastChild, grouped(store.counts[dataset.kind]));
     const total = source.next - source.first;
     setText($("matches"), `${shown.isDone ? "" : "… "}${grouped(shown.count)} of ${grouped(total)}`);
-    setText($("list-status"), `${grouped(store.size)} kept, ${bytes(store.text)}.`
-      + (store.gone > 0 ? ` ${grouped(store.gone)} older ones are gone.` : "") + (isPaused ? ` Paused: ${waits} wait.` : ""));
+    setText($("list-status"), `${count(store.size, "entry", "entries")} kept (${bytes(store.text)}).`
+      + (store.gone > 0 ? ` ${count(store.gone, "older entry", "older entries")} removed.` : "")
+      + (isPaused ? ` Paused: ${waits} waiting.` : ""));
     $("empty").hidden = shown.count > 0;
     if (shown.count === 0) this.#showEmpty(total > 0);
   }
@@ -201,9 +202,9 @@ class Console {
   /** Says what to do next, where nothing is to be seen. */
   #showEmpty(isFiltered) {
     const [app] = this.recording === null ? this.apps : [];
-    const line = app && triggerLine({ app: app.id, channel: "news", event: "hello", data: '{"to":"all"}' }, this.apps);
-    const words = isFiltered ? "Nothing matches the filters." : line ? `No events yet. Send one:\n\n${line}` : "No events yet.";
-    show($("empty"), words, true);
+    const words = isFiltered ? "No match. Change or clear the filters."
+      : app ? `No entries yet. Subscribe to a channel:\n\n${subscribeLine(app)}` : "No entries yet.";
+    setText($("empty"), words);
   }
 
   // What is asked for.
@@ -241,7 +242,7 @@ class Console {
 function fillApps(apps) {
   for (const select of document.querySelectorAll("[data-apps]")) {
     const options = apps.map(({ id, key }) => new Option(visible(cut(`${id} (${key})`, 80)), id));
-    if (select.dataset.apps === "all") options.unshift(new Option("all", ""));
+    if (select.dataset.apps === "all") options.unshift(new Option("All apps", ""));
     const before = select.value;
     select.replaceChildren(...options);
     if (options.some(({ value }) => value === before)) select.value = before;

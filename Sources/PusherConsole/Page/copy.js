@@ -36,8 +36,19 @@ function triggerLine({ app, channel, event, data }, apps) {
   ].join(" ");
   const isPiped = data.startsWith("@") || HIDDEN.test(data);
   const option = data === "" || data.startsWith("-") ? "--data=" : "";
-  return "# PUSHER_APP_SECRET must be set\n"
+  return "# Set PUSHER_APP_SECRET first\n"
     + (isPiped ? `printf '%b\\n' ${printable(data)} | ${command} --data=@-` : `${command} ${option}${shellWord(data)}`);
+}
+
+/** The line of `pusher-cli subscribe` for a public channel, which needs no secret, as text for the page. */
+function subscribeLine({ key } = { key: "local" }) {
+  const { hostname, port, protocol } = location;
+  const isSecure = protocol === "https:";
+  return [
+    `pusher-cli subscribe --local --port ${port || (isSecure ? 443 : 80)}`,
+    ...(hostname === "127.0.0.1" ? [] : [`--host ${shellWord(hostname.replace(/[[\]]/g, ""))}`]),
+    ...(isSecure ? ["--scheme https"] : []), ...(key === "local" ? [] : [`--key=${shellWord(visible(key))}`]), "news",
+  ].join(" ");
 }
 
 /** Puts text on the clipboard, also where the browser has none for pages without TLS. */
@@ -52,7 +63,7 @@ async function copyText(text) {
     const isCopied = document.execCommand("copy");
     field.remove();
     before.focus();
-    if (!isCopied) throw new Error("The browser does not let the page copy.");
+    if (!isCopied) throw new Error("Cannot copy: the browser denies access to the clipboard.");
   }
   return "Copied.";
 }

@@ -112,6 +112,6 @@ class EntryList {
     this.#scroller.setAttribute("aria-activedescendant", isThere ? `row-${place}` : "");
     const below = shown.appended - this.#seen;
     $("new-below").hidden = this.isFollowing || below === 0;
-    setText($("new-below"), `${grouped(below)} new below ↓`);
+    setText($("new-below"), `Show ${grouped(below)} new ↓`);
   }
 }

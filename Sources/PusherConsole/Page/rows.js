@@ -4,19 +4,20 @@
 const LINE = 300;
 const words = (...parts) => parts.filter((part) => part !== undefined && part !== null && part !== "").join("  ");
 
-/** The cells "what" and "details" by kind. */
+/** The cells "Event or action" and "Details" by kind. */
 const CELLS = {
   event: (e) => [e.event, words(
-    e.source === "client" ? `from ${e.socket_id}` : "", e.recipients >= 0 ? `→${e.recipients}` : "", e.data && cut(e.data, LINE))],
+    e.source === "client" ? `from ${e.socket_id}` : "", e.recipients >= 0 ? count(e.recipients, "recipient") : "",
+    e.data && cut(e.data, LINE))],
   member: (e) => [e.action, words(e.user_id, e.user_info && JSON.stringify(e.user_info))],
   channel: (e) => [e.action],
   connection: (e) => [e.action, words(e.socket_id, e.address, e.code, e.reason)],
   subscription: (e) => [e.action, words(e.socket_id, e.user_id, e.reason)],
   user: (e) => [e.action, words(e.user_id, e.socket_id, e.reason)],
-  webhook: (e) => [words(e.event, e.action), words(e.url, e.status, e.reason, e.retry_in && `again in ${e.retry_in} s`)],
+  webhook: (e) => [words(e.event, e.action), words(e.url, e.status, e.reason, e.retry_in && `retry in ${e.retry_in} s`)],
   request: (e) => [words(e.method, e.path), words(e.status, e.reason)],
   error: (e) => [e.action, words(e.socket_id, e.reason)],
-  dropped: (e) => [`${grouped(e.count)} left out`, e.reason],
+  dropped: (e) => [`${count(e.count, "entry", "entries")} dropped`, e.reason],
 };
 
 /** A line of the list: its cells are made once and take one entry after another. */

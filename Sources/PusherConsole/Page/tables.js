@@ -39,7 +39,7 @@ function askingButton(label, question, name, value, action) {
       back();
       action(value);
     };
-    const no = makeButton("Keep", back, { "data-confirm": "no" });
+    const no = makeButton("Cancel", back, { "data-confirm": "no" });
     box.replaceChildren(foreign("span", question), makeButton(label, act, { "data-confirm": "yes", "class": "bad" }), no);
     no.focus();
   });
@@ -67,5 +67,5 @@ function drawSparkline(svg, seconds) {
   const most = Math.max(...seconds);
   const points = seconds.map((number, index) => `${index * 2},${(19 - 18 * number / (most || 1)).toFixed(1)}`);
   svg.firstElementChild.setAttribute("points", points.join(" "));
-  svg.ariaLabel = `at most ${count(most, "event")} a second`;
+  svg.ariaLabel = `Peak: ${count(most, "event")} per second`;
 }

@@ -66,7 +66,7 @@ function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-const count = (number, word) => `${grouped(number)} ${word}${number === 1 ? "" : "s"}`;
+const count = (number, word, words = `${word}s`) => `${grouped(number)} ${number === 1 ? word : words}`;
 
 function bytes(number) {
   if (number < 1024) return `${number} B`;

@@ -103,7 +103,7 @@ extension ConsoleInjectionTests {
         )
         let asked = try view.text("channel-members")
         for text in joined {
-          #expect(asked.contains("End all connections of \(HostileTexts.shown(text))"), "\(text)")
+          #expect(asked.contains("Close all connections of \(HostileTexts.shown(text))"), "\(text)")
         }
       }
     }
@@ -173,7 +173,7 @@ extension ConsoleInjectionTests {
 
   /// Removes line ends and tabs.
   ///
-  /// Fields and the text under the signature keep them.
+  /// Fields and the string to sign keep them.
   private static func joined(_ text: String) -> String {
     text.filter { !"\r\n\t\r\n␍␊␉ ".contains($0) }
   }

@@ -24,8 +24,8 @@ extension ConsoleLiveTests {
     func scroll(to part: Double, shows number: Int) throws {
       try view.page.evaluate("list.scrollTop = \(part) * (list.scrollHeight - list.clientHeight)")
       try view.page.wait(
-        until: "\(ConsoleView.lines).some((cells) => cells[4] === '→1  \(number)')")
-      let numbers = try view.lines().compactMap { Int($0[4].dropFirst(4)) }
+        until: "\(ConsoleView.lines).some((cells) => cells[4] === '1 recipient  \(number)')")
+      let numbers = try view.lines().compactMap { Int($0[4].dropFirst("1 recipient  ".count)) }
       let first = try #require(numbers.first)
       #expect(numbers == Array(first..<first + numbers.count))
       #expect(

@@ -9,7 +9,7 @@ struct ConsoleLiveTests {
   // MARK: Lines
 
   private func reached(_ count: Int) -> String {
-    PusherCLI.sharesChannels ? "" : "→\(count)  "
+    PusherCLI.sharesChannels ? "" : "\(count) recipient\(count == 1 ? "" : "s")  "
   }
 
   @Test func `each kind of thing that happens becomes a line`() throws {
@@ -103,9 +103,9 @@ struct ConsoleLiveTests {
       try view.page.click("[data-kind=event]")
       try view.page.wait(until: "\(ConsoleView.lines).length === 1")
       try view.page.click("#pause")
-      try view.page.wait(until: "document.getElementById('pause').textContent === 'Go on (0)'")
+      try view.page.wait(until: "document.getElementById('pause').textContent === 'Resume (0)'")
       for number in 1...3 { try site.trigger("news", "later-\(number)") }
-      try view.wait("pause", shows: "Go on (6)")
+      try view.wait("pause", shows: "Resume (6)")
       #expect(try view.lines().filter { $0[3].contains("later") } == [])
       #expect(try view.page.evaluate("document.getElementById('pause').ariaPressed") == "true")
       try view.page.click("#list")
@@ -117,7 +117,7 @@ struct ConsoleLiveTests {
       try view.page.wait(
         until: "document.querySelectorAll('#rows .row:not([hidden])').length === 0")
       try view.wait("matches", shows: "0 of 0")
-      try view.wait("empty", shows: "No events yet")
+      try view.wait("empty", shows: "No entries yet")
       try site.trigger("news", "after")
       try view.wait(line: "event", "news", "after")
       #expect(try view.lines().count == 1)
@@ -145,7 +145,7 @@ struct ConsoleLiveTests {
     let view = try ConsoleView(site)
     try site.server.stop()
     try view.wait(state: "lost")
-    try view.wait("state-text", shows: "lost, trying again in")
+    try view.wait("state-text", shows: "disconnected, retrying in")
     let again = try ConsoleSite(port: site.server.port)
     try view.wait(state: "refused")
     try view.wait("state-text", shows: "open the address that the server printed")
