@@ -2,9 +2,9 @@
 
 const VIEWS = ["live", "where", "do", "check"];
 const KEYS = {
-  "1 2 3 4": "Live, Who is where, Do, Check my app", "/": "to the filter", "p or space": "pause and go on",
-  "j k ↓ ↑": "next and previous entry", "Home End": "first and last entry", "Enter": "open the entry",
-  "Escape": "close what is open", "→ ←": "unfold and fold JSON", "c": "clear the list", "?": "these keys",
+  "1 2 3 4": "Live, Connections, Tools, Auth check", "/": "go to the filter", "p or space": "pause or resume",
+  "j k ↓ ↑": "next or previous entry", "Home End": "first or last entry", "Enter": "open the entry",
+  "Escape": "close the details", "→ ←": "unfold or fold JSON", "c": "clear the list", "?": "show these shortcuts",
 };
 
 class Keyboard {
