@@ -4,7 +4,7 @@ import PusherCore
 import PusherServer
 import Testing
 
-/// docs/console.md, "A past run".
+/// docs/console.md, "Recordings".
 @Suite("The console: a past run")
 struct RecordedRunTests {
   private let path = FileManager.default.temporaryDirectory
