@@ -27,6 +27,8 @@ package enum HTTPError: Error, Equatable, CustomStringConvertible {
   case endedEarly
   /// An invalid method, target, name or value to write; names the part, never its value.
   case invalidPart(String)
+  /// A field that the handshake sets itself.
+  case reservedField(String)
   case invalidURL(String)
 
   package var description: String {
@@ -53,6 +55,7 @@ package enum HTTPError: Error, Equatable, CustomStringConvertible {
     case .bodyTooLarge(let limit): "the HTTP body is longer than \(limit) bytes"
     case .endedEarly: "the connection ended inside an HTTP message"
     case .invalidPart(let part): "the \(part) has a character that HTTP does not allow"
+    case .reservedField(let name): "the WebSocket handshake sets the header \(name) itself"
     case .invalidURL(let reason): "invalid URL: \(reason)"
     }
   }

@@ -29,7 +29,7 @@ package struct ClientHandshake: Sendable {
   /// Reports whether only the handshake may set a field of this name.
   package static func owns(_ name: String) -> Bool { reserved.contains(name.lowercased()) }
 
-  /// Throws ``HTTPError/invalidPart(_:)`` for a reserved or invalid field.
+  /// Throws ``HTTPError/reservedField(_:)`` or ``HTTPError/invalidPart(_:)`` for such a field.
   package func request() throws(HTTPError) -> [UInt8] {
     var headers = HTTPHeaders()
     if extra["Host"] == nil { headers.append("Host", url.authority) }
@@ -52,9 +52,7 @@ package struct ClientHandshake: Sendable {
       headers.append("Authorization", "Basic \(Base64.encode([UInt8](pair.utf8)))")
     }
     for field in extra.fields {
-      guard !Self.owns(field.name) else {
-        throw .invalidPart("header \(field.name), which belongs to the handshake,")
-      }
+      guard !Self.owns(field.name) else { throw .reservedField(field.name) }
       headers.append(field.name, field.value)
     }
     return try HTTPRequestHead(method: "GET", target: url.target, headers: headers).encode()

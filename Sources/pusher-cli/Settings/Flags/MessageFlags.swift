@@ -23,8 +23,8 @@ extension Flag {
       program with status 4. An event stream that the server ends then ends the program with status 0. The server ends a
       stream by its last chunk, its last counted byte or the closing alert of TLS. A connection that closes without any
       of these, or in the middle of an event, is lost. `sse` repeats a request with --data, or with another method than
-      GET, only if you give this option. Refusals are never retried. A request answered with HTTP 408, 425, 429 or 500
-      to 599 is not a refusal, but counts as a loss.
+      GET, only if you give this option. Only --keep-going retries refusals. HTTP 408, 425, 429 and 500 to 599, except
+      501 and 505, are losses and no refusals.
       """)
 
   static let keepGoing = Flag(
