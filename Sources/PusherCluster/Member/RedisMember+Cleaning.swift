@@ -46,7 +46,7 @@ extension RedisMember {
   func taken(_ result: RedisResult) -> RedisReply? {
     guard case .success(let reply) = result else { return nil }
     guard case .error = reply else { return reply }
-    log(RedisRefusal.words("to clean up after a server", error: words(of: reply)))
+    log(RedisRefusal.words("the cleanup after a server", error: words(of: reply)))
     return nil
   }
 

@@ -68,43 +68,44 @@ package enum ServerLogEvent: Sendable, Equatable, CustomStringConvertible {
       "\(socketID) disconnected with \(code)" + (reason.isEmpty ? "" : ": \(reason)")
     case .disconnected(let socketID, nil, let reason): "\(socketID) disconnected: \(reason)"
     case .signedIn(let socketID, let userID): "\(socketID) signed in as user \(userID)"
-    case .signInRefused(let socketID, let reason): "\(socketID) may not sign in: \(reason)"
+    case .signInRefused(let socketID, let reason): "\(socketID) cannot sign in: \(reason)"
     case .subscribed(let socketID, let channel, let userID?):
       "\(socketID) subscribed to \(channel) as user \(userID)"
     case .subscribed(let socketID, let channel, nil): "\(socketID) subscribed to \(channel)"
     case .subscriptionRefused(let socketID, let channel, let reason):
-      "\(socketID) may not subscribe to \(channel): \(reason)"
+      "\(socketID) cannot subscribe to \(channel): \(reason)"
     case .unsubscribed(let socketID, let channel): "\(socketID) unsubscribed from \(channel)"
     case .event(let name, let channel, let data, let recipients):
       "event \(name) on \(channel)\(Self.words(recipients)): \(data.text ?? JSONWriter.text(data))"
     case .clientEvent(let socketID, let name, let channel, _, let recipients):
       "\(socketID) sent \(name) on \(channel)\(Self.words(recipients))"
     case .delivered(let channel, _, let recipients):
-      "an event on \(channel) went to \(recipients) here"
+      "delivered an event on \(channel) to \(recipients) here"
     case .busLost(let reason):
-      "redis is lost (\(reason)); sockets stay, and nothing is published until it is back"
-    case .busBack: "redis is there, and this server is registered"
+      "connection to redis lost (\(reason)); sockets stay open, but nothing is published until it "
+        + "is back"
+    case .busBack: "connected to redis; this server is registered"
     case .busError(let reason): "redis refused a command: \(reason)"
     case .busRefused(let reason):
-      "redis refuses \(reason); sockets stay, nothing is published, and this server asks again every 2 s"
+      "redis refuses \(reason); sockets stay open, but nothing is published; retrying every 2 s"
     case .clientError(let socketID, let reason): "\(socketID) got an error: \(reason)"
     case .request(let method, let path, let status, let reason):
       "\(method) \(path) \(status)" + (reason.isEmpty ? "" : ": \(reason)")
     case .queuesFull(let limit, let dropped):
-      "clients left more than \(limit) bytes unread together: dropped the slowest \(dropped), and "
-        + "will drop more without a word"
+      "all clients together left more than \(limit) bytes unread: dropped the slowest \(dropped) "
+        + "(further drops are not logged)"
     case .channelsFull(let app, let limit):
-      "app \(app) has \(limit) channels: refused a subscription to one more, and will refuse more "
-        + "without a word"
+      "app \(app) has its maximum of \(limit) channels: refused a subscription to another "
+        + "(further refusals are not logged)"
     case .accessRefused(let refusal, let isLast):
-      "refused \(refusal)" + (isLast ? "; no further refusals are told" : "")
+      "refused \(refusal)" + (isLast ? "; further refusals are not logged" : "")
     case .dropped(let reason): "connection dropped: \(reason)"
     case .webhookSent(let webhook, let status): "webhook \(webhook): \(status)"
     case .webhookFailed(let webhook, let reason, let delay):
       "webhook \(webhook) failed (\(reason)); trying again in \(delay.inSeconds) s"
     case .webhookDropped(let webhook, let reason): "webhook \(webhook) dropped (\(reason))"
     case .webhooksDiscarded(let url, let count, let reason):
-      "\(count) \(count == 1 ? "webhook" : "webhooks") to \(url) discarded at the server's end (\(reason))"
+      "\(count) \(count == 1 ? "webhook" : "webhooks") to \(url) discarded at shutdown (\(reason))"
     }
   }
 }
@@ -134,7 +135,7 @@ package enum AccessRefusal: Sendable, Hashable, CustomStringConvertible {
 
   package var description: String {
     switch self {
-    case .origin(let origin): "a page of '\(Self.beginning(of: origin))'"
+    case .origin(let origin): "a request from a page of '\(Self.beginning(of: origin))'"
     case .host(let host): "a request for host '\(Self.beginning(of: host))'"
     case .remote(let part, let sign):
       "a request for \(part) that is not from this machine (\(sign))"

@@ -98,7 +98,7 @@ package enum ServerEntry {
       make("webhook", texts(of: webhook, "dropped"), reason: reason)
     case .webhooksDiscarded(let url, let count, let reason):
       make(
-        "webhook", ["action": "dropped", "url": url, "event": "\(count) that waited"],
+        "webhook", ["action": "dropped", "url": url, "event": "\(count) in the queue"],
         reason: reason)
     default: nil
     }

@@ -76,7 +76,7 @@ final class WebhookSender {
     else {
       dropped += 1
       // The first drop is logged at once, the total when the queue has room again.
-      if dropped == 1 { tellDropped(name, body, "\(deliveries.openCount) others wait") }
+      if dropped == 1 { tellDropped(name, body, "queue full: \(deliveries.openCount) waiting") }
       return
     }
     tellAllDropped()
@@ -107,7 +107,7 @@ final class WebhookSender {
   }
 
   private func tellAllDropped() {
-    if dropped > 1 { tellDropped("\(dropped) webhooks in all", [], "too many others waited") }
+    if dropped > 1 { tellDropped("\(dropped) webhooks in all", [], "the queue was full") }
     dropped = 0
   }
 

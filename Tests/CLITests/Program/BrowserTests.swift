@@ -85,9 +85,12 @@ struct BrowserTests {
     let errors = try server.stop().errorText
     #expect(
       errors.contains(
-        "warning: refused a page of '\(origin)'; --allow-origin \(origin) would allow it\n"),
+        "warning: refused a request from a page of '\(origin)'; "
+          + "--allow-origin \(origin) would allow it\n"),
       "\(errors)")
-    #expect(errors.contains("warning: refused a page of 'null'; --allow-origin null would"))
+    #expect(
+      errors.contains(
+        "warning: refused a request from a page of 'null'; --allow-origin null would"))
     #expect(
       errors.contains(
         "warning: refused a request for host 'evil.example:\(server.port)'; "

@@ -40,7 +40,7 @@ struct ServeAccessTests {
     let warnings = errors.split(separator: "\n").filter { $0.contains("warning") }
     #expect(
       warnings == [
-        "pusher-cli: warning: refused a page of 'https://shop.example:443'; "
+        "pusher-cli: warning: refused a request from a page of 'https://shop.example:443'; "
           + "--allow-origin https://shop.example would allow it",
         "pusher-cli: warning: refused a request for host 'dev.example:6001'; "
           + "--allow-host dev.example would allow it",
@@ -97,7 +97,7 @@ struct ServeAccessTests {
       $0.contains("warning")
     }
     #expect(lines.count == 20)
-    #expect(lines.last?.contains("no further refusals are told") == true, "\(lines.last ?? "")")
+    #expect(lines.last?.contains("further refusals are not logged") == true, "\(lines.last ?? "")")
     let other = try LocalServer()
     #expect(try status(other, "/", "-H", "Origin: \u{9B}2J\(long)") == "403")
     let errors = try other.stop().errorText

@@ -68,7 +68,7 @@ struct ServeHooksTests {
     #expect(result.ending == .signalled(SIGTERM))
     #expect(
       result.errorText.contains(
-        "warning: 2 webhooks to http://127.0.0.1:1/hook discarded at the server's end"),
+        "warning: 2 webhooks to http://127.0.0.1:1/hook discarded at shutdown"),
       "\(result.errorText)")
   }
 

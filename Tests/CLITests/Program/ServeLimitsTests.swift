@@ -33,8 +33,8 @@ struct ServeLimitsTests {
     }
     #expect(
       warnings == [
-        "pusher-cli: warning: app 17 has 2 channels: refused a subscription to one more, and will "
-          + "refuse more without a word; --max-channels changes the limit"
+        "pusher-cli: warning: app 17 has its maximum of 2 channels: refused a subscription to "
+          + "another (further refusals are not logged); --max-channels changes the limit"
       ])
   }
 

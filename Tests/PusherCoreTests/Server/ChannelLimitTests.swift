@@ -27,10 +27,11 @@ struct ChannelLimitTests {
     }
     clients[1].subscribe("a")
     #expect(events(clients[1]) == ["pusher_internal:subscription_succeeded"])
-    let told = hub.takeLog().map(\.description).filter { $0.contains("one more") }
+    let told = hub.takeLog().map(\.description).filter { $0.contains("its maximum of") }
     #expect(
       told == [
-        "app 3 has 2 channels: refused a subscription to one more, and will refuse more without a word"
+        "app 3 has its maximum of 2 channels: refused a subscription to another "
+          + "(further refusals are not logged)"
       ])
   }
 

@@ -110,7 +110,7 @@ struct WebhookEndTests {
     #expect(body.utf8.count * 2 < 200 && body.utf8.count * 3 > 200)
     #expect(
       test.events.contains {
-        if case .webhookDropped(_, "2 others wait") = $0 { true } else { false }
+        if case .webhookDropped(_, "queue full: 2 waiting") = $0 { true } else { false }
       })
   }
 

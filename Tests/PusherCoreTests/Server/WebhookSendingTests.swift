@@ -153,7 +153,7 @@ struct WebhookSendingTests {
     let dropped = test.events.filter { if case .webhookDropped = $0 { true } else { false } }
     #expect(
       dropped.map(\.description) == [
-        "webhook channel_occupied to http://127.0.0.1:1/hook dropped (2 others wait)"
+        "webhook channel_occupied to http://127.0.0.1:1/hook dropped (queue full: 2 waiting)"
       ])
     #expect(dropped[0].isProblem)
   }
