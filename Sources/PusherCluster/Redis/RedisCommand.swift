@@ -41,7 +41,7 @@ package struct RedisCommand: Sendable, Equatable {
       var wire: UnsafeMutablePointer<CChar>?
       let count = unsafe Int(redisFormatCommandArgv(&wire, Int32(words.count), &words, lengths))
       guard count >= 0, let wire = unsafe wire else {
-        preconditionFailure("hiredis found no memory")
+        preconditionFailure("hiredis is out of memory")
       }
       output.reserve(count)
       unsafe UnsafeMutableRawPointer(output.tail).copyMemory(from: wire, byteCount: count)

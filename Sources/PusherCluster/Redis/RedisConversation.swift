@@ -87,10 +87,10 @@ package final class RedisConversation {
     _ command: RedisCommand, _ what: Expectation, at now: Instant
   ) throws(RedisFailure) {
     guard due.count < policy.outstanding else {
-      throw .overloaded("more than \(policy.outstanding) answers are due")
+      throw .overloaded("more than \(policy.outstanding) answers are pending")
     }
     guard output.count + command.size <= policy.queuedBytes else {
-      throw .overloaded("more than \(policy.queuedBytes >> 20) MiB are to be sent")
+      throw .overloaded("more than \(policy.queuedBytes >> 20) MiB wait to be sent")
     }
     command.write(to: output)
     due.append((what, now))
@@ -210,6 +210,6 @@ package final class RedisConversation {
     if case .error = reply {
       return .refused(place, command: "the connection", error: reply.words(without: secret))
     }
-    return .violation(place, "it sent an answer that fits no question")
+    return .violation(place, "it sent an unexpected answer")
   }
 }

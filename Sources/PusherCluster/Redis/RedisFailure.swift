@@ -22,22 +22,22 @@ package enum RedisFailure: Error, Sendable, Equatable, CustomStringConvertible {
 
   package var description: String {
     switch self {
-    case .down: "there is no connection to Redis now"
+    case .down: "not connected to Redis"
     case .closed: "the link to Redis was closed"
     case .transport(let place, let error): "Redis at \(place): \(error)"
     case .ended(let place): "Redis at \(place) closed the connection"
-    case .noAnswer(let place, let time): "Redis at \(place) gave no answer for \(time.inWords)"
+    case .noAnswer(let place, let time): "Redis at \(place) did not answer for \(time.inWords)"
     case .credentials(let place, let code):
       code.isSame(as: "NOAUTH")
-        ? "Redis at \(place) wants a password: write it into the URL"
-        : "Redis at \(place) does not accept the user or the password (\(code))"
+        ? "Redis at \(place) requires a password: add it to the URL"
+        : "Redis at \(place) rejected the user or the password (\(code))"
     case .refused(let place, let command, let error):
       "Redis at \(place) refused \(command): \(error)"
     case .violation(let place, let what): "Redis at \(place) broke the protocol: \(what)"
     case .limit(let place, let what): "Redis at \(place): \(what)"
-    case .overloaded(let what): "too much waits for Redis: \(what)"
+    case .overloaded(let what): "the queue to Redis is full: \(what)"
     case .notPrimary(let place): "Redis at \(place) is a replica, not a primary"
-    case .noPrimary(let name, let reason): "no Sentinel names a primary '\(name)': \(reason)"
+    case .noPrimary(let name, let reason): "no Sentinel knows a primary '\(name)': \(reason)"
     }
   }
 }
@@ -46,7 +46,7 @@ extension RedisReply {
   /// Text of an error, as a message may show it: visible ASCII, 200 bytes at most, without
   /// `secret`.
   func words(without secret: RedisPassword?) -> String {
-    guard case .error(let text) = self else { return "an answer of another kind" }
+    guard case .error(let text) = self else { return "an unexpected answer" }
     var bytes = Array(text.utf8)
     if let secret = secret.map({ Array($0.text.utf8) }), !secret.isEmpty,
       bytes.count >= secret.count

@@ -70,7 +70,7 @@ extension RedisPreparation.Step {
       case Array("sentinel".utf8):
         throw .refused(
           place, command: "the connection",
-          error: "it is a Sentinel, which a URL of redis+sentinel names")
+          error: "it is a Sentinel, which needs a URL with redis+sentinel")
       default: throw .violation(place, "its answer to ROLE names no role")
       }
     // If the user may not send ROLE, a replica shows itself later by refusing writes.

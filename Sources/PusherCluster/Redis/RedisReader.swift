@@ -37,7 +37,7 @@ package import PusherCore
     unsafe functions = .allocate(capacity: 1)
     unsafe functions.initialize(to: RedisReplyBuilder.functions)
     guard let reader = unsafe redisReaderCreateWithFunctions(functions) else {
-      preconditionFailure("hiredis found no memory")
+      preconditionFailure("hiredis is out of memory")
     }
     unsafe self.reader = reader
     unsafe reader.pointee.privdata = Unmanaged.passUnretained(builder).toOpaque()
@@ -58,7 +58,7 @@ package import PusherCore
     precondition(bytes.count <= Self.portion, "fed more than a portion")
     let text = unsafe UnsafeRawPointer(bytes.base).assumingMemoryBound(to: CChar.self)
     let result = unsafe redisReaderFeed(reader, text, bytes.count)
-    if result != REDIS_OK { failure = .limit("no memory is left for a reply") }
+    if result != REDIS_OK { failure = .limit("out of memory for a reply") }
   }
 
   /// Returns the next whole reply; `nil` if more bytes are needed.
@@ -74,7 +74,7 @@ package import PusherCore
         return nil
       }
       guard let reply = builder.take() else {
-        throw .violation("it answered in a kind that version 2 of the protocol does not have")
+        throw .violation("it sent a type of reply that version 2 of the protocol does not have")
       }
       return reply
     } catch {

@@ -4,7 +4,7 @@ internal import PusherCore
 package struct RedisURLError: Error, Sendable, Equatable, CustomStringConvertible {
   package let reason: String
 
-  package var description: String { "not the URL of a Redis: \(reason)" }
+  package var description: String { "invalid Redis URL: \(reason)" }
 
   init(_ reason: String) { self.reason = reason }
 }
@@ -20,7 +20,7 @@ extension RedisSettings {
   package init(parsing text: String) throws(RedisURLError) {
     guard text.utf8.allSatisfy({ (0x21..<0x7F).contains($0) }) else {
       throw RedisURLError(
-        "a blank, a control character or one beyond ASCII must be percent-encoded")
+        "percent-encode blanks, control characters and characters beyond ASCII")
     }
     guard let mark = text.range(ofBytes: "://") else {
       throw RedisURLError("it does not begin with redis:// or rediss://")
@@ -28,7 +28,7 @@ extension RedisSettings {
     let rest = text[mark.upperBound...]
     let (isSecure, hasSentinels) = try Self.scheme(text[..<mark.lowerBound].lowercased())
     guard !rest.utf8.contains(where: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }) else {
-      throw RedisURLError("it has a '?' or a '#': percent-encode those of a password")
+      throw RedisURLError("it has a '?' or a '#': percent-encode them in a password")
     }
     let slash = rest.utf8.firstIndex(of: UInt8(ascii: "/")) ?? rest.endIndex
     let authority = rest[..<slash]
@@ -44,7 +44,7 @@ extension RedisSettings {
       try readSentinelPath(parts)
     } else {
       guard !places.utf8.contains(UInt8(ascii: ",")) else {
-        throw RedisURLError("several places need the scheme redis+sentinel")
+        throw RedisURLError("several hosts need the scheme redis+sentinel")
       }
       try readPlaces(places, port: 6379)
       try readDatabase(parts)
@@ -60,14 +60,14 @@ extension RedisSettings {
     case "redis+sentinel": return (false, true)
     case "rediss+sentinel": return (true, true)
     default:
-      throw RedisURLError("its scheme is none of redis, rediss, redis+sentinel, rediss+sentinel")
+      throw RedisURLError("its scheme is not redis, rediss, redis+sentinel or rediss+sentinel")
     }
   }
 
   private mutating func readUser(_ text: Substring) throws(RedisURLError) {
     guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else {
       throw RedisURLError(
-        "before the '@' stands no ':': write user:password@, or :password@ for the default user")
+        "there is no ':' before the '@': write user:password@, or :password@ for the default user")
     }
     let user = try Self.decoded(text[..<colon], "the user")
     let password = try Self.decoded(text[text.utf8.index(after: colon)...], "the password")
@@ -81,7 +81,7 @@ extension RedisSettings {
 
   private static func decoded(_ text: Substring, _ what: String) throws(RedisURLError) -> String {
     guard let decoded = PercentEncoding.decode(String(text)) else {
-      throw RedisURLError("\(what) has a '%' without two digits, or is not UTF-8")
+      throw RedisURLError("\(what) has a '%' without two hex digits, or is not UTF-8")
     }
     return decoded
   }
@@ -89,7 +89,7 @@ extension RedisSettings {
   private mutating func readPlaces(_ text: Substring, port: UInt16) throws(RedisURLError) {
     let places = text.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
     guard places.count <= Self.sentinelLimit else {
-      throw RedisURLError("it names more than \(Self.sentinelLimit) places")
+      throw RedisURLError("it has more than \(Self.sentinelLimit) hosts")
     }
     for place in places {
       do throws(HTTPError) {
@@ -97,7 +97,7 @@ extension RedisSettings {
         endpoints.append(RedisEndpoint(host: host, port: given.map { UInt16($0) } ?? port))
       } catch {
         guard case .invalidURL(let reason) = error else {
-          throw RedisURLError("a place is neither host nor host:port")
+          throw RedisURLError("an address is neither host nor host:port")
         }
         throw RedisURLError(reason)
       }
@@ -124,7 +124,7 @@ extension RedisSettings {
     guard let digits = parts.first, !digits.isEmpty else { return }
     guard digits.utf8.count <= 10, digits.utf8.allSatisfy({ $0 &- 0x30 < 10 }),
       let number = Int32(digits)
-    else { throw RedisURLError("the database is not a number from 0") }
+    else { throw RedisURLError("the database must be a number, 0 or higher") }
     database = Int(number)
   }
 }

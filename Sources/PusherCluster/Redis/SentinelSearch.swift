@@ -18,7 +18,7 @@ final class SentinelSearch {
   private var current: RedisEndpoint?
   private var connection: RedisConnection?
   private var identifies = false
-  private var lastReason = "none was asked"
+  private var lastReason = "no Sentinel was asked"
 
   /// Starts at once; `completion` is called once from inside the loop, but not after ``close()``.
   init(

@@ -133,7 +133,7 @@
         "+OK\r\n+OK\r\n+OK\r\n*2\r\n$8\r\nsentinel\r\n*0\r\n",
         .refused(
           "h:1", command: "the connection",
-          error: "it is a Sentinel, which a URL of redis+sentinel names")
+          error: "it is a Sentinel, which needs a URL with redis+sentinel")
       ),
       ("+OK\r\n+OK\r\n+OK\r\n:1\r\n", .violation("h:1", "its answer to ROLE names no role")),
       (
@@ -177,7 +177,7 @@
 
     @Test func `an answer without a question is a violation`() throws {
       let script = try ready(.commands)
-      let failure = RedisFailure.violation("h:1", "it sent an answer that fits no question")
+      let failure = RedisFailure.violation("h:1", "it sent an unexpected answer")
       #expect(throws: failure) { try script.receive("+OK\r\n") }
     }
 
@@ -198,7 +198,7 @@
       let command = RedisCommand("PING")
       try script.conversation.send(command, at: script.now)
       try script.conversation.send(command, at: script.now)
-      #expect(throws: RedisFailure.overloaded("more than 2 answers are due")) {
+      #expect(throws: RedisFailure.overloaded("more than 2 answers are pending")) {
         try script.conversation.send(command, at: script.now)
       }
       #expect(try script.receive("+PONG\r\n").count == 1)
@@ -211,7 +211,7 @@
       let large = RedisCommand([bytes("SET"), bytes("k"), [UInt8](repeating: 0, count: 600_000)])
       try script.conversation.send(large, at: script.now)
       let count = script.conversation.output.count
-      #expect(throws: RedisFailure.overloaded("more than 1 MiB are to be sent")) {
+      #expect(throws: RedisFailure.overloaded("more than 1 MiB wait to be sent")) {
         try script.conversation.send(large, at: script.now)
       }
       #expect(script.conversation.output.count == count && script.conversation.dueCount == 1)
@@ -351,7 +351,7 @@
     func `what fits no question is a violation`(wire: String) throws {
       let script = try ready(.subscriber)
       try script.conversation.subscribe(bytes("a"), at: script.now)
-      let failure = RedisFailure.violation("h:1", "it sent an answer that fits no question")
+      let failure = RedisFailure.violation("h:1", "it sent an unexpected answer")
       #expect(throws: failure) { try script.receive(wire) }
     }
   }

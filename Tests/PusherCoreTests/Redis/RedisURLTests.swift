@@ -59,29 +59,29 @@
     private static let wrong: [(String, String)] = [
       ("", "it does not begin with redis:// or rediss://"),
       ("localhost:6379", "it does not begin with redis:// or rediss://"),
-      ("http://h", "its scheme is none of redis, rediss, redis+sentinel, rediss+sentinel"),
+      ("http://h", "its scheme is not redis, rediss, redis+sentinel or rediss+sentinel"),
       ("redis://", "the host name is missing or has an invalid character"),
       ("redis://h:0", "the port is not a number from 1 to 65535"),
       ("redis://h:65536", "the port is not a number from 1 to 65535"),
       ("redis://[::1", "a bracket is not closed"),
-      ("redis://h/x", "the database is not a number from 0"),
-      ("redis://h/-1", "the database is not a number from 0"),
-      ("redis://h/4294967296", "the database is not a number from 0"),
+      ("redis://h/x", "the database must be a number, 0 or higher"),
+      ("redis://h/-1", "the database must be a number, 0 or higher"),
+      ("redis://h/4294967296", "the database must be a number, 0 or higher"),
       ("redis://h/1/2", "its path has too many parts"),
-      ("redis://h?db=1", "it has a '?' or a '#': percent-encode those of a password"),
-      ("redis://a,b", "several places need the scheme redis+sentinel"),
+      ("redis://h?db=1", "it has a '?' or a '#': percent-encode them in a password"),
+      ("redis://a,b", "several hosts need the scheme redis+sentinel"),
       (
         "redis://hidden@h",
-        "before the '@' stands no ':': write user:password@, or :password@ for the default user"
+        "there is no ':' before the '@': write user:password@, or :password@ for the default user"
       ),
       ("redis://hidden:@h", "the user has no password"),
-      ("redis://a:hidden%4@h", "the password has a '%' without two digits, or is not UTF-8"),
-      ("redis://a:%FFhidden@h", "the password has a '%' without two digits, or is not UTF-8"),
+      ("redis://a:hidden%4@h", "the password has a '%' without two hex digits, or is not UTF-8"),
+      ("redis://a:%FFhidden@h", "the password has a '%' without two hex digits, or is not UTF-8"),
       ("redis://a:hidden@h:x", "the port is not a number from 1 to 65535"),
       ("redis://a:hid/den@h", "the port is not a number from 1 to 65535"),
       (
         "redis://a:hidden b@h",
-        "a blank, a control character or one beyond ASCII must be percent-encoded"
+        "percent-encode blanks, control characters and characters beyond ASCII"
       ),
       (
         "redis+sentinel://s1", "the name of the primary is missing: write it as the path, /mymaster"
@@ -96,7 +96,7 @@
       ),
       (
         "redis+sentinel://\((0..<65).map { "s\($0)" }.joined(separator: ","))/m",
-        "it names more than 64 places"
+        "it has more than 64 hosts"
       ),
     ]
 
@@ -106,7 +106,7 @@
       #expect {
         try RedisSettings(parsing: text)
       } throws: { error in
-        "\(error)" == "not the URL of a Redis: \(reason)" && !"\(error)".contains("hidden")
+        "\(error)" == "invalid Redis URL: \(reason)" && !"\(error)".contains("hidden")
       }
     }
 
