@@ -17,13 +17,13 @@ struct AuthorizationClaim {
       return findings + ["no app of this server has the key '\(key)'"]
     }
     if let named, !named.isSame(as: key) {
-      findings.append("auth begins with the key '\(named)', but the app's is '\(key)'")
+      findings.append("auth begins with the key '\(named)', but the app's key is '\(key)'")
     }
     guard isHexadecimal else {
       return findings + ["the signature is not 64 hexadecimal digits (HMAC SHA-256)"]
     }
     guard !isSignature(app, socketID, channel, channelData) else {
-      if hex != hex.lowercased() { findings.append("the signature is to be in lower case") }
+      if hex != hex.lowercased() { findings.append("the signature must be in lower case") }
       return findings
     }
     return findings + [reason(app, others: apps)]
@@ -32,16 +32,16 @@ struct AuthorizationClaim {
   private func problems(_ kind: ChannelKind) -> [String] {
     var problems: [String] = []
     if !SocketID.isValid(socketID) {
-      problems.append("the socket id is two numbers with a dot, not '\(socketID)'")
+      problems.append("the socket id must be two numbers joined by a dot, not '\(socketID)'")
     }
     if let problem = ChannelName.problem(in: channel) {
-      problems.append("the channel's name is invalid: \(problem)")
+      problems.append("the channel name is invalid: \(problem)")
     }
     switch kind {
     case .presence: problems += presenceProblems
     default:
       if channelData != nil, kind.needsAuthorization {
-        problems.append("channel_data is for presence channels; on others it must not be signed")
+        problems.append("channel_data is only for presence channels; do not sign it for others")
       }
     }
     if !kind.needsAuthorization {
@@ -101,21 +101,21 @@ struct AuthorizationClaim {
     if let data = channelData, let value = try? JSONParser.parse(data),
       isSignature(app, socketID, channel, JSONWriter.text(value))
     {
-      return "channel_data was changed after it was signed: sign the very text that is sent"
+      return "channel_data was changed after it was signed: sign exactly the text that is sent"
     }
     for former in others
     where !former.key.isSame(as: app.key) && isSignature(former, socketID, channel, channelData) {
-      return "the signature is made with the secret of app '\(former.id)'"
+      return "the signature was made with the secret of app '\(former.id)'"
     }
     for other in otherSpellings where isSignature(app, socketID, other, channelData) {
-      return "the signature is that of channel '\(other)'"
+      return "the signature is for channel '\(other)'"
     }
     let signIn = app.signature.signIn(socketID: socketID, userData: channelData ?? "")
     if isAuth(signIn, of: app) {
-      return "the signature is that of a user's sign-in, not of a subscription"
+      return "the signature is for a user's sign-in, not for a subscription"
     }
-    return "the signature is not that of this socket id, channel and channel_data with the app's "
-      + "secret: one of them is another one where it was signed"
+    return "the signature does not match: the socket id, the channel, channel_data or the "
+      + "app's secret was different where it was signed"
   }
 
   /// Other channel names that are easily signed by mistake.

@@ -11,12 +11,12 @@ struct ConsoleAccess {
   init(token: String) { self.token = Array(token.utf8) }
 
   func refusal(_ head: HTTPRequestHead) -> HTTPAnswer? {
-    guard isOwn(head) else { return .refusal(403, "the console answers its own page only") }
+    guard isOwn(head) else { return .refusal(403, "the console answers only its own page") }
     guard let given = token(in: head),
       Digest.equalInConstantTime(Digest.sha256(Array(given.utf8)), Digest.sha256(token))
     else {
       return .refusal(
-        403, "the console needs the token of this run: open the address that serve has printed")
+        403, "the console needs the token of this run: open the address that serve printed")
     }
     return nil
   }

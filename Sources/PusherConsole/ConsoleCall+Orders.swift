@@ -24,7 +24,7 @@ extension ConsoleCall {
     event.socketID = excluded.isEmpty ? nil : excluded
     if host.applications.dialect.naming.kind(of: event.channels[0]) == .encrypted {
       guard let key = app.masterKey else {
-        throw .failure(400, "the server has no key for encrypted channels of app '\(app.id)'")
+        throw .failure(400, "app '\(app.id)' has no key for encrypted channels")
       }
       do throws(TriggerError) {
         event = try event.encrypted(with: key, nonce: SecureRandom.bytes(SecretBox.nonceLength))
@@ -68,7 +68,7 @@ extension ConsoleCall {
     }
     let text = try text("add", in: order)
     guard host.faults.faults.count < FaultControl.limit else {
-      throw .failure(400, "a server stages \(FaultControl.limit) faults at most; lift them first")
+      throw .failure(400, "a server has at most \(FaultControl.limit) faults; remove them first")
     }
     do throws(StagedFaultError) {
       host.faults.add([try StagedFault(parsing: text)])
@@ -87,7 +87,7 @@ extension ConsoleCall {
     let body = try text("body", in: order)
     let name = (try? JSONParser.parse(body))?["events"]?.elements?.first?["name"]?.text
     guard host.sendWebhook(name ?? "webhook", Array(body.utf8), ofApp: hub.application.id) else {
-      throw .failure(400, "app '\(hub.application.id)' has no receivers of webhooks")
+      throw .failure(400, "app '\(hub.application.id)' has no webhook receivers")
     }
     return .done
   }

@@ -73,7 +73,8 @@ extension ConsoleCall {
     func number(_ name: String, _ usual: Int, _ range: ClosedRange<Int>) throws(HTTPAnswer) -> Int {
       guard let text = target?[name] else { return usual }
       guard let number = Int(text), range.contains(number) else {
-        throw .failure(400, "\(name) is a number from \(range.lowerBound) to \(range.upperBound)")
+        throw .failure(
+          400, "\(name) must be a number from \(range.lowerBound) to \(range.upperBound)")
       }
       return number
     }

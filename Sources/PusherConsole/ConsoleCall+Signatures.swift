@@ -31,7 +31,7 @@ extension ConsoleCall {
   private func socketID(in order: JSONValue) throws(HTTPAnswer) -> String {
     let id = try text("socket_id", in: order)
     guard SocketID.isValid(id) else {
-      throw .failure(400, "socket_id is two numbers with a dot, not '\(id)'")
+      throw .failure(400, "socket_id must be two numbers joined by a dot, not '\(id)'")
     }
     return id
   }

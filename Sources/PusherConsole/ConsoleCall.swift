@@ -81,7 +81,7 @@ struct ConsoleCall: ServerCall {
     case (.event(var call), _):
       let progress = call.take(answer, at: now)
       return sent(call, progress)
-    default: preconditionFailure("an answer of another kind than the question")
+    default: preconditionFailure("the answer does not match the question")
     }
   }
 
@@ -97,10 +97,10 @@ struct ConsoleCall: ServerCall {
   private mutating func perform() throws(HTTPAnswer) -> CallProgress {
     if name.isSame(as: "events") {
       throw .failure(
-        503, "\(ServerFeed.readerLimit) readers look on already, or the recording is gone")
+        503, "\(ServerFeed.readerLimit) readers are already connected, or the recording is gone")
     }
     guard !isRecording else {
-      throw .failure(409, "a past run is shown; nothing can be asked of it")
+      throw .failure(409, "the console shows a past run, which answers no calls")
     }
     switch (method, name) {
     case ("GET", "channels"): return try channels()
@@ -141,7 +141,7 @@ struct ConsoleCall: ServerCall {
   }
 
   func text(_ name: String, in order: JSONValue) throws(HTTPAnswer) -> String {
-    guard let text = order[name]?.text else { throw .failure(400, "the order has no \(name)") }
+    guard let text = order[name]?.text else { throw .failure(400, "the body has no \(name)") }
     return text
   }
 }

@@ -42,11 +42,11 @@ struct ConsoleCheckTests {
       try check(view, ["channel": "orders", "channel-data": ""])
       #expect(try view.text("check-findings").contains("public channel"))
       try check(view, ["channel": "private-Orders"])
-      #expect(try view.text("check-findings").contains("that of channel 'private-orders'"))
+      #expect(try view.text("check-findings").contains("for channel 'private-orders'"))
       try check(view, ["channel": "private-orders", "key": "other"])
       #expect(try view.text("check-findings").contains("no app of this server has the key 'other'"))
       try check(view, ["key": "local-key", "socket-id": "12"])
-      #expect(try view.text("check-findings").contains("two numbers with a dot"))
+      #expect(try view.text("check-findings").contains("two numbers joined by a dot"))
     }
   }
 

@@ -87,7 +87,8 @@ struct ConsoleDoTests {
       try view.page.type("1", into: "#sign-socket-id")
       try view.page.type("private-a", into: "#sign-channel")
       try view.page.click("#sign-go")
-      try view.wait("sign-result", shows: "⚠ socket_id is two numbers with a dot, not '1'")
+      try view.wait(
+        "sign-result", shows: "⚠ socket_id must be two numbers joined by a dot, not '1'")
       #expect(try view.page.evaluate("document.getElementById('sign-output').hidden") == true)
     }
   }

@@ -186,6 +186,6 @@ struct ConsoleCallTests {
   @Test func `an app without receivers has no webhooks to send`() throws {
     let answer = try console.post("webhook", ["app": "3", "body": "{}"])
     #expect(answer.status == 400)
-    #expect(answer.error?.contains("no receivers") == true)
+    #expect(answer.error?.contains("no webhook receivers") == true)
   }
 }

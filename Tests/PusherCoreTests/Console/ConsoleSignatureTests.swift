@@ -57,15 +57,15 @@ struct ConsoleSignatureTests {
   @Test func `the usual mistakes are named`() throws {
     func finding(_ list: [String]) -> String { list.joined(separator: "; ") }
     #expect(
-      finding(try findings(channel: "private-other")).contains("is not that of this socket id"))
+      finding(try findings(channel: "private-other")).contains("the signature does not match"))
     #expect(
       finding(try findings(channel: "presence-foobar", data: #"{"user_id":"1"}"#))
-        .contains("is not that of"))
+        .contains("the signature does not match"))
     #expect(finding(try findings(channel: "foobar")).contains("public channel"))
     #expect(
-      finding(try findings(channel: "foobar")).contains("is that of channel 'private-foobar'"))
+      finding(try findings(channel: "foobar")).contains("is for channel 'private-foobar'"))
     #expect(finding(try findings(auth: "abc:def")).contains("64 hexadecimal digits"))
-    #expect(finding(try findings(socketID: "1234")).contains("two numbers with a dot"))
+    #expect(finding(try findings(socketID: "1234")).contains("two numbers joined by a dot"))
     #expect(finding(try findings(key: "other")).contains("no app of this server"))
     #expect(
       finding(try findings(auth: "wrong" + Self.auth)).contains("begins with the key 'wrong278"))
@@ -110,6 +110,6 @@ struct ConsoleSignatureTests {
     ]
     #expect(
       try console.post("check", order).json?["findings"]
-        == ["the signature is made with the secret of app '4'"])
+        == ["the signature was made with the secret of app '4'"])
   }
 }
