@@ -152,7 +152,7 @@ package struct FaultControl {
   func answer(_ request: HTTPRequestReader.Request) -> HTTPAnswer {
     // Programs of the developer may change faults; pages in a browser may not.
     guard request.head.headers["Origin"] == nil else {
-      return .refusal(403, "faults are staged by programs on the server's own machine")
+      return .refusal(403, "only programs on the server's machine can stage faults")
     }
     switch request.head.method {
     case "GET", "HEAD": return state
@@ -171,7 +171,7 @@ package struct FaultControl {
     }
     let lines = text.lines
     guard !lines.isEmpty, script.faults.count + lines.count <= Self.limit else {
-      return .refusal(400, "the body has one fault a line, and a server a hundred at most")
+      return .refusal(400, "write one fault a line; a server has at most \(Self.limit) faults")
     }
     do throws(StagedFaultError) {
       var faults: [StagedFault] = []

@@ -85,7 +85,7 @@ extension StagedFault {
     let name = String(parts.first ?? "")
     guard let known = Self.settings[name] else {
       let kinds = Self.kinds.joined(separator: ", ")
-      throw StagedFaultError(description: "'\(name)' is not a fault; there are \(kinds)")
+      throw StagedFaultError(description: "unknown fault '\(name)'; the faults are \(kinds)")
     }
     var settings = FaultSettings(name: name, values: [:])
     if parts.count == 2 {
@@ -151,7 +151,7 @@ extension StagedFault {
     default:
       let code = UInt16(clamping: try settings.integer("code", 1000...4999) ?? 4200)
       guard CloseCode(rawValue: code).isValidOnWire else {
-        throw StagedFaultError(description: "close: code \(code) may not stand in a close frame")
+        throw StagedFaultError(description: "close: code \(code) is not allowed in a close frame")
       }
       return .close(code: code)
     }
@@ -168,7 +168,8 @@ private struct FaultSettings {
     else {
       let most = range.upperBound == .max ? "" : " to \(range.upperBound)"
       throw StagedFaultError(
-        description: "\(name): \(key) is a number from \(range.lowerBound)\(most), not '\(text)'")
+        description: "\(name): \(key) must be a number from \(range.lowerBound)\(most), "
+          + "not '\(text)'")
     }
     return number
   }
@@ -182,7 +183,7 @@ private struct FaultSettings {
       let unit = units[String(text.dropFirst(digits.count))], number * unit <= 86_400_000
     else {
       throw StagedFaultError(
-        description: "\(name): \(key) is a time such as 500ms, 5s or 2m, not '\(text)'")
+        description: "\(name): \(key) must be a time such as 500ms, 5s or 2m, not '\(text)'")
     }
     return .milliseconds(number * unit)
   }

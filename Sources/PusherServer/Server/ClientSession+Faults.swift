@@ -6,7 +6,7 @@ extension ClientSession {
     guard isOpen, !faults.isBlackhole else { return false }
     let change = context.faults.change(on: channel, &faults)
     if change == .reorder, faults.held == nil {
-      noteFault("an event waits for the next one")
+      noteFault("an event waits for the next event")
       faults.held = frame
       return true
     }
@@ -32,7 +32,7 @@ extension ClientSession {
       return
     }
     guard faults.latePongs.count < FaultLine.pongLimit else { return }
-    noteFault("a pong is held back")
+    noteFault("a pong is delayed")
     let pong = LatePong(due: now.advanced(by: delay), frame: frame)
     let place = faults.latePongs.firstIndex { $0.due > pong.due } ?? faults.latePongs.endIndex
     faults.latePongs.insert(pong, at: place)
@@ -71,7 +71,7 @@ extension ClientSession {
       noteFault("the connection is closed with \(code)")
       close(CloseCode(rawValue: code), reason: "a staged fault", at: now)
     case .blackhole:
-      noteFault("nothing goes out any more")
+      noteFault("the server sends nothing more")
       faults.isBlackhole = true
       faults.held = nil
       faults.latePongs.removeAll()
@@ -88,14 +88,14 @@ extension ClientSession {
       noteFault("an event is sent twice")
       guard deliverPlain(frame, at: now) else { return false }
     case .badJSON:
-      noteFault("an event is cut")
+      noteFault("an event is sent without its last byte")
       frame = SharedFrame(String(frame.text.dropLast()))
     case .hugeFrame(let size):
-      noteFault("an event is made \(size) bytes long")
+      noteFault("an event is padded to \(size) bytes")
       faults.allowance = size
       frame = SharedFrame(Self.padded(frame.text, to: size))
     case .splitUTF8:
-      noteFault("an event is cut in two fragments")
+      noteFault("an event is split into two fragments")
       frame = SharedFrame(inTwoFragments: frame.text)
     default: break
     }

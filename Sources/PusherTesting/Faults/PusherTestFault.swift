@@ -53,7 +53,7 @@ public struct PusherTestFault: Sendable, Equatable {
 
   /// Rejects all signatures; authorisation endpoints answer with this status, 400 to 599.
   public static func authFail(status: Int = 500) -> PusherTestFault {
-    let problem = "an endpoint fails with a status from 400 to 599, not \(status)"
+    let problem = "the status must be from 400 to 599, not \(status)"
     return PusherTestFault(.authFail(status: status), problem: 400...599 ~= status ? nil : problem)
   }
 
@@ -73,7 +73,7 @@ public struct PusherTestFault: Sendable, Equatable {
 
   /// Pads an event's message to this size, in bytes; maximum: 64 MiB.
   public static func hugeFrame(size: Int) -> PusherTestFault {
-    let problem = "a message has 1 to \(StagedFault.largestMessage) bytes, not \(size)"
+    let problem = "the size must be from 1 to \(StagedFault.largestMessage) bytes, not \(size)"
     let isPossible = 1...StagedFault.largestMessage ~= size
     return PusherTestFault(.hugeFrame(size: size), problem: isPossible ? nil : problem)
   }
@@ -103,7 +103,7 @@ public struct PusherTestFault: Sendable, Equatable {
   func staged() throws(PusherTestServerError) -> StagedFault {
     guard passed >= 0, connections >= 1, count >= 1 else {
       throw .invalidFault(
-        "a fault happens after 0 or more events, to 1 or more connections, once or more")
+        "after must be 0 or more; onConnections and times must be 1 or more")
     }
     if let problem { throw .invalidFault(problem) }
     return StagedFault(
@@ -116,7 +116,7 @@ extension CloseCode {
   init(ofTest code: Int) throws(PusherTestServerError) {
     self.init(rawValue: UInt16(clamping: code))
     guard code <= 4999, isValidOnWire else {
-      throw .invalidFault("code \(code) may not stand in a close frame")
+      throw .invalidFault("code \(code) is not allowed in a close frame")
     }
   }
 }

@@ -117,7 +117,7 @@ public final class PusherTestServer: Sendable {
       do throws(HTTPError) {
         urls.append(try HTTPURL(parsing: text))
       } catch {
-        throw .invalidWebhook("'\(text)' is no URL for webhooks: \(error)")
+        throw .invalidWebhook("invalid webhook URL '\(text)': \(error)")
       }
     }
     return urls

@@ -163,17 +163,17 @@ import Testing
   }
 
   @Test(arguments: [
-    ("explode", "'explode' is not a fault; there are auth-fail, bad-json"),
+    ("explode", "unknown fault 'explode'; the faults are auth-fail, bad-json"),
     ("drop:code=1", "drop takes no 'code', only after, channel, connections, times"),
     ("drop:after", "drop: after has no value"),
     ("drop:after=", "drop: after has no value"),
     ("drop:", "drop takes no ''"),
-    ("drop:after=-1", "drop: after is a number from 0 to 1000000000, not '-1'"),
+    ("drop:after=-1", "drop: after must be a number from 0 to 1000000000, not '-1'"),
     ("drop:after=1,after=2", "drop: after is given twice"),
-    ("close:code=1005", "close: code 1005 may not stand in a close frame"),
-    ("late-pong:delay=5y", "late-pong: delay is a time such as 500ms, 5s or 2m, not '5y'"),
-    ("huge-frame:size=99999999", "huge-frame: size is a number from 1 to 67108864"),
-    ("storm:times=0", "storm: times is a number from 1, not '0'"),
+    ("close:code=1005", "close: code 1005 is not allowed in a close frame"),
+    ("late-pong:delay=5y", "late-pong: delay must be a time such as 500ms, 5s or 2m, not '5y'"),
+    ("huge-frame:size=99999999", "huge-frame: size must be a number from 1 to 67108864"),
+    ("storm:times=0", "storm: times must be a number from 1, not '0'"),
   ])
   func `what is no fault is told`(text: String, message: String) {
     let error = #expect(throws: StagedFaultError.self) { try StagedFault(parsing: text) }
