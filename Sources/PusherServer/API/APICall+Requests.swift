@@ -26,7 +26,7 @@ extension APICall {
     }
     guard elements.count <= hub.limits.batch else {
       throw .refusal(
-        400, "a batch has at most \(hub.limits.batch) events, this one \(elements.count)")
+        400, "a batch has at most \(hub.limits.batch) events; this one has \(elements.count)")
     }
     var events: [APIEvent] = []
     for (index, element) in elements.enumerated() {
@@ -65,7 +65,7 @@ extension APICall {
 
   private func checkedEvent(_ value: JSONValue) throws(HTTPAnswer) -> APIEvent {
     guard let name = value["name"]?.text else {
-      throw .refusal(400, "the event has no name that is a string")
+      throw .refusal(400, "the event's name is missing or not a string")
     }
     if let problem = dialect.answers.problem(inEvent: name) { throw .refusal(400, problem) }
     let (data, bytes) = try checkedData(value["data"])
@@ -77,7 +77,7 @@ extension APICall {
   private func checkedSocketID(_ value: JSONValue?) throws(HTTPAnswer) -> String? {
     guard let value, value != .null, dialect.has(.checksExcludedSocket) else { return value?.text }
     guard let id = value.text, SocketID.isValid(id) else {
-      throw .refusal(400, "Invalid socket_id: it is two numbers with a dot")
+      throw .refusal(400, "Invalid socket_id: it must be two numbers joined by a dot")
     }
     return id
   }
@@ -85,7 +85,7 @@ extension APICall {
   private func checkedData(_ data: JSONValue?) throws(HTTPAnswer) -> (data: JSONValue, bytes: Int) {
     if let refusal = dialect.answers.refusal(ofData: data) { throw refusal }
     guard let data, data.text != nil || dialect.has(.acceptsEveryData) else {
-      throw .refusal(400, "data must be a string; an object is sent as the string of its JSON")
+      throw .refusal(400, "data must be a string; encode an object as a JSON string")
     }
     let count = data.text?.utf8.count ?? JSONWriter.text(data).utf8.count
     guard count <= hub.limits.sizes.eventData else {
@@ -103,16 +103,17 @@ extension APICall {
     guard !elements.isEmpty else { throw .refusal(400, "the event names no channel") }
     guard elements.count <= limit else {
       throw .refusal(
-        400, "an event goes to at most \(limit) channels, this one to \(elements.count)")
+        400, "an event has at most \(limit) channels; this one has \(elements.count)")
     }
     var channels: [String] = []
     for element in elements {
-      guard let name = element.text else { throw .refusal(400, "a channel's name is not a string") }
+      guard let name = element.text else { throw .refusal(400, "a channel name is not a string") }
       if let problem = dialect.answers.problem(inChannel: name) {
         throw .refusal(400, "Invalid channel '\(name)': \(problem)")
       }
       guard !name.begins(with: "#") || UserChannel.userID(channelName: name) != nil else {
-        throw .refusal(400, "Invalid channel '\(name)': a user's is \(UserChannel.prefix)ID")
+        throw .refusal(
+          400, "Invalid channel '\(name)': a user's channel is \(UserChannel.prefix)ID")
       }
       channels.append(name)
     }
@@ -141,7 +142,7 @@ extension APICall {
     let info = ChannelInfo(target["info"])
     let isMissing = info.asks(for: "user_count") && dialect.answers.kind(of: name) != .presence
     guard !isMissing || !dialect.has(.refusesMissingCounts) else {
-      throw .refusal(400, "user_count is only known of presence channels")
+      throw .refusal(400, "only presence channels have a user_count")
     }
     return ask(.facts([name]), .facts(.channel(info)))
   }

@@ -68,7 +68,7 @@ package struct APICall: ServerCall {
     case (.list(let list), .facts(let facts)):
       guard let facts else { return end(.unavailable) }
       return add(facts, to: list)
-    default: preconditionFailure("an answer of another kind than the question")
+    default: preconditionFailure("the answer does not match the question")
     }
   }
 

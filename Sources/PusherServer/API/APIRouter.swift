@@ -85,7 +85,7 @@ extension APIRouter {
     seconds: Int64
   ) -> HTTPAnswer? {
     guard let key = target["auth_key"], let given = target["auth_signature"] else {
-      return .refusal(401, "auth_key and auth_signature are needed to make this call")
+      return .refusal(401, "this call needs auth_key and auth_signature")
     }
     guard key.isSame(as: application.key) else {
       return .refusal(401, "Unknown auth_key: this is not the key of app \(application.id)")
@@ -110,7 +110,7 @@ extension APIRouter {
 
   private func timestampRefusal(_ target: RequestTarget, _ seconds: Int64) -> HTTPAnswer? {
     guard let text = target["auth_timestamp"], let timestamp = Int64(text) else {
-      return .refusal(401, "auth_timestamp is not a number of seconds since 1970")
+      return .refusal(401, "auth_timestamp is not a Unix time in seconds")
     }
     let tolerance = APIRequestSignature.timestampTolerance
     guard dialect.has(.checksTimestamps) else { return nil }
@@ -126,7 +126,7 @@ extension APIRouter {
   private func bodyRefusal(_ target: RequestTarget, _ body: [UInt8]) -> HTTPAnswer? {
     let digest = APIRequestSignature.bodyDigest(body)
     guard let given = target["body_md5"] else {
-      return body.isEmpty ? nil : .refusal(401, "body_md5 is needed for a call with a body")
+      return body.isEmpty ? nil : .refusal(401, "a call with a body needs body_md5")
     }
     guard given.lowercased() == digest else {
       return .refusal(401, "Invalid body_md5: the body's MD5 is \(digest)")

@@ -72,7 +72,7 @@ package struct AuthEndpoint {
   private func hub(for question: Question) throws(HTTPAnswer) -> Hub {
     guard let hub = applications.hubs.first(where: { $0.hasSocket(question.socketID) }) else {
       throw .refusal(
-        403, "socket \(question.socketID) is not connected here; it is signed for while it is")
+        403, "socket \(question.socketID) is not connected here, so it gets no signature")
     }
     let key = question.fields["app_key"]?.text
     guard key == nil || key == hub.application.key else {
@@ -131,7 +131,7 @@ private struct Question {
     let type = request.head.headers["Content-Type"]?.prefix { $0 != ";" }.lowercased() ?? ""
     fields = try type.ends(with: "json") ? Self.object(body) : Self.form(body)
     guard let socketID = fields["socket_id"]?.text, SocketID.isValid(socketID) else {
-      throw .refusal(400, "the request has no socket_id of two numbers and a dot")
+      throw .refusal(400, "socket_id is missing or not two numbers joined by a dot")
     }
     self.socketID = socketID
   }

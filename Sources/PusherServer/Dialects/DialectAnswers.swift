@@ -50,8 +50,7 @@ extension DialectAnswers {
   }
 
   func refusal(ofUsersOf channel: ChannelFacts) -> HTTPAnswer? {
-    kind(of: channel.name) == .presence
-      ? nil : .refusal(400, "users are only known of presence channels")
+    kind(of: channel.name) == .presence ? nil : .refusal(400, "only presence channels have users")
   }
 
   func refusal(ofData data: JSONValue?) -> HTTPAnswer? { nil }

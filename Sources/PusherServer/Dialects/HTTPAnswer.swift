@@ -30,7 +30,7 @@ package struct HTTPAnswer: Error, Sendable, Equatable {
 
   /// 503: the connection to the other nodes is down; the caller may retry.
   static let unavailable = busy(
-    "the server cannot reach its other nodes; nothing is certain to have been published")
+    "the server cannot reach its other nodes; events may not have been published")
 
   /// 503: the same request may succeed after a second.
   static func busy(_ reason: String) -> HTTPAnswer {

@@ -117,18 +117,18 @@ extension Application {
     }
     guard userData.utf8.count <= limits.sizes.userData else {
       throw refusal(
-        "user_data has at most \(limits.sizes.userData) bytes, this one \(userData.utf8.count)")
+        "user_data has at most \(limits.sizes.userData) bytes; this one has \(userData.utf8.count)")
     }
     guard let data = try? JSONParser.parse(userData), let id = data["id"]?.identifier, !id.isEmpty
     else { throw refusal("user_data is not a JSON object with an id") }
     guard id.count <= limits.sizes.userID else {
       throw refusal(
-        "a user's id has at most \(limits.sizes.userID) characters, this one \(id.count)")
+        "a user's id has at most \(limits.sizes.userID) characters; this one has \(id.count)")
     }
     let watchlist = (data["watchlist"]?.elements ?? []).compactMap(\.identifier)
     guard watchlist.count <= limits.watchlist else {
       throw refusal(
-        "a watchlist has at most \(limits.watchlist) users, this one \(watchlist.count)")
+        "a watchlist has at most \(limits.watchlist) users; this one has \(watchlist.count)")
     }
     return SignedInUser(member: Member(userID: id, info: data["user_info"]), watchlist: watchlist)
   }
@@ -151,8 +151,8 @@ extension Member {
     }
     guard channelData.utf8.count <= limits.sizes.channelData else {
       throw SubscriptionRefusal(
-        reason: "channel_data has at most \(limits.sizes.channelData) bytes, "
-          + "this one \(channelData.utf8.count)", cause: .longMember)
+        reason: "channel_data has at most \(limits.sizes.channelData) bytes; "
+          + "this one has \(channelData.utf8.count)", cause: .longMember)
     }
     guard let data = try? JSONParser.parse(channelData) else {
       throw SubscriptionRefusal(
@@ -163,7 +163,8 @@ extension Member {
     }
     guard userID.count <= limits.sizes.userID else {
       throw SubscriptionRefusal(
-        reason: "a user_id has at most \(limits.sizes.userID) characters, this one \(userID.count)")
+        reason: "a user_id has at most \(limits.sizes.userID) characters; "
+          + "this one has \(userID.count)")
     }
     self.init(userID: userID, info: data["user_info"], id: keepsNumbers ? id : .string(userID))
   }

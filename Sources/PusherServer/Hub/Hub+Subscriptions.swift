@@ -46,7 +46,7 @@ extension Hub {
       joined(request, session, answer, at: now)
     case (.signIn(let user, let proof, let session), .signedIn(let online)):
       signedIn(user, proof, session, online, at: now)
-    default: preconditionFailure("an answer of another kind than the question")
+    default: preconditionFailure("the answer does not match the question")
     }
   }
 

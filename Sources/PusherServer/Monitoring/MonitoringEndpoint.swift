@@ -49,7 +49,7 @@ package final class MonitoringEndpoint {
     if let refusal = access.refusal(head) { return refusal.answer }
     let path = RequestTarget.path(of: head.target)
     guard path == "/metrics" || path == "/healthz" else {
-      return .refusal(404, "ask for /metrics or /healthz")
+      return .refusal(404, "unknown path: use /metrics or /healthz")
     }
     guard head.method == "GET" || head.method == "HEAD" else {
       return .refusal(head.method, allow: "GET, HEAD")

@@ -13,8 +13,7 @@ extension ClientSession {
       relay(name: name, channel: channel, data: data, at: now)
     case .unknown(let name):
       complain(
-        "Unknown event '\(name)': an event that clients send to each other begins with client-",
-        .uselessMessage, at: now)
+        "Unknown event '\(name)': client events begin with client-", .uselessMessage, at: now)
     case .malformed(let reason): complain("Invalid message: \(reason)", .uselessMessage, at: now)
     }
   }
@@ -39,11 +38,11 @@ extension ClientSession {
 
   private func signIn(auth: String, userData: String, at now: Instant) {
     guard context.dialect.has(.knowsSignIn) else {
-      complain("sign-in is not known", .uselessMessage, at: now)
+      complain("sign-in is not supported", .uselessMessage, at: now)
       return
     }
     if let user {
-      complain("The connection is signed in already, as user \(user.id)", .uselessMessage, at: now)
+      complain("The connection is already signed in as user \(user.id)", .uselessMessage, at: now)
       return
     }
     do throws(SubscriptionRefusal) {
@@ -90,7 +89,7 @@ extension ClientSession {
     }
     let isOwn = user.map { channel.isSame(as: UserChannel.name(userID: $0.id)) } ?? false
     guard !channel.begins(with: "#") || isOwn else {
-      throw SubscriptionRefusal(reason: "\(channel) is only for a user who is signed in")
+      throw SubscriptionRefusal(reason: "\(channel) is only for its signed-in user")
     }
     let isSecond = subscriptions.contains(channel)
     guard !isSecond || dialect.has(.acceptsSecondSubscription) else {
@@ -131,7 +130,7 @@ extension ClientSession {
 
   private func relay(name: String, channel: String, data: JSONValue?, at now: Instant) {
     guard let relayed = context.dialect.answers.relayed(data) else {
-      complain("the data is a string that holds no JSON", .clientEvent, at: now)
+      complain("the data is a string, but not JSON", .clientEvent, at: now)
       return
     }
     if let (reason, mistake, code) = refusal(of: name, channel: channel, data: data, at: now) {
@@ -158,8 +157,7 @@ extension ClientSession {
     let limits = hub.limits
     let length = data.map { $0.text?.utf8.count ?? JSONWriter.text($0).utf8.count } ?? 0
     guard length <= limits.sizes.eventData else {
-      let reason =
-        "the data has \(length) bytes, more than the maximum of \(limits.sizes.eventData)"
+      let reason = "the data has \(length) bytes; the maximum is \(limits.sizes.eventData)"
       return (reason, .clientEvent, nil)
     }
     guard hub.isAvailable else {

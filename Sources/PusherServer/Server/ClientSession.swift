@@ -109,7 +109,7 @@ package final class ClientSession: HubSession, ConnectionSocket {
         .binary(let bytes) where context.dialect.has(.readsBinary):
         traffic.received += 1
         if isOpen { handle(ClientMessage(bytes, service: hub.text.service), at: now) }
-      case .binary: close(.unsupportedData, reason: "binary messages are not spoken here", at: now)
+      case .binary: close(.unsupportedData, reason: "binary messages are not supported", at: now)
       case .ping(let payload):
         usesControlFrames = true
         if !connection.answersPings { answerPing(frame: payload.array, at: now) }
@@ -142,7 +142,7 @@ package final class ClientSession: HubSession, ConnectionSocket {
       switch heartbeat.tick(at: now) {
       case .none: break
       case .sendPing: sendPing(at: now)
-      case .lost where faults.isBlackhole: finish(reason: "lost in a staged black hole", at: now)
+      case .lost where faults.isBlackhole: finish(reason: "lost in a staged blackhole", at: now)
       case .lost where !context.dialect.has(.sendsCloseFrames):
         let reason = "Pong reply not received in time"
         send(hub.text.error(code: .pongNotReceived, message: reason), at: now)
@@ -150,7 +150,7 @@ package final class ClientSession: HubSession, ConnectionSocket {
       case .lost: close(.pongNotReceived, reason: "Pong reply not received", at: now)
       }
     case .closing(let until):
-      if now >= until { finish(reason: "the close frame was not answered", at: now) }
+      if now >= until { finish(reason: "the client did not answer the close frame", at: now) }
     case .finished: break
     }
   }
@@ -226,7 +226,7 @@ package final class ClientSession: HubSession, ConnectionSocket {
 
   private func overflow(at now: Instant) {
     let limit = hub.limits.sizes.outputQueue
-    close(.overCapacity, reason: "more than \(limit) bytes wait unread", at: now)
+    close(.overCapacity, reason: "the client left more than \(limit) bytes unread", at: now)
   }
 
   package func close(_ code: PusherCode, reason: String, at now: Instant) {

@@ -56,7 +56,7 @@ extension Server {
     waiting.sort { $0.waitingBytes > $1.waitingBytes }
     var dropped = 0
     for connection in waiting where ledger.total > ledger.limit / 8 * 7 {
-      connection.cut("all clients together leave more than \(ledger.limit) bytes unread", at: now)
+      connection.cut("all clients together left more than \(ledger.limit) bytes unread", at: now)
       dropped += 1
     }
     noteFullQueues(dropped: dropped)

@@ -30,7 +30,7 @@ extension Server {
     for session in clients {
       session.renewLimits()
       if gone.contains(where: { $0 === session.hub }) {
-        session.close(.unknownApplication, reason: "the app is not served any more", at: now)
+        session.close(.unknownApplication, reason: "this server no longer serves the app", at: now)
       } else if !session.hub.application.isEnabled {
         session.close(.applicationDisabled, reason: "The app is disabled", at: now)
       }

@@ -115,7 +115,7 @@ extension Server: ReceptionOwner {
     } catch {
       var head = error.response
       head.headers.append("Connection", "close")
-      report(request, head.status, "no valid WebSocket handshake")
+      report(request, head.status, "not a valid WebSocket handshake")
       return .head(head)
     }
     switch SocketAdmission(request, applications: applications) {

@@ -130,7 +130,7 @@ package struct WebhookInbox: Sendable {
       return .refused(401, "\(WebhookSignature.keyHeader) is not this app's key")
     }
     guard WebhookSignature.isValid(signature.lowercased(), of: request.body, secret: secret) else {
-      return .refused(401, "the signature is not that of the body")
+      return .refused(401, "the signature does not match the body")
     }
     guard let text = String(validating: request.body, as: UTF8.self),
       let body = try? JSONParser.parse(text), let elements = body["events"]?.elements

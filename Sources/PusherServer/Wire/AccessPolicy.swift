@@ -118,10 +118,10 @@ package struct OriginPolicy: Sendable, Equatable {
 extension AccessRefusal {
   var answer: HTTPAnswer {
     switch self {
-    case .origin: .refusal(403, "pages of this origin may not speak to this server")
-    case .host: .refusal(403, "this server is not to be asked for by this host name")
+    case .origin: .refusal(403, "this server refuses pages of this origin")
+    case .host: .refusal(403, "this server refuses this host name")
     case .remote(let part, let sign):
-      .refusal(403, "\(part): for programs on the server's own machine alone (\(sign))")
+      .refusal(403, "only programs on the server's machine can use \(part) (\(sign))")
     }
   }
 }

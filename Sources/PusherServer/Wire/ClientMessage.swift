@@ -23,7 +23,7 @@ enum ClientMessage: Equatable {
       return
     }
     guard let name = value["event"]?.text else {
-      self = .malformed("the message has no event that is a string")
+      self = .malformed("the message's event is missing or not a string")
       return
     }
     if let command = name.dropping(prefix: service.eventPrefix) {
@@ -46,7 +46,7 @@ enum ClientMessage: Equatable {
     case "pong": return .pong
     case "signin":
       guard let userData = data["user_data"]?.text else {
-        return .malformed("user_data is not a string, so that it cannot be checked")
+        return .malformed("user_data is not a string, so it cannot be checked")
       }
       return .signIn(auth: data["auth"]?.text ?? "", userData: userData)
     case "subscribe", "unsubscribe":
@@ -56,7 +56,7 @@ enum ClientMessage: Equatable {
       guard command == "subscribe" else { return .unsubscribe(channel: channel) }
       let channelData = data["channel_data"]
       guard channelData == nil || channelData == .null || channelData?.text != nil else {
-        return .malformed("channel_data is not a string, so that it cannot be checked")
+        return .malformed("channel_data is not a string, so it cannot be checked")
       }
       return .subscribe(
         channel: channel, auth: data["auth"]?.text ?? "",

@@ -123,7 +123,7 @@ package final class ServerConnection: SocketStreamDelegate {
     case .http(let reader):
       // First byte of a TLS handshake record (RFC 8446 section 5.1); no method begins with it.
       if input.isEmpty, bytes.view[0] == 22 {
-        return ended("the client speaks TLS, and this port does not", at: now)
+        return ended("the client uses TLS, but this port does not", at: now)
       }
       if !reader.isInside(input) { wait(reception.limits.times.request, from: now) }
       input.append(bytes.view)
@@ -154,7 +154,7 @@ package final class ServerConnection: SocketStreamDelegate {
       let interim = reader.takeContinue()
       phase = .http(reader)
       guard isAdmitted(request, reader, at: now) else {
-        return refuse(.busy("too many connections bring requests"), at: now)
+        return refuse(.busy("too many connections are sending requests"), at: now)
       }
       if let interim { answers.append(interim) }
       guard let request else { return }
@@ -272,8 +272,8 @@ package final class ServerConnection: SocketStreamDelegate {
     switch phase {
     case .http where unanswered != nil: ended("a request was not answered in time", at: now)
     case .http(let reader) where reader.isInside(input):
-      reception.owner?.dropped("a request did not come in time")
-      linger(after: .refusal(408, "the request did not come in time"), at: now)
+      reception.owner?.dropped("a request did not arrive in time")
+      linger(after: .refusal(408, "the request did not arrive in time"), at: now)
       flush(at: now)
     case .socket(let socket):
       socket.tick(at: now)
@@ -319,7 +319,7 @@ package final class ServerConnection: SocketStreamDelegate {
   /// Closes the connection to free its place.
   func giveWay(at now: Instant) {
     let isOwed = clientWait?.isOwed ?? true
-    ended(isOwed ? "too many connections, and this one waited longest" : nil, at: now)
+    ended(isOwed ? "too many connections; this one waited longest" : nil, at: now)
   }
 
   func cut(_ reason: String = "the server has shut down", at now: Instant) {

@@ -111,7 +111,7 @@ struct HealthTests {
     #expect(try at.ask("/metrics", "--request", "POST").status == 405)
     #expect(try at.ask("/metrics?x=1").status == 200)
     #expect(try at.ask("/healthz", "--head").status == 200)
-    #expect(try at.ask("/").body == "ask for /metrics or /healthz\n")
+    #expect(try at.ask("/").body == "unknown path: use /metrics or /healthz\n")
     #expect(try at.ask("/").status == 404)
     #expect(
       try at.ask("/metrics", "--head").body.contains(

@@ -225,7 +225,7 @@ struct ServerLibraryTests {
       (
         "trigger_batch",
         #"{"batch":[\#(Array(repeating: entry, count: 11).joined(separator: ","))]}"#,
-        "PusherBadRequest: a batch has at most 10 events, this one 11"
+        "PusherBadRequest: a batch has at most 10 events; this one has 11"
       ),
       (
         "channels_info", #"{"attributes":["user_count"]}"#,
@@ -233,11 +233,11 @@ struct ServerLibraryTests {
       ),
       (
         "channel_info", #"{"channel":"news","attributes":["user_count"]}"#,
-        "PusherBadRequest: user_count is only known of presence channels"
+        "PusherBadRequest: only presence channels have a user_count"
       ),
       (
         "users_info", #"{"channel":"news"}"#,
-        "PusherBadRequest: users are only known of presence channels"
+        "PusherBadRequest: only presence channels have users"
       ),
       // The library itself refuses to send these.
       (

@@ -87,7 +87,7 @@ struct WebhookTests {
   @Test func `what nobody signed is refused, said and not printed`() throws {
     let (program, port) = try listen("-n", "1")
     #expect(try post(Self.body + " ", to: port).hasPrefix("HTTP/1.1 401"))
-    try program.errorLine(containing: "HTTP 401: the signature is not that of the body")
+    try program.errorLine(containing: "HTTP 401: the signature does not match the body")
     #expect(try post(Self.body, to: port, signature: nil).hasPrefix("HTTP/1.1 401"))
     try program.errorLine(containing: "HTTP 401: no X-Pusher-Signature")
     #expect(try post(Self.body, to: port, key: "other").hasPrefix("HTTP/1.1 401"))

@@ -104,19 +104,19 @@ struct APIRouterTests {
     #expect(clients.map { $0.texts().count } == [1, 0])
     #expect(
       trigger(#"{"name":"e","channel":"c","data":"","socket_id":"1"}"#)
-        == .refusal(400, "Invalid socket_id: it is two numbers with a dot"))
+        == .refusal(400, "Invalid socket_id: it must be two numbers joined by a dot"))
   }
 
   @Test(arguments: [
-    (#"{"channels":["c"],"data":""}"#, 400, "the event has no name that is a string"),
+    (#"{"channels":["c"],"data":""}"#, 400, "the event's name is missing or not a string"),
     (#"{"name":"","channels":["c"],"data":""}"#, 400, "an event name cannot be empty"),
     (
       #"{"name":"e","channels":["c"],"data":{"k":1}}"#, 400,
-      "data must be a string; an object is sent as the string of its JSON"
+      "data must be a string; encode an object as a JSON string"
     ),
     (#"{"name":"e","data":""}"#, 400, "the event names no channel"),
     (#"{"name":"e","channels":[],"data":""}"#, 400, "the event names no channel"),
-    (#"{"name":"e","channels":[1],"data":""}"#, 400, "a channel's name is not a string"),
+    (#"{"name":"e","channels":[1],"data":""}"#, 400, "a channel name is not a string"),
     (
       #"{"name":"e","channels":["private-encrypted-a","b"],"data":""}"#, 400,
       "an event for an encrypted channel can have no other channel"
@@ -140,7 +140,7 @@ struct APIRouterTests {
       trigger(#"{"name":"e","channels":[\#(channels)],"data":"\#(data)"}"#).status == 200)
     #expect(
       trigger(#"{"name":"e","channels":[\#(channels),"x"],"data":""}"#)
-        == .refusal(400, "an event goes to at most 100 channels, this one to 101"))
+        == .refusal(400, "an event has at most 100 channels; this one has 101"))
   }
 
   @Test func `information about the channels is given when asked for`() {
@@ -173,7 +173,7 @@ struct APIRouterTests {
     #expect(
       call(
         "POST", "/apps/3/batch_events", body: #"{"batch":[\#(many.joined(separator: ","))]}"#)
-        == .refusal(400, "a batch has at most 10 events, this one 11"))
+        == .refusal(400, "a batch has at most 10 events; this one has 11"))
   }
 
   @Test func `a batch answers for each event when one asks`() {
@@ -224,12 +224,12 @@ struct APIRouterTests {
         == "Invalid body_md5: the body's MD5 is 99914b932bd37a50b983c5e7c90ae93b")
     #expect(
       call("POST", "/apps/3/events", sentBody: Self.event)
-        == .refusal(401, "body_md5 is needed for a call with a body"))
+        == .refusal(401, "a call with a body needs body_md5"))
     let bare = HTTPRequestHead(method: "GET", target: "/apps/3/channels")
     #expect(
       APIRouter(applications).answer(
         .init(head: bare), seconds: Self.now, at: Instant(nanoseconds: 0))
-        == .refusal(401, "auth_key and auth_signature are needed to make this call"))
+        == .refusal(401, "this call needs auth_key and auth_signature"))
   }
 
   @Test func `unknown apps, paths and methods are told apart`() {
@@ -277,10 +277,10 @@ struct APIRouterTests {
     #expect(call("GET", "/apps/3/channels/none").body == #"{"occupied":false}"#)
     #expect(
       call("GET", "/apps/3/channels/none/users")
-        == .refusal(400, "users are only known of presence channels"))
+        == .refusal(400, "only presence channels have users"))
     #expect(
       call("GET", "/apps/3/channels/none", [.init("info", "user_count")])
-        == .refusal(400, "user_count is only known of presence channels"))
+        == .refusal(400, "only presence channels have a user_count"))
     #expect(call("GET", "/apps/3/channels/a%20b").status == 400)
     #expect(other.session.isFinished == false)
   }

@@ -39,7 +39,7 @@ struct AudienceTests {
   }
 
   private func isRemote(_ answer: String) -> Bool {
-    answer.begins(with: "HTTP/1.1 403 ") && answer.holds("the server's own machine alone")
+    answer.begins(with: "HTTP/1.1 403 ") && answer.holds("only programs on the server's machine")
   }
 
   // MARK: The table

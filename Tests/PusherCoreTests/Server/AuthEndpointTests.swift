@@ -105,7 +105,7 @@ struct AuthEndpointTests {
           body: Array(body.utf8)))
     }
     let stranger = HTTPAnswer.refusal(
-      403, "socket 1.2 is not connected here; it is signed for while it is")
+      403, "socket 1.2 is not connected here, so it gets no signature")
     #expect(ask() == stranger)
     #expect(ask("&app_key=other") == stranger)
     let client = HubClient(try #require(applications.hub(key: "other")), "1.2")

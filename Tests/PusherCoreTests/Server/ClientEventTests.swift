@@ -97,6 +97,6 @@ struct ClientEventTests {
     guard length > 10_240 else { return }
     #expect(
       try refusal(clients[0]).message
-        == "Client event rejected - the data has 10241 bytes, more than the maximum of 10240")
+        == "Client event rejected - the data has 10241 bytes; the maximum is 10240")
   }
 }

@@ -80,15 +80,15 @@ struct ClientSessionTests {
   @Test(arguments: [
     ("{", "Invalid message: the message is incomplete JSON"),
     ("nonsense", "Invalid message: the message is not JSON at byte 0"),
-    ("[]", "Invalid message: the message has no event that is a string"),
-    (#"{"event":1}"#, "Invalid message: the message has no event that is a string"),
+    ("[]", "Invalid message: the message's event is missing or not a string"),
+    (#"{"event":1}"#, "Invalid message: the message's event is missing or not a string"),
     (
       #"{"event":"pusher:subscribe","data":{}}"#,
       "Invalid message: pusher:subscribe names no channel"
     ),
     (
       #"{"event":"my-event","data":{}}"#,
-      "Unknown event 'my-event': an event that clients send to each other begins with client-"
+      "Unknown event 'my-event': client events begin with client-"
     ),
   ])
   func `what cannot be read gets an error event and the socket stays`(
@@ -111,7 +111,7 @@ struct ClientSessionTests {
     binary.wire.send(binary: [1, 2, 3])
     binary.deliverInput()
     #expect(
-      binary.received() == [.closed(1003, "binary messages are not spoken here")])
+      binary.received() == [.closed(1003, "binary messages are not supported")])
 
     let unmasked = HubClient(.forTests(), "1.2")
     _ = unmasked.texts()
@@ -152,7 +152,7 @@ struct ClientSessionTests {
     #expect(hub.subscriptionCount("news") == 1)
     #expect(slow.session.connection.output.count < 80_000)
     #expect(
-      slow.received().last == .closed(4100, "more than 50000 bytes wait unread"))
+      slow.received().last == .closed(4100, "the client left more than 50000 bytes unread"))
     #expect(fast.received() == [])
   }
 

@@ -65,7 +65,7 @@ struct ConnectionPlacesTests {
     #expect(test.run { socket.isEstablished })
     #expect(early.hasEnded && late.allSatisfy { !$0.hasEnded })
     let said = test.events.compactMap { if case .dropped(let reason) = $0 { reason } else { nil } }
-    #expect(said == ["too many connections, and this one waited longest"])
+    #expect(said == ["too many connections; this one waited longest"])
   }
 
   @Test func `bodies that are to come have no more places than callers, though sockets' are free`()

@@ -166,13 +166,13 @@ import Testing
   }
 
   @Test(arguments: [
-    (Dialect.pusher, HTTPAnswer.refusal(400, "users are only known of presence channels")),
+    (Dialect.pusher, HTTPAnswer.refusal(400, "only presence channels have users")),
     (.reverb, .json(.object([]), status: 404)),
     (
       .soketi,
       .json(
         .object([
-          .init("error", .string("users are only known of presence channels")),
+          .init("error", .string("only presence channels have users")),
           .init("code", .integer(400)),
         ]), status: 400)
     ),

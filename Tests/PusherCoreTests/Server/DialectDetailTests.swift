@@ -47,7 +47,7 @@ import Testing
     let client = Self.client(.pusher)
     client.wire.send(binary: Array(#"{"event":"pusher:ping"}"#.utf8))
     client.deliverInput()
-    #expect(client.received() == [.closed(1003, "binary messages are not spoken here")])
+    #expect(client.received() == [.closed(1003, "binary messages are not supported")])
   }
 
   // MARK: Presence

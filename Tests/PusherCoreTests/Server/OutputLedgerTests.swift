@@ -51,7 +51,7 @@ struct OutputLedgerTests {
     let ends = test.events.compactMap { event -> String? in
       if case .disconnected(_, let code, let reason) = event, code == nil { reason } else { nil }
     }
-    #expect(ends.contains("all clients together leave more than 1000000 bytes unread"))
+    #expect(ends.contains("all clients together left more than 1000000 bytes unread"))
     #expect(test.run { test.server.queuedBytes == 0 })
   }
 

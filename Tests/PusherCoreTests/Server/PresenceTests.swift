@@ -74,11 +74,11 @@ struct PresenceTests {
       (#"{"user_id":""}"#, "channel_data is not a JSON object with a user_id"),
       (
         #"{"user_id":"\#(String(repeating: "u", count: 129))"}"#,
-        "a user_id has at most 128 characters, this one 129"
+        "a user_id has at most 128 characters; this one has 129"
       ),
       (
         #"{"user_id":"\#(String(repeating: "u", count: 1011))"}"#,
-        "channel_data has at most 1024 bytes, this one 1025"
+        "channel_data has at most 1024 bytes; this one has 1025"
       ),
     ] as [(String?, String)])
   func `a member that cannot be read is refused`(data: String?, reason: String) throws {

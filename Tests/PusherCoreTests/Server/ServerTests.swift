@@ -76,7 +76,7 @@ struct ServerTests {
     #expect(sent < 5000)
     slow.reads = true
     #expect(test.run { slow.hasEnded })
-    #expect(slow.received.last == .closed(4100, "more than 100000 bytes wait unread"))
+    #expect(slow.received.last == .closed(4100, "the client left more than 100000 bytes unread"))
     publisher.send(try test.call("last", ["news"], data: ""))
     #expect(test.run { fast.texts.count == sent + 2 })
   }

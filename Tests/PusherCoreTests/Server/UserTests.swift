@@ -41,7 +41,7 @@ struct UserTests {
     (#"{"id":"\#(String(repeating: "x", count: 129))"}"#, nil, "a user's id has at most 128"),
     (
       #"{"id":"7","watchlist":[\#((0...100).map { "\"\($0)\"" }.joined(separator: ","))]}"#, nil,
-      "a watchlist has at most 100 users, this one 101"
+      "a watchlist has at most 100 users; this one has 101"
     ),
     (
       #"{"id":"7","x":"\#(String(repeating: "x", count: 16_384))"}"#, nil,
@@ -69,21 +69,21 @@ struct UserTests {
     signIn(client, #"{"id":"7"}"#)
     _ = client.texts()
     signIn(client, #"{"id":"8"}"#)
-    #expect(client.texts().first?.contains("signed in already, as user 7") == true)
+    #expect(client.texts().first?.contains("already signed in as user 7") == true)
   }
 
   @Test func `the channel of a user is for that user, and takes events of the API`() {
     let owner = client("1.1")
     let other = client("1.2")
     owner.subscribe("#server-to-user-7")
-    #expect(owner.texts().first?.contains("only for a user who is signed in") == true)
+    #expect(owner.texts().first?.contains("is only for its signed-in user") == true)
     signIn(owner, #"{"id":"7"}"#)
     signIn(other, #"{"id":"8"}"#)
     _ = (owner.texts(), other.texts())
     owner.subscribe("#server-to-user-7")
     other.subscribe("#server-to-user-7")
     #expect(owner.texts().first?.contains("subscription_succeeded") == true)
-    #expect(other.texts().first?.contains("only for a user") == true)
+    #expect(other.texts().first?.contains("is only for its signed-in user") == true)
     #expect(hub.publish(name: "note", channel: "#server-to-user-7", data: "1") == 1)
     #expect(
       owner.texts() == [##"{"event":"note","channel":"#server-to-user-7","data":"1"}"##])
