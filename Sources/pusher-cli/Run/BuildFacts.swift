@@ -6,8 +6,8 @@ enum BuildFacts {
   static var text: String {
     """
     \(Version.line)\
-    commit: \(text(unsafe pusher_commit()))
-    swift: \(text(unsafe pusher_swift_version()))
+    commit: \(commit)
+    swift: \(compiler)
     openssl: \(TLSContext.libraryVersion)
     encrypted channels: \(SecretBox.isBuilt ? "yes" : "no")
     redis: \(hasRedis ? "yes" : "no")
@@ -22,8 +22,14 @@ enum BuildFacts {
     private static let hasRedis = false
   #endif
 
-  private static func text(_ given: UnsafePointer<CChar>?) -> String {
-    unsafe given.map { unsafe String(cString: $0) } ?? "unknown"
+  private static var commit: String {
+    guard let text = unsafe pusher_commit() else { return "unknown" }
+    return unsafe String(cString: text)
+  }
+
+  private static var compiler: String {
+    guard let text = unsafe pusher_swift_version() else { return "unknown" }
+    return unsafe String(cString: text)
   }
 
   private static var system: String {
