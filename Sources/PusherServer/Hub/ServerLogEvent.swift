@@ -102,7 +102,7 @@ package enum ServerLogEvent: Sendable, Equatable, CustomStringConvertible {
     case .dropped(let reason): "connection dropped: \(reason)"
     case .webhookSent(let webhook, let status): "webhook \(webhook): \(status)"
     case .webhookFailed(let webhook, let reason, let delay):
-      "webhook \(webhook) failed (\(reason)); trying again in \(delay.inSeconds) s"
+      "webhook \(webhook) failed (\(reason)); retrying in \(delay.inSeconds) s"
     case .webhookDropped(let webhook, let reason): "webhook \(webhook) dropped (\(reason))"
     case .webhooksDiscarded(let url, let count, let reason):
       "\(count) \(count == 1 ? "webhook" : "webhooks") to \(url) discarded at shutdown (\(reason))"

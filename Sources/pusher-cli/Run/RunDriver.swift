@@ -245,7 +245,7 @@ extension RunDriver {
       switch try output(settings, diagnostics) {
       case .success(let descriptor?): return try body(EventLoop(), descriptor)
       case .success(nil):
-        diagnostics.error("standard output is closed; there is nowhere to print events")
+        diagnostics.error("cannot print events: standard output is closed")
         return .output
       case .failure(let fault):
         return diagnostics.cannotPrint(fault.reason, to: settings?.run.outputFile)

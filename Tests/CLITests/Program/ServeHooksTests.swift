@@ -40,7 +40,7 @@ struct ServeHooksTests {
     let server = try LocalServer(options: hook)
     let program = try server.subscribe(["news"], "-L")
     let said = try server.errorLine(containing: "webhook channel_occupied")
-    #expect(said.contains("warning: ") && said.contains("trying again in 1"))
+    #expect(said.contains("warning: ") && said.contains("retrying in 1"))
     let port = try #require(hook[1].split(separator: ":").last?.prefix { $0 != "/" })
     let late = try PusherCLI.start(
       ["webhook", "listen", "--listen", "127.0.0.1:\(port)", "-n", "1"],
@@ -63,7 +63,7 @@ struct ServeHooksTests {
   @Test func `what nobody takes is counted when serve ends`() throws {
     let server = try LocalServer(options: ["--webhook", "http://127.0.0.1:1/hook"])
     _ = try server.subscribe(["news"], "-L")
-    _ = try server.errorLine(containing: "trying again")
+    _ = try server.errorLine(containing: "retrying in")
     let result = try server.stop()
     #expect(result.ending == .signalled(SIGTERM))
     #expect(
