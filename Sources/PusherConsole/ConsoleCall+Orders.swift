@@ -12,7 +12,7 @@ extension ConsoleCall {
       dialect: host.applications.dialect, at: now
     ) { (call) throws(HTTPAnswer) in try call.event() }
     call.isWorded = false
-    let progress = call.goOn(at: now)
+    let progress = call.proceed(at: now)
     return sent(call, progress)
   }
 

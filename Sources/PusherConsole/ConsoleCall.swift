@@ -86,7 +86,7 @@ struct ConsoleCall: ServerCall {
   }
 
   /// No call of the console pauses.
-  mutating func goOn(at now: Instant) -> CallProgress { failed(.unavailableToConsole) }
+  mutating func proceed(at now: Instant) -> CallProgress { failed(.unavailableToConsole) }
 
   mutating func sent(_ call: APICall, _ progress: CallProgress) -> CallProgress {
     step = .event(call)

@@ -5,7 +5,7 @@ internal import PusherCore
     StandardDescriptors.fill()
     Signals.ignoreFileLimit()
     ProcessMemory.hide()
-    Signals.outliveQuestions()
+    Signals.ignoreStateRequests()
     let words = ProgramArguments.words()
     Signals.end(run(words, environment: Environment.ofProcess()))
   }
@@ -79,7 +79,7 @@ internal import PusherCore
     var shown = reader
     let settings = try Settings(&reader)
     let diagnostics = try voice(settings.common, environment)
-    if diagnostics.isSaid(.debug), let config = try? ConfigSettings(&shown) {
+    if diagnostics.isShown(.debug), let config = try? ConfigSettings(&shown) {
       for row in config.rows where row.origin != "default" {
         diagnostics.detail("\(row.name): \(row.value), from \(row.origin)")
       }

@@ -31,7 +31,7 @@ final class EchoConnection {
     let connection = WebSocketFeedConnection(
       loop: loop, destination: Destination(url: url),
       settings: WebSocketSettings(compressionOffer: Self.offers), tls: nil,
-      tap: nil, delegate: self)
+      sink: nil, delegate: self)
     self.connection = connection
     connection.start()
   }
@@ -66,7 +66,7 @@ extension EchoConnection: WebSocketFeedConnectionDelegate {
 
   func connectionReceived(bytes count: Int, at now: Instant) {}
   func connectionDelivered(at now: Instant) {}
-  func connectionTapIsFull() {}
+  func connectionSinkIsFull() {}
 
   func connectionRedirected(status: Int, to place: String, at now: Instant) {
     end("the server redirects to \(place)")

@@ -1,12 +1,12 @@
 package import PusherCore
 package import PusherServer
 
-/// Connects a server's apps to other processes: moves orders and answers between a ``RedisMeeting``
-/// and a ``RedisLink``.
+/// Connects a server's apps to other processes: moves orders and answers between a
+/// ``RedisMemberGroup`` and a ``RedisLink``.
 ///
 /// It belongs to its loop's thread.
 package final class RedisCluster: Cluster {
-  private var meeting: RedisMeeting
+  private var group: RedisMemberGroup
   private let link: RedisLink
   private let loop: EventLoop
   private var isFlushing = false
@@ -20,40 +20,40 @@ package final class RedisCluster: Cluster {
     policy.trust = trust
     self.loop = loop
     link = RedisLink(settings: settings, policy: policy, loop: loop)
-    meeting = RedisMeeting(
+    group = RedisMemberGroup(
       database: settings.database, secret: settings.password, webhookDelay: webhookDelay,
       random: SecureRandom.generator, at: loop.now)
     link.onMessage = { [weak self] channel, payload in
       guard let self else { return }
-      meeting.take(channel, payload, at: self.loop.now)
+      group.take(channel, payload, at: self.loop.now)
     }
     link.onChange = { [weak self] in self?.changed($0) }
     loop.add(timer)
-    timer.deadline = meeting.deadline
+    timer.deadline = group.deadline
     link.start()
   }
 
   private func changed(_ state: RedisLink.State) {
     switch state {
-    case .up: meeting.linkUp(at: loop.now)
-    case .down(let reason, _): meeting.linkLost("\(reason)", at: loop.now)
+    case .up: group.linkUp(at: loop.now)
+    case .down(let reason, _): group.linkLost("\(reason)", at: loop.now)
     }
   }
 
-  private func tick() { meeting.tick(at: loop.now) }
+  private func tick() { group.tick(at: loop.now) }
 
   package func flush(at now: Instant) {
     isFlushing = true
-    while let order = meeting.nextOrder() { send(order) }
+    while let order = group.nextOrder() { send(order) }
     isFlushing = false
     link.flush()
-    timer.deadline = meeting.deadline
+    timer.deadline = group.deadline
   }
 
-  private func send(_ order: RedisMeeting.Order) {
+  private func send(_ order: RedisMemberGroup.Order) {
     let take = { [weak self] (result: RedisResult) in
       guard let self else { return }
-      meeting.receive(result, for: order, at: loop.now)
+      group.receive(result, for: order, at: loop.now)
       // The hubs have already had their turn when an immediate failure makes news.
       if isFlushing { loop.wakeUp.signal() }
     }
@@ -66,15 +66,15 @@ package final class RedisCluster: Cluster {
   }
 
   package func place(for setup: AppSetup) -> any ClusterMember {
-    meeting.place(for: setup, at: loop.now)
+    group.place(for: setup, at: loop.now)
   }
 
-  package func giveUp(_ place: any ClusterMember) { meeting.giveUp(place, at: loop.now) }
-  package var failure: String? { meeting.failure }
-  package var isSettled: Bool { meeting.isSettled }
-  package func takeLog() -> [ServerLogEvent] { meeting.takeLog() }
-  package func resign(at now: Instant) { meeting.resign(at: now) }
-  package var hasResigned: Bool { meeting.hasResigned }
+  package func giveUp(_ place: any ClusterMember) { group.giveUp(place, at: loop.now) }
+  package var failure: String? { group.failure }
+  package var isSettled: Bool { group.isSettled }
+  package func takeLog() -> [ServerLogEvent] { group.takeLog() }
+  package func resign(at now: Instant) { group.resign(at: now) }
+  package var hasResigned: Bool { group.hasResigned }
 
   package func close() {
     loop.remove(timer)

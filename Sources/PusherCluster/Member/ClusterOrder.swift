@@ -59,7 +59,7 @@ package struct ClusterOrder {
     case began
     case entered
     /// Enters connections again, after this state of the former entries.
-    case rejoined(String, RosterEntry, Remains)
+    case rejoined(String, RosterEntry, FormerEntries)
     case probe
     case gathering
   }

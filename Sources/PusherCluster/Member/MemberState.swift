@@ -15,12 +15,12 @@ enum MemberState {
 
 enum Registration {
   case listening(missing: Int)
-  case asking(Remains)
+  case asking(FormerEntries)
   /// The entries are on their way to Redis; former entries may have been on these channels too.
-  case entering(Remains, [String])
+  case entering(FormerEntries, [String])
 }
 
-enum Remains: Sendable {
+enum FormerEntries: Sendable {
   /// The entries are intact, so no arrival is reported.
   case intact
   /// Another node removed and reported the entries, so every arrival is reported.
@@ -166,7 +166,7 @@ struct OtherNodes {
   var count = 1
 }
 
-struct Trouble {
+struct RefusalRecord {
   var refusal: String?
   var lastTold: String?
 }

@@ -123,10 +123,10 @@ extension RedisMember {
   /// Notes a changed count; the script itself publishes small counts at once.
   func noteCount(_ name: String, _ count: Int) {
     guard setup.tellsCount(of: name), count > 0 else { return }
-    if roster.counts.note(name, count: count) { noteTold(count, name) }
+    if roster.counts.note(name, count: count) { noteReported(count, name) }
   }
 
-  private func noteTold(_ count: Int, _ name: String) {
+  private func noteReported(_ count: Int, _ name: String) {
     note(.init(.subscriptionCount, name, details: [.init("subscription_count", .integer(count))]))
   }
 
@@ -144,6 +144,6 @@ extension RedisMember {
 
   func counted(_ name: String, _ result: RedisResult, since registration: Int) {
     check(result, to: "the count of \(name)", since: registration)
-    if case .success(.integer(let count)) = result, count > 0 { noteTold(Int(count), name) }
+    if case .success(.integer(let count)) = result, count > 0 { noteReported(Int(count), name) }
   }
 }

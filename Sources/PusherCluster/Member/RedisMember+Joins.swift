@@ -89,14 +89,14 @@ extension RedisMember {
 
   /// Counts connections of a user in; the answer comes as a message.
   func signIn(
-    _ user: SignedInUser, socketID: String, request: Int, connections: Int, isNews: Bool = true
+    _ user: SignedInUser, socketID: String, request: Int, connections: Int, isNew: Bool = true
   ) {
     call(
       "signIn", [keys.users, keys.users(of: identity.id), keys.nodes],
       [
         "node": identity.id, "answers": keys.answers(identity.id), "request": request,
         "bus": keys.usersBus, "user": user.id, "socket": socketID,
-        "came": isNews ? setup.text.watchlist(online: [user.id]) : "", "connections": connections,
+        "came": isNew ? setup.text.watchlist(online: [user.id]) : "", "connections": connections,
         "leaseEnd": identity.leaseEnd,
       ], and: user.watchlist, for: .signIn)
   }

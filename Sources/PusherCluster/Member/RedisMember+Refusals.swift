@@ -40,7 +40,7 @@ extension RedisMember {
   func checkCall(_ result: RedisResult, to what: @autoclosure () -> String) {
     guard let words = refusal(in: result) else { return }
     let reason = RedisRefusal.words(what(), error: words)
-    if RedisRefusal.isOfRights(words) {
+    if RedisRefusal.isPermissionError(words) {
       refuse(reason, since: identity.registration)
     } else {
       log(reason)
@@ -49,10 +49,10 @@ extension RedisMember {
 
   /// Logs an error that affects one call, or the entries of a dead node.
   func log(_ reason: String) {
-    if isNews(reason) { outbox.add(.log(.busError(reason: reason))) }
+    if isNew(reason) { outbox.add(.log(.busError(reason: reason))) }
   }
 
-  private func isNews(_ reason: String) -> Bool {
+  private func isNew(_ reason: String) -> Bool {
     guard trouble.lastTold.map({ !$0.isSame(as: reason) }) ?? true else { return false }
     trouble.lastTold = reason
     return true
@@ -64,7 +64,7 @@ extension RedisMember {
     stop()
     state = .lost(retries: true)
     trouble.refusal = "refuses \(reason)"
-    outbox.addRefusal(isNews(reason) ? reason : nil)
+    outbox.addRefusal(isNew(reason) ? reason : nil)
   }
 
   /// Tries every command that the member needs, so that all missing rights are logged together.

@@ -99,7 +99,7 @@ extension RedisMember {
       ], for: .registration(.began))
   }
 
-  private func set(_ remains: Remains, _ registration: Int) {
+  private func set(_ remains: FormerEntries, _ registration: Int) {
     guard isCurrent(registration), case .registering(.asking) = state else { return }
     state = .registering(.asking(remains))
   }
@@ -120,7 +120,7 @@ extension RedisMember {
 
   // MARK: Entries
 
-  private func enter(_ remains: Remains) {
+  private func enter(_ remains: FormerEntries) {
     identity.hasBegun = true
     for name in roster.channels.names { enter(name, remains) }
     for userID in roster.users.names {
@@ -136,7 +136,7 @@ extension RedisMember {
       for: .registration(.entered))
   }
 
-  private func enter(_ name: String, _ remains: Remains) {
+  private func enter(_ name: String, _ remains: FormerEntries) {
     guard let channel = roster.channels[name] else { return }
     channel.noteFollowed()
     send("SADD", keys.channels(of: identity.id), name)
@@ -148,17 +148,17 @@ extension RedisMember {
     }
   }
 
-  private func enter(userID: String, _ connections: Int, _ remains: Remains) {
+  private func enter(userID: String, _ connections: Int, _ remains: FormerEntries) {
     signIn(
       SignedInUser(member: Member(userID: userID), watchlist: []), socketID: "", request: 0,
-      connections: connections, isNews: remains != .lost)
+      connections: connections, isNew: remains != .lost)
   }
 
   /// Enters sockets that left while Redis could not be reached.
   ///
   /// If Redis was emptied, they count as connected until all nodes are back, so that the last
   /// departure is known. Otherwise they are counted out with the former entries.
-  private func enterDepartures(_ remains: Remains) {
+  private func enterDepartures(_ remains: FormerEntries) {
     guard remains == .lost else {
       (departures.subscriptions, departures.users) = ([], [])
       return
@@ -170,14 +170,14 @@ extension RedisMember {
     for userID in departures.users { enter(userID: userID, 1, remains) }
   }
 
-  private func rejoin(_ name: String, _ entry: RosterEntry, _ remains: Remains) {
+  private func rejoin(_ name: String, _ entry: RosterEntry, _ remains: FormerEntries) {
     join(
       name, as: entry.member, socketID: "", request: 0, connections: entry.connections,
       for: .registration(.rejoined(name, entry, remains)))
   }
 
   private func rejoined(
-    _ name: String, _ entry: RosterEntry, _ remains: Remains, _ result: RedisResult
+    _ name: String, _ entry: RosterEntry, _ remains: FormerEntries, _ result: RedisResult
   ) {
     // Arrivals are reported only if the departures were.
     guard remains == .cleanedUp, case .success(.array(let values)) = result, values.count == 3

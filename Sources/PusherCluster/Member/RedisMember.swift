@@ -21,7 +21,7 @@ package final class RedisMember: ClusterMember {
   var calls = WaitingCalls()
   var departures = Departures()
   var others = OtherNodes()
-  var trouble = Trouble()
+  var trouble = RefusalRecord()
   var cleanings = Cleanings()
   var outbox = MemberOutbox()
 

@@ -8,7 +8,7 @@ enum RedisRefusal {
 
   /// Describes the errors of the probe; each begins with the command's name.
   static func words(_ errors: [String]) -> String {
-    let lacking = errors.filter { isOfRights($0) && isOfCommand($0) }.map(command)
+    let lacking = errors.filter { isPermissionError($0) && isOfCommand($0) }.map(command)
     guard lacking.isEmpty else {
       let rights = lacking.map { "+" + $0.lowercased() }.joined(separator: " ")
       return "\(lacking.joined(separator: ", ")): give its user \(rights)"
@@ -19,7 +19,7 @@ enum RedisRefusal {
       name, error: String(decoding: first.utf8.dropFirst(name.utf8.count + 1), as: UTF8.self))
   }
 
-  static func isOfRights(_ error: String) -> Bool {
+  static func isPermissionError(_ error: String) -> Bool {
     error.holds("NOPERM") || error.holds("user executing the script") || error.holds("ACL failure")
   }
 
@@ -40,7 +40,7 @@ enum RedisRefusal {
 
   private static func advice(_ error: String) -> String {
     if error.begins(with: "OOM") { return "raise its maxmemory" }
-    guard isOfRights(error) else { return "" }
+    guard isPermissionError(error) else { return "" }
     if isOfChannel(error) { return "give its user &pusher-cli:*" }
     if isOfKey(error) { return "give its user ~pusher-cli:*" }
     // A script's error may not name the command; the probe of the next registration finds it.

@@ -55,7 +55,7 @@ final class SentinelSearch {
       tls: tls, loop: loop, owner: self)
   }
 
-  private func goOn(_ reason: String, at now: Instant) {
+  private func proceed(_ reason: String, at now: Instant) {
     close()
     lastReason = reason
     if !askNext() { completion(.failure(.noPrimary(name, reason: lastReason)), now) }
@@ -85,16 +85,16 @@ extension SentinelSearch: RedisConnectionOwner {
       do throws(RedisFailure) {
         try connection.conversation?.send(
           RedisCommand("SENTINEL", "get-master-addr-by-name", name), at: now)
-      } catch { goOn(error.description, at: now) }
+      } catch { proceed(error.description, at: now) }
     case .reply(let reply):
       let place = current?.description ?? ""
       if let primary = Self.place(reply), let current {
         close()
         completion(.success((primary, current)), now)
       } else if reply == .null {
-        goOn("the Sentinel at \(place) does not know the name", at: now)
+        proceed("the Sentinel at \(place) does not know the name", at: now)
       } else {
-        goOn(
+        proceed(
           "the Sentinel at \(place) answered: \(reply.words(without: settings.password))", at: now)
       }
     case .subscribed, .refused, .message: break
@@ -108,6 +108,6 @@ extension SentinelSearch: RedisConnectionOwner {
       ask(current, identifies: true)
       return
     }
-    goOn(failure.description, at: now)
+    proceed(failure.description, at: now)
   }
 }

@@ -97,7 +97,7 @@ extension Session {
   /// The members of a presence channel are in `envelope`.
   mutating func succeeded(_ channel: String, _ envelope: Envelope, at now: Instant) {
     guard var subscription = subscriptions[channel] else { return }
-    let isNews = subscription.state != .subscribed
+    let isNew = subscription.state != .subscribed
     switch subscription.state {
     case .requested(let until):
       link.delivery.noteAnswer(to: until.advanced(by: .zero - options.connectTimeout), at: now)
@@ -112,12 +112,12 @@ extension Session {
       subscription.roster = PresenceRoster(envelope, limits: options.presence)
     }
     subscriptions[channel] = subscription
-    if isNews { report(.subscribed(channel: channel, presence: subscription.roster)) }
+    if isNew { report(.subscribed(channel: channel, presence: subscription.roster)) }
     if subscription.roster?.isCut == true {
       report(.membersLeftOut(channel: channel, options.presence))
     }
     if let former, let roster = subscription.roster { reportChanges(channel, former, roster) }
-    if isNews { noteAnswered(at: now) }
+    if isNew { noteAnswered(at: now) }
     closeGapIfSettled(at: now)
   }
 

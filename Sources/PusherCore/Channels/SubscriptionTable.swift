@@ -3,7 +3,7 @@
 /// Counters and queues follow every change of state, so that no query walks through all channels.
 struct SubscriptionTable {
   /// A deadline, valid while the channel's state has the same time.
-  private struct Appointment {
+  private struct ChannelDeadline {
     let channel: String
     let time: Instant
   }
@@ -12,12 +12,12 @@ struct SubscriptionTable {
   private var subscribed = 0
   private var settled = 0
   /// Unanswered requests in the order of sending, which is also the order of their deadlines.
-  private var requests = Fifo<Appointment>()
+  private var requests = Fifo<ChannelDeadline>()
   /// Channels that wait for the server's rate limit, in order.
   private var held = Fifo<String>()
   private(set) var heldCount = 0
   /// A heap with the earliest time on top.
-  private var delays: [Appointment] = []
+  private var delays: [ChannelDeadline] = []
   /// Total number of visited entries; tests limit it.
   private(set) var looks = 0
   /// Counts possible changes; a copy of a channel's state is valid while this stays the same.
@@ -48,8 +48,8 @@ struct SubscriptionTable {
     heldCount += (after == .held ? 1 : 0) - (before == .held ? 1 : 0)
     switch after {
     case .held: held.append(channel)
-    case .requested(let until): requests.append(Appointment(channel: channel, time: until))
-    case .delayed(let until): push(Appointment(channel: channel, time: until))
+    case .requested(let until): requests.append(ChannelDeadline(channel: channel, time: until))
+    case .delayed(let until): push(ChannelDeadline(channel: channel, time: until))
     case .waiting, .authorizing, .subscribed, .failed, nil: break
     }
     dropStale()
@@ -67,7 +67,7 @@ struct SubscriptionTable {
     while let first = delays.first, !isCurrent(first) { popDelay() }
   }
 
-  private func isCurrent(_ appointment: Appointment) -> Bool {
+  private func isCurrent(_ appointment: ChannelDeadline) -> Bool {
     switch table[appointment.channel]?.state {
     case .requested(appointment.time), .delayed(appointment.time): true
     default: false
@@ -123,7 +123,7 @@ struct SubscriptionTable {
 
   // MARK: The heap
 
-  private mutating func push(_ appointment: Appointment) {
+  private mutating func push(_ appointment: ChannelDeadline) {
     var place = delays.count
     delays.append(appointment)
     while place > 0, delays[place].time < delays[(place - 1) / 2].time {

@@ -1,5 +1,5 @@
 extension ClientDriver: ChannelsFeedDelegate {
-  func feedTapIsFull() { pauseWhileHeld() }
+  func feedSinkIsFull() { pauseWhileHeld() }
 
   /// Stops reading while a sequence is behind; the `read` order resumes it.
   private func pauseWhileHeld() {

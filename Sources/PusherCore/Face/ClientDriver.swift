@@ -137,7 +137,7 @@ final class ClientDriver: LoopMember {
     do throws(TLSError) {
       feed = try ChannelsFeed(
         loop: loop, destination: parts.destination, settings: parts.place.options.webSocket,
-        options: parts.session, signer: SigningQueue(parts.signer), tap: parts.dispatcher)
+        options: parts.session, signer: SigningQueue(parts.signer), sink: parts.dispatcher)
     } catch { throw .tls("\(error)") }
     feed.delegate = self
     return ClientRun(generation: generation, feed: feed, parts, user: connection.userState)
@@ -157,7 +157,7 @@ final class ClientDriver: LoopMember {
       log(.debug, "switching to \(parts.destination.url.place)")
       try run.feed.move(
         to: parts.destination, settings: parts.place.options.webSocket, options: parts.session,
-        signer: SigningQueue(parts.signer), tap: parts.dispatcher,
+        signer: SigningQueue(parts.signer), sink: parts.dispatcher,
         reason: "the client switches to another server or app")
     } catch {
       // `switch(to:)` has checked the options, but a file may have disappeared since.
@@ -248,7 +248,7 @@ private final class RetiredClient: ChannelsFeedDelegate {
   init(whenClosed: @escaping () -> Void) { self.whenClosed = whenClosed }
 
   func feedClosed() { whenClosed() }
-  func feedTapIsFull() {}
+  func feedSinkIsFull() {}
   func feed(received event: Envelope, named name: String?, at now: Instant) {}
   func feed(reports event: SessionEvent, at now: Instant) {}
   func feed(reports event: ConnectionEvent, at now: Instant) {}

@@ -3,7 +3,7 @@ internal import Synchronization
 /// Passes events to the handlers: the hot path of the library.
 ///
 /// Each `connect()` and `switch(to:)` makes one, for use on the callback thread.
-final class EventDispatcher: FeedTap {
+final class EventDispatcher: EventSink {
   private let connection: PusherConnection
   private let generation: Int
   /// Common prefix of the event names that the session handles.
@@ -22,7 +22,7 @@ final class EventDispatcher: FeedTap {
     recent = RecentParts(protocolPrefix: prefix)
   }
 
-  func take(message: ByteView) -> TapVerdict {
+  func take(message: ByteView) -> SinkVerdict {
     guard let data = recent.read(message) else { return takeUnusual(message) }
     guard isLive else { return .taken }
     var delivery = recent.next(of: self)
@@ -35,7 +35,7 @@ final class EventDispatcher: FeedTap {
     return verdict
   }
 
-  @inline(never) private func takeUnusual(_ message: ByteView) -> TapVerdict {
+  @inline(never) private func takeUnusual(_ message: ByteView) -> SinkVerdict {
     guard let envelope = try? Envelope(message), isPlain(envelope) else { return .declined }
     guard isLive else { return .taken }
     dispatch(PusherEvent(envelope, eventName: envelope.eventName, timeReceived: now))
@@ -43,7 +43,7 @@ final class EventDispatcher: FeedTap {
   }
 
   @inline(__always)
-  private var verdict: TapVerdict { connection.readingHold.isHeld ? .takenAndFull : .taken }
+  private var verdict: SinkVerdict { connection.readingHold.isHeld ? .takenAndFull : .taken }
 
   /// Returns true if the session does not need this event.
   private func isPlain(_ envelope: Envelope) -> Bool {

@@ -91,16 +91,16 @@ final class EventSourceDriver: LoopMember {
       connectTimeout: settings.connectTimeout, silenceTimeout: settings.silenceTimeout)
     return try EventStreamFeed(
       loop: loop, destination: destination, settings: request, options: options,
-      lastEventID: lastEventID, tap: Tap(self))
+      lastEventID: lastEventID, sink: DriverSink(self))
   }
 
   /// Passes events to the driver, which the feed must not retain.
-  private final class Tap: FeedTap {
+  private final class DriverSink: EventSink {
     private unowned let driver: EventSourceDriver
 
     init(_ driver: EventSourceDriver) { self.driver = driver }
 
-    func take(event: EventStreamEvent) -> TapVerdict {
+    func take(event: EventStreamEvent) -> SinkVerdict {
       driver.received(event)
       return driver.core.readingHold.isHeld ? .takenAndFull : .taken
     }
@@ -140,7 +140,7 @@ extension EventSourceDriver: FeedDelegate {
     }
   }
 
-  func feedTapIsFull() {
+  func feedSinkIsFull() {
     // The reader may have caught up already, and `read` may have come before this call.
     feed?.isPaused = core.readingHold.isHeld
   }

@@ -1,5 +1,5 @@
 package protocol ChannelsFeedDelegate: FeedDelegate {
-  /// The tap declined an event for the user; `name` is `nil` if it is the message's own.
+  /// The sink declined an event for the user; `name` is `nil` if it is the message's own.
   func feed(received event: Envelope, named name: String?, at now: Instant)
 
   /// Reports a change of a channel, the user or the protocol, but not of the connection.
@@ -33,7 +33,7 @@ package final class ChannelsFeed: Feed {
   private var settings: WebSocketSettings
   private var tls: TLSContext?
   private var signer: any Signer
-  private var tap: any FeedTap
+  private var sink: any EventSink
   /// The owner, kept until the feed is closed; a weak reference would slow every event.
   package var delegate: (any ChannelsFeedDelegate)?
   package var fieldSource: (any FieldSource)?
@@ -41,10 +41,10 @@ package final class ChannelsFeed: Feed {
   /// - Throws: ``TLSError`` if the trust roots cannot be read.
   package init(
     loop: EventLoop, destination: Destination, settings: WebSocketSettings = WebSocketSettings(),
-    options: SessionOptions, signer: any Signer, tap: any FeedTap
+    options: SessionOptions, signer: any Signer, sink: any EventSink
   ) throws(TLSError) {
     (self.loop, self.destination, self.settings) = (loop, destination, settings)
-    (self.signer, self.tap) = (signer, tap)
+    (self.signer, self.sink) = (signer, sink)
     tls = try destination.tlsContext(loop)
     session = Session(options: options, random: SecureRandom.generator)
   }
@@ -56,13 +56,13 @@ package final class ChannelsFeed: Feed {
   /// - Throws: ``TLSError`` if the trust roots cannot be read; then nothing has changed.
   package func move(
     to destination: Destination, settings: WebSocketSettings, options: SessionOptions,
-    signer: any Signer, tap: any FeedTap, reason: String
+    signer: any Signer, sink: any EventSink, reason: String
   ) throws(TLSError) {
     let tls = try destination.tlsContext(loop)
     self.signer.cancelAll()
-    forgetFreshFields()
+    forgetRefreshedHeaders()
     (self.tls, self.destination, self.settings) = (tls, destination, settings)
-    (self.signer, self.tap) = (signer, tap)
+    (self.signer, self.sink) = (signer, sink)
     perform { $0.move(to: options, reason: reason, at: $1) }
   }
 
@@ -109,8 +109,9 @@ package final class ChannelsFeed: Feed {
 
   package func makeConnection() -> WebSocketFeedConnection {
     WebSocketFeedConnection(
-      loop: loop, destination: destination.adding(state.freshFields), settings: settings, tls: tls,
-      tap: tap, delegate: self)
+      loop: loop, destination: destination.adding(state.refreshedHeaders), settings: settings,
+      tls: tls,
+      sink: sink, delegate: self)
   }
 
   package func forgetQuestions() { signer.cancelAll() }

@@ -7,7 +7,7 @@ package final class EventStreamFeed: Feed {
   private let destination: Destination
   private let settings: EventStreamSettings
   private let tls: TLSContext?
-  private let tap: any FeedTap
+  private let sink: any EventSink
   private let parser: EventStreamParser
   /// The last `retry:` that the session knows, in milliseconds.
   private var knownReconnectionTime: Int?
@@ -24,10 +24,10 @@ package final class EventStreamFeed: Feed {
   /// - Throws: ``TLSError`` if the trust roots cannot be read.
   package init(
     loop: EventLoop, destination: Destination, settings: EventStreamSettings,
-    options: EventSourceOptions, lastEventID: String = "", tap: any FeedTap
+    options: EventSourceOptions, lastEventID: String = "", sink: any EventSink
   ) throws(TLSError) {
     (self.loop, self.destination) = (loop, destination)
-    (self.settings, self.tap) = (settings, tap)
+    (self.settings, self.sink) = (settings, sink)
     // If every request sent the field, the same events would come again.
     let first = lastEventID.isEmpty ? destination.headers["Last-Event-ID"] : lastEventID
     parser = EventStreamParser(limits: settings.limits, lastEventID: first ?? "")
@@ -57,8 +57,9 @@ package final class EventStreamFeed: Feed {
   package func makeConnection() -> EventStreamFeedConnection {
     parser.reset()
     return EventStreamFeedConnection(
-      loop: loop, destination: destination.adding(state.freshFields), settings: settings, tls: tls,
-      parser: parser, tap: tap, cookies: cookies, delegate: self)
+      loop: loop, destination: destination.adding(state.refreshedHeaders), settings: settings,
+      tls: tls,
+      parser: parser, sink: sink, cookies: cookies, delegate: self)
   }
 
   package func forgetQuestions() {}

@@ -23,7 +23,7 @@ package final class EventStreamFeedConnection: FeedConnection {
   private let settings: EventStreamSettings
   private let tls: TLSContext?
   private let parser: EventStreamParser
-  private let tap: any FeedTap
+  private let sink: any EventSink
   private let cookies: CookieJar?
   private var askedURL: HTTPURL?
   var refusal: Refusal?
@@ -42,12 +42,12 @@ package final class EventStreamFeedConnection: FeedConnection {
   /// - Parameter parser: Must be at the beginning of a stream.
   init(
     loop: EventLoop, destination: Destination, settings: EventStreamSettings, tls: TLSContext?,
-    parser: EventStreamParser, tap: any FeedTap, cookies: CookieJar? = nil,
+    parser: EventStreamParser, sink: any EventSink, cookies: CookieJar? = nil,
     delegate: any EventStreamFeedConnectionDelegate
   ) {
     (self.cookies, self.loop, self.destination) = (cookies, loop, destination)
     (self.settings, self.tls, self.parser) = (settings, tls, parser)
-    (self.tap, self.delegate) = (tap, delegate)
+    (self.sink, self.delegate) = (sink, delegate)
   }
 
   package func start() { start(to: destination, tls: tls, isUpgrade: false) }
@@ -176,7 +176,7 @@ package final class EventStreamFeedConnection: FeedConnection {
             hasReceivedEvent = true
             delegate.connectionReceivedEvent()
           }
-          if tap.take(event: event) == .takenAndFull { delegate.connectionTapIsFull() }
+          if sink.take(event: event) == .takenAndFull { delegate.connectionSinkIsFull() }
           // A handler may have ended the connection.
           guard isOpen else { return }
         } else if !fill() {

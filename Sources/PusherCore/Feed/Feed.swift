@@ -18,8 +18,8 @@ extension EventSourceSession: FeedSession {}
 
 /// The owner of a feed of any protocol, called on the loop's thread.
 package protocol FeedDelegate: AnyObject {
-  /// The tap returned ``TapVerdict/takenAndFull``: the owner should pause or end the feed.
-  func feedTapIsFull()
+  /// The sink returned ``SinkVerdict/takenAndFull``: the owner should pause or end the feed.
+  func feedSinkIsFull()
   func feed(reports event: ConnectionEvent, at now: Instant)
   func feedClosed()
   /// Traces a message or a head; sent messages may contain a signature.
@@ -34,7 +34,7 @@ package struct FeedState {
   fileprivate(set) var heardAt: Instant?
   fileprivate(set) var receivedBytes = 0
   /// Fields for the next connection besides the fields of its destination.
-  fileprivate(set) var freshFields = HTTPHeaders()
+  fileprivate(set) var refreshedHeaders = HTTPHeaders()
 
   package init() {}
 }
@@ -122,7 +122,7 @@ extension Feed {
     fieldSource.fields { [unowned self] result in
       switch result {
       case .success(let fields):
-        state.freshFields = fields
+        state.refreshedHeaders = fields
         startConnection()
       case .failure(let error): perform { $0.lost(.dropped(error.description), at: $1) }
       }
@@ -137,7 +137,7 @@ extension Feed {
   }
 
   /// Forgets the fields of the source, because they are for the former server only.
-  func forgetFreshFields() { state.freshFields = HTTPHeaders() }
+  func forgetRefreshedHeaders() { state.refreshedHeaders = HTTPHeaders() }
 
   package func closeConnection() {
     forgetAll()
@@ -197,7 +197,7 @@ extension Feed {
     perform { session, _ in session.redirected(status: status, to: place) }
   }
 
-  package func connectionTapIsFull() { owner?.feedTapIsFull() }
+  package func connectionSinkIsFull() { owner?.feedSinkIsFull() }
 
   package func connectionEnded(_ loss: ConnectionLoss, at now: Instant) {
     forgetQuestions()
@@ -211,23 +211,23 @@ extension Feed {
 ///
 /// This is the hot path.
 ///
-/// The feed keeps its tap, so a tap must not refer to its feed. A tap gets the events of one
+/// The feed keeps its sink, so a sink must not refer to its feed. A sink gets the events of one
 /// protocol only.
-package protocol FeedTap: AnyObject {
+package protocol EventSink: AnyObject {
   /// Handles one text message of a Pusher connection; the view is valid during this call.
-  func take(message: ByteView) -> TapVerdict
+  func take(message: ByteView) -> SinkVerdict
 
   /// Handles one event of an event stream; its views are valid during this call.
-  func take(event: EventStreamEvent) -> TapVerdict
+  func take(event: EventStreamEvent) -> SinkVerdict
 }
 
-extension FeedTap {
-  package func take(message: ByteView) -> TapVerdict { .declined }
-  package func take(event: EventStreamEvent) -> TapVerdict { .declined }
+extension EventSink {
+  package func take(message: ByteView) -> SinkVerdict { .declined }
+  package func take(event: EventStreamEvent) -> SinkVerdict { .declined }
 }
 
-package enum TapVerdict {
-  /// The tap handled an application's event.
+package enum SinkVerdict {
+  /// The sink handled an application's event.
   case taken
   /// The same, and the feed must pause until its owner resumes it.
   case takenAndFull

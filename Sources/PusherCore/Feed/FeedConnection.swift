@@ -3,7 +3,7 @@ package protocol FeedConnectionDelegate: AnyObject {
   func connectionRedirected(status: Int, to place: String, at now: Instant)
   /// All events that the server sent by `now` were handed out.
   func connectionDelivered(at now: Instant)
-  func connectionTapIsFull()
+  func connectionSinkIsFull()
   /// The connection is over and makes no further calls.
   func connectionEnded(_ loss: ConnectionLoss, at now: Instant)
 }

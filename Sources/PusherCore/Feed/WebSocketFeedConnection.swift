@@ -1,6 +1,6 @@
 package protocol WebSocketFeedConnectionDelegate: FeedConnectionDelegate {
   func connectionUpgraded(at now: Instant)
-  /// The tap declined a complete text message; the view is valid during this call.
+  /// The sink declined a complete text message; the view is valid during this call.
   func connectionReceived(text: ByteView, at now: Instant)
   func connectionReceived(binary: ByteView, at now: Instant)
 }
@@ -16,7 +16,7 @@ package final class WebSocketFeedConnection: FeedConnection {
   private let destination: Destination
   private let settings: WebSocketSettings
   private let tls: TLSContext?
-  private let tap: (any FeedTap)?
+  private let sink: (any EventSink)?
   private var handshake: ClientHandshake?
   private var socket: WebSocketConnection?
   /// Stands for the output before the socket is open.
@@ -27,13 +27,13 @@ package final class WebSocketFeedConnection: FeedConnection {
   /// The answer to the latest ping, held back because the output was full.
   private var owedAnswer: String?
 
-  /// - Parameter tap: Handles each text message first; `nil` for none.
+  /// - Parameter sink: Handles each text message first; `nil` for none.
   package init(
     loop: EventLoop, destination: Destination, settings: WebSocketSettings, tls: TLSContext?,
-    tap: (any FeedTap)?, delegate: any WebSocketFeedConnectionDelegate
+    sink: (any EventSink)?, delegate: any WebSocketFeedConnectionDelegate
   ) {
     (self.loop, self.destination, self.settings) = (loop, destination, settings)
-    (self.tls, self.tap, self.delegate) = (tls, tap, delegate)
+    (self.tls, self.sink, self.delegate) = (tls, sink, delegate)
   }
 
   package func start() { start(to: destination, tls: tls, isUpgrade: true) }
@@ -135,9 +135,9 @@ package final class WebSocketFeedConnection: FeedConnection {
       defer { hasReceivedMessage = true }
       switch event {
       case .text(let text):
-        switch tap?.take(message: text) ?? .declined {
+        switch sink?.take(message: text) ?? .declined {
         case .taken: continue
-        case .takenAndFull: delegate.connectionTapIsFull()
+        case .takenAndFull: delegate.connectionSinkIsFull()
         case .declined: delegate.connectionReceived(text: text, at: now)
         }
       case .binary(let bytes): delegate.connectionReceived(binary: bytes, at: now)

@@ -105,7 +105,7 @@ package struct Deliveries<Item> {
     _ = wait(number, nil, at: now, random)
   }
 
-  package mutating func hasten(at now: Instant) {
+  package mutating func retrySoon(at now: Instant) {
     for (number, delivery) in open where !delivery.isUnderWay { open[number]?.nextTry = now }
   }
 

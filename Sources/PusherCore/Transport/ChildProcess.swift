@@ -117,7 +117,7 @@ package final class ChildProcess: LoopSource {
 
   package func expired(at now: Instant) {
     guard failure != nil else { return end(because: .timeout(command.timeout ?? .zero), at: now) }
-    guard !hasEnded else { return awaitGroup(at: now) }
+    guard !hasEnded else { return waitForGroup(at: now) }
     deadline = nil
     if let killTime, killTime <= now { Syscalls.killGroup(process, SIGKILL) }
     guard !isWatched else { return }
@@ -183,11 +183,11 @@ package final class ChildProcess: LoopSource {
     deadline = nil
     closeOutput()
     inputWriter?.close()
-    awaitGroup(at: now)
+    waitForGroup(at: now)
   }
 
   /// Completes once the whole group has ended: a process of a pipeline may ignore the signal.
-  private func awaitGroup(at now: Instant) {
+  private func waitForGroup(at now: Instant) {
     if let killTime, Syscalls.isGroupAlive(process) {
       guard now >= killTime else {
         deadline = min(killTime, now.advanced(by: Self.interval))

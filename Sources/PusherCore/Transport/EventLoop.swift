@@ -4,7 +4,7 @@ internal import PusherPlatform
 ///
 /// One round: posted work, the hooks of ``beforeWait(_:)``, the wait, then all ready and late
 /// sources. A round allocates nothing once the number of sources is stable. Usual sources report
-/// their interest before every wait, a ``TellingSource`` only its changes: idle sockets cost
+/// their interest before every wait, a ``ReportingSource`` only its changes: idle sockets cost
 /// nothing.
 @safe package final class EventLoop {
   package let wakeUp: WakeUp
@@ -59,19 +59,19 @@ internal import PusherPlatform
   }
 
   /// Adds a source that reports changes of its interest with ``tell(_:)``.
-  package func add(telling source: any TellingSource) {
+  package func add(telling source: any ReportingSource) {
     guard let telling else { return add(source) }
     telling.add(source)
   }
 
   /// Removes a telling source, whose descriptor must still be open.
-  package func remove(telling source: any TellingSource) {
+  package func remove(telling source: any ReportingSource) {
     guard source.place != nil else { return remove(source) }
     telling?.remove(source)
   }
 
   /// Reports a possible change of interest; the loop reads it before the next wait.
-  package func tell(_ source: any TellingSource) { telling?.tell(source) }
+  package func tell(_ source: any ReportingSource) { telling?.tell(source) }
 
   /// Removes a source, which is not called again.
   package func remove(_ source: any LoopSource) {
@@ -150,7 +150,7 @@ internal import PusherPlatform
       unsafe entries = .allocate(capacity: slots.count * 2 + 2)
     }
     unsafe entries[0] = pollfd(fd: wakeUp.descriptor, events: Int16(POLLIN), revents: 0)
-    unsafe entries[1] = tellingEntry()
+    unsafe entries[1] = readinessEntry()
     owners.removeAll(keepingCapacity: true)
     owners += [-1, -1]
     for place in slots.indices {
@@ -166,7 +166,7 @@ internal import PusherPlatform
     return (owners.count, earliest)
   }
 
-  private func tellingEntry() -> pollfd {
+  private func readinessEntry() -> pollfd {
     let one = telling?.only
     only = one?.place
     guard let one else {
@@ -211,7 +211,7 @@ internal import PusherPlatform
     }
     if count > 0 { dispatchTelling(at: now) }
     // Sources added meanwhile have no deadline yet; the next round reads it.
-    for late in lateOnes(at: now) {
+    for late in lateSources(at: now) {
       switch late.who {
       case .slot(let place): expire(place, at: now)
       case .telling(let source): telling?.expire(source, at: now)
@@ -238,11 +238,11 @@ internal import PusherPlatform
 
   private enum Late {
     case slot(Int)
-    case telling(any TellingSource)
+    case telling(any ReportingSource)
   }
 
   /// Returns the late sources, earliest deadline first, so that a late loop keeps their order.
-  private func lateOnes(at now: Instant) -> [(deadline: Instant, order: Int, who: Late)] {
+  private func lateSources(at now: Instant) -> [(deadline: Instant, order: Int, who: Late)] {
     var late: [(deadline: Instant, order: Int, who: Late)] = []
     for place in slots.indices {
       if let deadline = slots[place].deadline, deadline <= now {

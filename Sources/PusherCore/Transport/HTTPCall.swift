@@ -52,10 +52,10 @@ final class HTTPCalls: Sendable {
   }
 
   let limits: Limits
-  let desk: ThreadDesk<Order>
+  let desk: OnDemandThread<Order>
 
   init(on thread: LoopThread, limits: Limits = Limits()) {
-    desk = ThreadDesk(thread)
+    desk = OnDemandThread(thread)
     self.limits = limits
   }
 

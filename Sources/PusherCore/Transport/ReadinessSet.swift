@@ -3,7 +3,7 @@ internal import CSystemEpoll
 /// A source that reports changes of its ``LoopSource/interest`` with ``EventLoop/tell(_:)``.
 ///
 /// The loop also reads the interest after each of its calls.
-package protocol TellingSource: LoopSource {
+package protocol ReportingSource: LoopSource {
   /// Position in the loop; only the loop sets it.
   var place: LoopPlace? { get set }
 }
@@ -32,7 +32,7 @@ package struct LoopPlace: Sendable, Equatable {
 /// Changes are read once before the next wait, so that several cost one system call.
 final class ReadinessSet {
   private struct Entry {
-    var source: (any TellingSource)?
+    var source: (any ReportingSource)?
     var generation: UInt32 = 0
     var order = 0
     var descriptor: Int32 = -1
@@ -71,7 +71,7 @@ final class ReadinessSet {
 
   // MARK: The sources
 
-  func add(_ source: any TellingSource) {
+  func add(_ source: any ReportingSource) {
     let index = free.popLast() ?? entries.count
     if index == entries.count { entries.append(Entry()) }
     count += 1
@@ -81,7 +81,7 @@ final class ReadinessSet {
     tell(index)
   }
 
-  func remove(_ source: any TellingSource) {
+  func remove(_ source: any ReportingSource) {
     guard let index = index(of: source) else { return }
     source.place = nil
     unwatch(index)
@@ -92,7 +92,7 @@ final class ReadinessSet {
     free.append(index)
   }
 
-  func tell(_ source: any TellingSource) { if let index = index(of: source) { tell(index) } }
+  func tell(_ source: any ReportingSource) { if let index = index(of: source) { tell(index) } }
 
   private func tell(_ index: Int) {
     guard !entries[index].hasTold else { return }
@@ -100,7 +100,7 @@ final class ReadinessSet {
     told.append(index)
   }
 
-  private func index(of source: any TellingSource) -> Int? {
+  private func index(of source: any ReportingSource) -> Int? {
     guard let place = source.place, place.generation == entries[place.index].generation else {
       return nil
     }
@@ -112,7 +112,7 @@ final class ReadinessSet {
   /// Reads the reported interests; returns the earliest deadline of all sources.
   ///
   /// `refused` gets each removed source that the system cannot watch.
-  func update(refused: (any TellingSource) -> Void) -> Instant? {
+  func update(refused: (any ReportingSource) -> Void) -> Instant? {
     swap(&told, &asked)
     defer { asked.removeAll(keepingCapacity: true) }
     for index in asked {
@@ -210,7 +210,7 @@ final class ReadinessSet {
   }
 
   /// Returns the sources with a passed deadline, in the order of their addition.
-  func late(at now: Instant) -> [(deadline: Instant, source: any TellingSource)] {
+  func late(at now: Instant) -> [(deadline: Instant, source: any ReportingSource)] {
     var late = timed.map { entries[$0] }.filter { $0.deadline.map { $0 <= now } ?? false }
     late.sort { $0.order < $1.order }
     return late.compactMap { entry in
@@ -220,7 +220,7 @@ final class ReadinessSet {
   }
 
   /// Calls a late source unless it is gone or has moved its deadline.
-  func expire(_ source: any TellingSource, at now: Instant) {
+  func expire(_ source: any ReportingSource, at now: Instant) {
     guard let index = index(of: source) else { return }
     tell(index)
     setDeadline(nil, of: index)

@@ -1,4 +1,4 @@
-extension SocketStream: TellingSource {
+extension SocketStream: ReportingSource {
   package var interest: LoopInterest {
     switch state {
     case .starting, .adopted: return LoopInterest(deadline: LoopInterest.immediately)
@@ -26,7 +26,7 @@ extension SocketStream: TellingSource {
   package func ready(_ events: PollEvents, at now: Instant) {
     switch state {
     case .tunnelling(let negotiation, let proxy): talk(negotiation, with: proxy, at: now)
-    case .handshaking: shakeHands(at: now)
+    case .handshaking: continueHandshake(at: now)
     case .open:
       if events.contains(.write) && !writeReady(at: now) { return }
       if events.contains(.read) && isOpen && wantsRead { delegate?.streamReadable(self, at: now) }
@@ -73,11 +73,11 @@ extension SocketStream: TellingSource {
     do throws(TLSError) {
       engine = try TLSEngine(context: tls, serverName: serverName)
       state = .handshaking
-      shakeHands(at: now)
+      continueHandshake(at: now)
     } catch { fail(.tls(error), at: now) }
   }
 
-  private func shakeHands(at now: Instant) {
+  private func continueHandshake(at now: Instant) {
     guard let engine else { return }
     do throws(TransportError) {
       repeat {

@@ -26,7 +26,7 @@ package struct ThreadOrders<Element: Sendable>: Sendable {
 }
 
 /// Orders to a member of a ``LoopThread`` that exists only while it has work.
-final class ThreadDesk<Order: Sendable>: Sendable {
+final class OnDemandThread<Order: Sendable>: Sendable {
   private let thread: LoopThread
   private let orders = Locked(ThreadOrders<Order>())
 

@@ -32,7 +32,7 @@ final class Deadlines: Sendable {
     case drop(End)
   }
 
-  fileprivate let desk = ThreadDesk<Order>(LoopThread(name: "pusher-limits"))
+  fileprivate let desk = OnDemandThread<Order>(LoopThread(name: "pusher-limits"))
 
   var isWorking: Bool { desk.isWorking }
 

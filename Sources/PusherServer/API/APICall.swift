@@ -72,7 +72,7 @@ package struct APICall: ServerCall {
     }
   }
 
-  package mutating func goOn(at now: Instant) -> CallProgress {
+  package mutating func proceed(at now: Instant) -> CallProgress {
     self.now = now
     switch step {
     case .pause(let list): return self.list(list)

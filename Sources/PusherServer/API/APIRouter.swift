@@ -17,7 +17,7 @@ package struct APIRouter {
     do throws(HTTPAnswer) {
       var call = try call(request, seconds: seconds, at: now)
       if isHeld { return .call(call, .pauses) }
-      let progress = call.goOn(at: now)
+      let progress = call.proceed(at: now)
       if case .answer(let answer) = progress { return .answer(answer) }
       return .call(call, progress)
     } catch { return .answer(dialect.answers.worded(error)) }

@@ -38,7 +38,7 @@ package final class Applications {
   }
 
   /// Removes and returns the hubs of removed apps that have no sockets left.
-  func forgetDeserted() -> [Hub] {
+  func forgetUnusedApps() -> [Hub] {
     let deserted = leaving.filter(\.isDeserted)
     guard !deserted.isEmpty else { return [] }
     leaving.removeAll { hub in deserted.contains { $0 === hub } }

@@ -15,7 +15,7 @@ package enum CallBeginning {
 
 package protocol ServerCall {
   mutating func take(_ answer: ClusterAnswer, at now: Instant) -> CallProgress
-  mutating func goOn(at now: Instant) -> CallProgress
+  mutating func proceed(at now: Instant) -> CallProgress
 }
 
 extension ServerCall {
@@ -75,7 +75,7 @@ package struct CallTable<Asker> {
     paused = []
     return due.compactMap { call, caller in
       var call = call
-      let progress = call.goOn(at: now)
+      let progress = call.proceed(at: now)
       return keep(call, progress, for: caller).map { (caller, $0) }
     }
   }

@@ -23,7 +23,7 @@ package final class MonitoringEndpoint {
     }
   }
 
-  private let reception: Reception
+  private let acceptor: ConnectionAcceptor
   private let access: AccessPolicy
   private let source: Source
 
@@ -37,13 +37,13 @@ package final class MonitoringEndpoint {
     limits.times.request = Self.patience
     limits.times.keepAlive = Self.keepAlive
     limits.callers = Self.connectionLimit
-    reception = try Reception(loop: loop, at: address, limits: limits)
-    reception.owner = self
+    acceptor = try ConnectionAcceptor(loop: loop, at: address, limits: limits)
+    acceptor.owner = self
   }
 
   /// Accepts no more connections, and closes open ones after their current request.
-  package func close(at now: Instant) { reception.close(at: now) }
-  package var port: UInt16 { reception.address.port }
+  package func close(at now: Instant) { acceptor.close(at: now) }
+  package var port: UInt16 { acceptor.address.port }
 
   private func answer(_ head: HTTPRequestHead) -> HTTPAnswer {
     if let refusal = access.refusal(head) { return refusal.answer }
@@ -66,7 +66,7 @@ package final class MonitoringEndpoint {
   }
 }
 
-extension MonitoringEndpoint: ReceptionOwner {
+extension MonitoringEndpoint: ConnectionAcceptorOwner {
   func answer(
     _ request: HTTPRequestReader.Request, on connection: ServerConnection, at now: Instant
   ) -> ConnectionAnswer { .answer(answer(request.head), isLast: false) }

@@ -8,7 +8,7 @@ package final class OutputLedger {
   package let limit: Int
   package private(set) var total = 0
   /// Reduces the output: sends as much as the sockets take, and drops clients.
-  var relieve: (() -> Void)?
+  var makeRoom: (() -> Void)?
   private var isRelieving = false
 
   package init(limit: Int) { self.limit = limit }
@@ -36,23 +36,23 @@ package final class OutputLedger {
     guard change > 0, isFull, !isRelieving else { return }
     isRelieving = true
     defer { isRelieving = false }
-    relieve?()
+    makeRoom?()
   }
 }
 
 extension Server {
   /// Output waiting for all clients, in bytes, computed from scratch.
-  package var recountedBytes: Int { reception.connections.reduce(0) { $0 + $1.waitingBytes } }
+  package var recountedBytes: Int { acceptor.connections.reduce(0) { $0 + $1.waitingBytes } }
 
   /// Sends as much as the sockets take, then drops the slowest readers until an eighth is free.
   ///
   /// Sockets come first because one event for many healthy clients may fill the queues.
-  func relieve() {
+  func makeRoom() {
     let now = loop.now
-    for connection in reception.connections { connection.flush(at: now) }
+    for connection in acceptor.connections { connection.flush(at: now) }
     let ledger = context.ledger
     guard ledger.isFull else { return }
-    var waiting = reception.connections.filter { $0.waitingBytes > 0 && $0.socket is ClientSession }
+    var waiting = acceptor.connections.filter { $0.waitingBytes > 0 && $0.socket is ClientSession }
     waiting.sort { $0.waitingBytes > $1.waitingBytes }
     var dropped = 0
     for connection in waiting where ledger.total > ledger.limit / 8 * 7 {

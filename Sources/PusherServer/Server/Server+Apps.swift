@@ -8,7 +8,7 @@ extension Server {
   ///
   /// - Throws: ``TLSError`` if webhooks cannot be sent over TLS; then nothing has changed.
   package func renew(_ apps: [Application]) throws(TLSError) -> AppChanges {
-    try WebhookDesk.check(apps, options.webhooks)
+    try WebhookRouter.check(apps, options.webhooks)
     let changes = AppChanges(from: served, to: apps)
     served = apps
     if !isStopping { take(setups(of: apps), at: loop.now) }
@@ -37,8 +37,8 @@ extension Server {
     }
   }
 
-  func forgetDeserted() {
-    let deserted = applications.forgetDeserted()
+  func forgetUnusedApps() {
+    let deserted = applications.forgetUnusedApps()
     guard !deserted.isEmpty else { return }
     for hub in deserted where !applications.hubs.contains(where: { $0.member === hub.member }) {
       cluster?.giveUp(hub.member)

@@ -1,6 +1,6 @@
 internal import PusherCore
 
-extension Server: ReceptionOwner {
+extension Server: ConnectionAcceptorOwner {
   func answer(
     _ request: HTTPRequestReader.Request, on connection: ServerConnection, at now: Instant
   ) -> ConnectionAnswer {
@@ -65,11 +65,11 @@ extension Server: ReceptionOwner {
     case .socket, .api: break
     }
     let seconds = SystemClock.wall().secondsSince1970
-    let isHeld = unsettled != nil
+    let isHeld = pendingWork != nil
     let beginning = APIRouter(applications).begin(
       request, seconds: seconds, isHeld: isHeld, at: now)
     guard isHeld, case .call(let call, _) = beginning else { return keep(beginning, caller) }
-    unsettled?.calls.append((call, caller))
+    pendingWork?.calls.append((call, caller))
     return nil
   }
 
@@ -89,12 +89,12 @@ extension Server: ReceptionOwner {
 
   /// Continues held calls, now that the reachability of other nodes is known.
   func settle(at now: Instant) {
-    guard let waiting = unsettled else { return }
-    unsettled = nil
+    guard let waiting = pendingWork else { return }
+    pendingWork = nil
     if !isStopping { waiting.done() }
     for (call, caller) in waiting.calls {
       var call = call
-      let progress = call.goOn(at: now)
+      let progress = call.proceed(at: now)
       if let answer = calls.keep(call, progress, for: caller) { finish([(caller, answer)]) }
     }
   }

@@ -12,7 +12,7 @@ extension Server {
 
   package func dropClients() {
     let now = loop.now
-    for connection in reception.connections where connection.socket != nil {
+    for connection in acceptor.connections where connection.socket != nil {
       connection.cut("dropped", at: now)
     }
   }
@@ -22,7 +22,7 @@ extension Server {
     for session in clients { session.close(code, reason: reason, at: now) }
   }
 
-  var clients: [ClientSession] { reception.connections.compactMap { $0.socket as? ClientSession } }
+  var clients: [ClientSession] { acceptor.connections.compactMap { $0.socket as? ClientSession } }
   package var hubs: [Hub] { applications.hubs }
 }
 

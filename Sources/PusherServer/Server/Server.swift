@@ -6,7 +6,7 @@ package import PusherCore
 package final class Server {
   package let options: ServerOptions
   package let loop: EventLoop
-  let reception: Reception
+  let acceptor: ConnectionAcceptor
   package let context: SessionContext
   package let applications: Applications
   package let feed = ServerFeed()
@@ -18,12 +18,12 @@ package final class Server {
   var refusals = RefusalReport()
   var calls = CallTable<Caller>()
   /// Work that waits until the reachability of other nodes is known.
-  var unsettled: Unsettled?
+  var pendingWork: PendingWork?
   private(set) var ending: Ending?
   private var hasToldFullQueues = false
   private let log: (ServerLogEvent) -> Void
   package var console: (any ServerConsole)?
-  private(set) lazy var webhooks = WebhookDesk(
+  private(set) lazy var webhooks = WebhookRouter(
     loop: loop, policy: cluster == nil ? options.webhooks : options.webhooks.withoutDelay,
     report: { [weak self] in self?.report($0) }, onIdle: { [weak self] in self?.checkStopped() })
 
@@ -32,7 +32,7 @@ package final class Server {
     let connection: ServerConnection
   }
 
-  struct Unsettled {
+  struct PendingWork {
     var done: () -> Void = {}
     var calls: [(any ServerCall, Caller)] = []
   }
@@ -63,7 +63,7 @@ package final class Server {
     (self.options, self.loop, self.log, self.cluster) = (options, loop, log, cluster)
     access = AccessGate(options.access)
     served = options.applications
-    unsettled = cluster == nil ? nil : Unsettled()
+    pendingWork = cluster == nil ? nil : PendingWork()
     applications = Applications(
       limits: options.limits, dialect: options.dialect,
       text: MessageText(service: options.service, dialect: options.dialect), random: random)
@@ -73,7 +73,7 @@ package final class Server {
     do throws(TLSError) { certificate = try options.certificate?.context() } catch {
       throw .tls(error)
     }
-    reception = try Reception(
+    acceptor = try ConnectionAcceptor(
       loop: loop, at: options.listen, tls: certificate, sockets: options.limits.connections,
       limits: options.limits)
     applications.renew(setups(of: served), in: cluster)
@@ -82,8 +82,8 @@ package final class Server {
     } catch {
       throw .tls(error)
     }
-    reception.owner = self
-    context.ledger.relieve = { [weak self] in self?.relieve() }
+    acceptor.owner = self
+    context.ledger.makeRoom = { [weak self] in self?.makeRoom() }
     loop.beforeWait { [weak self] in self?.deliver() }
   }
 
@@ -91,11 +91,11 @@ package final class Server {
   ///
   /// - Throws: ``TLSError`` if they are unusable; then nothing has changed.
   package func renewCertificate() throws(TLSError) {
-    reception.tls = try options.certificate?.context()
+    acceptor.tls = try options.certificate?.context()
   }
 
   /// Listening address, with the port that the system picked.
-  package var address: SocketAddress { reception.address }
+  package var address: SocketAddress { acceptor.address }
   package var port: UInt16 { address.port }
   package var connectionCount: Int { applications.connectionCount }
   package var isStopping: Bool { ending != nil }
@@ -112,7 +112,7 @@ package final class Server {
   ///
   /// A server without other nodes calls it at once. A server that stops earlier never calls it.
   package func whenSettled(_ done: @escaping () -> Void) {
-    if unsettled == nil { done() } else { unsettled?.done = done }
+    if pendingWork == nil { done() } else { pendingWork?.done = done }
   }
 
   // MARK: Shutdown
@@ -130,9 +130,9 @@ package final class Server {
     guard !isStopping else { return }
     ending = Ending(whenDone: whenDone)
     let now = loop.now
-    reception.close(at: now)
+    acceptor.close(at: now)
     let wave = ClosingWave(
-      reception.connections.filter { $0.socket != nil }, from: now, over: drain)
+      acceptor.connections.filter { $0.socket != nil }, from: now, over: drain)
     closeNext(of: wave, patience: patience)
     checkStopped()
   }
@@ -156,11 +156,11 @@ package final class Server {
 
   private func cutConnections() {
     let now = loop.now
-    for connection in reception.connections { connection.cut(at: now) }
+    for connection in acceptor.connections { connection.cut(at: now) }
   }
 
   func checkStopped() {
-    guard let ending, !ending.isOver, reception.isEmpty, hasResigned() else { return }
+    guard let ending, !ending.isOver, acceptor.isEmpty, hasResigned() else { return }
     if !ending.isFinishingWebhooks {
       self.ending?.isFinishingWebhooks = true
       takeNotices(at: loop.now)
@@ -189,7 +189,7 @@ package final class Server {
     guard let ending, !ending.isOver else { return }
     self.ending?.isOver = true
     ending.timer.map(loop.remove)
-    reception.end()
+    acceptor.end()
     webhooks.close()
     takeLog()
     cluster?.close()
@@ -229,7 +229,7 @@ package final class Server {
   private func deliver() {
     let now = loop.now
     finish(calls.takeTurns(at: now))
-    if cluster?.isSettled == true, unsettled != nil { settle(at: now) }
+    if cluster?.isSettled == true, pendingWork != nil { settle(at: now) }
     while true {
       for hub in applications.all {
         hub.handleNews(at: now)
@@ -260,6 +260,6 @@ package final class Server {
   private func takeNotices(at now: Instant) {
     webhooks.takeNotices(at: now, noteForConsole)
     if feed.isOpen { takeUnsentNotices() }
-    if !applications.leaving.isEmpty { forgetDeserted() }
+    if !applications.leaving.isEmpty { forgetUnusedApps() }
   }
 }

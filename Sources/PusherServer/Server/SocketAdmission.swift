@@ -33,7 +33,7 @@ package enum SocketAdmission {
       return
     }
     // A client without a protocol number is older than the parameter, or written by hand.
-    if checksVersions, let version = target["protocol"], !Self.isSpoken(version) {
+    if checksVersions, let version = target["protocol"], !Self.isSupported(version) {
       self = .refused(.unsupportedProtocol, reason: "Unsupported protocol version: '\(version)'")
       return
     }
@@ -51,7 +51,7 @@ package enum SocketAdmission {
     self = .accepted(hub)
   }
 
-  private static func isSpoken(_ text: String) -> Bool {
+  private static func isSupported(_ text: String) -> Bool {
     Int(text).map(protocolVersions.contains) ?? false
   }
 

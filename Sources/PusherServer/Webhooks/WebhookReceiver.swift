@@ -33,7 +33,7 @@ package final class WebhookReceiver {
     ) { (self.obstacle, self.take, self.noteRefusal) = (obstacle, take, noteRefusal) }
   }
 
-  private let reception: Reception
+  private let acceptor: ConnectionAcceptor
   private let inbox: WebhookInbox
   private let handler: Handler
   private var waiting: [Int: ServerConnection] = [:]
@@ -49,18 +49,19 @@ package final class WebhookReceiver {
     limits.times.request = Self.patience
     limits.times.keepAlive = Self.patience
     limits.callers = Self.connectionLimit
-    reception = try Reception(loop: loop, at: ListenAddress(host: host, port: port), limits: limits)
-    reception.owner = self
+    acceptor = try ConnectionAcceptor(
+      loop: loop, at: ListenAddress(host: host, port: port), limits: limits)
+    acceptor.owner = self
   }
 
-  package var port: UInt16 { reception.address.port }
+  package var port: UInt16 { acceptor.address.port }
 
   package func answer(_ number: Int, _ receipt: Receipt) {
-    waiting.removeValue(forKey: number)?.answerNow(Self.answer(receipt), at: reception.loop.now)
+    waiting.removeValue(forKey: number)?.answerNow(Self.answer(receipt), at: acceptor.loop.now)
   }
 }
 
-extension WebhookReceiver: ReceptionOwner {
+extension WebhookReceiver: ConnectionAcceptorOwner {
   func answer(
     _ request: HTTPRequestReader.Request, on connection: ServerConnection, at now: Instant
   ) -> ConnectionAnswer {

@@ -90,7 +90,7 @@ final class WebhookSender {
   /// Sends the queue without a pause; the first failure ends it.
   func finish() {
     isFinishing = true
-    deliveries.hasten(at: loop.now)
+    deliveries.retrySoon(at: loop.now)
     sendDue()
   }
 

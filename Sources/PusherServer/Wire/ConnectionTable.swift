@@ -11,7 +11,7 @@ struct ClientWait: Comparable {
   }
 }
 
-/// Connections of a reception, with their shared places.
+/// Connections of an acceptor, with their shared places.
 ///
 /// Callers are connections with HTTP requests. They have their own places, so that they cannot keep
 /// sockets out. A new connection, which may become either, takes any place. A full table closes the
@@ -47,7 +47,7 @@ final class ConnectionTable {
       guard let first = Self.waiting(of: callers).min(by: { $0.wait < $1.wait }) else {
         return false
       }
-      first.connection.giveWay(at: now)
+      first.connection.closeForNewer(at: now)
     }
     callers[ObjectIdentifier(connection)] = connection
     return true
@@ -73,7 +73,7 @@ final class ConnectionTable {
   private func closeNext(at now: Instant) -> Bool {
     while let (connection, wait) = waiting.popLast() {
       guard connection.clientWait == wait else { continue }
-      connection.giveWay(at: now)
+      connection.closeForNewer(at: now)
       return true
     }
     return false

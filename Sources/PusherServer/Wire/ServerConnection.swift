@@ -49,7 +49,7 @@ package final class ServerConnection: SocketStreamDelegate {
   private static let readSize = 65_536
   private static let lingerTime = Duration.seconds(2)
 
-  private unowned let reception: Reception
+  private unowned let acceptor: ConnectionAcceptor
   let peer: SocketAddress?
   private var phase: Phase {
     // Only requests wait for their turn. A socket is always read, so that its end is noticed.
@@ -68,16 +68,16 @@ package final class ServerConnection: SocketStreamDelegate {
   private var waitsSince: Instant
 
   init(
-    _ reception: Reception, descriptor: Int32, peer: SocketAddress?, tls: TLSContext?,
+    _ acceptor: ConnectionAcceptor, descriptor: Int32, peer: SocketAddress?, tls: TLSContext?,
     at now: Instant
   ) {
-    self.reception = reception
+    self.acceptor = acceptor
     self.peer = peer
-    phase = .http(HTTPRequestReader(bodyLimit: reception.limits.sizes.apiBody))
+    phase = .http(HTTPRequestReader(bodyLimit: acceptor.limits.sizes.apiBody))
     waitsSince = now
-    httpDeadline = now.advanced(by: reception.limits.times.request)
+    httpDeadline = now.advanced(by: acceptor.limits.times.request)
     stream = SocketStream.adopt(
-      loop: reception.loop, descriptor: descriptor, peer: peer, tls: tls, deadline: httpDeadline,
+      loop: acceptor.loop, descriptor: descriptor, peer: peer, tls: tls, deadline: httpDeadline,
       delegate: self)
   }
 
@@ -92,7 +92,7 @@ package final class ServerConnection: SocketStreamDelegate {
   package func streamOpened(_ stream: SocketStream, at now: Instant) {}
 
   package func streamReadable(_ stream: SocketStream, at now: Instant) {
-    let scratch = reception.scratch
+    let scratch = acceptor.scratch
     do throws(TransportError) {
       switch try stream.read(into: scratch, atMost: Self.readSize) {
       case .bytes: received(scratch, at: now)
@@ -125,7 +125,7 @@ package final class ServerConnection: SocketStreamDelegate {
       if input.isEmpty, bytes.view[0] == 22 {
         return ended("the client uses TLS, but this port does not", at: now)
       }
-      if !reader.isInside(input) { wait(reception.limits.times.request, from: now) }
+      if !reader.isInside(input) { wait(acceptor.limits.times.request, from: now) }
       input.append(bytes.view)
       takeTurn(at: now)
     case .socket(let socket):
@@ -158,10 +158,10 @@ package final class ServerConnection: SocketStreamDelegate {
       }
       if let interim { answers.append(interim) }
       guard let request else { return }
-      let limits = reception.limits
+      let limits = acceptor.limits
       wait(input.isEmpty ? limits.times.keepAlive : limits.times.request, from: now)
       answer(request, at: now)
-      if case .http = phase, !input.isEmpty { reception.giveTurn(self) }
+      if case .http = phase, !input.isEmpty { acceptor.giveTurn(self) }
     } catch { refuse(HTTPAnswer(error), at: now) }
   }
 
@@ -170,26 +170,26 @@ package final class ServerConnection: SocketStreamDelegate {
     _ request: HTTPRequestReader.Request?, _ reader: HTTPRequestReader, at now: Instant
   ) -> Bool {
     let isCall = request.map { !ServerHandshake.isUpgrade($0.head) } ?? reader.isInsideBody
-    return !isCall || reception.admit(caller: self, at: now)
+    return !isCall || acceptor.admit(caller: self, at: now)
   }
 
   private func answer(_ request: HTTPRequestReader.Request, at now: Instant) {
     hasAsked = true
-    switch reception.owner?.answer(request, on: self, at: now) {
+    switch acceptor.owner?.answer(request, on: self, at: now) {
     case .answer(let answer, let isLast): write(answer, to: request, isLast: isLast)
     case .later:
       unanswered = request
       stream?.wantsRead = false
-      wait(reception.limits.times.keepAlive, from: now)
+      wait(acceptor.limits.times.keepAlive, from: now)
     case .head(let head):
       if let bytes = try? head.encode() { answers.append(bytes) }
       closesWhenSent = true
     case .socket(let socket):
       phase = .socket(socket)
-      reception.release(caller: self)
+      acceptor.release(caller: self)
       // Frees the memory of the request: thousands of sockets have their own input.
       if input.isEmpty { input.removeAll() }
-      if reception.isClosed { stop(at: now) }
+      if acceptor.isClosed { stop(at: now) }
       // Handles bytes that came right after the handshake.
       socket.receive(at: now)
     case nil: closesWhenSent = true
@@ -197,7 +197,7 @@ package final class ServerConnection: SocketStreamDelegate {
   }
 
   private func write(_ answer: HTTPAnswer, to request: HTTPRequestReader.Request, isLast: Bool) {
-    closesWhenSent = isLast || !request.keepsAlive || reception.isClosed
+    closesWhenSent = isLast || !request.keepsAlive || acceptor.isClosed
     answer.write(
       to: answers, keepsAlive: !closesWhenSent, withoutBody: request.head.method == "HEAD")
   }
@@ -208,7 +208,7 @@ package final class ServerConnection: SocketStreamDelegate {
     unanswered = nil
     write(answer, to: request, isLast: false)
     flush(at: now)
-    if case .http = phase, !input.isEmpty { reception.giveTurn(self) } else { takeTurn(at: now) }
+    if case .http = phase, !input.isEmpty { acceptor.giveTurn(self) } else { takeTurn(at: now) }
   }
 
   private func wait(_ time: Duration, from now: Instant) {
@@ -217,7 +217,7 @@ package final class ServerConnection: SocketStreamDelegate {
   }
 
   private func refuse(_ answer: HTTPAnswer, at now: Instant) {
-    reception.owner?.refused(answer)
+    acceptor.owner?.refused(answer)
     linger(after: answer, at: now)
   }
 
@@ -254,11 +254,11 @@ package final class ServerConnection: SocketStreamDelegate {
     if let socket {
       socket.lost(reason: reason ?? "the connection ended", at: now)
     } else if let reason {
-      reception.owner?.dropped(reason)
+      acceptor.owner?.dropped(reason)
     }
     stream?.close()
     stream = nil
-    reception.forget(self)
+    acceptor.forget(self)
   }
 
   // MARK: Time
@@ -272,7 +272,7 @@ package final class ServerConnection: SocketStreamDelegate {
     switch phase {
     case .http where unanswered != nil: ended("a request was not answered in time", at: now)
     case .http(let reader) where reader.isInside(input):
-      reception.owner?.dropped("a request did not arrive in time")
+      acceptor.owner?.dropped("a request did not arrive in time")
       linger(after: .refusal(408, "the request did not arrive in time"), at: now)
       flush(at: now)
     case .socket(let socket):
@@ -317,7 +317,7 @@ package final class ServerConnection: SocketStreamDelegate {
   }
 
   /// Closes the connection to free its place.
-  func giveWay(at now: Instant) {
+  func closeForNewer(at now: Instant) {
     let isOwed = clientWait?.isOwed ?? true
     ended(isOwed ? "too many connections; this one waited longest" : nil, at: now)
   }

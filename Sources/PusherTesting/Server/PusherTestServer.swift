@@ -42,7 +42,7 @@ public final class PusherTestServer: Sendable {
   let caFile: String?
   /// Thread of the server and of the calls of ``api``.
   let runtime: PusherRuntime
-  let desk: ServerDesk
+  let desk: TestServerState
 
   /// Creates a server with one app and starts listening.
   ///
@@ -95,7 +95,7 @@ public final class PusherTestServer: Sendable {
     options.certificate = certificateFile.map { CertificateFiles($0, key: keyFile) }
     for fault in faults { options.faults.append(try fault.staged()) }
     let runtime = PusherRuntime(name: threadName)
-    let desk = ServerDesk()
+    let desk = TestServerState()
     let picked = try await Self.listen(options, runtime, desk)
     options.listen.port = picked
     self.port = Int(picked)
@@ -124,7 +124,7 @@ public final class PusherTestServer: Sendable {
   }
 
   private static func listen(
-    _ options: ServerOptions, _ runtime: PusherRuntime, _ desk: ServerDesk
+    _ options: ServerOptions, _ runtime: PusherRuntime, _ desk: TestServerState
   ) async throws(PusherTestServerError) -> UInt16 {
     let thread = runtime.thread
     let result = await withCheckedContinuation {

@@ -2,7 +2,7 @@ internal import PusherCore
 internal import PusherServer
 
 /// State that a test server shares with its thread.
-final class ServerDesk: Sendable {
+final class TestServerState: Sendable {
   /// Work for the thread; the server is `nil` if it was stopped in the meantime.
   typealias Order = @Sendable (Server?) -> Void
 
@@ -74,7 +74,7 @@ final class ServerDesk: Sendable {
 final class ServerMember: LoopMember {
   private let loop: EventLoop
   private let thread: LoopThread
-  private let desk: ServerDesk
+  private let desk: TestServerState
   private var server: Server?
 
   /// Maximum time for clients to answer the close frame.
@@ -82,7 +82,7 @@ final class ServerMember: LoopMember {
 
   /// Listens; `ready` gets the port, or the reason of the failure.
   init(
-    _ options: ServerOptions, on thread: LoopThread, _ loop: EventLoop, _ desk: ServerDesk,
+    _ options: ServerOptions, on thread: LoopThread, _ loop: EventLoop, _ desk: TestServerState,
     ready: (Result<UInt16, PusherTestServerError>) -> Void
   ) {
     self.loop = loop

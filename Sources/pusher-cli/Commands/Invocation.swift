@@ -20,7 +20,7 @@ enum Invocation: Equatable {
       self = .page(.overview, .usage)
       return
     }
-    let survey = Survey(words)
+    let survey = FirstPass(words)
     if let host = survey.hostAfterHelp {
       throw UsageError(
         "-h shows help and takes no host (found '\(host)'): give it with --host",
@@ -73,7 +73,7 @@ enum Invocation: Equatable {
 
 extension Invocation {
   /// Returns the value of `--color`, even if other words are invalid.
-  static func color(in words: [String]) -> String? { Survey(words).color }
+  static func color(in words: [String]) -> String? { FirstPass(words).color }
 
   /// Reads `config [COMMAND]`, which takes the command's options and `-o json`.
   private static func configuration(_ arguments: [Argument]) throws(UsageError) -> Invocation {
@@ -121,7 +121,7 @@ extension Invocation {
 }
 
 /// A first pass over the words that ignores errors.
-private struct Survey {
+private struct FirstPass {
   var command: Command?
   var wantsHelp = false
   var wantsAllHelp = false

@@ -15,7 +15,7 @@ enum ServeCommand {
     var settings = given
     settings.console.page = settings.console.options(
       isUsual: StandardDescriptors.isTerminal(2) && settings.listen.isLoopback
-        && diagnostics.isSaid(.warning), token: Hex.encode(SecureRandom.bytes(16)))
+        && diagnostics.isShown(.warning), token: Hex.encode(SecureRandom.bytes(16)))
     settings.server.console = settings.console.page?.reach ?? .nobody
     makeRoom(settings, diagnostics)
     // Check first: a new descriptor could get the number of standard output.
@@ -77,7 +77,7 @@ private final class ServeRun {
   private let progress: ServerProgress
   private let readiness: Readiness
   private let startedAt: Instant
-  private lazy var reading = SecondReading(
+  private lazy var reading = SettingsReload(
     ("\(origin.appsFile ?? "") is", "the apps"), loop: loop, diagnostics: diagnostics
   ) { [unowned self] in
     server.isStopping
@@ -117,7 +117,7 @@ private final class ServeRun {
       log?.add(event)
       if event.isProblem {
         diagnostics.warning("\(event)\(event.advice)")
-      } else if diagnostics.isSaid(.info) {
+      } else if diagnostics.isShown(.info) {
         diagnostics.info(Redaction.redact("\(event)"))
       }
     }
@@ -162,7 +162,7 @@ private final class ServeRun {
       let printed = diagnostics.print(settings.environmentBlock(port: server.port))
       guard printed == .success else { return fail(printed) }
     }
-    readiness.become(
+    readiness.report(
       "listening on \(place)", environment: [("PUSHER_CLI_PORT", String(server.port))])
     readiness.manager.watch(loop)
   }

@@ -46,7 +46,7 @@ final class StreamRun {
     let feed = try EventStreamFeed(
       loop: loop, destination: settings.destination, settings: settings.request,
       options: settings.options, lastEventID: lastEventID ?? "",
-      tap: StreamTap(printer: printer, state: state, handler: run.handler))
+      sink: StreamSink(printer: printer, state: state, handler: run.handler))
     self.feed = feed
     stream = StreamWords(settings) { [unowned feed] in feed.lastEventID }
     lifecycle = Lifecycle(
@@ -59,7 +59,7 @@ final class StreamRun {
 
   func start() throws -> ExitStatus {
     feed.delegate = self
-    feed.fieldSource = FreshFields(
+    feed.fieldSource = HeaderRefresh(
       settings.fields, timeout: settings.network.connectTimeout, loop: run.loop,
       diagnostics: run.diagnostics)
     if settings.keepsCookies { feed.cookies = CookieJar() }
@@ -78,7 +78,7 @@ final class StreamRun {
   /// Ends a partial last line of an earlier run; the server sends that event again.
   private func completeLine(of descriptor: OutputDescriptor, _ diagnostics: Diagnostics) {
     let terminator = settings.printing.form.terminator
-    switch TornLine.end(of: descriptor.number, terminator: terminator) {
+    switch IncompleteLine.end(of: descriptor.number, terminator: terminator) {
     case .whole: break
     case .torn:
       run.output.buffer.append(terminator)
@@ -92,7 +92,7 @@ final class StreamRun {
   }
 }
 
-private final class StreamTap: FeedTap {
+private final class StreamSink: EventSink {
   private let printer: StreamPrinter
   private let state: StateKeeper?
   private let handler: (any EventHandling)?
@@ -101,7 +101,7 @@ private final class StreamTap: FeedTap {
     (self.printer, self.state, self.handler) = (printer, state, handler)
   }
 
-  func take(event: EventStreamEvent) -> TapVerdict {
+  func take(event: EventStreamEvent) -> SinkVerdict {
     let core = printer.core
     // After the end, the last id must stay the id of the last printed event.
     guard !core.isStopped else { return .declined }
@@ -144,7 +144,7 @@ extension StreamRun: RunPart {
       let (text, data) = stream.opened
       run.diagnostics.info(text)
       lifecycle.line("pusher-cli:connected", data)
-      run.readiness.become("receiving events from \(settings.url.place)")
+      run.readiness.report("receiving events from \(settings.url.place)")
     case .disconnected(let loss, _, _, _):
       lastLoss = loss
       let place = settings.url.place

@@ -69,7 +69,7 @@ extension SubscribeRun {
     let former = feed
     let start = former.session.startOfLoss(at: now)
     let wasConnected = former.session.isConnected
-    let isElsewhere = trial.settings.isElsewhere(than: settings)
+    let differsInPlace = trial.settings.differsInPlace(than: settings)
     former.retire()
     channels.move(to: trial.settings) {
       guard wasConnected else { return }
@@ -78,9 +78,9 @@ extension SubscribeRun {
     }
     settings = trial.settings
     trial.feed.succeed(former)
-    run.goOn(with: trial.feed)
+    run.proceed(with: trial.feed)
     trial.handOver(to: self)
-    take(trial.held, withEvents: isElsewhere)
+    take(trial.held, withEvents: differsInPlace)
     members.move(to: trial.feed)
     if let start { feed(reports: .gap(from: start, to: now), at: now) }
   }

@@ -25,7 +25,7 @@ final class SubscribeRun {
   let members: ChannelMembership
   var discovery: Discovery?
   let diagnostics: Diagnostics
-  private(set) lazy var reading = SecondReading(
+  private(set) lazy var reading = SettingsReload(
     ("the files are", "the settings"), loop: run.loop, diagnostics: diagnostics
   ) { [unowned self] in
     run.isEnding
@@ -60,7 +60,7 @@ final class SubscribeRun {
       isTerminal: descriptor.isTerminal, receiver: run.handler, record: run.record?.buffer,
       columns: { descriptor.columns }, wallTime: SystemClock.wall)
     let feed = try settings.makeFeed(
-      settings.sessionOptions(longestSilence: run.readiness.manager.longestSilence), tap: printer,
+      settings.sessionOptions(longestSilence: run.readiness.manager.longestSilence), sink: printer,
       loop: loop)
     members = ChannelMembership(settings.channels, feed: feed)
     lifecycle = Lifecycle(
@@ -84,7 +84,7 @@ final class SubscribeRun {
 
   func start() throws -> ExitStatus {
     feed.delegate = self
-    feed.fieldSource = settings.freshFields(run.loop, diagnostics)
+    feed.fieldSource = settings.refreshedHeaders(run.loop, diagnostics)
     run.readiness.manager.status("connecting to \(settings.connection.host)")
     if settings.userSignIn != .unwanted { feed.signIn() }
     for channel in settings.channels { feed.subscribe(channel) }
@@ -183,7 +183,7 @@ extension SubscribeRun: RunPart {
     printer.isHeld = repair?.isRunning == true
   }
 
-  private func hold(_ happening: HeldEvents.Happening) {
+  private func hold(_ happening: HeldEvents.Item) {
     held.add(happening)
     pauseIfFull()
   }
@@ -267,8 +267,8 @@ extension SubscribeRun: ChannelsFeedDelegate {
   /// Ends the run for a typed channel, unless the run tolerates refusals and more may come.
   private func refused(_ channel: String, _ failure: SubscriptionFailure) {
     members.refuse(channel)
-    let goesOn = settings.feed.goesOnAfterRefusals && isAnythingLeft
-    guard goesOn || !members.isTyped(channel) else {
+    let shouldRetry = settings.feed.goesOnAfterRefusals && isAnythingLeft
+    guard shouldRetry || !members.isTyped(channel) else {
       return run.end(.refused(ExitStatus(Cause(failure)), reason: "subscription refused"))
     }
     members.giveUp(channel)
@@ -286,7 +286,7 @@ extension SubscribeRun: ChannelsFeedDelegate {
   private func becomeReady() {
     guard members.areAllSettled, isSignedIn, discovery?.hasList ?? true else { return }
     let channels = Quantities.words(members.count, of: "channel")
-    run.readiness.become("subscribed to \(channels) of \(settings.connection.host)")
+    run.readiness.report("subscribed to \(channels) of \(settings.connection.host)")
   }
 }
 

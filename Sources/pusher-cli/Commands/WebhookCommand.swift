@@ -65,7 +65,7 @@ private final class WebhookRun {
     loop.beforeWait { [unowned self] in finishRound() }
     guard let place = announce() else { return .output }
     if let timeout = settings.timeout { limit(timeout) }
-    readiness.become(
+    readiness.report(
       "listening for webhooks on \(place)",
       environment: [("PUSHER_CLI_PORT", String(receiver?.port ?? 0))])
     readiness.manager.watch(loop)

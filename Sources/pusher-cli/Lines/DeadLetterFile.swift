@@ -22,8 +22,8 @@ final class DeadLetterFile {
     if let reason = begin() {
       throw UsageError("--forward-dead: cannot write '\(path)': \(reason)")
     }
-    if TornLine.end(of: descriptor, terminator: Self.newline) == .torn {
-      warn(TornLine.words(for: path))
+    if IncompleteLine.end(of: descriptor, terminator: Self.newline) == .torn {
+      warn(IncompleteLine.words(for: path))
       _ = SystemCalls.writeWhole([Self.newline], to: descriptor)
     }
   }
@@ -45,7 +45,7 @@ final class DeadLetterFile {
 
   /// Appends one line, which includes its newline; returns the reason for a failure.
   func add(_ line: [UInt8]) -> String? {
-    let isTorn = mayBeTorn && TornLine.end(of: descriptor, terminator: Self.newline) == .torn
+    let isTorn = mayBeTorn && IncompleteLine.end(of: descriptor, terminator: Self.newline) == .torn
     let fault = SystemCalls.writeWhole(isTorn ? [Self.newline] + line : line, to: descriptor)
     mayBeTorn = fault != nil
     isSynchronized = false

@@ -68,7 +68,7 @@ extension Diagnostics {
     if let problem = trace?.add(text) { warning(problem) }
   }
 
-  var showsMessages: Bool { isSaid(.debug) || trace != nil }
+  var showsMessages: Bool { isShown(.debug) || trace != nil }
 
   func usage(_ error: UsageError) {
     guard let pointer = error.pointer else { return self.error(error.message) }
@@ -76,12 +76,12 @@ extension Diagnostics {
     emit(Array(((isJournal ? Level.error.journalPrefix : "") + pointer + "\n").utf8))
   }
 
-  func isSaid(_ level: Level) -> Bool { level <= threshold }
+  func isShown(_ level: Level) -> Bool { level <= threshold }
 
   private func say(
     _ level: Level, _ text: String, after word: StaticString = "", isLoud: Bool = false
   ) {
-    guard isLoud || isSaid(level) else { return }
+    guard isLoud || isShown(level) else { return }
     let prefix = isJournal ? level.journalPrefix : ""
     // `-vv` shows whole protocol messages; all other text from a peer is shortened.
     let shown = level == .debug ? text : Redaction.withoutPasswords(Self.shortened(text))

@@ -95,8 +95,8 @@ final class EventPrinter {
   }
 }
 
-extension EventPrinter: FeedTap {
-  func take(message: ByteView) -> TapVerdict {
+extension EventPrinter: EventSink {
+  func take(message: ByteView) -> SinkVerdict {
     guard usesFastWay, !isHeld, !core.isStopped, !core.isDone else { return .declined }
     if core.showsTime { core.stamp() }
     switch writers.printed.writeFast(

@@ -7,7 +7,7 @@ internal import PusherPlatform
 /// second time, non-blocking. If that is refused it gets small writes, which do not block after
 /// `poll` reports room. Files and devices get whole writes.
 struct OutputDescriptor {
-  private enum Manner {
+  private enum WriteMode {
     /// Does not block: a file, a device, or our own non-blocking descriptor.
     case direct
     /// Blocks without room: needs `poll` before each small write.
@@ -23,7 +23,7 @@ struct OutputDescriptor {
   }
 
   let number: Int32
-  private let manner: Manner
+  private let manner: WriteMode
   /// True if `poll` reports room and the end of the reader.
   let isPollable: Bool
   let isTerminal: Bool
@@ -129,7 +129,7 @@ struct OutputDescriptor {
 }
 
 /// Detects an incomplete last line, as a full disk leaves it: it would swallow the next line.
-enum TornLine {
+enum IncompleteLine {
   enum End: Equatable {
     case whole
     case torn

@@ -23,13 +23,13 @@ final class OutputFile {
     let flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC
     descriptor = unsafe open(path, flags, 0o600)
     guard descriptor >= 0 else { throw FileFault(reason: FileReplacement.reasonOfPipe(errno)) }
-    switch TornLine.end(of: descriptor, terminator: terminator) {
+    switch IncompleteLine.end(of: descriptor, terminator: terminator) {
     case .whole: return
     case .unknown(let reason):
       warn(
         "cannot read '\(path)' (\(reason)): if its last line is incomplete, the next line joins it")
     case .torn:
-      warn(TornLine.words(for: path))
+      warn(IncompleteLine.words(for: path))
       if let fault = SystemCalls.writeWhole([terminator], to: descriptor) {
         throw FileFault(reason: "\(fault)", isOfDisk: true)
       }

@@ -66,7 +66,7 @@ struct PrettyLayout {
     let channel = event.channel.map(Diagnostics.escaped)
     let columns = channel.map(TextWidth.columns) ?? 0
     let colour = channel.flatMap { palette?.colour(of: $0.utf8) }
-    if let channel, columns > widest, isNews(channel) {
+    if let channel, columns > widest, isNew(channel) {
       writer.advance(to: Self.indent)
       writer.fold(channel + ":", indent: Self.indent, in: colour)
       writer.newLine(indent: 0)
@@ -149,7 +149,7 @@ struct PrettyLayout {
   }
 
   /// Returns true for a long channel that was not printed lately, and notes it.
-  private mutating func isNews(_ channel: String) -> Bool {
+  private mutating func isNew(_ channel: String) -> Bool {
     let mark = EventLinePalette.mark(of: channel.utf8)
     guard !told.contains(mark) else { return false }
     told = told.suffix(Self.mostTold - 1) + [mark]

@@ -75,7 +75,8 @@ final class APICaller {
     var outcome = try exchange(request)
     var wait = LocalServerWait(access.connection, from: loop.now)
     while !hasWaited, case .failure(.transport(.connect(_, let reason))) = outcome,
-      reason == SystemError.connectionRefused.description, wait.goesOn(at: loop.now, diagnostics)
+      reason == SystemError.connectionRefused.description,
+      wait.shouldRetry(at: loop.now, diagnostics)
     {
       pause(LocalServerWait.interval)
       outcome = try exchange(request)

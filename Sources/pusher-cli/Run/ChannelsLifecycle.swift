@@ -135,8 +135,8 @@ final class ChannelsLifecycle {
     let message = Redaction.redact(failure.message)
     let hint = isAboutSecret ? " (does the secret belong to key \(key)?)" : ""
     let text = "\(what) refused: \(message)\(hint)"
-    let goesOn = channel.map { settings.feed.goesOnAfterRefusals || !isTyped($0) } ?? false
-    goesOn ? diagnostics.warning(text) : diagnostics.error(text)
+    let shouldRetry = channel.map { settings.feed.goesOnAfterRefusals || !isTyped($0) } ?? false
+    shouldRetry ? diagnostics.warning(text) : diagnostics.error(text)
     lifecycle.line(
       name(event), of: channel,
       [
@@ -241,14 +241,15 @@ extension ChannelsLifecycle: FeedWords {
 
   func number(_ loss: ConnectionLoss, _ code: Int?) -> Int? { code }
 
-  func retry(_ loss: ConnectionLoss, _ code: Int?, in delay: Duration, wasOpen: Bool) -> Remark? {
+  func retry(_ loss: ConnectionLoss, _ code: Int?, in delay: Duration, wasOpen: Bool) -> FeedNotice?
+  {
     if isMoving { return nil }
     let when = delay == .zero ? "now" : "in \(delay.inWords)"
     let what = wasOpen ? "connection lost" : "cannot connect"
     return .warning("\(what) (\(cause(loss, code))); retrying \(when)")
   }
 
-  func back(after length: Duration) -> Remark {
+  func back(after length: Duration) -> FeedNotice {
     .warning(
       "back after \(length.inWords); events sent meanwhile are lost (the protocol has no replay)")
   }

@@ -40,10 +40,10 @@ final class CheckConversation {
   private func start() throws {
     var options = settings.sessionOptions()
     options.reconnect = ReconnectPolicy(mode: .never)
-    let feed = try settings.makeFeed(options, tap: Deaf(), loop: loop)
+    let feed = try settings.makeFeed(options, sink: NoSink(), loop: loop)
     self.feed = feed
     feed.delegate = self
-    feed.fieldSource = settings.freshFields(loop, diagnostics)
+    feed.fieldSource = settings.refreshedHeaders(loop, diagnostics)
     feed.connect()
   }
 
@@ -150,11 +150,11 @@ extension CheckConversation: ChannelsFeedDelegate {
     diagnostics.debug("\(isSent ? ">" : "<") \(Redaction.redact(text()))")
   }
 
-  func feedTapIsFull() {}
+  func feedSinkIsFull() {}
   func feedClosed() { loop.stop() }
 }
 
-private final class Deaf: FeedTap {}
+private final class NoSink: EventSink {}
 
 /// Looks for the cluster of pusher.com that knows an app key, after the given one did not.
 enum ClusterSearch {

@@ -7,7 +7,7 @@ final class EventForwarder: LoopSource {
   private typealias Delivery = Deliveries<WaitingEvent>.Delivery
 
   /// An event on its way: the request, the same for every attempt, and the connection.
-  private struct Flight {
+  private struct Transmission {
     let request: HTTPExchange.Request
     let connection: HTTPConnection
   }
@@ -45,7 +45,7 @@ final class EventForwarder: LoopSource {
   private var requests: ForwardRequests
   private var deliveries: Deliveries<WaitingEvent>
   /// By event number.
-  private var flights: [Int: Flight] = [:]
+  private var flights: [Int: Transmission] = [:]
   private var idle: [HTTPConnection] = []
   private var random = SecureRandom.generator
   private var outage = OutageReport()
@@ -95,10 +95,10 @@ final class EventForwarder: LoopSource {
   /// The receiver in messages; path and query may hold a token.
   private var place: String { settings.url.authority }
 
-  private func flight(of delivery: Delivery) -> Flight {
+  private func flight(of delivery: Delivery) -> Transmission {
     let item = delivery.item
     return flights[delivery.number]
-      ?? Flight(
+      ?? Transmission(
         request: requests.request(item.event, number: delivery.number, hasOwnID: item.hasOwnID),
         connection: idle.popLast() ?? makeConnection())
   }

@@ -16,9 +16,9 @@ protocol FeedWords: AnyObject {
   func cause(_ loss: ConnectionLoss, _ code: Int?) -> String
   func number(_ loss: ConnectionLoss, _ code: Int?) -> Int?
   /// Words a retry; `nil` if it needs no message.
-  func retry(_ loss: ConnectionLoss, _ code: Int?, in delay: Duration, wasOpen: Bool) -> Remark?
+  func retry(_ loss: ConnectionLoss, _ code: Int?, in delay: Duration, wasOpen: Bool) -> FeedNotice?
   /// Words the end of a gap.
-  func back(after length: Duration) -> Remark
+  func back(after length: Duration) -> FeedNotice
   /// Returns whether the user asked for this end.
   func isGoodEnd(_ loss: ConnectionLoss) -> Bool
   func problem(_ loss: ConnectionLoss, isFirst: Bool) -> NetworkProblem?
@@ -30,7 +30,7 @@ protocol FeedWords: AnyObject {
   func explanation(_ loss: ConnectionLoss, _ code: Int?, isFirst: Bool, isFound: Bool) -> String
 }
 
-enum Remark {
+enum FeedNotice {
   case warning(String)
   case info(String)
 

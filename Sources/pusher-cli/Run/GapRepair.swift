@@ -82,14 +82,14 @@ final class GapRepair {
     where !line.isBlankLine {
       buffer.removeAll()
       buffer.append(Array(line))
-      let goesOn = withExtendedLifetime(buffer) { () -> Bool in
+      let shouldRetry = withExtendedLifetime(buffer) { () -> Bool in
         guard UTF8Validator.isValid(buffer.view), let event = try? Envelope(buffer.view) else {
           warn("line \(index + 1) of the command's output is not a JSON object with an event")
           return true
         }
         return onEvent?(event) ?? false
       }
-      if !goesOn { return }
+      if !shouldRetry { return }
     }
   }
 

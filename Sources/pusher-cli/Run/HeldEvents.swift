@@ -4,7 +4,7 @@ internal import PusherCore
 ///
 /// The feed still answers pings and notices a lost connection.
 struct HeldEvents {
-  enum Happening {
+  enum Item {
     /// The arguments of ``Envelope/init(_:isDecrypted:)``, and a name that replaces the message's
     /// own.
     case event([UInt8], isDecrypted: Bool, name: String?)
@@ -17,12 +17,12 @@ struct HeldEvents {
     }
   }
 
-  private var happenings = Fifo<Happening>()
+  private var happenings = Fifo<Item>()
   private(set) var cost = 0
 
   var isEmpty: Bool { happenings.isEmpty }
 
-  mutating func add(_ happening: Happening) {
+  mutating func add(_ happening: Item) {
     happenings.append(happening)
     cost += happening.cost
   }
@@ -32,7 +32,7 @@ struct HeldEvents {
     add(.event(bytes, isDecrypted: event.isDecrypted, name: name))
   }
 
-  mutating func take() -> Happening? {
+  mutating func take() -> Item? {
     let happening = happenings.popFirst()
     cost -= happening?.cost ?? 0
     return happening

@@ -173,14 +173,14 @@ extension Hints {
       case (true, _): "all match -x"
       case (false, false): "-e and -x exclude all"
       }
-    let names = nearestFirst(printer.filter?.refusedNames ?? [], to: settings.includedEvents)
+    let names = sortedByNearness(printer.filter?.refusedNames ?? [], to: settings.includedEvents)
     let more = names.count > mostNames ? " and others" : ""
     let shown = names.prefix(mostNames).map { "'\($0)'" }.joined(separator: ", ")
     return " (\(events) came, \(verdict)\(shown.isEmpty ? "" : ": ")\(shown)\(more))"
   }
 
   /// Sorts names with the letters of a pattern first: `App\Events\OrderShipped` for `OrderShipped`.
-  private static func nearestFirst(_ names: [String], to patterns: [String]) -> [String] {
+  private static func sortedByNearness(_ names: [String], to patterns: [String]) -> [String] {
     let wanted = patterns.map { letters(of: $0) }.filter { !$0.isEmpty }
     func isNear(_ name: String) -> Bool {
       let plain = String(decoding: letters(of: name), as: UTF8.self)

@@ -54,7 +54,7 @@ final class PrintingRun {
   func begin(_ feed: any Feed, _ printer: Printer) { (self.feed, self.printer) = (feed, printer) }
 
   /// Continues with another connected feed.
-  func goOn(with feed: any Feed) {
+  func proceed(with feed: any Feed) {
     feed.isPaused = self.feed?.isPaused == true
     self.feed = feed
   }

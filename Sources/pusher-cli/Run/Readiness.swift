@@ -31,7 +31,7 @@ final class Readiness {
   /// - Parameters:
   ///   - status: State in words, for users of the service manager.
   ///   - environment: Additional variables for the command.
-  func become(_ status: String, environment: [(name: String, value: String)] = []) {
+  func report(_ status: String, environment: [(name: String, value: String)] = []) {
     manager.ready(status)
     guard !hasStarted else { return }
     hasStarted = true

@@ -121,7 +121,7 @@ final class RunDriver {
   private func proceed() {
     while true {
       switch run.ending.next(waiting, at: loop.now) {
-      case .goOn, .drain:
+      case .proceed, .drain:
         run.alarm.deadline = run.ending.deadline
         return
       case .judge(let limit): judge(limit)

@@ -46,7 +46,7 @@ struct RunEnd {
   }
 
   enum Step: Equatable {
-    case goOn
+    case proceed
     /// Report a passed limit, and answer with an event.
     case judge(Limit)
     /// Take no more events, and send a close frame.
@@ -151,13 +151,13 @@ struct RunEnd {
   mutating func next(_ waiting: Waiting, at now: Instant) -> Step {
     tick(at: now)
     if !steps.isEmpty { return steps.removeFirst() }
-    guard let ending else { return .goOn }
+    guard let ending else { return .proceed }
     if !ending.isSuccess, !hasCutCommand { return cutCommand() }
     if !waiting.contains(.handler), !hasToldMissed {
       hasToldMissed = true
       return .tellMissed
     }
-    if mayTellExit(ending, waiting), !hasToldExit {
+    if mayPrintExit(ending, waiting), !hasToldExit {
       hasToldExit = true
       return .tellExit(ending)
     }
@@ -171,7 +171,7 @@ struct RunEnd {
 
   /// Commands of the handler print before the last line, and `--on-ready` can turn success into
   /// failure.
-  private func mayTellExit(_ ending: Ending, _ waiting: Waiting) -> Bool {
+  private func mayPrintExit(_ ending: Ending, _ waiting: Waiting) -> Bool {
     !waiting.contains(.handler) && (isForced || !ending.isSuccess || !waiting.contains(.command))
   }
 

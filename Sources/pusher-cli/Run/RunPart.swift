@@ -41,7 +41,7 @@ protocol RunPart: FeedDelegate {
 }
 
 extension RunPart {
-  func feedTapIsFull() { run.finishEvent() }
+  func feedSinkIsFull() { run.finishEvent() }
   func feed(reports event: ConnectionEvent, at now: Instant) { tell(event, at: now) }
 
   func tell(_ event: ConnectionEvent, at now: Instant) {

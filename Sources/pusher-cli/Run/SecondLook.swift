@@ -68,7 +68,7 @@ struct SecondLook {
     }
   }
 
-  /// Remark for a server that speaks TLS after an attempt with plain HTTP.
+  /// Notice for a server that speaks TLS after an attempt with plain HTTP.
   var otherProtocol: String { " (it speaks TLS: \(advice.secure))" }
 
   private var place: String {
@@ -95,7 +95,7 @@ struct LocalServerWait {
   }
 
   /// Returns whether to retry after a refused connection; reports the wait after a second.
-  mutating func goesOn(at now: Instant, _ diagnostics: Diagnostics) -> Bool {
+  mutating func shouldRetry(at now: Instant, _ diagnostics: Diagnostics) -> Bool {
     let time = start.duration(to: now)
     guard connection.isLocal, Loopback.contains(connection.host), time < patience else {
       return false
@@ -119,7 +119,7 @@ struct LocalServerWait {
     let port = UInt16(clamping: connection.port)
     var wait = LocalServerWait(connection, from: loop.now, atMost: limit)
     while LocalPort.isRefused(host: connection.host, port: port),
-      wait.goesOn(at: loop.now, diagnostics)
+      wait.shouldRetry(at: loop.now, diagnostics)
     { _ = loop.run(atMost: interval) { false } }
   }
 }

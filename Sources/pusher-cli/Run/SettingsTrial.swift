@@ -6,7 +6,7 @@ internal import PusherCore
 final class SettingsTrial {
   let settings: SubscribeSettings
   let feed: ChannelsFeed
-  private let tap: LateTap
+  private let sink: TrialSink
   private let diagnostics: Diagnostics
   private var missing: NameSet
   private var isSignedIn: Bool
@@ -25,13 +25,13 @@ final class SettingsTrial {
     limit = settings.printing.bufferSize
     missing = NameSet(channels)
     isSignedIn = settings.userSignIn == .unwanted
-    tap = LateTap(printer)
+    sink = TrialSink(printer)
     var options = settings.sessionOptions(longestSilence: longestSilence)
     // Also retry the first connection.
     if options.reconnect.mode == .automatic { options.reconnect.mode = .always }
     options.reconnect.retriesRefusals = false
-    feed = try settings.makeFeed(options, tap: tap, loop: loop)
-    feed.fieldSource = settings.freshFields(loop, diagnostics)
+    feed = try settings.makeFeed(options, sink: sink, loop: loop)
+    feed.fieldSource = settings.refreshedHeaders(loop, diagnostics)
     feed.delegate = self
     if !isSignedIn { feed.signIn() }
     for channel in channels { feed.subscribe(channel) }
@@ -50,7 +50,7 @@ final class SettingsTrial {
   /// Hands the feed over to `owner`; the printer gets all later messages.
   func handOver(to owner: any ChannelsFeedDelegate) {
     isOver = true
-    tap.isLive = true
+    sink.isLive = true
     feed.delegate = owner
   }
 
@@ -67,7 +67,7 @@ final class SettingsTrial {
     onSuccess?()
   }
 
-  private func hold(_ happening: HeldEvents.Happening) {
+  private func hold(_ happening: HeldEvents.Item) {
     held.add(happening)
     failIfFull()
   }
@@ -127,15 +127,17 @@ extension SettingsTrial: ChannelsFeedDelegate {
     diagnostics.debug("\(isSent ? ">" : "<") \(Redaction.redact(text()))")
   }
 
-  func feedTapIsFull() {}
+  func feedSinkIsFull() {}
   func feedClosed() {}
 }
 
 /// Passes messages to the session until it is live, then to the printer.
-private final class LateTap: FeedTap {
+private final class TrialSink: EventSink {
   private let printer: EventPrinter
   var isLive = false
 
   init(_ printer: EventPrinter) { self.printer = printer }
-  func take(message: ByteView) -> TapVerdict { isLive ? printer.take(message: message) : .declined }
+  func take(message: ByteView) -> SinkVerdict {
+    isLive ? printer.take(message: message) : .declined
+  }
 }

@@ -78,7 +78,7 @@ final class Signals: LoopSource {
   }
 
   /// Ignores requests for the state until they can be answered: by default they end the program.
-  static func outliveQuestions() {
+  static func ignoreStateRequests() {
     for number in asking { watch(number) }
   }
 

@@ -34,13 +34,14 @@ final class StreamWords: FeedWords {
   func cause(_ loss: ConnectionLoss, _ code: Int?) -> String { "\(loss)" }
   func number(_ loss: ConnectionLoss, _ code: Int?) -> Int? { loss.status }
 
-  func retry(_ loss: ConnectionLoss, _ code: Int?, in delay: Duration, wasOpen: Bool) -> Remark? {
+  func retry(_ loss: ConnectionLoss, _ code: Int?, in delay: Duration, wasOpen: Bool) -> FeedNotice?
+  {
     let text = "\(loss); retrying in \(delay.inWords)"
     // The standard lets servers end a stream now and then.
     return loss == .ended || loss == .endedUnmarked ? .info(text) : .warning(text)
   }
 
-  func back(after length: Duration) -> Remark {
+  func back(after length: Duration) -> FeedNotice {
     let id = lastEventID()
     guard id.isEmpty else {
       return .info("back after \(length.inWords), continuing after event \(id)")

@@ -5,15 +5,15 @@ extension SubscribeSettings {
   var hints: Hints { Hints(connection: connection, subprotocols: webSocket.subprotocols) }
 
   func makeFeed(
-    _ options: SessionOptions, tap: any FeedTap, loop: EventLoop
+    _ options: SessionOptions, sink: any EventSink, loop: EventLoop
   ) throws -> ChannelsFeed {
     try ChannelsFeed(
       loop: loop, destination: destination, settings: webSocket, options: options,
-      signer: try signer(loop: loop), tap: tap)
+      signer: try signer(loop: loop), sink: sink)
   }
 
-  func freshFields(_ loop: EventLoop, _ diagnostics: Diagnostics) -> FreshFields? {
-    FreshFields(fields, timeout: connection.connectTimeout, loop: loop, diagnostics: diagnostics)
+  func refreshedHeaders(_ loop: EventLoop, _ diagnostics: Diagnostics) -> HeaderRefresh? {
+    HeaderRefresh(fields, timeout: connection.connectTimeout, loop: loop, diagnostics: diagnostics)
   }
 
   var destination: Destination {

@@ -71,7 +71,7 @@ struct ArgumentLexer {
 
   private mutating func nextLetter() throws(UsageError) -> Argument {
     let letter = letters.removeFirst()
-    guard let flag = Flags.lettered(letter, for: command) else {
+    guard let flag = Flags.withLetter(letter, for: command) else {
       letters = ""
       let place = cluster.count > 2 ? " in '\(cluster)'" : ""
       let clause = Suggestion.clause(forLetter: letter, of: command)
@@ -119,7 +119,7 @@ struct ArgumentLexer {
   private func looksLikeOption(_ word: String) -> Bool {
     if word.hasPrefix("--") { return true }
     guard word.hasPrefix("-"), let letter = word.dropFirst().first else { return false }
-    return Flags.lettered(letter, for: command) != nil
+    return Flags.withLetter(letter, for: command) != nil
   }
 
   /// `-key K` would be read as `-k ey` with channel K, which is never intended.

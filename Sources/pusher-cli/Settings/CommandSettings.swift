@@ -18,7 +18,7 @@ struct CommonSettings: Equatable, Sendable {
   var verbosity: Verbosity
   var color = ColorChoice.auto
   var traceFile: String?
-  var warnings: [Caution]
+  var warnings: [UsageWarning]
 }
 
 struct FeedSettings: Equatable, Sendable {

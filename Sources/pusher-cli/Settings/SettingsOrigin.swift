@@ -41,7 +41,7 @@ extension SubscribeSettings {
     return settings
   }
 
-  func isElsewhere(than other: SubscribeSettings) -> Bool {
+  func differsInPlace(than other: SubscribeSettings) -> Bool {
     let (new, old) = (connection, other.connection)
     return !new.key.isSame(as: old.key) || !new.host.isSame(as: old.host) || new.port != old.port
   }

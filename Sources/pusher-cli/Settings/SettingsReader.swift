@@ -17,7 +17,7 @@ struct SettingsReader {
   private(set) var namedProfile: CredentialSource?
   /// Profiles that apply if nothing else names an app, the preferred one first.
   private(set) var fallbackProfiles: [CredentialSource] = []
-  private(set) var warnings: [Caution] = []
+  private(set) var warnings: [UsageWarning] = []
   /// The option that reads standard input, which can be read once.
   private var inputReader: String?
   private var knownSecret: Secret?
@@ -42,7 +42,7 @@ struct SettingsReader {
       try self.typed.fill(
         [.init(flag: .listen, value: place.value, origin: place.origin)], isNamed: false)
     }
-    try self.typed.refuseLonely()
+    try self.typed.refuseMissingFlags()
   }
 
   init(unread typed: TypedArguments, environment: [String: String], files: FileAccess) {
@@ -89,8 +89,10 @@ struct SettingsReader {
     }
   }
 
-  mutating func warn(_ text: String) { warnings.append(Caution(text)) }
-  mutating func warnAlways(_ text: String) { warnings.append(Caution(text, isSilenced: false)) }
+  mutating func warn(_ text: String) { warnings.append(UsageWarning(text)) }
+  mutating func warnAlways(_ text: String) {
+    warnings.append(UsageWarning(text, isSilenced: false))
+  }
 
   var verbosity: Verbosity {
     if typed.isOn(.quiet) { return .quiet }

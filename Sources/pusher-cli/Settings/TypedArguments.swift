@@ -104,7 +104,7 @@ struct TypedArguments: Equatable, Sendable {
   }
 
   /// Refuses a flag without any of its required flags.
-  func refuseLonely() throws(UsageError) {
+  func refuseMissingFlags() throws(UsageError) {
     for flag in Flags.of(command) where isGiven(flag) && !flag.needs.isEmpty {
       guard !flag.needs.contains(where: isGiven) else { continue }
       let known = flag.needs.filter {

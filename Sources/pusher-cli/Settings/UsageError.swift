@@ -30,7 +30,7 @@ struct UsageError: Error, Equatable {
   }
 }
 
-struct Caution: Equatable, Sendable, ExpressibleByStringLiteral {
+struct UsageWarning: Equatable, Sendable, ExpressibleByStringLiteral {
   let text: String
   let isSilenced: Bool
 

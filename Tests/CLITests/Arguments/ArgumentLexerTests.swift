@@ -199,7 +199,8 @@ import Testing
 
   @Test(arguments: ["version --verbose", "version -v", "--version -v", "-vV", "subscribe -vV"])
   func `the version is told with its build`(line: String) throws {
-    #expect(try Invocation(line.split(separator: " ").map(String.init)) == .version(isVerbose: true))
+    #expect(
+      try Invocation(line.split(separator: " ").map(String.init)) == .version(isVerbose: true))
   }
 
   @Test(arguments: [

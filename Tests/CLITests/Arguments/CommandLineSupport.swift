@@ -18,7 +18,7 @@ struct NoCommand: Error {}
 
 extension CommandSettings {
   var verbosity: Verbosity { common.verbosity }
-  var warnings: [Caution] { common.warnings }
+  var warnings: [UsageWarning] { common.warnings }
 }
 
 extension TriggerSettings {

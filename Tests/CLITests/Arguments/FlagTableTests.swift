@@ -93,7 +93,7 @@ import Testing
   }
 
   @Test func `the helper letter is never host`() {
-    #expect(Flags.lettered("h") == .help)
-    #expect(Flags.lettered("V") == .version)
+    #expect(Flags.withLetter("h") == .help)
+    #expect(Flags.withLetter("V") == .version)
   }
 }

@@ -122,7 +122,7 @@ import Testing
     #expect(settings.server.authEndpoints == .nobody && settings.warnings == [])
     let open = try serve("--auth-endpoints --listen " + address, own)
     #expect(open.server.authEndpoints == .everybody)
-    #expect(open.warnings == [Caution(Self.openEndpoints)])
+    #expect(open.warnings == [UsageWarning(Self.openEndpoints)])
   }
 
   @Test func `clients may compress unless told otherwise`() throws {
@@ -145,13 +145,13 @@ import Testing
     #expect(closed.server.authEndpoints == .thisMachine)
     #expect(
       closed.warnings == [
-        Caution(
+        UsageWarning(
           "--allow-host ws.example.com: requests for this name or through a proxy cannot use the "
             + "authorisation endpoints, /faults and the console; --auth-endpoints opens the "
             + "endpoints to everyone, --no-auth-endpoints removes them")
       ])
     let open = try serve("--allow-host ws.example.com --auth-endpoints")
-    #expect(open.warnings == [Caution(Self.openEndpoints)])
+    #expect(open.warnings == [UsageWarning(Self.openEndpoints)])
     #expect(try serve("--allow-host ws.example.com --no-auth-endpoints").warnings == [])
     #expect(try serve("--allow-host shop.test").warnings == [])
     #expect(try serve("--auth-endpoints").warnings == [])

@@ -6,14 +6,14 @@ import Testing
 @Suite("What is told of a receiver that fails")
 struct OutageReportTests {
   /// Outcomes of an event, and if its failure was reported before.
-  private enum Happening {
+  private enum Item {
     case fails(Int)
     case delivered(Int)
     case givenUp(Int)
   }
 
   /// Returns true for each failure that is reported.
-  private func told(_ happenings: Happening...) -> [Bool] {
+  private func told(_ happenings: Item...) -> [Bool] {
     var report = OutageReport()
     return happenings.map { happening in
       switch happening {

@@ -22,7 +22,7 @@ private struct Rig {
       let step = end.next(waiting, at: now)
       steps.append(step)
       switch step {
-      case .goOn, .drain, .finish, .die: return steps
+      case .proceed, .drain, .finish, .die: return steps
       default: continue
       }
     }
@@ -64,9 +64,9 @@ struct RunEndTests {
 
   @Test func `without a cause it goes on`() {
     var rig = Rig()
-    #expect(rig.steps() == [.goOn])
+    #expect(rig.steps() == [.proceed])
     #expect(rig.end.deadline == nil)
-    #expect(rig.pass(.seconds(86_400)) == [.goOn])
+    #expect(rig.pass(.seconds(86_400)) == [.proceed])
   }
 
   @Test func `each cause closes the feed once, and ends the run when all is over`() {
@@ -193,18 +193,18 @@ struct RunEndTests {
   @Test func `--timeout is judged when its time has come, and not before`() {
     var rig = Rig(timeout: .seconds(5))
     #expect(rig.rest == .seconds(5))
-    #expect(rig.pass(.nanoseconds(4_999_999_999)) == [.goOn])
-    #expect(rig.pass(.nanoseconds(1)) == [.cutCommand, .judge(.timeout), .goOn])
+    #expect(rig.pass(.nanoseconds(4_999_999_999)) == [.proceed])
+    #expect(rig.pass(.nanoseconds(1)) == [.cutCommand, .judge(.timeout), .proceed])
     #expect(rig.take(.timedOut(.success, reason: "timeout")).contains(.close))
     #expect(rig.outcome() == .status(.success, reason: "timeout"))
   }
 
   @Test func `--idle-timeout begins again with each event, and ends with the run`() {
     var rig = Rig(idle: .seconds(2))
-    #expect(rig.pass(.seconds(1)) == [.goOn])
+    #expect(rig.pass(.seconds(1)) == [.proceed])
     rig.end.noteEvents(at: rig.now)
-    #expect(rig.pass(.nanoseconds(1_999_999_999)) == [.goOn])
-    #expect(rig.pass(.nanoseconds(1)) == [.judge(.idle), .goOn])
+    #expect(rig.pass(.nanoseconds(1_999_999_999)) == [.proceed])
+    #expect(rig.pass(.nanoseconds(1)) == [.judge(.idle), .proceed])
     rig = Rig(idle: .seconds(2))
     _ = rig.take(.feedEnded(.network))
     rig.end.noteEvents(at: rig.now)
@@ -213,7 +213,7 @@ struct RunEndTests {
 
   @Test func `of two limits at the same time --timeout is judged`() {
     var rig = Rig(timeout: .seconds(2), idle: .seconds(2))
-    #expect(rig.pass(.seconds(2)).filter { $0 != .cutCommand } == [.judge(.timeout), .goOn])
+    #expect(rig.pass(.seconds(2)).filter { $0 != .cutCommand } == [.judge(.timeout), .proceed])
     #expect(rig.take(.timedOut(.timedOut, reason: "timeout")).first == .close)
     #expect(rig.end.deadline.map { rig.now.duration(to: $0) } == RunEnd.goodbyeTime)
   }
@@ -287,7 +287,7 @@ struct RunEndTests {
       }
       check(rig, before, steps, signals)
       all += steps
-      guard case .goOn? = steps.last else {
+      guard case .proceed? = steps.last else {
         guard case .drain? = steps.last else { break }
         continue
       }
@@ -309,7 +309,7 @@ struct RunEndTests {
       #expect(isSignal || before.isSuccess)
     }
     switch steps.last {
-    case .goOn?: #expect(ending == nil)
+    case .proceed?: #expect(ending == nil)
     case .finish(let last)?:
       #expect(last == ending && !rig.waiting.contains(.handler))
     case .die?: #expect(signals > 1)

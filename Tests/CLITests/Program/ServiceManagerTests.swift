@@ -38,12 +38,12 @@ struct ServiceManagerTests {
 
   @Test func `the status tells how many events came, and when the last did`() throws {
     let manager = try ListeningManager(isAbstract: false)
-    let (isReady, goesOn) = (Gate(), Gate())
+    let (isReady, shouldRetry) = (Gate(), Gate())
     let server = try ScriptedServer { connection in
       try connection.join()
       try isReady.wait()
       try connection.send(event: "e", data: "1")
-      try goesOn.wait()
+      try shouldRetry.wait()
       for _ in 0..<2 { try connection.send(event: "e", data: "1") }
       try connection.stay()
     }
@@ -55,7 +55,7 @@ struct ServiceManagerTests {
     _ = try program.line()
     let year = Calendar(identifier: .gregorian).component(.year, from: .now)
     #expect(manager.next().hasPrefix("\(ready); 1 event, the last at \(year)-"))
-    goesOn.open()
+    shouldRetry.open()
     _ = try program.lines(2)
     // At the latest when the second is over.
     var last = ""

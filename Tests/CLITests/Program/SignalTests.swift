@@ -167,7 +167,7 @@ struct SignalTests {
   ///
   /// The clock stands still, so the program would wait for ever.
   private func sayGoodbye(
-    _ goOn: (_ program: ChildProgram, _ clock: MovedClock) throws -> Void
+    _ proceed: (_ program: ChildProgram, _ clock: MovedClock) throws -> Void
   ) throws {
     let goodbye = Gate()
     let server = try ScriptedServer { connection in
@@ -180,7 +180,7 @@ struct SignalTests {
     let program = try joined(to: server, clock)
     program.send(SIGINT)
     try goodbye.wait()
-    try goOn(program, clock)
+    try proceed(program, clock)
   }
 
   @Test func `a second signal ends it at once`() throws {

@@ -145,7 +145,7 @@ private final class Town: Walk {
     switch router.begin(.init(head: head, body: body), seconds: 1, at: now) {
     case .answer(let given): answer = given
     case .call(var call, var progress):
-      while case .pauses = progress { progress = call.goOn(at: now) }
+      while case .pauses = progress { progress = call.proceed(at: now) }
       guard case .answer(let given) = progress else { finding("a call without an answer") }
       answer = given
     }

@@ -18,7 +18,7 @@ import Testing
 
   private static let longName = "a-channel-whose-name-is-longer-than-a-small-string"
 
-  private func take(_ text: String) -> TapVerdict {
+  private func take(_ text: String) -> SinkVerdict {
     withView(Array(text.utf8)) { dispatcher.take(message: $0) }
   }
 

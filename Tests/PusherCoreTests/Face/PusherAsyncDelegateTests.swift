@@ -69,7 +69,7 @@ private actor Slow: PusherAsyncDelegate {
   private var isWaiting = true
   private var reader: CheckedContinuation<Void, Never>?
 
-  func goOn() {
+  func proceed() {
     isWaiting = false
     reader?.resume()
   }
@@ -165,7 +165,7 @@ private actor Slow: PusherAsyncDelegate {
       _ = try await recorder.failed.wait(for: number)
     }
     #expect(recorder.errors.values.count < 1024)
-    await slow.goOn()
+    await slow.proceed()
     #expect(try await slow.errors.wait(for: count) == (0..<count).map { $0 })
   }
 
@@ -177,7 +177,7 @@ private actor Slow: PusherAsyncDelegate {
     _ = try await slow.begun.wait()
     pusher = nil
     _ = try await slow.cancelled.wait()
-    await slow.goOn()
+    await slow.proceed()
   }
 
   @Test func `the client does not keep its delegate, and one that is gone is told nothing`()

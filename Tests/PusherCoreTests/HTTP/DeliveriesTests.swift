@@ -96,7 +96,7 @@ import Testing
     var deliveries = deliveries("a1")
     _ = deliveries.next(at: start)
     _ = deliveries.failed(1, "", at: start, random: .max)
-    deliveries.hasten(at: start)
+    deliveries.retrySoon(at: start)
     #expect(sent(&deliveries, at: start) == ["a1"])
   }
 

@@ -91,7 +91,9 @@ struct APIRouterTests {
     #expect(held.count == 2 && client.texts().isEmpty)
     let answers = held.compactMap { call -> Int? in
       var call = call
-      if case .answer(let answer) = call.goOn(at: Instant(nanoseconds: 0)) { return answer.status }
+      if case .answer(let answer) = call.proceed(at: Instant(nanoseconds: 0)) {
+        return answer.status
+      }
       return nil
     }
     #expect(answers == [200, 400])

@@ -133,7 +133,7 @@ extension APIRouter {
     case .answer(let answer): return answer
     case .call(var call, var progress):
       // A long list takes several turns.
-      while case .pauses = progress { progress = call.goOn(at: now) }
+      while case .pauses = progress { progress = call.proceed(at: now) }
       if case .answer(let answer) = progress { return answer }
       Issue.record("the call waits")
       return .refusal(500, "no answer")

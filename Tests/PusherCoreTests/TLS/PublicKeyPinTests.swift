@@ -41,13 +41,13 @@ import Testing
     let other = try #require(PublicKeyPin(text))
     let pair = try TLSPair(TLSConfiguration(insecure: true, pins: [other]))
     var failure: TLSError?
-    do throws(TLSError) { try pair.shakeHands() } catch { failure = error }
+    do throws(TLSError) { try pair.continueHandshake() } catch { failure = error }
     guard case .publicKey(let seen, subject: "CN=localhost")? = failure else {
       Issue.record("\(String(describing: failure))")
       return
     }
     #expect(throws: TLSError.self) { try pair.client.handshake() }
     let pinned = TLSConfiguration(caFile: files.authority, pins: [other, seen])
-    try TLSPair(pinned).shakeHands()
+    try TLSPair(pinned).continueHandshake()
   }
 }

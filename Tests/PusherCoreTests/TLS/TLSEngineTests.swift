@@ -28,7 +28,7 @@ import Testing
 
   @Test func `a handshake and data arrive one byte at a time`() throws {
     let pair = try TLSPair(TLSConfiguration(caFile: TestCertificates.shared.authority))
-    try pair.shakeHands(step: 1)
+    try pair.continueHandshake(step: 1)
     var received: [UInt8] = []
     for byte in try pair.ciphertext(ofServer: [UInt8]("one byte at a time".utf8)) {
       pair.feedClient([byte])

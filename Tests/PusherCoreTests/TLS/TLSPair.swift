@@ -20,11 +20,11 @@ struct TLSPair {
 
   static func established() throws(TLSError) -> TLSPair {
     let pair = try TLSPair(TLSConfiguration(caFile: TestCertificates.shared.authority))
-    try pair.shakeHands()
+    try pair.continueHandshake()
     return pair
   }
 
-  func shakeHands(step: Int = .max) throws(TLSError) {
+  func continueHandshake(step: Int = .max) throws(TLSError) {
     for _ in 0..<10 {
       let clientIsDone = try client.handshake()
       carry(from: client, to: server, step: step) { _ = try? server.handshake() }

@@ -10,7 +10,7 @@ import Testing
     -> TLSError?
   {
     do throws(TLSError) {
-      try TLSPair(configuration, name: name, certificate: certificate).shakeHands()
+      try TLSPair(configuration, name: name, certificate: certificate).continueHandshake()
       return nil
     } catch {
       return error
@@ -91,7 +91,7 @@ import Testing
 
   @Test func `the server learns of a refusal by an alert`() throws {
     let pair = try TLSPair(trusting, name: "elsewhere.test")
-    #expect(throws: TLSError.self) { try pair.shakeHands() }
+    #expect(throws: TLSError.self) { try pair.continueHandshake() }
     pair.carry(from: pair.client, to: pair.server)
     #expect(throws: TLSError.self) { try pair.server.handshake() }
   }
@@ -103,7 +103,7 @@ import Testing
 
   @Test func `the environment's file is trusted in place of the system's store`() throws {
     let environment = TLSEnvironment(certificateFile: files.authority)
-    try TLSPair(TLSConfiguration(), environment: environment).shakeHands()
+    try TLSPair(TLSConfiguration(), environment: environment).continueHandshake()
   }
 
   @Test func `a missing file is named with its reason`() {

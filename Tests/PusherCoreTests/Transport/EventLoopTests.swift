@@ -183,7 +183,7 @@ import Testing
   }
 }
 
-private final class TellingPipe: TellingSource {
+private final class TellingPipe: ReportingSource {
   var place: LoopPlace?
   private let pipe: Pipe
   private let onByte: () -> Void

@@ -6,19 +6,19 @@ import PusherServer
 /// delivery.
 package final class SimulatedServer: Cluster {
   package let applications: Applications
-  package private(set) var meeting: RedisMeeting
+  package private(set) var group: RedisMemberGroup
   /// Orders on their way to Redis, in their order, on each connection.
-  package private(set) var commands: [RedisMeeting.Order] = []
-  package private(set) var subscriptions: [RedisMeeting.Order] = []
+  package private(set) var commands: [RedisMemberGroup.Order] = []
+  package private(set) var subscriptions: [RedisMemberGroup.Order] = []
   /// Replies and messages on their way to the server, on each connection.
-  package private(set) var replies: [(order: RedisMeeting.Order, reply: RedisReply)] = []
+  package private(set) var replies: [(order: RedisMemberGroup.Order, reply: RedisReply)] = []
   package private(set) var messages: [Message] = []
   /// The numbers of the connections; `nil` without a link.
   package private(set) var connections: (commands: Int64, messages: Int64)?
   package var now = Instant(nanoseconds: 0)
 
   package enum Message {
-    case confirmation(RedisMeeting.Order)
+    case confirmation(RedisMemberGroup.Order)
     case published([UInt8], [UInt8])
   }
 
@@ -26,7 +26,7 @@ package final class SimulatedServer: Cluster {
     webhookDelay: Duration = .zero, limits: ServerLimits = ServerLimits(),
     random: any RandomNumberGenerator
   ) {
-    meeting = RedisMeeting(
+    group = RedisMemberGroup(
       database: 0, secret: nil, webhookDelay: webhookDelay, random: random, at: now)
     applications = Applications(
       limits: limits, dialect: .pusher, text: MessageText(dialect: .pusher), random: random)
@@ -38,11 +38,11 @@ package final class SimulatedServer: Cluster {
 
   package func linkUp(_ redis: inout RedisModel) {
     connections = (redis.connect(), redis.connect())
-    meeting.linkUp(at: now)
+    group.linkUp(at: now)
   }
 
   /// Breaks the link, and returns the commands that may still reach Redis.
-  package func lose(_ reason: String) -> [RedisMeeting.Order] {
+  package func lose(_ reason: String) -> [RedisMemberGroup.Order] {
     let (lost, unanswered) = (commands, replies.map(\.order) + commands + subscriptions)
     let waiting = messages.compactMap {
       if case .confirmation(let order) = $0 { order } else { nil }
@@ -50,9 +50,9 @@ package final class SimulatedServer: Cluster {
     (commands, subscriptions, replies, messages) = ([], [], [], [])
     connections = nil
     for order in unanswered + waiting {
-      meeting.receive(.failure(.ended("redis")), for: order, at: now)
+      group.receive(.failure(.ended("redis")), for: order, at: now)
     }
-    meeting.linkLost(reason, at: now)
+    group.linkLost(reason, at: now)
     return lost
   }
 
@@ -84,7 +84,7 @@ package final class SimulatedServer: Cluster {
   package func takeReply() -> Bool {
     guard !replies.isEmpty else { return false }
     let (order, reply) = replies.removeFirst()
-    meeting.receive(.success(reply), for: order, at: now)
+    group.receive(.success(reply), for: order, at: now)
     return true
   }
 
@@ -92,8 +92,8 @@ package final class SimulatedServer: Cluster {
   package func takeMessage() -> Bool {
     guard !messages.isEmpty else { return false }
     switch messages.removeFirst() {
-    case .confirmation(let order): meeting.receive(.success(.null), for: order, at: now)
-    case .published(let channel, let payload): meeting.take(channel, payload, at: now)
+    case .confirmation(let order): group.receive(.success(.null), for: order, at: now)
+    case .published(let channel, let payload): group.take(channel, payload, at: now)
     }
     return true
   }
@@ -101,7 +101,7 @@ package final class SimulatedServer: Cluster {
   /// Puts the orders on their way, and passes the news to the hubs.
   package func handOn() {
     repeat {
-      while let order = meeting.nextOrder() {
+      while let order = group.nextOrder() {
         switch order.action {
         case .call, .command: commands.append(order)
         case .subscribe, .unsubscribe: subscriptions.append(order)
@@ -109,29 +109,29 @@ package final class SimulatedServer: Cluster {
       }
       guard connections == nil else { continue }
       for order in commands + subscriptions {
-        meeting.receive(.failure(.down), for: order, at: now)
+        group.receive(.failure(.down), for: order, at: now)
       }
       (commands, subscriptions) = ([], [])
     } while applications.hubs.contains { $0.handleNews(at: now) }
   }
 
   package func tick() {
-    if meeting.deadline <= now { meeting.tick(at: now) }
+    if group.deadline <= now { group.tick(at: now) }
     for hub in applications.hubs { hub.tick(at: now) }
   }
 
   // MARK: Cluster
 
   package func place(for setup: AppSetup) -> any ClusterMember {
-    meeting.place(for: setup, at: now)
+    group.place(for: setup, at: now)
   }
-  package func giveUp(_ place: any ClusterMember) { meeting.giveUp(place, at: now) }
-  package var failure: String? { meeting.failure }
-  package var isSettled: Bool { meeting.isSettled }
+  package func giveUp(_ place: any ClusterMember) { group.giveUp(place, at: now) }
+  package var failure: String? { group.failure }
+  package var isSettled: Bool { group.isSettled }
   package func flush(at now: Instant) { handOn() }
-  package func takeLog() -> [ServerLogEvent] { meeting.takeLog() }
-  package func resign(at now: Instant) { meeting.resign(at: now) }
-  package var hasResigned: Bool { meeting.hasResigned }
+  package func takeLog() -> [ServerLogEvent] { group.takeLog() }
+  package func resign(at now: Instant) { group.resign(at: now) }
+  package var hasResigned: Bool { group.hasResigned }
   package func close() {}
 }
 

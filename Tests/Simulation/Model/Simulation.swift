@@ -16,7 +16,7 @@ package final class Simulation {
   /// Orders of a broken link that are on their way to Redis.
   private struct StaleOrders {
     let connection: Int64
-    var orders: [RedisMeeting.Order]
+    var orders: [RedisMemberGroup.Order]
   }
 
   private var redis = RedisModel()

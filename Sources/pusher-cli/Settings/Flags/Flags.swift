@@ -15,7 +15,7 @@ enum Flags {
     first(for: command) { $0.name == name }
   }
 
-  static func lettered(_ letter: Character, for command: Command? = nil) -> Flag? {
+  static func withLetter(_ letter: Character, for command: Command? = nil) -> Flag? {
     first(for: command) { $0.letter == letter }
   }
 

@@ -1,6 +1,6 @@
 package import PusherCore
 
-protocol ReceptionOwner: AnyObject {
+protocol ConnectionAcceptorOwner: AnyObject {
   func answer(
     _ request: HTTPRequestReader.Request, on connection: ServerConnection, at now: Instant
   ) -> ConnectionAnswer
@@ -13,7 +13,7 @@ protocol ReceptionOwner: AnyObject {
   func scanned(at now: Instant)
 }
 
-extension ReceptionOwner {
+extension ConnectionAcceptorOwner {
   func refused(_ answer: HTTPAnswer) {}
   func dropped(_ reason: String) {}
   func forgot(_ connection: ServerConnection) {}
@@ -38,13 +38,13 @@ package struct ListenAddress: Sendable, Equatable {
 /// Listens on a port and manages the connections: their number, turns and deadlines.
 ///
 /// Only the loop's thread may use it.
-final class Reception {
+final class ConnectionAcceptor {
   let loop: EventLoop
   /// Listening address, with the port that the system picked.
   let address: SocketAddress
   /// Limits of requests: size of bodies, and times.
   let limits: ServerLimits
-  weak var owner: (any ReceptionOwner)?
+  weak var owner: (any ConnectionAcceptorOwner)?
   /// Read buffer of all connections; empty between two calls.
   let scratch = ByteBuffer(capacity: 65_536)
   private(set) var isClosed = false
@@ -68,9 +68,9 @@ final class Reception {
     table = ConnectionTable(sockets: sockets, callers: limits.callers)
     self.limits = limits
     self.tls = tls
-    let door = Door()
+    let door = AcceptorLink()
     let accept = { (descriptor: Int32, peer: SocketAddress?, now: Instant) in
-      door.reception?.accept(descriptor, peer, at: now) ?? ()
+      door.acceptor?.accept(descriptor, peer, at: now) ?? ()
     }
     if let handed = place.handed {
       listener = Listener(loop: loop, handed: handed, onAccept: accept)
@@ -80,12 +80,12 @@ final class Reception {
         onAccept: accept)
     }
     address = listener.address
-    door.reception = self
+    door.acceptor = self
     for timer in [turnTimer, scanTimer] { loop.add(timer) }
   }
 
-  /// Lets the listener call a reception that is created after the listener.
-  private final class Door { weak var reception: Reception? }
+  /// Lets the listener call an acceptor that is created after the listener.
+  private final class AcceptorLink { weak var acceptor: ConnectionAcceptor? }
 
   var isEmpty: Bool { table.isEmpty }
   var connections: [ServerConnection] { table.connections }
@@ -105,7 +105,7 @@ final class Reception {
       connection.cut("too many connections", at: now)
       return
     }
-    armScan(at: now)
+    scheduleScan(at: now)
   }
 
   func admit(caller connection: ServerConnection, at now: Instant) -> Bool {
@@ -138,7 +138,7 @@ final class Reception {
     }
   }
 
-  private func armScan(at now: Instant) {
+  private func scheduleScan(at now: Instant) {
     guard scanTimer.deadline == nil else { return }
     scanTimer.deadline = now.advanced(by: Self.scanInterval)
   }
@@ -151,6 +151,6 @@ final class Reception {
     }
     table.forgetWaiting()
     owner?.scanned(at: now)
-    if !table.isEmpty { armScan(at: now) }
+    if !table.isEmpty { scheduleScan(at: now) }
   }
 }

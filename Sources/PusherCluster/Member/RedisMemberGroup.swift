@@ -5,7 +5,7 @@ package import PusherServer
 ///
 /// It does no input or output: events of the link and the time come in; orders, the log and a
 /// deadline go out.
-package struct RedisMeeting {
+package struct RedisMemberGroup {
   package struct Order {
     package let action: ClusterOrder.Action
     fileprivate let recipient: Recipient
@@ -145,7 +145,7 @@ package struct RedisMeeting {
       link.isSettled = true
     }
     checkWell()
-    if case .begun = resignation { sayFarewell() }
+    if case .begun = resignation { leaveCluster() }
   }
 
   private mutating func checkWell() {
@@ -199,13 +199,13 @@ package struct RedisMeeting {
     guard case .none = resignation else { return }
     resignation = .begun
     for member in members { member.resign(at: now) }
-    sayFarewell()
+    leaveCluster()
   }
 
   /// True if Redis has answered the last order, or the link is lost.
   package var hasResigned: Bool { if case .done = resignation { true } else { false } }
 
-  private mutating func sayFarewell() {
+  private mutating func leaveCluster() {
     guard members.allSatisfy(\.hasLeft) else { return }
     resignation = .asked
     // The answer to PING comes after the answers to the members' last orders.

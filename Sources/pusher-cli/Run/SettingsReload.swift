@@ -3,7 +3,7 @@ internal import PusherCore
 /// Reads settings files on another thread, so that a slow disk delays no event, pong or signal.
 ///
 /// Use it on the loop's thread. A request during a reading starts another reading afterwards.
-final class SecondReading<Settings: Sendable> {
+final class SettingsReload<Settings: Sendable> {
   private let loop: EventLoop
   private let diagnostics: Diagnostics
   private let words: (files: String, kept: String)

@@ -1,7 +1,7 @@
 internal import PusherCore
 
 /// Reads the files of `--header @FILE` and runs `--header-command` before each connection.
-final class FreshFields: FieldSource {
+final class HeaderRefresh: FieldSource {
   private let settings: RequestFields
   private let timeout: Duration
   private let loop: EventLoop

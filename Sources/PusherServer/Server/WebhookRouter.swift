@@ -1,7 +1,7 @@
 internal import PusherCore
 
 /// Passes notices of a node's hubs to the webhooks of their apps.
-final class WebhookDesk {
+final class WebhookRouter {
   private final class Place {
     let hub: Hub
     let application: Application
