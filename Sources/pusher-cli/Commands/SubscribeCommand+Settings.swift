@@ -86,11 +86,11 @@ extension SubscribeRun {
   }
 
   /// Handles events that the trial held; events of the same app also came on the former connection.
-  private func take(_ happenings: HeldEvents, withEvents: Bool) {
-    var rest = happenings
+  private func take(_ held: HeldEvents, withEvents: Bool) {
+    var rest = held
     let now = run.loop.now
-    while let happening = rest.take() {
-      switch happening {
+    while let item = rest.take() {
+      switch item {
       case .event(let bytes, let isDecrypted, let name):
         guard withEvents else { continue }
         Envelope.with(bytes, isDecrypted: isDecrypted) { feed(received: $0, named: name, at: now) }

@@ -172,8 +172,8 @@ extension SubscribeRun: RunPart {
   /// Handles held events until another command runs.
   private func catchUp() {
     let now = run.loop.now
-    while repair?.isRunning != true, let happening = held.take() {
-      switch happening {
+    while repair?.isRunning != true, let item = held.take() {
+      switch item {
       case .event(let bytes, let isDecrypted, let name):
         Envelope.with(bytes, isDecrypted: isDecrypted) { take($0, named: name) }
       case .session(let event): take(event)
@@ -183,8 +183,8 @@ extension SubscribeRun: RunPart {
     printer.isHeld = repair?.isRunning == true
   }
 
-  private func hold(_ happening: HeldEvents.Item) {
-    held.add(happening)
+  private func hold(_ item: HeldEvents.Item) {
+    held.add(item)
     pauseIfFull()
   }
 

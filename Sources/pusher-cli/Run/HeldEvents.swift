@@ -17,14 +17,14 @@ struct HeldEvents {
     }
   }
 
-  private var happenings = Fifo<Item>()
+  private var items = Fifo<Item>()
   private(set) var cost = 0
 
-  var isEmpty: Bool { happenings.isEmpty }
+  var isEmpty: Bool { items.isEmpty }
 
-  mutating func add(_ happening: Item) {
-    happenings.append(happening)
-    cost += happening.cost
+  mutating func add(_ item: Item) {
+    items.append(item)
+    cost += item.cost
   }
 
   mutating func add(_ event: Envelope, named name: String?) {
@@ -33,10 +33,10 @@ struct HeldEvents {
   }
 
   mutating func take() -> Item? {
-    let happening = happenings.popFirst()
-    cost -= happening?.cost ?? 0
-    return happening
+    let item = items.popFirst()
+    cost -= item?.cost ?? 0
+    return item
   }
 
-  mutating func removeAll() { (happenings, cost) = (Fifo(), 0) }
+  mutating func removeAll() { (items, cost) = (Fifo(), 0) }
 }

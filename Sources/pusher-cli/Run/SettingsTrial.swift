@@ -67,8 +67,8 @@ final class SettingsTrial {
     onSuccess?()
   }
 
-  private func hold(_ happening: HeldEvents.Item) {
-    held.add(happening)
+  private func hold(_ item: HeldEvents.Item) {
+    held.add(item)
     failIfFull()
   }
 
