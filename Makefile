@@ -19,10 +19,8 @@ export SWIFT
 .DEFAULT_GOAL := build
 .PHONY: demo build test lint docs examples bench install uninstall package ci clean help
 
-demo: ## install what a build needs, build, and show live events from a local server
-	@scripts/install-packages.sh build
-	@$(MAKE) --no-print-directory build
-	@scripts/demo.sh $(PROGRAM)
+demo: ## install what a build needs, build a debug program, and show live events
+	@scripts/demo.sh
 
 build: ## build the release program: dist/pusher-cli
 	@scripts/build.sh $(PROGRAM)
