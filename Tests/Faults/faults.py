@@ -6,9 +6,10 @@ import signal
 
 class Fault:
     name = None
-    # From, to: seconds between its begin and its end; the same number twice where it is over at once.
+    # Shortest and longest duration in seconds; the same number twice for a fault that ends at once.
     length = (0, 0)
-    # Whether events may be missing that a server took with 200: those are told in the table and are no failure.
+    # True if events may be missing that a server accepted with 200; the table counts them, and the run
+    # does not fail.
     may_lose = False
     # Whether webhooks may be too few or too many after it.
     may_miscount = False

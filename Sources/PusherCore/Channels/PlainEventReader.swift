@@ -4,7 +4,7 @@
 /// hold no escape, and TEXT only escapes of quote, backslash and slash. Everything else, including
 /// protocol events, gives `nil`: the caller then uses ``Envelope``, which finds the same parts.
 package struct PlainEventReader: Sendable {
-  /// The names lie in the message, the data string's content in the buffer.
+  /// The names point into the message, the data into the buffer.
   package struct Parts {
     package let event: ByteView
     package let channel: ByteView
