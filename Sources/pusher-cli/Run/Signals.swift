@@ -137,9 +137,9 @@ final class Signals: LoopSource {
         continue
       }
       // After the terminal hung up, SIGHUP always means the end.
-      let isWish = number == SIGHUP && (!hadTerminal || Terminal.isThere)
+      let asksForSettings = number == SIGHUP && (!hadTerminal || Terminal.isThere)
       // During the end, SIGHUP does not end the process at once.
-      if isWish, onHangUp() { continue }
+      if asksForSettings, onHangUp() { continue }
       onSignal(number)
     }
   }
