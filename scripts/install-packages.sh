@@ -12,7 +12,7 @@ build='make libhiredis-dev libssl-dev libsodium-dev zlib1g-dev pkg-config binuti
 test="$build python3 python3-venv ca-certificates curl jq libnginx-mod-nchan faketime logrotate mandoc microsocks nginx-light openssl procps prometheus redis-server redis-tools tinyproxy-bin fish zsh"
 # A download of 100 MB: the tests that open a page run where it is installed.
 browser='chromium-headless-shell'
-lint='codespell mandoc shellcheck'
+lint='codespell mandoc python3 python3-venv ca-certificates shellcheck'
 bench="$build python3 python3-venv ca-certificates curl libsimdjson-dev openssl redis-server"
 container="$build ca-certificates"
 package="$container buildah debootstrap dpkg-dev iproute2 lintian openssl systemd"

@@ -32,7 +32,7 @@ struct RecipePageTests {
       let others = Self.blocks.filter { $0.text != file.text }
       #expect(others.contains { $0.text.contains(name) }, "\(name) is used nowhere")
     }
-    #expect(Set(Self.blocks.map(\.kind)) == ["sh", "bash", "json", "text", "ini"])
+    #expect(Set(Self.blocks.map(\.kind)) == ["sh", "bash", "json", "text", "ini", "yaml"])
   }
 
   @Test(arguments: Recipe.allCases)

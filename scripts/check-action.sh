@@ -1,0 +1,213 @@
+#!/bin/sh
+# Checks the GitHub Action, the workflows and the forms for issues.
+#
+#   scripts/check-action.sh PROGRAM
+#
+# Judges the files with the schemas of check-jsonschema and with zizmor, offline. Then it runs the
+# Action's steps with PROGRAM as GitHub's runner does: the installation from a wheel, the local
+# server, an expected event, a missing event, and the example of docs/recipes.md. Needs bash, jq, and
+# python3 with venv. Uses loopback only, ends everything it starts, and takes at most a minute after
+# the installation of the tools.
+#
+# Single-quoted text is for other shells.
+# shellcheck disable=SC2016
+set -eu
+
+program=$(realpath "$1")
+cd "$(dirname "$0")/.."
+. scripts/ending.sh
+temporary=$(mktemp -d)
+work=$temporary
+folder=''
+
+fail() {
+  echo "check-action: $*" >&2
+  [ ! -s "$work/said" ] || sed 's/^/  it said: /' "$work/said" >&2
+  exit 1
+}
+
+say() {
+  echo "check-action: $*"
+}
+
+python=$(scripts/python-peers.sh lint)
+tools=${python%/*}
+
+# judge SCHEMA FILE...: compares files with a schema that check-jsonschema contains.
+judge() {
+  schema=$1
+  shift
+  "$tools/check-jsonschema" --quiet --builtin-schema "$schema" "$@" >"$work/said" 2>&1 ||
+    fail "not as the schema $schema wants it"
+}
+
+judge vendor.github-actions action.yml
+judge vendor.github-workflows .github/workflows/*.yml
+judge custom.github-workflows-require-timeout .github/workflows/*.yml
+judge vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
+judge vendor.github-issue-forms .github/ISSUE_TEMPLATE/bug.yml .github/ISSUE_TEMPLATE/feature.yml
+"$tools/zizmor" --offline --quiet --no-progress --strict-collection --pedantic . >"$work/said" 2>&1 ||
+  fail 'zizmor has something against the Action or a workflow'
+say 'schemas and zizmor: no findings'
+
+# The steps ignore the settings of the caller's own services.
+for name in $(env | sed -n 's/^\(\(PUSHER\|REVERB\|SOKETI\)_[A-Z_]*\)=.*/\1/p') \
+  ALL_PROXY HTTPS_PROXY BROADCAST_CONNECTION BROADCAST_DRIVER; do
+  unset "$name"
+done
+export XDG_CONFIG_HOME="$work"
+mkdir "$work/bin"
+ln -s "$program" "$work/bin/pusher-cli"
+usual=$PATH
+PATH=$work/bin:$PATH
+
+# Ends the processes that the job's steps have left.
+end_job() {
+  [ -z "$folder" ] || "$python" scripts/run-action.py "$folder" end
+}
+# `stop` ends the script with the status that it finds.
+# shellcheck disable=SC2154
+trap 'saved=$?; end_job || true; (exit "$saved") || stop; stop' EXIT
+
+# job NAME: ends the earlier job, and starts one without its variables.
+job() {
+  end_job || fail 'the job left a process'
+  folder=$work/$1
+  rm -f "$work/said"
+}
+
+# act WORD...: runs a step of the job.
+act() {
+  "$python" scripts/run-action.py "$folder" "$@" >"$work/said" 2>&1
+}
+
+# refuse TEXT INPUT...: the Action must fail with TEXT in an error, and without an event.
+refuse() {
+  text=$1
+  shift
+  ! act with "$@" || fail "must fail, but does not: $*"
+  grep -q "^::error title=pusher-cli::pusher-cli: .*$text" "$work/said" || fail "$* fails without '$text'"
+  [ ! -e "$folder/outputs/event" ] || fail "$* fails, but there is an event"
+}
+
+# gone PROCESS: waits until a process has ended.
+gone() {
+  turns=0
+  while kill -0 "$1" 2>/dev/null; do
+    turns=$((turns + 1))
+    [ "$turns" -lt 100 ] || fail "the process $1 does not end"
+    sleep 0.1
+  done
+}
+
+order='{"event":"order.created","channel":"orders","data":{"id":1,"total":1.10}}'
+send="pusher-cli trigger -c orders -e order.created '{\"id\":1,\"total\":1.10}'"
+
+# event: compares the Action's output with the order.
+event() {
+  [ "$(cat "$folder/outputs/event")" = "$order" ] || fail "the event is $(cat "$folder/outputs/event")"
+}
+
+job install
+version=$("$program" --version | sed 's/^pusher-cli //')
+"$python" - "$program" "$version" "$work/pusher_cli-$version-py3-none-any.whl" <<'PYTHON'
+import sys, zipfile
+
+program, version, path = sys.argv[1:]
+name = f"pusher_cli-{version}"
+with zipfile.ZipFile(path, "w") as wheel:
+    script = zipfile.ZipInfo(f"{name}.data/scripts/pusher-cli")
+    script.external_attr = 0o100755 << 16
+    wheel.writestr(script, open(program, "rb").read())
+    wheel.writestr(
+        f"{name}.dist-info/METADATA", f"Metadata-Version: 2.1\nName: pusher-cli\nVersion: {version}\n")
+    wheel.writestr(
+        f"{name}.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: py3-none-any\n")
+    wheel.writestr(f"{name}.dist-info/RECORD", "")
+PYTHON
+PATH=$usual
+act with wheel="$work/pusher_cli-$version-py3-none-any.whl" || fail 'the wheel cannot be installed'
+act run '[ "$(command -v pusher-cli)" = "$RUNNER_TEMP/pusher-cli/bin/pusher-cli" ] && pusher-cli --version' ||
+  fail 'the installed program is not on PATH'
+refuse "cannot find the wheel" wheel="$work/none.whl"
+refuse "is not a version" version=latest
+PATH=$work/bin:$PATH
+say "installed from a wheel: $version"
+
+job serve
+act with install=false serve=true || fail 'the local server does not start'
+server=$(cat "$folder/outputs/pid")
+act run 'pusher-cli check' || fail 'a later step cannot reach the server'
+act run "printf '%s\n' \"\$PUSHER_APP_ID \$PUSHER_APP_KEY \$PUSHER_APP_SECRET \$PUSHER_APP_CLUSTER\"" || fail 'no variables'
+[ "$(cat "$work/said")" = '1 local local mt1' ] || fail 'the variables differ from the default app'
+port=$(cat "$folder/outputs/port")
+[ "$(cat "$folder/outputs/scheme")://$(cat "$folder/outputs/host"):$port" = "http://127.0.0.1:$port" ] ||
+  fail 'the outputs do not name the server'
+grep -q "listening on http://127.0.0.1:$port" "$(cat "$folder/outputs/log")" || fail 'the log does not name the server'
+! grep -q console "$(cat "$folder/outputs/log")" || fail 'the server has a console'
+say 'local server: reached by a later step'
+
+# The event comes from another step, after the subscription.
+act with install=false expect='order.*' channel=orders timeout=30s &
+waiting=$!
+turns=0
+until "$python" scripts/run-action.py "$folder" run 'pusher-cli channels | grep -q orders' >/dev/null 2>&1; do
+  turns=$((turns + 1))
+  [ "$turns" -lt 100 ] || fail 'the step that waits does not subscribe'
+  kill -0 "$waiting" 2>/dev/null || fail 'the step that waits has ended'
+  sleep 0.1
+done
+"$python" scripts/run-action.py "$folder" run "$send" >"$work/sent" 2>&1 || fail "cannot send: $(cat "$work/sent")"
+wait "$waiting" || fail 'the event was sent, but not found'
+event
+act with install=false expect=order.created channel='news orders' timeout=30s run="$send" || fail 'no event of the commands'
+event
+say "expected event: $order"
+
+refuse "no event 'order.paid' within 1s" install=false expect=order.paid channel=orders timeout=1s
+refuse "no event 'order.paid' within 2s" install=false expect=order.paid channel=orders timeout=2s run="$send"
+grep -q 'order.created' "$work/said" || fail 'the message does not name the other event'
+refuse "commands of 'run' failed" install=false expect=order.created channel=orders run='false; true'
+refuse 'status 2' install=false expect=order.created channel=orders timeout=soon
+refuse "give the input 'channel'" install=false expect=order.created
+refuse "without 'expect'" install=false channel=orders
+refuse 'give true or false' install=false serve=yes
+refuse "cannot start the local server: .*$port" install=false serve=true port="$port"
+refuse "no event '\$(touch owned)" install=false expect='$(touch owned)`touch owned`' channel=orders timeout=1s
+refuse 'status 2' install=false expect=order.created channel='$(touch${IFS}owned)' timeout=1s
+[ ! -e owned ] || fail 'an input was run by a shell'
+say 'failing cases: each fails with its reason'
+
+kill "$server"
+gone "$server"
+say 'local server: ended by its process id'
+
+# A job with settings of its own: the secret stays out of arguments, outputs and the log.
+job own
+secret=a-secret-of-the-job
+act run 'printf "%s\n" PUSHER_APP_ID=7 PUSHER_APP_KEY=shop PUSHER_APP_SECRET=a-secret-of-the-job >>"$GITHUB_ENV"' || fail 'no variables'
+act with install=false serve=true || fail 'the local server does not start'
+server=$(cat "$folder/outputs/pid")
+grep -qx "::add-mask::$secret" "$work/said" || fail 'the secret is not masked'
+[ "$(cat "$folder/outputs/app-id") $(cat "$folder/outputs/app-key")" = '7 shop' ] || fail 'the server has another app'
+grep -v '^::add-mask::' "$work/said" >"$work/shown"
+tr '\0' ' ' <"/proc/$server/cmdline" >"$work/arguments"
+! grep -r "$secret" "$work/shown" "$work/arguments" "$folder/outputs" "$folder/temp" >&2 || fail 'the secret can be seen'
+act with install=false expect=order.created channel=private-orders timeout=30s \
+  run='pusher-cli trigger -c private-orders -e order.created 1' || fail 'no event on a private channel'
+end_job || fail 'the job left a process'
+gone "$server"
+say "the job's own app: served, with its secret hidden, until the job's end"
+
+# The example of the page, with the program of this folder.
+job page
+sed -n '/^```yaml$/,/^```$/p' docs/recipes.md | sed '/^```/d' >"$work/page.yml"
+grep -q "uses: .*/pusher-cli@v$version\$" "$work/page.yml" || fail "docs/recipes.md has no example of version $version"
+mkdir "$work/project"
+printf '#!/bin/sh\n%s\n' "$send" >"$work/project/place-order.sh"
+chmod +x "$work/project/place-order.sh"
+here=$PWD
+(cd "$work/project" && "$python" "$here/scripts/run-action.py" "$folder" steps "$work/page.yml" install=false) \
+  >"$work/said" 2>&1 || fail 'the example of docs/recipes.md fails'
+event
+say 'example of docs/recipes.md: as printed there'
