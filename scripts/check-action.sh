@@ -5,9 +5,9 @@
 #
 # Judges the files with the schemas of check-jsonschema and with zizmor, offline. Then it runs the
 # Action's steps with PROGRAM as GitHub's runner does: the installation from a wheel, the local
-# server, an expected event, a missing event, and the example of docs/recipes.md. Needs bash, jq, and
-# python3 with venv. Uses loopback only, ends everything it starts, and takes at most a minute after
-# the installation of the tools.
+# server, an expected event, a missing event, and the example of docs/recipes.md. Needs bash, jq,
+# and python3 with venv. Uses loopback only, ends everything it starts, and takes at most a minute
+# after the installation of the tools.
 #
 # Single-quoted text is for other shells.
 # shellcheck disable=SC2016
