@@ -17,7 +17,7 @@ FISHDIR  = $(SHAREDIR)/fish/vendor_completions.d
 export SWIFT
 
 .DEFAULT_GOAL := build
-.PHONY: demo build test lint docs examples bench install uninstall package ci clean help
+.PHONY: demo build test lint docs examples bench install uninstall package release ci clean help
 
 demo: ## install what a build needs, build a debug program, and show live events
 	@scripts/demo.sh
@@ -55,6 +55,9 @@ uninstall: ## remove what install put there
 package: build ## build the Debian package and the tarball in dist/
 	@scripts/deb.sh $(PROGRAM) dist
 	@scripts/dist.sh $(PROGRAM) dist
+
+release: ## check and make a release in dist/, and say what a person must still do
+	@scripts/release.sh
 
 ci: ## check all that a change must pass
 	@.ci/run

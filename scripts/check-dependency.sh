@@ -15,7 +15,7 @@ origin=$temporary/pusher-cli
 user=$temporary/user
 
 git clone --quiet --no-local . "$origin"
-git -C "$origin" -c user.name=check -c user.email=check@localhost tag --force "$version" HEAD
+git -C "$origin" -c user.name=check -c user.email=check@localhost tag --force "v$version" HEAD
 
 mkdir -p "$user/Sources/user"
 cat >"$user/Package.swift" <<END
