@@ -3,7 +3,7 @@
 #
 #   scripts/install-packages.sh SET...
 #
-# Sets: build, test, browser, lint, bench, container, package, engines.
+# Sets: build, test, browser, lint, bench, container, package, engines, integrations.
 #
 # Without apt-get it names the packages, and continues if pkg-config finds the libraries.
 set -eu
@@ -17,6 +17,7 @@ bench="$build python3 python3-venv ca-certificates curl libsimdjson-dev openssl 
 container="$build ca-certificates"
 package="$container buildah debootstrap dpkg-dev iproute2 lintian openssl systemd"
 engines="$build python3 python3-venv ca-certificates kcat nats-server postgresql redis-server redis-tools rsyslog systemd"
+integrations="$build ca-certificates git"
 
 say() {
   printf '%s\n' "install-packages: $*" >&2
@@ -33,14 +34,15 @@ for set in "$@"; do
     container) wanted="$wanted $container" ;;
     package) wanted="$wanted $package" ;;
     engines) wanted="$wanted $engines" ;;
+    integrations) wanted="$wanted $integrations" ;;
     *)
-      say "no set is called '$set'; there are build, test, browser, lint, bench, container, package and engines"
+      say "no set is called '$set'; there are build, test, browser, lint, bench, container, package, engines and integrations"
       exit 2
       ;;
   esac
 done
 if [ -z "$wanted" ]; then
-  say 'name at least one set: build, test, browser, lint, bench, container, package or engines'
+  say 'name at least one set: build, test, browser, lint, bench, container, package, engines or integrations'
   exit 2
 fi
 
