@@ -1,46 +1,7 @@
 import PusherCore
 
-/// Stand-ins for swift-service-lifecycle, swift-log and swift-metrics, because the examples depend
-/// on no framework.
-protocol Service: Sendable {
-  func run() async throws
-}
-
-/// Ends the operation with its task; the library's function does so when the service group starts
-/// to shut down.
-func cancelWhenGracefulShutdown<T: Sendable>(
-  _ operation: @Sendable @escaping () async throws -> T
-) async rethrows -> T {
-  try await operation()
-}
-
-struct Logger: Sendable {
-  struct Message: ExpressibleByStringInterpolation, Sendable {
-    var text: String
-    init(stringLiteral value: String) { text = value }
-  }
-
-  enum Level: String, Sendable {
-    case trace, debug, info, notice, warning, error, critical
-  }
-
-  let sink: @Sendable (String) -> Void
-  func log(level: Level, _ message: Message) { sink("\(level.rawValue) \(message.text)") }
-}
-
-/// A stand-in for the counters of swift-metrics.
-struct Counter {
-  static let all = Heard<String>()
-  let label: String
-  func increment(by amount: Int) { Self.all.add("\(label) \(amount)") }
-}
-
-/// The part of swift-nio that Vapor and Hummingbird share.
-struct ByteBuffer: Sendable {
-  var bytes: [UInt8]
-  init(string: String) { bytes = Array(string.utf8) }
-  init(bytes: [UInt8]) { self.bytes = bytes }
-}
+/// The part of swift-nio that Vapor's requests use.
+struct ByteBuffer: Sendable { var bytes: [UInt8] }
 
 extension [UInt8] {
   init(buffer: ByteBuffer) { self = buffer.bytes }
@@ -56,7 +17,7 @@ struct User: Sendable {
 
 struct Forbidden: Error {}
 
-/// A request, for the tests of both frameworks.
+/// A request to the routes of an application.
 struct Incoming: Sendable {
   var form: [String: String] = [:]
   var headers: [String: String] = [:]
@@ -101,27 +62,5 @@ func take(_ body: [UInt8], key: String?, signature: String?, by api: PusherAPI) 
     case "channel_vacated": close(event.channel ?? "")
     default: break
     }
-  }
-}
-
-struct PusherClients: Service {
-  let runtime: PusherRuntime
-
-  func run() async throws {
-    await cancelWhenGracefulShutdown { await runtime.run() }
-  }
-}
-
-struct SwiftLog: PusherLogger {
-  let logger: Logger
-
-  func log(_ level: PusherLogLevel, _ message: () -> String) {
-    logger.log(level: Logger.Level(rawValue: level.rawValue) ?? .debug, "\(message())")
-  }
-}
-
-struct SwiftMetrics: PusherMetrics {
-  func count(_ what: PusherCount, by amount: Int) {
-    Counter(label: "pusher_\(what.rawValue)").increment(by: amount)
   }
 }

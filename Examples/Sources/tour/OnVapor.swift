@@ -73,7 +73,8 @@ private struct Response: Sendable {
   init(status: Status, headers: [String: String] = [:], body: Body = Body()) { self.body = body }
 }
 
-private final class Application {
+// Sendable because nothing changes after the initializer of `OnVapor`.
+private final class Application: @unchecked Sendable {
   typealias Handler = @Sendable (Request) async throws -> Response
   enum Method { case POST }
   enum BodyStrategy { case collect(maxSize: String) }

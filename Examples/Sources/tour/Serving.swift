@@ -16,39 +16,24 @@ extension Samples {
     }
   }
 
-  static func channelEndpoints(_ server: PusherTestServer) async throws {
-    let (vapor, hummingbird) = (OnVapor(server.api), OnHummingbird(server.api))
-    let routes: [(String, @Sendable (Incoming) async throws -> String)] = [
-      ("Vapor", { [vapor = Unshared(vapor)] in try await vapor.value.call("pusher/auth", $0) }),
-      (
-        "Hummingbird",
-        { [hummingbird = Unshared(hummingbird)] in
-          try await hummingbird.value.call("pusher/auth", $0)
-        }
-      ),
-    ]
-    for (name, route) in routes {
-      let options = server.clientOptions(
-        authMethod: .authorizer(authorizer: Asking(route: route)))
-      let pusher = PusherCore.Pusher(key: server.key, options: options)
-      let room = pusher.subscribeToPresenceChannel(channelName: "presence-room")
-      let vault = pusher.subscribe("private-vault")
-      pusher.connect()
-      try await room.subscribed(within: .seconds(10))
-      print("\(name): \(room.me()?.userId ?? "nobody") may see the room")
-      do {
-        try await vault.subscribed(within: .seconds(10))
-        throw Unexpected(description: "everybody may see the vault")
-      } catch let failure as SubscriptionFailure {
-        try expect(failure.underlyingError is Forbidden, "another error: \(failure.message)")
-        print("\(name): the vault is refused")
-      }
+  static func channelEndpoint(_ server: PusherTestServer) async throws {
+    let vapor = OnVapor(server.api)
+    let options = server.clientOptions(
+      authMethod: .authorizer(
+        authorizer: Asking { try await vapor.call("pusher/auth", $0) }))
+    let pusher = PusherCore.Pusher(key: server.key, options: options)
+    let room = pusher.subscribeToPresenceChannel(channelName: "presence-room")
+    let vault = pusher.subscribe("private-vault")
+    pusher.connect()
+    try await room.subscribed(within: .seconds(10))
+    print("Vapor: \(room.me()?.userId ?? "nobody") may see the room")
+    do {
+      try await vault.subscribed(within: .seconds(10))
+      throw Unexpected(description: "everybody may see the vault")
+    } catch let failure as SubscriptionFailure {
+      try expect(failure.underlyingError is Forbidden, "another error: \(failure.message)")
+      print("Vapor: the vault is refused")
     }
-  }
-
-  private final class Unshared<Value>: @unchecked Sendable {
-    let value: Value
-    init(_ value: Value) { self.value = value }
   }
 
   static func userEndpoint(_ server: PusherTestServer) async throws {
@@ -128,7 +113,7 @@ extension Samples {
     let bodies = Heard<Incoming>()
     let receiver = try LittleServer { bodies.add($0) }
     let server = try await PusherTestServer(webhooks: [receiver.url])
-    let (vapor, hummingbird) = (OnVapor(server.api), OnHummingbird(server.api))
+    let vapor = OnVapor(server.api)
     let pusher = server.client()
     pusher.subscribe("orders")
     pusher.connect()
@@ -138,8 +123,8 @@ extension Samples {
     }
     pusher.unsubscribe("orders")
     if let webhook = await bodies.next() {
-      _ = try await hummingbird.call("pusher/webhooks", webhook)
-      print("Hummingbird: \(await doors.next() ?? "nothing")")
+      _ = try await vapor.call("pusher/webhooks", webhook)
+      print("Vapor: \(await doors.next() ?? "nothing")")
     }
     var forged = Incoming()
     forged.headers = ["X-Pusher-Key": server.key, "X-Pusher-Signature": "00"]
@@ -151,24 +136,5 @@ extension Samples {
     }
     await server.stop()
     receiver.stop()
-  }
-
-  static func services(_ server: PusherTestServer) async throws {
-    let logged = Heard<String>()
-    let runtime = PusherRuntime(name: "services")
-    var options = server.clientOptions()
-    options.runtime = runtime
-    options.logger = SwiftLog(logger: Logger { logged.add($0) })
-    options.metrics = SwiftMetrics()
-    let pusher = PusherCore.Pusher(key: server.key, options: options)
-    pusher.connect()
-    try await pusher.connected(within: .seconds(10))
-    let group = Task { try await PusherClients(runtime: runtime).run() }
-    group.cancel()
-    try await group.value
-    print("the service has ended with", runtime.memberCount, "clients")
-    try expect(await logged.next() != nil, "nothing was logged")
-    print("counted", await Counter.all.next() ?? "nothing")
-    withExtendedLifetime(pusher) {}
   }
 }

@@ -19,7 +19,7 @@ import PusherTesting
       try await Samples.fiveMinutes($0)
     }
     await Samples.run("channel endpoint", try await PusherTestServer()) {
-      try await Samples.channelEndpoints($0)
+      try await Samples.channelEndpoint($0)
     }
     await Samples.run("user endpoint", try await PusherTestServer()) {
       try await Samples.userEndpoint($0)
@@ -28,7 +28,6 @@ import PusherTesting
       try await Samples.publishing($0)
     }
     try await Samples.webhooks()
-    await Samples.run("services", try await PusherTestServer()) { try await Samples.services($0) }
     await Samples.run("missing events", try await PusherTestServer()) {
       try await Samples.missingEvents($0)
     }

@@ -1,15 +1,6 @@
 /// Writes a client's log messages.
 ///
-/// The library depends on no logging package. An adapter for swift-log:
-///
-/// ```swift
-/// struct SwiftLog: PusherLogger {
-///   let logger: Logger
-///   func log(_ level: PusherLogLevel, _ message: () -> String) {
-///     logger.log(level: Logger.Level(rawValue: level.rawValue) ?? .debug, "\(message())")
-///   }
-/// }
-/// ```
+/// The library depends on no logging package. <doc:OnServers> has an adapter for swift-log.
 public protocol PusherLogger: Sendable {
   /// Logs one message without secrets; called on the callback thread, in order.
   ///
@@ -40,15 +31,7 @@ public enum PusherLogLevel: String, Sendable, CaseIterable, Comparable {
 
 /// Takes a client's counts, for a monitoring system.
 ///
-/// An adapter for swift-metrics:
-///
-/// ```swift
-/// struct SwiftMetrics: PusherMetrics {
-///   func count(_ what: PusherCount, by amount: Int) {
-///     Counter(label: "pusher_\(what.rawValue)").increment(by: amount)
-///   }
-/// }
-/// ```
+/// The library depends on no metrics package. <doc:OnServers> has an adapter for swift-metrics.
 public protocol PusherMetrics: Sendable {
   /// Adds to a counter; called on the callback thread, for events once per read.
   func count(_ what: PusherCount, by amount: Int)

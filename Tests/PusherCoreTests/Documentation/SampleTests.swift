@@ -1,8 +1,9 @@
 import Foundation
 import Testing
 
-/// The Swift blocks of the README and the articles are part of `Examples/`, which `make examples`
-/// builds and runs.
+/// The Swift blocks of the README and the articles are part of `Examples/` or `Integrations/`.
+///
+/// `make examples` and `scripts/integrations.sh` build and run them.
 @Suite struct `The samples of the pages` {
   private static let root = URL(filePath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -46,8 +47,9 @@ import Testing
     }
   }
 
-  @Test func `every Swift block stands in a source of the examples`() throws {
-    let sources = try Self.files("Examples", ".swift").map {
+  @Test func `every Swift block stands in a source of the examples or the integrations`() throws {
+    let folders = ["Examples", "Integrations/Sources"]
+    let sources = try folders.flatMap { try Self.files($0, ".swift") }.map {
       Self.lines(try String(contentsOf: $0, encoding: .utf8))
     }
     var count = 0
@@ -56,7 +58,7 @@ import Testing
         count += 1
         #expect(
           sources.contains { Self.stands(block, in: $0) },
-          "\(page.lastPathComponent): no source of Examples has the block\n\(block.joined(separator: "\n"))"
+          "\(page.lastPathComponent): no source of Examples or Integrations has the block\n\(block.joined(separator: "\n"))"
         )
       }
     }
