@@ -24,32 +24,7 @@ export LC_ALL=C
 umask 022
 temporary=$(mktemp -d)
 
-# Symbol versions in the libraries of Ubuntu 22.04. Debian 12 and later systems have more.
-objdump -T "$program" |
-  sed -n 's/.*[( ]\(GLIBC\|GCC\|OPENSSL\|ZLIB\)_\([0-9.]*\))* *\([^ ]*\)$/\1 \2 \3/p' | sort -u >"$temporary/symbols"
-awk -v program="$1" '
-  function rank(version, parts) {
-    split(version, parts, ".")
-    return parts[1] * 1000000 + parts[2] * 1000 + parts[3]
-  }
-  BEGIN {
-    most["GLIBC"] = "2.35"; most["OPENSSL"] = "3.0.0"; most["ZLIB"] = "1.2.9"; most["GCC"] = "12.0.0"
-  }
-  rank($2) > rank(newest[$1]) { newest[$1] = $2; symbol[$1] = $3 }
-  rank($2) > rank(most[$1]) {
-    printf "dist: %s needs %s of %s_%s; Ubuntu 22.04 has no more than %s_%s\n", program, $3, $1, $2, $1, most[$1]
-    failed = 1
-  }
-  END {
-    if (!("GLIBC" in newest)) { printf "dist: %s names no symbols of the C library\n", program; exit 1 }
-    if (failed) exit 1
-    for (library in newest)
-      printf "dist: newest symbol of %s: %s_%s (%s)\n", library, library, newest[library], symbol[library]
-  }' "$temporary/symbols" >"$temporary/verdict" || {
-  cat "$temporary/verdict" >&2
-  exit 1
-}
-sort "$temporary/verdict" >&2
+scripts/check-symbols.sh "$program" >&2
 
 name=pusher-cli-$("$program" --version | sed 's/^pusher-cli //')-linux-$(uname -m)
 root=$temporary/$name
