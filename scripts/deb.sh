@@ -33,41 +33,7 @@ temporary=$(mktemp -d)
 root=$temporary/root
 documents=$root/usr/share/doc/$name
 
-# put SOURCE PATH [MODE]: adds a file to the package.
-put() {
-  install -D -m "${3:-644}" "$1" "$root/$2"
-}
-
-put "$program" usr/bin/$name 755
-gzip -9n <man/$name.1 >"$temporary/manual"
-put "$temporary/manual" usr/share/man/man1/$name.1.gz
-for shell in bash zsh fish; do
-  "$program" completion "$shell" >"$temporary/$shell"
-done
-put "$temporary/bash" usr/share/bash-completion/completions/$name
-put "$temporary/zsh" usr/share/zsh/vendor-completions/_$name
-put "$temporary/fish" usr/share/fish/vendor_completions.d/$name.fish
-for unit in contrib/systemd/*.service contrib/systemd/*.socket; do
-  put "$unit" "lib/systemd/system/${unit##*/}"
-done
-put contrib/systemd/example.env etc/$name/example.env
-put contrib/logrotate/pusher-cli usr/share/doc/$name/examples/logrotate
-put contrib/prometheus/pusher-cli.rules.yml usr/share/doc/$name/examples/prometheus.rules.yml
-put contrib/grafana/pusher-cli.json usr/share/doc/$name/examples/grafana.json
-for page in recipes metrics security; do
-  put docs/$page.md usr/share/doc/$name/$page.md
-done
-{
-  cat <<'END'
-pusher-cli
-SPDX-License-Identifier: MIT
-
-END
-  cat LICENSE
-  echo
-  scripts/notices.sh "$program"
-} >"$documents/copyright"
-gzip -9n <CHANGELOG.md >"$documents/changelog.gz"
+scripts/package-root.sh "$program" "$root" deb
 gzip -9n >"$documents/changelog.Debian.gz" <<END
 $name ($version) unstable; urgency=medium
 
@@ -148,11 +114,7 @@ Recommends: ca-certificates
 Suggests: jq
 Section: net
 Priority: optional
-Description: print the events of Pusher channels and event streams as JSON lines
- One small program that subscribes to any service of the Pusher protocol, such
- as Pusher Channels, Laravel Reverb and soketi, or to a stream of server-sent
- events, and prints each event as one JSON line. It also triggers events, asks
- the HTTP API, and is a local server for development and tests.
+Description: $(sed '2,$s/^/ /' packaging/description)
 END
 (cd "$root" && find . '(' -path ./DEBIAN -o -path ./etc ')' -prune -o -type f -print | sed 's|^\./||' | sort |
   while IFS= read -r file; do md5sum "$file"; done) >"$root/DEBIAN/md5sums"
