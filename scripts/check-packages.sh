@@ -1,18 +1,18 @@
 #!/bin/sh
-# Checks the installable parts of a program: package, tarball and units.
+# Checks the installable parts of a program: packages, formulas, units and container.
 #
 #   scripts/check-packages.sh PROGRAM [RELEASE]
 #
 # RELEASE is the code name of a newer Debian for the bare system, such as trixie (default: this
 # one's).
 #
-# Makes package and tarball twice and compares them; lintian and systemd-analyze must find nothing.
-# Then a bare Debian installs the package, runs README's example, upgrades and removes it, builds
-# the image of Containerfile, and runs the units with systemd. The bare system needs root and a
-# mirror. Missing tools are reported and skipped; where CI=true that fails. Steps that the machine
-# forbids, such as mounts in a container, are reported and skipped.
+# Makes every package twice and compares them; lintian and systemd-analyze must find nothing. Then a
+# bare Debian installs each package in turn and runs README's first session with it, builds the
+# image of Containerfile, and runs the units with systemd. The bare system needs root and a mirror.
+# Missing tools are reported and skipped; where CI=true that fails. Steps that the machine forbids,
+# such as mounts in a container, are reported and skipped.
 #
-# Single-quoted text is for apt, dpkg and other shells.
+# Single-quoted text is for apt and other shells.
 # shellcheck disable=SC2016
 set -eu
 
@@ -53,24 +53,34 @@ objdump --private-headers "$program" >"$work/headers" || fail "objdump cannot re
 grep -E '^ *(RPATH|RUNPATH) ' "$work/headers" && fail 'the program looks for libraries in a place of its own'
 say 'libraries: looked for where the system has them'
 
-# The second build has another folder, user and environment.
-package=$(scripts/deb.sh "$program" "$work/one")
-tarball=$(scripts/dist.sh "$program" "$work/one" 2>"$work/symbols") || fail "$(cat "$work/symbols")"
-cat "$work/symbols"
+# pack PROGRAM FOLDER: makes all packages and prints their paths.
+pack() {
+  scripts/deb.sh "$1" "$2" && scripts/dist.sh "$1" "$2" && scripts/wheel.sh "$1" "$2" && scripts/nfpm.sh "$1" "$2"
+}
+
+scripts/check-symbols.sh "$program"
+pack "$program" "$work/one" >"$work/paths" 2>"$work/errors" || fail "$(cat "$work/errors")"
+# The second build has another folder, umask and environment, and uses one processor.
 mkdir "$work/elsewhere"
 cp "$program" "$work/elsewhere/program"
 (
   umask 077
-  export TZ=Asia/Tokyo
-  scripts/deb.sh "$work/elsewhere/program" "$work/two"
-  scripts/dist.sh "$work/elsewhere/program" "$work/two"
+  export TZ=Asia/Tokyo GOMAXPROCS=1
+  pack "$work/elsewhere/program" "$work/two"
 ) >/dev/null 2>"$work/errors" || fail "$(cat "$work/errors")"
-for file in "$package" "$tarball"; do
+while IFS= read -r file; do
   cmp "$file" "$work/two/${file##*/}" || fail "made twice, ${file##*/} is not the same"
   (cd "$work/one" && sha256sum "${file##*/}")
   (cd "$work/two" && sha256sum "${file##*/}")
-done
-say 'made twice: the same bytes'
+done <"$work/paths"
+say "made twice: the same bytes of $(wc -l <"$work/paths") packages"
+
+# made SUFFIX: prints the path of the package with this suffix.
+made() {
+  grep "$1\$" "$work/paths"
+}
+package=$(made .deb)
+tarball=$(made .tar.gz)
 
 mkdir "$work/unpacked"
 tar -xzf "$tarball" -C "$work/unpacked"
@@ -105,6 +115,10 @@ for unit in contrib/systemd/*.service; do
   say "systemd-analyze security: $(sed -n 's/^.*\(Overall.*[0-9]\).*$/\1/p' "$work/findings")"
 done
 
+scripts/check-rpm.sh "$program" "$(made .rpm)"
+scripts/check-arch.sh "$program" "$(made .pkg.tar.zst)"
+scripts/check-formulas.sh
+say 'skipped: Ubuntu 22.04, Fedora and Arch Linux themselves: only a Debian can be installed here'
 scripts/check-container.sh "$program"
 
 [ "$(id -u)" -eq 0 ] || unable 'the bare system, which only root can make'
@@ -144,109 +158,13 @@ for file in /etc/resolv.conf /etc/hosts; do
 done
 apt-config dump | grep -i '^Acquire::https*::proxy' >"$bare/etc/apt/apt.conf.d/proxy" || true
 find "$bare" -name '*pusher*' | grep -q . && fail 'the bare system is not bare'
-mkdir "$bare/packages"
-cp "$package" "$bare/packages"
-newer=$(scripts/deb.sh "$program" "$bare/packages" 2)
-
-# inside COMMAND...: runs as root in the bare system, and keeps the output for a failure.
-inside() {
-  chroot "$bare" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive LC_ALL=C "$@" \
-    </dev/null >"$work/said" 2>&1 || fail "in the bare system '$*' failed: $(cat "$work/said")"
-}
-
-inside apt-get -q update
-inside dpkg-query --show --showformat='${Package}\n'
-cp "$work/said" "$work/before"
-inside apt-get -q -y --no-install-recommends install "/packages/${package##*/}"
-inside dpkg-query --show --showformat='${Package}\n'
-say "installed:" "$(grep -Fxv -f "$work/before" "$work/said" | paste -s -d ' ')"
-inside dpkg --verify pusher-cli
-[ ! -s "$work/said" ] || fail "not installed as packed: $(cat "$work/said")"
-
-# The first README block with input and output: commands follow '$ ', the rest is their output.
-sed -n '/^```console$/,/^```$/p' README.md | sed '/^```/d' >"$work/block"
-{
-  echo 'cd "$(mktemp -d)"'
-  sed -n '/^\$ /{s/^\$ //;p;:more
-/\\$/{n;p;bmore
-}
-}' "$work/block"
-  echo 'kill "$!"'
-} >"$bare/packages/session"
-grep '^{' "$work/block" >"$work/expected"
-grep -q 'pusher-cli serve &' "$bare/packages/session" || fail 'README has no first session'
-
-# alone COMMAND...: runs in the bare system as an unprivileged user, with its own loopback and no
-# other network. /proc is not mounted, as in many chroots.
-alone() {
-  unshare --net --pid --fork --kill-child sh -c '
-    bare=$1
-    shift
-    ip link set lo up &&
-      exec timeout 60 chroot --userspec=65534:65534 "$bare" /usr/bin/env -i PATH=/usr/bin:/bin "$@"
-  ' sh "$bare" "$@" </dev/null
-}
-
-session() {
-  alone sh /packages/session >"$work/events" 2>"$work/said" || fail "README's session failed: $(cat "$work/said")"
-  cmp "$work/expected" "$work/events" || fail "README's session printed: $(cat "$work/events" "$work/said")"
-}
-
-session
-sed 's/^/  /' "$bare/packages/session" "$work/said" "$work/events"
-say "README's session: as printed there"
-
-# The program accepts every command of the sample.
-grep '^#PUSHER_CLI_ARGUMENTS=' "$bare/etc/pusher-cli/example.env" | sed 's/^#PUSHER_CLI_ARGUMENTS="\(.*\)"$/\1/' >"$work/sample"
-[ "$(wc -l <"$work/sample")" -ge 2 ] || fail 'the sample of a feed has no commands'
-while IFS= read -r arguments; do
-  alone env PUSHER_APP_KEY=app-key sh -c "pusher-cli config $arguments" >"$work/said" 2>&1 ||
-    fail "the sample's '$arguments' is refused: $(cat "$work/said")"
-done <"$work/sample"
-say "the sample of a feed: $(wc -l <"$work/sample") commands, all taken"
-
-echo 'PUSHER_CLI_ARGUMENTS="subscribe orders"' >"$bare/etc/pusher-cli/shop.env"
-inside dpkg --install "/packages/${newer##*/}"
-inside dpkg-query --show --showformat='${Version} ${db:Status-Status}' pusher-cli
-[ "$(cat "$work/said")" = "$("$program" --version | sed 's/^pusher-cli //')-2 installed" ] ||
-  fail "after the upgrade it is $(cat "$work/said")"
-session
-say 'upgraded, and the session again'
-
-# Enabled as by systemctl, and another one with the operator's own unit.
-systemctl --root="$bare" --quiet enable pusher-serve.service pusher-serve.socket pusher-cli@shop.service
-sockets=$bare/etc/systemd/system/sockets.target.wants
-wants=$bare/etc/systemd/system/multi-user.target.wants
-cp "$bare/lib/systemd/system/pusher-cli@.service" "$bare/etc/systemd/system/pusher-cli@own.service"
-ln -s ../pusher-cli@own.service "$wants"
-inside dpkg --listfiles pusher-cli
-cp "$work/said" "$work/files"
-inside dpkg --remove pusher-cli
-while IFS= read -r path; do
-  case $path in /etc/pusher-cli/*) continue ;; esac
-  [ -d "$bare$path" ] || [ ! -e "$bare$path" ] || fail "removed, but $path is still there"
-done <"$work/files"
-mv "$bare/packages" "$work/packages"
-left=$(cd "$bare" && find . -path ./var/lib/dpkg -prune -o -path ./etc/systemd -prune -o -name '*pusher*' -print)
-[ "$left" = ./etc/pusher-cli ] || fail "removed, but there is $left"
-left=$(cd "$wants" && echo *pusher*)
-[ "$left" = 'pusher-cli@own.service pusher-cli@shop.service pusher-serve.service' ] ||
-  fail "removed, and what is enabled is: $left"
-[ -L "$sockets/pusher-serve.socket" ] || fail 'removed, and the socket is not enabled any more'
-[ "$(cd "$bare/etc/pusher-cli" && echo *)" = 'example.env shop.env' ] || fail 'removed, with the configuration'
-inside dpkg --purge pusher-cli
-left=$(find "$bare/var/lib/dpkg" -name '*pusher*')
-[ -z "$left" ] || fail "purged, but there is $left"
-[ "$(ls "$bare/etc/pusher-cli")" = shop.env ] || fail 'purged, and the sample is left, or the configuration is not'
-left=$(cd "$wants" && echo *pusher*)
-[ "$left" = pusher-cli@own.service ] || fail "purged, and what is enabled is: $left"
-[ ! -L "$sockets/pusher-serve.socket" ] || fail 'purged, and the socket is still enabled'
-rm "$wants/pusher-cli@own.service" "$bare/etc/systemd/system/pusher-cli@own.service"
-say 'removed: only the configuration is left; purged: nothing is enabled any more'
+. scripts/bare-system.sh
+scripts/check-deb.sh "$program" "$package" "$bare"
 
 cp -R "$work/unpacked" "$bare/unpacked"
-alone sh -c '/unpacked/*/pusher-cli --version' >"$work/said" 2>&1 || fail "unpacked, it says: $(cat "$work/said")"
-say "the tarball's program runs there: $(cat "$work/said")"
+session "/unpacked/$(ls "$work/unpacked")"
+say "the tarball's program there, README's session: $(cat "$work/events")"
+rm -r "$bare/unpacked"
 
 status=0
 # Its libraries come from the building system.
@@ -257,8 +175,12 @@ case $status in
   *) fail "$(cat "$work/errors")" ;;
 esac
 
-mv "$work/packages" "$bare/packages"
-inside apt-get -q -y --no-install-recommends install systemd "/packages/${newer##*/}"
+scripts/check-wheel.sh "$program" "$(made .whl)" "$bare"
+scripts/check-rpm.sh "$program" "$(made .rpm)" "$bare"
+scripts/check-arch.sh "$program" "$(made .pkg.tar.zst)" "$bare"
+
+cp "$package" "$bare/package.deb"
+inside apt-get -q -y --no-install-recommends install systemd /package.deb
 status=0
 scripts/check-units.sh "$bare" 2>"$work/errors" || status=$?
 case $status in

@@ -15,7 +15,7 @@ browser='chromium-headless-shell'
 lint='codespell mandoc python3 python3-venv ca-certificates shellcheck'
 bench="$build python3 python3-venv ca-certificates curl libsimdjson-dev openssl redis-server"
 container="$build ca-certificates"
-package="$container buildah debootstrap dpkg-dev iproute2 lintian openssl systemd"
+package="$container buildah debootstrap dpkg-dev iproute2 libarchive-tools lintian nix-bin openssl pacman-package-manager python3 python3-venv rpm ruby systemd"
 engines="$build python3 python3-venv ca-certificates kcat nats-server postgresql redis-server redis-tools rsyslog systemd"
 integrations="$build ca-certificates git"
 
