@@ -52,9 +52,11 @@ uninstall: ## remove what install put there
 	rm -f "$(BINDIR)/pusher-cli" "$(MANDIR)/pusher-cli.1" "$(BASHDIR)/pusher-cli" \
 	  "$(ZSHDIR)/_pusher-cli" "$(FISHDIR)/pusher-cli.fish"
 
-package: build ## build the Debian package and the tarball in dist/
+package: build ## build all packages in dist/: Debian, tarball, wheel, rpm and Arch Linux
 	@scripts/deb.sh $(PROGRAM) dist
 	@scripts/dist.sh $(PROGRAM) dist
+	@scripts/wheel.sh $(PROGRAM) dist
+	@scripts/nfpm.sh $(PROGRAM) dist
 
 release: ## check and make a release in dist/, and say what a person must still do
 	@scripts/release.sh
