@@ -38,13 +38,13 @@ check() {
   version=$("$program" --version | sed 's/^pusher-cli //')
   scripts/package-root.sh "$program" "$work/root" arch
   size=$(find "$work/root" -type f -printf '%s\n' | awk '{ sum += $1 } END { print sum }')
-  sort >"$work/expected" <<TEXT
+  # The packages of Arch Linux that have the libraries.
+  objdump -p "$program" | sed -n 's/^ *NEEDED *//p' | sed 's/^libssl\..*\|^libcrypto\..*/openssl/;s/^libz\..*/zlib/
+s/^libgcc_s\..*/gcc-libs/;s/^ld-linux.*\|^libc\..*\|^libm\..*/glibc/' | sort -u | sed 's/^/depend = /' >"$work/depends"
+  sort - "$work/depends" >"$work/expected" <<TEXT
 arch = $(uname -m)
 backup = etc/pusher-cli/example.env
 builddate = ${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
-depend = glibc
-depend = openssl
-depend = zlib
 license = MIT
 packager = pusher-cli maintainers
 pkgbase = pusher-cli

@@ -48,7 +48,8 @@ inside /wheel/venv/bin/pip --disable-pip-version-check uninstall --yes pusher-cl
 left=$(find "$bare/wheel/venv" -name '*pusher*')
 [ -z "$left" ] || fail "uninstalled, but there is $left"
 
-inside env HOME=/wheel PIP_NO_INDEX=1 pipx run --spec "$file" pusher-cli --version
+# pipx renews its pip first: from Debian's own copy.
+inside env HOME=/wheel PIP_NO_INDEX=1 PIP_FIND_LINKS=/usr/share/python-wheels pipx run --spec "$file" pusher-cli --version
 grep -qx "$("$program" --version)" "$work/said" || fail "pipx run says: $(cat "$work/said")"
 say "pipx run --spec: $(tail -n 1 "$work/said")"
 rm -r "$bare/wheel"
