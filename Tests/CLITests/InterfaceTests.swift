@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import pusher_cli
+
 /// The promise of docs/stability.md: the library's public declarations, and the version.
 @Suite(.runsPrograms) struct `What a release promises` {
   private static let modules = URL(filePath: PusherCLI.path).deletingLastPathComponent()
