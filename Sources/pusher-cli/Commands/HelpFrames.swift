@@ -102,9 +102,11 @@ extension HelpPage {
     Usage: pusher-cli check [OPTION...] [CHANNEL...]
     Tests each stage of a subscription: settings, name service, connection, TLS,
     upgrade, greeting, ping, each channel, HTTP API. A failed stage shows what was
-    expected, what came, who is at fault and what to try.
+    expected, what came, who is at fault and what to try. With --publish, an event
+    goes through the HTTP API to each channel and back, or to a channel of its own.
 
       pusher-cli check --env-file .env private-orders.1
+      pusher-cli check --env-file .env --publish
       pusher-cli check --local
     """,
     .config: """

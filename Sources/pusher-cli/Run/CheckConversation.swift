@@ -13,6 +13,7 @@ final class CheckConversation {
   private var hasPong = false
   private var subscribed: [String: String] = [:]
   private var refused: [String: SubscriptionFailure] = [:]
+  private var awaited: (event: CheckEvent, arrival: Instant?)?
 
   init(_ settings: SubscribeSettings, loop: EventLoop, diagnostics: Diagnostics) {
     (self.settings, self.diagnostics, self.loop) = (settings, diagnostics, loop)
@@ -20,6 +21,7 @@ final class CheckConversation {
 
   var lossCode: Int? { loss?.code }
   var isOpen: Bool { greeting != nil && loss == nil }
+  func isSubscribed(to channel: String) -> Bool { subscribed[channel] != nil }
 
   func upgrade() throws(CheckFailure) -> String {
     let expected = "101 from \(settings.connection.host) for the upgrade to WebSocket"
@@ -74,6 +76,19 @@ final class CheckConversation {
     return "\(authoriser(of: channel))subscribed\(subscribed[channel] ?? "")"
   }
 
+  /// Notes the arrival of an event from now on; the event is published after this call.
+  func expect(_ event: CheckEvent) { awaited = (event, nil) }
+
+  /// Waits for the expected event; returns `nil` if it does not come in time.
+  func arrival() throws(CheckFailure) -> Instant? {
+    _ = loop.run(atMost: settings.connection.connectTimeout) {
+      awaited?.arrival != nil || loss != nil
+    }
+    if let arrival = awaited?.arrival { return arrival }
+    guard let (loss, code) = loss else { return nil }
+    throw CheckFailure("the event on this connection", loss, code: code, settings, loop)
+  }
+
   private func authoriser(of channel: String) -> String {
     guard ChannelKind(channelName: channel).needsAuthorization else { return "" }
     return switch settings.authorization {
@@ -120,7 +135,11 @@ final class CheckConversation {
 }
 
 extension CheckConversation: ChannelsFeedDelegate {
-  func feed(received event: Envelope, named name: String?, at now: Instant) {}
+  func feed(received event: Envelope, named name: String?, at now: Instant) {
+    guard let awaited, awaited.arrival == nil, awaited.event.isCarried(by: event) else { return }
+    self.awaited = (awaited.event, now)
+    loop.stop()
+  }
 
   func feed(reports event: SessionEvent, at now: Instant) {
     switch event {

@@ -2,6 +2,8 @@ internal import PusherCore
 
 enum CheckOutcome {
   case passed(String)
+  /// An event came back; `advice` says what to look at in the app.
+  case returned(after: Duration, on: String?, advice: [String])
   case failed(CheckFailure)
   /// An earlier stage failed, or a requirement is missing.
   case notTried(String)
@@ -69,6 +71,8 @@ final class CheckReport {
     }
     switch outcome {
     case .passed(let detail): return lines("ok: \(detail)\(time)", [])
+    case .returned(let time, let channel, let advice):
+      return lines("ok: \(Self.words(time, channel))", advice)
     case .notTried(let reason): return lines("not tried: \(reason)", [])
     case .failed(let problem):
       return lines(
@@ -78,19 +82,29 @@ final class CheckReport {
   }
 
   private func line(_ stage: String, _ outcome: CheckOutcome, _ time: Duration?) -> String {
-    let (result, detail, problem): (String, String, CheckFailure?) =
-      switch outcome {
-      case .passed(let detail): ("ok", detail, nil)
-      case .notTried(let reason): ("not tried", reason, nil)
-      case .failed(let failure): ("failed", failure.came, failure)
-      }
+    var (problem, advice, time): (CheckFailure?, [String]?, Duration?) = (nil, nil, time)
+    let (result, detail): (String, String)
+    switch outcome {
+    case .passed(let words): (result, detail) = ("ok", words)
+    case .returned(let trip, let channel, let words):
+      (result, detail) = ("ok", Self.words(trip, channel))
+      (advice, time) = (words, trip)
+    case .notTried(let reason): (result, detail) = ("not tried", reason)
+    case .failed(let failure):
+      (result, detail) = ("failed", failure.came)
+      (problem, advice) = (failure, failure.advice)
+    }
     let line = JSONValue.object(present: [
       "stage": .string(stage), "result": .string(result), "detail": .string(detail),
       "expected": problem.map { .string($0.expected) }, "fault": problem.map { .string($0.fault) },
-      "advice": problem.map { .array($0.advice.map { .string($0) }) },
+      "advice": advice.map { .array($0.map { .string($0) }) },
       "seconds": time.map { .number($0.secondsText) },
     ])
     return line.jsonText + "\n"
+  }
+
+  private static func words(_ time: Duration, _ channel: String?) -> String {
+    time.inMilliseconds + (channel.map { " on \($0)" } ?? "")
   }
 }
 

@@ -43,8 +43,11 @@ final class CheckRun {
       stage(channel) { () throws(CheckFailure) in try conversation.subscribe(to: channel) }
       if conversation.isOpen { blocked = before }
     }
-    conversation.close()
+    if settings.roundTrip == nil { conversation.close() }
+    let trouble = blocked
     checkAPI()
+    checkRoundTrips(conversation, after: trouble)
+    conversation.close()
     return report.status
   }
 
@@ -72,11 +75,17 @@ final class CheckRun {
   private func stage(
     _ name: String, of server: ConnectionSettings? = nil, _ body: () throws(CheckFailure) -> String
   ) {
+    attempt(name, of: server) { () throws(CheckFailure) in .passed(try body()) }
+  }
+
+  private func attempt(
+    _ name: String, of server: ConnectionSettings?, _ body: () throws(CheckFailure) -> CheckOutcome
+  ) {
     if let blocked { return report.add(name, .notTried(blocked)) }
     let start = loop.now
     let outcome: CheckOutcome
     do throws(CheckFailure) {
-      outcome = .passed(try body())
+      outcome = try body()
     } catch {
       blocked = "\(name) failed"
       var failure = error
@@ -198,74 +207,33 @@ final class CheckRun {
     }
     // The API has its own address, so failures of the WebSocket say little about it.
     blocked = nil
-    stage("http api", of: access.connection) { () throws(CheckFailure) in try callAPI(access) }
+    stage("http api", of: access.connection) { () throws(CheckFailure) in
+      try CheckCalls(access, on: loop).listChannels()
+    }
   }
 
-  private func callAPI(_ access: APIAccess) throws(CheckFailure) -> String {
-    let expected = "HTTP 200 for a signed GET to \(access.connection.host)"
-    let call = APIRequest.channels(appID: access.appID, prefix: access.connection.path)
-    let result: HTTPResult
-    do {
-      let http = try access.httpConnection(loop: loop)
-      result = try http.result(of: access.request(call), on: loop, run: loop.run)
-      http.close()
-    } catch {
-      throw CheckFailure(expected: expected, came: "\(error)", cause: Cause(starting: error))
-    }
-    switch result {
-    case .failure(let failure):
-      var problem = CheckFailure(
-        expected: expected,
-        came: Hints.explained(
-          failure, access.connection, isFound: look(Hints.problem(failure), access)),
-        cause: Cause(failure))
-      switch failure {
-      case .transport(let error): problem.note(ConnectionLoss(error))
-      case .http(.foreign(.tls)): problem.isMismatch = true
-      case .http, .timeout: break
+  // MARK: The round trip
+
+  /// Publishes to each channel, or to one of the program's own, and waits for the events.
+  ///
+  /// - Parameter trouble: Failed stage of the connection; `nil` for none.
+  private func checkRoundTrips(_ conversation: CheckConversation, after trouble: String?) {
+    guard let plan = settings.roundTrip, let access = settings.api else { return }
+    blocked = trouble ?? blocked
+    let trip = RoundTrip(
+      plan, calls: CheckCalls(access, on: loop), conversation: conversation, loop: loop,
+      diagnostics: diagnostics)
+    let channels = plan.channels.isEmpty ? [nil] : plan.channels.map(Optional.some)
+    for channel in channels {
+      let before = blocked
+      if blocked == nil, let channel, !conversation.isSubscribed(to: channel) {
+        blocked = "\(channel) failed"
       }
-      throw problem
-    case .success(let response): return try verdict(response, expected, access)
+      attempt("round trip", of: access.connection) { () throws(CheckFailure) in
+        try trip.run(on: channel)
+      }
+      if conversation.isOpen { blocked = before }
     }
-  }
-
-  private func verdict(
-    _ response: HTTPExchange.Response, _ expected: String, _ access: APIAccess
-  ) throws(CheckFailure) -> String {
-    let skew = Self.skew(response.head)
-    let clock = skew.map { "; \($0)" } ?? ""
-    let status = response.head.status
-    switch APIAnswer(status: status, body: response.body) {
-    case .accepted: return "HTTP \(status), the signature is right\(clock)"
-    case .refused(_, let reason):
-      var advice = ["check that app id \(access.appID) and the secret belong to this key"]
-      if let skew { advice.insert("set the clock: \(skew)", at: 0) }
-      throw CheckFailure(
-        expected: expected, came: Hints.told(status, reason), cause: .notAllowed, advice: advice)
-    case .rejected(_, let reason), .unavailable(_, let reason), .unexpected(_, let reason):
-      throw CheckFailure(
-        expected: expected,
-        came: Hints.told(status, reason)
-          + Hints.apiHint(
-            status: status, access.connection, isFound: look(Hints.problem(status: status), access)),
-        cause: Cause(httpStatus: status))
-    }
-  }
-
-  private func look(_ problem: NetworkProblem?, _ access: APIAccess) -> Bool {
-    SecondLook(access.connection).find(problem, on: loop, run: loop.run)
-  }
-
-  /// Compares our clock with the server's; ignores less than 2 s, because `Date` has whole seconds.
-  private static func skew(_ head: HTTPResponseHead) -> String? {
-    let now = SystemClock.wall()
-    guard let date = head.headers["Date"], let theirs = HTTPDate.parse(date, now: now) else {
-      return nil
-    }
-    let seconds = theirs.secondsSince1970 - now.secondsSince1970
-    guard seconds.magnitude >= 2 else { return nil }
-    return "this machine's clock is \(seconds.magnitude) s "
-      + "\(seconds > 0 ? "behind" : "ahead of") the server's"
   }
 }
 
@@ -281,7 +249,7 @@ extension CheckFailure {
     note(loss)
   }
 
-  fileprivate mutating func note(_ loss: ConnectionLoss) {
+  mutating func note(_ loss: ConnectionLoss) {
     isMismatch = loss.isMismatch
     if case .network(_, .proxy?) = loss { isOfProxy = true }
   }

@@ -1,20 +1,43 @@
-extension SettingsReader {
+/// What the settings of a Laravel app say about the way of its events.
+struct BroadcastingApp: Equatable, Sendable {
+  /// `BROADCAST_CONNECTION`, or the older `BROADCAST_DRIVER`.
+  var broadcaster: Setting?
+  /// `QUEUE_CONNECTION`, which only a `.env` file tells.
+  var queue: Setting?
+  /// Path of the `.env` file; `nil` without one.
+  var file: String?
+
   private static let elsewhere = [
     "log": "writes its events to its log", "null": "drops its events",
     "redis": "publishes its events to Redis", "ably": "sends its events to Ably",
   ]
 
+  /// Says that the app sends its events elsewhere, and what to do; `nil` if it does not, or if
+  /// nobody knows.
+  var detour: String? {
+    guard let broadcaster else { return nil }
+    // Laravel reads both as null.
+    let driver = broadcaster.value == "(null)" ? "null" : broadcaster.value
+    guard let what = Self.elsewhere[driver] else { return nil }
+    return "\(broadcaster.origin) is '\(broadcaster.value)': the app \(what), so none comes here; "
+      + "set it to reverb or pusher"
+  }
+}
+
+extension SettingsReader {
+  var broadcastingApp: BroadcastingApp {
+    // The settings of another app say nothing about the server of --local.
+    guard !typed.isOn(.local) else { return BroadcastingApp() }
+    let places = (namedFile == nil ? [environment, fallbackFile] : [namedFile]).compactMap { $0 }
+    return BroadcastingApp(
+      broadcaster: places.lazy.compactMap { $0.first("BROADCAST_CONNECTION", "BROADCAST_DRIVER") }
+        .first,
+      queue: places.lazy.compactMap { $0.first("QUEUE_CONNECTION") }.first,
+      file: places.lazy.compactMap(\.file).first)
+  }
+
   /// Warns if the app sends its events elsewhere: a subscription would work, but get no events.
   mutating func warnOfBroadcaster() {
-    guard !typed.isOn(.local) else { return }
-    let places = namedFile == nil ? [environment, fallbackFile] : [namedFile]
-    let settings = places.compactMap { $0?.first("BROADCAST_CONNECTION", "BROADCAST_DRIVER") }
-    guard let setting = settings.first else { return }
-    // Laravel reads both as null.
-    let driver = setting.value == "(null)" ? "null" : setting.value
-    guard let what = Self.elsewhere[driver] else { return }
-    warn(
-      "\(setting.origin) is '\(setting.value)': the app \(what), so none comes here; "
-        + "set it to reverb or pusher")
+    if let detour = broadcastingApp.detour { warn(detour) }
   }
 }

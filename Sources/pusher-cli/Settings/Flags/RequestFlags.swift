@@ -87,7 +87,7 @@ extension Flag {
 
   static let sending: [Flag] = [
     .triggerChannel, .triggerEvent, .triggerData, .triggerSocketID, .triggerInfo, .batch, .rate,
-    .speed, .dryRun,
+    .speed, .dryRun, .publish,
   ]
 
   static let triggerChannel = Flag(
@@ -145,6 +145,17 @@ extension Flag {
 
   static let dryRun = Flag(
     "dry-run", of: [.trigger], in: .send, summary: "show the signed request and send nothing")
+
+  static let publish = Flag(
+    "publish", of: [.check], in: .send, isCommon: true,
+    summary: "send an event through the API and wait for it",
+    manual: """
+      Publish an event through the HTTP API and wait for it on the subscription. The event goes to each channel of the
+      arguments, or to a channel of its own, such as `pusher-cli-check-1a2b3c4d`. Its name is `pusher-cli-check`, and
+      other subscribers of the channel get it too. If it does not come within the time of --connect-timeout, the stage
+      `round trip` fails. An event that takes more than 1 s causes a warning. The lines below the stage say what to look
+      at in the app; a Laravel `.env` of --env-file makes them precise.
+      """)
 
   static let asking: [Flag] = [
     .prefix, .info, .socketID, .signUserID, .signUserInfo, .signData, .signature, .timestamp,
