@@ -50,7 +50,8 @@ enum AppAdvice {
       return "does the app send to the channel of your subscriber, with private- or presence-?"
     }
     guard ChannelKind(channelName: channel) == .public else {
-      return "does the app send to \(channel)? in Laravel its name has no prefix"
+      return "does the app send to \(channel)? "
+        + "PrivateChannel and PresenceChannel of Laravel add the prefix"
     }
     return "does the app send to \(channel)? private-\(channel) and presence-\(channel) are "
       + "different channels"

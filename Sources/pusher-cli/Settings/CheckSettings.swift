@@ -38,8 +38,7 @@ struct RoundTripSettings: Equatable, Sendable {
 
   fileprivate init(_ reader: inout SettingsReader) throws(UsageError) {
     var known: Set<String> = []
-    let names = reader.typed.operands + reader.typed.texts(.channel)
-    channels = names.filter { known.insert($0).inserted }
+    channels = reader.typed.operands.filter { known.insert($0).inserted }
     let encrypted = channels.first { ChannelKind(channelName: $0) == .encrypted }
     encryptionKey = try reader.encryptionKey(for: encrypted)
     app = reader.broadcastingApp

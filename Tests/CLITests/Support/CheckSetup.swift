@@ -50,6 +50,31 @@ struct CheckSetup: Sendable, CustomTestStringConvertible {
 }
 
 extension CheckSetup {
+  /// Returns a set-up of `--publish` whose server confirms the subscription and delivers nothing.
+  static func silent(
+    _ name: String, _ status: Int32, _ tells: String, call: Int = 200,
+    channel: String = #"{"occupied":true}"#
+  ) -> CheckSetup {
+    server(
+      name, "round trip", status, tells,
+      ["--publish", "--app-id", "1", "--connect-timeout", "1s"]
+    ) { connection in
+      let head = try connection.question().head
+      guard head.headers["Upgrade"] == nil else {
+        try connection.welcome(head)
+        try connection.acceptSubscription()
+        try connection.stay()
+      }
+      guard head.method == "GET" else {
+        return try connection.answer(call, body: call == 200 ? "{}" : "the app takes no events")
+      }
+      let isOne = head.target.contains("/channels/")
+      try connection.answer(200, body: isOne ? channel : #"{"channels":{}}"#)
+    }
+  }
+}
+
+extension CheckSetup {
   private static let nobody = ["--host", "127.0.0.1", "--scheme", "http", "--key", "k"]
 
   static let all: [CheckSetup] = [
@@ -178,5 +203,15 @@ extension CheckSetup {
         + "Content-Length: 0\r\nConnection: close\r\n\r\n"
       try connection.send(bytes: Array(head.utf8))
     },
+    .silent("the HTTP API refuses the event of --publish", 3, "takes no events", call: 403),
+    .silent(
+      "the HTTP API accepts the event, and the server does not deliver it", 4,
+      "inside the server"),
+    .silent(
+      "the HTTP API serves another app or node than the WebSocket", 4, "sees no subscriber",
+      channel: #"{"occupied":false}"#),
+    .silent(
+      "the HTTP API accepts the event, nothing comes, and it does not show channels", 4,
+      "does not say", channel: "{}"),
   ]
 }

@@ -1,0 +1,164 @@
+import PusherCore
+import Testing
+
+@testable import pusher_cli
+
+@Suite("The settings of check --publish, and its advice on the app")
+struct CheckSettingsTests {
+  private static let app = "PUSHER_APP_ID=1\nPUSHER_APP_KEY=k\nPUSHER_APP_SECRET=s\n"
+
+  private func check(
+    _ line: String, _ environment: [String: String] = [:], file: String? = nil
+  ) throws -> CheckSettings {
+    let files = PretendFiles(contents: file.map { [".env": Self.app + $0] } ?? [:])
+    return try CheckSettings(
+      arguments("check " + line), environment: environment, files: files.access)
+  }
+
+  private func advice(_ file: String) throws -> [String] {
+    let settings = try check("--publish --env-file .env", file: file)
+    return AppAdvice.afterSuccess(try #require(settings.roundTrip).app, on: nil)
+  }
+
+  // MARK: Settings
+
+  @Test func `the channels of the arguments count once each, in order`() throws {
+    let trip = try #require(try check("--local --publish b a b c").roundTrip)
+    #expect(trip.channels == ["b", "a", "c"])
+    #expect(try check("--local --publish").roundTrip?.channels == [])
+    #expect(try check("--local a").roundTrip == nil)
+    #expect(try check("--local --publish --no-publish a").roundTrip == nil)
+  }
+
+  @Test(arguments: [
+    ("--key k --host h.test --publish", "--publish: no app id: give --app-id or PUSHER_APP_ID"),
+    (
+      "--key k --host h.test --app-id 1 --publish",
+      "--publish: no secret: give --secret-file or PUSHER_APP_SECRET"
+    ),
+  ])
+  func `what the HTTP API needs is needed`(line: String, message: String) {
+    #expect(refusal { _ = try check(line) } == message)
+  }
+
+  @Test func `an encrypted channel needs the key`() throws {
+    let message = refusal { _ = try check("--local --publish private-encrypted-a") }
+    #expect(message?.hasPrefix("private-encrypted-a is encrypted: give ") == true)
+    let key = Base64.encode([UInt8](repeating: 7, count: 32))
+    let trip = try check(
+      "--local --publish private-encrypted-a", ["PUSHER_ENCRYPTION_MASTER_KEY": key]
+    ).roundTrip
+    #expect(trip?.encryptionKey != nil)
+  }
+
+  @Test func `only cache channels warn`() throws {
+    let warnings = try check("--local --publish a cache-b cacheb").warnings.map(\.text)
+    #expect(warnings == ["--publish: 'cache-b' keeps the event of check for later subscribers"])
+  }
+
+  // MARK: Advice
+
+  @Test func `a queue needs a worker, unless it is sync`() throws {
+    let words = "QUEUE_CONNECTION in .env is 'database': does a queue worker run "
+    #expect(try advice("QUEUE_CONNECTION=database\n")[2].hasPrefix(words))
+    #expect(
+      try advice("QUEUE_CONNECTION=sync\n")[2]
+        == "QUEUE_CONNECTION in .env is 'sync': events need no queue worker")
+    #expect(try advice("")[2].hasPrefix("does a queue worker run (php artisan queue:work)?"))
+  }
+
+  @Test(arguments: [
+    ("BROADCAST_CONNECTION=pusher\n", "BROADCAST_CONNECTION in .env is 'pusher': is it so where"),
+    ("BROADCAST_DRIVER=reverb\n", "BROADCAST_DRIVER in .env is 'reverb': is it so where"),
+    ("BROADCAST_CONNECTION=log\n", "BROADCAST_CONNECTION in .env is 'log': the app writes its"),
+    ("", ".env has no BROADCAST_CONNECTION: set it to reverb or pusher"),
+  ])
+  func `the broadcaster of the file is named`(line: String, words: String) throws {
+    #expect(try advice(line)[1].hasPrefix(words))
+  }
+
+  @Test func `without a file the advice asks for it, and --local knows no app`() throws {
+    let environment = ["BROADCAST_CONNECTION": "log", "PUSHER_APP_KEY": "other"]
+    let app = try #require(try check("--local --publish", environment).roundTrip).app
+    #expect(app == BroadcastingApp())
+    #expect(AppAdvice.afterSuccess(app, on: nil)[1].hasSuffix("give its .env with --env-file"))
+  }
+
+  @Test func `after a failure the way comes first, then a broadcaster that leads elsewhere`() throws
+  {
+    let settings = try check("--publish --env-file .env", file: "BROADCAST_CONNECTION=null\n")
+    let lines = AppAdvice.afterFailure(try #require(settings.roundTrip).app)
+    #expect(lines.count == 3 && lines[0].hasSuffix("repair this first"))
+    #expect(lines[1].contains("the app drops its events"))
+    #expect(AppAdvice.afterFailure(BroadcastingApp()).count == 2)
+  }
+
+  @Test(arguments: [
+    ("orders", "private-orders and presence-orders are different channels"),
+    ("private-orders", "does the app send to private-orders?"),
+    ("presence-orders", "does the app send to presence-orders?"),
+  ])
+  func `the advice names the channel`(channel: String, words: String) {
+    let lines = AppAdvice.afterSuccess(BroadcastingApp(), on: channel)
+    #expect(lines[3].contains(words), "\(lines)")
+  }
+
+  @Test func `the page of the advice is there, and holds the texts that the program prints`() throws
+  {
+    let lines = AppAdvice.afterFailure(BroadcastingApp())
+    let path = try #require(lines.last?.split(separator: " ").last).description
+    let page = try Documentation.text(path)
+    let detour = BroadcastingApp(
+      broadcaster: Setting(origin: "BROADCAST_CONNECTION in .env", value: "log")
+    ).detour
+    let texts = [
+      Hints.silence(["orders"]).dropFirst(2).dropLast().description, try #require(detour),
+      "the HTTP API accepted the event, but nothing came within",
+      "the HTTP API sees no subscriber", "the HTTP API sees the subscriber",
+      "the event came late, after",
+    ]
+    for text in texts { #expect(page.contains(text), "\(text)") }
+  }
+
+  // MARK: The event
+
+  @Test(arguments: [
+    (0, false), (999, false), (1000, false), (1001, true), (60_000, true),
+  ])
+  func `an event is late after more than a second`(milliseconds: Int, isLate: Bool) {
+    let warning = RoundTrip.warning(after: .milliseconds(milliseconds))
+    #expect((warning != nil) == isLate)
+    #expect(warning?.hasPrefix("round trip: the event came late, after ") ?? true)
+  }
+
+  private func carries(_ message: String) -> Bool {
+    var isCarried = false
+    Envelope.with(Array(message.utf8)) {
+      isCarried = CheckEvent(on: "news", token: "0123abcd").isCarried(by: $0)
+    }
+    return isCarried
+  }
+
+  @Test(arguments: [
+    (#"{"event":"pusher-cli-check","channel":"news","data":"{\"token\":\"0123abcd\"}"}"#, true),
+    (#"{"channel":"news","data":{"token":"0123abcd"},"event":"pusher-cli-check"}"#, true),
+    (#"{"event":"pusher-cli-check","channel":"news","data":"{\"token\":\"9123abcd\"}"}"#, false),
+    (#"{"event":"pusher-cli-check","channel":"new","data":"{\"token\":\"0123abcd\"}"}"#, false),
+    (#"{"event":"pusher-cli-chec","channel":"news","data":"{\"token\":\"0123abcd\"}"}"#, false),
+    (#"{"event":"pusher-cli-check","data":"{\"token\":\"0123abcd\"}"}"#, false),
+    (#"{"event":"pusher-cli-check","channel":"news"}"#, false),
+    (#"{"event":"pusher-cli-check","channel":"news","data":""}"#, false),
+    (#"{"event":"pusher-cli-check","channel":7,"data":null}"#, false),
+  ])
+  func `only the event of this run counts, on its channel`(message: String, isOurs: Bool) {
+    #expect(carries(message) == isOurs, "\(message)")
+  }
+
+  @Test func `two runs have different events and channels`() {
+    let events = (0..<2).map { _ in CheckEvent(on: "news") }
+    #expect(events[0] != events[1] && events[0].token.utf8.count == 32)
+    let channels = (0..<2).map { _ in CheckEvent.ownChannel() }
+    #expect(channels[0] != channels[1])
+    #expect(channels.allSatisfy { ChannelName.problem(in: $0) == nil })
+  }
+}
