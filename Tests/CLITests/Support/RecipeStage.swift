@@ -37,6 +37,9 @@ final class RecipeStage {
       serve) exec "$PROGRAM" "$@" --listen "127.0.0.1:$STAGE_PORT" ;;
       subscribe | trigger | channels | users)
         exec "$PROGRAM" "$@" --host 127.0.0.1 --port "$STAGE_PORT" --scheme http ;;
+      check)
+        [ "$leads" != unnamed ] || set -- "$@" --host 127.0.0.1 --port "$STAGE_PORT" --scheme http
+        exec "$PROGRAM" "$@" ;;
       *) exec "$PROGRAM" "$@" ;;
     esac
 
