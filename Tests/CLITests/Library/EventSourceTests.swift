@@ -3,7 +3,7 @@ import PusherCore
 import TestSupport
 import Testing
 
-@Suite("EventSource, against a scripted server", .ownThread, .timeLimit(.minutes(2)))
+@Suite("EventSource, against a scripted server", .ownThread, .timeLimit(.minutes(10)))
 struct EventSourceTests {
   private static let events =
     "id: event-id\nevent: event-name\ndata: event-data\n\nid: event-id\ndata: event-data-1\n"

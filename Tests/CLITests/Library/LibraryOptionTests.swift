@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Options that program and library share, against a server that records requests.
-@Suite("Options of the library, against a scripted server", .ownThread, .timeLimit(.minutes(2)))
+@Suite("Options of the library, against a scripted server", .ownThread, .timeLimit(.minutes(10)))
 struct LibraryOptionTests {
   private func options(_ server: ScriptedServer, _ host: String = "127.0.0.1")
     -> PusherClientOptions

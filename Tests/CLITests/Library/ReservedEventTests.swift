@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite(
-  "The library's handlers and the service's internal names", .ownThread, .timeLimit(.minutes(2)))
+  "The library's handlers and the service's internal names", .ownThread, .timeLimit(.minutes(10)))
 struct ReservedEventTests {
   private final class Log: PusherDelegate {
     let messages = Record<String>()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PusherCore
 
-@Suite(.ownThread, .timeLimit(.minutes(2))) struct `Calls of the HTTP API` {
+@Suite(.ownThread, .timeLimit(.minutes(10))) struct `Calls of the HTTP API` {
   private static func api(_ server: RawServer, _ timeout: Duration = .seconds(600)) -> PusherAPI {
     PusherAPI(
       appID: "1", key: "k", secret: "s",

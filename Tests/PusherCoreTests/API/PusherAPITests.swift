@@ -3,7 +3,7 @@ import PusherServer
 import TestSupport
 import Testing
 
-@Suite(.ownThread, .timeLimit(.minutes(2))) struct `The HTTP API of the library` {
+@Suite(.ownThread, .timeLimit(.minutes(10))) struct `The HTTP API of the library` {
   let service: LocalService
   let delegate = RecordingDelegate()
   init() throws { service = try LocalService() }

@@ -85,7 +85,7 @@ struct RecordedRunTests {
     #expect(try answersOthers(console))
   }
 
-  @Test(.timeLimit(.minutes(5)))
+  @Test(.timeLimit(.minutes(10)))
   func `a pipe, a device and a folder are not opened`() throws {
     let pipe = path + ".fifo"
     #expect(mkfifo(pipe, 0o600) == 0)

@@ -59,7 +59,7 @@ private final class Endless: AsyncAuthorizer, AsyncAuthRequestBuilder {
 }
 
 /// Asynchronous authorisers, and authorisers that give a reason for a refusal.
-@Suite(.ownThread, .timeLimit(.minutes(2))) struct `Asynchronous authorisation` {
+@Suite(.ownThread, .timeLimit(.minutes(10))) struct `Asynchronous authorisation` {
   let service: LocalService
   let delegate = RecordingDelegate()
   init() throws { service = try LocalService() }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PusherCore
 
-@Suite(.ownThread, .timeLimit(.minutes(2))) struct `Today's Channels in a client` {
+@Suite(.ownThread, .timeLimit(.minutes(10))) struct `Today's Channels in a client` {
   let delegate = RecordingDelegate()
 
   private func key(_ byte: UInt8 = 7) throws -> EncryptionMasterKey {
@@ -149,7 +149,7 @@ import Testing
   }
 }
 
-@Suite(.ownThread, .timeLimit(.minutes(2))) struct `What a client is told of the network` {
+@Suite(.ownThread, .timeLimit(.minutes(10))) struct `What a client is told of the network` {
   @Test func `nothing counts unless it is given`() throws {
     let destination = try PusherClientOptions().destination(key: "k")
     #expect(destination.routing == Routing() && destination.trust == TLSEnvironment())

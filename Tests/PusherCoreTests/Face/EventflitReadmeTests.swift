@@ -9,7 +9,7 @@ import Testing
 /// Eventflit's prefixes, hosts and paths are in a ``PusherService``. The tests of PusherSwift's
 /// README explain the changes to the blocks. The local server knows Eventflit's names and none of
 /// Pusher's.
-@Suite(.ownThread, .timeLimit(.minutes(2))) struct `EventflitSwift's README` {
+@Suite(.ownThread, .timeLimit(.minutes(10))) struct `EventflitSwift's README` {
   let service: LocalService
   init() throws { service = try LocalService { $0.service = .eventflit } }
 

@@ -4,7 +4,7 @@ import Testing
 @testable import PusherCore
 
 /// Two spellings of é are two events and two users for a client.
-@Suite(.ownThread, .timeLimit(.minutes(2))) struct `Names that only look alike, at the client` {
+@Suite(.ownThread, .timeLimit(.minutes(10))) struct `Names that only look alike, at the client` {
   static let (one, other) = ("caf\u{E9}", "cafe\u{301}")
 
   @Test func `a roster keeps two members, and one that leaves is the one that is named`() {

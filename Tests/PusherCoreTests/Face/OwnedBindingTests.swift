@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Bindings that end with their owner.
-@Suite(.ownThread, .timeLimit(.minutes(2))) struct `Bindings with an owner` {
+@Suite(.ownThread, .timeLimit(.minutes(10))) struct `Bindings with an owner` {
   private final class Screen: Sendable {
     let seen = Gathered<String>()
     let client: Pusher?

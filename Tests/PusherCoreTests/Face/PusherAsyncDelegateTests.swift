@@ -87,7 +87,7 @@ private actor Slow: PusherAsyncDelegate {
 }
 
 /// Delegates that are actors.
-@Suite(.ownThread, .timeLimit(.minutes(2))) struct `Asynchronous delegates` {
+@Suite(.ownThread, .timeLimit(.minutes(10))) struct `Asynchronous delegates` {
   let service: LocalService
   init() throws { service = try LocalService() }
 

@@ -11,7 +11,7 @@ private func sign(_ socketID: String, _ channel: String) -> PusherAuth {
     .authorize(socketID: socketID, channel: channel, channelData: data)
 }
 
-@Suite(.ownThread, .timeLimit(.minutes(2))) struct `Authorisation of a client` {
+@Suite(.ownThread, .timeLimit(.minutes(10))) struct `Authorisation of a client` {
   let service: LocalService
   let delegate = RecordingDelegate()
   init() throws { service = try LocalService() }

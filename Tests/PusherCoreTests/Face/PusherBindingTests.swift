@@ -3,7 +3,7 @@ import PusherCore
 import TestSupport
 import Testing
 
-@Suite(.ownThread, .timeLimit(.minutes(2))) struct `Binding to events` {
+@Suite(.ownThread, .timeLimit(.minutes(10))) struct `Binding to events` {
   private let client: JoinedClient
   private var service: LocalService { client.service }
   private var pusher: Pusher { client.pusher }

@@ -2,7 +2,7 @@ import PusherCore
 import TestSupport
 import Testing
 
-@Suite(.ownThread, .timeLimit(.minutes(2))) struct `Channels of a client` {
+@Suite(.ownThread, .timeLimit(.minutes(10))) struct `Channels of a client` {
   let service: LocalService
   let delegate = RecordingDelegate()
   init() throws { service = try LocalService() }
@@ -142,7 +142,7 @@ import Testing
   }
 }
 
-@Suite(.ownThread, .timeLimit(.minutes(2))) struct `Presence channels of a client` {
+@Suite(.ownThread, .timeLimit(.minutes(10))) struct `Presence channels of a client` {
   let service: LocalService
   init() throws { service = try LocalService() }
 

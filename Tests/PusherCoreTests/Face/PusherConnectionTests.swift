@@ -2,7 +2,7 @@ import PusherCore
 import TestSupport
 import Testing
 
-@Suite(.ownThread, .timeLimit(.minutes(2))) struct `Connecting` {
+@Suite(.ownThread, .timeLimit(.minutes(10))) struct `Connecting` {
   let service: LocalService
   init() throws { service = try LocalService() }
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Sequences of all events of a client or a channel.
-@Suite(.ownThread, .timeLimit(.minutes(2))) struct `Events as a sequence` {
+@Suite(.ownThread, .timeLimit(.minutes(10))) struct `Events as a sequence` {
   private let client: JoinedClient
   private var service: LocalService { client.service }
   private var pusher: Pusher { client.pusher }
@@ -68,7 +68,7 @@ import Testing
   }
 }
 
-@Suite(.ownThread, .timeLimit(.minutes(2))) struct `Client events` {
+@Suite(.ownThread, .timeLimit(.minutes(10))) struct `Client events` {
   let service: LocalService
   init() throws { service = try LocalService() }
 

@@ -3,7 +3,7 @@ import PusherServer
 import TestSupport
 import Testing
 
-@Suite(.ownThread, .timeLimit(.minutes(2))) struct `Logs and metrics` {
+@Suite(.ownThread, .timeLimit(.minutes(10))) struct `Logs and metrics` {
   private final class Log: PusherLogger {
     let lines = Gathered<String>()
     let lowest: PusherLogLevel

@@ -2,7 +2,7 @@ import PusherCore
 import TestSupport
 import Testing
 
-@Suite(.ownThread, .timeLimit(.minutes(2))) struct `Client options` {
+@Suite(.ownThread, .timeLimit(.minutes(10))) struct `Client options` {
   let service: LocalService
   init() throws { service = try LocalService() }
 

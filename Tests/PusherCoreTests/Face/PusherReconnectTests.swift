@@ -2,7 +2,7 @@ import PusherCore
 import TestSupport
 import Testing
 
-@Suite(.ownThread, .timeLimit(.minutes(2))) struct `Reconnecting` {
+@Suite(.ownThread, .timeLimit(.minutes(10))) struct `Reconnecting` {
   let service: LocalService
   init() throws { service = try LocalService() }
 

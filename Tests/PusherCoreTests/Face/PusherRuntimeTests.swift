@@ -5,7 +5,7 @@ import Testing
 
 @testable import PusherCore
 
-@Suite(.ownThread, .timeLimit(.minutes(2))) struct `A runtime` {
+@Suite(.ownThread, .timeLimit(.minutes(10))) struct `A runtime` {
   let service: LocalService
   init() throws { service = try LocalService() }
 

@@ -14,7 +14,7 @@ extension PusherStreamElement<PusherEvent>? {
 }
 
 /// Sequences that pause reading from the socket, and the position of gaps.
-@Suite(.ownThread, .timeLimit(.minutes(2))) struct `Sequences that lose nothing` {
+@Suite(.ownThread, .timeLimit(.minutes(10))) struct `Sequences that lose nothing` {
   private static func flood(_ count: Int) throws -> RawServer {
     try RawServer { peer in
       RawServer.greet(peer)

@@ -9,7 +9,7 @@ import Testing
 ///
 /// A comment explains each change to a block. All blocks use the local server's host, handlers that
 /// record instead of print, `AuthRequest` for `URLRequest`, and `JSONValue` for `Any`.
-@Suite(.ownThread, .timeLimit(.minutes(2))) struct `PusherSwift's README` {
+@Suite(.ownThread, .timeLimit(.minutes(10))) struct `PusherSwift's README` {
   let service: LocalService
   let printed = Gathered<String>()
   init() throws { service = try LocalService() }

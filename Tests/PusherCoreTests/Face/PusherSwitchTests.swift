@@ -3,7 +3,7 @@ import PusherServer
 import TestSupport
 import Testing
 
-@Suite(.ownThread, .timeLimit(.minutes(2))) struct `Switching a living client` {
+@Suite(.ownThread, .timeLimit(.minutes(10))) struct `Switching a living client` {
   private let first: LocalService
   private let second: LocalService
   private let delegate = RecordingDelegate()

@@ -4,7 +4,7 @@ import PusherServer
 import TestSupport
 import Testing
 
-@Suite(.ownThread, .timeLimit(.minutes(2))) struct `Calls from many threads` {
+@Suite(.ownThread, .timeLimit(.minutes(10))) struct `Calls from many threads` {
   /// Runs `body` on `count` threads at once, each with its own seed, and waits for all.
   private static func onThreads(
     _ count: Int, _ body: @escaping @Sendable (UInt64) -> Void

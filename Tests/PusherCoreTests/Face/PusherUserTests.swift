@@ -9,7 +9,7 @@ private let application = Application.forTests()
 /// Sign-in, user events and the watchlist.
 ///
 /// Source: Pusher's page "Authenticating users".
-@Suite(.ownThread, .timeLimit(.minutes(2))) struct `The user of a client` {
+@Suite(.ownThread, .timeLimit(.minutes(10))) struct `The user of a client` {
   let service: LocalService
   let delegate = RecordingDelegate()
   init() throws { service = try LocalService() }

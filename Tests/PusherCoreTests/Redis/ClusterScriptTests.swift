@@ -75,7 +75,7 @@
   }
 
   @Suite(
-    "Cluster script: with a real server", .runsPrograms, .timeLimit(.minutes(5)),
+    "Cluster script: with a real server", .runsPrograms, .timeLimit(.minutes(10)),
     .enabled(if: RedisServer.isInstalled))
   struct ClusterScriptServerTests {
     private static let file = URL(filePath: #filePath)

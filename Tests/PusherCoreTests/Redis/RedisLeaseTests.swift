@@ -10,7 +10,7 @@
   /// then.
   @Suite(
     "Redis: leases and former connections, with a real server", .runsPrograms,
-    .timeLimit(.minutes(5)), .enabled(if: RedisServer.isInstalled))
+    .timeLimit(.minutes(10)), .enabled(if: RedisServer.isInstalled))
   struct RedisLeaseTests {
     private static let keys =
       ["nodes", "users", "members", "connections", "event", "order"].map { "{c}:\($0)" }

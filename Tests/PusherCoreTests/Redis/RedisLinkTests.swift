@@ -6,7 +6,7 @@
   import Testing
 
   @Suite(
-    "Redis: the link, with a real server", .runsPrograms, .timeLimit(.minutes(5)),
+    "Redis: the link, with a real server", .runsPrograms, .timeLimit(.minutes(10)),
     .enabled(if: RedisServer.isInstalled))
   struct RedisLinkTests {
     @Test func `ten thousand commands at once are answered in their order`() throws {
@@ -166,7 +166,7 @@
   }
 
   @Suite(
-    "Redis: a link that is lost, with a real server", .runsPrograms, .timeLimit(.minutes(5)),
+    "Redis: a link that is lost, with a real server", .runsPrograms, .timeLimit(.minutes(10)),
     .enabled(if: RedisServer.isInstalled))
   struct RedisLossTests {
     @Test(arguments: ["normal", "pubsub"])

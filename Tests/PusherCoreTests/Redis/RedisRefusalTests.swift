@@ -8,7 +8,7 @@
   /// A server whose Redis refuses commands at random moments reports the error and registers once
   /// Redis recovers.
   @Suite(
-    "Redis: refusals and odd answers at each moment", .ownThread, .timeLimit(.minutes(5)))
+    "Redis: refusals and odd answers at each moment", .ownThread, .timeLimit(.minutes(10)))
   struct RedisRefusalTests {
     private final class Node {
       let redis: ScriptedRedis

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Calls of the HTTP API whose answers come from other nodes.
-@Suite("HTTP API, answers that come later", .ownThread, .timeLimit(.minutes(5)))
+@Suite("HTTP API, answers that come later", .ownThread, .timeLimit(.minutes(10)))
 struct WaitingCallTests {
   /// A member that answers a call only when a socket subscribes.
   private final class LateMember: ClusterMember {

@@ -3,7 +3,7 @@ import Testing
 
 /// Servers over a model of Redis keep the promises of docs/endurance.md under any schedule of
 /// messages, delays and faults.
-@Suite("Simulation of servers that meet in Redis", .timeLimit(.minutes(5)))
+@Suite("Simulation of servers that meet in Redis", .timeLimit(.minutes(10)))
 struct SimulationTests {
   @Test(arguments: 0..<8)
   func `after a calm time all is right, whatever happened before`(part: UInt64) {

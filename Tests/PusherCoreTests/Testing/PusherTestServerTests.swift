@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// `PusherTesting` as another package's tests use it: public API only.
-@Suite(.ownThread, .timeLimit(.minutes(2))) struct `The server for other people's tests` {
+@Suite(.ownThread, .timeLimit(.minutes(10))) struct `The server for other people's tests` {
   private struct Order: Codable, Equatable, Sendable {
     var id: Int
     var total: Double

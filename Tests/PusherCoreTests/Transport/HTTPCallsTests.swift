@@ -4,7 +4,7 @@ import Testing
 @testable import PusherCore
 
 /// Calls from any thread over connections that are kept for a while (RFC 9112 section 9.3).
-@Suite(.ownThread, .timeLimit(.minutes(2))) struct `Calls over kept connections` {
+@Suite(.ownThread, .timeLimit(.minutes(10))) struct `Calls over kept connections` {
   private static let answer = Array("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}".utf8)
 
   private static func server(answers: Int = .max) throws -> RawServer {

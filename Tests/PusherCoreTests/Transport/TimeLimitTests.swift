@@ -3,7 +3,7 @@ import Testing
 
 @testable import PusherCore
 
-@Suite(.ownThread, .timeLimit(.minutes(2))) struct `Time limits` {
+@Suite(.ownThread, .timeLimit(.minutes(10))) struct `Time limits` {
   @Test func `a body that ends in time has ended by itself`() async throws {
     #expect(try await TimeLimit.finishes({}, within: .seconds(600)))
   }
