@@ -150,8 +150,3 @@ extension Envelope {
     return (try? JSONParser.parse(text)) ?? .string(text)
   }
 }
-
-extension ByteView {
-  /// True if the content of a JSON string holds an escape.
-  @inline(__always) var isEscaped: Bool { JSONCursor(self).plainRun() < count }
-}

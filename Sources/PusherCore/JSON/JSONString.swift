@@ -119,3 +119,8 @@ package enum JSONString {
     }
   }
 }
+
+extension ByteView {
+  /// True if the content of a JSON string holds an escape.
+  @inline(__always) var isEscaped: Bool { JSONCursor(self).plainRun() < count }
+}
