@@ -18,6 +18,10 @@ private final class WebhookRun {
   private var receiver: WebhookReceiver?
   private var count = 0
   private var refused = 0
+  private let conditions: WhereFilter?
+  /// Number of events that `--where` left out.
+  private var unmet = 0
+  private let judgedLine = ByteBuffer()
   private var status: ExitStatus?
   private var signal: Int32?
   private let readiness: Readiness
@@ -39,6 +43,7 @@ private final class WebhookRun {
   ) throws {
     (self.settings, self.diagnostics, self.loop) = (settings, diagnostics, loop)
     startedAt = loop.now
+    conditions = WhereFilter(settings.conditions)
     isTerminal = descriptor.isTerminal
     readiness = Readiness(command: settings.listen.onReady, loop: loop, diagnostics: diagnostics)
     output = OutputQueue(descriptor: descriptor, limit: Self.queueLimit)
@@ -112,7 +117,11 @@ private final class WebhookRun {
         status = .success
         return
       }
-      diagnostics.error("timed out: \(count) of \(wanted) events within \(timeout.inWords)")
+      let others =
+        unmet > 0
+        ? " (\(Quantities.words(unmet, of: "other event")) came, --where left out \(unmet))" : ""
+      diagnostics.error(
+        "timed out: \(count) of \(wanted) events within \(timeout.inWords)\(others)")
       status = .timedOut
     }
   }
@@ -136,16 +145,25 @@ private final class WebhookRun {
   }
 
   private func take(_ events: [WebhookInbox.Event], _ number: Int) -> WebhookReceiver.Receipt? {
-    let wanted = events.prefix(settings.count.map { $0 - count } ?? .max)
+    let passing = conditions.map { filter in events.filter { meets($0, filter) } } ?? events
+    let wanted = passing.prefix(settings.count.map { $0 - count } ?? .max)
     guard print(wanted) else {
       let reason = "its lines are larger than \(Self.webhookLimit >> 20) MiB"
       noteRefusal(413, reason)
       return .refused(413, reason)
     }
     count += wanted.count
+    unmet += events.count - passing.count
     if count == settings.count { status = .success }
     unanswered.append((output.end, number))
     return nil
+  }
+
+  private func meets(_ event: WebhookInbox.Event, _ conditions: WhereFilter) -> Bool {
+    judgedLine.removeAll()
+    defer { judgedLine.removeAll() }
+    JSONWriter.write(Self.line(event, nil), into: judgedLine)
+    return conditions.passes(judgedLine.view)
   }
 
   /// Adds all lines of a webhook to the output, or none; returns false if they are too long.

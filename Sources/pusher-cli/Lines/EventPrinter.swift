@@ -17,7 +17,7 @@ final class EventPrinter {
     columns: @escaping () -> Int? = { nil }, wallTime: @escaping () -> WallTime
   ) {
     writers = LineWriters(
-      settings.form, output: output, isTerminal: isTerminal, handsOver: receiver != nil,
+      settings, output: output, isTerminal: isTerminal, handsOver: receiver != nil,
       record: record
     ) { EventLineWriter(output: $0, service: service, style: $1) }
     core = Printer(
@@ -27,7 +27,8 @@ final class EventPrinter {
     plainTemplate = template?.plain
     usesFastWay =
       writers.printed.hasFastWay
-      && (template.map { $0.plain != nil } ?? (settings.form.output == .json))
+      && (template.map { $0.plain != nil && core.conditions == nil }
+        ?? (settings.form.output == .json))
       && receiver == nil && record == nil && !settings.printsSummary
   }
 
@@ -37,6 +38,7 @@ final class EventPrinter {
     let isWanted = core.admit(
       name ?? envelope.eventName, channel: envelope.channelName, bytes: envelope.byteCount,
       record: { writers.recorder?.write(envelope, named: name) },
+      judge: { writers.judged?.write(envelope, named: name) },
       passes: { $0.passes(name ?? envelope.eventName) })
     guard isWanted else { return }
     if core.printsEvents { printCounted(envelope, named: name) }
@@ -48,7 +50,7 @@ final class EventPrinter {
   }
 
   func print(repaired event: Envelope) {
-    let all = [writers.printed, writers.handed, writers.recorder]
+    let all = [writers.printed, writers.handed, writers.recorder, writers.judged]
     for writer in all { writer?.marksRepaired = true }
     print(event)
     for writer in all { writer?.marksRepaired = false }
@@ -84,6 +86,7 @@ final class EventPrinter {
     let isWanted = core.admit(
       event, channel: channel, bytes: JSONWriter.text(data).utf8.count,
       record: { writers.recorder?.write(event: event, channel: channel, data: data) },
+      judge: { writers.judged?.write(event: event, channel: channel, data: data) },
       passes: { $0.passes(event) })
     guard isWanted else { return }
     if core.printsEvents {
@@ -99,10 +102,16 @@ extension EventPrinter: EventSink {
   func take(message: ByteView) -> SinkVerdict {
     guard usesFastWay, !isHeld, !core.isStopped, !core.isDone else { return .declined }
     if core.showsTime { core.stamp() }
+    let before = core.output.count
     switch writers.printed.writeFast(
       message, by: plainTemplate, number: core.count &+ 1, filter: core.fastFilter)
     {
     case .written:
+      if let conditions = core.conditions, !conditions.passes(core.output.view(from: before)) {
+        core.output.truncate(to: before)
+        core.noteUnmet()
+        return .taken
+      }
       core.count &+= 1
       if let channelCounts = core.channelCounts,
         let channel = PlainEventReader.channel(ofTaken: message)
@@ -115,11 +124,19 @@ extension EventPrinter: EventSink {
       // The general path decides whether the event ends the run, is printed or is dropped.
       return .declined
     case .filtered:
-      core.rejected &+= 1
+      core.noteRejected()
       return .taken
     case .unusual:
       fallbacks &+= 1
       return .declined
     }
+  }
+}
+
+extension ByteBuffer {
+  /// The bytes after the first `count`.
+  fileprivate func view(from count: Int) -> ByteView {
+    let all = view
+    return all[count..<all.count]
   }
 }

@@ -8,17 +8,22 @@ struct LineWriters<Writer: LineWriter> {
   let handedLine = ByteBuffer(capacity: 64)
   let record: ByteBuffer?
   let recorder: Writer?
+  /// Writes the line that the conditions of `--where` are about.
+  let judged: Writer?
+  let judgedLine = ByteBuffer(capacity: 4096)
 
   init(
-    _ form: EventForm, output: ByteBuffer, isTerminal: Bool, handsOver: Bool, record: ByteBuffer?,
-    _ make: (ByteBuffer, EventLineStyle) -> Writer
+    _ settings: PrintSettings, output: ByteBuffer, isTerminal: Bool, handsOver: Bool,
+    record: ByteBuffer?, _ make: (ByteBuffer, EventLineStyle) -> Writer
   ) {
+    let form = settings.form
     (self.output, self.record) = (output, record)
     style = EventLineStyle(form, isTerminal: isTerminal)
     printed = make(output, style)
     let plain = EventLineStyle(rawData: form.keepsRawData)
     handed = handsOver ? make(handedLine, plain) : nil
     recorder = record.map { make($0, plain) }
+    judged = settings.conditions.isEmpty ? nil : make(judgedLine, EventLineStyle())
   }
 }
 
@@ -32,6 +37,8 @@ final class Printer {
   private let record: ByteBuffer?
   let form: EventForm
   let filter: FilterMemory?
+  let conditions: WhereFilter?
+  private let judgedLine: ByteBuffer
   private let ending: EventFilter?
   /// Filter of fast paths; also rejects the events of `--until-event`, which need the general path.
   let fastFilter: FilterMemory?
@@ -57,7 +64,10 @@ final class Printer {
   /// Time of all events of a burst; taken for the first printed one.
   private(set) var burstTime: WallTime?
   var count = 0
-  var rejected = 0
+  /// Number of events that `-e`, `-x` or `--where` left out.
+  private(set) var rejected = 0
+  /// Number of those that only `--where` left out.
+  private(set) var unmet = 0
 
   init(
     settings: PrintSettings, writers: LineWriters<some LineWriter>, receiver: (any EventReceiver)?,
@@ -65,6 +75,7 @@ final class Printer {
   ) {
     (output, style, form) = (writers.output, writers.style, settings.form)
     (record, handedLine) = (writers.record, writers.handedLine)
+    (conditions, judgedLine) = (WhereFilter(settings.conditions), writers.judgedLine)
     (writer, handedWriter, recorder) = (writers.printed, writers.handed, writers.recorder)
     (self.wallTime, self.columns, self.receiver) = (wallTime, columns, receiver)
     template = form.template.map { TemplateText($0, output: writers.output, style: writers.style) }
@@ -112,10 +123,12 @@ final class Printer {
   /// - Parameters:
   ///   - bytes: Size of the message or data.
   ///   - record: Writes the event for `--record`.
+  ///   - judge: Writes the event's line for `--where`.
   /// - Returns: True if the event is to be printed.
   @inline(__always) func admit(
     _ name: @autoclosure () -> String, channel: @autoclosure () -> String?,
-    bytes: @autoclosure () -> Int, record: () -> Void, passes: (FilterMemory) -> Bool
+    bytes: @autoclosure () -> Int, record: () -> Void, judge: () -> Void,
+    passes: (FilterMemory) -> Bool
   ) -> Bool {
     if let ending, ending.passes(name()) { hasMetEnd = true }
     if let recorder {
@@ -126,7 +139,11 @@ final class Printer {
       record()
     }
     guard filter.map(passes) ?? true else {
-      rejected &+= 1
+      noteRejected()
+      return false
+    }
+    guard conditions.map({ meets($0, judge) }) ?? true else {
+      noteUnmet()
       return false
     }
     count &+= 1
@@ -134,6 +151,20 @@ final class Printer {
     if let channelCounts, let channel = channel() { channelCounts.note(channel) }
     stamp()
     return true
+  }
+
+  func noteRejected() { rejected &+= 1 }
+
+  func noteUnmet() {
+    rejected &+= 1
+    unmet &+= 1
+  }
+
+  private func meets(_ conditions: WhereFilter, _ writeLine: () -> Void) -> Bool {
+    judgedLine.removeAll()
+    defer { judgedLine.removeAll() }
+    writeLine()
+    return conditions.passes(judgedLine.view)
   }
 
   func stamp() {

@@ -11,7 +11,7 @@ final class StreamPrinter {
     columns: @escaping () -> Int? = { nil }, wallTime: @escaping () -> WallTime
   ) {
     writers = LineWriters(
-      settings.form, output: output, isTerminal: isTerminal, handsOver: receiver != nil,
+      settings, output: output, isTerminal: isTerminal, handsOver: receiver != nil,
       record: record
     ) { EventStreamLineWriter(output: $0, style: $1) }
     core = Printer(
@@ -35,7 +35,8 @@ final class StreamPrinter {
     }
     let isWanted = core.admit(
       event.type.text, channel: nil, bytes: event.data.count,
-      record: { writers.recorder?.write(event) }, passes: { $0.passes(event.type) })
+      record: { writers.recorder?.write(event) }, judge: { writers.judged?.write(event) },
+      passes: { $0.passes(event.type) })
     guard isWanted else { return }
     if core.printsEvents { printCounted(event) }
     core.handOver(HandedEvent(name: event.type.text, id: event.lastEventID.text)) {

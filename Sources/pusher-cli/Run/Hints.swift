@@ -164,9 +164,14 @@ extension ConnectionSettings {
 extension Hints {
   private static let mostNames = 3
 
-  /// Names events that the patterns excluded, in parentheses.
+  /// Counts the events that were left out and names those that the patterns excluded, in
+  /// parentheses.
   static func rejection(_ printer: Printer, _ settings: PrintSettings) -> String {
     let events = Quantities.words(printer.rejected, of: "other event")
+    guard printer.rejected > printer.unmet else {
+      return " (\(events) came, --where left out \(printer.unmet))"
+    }
+    let conditions = printer.unmet > 0 ? "--where left out \(printer.unmet), of the rest " : ""
     let verdict =
       switch (settings.includedEvents.isEmpty, settings.excludedEvents.isEmpty) {
       case (_, true): "none matches -e"
@@ -176,7 +181,7 @@ extension Hints {
     let names = sortedByNearness(printer.filter?.refusedNames ?? [], to: settings.includedEvents)
     let more = names.count > mostNames ? " and others" : ""
     let shown = names.prefix(mostNames).map { "'\($0)'" }.joined(separator: ", ")
-    return " (\(events) came, \(verdict)\(shown.isEmpty ? "" : ": ")\(shown)\(more))"
+    return " (\(events) came, \(conditions)\(verdict)\(shown.isEmpty ? "" : ": ")\(shown)\(more))"
   }
 
   /// Sorts names with the letters of a pattern first: `App\Events\OrderShipped` for `OrderShipped`.

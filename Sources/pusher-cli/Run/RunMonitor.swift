@@ -89,7 +89,7 @@ final class RunMonitor: Monitored {
         "pusher_cli_events_total", .counter, "Events printed, or handed to --exec or --forward.",
         printer?.count ?? 0),
       MetricFamily(
-        "pusher_cli_filtered_events_total", .counter, "Events excluded by -e and -x.",
+        "pusher_cli_filtered_events_total", .counter, "Events excluded by -e, -x and --where.",
         printer?.rejected ?? 0),
       time(
         "pusher_cli_last_event_timestamp_seconds",

@@ -68,6 +68,8 @@ struct WebhookSettings: CommandSettings {
   var count: Int?
   var timeout: Duration?
   var hasTimestamps: Bool
+  /// All of these must hold for an event.
+  var conditions: [WhereClause]
   var common: CommonSettings
 
   init(_ reader: inout SettingsReader) throws(UsageError) {
@@ -81,6 +83,7 @@ struct WebhookSettings: CommandSettings {
     count = typed.integer(.count)
     timeout = typed.duration(.timeout)
     hasTimestamps = typed.isOn(.timestamps)
+    conditions = try reader.conditions()
     common = reader.common
   }
 }

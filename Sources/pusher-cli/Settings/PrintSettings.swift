@@ -4,6 +4,8 @@ struct PrintSettings: Equatable, Sendable {
   /// Patterns for the event name; empty for all events.
   var includedEvents: [String]
   var excludedEvents: [String]
+  /// All of these must hold for an event.
+  var conditions: [WhereClause] = []
   /// Patterns for the event that ends the run with success.
   var untilEvents: [String] = []
   var count: Int?
@@ -44,7 +46,7 @@ extension SettingsReader {
   func printing(_ run: RunSettings) throws(UsageError) -> PrintSettings {
     PrintSettings(
       includedEvents: typed.texts(.event), excludedEvents: typed.texts(.excludeEvent),
-      untilEvents: typed.texts(.untilEvent), count: typed.integer(.count), form: try form(),
+      conditions: try conditions(), untilEvents: typed.texts(.untilEvent), count: typed.integer(.count), form: try form(),
       printsLifecycle: typed.isOn(.lifecycle), bufferSize: typed.bytes(.buffer),
       printsSummary: typed.isOn(.summary), printsEvents: run.handler?.prints ?? true,
       countedChannels: run.monitor?.channels)

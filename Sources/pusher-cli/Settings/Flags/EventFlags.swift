@@ -2,9 +2,10 @@ internal import PusherCore
 
 extension Flag {
   static let receiving: [Flag] = [
-    .channel, .event, .excludeEvent, .untilEvent, .count, .timeout, .idleTimeout, .onReady,
-    .readyFD, .exec, .execJobs, .execTimeout, .execFail, .stats, .timestamps, .output, .raw,
-    .format, .null, .rawData, .lifecycle, .buffer, .maxEvent, .until, .maxMembers,
+    .channel, .event, .excludeEvent, .whereExpression, .untilEvent, .count, .timeout,
+    .idleTimeout, .onReady, .readyFD, .exec, .execJobs, .execTimeout, .execFail, .stats,
+    .timestamps, .output, .raw, .format, .null, .rawData, .lifecycle, .buffer, .maxEvent, .until,
+    .maxMembers,
   ]
 
   static let channel = Flag(
@@ -31,6 +32,26 @@ extension Flag {
     summary: "leave out events whose name matches",
     manual: """
       Leave out events whose name matches GLOB, even if they match --event. May be repeated.
+      """)
+
+  static let whereExpression = Flag(
+    "where", .text("EXPRESSION"), isRepeatable: true, of: .printing.union([.webhook]),
+    in: .receive, isCommon: true, summary: "print only events for which EXPRESSION is true",
+    manual: """
+      Print only events for which EXPRESSION is true. EXPRESSION is a path into the printed JSON line, such as `data.id`
+      or `data.items[0].total`. It begins with `event`, `channel`, `user_id`, `id` or `data`. A path alone is true if
+      the line has such a value. After the path, EXPRESSION can have an operator and a value, as in
+      `data.status == "paid"`. May be repeated; all must be true.
+
+      The operators are `==`, `!=`, `<`, `<=`, `>`, `>=` and `~`. The value is a text in double quotes with the escapes
+      of JSON, a number, `true`, `false` or `null`. Numbers are compared by value and texts by their bytes; `<` and the
+      like compare only these two. `~` searches a text for a POSIX extended regular expression, as in
+      `data.name ~ "^A"`. It searches the first 4 KiB of a text, as it stands in the line. A missing value counts as
+      `null`, as in jq(1). A comparison with a value of another kind is false, except for `!=`, which is always the
+      opposite of `==`. Of repeated members, the last one counts.
+
+      --count, --exec, --forward and --stats ignore the other events, as those that --event leaves out. --until-event
+      and --record see them. With --raw-data, paths lead into JSON data too.
       """)
 
   static let untilEvent = Flag(
