@@ -52,7 +52,7 @@ package struct WhereClause: Sendable, Equatable {
   package static let longestText = 4096
   /// Maximum number of names and indices of a path.
   package static let longestPath = 64
-  /// Maximum size of the text that a pattern searches, in bytes; the rest of a text is not searched.
+  /// Maximum size of the text that a pattern searches, in bytes; the rest is not searched.
   package static let searchedBytes = 4096
   /// Fields of the lines of all commands.
   package static let fields = ["event", "channel", "user_id", "id", "data"]
@@ -111,14 +111,14 @@ package enum WhereFault: Error, Equatable, CustomStringConvertible {
     case .pathTooLong(let limit): "the path has more than \(limit) names and indices"
     case .noName: "a name is missing in the path; write a path such as data.items[0].id"
     case .unknownField(let name):
-      "lines have no field '\(name)'; a path begins with event, channel, user_id, id or data, as in "
-        + "data.status"
+      "lines have no field '\(name)'; a path begins with event, channel, user_id, id or data, as "
+        + "in data.status"
     case .badIndex: "'[' needs a number from 0 to 999999999 and ']'"
     case .unknownOperator(let word): "'\(word)' is none of == != < <= > >= ~"
     case .noValue: "the value after the operator is missing"
     case .badText:
-      "the text is no JSON string; escape quotes and backslashes, as in \"\\\\.\", and end it with a "
-        + "quote"
+      "the text is no JSON string; escape quotes and backslashes, as in \"\\\\.\", and end it with "
+        + "a quote"
     case .unknownValue(let word):
       "'\(word)' is no value; write a text in double quotes, a number, true, false or null"
     case .trailing(let word):

@@ -142,10 +142,10 @@ extension WhereClause {
     var end = 0
     while true {
       var next = end + 1
-      if body[end] == UInt8(ascii: "\\"), next < body.count {
+      if body[end] == UInt8(ascii: "\\") {
         next = end + (body[next] == UInt8(ascii: "u") ? 6 : 2)
       }
-      guard next <= searchedBytes, next < body.count else { break }
+      guard next <= searchedBytes else { break }
       end = next
     }
     while end > 0, body[end] & 0xC0 == 0x80 { end -= 1 }

@@ -46,7 +46,8 @@ extension SettingsReader {
   func printing(_ run: RunSettings) throws(UsageError) -> PrintSettings {
     PrintSettings(
       includedEvents: typed.texts(.event), excludedEvents: typed.texts(.excludeEvent),
-      conditions: try conditions(), untilEvents: typed.texts(.untilEvent), count: typed.integer(.count), form: try form(),
+      conditions: try conditions(), untilEvents: typed.texts(.untilEvent),
+      count: typed.integer(.count), form: try form(),
       printsLifecycle: typed.isOn(.lifecycle), bufferSize: typed.bytes(.buffer),
       printsSummary: typed.isOn(.summary), printsEvents: run.handler?.prints ?? true,
       countedChannels: run.monitor?.channels)

@@ -135,6 +135,15 @@ struct RejectedEventsTests {
     (["-x", "*"], "3 other events came, all match -x: 'x', 'y'"),
     (["-e", "x*", "-x", "x"], "3 other events came, -e and -x exclude all: 'x', 'y'"),
     (["-e", "y"], "2 other events came, none matches -e: 'x'"), ([], ""),
+    (["--where", "data > 1"], "3 other events came, --where left out 3"),
+    (
+      ["-e", "y", "--where", "data == 2"],
+      "3 other events came, --where left out 1, of the rest none matches -e: 'x'"
+    ),
+    (
+      ["-x", "y", "--where", #"data == "1""#],
+      "3 other events came, --where left out 2, of the rest all match -x: 'y'"
+    ),
   ])
   func `the message counts them`(patterns: [String], words: String) throws {
     for (option, time) in [("-W", "1s"), ("--idle-timeout", "1s")] {

@@ -110,6 +110,46 @@ struct WebhookTests {
     #expect(result.errorText.contains("timed out: 0 of 1 events within 0.3 s"))
   }
 
+  private func post(_ body: String, signedTo port: UInt16) throws -> String {
+    let signature = WebhookSignature.sign(Array(body.utf8), secret: Self.secret)
+    return try post(body, to: port, signature: signature)
+  }
+
+  @Test
+  func `--where prints and counts only the events with a value, and all webhooks are answered`()
+    throws
+  {
+    let (program, port) = try listen(
+      "-n", "2", "--where", #"user_id == "7""#, "--where", #"event ~ "^member_""#)
+    let others = #"{"time_ms":1,"events":[{"name":"channel_occupied","channel":"presence-a"}]}"#
+    #expect(try post(others, signedTo: port) == "HTTP/1.1 200 OK")
+    let body =
+      #"{"time_ms":1,"events":[{"name":"member_added","channel":"presence-a","user_id":"8"},"#
+      + #"{"name":"member_added","channel":"presence-a","user_id":"7"},"#
+      + #"{"name":"client_event","channel":"presence-a","event":"client-x","user_id":"7"},"#
+      + #"{"name":"member_removed","channel":"presence-a","user_id":"7"}]}"#
+    #expect(try post(body, signedTo: port) == "HTTP/1.1 200 OK")
+    let result = try program.result()
+    #expect(result.ending == .exited(0))
+    #expect(
+      result.outputText
+        == ["member_added", "member_removed"].map {
+          #"{"event":"\#($0)","channel":"presence-a","user_id":"7","data":{"time_ms":1}}"# + "\n"
+        }.joined())
+  }
+
+  @Test(.needs(.movedClock)) func `the time limit counts the events that --where left out`() throws
+  {
+    let clock = try MovedClock(standsStill: true)
+    let (program, port) = try listen(
+      "-n", "1", "-W", "300ms", "--where", "data.time_ms < 0", environment: clock.environment())
+    #expect(try post(Self.body, to: port) == "HTTP/1.1 200 OK")
+    #expect(try clock.move(.milliseconds(300), untilEndOf: program) == .exited(124))
+    #expect(
+      try program.result().errorText.hasSuffix(
+        "timed out: 0 of 1 events within 0.3 s (1 other event came, --where left out 1)\n"))
+  }
+
   // MARK: Acknowledgements
 
   private func begin(_ body: String, at port: UInt16) throws -> RawClient {
