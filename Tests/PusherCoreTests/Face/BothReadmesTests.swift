@@ -9,7 +9,8 @@ import Testing
 /// Each is compiled and run with each service's names, against a server that knows no others.
 ///
 /// A comment explains each change to a block.
-@Suite(.ownThread, .timeLimit(.minutes(10))) struct `The READMEs of PusherSwift and EventflitSwift` {
+@Suite(.ownThread, .timeLimit(.minutes(10))) struct `The READMEs of PusherSwift and EventflitSwift`
+{
   let printed = Gathered<String>()
   static let services = [PusherService.pusher, .eventflit]
 
