@@ -23,12 +23,11 @@ final class EventPrinter {
     core = Printer(
       settings: settings, writers: writers, receiver: receiver, columns: columns,
       wallTime: wallTime)
-    let template = core.template
+    let (template, judges) = (core.template, core.conditions != nil)
     plainTemplate = template?.plain
     usesFastWay =
       writers.printed.hasFastWay
-      && (template.map { $0.plain != nil && core.conditions == nil }
-        ?? (settings.form.output == .json))
+      && (template.map { $0.plain != nil && !judges } ?? (settings.form.output == .json))
       && receiver == nil && record == nil && !settings.printsSummary
   }
 
