@@ -23,11 +23,12 @@ final class EventPrinter {
     core = Printer(
       settings: settings, writers: writers, receiver: receiver, columns: columns,
       wallTime: wallTime)
-    let (template, judges) = (core.template, core.conditions != nil)
-    plainTemplate = template?.plain
+    let template = core.template
+    // Conditions are about the line, which a template does not leave behind.
+    plainTemplate = settings.conditions.isEmpty ? template?.plain : nil
     usesFastWay =
       writers.printed.hasFastWay
-      && (template.map { $0.plain != nil && !judges } ?? (settings.form.output == .json))
+      && (template == nil ? settings.form.output == .json : plainTemplate != nil)
       && receiver == nil && record == nil && !settings.printsSummary
   }
 
