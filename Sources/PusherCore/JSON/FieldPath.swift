@@ -1,0 +1,127 @@
+/// The way to one value inside JSON: `choices.0.delta.content`, `choices[0].delta.content`.
+///
+/// Names have dots between them. A number is a place in an array, from 0, or a member's name;
+/// between brackets it is a place only. A dot at the beginning is allowed, as jq writes it. A name
+/// with a dot or a bracket has no spelling. All comparisons are of bytes.
+package struct FieldPath: Equatable, Sendable {
+  /// Maximum number of steps: each reads its part of the data once.
+  package static let stepLimit = 64
+
+  package let text: String
+  private let steps: [Step]
+
+  private struct Step: Equatable, Sendable {
+    /// Name of a member; `nil` for a place between brackets.
+    let name: [UInt8]?
+    /// Place in an array; `nil` for a name that is not a number.
+    let place: Int?
+
+    func part(of value: ByteView) throws(JSONError) -> ByteView? {
+      guard value[0] == UInt8(ascii: "{") || value[0] == UInt8(ascii: "[") else { return nil }
+      var cursor = JSONCursor(value)
+      var found: ByteView?
+      var index = 0
+      try JSONSkipper.eachPart(&cursor) { name, part in
+        if let name {
+          if isNamed(name) { found = part }
+        } else {
+          if index == place { found = part }
+          index &+= 1
+        }
+      }
+      return found
+    }
+
+    /// - Parameter token: The name between its quotes; it may have escapes.
+    private func isNamed(_ token: ByteView) -> Bool {
+      guard let name else { return false }
+      guard token.isEscaped else { return token.equals(name) }
+      // `\u0061` is six bytes for one; a longer name of a peer costs no copy.
+      guard token.count / 6 <= name.count else { return false }
+      let plain = ByteBuffer(capacity: token.count)
+      JSONString.decode(token, into: plain)
+      return withExtendedLifetime(plain) { $0.view.equals(name) }
+    }
+  }
+
+  package init(_ text: String) throws(FieldPathError) {
+    self.text = text
+    var rest = Array(text.utf8)[...]
+    var steps: [Step] = []
+    if rest.first == UInt8(ascii: ".") { rest.removeFirst() }
+    repeat {
+      guard steps.count < Self.stepLimit else { throw .tooLong(limit: Self.stepLimit) }
+      let isPlace = rest.first == UInt8(ascii: "[")
+      steps.append(isPlace ? try Self.bracketed(&rest) : try Self.named(&rest))
+      if rest.first == UInt8(ascii: ".") {
+        rest.removeFirst()
+        guard !rest.isEmpty else { throw .emptyName }
+      }
+    } while !rest.isEmpty
+    self.steps = steps
+  }
+
+  private static func named(_ rest: inout ArraySlice<UInt8>) throws(FieldPathError) -> Step {
+    let name = rest.prefix { $0 != UInt8(ascii: ".") && $0 != UInt8(ascii: "[") }
+    guard !name.isEmpty else { throw .emptyName }
+    guard !name.contains(UInt8(ascii: "]")) else { throw .noPlace }
+    rest.removeFirst(name.count)
+    return Step(name: Array(name), place: place(name))
+  }
+
+  private static func bracketed(_ rest: inout ArraySlice<UInt8>) throws(FieldPathError) -> Step {
+    let digits = rest.dropFirst().prefix { $0 != UInt8(ascii: "]") }
+    guard let place = place(digits), digits.endIndex < rest.endIndex else { throw .noPlace }
+    rest.removeFirst(digits.count + 2)
+    guard rest.first.map({ $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "[") }) ?? true else {
+      throw .noPlace
+    }
+    return Step(name: nil, place: place)
+  }
+
+  /// Returns the number, without leading zeros and of at most nine digits.
+  private static func place(_ digits: ArraySlice<UInt8>) -> Int? {
+    guard (1...9).contains(digits.count), digits.allSatisfy({ $0 &- 0x30 < 10 }),
+      digits.count == 1 || digits.first != UInt8(ascii: "0")
+    else { return nil }
+    return digits.reduce(0) { $0 * 10 + Int($1 &- 0x30) }
+  }
+}
+
+extension FieldPath {
+  /// Returns the value in place, a string with its quotes; `nil` without one.
+  ///
+  /// The last of repeated members counts, as in JavaScript. Bytes that are not one JSON value of at
+  /// most 250 levels have no fields, because a line shows them as text.
+  package func value(in json: ByteView) -> ByteView? {
+    do throws(JSONError) {
+      var cursor = JSONCursor(json)
+      cursor.skipWhitespace()
+      var value = json[try JSONSkipper.skipValue(&cursor, depthLimit: jsonDepthLimit)]
+      try cursor.requireEnd()
+      for step in steps {
+        guard let part = try step.part(of: value) else { return nil }
+        value = part
+      }
+      return value
+    } catch {
+      return nil
+    }
+  }
+}
+
+/// Reason why a text is no ``FieldPath``; the words follow the text.
+package enum FieldPathError: Error, Equatable, CustomStringConvertible {
+  case emptyName
+  /// Brackets do not hold a number, or something else follows them.
+  case noPlace
+  case tooLong(limit: Int)
+
+  package var description: String {
+    switch self {
+    case .emptyName: "has an empty name"
+    case .noPlace: "has brackets that are not a place in an array, such as [0]"
+    case .tooLong(let limit): "has more than \(limit) names and places"
+    }
+  }
+}
