@@ -120,12 +120,16 @@ extension Diagnostics {
   static func shortened(key: String) -> String { key.count <= 4 ? key : key.prefix(4) + "…" }
 
   /// Writes control characters, line separators and direction marks as `\u{…}`.
-  static func escaped(_ text: String) -> String {
+  static func escaped(_ text: String) -> String { escaped(text, keepsLayout: false) }
+
+  /// - Parameter keepsLayout: Leaves newlines and tabs, which only lay out a text of many lines.
+  static func escaped(_ text: String, keepsLayout: Bool) -> String {
     if text.utf8.allSatisfy({ 0x20..<0x7F ~= $0 }) { return text }
     guard text.unicodeScalars.contains(where: isDangerous) else { return text }
     var result = ""
     for scalar in text.unicodeScalars {
       switch scalar {
+      case "\n" where keepsLayout, "\t" where keepsLayout: result.unicodeScalars.append(scalar)
       case "\n": result += "\\n"
       case "\r": result += "\\r"
       case "\t": result += "\\t"

@@ -29,7 +29,7 @@ final class EventPrinter {
     usesFastWay =
       writers.printed.hasFastWay
       && (template == nil ? settings.form.output == .json : plainTemplate != nil)
-      && receiver == nil && record == nil && !settings.printsSummary
+      && core.field == nil && receiver == nil && record == nil && !settings.printsSummary
   }
 
   /// Prints any message, under `name` if given; a foreign name that looks like ours is marked.
@@ -37,9 +37,9 @@ final class EventPrinter {
     let name = given ?? ForeignEventName.marked(token: envelope.eventToken)
     let isWanted = core.admit(
       name ?? envelope.eventName, channel: envelope.channelName, bytes: envelope.byteCount,
-      record: { writers.recorder?.write(envelope, named: name) },
+      data: envelope.dataText, record: { writers.recorder?.write(envelope, named: name) },
       judge: { writers.judged?.write(envelope, named: name) },
-      passes: { $0.passes(name ?? envelope.eventName) })
+      passes: { $0.passes(name ?? envelope.eventName) }, hasField: { $0.find(in: envelope) })
     guard isWanted else { return }
     if core.printsEvents { printCounted(envelope, named: name) }
     core.handOver(
@@ -57,6 +57,7 @@ final class EventPrinter {
   }
 
   private func printCounted(_ envelope: Envelope, named name: String?) {
+    if let field = core.field { return field.write() }
     if let template = core.template {
       return core.write(template) { field in
         switch field {
@@ -85,12 +86,17 @@ final class EventPrinter {
   func print(event: String, channel: String?, data: JSONValue, members: Int? = nil) {
     let isWanted = core.admit(
       event, channel: channel, bytes: JSONWriter.text(data).utf8.count,
+      data: Printer.text(of: data),
       record: { writers.recorder?.write(event: event, channel: channel, data: data) },
       judge: { writers.judged?.write(event: event, channel: channel, data: data) },
-      passes: { $0.passes(event) })
+      passes: { $0.passes(event) }, hasField: { $0.find(in: data) })
     guard isWanted else { return }
     if core.printsEvents {
-      core.printLifecycle(event: event, channel: channel, data: data, members: members)
+      if let field = core.field {
+        field.write()
+      } else {
+        core.printLifecycle(event: event, channel: channel, data: data, members: members)
+      }
     }
     core.handOver(HandedEvent(name: event, channel: channel)) {
       writers.handed?.write(event: event, channel: channel, data: data)

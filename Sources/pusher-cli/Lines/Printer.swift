@@ -40,12 +40,15 @@ final class Printer {
   let conditions: WhereFilter?
   private let judgedLine: ByteBuffer
   private let ending: EventFilter?
-  /// Filter of fast paths; also rejects the events of `--until-event`, which need the general path.
+  private let failing: EventFilter?
+  /// Filter of fast paths; also rejects the events of `--until-event` and `--fail-event`, which
+  /// need the general path.
   let fastFilter: FilterMemory?
   let pretty: PrettyText?
   let raw: RawText
   let style: EventLineStyle
   let template: TemplateText?
+  let field: FieldText?
   let showsTime: Bool
   /// Gets the events of `--exec` or `--forward`.
   let receiver: (any EventReceiver)?
@@ -79,6 +82,10 @@ final class Printer {
     (writer, handedWriter, recorder) = (writers.printed, writers.handed, writers.recorder)
     (self.wallTime, self.columns, self.receiver) = (wallTime, columns, receiver)
     template = form.template.map { TemplateText($0, output: writers.output, style: writers.style) }
+    field = form.field.map {
+      FieldText(
+        $0, joins: settings.form.joinsFields, output: writers.output, style: writers.style)
+    }
     printsEvents = receiver == nil || settings.printsEvents
     limit = settings.count ?? .max
     tally = settings.printsSummary ? EventTally() : nil
@@ -87,22 +94,31 @@ final class Printer {
     burstSize = min(settings.bufferSize, OutputQueue.softLimit)
     let filter = EventFilter(include: settings.includedEvents, exclude: settings.excludedEvents)
     self.filter = filter.passesAll ? nil : FilterMemory(filter)
-    let untilEvents = settings.untilEvents
+    let (untilEvents, failEvents) = (settings.untilEvents, settings.failEvents)
     ending = untilEvents.isEmpty ? nil : EventFilter(include: untilEvents)
+    failing = failEvents.isEmpty ? nil : EventFilter(include: failEvents)
+    let awaited = untilEvents + failEvents
     let fast = EventFilter(
-      include: settings.includedEvents, exclude: settings.excludedEvents + untilEvents)
-    fastFilter = untilEvents.isEmpty ? self.filter : FilterMemory(fast)
-    let isPretty = form.output == .pretty && form.template == nil
+      include: settings.includedEvents, exclude: settings.excludedEvents + awaited)
+    fastFilter = awaited.isEmpty ? self.filter : FilterMemory(fast)
+    let isPretty = form.output == .pretty && form.template == nil && form.field == nil
     showsTime = form.hasTimestamps || isPretty || form.template?.usesTime == true || receiver != nil
     pretty = isPretty ? PrettyText(output: output, style: style, page: form.page) : nil
     raw = RawText(output: output, style: style)
   }
 
   private(set) var isStopped = false
-  func stop() { isStopped = true }
+  /// Stops printing; joined fields get their line end.
+  func stop() {
+    isStopped = true
+    field?.end()
+  }
+
   var hasMetEnd = false
-  var awaitsEvent: Bool { ending != nil }
-  var isDone: Bool { count >= limit || hasMetEnd }
+  /// The event of `--fail-event` that came, in words.
+  private(set) var failure: String?
+  var awaitsEvent: Bool { ending != nil || failing != nil }
+  var isDone: Bool { count >= limit || hasMetEnd || failure != nil }
   var isFull: Bool { output.count >= capacity }
 
   /// True if enough output waits for an early write: one compressed read can expand forty times.
@@ -122,21 +138,28 @@ final class Printer {
   ///
   /// - Parameters:
   ///   - bytes: Size of the message or data.
+  ///   - data: The data for people, or `nil` without data.
   ///   - record: Writes the event for `--record`.
   ///   - judge: Writes the event's line for `--where`.
+  ///   - hasField: Finds the field of `--field`.
   /// - Returns: True if the event is to be printed.
   @inline(__always) func admit(
     _ name: @autoclosure () -> String, channel: @autoclosure () -> String?,
-    bytes: @autoclosure () -> Int, record: () -> Void, judge: () -> Void,
-    passes: (FilterMemory) -> Bool
+    bytes: @autoclosure () -> Int, data: @autoclosure () -> String?, record: () -> Void,
+    judge: () -> Void, passes: (FilterMemory) -> Bool, hasField: (FieldText) -> Bool
   ) -> Bool {
-    if let ending, ending.passes(name()) { hasMetEnd = true }
+    let isFailure = failing?.passes(name()) == true
+    if !isFailure, let ending, ending.passes(name()) { hasMetEnd = true }
     if let recorder {
       if !hasRecordTime {
         hasRecordTime = true
         recorder.setReceivedAt(wallTime().rfc3339)
       }
       record()
+    }
+    if isFailure {
+      failure = "the server sent '\(name())'" + (data().map { ": \($0)" } ?? "")
+      return false
     }
     guard filter.map(passes) ?? true else {
       noteRejected()
@@ -146,6 +169,7 @@ final class Printer {
       noteUnmet()
       return false
     }
+    if let field, !hasField(field) { return false }
     count &+= 1
     if let tally { tally.note(name(), bytes: bytes()) }
     if let channelCounts, let channel = channel() { channelCounts.note(channel) }

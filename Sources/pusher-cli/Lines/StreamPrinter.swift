@@ -35,8 +35,9 @@ final class StreamPrinter {
     }
     let isWanted = core.admit(
       event.type.text, channel: nil, bytes: event.data.count,
-      record: { writers.recorder?.write(event) }, judge: { writers.judged?.write(event) },
-      passes: { $0.passes(event.type) })
+      data: event.data.text, record: { writers.recorder?.write(event) },
+      judge: { writers.judged?.write(event) }, passes: { $0.passes(event.type) },
+      hasField: { $0.find(in: event.data) })
     guard isWanted else { return }
     if core.printsEvents { printCounted(event) }
     core.handOver(HandedEvent(name: event.type.text, id: event.lastEventID.text)) {
@@ -45,6 +46,7 @@ final class StreamPrinter {
   }
 
   @inline(__always) private func printCounted(_ event: EventStreamEvent) {
+    if let field = core.field { return field.write() }
     if let template = core.template {
       if let plain = template.plain, writers.printed.write(event, by: plain, number: core.count) {
         return

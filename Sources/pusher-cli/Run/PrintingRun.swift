@@ -77,6 +77,7 @@ final class PrintingRun {
   /// Runs after each event: ends a finished run, and pauses the feed if the queue is full.
   func finishEvent() {
     guard let printer else { return }
+    if let failure = printer.failure { return fail(failure) }
     if printer.isDone { return end(.satisfied(reason: printer.hasMetEnd ? "until" : "count")) }
     if printer.hasFullBurst {
       output.flush()
@@ -84,6 +85,14 @@ final class PrintingRun {
     }
     let isHeldUp = printer.hasFullBurst && output.pressure(at: loop.now) != .none
     if isHeldUp || handler?.isFull == true { feed?.isPaused = true }
+  }
+
+  /// Ends the run at an event of `--fail-event`; printed events are written before the message.
+  private func fail(_ message: String) {
+    guard !isEnding else { return }
+    end(.refused(Cause.refused.status, reason: "fail-event"))
+    output.flush()
+    diagnostics.error(message)
   }
 
   var count: Int { printer?.count ?? 0 }

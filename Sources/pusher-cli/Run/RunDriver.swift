@@ -183,6 +183,7 @@ final class RunDriver {
   private var othersCame: String {
     guard let printer = run.printer else { return "" }
     if printer.rejected > 0 { return Hints.rejection(printer, settings.printing) }
+    if let absence = printer.field?.absence { return " (\(absence))" }
     return run.count == 0 ? part.silenceHint : ""
   }
 
@@ -217,6 +218,7 @@ final class RunDriver {
     sync?.finish()
     part.outputEnded()
     for line in run.printer?.tally?.lines ?? [] { diagnostics.answer(line) }
+    tellAbsence()
     switch run.ending.ending {
     case .status(let status, _):
       // A run fails if its last lines could not be written.
@@ -226,6 +228,14 @@ final class RunDriver {
     case .signal(let number): Signals.die(of: number)
     case nil: return .internalError
     }
+  }
+
+  /// Reports that no event had the field of `--field`: a wrong path must not end in silence.
+  private func tellAbsence() {
+    guard run.count == 0, run.ending.ending?.isSuccess == true,
+      let absence = run.printer?.field?.absence
+    else { return }
+    diagnostics.warning("nothing to print: \(absence)")
   }
 
   /// Reports unwritten bytes, so that a cut recording does not look complete.

@@ -11,7 +11,8 @@ struct RunEnd {
     case satisfied(reason: String)
     /// A time limit has passed: the answer to ``Step/judge(_:)``.
     case timedOut(ExitStatus, reason: String)
-    /// The server or the signer refused something that the run needs.
+    /// The server or the signer refused something that the run needs, or sent an event of
+    /// `--fail-event`.
     case refused(ExitStatus, reason: String)
     case feedEnded(ExitStatus)
     /// The handler, a command or a file failed.

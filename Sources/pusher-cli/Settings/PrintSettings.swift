@@ -8,6 +8,8 @@ struct PrintSettings: Equatable, Sendable {
   var conditions: [WhereClause] = []
   /// Patterns for the event that ends the run with success.
   var untilEvents: [String] = []
+  /// Patterns for the event that ends the run with failure.
+  var failEvents: [String] = []
   var count: Int?
   var form: EventForm
   var printsLifecycle = false
@@ -24,6 +26,10 @@ struct PrintSettings: Equatable, Sendable {
 struct EventForm: Equatable, Sendable {
   var output: OutputFormat
   var template: FormatTemplate?
+  /// Field of the data that is printed in place of the line.
+  var field: FieldPath?
+  /// Prints the fields without line ends between them.
+  var joinsFields = false
   /// Byte after each event: newline or NUL.
   var terminator = UInt8(ascii: "\n")
   var hasTimestamps = false
@@ -47,7 +53,7 @@ extension SettingsReader {
     PrintSettings(
       includedEvents: typed.texts(.event), excludedEvents: typed.texts(.excludeEvent),
       conditions: try conditions(), untilEvents: typed.texts(.untilEvent),
-      count: typed.integer(.count), form: try form(),
+      failEvents: typed.texts(.failEvent), count: typed.integer(.count), form: try form(),
       printsLifecycle: typed.isOn(.lifecycle), bufferSize: typed.bytes(.buffer),
       printsSummary: typed.isOn(.summary), printsEvents: run.handler?.prints ?? true,
       countedChannels: run.monitor?.channels)
@@ -56,11 +62,22 @@ extension SettingsReader {
   private func form() throws(UsageError) -> EventForm {
     let output: OutputFormat = try choice(.output)
     let template = try typed.text(.format).map(FormatTemplate.init)
+    let field = try field()
     return EventForm(
-      output: output, template: template, terminator: typed.isOn(.null) ? 0 : UInt8(ascii: "\n"),
+      output: output, template: template, field: field, joinsFields: typed.isOn(.join),
+      terminator: typed.isOn(.null) ? 0 : UInt8(ascii: "\n"),
       hasTimestamps: typed.isOn(.timestamps), keepsRawData: typed.isOn(.rawData),
-      // A template is for programs, whatever the format.
-      color: try color(for: template == nil ? output : .raw), page: page)
+      // A template or a field is for programs, whatever the format.
+      color: try color(for: template == nil && field == nil ? output : .raw), page: page)
+  }
+
+  private func field() throws(UsageError) -> FieldPath? {
+    guard let text = typed.text(.field) else { return nil }
+    do throws(FieldPathError) {
+      return try FieldPath(text)
+    } catch {
+      throw UsageError("--field: '\(text)' \(error)")
+    }
   }
 
   private var page: PageSettings {

@@ -2,9 +2,10 @@ internal import PusherCore
 
 extension Flag {
   static let receiving: [Flag] = [
-    .channel, .event, .excludeEvent, .whereExpression, .untilEvent, .count, .timeout,
+    .channel, .event, .excludeEvent, .whereExpression, .untilEvent, .failEvent, .count, .timeout,
     .idleTimeout, .onReady, .readyFD, .exec, .execJobs, .execTimeout, .execFail, .stats,
-    .timestamps, .output, .raw, .format, .null, .rawData, .lifecycle, .buffer, .maxEvent, .until,
+    .timestamps, .output, .raw, .format, .field, .join, .null, .rawData, .lifecycle, .buffer,
+    .maxEvent, .until,
     .maxMembers,
   ]
 
@@ -62,6 +63,16 @@ extension Flag {
       all earlier events are printed as usual. The event ends the run even if --event or --exclude-event leaves it out.
       With --count, the run ends at whichever comes first. With --timeout, it ends with 124 if neither comes. May be
       repeated; one match is enough.
+      """)
+
+  static let failEvent = Flag(
+    "fail-event", .text("GLOB"), isRepeatable: true, of: .printing, in: .receive,
+    summary: "end with 5 at the first event that matches",
+    manual: """
+      End with status 5 at the first event whose name matches GLOB. GLOB is a pattern as for --event. The event is not
+      printed and does not count. Its data goes to standard error, in one line that is cut after 4096 bytes. The event
+      ends the run even if --event or --exclude-event leaves it out, or if it matches --until-event too. Servers of
+      language models send such an event, named `error`, inside a stream. May be repeated; one match is enough.
       """)
 
   static let count = Flag(
@@ -195,6 +206,27 @@ extension Flag {
       backslashes are escaped. `%w` is the data as received. `%t` is the time of arrival, `%T` the same by the local
       clock, and `%s` the same in seconds since 1970. `%N` is the event's number, `%j` the JSON line, and `%%` a percent
       sign. `\\t`, `\\n`, `\\0` and `\\\\` mean the same as in C.
+      """)
+
+  static let field = Flag(
+    "field", .text("PATH"),
+    excludes: ["output", "format", "timestamps", "raw-data", "lifecycle", "comments"],
+    of: .printing, in: .print, summary: "print one field of the data in place of the line",
+    manual: """
+      Print one field of each event's data in place of the line. PATH has names with dots between them. A number is a
+      place in an array, from 0: `choices.0.delta.content` and `choices[0].delta.content` mean the same. Text is printed
+      without quotes and escapes, any other value as JSON. An event without the field is left out as by --exclude-event:
+      it prints nothing, does not count for --count, and does not reach --exec or --forward. If no event has the field,
+      a warning says so at the end.
+      """)
+
+  static let join = Flag(
+    "join", excludes: ["null"], needs: ["field"], of: .printing, in: .print,
+    summary: "with --field, print no line end between the values",
+    manual: """
+      Print no line end between the values of --field. The last value gets a line end when the run ends. Each value is
+      written at once, so you see the answer of a language model as it comes. A terminal gets newlines and tabs as they
+      are. A value `null` counts as an absent field.
       """)
 
   static let null = Flag(
