@@ -73,7 +73,7 @@ import Testing
   @Test func `a flag takes back what it excludes, whichever row says so`() {
     #expect(Set(Flags.rivals(of: "forward", for: .subscribe)) == ["exec"])
     #expect(Set(Flags.rivals(of: "exec", for: .subscribe)) == ["forward"])
-    #expect(Set(Flags.rivals(of: "output", for: .sse)) == ["format"])
+    #expect(Set(Flags.rivals(of: "output", for: .sse)) == ["format", "field"])
     #expect(Set(Flags.rivals(of: "ipv4", for: .sse)) == ["ipv6"])
     #expect(Flags.rivals(of: "rate", for: .subscribe).isEmpty)
   }

@@ -10,10 +10,8 @@ struct GuideTests {
 
   @Test func `every session prints what it shows`() throws {
     let streams = try ScriptedServer { connection in
-      try connection.beginStream()
-      try connection.send(
-        stream: "id: 7\nevent: price\ndata: {\"eur\":3}\n\n"
-          + "id: 8\nevent: price\ndata: {\"eur\":4}\n\n")
+      let path = try connection.beginStream().head.target
+      try connection.send(stream: Self.stream(at: path))
       try connection.remain()
     }
     let ports = try ["6001", "6003", "6004"].map { ($0, String(try Loopback.closedPort())) }
@@ -34,6 +32,16 @@ struct GuideTests {
       #expect(try program.wait() == .exited(0), "\(text)")
     }
     #expect(sessions.count > 20)
+  }
+
+  private static func stream(at path: String) -> String {
+    switch path {
+    case "/chat": ModelStreams.chat("Hello", ", world", "!")
+    case "/messages": ModelStreams.message("Hel", "lo", end: ModelStreams.overloaded)
+    default:
+      "id: 7\nevent: price\ndata: {\"eur\":3}\n\n"
+        + "id: 8\nevent: price\ndata: {\"eur\":4}\n\n"
+    }
   }
 
   @Test func `the list at the top names every section, in order`() throws {

@@ -1,0 +1,99 @@
+import PusherCore
+import TestSupport
+import Testing
+
+@testable import pusher_cli
+
+@Suite("--field: the printed bytes")
+struct FieldTextTests {
+  private func written(
+    _ data: [String], at path: String = "a", joins: Bool = false,
+    _ change: (inout EventLineStyle) -> Void = { _ in }
+  ) throws -> String {
+    var style = EventLineStyle()
+    change(&style)
+    let output = ByteBuffer()
+    let field = FieldText(try FieldPath(path), joins: joins, output: output, style: style)
+    for text in data where withView(Array(text.utf8), { field.find(in: $0) }) { field.write() }
+    field.end()
+    return output.view.text
+  }
+
+  @Test(arguments: [
+    (#""x""#, "x"), (#""""#, ""), (#""a\"b\\c\/d""#, #"a"b\c/d"#), (#""\u00e9\ud83d\ude00""#, "é😀"),
+    (#""line\none\ttab""#, "line\none\ttab"), (#""\u001b[2J""#, "\u{1B}[2J"),
+    (#""\ud800""#, "\u{FFFD}"),
+  ])
+  func `text has neither quotes nor escapes`(value: String, printed: String) throws {
+    #expect(try written([#"{"a":\#(value)}"#]) == printed + "\n")
+  }
+
+  @Test(arguments: [
+    ("1.10", "1.10"), ("-0", "-0"), ("1e400", "1e400"), ("true", "true"), ("null", "null"),
+    ("[ ]", "[]"), ("[1 ,\n 2]", "[1,2]"), (#"{ "b" : "c d" }"#, #"{"b":"c d"}"#),
+    (#"["\ud800"]"#, #"["\ufffd"]"#), (#""\"""#, "\""),
+  ])
+  func `any other value is its JSON on one line`(value: String, printed: String) throws {
+    #expect(try written([#"{"a":\#(value)}"#]) == printed + "\n")
+  }
+
+  @Test func `data without the field prints nothing`() throws {
+    #expect(try written([#"{"a":1}"#, "{}", "[DONE]", "", #"{"a":2}"#]) == "1\n2\n")
+    let field = FieldText(
+      try FieldPath("a"), joins: false, output: ByteBuffer(), style: EventLineStyle())
+    #expect(field.absence == nil)
+    for _ in 0..<2 { _ = withView(Array("{}".utf8)) { field.find(in: $0) } }
+    #expect(field.absence == "2 events came without the field 'a'")
+  }
+
+  @Test func `the terminator ends each value`() throws {
+    #expect(try written([#"{"a":1}"#, #"{"a":"x"}"#]) { $0.terminator = 0 } == "1\0x\0")
+  }
+
+  @Test func `joined values get one line end, at the end`() throws {
+    let pieces = ["Hel", "", "lo\\n", "world"].map { #"{"a":"\#($0)"}"# }
+    #expect(try written(pieces, joins: true) == "Hello\nworld\n")
+    #expect(try written([#"{"a":1}"#, #"{"a":2}"#], joins: true) == "12\n")
+  }
+
+  @Test func `joined, null counts as absent, and no text gets no line end`() throws {
+    #expect(try written([#"{"a":"x"}"#, #"{"a":null}"#, #"{"a":"y"}"#], joins: true) == "xy\n")
+    #expect(try written([#"{"a":null}"#, #"{"a":""}"#, "{}"], joins: true).isEmpty)
+  }
+
+  @Test func `a second end adds nothing`() throws {
+    let output = ByteBuffer()
+    let field = FieldText(try FieldPath("a"), joins: true, output: output, style: EventLineStyle())
+    if withView(Array(#"{"a":1}"#.utf8), { field.find(in: $0) }) { field.write() }
+    field.end()
+    field.end()
+    #expect(output.view.text == "1\n")
+  }
+
+  @Test func `a terminal gets no control characters, but joined text keeps its layout`() throws {
+    let data = [#"{"a":"1\n\t\r\u001b[2J\u009b\u202e"}"#, "{\"a\":[\"\u{7F}\u{2066}\"]}"]
+    #expect(
+      try written(data) { $0.forTerminal = true }
+        == #"1\n\t\r\u{1b}[2J\u{9b}\u{202e}"# + "\n" + #"["\u007f\u2066"]"# + "\n")
+    #expect(
+      try written(data, joins: true) { $0.forTerminal = true }
+        == "1\n\t" + #"\r\u{1b}[2J\u{9b}\u{202e}["\u007f\u2066"]"# + "\n")
+  }
+
+  @Test(arguments: [
+    (#""data":"{\"a\":\"x\\n\"}""#, "x\n\n"), (#""data":{"a":[1, 2]}"#, "[1,2]\n"),
+    (#""data":"{\"a\":1}","data":"{\"a\":2}""#, "2\n"), (#""data":"a""#, ""), (#""data":null"#, ""),
+    (#""data":"""#, ""), (#""channel":"c""#, ""), (#""a":1"#, ""), (#""data":"\"{}\"""#, ""),
+  ])
+  func `the data of a message is the field's JSON, as a string or as it is`(
+    member: String, printed: String
+  ) throws {
+    let output = ByteBuffer()
+    let field = FieldText(
+      try FieldPath("a"), joins: false, output: output, style: EventLineStyle())
+    Envelope.with(Array(#"{"event":"e",\#(member)}"#.utf8)) { envelope in
+      if field.find(in: envelope) { field.write() }
+    }
+    #expect(output.view.text == printed)
+  }
+}
