@@ -113,6 +113,7 @@ private func checkUTF8(_ bytes: [UInt8]) {
 }
 
 private func checkJSON(_ text: String) {
+  _ = try? FieldPath(text)
   guard let value = try? JSONParser.parse(text) else {
     let reference = ReferenceJSON(Array(text.utf8))
     require((reference?.depth ?? 251) > 250, "JSON that was refused: \(text)")
@@ -123,6 +124,21 @@ private func checkJSON(_ text: String) {
   require(problem == nil, "written JSON is broken (\(problem ?? "")): \(written)")
   require(
     ReferenceJSON(Array(written.utf8)) == ReferenceJSON(Array(text.utf8)), "\(text) as \(written)")
+  checkFields(of: value, in: text)
+}
+
+/// Each member is found by its name, the last of repeated ones.
+private func checkFields(of value: JSONValue, in text: String) {
+  guard case .object(let members) = value else { return }
+  for member in members.prefix(8) {
+    guard let path = try? FieldPath(member.name),
+      path.text.utf8.allSatisfy({ $0 != 0x2E && $0 != 0x5B })
+    else { continue }
+    let found = withView(Array(text.utf8)) { view in
+      path.value(in: view).flatMap { try? JSONParser.parse($0) }
+    }
+    require(found == value[member.name], "'\(member.name)' in \(text)")
+  }
 }
 
 private func checkHeaders(_ text: String) {
