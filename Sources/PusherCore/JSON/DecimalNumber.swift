@@ -11,7 +11,7 @@ struct DecimalNumber: Sendable {
 
   /// - Parameter text: A valid JSON number.
   init(_ text: ByteView) {
-    let parts = Parts(text)
+    let parts = Reading(text)
     (sign, exponent) = (parts.sign, parts.exponent)
     var digits = text[parts.digits].array.filter { $0 != UInt8(ascii: ".") }
     while digits.last == UInt8(ascii: "0") { digits.removeLast() }
@@ -20,7 +20,7 @@ struct DecimalNumber: Sendable {
 
   /// Returns the order of a JSON number and this one: -1 below, 0 equal, 1 above.
   func order(of text: ByteView) -> Int {
-    let parts = Parts(text)
+    let parts = Reading(text)
     guard parts.sign == sign else { return parts.sign < sign ? -1 : 1 }
     guard sign != 0 else { return 0 }
     guard parts.exponent == exponent else { return parts.exponent < exponent ? -sign : sign }
@@ -38,7 +38,7 @@ struct DecimalNumber: Sendable {
     return place < digits.count ? -1 : 0
   }
 
-  private struct Parts {
+  private struct Reading {
     private(set) var sign = 0
     private(set) var exponent = 0
     /// From the first digit that is not zero to the last digit, with the point between them.

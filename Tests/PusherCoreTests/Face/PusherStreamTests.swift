@@ -117,8 +117,9 @@ extension PusherStreamElement<PusherEvent>? {
     var pusher: Pusher? = Self.pusher(server)
     let handled = Gathered<String?>()
     let channel = try #require(pusher?.subscribe("a"))
-    channel.bind(eventName: "x") { handled.add($0.data) }
+    // Before the handler, so that each handled event is in the sequence too.
     let events = channel.events(buffering: .suspending(10))
+    channel.bind(eventName: "x") { handled.add($0.data) }
     pusher?.connect()
     _ = try await handled.wait(for: 10)
     pusher?.disconnect()

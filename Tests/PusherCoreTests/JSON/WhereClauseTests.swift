@@ -227,6 +227,8 @@ struct WhereClauseTests {
     #expect(try holds("data == \(operand)", data: value) == isSame)
     #expect(try holds("data != \(operand)", data: value) == !isSame)
     guard operand == "1" || operand == #""1""# else { return }
+    // Two texts are of one kind, and have an order.
+    guard isSame || !value.hasPrefix("\"") || !operand.hasPrefix("\"") else { return }
     for name in ["<", ">"] { #expect(try !holds("data \(name) \(operand)", data: value)) }
     for name in ["<=", ">="] {
       #expect(try holds("data \(name) \(operand)", data: value) == isSame)
