@@ -11,19 +11,7 @@ program=$(realpath "$1")
 package=$(realpath "$2")
 bare=${3:-}
 cd "$(dirname "$0")/.."
-. scripts/ending.sh
-export LC_ALL=C
-temporary=$(mktemp -d)
-work=$temporary
-
-fail() {
-  echo "check-arch: $*" >&2
-  exit 1
-}
-
-say() {
-  echo "check-arch: $*"
-}
+. scripts/checking.sh
 
 for tool in bsdtar pacman; do
   command -v "$tool" >/dev/null 2>&1 || fail "$tool is missing: run scripts/install-packages.sh package"

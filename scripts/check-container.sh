@@ -12,22 +12,10 @@ set -eu
 
 program=$(realpath "$1")
 cd "$(dirname "$0")/.."
-. scripts/ending.sh
-export LC_ALL=C
-temporary=$(mktemp -d)
-work=$temporary
+. scripts/checking.sh
 root=$work/root
 # The unprivileged user needs access to the root.
 chmod 755 "$work"
-
-fail() {
-  echo "check-container: $*" >&2
-  exit 1
-}
-
-say() {
-  echo "check-container: $*"
-}
 
 # unable WHAT: reports a step that this machine forbids.
 unable() {

@@ -14,19 +14,7 @@ program=$(realpath "$1")
 package=$(realpath "$2")
 bare=$(realpath "$3")
 cd "$(dirname "$0")/.."
-. scripts/ending.sh
-export LC_ALL=C
-temporary=$(mktemp -d)
-work=$temporary
-
-fail() {
-  echo "check-deb: $*" >&2
-  exit 1
-}
-
-say() {
-  echo "check-deb: $*"
-}
+. scripts/checking.sh
 
 . scripts/bare-system.sh
 

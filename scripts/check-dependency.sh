@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 . scripts/ending.sh
 
 swift=${SWIFT:-swift}
-version=$(sed -n 's/.*static let current = "\(.*\)"/\1/p' Sources/pusher-cli/Settings/Version.swift)
+version=$(scripts/version.sh)
 temporary=$(mktemp -d)
 origin=$temporary/pusher-cli
 user=$temporary/user

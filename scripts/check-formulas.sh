@@ -5,19 +5,12 @@
 #   scripts/check-formulas.sh
 set -eu
 cd "$(dirname "$0")/.."
-. scripts/ending.sh
-temporary=$(mktemp -d)
-work=$temporary
-
-fail() {
-  echo "check-formulas: $*" >&2
-  exit 1
-}
+. scripts/checking.sh
 
 for tool in ruby nix-instantiate; do
   command -v "$tool" >/dev/null 2>&1 || fail "$tool is missing: run scripts/install-packages.sh package"
 done
-version=$(sed -n 's/.*static let current = "\(.*\)".*/\1/p' Sources/pusher-cli/Settings/Version.swift)
+version=$(scripts/version.sh)
 source=$work/pusher-cli-$version.tar.gz
 tarball=$work/pusher-cli-$version-linux-x86_64.tar.gz
 echo sources >"$source"

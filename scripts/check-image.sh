@@ -12,18 +12,7 @@ set -eu
 program=$(realpath "$1")
 bare=$(realpath "$2")
 cd "$(dirname "$0")/.."
-. scripts/ending.sh
-temporary=$(mktemp -d)
-work=$temporary
-
-fail() {
-  echo "check-image: $*" >&2
-  exit 1
-}
-
-say() {
-  echo "check-image: $*"
-}
+. scripts/checking.sh
 
 # This machine's own images are neither used nor changed.
 export BUILDAH_ISOLATION=chroot

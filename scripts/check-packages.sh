@@ -20,21 +20,9 @@ program=$(realpath "$1")
 release=${2:-}
 cd "$(dirname "$0")/.."
 scripts/install-packages.sh package
-. scripts/ending.sh
-export LC_ALL=C
-temporary=$(mktemp -d)
-work=$temporary
+. scripts/checking.sh
 # The bare system has its own users, who need access to its root.
 chmod 755 "$work"
-
-fail() {
-  echo "check-packages: $*" >&2
-  exit 1
-}
-
-say() {
-  echo "check-packages: $*"
-}
 
 # lack WHAT: reports a missing tool, so the check is incomplete.
 lack() {

@@ -11,19 +11,7 @@ program=$(realpath "$1")
 package=$(realpath "$2")
 bare=${3:-}
 cd "$(dirname "$0")/.."
-. scripts/ending.sh
-export LC_ALL=C
-temporary=$(mktemp -d)
-work=$temporary
-
-fail() {
-  echo "check-rpm: $*" >&2
-  exit 1
-}
-
-say() {
-  echo "check-rpm: $*"
-}
+. scripts/checking.sh
 
 command -v rpm >/dev/null 2>&1 || fail 'rpm is missing: run scripts/install-packages.sh package'
 version=$("$program" --version | sed 's/^pusher-cli //')

@@ -11,19 +11,7 @@ program=$(realpath "$1")
 wheel=$(realpath "$2")
 bare=$(realpath "$3")
 cd "$(dirname "$0")/.."
-. scripts/ending.sh
-export LC_ALL=C
-temporary=$(mktemp -d)
-work=$temporary
-
-fail() {
-  echo "check-wheel: $*" >&2
-  exit 1
-}
-
-say() {
-  echo "check-wheel: $*"
-}
+. scripts/checking.sh
 
 . scripts/bare-system.sh
 

@@ -29,7 +29,7 @@ stand() {
   sed -n 's/^ *version *=* *"\([^"]*\)";*$/\1/p' "$1"
 }
 
-version=$(sed -n 's/.*static let current = "\(.*\)".*/\1/p' Sources/pusher-cli/Settings/Version.swift)
+version=$(scripts/version.sh)
 for template in packaging/homebrew/pusher-cli.rb packaging/nix/default.nix; do
   if [ "$(stand $template)" != "$version" ]; then
     echo "formulas: $template has version '$(stand $template)', but Version.swift has $version: change the template" >&2

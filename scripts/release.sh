@@ -18,7 +18,7 @@ fail() {
   exit 1
 }
 
-version=$(sed -n 's/.*static let current = "\(.*\)"/\1/p' Sources/pusher-cli/Settings/Version.swift)
+version=$(scripts/version.sh)
 changes=$(git status --porcelain)
 [ -z "$changes" ] || fail "commit or remove these changes first: $changes"
 first=$(sed -n 's/^## //p' CHANGELOG.md | head -n 1)

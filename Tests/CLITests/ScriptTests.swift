@@ -15,6 +15,13 @@ import Testing
     }
   }
 
+  @Test func `README names the commands that build, test and pack`() throws {
+    let lines = try Documentation.readme("sh").flatMap { $0.split(separator: "\n") }
+    for command in ["make demo", "make test", "make package"] {
+      #expect(lines.contains { $0.hasPrefix(command + " ") }, "\(command)")
+    }
+  }
+
   @Test func `every script is in the list of CONTRIBUTING, or a part of a door or another script`()
     throws
   {
