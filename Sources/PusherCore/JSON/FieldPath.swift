@@ -23,24 +23,13 @@ package struct FieldPath: Equatable, Sendable {
       var index = 0
       try JSONSkipper.eachPart(&cursor) { name, part in
         if let name {
-          if isNamed(name) { found = part }
+          if let own = self.name, name.isName(own) { found = part }
         } else {
           if index == place { found = part }
           index &+= 1
         }
       }
       return found
-    }
-
-    /// - Parameter token: The name between its quotes; it may have escapes.
-    private func isNamed(_ token: ByteView) -> Bool {
-      guard let name else { return false }
-      guard token.isEscaped else { return token.equals(name) }
-      // `\u0061` is six bytes for one; a longer name of a peer costs no copy.
-      guard token.count / 6 <= name.count else { return false }
-      let plain = ByteBuffer(capacity: token.count)
-      JSONString.decode(token, into: plain)
-      return withExtendedLifetime(plain) { $0.view.equals(name) }
     }
   }
 
@@ -91,8 +80,8 @@ package struct FieldPath: Equatable, Sendable {
 extension FieldPath {
   /// Returns the value in place, a string with its quotes; `nil` without one.
   ///
-  /// The last of repeated members counts, as in JavaScript. Bytes that are not one JSON value of at
-  /// most 250 levels have no fields, because a line shows them as text.
+  /// The last of repeated members counts, as in JavaScript. Data that is not valid JSON, or is
+  /// nested deeper than 250 levels, has no fields: a line shows it as text.
   package func value(in json: ByteView) -> ByteView? {
     do throws(JSONError) {
       var cursor = JSONCursor(json)

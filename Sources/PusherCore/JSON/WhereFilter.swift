@@ -98,7 +98,7 @@ extension WhereClause {
     return found
   }
 
-  /// Returns the order of a line's value and the operand; `nil` for values of different kinds.
+  /// Compares a line's value with the operand; `nil` for values of different kinds.
   ///
   /// A missing value counts as null, as in jq.
   @inline(__always) private static func order(
@@ -216,19 +216,6 @@ extension ByteView {
   /// The text between the quotes of a JSON string; `nil` for any other value.
   fileprivate var unquoted: ByteView? {
     count >= 2 && self[0] == UInt8(ascii: "\"") ? self[1..<(count - 1)] : nil
-  }
-
-  /// Reports whether the text between the quotes of a JSON string is `name`.
-  @inline(__always) fileprivate func isName(_ name: [UInt8]) -> Bool {
-    // An escape is longer than what it stands for, and at most six times as long.
-    if count <= name.count { return equals(name) }
-    return count <= name.count * 6 && isEscaped && isEscapedName(name)
-  }
-
-  private func isEscapedName(_ name: [UInt8]) -> Bool {
-    let plain = ByteBuffer(capacity: count)
-    JSONString.decode(self, into: plain)
-    return withExtendedLifetime(plain) { $0.view.equals(name) }
   }
 
   /// Returns the order of this text and `other` by their bytes: below, equal to or above 0.
