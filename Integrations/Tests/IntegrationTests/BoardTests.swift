@@ -54,6 +54,16 @@ import Testing
     }
   }
 
+  /// A client of the server that asks the board for its authorisations.
+  private static func client(
+    of server: PusherTestServer, asking url: String, token: String
+  ) -> Pusher {
+    Pusher(
+      key: server.key,
+      options: server.clientOptions(
+        authMethod: .authRequestBuilder(authRequestBuilder: Asking(url: url, token: token))))
+  }
+
   private static func get<Value: Decodable>(_ url: String, as type: Value.Type) async throws
     -> Value
   {
@@ -79,11 +89,7 @@ import Testing
   {
     let server = try await PusherTestServer()
     try await Self.withBoard(server) { url in
-      let pusher = Pusher(
-        key: server.key,
-        options: server.clientOptions(
-          authMethod: .authRequestBuilder(
-            authRequestBuilder: Asking(url: url, token: "token-of-ann"))))
+      let pusher = Self.client(of: server, asking: url, token: "token-of-ann")
       let orders = pusher.subscribe("private-orders")
       let room = pusher.subscribeToPresenceChannel(channelName: "presence-room")
       let vault = pusher.subscribe("private-vault")
@@ -102,11 +108,7 @@ import Testing
   @Test func `a client without a known token is refused`() async throws {
     let server = try await PusherTestServer()
     try await Self.withBoard(server) { url in
-      let pusher = Pusher(
-        key: server.key,
-        options: server.clientOptions(
-          authMethod: .authRequestBuilder(
-            authRequestBuilder: Asking(url: url, token: "another-token"))))
+      let pusher = Self.client(of: server, asking: url, token: "another-token")
       let orders = pusher.subscribe("private-orders")
       pusher.connect()
       let failure = await #expect(throws: SubscriptionFailure.self) {

@@ -1,6 +1,6 @@
 internal import PusherCore
 
-/// What to look at in the app when its events do not come, by its `.env` where one is given.
+/// Advice about an app whose events do not come; a given `.env` makes it specific.
 enum AppAdvice {
   private static let page = "more: docs/when-nothing-arrives.md"
 

@@ -1,4 +1,4 @@
-/// What the settings of a Laravel app say about the way of its events.
+/// Settings of a Laravel app that decide where its events go.
 struct BroadcastingApp: Equatable, Sendable {
   /// `BROADCAST_CONNECTION`, or the older `BROADCAST_DRIVER`.
   var broadcaster: Setting?

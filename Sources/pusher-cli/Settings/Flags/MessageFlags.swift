@@ -30,9 +30,9 @@ extension Flag {
   static let keepGoing = Flag(
     "keep-going", of: .printing, in: .patience, summary: "continue after a refusal",
     manual: """
-      Continue after a refusal. A channel that is refused, at the start or after a reconnect, causes a warning and is
-      left out. The run ends only when no channel is left. A refused connection or event stream is tried again like a
-      lost one, as --reconnect and --max-retries say.
+      Continue after a refusal. The program warns about a refused channel and goes on without it. The run ends only when
+      no channel is left. A refused connection or event stream is retried like a lost one, as --reconnect and
+      --max-retries say.
       """)
 
   static let maxRetries = Flag(

@@ -58,7 +58,7 @@ extension Flag {
     "data", letter: "d", .text("DATA"), allowsEmpty: true, shows: .nothing, of: [.sse],
     in: .request, isCommon: true, summary: "send DATA, @FILE, or @- for standard input",
     manual: """
-      Send DATA as the body of the request. `@FILE` sends what a file holds, and `@-` sends standard input. The
+      Send DATA as the body of the request. `@FILE` sends the content of a file, and `@-` sends standard input. The
       Content-Type is JSON if DATA is JSON, else a form, unless --header names it.
       """)
 
