@@ -1,4 +1,5 @@
-/// Parses an event stream (HTML Living Standard section 9.2, server-sent events).
+/// Parses an event stream (HTML Living Standard section 9.2, server-sent events), or a body of
+/// another ``BodyFormat``.
 ///
 /// The owner writes received bytes into ``input`` and calls ``next()`` until there are no more
 /// events. Lines are scanned in place, and the data of a one-line event is never copied. Only an
@@ -6,11 +7,14 @@
 package final class EventStreamParser {
   package let input: ByteBuffer
   private var reader: EventStreamReader
+  private var records: RecordReader
+  package private(set) var format = BodyFormat.eventStream
 
   package init(limits: EventStreamLimits = EventStreamLimits(), lastEventID: String = "") {
     input = ByteBuffer(capacity: 65_536)
     // A separate value, so that one check of exclusive access serves a whole event.
     reader = EventStreamReader(input: input, limits: limits, lastEventID: lastEventID)
+    records = RecordReader(input: input, limit: limits.event)
   }
 
   /// Called without the colon and one space; the view is valid during the call.
@@ -32,13 +36,38 @@ package final class EventStreamParser {
   package var lastEventIDView: ByteView { reader.lastID.view }
 
   /// True if the input ends inside an event, which is lost if the stream ends now (section 9.2.6).
-  package var isInsideEvent: Bool { reader.isInsideEvent }
+  package var isInsideEvent: Bool {
+    format == .eventStream ? reader.isInsideEvent : records.isInsideRecord
+  }
 
-  /// Drops an incomplete last event too; a new stream may begin.
-  package func reset() { reader.reset() }
+  /// Drops an incomplete last event too; a new event stream may begin.
+  package func reset() {
+    reader.reset()
+    format = .eventStream
+  }
+
+  /// Drops the same, and begins a body of this format.
+  package func begin(_ format: BodyFormat) {
+    reset()
+    self.format = format
+    records.begin(format)
+  }
 
   /// Returns `nil` if more bytes are needed; the parser needs a ``reset()`` after an error.
-  package func next() throws(EventStreamError) -> EventStreamEvent? { try reader.next() }
+  package func next() throws(EventStreamError) -> EventStreamEvent? {
+    guard format == .eventStream else {
+      return try records.next(lastEventID: reader.lastID.view)
+    }
+    return try reader.next()
+  }
+
+  /// Ends the body, and returns whether that completes an event, which ``next()`` returns then.
+  ///
+  /// An event stream's events end with their empty line only. `isMarked` is false for a connection
+  /// that was closed without a mark of the body's end.
+  package func endBody(isMarked: Bool) -> Bool {
+    format != .eventStream && records.end(isMarked: isMarked)
+  }
 }
 
 /// The views are valid until the parser returns the next event.

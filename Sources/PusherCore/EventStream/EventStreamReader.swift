@@ -49,7 +49,10 @@ struct EventStreamReader: ~Copyable {
 
   mutating func next() throws(EventStreamError) -> EventStreamEvent? {
     if hasGivenEvent { letGo() }
-    guard !isAtStart || skipMark() else { return nil }
+    if isAtStart {
+      guard input.dropMark() else { return nil }
+      isAtStart = false
+    }
     let view = input.view
     while true {
       if skipsLineFeed && position < view.count {
@@ -79,21 +82,6 @@ struct EventStreamReader: ~Copyable {
     let view = input.view
     let start = skipsLineFeed && view.begins(with: "\n") ? 1 : 0
     return hasData && !hasGivenEvent || view.count > start && view[start] != UInt8(ascii: ":")
-  }
-
-  /// Steps over the byte order mark; `false` while it cannot be recognised yet.
-  private mutating func skipMark() -> Bool {
-    let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
-    let view = input.view
-    let count = min(view.count, mark.count)
-    for index in 0..<count where view[index] != mark[index] {
-      isAtStart = false
-      return true
-    }
-    guard count == mark.count else { return false }
-    input.consume(count)
-    isAtStart = false
-    return true
   }
 
   private mutating func letGo() {

@@ -6,7 +6,11 @@ package enum ErrorText {
     let json = try? JSONParser.parse(text)
     // An empty object says nothing.
     if json?.members?.isEmpty == true { return "" }
-    let words = json?["error"]?.text ?? json?["message"]?.text ?? text
+    return shown(json?["error"]?.text ?? json?["message"]?.text ?? text, limit: limit)
+  }
+
+  /// Returns the beginning of a foreign text as one line, in the same way.
+  package static func shown(_ words: String, limit: Int) -> String {
     var line = ""
     var endsWithBlank = true
     for scalar in words.unicodeScalars.prefix(limit) {

@@ -1,0 +1,84 @@
+/// The ways to find events in the body of an answer.
+package enum BodyFormat: Sendable, Equatable {
+  /// Server-sent events (HTML section 9.2).
+  case eventStream
+  /// One event per line, as in NDJSON and JSON Lines.
+  case lines
+  /// One event per JSON text, each after a record separator (RFC 7464).
+  case textSequence
+  /// One event, the whole body.
+  case document
+
+  /// Types that servers give JSON lines, of which none is registered.
+  ///
+  /// In order: NDJSON, the same without `x-`, JSON Lines, Amazon SageMaker, older JSON Lines,
+  /// Zalando Nakadi, Spring.
+  private static let lineTypes = [
+    "application/x-ndjson", "application/ndjson", "application/jsonl", "application/jsonlines",
+    "application/x-jsonlines", "application/x-json-stream", "application/stream+json",
+  ]
+
+  /// Returns the format of a Content-Type, whose parameters do not count; `nil` for other types.
+  package init?(contentType: String) {
+    let essence = Self.essence(of: contentType)
+    func isNamed(_ type: String) -> Bool { ASCII.equalIgnoringCase(essence, type) }
+    if isNamed("text/event-stream") {
+      self = .eventStream
+    } else if Self.lineTypes.contains(where: isNamed) {
+      self = .lines
+    } else if isNamed("application/json-seq") || isNamed("application/geo+json-seq") {
+      self = .textSequence
+    } else {
+      return nil
+    }
+  }
+
+  package static func isJSON(contentType: String) -> Bool {
+    ASCII.equalIgnoringCase(essence(of: contentType), "application/json")
+  }
+
+  private static func essence(of contentType: String) -> String {
+    ASCII.trimmed(contentType.prefix { $0 != ";" })
+  }
+}
+
+/// The answers that are read, and how.
+package enum AcceptedAnswers: Sendable, Equatable {
+  /// Only `text/event-stream`, as browsers do.
+  case eventStream
+  /// Also the types of JSON lines and JSON text sequences.
+  case namedTypes
+  /// Also `application/json`, as one event.
+  case namedTypesAndDocuments
+  /// Any type; an unknown one is read as an event stream.
+  case anyType
+  /// Any type, as lines or as the JSON text sequence that the type names.
+  case lines
+
+  /// Returns the way to read an answer of this Content-Type; `nil` to refuse the answer.
+  package func format(of contentType: String?) -> BodyFormat? {
+    let named = contentType.flatMap { BodyFormat(contentType: $0) }
+    switch self {
+    case .eventStream: return named == .eventStream ? named : nil
+    case .namedTypes: return named
+    case .namedTypesAndDocuments:
+      let isDocument = contentType.map { BodyFormat.isJSON(contentType: $0) } ?? false
+      return isDocument ? .document : named
+    case .anyType: return named ?? .eventStream
+    case .lines: return named == .textSequence ? named : .lines
+    }
+  }
+
+  /// The value of the Accept field.
+  ///
+  /// Kubernetes refuses a request that names no type it knows, so lines are asked for in all their
+  /// names, and as any type at last.
+  var accept: String {
+    switch self {
+    case .eventStream, .namedTypes, .anyType: "text/event-stream"
+    case .namedTypesAndDocuments: "application/json, text/event-stream"
+    case .lines:
+      "application/x-ndjson, application/jsonl, application/json-seq, application/json, */*;q=0.1"
+    }
+  }
+}

@@ -1,0 +1,127 @@
+import PusherCore
+
+/// Reads JSON lines, JSON text sequences (RFC 7464) and documents, compares lines with a simple
+/// reader, and checks the printed lines.
+///
+/// Input: a byte of choices, a byte that cuts, then the body. The cuts must change nothing, and no
+/// byte may be lost. Each line is one JSON value, the same by both ways.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzzRecords(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
+  var input = FuzzInput(start, count)
+  let (choices, cut) = input.choicesAndCut()
+  let bytes = input.bytes
+  let isLimited = choices & 1 != 0
+  let whole = BodyRun(choices)
+  whole.feed(bytes)
+  whole.end()
+  let pieces = BodyRun(choices)
+  var chunks = Chunks(seed: cut)
+  chunks.each(of: bytes) { pieces.feed($0) }
+  pieces.end()
+  require(whole.data == pieces.data, "the events differ with the cut")
+  require(whole.error == pieces.error, "the error differs with the cut")
+  require(whole.isCut == pieces.isCut, "the rest differs with the cut")
+  guard !isLimited else { return 0 }
+  require(whole.error == nil, "an error without a limit")
+  if whole.format == .lines { compareLines(whole, bytes) }
+  // Bytes that are not UTF-8 are replaced.
+  if String(validating: bytes, as: UTF8.self) != nil, !whole.isCut {
+    require(
+      significant(whole.data.flatMap(\.utf8)) == significant(withoutMark(bytes)),
+      "a byte was lost or added")
+  }
+  return 0
+}
+
+/// Returns the bytes that no reader may lose: all but white space and separators.
+private func significant(_ bytes: some Sequence<UInt8>) -> [UInt8] {
+  bytes.filter { ![0x20, 0x09, 0x0A, 0x0D, 0x1E].contains($0) }
+}
+
+private func withoutMark(_ bytes: [UInt8]) -> ArraySlice<UInt8> {
+  bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes[...]
+}
+
+/// Compares with the complete lines of the text, one after the other.
+private func compareLines(_ run: BodyRun, _ bytes: [UInt8]) {
+  let blanks: [UInt8] = [0x20, 0x09, 0x0A, 0x0D]
+  let lines = withoutMark(bytes).split(separator: 0x0A, omittingEmptySubsequences: false).map {
+    line in
+    var line = line.drop { $0 == 0x1E }.drop { blanks.contains($0) }
+    while let last = line.last, blanks.contains(last) { line.removeLast() }
+    return text(line)
+  }
+  let complete = lines.dropLast().filter { !$0.isEmpty }
+  let rest = lines.last ?? ""
+  let expected = complete + (run.isCut || rest.isEmpty ? [] : [rest])
+  require(run.data == expected, "\(run.data) instead of \(expected)")
+}
+
+private final class BodyRun {
+  private(set) var data: [String] = []
+  private(set) var error: EventStreamError?
+  private(set) var isCut = false
+  let format: BodyFormat
+  private let isMarked: Bool
+  private let limits: EventStreamLimits
+  private let parser: EventStreamParser
+  private let fast = ByteBuffer()
+  private let general = ByteBuffer()
+  private let fastWriter: EventStreamLineWriter
+  private let generalWriter: EventStreamLineWriter
+
+  init(_ choices: UInt8) {
+    limits = choices & 1 == 0 ? EventStreamLimits() : EventStreamLimits(line: 24, event: 32)
+    isMarked = choices & 2 == 0
+    format = [BodyFormat.lines, .textSequence, .document, .lines][Int(choices >> 2 & 3)]
+    var style = EventLineStyle()
+    style.rawData = choices & 16 != 0
+    style.forTerminal = choices & 32 != 0
+    fastWriter = EventStreamLineWriter(output: fast, style: style)
+    generalWriter = EventStreamLineWriter(output: general, style: style, usesFastWay: false)
+    parser = EventStreamParser(limits: limits)
+    parser.begin(format)
+  }
+
+  /// Takes bytes, and returns whether more are wanted.
+  @discardableResult
+  func feed(_ bytes: [UInt8]) -> Bool {
+    guard error == nil else { return false }
+    parser.input.append(bytes)
+    readEvents()
+    return error == nil
+  }
+
+  func end() {
+    guard error == nil else { return }
+    // An empty body was never read.
+    readEvents()
+    if parser.endBody(isMarked: isMarked) { readEvents() }
+    isCut = error == nil && parser.isInsideEvent
+  }
+
+  private func readEvents() {
+    do throws(EventStreamError) {
+      while let event = try parser.next() { take(event) }
+    } catch {
+      self.error = error
+    }
+  }
+
+  private func take(_ event: EventStreamEvent) {
+    require(event.data.count <= limits.event, "data beyond the limit")
+    require(!event.data.isEmpty && UTF8Validator.isValid(event.data), "data that is not UTF-8")
+    require(event.type.equals("message"), "another name")
+    let before = event.data.array
+    fast.removeAll()
+    general.removeAll()
+    fastWriter.write(event)
+    generalWriter.write(event)
+    require(fast.array == general.array, "\(text(fast.array)) instead of \(text(general.array))")
+    require(event.data.array == before, "the input has changed")
+    if let problem = StrictJSON.problem(in: Array(fast.array.dropLast())) {
+      finding("\(problem): \(text(fast.array))")
+    }
+    data.append(event.data.text)
+  }
+}
