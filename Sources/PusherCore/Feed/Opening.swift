@@ -25,6 +25,8 @@ package final class Opening {
   private var trail: RedirectTrail
   private var stream: SocketStream?
   private var isAsking = false
+  /// What a close before the answer tells.
+  private var silence = NetworkProblem.noAnswer
   private let input: ByteBuffer
   private let output = ByteBuffer()
   private var headParser = HTTPHeadParser(limits: HTTPHeadLimits())
@@ -81,8 +83,9 @@ package final class Opening {
 
   private func broke(_ error: TransportError, at now: Instant) {
     let loss = ConnectionLoss(error)
-    if isUpgrade, isAsking, input.isEmpty, case .network(let what, nil) = loss {
-      return fail(.network(what, .noAnswer), at: now)
+    let explainsItself = !isUpgrade && silence == .noAnswer
+    if !explainsItself, isAsking, input.isEmpty, case .network(let what, nil) = loss {
+      return fail(.network(what, silence), at: now)
     }
     fail(loss, at: now)
   }
@@ -105,7 +108,7 @@ package final class Opening {
       case (false, false): "in the middle of its answer"
       }
     fail(
-      .network("the server closed the connection \(what)", input.isEmpty ? .noAnswer : nil),
+      .network("the server closed the connection \(what)", input.isEmpty ? silence : nil),
       at: now)
   }
 
@@ -151,6 +154,8 @@ extension Opening: SocketStreamDelegate {
     do throws(ConnectionLoss) {
       output.append(try delegate.request(trail, over: route))
       isAsking = true
+      let isAgreed = !trail.url.isSecure || stream.applicationProtocol != nil
+      silence = isAgreed ? .noAnswer : .noAgreedProtocol
       flush(at: now)
     } catch { fail(error, at: now) }
   }

@@ -134,6 +134,8 @@ public enum NetworkProblem: Sendable, Equatable {
   case onlyTLS
   /// The other side closed the connection before it answered.
   case noAnswer
+  /// The same, and TLS had agreed on no version of HTTP.
+  case noAgreedProtocol
 }
 
 /// The reason why one side did not trust the other.

@@ -23,8 +23,9 @@ package enum ForeignProtocol: Equatable, Sendable, CustomStringConvertible {
     }
     if answer.begins(with: "SSH-") {
       self = .ssh
-    } else if answer.count >= 5, answer[0] == 0, answer[3] == 4, answer[4] == 0 {
-      // The first frame of an HTTP/2 server is SETTINGS (RFC 9113 sections 3.4 and 4.1).
+    } else if answer.count >= 5, answer[0] == 0, answer[3] == 4 || answer[3] == 7, answer[4] == 0 {
+      // The first frame of an HTTP/2 server is SETTINGS, or GOAWAY after a request that it does not
+      // understand (RFC 9113 sections 3.4, 4.1 and 6.8).
       self = .http2
     } else {
       self = .unknown(Self.beginning(of: answer))

@@ -48,27 +48,27 @@ internal import PusherPlatform
   /// Makes a context for clients; trusts `caFile`, else the environment's, else the system's
   /// authorities.
   ///
+  /// Offers a protocol by ALPN (RFC 7301), `http/1.1` also for WebSocket, as browsers do. On ports
+  /// with several protocols, some servers reject a client without ALPN.
+  ///
   /// Throws ``TLSError/file(path:reason:)`` for unreadable files.
   package static func client(
-    _ configuration: TLSConfiguration, environment: TLSEnvironment = TLSEnvironment()
+    _ configuration: TLSConfiguration, environment: TLSEnvironment = TLSEnvironment(),
+    offering name: String = "http/1.1"
   ) throws(TLSError) -> TLSContext {
     let context = try unsafe TLSContext(
       TLS_client_method(), isServer: false, verifies: !configuration.insecure,
       pins: configuration.pins)
     if !configuration.insecure { try context.trust(configuration.caFile, environment) }
-    try context.offerHTTP()
+    try context.offer(name)
     if let certificateFile = configuration.certificateFile {
       try context.present(certificateFile, key: configuration.keyFile ?? certificateFile)
     }
     return context
   }
 
-  /// Offers `http/1.1` by ALPN (RFC 7301), also for WebSocket, as browsers do.
-  ///
-  /// On ports with several protocols, some servers reject a client without ALPN.
-  private func offerHTTP() throws(TLSError) {
-    let name = Array("http/1.1".utf8)
-    let list = [UInt8(name.count)] + name
+  private func offer(_ name: String) throws(TLSError) {
+    let list = [UInt8(clamping: name.utf8.count)] + Array(name.utf8)
     OpenSSLErrors.clear()
     // This function, unlike the others, returns zero for success.
     guard unsafe SSL_CTX_set_alpn_protos(pointer, list, UInt32(list.count)) == 0 else {

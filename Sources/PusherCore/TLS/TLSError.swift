@@ -91,6 +91,8 @@ enum OpenSSLErrors {
     case (ERR_LIB_SSL, SSL_R_UNSUPPORTED_PROTOCOL),
       (ERR_LIB_SSL, SSL_R_TLSV1_ALERT_PROTOCOL_VERSION):
       "the other side does not support TLS 1.2 or newer (\(entry.text))"
+    case (ERR_LIB_SSL, SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL):
+      "the other side does not speak HTTP/1.1 on this port, maybe HTTP/2 only (\(entry.text))"
     // Code of our passphrase callback's refusal; the macros of the number are not imported.
     case _ where entry.text == "interrupted or cancelled": "the key is protected by a passphrase"
     default: entry.text

@@ -12,6 +12,16 @@ package struct TLSSummary: Sendable, Equatable {
 }
 
 extension TLSEngine {
+  /// The protocol that both sides agreed on by ALPN (RFC 7301); `nil` for none.
+  package var applicationProtocol: String? {
+    var name: UnsafePointer<UInt8>?
+    var length: UInt32 = 0
+    unsafe SSL_get0_alpn_selected(connection, &name, &length)
+    guard let first = unsafe name, length > 0 else { return nil }
+    return unsafe String(
+      decoding: UnsafeBufferPointer(start: first, count: Int(length)), as: UTF8.self)
+  }
+
   package var summary: TLSSummary {
     let certificate = unsafe SSL_get1_peer_certificate(connection)
     defer { unsafe X509_free(certificate) }

@@ -1,9 +1,20 @@
-/// Probes after a failure whether a port speaks TLS or plain HTTP, on the loop's thread.
+/// Probes after a failure whether a port speaks TLS, plain HTTP or HTTP/2, on the loop's thread.
 package final class PortProbe {
   package enum Question: Sendable {
     /// Checks for plain HTTP; TLS servers answer that with status 400.
     case plainHTTP(acceptsBadRequest: Bool)
     case tls
+    /// Checks whether TLS agrees on HTTP/2; the caller knows that it does not agree on HTTP/1.1.
+    case http2
+
+    /// The protocol to offer with TLS; `nil` without TLS.
+    fileprivate var offer: String? {
+      switch self {
+      case .plainHTTP: nil
+      case .tls: "http/1.1"
+      case .http2: "h2"
+      }
+    }
   }
 
   private let question: Question
@@ -23,8 +34,8 @@ package final class PortProbe {
     self.timer = timer
     loop.add(timer)
     var tls: TLSContext?
-    if case .tls = question {
-      tls = try? TLSContext.client(TLSConfiguration(insecure: true))
+    if let offer = question.offer {
+      tls = try? TLSContext.client(TLSConfiguration(insecure: true), offering: offer)
       guard tls != nil else {
         timer.deadline = loop.now
         return
@@ -47,7 +58,11 @@ package final class PortProbe {
 
 extension PortProbe: SocketStreamDelegate {
   package func streamOpened(_ stream: SocketStream, at now: Instant) {
-    guard stream.tls == nil else { return end(true) }
+    switch question {
+    case .tls: return end(true)
+    case .http2: return end(stream.applicationProtocol?.isSame(as: "h2") == true)
+    case .plainHTTP: break
+    }
     let head = HTTPRequestHead(
       method: "HEAD", target: "/",
       headers: HTTPHeaders([("Host", "localhost"), ("Connection", "close")]))
@@ -74,9 +89,9 @@ extension PortProbe: SocketStreamDelegate {
 
   package func streamFailed(_ stream: SocketStream, _ error: TransportError, at now: Instant) {
     switch error {
-    // A TLS error means that the server speaks TLS.
     case .tls(.handshakeClosed), .tls(.notTLS): end(false)
-    case .tls: end(true)
+    // Any other TLS error means that the server speaks TLS.
+    case .tls: if case .tls = question { end(true) } else { end(false) }
     default: end(false)
     }
   }

@@ -63,6 +63,8 @@ package final class SocketStream {
   }
   /// Result of the TLS handshake; `nil` without TLS or before the stream is open.
   package var security: TLSSummary? { isOpen ? engine?.summary : nil }
+  /// The protocol that TLS agreed on; `nil` for none, and before the stream is open.
+  package var applicationProtocol: String? { isOpen ? engine?.applicationProtocol : nil }
   /// Address of the server or the proxy, once connected.
   package internal(set) var peer: SocketAddress?
   let loop: EventLoop

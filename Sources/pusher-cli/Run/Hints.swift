@@ -62,7 +62,8 @@ struct Hints {
         return " (is the name right, and the network up?)"
       }
       return " (is there a cluster '\(cluster)', and is the network up? see --cluster)"
-    case .handshakeClosed, .handshakeSilent, .notTLS, .onlyTLS, .noAnswer: return ""
+    case .handshakeClosed, .handshakeSilent, .notTLS, .onlyTLS, .noAnswer, .noAgreedProtocol:
+      return ""
     }
   }
 

@@ -1,6 +1,7 @@
 internal import PusherCore
 
-/// Finds out after a failure whether TLS and plain HTTP were mixed up.
+/// Finds out after a failure whether TLS and plain HTTP were mixed up, or the server speaks HTTP/2
+/// only.
 ///
 /// Commands without other work call ``find(_:on:run:)``. A run begins a look and keeps its loop
 /// running.
@@ -30,6 +31,7 @@ struct SecondLook {
     case .notTLS where isSecure, .handshakeSilent where isSecure:
       .plainHTTP(acceptsBadRequest: true)
     case .noAnswer where !isSecure: .tls
+    case .noAgreedProtocol where isSecure: .http2
     default: nil
     }
   }
@@ -64,6 +66,8 @@ struct SecondLook {
     case .handshakeSilent where isSecure && isFound: return "\(text) (\(plain) \(advice.plain))"
     case .onlyTLS where !isSecure: return "\(text) (\(advice.secure))"
     case .noAnswer where isFound: return text + otherProtocol
+    case .noAgreedProtocol where isFound:
+      return "\(place) speaks HTTP/2 only; this program needs HTTP/1.1"
     default: return text
     }
   }

@@ -19,6 +19,8 @@ enum TLSCase: String, CaseIterable, Sendable {
   case clientCertificateMissing = "client certificate asked, none given"
   case clientCertificateUnknown = "client certificate of an unknown authority"
   case plain = "plain HTTP on a TLS port"
+  case onlyHTTP2 = "HTTP/2 only, HTTP/1.1 refused by an alert"
+  case onlyHTTP2Silent = "HTTP/2 only, closed without an answer"
   case silent = "silence instead of a TLS handshake"
   case cutInHandshake = "cut in the TLS handshake"
   case cutBeforeAnswer = "cut before the upgrade's answer, no close_notify"
@@ -41,7 +43,7 @@ enum TLSCase: String, CaseIterable, Sendable {
   /// True if the HTTP API's client must report the same.
   var isOfCertificate: Bool {
     switch self {
-    case .silent, .cutBeforeAnswer, .cutInStream: false
+    case .silent, .cutBeforeAnswer, .cutInStream, .onlyHTTP2Silent: false
     default: true
     }
   }
@@ -64,6 +66,12 @@ enum TLSCase: String, CaseIterable, Sendable {
     case .cutInStream:
       return try ScriptedServer(certificate: matrix.server(certificate)) { connection in
         try connection.join()
+        connection.drop()
+      }
+    case .onlyHTTP2, .onlyHTTP2Silent:
+      let behaviour = TLSBehaviour(withoutHTTP2: self == .onlyHTTP2 ? .alert : .silence)
+      return try ScriptedServer(certificate: matrix.server(certificate, behaviour)) { connection in
+        _ = try connection.request()
         connection.drop()
       }
     case .oldVersion:

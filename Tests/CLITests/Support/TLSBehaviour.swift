@@ -10,6 +10,15 @@ struct TLSBehaviour: Sendable {
   var newest: Int32?
   /// Maximum bytes of one write to the socket.
   var writeSize = Int.max
+  /// The answer to clients that do not offer `h2` by ALPN; `nil` for a server without ALPN.
+  var withoutHTTP2: MissingHTTP2?
+
+  enum MissingHTTP2 {
+    /// The alert no_application_protocol (RFC 7301 section 3.2).
+    case alert
+    /// No protocol is agreed on.
+    case silence
+  }
 
   func apply(to context: TLSContext) {
     if let clientAuthority {
@@ -19,12 +28,42 @@ struct TLSBehaviour: Sendable {
       let name: [UInt8] = [1]
       SSL_CTX_set_session_id_context(context.pointer, name, 1)
     }
+    switch withoutHTTP2 {
+    case .alert:
+      SSL_CTX_set_alpn_select_cb(
+        context.pointer,
+        { _, choice, length, offer, _, _ in
+          TLSBehaviour.choose(choice, length, offer) ? 0 : SSL_TLSEXT_ERR_ALERT_FATAL
+        }, nil)
+    case .silence:
+      SSL_CTX_set_alpn_select_cb(
+        context.pointer,
+        { _, choice, length, offer, _, _ in
+          TLSBehaviour.choose(choice, length, offer) ? 0 : SSL_TLSEXT_ERR_NOACK
+        }, nil)
+    case nil: break
+    }
     if let newest {
       // Protocols before TLS 1.2 need security level 0.
       SSL_CTX_set_security_level(context.pointer, 0)
       SSL_CTX_ctrl(context.pointer, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(TLS1_VERSION), nil)
       SSL_CTX_ctrl(context.pointer, SSL_CTRL_SET_MAX_PROTO_VERSION, Int(newest), nil)
     }
+  }
+}
+
+extension TLSBehaviour {
+  /// Chooses the first protocol of a client's offer if it is `h2`.
+  fileprivate static func choose(
+    _ choice: UnsafeMutablePointer<UnsafePointer<UInt8>?>?, _ length: UnsafeMutablePointer<UInt8>?,
+    _ offer: UnsafePointer<UInt8>?
+  ) -> Bool {
+    guard let choice, let length, let offer, offer[0] == 2, offer[1] == UInt8(ascii: "h"),
+      offer[2] == UInt8(ascii: "2")
+    else { return false }
+    choice.pointee = offer + 1
+    length.pointee = 2
+    return true
   }
 }
 

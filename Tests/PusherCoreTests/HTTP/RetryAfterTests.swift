@@ -86,6 +86,9 @@ import Testing
     #expect(name([21, 3])?.contains("TLS") == true)
     #expect(name([22, 3, 3, 0, 1])?.contains("TLS") == true)
     #expect(name([0, 0, 6, 4, 0])?.contains("HTTP/2") == true)
+    // GOAWAY, after a request that is no preface of HTTP/2.
+    #expect(name([0, 0, 34, 7, 0, 0, 0, 0, 0])?.contains("HTTP/2") == true)
+    #expect(name([0, 0, 34, 3, 0])?.contains("HTTP/2") == false)
   }
 
   @Test func `every split of every first four bytes gives an answer or waits, never a crash`() {
