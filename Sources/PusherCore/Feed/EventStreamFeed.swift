@@ -15,6 +15,8 @@ package final class EventStreamFeed: Feed {
   package private(set) var lastStatus: Int?
   package var delegate: (any FeedDelegate)?
   package var fieldSource: (any FieldSource)?
+  /// The body of the last stream, if it ended without an event.
+  package private(set) var eventlessBody: BodySample?
   /// The cookies to store and send; `nil` for none.
   package var cookies: CookieJar?
 
@@ -37,6 +39,9 @@ package final class EventStreamFeed: Feed {
 
   package var lastEventID: String { parser.lastEventID }
 
+  /// The format of the present body.
+  package var bodyFormat: BodyFormat { parser.format }
+
   /// Calls `body` with the ID in place; the view is valid during the call.
   package func withLastEventID(_ body: (ByteView) -> Void) { body(parser.lastEventIDView) }
 
@@ -56,6 +61,7 @@ package final class EventStreamFeed: Feed {
 
   package func makeConnection() -> EventStreamFeedConnection {
     parser.reset()
+    eventlessBody = nil
     return EventStreamFeedConnection(
       loop: loop, destination: destination.adding(state.refreshedHeaders), settings: settings,
       tls: tls,
@@ -88,6 +94,7 @@ extension EventStreamFeed: EventStreamFeedConnectionDelegate {
   }
 
   package func connectionReceivedEvent() { session.noteEvent() }
+  package func connectionHeldNoEvent(_ body: BodySample) { eventlessBody = body }
   package func connectionDelivered(at now: Instant) { session.noteDelivery(at: now) }
 
   package func connectionReadFields() {

@@ -8,6 +8,8 @@ package protocol EventStreamFeedConnectionDelegate: FeedConnectionDelegate {
   /// The server answered 204, and the connection is over.
   func connectionFinished(at now: Instant)
   func connectionReceivedEvent()
+  /// The body is over, and no event was in it.
+  func connectionHeldNoEvent(_ body: BodySample)
   /// All fields so far have been read.
   func connectionReadFields()
 }
@@ -36,6 +38,8 @@ package final class EventStreamFeedConnection: FeedConnection {
   /// True if the rest of the body is unreadable.
   private var isBroken = false
   private var hasReceivedEvent = false
+  /// Only needed until the first event.
+  private var sample = BodySample(contentType: nil, format: .eventStream)
   /// The owner, kept until the end; a weak reference would slow every event.
   private var delegate: (any EventStreamFeedConnectionDelegate)?
 
@@ -118,15 +122,15 @@ package final class EventStreamFeedConnection: FeedConnection {
     drain(at: now)
   }
 
-  /// Prepares to read the body; throws an error for any answer except an event stream.
+  /// Prepares to read the body; throws an error for an answer that the settings do not accept.
   private func accept(_ head: HTTPResponseHead) throws(ConnectionLoss) {
     guard head.status == 200 else { throw ConnectionLoss(refusal: head, at: SystemClock.wall()) }
     let type = head.headers["Content-Type"]
-    let essence = type.map { ASCII.trimmed($0.prefix { $0 != ";" }) }
-    let isEventStream = essence.map { ASCII.equalIgnoringCase($0, "text/event-stream") } ?? false
-    guard isEventStream || settings.acceptsAnyType else {
+    guard let format = settings.accepts.format(of: type) else {
       throw .notAnEventStream(contentType: type)
     }
+    parser.begin(format)
+    sample = BodySample(contentType: type, format: format)
     let codings = head.headers.tokens("Content-Encoding").filter { $0 != "identity" }
     if let coding = codings.first {
       decoder = codings.count == 1 ? ContentDecoder(coding: coding) : nil
@@ -181,12 +185,11 @@ package final class EventStreamFeedConnection: FeedConnection {
           guard isOpen else { return }
         } else if !fill() {
           if body?.isComplete == true { state.breakdown = state.breakdown ?? .ended }
+          if completesEvent() { continue }
           // The fields come before the end, because the end asks for the reconnection time.
           delegate.connectionReadFields()
           tellDelivered(to: delegate, at: now)
-          if let loss = state.breakdown {
-            end(parser.isInsideEvent ? loss.insideEvent : loss, at: now)
-          }
+          if let loss = state.breakdown { bodyEnded(loss, at: now) }
           return
         }
       }
@@ -194,6 +197,26 @@ package final class EventStreamFeedConnection: FeedConnection {
       delegate.connectionReadFields()
       end(.limit("\(error)"), at: now)
     }
+  }
+
+  /// Returns whether the end of the body completes its last event.
+  private func completesEvent() -> Bool {
+    switch state.breakdown {
+    case .ended: parser.endBody(isMarked: true)
+    case .endedUnmarked: parser.endBody(isMarked: false)
+    default: false
+    }
+  }
+
+  private func bodyEnded(_ loss: ConnectionLoss, at now: Instant) {
+    let isEnd = loss == .ended || loss == .endedUnmarked
+    let isEmpty = isEnd && !hasReceivedEvent
+    // A page that is no event stream does not end inside an event.
+    if parser.isInsideEvent, !(isEmpty && sample.isForeign) {
+      return end(loss.insideEvent, at: now)
+    }
+    if isEmpty { delegate?.connectionHeldNoEvent(sample) }
+    end(loss, at: now)
   }
 
   /// Reports that all received events were handed out, if the stream is alive or ended properly.
@@ -215,7 +238,9 @@ package final class EventStreamFeedConnection: FeedConnection {
     } catch is ContentDecoder.InvalidData {
       bodyBroke("the body does not match its content coding")
     } catch { bodyBroke("\(error)") }
-    return parser.input.count > before
+    let received = parser.input.view
+    if !hasReceivedEvent { sample.note(received[before..<received.count]) }
+    return received.count > before
   }
 
   private func moveBody() throws {

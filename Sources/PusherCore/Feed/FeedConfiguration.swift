@@ -56,16 +56,15 @@ package struct EventStreamSettings: Sendable, Equatable {
   package var method: String
   package var body: [UInt8]
   package var acceptsCompression: Bool
-  /// True to read an answer of any Content-Type as an event stream.
-  package var acceptsAnyType: Bool
+  package var accepts: AcceptedAnswers
   package var limits: EventStreamLimits
 
   package init(
     method: String = "GET", body: [UInt8] = [], acceptsCompression: Bool = false,
-    acceptsAnyType: Bool = false, limits: EventStreamLimits = EventStreamLimits()
+    accepts: AcceptedAnswers = .eventStream, limits: EventStreamLimits = EventStreamLimits()
   ) {
     (self.method, self.body, self.acceptsCompression) = (method, body, acceptsCompression)
-    (self.acceptsAnyType, self.limits) = (acceptsAnyType, limits)
+    (self.accepts, self.limits) = (accepts, limits)
   }
 
   /// Returns the request for the stream after `lastEventID` (HTML section 9.2.3).
@@ -80,7 +79,7 @@ package struct EventStreamSettings: Sendable, Equatable {
     func add(_ name: String, _ value: String) {
       if given[name] == nil { fields.append(name, value) }
     }
-    add("Accept", "text/event-stream")
+    add("Accept", accepts.accept)
     // As browsers do in the cache mode "no-store" (Fetch section 4.5).
     add("Cache-Control", "no-cache")
     if acceptsCompression { add("Accept-Encoding", "gzip, deflate") }

@@ -48,7 +48,7 @@ final class StreamRun {
       options: settings.options, lastEventID: lastEventID ?? "",
       sink: StreamSink(printer: printer, state: state, handler: run.handler))
     self.feed = feed
-    stream = StreamWords(settings) { [unowned feed] in feed.lastEventID }
+    stream = StreamWords(settings, feed)
     lifecycle = Lifecycle(
       settings.printing, printer: printer.core, loop: loop, diagnostics: diagnostics)
     if let state {
@@ -155,7 +155,13 @@ extension StreamRun: RunPart {
   }
 
   func status(of end: ConnectionEnd) -> ExitStatus {
-    ExitStatus(end, endsWithStream: settings.feed.reconnect == .never)
+    switch end {
+    case .lost(let loss, _), .retriesExhausted(let loss, _, _):
+      // A script must not take an answer without an event for success.
+      if stream.eventlessBody(loss) != nil { return Cause.brokenProtocol.status }
+    case .asked, .finished: break
+    }
+    return ExitStatus(end, endsWithStream: settings.feed.reconnect == .never)
   }
 }
 

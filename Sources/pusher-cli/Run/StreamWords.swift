@@ -5,10 +5,11 @@ final class StreamWords: FeedWords {
   private let settings: StreamSettings
   /// URL of the present request; a redirect changes it.
   private(set) var place: String
-  private let lastEventID: () -> String
+  /// The run keeps its feed and its words equally long.
+  private unowned let feed: EventStreamFeed
 
-  init(_ settings: StreamSettings, lastEventID: @escaping () -> String) {
-    (self.settings, self.lastEventID) = (settings, lastEventID)
+  init(_ settings: StreamSettings, _ feed: EventStreamFeed) {
+    (self.settings, self.feed) = (settings, feed)
     place = settings.url.place
   }
 
@@ -16,9 +17,9 @@ final class StreamWords: FeedWords {
     let proxy = settings.network.routing.route(to: settings.url).proxy.map {
       " through proxy \($0)"
     }
-    let id = lastEventID()
+    let id = feed.lastEventID
     return (
-      "connected to \(place)\(proxy ?? "")",
+      "connected to \(place)\(proxy ?? "")\(feed.bodyFormat.inWords)",
       ["url": .string(place), "last_event_id": id.isEmpty ? .null : .string(id)]
     )
   }
@@ -31,18 +32,38 @@ final class StreamWords: FeedWords {
 
   func redirected(to place: String) { self.place = place }
   func closed() { place = settings.url.place }
-  func cause(_ loss: ConnectionLoss, _ code: Int?) -> String { "\(loss)" }
+
+  /// The body without an event that a run ended with; `nil` for any other loss.
+  ///
+  /// A close that nothing announces explains itself, unless the body was no event stream.
+  func eventlessBody(_ loss: ConnectionLoss) -> BodySample? {
+    guard loss == .ended || loss == .endedUnmarked, let body = feed.eventlessBody else {
+      return nil
+    }
+    return loss == .ended || body.isForeign ? body : nil
+  }
+
+  /// Streams may end without an event now and then, but a page of something else is news.
+  private func foreignBody(_ loss: ConnectionLoss) -> BodySample? {
+    eventlessBody(loss).flatMap { $0.isForeign ? $0 : nil }
+  }
+
+  func cause(_ loss: ConnectionLoss, _ code: Int?) -> String {
+    foreignBody(loss).map { "\($0)" } ?? "\(loss)"
+  }
+
   func number(_ loss: ConnectionLoss, _ code: Int?) -> Int? { loss.status }
 
   func retry(_ loss: ConnectionLoss, _ code: Int?, in delay: Duration, wasOpen: Bool) -> FeedNotice?
   {
-    let text = "\(loss); retrying in \(delay.inWords)"
+    let text = "\(cause(loss, code)); retrying in \(delay.inWords)"
     // The standard lets servers end a stream now and then.
-    return loss == .ended || loss == .endedUnmarked ? .info(text) : .warning(text)
+    let isUsual = (loss == .ended || loss == .endedUnmarked) && foreignBody(loss) == nil
+    return isUsual ? .info(text) : .warning(text)
   }
 
   func back(after length: Duration) -> FeedNotice {
-    let id = lastEventID()
+    let id = feed.lastEventID
     guard id.isEmpty else {
       return .info("back after \(length.inWords), continuing after event \(id)")
     }
@@ -51,14 +72,14 @@ final class StreamWords: FeedWords {
   }
 
   var consequenceOfGap: String {
-    let id = lastEventID()
+    let id = feed.lastEventID
     return id.isEmpty ? "events sent meanwhile are lost" : "the stream continues after event \(id)"
   }
 
   var advice: String? { nil }
 
   func isGoodEnd(_ loss: ConnectionLoss) -> Bool {
-    loss == .ended && settings.feed.reconnect == .never
+    loss == .ended && settings.feed.reconnect == .never && eventlessBody(loss) == nil
   }
 
   func problem(_ loss: ConnectionLoss, isFirst: Bool) -> NetworkProblem? {
@@ -69,6 +90,9 @@ final class StreamWords: FeedWords {
   func explanation(_ loss: ConnectionLoss, _ code: Int?, isFirst: Bool, isFound: Bool) -> String {
     let proxy = Hints.hint(
       status: loss.status, on: settings.network.routing.route(to: settings.url))
+    if let body = eventlessBody(loss) {
+      return body.isForeignJSON ? "\(body) (--lines reads each line as an event)" : "\(body)"
+    }
     switch loss {
     case .network(_, let problem?) where isFirst:
       return look.explained("\(loss)", problem, isFound: isFound) + Hints.hint(problem, nil)
@@ -81,6 +105,8 @@ final class StreamWords: FeedWords {
     switch error {
     case .untrusted(_, let problem): Hints.hint(problem)
     case .limit: " (--max-event SIZE raises the limit)"
+    case .notAnEventStream(let type?) where BodyFormat.isJSON(contentType: type):
+      " (--accept-json takes it as one event, --lines each of its lines)"
     case .handshakeTimeout(_, .asking?): " (wait longer with --connect-timeout TIME)"
     case .refused(401, _, _), .refused(403, _, _):
       " (use -H @FILE for a token, or a URL in @FILE for a password)"
@@ -90,6 +116,18 @@ final class StreamWords: FeedWords {
     case .refused(let status, _, _) where HTTPStatus.isTemporary(status):
       " (the server has a problem; try again later)"
     default: ""
+    }
+  }
+}
+
+extension BodyFormat {
+  /// For a message; nothing for an event stream.
+  fileprivate var inWords: String {
+    switch self {
+    case .eventStream: ""
+    case .lines: ", each line is an event"
+    case .textSequence: ", each JSON text is an event"
+    case .document: ", the answer is one event"
     }
   }
 }

@@ -27,7 +27,8 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
         + "5xx or its rate limit; --forward did not deliver all events"
     case .rejected:
       "refused by the server for another reason: HTTP 400, 404, 413, over quota; "
-        + "the server broke the protocol; or an event of --fail-event came"
+        + "the server broke the protocol or answered without an event; or an event of --fail-event "
+        + "came"
     case .output: "output could not be written: disk full, or its reader stalls at the end"
     case .command:
       "a command of --on-ready, or of --exec with --exec-fail stop, failed; or --exec did not handle all events"

@@ -117,9 +117,16 @@ extension SettingsReader {
     let size = typed.bytes(.maxEvent)
     return EventStreamSettings(
       method: method, body: data.map { Array($0.utf8) } ?? [],
-      acceptsCompression: typed.isOn(.compression), acceptsAnyType: typed.isOn(.acceptAnyType),
+      acceptsCompression: typed.isOn(.compression), accepts: acceptedAnswers,
       // A line is a name, a colon, a space and a value.
       limits: EventStreamLimits(line: size + 64, event: size))
+  }
+
+  /// The flags exclude each other.
+  private var acceptedAnswers: AcceptedAnswers {
+    if typed.isOn(.lines) { return .lines }
+    if typed.isOn(.acceptJSON) { return .namedTypesAndDocuments }
+    return typed.isOn(.acceptAnyType) ? .anyType : .namedTypes
   }
 
   /// Returns the last event ID of the option or the header.

@@ -76,6 +76,17 @@ struct StreamSettingsTests {
     #expect(try sse("\(Self.url) -d {} -X GET --reconnect always").reconnect == .always)
   }
 
+  @Test func `the options for other answers say what is read, and the request asks for it`() throws
+  {
+    #expect(try sse(Self.url).request.accepts == .namedTypes)
+    #expect(try sse("\(Self.url) --lines").request.accepts == .lines)
+    #expect(try sse("\(Self.url) --accept-json").request.accepts == .namedTypesAndDocuments)
+    #expect(try sse("\(Self.url) --accept-any-type").request.accepts == .anyType)
+    #expect(
+      refusal { _ = try sse("\(Self.url) --lines --state-file x") }
+        == "--state-file keeps the ids of events, and --lines reads none; give one")
+  }
+
   @Test(arguments: [
     ("", "no URL: give one"), ("https://a/ https://b/", "sse takes one URL"),
     (

@@ -10,7 +10,11 @@ struct GuideTests {
 
   @Test func `every session prints what it shows`() throws {
     let streams = try ScriptedServer { connection in
-      let path = try connection.beginStream().head.target
+      let path = try connection.question().head.target
+      if let (type, body) = Self.answer(at: path) {
+        return try connection.send(body: body, type: type)
+      }
+      try connection.beginAnswer(type: "text/event-stream")
       try connection.send(stream: Self.stream(at: path))
       try connection.remain()
     }
@@ -32,6 +36,15 @@ struct GuideTests {
       #expect(try program.wait() == .exited(0), "\(text)")
     }
     #expect(sessions.count > 20)
+  }
+
+  /// The bodies that are no event stream.
+  private static func answer(at path: String) -> (type: String, body: String)? {
+    switch path {
+    case "/api/chat": ("application/x-ndjson", ModelStreams.lines("Good ", "morning", "!"))
+    case "/mcp": ("application/json", #"{"jsonrpc":"2.0","id":1,"result":{}}"#)
+    default: nil
+    }
   }
 
   private static func stream(at path: String) -> String {

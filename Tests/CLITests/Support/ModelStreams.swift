@@ -1,4 +1,4 @@
-/// Answers of language models as event streams, in the shapes of two services.
+/// Answers of language models, in the shapes of three services.
 enum ModelStreams {
   /// Chat completions of OpenAI: events without names, the answer at `choices.0.delta.content`.
   static func chat(_ pieces: String...) -> String {
@@ -26,6 +26,15 @@ enum ModelStreams {
     }
     return event("message_start", start) + event("content_block_start", block)
       + event("ping", #"{"type": "ping"}"#) + deltas.joined() + end
+  }
+
+  /// Chat of Ollama: JSON lines, the answer at `message.content`.
+  static func lines(_ pieces: String...) -> String {
+    func line(_ content: String, _ end: String) -> String {
+      let message = #"{"role":"assistant","content":"\#(content)"}"#
+      return #"{"model":"llama3.2","message":\#(message),"done":\#(end)}"# + "\n"
+    }
+    return pieces.map { line($0, "false") }.joined() + line("", #"true,"done_reason":"stop""#)
   }
 
   static let messageStop =

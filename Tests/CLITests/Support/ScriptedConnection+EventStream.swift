@@ -7,10 +7,27 @@ extension ScriptedConnection {
     _ fields: [(String, String)] = [], type: String = "text/event-stream"
   ) throws -> Question {
     let question = try question()
+    try beginAnswer(fields, type: type)
+    return question
+  }
+
+  func beginAnswer(_ fields: [(String, String)] = [], type: String) throws {
     let head = HTTPResponseHead(
       status: 200, reason: "OK", headers: HTTPHeaders([("Content-Type", type)] + fields))
     try send(bytes: head.encode())
+  }
+
+  /// Reads the request, answers with a body of known length, and returns the request.
+  @discardableResult
+  func answer(body: String, type: String) throws -> Question {
+    let question = try question()
+    try send(body: body, type: type)
     return question
+  }
+
+  func send(body: String, type: String) throws {
+    try beginAnswer([("Content-Length", "\(body.utf8.count)")], type: type)
+    try send(stream: body)
   }
 
   func send(stream text: String) throws {

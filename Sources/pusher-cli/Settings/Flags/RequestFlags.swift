@@ -2,8 +2,8 @@ internal import PusherCore
 
 extension Flag {
   static let requesting: [Flag] = [
-    .header, .headerCommand, .method, .data, .lastEventID, .stateFile, .acceptAnyType, .comments,
-    .cookies, .unbuffered,
+    .header, .headerCommand, .method, .data, .lastEventID, .stateFile, .acceptAnyType, .acceptJSON,
+    .lines, .comments, .cookies, .unbuffered,
   ]
 
   static let header = Flag(
@@ -81,8 +81,31 @@ extension Flag {
   static let acceptAnyType = Flag(
     "accept-any-type", of: [.sse], in: .request, summary: "accept a stream with any Content-Type",
     manual: """
-      Read the answer as an event stream, whatever its Content-Type is. Without this option, a type other than
-      text/event-stream ends the run with status 5.
+      Read an answer of any Content-Type. An unknown type is read as an event stream. Without this option, an unknown
+      type ends the run with status 5. Known types are text/event-stream and those of --lines.
+      """)
+
+  static let acceptJSON = Flag(
+    "accept-json", excludes: ["lines", "accept-any-type"], of: [.sse], in: .request,
+    summary: "accept an answer of application/json as one event",
+    manual: """
+      Accept an answer of application/json too, and print its body as one event. Servers of MCP (Streamable HTTP) answer
+      with an event stream or with such a body, so the field Accept names both. --max-event limits the body. After the
+      answer, the run goes on as after the end of a stream: a request with --data ends with status 0.
+      """)
+
+  static let lines = Flag(
+    "lines",
+    excludes: [
+      "accept-any-type",
+      Exclusion(
+        "state-file", "--state-file keeps the ids of events, and --lines reads none; give one"),
+    ], of: [.sse], in: .request, summary: "read each line of the answer as an event",
+    manual: """
+      Read each line of the answer as an event, whatever its Content-Type is. The data of the event is the line, and its
+      name is `message`. Kubernetes and older versions of Docker send such lines as application/json. Without this
+      option, lines are read for the types application/x-ndjson, application/jsonl and their other names, and for
+      application/json-seq (RFC 7464). Blank lines are skipped. --max-event limits a line.
       """)
 
   static let sending: [Flag] = [
