@@ -94,16 +94,22 @@ package struct EventSourceSession {
     outbox.append(.report(.redirected(status: status, to: place)))
   }
 
-  package mutating func opened(at now: Instant) {
+  /// - Parameter resumption: The place where the stream begins, if it is not the one asked for.
+  package mutating func opened(at now: Instant, _ resumption: Resumption? = nil) {
     guard case .connecting = phase else { return }
     phase = .open(since: now)
     lastActivity = now
     delivered = now
     reconnector.noteOpen()
     outbox.append(.report(.opened))
-    if let start = reconnector.closeGap(at: now) {
-      outbox.append(.report(.gap(from: start, to: now)))
+    let start = reconnector.closeGap(at: now)
+    if let resumption {
+      outbox.append(
+        .report(.resumedElsewhere(after: resumption.answered, insteadOf: resumption.asked)))
     }
+    // Without an earlier stream, the time of the loss is unknown, and the gap has no length.
+    guard let start = start ?? (resumption == nil ? nil : now) else { return }
+    outbox.append(.report(.gap(from: start, to: now)))
   }
 
   /// Handles status 204.
@@ -148,6 +154,7 @@ package struct EventSourceSession {
     }
     var decision = loss.endsEventSource ? ReconnectDecision.stop : .backOff
     if case .refused = loss, decision == .stop { decision = .refused }
+    if loss.asksForAnotherTry { decision = .asked }
     let verdict = reconnector.lost(decision, retryAfter: loss.retryAfter, random: &random)
     var delay: Duration?
     if case .retry(let time) = verdict { delay = time }
@@ -186,6 +193,15 @@ extension ConnectionLoss {
     case .closed, .ended, .endedUnmarked, .network, .untrusted, .handshakeTimeout, .noPong, .silent,
       .dropped:
       false
+    }
+  }
+
+  /// True for 429 and 503 with Retry-After: the server has done nothing with the request, and names
+  /// a time for the next one (RFC 9110 section 15.6.4, RFC 6585 section 4).
+  package var asksForAnotherTry: Bool {
+    switch self {
+    case .refused(429, _, _?), .refused(503, _, _?): true
+    default: false
     }
   }
 

@@ -58,7 +58,7 @@ extension ClientDriver: ChannelsFeedDelegate {
       let gap = PusherGap(from: start, to: end, at: now)
       missed(gap, run)
       tell(.gap(gap, length: start.duration(to: end)))
-    case .opened, .upgraded, .redirected, .reconnectionTime: break
+    case .opened, .upgraded, .redirected, .reconnectionTime, .resumedElsewhere: break
     }
   }
 

@@ -125,7 +125,7 @@ extension EventSourceDriver: FeedDelegate {
     case .disconnected(_, _, .some, _): core.reconnecting(generation)
     case .ended(let end): ended(end, status: feed?.lastStatus)
     case .gap(let start, let end): core.missed(PusherGap(from: start, to: end, at: now), generation)
-    case .upgraded, .redirected, .disconnected: break
+    case .upgraded, .redirected, .disconnected, .resumedElsewhere: break
     }
   }
 

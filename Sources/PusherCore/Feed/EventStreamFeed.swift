@@ -86,7 +86,9 @@ extension EventStreamFeed: EventStreamFeedConnectionDelegate {
 
   package func connectionAnswered(status: Int) { lastStatus = status }
 
-  package func connectionOpened(at now: Instant) { perform { $0.opened(at: $1) } }
+  package func connectionOpened(_ resumption: Resumption?, at now: Instant) {
+    perform { $0.opened(at: $1, resumption) }
+  }
 
   package func connectionFinished(at now: Instant) {
     connection = nil

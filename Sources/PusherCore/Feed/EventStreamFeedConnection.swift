@@ -3,8 +3,8 @@ package protocol EventStreamFeedConnectionDelegate: FeedConnectionDelegate {
   func connectionExchanged(head: String, isRequest: Bool)
   /// The head of the final answer came.
   func connectionAnswered(status: Int)
-  /// The answer is an event stream.
-  func connectionOpened(at now: Instant)
+  /// The answer is an event stream; `resumption` is its place, if that is not the one asked for.
+  func connectionOpened(_ resumption: Resumption?, at now: Instant)
   /// The server answered 204, and the connection is over.
   func connectionFinished(at now: Instant)
   func connectionReceivedEvent()
@@ -28,6 +28,8 @@ package final class EventStreamFeedConnection: FeedConnection {
   private let sink: any EventSink
   private let cookies: CookieJar?
   private var askedURL: HTTPURL?
+  /// ID of the event after which the last request asks for the stream.
+  private var askedID: String?
   var refusal: Refusal?
   var refusalTimer: LoopTimer?
   private var dropsBody = false
@@ -79,6 +81,7 @@ package final class EventStreamFeedConnection: FeedConnection {
       let typed = request.headers.all("Cookie")
       request.headers.replace("Cookie", with: (typed + [cookie]).joined(separator: "; "))
     }
+    askedID = Resumption.asked(by: request.headers, request.url)
     let bytes: [UInt8]
     do throws(HTTPError) {
       bytes = try request.encode(over: route)
@@ -118,7 +121,7 @@ package final class EventStreamFeedConnection: FeedConnection {
       return refuse(error, head, opening, at: now)
     }
     open(opening, at: now)
-    delegate?.connectionOpened(at: now)
+    delegate?.connectionOpened(Resumption(of: head.headers, asked: askedID), at: now)
     drain(at: now)
   }
 

@@ -179,6 +179,9 @@ package enum ConnectionEvent: Equatable, Sendable {
   ///
   /// `code` is the 4xxx code of the Pusher protocol that explains it; `attempt` counts from 1.
   case disconnected(ConnectionLoss, code: Int?, retryIn: Duration?, attempt: Int)
+  /// An event stream begins after the event `after`, not after the one that was asked for; a gap
+  /// follows.
+  case resumedElsewhere(after: String, insteadOf: String)
   /// Events come again; events between the two times may be lost.
   case gap(from: Instant, to: Instant)
   case ended(ConnectionEnd)

@@ -18,6 +18,9 @@ public struct ReconnectPolicy: Sendable, Equatable {
   public var backoff: Backoff
   /// True if a refusal is retried, although the same request seldom succeeds later.
   package var retriesRefusals = false
+  /// True if a request whose answer asks for another try is repeated before the first connection,
+  /// in any mode.
+  package var retriesWhenAsked = false
 
   /// Makes a policy; without arguments, the program's default.
   public init(mode: Mode = .automatic, maximumAttempts: Int? = nil, backoff: Backoff = Backoff()) {
@@ -29,6 +32,8 @@ enum ReconnectDecision: Equatable {
   case stop
   /// The server refuses; a retry seldom helps.
   case refused
+  /// The server has done nothing, and asks for another try after a wait.
+  case asked
   case backOff
   /// Retry at once if the lost connection was stable, else wait first.
   case atOnce
@@ -88,16 +93,23 @@ struct Reconnector {
   ) -> Verdict {
     defer { isProved = false }
     let decision = wanted == .refused ? (policy.retriesRefusals ? .backOff : .stop) : wanted
-    guard decision != .stop, policy.mode == .always || policy.mode == .automatic && wasEverOpen
-    else { return .stop }
+    guard decision != .stop, allows(decision) else { return .stop }
     guard attempts < policy.maximumAttempts ?? .max else { return .giveUp }
     var delay = Duration.zero
-    if decision == .backOff || !isProved {
+    if decision != .atOnce || !isProved {
       delay = max(wait(&random), min(retryAfter ?? .zero, policy.backoff.ceiling))
       waits += 1
     }
     attempts += 1
     return .retry(in: delay)
+  }
+
+  private func allows(_ decision: ReconnectDecision) -> Bool {
+    switch policy.mode {
+    case .always: true
+    case .automatic where wasEverOpen: true
+    case .automatic, .never: decision == .asked && policy.retriesWhenAsked && !wasEverOpen
+    }
   }
 
   private func wait(_ random: inout any RandomNumberGenerator) -> Duration {

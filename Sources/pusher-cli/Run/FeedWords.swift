@@ -6,10 +6,14 @@ protocol FeedWords: AnyObject {
   var look: SecondLook { get }
   /// The fate of the events of a gap.
   var consequenceOfGap: String { get }
+  /// Members of a gap's line besides its times.
+  var membersOfGap: [JSONValue.Member] { get }
   /// A remedy after a failed first connection.
   var advice: String? { get }
 
   func redirected(to place: String)
+  /// Notes the event after which the stream begins, for the gap that follows.
+  func resumed(after place: String, insteadOf asked: String)
   /// Resets the address after the end of a connection.
   func closed()
   /// Returns the reason for a loss; `code` explains it, if the protocol has codes.
@@ -19,6 +23,8 @@ protocol FeedWords: AnyObject {
   func retry(_ loss: ConnectionLoss, _ code: Int?, in delay: Duration, wasOpen: Bool) -> FeedNotice?
   /// Words the end of a gap.
   func back(after length: Duration) -> FeedNotice
+  /// Words the gap itself.
+  func nature(of length: Duration) -> String
   /// Returns whether the user asked for this end.
   func isGoodEnd(_ loss: ConnectionLoss) -> Bool
   func problem(_ loss: ConnectionLoss, isFirst: Bool) -> NetworkProblem?
@@ -28,6 +34,12 @@ protocol FeedWords: AnyObject {
   ///   - isFirst: Whether there was no connection before. After a success the route is right.
   ///   - isFound: Whether a look found the other protocol.
   func explanation(_ loss: ConnectionLoss, _ code: Int?, isFirst: Bool, isFound: Bool) -> String
+}
+
+extension FeedWords {
+  var membersOfGap: [JSONValue.Member] { [] }
+  func resumed(after place: String, insteadOf asked: String) {}
+  func nature(of length: Duration) -> String { "\(length.inWords) without a connection" }
 }
 
 enum FeedNotice {

@@ -32,6 +32,7 @@ final class Lifecycle {
       diagnostics.debug("the stream asks to wait \(time.inWords) before a new attempt")
     case .disconnected(let loss, let code, let delay, let attempt):
       disconnected(loss, code, delay, attempt, words)
+    case .resumedElsewhere(let place, let asked): words.resumed(after: place, insteadOf: asked)
     case .gap(let from, let to): gap(from, to, words, at: now)
     case .ended(let end): ended(end, words)
     }
@@ -67,9 +68,9 @@ final class Lifecycle {
     let length = from.duration(to: to)
     words.back(after: length).say(by: diagnostics)
     printer.printGap(
-      GapWords(
-        length: "\(length.inWords) without a connection", consequence: words.consequenceOfGap),
-      event: "pusher-cli:gap", data: .object(Self.gap(from: from, to: to, at: now)),
+      GapWords(length: words.nature(of: length), consequence: words.consequenceOfGap),
+      event: "pusher-cli:gap",
+      data: .object(Self.gap(from: from, to: to, at: now) + words.membersOfGap),
       isAsked: printsLines)
   }
 

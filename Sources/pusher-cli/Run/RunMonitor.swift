@@ -15,7 +15,7 @@ final class ConnectionCounts {
     case .gap(let from, let to):
       gaps += 1
       gapTime += from.duration(to: to)
-    case .upgraded, .disconnected, .redirected, .reconnectionTime, .ended: break
+    case .upgraded, .disconnected, .redirected, .reconnectionTime, .resumedElsewhere, .ended: break
     }
   }
 

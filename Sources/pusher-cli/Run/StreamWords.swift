@@ -7,6 +7,8 @@ final class StreamWords: FeedWords {
   private(set) var place: String
   /// The run keeps its feed and its words equally long.
   private unowned let feed: EventStreamFeed
+  /// IDs of the event that was asked for, and of the event after which the stream begins instead.
+  private var resumption: (asked: String, place: String)?
 
   init(_ settings: StreamSettings, _ feed: EventStreamFeed) {
     (self.settings, self.feed) = (settings, feed)
@@ -31,7 +33,11 @@ final class StreamWords: FeedWords {
   }
 
   func redirected(to place: String) { self.place = place }
-  func closed() { place = settings.url.place }
+
+  func closed() {
+    place = settings.url.place
+    resumption = nil
+  }
 
   /// The body without an event that a run ended with; `nil` for any other loss.
   ///
@@ -56,13 +62,19 @@ final class StreamWords: FeedWords {
 
   func retry(_ loss: ConnectionLoss, _ code: Int?, in delay: Duration, wasOpen: Bool) -> FeedNotice?
   {
-    let text = "\(cause(loss, code)); retrying in \(delay.inWords)"
+    let limit = if case .silent = loss { Self.hint(loss) } else { "" }
+    let text = "\(cause(loss, code))\(limit); retrying in \(delay.inWords)"
     // The standard lets servers end a stream now and then.
     let isUsual = (loss == .ended || loss == .endedUnmarked) && foreignBody(loss) == nil
     return isUsual ? .info(text) : .warning(text)
   }
 
+  func resumed(after place: String, insteadOf asked: String) { resumption = (asked, place) }
+
   func back(after length: Duration) -> FeedNotice {
+    if let wrongPlace {
+      return .warning(length == .zero ? wrongPlace : "back after \(length.inWords); \(wrongPlace)")
+    }
     let id = feed.lastEventID
     guard id.isEmpty else {
       return .info("back after \(length.inWords), continuing after event \(id)")
@@ -71,7 +83,25 @@ final class StreamWords: FeedWords {
       "back after \(length.inWords); events sent meanwhile are lost (no id to resume from)")
   }
 
+  /// The loss of a stream that does not begin where it should; `nil` for any other stream.
+  private var wrongPlace: String? {
+    guard let (asked, place) = resumption else { return nil }
+    return place.isSame(as: Resumption.earliest)
+      ? "the server does not find event \(asked): events after it may be lost"
+      : "the server continues after event \(place), not after \(asked): events may be lost"
+  }
+
+  func nature(of length: Duration) -> String {
+    length == .zero ? "another place in the stream" : "\(length.inWords) without a connection"
+  }
+
+  var membersOfGap: [JSONValue.Member] {
+    guard let (asked, place) = resumption else { return [] }
+    return [.init("last_event_id", .string(asked)), .init("resumed_after", .string(place))]
+  }
+
   var consequenceOfGap: String {
+    if let wrongPlace { return wrongPlace }
     let id = feed.lastEventID
     return id.isEmpty ? "events sent meanwhile are lost" : "the stream continues after event \(id)"
   }
@@ -97,6 +127,8 @@ final class StreamWords: FeedWords {
     case .network(_, let problem?) where isFirst:
       return look.explained("\(loss)", problem, isFound: isFound) + Hints.hint(problem, nil)
     case .refused where isFound: return "\(loss)\(look.otherProtocol)\(proxy)"
+    case .refused where loss.asksForAnotherTry && settings.needsRetryPost:
+      return "\(loss) (--retry-post sends the request again)\(proxy)"
     default: return "\(loss)\(Self.hint(loss))\(proxy)"
     }
   }
@@ -107,6 +139,7 @@ final class StreamWords: FeedWords {
     case .limit: " (--max-event SIZE raises the limit)"
     case .notAnEventStream(let type?) where BodyFormat.isJSON(contentType: type):
       " (--accept-json takes it as one event, --lines each of its lines)"
+    case .silent: " (--activity-timeout TIME sets the limit)"
     case .handshakeTimeout(_, .asking?): " (wait longer with --connect-timeout TIME)"
     case .refused(401, _, _), .refused(403, _, _):
       " (use -H @FILE for a token, or a URL in @FILE for a password)"

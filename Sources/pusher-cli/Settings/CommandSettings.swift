@@ -32,6 +32,8 @@ struct FeedSettings: Equatable, Sendable {
   /// Silence before a ping, if the server allows more, or before a stream is requested again.
   var activityTimeout: Duration?
   var goesOnAfterRefusals: Bool
+  /// Sends a request again before its first event if the answer asks for that (`--retry-post`).
+  var retriesWhenAsked = false
   var common: CommonSettings
 
   /// Default minimum wait: a maximum below 1 s asks for quick retries, but 10 ms must pass.
@@ -48,6 +50,7 @@ struct FeedSettings: Equatable, Sendable {
       mode: mode, maximumAttempts: maxRetries,
       backoff: Backoff(floor: floor, ceiling: retryMaxDelay))
     policy.retriesRefusals = goesOnAfterRefusals
+    policy.retriesWhenAsked = retriesWhenAsked
     return policy
   }
 }

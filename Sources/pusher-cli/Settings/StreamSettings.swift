@@ -37,11 +37,21 @@ struct StreamSettings: FeedCommandSettings {
     headers.removeAll { $0.name.lowercased() == "last-event-id" }
     lastEventID = try reader.lastEventID(among: fields.all)
     network = try reader.network()
-    // A request that may have an effect is repeated only with `--reconnect`.
-    feed = try reader.feed(isRepeatable: request.method == "GET" && data == nil)
+    // A request that may have an effect is repeated only with `--reconnect` or `--retry-post`.
+    let hasEffect = request.method != "GET" || data != nil
+    feed = try reader.feed(isRepeatable: !hasEffect)
+    feed.retriesWhenAsked = try reader.retriesPost(hasEffect: hasEffect)
+    // The answer to a question may take long to begin, and the question is not asked again.
+    if data != nil, !typed.isGiven(.sseActivityTimeout) { feed.activityTimeout = nil }
     until = typed.text(.until).map(DataPattern.init)
     printsComments = typed.isOn(.comments)
     keepsCookies = typed.isOn(.cookies)
+  }
+
+  /// True if `--retry-post` would send the request again, and is not given.
+  var needsRetryPost: Bool {
+    !feed.retriesWhenAsked && feed.reconnect != .always
+      && (request.method != "GET" || !request.body.isEmpty)
   }
 
   /// Returns the Content-Type of a body: JSON if it is JSON, else a form, as with curl.
@@ -107,6 +117,17 @@ extension SettingsReader {
       throw UsageError(
         "--state-file must lose no event: with --forward-timeout, give --forward-dead too")
     }
+  }
+
+  /// Returns whether to send a request with an effect again; a file's option is for those only.
+  fileprivate func retriesPost(hasEffect: Bool) throws(UsageError) -> Bool {
+    guard typed.isOn(.retryPost) else { return false }
+    guard hasEffect || typed.origin(.retryPost) != nil else {
+      throw UsageError(
+        "--retry-post is for a request with --data, or with another --method than GET; "
+          + "use --reconnect always")
+    }
+    return hasEffect
   }
 
   fileprivate func streamRequest(_ data: String?) throws(UsageError) -> EventStreamSettings {

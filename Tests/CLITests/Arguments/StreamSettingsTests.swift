@@ -87,6 +87,33 @@ struct StreamSettingsTests {
         == "--state-file keeps the ids of events, and --lines reads none; give one")
   }
 
+  @Test func `silence has a limit, unless the request has data`() throws {
+    #expect(try sse(Self.url).activityTimeout == .seconds(300))
+    #expect(try sse("\(Self.url) -X POST").activityTimeout == .seconds(300))
+    #expect(try sse("\(Self.url) -d {}").activityTimeout == nil)
+    #expect(try sse("\(Self.url) -d {} --activity-timeout 1m").activityTimeout == .seconds(60))
+    #expect(try sse("\(Self.url) --activity-timeout 24h").activityTimeout == .seconds(86_400))
+    let files = PretendFiles(contents: ["config": "[sse]\nactivity-timeout = 7s\n"])
+    let settings = try sse("\(Self.url) -d {} --config config", files: files)
+    #expect(settings.activityTimeout == .seconds(7))
+  }
+
+  @Test func `--retry-post is for a request that is not repeated otherwise`() throws {
+    for request in ["-d {}", "-X POST", "-d {} -X GET", "-X QUERY --reconnect never"] {
+      let settings = try sse("\(Self.url) \(request) --retry-post")
+      #expect(settings.retriesWhenAsked && settings.reconnect == .never, "\(request)")
+      #expect(settings.feed.policy(floor: .zero).retriesWhenAsked)
+    }
+    #expect(try !sse("\(Self.url) -d {}").retriesWhenAsked)
+    #expect(try sse("\(Self.url) -d {} --retry-post --reconnect auto").reconnect == .auto)
+    // A file's options apply where they can.
+    let files = PretendFiles(contents: ["config": "[sse]\nretry-post = true\n"])
+    #expect(try !sse("\(Self.url) --config config", files: files).retriesWhenAsked)
+    #expect(try sse("\(Self.url) -d {} --config config", files: files).retriesWhenAsked)
+    #expect(
+      try !sse("\(Self.url) -d {} --no-retry-post --config config", files: files).retriesWhenAsked)
+  }
+
   @Test(arguments: [
     ("", "no URL: give one"), ("https://a/ https://b/", "sse takes one URL"),
     (
@@ -98,6 +125,11 @@ struct StreamSettingsTests {
     ("https://a/ -c x", "sse has no option -c (--channel belongs to subscribe and trigger)"),
     ("@none", "cannot read 'none'"),
     ("https://a/ --state-file -", "--state-file cannot use '-'; name a file"),
+    (
+      "https://a/ --retry-post",
+      "--retry-post is for a request with --data, or with another --method than GET; "
+        + "use --reconnect always"
+    ),
   ])
   func `what cannot be is refused`(line: String, message: String) {
     let said = refusal { _ = try sse(line) }

@@ -330,6 +330,23 @@ struct EventSourceTests {
     isRead.open()
   }
 
+  @Test func `a stream that begins after another event than asked for begins with a gap`()
+    async throws
+  {
+    let hub = try MercureHub(.init(kept: ["urn:b"], live: ["urn:c"]))
+    let source = EventSource(url: hub.url())
+    let messages = source.messages()
+    source.connect(lastEventId: "urn:a")
+    let iterator = messages.makeAsyncIterator()
+    guard case .gap(let gap)? = await iterator.next() else {
+      Issue.record("no gap")
+      return
+    }
+    #expect(gap.duration == .zero)
+    #expect(await iterator.next()?.event?.id == "urn:c")
+    source.disconnect()
+  }
+
   @Test
   func `a source that is let go closes its connection, and no handler is called after disconnect`()
     throws

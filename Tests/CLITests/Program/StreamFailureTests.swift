@@ -101,7 +101,8 @@ struct BadStream: Sendable, CustomStringConvertible {
       message: "timed out: no event for 3 s", printed: event),
     BadStream(
       description: "silence", options: ["--activity-timeout", "2s", "--reconnect", "never"],
-      answer: stream("data: 1\n\n"), status: 4, message: "the server sent nothing for 2 s",
+      answer: stream("data: 1\n\n"), status: 4,
+      message: "the server sent nothing for 2 s (--activity-timeout TIME sets the limit)",
       printed: event),
     BadStream(
       description: "the end of a stream, when it may not be repeated",

@@ -1,6 +1,7 @@
-import PusherCore
 import TestSupport
 import Testing
+
+@testable import PusherCore
 
 @Suite("Event source: when it asks again (HTML section 9.2.3)")
 struct EventSourceSessionTests {
@@ -127,6 +128,71 @@ struct EventSourceSessionTests {
     #expect(rig.last == .report(.ended(.retriesExhausted(.ended, code: nil, attempts: 3))))
   }
 
+  private static func asking(_ status: Int, _ wait: Duration?) -> ConnectionLoss {
+    .refused(status: status, reason: "", retryAfter: wait)
+  }
+
+  @Test(arguments: [429, 503], [ReconnectPolicy.Mode.automatic, .never])
+  func `a request that the server asks for again is sent again, after the wait that it names`(
+    status: Int, mode: ReconnectPolicy.Mode
+  ) {
+    let rig = EventSourceRig(mode: mode, maximumAttempts: 2, retriesWhenAsked: true)
+    _ = rig.perform { $0.connect(at: $1) }
+    #expect(rig.lose(Self.asking(status, .seconds(30))) == .seconds(30))
+    #expect(rig.dial() == [.dial])
+    #expect(rig.lose(Self.asking(status, .seconds(9999))) == .seconds(120))
+    #expect(rig.dial() == [.dial])
+    let last = Self.asking(status, .seconds(1))
+    #expect(rig.lose(last) == nil)
+    #expect(rig.last == .report(.ended(.retriesExhausted(last, code: nil, attempts: 2))))
+  }
+
+  @Test(arguments: [
+    asking(429, nil), asking(503, nil), asking(500, .seconds(1)), asking(529, .seconds(1)),
+    asking(403, .seconds(1)), .network("x"), .handshakeTimeout(.seconds(10)),
+  ])
+  func `nothing else sends a request again that may have an effect`(loss: ConnectionLoss) {
+    let rig = EventSourceRig(mode: .never, retriesWhenAsked: true)
+    _ = rig.perform { $0.connect(at: $1) }
+    #expect(rig.lose(loss) == nil)
+    #expect(rig.last == .report(.ended(.lost(loss, code: nil))))
+  }
+
+  @Test func `a stream that has begun is not asked for again, with or without an event`() {
+    for hasEvent in [false, true] {
+      let rig = EventSourceRig(mode: .never, retriesWhenAsked: true)
+      _ = rig.perform { $0.connect(at: $1) }
+      #expect(rig.lose(Self.asking(429, .zero)) != nil)
+      #expect(rig.redial() == [.dial, .report(.opened)])
+      if hasEvent { _ = rig.perform { session, _ in session.noteEvent() } }
+      #expect(rig.lose(.ended) == nil)
+      #expect(rig.last == .report(.ended(.lost(.ended, code: nil))))
+    }
+  }
+
+  @Test func `without being told to, a first request is not sent again`() {
+    let rig = EventSourceRig(mode: .never)
+    _ = rig.perform { $0.connect(at: $1) }
+    #expect(rig.lose(Self.asking(429, .zero)) == nil)
+  }
+
+  @Test func `a stream that begins elsewhere has a gap, also the first one`() throws {
+    let elsewhere = try #require(
+      Resumption(of: HTTPHeaders([("Mercure-Last-Event-ID", "earliest")]), asked: "7"))
+    let told = EventSourceOutput.report(.resumedElsewhere(after: "earliest", insteadOf: "7"))
+    let rig = EventSourceRig()
+    _ = rig.perform { $0.connect(at: $1) }
+    #expect(
+      rig.perform { $0.opened(at: $1, elsewhere) }
+        == [.report(.opened), told, .report(.gap(from: rig.now, to: rig.now))])
+    let lostAt = rig.now
+    _ = rig.lose(.ended)
+    rig.dial()
+    #expect(
+      rig.perform { $0.opened(at: $1, elsewhere) }
+        == [.report(.opened), told, .report(.gap(from: lostAt, to: rig.now))])
+  }
+
   @Test func `a reconnection tells since when events may be missing`() throws {
     let rig = EventSourceRig()
     rig.open()
@@ -172,10 +238,11 @@ private final class EventSourceRig {
 
   init(
     mode: ReconnectPolicy.Mode = .automatic, maximumAttempts: Int? = nil, silence: Duration? = nil,
-    retriesRefusals: Bool = false
+    retriesRefusals: Bool = false, retriesWhenAsked: Bool = false
   ) {
     var policy = ReconnectPolicy(mode: mode, maximumAttempts: maximumAttempts)
     policy.retriesRefusals = retriesRefusals
+    policy.retriesWhenAsked = retriesWhenAsked
     session = EventSourceSession(
       options: EventSourceOptions(
         reconnect: policy, silenceTimeout: silence),

@@ -42,6 +42,20 @@ import Testing
     #expect(wait(&reconnector) == nil)
   }
 
+  @Test mutating func `a request that the server asks for again waits, and only before the first`()
+    throws
+  {
+    var policy = ReconnectPolicy(mode: .never)
+    var reconnector = Reconnector(policy)
+    #expect(wait(&reconnector, .asked) == nil)
+    policy.retriesWhenAsked = true
+    reconnector = Reconnector(policy)
+    #expect(wait(&reconnector, .backOff) == nil)
+    #expect(try #require(wait(&reconnector, .asked)) >= .seconds(1))
+    reconnector.noteOpen()
+    #expect(wait(&reconnector, .asked) == nil)
+  }
+
   @Test mutating func `a stream waits as long as it has asked for, stable or not`() {
     var reconnector = Reconnector(ReconnectPolicy(mode: .always), namedWait: .seconds(3))
     #expect(wait(&reconnector, .backOff) == .seconds(3))

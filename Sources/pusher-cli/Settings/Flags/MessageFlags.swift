@@ -1,7 +1,7 @@
 extension Flag {
   static let waiting: [Flag] = [
-    .connectTimeout, .reconnect, .keepGoing, .maxRetries, .reconnectDelay, .sseReconnectDelay,
-    .retryMaxDelay, .activityTimeout, .sseActivityTimeout, .pongTimeout,
+    .connectTimeout, .reconnect, .retryPost, .keepGoing, .maxRetries, .reconnectDelay,
+    .sseReconnectDelay, .retryMaxDelay, .activityTimeout, .sseActivityTimeout, .pongTimeout,
   ]
 
   static let connectTimeout = Flag(
@@ -25,6 +25,17 @@ extension Flag {
       of these, or in the middle of an event, is lost. `sse` repeats a request with --data, or with another method than
       GET, only if you give this option. Only --keep-going retries refusals. HTTP 408, 425, 429 and 500 to 599, except
       501 and 505, are losses and no refusals.
+      """)
+
+  static let retryPost = Flag(
+    "retry-post", of: [.sse], in: .patience,
+    summary: "repeat a POST after 429 or 503 with Retry-After",
+    manual: """
+      Send a request again if the server asks for that before its first event. The server asks by HTTP 429 or 503 with
+      Retry-After. It has then done nothing with the request. The option is for a request with --data, or with another
+      method than GET. --max-retries limits the number of retries. --reconnect-delay and --retry-max-delay limit the
+      waits. Any other failure ends the run as before. A stream that has begun is not requested again, unless
+      --reconnect says so.
       """)
 
   static let keepGoing = Flag(
@@ -70,13 +81,17 @@ extension Flag {
     "activity-timeout", .duration, of: [.subscribe], in: .patience,
     summary: "ping after TIME of silence; server may set less",
     manual: """
-      Send a ping after TIME of silence, if the server allows a longer silence. With this option, `sse` closes a silent
-      stream and requests it again.
+      Send a ping of `subscribe` after TIME of silence, if the server allows a longer silence.
       """)
 
   static let sseActivityTimeout = Flag(
-    "activity-timeout", .duration, of: [.sse], in: .patience,
-    summary: "reconnect after TIME of silence (never)", manual: "")
+    "activity-timeout", .duration, of: [.sse], in: .patience, default: "5m",
+    summary: "reconnect after TIME of silence; not with -d",
+    manual: """
+      Let `sse` close a stream that is silent for TIME, and request it again. The default is {default}, and no limit for
+      a request with --data. Every byte counts, also a comment. Give a longer TIME for a server that sends no comments
+      while it has no events. With `--reconnect never`, the silence ends the program with status 4.
+      """)
 
   static let pongTimeout = Flag(
     "pong-timeout", .duration, of: [.subscribe], in: .patience, default: "30s",

@@ -1,0 +1,66 @@
+import Foundation
+import PusherCore
+import Testing
+
+/// Streams that stay open and bring nothing, by a clock that only the test moves.
+@Suite("sse: silence", .needs(.movedClock), .runsPrograms)
+struct SilenceTests {
+  private let clock: MovedClock
+  init() throws { clock = try MovedClock(standsStill: true) }
+
+  /// Sends one event on each connection, and a second one after the gate opens.
+  private func server(_ more: Gate = Gate()) throws -> ScriptedServer {
+    try ScriptedServer { connection in
+      try connection.beginStream()
+      try connection.send(stream: "data: 1\n\n")
+      try connection.wait(for: more)
+      try connection.send(stream: "data: 2\n\n")
+      try connection.remain()
+    }
+  }
+
+  private func start(_ server: ScriptedServer, _ options: String...) throws -> ChildProgram {
+    let program = try PusherCLI.start(
+      ["sse", server.url] + options, environment: clock.environment())
+    _ = try program.outputLine(containing: #""data":1"#)
+    return program
+  }
+
+  @Test func `five minutes without a byte are a loss, which names the time and the option`() throws
+  {
+    let server = try server()
+    let program = try start(server, "--reconnect", "never")
+    try clock.move(.seconds(299), seenBy: program)
+    #expect(try clock.move(.seconds(1), untilEndOf: program) == .exited(4))
+    #expect(
+      try program.result().errorText == "pusher-cli: error: the server sent nothing for 5 min "
+        + "(--activity-timeout TIME sets the limit)\n")
+  }
+
+  @Test func `the stream is then asked for again`() throws {
+    let server = try server()
+    let program = try start(server, "-L", "--reconnect-delay", "1s")
+    try clock.move(.seconds(301), seenBy: program)
+    let loss = try program.outputLine(containing: "pusher-cli:disconnected")
+    #expect(loss.contains(#""reason":"the server sent nothing for 5 min","retry_in":1,"#))
+    try clock.move(.seconds(1), seenBy: program)
+    _ = try program.outputLine(containing: "pusher-cli:gap")
+    _ = try program.outputLine(containing: #""data":1"#)
+    #expect(server.connectionCount == 2)
+  }
+
+  @Test func `a longer limit, or data in the request, leaves a silent stream alone`() throws {
+    for options in [["--activity-timeout", "2h"], ["-d", "{}"]] {
+      let more = Gate()
+      let server = try server(more)
+      let program = try PusherCLI.start(
+        ["sse", server.url, "-n", "2"] + options, environment: clock.environment())
+      _ = try program.outputLine(containing: #""data":1"#)
+      try clock.move(.seconds(3600), seenBy: program)
+      more.open()
+      #expect(try program.line() == #"{"event":"message","data":2}"#)
+      #expect(try program.wait() == .exited(0))
+      #expect(server.connectionCount == 1)
+    }
+  }
+}
