@@ -45,6 +45,7 @@ struct RecipePageTests {
     case .build, .descriptor, .local: try JobPlay(page).play(recipe)
     case .forward, .outside, .quiet, .replace: try OperatorPlay(page).play(recipe)
     case .check, .config, .option, .advice: try MistakePlay(page).play(recipe)
+    case .chat, .messages, .ollama, .tools, .hub, .changes: try StreamPlay(page).play(recipe)
     }
   }
 
@@ -89,6 +90,12 @@ enum Recipe: String, CaseIterable {
   case config = "pusher-cli config"
   case option = "set REVERB_SCHEME=http"
   case advice = ".advice[]"
+  case chat = "api.openai.com"
+  case messages = "api.anthropic.com"
+  case ollama = "11434/api/chat"
+  case tools = "--accept-json"
+  case hub = "mercure?topic="
+  case changes = "stream.wikimedia.org"
 }
 
 /// A script of the page among the other blocks.

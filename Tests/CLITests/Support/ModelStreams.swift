@@ -1,4 +1,4 @@
-/// Answers of language models, in the shapes of three services.
+/// Answers of language models, in the shapes of four services.
 enum ModelStreams {
   /// Chat completions of OpenAI: events without names, the answer at `choices.0.delta.content`.
   static func chat(_ pieces: String...) -> String {
@@ -45,6 +45,15 @@ enum ModelStreams {
   /// The data of ``overloaded``.
   static let overload = #"{"type":"error","error":{"type":"overloaded_error"}}"#
   static let overloaded = event("error", overload)
+
+  /// Chat of Ollama: JSON lines, the answer at `message.content`.
+  static func ollama(_ pieces: String...) -> [String] {
+    let last = #"{"model":"llama3.2","message":{"role":"assistant","content":""},"done":true}"#
+    return pieces.map { piece in
+      let message = #"{"role":"assistant","content":"\#(piece)"}"#
+      return #"{"model":"llama3.2","message":\#(message),"done":false}"# + "\n"
+    } + [last + "\n"]
+  }
 
   private static func event(_ name: String, _ data: String) -> String {
     "event: \(name)\ndata: \(data)\n\n"

@@ -26,6 +26,10 @@ final class RecipeStage {
         --listen | --port) [ "$leads" != unnamed ] || leads=never ;;
         --cluster) skip=1; continue ;;
         https://example.com/*) word=http://127.0.0.1:$STREAM_PORT/${word#https://example.com/} ;;
+        https://api.*.com/* | https://hub.example.com/* | https://stream.wikimedia.org/*)
+          word=http://127.0.0.1:$STREAM_PORT/${word#*://*/} ;;
+        http://127.0.0.1:11434/* | http://127.0.0.1:8000/*)
+          word=http://127.0.0.1:$STREAM_PORT/${word#*://*/} ;;
         https://shop.example/*) word=http://127.0.0.1:$STAGE_PORT/${word#https://shop.example/} ;;
       esac
       [ "$skip" ] || set -- "$@" "$word"
