@@ -18,7 +18,7 @@ extension PusherStreamElement: Equatable where Value: Equatable {}
 ///
 /// A client reports a gap after it has subscribed to all channels again, to the sequences of the
 /// client and of the affected channels. Some new events may come before it: compare their
-/// ``PusherEvent/timeReceived``. An ``EventSource`` reports the gap before further events. Its first
+/// ``PusherEvent/timeReceived``. An ``EventSource`` reports the gap before further events. A first
 /// stream has a gap without length if a Mercure hub does not find the requested event. There is no
 /// gap after `disconnect()`.
 public struct PusherGap: Sendable, Equatable {

@@ -92,7 +92,8 @@ final class StreamWords: FeedWords {
   }
 
   func nature(of length: Duration) -> String {
-    length == .zero ? "another place in the stream" : "\(length.inWords) without a connection"
+    wrongPlace != nil && length == .zero
+      ? "another place in the stream" : "\(length.inWords) without a connection"
   }
 
   var membersOfGap: [JSONValue.Member] {
