@@ -41,7 +41,8 @@ struct GuideTests {
   /// The bodies that are no event stream.
   private static func answer(at path: String) -> (type: String, body: String)? {
     switch path {
-    case "/api/chat": ("application/x-ndjson", ModelStreams.lines("Good ", "morning", "!"))
+    case "/api/chat":
+      ("application/x-ndjson", ModelStreams.ollama("Good ", "morning", "!").joined())
     case "/mcp": ("application/json", #"{"jsonrpc":"2.0","id":1,"result":{}}"#)
     default: nil
     }

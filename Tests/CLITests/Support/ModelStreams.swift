@@ -28,15 +28,6 @@ enum ModelStreams {
       + event("ping", #"{"type": "ping"}"#) + deltas.joined() + end
   }
 
-  /// Chat of Ollama: JSON lines, the answer at `message.content`.
-  static func lines(_ pieces: String...) -> String {
-    func line(_ content: String, _ end: String) -> String {
-      let message = #"{"role":"assistant","content":"\#(content)"}"#
-      return #"{"model":"llama3.2","message":\#(message),"done":\#(end)}"# + "\n"
-    }
-    return pieces.map { line($0, "false") }.joined() + line("", #"true,"done_reason":"stop""#)
-  }
-
   static let messageStop =
     event("content_block_stop", #"{"type":"content_block_stop","index":0}"#)
     + event("message_delta", #"{"type":"message_delta","delta":{"stop_reason":"end_turn"}}"#)
