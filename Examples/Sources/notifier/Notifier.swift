@@ -22,7 +22,7 @@ import PusherCore
     pusher.delegate = watcher
     let events = pusher.subscribe("private-jobs").events()
     pusher.connect()
-    for await case .event(let event) in events {
+    for await event in events {
       if event.eventName == "pusher:subscription_succeeded" {
         do {
           try await api.trigger("done", channels: ["private-jobs"], data: #"{"job":7}"#)

@@ -28,13 +28,13 @@ import PusherCore
       }
     }
     alice.connect()
-    for await case .event(let event) in greetings
+    for await event in greetings
     where event.eventName == "pusher:subscription_succeeded" { break }
 
     let other = bob.subscribeToPresenceChannel(named: "room")
     let heard = other.events()
     bob.connect()
-    for await case .event(let event) in heard where event.eventName == "client-greeting" {
+    for await event in heard where event.eventName == "client-greeting" {
       print(
         other.myId ?? "nobody", "hears", event.data ?? "nothing", "from", event.userId ?? "nobody")
       break

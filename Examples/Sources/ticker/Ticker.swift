@@ -14,7 +14,7 @@ import PusherCore
       key: arguments[3],
       options: PusherClientOptions(host: .host(arguments[1]), port: port, useTLS: false))
     let channel = pusher.subscribe("stocks")
-    let prices = channel.events(buffering: .oldest(1000))
+    let prices = channel.feed(buffering: .oldest(1000))
     pusher.connect()
     var left = count
     for await element in prices {

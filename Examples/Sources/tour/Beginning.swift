@@ -41,10 +41,10 @@ extension Samples {
     }
 
     let channel = pusher.subscribe("my-channel")
-    let events = channel.events()
+    let events = channel.events(named: "new-price")
     try await pusher.connected(within: .seconds(10))
     try await channel.subscribed(within: .seconds(10))
-    for await case .event(let event) in events where event.eventName == "new-price" {
+    for await event in events {
       update(try event.decode(Price.self))
     }
   }
@@ -59,7 +59,7 @@ extension Samples {
       authMethod: .inline(secret: "local"), host: .host("127.0.0.1"), port: 6001, useTLS: false)
     let pusher = Pusher(key: "local", options: options)
     let channel = pusher.subscribe("private-orders")
-    let events = channel.events()
+    let events = channel.events(named: "order.created")
     pusher.connect()
     try await channel.subscribed(within: .seconds(10))
     print("watching")
@@ -73,7 +73,7 @@ extension Samples {
     }
     try await sender.value
 
-    for await case .event(let event) in events where event.eventName == "order.created" {
+    for await event in events {
       let order = try event.decode(Order.self)
       print("order \(order.id) for \(order.total)")
       if order.id == 1 { break }

@@ -90,7 +90,7 @@ extension Samples {
 
     let messages = eventSource.messages()
     eventSource.connect()
-    for await case .event(let message) in messages {
+    for await message in messages {
       note("\(message.event) \(message.data)")
       if message.id == "3" { break }
     }

@@ -82,7 +82,7 @@ extension Samples {
     let channel = pusher.subscribe("stocks")
 
     let reader = Task {
-      for await case .event(let event) in channel.events() { handle(event) }
+      for await event in channel.events() { handle(event) }
     }
 
     pusher.connect()

@@ -30,7 +30,7 @@ extension Samples {
     @Sendable func show(_ event: PusherEvent) { told.add("event \(event.data ?? "")") }
     @Sendable func reload(since time: WallTime) async { told.add("gap") }
     let reader = Task {
-      for await element in channel.events(buffering: .newest(1000)) {
+      for await element in channel.feed(buffering: .newest(1000)) {
         switch element {
         case .event(let event): show(event)
         case .lost(let count): warn("\(count) events were dropped: the reader is too slow")
@@ -59,7 +59,7 @@ extension Samples {
     let told = Heard<String>()
     @Sendable func show(_ event: PusherEvent) { told.add(event.data ?? "") }
     let reader = Task {
-      for await case .event(let event) in channel.events() { show(event) }
+      for await event in channel.events() { show(event) }
     }
     let sender = keepSending(server)
     while await told.next() != "1" {}
@@ -77,14 +77,14 @@ extension Samples {
       done.add(job.number)
     }
 
-    let jobs = pusher.subscribe("jobs").events(buffering: .suspending(100))
+    let jobs = pusher.subscribe("jobs").events(named: "job", buffering: .suspending(100))
     let worker = Task {
-      for await case .event(let event) in jobs where event.eventName == "job" {
+      for await event in jobs {
         try await work(on: event.decode(Job.self))
       }
     }
 
-    let unread = pusher.channel(named: "jobs")?.events(buffering: .newest(2))
+    let unread = pusher.channel(named: "jobs")?.feed(buffering: .newest(2))
     pusher.connect()
     try await server.subscribers(of: "jobs", reach: 1)
     for first in stride(from: 0, to: 300, by: 10) {

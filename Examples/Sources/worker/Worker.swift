@@ -16,9 +16,9 @@ import PusherCore
       key: arguments[3],
       options: PusherClientOptions(host: .host(arguments[1]), port: port, useTLS: false))
 
-    let jobs = pusher.subscribe("jobs").events(buffering: .suspending(100))
+    let jobs = pusher.subscribe("jobs").events(named: "job", buffering: .suspending(100))
     let worker = Task {
-      for await case .event(let event) in jobs where event.eventName == "job" { work(on: event) }
+      for await event in jobs { work(on: event) }
     }
     let running = Task { try await pusher.run() }
 

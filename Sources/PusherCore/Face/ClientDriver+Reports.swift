@@ -57,7 +57,9 @@ extension ClientDriver: ChannelsFeedDelegate {
       count(.gaps)
       let gap = PusherGap(from: start, to: end, at: now)
       missed(gap, run)
-      tell(.gap(gap, length: start.duration(to: end)))
+      let length = start.duration(to: end)
+      log(.warning, "subscribed again; events of \(length.inWords) may be missing")
+      tell(.gap(gap, length: length))
     case .opened, .upgraded, .redirected, .reconnectionTime, .resumedElsewhere: break
     }
   }
@@ -74,6 +76,13 @@ extension ClientDriver: ChannelsFeedDelegate {
       channel.bindings.tell(gap)
     }
     connection.bindings.tell(gap)
+  }
+
+  /// Reports events that slow readers of `events()` did not get.
+  func reportDropped(_ number: Int) {
+    count(.dropped, by: number)
+    log(.warning, "a reader of events() is too slow; events dropped: \(number)")
+    tell(.dropped(number))
   }
 
   private func connected(_ run: ClientRun, _ socketID: String) {

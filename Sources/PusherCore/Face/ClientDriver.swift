@@ -7,6 +7,9 @@ final class ClientDriver: LoopMember {
   var run: ClientRun?
   /// Sessions that are closing while a new one may already be connecting.
   private var retired: [ObjectIdentifier: RetiredClient] = [:]
+  private lazy var drops = DropReporter(loop, connection.drops) { [unowned self] in
+    reportDropped($0)
+  }
   private var isShuttingDown = false
   /// True after the thread asked all members to end; no connection may follow.
   private var isEnding = false
@@ -67,6 +70,7 @@ final class ClientDriver: LoopMember {
 
   func beginRound() {
     if let events = run?.dispatcher.beginRound(), events > 0 { count(.events, by: events) }
+    drops.beginRound()
     while true {
       let orders = connection.takeOrders()
       if orders.isEmpty { break }
@@ -76,7 +80,10 @@ final class ClientDriver: LoopMember {
       }
     }
     // The member leaves the thread when nothing is open.
-    if isShuttingDown || isEnding, run == nil, retired.isEmpty { connection.leave(self) }
+    if isShuttingDown || isEnding, run == nil, retired.isEmpty {
+      drops.end()
+      connection.leave(self)
+    }
   }
 
   func end() {

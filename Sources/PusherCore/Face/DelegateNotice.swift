@@ -17,6 +17,7 @@ enum DelegateNotice: Sendable {
   case disconnected(ConnectionLoss?, willRetry: Bool)
   case failed(any Error, willRetry: Bool)
   case gap(PusherGap, length: Duration)
+  case dropped(Int)
 
   func tell(_ delegate: any PusherDelegate, of connection: PusherConnection) {
     switch self {
@@ -42,6 +43,7 @@ enum DelegateNotice: Sendable {
     case .failed(let error, let willRetry):
       delegate.connectionDidFail(connection, error: error, willAttemptReconnect: willRetry)
     case .gap(_, let length): delegate.connectionMayHaveMissedEvents(connection, during: length)
+    case .dropped(let count): delegate.connectionDroppedEvents(connection, count: count)
     }
   }
 
@@ -73,6 +75,7 @@ enum DelegateNotice: Sendable {
     case .failed(let error, let willRetry):
       await delegate.connectionDidFail(connection, error: error, willAttemptReconnect: willRetry)
     case .gap(let gap, _): await delegate.connectionMayHaveMissedEvents(connection, in: gap)
+    case .dropped(let count): await delegate.connectionDroppedEvents(connection, count: count)
     }
   }
 }

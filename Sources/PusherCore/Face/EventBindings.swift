@@ -80,20 +80,6 @@ extension PusherEventBindings {
     eventCallback: @escaping @Sendable (_ owner: Owner, PusherEvent) -> Void
   ) -> PusherBinding { handlers.list.bind(to: eventName, owner, eventCallback) }
 
-  /// All events as a sequence, across reconnects, until the client disconnects.
-  ///
-  /// <doc:ThreadsAndLifetime> says what ends the sequence. By default a slow reader loses events
-  /// and never stops its client; with ``PusherBuffering/suspending`` no event is dropped.
-  public func events(buffering: PusherBuffering = .newest(1024)) -> PusherEvents {
-    let binding = PusherBinding()
-    let queue = EventQueue<PusherEvent>(buffering) { [weak connection = handlers.connection] in
-      connection?.hold(reading: $0)
-    } whenCancelled: { [weak list = handlers.list] _ in
-      list?.unbind(binding)
-    }
-    handlers.list.insert(EventHandler(binding, call: { queue.add($0) }, queue: queue), for: nil)
-    return PusherEvents(StreamReader(queue))
-  }
 }
 
 final class EventHandler: Sendable {
@@ -168,7 +154,8 @@ struct BindingTable {
     return handler
   }
 
-  /// Removes and returns the handlers that feed sequences; a sequence is never bound to a name.
+  /// Removes and returns the handlers of sequences; a sequence is never bound to a name, because
+  /// it also gets the gaps.
   mutating func removeSequences() -> [EventHandler] {
     let sequences = all.filter(\.isSequence)
     if !sequences.isEmpty { all.removeAll(where: \.isSequence) }

@@ -1,6 +1,6 @@
 /// Elements that wait for the reader of a sequence, with marks for losses and gaps.
 struct EventBuffer<Value: Sendable>: Sendable {
-  typealias Element = PusherStreamElement<Value>
+  typealias Element = PusherFeedElement<Value>
 
   /// A further gap extends the last one, so that reconnects cannot fill memory.
   private static var gapLimit: Int { 16 }
@@ -23,15 +23,21 @@ struct EventBuffer<Value: Sendable>: Sendable {
     if case .suspending(let limit) = kind { eventCount <= limit / 2 } else { true }
   }
 
-  mutating func add(_ event: Value) {
+  /// Returns whether an event was dropped: this one or the oldest.
+  @discardableResult mutating func add(_ event: Value) -> Bool {
+    let former = droppedCount
     switch kind {
     case .unbounded, .suspending: break
     case .newest(let limit): if eventCount >= limit { dropOldest() }
     case .oldest(let limit):
-      guard eventCount < limit else { return dropNewest() }
+      guard eventCount < limit else {
+        dropNewest()
+        return true
+      }
     }
     eventCount += 1
     queue.append(.event(event))
+    return droppedCount != former
   }
 
   private mutating func dropOldest() {

@@ -4,7 +4,7 @@ internal import Synchronization
 ///
 /// `AsyncStream` has no backpressure and does not report where it dropped elements.
 final class EventQueue<Value: Sendable>: Sendable {
-  typealias Element = PusherStreamElement<Value>
+  typealias Element = PusherFeedElement<Value>
 
   private struct Status {
     var buffer: EventBuffer<Value>
@@ -24,17 +24,21 @@ final class EventQueue<Value: Sendable>: Sendable {
 
   private let state: Locked<Status>
   private let whenHeld: @Sendable (Bool) -> Void
+  private let whenDropped: @Sendable () -> Void
   private let whenCancelled: @Sendable (ObjectIdentifier) -> Void
 
   /// - Parameters:
   ///   - whenHeld: Called with `true` when the buffer is full, with `false` when it has drained.
+  ///   - whenDropped: Called on the callback thread for each event that was dropped.
   ///   - whenCancelled: Called with the queue's identity when the last reader is gone.
   init(
     _ buffering: PusherBuffering, whenHeld: @escaping @Sendable (Bool) -> Void = { _ in },
+    whenDropped: @escaping @Sendable () -> Void = {},
     whenCancelled: @escaping @Sendable (ObjectIdentifier) -> Void
   ) {
     state = Locked(Status(buffer: EventBuffer(buffering)))
     self.whenHeld = whenHeld
+    self.whenDropped = whenDropped
     self.whenCancelled = whenCancelled
   }
 
@@ -42,7 +46,12 @@ final class EventQueue<Value: Sendable>: Sendable {
 
   // MARK: The callback thread
 
-  func add(_ event: Value) { change { $0.add(event) } }
+  func add(_ event: Value) {
+    var hasDropped = false
+    change { hasDropped = $0.add(event) }
+    if hasDropped { whenDropped() }
+  }
+
   func add(_ gap: PusherGap) { change { $0.add(gap) } }
 
   private func change(_ body: (inout EventBuffer<Value>) -> Void) {

@@ -80,9 +80,32 @@ public final class EventSource: Sendable {
     core.state.withLock { $0.listeners[event] = nil }
   }
 
-  /// All events as a sequence, until the source is closed; see ``PusherStreamElement``.
+  /// All events as a sequence, until the source is closed.
+  ///
+  /// By default a slow reader loses events. The sequence skips the places where events are missing:
+  /// ``onDropped(_:)`` and ``onGap(_:)`` report them, and ``feed(buffering:)`` marks them.
   public func messages(buffering: PusherBuffering = .newest(1024)) -> EventSourceMessages {
-    EventSourceMessages(core.messages(buffering))
+    EventSourceMessages(core.messages(buffering, reportsDrops: true))
+  }
+
+  /// All events as a sequence that also marks losses and gaps; see ``PusherFeedElement``.
+  public func feed(buffering: PusherBuffering = .newest(1024)) -> EventSourceFeed {
+    EventSourceFeed(core.messages(buffering, reportsDrops: false))
+  }
+
+  /// Calls `handler` after the stream was requested again, before further events.
+  ///
+  /// A server that keeps its events sends those of the gap. Others do not, and they are missing.
+  public func onGap(_ handler: @escaping @Sendable (_ gap: PusherGap) -> Void) {
+    core.state.withLock { $0.gapHandlers.append(handler) }
+  }
+
+  /// Calls `handler` with the number of events that slow readers of ``messages(buffering:)`` did
+  /// not get since the last call.
+  ///
+  /// The first call comes immediately, further ones at most once a second.
+  public func onDropped(_ handler: @escaping @Sendable (_ count: Int) -> Void) {
+    core.state.withLock { $0.dropHandlers.append(handler) }
   }
 }
 

@@ -21,6 +21,8 @@ final class EventSourceCore: Sendable {
     var completeHandlers: [CompleteHandler] = []
     var messageHandlers: [MessageHandler] = []
     var listeners = NameTable<[MessageHandler]>()
+    var gapHandlers: [@Sendable (PusherGap) -> Void] = []
+    var dropHandlers: [@Sendable (Int) -> Void] = []
     var streams: [ObjectIdentifier: EventQueue<EventSourceMessage>] = [:]
     fileprivate var thread = ThreadOrders<Task>()
   }
@@ -30,6 +32,7 @@ final class EventSourceCore: Sendable {
   let settings: EventSourceSettings
   let state: Locked<Status>
   let readingHold = ReadingHold()
+  let drops = DropCounter()
   private let thread: LoopThread
 
   init(url: String, headers: [String: String], settings: EventSourceSettings) {
@@ -91,10 +94,15 @@ final class EventSourceCore: Sendable {
     wakeUp?.signal()
   }
 
-  func messages(_ buffering: PusherBuffering) -> StreamReader<EventSourceMessage> {
+  func messages(
+    _ buffering: PusherBuffering, reportsDrops: Bool
+  ) -> StreamReader<EventSourceMessage> {
+    let drops = reportsDrops ? drops : nil
     let queue = EventQueue<EventSourceMessage>(buffering) { [weak self] isBehind in
       guard let self, readingHold.change(isBehind) else { return }
       state.withLock { $0.thread.hasThread ? $0.thread.post(.read) : nil }?.signal()
+    } whenDropped: {
+      drops?.add()
     } whenCancelled: { [weak self] key in
       _ = self?.state.withLock { $0.streams.removeValue(forKey: key) != nil }
     }
@@ -144,8 +152,18 @@ final class EventSourceCore: Sendable {
   }
 
   func missed(_ gap: PusherGap, _ generation: Int) {
-    let streams = state.withLock { $0.generation == generation ? Array($0.streams.values) : [] }
+    let (handlers, streams) = state.withLock {
+      state -> ([@Sendable (PusherGap) -> Void], [EventQueue<EventSourceMessage>]) in
+      guard state.generation == generation else { return ([], []) }
+      return (state.gapHandlers, Array(state.streams.values))
+    }
+    for handler in handlers { handler(gap) }
     for stream in streams { stream.add(gap) }
+  }
+
+  /// Reports events that slow readers did not get.
+  func reportDropped(_ count: Int) {
+    for handler in state.withLock({ $0.dropHandlers }) { handler(count) }
   }
 
   /// Reports that the source is closed; `generation` is `nil` after `disconnect`.

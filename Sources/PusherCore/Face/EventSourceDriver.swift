@@ -4,6 +4,9 @@ final class EventSourceDriver: LoopMember {
   fileprivate let core: EventSourceCore
   private var feed: EventStreamFeed?
   private var generation = 0
+  private lazy var drops = DropReporter(loop, core.drops) { [unowned self] in
+    core.reportDropped($0)
+  }
   private var isShuttingDown = false
   /// True after the thread asked all members to end; no stream may follow.
   private var isEnding = false
@@ -14,8 +17,12 @@ final class EventSourceDriver: LoopMember {
   }
 
   func beginRound() {
+    drops.beginRound()
     carryOutTasks()
-    if isShuttingDown || isEnding, feed == nil { core.leave(self, loop) }
+    if isShuttingDown || isEnding, feed == nil {
+      drops.end()
+      core.leave(self, loop)
+    }
   }
 
   func end() {

@@ -60,6 +60,9 @@ public protocol PusherAsyncDelegate: AnyObject, Sendable {
 
   /// All channels are subscribed again after a reconnect; events sent within the gap were missed.
   func connectionMayHaveMissedEvents(_ connection: PusherConnection, in gap: PusherGap) async
+
+  /// Slow readers did not get this number of events; ``PusherDelegate`` explains when.
+  func connectionDroppedEvents(_ connection: PusherConnection, count: Int) async
 }
 
 extension PusherAsyncDelegate {
@@ -108,4 +111,6 @@ extension PusherAsyncDelegate {
   /// Does nothing.
   public func connectionMayHaveMissedEvents(_ connection: PusherConnection, in gap: PusherGap) async
   {}
+  /// Does nothing.
+  public func connectionDroppedEvents(_ connection: PusherConnection, count: Int) async {}
 }

@@ -14,6 +14,7 @@ public final class PusherConnection: Sendable {
   /// ``Status/generation`` whose events are dispatched, 0 for none; read for every event.
   let liveGeneration = Atomic<Int>(0)
   let readingHold = ReadingHold()
+  let drops = DropCounter()
   private let notices = Locked<DelegateQueue?>(nil)
 
   struct Status {

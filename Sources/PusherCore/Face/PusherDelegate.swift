@@ -65,6 +65,12 @@ public protocol PusherDelegate: PusherDelegateSignatures, Sendable {
 
   /// All channels are subscribed again after a reconnect; events sent within this time were missed.
   func connectionMayHaveMissedEvents(_ connection: PusherConnection, during time: Duration)
+
+  /// Readers of ``PusherEventBindings/events(buffering:)`` were too slow, and their full buffers
+  /// dropped this number of events since the last call.
+  ///
+  /// The first call comes immediately, further ones at most once a second.
+  func connectionDroppedEvents(_ connection: PusherConnection, count: Int)
 }
 
 extension PusherDelegate {
@@ -126,6 +132,9 @@ extension PusherDelegate {
   /// Does nothing.
   public func connectionMayHaveMissedEvents(_ connection: PusherConnection, during time: Duration)
   where MissedTime == Duration {}
+  /// Does nothing.
+  public func connectionDroppedEvents(_ connection: PusherConnection, count: Int)
+  where DroppedCount == Int {}
 }
 
 /// A `pusher:error` of the server.

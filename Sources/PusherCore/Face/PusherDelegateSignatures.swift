@@ -53,6 +53,9 @@ public protocol PusherDelegateSignatures: AnyObject {
   associatedtype MissedTime
   func connectionMayHaveMissedEvents(_ connection: PusherConnection, during time: MissedTime)
 
+  associatedtype DroppedCount
+  func connectionDroppedEvents(_ connection: PusherConnection, count: DroppedCount)
+
   associatedtype ChannelRequest
   func willAuthorizeChannel(_ channel: PusherChannel, request: ChannelRequest)
 
@@ -178,4 +181,9 @@ extension PusherDelegate {
       "write connectionMayHaveMissedEvents(_ connection: PusherConnection, during time: Duration)"
   ) public func connectionMayHaveMissedEvents(_ connection: PusherConnection, during time: Duration)
   {}
+  /// Matches a method with other types or the former name.
+  @available(
+    *, unavailable,
+    message: "write connectionDroppedEvents(_ connection: PusherConnection, count: Int)"
+  ) public func connectionDroppedEvents(_ connection: PusherConnection, count: Int) {}
 }

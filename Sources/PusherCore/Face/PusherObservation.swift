@@ -47,6 +47,8 @@ public enum PusherCount: String, Sendable, CaseIterable {
   case losses = "losses_total"
   /// Gaps in which events may be missing.
   case gaps = "gaps_total"
+  /// Events that slow readers of ``PusherEventBindings/events(buffering:)`` did not get.
+  case dropped = "dropped_total"
   /// Failed subscriptions.
   case failedSubscriptions = "failed_subscriptions_total"
   /// Dropped messages: malformed, unknown, or impossible to decrypt.

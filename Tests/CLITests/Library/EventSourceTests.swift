@@ -274,7 +274,7 @@ struct EventSourceTests {
     let messages = source.messages()
     source.connect()
     var seen: [EventSourceMessage] = []
-    for await case .event(let message) in messages {
+    for await message in messages {
       seen.append(message)
       if seen.count == 2 { source.disconnect() }
     }
@@ -303,7 +303,7 @@ struct EventSourceTests {
       if data == "9" { ten.open() }
     }
     let (slow, lossy) = (
-      source.messages(buffering: .suspending(10)), source.messages(buffering: .newest(5))
+      source.feed(buffering: .suspending(10)), source.feed(buffering: .newest(5))
     )
     source.connect()
     try ten.wait()
@@ -320,7 +320,7 @@ struct EventSourceTests {
     }
     #expect(gap.duration >= .zero)
     source.disconnect()
-    var rest: [PusherStreamElement<EventSourceMessage>] = []
+    var rest: [PusherFeedElement<EventSourceMessage>] = []
     for await element in lossy { rest.append(element) }
     guard case .lost(let count)? = rest.first else {
       Issue.record("no loss")
@@ -335,7 +335,7 @@ struct EventSourceTests {
   {
     let hub = try MercureHub(.init(kept: ["urn:b"], live: ["urn:c"]))
     let source = EventSource(url: hub.url())
-    let messages = source.messages()
+    let messages = source.feed()
     source.connect(lastEventId: "urn:a")
     let iterator = messages.makeAsyncIterator()
     guard case .gap(let gap)? = await iterator.next() else {

@@ -147,7 +147,7 @@ struct LibraryOptionTests {
     let messages = direct.messages()
     direct.connect()
     let iterator = messages.makeAsyncIterator()
-    #expect(await iterator.next()?.event?.data == "1")
+    #expect(await iterator.next()?.data == "1")
     settings.network = PusherNetwork(proxy: "http://127.0.0.1:\(proxy.port)")
     let gate = Gate()
     let throughProxy = EventSource(url: "https://localhost:\(server.port)/", settings: settings)

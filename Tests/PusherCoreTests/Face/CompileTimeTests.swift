@@ -108,6 +108,10 @@ import Testing
       "write connectionMayHaveMissedEvents(_ connection: PusherConnection, during time: Duration)"
     ),
     (
+      "func connectionDroppedEvents(_ connection: PusherConnection, count: UInt) {}",
+      "write connectionDroppedEvents(_ connection: PusherConnection, count: Int)"
+    ),
+    (
       "func willAuthorizeChannel(_ channel: PusherChannel, request: AuthRequest) {}",
       "write willAuthorizeChannel(_ channel: PusherChannel, request: inout AuthRequest)"
     ),

@@ -9,24 +9,24 @@ import Testing
       from: WallTime(millisecondsSince1970: from), to: WallTime(millisecondsSince1970: to))
   }
 
-  private func all(_ buffer: inout EventBuffer<Int>) -> [PusherStreamElement<Int>] {
-    var elements: [PusherStreamElement<Int>] = []
+  private func all(_ buffer: inout EventBuffer<Int>) -> [PusherFeedElement<Int>] {
+    var elements: [PusherFeedElement<Int>] = []
     while let element = buffer.take() { elements.append(element) }
     return elements
   }
 
   @Test func `newest tells a loss before the events that are left`() {
     var buffer = EventBuffer<Int>(.newest(3))
-    for number in 0..<5 { buffer.add(number) }
+    #expect((0..<5).map { buffer.add($0) } == [false, false, false, true, true])
     #expect(all(&buffer) == [.lost(2), .event(2), .event(3), .event(4)])
-    buffer.add(9)
+    #expect(!buffer.add(9))
     #expect(all(&buffer) == [.event(9)])
     #expect(buffer.droppedCount == 2)
   }
 
   @Test func `oldest tells a loss where the next event would stand`() {
     var buffer = EventBuffer<Int>(.oldest(2))
-    for number in 0..<5 { buffer.add(number) }
+    #expect((0..<5).map { buffer.add($0) } == [false, false, true, true, true])
     #expect(buffer.take() == .event(0))
     buffer.add(5)
     buffer.add(6)
@@ -83,7 +83,7 @@ import Testing
     var random = SeededGenerator(seed: 14)
     var buffer = EventBuffer<Int>(buffering)
     var (next, expected) = (0, 0)
-    func check(_ element: PusherStreamElement<Int>?) {
+    func check(_ element: PusherFeedElement<Int>?) {
       switch element {
       case .event(let number):
         #expect(number == expected)

@@ -205,6 +205,7 @@ final class RecordingDelegate: PusherDelegate {
   let connectFailures = Gathered<(error: any Error, willRetry: Bool)>()
   let delays = Gathered<Duration>()
   let missed = Gathered<Duration>()
+  let dropped = Gathered<Int>()
   let asked = Gathered<String>()
   let mayConnect: Bool
   let retry: @Sendable (Duration) -> Duration?
@@ -294,4 +295,6 @@ final class RecordingDelegate: PusherDelegate {
   func connectionMayHaveMissedEvents(_ connection: PusherConnection, during time: Duration) {
     missed.add(time)
   }
+
+  func connectionDroppedEvents(_ connection: PusherConnection, count: Int) { dropped.add(count) }
 }

@@ -49,6 +49,10 @@ private actor Notes: PusherAsyncDelegate {
   func connectionMayHaveMissedEvents(_ connection: PusherConnection, in gap: PusherGap) async {
     await add("gap")
   }
+
+  func connectionDroppedEvents(_ connection: PusherConnection, count: Int) async {
+    for _ in 0..<count { await add("dropped") }
+  }
 }
 
 @MainActor private final class Status: PusherAsyncDelegate {
@@ -90,6 +94,20 @@ private actor Slow: PusherAsyncDelegate {
 @Suite(.ownThread, .timeLimit(.minutes(10))) struct `Asynchronous delegates` {
   let service: LocalService
   init() throws { service = try LocalService() }
+
+  @Test func `an actor is told how many events slow readers did not get`() async throws {
+    let notes = Notes()
+    let pusher = service.signingPusher()
+    pusher.asyncDelegate = notes
+    let unread = pusher.events(named: "x", buffering: .oldest(1))
+    let channel = pusher.subscribe("a")
+    try await pusher.connected()
+    try await channel.subscribed()
+    for number in 0..<4 { try await service.trigger("x", "a", "\(number)") }
+    let told = try await notes.added.wait { $0.filter { $0 == "dropped" }.count == 3 }
+    #expect(told.last == "dropped")
+    #expect(unread.droppedCount == 3)
+  }
 
   @Test func `an actor is told everything in the order in which it happened`() async throws {
     let notes = Notes()

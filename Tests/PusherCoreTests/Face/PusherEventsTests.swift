@@ -19,7 +19,7 @@ import Testing
       try await service.trigger("x", number % 2 == 0 ? "a" : "b", "\(number)")
     }
     var data: [String?] = []
-    for await case .event(let event) in events {
+    for await event in events {
       data.append(event.data)
       if data.count == 20 { break }
     }
@@ -32,16 +32,16 @@ import Testing
     try await service.trigger("x", "b", "1")
     try await service.trigger("x", "a", "2")
     let iterator = events.makeAsyncIterator()
-    #expect(await iterator.next()?.event?.data == "2")
+    #expect(await iterator.next()?.data == "2")
     channel.unsubscribe()
-    #expect(await iterator.next()?.event == nil)
+    #expect(await iterator.next()?.data == nil)
   }
 
   @Test(arguments: [true, false])
   func `a full buffer drops as asked for, and says where and how many`(
     _ newest: Bool
   ) async throws {
-    let events = pusher.events(buffering: newest ? .newest(3) : .oldest(3))
+    let events = pusher.feed(buffering: newest ? .newest(3) : .oldest(3))
     let end = Gathered<Int>()
     pusher.bind(eventName: "x") { _ in end.add(0) }
     for number in 0..<10 { try await service.trigger("x", "a", "\(number)") }

@@ -83,6 +83,31 @@ import Testing
     try await condition("the loss is counted") { counts.values[.losses] ?? 0 >= 1 }
   }
 
+  @Test func `events that a slow reader misses are a warning, and counted, and so is a gap`()
+    async throws
+  {
+    let (log, counts) = (Log(.warning), Counts())
+    let pusher = client(log, counts)
+    pusher.connection.reconnectDelay = .milliseconds(10)
+    let channel = pusher.subscribe("a")
+    let unread = channel.events(named: "e", buffering: .newest(1))
+    try await pusher.connected()
+    try await channel.subscribed()
+    for number in 0..<5 { try await service.trigger("e", "a", "\(number)") }
+    try await condition("the loss is counted") { counts.values[.dropped] == 4 }
+    #expect(unread.droppedCount == 4)
+    let told = try await log.lines.wait()
+    #expect(told[0].hasPrefix("warning: a reader of events() is too slow; events dropped: "))
+
+    await service.stop()
+    let next = try service.successor()
+    _ = try await log.lines.wait {
+      $0.contains { $0.hasPrefix("warning: subscribed again; events of ") }
+    }
+    #expect(counts.values[.gaps] == 1)
+    withExtendedLifetime(next) {}
+  }
+
   @Test func `the names are fit for a monitoring system`() {
     for count in PusherCount.allCases {
       #expect(count.rawValue.hasSuffix("_total"))

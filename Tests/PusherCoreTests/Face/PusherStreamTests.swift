@@ -2,7 +2,7 @@ import PusherCore
 import TestSupport
 import Testing
 
-extension PusherStreamElement<PusherEvent>? {
+extension PusherFeedElement<PusherEvent>? {
   var shown: String {
     switch self {
     case .event(let event): event.data ?? "no data"
@@ -50,7 +50,7 @@ extension PusherStreamElement<PusherEvent>? {
     let handled = Gathered<String?>()
     let channel = pusher.subscribe("a")
     channel.bind(eventName: "x") { handled.add($0.data) }
-    let events = channel.events(buffering: .suspending(10))
+    let events = channel.feed(buffering: .suspending(10))
     pusher.connect()
     _ = try await handled.wait(for: 10)
     try await round(pusher, delegate)
@@ -72,8 +72,8 @@ extension PusherStreamElement<PusherEvent>? {
     let handled = Gathered<String?>()
     let channel = pusher.subscribe("a")
     pusher.bind(eventName: "x") { handled.add($0.data) }
-    let first = channel.events(buffering: .suspending(10))
-    let second = pusher.events(buffering: .suspending(10))
+    let first = channel.feed(buffering: .suspending(10))
+    let second = pusher.feed(buffering: .suspending(10))
     pusher.connect()
     _ = try await handled.wait(for: 10)
     try await round(pusher, delegate)
@@ -92,7 +92,7 @@ extension PusherStreamElement<PusherEvent>? {
       let handled = Gathered<String?>()
       let channel = pusher.subscribe("a")
       channel.bind(eventName: "x") { handled.add($0.data) }
-      var events: PusherEvents? = channel.events(buffering: .suspending(10))
+      var events: PusherEventFeed? = channel.feed(buffering: .suspending(10))
       pusher.connect()
       _ = try await handled.wait(for: 10)
       switch way {
@@ -118,14 +118,14 @@ extension PusherStreamElement<PusherEvent>? {
     let handled = Gathered<String?>()
     let channel = try #require(pusher?.subscribe("a"))
     // Before the handler, so that each handled event is in the sequence too.
-    let events = channel.events(buffering: .suspending(10))
+    let events = channel.feed(buffering: .suspending(10))
     channel.bind(eventName: "x") { handled.add($0.data) }
     pusher?.connect()
     _ = try await handled.wait(for: 10)
     pusher?.disconnect()
     for await state in try #require(pusher?.states) where state == .disconnected { break }
     #expect(handled.values.count == 10)
-    let more = channel.events(buffering: .suspending(10))
+    let more = channel.feed(buffering: .suspending(10))
     pusher?.connect()
     let former = events.makeAsyncIterator()
     for number in 0..<10 { #expect(await former.next().shown == "\(number)") }
@@ -133,7 +133,7 @@ extension PusherStreamElement<PusherEvent>? {
     let iterator = more.makeAsyncIterator()
     for number in 0..<50 { #expect(await iterator.next().shown == "\(number)") }
     try await pusher?.connected()
-    _ = channel.events(buffering: .suspending(1))
+    _ = channel.feed(buffering: .suspending(1))
     pusher = nil
     #expect(await iterator.next().shown == "end")
     _ = try await server.closed.wait(for: 2)
@@ -145,7 +145,7 @@ extension PusherStreamElement<PusherEvent>? {
     let client = try await JoinedClient()
     let (pusher, channel) = (client.pusher, client.channel)
     for _ in 1...2 {
-      let sequences = [pusher.events(), channel.events(), pusher.user.events()]
+      let sequences = [pusher.feed(), channel.feed(), pusher.user.feed()]
       let readers = sequences.map { events in
         Task { for await case .event(let event) in events where event.eventName == "x" {} }
       }
@@ -156,7 +156,7 @@ extension PusherStreamElement<PusherEvent>? {
     // A bound handler stays bound, and so does a later sequence.
     let handled = Gathered<String?>()
     channel.bind(eventName: "x") { handled.add($0.data) }
-    let iterator = channel.events().makeAsyncIterator()
+    let iterator = channel.feed().makeAsyncIterator()
     pusher.connect()
     try await channel.subscribed(within: .seconds(10))
     try await client.service.trigger("x", "a", "later")
@@ -168,7 +168,7 @@ extension PusherStreamElement<PusherEvent>? {
     let options = PusherClientOptions(
       autoReconnect: false, host: .host("127.0.0.1"), port: 1, useTLS: false)
     let pusher = Pusher(key: "k", options: options)
-    let events = pusher.subscribe("a").events()
+    let events = pusher.subscribe("a").feed()
     let reader = Task { for await _ in events {} }
     pusher.connect()
     await reader.value
@@ -180,7 +180,7 @@ extension PusherStreamElement<PusherEvent>? {
     let pusher = Self.pusher(server)
     let handled = Gathered<String?>()
     let channel = pusher.subscribe("a")
-    let events = channel.events(buffering: .unbounded)
+    let events = channel.feed(buffering: .unbounded)
     channel.bind { handled.add($0.data) }
     pusher.connect()
     _ = try await handled.wait(for: 5000)
@@ -192,12 +192,12 @@ extension PusherStreamElement<PusherEvent>? {
     async throws
   {
     let client = try await JoinedClient()
-    let (ours, all) = (client.channel.events(), client.pusher.events())
+    let (ours, all) = (client.channel.feed(), client.pusher.feed())
     try await client.service.trigger("x", "a", "before")
     await client.service.stop()
     let next = try client.service.successor()
     // A new channel has missed nothing.
-    let late = client.pusher.subscribe("late").events()
+    let late = client.pusher.subscribe("late").feed()
     let missed = try await client.delegate.missed.wait()
     try await next.trigger("x", "a", "after")
     try await next.trigger("x", "late", "after")
