@@ -151,6 +151,7 @@ extension SettingsReader {
     _ listen: ListenSettings
   ) throws(UsageError) -> (app: Application, defaulted: [String]) {
     let source = try source(.api)
+    warnOfUnreadSettings(beside: source)
     let local = CredentialSource.local
     var withKey = source
     withKey.key = source.key ?? local.key

@@ -44,6 +44,52 @@ import Testing
     #expect(typed.listen.port == 7)
   }
 
+  private static func soketi(_ lines: String) -> PretendFiles {
+    PretendFiles(contents: [
+      "soketi.env": "SOKETI_DEFAULT_APP_ID=7\nSOKETI_DEFAULT_APP_KEY=k\n"
+        + "SOKETI_DEFAULT_APP_SECRET=s\nSOKETI_PORT=7001\nSOKETI_DEBUG=1\n" + lines
+    ])
+  }
+
+  @Test func `soketi's variables name app and port, and unread settings are told`() throws {
+    let settings = try serve("--env-file soketi.env", files: Self.soketi(""))
+    let app = try #require(settings.server.applications.first)
+    #expect([app.id, app.key, app.secret] == ["7", "k", "s"])
+    #expect(settings.listen.host == "127.0.0.1")
+    #expect(settings.listen.port == 7001)
+    #expect(settings.warnings == [])
+    let one = Self.soketi("SOKETI_DEFAULT_APP_MAX_CONNS=9\nSOKETI_SSL_CERT=\nOTHER=1\n")
+    #expect(
+      try serve("--env-file soketi.env", files: one).warnings.map(\.text) == [
+        "soketi.env: serve does not read SOKETI_DEFAULT_APP_MAX_CONNS; "
+          + "docs/moving.md says what to set"
+      ])
+    let many = Self.soketi("SOKETI_E=1\nSOKETI_D=1\nSOKETI_A=1\nSOKETI_C=1\nSOKETI_B=1\n")
+    #expect(
+      try serve("--env-file soketi.env", files: many).warnings.map(\.text) == [
+        "soketi.env: serve does not read SOKETI_A, SOKETI_B, SOKETI_C and 2 more; "
+          + "docs/moving.md says what to set"
+      ])
+  }
+
+  @Test func `unread limits of Reverb are told`() throws {
+    let place = "REVERB_HOST=localhost\nREVERB_PORT=21080\nREVERB_SCHEME=http\n"
+    let usual = "REVERB_SERVER_HOST=0.0.0.0\nREVERB_SERVER_PORT=8080\n"
+    #expect(
+      try serve("--env-file .env", files: Self.reverb(place + usual)).warnings == [])
+    let limited = Self.reverb(
+      place + "REVERB_APP_MAX_CONNECTIONS=9\nREVERB_MAX_REQUEST_SIZE=20000\n")
+    #expect(
+      try serve("--env-file .env", files: limited).warnings.map(\.text) == [
+        ".env: serve does not read REVERB_APP_MAX_CONNECTIONS, REVERB_MAX_REQUEST_SIZE; "
+          + "docs/moving.md says what to set"
+      ])
+    // The limits are not those of the app that is served.
+    let other = Self.reverb(
+      "REVERB_APP_MAX_CONNECTIONS=9\nPUSHER_APP_KEY=p\nPUSHER_APP_SECRET=s\nPUSHER_APP_ID=2\n")
+    #expect(try serve("--env-file .env", files: other).warnings == [])
+  }
+
   @Test(arguments: [
     (
       "REVERB_HOST=ws.test\nREVERB_PORT=443\n",
