@@ -5,7 +5,7 @@ package import PusherCore
 /// Source: Pusher's page "Webhooks", section "Webhook format".
 package struct WebhookNotice: Sendable, Equatable {
   /// Kinds with Pusher's names.
-  package enum Kind: String, Sendable {
+  package enum Kind: String, Sendable, CaseIterable {
     case channelOccupied = "channel_occupied"
     case channelVacated = "channel_vacated"
     /// A user's first connection joined a presence channel.
@@ -48,13 +48,22 @@ package struct WebhookNotice: Sendable, Equatable {
 
   /// Body of a webhook with this event only; `milliseconds` is the time since 1970.
   package func body(milliseconds: Int64) -> [UInt8] {
+    Self.body([self], milliseconds: milliseconds)
+  }
+
+  /// Body of a webhook with these events, in order.
+  package static func body(_ notices: some Sequence<Self>, milliseconds: Int64) -> [UInt8] {
+    let body: JSONValue = [
+      "time_ms": .number(String(milliseconds)), "events": .array(notices.map(\.event)),
+    ]
+    return Array(JSONWriter.text(body).utf8)
+  }
+
+  private var event: JSONValue {
     let beginning: [JSONValue.Member] = [
       .init("name", .string(kind.rawValue)), .init("channel", .string(channel)),
     ]
     let user = userID.map { [JSONValue.Member("user_id", .string($0))] } ?? []
-    let body: JSONValue = [
-      "time_ms": .number(String(milliseconds)), "events": [.object(beginning + details + user)],
-    ]
-    return Array(JSONWriter.text(body).utf8)
+    return .object(beginning + details + user)
   }
 }

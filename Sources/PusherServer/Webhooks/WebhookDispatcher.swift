@@ -59,18 +59,27 @@ package struct DelayedNotices {
   }
 }
 
-final class WebhookDispatcher {
+/// Sends an app's webhooks to all of its receivers, departures after a delay.
+///
+/// Only the loop's thread may use it.
+package final class WebhookDispatcher {
   private var delayed: DelayedNotices
   private let senders: [WebhookSender]
   private let loop: EventLoop
+  private let policy: WebhookPolicy
   private lazy var timer = LoopTimer(deadline: nil) { [weak self] in self?.sendDue() }
 
-  init?(
+  /// Returns `nil` for an app without receivers.
+  ///
+  /// - Parameters:
+  ///   - report: Gets an entry for each webhook that was sent, failed or is lost.
+  ///   - onIdle: Called when a receiver has taken its last webhook.
+  package init?(
     _ application: Application, loop: EventLoop, tls: TLSContext?, policy: WebhookPolicy,
     report: @escaping (ServerLogEvent) -> Void, onIdle: @escaping () -> Void
   ) {
     guard !application.webhooks.isEmpty else { return nil }
-    self.loop = loop
+    (self.loop, self.policy) = (loop, policy)
     delayed = DelayedNotices(delay: policy.delay)
     senders = application.webhooks.map { url in
       WebhookSender(
@@ -80,13 +89,16 @@ final class WebhookDispatcher {
     loop.add(timer)
   }
 
-  func take(_ notices: [WebhookNotice], at now: Instant) {
+  package func take(_ notices: [WebhookNotice], at now: Instant) {
     guard !notices.isEmpty else { return }
     send(notices.compactMap { $0.audience == .console ? nil : delayed.take($0, at: now) })
     timer.deadline = delayed.deadline
   }
 
-  var isIdle: Bool { delayed.deadline == nil && senders.allSatisfy(\.isIdle) }
+  package var isIdle: Bool { delayed.deadline == nil && senders.allSatisfy(\.isIdle) }
+
+  /// Number of webhooks that a receiver has not taken yet, without delayed notices.
+  package var openCount: Int { senders.reduce(0) { $0 + $1.openCount } }
 
   /// Sends delayed notices, because no more notices come; failed webhooks are retried as before.
   func retire() {
@@ -95,12 +107,13 @@ final class WebhookDispatcher {
   }
 
   /// Sends all waiting and delayed notices when the server ends.
-  func finish() {
+  package func finish() {
     retire()
     for sender in senders { sender.finish() }
   }
 
-  func close() {
+  /// Gives up all waiting webhooks, and reports their number.
+  package func close() {
     loop.remove(timer)
     for sender in senders { sender.close() }
   }
@@ -113,8 +126,15 @@ final class WebhookDispatcher {
   }
 
   private func send(_ notices: [WebhookNotice]) {
-    guard !notices.isEmpty else { return }
+    let wanted = notices.filter { policy.kinds.contains($0.kind) }
+    guard !wanted.isEmpty else { return }
     let milliseconds = SystemClock.wall().millisecondsSince1970
-    for notice in notices { send(notice.kind.rawValue, notice.body(milliseconds: milliseconds)) }
+    var rest = wanted[...]
+    while let first = rest.first {
+      let batch = rest.prefix(max(policy.batch, 1))
+      rest = rest.dropFirst(batch.count)
+      let name = batch.count == 1 ? first.kind.rawValue : "\(batch.count) events"
+      send(name, WebhookNotice.body(batch, milliseconds: milliseconds))
+    }
   }
 }

@@ -14,6 +14,10 @@ package struct WebhookPolicy: Sendable, Equatable {
   package var queue = 1000
   /// Maximum size of the webhooks waiting for one receiver, in bytes.
   package var queuedBytes = 16 << 20
+  /// Kinds of events to send; a return still cancels a departure if only departures are sent.
+  package var kinds = WebhookNotice.Kind.allCases
+  /// Maximum number of events in one webhook, for events of the same moment; at least 1.
+  package var batch = 1
   package var trust = TLSEnvironment()
 
   package init() {}
@@ -86,6 +90,7 @@ final class WebhookSender {
   }
 
   var isIdle: Bool { deliveries.isEmpty }
+  var openCount: Int { deliveries.openCount }
 
   /// Sends the queue without a pause; the first failure ends it.
   func finish() {

@@ -71,6 +71,17 @@ import Testing
     #expect(full.take(vacated, at: Self.start) == vacated)
   }
 
+  @Test func `several events of a body stand in their order`() {
+    let notices = [
+      WebhookNotice(.channelOccupied, "presence-a"),
+      WebhookNotice(.memberAdded, "presence-a", userID: "7"),
+    ]
+    #expect(
+      String(decoding: WebhookNotice.body(notices, milliseconds: 1), as: UTF8.self)
+        == #"{"time_ms":1,"events":[{"name":"channel_occupied","channel":"presence-a"},"#
+        + #"{"name":"member_added","channel":"presence-a","user_id":"7"}]}"#)
+  }
+
   @Test func `the body is the documented one`() {
     let body = WebhookNotice(.channelOccupied, "my-channel")
       .body(milliseconds: 1_327_078_148_132)
