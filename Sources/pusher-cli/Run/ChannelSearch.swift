@@ -68,9 +68,16 @@ struct ChannelSearch {
   mutating func vacated(_ channel: String) -> Bool { joined.remove(channel) }
 
   private func isSearched(_ name: String) -> Bool {
-    // The server chooses the names, and some may be invalid.
+    Self.isChannel(name) && patterns.contains { $0.matches(name) }
+  }
+
+  /// Returns false for an invalid name of the server's list, and for the channel of a user.
+  static func isChannel(_ name: String) -> Bool {
     ChannelName.problem(in: name) == nil && !name.begins(with: "#")
-      && patterns.contains { $0.matches(name) }
+  }
+
+  static func words(leftOut count: Int, of thing: String, limit: Int) -> String {
+    "skipped \(Quantities.words(count, of: thing)): the limit is \(limit) (--max-channels N)"
   }
 
   private static func prefix(of patterns: [String]) -> String {

@@ -3,7 +3,8 @@ internal import PusherCore
 /// Reports events of the channels of `subscribe`, and words the messages about its connection.
 final class ChannelsLifecycle {
   private let lifecycle: Lifecycle
-  private let printer: EventPrinter
+  /// `nil` for a run that prints no events.
+  private let printer: EventPrinter?
   private let diagnostics: Diagnostics
   private let members: ChannelMembership
   private var settings: SubscribeSettings
@@ -23,7 +24,7 @@ final class ChannelsLifecycle {
 
   init(
     settings: SubscribeSettings, lifecycle: Lifecycle, diagnostics: Diagnostics,
-    printer: EventPrinter, members: ChannelMembership
+    printer: EventPrinter?, members: ChannelMembership
   ) {
     (self.settings, self.lifecycle, self.members) = (settings, lifecycle, members)
     (self.printer, self.diagnostics) = (printer, diagnostics)
@@ -62,7 +63,7 @@ final class ChannelsLifecycle {
       diagnostics.warning(
         "authentication of the user failed (\(reason)); retrying in \(delay.inWords)")
     case .watchlist(let isOnline, let userIDs):
-      printer.print(
+      printer?.print(
         event: name(isOnline ? "online" : "offline"), channel: nil,
         data: ["user_ids": .array(userIDs.map(JSONValue.string))])
     case .membersLeftOut(let channel, let limits):
@@ -70,10 +71,10 @@ final class ChannelsLifecycle {
         "the member list of \(channel) is full (\(limits.members) members or "
           + "\(Quantities.words(size: limits.bytes))); it omits further members (--max-members N)")
     case .memberAdded(let channel, let member):
-      printer.print(
+      printer?.print(
         event: name("member_added"), channel: channel, data: member.json, members: count(channel))
     case .memberRemoved(let channel, let member):
-      printer.print(
+      printer?.print(
         event: name("member_removed"), channel: channel, data: member.json, members: count(channel))
     case .rateLimited(let limit): rateLimited(limit)
     case .clientEventsDropped(let count, let message): dropped(count, message)
@@ -102,7 +103,7 @@ final class ChannelsLifecycle {
 
   /// Number of members of a presence channel, for pretty output; `nil` if unknown.
   private func count(_ channel: String) -> Int? {
-    guard printer.core.pretty != nil else { return nil }
+    guard printer?.core.pretty != nil else { return nil }
     let roster = members.feed.session.roster(of: channel)
     return roster?.isCut == false ? roster?.count : nil
   }

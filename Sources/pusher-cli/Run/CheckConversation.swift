@@ -173,7 +173,8 @@ extension CheckConversation: ChannelsFeedDelegate {
   func feedClosed() { loop.stop() }
 }
 
-private final class NoSink: EventSink {}
+/// Leaves every message to the session.
+final class NoSink: EventSink {}
 
 /// Looks for the cluster of pusher.com that knows an app key, after the given one did not.
 enum ClusterSearch {

@@ -11,19 +11,12 @@ final class Discovery {
   }
 
   private let settings: DiscoverySettings
-  private let loop: EventLoop
-  private let http: HTTPConnection
+  private let lister: ChannelLister
   private let channels: ChannelMembership
   private let diagnostics: Diagnostics
   private var search: ChannelSearch
-  private var timer: LoopTimer?
   /// Channels that were confirmed before the pending request.
   private var confirmed = NameSet()
-  private var asksForCounts = true
-  private var isAsking = false
-  private var isConnected = false
-  private var isOver = false
-  private var isFailing = false
   private var hasSaidLimit = false
   private(set) var hasList = false
   var onEvent: ((Event) -> Void)?
@@ -33,25 +26,31 @@ final class Discovery {
     _ settings: DiscoverySettings, loop: EventLoop, channels: ChannelMembership,
     diagnostics: Diagnostics
   ) throws(TLSError) {
-    (self.settings, self.loop) = (settings, loop)
-    (self.channels, self.diagnostics) = (channels, diagnostics)
+    (self.settings, self.channels, self.diagnostics) = (settings, channels, diagnostics)
     search = ChannelSearch(patterns: settings.patterns, limit: settings.limit)
-    http = try settings.access.httpConnection(loop: loop)
+    lister = try ChannelLister(
+      settings.access, prefix: search.prefix, every: settings.interval, loop: loop,
+      diagnostics: diagnostics)
+    lister.onQuestion = { [unowned self] in
+      confirmed = NameSet(search.joined.sorted.filter { channels.state(of: $0) == .subscribed })
+    }
+    lister.onEvent = { [unowned self] event in
+      switch event {
+      case .list(let list): take(list)
+      case .refusal(let cause): onEvent?(.refusal(cause))
+      }
+    }
   }
 
   func connected() {
-    isConnected = true
-    guard timer == nil else { return }
+    guard lister.connected() else { return }
     diagnostics.info(
       "looking for channels that match \(settings.patterns.joined(separator: ", ")) every "
         + "\(settings.interval.inWords); events before the subscription are missed")
-    let timer = LoopTimer(deadline: loop.now) { [unowned self] in ask() }
-    self.timer = timer
-    loop.add(timer)
   }
 
   func disconnected() {
-    isConnected = false
+    lister.disconnected()
     confirmed.removeAll()
   }
 
@@ -63,11 +62,7 @@ final class Discovery {
 
   var joined: NameSet { NameSet(search.joined.sorted) }
 
-  func stop() {
-    isOver = true
-    http.close()
-    if let timer { loop.remove(timer) }
-  }
+  func stop() { lister.stop() }
 
   /// Stops and leaves the subscribed channels, which belong to another app or server.
   func retire() {
@@ -85,61 +80,9 @@ final class Discovery {
     onEvent?(.left(channel))
   }
 
-  // MARK: Asking
+  // MARK: The list
 
-  private func ask() {
-    timer?.deadline = loop.now.advanced(by: settings.interval)
-    guard isConnected, !isAsking, !isOver else { return }
-    confirmed = NameSet(search.joined.sorted.filter { channels.state(of: $0) == .subscribed })
-    let access = settings.access
-    let call = APIRequest.channels(
-      appID: access.appID, prefix: access.connection.path,
-      filter: search.prefix.isEmpty ? nil : search.prefix,
-      info: asksForCounts ? ["subscription_count"] : [])
-    isAsking = true
-    do throws(HTTPError) {
-      try http.send(access.request(call)) { [unowned self] result, _ in
-        isAsking = false
-        if !isOver { answered(result) }
-      }
-    } catch {
-      isAsking = false
-      fail("\(error)", cause: .settings)
-    }
-  }
-
-  private func answered(_ result: Result<HTTPExchange.Response, HTTPExchange.Failure>) {
-    let connection = settings.access.connection
-    switch result {
-    case .failure(let failure): fail("\(failure)", cause: Cause(failure))
-    case .success(let response):
-      switch APIAnswer(status: response.head.status, body: response.body) {
-      case .accepted(let body): take(body)
-      case .rejected where asksForCounts:
-        asksForCounts = false
-        ask()
-      case .unavailable(let status, let reason): fail(Hints.told(status, reason), cause: nil)
-      case .refused(let status, let reason):
-        let key = Diagnostics.shortened(key: connection.key)
-        fail(
-          "\(Hints.told(status, reason)) (do the secret and the app id belong to key \(key)?)",
-          cause: Cause(httpStatus: status))
-      case .rejected(let status, let reason), .unexpected(let status, let reason):
-        fail(
-          // The WebSocket works: the scheme is right, and a look at the port cannot help.
-          "\(Hints.told(status, reason))"
-            + (hasList ? "" : Hints.apiHint(status: status, connection, isFound: false)),
-          cause: Cause(httpStatus: status))
-      }
-    }
-  }
-
-  private func take(_ body: String) {
-    guard let answer = try? JSONParser.parse(body), let list = ChannelSearch.list(answer) else {
-      return fail("the answer does not follow the HTTP API", cause: .brokenProtocol)
-    }
-    if isFailing { diagnostics.warning("listing channels works again") }
-    isFailing = false
+  private func take(_ list: [ChannelSearch.Listed]) {
     join(list)
     guard !hasList else { return }
     hasList = true
@@ -158,29 +101,23 @@ final class Discovery {
     guard changes.leftOut > 0, !hasSaidLimit else { return }
     hasSaidLimit = true
     diagnostics.warning(
-      "skipped \(Quantities.words(changes.leftOut, of: "matching channel")): the limit is "
-        + "\(settings.limit) (--max-channels N)")
+      ChannelSearch.words(leftOut: changes.leftOut, of: "matching channel", limit: settings.limit))
   }
 
   private func standing(of channel: String) -> ChannelSearch.Standing {
-    if channels.isTyped(channel) { return .typed }
-    return switch channels.state(of: channel) {
+    channels.isTyped(channel) ? .typed : channels.standing(of: channel, confirmed: confirmed)
+  }
+}
+
+extension ChannelMembership {
+  /// Returns the state of a channel for ``ChannelSearch``; named channels are not told apart.
+  ///
+  /// - Parameter confirmed: Channels that were subscribed before the request for the list.
+  func standing(of channel: String, confirmed: NameSet) -> ChannelSearch.Standing {
+    switch state(of: channel) {
     case .subscribed where confirmed.contains(channel): .confirmed
     case .refused: .refused
     case .subscribed, .expected, .unwanted: .open
     }
-  }
-
-  /// - Parameter cause: The cause of a final failure; `nil` if retrying may help.
-  private func fail(_ reason: String, cause: Cause?) {
-    guard let cause, !hasList, cause != .overloaded, cause != .unreachable else {
-      if !isFailing {
-        diagnostics.warning("cannot list channels: \(Redaction.redact(reason)); retrying")
-      }
-      isFailing = true
-      return
-    }
-    diagnostics.error("cannot list channels: \(Redaction.redact(reason))")
-    onEvent?(.refusal(cause))
   }
 }

@@ -3,7 +3,8 @@ internal import PusherCore
 /// Reports changes of a feed's connection on stderr, and with `-L` as lines on stdout.
 final class Lifecycle {
   private let diagnostics: Diagnostics
-  private let printer: Printer
+  /// `nil` for a run that prints no lines.
+  private let printer: Printer?
   private let printsLines: Bool
   private let loop: EventLoop
   private let startedAt: Instant
@@ -14,7 +15,7 @@ final class Lifecycle {
   private var isOpen = false
   private var probe: PortProbe?
 
-  init(_ settings: PrintSettings, printer: Printer, loop: EventLoop, diagnostics: Diagnostics) {
+  init(_ settings: PrintSettings, printer: Printer?, loop: EventLoop, diagnostics: Diagnostics) {
     printsLines = settings.printsLifecycle
     (self.printer, self.loop) = (printer, loop)
     self.diagnostics = diagnostics
@@ -67,7 +68,7 @@ final class Lifecycle {
   private func gap(_ from: Instant, _ to: Instant, _ words: any FeedWords, at now: Instant) {
     let length = from.duration(to: to)
     words.back(after: length).say(by: diagnostics)
-    printer.printGap(
+    printer?.printGap(
       GapWords(length: words.nature(of: length), consequence: words.consequenceOfGap),
       event: "pusher-cli:gap",
       data: .object(Self.gap(from: from, to: to, at: now) + words.membersOfGap),
@@ -123,7 +124,7 @@ final class Lifecycle {
 
   func line(_ event: String, of channel: String? = nil, _ data: JSONValue) {
     guard printsLines else { return }
-    printer.printLifecycle(event: event, channel: channel, data: data)
+    printer?.printLifecycle(event: event, channel: channel, data: data)
   }
 
   /// Reports the state of the run, at any verbosity.

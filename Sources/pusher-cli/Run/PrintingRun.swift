@@ -1,6 +1,6 @@
 internal import PusherCore
 
-/// Parts of every command that prints events.
+/// Parts of every command that prints events, or hands them on.
 ///
 /// The command uses them, and ``RunDriver`` drives the loop.
 final class PrintingRun {
@@ -51,7 +51,7 @@ final class PrintingRun {
     } catch { throw UsageError("--record: cannot write '\(path)': \(error.reason)") }
   }
 
-  func begin(_ feed: any Feed, _ printer: Printer) { (self.feed, self.printer) = (feed, printer) }
+  func begin(_ feed: any Feed, _ printer: Printer?) { (self.feed, self.printer) = (feed, printer) }
 
   /// Continues with another connected feed.
   func proceed(with feed: any Feed) {

@@ -24,7 +24,9 @@ final class RunDriver {
   }
 
   /// Prints the events of `feed` until the end; the delegate of `feed` is the command's part.
-  func run(_ feed: any Feed, _ printer: Printer) -> ExitStatus {
+  ///
+  /// - Parameter printer: `nil` if the part does not print them.
+  func run(_ feed: any Feed, _ printer: Printer?) -> ExitStatus {
     run.begin(feed, printer)
     watchSignals()
     loop.add(run.output)
@@ -46,8 +48,8 @@ final class RunDriver {
   }
 
   private func watchSignals() {
-    Signals.watchEach(loop) { [part, run] in
-      part.lifecycle.printStatus(of: run)
+    Signals.watchEach(loop) { [part] in
+      part.printStatus()
     } onHangUp: { [unowned self] in
       guard !run.isEnding else { return settings.run.outputFile != nil || run.record != nil }
       run.record?.reopen(settings.run.recordFile ?? "", diagnostics)

@@ -27,6 +27,8 @@ protocol RunPart: FeedDelegate {
   func status(of end: ConnectionEnd) -> ExitStatus
   /// Reports and returns the failure of a run that got all events; called once, before the end.
   func failure() -> (status: ExitStatus, reason: String)?
+  /// Reports the state of the run, at any verbosity.
+  func printStatus()
   /// Called when all events are handled, and written as far as possible.
   func roundEnded()
   /// Called after the last write; the process ends next, maybe by a signal.
@@ -51,6 +53,8 @@ extension RunPart {
     noted(event)
     if case .ended(let end) = event { run.end(.feedEnded(status(of: end))) }
   }
+
+  func printStatus() { lifecycle.printStatus(of: run) }
 
   func feed(exchanged text: @autoclosure () -> String, isSent: Bool) {
     lifecycle.trace(text(), isSent: isSent)

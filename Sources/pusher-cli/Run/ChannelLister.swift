@@ -1,0 +1,124 @@
+internal import PusherCore
+
+/// Asks the HTTP API for the occupied channels at an interval, and reports failures.
+final class ChannelLister {
+  enum Event {
+    case list([ChannelSearch.Listed])
+    /// No list will come; the user has seen the error.
+    case refusal(Cause)
+  }
+
+  private let access: APIAccess
+  private let interval: Duration
+  /// Beginning of the wanted names; empty for all channels.
+  private let prefix: String
+  private let loop: EventLoop
+  private let http: HTTPConnection
+  private let diagnostics: Diagnostics
+  private var timer: LoopTimer?
+  private var asksForCounts = true
+  private var isAsking = false
+  private var isConnected = false
+  private var isOver = false
+  private var isFailing = false
+  private(set) var hasList = false
+  /// Called before each request.
+  var onQuestion: (() -> Void)?
+  var onEvent: ((Event) -> Void)?
+
+  /// - Throws: ``TLSError`` for invalid certificates.
+  init(
+    _ access: APIAccess, prefix: String = "", every interval: Duration, loop: EventLoop,
+    diagnostics: Diagnostics
+  ) throws(TLSError) {
+    (self.access, self.interval, self.prefix) = (access, interval, prefix)
+    (self.loop, self.diagnostics) = (loop, diagnostics)
+    http = try access.httpConnection(loop: loop)
+  }
+
+  /// Asks from now on; returns true at the first call.
+  @discardableResult func connected() -> Bool {
+    isConnected = true
+    guard timer == nil else { return false }
+    let timer = LoopTimer(deadline: loop.now) { [unowned self] in ask() }
+    self.timer = timer
+    loop.add(timer)
+    return true
+  }
+
+  /// Asks no more until the next connection.
+  func disconnected() { isConnected = false }
+
+  func stop() {
+    isOver = true
+    http.close()
+    if let timer { loop.remove(timer) }
+  }
+
+  private func ask() {
+    timer?.deadline = loop.now.advanced(by: interval)
+    guard isConnected, !isAsking, !isOver else { return }
+    onQuestion?()
+    let call = APIRequest.channels(
+      appID: access.appID, prefix: access.connection.path, filter: prefix.isEmpty ? nil : prefix,
+      info: asksForCounts ? ["subscription_count"] : [])
+    isAsking = true
+    do throws(HTTPError) {
+      try http.send(access.request(call)) { [unowned self] result, _ in
+        isAsking = false
+        if !isOver { answered(result) }
+      }
+    } catch {
+      isAsking = false
+      fail("\(error)", cause: .settings)
+    }
+  }
+
+  private func answered(_ result: Result<HTTPExchange.Response, HTTPExchange.Failure>) {
+    let connection = access.connection
+    switch result {
+    case .failure(let failure): fail("\(failure)", cause: Cause(failure))
+    case .success(let response):
+      switch APIAnswer(status: response.head.status, body: response.body) {
+      case .accepted(let body): take(body)
+      case .rejected where asksForCounts:
+        asksForCounts = false
+        ask()
+      case .unavailable(let status, let reason): fail(Hints.told(status, reason), cause: nil)
+      case .refused(let status, let reason):
+        let key = Diagnostics.shortened(key: connection.key)
+        fail(
+          "\(Hints.told(status, reason)) (do the secret and the app id belong to key \(key)?)",
+          cause: Cause(httpStatus: status))
+      case .rejected(let status, let reason), .unexpected(let status, let reason):
+        fail(
+          // The WebSocket works: the scheme is right, and a look at the port cannot help.
+          "\(Hints.told(status, reason))"
+            + (hasList ? "" : Hints.apiHint(status: status, connection, isFound: false)),
+          cause: Cause(httpStatus: status))
+      }
+    }
+  }
+
+  private func take(_ body: String) {
+    guard let answer = try? JSONParser.parse(body), let list = ChannelSearch.list(answer) else {
+      return fail("the answer does not follow the HTTP API", cause: .brokenProtocol)
+    }
+    if isFailing { diagnostics.warning("listing channels works again") }
+    (isFailing, hasList) = (false, true)
+    onEvent?(.list(list))
+  }
+
+  /// - Parameter cause: The cause of a final failure; `nil` if retrying may help.
+  private func fail(_ reason: String, cause: Cause?) {
+    guard let cause, !hasList, cause != .overloaded, cause != .unreachable else {
+      if !isFailing {
+        diagnostics.warning("cannot list channels: \(Redaction.redact(reason)); retrying")
+      }
+      isFailing = true
+      return
+    }
+    diagnostics.error("cannot list channels: \(Redaction.redact(reason))")
+    onEvent?(.refusal(cause))
+  }
+}
