@@ -45,6 +45,8 @@ internal import PusherCore
     case .trigger: try run(TriggerCommand.run, typed, environment)
     case .channels, .users, .terminate: try run(InspectCommand.run, typed, environment)
     case .auth, .sign, .verify: try run(SignCommand.run, typed, environment)
+    case .webhook where typed.operands.first == "send":
+      try run(WebhookSendCommand.run, typed, environment)
     case .webhook: try run(WebhookCommand.run, typed, environment)
     case .check:
       try run(

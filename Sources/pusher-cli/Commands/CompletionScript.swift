@@ -47,7 +47,7 @@ enum CompletionScript: String, CaseIterable, Sendable {
     case .config: Set<Command>.talking.map(\.rawValue).sorted() + ConfigCommand.words
     case .completion: allCases.map(\.rawValue)
     case .sign, .verify: ["channel", "user", "request", "webhook"]
-    case .webhook: ["listen"]
+    case .webhook: ["listen", "send"]
     default: []
     }
   }

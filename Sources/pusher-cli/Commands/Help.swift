@@ -70,7 +70,7 @@ extension HelpPage {
       terminate USER           close all connections of a user
       auth CHANNEL             print the answer of an authorisation endpoint
       sign, verify KIND        sign by hand, or find out why a signature is refused
-      webhook listen           receive, verify and print webhooks
+      webhook listen|send      print webhooks, or send them for Reverb
       serve                    run a local server for development and tests
       check [CHANNEL...]       test a connection; 'config' shows the settings
       help [COMMAND|TOPIC]     show help; also 'completion SHELL' and 'version'

@@ -82,11 +82,14 @@ extension HelpPage {
     """,
     .webhook: """
     Usage: pusher-cli webhook listen [OPTION...]
-    Receives webhooks at any path, checks their signatures, and prints each event
-    as one JSON line.
+           pusher-cli webhook send [OPTION...] --to URL
+    'listen' receives webhooks, checks their signatures, and prints each event as
+    one JSON line. 'send' watches the channels of a server without webhooks, such
+    as Reverb, and sends them. It misses a channel that comes and goes between two
+    looks. It joins presence channels as a user that others see and no webhook has.
 
       pusher-cli webhook listen --local | jq -r .event
-      pusher-cli webhook listen --listen 0.0.0.0:8080 -n 1 -W 30s
+      pusher-cli webhook send --env-file .env --to http://localhost:8000/hook
     """,
     .serve: """
     Usage: pusher-cli serve [OPTION...]

@@ -54,7 +54,7 @@ extension HelpPage {
       REQUEST_METHOD                        set by CGI; HTTP_PROXY is then ignored
       JOURNAL_STREAM                        set by systemd; adds priorities
       NOTIFY_SOCKET, WATCHDOG_USEC          set by systemd; subscribe, sse, serve,
-                                            webhook listen report their state
+                                            webhook report their state
       LISTEN_PID, LISTEN_FDS,               set by systemd; sockets on which serve
       LISTEN_FDNAMES                        listens
 

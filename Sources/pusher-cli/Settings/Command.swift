@@ -54,7 +54,7 @@ enum Command: String, CaseIterable, Sendable {
     case .auth: "print the answer of an authorisation endpoint"
     case .sign: "sign by hand"
     case .verify: "find out why a signature is refused"
-    case .webhook: "receive, verify and print webhooks"
+    case .webhook: "print webhooks, or send them for a server without"
     case .check: "test a connection stage by stage"
     case .config: "show the settings and their sources"
     case .completion: "print a script for completion in a shell"

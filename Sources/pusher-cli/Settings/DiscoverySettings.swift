@@ -29,7 +29,7 @@ extension SettingsReader {
   }
 
   /// Channel names have none of these characters.
-  private static func isPattern(_ name: String) -> Bool {
+  static func isPattern(_ name: String) -> Bool {
     name.utf8.contains { [UInt8(ascii: "*"), UInt8(ascii: "?"), UInt8(ascii: "[")].contains($0) }
   }
 }

@@ -24,7 +24,7 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
     case .network:
       "network: name lookup, connection, proxy or TLS failed; connection lost and no retries left; "
         + "no answer in time; never connected; the server cannot answer now: HTTP 408, 425, 429, "
-        + "5xx or its rate limit; --forward did not deliver all events"
+        + "5xx or its rate limit; --forward or webhook send did not deliver all events"
     case .rejected:
       "refused by the server for another reason: HTTP 400, 404, 413, over quota; "
         + "the server broke the protocol or answered without an event; or an event of --fail-event "

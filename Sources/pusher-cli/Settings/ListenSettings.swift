@@ -61,6 +61,7 @@ extension SettingsReader {
   }
 }
 
+/// The settings of `webhook listen`.
 struct WebhookSettings: CommandSettings {
   var listen: ListenSettings
   var key: String
@@ -74,10 +75,8 @@ struct WebhookSettings: CommandSettings {
 
   init(_ reader: inout SettingsReader) throws(UsageError) {
     let typed = reader.typed
-    guard typed.operands == ["listen"] else {
-      let found = typed.operands.first { $0 != "listen" }.map { " (found '\($0)')" } ?? ""
-      throw UsageError("webhook takes one word: listen\(found)", helpFor: .webhook)
-    }
+    try typed.requireWord("listen")
+    try typed.refuse(Flag.ofWebhookSend, by: "listen", of: "send")
     listen = try reader.listening()
     (key, secret) = try reader.signer()
     count = typed.integer(.count)

@@ -18,10 +18,10 @@ struct SubscribeSettings: FeedCommandSettings {
 
   init(_ reader: inout SettingsReader) throws(UsageError) {
     let typed = reader.typed
-    let names = typed.operands + typed.texts(.channel)
+    let names = (typed.command == .webhook ? [] : typed.operands) + typed.texts(.channel)
     let signsIn = [Flag.userAuthEndpoint, .userAuthCommand].contains { typed.text($0) != nil }
     readsInput = typed.isOn(.stdin)
-    let isOpenEnded = readsInput || typed.command == .check
+    let isOpenEnded = readsInput || [.check, .webhook].contains(typed.command)
     guard !names.isEmpty || signsIn || typed.isOn(.signIn) || isOpenEnded else {
       throw UsageError("no channel: give one, as in 'pusher-cli subscribe my-channel'")
     }

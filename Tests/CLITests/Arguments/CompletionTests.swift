@@ -60,6 +60,8 @@ struct CompletionTests {
     #expect(try offers("serve", "--fault", "d") == ["drop", "duplicate"])
     #expect(try offers("channels", "--info", "c") == ["cache"])
     #expect(try offers("sign", "web") == ["webhook"])
+    #expect(try offers("webhook", "s") == ["send"])
+    #expect(try offers("webhook", "send", "--ev") == ["--event", "--every"])
     #expect(try offers("help", "exit") == ["exit-codes"])
     #expect(try offers("completion", "").contains("zsh"))
     let file = TemporaryFolder.shared.file("a-secret")

@@ -64,7 +64,8 @@ struct DisclosureTests {
       Set(shown) == [
         "header", "auth-header", "forward-header", "auth-param", "header-command", "auth-command",
         "user-auth-command", "exec", "on-ready", "on-gap", "forward", "auth-endpoint",
-        "user-auth-endpoint", "proxy", "redis", "webhook", "url", "data", "user-info", "signature",
+        "user-auth-endpoint", "proxy", "redis", "webhook", "to", "url", "data", "user-info",
+        "signature",
       ])
     // A new row of these kinds must declare its disclosure.
     for flag in Flags.all where ["URL", "CMD", "HEADER", "K=V", "BODY"].contains(flag.metavariable)

@@ -106,4 +106,44 @@ struct PythonPeerTests {
         "member_removed presence-lobby Grüße", "channel_vacated presence-lobby null",
       ]))
   }
+
+  @Test func `the official server library accepts the webhooks of webhook send`() throws {
+    let receiver = try PythonPeer.start(
+      "receive_webhooks.py", [LocalServer.key, Self.secret, "7"])
+    let port = try receiver.line()
+    // In place of Reverb, which has no webhooks.
+    let server = try LocalServer(secret: Self.secret, options: ["--dialect", "reverb"])
+    let sender = try PusherCLI.start(
+      ["webhook", "send"] + server.address + [
+        "--to", "http://127.0.0.1:\(port)/hook", "--every", "20ms", "--webhook-delay", "1ms",
+      ], environment: LocalServer.environment(Self.secret))
+    let news = try server.subscribe(["news"], "-L")
+    #expect(try receiver.line() == #"{"name": "channel_occupied", "channel": "news"}"#)
+    let guest = try PusherCLI.start(
+      ["subscribe"] + server.address + ["presence-lobby", "--user-id", "7", "--stdin"],
+      environment: LocalServer.environment(Self.secret), input: .pipe)
+    let lobby = #""channel": "presence-lobby""#
+    #expect(
+      try receiver.lines(2) == [
+        #"{"name": "channel_occupied", \#(lobby)}"#,
+        #"{"name": "member_added", \#(lobby), "user_id": "7"}"#,
+      ])
+    guest.write(
+      Array((#"{"event":"client-x","channel":"presence-lobby","data":{"n":1}}"# + "\n").utf8))
+    let event = try JSONParser.parse(try receiver.line())
+    #expect(event["name"] == "client_event" && event["event"] == "client-x")
+    #expect(event["data"]?.text == #"{"n":1}"# && event["user_id"]?.text == "7")
+    guest.send(SIGTERM)
+    #expect(
+      try receiver.lines(2) == [
+        #"{"name": "member_removed", \#(lobby), "user_id": "7"}"#,
+        #"{"name": "channel_vacated", \#(lobby)}"#,
+      ])
+    news.send(SIGTERM)
+    let result = try receiver.result()
+    #expect(result.ending == .exited(0), "\(result.errorText)")
+    #expect(result.outputText == #"{"name": "channel_vacated", "channel": "news"}"# + "\n")
+    sender.send(SIGTERM)
+    #expect(try sender.result().errorText == "")
+  }
 }

@@ -19,7 +19,7 @@ extension Flag {
     of: .calling.union([.serve]), in: .connection, isCommon: true,
     summary: "use this app id (PUSHER_APP_ID)",
     manual: """
-      Use ID as the app id, for `trigger`, `channels`, `users`, `terminate`, `check` and `serve`.
+      Use ID as the app id, for `trigger`, `channels`, `users`, `terminate`, `check`, `webhook send` and `serve`.
       """)
 
   static let secretFile = Flag(
@@ -138,8 +138,8 @@ extension Flag {
     summary: "send this certificate if the server asks (PEM)",
     manual: """
       Send the certificate in FILE if the server asks for one. FILE is in PEM form; its chain follows the certificate.
-      The option applies to `subscribe`, `sse`, `trigger`, `channels`, `users`, `terminate` and `check`. Authorisation
-      endpoints do not get the certificate.
+      The option applies to `subscribe`, `sse`, `trigger`, `channels`, `users`, `terminate`, `check` and `webhook send`.
+      Authorisation endpoints and receivers of webhooks do not get the certificate.
       """)
 
   static let tlsKey = Flag(

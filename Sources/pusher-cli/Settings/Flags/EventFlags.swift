@@ -97,10 +97,11 @@ extension Flag {
     isCommon: true, summary: "run CMD as soon as no event can be missed",
     manual: """
       Run CMD with sh(1) as soon as no event can be missed. This is when the server has confirmed all channels, or has
-      answered with an event stream. With `webhook` it is when webhooks are accepted, and with `serve` when connections
-      are. CMD runs once, and not again after a reconnect. It has no input, and its output goes to standard error. If it
-      fails, the run ends with status 7. A run that ends with status 0 waits for CMD, at most until --timeout. Every
-      other end, also a signal, ends CMD. `serve` and `webhook` give CMD their port in PUSHER_CLI_PORT.
+      answered with an event stream. With `webhook listen` it is when webhooks are accepted, with `webhook send` when
+      the first list of channels is handled, and with `serve` when connections are accepted. CMD runs once, and not
+      again after a reconnect. It has no input, and its output goes to standard error. If it fails, the run ends with
+      status 7. A run that ends with status 0 waits for CMD, at most until --timeout. Every other end, also a signal,
+      ends CMD. `serve` and `webhook listen` give CMD their port in PUSHER_CLI_PORT.
       """)
 
   static let readyFD = Flag(
@@ -267,10 +268,11 @@ extension Flag {
       """)
 
   static let maxMembers = Flag(
-    "max-members", .integer(1...10_000_000), of: [.subscribe], in: .receive,
+    "max-members", .integer(1...10_000_000), of: [.subscribe, .webhook], in: .receive,
     default: "\(PresenceLimits().members)", summary: "keep up to N members per presence channel",
     manual: """
       Keep up to N members of each presence channel. The default is {default}. Their information may take up to 16M.
       Further members are reported when they join and leave, but they are not in the list. A warning says so once.
+      With `webhook send`, nothing reports further members.
       """)
 }

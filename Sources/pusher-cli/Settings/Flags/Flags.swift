@@ -5,8 +5,8 @@
 enum Flags {
   static let all =
     Flag.receiving + Flag.forwarding + Flag.steering + Flag.sending + Flag.asking + Flag.requesting
-    + Flag.serving + Flag.hooking + Flag.consoles + Flag.connecting + Flag.authorizing
-    + Flag.waiting + Flag.speaking
+    + Flag.serving + Flag.hooking + Flag.watching + Flag.consoles + Flag.connecting
+    + Flag.authorizing + Flag.waiting + Flag.speaking
 
   static func of(_ command: Command) -> [Flag] { all.filter { $0.commands.contains(command) } }
 
@@ -49,7 +49,7 @@ enum Flags {
 extension Set<Command> {
   static let every = Set(Command.allCases)
   /// Call the HTTP API.
-  static let calling: Set = [Command.trigger, .channels, .users, .terminate, .check]
+  static let calling: Set = [Command.trigger, .channels, .users, .terminate, .check, .webhook]
   /// Sign without a server.
   static let signing: Set = [Command.auth, .sign, .verify]
   static let joining: Set = [Command.subscribe, .check]

@@ -14,8 +14,8 @@ extension Flag {
       """)
 
   static let reconnect = Flag(
-    "reconnect", .choice(ReconnectMode.allCases.map(\.rawValue), "WHEN"), of: .printing,
-    in: .patience, default: ReconnectMode.auto.rawValue,
+    "reconnect", .choice(ReconnectMode.allCases.map(\.rawValue), "WHEN"),
+    of: .printing.union([.webhook]), in: .patience, default: ReconnectMode.auto.rawValue,
     summary: "auto (first must work), always or never",
     manual: """
       Choose when to reconnect. The default is `{default}`. With `auto`, the first connection must succeed, and later
@@ -123,8 +123,8 @@ extension Flag {
     "trace", .text("FILE"), of: .dialling, in: .voice, summary: "write protocol messages to FILE",
     manual: """
       Write every protocol message to FILE with its time, without secrets and signatures. The option works with
-      `subscribe`, `sse`, `trigger`, `channels`, `users`, `terminate` and `check`. Of `sse`, FILE gets only the heads of
-      requests and answers.
+      `subscribe`, `sse`, `trigger`, `channels`, `users`, `terminate`, `check` and `webhook send`. Of `sse`, FILE gets
+      only the heads of requests and answers.
       """)
 
   static let color = Flag(

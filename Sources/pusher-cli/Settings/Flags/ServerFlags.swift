@@ -143,7 +143,7 @@ extension Flag {
       """)
 
   static let webhookDelay = Flag(
-    "webhook-delay", .duration, of: [.serve], in: .serve, default: "3s",
+    "webhook-delay", .duration, of: [.serve, .webhook], in: .serve, default: "3s",
     summary: "delay webhooks about departures by TIME",
     manual: """
       Delay the webhooks `channel_vacated` and `member_removed` by TIME, by default {default}. If the channel or the

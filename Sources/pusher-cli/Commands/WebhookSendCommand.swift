@@ -1,0 +1,263 @@
+internal import PusherCore
+internal import PusherServer
+
+/// Runs `webhook send`: watches the channels of a server without webhooks, and sends webhooks.
+enum WebhookSendCommand {
+  static func run(_ settings: WebhookSendSettings, diagnostics: Diagnostics) -> ExitStatus {
+    let subscription = settings.subscription
+    return RunDriver.start(diagnostics, subscription.feed) { loop, descriptor in
+      LocalServerWait.run(
+        subscription.connection, atMost: subscription.run.timeout, on: loop, diagnostics)
+      return try WebhookSendRun(settings, descriptor, loop: loop, diagnostics).start()
+    }
+  }
+}
+
+final class WebhookSendRun {
+  private let settings: WebhookSendSettings
+  let run: PrintingRun
+  let lifecycle: Lifecycle
+  private let channels: ChannelsLifecycle
+  private let members: ChannelMembership
+  private let lister: ChannelLister
+  private let ledger: WebhookLedger
+  private let dispatcher: WebhookDispatcher
+  private let diagnostics: Diagnostics
+  private var watch: WebhookWatch
+  /// Channels that were confirmed before the pending look.
+  private var confirmed = NameSet()
+  private var wasConnected = false
+  private var lastLoss: (loss: ConnectionLoss, code: Int?)?
+  /// Warnings that were given once.
+  private var said: Set<String> = []
+  private var isClosed = false
+
+  private var feed: ChannelsFeed { members.feed }
+  private var subscription: SubscribeSettings { settings.subscription }
+  private var host: String { settings.subscription.connection.host }
+
+  init(
+    _ settings: WebhookSendSettings, _ descriptor: OutputDescriptor, loop: EventLoop,
+    _ diagnostics: Diagnostics
+  ) throws {
+    (self.settings, self.diagnostics) = (settings, diagnostics)
+    let subscription = settings.subscription
+    run = try PrintingRun(
+      subscription.feed, network: subscription.connection.network, descriptor: descriptor,
+      loop: loop, diagnostics: diagnostics)
+    let feed = try subscription.makeFeed(
+      subscription.sessionOptions(longestSilence: run.readiness.manager.longestSilence),
+      sink: NoSink(), loop: loop)
+    members = ChannelMembership(subscription.channels, feed: feed)
+    lifecycle = Lifecycle(
+      subscription.printing, printer: nil, loop: loop, diagnostics: diagnostics)
+    channels = ChannelsLifecycle(
+      settings: subscription, lifecycle: lifecycle, diagnostics: diagnostics, printer: nil,
+      members: members)
+    lister = try ChannelLister(
+      settings.access, every: settings.interval, loop: loop, diagnostics: diagnostics)
+    let ledger = WebhookLedger(diagnostics)
+    self.ledger = ledger
+    dispatcher = try settings.dispatcher(on: loop) { ledger.note($0) }
+    watch = WebhookWatch(settings.watch)
+  }
+
+  func start() throws -> ExitStatus {
+    feed.delegate = self
+    feed.fieldSource = subscription.refreshedHeaders(run.loop, diagnostics)
+    run.readiness.manager.status("connecting to \(host)")
+    for channel in subscription.channels { feed.subscribe(channel) }
+    lister.onQuestion = { [unowned self] in
+      confirmed = NameSet(members.names.filter { members.state(of: $0) == .subscribed })
+    }
+    lister.onEvent = { [unowned self] in take($0) }
+    // A loss before the end counts as soon as the run succeeds.
+    ledger.onLoss = { [unowned self] in
+      guard run.isEnding else { return }
+      fail()
+    }
+    return try RunDriver(self, subscription.feed).run(feed, nil)
+  }
+
+  // MARK: Changes
+
+  private func take(_ event: ChannelLister.Event) {
+    switch event {
+    case .refusal(let cause): run.end(.refused(ExitStatus(cause), reason: "no list of channels"))
+    case .list(let list):
+      apply(watch.take(list) { members.standing(of: $0, confirmed: confirmed) })
+      becomeReady()
+    }
+  }
+
+  private func apply(_ changes: WebhookWatch.Changes) {
+    for channel in changes.leave {
+      diagnostics.info("left \(channel): no other subscribers")
+      members.leave(channel)
+    }
+    for channel in changes.join { members.join(channel) }
+    send(changes.notices)
+    if changes.leftOut > 0 {
+      warnOnce(
+        ChannelSearch.words(
+          leftOut: changes.leftOut, of: "presence channel", limit: settings.watch.channelLimit),
+        about: "limit")
+    }
+    if let channel = changes.uncounted {
+      warnOnce(
+        "the server does not count the subscribers of \(channel), which this program joined: "
+          + "no webhook reports whether others are there", about: "count")
+    }
+  }
+
+  private func warnOnce(_ text: String, about subject: String) {
+    if said.insert(subject).inserted { diagnostics.warning(text) }
+  }
+
+  private func send(_ notices: [WebhookNotice]) {
+    if diagnostics.isShown(.info) {
+      for notice in notices {
+        let user = notice.userID.map { " \($0)" } ?? ""
+        diagnostics.info("\(notice.kind.rawValue) \(notice.channel)\(user)")
+      }
+    }
+    dispatcher.take(notices, at: run.loop.now)
+  }
+
+  private func becomeReady() {
+    guard lister.hasList, members.areAllSettled else { return }
+    run.readiness.report("watching the channels of \(host)")
+  }
+
+  private func fail() { run.end(.failed(ExitStatus(.unreachable), reason: "webhooks")) }
+
+  /// Gives up the webhooks that are left, and reports them.
+  private func closeWebhooks() {
+    guard !isClosed else { return }
+    isClosed = true
+    dispatcher.close()
+  }
+}
+
+extension WebhookSendRun: RunPart {
+  var words: any FeedWords { channels }
+  var command: Command { .webhook }
+
+  var interruption: String? {
+    guard feed.session.isConnected else { return "no connection (\(lifecycle.state))" }
+    return lister.hasList ? nil : "no list of channels"
+  }
+
+  var obstacle: Obstacle? {
+    if wasConnected, lister.hasList { return nil }
+    let isRefusal = lastLoss.map { Cause($0.loss, code: $0.code) == .notAllowed } ?? false
+    return Obstacle(
+      what: wasConnected ? "no list of channels" : "no connection",
+      reason: lastLoss.map { "\($0.loss)" }, isRefusal: isRefusal)
+  }
+
+  func printStatus() {
+    diagnostics.answer(
+      "\(lifecycle.state), \(Quantities.words(watch.occupiedCount, of: "occupied channel")), "
+        + "\(Quantities.words(ledger.sent, of: "webhook")) sent, \(dispatcher.openCount) waiting")
+  }
+
+  func roundEnded() { channels.flushPendingError() }
+  func status(of end: ConnectionEnd) -> ExitStatus { ExitStatus(end) }
+
+  func noted(_ event: ConnectionEvent) {
+    guard case .disconnected(let loss, let code, _, _) = event else { return }
+    lister.disconnected()
+    confirmed.removeAll()
+    lastLoss = (loss, code)
+    run.readiness.manager.status(
+      wasConnected ? "connection to \(host) lost" : "no connection to \(host) yet")
+  }
+
+  func failure() -> (status: ExitStatus, reason: String)? {
+    ledger.hasLost ? (ExitStatus(.unreachable), "webhooks") : nil
+  }
+
+  func endBegins() {
+    lister.stop()
+    dispatcher.finish()
+    run.loop.schedule(after: settings.policy.grace) { [unowned self] in closeWebhooks() }
+  }
+
+  var isHolding: Bool { !dispatcher.isIdle }
+
+  func outputEnded() {
+    closeWebhooks()
+    diagnostics.info("sent \(Quantities.words(ledger.sent, of: "webhook"))")
+  }
+}
+
+extension WebhookSendRun: ChannelsFeedDelegate {
+  func feed(received event: Envelope, named name: String?, at now: Instant) {
+    guard !run.isEnding, let notice = watch.clientEvent(event, named: name) else { return }
+    send([notice])
+  }
+
+  func feed(reports event: SessionEvent, at now: Instant) {
+    guard !run.isEnding else { return }
+    channels.report(event)
+    switch event {
+    case .connected: connected()
+    case .subscribed(let channel, let presence):
+      members.subscribed(channel)
+      if let presence {
+        let ids = presence.members.map(\.userId)
+        apply(watch.joined(channel, members: ids, isCut: presence.isCut))
+      }
+      becomeReady()
+    case .memberAdded(let channel, let member): apply(watch.memberAdded(member.userId, to: channel))
+    case .memberRemoved(let channel, let member):
+      apply(watch.memberRemoved(member.userId, from: channel))
+    case .subscriptionFailed(let channel, let failure): refused(channel, failure)
+    default: break
+    }
+  }
+
+  private func connected() {
+    run.counts.noteGreeting()
+    wasConnected = true
+    members.connected()
+    run.readiness.manager.status("connected to \(host)")
+    if lister.connected() {
+      diagnostics.info(
+        "looking for occupied channels every \(settings.interval.inWords); a channel that comes "
+          + "and goes between two looks is missed")
+    }
+    becomeReady()
+  }
+
+  /// Ends the run for a channel of the command line; a look decides about any other.
+  private func refused(_ channel: String, _ failure: SubscriptionFailure) {
+    members.refuse(channel)
+    guard !members.isTyped(channel) else {
+      return run.end(.refused(ExitStatus(Cause(failure)), reason: "subscription refused"))
+    }
+    members.giveUp(channel)
+    becomeReady()
+  }
+}
+
+extension WebhookSendSettings {
+  /// - Throws: ``TLSError`` if certificates of receivers cannot be checked.
+  fileprivate func dispatcher(
+    on loop: EventLoop, report: @escaping (ServerLogEvent) -> Void
+  ) throws -> WebhookDispatcher {
+    var app = Application(
+      id: access.appID, key: access.connection.key, secret: access.secret.revealed)
+    app.webhooks = receivers
+    let network = access.connection.network
+    let tls =
+      receivers.contains(where: \.isSecure)
+      ? try TLSContext.client(network.tls.forAnotherServer, environment: network.trust) : nil
+    guard
+      let dispatcher = WebhookDispatcher(
+        app, loop: loop, tls: tls, policy: policy, report: report, onIdle: {})
+    else { throw UsageError("no receiver: give --to URL") }
+    return dispatcher
+  }
+}

@@ -1,0 +1,119 @@
+internal import PusherCore
+internal import PusherServer
+
+/// The settings of `webhook send`.
+struct WebhookSendSettings: CommandSettings {
+  /// The connection, and the channels of the command line.
+  var subscription: SubscribeSettings
+  var access: APIAccess
+  /// Receivers of the webhooks; at least one.
+  var receivers: [HTTPURL]
+  /// Time between two looks at the occupied channels.
+  var interval: Duration
+  var watch: WatchSettings
+  var policy: WebhookPolicy
+  var common: CommonSettings { subscription.common }
+
+  /// Maximum number of events in one webhook: the first look may find thousands of channels.
+  private static let batch = 100
+
+  init(_ reader: inout SettingsReader) throws(UsageError) {
+    let typed = reader.typed
+    try typed.requireWord("send")
+    try typed.refuse(Flag.ofWebhookListen, by: "send", of: "listen")
+    receivers = []
+    for text in typed.texts(.webhookTo) {
+      receivers.append(try Application.webhook(text, Flag.webhookTo.spelling))
+    }
+    guard !receivers.isEmpty else {
+      throw UsageError("no receiver: give --to URL", helpFor: .webhook)
+    }
+    policy = WebhookPolicy()
+    policy.delay = typed.time(.webhookDelay)
+    policy.kinds = try Self.kinds(typed.texts(.webhookEvent))
+    policy.batch = Self.batch
+    interval = typed.time(.every)
+    let joins = policy.kinds.contains { !WebhookNotice.Kind.ofChannels.contains($0) }
+    try Self.check(typed.texts(.channel), joins: joins)
+    access = try reader.apiAccess()
+    subscription = try SubscribeSettings(&reader)
+    let userID = typed.word(.webhookUserID)
+    subscription.authorization = .secret(
+      access.secret, PresenceMember(userID: userID, userInfo: nil))
+    watch = WatchSettings(
+      userID: userID, channels: subscription.channels, joinsPresence: joins,
+      channelLimit: typed.number(.webhookMaxChannels), memberLimit: subscription.maxMembers,
+      reportsStart: typed.isOn(.initial))
+  }
+
+  /// Returns the kinds that match a pattern; all for no pattern.
+  private static func kinds(_ patterns: [String]) throws(UsageError) -> [WebhookNotice.Kind] {
+    let all = WebhookNotice.Kind.watched
+    let globs = patterns.map { (text: $0, glob: Glob($0)) }
+    for (text, glob) in globs where !all.contains(where: { glob.matches($0.rawValue) }) {
+      let names = all.map(\.rawValue)
+      throw UsageError(
+        "--event: '\(text)' matches none of \(names.joined(separator: ", "))"
+          + Suggestion.clause(for: text, in: names))
+    }
+    guard !globs.isEmpty else { return all }
+    return all.filter { kind in globs.contains { $0.glob.matches(kind.rawValue) } }
+  }
+
+  /// Refuses channels that have no client events, or whose events nobody wants.
+  private static func check(_ channels: [String], joins: Bool) throws(UsageError) {
+    guard let first = channels.first else { return }
+    guard joins else {
+      throw UsageError("--channel: '\(first)' has no use, because --event leaves out client_event")
+    }
+    if let pattern = channels.first(where: SettingsReader.isPattern) {
+      throw UsageError("channel '\(pattern)': webhook send takes names, not patterns")
+    }
+    if let channel = channels.first(where: { ChannelKind(channelName: $0) == .encrypted }) {
+      throw UsageError("channel '\(channel)': encrypted channels have no client events")
+    }
+  }
+}
+
+/// What `webhook send` watches.
+struct WatchSettings: Equatable, Sendable {
+  /// This program's user on presence channels, who does not count.
+  var userID: String
+  /// Channels of the command line, joined from the start to the end.
+  let channels: [String]
+  /// Joins the occupied presence channels, for their members.
+  var joinsPresence = true
+  /// Maximum number of presence channels to join.
+  var channelLimit: Int
+  /// Maximum number of members of a presence channel that are watched.
+  var memberLimit: Int
+  /// Reports the channels and members that are there at the start.
+  var reportsStart = true
+}
+
+extension WebhookNotice.Kind {
+  static let ofChannels: [Self] = [.channelOccupied, .channelVacated]
+  /// Kinds that a program beside the server can know.
+  static let watched = ofChannels + [.memberAdded, .memberRemoved, .clientEvent]
+}
+
+extension TypedArguments {
+  /// Requires the one argument of `webhook`.
+  func requireWord(_ word: String) throws(UsageError) {
+    guard operands != [word] else { return }
+    let found = operands.first { !["listen", "send"].contains($0) } ?? operands.dropFirst().first
+    throw UsageError(
+      "webhook takes one word: listen or send\(found.map { " (found '\($0)')" } ?? "")",
+      helpFor: .webhook)
+  }
+
+  /// Refuses typed options of the other word of `webhook`; a configuration file may hold them.
+  func refuse(_ flags: [Flag], by word: String, of owner: String) throws(UsageError) {
+    for flag in flags where isGiven(flag) || choice(flag) != nil {
+      guard origin(flag) == nil else { continue }
+      throw UsageError(
+        "webhook \(word) has no option \(flag.spelling) (it belongs to webhook \(owner))",
+        helpFor: .webhook)
+    }
+  }
+}

@@ -1,0 +1,270 @@
+import Foundation
+import PusherCore
+import Testing
+
+@Suite("Webhooks for a server that has none: webhook send", .runsPrograms)
+struct WebhookSendTests {
+  private func end(_ program: ChildProgram) throws {
+    program.send(SIGTERM)
+    #expect(try program.wait() == .signalled(SIGTERM))
+  }
+
+  // MARK: Against serve
+
+  @Test(arguments: ["reverb", "pusher", "soketi"])
+  func `channels and members are told as they come and go, without this program's own user`(
+    dialect: String
+  ) throws {
+    let server = try LocalServer(options: ["--dialect", dialect])
+    let hook = try WebhookPair()
+    let sender = try hook.start(server.address)
+    let news = try server.subscribe(["news"], "-L")
+    #expect(try hook.told() == ["channel_occupied news"])
+    let first = try server.subscribe(["presence-lobby"], "-L", "--user-id", "7")
+    #expect(
+      try hook.told(2) == ["channel_occupied presence-lobby", "member_added presence-lobby 7"])
+    let second = try server.subscribe(["presence-lobby"], "-L", "--user-id", "8")
+    #expect(try hook.told() == ["member_added presence-lobby 8"])
+    try end(first)
+    #expect(try hook.told() == ["member_removed presence-lobby 7"])
+    try end(news)
+    #expect(try hook.told() == ["channel_vacated news"])
+    try end(second)
+    #expect(
+      try hook.told(2) == ["member_removed presence-lobby 8", "channel_vacated presence-lobby"])
+    // The own subscription is gone too, and may be used by others again.
+    try sender.errorLine(containing: "left presence-lobby: no other subscribers")
+    try end(sender)
+    #expect(try hook.rest() == "")
+  }
+
+  @Test func `a channel of the command line is joined, and client events are told`() throws {
+    let server = try LocalServer(options: ["--dialect", "reverb"])
+    let hook = try WebhookPair()
+    let sender = try hook.start(server.address, "-c", "private-chat")
+    try sender.errorLine(containing: "subscribed to private-chat")
+    let guest = try PusherCLI.start(
+      ["subscribe"] + server.address + ["private-chat", "--stdin", "-L"],
+      environment: LocalServer.environment("local-secret"), input: .pipe)
+    #expect(try hook.told() == ["channel_occupied private-chat"])
+    guest.write(
+      Array((#"{"event":"client-x","channel":"private-chat","data":{"n":1}}"# + "\n").utf8))
+    let line = try hook.receiver.line()
+    #expect(line.hasPrefix(#"{"event":"client_event","channel":"private-chat","data":{"time_ms":"#))
+    #expect(line.hasSuffix(#","event":"client-x","data":"{\"n\":1}"}}"#), "\(line)")
+    try end(guest)
+    #expect(try hook.told() == ["channel_vacated private-chat"])
+    try end(sender)
+  }
+
+  @Test func `what is there at the start is told, or not with --no-initial`() throws {
+    let server = try LocalServer()
+    let guest = try server.subscribe(["news", "presence-lobby"], "-L", "--user-id", "7")
+    let hook = try WebhookPair()
+    let sender = try hook.start(server.address)
+    #expect(
+      try hook.told(3) == [
+        "channel_occupied news", "channel_occupied presence-lobby", "member_added presence-lobby 7",
+      ])
+    try end(sender)
+    let quiet = try hook.start(server.address, "--no-initial", "--on-ready", "echo begun")
+    try quiet.errorLine(containing: "begun")
+    try end(guest)
+    #expect(
+      Set(try hook.told(3)) == [
+        "member_removed presence-lobby 7", "channel_vacated presence-lobby", "channel_vacated news",
+      ])
+    try end(quiet)
+  }
+
+  @Test func `for channels alone nobody sees it; for members it is a user of its own`() throws {
+    let server = try LocalServer(options: ["--dialect", "reverb"])
+    let guest = try server.subscribe(["presence-lobby"], "-L", "--user-id", "7")
+    let hook = try WebhookPair()
+    let unseen = try hook.start(server.address, "-e", "channel_*")
+    #expect(try hook.told() == ["channel_occupied presence-lobby"])
+    try end(unseen)
+    let seen = try hook.start(server.address, "-e", "member_*", "--user-id", "watcher")
+    #expect(try hook.told() == ["member_added presence-lobby 7"])
+    let joined = #"{"event":"pusher:member_added","channel":"presence-lobby","#
+    #expect(try guest.line() == joined + #""data":{"user_id":"watcher"}}"#)
+    try end(seen)
+    try end(guest)
+  }
+
+  @Test func `a member who comes back in time is not told`() throws {
+    let server = try LocalServer()
+    let hook = try WebhookPair()
+    let sender = try hook.start(server.address, "--webhook-delay", "1h")
+    let stays = try server.subscribe(["presence-lobby"], "-L", "--user-id", "1")
+    #expect(
+      try hook.told(2) == ["channel_occupied presence-lobby", "member_added presence-lobby 1"])
+    let guest = try server.subscribe(["presence-lobby"], "-L", "--user-id", "7")
+    #expect(try hook.told() == ["member_added presence-lobby 7"])
+    try end(guest)
+    try sender.errorLine(containing: "member_removed presence-lobby 7")
+    let again = try server.subscribe(["presence-lobby"], "-L", "--user-id", "7")
+    try sender.errorLine(containing: "member_added presence-lobby 7")
+    let last = try server.subscribe(["presence-lobby"], "-L", "--user-id", "8")
+    #expect(try hook.told() == ["member_added presence-lobby 8"])
+    try end(last)
+    try sender.errorLine(containing: "member_removed presence-lobby 8")
+    // The end sends what waits.
+    try end(sender)
+    #expect(try hook.told() == ["member_removed presence-lobby 8"])
+    withExtendedLifetime((stays, again)) {}
+  }
+
+  @Test func `SIGUSR1 asks for the state`() throws {
+    let server = try LocalServer()
+    let guest = try server.subscribe(["news"], "-L")
+    let hook = try WebhookPair()
+    let sender = try hook.start(server.address)
+    _ = try hook.told()
+    try sender.errorLine(containing: "webhook channel_occupied to")
+    sender.send(SIGUSR1)
+    #expect(
+      try sender.errorLine(containing: "waiting")
+        == "pusher-cli: connected, 1 occupied channel, 1 webhook sent, 0 waiting")
+    try end(sender)
+    try end(guest)
+  }
+
+  // MARK: Failures
+
+  @Test func `webhooks that nobody takes are counted at the end`() throws {
+    let server = try LocalServer()
+    let guest = try server.subscribe(["news", "private-a"], "-L")
+    let port = try Loopback.closedPort()
+    let sender = try PusherCLI.start(
+      ["webhook", "send"] + server.address + ["--to", "http://127.0.0.1:\(port)/"],
+      environment: LocalServer.environment("local-secret"))
+    // Both events are in one webhook.
+    try sender.errorLine(
+      containing: "warning: webhook 2 events to http://127.0.0.1:\(port)/ failed")
+    sender.send(SIGTERM)
+    let result = try sender.result()
+    #expect(result.ending == .signalled(SIGTERM))
+    #expect(
+      result.errorText.contains(
+        "warning: 1 webhook to http://127.0.0.1:\(port)/ discarded at shutdown"),
+      "\(result.errorText)")
+    try end(guest)
+  }
+
+  @Test(.needs(.movedClock))
+  func `a run with a time limit that lost webhooks ends with 4`() throws {
+    let server = try LocalServer()
+    let guest = try server.subscribe(["news"], "-L")
+    let port = try Loopback.closedPort()
+    let clock = try MovedClock(standsStill: true)
+    let sender = try PusherCLI.start(
+      ["webhook", "send"] + server.address + ["--to", "http://127.0.0.1:\(port)/", "-W", "1m"],
+      environment: LocalServer.environment("local-secret").merging(clock.environment()) { $1 })
+    try sender.errorLine(containing: "retrying in")
+    #expect(try clock.move(.seconds(60), untilEndOf: sender) == .exited(4))
+    #expect(try sender.result().errorText.contains("discarded at shutdown"))
+    try end(guest)
+  }
+
+  @Test func `a list that is refused ends the run with 3`() throws {
+    let server = try LocalServer()
+    let hook = try WebhookPair()
+    let result = try hook.start(server.address, secret: "another").result()
+    #expect(result.ending == .exited(3))
+    #expect(
+      result.errorText.contains(
+        "(do the secret and the app id belong to key loca…?)"), "\(result.errorText)")
+  }
+
+  @Test func `a refused channel of the command line ends the run with 3`() throws {
+    let server = try scripted { connection, _ in
+      _ = try connection.subscription()
+      try connection.send(
+        text: #"{"event":"pusher:subscription_error","channel":"private-a","data":"#
+          + #"{"type":"AuthError","error":"no","status":401}}"#)
+      try connection.stay()
+    } list: { _ in
+      #"{"channels":{}}"#
+    }
+    let hook = try WebhookPair()
+    let result = try hook.start(server.address + ["--app-id", "1"], "-c", "private-a").result()
+    #expect(result.ending == .exited(3))
+    #expect(result.errorText.contains("error: private-a refused: no"), "\(result.errorText)")
+  }
+
+  // MARK: Against a scripted server
+
+  /// Returns a server whose sockets play `socket`, and whose lists of channels come from `list`.
+  ///
+  /// Both get a number from 1. A list that is `nil` means 503.
+  private func scripted(
+    _ socket: @escaping @Sendable (ScriptedConnection, Int) throws -> Void,
+    list: @escaping @Sendable (Int) -> String?
+  ) throws -> ScriptedServer {
+    let sockets = Record<Int>()
+    let lists = Record<Int>()
+    return try ScriptedServer { connection in
+      let request = try connection.question().head
+      guard request.headers["Upgrade"] != nil else {
+        lists.add(1)
+        guard let body = list(lists.values.count) else { return try connection.answer(503) }
+        return try connection.answer(200, body: body)
+      }
+      sockets.add(1)
+      let number = sockets.values.count
+      try connection.welcome(request)
+      try socket(connection, number)
+    }
+  }
+
+  @Test func `a look that fails is told and changes nothing`() throws {
+    let server = try scripted { connection, _ in
+      try connection.stay()
+    } list: { number in
+      switch number {
+      case 1, 3: #"{"channels":{"a":{},"b":{}}}"#
+      case 2: nil
+      default: #"{"channels":{"b":{}}}"#
+      }
+    }
+    let hook = try WebhookPair()
+    let sender = try hook.start(server.address + ["--app-id", "1"])
+    #expect(try hook.told(2) == ["channel_occupied a", "channel_occupied b"])
+    try sender.errorLine(containing: "warning: cannot list channels: HTTP 503")
+    try sender.errorLine(containing: "warning: listing channels works again")
+    #expect(try hook.told() == ["channel_vacated a"])
+    try end(sender)
+    #expect(try hook.rest() == "")
+  }
+
+  @Test func `after a reconnect only the differences of the members are told`() throws {
+    let isAllowed = Gate()
+    let server = try scripted { connection, number in
+      let subscription = try connection.subscription()
+      guard subscription.channelData == #"{"user_id":"pusher-cli-webhook"}"# else {
+        throw Unexpected(subscription.channelData ?? "no data")
+      }
+      let ids = number == 1 ? #""1","pusher-cli-webhook","2""# : #""3","2","pusher-cli-webhook""#
+      try connection.send(
+        event: "pusher_internal:subscription_succeeded", channel: "presence-a",
+        data: #"{"presence":{"count":3,"ids":[\#(ids)],"hash":{}}}"#)
+      guard number == 1 else { try connection.stay() }
+      try isAllowed.wait()
+      try connection.close(code: 4200)
+    } list: { _ in
+      #"{"channels":{"presence-a":{}}}"#
+    }
+    let hook = try WebhookPair()
+    let sender = try hook.start(server.address + ["--app-id", "1"])
+    #expect(
+      try hook.told(3) == [
+        "channel_occupied presence-a", "member_added presence-a 1", "member_added presence-a 2",
+      ])
+    isAllowed.open()
+    #expect(
+      Set(try hook.told(2)) == ["member_removed presence-a 1", "member_added presence-a 3"])
+    try end(sender)
+    #expect(try hook.rest() == "")
+  }
+}

@@ -1,0 +1,369 @@
+import PusherCore
+import PusherServer
+import TestSupport
+import Testing
+
+@testable import pusher_cli
+
+/// A machine of `webhook send` with the state of its subscriptions, and what it reported last.
+private struct Watcher {
+  private var watch: WebhookWatch
+  var standings: [String: ChannelSearch.Standing] = [:]
+  private(set) var last = WebhookWatch.Changes()
+
+  init(
+    channels: [String] = [], joinsPresence: Bool = true, channelLimit: Int = 10,
+    memberLimit: Int = 10, reportsStart: Bool = true
+  ) {
+    watch = WebhookWatch(
+      WatchSettings(
+        userID: "own", channels: channels, joinsPresence: joinsPresence,
+        channelLimit: channelLimit, memberLimit: memberLimit, reportsStart: reportsStart))
+  }
+
+  /// Handles a look and returns the reported events.
+  mutating func look(_ names: String...) -> [String] {
+    look(at: names.map { ChannelSearch.Listed(name: $0, count: nil) })
+  }
+
+  mutating func look(at list: [ChannelSearch.Listed]) -> [String] {
+    let standings = standings
+    last = watch.take(list) { standings[$0] ?? .open }
+    return told
+  }
+
+  mutating func join(_ channel: String, _ ids: String..., isCut: Bool = false) -> [String] {
+    standings[channel] = .confirmed
+    last = watch.joined(channel, members: ids, isCut: isCut)
+    return told
+  }
+
+  mutating func add(_ id: String, _ channel: String = "presence-a") -> [String] {
+    last = watch.memberAdded(id, to: channel)
+    return told
+  }
+
+  mutating func remove(_ id: String, _ channel: String = "presence-a") -> [String] {
+    last = watch.memberRemoved(id, from: channel)
+    return told
+  }
+
+  func event(_ message: String) -> WebhookNotice? {
+    var notice: WebhookNotice?
+    Envelope.with(Array(message.utf8)) { notice = watch.clientEvent($0, named: nil) }
+    return notice
+  }
+
+  private var told: [String] {
+    last.notices.map { notice in
+      ([notice.kind.rawValue, notice.channel] + [notice.userID].compactMap(\.self))
+        .joined(separator: " ")
+    }
+  }
+}
+
+@Suite("What webhook send makes of looks and members")
+struct WebhookWatchTests {
+  // MARK: Looks
+
+  @Test func `a channel is occupied when a look finds it, and vacated when a later one does not`() {
+    var watcher = Watcher()
+    #expect(watcher.look("news", "a") == ["channel_occupied news", "channel_occupied a"])
+    #expect(watcher.look("a", "news") == [])
+    #expect(watcher.look("news", "b") == ["channel_occupied b", "channel_vacated a"])
+    #expect(watcher.look() == ["channel_vacated b", "channel_vacated news"])
+    #expect(watcher.look("news") == ["channel_occupied news"])
+  }
+
+  @Test func `a channel that is listed twice, without subscribers or without a name is not told`() {
+    var watcher = Watcher()
+    let list = [
+      ChannelSearch.Listed(name: "a", count: 2), .init(name: "a", count: 2),
+      .init(name: "empty", count: 0), .init(name: "#server-to-user-1", count: 1),
+      .init(name: "two words", count: 1), .init(name: "", count: 1),
+    ]
+    #expect(watcher.look(at: list) == ["channel_occupied a"])
+    #expect(watcher.look(at: [.init(name: "a", count: 0)]) == ["channel_vacated a"])
+  }
+
+  @Test func `two spellings of one text are two channels`() {
+    var watcher = Watcher()
+    #expect(watcher.look("caf\u{E9}").count == 1)
+    #expect(watcher.look("cafe\u{301}").count == 2)
+  }
+
+  @Test func `what is there at the start can be left out, until it changes`() {
+    var watcher = Watcher(reportsStart: false)
+    #expect(watcher.look("news", "presence-a") == [])
+    #expect(watcher.last.join == ["presence-a"])
+    #expect(watcher.join("presence-a", "own", "1") == [])
+    #expect(watcher.add("2") == ["member_added presence-a 2"])
+    #expect(
+      watcher.look("presence-a", "late") == ["channel_occupied late", "channel_vacated news"])
+    #expect(watcher.remove("1") == ["member_removed presence-a 1"])
+  }
+
+  // MARK: Presence channels
+
+  @Test func `a presence channel that is listed is joined, and its members decide`() {
+    var watcher = Watcher()
+    #expect(watcher.look("presence-a") == [])
+    #expect(watcher.last.join == ["presence-a"])
+    #expect(
+      watcher.join("presence-a", "1", "own", "2") == [
+        "channel_occupied presence-a", "member_added presence-a 1", "member_added presence-a 2",
+      ])
+    #expect(watcher.look("presence-a") == [])
+    #expect(watcher.remove("1") == ["member_removed presence-a 1"])
+    #expect(watcher.last.leave == [])
+    #expect(
+      watcher.remove("2") == ["member_removed presence-a 2", "channel_vacated presence-a"])
+    #expect(watcher.last.leave == ["presence-a"])
+  }
+
+  @Test func `this program's own user is no member, whoever else has the id`() {
+    var watcher = Watcher()
+    _ = watcher.look("presence-a")
+    #expect(watcher.join("presence-a", "own") == [])
+    #expect(watcher.last.leave == ["presence-a"])
+    _ = watcher.look("presence-a")
+    _ = watcher.join("presence-a", "own", "1")
+    #expect(watcher.add("own") == [])
+    #expect(watcher.remove("own") == [])
+    #expect(watcher.last == .init())
+  }
+
+  @Test func `members are told once, and only of channels that are joined`() {
+    var watcher = Watcher()
+    _ = watcher.look("presence-a")
+    _ = watcher.join("presence-a", "own", "1")
+    #expect(watcher.add("1") == [])
+    #expect(watcher.remove("2") == [])
+    #expect(watcher.add("1", "presence-b") == [])
+    #expect(watcher.add("1", "private-a") == [])
+    _ = watcher.remove("1")
+    // The channel is left, and a late message of the server counts no more.
+    #expect(watcher.add("3") == [])
+  }
+
+  @Test func `a reconnect reports the differences of the member list, and nothing twice`() {
+    var watcher = Watcher()
+    _ = watcher.look("presence-a")
+    _ = watcher.join("presence-a", "own", "1", "2")
+    #expect(
+      watcher.join("presence-a", "own", "2", "3") == [
+        "member_removed presence-a 1", "member_added presence-a 3",
+      ])
+    #expect(watcher.join("presence-a", "3", "2", "own") == [])
+    #expect(
+      watcher.join("presence-a", "own", "4") == [
+        "member_removed presence-a 2", "member_removed presence-a 3", "member_added presence-a 4",
+      ])
+    #expect(
+      watcher.join("presence-a", "own") == [
+        "member_removed presence-a 4", "channel_vacated presence-a",
+      ])
+    #expect(watcher.last.leave == ["presence-a"])
+  }
+
+  @Test func `until the members are known, a look decides neither way`() {
+    var watcher = Watcher()
+    _ = watcher.look("presence-a")
+    _ = watcher.join("presence-a", "own", "1")
+    watcher.standings["presence-a"] = .open
+    #expect(watcher.look() == [])
+    #expect(watcher.look("presence-a") == [])
+    #expect(watcher.last.join == [] && watcher.last.leave == [])
+    #expect(watcher.join("presence-a", "own", "1") == [])
+  }
+
+  @Test func `members on a connection prove more than a list without their channel`() {
+    var watcher = Watcher()
+    _ = watcher.look("presence-a")
+    _ = watcher.join("presence-a", "own", "1")
+    #expect(watcher.look() == [])
+    #expect(watcher.last.leave == [])
+  }
+
+  @Test func `a look decides about a presence channel that was refused`() {
+    var watcher = Watcher()
+    _ = watcher.look("presence-a")
+    watcher.standings["presence-a"] = .refused
+    #expect(watcher.look("presence-a") == ["channel_occupied presence-a"])
+    #expect(watcher.look("presence-a") == [])
+    #expect(watcher.look() == ["channel_vacated presence-a"])
+    #expect(watcher.last.leave == ["presence-a"])
+  }
+
+  @Test func `members of a channel that is refused after a reconnect leave with the channel`() {
+    var watcher = Watcher()
+    _ = watcher.look("presence-a")
+    _ = watcher.join("presence-a", "own", "2", "1")
+    watcher.standings["presence-a"] = .refused
+    #expect(watcher.look("presence-a") == [])
+    #expect(
+      watcher.look() == [
+        "member_removed presence-a 1", "member_removed presence-a 2", "channel_vacated presence-a",
+      ])
+  }
+
+  @Test func `channels above the limit are not joined, and only a look tells of them`() {
+    var watcher = Watcher(channelLimit: 1)
+    #expect(watcher.look("presence-b", "presence-a") == ["channel_occupied presence-b"])
+    #expect(watcher.last.join == ["presence-a"])
+    #expect(watcher.last.leftOut == 1)
+    #expect(watcher.look("presence-a") == ["channel_vacated presence-b"])
+  }
+
+  @Test func `without a wish for members, no channel is joined`() {
+    var watcher = Watcher(joinsPresence: false)
+    #expect(watcher.look("presence-a") == ["channel_occupied presence-a"])
+    #expect(watcher.last.join == [] && watcher.last.leftOut == 0)
+    #expect(watcher.look() == ["channel_vacated presence-a"])
+  }
+
+  @Test func `members above the limit neither come nor go`() {
+    var watcher = Watcher(memberLimit: 2)
+    _ = watcher.look("presence-a")
+    #expect(watcher.join("presence-a", "own", "1", "2", "3").count == 3)
+    #expect(watcher.add("4") == [])
+    #expect(watcher.remove("3") == [])
+    #expect(watcher.remove("2") == ["member_removed presence-a 2"])
+    #expect(watcher.add("4") == ["member_added presence-a 4"])
+  }
+
+  @Test func `a member that a cut list omits has not left`() {
+    var watcher = Watcher()
+    _ = watcher.look("presence-a")
+    _ = watcher.join("presence-a", "own", "1", "2")
+    #expect(
+      watcher.join("presence-a", "own", "2", "3", isCut: true) == ["member_added presence-a 3"])
+  }
+
+  // MARK: Channels of the command line
+
+  @Test func `this program does not count itself on a channel that it was told to join`() {
+    var watcher = Watcher(channels: ["private-a"])
+    watcher.standings["private-a"] = .confirmed
+    func listed(_ count: Int?) -> [ChannelSearch.Listed] {
+      [ChannelSearch.Listed(name: "private-a", count: count)]
+    }
+    #expect(watcher.look(at: listed(1)) == [])
+    #expect(watcher.look(at: listed(2)) == ["channel_occupied private-a"])
+    #expect(watcher.look(at: listed(3)) == [])
+    #expect(watcher.look(at: listed(1)) == ["channel_vacated private-a"])
+    #expect(watcher.last == .init(notices: [WebhookNotice(.channelVacated, "private-a")]))
+  }
+
+  @Test func `a count from before the subscription says nothing`() {
+    var watcher = Watcher(channels: ["private-a"])
+    let list = [ChannelSearch.Listed(name: "private-a", count: 1)]
+    #expect(watcher.look(at: list) == [])
+    watcher.standings["private-a"] = .refused
+    #expect(watcher.look(at: list) == ["channel_occupied private-a"])
+    watcher.standings["private-a"] = .open
+    #expect(watcher.look() == ["channel_vacated private-a"])
+  }
+
+  @Test func `without a count nobody knows, and the channel is named`() {
+    var watcher = Watcher(channels: ["private-a"])
+    watcher.standings["private-a"] = .confirmed
+    #expect(watcher.look("private-a", "news") == ["channel_occupied news"])
+    #expect(watcher.last.uncounted == "private-a")
+  }
+
+  @Test func `a presence channel of the command line is never left`() {
+    var watcher = Watcher(channels: ["presence-a"])
+    #expect(watcher.join("presence-a", "own") == [])
+    #expect(watcher.last == .init())
+    #expect(watcher.look("presence-a") == [])
+    #expect(watcher.last.join == [])
+    #expect(watcher.add("1") == ["channel_occupied presence-a", "member_added presence-a 1"])
+    #expect(watcher.remove("1") == ["member_removed presence-a 1", "channel_vacated presence-a"])
+    #expect(watcher.last.leave == [])
+  }
+
+  // MARK: Client events
+
+  @Test func `a client event is told with its data as text, and with its sender if there is one`() {
+    var watcher = Watcher(channels: ["private-a"])
+    _ = watcher.look("presence-a")
+    #expect(
+      watcher.event(
+        #"{"event":"client-x","channel":"presence-a","data":{"n":1.10},"user_id":"7"}"#)
+        == WebhookNotice(
+          .clientEvent, "presence-a", userID: "7",
+          details: [
+            .init("event", .string("client-x")), .init("data", .string(#"{"n":1.10}"#)),
+          ]))
+    #expect(
+      watcher.event(#"{"event":"client-y","channel":"private-a","data":"text","user_id":"7"}"#)
+        == WebhookNotice(
+          .clientEvent, "private-a",
+          details: [.init("event", .string("client-y")), .init("data", .string("text"))]))
+    #expect(
+      watcher.event(#"{"event":"client-z","channel":"private-a"}"#)
+        == WebhookNotice(
+          .clientEvent, "private-a", details: [.init("event", .string("client-z"))]))
+  }
+
+  @Test(arguments: [
+    #"{"event":"order","channel":"private-a","data":"{}"}"#,
+    #"{"event":"pusher:subscription_count","channel":"private-a","data":"{}"}"#,
+    #"{"event":"client-x","channel":"private-b","data":"{}"}"#, #"{"event":"client-x"}"#,
+    #"{"event":"client","channel":"private-a"}"#,
+  ])
+  func `any other event is none`(message: String) {
+    #expect(Watcher(channels: ["private-a"]).event(message) == nil)
+  }
+
+  // MARK: Random histories
+
+  @Test func `in any history, each channel and member comes and goes in turn`() {
+    var random = SeededGenerator(seed: 5)
+    for _ in 0..<200 {
+      var watcher = Watcher(
+        channels: ["private-t"], channelLimit: 2, memberLimit: 2, reportsStart: true)
+      var present: Set<String> = []
+      for _ in 0..<60 {
+        for line in Self.step(&watcher, &random) {
+          let words = line.split(separator: " ", maxSplits: 1).map(String.init)
+          let isArrival = words[0] == "channel_occupied" || words[0] == "member_added"
+          let isNew =
+            isArrival ? present.insert(words[1]).inserted : present.remove(words[1]) == nil
+          #expect(isNew == isArrival, "\(line)")
+          // A member is only on an occupied channel.
+          let channel = words[1].split(separator: " ")[0]
+          if words[0] == "member_added" { #expect(present.contains(String(channel))) }
+          if words[0] == "channel_vacated" {
+            #expect(!present.contains { $0.hasPrefix("\(channel) ") })
+          }
+        }
+      }
+    }
+  }
+
+  private static func step(
+    _ watcher: inout Watcher, _ random: inout SeededGenerator
+  ) -> [String] {
+    let presence = ["presence-a", "presence-b", "presence-c"]
+    let channel = presence[random.below(3)]
+    let id = ["own", "1", "2", "3"][random.below(4)]
+    switch random.below(6) {
+    case 0, 1:
+      let names = (presence + ["news", "private-t"]).filter { _ in random.below(2) == 0 }
+      let list = names.map { name in
+        let count = random.below(4)
+        return ChannelSearch.Listed(name: name, count: count == 3 ? nil : count)
+      }
+      return watcher.look(at: list)
+    case 2: return watcher.join(channel, "own", id, isCut: random.below(4) == 0)
+    case 3: return watcher.add(id, channel)
+    case 4: return watcher.remove(id, channel)
+    default:
+      let standings: [ChannelSearch.Standing] = [.open, .refused, .confirmed]
+      watcher.standings[channel] = standings[random.below(3)]
+      return []
+    }
+  }
+}

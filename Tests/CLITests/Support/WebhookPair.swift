@@ -1,0 +1,41 @@
+import Foundation
+import PusherCore
+
+/// A `webhook listen` and the `webhook send` that sends to it.
+struct WebhookPair {
+  let receiver: ChildProgram
+  let url: String
+
+  init() throws {
+    let file = TemporaryFolder.shared.file("webhook-port")
+    receiver = try PusherCLI.start(
+      ["webhook", "listen", "--listen", "127.0.0.1:0", "--port-file", file],
+      environment: LocalServer.environment("local-secret"))
+    url = "http://127.0.0.1:\(try receiver.port(in: file))/hook"
+  }
+
+  /// Starts `webhook send` for the server of `address`, with short waits.
+  func start(
+    _ address: [String], _ options: String..., secret: String = "local-secret"
+  ) throws -> ChildProgram {
+    let common = ["--to", url, "--every", "20ms", "--webhook-delay", "1ms", "-v"]
+    return try PusherCLI.start(
+      ["webhook", "send"] + address + common + options,
+      environment: LocalServer.environment(secret))
+  }
+
+  /// Returns the next webhooks: name, channel and user.
+  func told(_ count: Int = 1) throws -> [String] {
+    try receiver.lines(count).map { line in
+      let value = try JSONParser.parse(line)
+      return [value["event"]?.text, value["channel"]?.text, value["user_id"]?.text]
+        .compactMap(\.self).joined(separator: " ")
+    }
+  }
+
+  /// Ends `webhook listen` and returns the webhooks that were not read.
+  func rest() throws -> String {
+    receiver.send(SIGTERM)
+    return try receiver.result().outputText
+  }
+}
