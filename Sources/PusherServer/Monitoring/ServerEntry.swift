@@ -3,7 +3,11 @@ internal import PusherCore
 /// Members of the JSON object that describes an event in the console; docs/console.md lists them.
 package enum ServerEntry {
   /// Returns `nil` if the console does not show the event.
-  static func members(of event: ServerLogEvent, app: String?) -> [JSONValue.Member]? {
+  ///
+  /// - Parameter caused: Number of the last events that a request caused.
+  static func members(
+    of event: ServerLogEvent, app: String?, caused: Int = 0
+  ) -> [JSONValue.Member]? {
     switch event {
     case .event(let name, let channel, let data, let recipients):
       return make(
@@ -23,9 +27,10 @@ package enum ServerEntry {
     case .request(_, let path, let status, _) where ConsolePath.isOwn(path) && status != 403:
       return nil
     case .request(let method, let path, let status, let reason):
-      return make(
+      let entry = make(
         "request", ["method": method, "path": path], .init("status", .integer(status)),
         reason: reason)
+      return caused == 0 ? entry : entry + [.init("events", .integer(caused))]
     default: return ofSocket(event, app: app) ?? ofWebhook(event) ?? ofServer(event)
     }
   }

@@ -4,8 +4,18 @@ extension Server: ConsoleHost {
   package var faults: FaultScript { context.faults }
   package var isShared: Bool { cluster != nil }
 
+  /// Notes an event; a request's entry counts the events that it caused.
+  ///
+  /// A call runs to its end at once, so its events are the last ones before its request. With other
+  /// nodes the answer comes later, after events of other calls.
   func noteForConsole(_ event: ServerLogEvent, app: String?) {
-    feed.note(ServerEntry.members(of: event, app: app), on: loop.wakeUp)
+    var caused = 0
+    switch event {
+    case .event: if cluster == nil { eventsOfCall += 1 }
+    case .request: swap(&caused, &eventsOfCall)
+    default: break
+    }
+    feed.note(ServerEntry.members(of: event, app: app, caused: caused), on: loop.wakeUp)
   }
 
   func noteForConsole(_ application: Application, _ notices: [WebhookNotice]) {

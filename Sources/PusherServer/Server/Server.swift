@@ -20,6 +20,8 @@ package final class Server {
   /// Work that waits until the reachability of other nodes is known.
   var pendingWork: PendingWork?
   private(set) var ending: Ending?
+  /// Number of events since the last request: those of the call that is answered next.
+  var eventsOfCall = 0
   private var hasToldFullQueues = false
   private let log: (ServerLogEvent) -> Void
   package var console: (any ServerConsole)?

@@ -65,6 +65,22 @@ struct ConsoleStreamTests {
     #expect(numbers == Array(1...numbers.count))
   }
 
+  @Test func `a request tells how many of the events before it are its own`() throws {
+    let client = try console.stream()
+    let senders = (0..<3).map { _ in console.test.raw() }
+    // The page's own order is not shown as a request, so its event belongs to none.
+    let order: JSONValue = ["app": "3", "channel": "a", "event": "own", "data": "1"]
+    #expect(try console.post("trigger", order).status == 200)
+    senders[0].send(try console.test.call("e", ["a", "b", "c"], data: "1"))
+    _ = console.await(1, "request", at: client)
+    senders[1].send(try console.test.call("e", ["a"], data: "1", secret: "wrong"))
+    _ = console.await(2, "request", at: client)
+    senders[2].send(try console.test.call("e", ["a"], data: "1"))
+    let requests = console.await(3, "request", at: client)
+    #expect(requests.map { $0["events"] } == [.integer(3), nil, .integer(1)])
+    #expect(names(console.entries(client, "event"), "event") == ["own", "e", "e", "e", "e"])
+  }
+
   @Test func `members come and go, also where the app has no webhooks`() throws {
     let client = try console.stream()
     let socket = try console.test.socket()
