@@ -10,13 +10,16 @@ function ago(time) {
   return Number.isNaN(seconds) ? "" : `${Math.floor(number)} ${unit} ago`;
 }
 
+/** Names of the columns after the first; on a small screen they stand before the values. */
+const COLUMNS = ["Address", "Connected", "User ID", "Channels", "Received", "Sent", "Queued"];
+
 class ConnectionTable {
   member = "connections";
   empty = "No connections. Connect a client:";
 
   constructor({ disconnect, terminate }) {
     this.rows = new KeyedRows("connection-rows", ({ socket_id: socket }) => make("tr", {},
-      foreign("th", socket, { scope: "row" }), ...[1, 2, 3, 4, 5, 6, 7].map(() => make("td")),
+      foreign("th", socket, { scope: "row" }), ...COLUMNS.map((name) => make("td", { "data-name": name })),
       make("td", {}, askingButton("Disconnect", `Close connection ${socket}?`, "disconnect", socket, disconnect))),
     ({ children }, connection) => {
       const { user_id: user = "", channels, more_channels: more } = connection;
@@ -32,7 +35,7 @@ class ConnectionTable {
       });
       if (children[3].dataset.user === user) return;
       children[3].dataset.user = user;
-      children[3].replaceChildren(...(user ? [foreign("span", user), " ", terminateButton(user, terminate)] : []));
+      children[3].replaceChildren(...(user ? [make("span", { class: "user" }, foreign("span", user), terminateButton(user, terminate))] : []));
     });
   }
 

@@ -39,7 +39,7 @@ class Keyboard {
 
   #key(event) {
     const { key, target } = event;
-    if (event.ctrlKey || event.metaKey || event.altKey || $("keys").open) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
     const isField = target.matches("input, textarea, select");
     if (key === "Escape") return isField ? target.blur() : this.actions.escape(this.view);
     // Space and Enter press the button that has the focus.

@@ -27,31 +27,25 @@ class KeyedRows {
   }
 }
 
-/** A button that asks once more, in its own place, before it acts. */
+/** A button that asks in a dialog before it acts. */
 function askingButton(label, question, name, value, action) {
-  const box = make("span", { class: "asking" });
-  const back = () => {
-    box.replaceChildren(first);
-    first.focus();
-  };
-  const first = makeButton(label, () => {
-    const act = () => {
-      back();
-      action(value);
-    };
-    const no = makeButton("Cancel", back, { "data-confirm": "no" });
-    box.replaceChildren(foreign("span", question), makeButton(label, act, { "data-confirm": "yes", "class": "bad" }), no);
-    no.focus();
-  });
-  first.dataset[name] = value;
-  box.addEventListener("keydown", (event) => {
-    if (event.key !== "Escape" || box.contains(first)) return;
-    event.stopPropagation();
-    back();
-  });
-  box.append(first);
-  return box;
+  const button = makeButton(label, () => ask(question, label, () => action(value)));
+  button.dataset[name] = value;
+  return button;
 }
+
+/** Asks before something is done that cannot be undone. */
+function ask(question, label, act) {
+  const dialog = $("ask");
+  show($("ask-question"), cut(question, 500));
+  setText($("ask-yes"), label);
+  dialog.returnValue = "";
+  dialog.onclose = () => dialog.returnValue === "yes" && act();
+  dialog.showModal();
+  $("ask-no").focus();
+}
+
+for (const answer of ["yes", "no"]) on(`ask-${answer}`, "click", () => $("ask").close(answer));
 
 /** A line of the last minute's events a second; its most is told in words too. */
 function sparkline() {

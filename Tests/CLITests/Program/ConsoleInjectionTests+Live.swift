@@ -98,10 +98,17 @@ extension ConsoleInjectionTests {
             "document.querySelectorAll('#connection-rows tr').length === \(HostileTexts.all.count)")
         for text in joined { #expect(members.contains(HostileTexts.shown(text)), "\(text)") }
         // The confirmation dialog names the user.
-        try view.page.evaluate(
-          "for (const button of document.querySelectorAll('#channel-members [data-terminate]')) button.click()"
-        )
-        let asked = try view.text("channel-members")
+        let asked =
+          try view.page.evaluate(
+            """
+            [...document.querySelectorAll("#channel-members [data-terminate]")].map((button) => {
+              button.click();
+              const text = document.getElementById("ask").textContent;
+              document.getElementById("ask-no").click();
+              return text;
+            }).join("\\n")
+            """
+          ).text ?? ""
         for text in joined {
           #expect(asked.contains("Close all connections of \(HostileTexts.shown(text))"), "\(text)")
         }

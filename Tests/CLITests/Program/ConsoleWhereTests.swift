@@ -93,9 +93,14 @@ struct ConsoleWhereTests {
       let button = "#connection-rows [data-disconnect=\"\(cells[0])\"]"
       try view.page.click(button)
       try view.page.click("[data-confirm=no]")
-      #expect(try view.page.evaluate("document.querySelectorAll('[data-confirm]').length") == 0)
+      #expect(try view.page.evaluate("document.getElementById('ask').open") == false)
       try view.page.click(button)
-      try view.page.wait(until: "document.querySelector('[data-confirm=yes]') !== null")
+      #expect(try view.text("ask-question") == "Close connection \(cells[0])?")
+      try view.page.press("Escape")
+      try view.page.wait(until: "!document.getElementById('ask').open")
+      #expect(
+        try view.page.evaluate("document.activeElement.dataset.disconnect").text == cells[0])
+      try view.page.click(button)
       try view.page.click("[data-confirm=yes]")
       let result = try program.result()
       #expect(result.ending != .exited(0))

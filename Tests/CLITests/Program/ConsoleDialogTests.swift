@@ -1,0 +1,57 @@
+import Foundation
+import PusherCore
+import Testing
+
+@Suite(
+  "The console's page: dialogs, keys and empty lists", .serialized, .sharesBrowser,
+  .enabled(if: Browser.path != nil, Comment(rawValue: Browser.reason)), .runsPrograms)
+struct ConsoleDialogTests {
+  /// Buttons and words of the open dialog that lie outside of it or over each other.
+  private static let misplaced = """
+    (() => {
+      const dialog = document.querySelector("dialog[open]");
+      const frame = dialog.getBoundingClientRect();
+      const boxes = [...dialog.querySelectorAll("p, button")].map((one) => [one, one.getBoundingClientRect()]);
+      const isOut = ({ left, right, top, bottom }, { left: l, right: r, top: t, bottom: b }) =>
+        left < l || right > r || top < t || bottom > b;
+      const meets = (one, other) => one.left < other.right && other.left < one.right && one.top < other.bottom && other.top < one.bottom;
+      return [
+        ...isOut(frame, { left: 0, right: innerWidth, top: 0, bottom: innerHeight }) ? ["dialog"] : [],
+        ...boxes.filter(([one, box]) => isOut(box, frame) || one.scrollWidth > one.clientWidth + 1).map(([one]) => one.outerHTML),
+        ...boxes.flatMap(([one, box], index) => boxes.slice(index + 1).filter(([, other]) => meets(box, other)).map(() => one.outerHTML)),
+      ];
+    })()
+    """
+
+  @Test(arguments: [320, 390, 1280])
+  func `the confirmations of Disconnect and Terminate fit, and both are within reach`(width: Int)
+    throws
+  {
+    try ConsoleSite.visit { site, view in
+      let page = view.page
+      try page.setViewport(width: width, height: 700)
+      let user = String(repeating: "a-user-with-a-long-name", count: 3)
+      let program = try site.program(
+        ["subscribe"], "news", "-L", "--sign-in", "--user-id", user)
+      _ = try program.lines(4)
+      try view.choose("where")
+      try page.click("#where-connections")
+      try page.wait(until: "document.querySelectorAll('#connection-rows tr').length === 1")
+      for button in ["[data-disconnect]", "[data-terminate]"] {
+        let place = "document.querySelector('#connection-rows \(button)').getBoundingClientRect()"
+        if button == "[data-disconnect]", width < 1280 {
+          #expect(try page.evaluate("\(place).left >= 0 && \(place).right <= innerWidth") == true)
+        }
+        try page.click("#connection-rows \(button)")
+        try page.wait(until: "document.getElementById('ask').open")
+        #expect(try page.evaluate(Self.misplaced) == [], "\(width) \(button)")
+        #expect(try page.evaluate(ConsoleLook.wide) == [], "\(width) \(button)")
+        #expect(try page.evaluate("document.activeElement.id") == "ask-no")
+        try page.click("#ask-no")
+        try page.wait(until: "!document.getElementById('ask').open")
+      }
+      // Nothing was closed.
+      #expect(try site.ask("/connections?app=17").body["total"] == .integer(1))
+    }
+  }
+}
