@@ -15,6 +15,7 @@ enum ConsolePage {
     ("console.js", PackageResources.console_js),
     ("copy.js", PackageResources.copy_js),
     ("detail.js", PackageResources.detail_js),
+    ("empty.js", PackageResources.empty_js),
     ("entries.js", PackageResources.entries_js),
     ("faults.js", PackageResources.faults_js),
     ("filters.js", PackageResources.filters_js),

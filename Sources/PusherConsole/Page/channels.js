@@ -67,6 +67,8 @@ class OpenedChannel {
     // The info is part of the key, so that a row is made anew when it changes.
     this.members.update(answer.members, (member) => JSON.stringify(member));
     this.sockets.update(answer.sockets, String);
+    $("channel-members").dataset.empty = answer.members.length === 0;
+    $("channel-sockets").dataset.empty = answer.sockets.length === 0;
     const { cached } = answer;
     if (JSON.stringify(cached) === this.#cached) return;
     this.#cached = JSON.stringify(cached);

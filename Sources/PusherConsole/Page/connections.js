@@ -49,6 +49,13 @@ class WhereView {
   #isAsking = false;
   #isStale = false;
   #hasFailed = false;
+  #clearing = {
+    label: "Clear filter", act: () => {
+      $("where-filter").value = "";
+      $("where-filter").focus();
+      this.#go(0);
+    },
+  };
 
   /** @param apps gives the server's apps */
   constructor(rates, apps) {
@@ -130,7 +137,8 @@ class WhereView {
     $("where-next").disabled = last >= total;
     $("where-empty").hidden = items.length > 0;
     const line = subscribeLine(this.apps().find(({ id }) => id === values.app));
-    setText($("where-empty"), filter ? "No match. Change or clear the filter." : `${table.empty}\n\n${line}`);
+    if (filter) sayEmpty("where-empty", "No match. Change or clear the filter.", this.#clearing);
+    else sayEmpty("where-empty", table.empty, line);
     await this.channel.refresh();
   }
 }

@@ -93,7 +93,7 @@ class Console {
     this.recording = recording;
     this.#isResuming = started === this.started;
     this.started = started;
-    show($("service"), cut(`${version} · dialect: ${service}`, 80));
+    show($("service"), cut(`${version} · dialect: ${service.toLowerCase()}`, 80));
     $("stat-connections").title = shared ? "This server only; other servers share the channels" : "";
     document.body.classList.toggle("recorded", recording !== null);
     if (recording !== null) show($("state-text"), cut(`recording ${recording}`, 80));
@@ -201,10 +201,10 @@ class Console {
 
   /** Says what to do next, where nothing is to be seen. */
   #showEmpty(isFiltered) {
-    const [app] = this.recording === null ? this.apps : [];
-    const words = isFiltered ? "No match. Change or clear the filters."
-      : app ? `No entries yet. Subscribe to a channel:\n\n${subscribeLine(app)}` : "No entries yet.";
-    setText($("empty"), words);
+    if (isFiltered) return sayEmpty("empty", "No match. Change or clear the filters.");
+    if (this.recording !== null) return sayEmpty("empty", "The recording has no entries.");
+    const [app] = this.apps;
+    sayEmpty("empty", app ? "No entries yet. Subscribe to a channel:" : "No entries yet.", app && subscribeLine(app));
   }
 
   // What is asked for.

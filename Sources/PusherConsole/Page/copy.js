@@ -20,35 +20,41 @@ function shellOption(letter, name, text) {
 }
 
 function curlLine({ app, channel, event, data }) {
-  return "curl -H \"Authorization: Bearer $PUSHER_CONSOLE_TOKEN\" -H 'Content-Type: application/json' "
+  return "# Set PUSHER_CONSOLE_TOKEN first: the token in the address of this page\n"
+    + "curl -H \"Authorization: Bearer $PUSHER_CONSOLE_TOKEN\" -H 'Content-Type: application/json' "
     + `--data-raw ${shellWord(plainJSON({ app, channel, event, data }))} `
     + shellWord(`${location.origin}${location.pathname.replace(/\/+$/, "")}/trigger`);
 }
 
+/** The options that lead to this server; with --local, only those that it does not imply. */
+function placeOptions(isLocal) {
+  const host = location.hostname.replace(/[[\]]/g, "");
+  const scheme = location.protocol.slice(0, -1);
+  return [
+    ...(isLocal ? ["--local"] : []), `--port ${location.port || (scheme === "https" ? 443 : 80)}`,
+    ...(isLocal && host === "127.0.0.1" ? [] : [`--host ${shellWord(host)}`]),
+    ...(isLocal && scheme === "http" ? [] : [`--scheme ${scheme}`]),
+  ].join(" ");
+}
+
 /** The line of `pusher-cli trigger`; data that the command or the terminal would take for something else goes by a pipe. */
 function triggerLine({ app, channel, event, data }, apps) {
-  const scheme = location.protocol.slice(0, -1);
+  const key = apps.find(({ id }) => id === app)?.key ?? "";
+  // The app of `serve` without options, whose secret --local knows.
+  const isLocal = app === "1" && key === "local";
   const command = [
-    `pusher-cli trigger --host ${shellWord(location.hostname.replace(/[[\]]/g, ""))}`,
-    `--port ${location.port || (scheme === "https" ? 443 : 80)} --scheme ${scheme}`,
-    `--key=${shellWord(apps.find(({ id }) => id === app)?.key ?? "")} --app-id=${shellWord(app)}`,
+    `pusher-cli trigger ${placeOptions(isLocal)}`, ...(isLocal ? [] : [`--key=${shellWord(key)} --app-id=${shellWord(app)}`]),
     shellOption("c", "channel", channel), shellOption("e", "event", event),
   ].join(" ");
   const isPiped = data.startsWith("@") || HIDDEN.test(data);
   const option = data === "" || data.startsWith("-") ? "--data=" : "";
-  return "# Set PUSHER_APP_SECRET first\n"
+  return (isLocal ? "" : "# Set PUSHER_APP_SECRET first\n")
     + (isPiped ? `printf '%b\\n' ${printable(data)} | ${command} --data=@-` : `${command} ${option}${shellWord(data)}`);
 }
 
 /** The line of `pusher-cli subscribe` for a public channel, which needs no secret, as text for the page. */
 function subscribeLine({ key } = { key: "local" }) {
-  const { hostname, port, protocol } = location;
-  const isSecure = protocol === "https:";
-  return [
-    `pusher-cli subscribe --local --port ${port || (isSecure ? 443 : 80)}`,
-    ...(hostname === "127.0.0.1" ? [] : [`--host ${shellWord(hostname.replace(/[[\]]/g, ""))}`]),
-    ...(isSecure ? ["--scheme https"] : []), ...(key === "local" ? [] : [`--key=${shellWord(visible(key))}`]), "news",
-  ].join(" ");
+  return `pusher-cli subscribe ${placeOptions(true)} ${key === "local" ? "" : `--key=${shellWord(visible(key))} `}news`;
 }
 
 /** Puts text on the clipboard, also where the browser has none for pages without TLS. */

@@ -54,4 +54,24 @@ struct ConsoleDialogTests {
       #expect(try site.ask("/connections?app=17").body["total"] == .integer(1))
     }
   }
+
+  @Test func `the line of an empty list is copied, and works when it is pasted`() throws {
+    try ConsoleSite.visit { site, view in
+      try view.wait("empty", shows: "No entries yet. Subscribe to a channel:")
+      let line = try #require(
+        try view.page.evaluate("document.querySelector('#empty pre').textContent").text)
+      try view.page.evaluate("navigator.clipboard.writeText('nothing')")
+      try view.page.click("#empty button")
+      try view.wait("empty", shows: "Copied.")
+      #expect(try view.page.clipboard() == line)
+      var environment = PusherCLI.environment
+      let programs = URL(filePath: PusherCLI.path).deletingLastPathComponent().path
+      environment["PATH"] = "\(programs):\(environment["PATH"] ?? "")"
+      let subscriber = try ChildProgram(
+        "/bin/sh", ["-c", "exec \(line) -L"], environment: environment)
+      _ = try subscriber.lines(2)
+      try site.trigger("news", "price", "1")
+      #expect(try subscriber.line() == #"{"event":"price","channel":"news","data":1}"#)
+    }
+  }
 }

@@ -1,0 +1,31 @@
+import Foundation
+import Testing
+
+/// Tests of `Tests/ConsolePage`, for the parts of the page that need no document.
+@Suite(
+  "The console's page: parts without a document",
+  .enabled(
+    if: FileManager.default.isExecutableFile(atPath: "/usr/bin/node"),
+    "no node: scripts/install-packages.sh browser installs it"), .runsPrograms)
+struct ConsolePartsTests {
+  private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent().appending(path: "ConsolePage")
+
+  private static let files =
+    ((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [])
+    .filter { $0.hasSuffix(".test.mjs") }.sorted()
+
+  @Test(arguments: files)
+  func `each file of tests passes`(file: String) throws {
+    let result = try PusherCLI.tool([
+      "/usr/bin/node", "--test", Self.folder.appending(path: file).path,
+    ])
+    #expect(result.ending == .exited(0), "\(result.outputText)\(result.errorText)")
+    // A file without tests passes too.
+    #expect(!result.outputText.contains("tests 0\n"), "\(result.outputText)")
+  }
+
+  @Test func `there are files of tests`() {
+    #expect(!Self.files.isEmpty)
+  }
+}
