@@ -19,6 +19,7 @@ enum ConsolePage {
     ("entries.js", PackageResources.entries_js),
     ("faults.js", PackageResources.faults_js),
     ("filters.js", PackageResources.filters_js),
+    ("folds.js", PackageResources.folds_js),
     ("json-text.js", PackageResources.json_text_js),
     ("json-view.js", PackageResources.json_view_js),
     ("keyboard.js", PackageResources.keyboard_js),

@@ -19,7 +19,7 @@ class Console {
       field.spellcheck = false;
     }
     const draw = () => this.draw();
-    this.shown = new ShownEntries(this.store, this.#filter());
+    this.shown = new ShownEntries(this.store, this.#filter(), true);
     this.detail = new Detail({
       apps: () => this.apps, closed: () => $("list").focus(),
       sendAgain: (entry) => {
@@ -56,6 +56,15 @@ class Console {
       button.append(make("span", { class: "number" }));
       return button;
     }));
+    on("fold", "click", ({ target }) => {
+      target.ariaPressed = target.ariaPressed !== "true";
+      this.#refilter();
+    });
+    on("clock", "click", ({ target }) => {
+      this.list.showsDistance = !this.list.showsDistance;
+      setText(target, `Time: ${this.list.showsDistance ? "distance" : "clock"}`);
+      this.draw();
+    });
     on("pause", "click", () => this.pause());
     on("clear", "click", () => this.clear());
     setInterval(() => document.hidden || this.#everySecond(), 1000);
@@ -75,13 +84,10 @@ class Console {
       escape: (view) => (view === "live" ? this.detail : this.where.channel).close(),
       list: {
         j: down, ArrowDown: down, k: up, ArrowUp: up, c: () => this.clear(),
+        ArrowRight: () => list.unfold(), ArrowLeft: () => list.fold(),
         PageDown: () => list.move(list.pageLength), PageUp: () => list.move(-list.pageLength),
         Home: () => list.select(0, false), End: () => list.select(Infinity, false),
-        Enter: () => {
-          if (list.selected < 0) return;
-          list.select(this.shown.index(list.selected), true);
-          $("detail").focus();
-        },
+        Enter: () => list.open(),
       },
     };
   }
@@ -144,7 +150,7 @@ class Console {
   }
 
   #refilter() {
-    this.shown.apply(this.#filter());
+    this.shown.apply(this.#filter(), $("fold").ariaPressed === "true");
     this.#work();
   }
 
@@ -183,14 +189,15 @@ class Console {
     this.#frame = 0;
     const { store, shown } = this;
     const { isPaused, source } = shown;
-    const waits = isPaused ? grouped(store.next - source.next) : 0;
+    const waits = isPaused ? grouped(store.next - source.next - store.joined + source.joined) : 0;
     $("dropped").hidden = this.#left === 0;
     setText($("stat-dropped"), grouped(this.#left));
     setText($("pause"), isPaused ? `Resume (${waits})` : "Pause");
     if (this.keyboard.view !== "live") return;
     this.list.render();
+    this.detail.refresh();
     for (const { dataset, lastChild } of $("kinds").children) setText(lastChild, grouped(store.counts[dataset.kind]));
-    const total = source.next - source.first;
+    const total = source.next - source.first - source.joined + source.joinedGone;
     setText($("matches"), `${shown.isDone ? "" : "… "}${grouped(shown.count)} of ${grouped(total)}`);
     setText($("list-status"), `${count(store.size, "entry", "entries")} kept (${bytes(store.text)}).`
       + (store.gone > 0 ? ` ${count(store.gone, "older entry", "older entries")} removed.` : "")

@@ -2,6 +2,7 @@
 
 class Detail {
   entry = null;
+  #request;
 
   /** @param actions `apps()` gives the server's apps, `sendAgain(entry)` fills the form, `closed()` takes the focus */
   constructor(actions) {
@@ -22,6 +23,7 @@ class Detail {
   show(entry) {
     if (this.entry === entry) return;
     this.entry = entry;
+    this.#request = undefined;
     $("detail").hidden = false;
     $("detail").scrollTop = 0;
     show($("detail-title"), cut(words(entry.kind, entry.event ?? entry.action), 200));
@@ -32,10 +34,21 @@ class Detail {
       if (name === "data" || name === "body" || typeof value === "object") {
         const text = typeof value === "string" ? value : JSON.stringify(value);
         trees.push(foreign("h3", `${name}, ${bytes(new TextEncoder().encode(text).length)}`), dataView(text));
-      } else lines.push(make("div", {}, foreign("dt", name), foreign("dd", String(value))));
+      } else lines.push(memberLine(name, value));
     }
     $("detail-members").replaceChildren(...lines);
     $("detail-data").replaceChildren(...trees);
+    this.refresh();
+  }
+
+  /** The request of an event comes after it. */
+  refresh() {
+    const request = this.entry?.[REQUEST];
+    $("detail-request").hidden = !request;
+    if (!request || request === this.#request) return;
+    this.#request = request;
+    const lines = Object.entries(request).filter(([name]) => name !== "kind");
+    $("detail-request-members").replaceChildren(...lines.map(([name, value]) => memberLine(name, value)));
   }
 
   close() {
@@ -45,3 +58,5 @@ class Detail {
     this.actions.closed();
   }
 }
+
+const memberLine = (name, value) => make("div", {}, foreign("dt", name), foreign("dd", String(value)));

@@ -8,7 +8,12 @@ const KINDS = ["event", "member", "channel", "connection", "subscription", "user
 const isProblem = ({ kind, status, action }) =>
   kind === "error" || kind === "dropped" || status >= 400 || ["refused", "failed", "dropped"].includes(action);
 
-const NUMBERS = ["n", "recipients", "code", "status", "retry_in", "count"];
+const NUMBERS = ["n", "recipients", "code", "status", "retry_in", "count", "events"];
+/** An event's request and a request's events, which are one row; no entry can bring a symbol along. */
+const REQUEST = Symbol("request");
+const CAUSED = Symbol("caused");
+/** An API call has at most 10 events for 100 channels each. */
+const CAUSED_LIMIT = 1000;
 
 /** A recording may hold anything: what is not of its type becomes text, so that nothing that shows entries need ask. */
 function tame(entry) {
@@ -26,6 +31,9 @@ class EntryStore {
   gone = 0;
   text = 0;
   counts = {};
+  /** Requests that share the row of their events: all, and those that are gone. */
+  joined = 0;
+  joinedGone = 0;
   #slots = [];
   #sizes = new Uint32Array(ENTRY_LIMIT);
   #shared = new Map();
@@ -54,11 +62,29 @@ class EntryStore {
     this.#sizes[slot] = size;
     this.text += size;
     this.counts[entry.kind] += 1;
+    if (entry.kind === "request" && entry.events > 0) this.#join(entry);
+  }
+
+  /** A request's events are the last ones of the API before it. */
+  #join(request) {
+    const found = [];
+    const end = Math.max(this.first, this.next - CAUSED_LIMIT);
+    for (let number = this.next - 2; number >= end && found.length < request.events; number -= 1) {
+      const entry = this.at(number);
+      // Its events may be among those that were dropped.
+      if (entry.kind === "dropped" || entry[REQUEST]) break;
+      if (entry.kind === "event" && entry.source === "api") found.push(entry);
+    }
+    if (found.length === 0) return;
+    for (const entry of found) entry[REQUEST] = request;
+    request[CAUSED] = found;
+    this.joined += 1;
   }
 
   clear() {
     this.#slots = [];
     this.first = this.next;
+    this.joinedGone = this.joined;
     this.gone = this.text = 0;
     for (const kind of KINDS) this.counts[kind] = 0;
   }
@@ -66,12 +92,14 @@ class EntryStore {
   /** What is kept now, for a reader who pauses: it stays while later entries push it out here. */
   snapshot() {
     const slots = this.#slots.slice();
-    return { first: this.first, next: this.next, at: (number) => slots[number % ENTRY_LIMIT] };
+    const { first, next, joined, joinedGone } = this;
+    return { first, next, joined, joinedGone, at: (number) => slots[number % ENTRY_LIMIT] };
   }
 
   #dropFirst() {
     const slot = this.first++ % ENTRY_LIMIT;
     this.counts[this.#slots[slot].kind] -= 1;
+    if (this.#slots[slot][CAUSED]) this.joinedGone += 1;
     this.text -= this.#sizes[slot];
     this.#slots[slot] = undefined;
     this.gone += 1;

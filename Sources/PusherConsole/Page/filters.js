@@ -12,11 +12,13 @@ function makeFilter({ app, kinds, ...typed }) {
   const [channel, event, text] = [typed.channel, typed.event, typed.text].map(pattern);
   const hasText = (entry) => SEARCHED.some((name) => entry[name] !== undefined && text.test(entry[name]))
     || entry.user_info !== undefined && text.test(JSON.stringify(entry.user_info));
-  return (entry) => (kinds.size === 0 || kinds.has(entry.kind))
+  const passes = (entry) => (kinds.size === 0 || kinds.has(entry.kind))
     && (!app || entry.app === undefined || entry.app === app)
     && (!channel || channel.test(entry.channel ?? ""))
     && (!event || event.test(entry.event ?? ""))
     && (!text || hasText(entry));
+  // A request is in the row of its event, where that is shown.
+  return (entry) => passes(entry) && !entry[CAUSED]?.some(passes);
 }
 
 /** The matching entries. A new filter is tried in slices, while the old result stays to be seen. */
@@ -30,11 +32,13 @@ class ShownEntries {
   #scanned = 0;
   #fresh = null;
 
-  constructor(store, filter) {
+  constructor(store, filter, folds) {
     this.store = this.source = store;
     this.filter = filter;
+    this.rows = new FoldedRows(folds);
   }
 
+  /** How many entries match; `rows.count` says how many rows they have. */
   get count() {
     return this.#numbers.length - this.#head;
   }
@@ -47,16 +51,12 @@ class ShownEntries {
     return this.#fresh === null && this.#scanned >= this.source.next;
   }
 
-  number(index) {
+  #number(index) {
     return this.#numbers[this.#head + index];
   }
 
-  entry(index) {
-    return this.source.at(this.number(index));
-  }
-
   /** The place of the entry with this number, or of the one after it. */
-  index(number) {
+  #index(number) {
     let [low, high] = [this.#head, this.#numbers.length];
     while (low < high) {
       const middle = (low + high) >> 1;
@@ -66,9 +66,39 @@ class ShownEntries {
     return low - this.#head;
   }
 
-  apply(filter) {
+  /** What a row shows: the last of its entries, the entry's number, and how many they are. */
+  row(index) {
+    const [start, end] = [index, index + 1].map((row) => this.#index(this.rows.start(row)));
+    const number = this.#number(end - 1);
+    return { number, entry: this.source.at(number), total: end - start };
+  }
+
+  /** The row of this entry; -1 where it is not shown. */
+  rowOf(number) {
+    return this.#number(this.#index(number)) === number ? this.rows.index(number) : -1;
+  }
+
+  /** Gives each entry of a row its own. */
+  unfold(index) {
+    const [start, end] = [index, index + 1].map((row) => this.#head + this.#index(this.rows.start(row)));
+    if (end - start > 1) this.rows.replace(index, index, this.#numbers.slice(start, end));
+  }
+
+  /** Makes the burst around a row one row again. */
+  fold(index) {
+    const at = (place) => this.source.at(this.#number(place));
+    let first = this.#index(this.row(index).number);
+    let last = first;
+    while (first > 0 && repeats(at(first), at(first - 1))) first -= 1;
+    while (last < this.count - 1 && repeats(at(last + 1), at(last))) last += 1;
+    if (last - first + 1 < BURST) return;
+    const [from, to] = [first, last].map((place) => this.rows.index(this.#number(place)));
+    this.rows.replace(from, to, [this.#number(first)]);
+  }
+
+  apply(filter, folds) {
     this.filter = filter;
-    this.#fresh = [];
+    this.#fresh = { numbers: [], rows: new FoldedRows(folds) };
     this.#scanned = this.source.first;
   }
 
@@ -79,32 +109,50 @@ class ShownEntries {
   clear() {
     if (this.isPaused) this.source = this.store.snapshot();
     this.#fresh = null;
-    this.#numbers = [];
-    this.#head = 0;
+    this.#begin([], new FoldedRows(this.rows.folds));
     this.#scanned = this.source.next;
+  }
+
+  #begin(numbers, rows) {
+    this.#numbers = numbers;
+    this.#head = 0;
+    this.rows = rows;
   }
 
   /** Goes through entries until all are, or until the time is over. */
   advance(deadline) {
     const { source } = this;
-    const found = this.#fresh ?? this.#numbers;
-    const before = found.length;
+    const numbers = this.#fresh?.numbers ?? this.#numbers;
+    const rows = this.#fresh?.rows ?? this.rows;
+    const before = numbers.length;
     this.#scanned = Math.max(this.#scanned, source.first);
     while (this.#scanned < source.next) {
       const end = Math.min(this.#scanned + 64, source.next);
-      for (; this.#scanned < end; this.#scanned += 1) if (this.filter(source.at(this.#scanned))) found.push(this.#scanned);
+      for (; this.#scanned < end; this.#scanned += 1) {
+        const entry = source.at(this.#scanned);
+        if (!this.filter(entry)) continue;
+        numbers.push(this.#scanned);
+        rows.add(this.#scanned, entry);
+      }
       if (performance.now() > deadline) break;
     }
-    if (this.#fresh === null) this.appended += found.length - before;
+    if (this.#fresh === null) this.appended += numbers.length - before;
     else if (this.#scanned >= source.next) {
-      this.#numbers = found;
-      this.#head = 0;
+      this.#begin(numbers, rows);
       this.#fresh = null;
     }
-    for (; this.number(0) < source.first; this.#head += 1) this.trimmed += 1;
-    if (this.#head > ENTRY_LIMIT) {
-      this.#numbers = this.#numbers.slice(this.#head);
-      this.#head = 0;
-    }
+    this.#trim();
+  }
+
+  /** Forgets what the store has forgotten. */
+  #trim() {
+    const before = this.#head;
+    while (this.#number(0) < this.source.first) this.#head += 1;
+    if (this.#head === before) return;
+    if (this.count === 0) return this.#begin([], new FoldedRows(this.rows.folds));
+    this.trimmed += this.rows.trim(this.#number(0));
+    if (this.#head <= ENTRY_LIMIT) return;
+    this.#numbers = this.#numbers.slice(this.#head);
+    this.#head = 0;
   }
 }

@@ -4,7 +4,7 @@ const VIEWS = ["live", "where", "do", "check"];
 const KEYS = {
   "1 2 3 4": "Live, Connections, Tools, Auth check", "/": "go to the filter", "p or space": "pause or resume",
   "j k ↓ ↑": "next or previous entry", "Home End": "first or last entry", "Enter": "open the entry",
-  "Escape": "close the details", "→ ←": "unfold or fold JSON", "c": "clear the list", "?": "show these shortcuts",
+  "Escape": "close the details", "→ ←": "unfold or fold a burst or JSON", "c": "clear the list", "?": "show these shortcuts",
 };
 
 class Keyboard {

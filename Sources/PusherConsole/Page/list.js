@@ -7,6 +7,8 @@ class EntryList {
   isFollowing = true;
   /** The page's number of the selected entry. */
   selected = -1;
+  /** Whether the column "Time" tells how long after the row before. */
+  showsDistance = false;
   #pool = [];
   #seen = 0;
   /** Where the list was scrolled to, and how high it was, when it was last drawn. */
@@ -25,7 +27,9 @@ class EntryList {
     on("new-below", "click", () => this.follow());
     on("rows", "click", ({ target }) => {
       const row = target.closest("[data-index]");
-      if (row) this.select(Number(row.dataset.index), true);
+      if (!row) return;
+      if (target.closest(".times")) this.unfold(Number(row.dataset.index));
+      else this.select(Number(row.dataset.index), true);
     });
     new ResizeObserver(() => actions.draw()).observe(this.#scroller);
   }
@@ -61,27 +65,51 @@ class EntryList {
 
   /** Selects a line and brings it into view. */
   select(index, opens) {
-    const { shown } = this;
-    if (shown.count === 0) return;
-    const place = Math.max(0, Math.min(index, shown.count - 1));
-    this.selected = shown.number(place);
-    if (place < shown.count - 1) this.#leaveEnd();
+    const { rows } = this.shown;
+    if (this.shown.count === 0) return;
+    const place = Math.max(0, Math.min(index, rows.count - 1));
+    const { number, entry } = this.shown.row(place);
+    this.selected = number;
+    if (place < rows.count - 1) this.#leaveEnd();
     const top = place * this.rowHeight;
     const lowest = top + this.rowHeight + $("rows").offsetTop - this.#scroller.clientHeight;
     this.#scroller.scrollTop = Math.max(lowest, Math.min(top, this.#scroller.scrollTop));
     this.#top = this.#scroller.scrollTop;
-    this.actions.select(shown.entry(place), opens);
+    this.actions.select(entry, opens);
     this.actions.draw();
   }
 
+  /** Opens the selected line, if there is one. */
+  open() {
+    if (this.selected < 0) return;
+    this.select(this.shown.rows.index(this.selected), true);
+    $("detail").focus();
+  }
+
   move(step) {
-    this.select(this.selected < 0 ? Infinity : this.shown.index(this.selected) + step, false);
+    this.select(this.selected < 0 ? Infinity : this.shown.rows.index(this.selected) + step, false);
+  }
+
+  /** Gives each entry of a burst a line of its own. */
+  unfold(index = this.shown.rowOf(this.selected)) {
+    if (index < 0) return;
+    this.shown.unfold(index);
+    this.#leaveEnd();
+    this.actions.draw();
+  }
+
+  /** Makes the burst around the selected line one line again. */
+  fold() {
+    const index = this.shown.rowOf(this.selected);
+    if (index < 0) return;
+    this.shown.fold(index);
+    this.select(this.shown.rowOf(this.selected), false);
   }
 
   /** Puts the lines that are to be seen into the document. */
   render() {
     const { shown, rowHeight: height } = this;
-    const { count } = shown;
+    const { count } = shown.rows;
     $("rows").style.height = `${count * height}px`;
     if (this.isFollowing) this.#scroller.scrollTop = count * height;
     else if (shown.trimmed > 0) this.#scroller.scrollTop -= shown.trimmed * height;
@@ -95,21 +123,27 @@ class EntryList {
       this.#pool.push(row);
       $("rows").append(row.element);
     }
+    const selected = shown.rowOf(this.selected);
     for (let index = first; index < last; index += 1) {
       const row = this.#pool[index % this.#pool.length];
-      row.place(index, index * height, shown.number(index) === this.selected);
-      row.fill(shown.entry(index));
+      const { entry, total } = shown.row(index);
+      row.place(index, index * height, index === selected);
+      row.fill(entry, total, this.#time(entry, index));
     }
     for (const row of this.#pool) row.element.hidden = !(row.index >= first && row.index < last);
-    this.#tell(first, last);
+    this.#tell(selected >= first && selected < last ? selected : -1);
   }
 
-  #tell(first, last) {
+  #time({ time }, index) {
+    if (!this.showsDistance) return String(time).slice(11, 23);
+    return index === 0 ? "" : distance(time, this.shown.row(index - 1).entry.time);
+  }
+
+  /** @param selected the selected line, if it is in the document */
+  #tell(selected) {
     const { shown } = this;
-    this.#scroller.ariaRowCount = shown.count + 1;
-    const place = shown.index(this.selected);
-    const isThere = place >= first && place < last && shown.number(place) === this.selected;
-    this.#scroller.setAttribute("aria-activedescendant", isThere ? `row-${place}` : "");
+    this.#scroller.ariaRowCount = shown.rows.count + 1;
+    this.#scroller.setAttribute("aria-activedescendant", selected < 0 ? "" : `row-${selected}`);
     const below = shown.appended - this.#seen;
     $("new-below").hidden = this.isFollowing || below === 0;
     setText($("new-below"), `Show ${grouped(below)} new ↓`);

@@ -4,7 +4,7 @@
 const LINE = 300;
 const words = (...parts) => parts.filter((part) => part !== undefined && part !== null && part !== "").join("  ");
 
-/** The cells "Event or action" and "Details" by kind. */
+/** The cells "Event" and "Data" by kind. */
 const CELLS = {
   event: (e) => [e.event, words(
     e.source === "client" ? `from ${e.socket_id}` : "", e.recipients >= 0 ? count(e.recipients, "recipient") : "",
@@ -20,11 +20,33 @@ const CELLS = {
   dropped: (e) => [`${count(e.count, "entry", "entries")} dropped`, e.reason],
 };
 
+/** How long after the row before, such as "+1.250 s"; nothing where either has no time. */
+function distance(time, before) {
+  const milliseconds = Date.parse(time) - Date.parse(before);
+  if (Number.isNaN(milliseconds)) return "";
+  const seconds = Math.abs(milliseconds) / 1000;
+  const sign = milliseconds < 0 ? "−" : "+";
+  if (seconds < 60) return `${sign}${seconds.toFixed(3)} s`;
+  const minutes = Math.floor(seconds / 60);
+  return `${sign}${grouped(minutes)} min ${Math.floor(seconds % 60)} s`;
+}
+
 /** A line of the list: its cells are made once and take one entry after another. */
 class Row {
+  #said = "";
   #entry;
-  #cells = ["time", "kind", "foreign", "foreign", "foreign"].map((name) => make("span", { role: "gridcell", class: name }));
+  #channel = make("bdi");
+  #event = make("bdi");
+  #times = make("button", { type: "button", class: "times", tabindex: "-1", title: "Show each (→)" });
+  #cells = [
+    Row.#cell("time"), Row.#cell("kind"), Row.#cell("foreign name", this.#channel),
+    Row.#cell("foreign what", make("span", { class: "name" }, this.#event), this.#times), Row.#cell("foreign data"),
+  ];
   element = make("div", { role: "row", class: "row" }, ...this.#cells);
+
+  static #cell(name, ...children) {
+    return make("span", { role: "gridcell", class: name }, ...children);
+  }
 
   place(index, top, isSelected) {
     const { element } = this;
@@ -37,19 +59,30 @@ class Row {
     element.ariaSelected = isSelected;
   }
 
-  fill(entry) {
-    if (this.#entry === entry) return;
+  /** @param total how many entries the row stands for; this is the last of them */
+  fill(entry, total, time) {
+    const said = `${total} ${time}`;
+    if (this.#entry === entry && this.#said === said) return;
     this.#entry = entry;
+    this.#said = said;
     const isBad = isProblem(entry);
-    const [time, kind, ...rest] = this.#cells;
-    setText(time, String(entry.time).slice(11, 23));
+    const [clock, kind, channel, what, data] = this.#cells;
+    setText(clock, time);
     setText(kind, (isBad ? "⚠ " : "") + entry.kind);
-    [entry.channel, ...CELLS[entry.kind](entry), ""].slice(0, 3).forEach((text, index) => {
-      const short = cut(String(text ?? ""), LINE);
-      show(rest[index], short);
-      rest[index].title = index < 2 ? visible(short) : "";
-    });
+    const [name, details] = CELLS[entry.kind](entry).map((text) => String(text ?? ""));
+    this.#name(channel, this.#channel, String(entry.channel ?? ""));
+    this.#name(what, this.#event, name);
+    show(data, cut(details ?? "", LINE));
+    this.#times.hidden = total === 1;
+    setText(this.#times, total === 1 ? "" : `×${grouped(total)}`);
     this.element.dataset.kind = entry.kind;
     this.element.classList.toggle("bad", isBad);
+  }
+
+  /** The end of a name tells it from others, so its beginning is left out. */
+  #name(cell, element, text) {
+    const short = cutStart(text, LINE);
+    show(element, short);
+    cell.title = visible(short);
   }
 }

@@ -22,6 +22,13 @@ function cut(text, most) {
   return text.slice(0, /[\ud800-\udbff]/.test(text[most - 1]) ? most - 1 : most) + "…";
 }
 
+/** The same from the end: names such as `App\\Events\\OrderShipped` differ there. */
+function cutStart(text, most) {
+  if (text.length <= most) return text;
+  const start = text.length - most;
+  return "…" + text.slice(/[\udc00-\udfff]/.test(text[start]) ? start + 1 : start);
+}
+
 /** Puts foreign text into an element; what cannot be seen becomes a marked escape. */
 function show(element, text, keepsLines = false) {
   if (!HIDDEN.test(text)) {

@@ -122,7 +122,7 @@ struct ConsoleInjectionTests {
       "time", "app", "channel", "event", "data", "action", "user_id", "user_info", "reason",
       "status",
       "code", "count", "retry_in", "recipients", "socket_id", "body", "url", "path", "method",
-      "address", "source", "n", "__proto__",
+      "address", "source", "n", "events", "__proto__",
     ]
     for (kind, _) in Self.kinds {
       for value in Self.values {

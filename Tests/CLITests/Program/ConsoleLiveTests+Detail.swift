@@ -20,6 +20,11 @@ extension ConsoleLiveTests {
     let view = try ConsoleView(site, state: "ended")
     try view.page.wait(
       until: "document.getElementById('matches').textContent === '10,000 of 10,000'")
+    // All have the same time, so they are one burst.
+    try view.wait(line: "event", "news", "tick×10,000", "1 recipient  10000")
+    #expect(try view.lines().count == 1)
+    try view.page.click("#row-0 .times")
+    try view.page.wait(until: "list.ariaRowCount === '10001'")
     /// Scrolls to a relative position in the list and waits for the line there.
     func scroll(to part: Double, shows number: Int) throws {
       try view.page.evaluate("list.scrollTop = \(part) * (list.scrollHeight - list.clientHeight)")
@@ -56,6 +61,9 @@ extension ConsoleLiveTests {
       #expect(try view.text("detail-title") == "event  tree")
       for part in ["channel", "news", "source", "api"] {
         #expect(try view.text("detail-members").contains(part))
+      }
+      for part in ["POST", "/apps/17/events", "status200"] where !PusherCLI.sharesChannels {
+        #expect(try view.text("detail-request").contains(part))
       }
       // Numbers keep their original spelling.
       #expect(try view.text("detail-data").contains("1.10"))

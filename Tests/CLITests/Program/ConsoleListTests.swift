@@ -1,0 +1,115 @@
+import Foundation
+import PusherCore
+import Testing
+
+@Suite(
+  "The console's page: the list", .serialized, .sharesBrowser,
+  .enabled(if: Browser.path != nil, Comment(rawValue: Browser.reason)), .runsPrograms)
+struct ConsoleListTests {
+  private func send(_ name: String, times count: Int = 1, _ view: ConsoleView) throws {
+    try view.page.evaluate(
+      """
+      (async () => {
+        for (let number = 1; number <= \(count); number += 1) {
+          await call("trigger", { app: "17", channel: "news", event: \(JSONValue.string(name).jsonText), data: `${number}` });
+        }
+      })()
+      """)
+  }
+
+  private func wait(_ view: ConsoleView, events: [String]) throws {
+    let wanted = JSONValue.array(events.map { .string($0) }).jsonText
+    try view.page.wait(
+      until:
+        "JSON.stringify(\(ConsoleView.lines).map((cells) => cells[3])) === JSON.stringify(\(wanted))"
+    )
+  }
+
+  // MARK: Names
+
+  /// Edges of the last event's name and of the box that cuts it.
+  private static let edges = """
+    (() => {
+      const name = [...document.querySelectorAll("#rows .row:not([hidden]) .what .name")].at(-1);
+      const [box, text] = [name, name.firstElementChild].map((one) => one.getBoundingClientRect());
+      return [text.left - box.left, text.right - box.right, box.width, box.right - innerWidth]
+        .map((edge) => Math.round(edge) + 0);
+    })()
+    """
+
+  @Test(arguments: [390, 1280])
+  func `the event's name is seen, and cut at its beginning where it is too long`(width: Int) throws
+  {
+    try ConsoleSite.visit { site, view in
+      try view.page.setViewport(width: width, height: 800)
+      let long = "App\\Events\\" + String(repeating: "Sales\\", count: 25) + "OrderShipped"
+      for (name, isCut) in [("OrderShipped", false), (long, true)] {
+        try send(name, view)
+        try view.wait(line: "event", "news", name)
+        let edges = try #require(
+          try view.page.evaluate(Self.edges).elements?.compactMap(\.integer))
+        #expect(edges.count == 4)
+        #expect(edges[2] >= 80 && edges[3] <= 0, "\(width) \(name): \(edges)")
+        #expect((edges[0] < 0) == isCut, "the beginning of \(name): \(edges)")
+        // Short names begin at the left; long ones end at the right.
+        #expect(isCut ? edges[1] == 0 : edges[0] == 0, "\(width) \(name): \(edges)")
+      }
+    }
+  }
+
+  // MARK: Bursts
+
+  @Test func `a burst is one row, unfolds by mouse and keys, and folds again`() throws {
+    try ConsoleSite.visit { site, view in
+      let page = view.page
+      try send("first", view)
+      try send("tick", times: 7, view)
+      try wait(view, events: ["first", "tick×7"])
+      #expect(try view.text("matches") == "8 of 8")
+      try page.click("#row-1 .times")
+      let all = ["first"] + Array(repeating: "tick", count: 7)
+      try wait(view, events: all)
+      #expect(try page.evaluate("document.getElementById('detail').hidden") == true)
+      try page.click("#list")
+      try page.press("End")
+      try page.press("ArrowLeft")
+      try wait(view, events: ["first", "tick×7"])
+      try page.press("ArrowRight")
+      try wait(view, events: all)
+      try page.click("#fold")
+      try wait(view, events: all)
+      try page.click("#fold")
+      try wait(view, events: ["first", "tick×7"])
+      // The row opens its last event.
+      try page.click("#row-1 .time")
+      try page.wait(until: "!detail.hidden")
+      #expect(try view.text("detail-data").contains("7"))
+    }
+  }
+
+  // MARK: Time
+
+  @Test func `time is told as clock, or as distance from the row before`() throws {
+    let lines = ["00.000", "01.250", "03.250"].enumerated().map { number, time in
+      #"{"time":"2026-11-22T21:50:\#(time)Z","kind":"event","app":"17","channel":"news","event":"e\#(number)","data":""}"#
+    }
+    let file = try TemporaryFolder.shared.file("run.jsonl", holding: lines.joined(separator: "\n"))
+    let view = try ConsoleView(ConsoleSite(["--open-recording", file]), state: "ended")
+    func wait(_ times: [String]) throws {
+      let wanted = JSONValue.array(times.map { .string($0) }).jsonText
+      try view.page.wait(
+        until:
+          "JSON.stringify(\(ConsoleView.lines).map((cells) => cells[0])) === JSON.stringify(\(wanted))"
+      )
+    }
+    try wait(["21:50:00.000", "21:50:01.250", "21:50:03.250"])
+    try view.page.click("#clock")
+    try wait(["", "+1.250 s", "+2.000 s"])
+    // The distance is that of the rows that are seen.
+    try view.page.type("e2", into: "#filter-event")
+    try wait([""])
+    try view.page.click("#clock")
+    try wait(["21:50:03.250"])
+    try view.demandSound()
+  }
+}
