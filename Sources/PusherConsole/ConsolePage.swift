@@ -8,6 +8,7 @@ internal import PusherServer
 /// hash of each part, so that injected text never runs.
 enum ConsolePage {
   private static let files: [(name: String, bytes: [UInt8])] = [
+    ("address.js", PackageResources.address_js),
     ("calls.js", PackageResources.calls_js),
     ("channels.js", PackageResources.channels_js),
     ("connections.js", PackageResources.connections_js),
@@ -18,8 +19,10 @@ enum ConsolePage {
     ("empty.js", PackageResources.empty_js),
     ("entries.js", PackageResources.entries_js),
     ("faults.js", PackageResources.faults_js),
+    ("filter-bar.js", PackageResources.filter_bar_js),
     ("filters.js", PackageResources.filters_js),
     ("folds.js", PackageResources.folds_js),
+    ("globs.js", PackageResources.globs_js),
     ("json-text.js", PackageResources.json_text_js),
     ("json-view.js", PackageResources.json_view_js),
     ("keyboard.js", PackageResources.keyboard_js),

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { load } from "./parts.mjs";
 
 const { CAUSED, REQUEST, EntryStore, makeFilter } = load(
-  ["entries", "folds", "filters"], ["CAUSED", "REQUEST", "EntryStore", "makeFilter"]);
+  ["entries", "globs", "folds", "filters"], ["CAUSED", "REQUEST", "EntryStore", "makeFilter"]);
 
 const event = (name, values) => ({ kind: "event", source: "api", app: "1", channel: "news", event: name, data: "{}", ...values });
 const request = (values) => ({ kind: "request", method: "POST", path: "/apps/1/events", status: 200, ...values });
@@ -24,6 +24,23 @@ test("plain text is found anywhere in a name, in any case, and is no expression"
   for (const channel of ["orders", "PRIVATE", "s.7"]) assert.ok(passes({ channel }, entry), channel);
   for (const name of ["created", "r.C"]) assert.ok(passes({ event: name }, entry), name);
   for (const channel of ["ordersx7", "private.orders", "("]) assert.ok(!passes({ channel }, entry), channel);
+});
+
+test("a glob matches the whole name, and its case", () => {
+  const entry = event("order.created", { channel: "private-orders.7" });
+  for (const channel of ["private-*", "*.?", "private-orders.[0-9]"]) assert.ok(passes({ channel }, entry), channel);
+  for (const channel of ["orders*", "PRIVATE-*", "private-*.??"]) assert.ok(!passes({ channel }, entry), channel);
+  assert.ok(!passes({ channel: "private-*" }, { kind: "connection" }), "no channel");
+});
+
+test("the mark of Echo before an event's name may be there or not", () => {
+  const entry = event("App\\Events\\OrderShipped");
+  for (const name of ["\\App\\Events\\OrderShipped", "\\App\\*", "App\\*", "\\\\App\\Events\\*", "OrderShipped"]) {
+    assert.ok(passes({ event: name }, entry), name);
+  }
+  assert.ok(passes({ event: ".order.*" }, event("order.created")));
+  assert.ok(passes({ event: "." }, event("order.created")), "a mark alone is text");
+  assert.ok(!passes({ event: "\\Other*" }, entry));
 });
 
 test("text is found in data and in what else an entry tells", () => {

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { load } from "./parts.mjs";
 
 const { BURST, EntryStore, ShownEntries } = load(
-  ["entries", "folds", "filters"], ["BURST", "EntryStore", "ShownEntries"]);
+  ["entries", "globs", "folds", "filters"], ["BURST", "EntryStore", "ShownEntries"]);
 
 /** An event so many milliseconds after the beginning. */
 const event = (name, at) => ({ kind: "event", app: "1", channel: "news", event: name, time: new Date(at).toISOString() });

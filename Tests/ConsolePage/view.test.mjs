@@ -2,7 +2,36 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { load } from "./parts.mjs";
 
-const { cutStart, distance } = load(["text", "rows"], ["cutStart", "distance"]);
+const { addressOf, cutStart, distance, viewOf } = load(
+  ["text", "entries", "rows", "address"], ["addressOf", "cutStart", "distance", "viewOf"]);
+
+// The address.
+
+const plain = { app: "", channel: "", event: "", text: "", kinds: new Set(), folds: true, showsDistance: false };
+
+test("a view as at the beginning leaves nothing in the address", () => {
+  assert.equal(addressOf(plain), "");
+  for (const address of ["", "#", "#token=x"]) assert.deepEqual(viewOf(address), plain, address);
+});
+
+test("a view comes back from its address", () => {
+  for (const values of [
+    { channel: "private-*" }, { event: "App\\Events\\*" }, { text: "a&b=c #d+e%20 ü 🎉" }, { app: "2" },
+    { kinds: new Set(["event", "request"]) }, { folds: false }, { showsDistance: true },
+    { channel: "[a-z]?", text: "</script>", kinds: new Set(["error"]), folds: false, showsDistance: true },
+  ]) {
+    const view = { ...plain, ...values };
+    assert.deepEqual(viewOf(`#${addressOf(view)}`), view);
+  }
+  assert.equal(addressOf({ ...plain, channel: "private-*" }), "channel=private-*");
+});
+
+test("what an address cannot mean is left out", () => {
+  const view = viewOf("#kind=event,nonsense,__proto__,&fold=x&time=never&channel=a&channel=b&%E0%A4%A");
+  assert.deepEqual(view, { ...plain, channel: "a", kinds: new Set(["event"]) });
+});
+
+// The rows.
 
 test("a long name is cut at its beginning, not inside a character", () => {
   assert.equal(cutStart("OrderShipped", 12), "OrderShipped");

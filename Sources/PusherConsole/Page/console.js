@@ -5,7 +5,6 @@ class Console {
   recording = null;
   store = new EntryStore();
   rates = new Rates();
-  #kinds = new Set();
   #known = { channels: new Set(), events: new Set() };
   #left = 0;
   #lastNumber = 0;
@@ -19,7 +18,8 @@ class Console {
       field.spellcheck = false;
     }
     const draw = () => this.draw();
-    this.shown = new ShownEntries(this.store, this.#filter(), true);
+    this.bar = new FilterBar({ filtered: () => this.#refilter(), redrawn: draw });
+    this.shown = new ShownEntries(this.store, this.bar.filter, this.bar.view.folds);
     this.detail = new Detail({
       apps: () => this.apps, closed: () => $("list").focus(),
       sendAgain: (entry) => {
@@ -46,25 +46,6 @@ class Console {
   }
 
   #bind() {
-    for (const name of ["app", "channel", "event", "text"]) on(`filter-${name}`, "input", () => this.#refilter());
-    $("kinds").append(...KINDS.map((kind) => {
-      const button = makeButton(`${kind} `, () => {
-        if (!this.#kinds.delete(kind)) this.#kinds.add(kind);
-        button.ariaPressed = this.#kinds.has(kind);
-        this.#refilter();
-      }, { "data-kind": kind, "aria-pressed": "false" });
-      button.append(make("span", { class: "number" }));
-      return button;
-    }));
-    on("fold", "click", ({ target }) => {
-      target.ariaPressed = target.ariaPressed !== "true";
-      this.#refilter();
-    });
-    on("clock", "click", ({ target }) => {
-      this.list.showsDistance = !this.list.showsDistance;
-      setText(target, `Time: ${this.list.showsDistance ? "distance" : "clock"}`);
-      this.draw();
-    });
     on("pause", "click", () => this.pause());
     on("clear", "click", () => this.clear());
     setInterval(() => document.hidden || this.#everySecond(), 1000);
@@ -104,6 +85,7 @@ class Console {
     document.body.classList.toggle("recorded", recording !== null);
     if (recording !== null) show($("state-text"), cut(`recording ${recording}`, 80));
     fillApps(apps);
+    this.bar.appsCame();
     offer("known-keys", apps.map(({ key }) => key));
     this.#refresh(this.keyboard.view);
   }
@@ -144,13 +126,8 @@ class Console {
 
   // What is seen.
 
-  #filter() {
-    const [app, channel, event, text] = ["app", "channel", "event", "text"].map((name) => $(`filter-${name}`).value);
-    return makeFilter({ app, channel, event, text, kinds: this.#kinds });
-  }
-
   #refilter() {
-    this.shown.apply(this.#filter(), $("fold").ariaPressed === "true");
+    this.shown.apply(this.bar.filter, this.bar.view.folds);
     this.#work();
   }
 
@@ -194,6 +171,7 @@ class Console {
     setText($("stat-dropped"), grouped(this.#left));
     setText($("pause"), isPaused ? `Resume (${waits})` : "Pause");
     if (this.keyboard.view !== "live") return;
+    this.list.showsDistance = this.bar.view.showsDistance;
     this.list.render();
     this.detail.refresh();
     for (const { dataset, lastChild } of $("kinds").children) setText(lastChild, grouped(store.counts[dataset.kind]));
@@ -208,7 +186,7 @@ class Console {
 
   /** Says what to do next, where nothing is to be seen. */
   #showEmpty(isFiltered) {
-    if (isFiltered) return sayEmpty("empty", "No match. Change or clear the filters.");
+    if (isFiltered) return sayEmpty("empty", "No match. Change or clear the filters.", this.bar.clearing);
     if (this.recording !== null) return sayEmpty("empty", "The recording has no entries.");
     const [app] = this.apps;
     sayEmpty("empty", app ? "No entries yet. Subscribe to a channel:" : "No entries yet.", app && subscribeLine(app));

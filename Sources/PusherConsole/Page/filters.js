@@ -6,16 +6,43 @@ const SEARCHED = [
   "status", "code",
 ];
 
-/** What lets an entry pass: `app`, `channel`, `event` and `text` as typed, `kinds` as a set; empty lets all pass. */
+/** What is found anywhere in a text, in any case. */
+const plain = (text) => new RegExp(text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"), "i");
+
+/** Which names are meant: a glob must match the whole name, other text is found anywhere in it. */
+function nameTest(text) {
+  if (!/[*?]|\[[^]+\]/.test(text)) {
+    const pattern = plain(text);
+    return (name) => pattern.test(name);
+  }
+  const glob = new Glob(text);
+  // Names come again and again, but may be without number.
+  const known = new Map();
+  return (name) => {
+    if (known.size > 5000) known.clear();
+    if (!known.has(name)) known.set(name, glob.matches(name));
+    return known.get(name);
+  };
+}
+
+/** As for --event: with the mark that Echo puts before a complete name, the name without it is meant too. */
+function eventTest(text) {
+  const rest = text.replace(/^(\.|\\\\?)/, "");
+  const tests = (rest === "" || rest === text ? [text] : [text, rest]).map(nameTest);
+  return (name) => tests.some((test) => test(name));
+}
+
+/** What lets an entry pass: the fields as typed, `kinds` as a set; empty lets all pass. */
 function makeFilter({ app, kinds, ...typed }) {
-  const pattern = (text) => text && new RegExp(text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"), "i");
-  const [channel, event, text] = [typed.channel, typed.event, typed.text].map(pattern);
+  const channel = typed.channel && nameTest(typed.channel);
+  const event = typed.event && eventTest(typed.event);
+  const text = typed.text && plain(typed.text);
   const hasText = (entry) => SEARCHED.some((name) => entry[name] !== undefined && text.test(entry[name]))
     || entry.user_info !== undefined && text.test(JSON.stringify(entry.user_info));
   const passes = (entry) => (kinds.size === 0 || kinds.has(entry.kind))
     && (!app || entry.app === undefined || entry.app === app)
-    && (!channel || channel.test(entry.channel ?? ""))
-    && (!event || event.test(entry.event ?? ""))
+    && (!channel || channel(entry.channel ?? ""))
+    && (!event || event(entry.event ?? ""))
     && (!text || hasText(entry));
   // A request is in the row of its event, where that is shown.
   return (entry) => passes(entry) && !entry[CAUSED]?.some(passes);

@@ -71,6 +71,8 @@ struct ConsoleLiveTests {
       for (field, text, count) in [
         ("channel", "SPORT", 2), ("event", "price", 5), ("text", "needle", 1), ("text", "401", 1),
         ("text", "\"number\":", 4), ("text", ".*", 0), ("channel", "news", 4),
+        ("channel", "*s", 6), ("channel", "SPORT*", 0), ("event", "[pq]rice", 5),
+        ("event", "?rice", 5), ("event", ".price*", 5),
       ] {
         try view.page.type(text, into: "#filter-\(field)", replacing: true)
         try wait(view, matches: "\(count) of \(total)")
