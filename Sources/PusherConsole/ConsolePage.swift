@@ -11,6 +11,7 @@ enum ConsolePage {
     ("address.js", PackageResources.address_js),
     ("calls.js", PackageResources.calls_js),
     ("channels.js", PackageResources.channels_js),
+    ("chart.js", PackageResources.chart_js),
     ("connections.js", PackageResources.connections_js),
     ("console.css", PackageResources.console_css),
     ("console.js", PackageResources.console_js),

@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { load } from "./parts.mjs";
 
-const { addressOf, cutStart, distance, viewOf } = load(
-  ["text", "entries", "rows", "address"], ["addressOf", "cutStart", "distance", "viewOf"]);
+const { addressOf, chartPoints, cutStart, distance, spanBetween, viewOf } = load(
+  ["text", "entries", "rows", "address", "chart"],
+  ["addressOf", "chartPoints", "cutStart", "distance", "spanBetween", "viewOf"]);
 
 // The address.
 
@@ -49,4 +50,20 @@ test("a distance is told in seconds, then in minutes, and is not made up", () =>
   assert.equal(distance(at(7_205_000), at(0)), "+120 min 5 s");
   assert.equal(distance(at(0), at(20)), "−0.020 s");
   for (const [time, before] of [["x", at(0)], [at(0), undefined], [undefined, undefined]]) assert.equal(distance(time, before), "");
+});
+
+// The chart.
+
+test("a span has the seconds between both places, whichever came first", () => {
+  const now = 1000;
+  assert.deepEqual(spanBetween(0, 299.9, now), { from: 701, to: 1001 });
+  assert.deepEqual(spanBetween(10.7, 12.2, now), { from: 711, to: 714 });
+  assert.deepEqual(spanBetween(12.2, 10.7, now), { from: 711, to: 714 });
+  assert.deepEqual(spanBetween(-50, 9e9, now), { from: 701, to: 1001 });
+  assert.deepEqual(spanBetween(5, 5, now), { from: 706, to: 707 });
+});
+
+test("the peak has the full height, and silence lies at the bottom", () => {
+  assert.equal(chartPoints([0, 0]), "0,31.0 1,31.0");
+  assert.equal(chartPoints([0, 1, 2]), "0,31.0 1,16.0 2,1.0");
 });

@@ -18,8 +18,12 @@ class Console {
       field.spellcheck = false;
     }
     const draw = () => this.draw();
-    this.bar = new FilterBar({ filtered: () => this.#refilter(), redrawn: draw });
+    this.bar = new FilterBar({ filtered: () => this.#refilter(), redrawn: draw, cleared: () => this.chart.choose(null) });
     this.shown = new ShownEntries(this.store, this.bar.filter, this.bar.view.folds);
+    this.chart = new Chart(this.rates, (span) => {
+      this.bar.span = span;
+      this.#refilter();
+    });
     this.detail = new Detail({
       apps: () => this.apps, closed: () => $("list").focus(),
       sendAgain: (entry) => {
@@ -86,6 +90,8 @@ class Console {
     if (recording !== null) show($("state-text"), cut(`recording ${recording}`, 80));
     fillApps(apps);
     this.bar.appsCame();
+    this.rates.begin(recording !== null);
+    this.chart.render();
     offer("known-keys", apps.map(({ key }) => key));
     this.#refresh(this.keyboard.view);
   }
@@ -195,7 +201,8 @@ class Console {
   // What is asked for.
 
   #everySecond() {
-    setText($("stat-rate"), grouped(this.rates.now));
+    setText($("stat-rate"), grouped(Math.round(this.rates.average * 10) / 10));
+    if (this.keyboard.view === "live") this.chart.render();
     this.#refresh(this.keyboard.view);
     this.#countAll();
   }

@@ -5,9 +5,11 @@ const ADDRESS_PAUSE = 200;
 
 class FilterBar {
   view = viewOf(location.hash);
+  /** The part of the chart that is chosen, as a function of the entry. */
+  span = null;
   #timer = 0;
 
-  /** @param actions `filtered()` when other entries are to be seen, `redrawn()` when they look different */
+  /** @param actions `filtered()` when other entries are to be seen, `redrawn()` when they look different, `cleared()` */
   constructor(actions) {
     this.actions = actions;
     for (const name of FIELDS) on(`filter-${name}`, "input", () => this.#typed());
@@ -43,7 +45,7 @@ class FilterBar {
   }
 
   get filter() {
-    return makeFilter(this.view);
+    return makeFilter({ ...this.view, span: this.span });
   }
 
   /** The choices of apps have come: that of the address can be made now. */
@@ -58,6 +60,7 @@ class FilterBar {
   clear() {
     for (const name of FIELDS) $(`filter-${name}`).value = "";
     this.view.kinds.clear();
+    this.actions.cleared();
     this.#typed();
   }
 

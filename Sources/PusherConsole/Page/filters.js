@@ -32,8 +32,8 @@ function eventTest(text) {
   return (name) => tests.some((test) => test(name));
 }
 
-/** What lets an entry pass: the fields as typed, `kinds` as a set; empty lets all pass. */
-function makeFilter({ app, kinds, ...typed }) {
+/** What lets an entry pass: the fields as typed, `kinds` as a set, `span` as a function of the entry; empty lets all pass. */
+function makeFilter({ app, kinds, span, ...typed }) {
   const channel = typed.channel && nameTest(typed.channel);
   const event = typed.event && eventTest(typed.event);
   const text = typed.text && plain(typed.text);
@@ -43,7 +43,8 @@ function makeFilter({ app, kinds, ...typed }) {
     && (!app || entry.app === undefined || entry.app === app)
     && (!channel || channel(entry.channel ?? ""))
     && (!event || event(entry.event ?? ""))
-    && (!text || hasText(entry));
+    && (!text || hasText(entry))
+    && (!span || span(entry));
   // A request is in the row of its event, where that is shown.
   return (entry) => passes(entry) && !entry[CAUSED]?.some(passes);
 }

@@ -1,57 +1,92 @@
-// Events a second of the last minute: of all, and of each channel.
+// Events a second: of all for five minutes, and of each channel for one.
 
 const thisSecond = () => Math.floor(Date.now() / 1000);
 
-/** Counts by second, in a ring of 60. */
-class Minute {
-  #seconds = new Uint32Array(60);
+/** Counts by second, in a ring. */
+class Seconds {
+  #counts;
   last = 0;
 
-  add(second) {
-    this.#advance(second);
-    if (second > this.last - 60) this.#seconds[second % 60] += 1;
+  constructor(length) {
+    this.#counts = new Uint32Array(length);
   }
 
-  /** The last 60 seconds, the oldest first. */
-  list() {
-    const now = thisSecond();
+  add(second) {
+    const { length } = this.#counts;
+    this.#advance(second);
+    if (second > this.last - length) this.#counts[second % length] += 1;
+  }
+
+  /** The last seconds, the oldest first. */
+  list(now = thisSecond()) {
+    const { length } = this.#counts;
     this.#advance(now);
-    return Array.from({ length: 60 }, (_, index) => this.#seconds[(now - 59 + index) % 60]);
+    return Array.from({ length }, (_, index) => this.#counts[(now - length + 1 + index) % length]);
   }
 
   #advance(second) {
-    for (let past = Math.max(this.last + 1, second - 59); past <= second; past += 1) this.#seconds[past % 60] = 0;
+    const { length } = this.#counts;
+    for (let past = Math.max(this.last + 1, second - length + 1); past <= second; past += 1) this.#counts[past % length] = 0;
     this.last = Math.max(this.last, second);
   }
 }
 
 class Rates {
-  #all = new Minute();
+  #all = new Seconds(300);
   #minutes = new Map();
   /** The least time from an entry's stamp to its coming: what the clocks differ by, however late an old entry comes. */
   #offset = Infinity;
+  #isRecorded = false;
+
+  /** Of a recording, the last five minutes end with its last event. */
+  begin(isRecorded) {
+    this.#isRecorded = isRecorded;
+    if (isRecorded) this.#offset = 0;
+  }
 
   count({ app, channel, time }) {
     const stamp = Date.parse(time);
     if (Number.isNaN(stamp)) return;
-    this.#offset = Math.min(this.#offset, Date.now() - stamp);
-    const second = Math.floor((stamp + this.#offset) / 1000);
+    if (!this.#isRecorded) this.#offset = Math.min(this.#offset, Date.now() - stamp);
+    const second = this.second(time);
+    if (second < 0) return;
     this.#all.add(second);
     const key = `${app}\n${channel}`;
     if (!this.#minutes.has(key)) {
       if (this.#minutes.size > 20_000) this.#forget();
-      this.#minutes.set(key, new Minute());
+      this.#minutes.set(key, new Seconds(60));
     }
     this.#minutes.get(key).add(second);
   }
 
-  of(app, channel) {
-    return (this.#minutes.get(`${app}\n${channel}`) ?? new Minute()).list();
+  /** The second of a stamp, by the page's clock. */
+  second(time) {
+    return Math.floor((Date.parse(time) + this.#offset) / 1000);
   }
 
-  /** The events of the last whole second. */
+  /** The server's clock at a second of the page's, as in the list. */
+  clock(second) {
+    const date = new Date(second * 1000 - this.#offset);
+    // A recording may hold any time, and before the first event none is known.
+    return Number.isNaN(date.getTime()) ? "–" : date.toISOString().slice(-13, -5);
+  }
+
+  of(app, channel) {
+    return (this.#minutes.get(`${app}\n${channel}`) ?? new Seconds(60)).list();
+  }
+
   get now() {
-    return this.#all.list()[58];
+    return this.#isRecorded ? Math.max(300, this.#all.last) : thisSecond();
+  }
+
+  /** The last five minutes, second by second. */
+  get all() {
+    return this.#all.list(this.now);
+  }
+
+  /** Events a second, over the last five whole seconds. */
+  get average() {
+    return this.all.slice(-6, -1).reduce((sum, number) => sum + number, 0) / 5;
   }
 
   /** Forgets quiet channels, or all where none is quiet: their names may be without number. */

@@ -16,7 +16,7 @@ struct ConsolePartsTests {
     .filter { $0.hasSuffix(".test.mjs") }.sorted()
 
   @Test(arguments: files)
-  func `each file of tests passes`(file: String) throws {
+  func `globs, filters, bursts, rates and addresses pass their tests`(file: String) throws {
     let result = try PusherCLI.tool([
       "/usr/bin/node", "--test", Self.folder.appending(path: file).path,
     ])
@@ -26,6 +26,6 @@ struct ConsolePartsTests {
   }
 
   @Test func `there are files of tests`() {
-    #expect(!Self.files.isEmpty)
+    #expect(Self.files.count >= 6)
   }
 }

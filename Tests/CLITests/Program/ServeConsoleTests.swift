@@ -36,7 +36,7 @@ struct ServeConsoleTests {
     #expect(!result.errorText.contains(tokens[0]), "\(result.errorText)")
   }
 
-  @Test func `the page goes as gzip to those who take it, and has less than sixty kilobytes then`()
+  @Test func `the page goes as gzip to those who take it, and has less than fifty kilobytes then`()
     throws
   {
     let server = try LocalServer(options: ["--console"])
@@ -51,7 +51,7 @@ struct ServeConsoleTests {
     #expect(body.contains("</script>"))
     #expect(try page("--compressed") == body)
     let size = try page("--compressed", "-o", "/dev/null", "-w", "%{size_download}")
-    #expect(try #require(Int(size)) < 60_000)
+    #expect(try #require(Int(size)) < 50_000)
   }
 
   @Test func `a terminal has the console without being asked, unless it is told not to`() throws {
