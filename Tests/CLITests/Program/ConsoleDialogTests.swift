@@ -55,6 +55,39 @@ struct ConsoleDialogTests {
     }
   }
 
+  @Test func `keys filter, move, open and pause, and a list tells them`() throws {
+    try ConsoleSite.visit { site, view in
+      let page = view.page
+      for number in 1...3 { try site.trigger("news", "e\(number)") }
+      try view.wait(line: "event", "news", "e3")
+      try page.click("[data-kind=event]")
+      try page.press("?")
+      try page.wait(until: "document.getElementById('keys').open")
+      for key in ["/", "p", "j k", "Enter", "→ ←"] {
+        #expect(try view.text("keys-list").contains(key))
+      }
+      #expect(try page.evaluate(Self.misplaced) == [])
+      // Keys of the page do nothing below a dialog.
+      try page.press("p")
+      try page.press("Escape")
+      try page.wait(until: "!document.getElementById('keys').open")
+      #expect(try view.text("pause") == "Pause")
+      try page.press("/")
+      #expect(try page.evaluate("document.activeElement.id") == "filter-text")
+      try page.press("Escape")
+      for _ in 1...2 { try page.press("k") }
+      try page.press("j")
+      try page.press("k")
+      try page.press("Enter")
+      try page.wait(until: "!detail.hidden")
+      #expect(try view.text("detail-title") == "event  e2")
+      #expect(try page.evaluate("document.activeElement.id") == "detail")
+      try page.press("Escape")
+      try page.press("p")
+      try view.wait("pause", shows: "Resume (0)")
+    }
+  }
+
   @Test func `the line of an empty list is copied, and works when it is pasted`() throws {
     try ConsoleSite.visit { site, view in
       try view.wait("empty", shows: "No entries yet. Subscribe to a channel:")
