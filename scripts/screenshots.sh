@@ -1,5 +1,5 @@
 #!/bin/sh
-# Takes pictures of each console view in three sizes, light and dark, and renews that of
+# Takes pictures of each console view in four sizes, light and dark, and renews that of
 # docs/images.
 #
 #   PUSHER_CLI_SCREENSHOTS=FOLDER   folder of all pictures (.build/screenshots)

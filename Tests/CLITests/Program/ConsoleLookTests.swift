@@ -6,7 +6,7 @@ import Testing
   "The console's page: how it looks", .serialized, .sharesBrowser,
   .enabled(if: Browser.path != nil, Comment(rawValue: Browser.reason)), .runsPrograms)
 struct ConsoleLookTests {
-  private static let sizes = [(320, 640), (1280, 800), (2560, 1440)]
+  private static let sizes = [(320, 640), (390, 844), (1280, 800), (2560, 1440)]
   private static let views = ["live", "where", "do", "check"]
   /// Folder for screenshots, if wanted.
   private static let folder = ProcessInfo.processInfo.environment["PUSHER_CLI_SCREENSHOTS"]
