@@ -19,7 +19,8 @@ import Testing
     var buffer = EventBuffer<Int>(.newest(3))
     #expect((0..<5).map { buffer.add($0) } == [false, false, false, true, true])
     #expect(all(&buffer) == [.lost(2), .event(2), .event(3), .event(4)])
-    #expect(!buffer.add(9))
+    let isNextDropped = buffer.add(9)
+    #expect(!isNextDropped)
     #expect(all(&buffer) == [.event(9)])
     #expect(buffer.droppedCount == 2)
   }
