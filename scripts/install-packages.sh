@@ -10,7 +10,7 @@ set -eu
 
 build='make libhiredis-dev libssl-dev libsodium-dev zlib1g-dev pkg-config binutils g++'
 test="$build python3 python3-venv ca-certificates curl jq libnginx-mod-nchan faketime logrotate mandoc microsocks nginx-light openssl procps prometheus redis-server redis-tools tinyproxy-bin fish zsh"
-# A download of 130 MB: the tests that open a page, and those of its parts, run where it is installed.
+# A download of 140 MB: the tests of the console's page and its parts run where it is installed.
 browser='chromium-headless-shell nodejs'
 lint='codespell mandoc python3 python3-venv ca-certificates shellcheck'
 bench="$build python3 python3-venv ca-certificates curl libsimdjson-dev openssl redis-server"
