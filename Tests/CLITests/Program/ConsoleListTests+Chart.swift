@@ -17,7 +17,7 @@ extension ConsoleListTests {
     let box = try page.evaluate(
       "(() => { const { left, top, width } = document.getElementById('chart').getBoundingClientRect(); return [left, top, width]; })()"
     )
-    let edges = try #require(box.elements?.compactMap(\.double))
+    let edges = try #require(box.elements).compactMap(\.double)
     for (type, share) in [
       ("mouseMoved", start), ("mousePressed", start), ("mouseMoved", (start + end) / 2),
       ("mouseMoved", end), ("mouseReleased", end),
