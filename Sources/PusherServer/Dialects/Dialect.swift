@@ -100,6 +100,8 @@ extension Dialect {
     case acceptsEveryData
     /// Reads binary messages as text, instead of closing the connection.
     case readsBinary
+    /// Has a limit on all messages of a connection.
+    case limitsMessages
   }
 
   enum Mistake {
@@ -113,6 +115,8 @@ extension Dialect {
     case clientEventsOff
     /// Sends an event that is not relayed.
     case clientEvent
+    /// Sends a message above the rate limit of the app.
+    case messageRate
   }
 
   enum MistakeAnswer {

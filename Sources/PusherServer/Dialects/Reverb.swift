@@ -4,7 +4,7 @@ extension Dialect {
   package static let reverb: Dialect = {
     var dialect = Dialect.compatible(
       "reverb", name: "Reverb", ReverbAnswers(),
-      [.pingsWithFrames, .answersInfo, .countsConnections, .readsBinary])
+      [.pingsWithFrames, .answersInfo, .countsConnections, .readsBinary, .limitsMessages])
     dialect.limits.times.ping = .seconds(60)
     dialect.limits.times.pong = .seconds(60)
     dialect.limits.sizes.clientMessage = 10_000
@@ -22,6 +22,7 @@ extension Dialect {
     dialect.mistakes[.clientEvent] = .words(.generic, "Invalid message format")
     dialect.mistakes[.notMember] = .words(
       .unauthorized, "The client is not a member of the specified channel.")
+    dialect.mistakes[.messageRate] = .words(.clientEventRate, "Rate limit exceeded")
     dialect.batchDone = ["batch": [:]]
     return dialect
   }()

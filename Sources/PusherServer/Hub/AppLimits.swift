@@ -13,6 +13,7 @@ package struct AppLimits: Sendable, Equatable {
   package var eventsPerSecond: Int?
   /// Maximum size of API event data per second, in bytes, counted once per channel (403).
   package var bytesPerSecond: Int?
+  package var messageRate: MessageRateLimit?
 
   package init() {}
 
@@ -30,6 +31,7 @@ package struct AppLimits: Sendable, Equatable {
     limits.sizes.eventData = eventData ?? limits.sizes.eventData
     limits.clientEventsPerSecond = clientEventsPerSecond ?? limits.clientEventsPerSecond
     limits.cachedEvents = cachedEvents ?? limits.cachedEvents
+    limits.messageRate = messageRate ?? limits.messageRate
     return limits
   }
 }

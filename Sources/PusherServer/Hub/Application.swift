@@ -51,6 +51,7 @@ package enum PusherCode: Int, Sendable {
   /// The client should reconnect at once.
   case generic = 4200
   case pongNotReceived = 4201
+  /// A client event that is not relayed, or, from Reverb, any message above the rate limit.
   case clientEventRate = 4301
 
   var closeCode: CloseCode { CloseCode(rawValue: UInt16(clamping: rawValue)) }

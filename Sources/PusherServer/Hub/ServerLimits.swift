@@ -56,6 +56,8 @@ package struct ServerLimits: Sendable, Equatable {
   package var cachedEvents = 1000
   /// Maximum number of client events per socket and second (4301); `nil` for no limit.
   package var clientEventsPerSecond: Int? = 10
+  /// Limit on all messages of a socket; `nil` for no limit.
+  package var messageRate: MessageRateLimit?
   package var sizes = Sizes()
   package var times = Times()
 

@@ -18,6 +18,25 @@ extension ClientSession {
     }
   }
 
+  /// Returns false for a message above the rate limit: an error event answers it, or the connection
+  /// ends.
+  ///
+  /// Reverb ends its output before it writes the error, so a client whose connection ends sees
+  /// neither an error nor a close frame.
+  func admitsMessage(at now: Instant) -> Bool {
+    guard let limit = rates.messages?.limit, rates.messages?.admit(at: now) == false else {
+      return true
+    }
+    let seconds = limit.window.components.seconds
+    let reason = "above the rate limit of messages: \(limit.messages) in \(seconds) s"
+    if limit.endsConnection {
+      finish(reason: reason, at: now)
+    } else {
+      complain(reason, .messageRate, at: now)
+    }
+    return false
+  }
+
   /// Reports a mistake with an error event, if the dialect does; the socket stays open.
   private func complain(
     _ reason: String, _ mistake: Dialect.Mistake, code: PusherCode? = nil,
@@ -163,7 +182,7 @@ extension ClientSession {
     guard hub.isAvailable else {
       return ("the server cannot reach its other nodes now", .clientEvent, .overCapacity)
     }
-    guard clientEvents.admit(at: now) else {
+    guard rates.events.admit(at: now) else {
       let limit = limits.clientEventsPerSecond ?? 0
       return ("more than \(limit) in a second", .clientEvent, .clientEventRate)
     }

@@ -46,7 +46,7 @@ package final class ClientSession: HubSession, ConnectionSocket {
   package var user: SignedInUser?
   /// True if the ledger lists the session as having output.
   var isTouched = false
-  var clientEvents: RateWindow
+  var rates: ClientRates
   /// True if the client reads frames compressed for all clients.
   private let readsCompressed: Bool
   private var state = State.open
@@ -69,7 +69,7 @@ package final class ClientSession: HubSession, ConnectionSocket {
     self.socketID = socketID
     self.connection = connection
     readsCompressed = connection.readableWindowBits == SharedFrame.windowBits
-    clientEvents = RateWindow(limit: hub.limits.clientEventsPerSecond)
+    rates = ClientRates(hub.limits)
     heartbeat = Heartbeat(limits: hub.limits, at: now)
     traffic = Traffic(since: now)
     hub.connect(self)
@@ -79,7 +79,7 @@ package final class ClientSession: HubSession, ConnectionSocket {
     stageGreeting(at: now)
   }
 
-  func renewLimits() { clientEvents = RateWindow(limit: hub.limits.clientEventsPerSecond) }
+  func renewLimits() { rates.renew(hub.limits) }
 
   /// True if the driver should close the socket after the output is sent.
   package var isFinished: Bool { if case .finished = state { true } else { false } }
@@ -108,7 +108,10 @@ package final class ClientSession: HubSession, ConnectionSocket {
       case .text(let bytes),
         .binary(let bytes) where context.dialect.has(.readsBinary):
         traffic.received += 1
-        if isOpen { handle(ClientMessage(bytes, service: hub.text.service), at: now) }
+        // The rate limit counts before anything is parsed, as in Reverb.
+        if isOpen, admitsMessage(at: now) {
+          handle(ClientMessage(bytes, service: hub.text.service), at: now)
+        }
       case .binary: close(.unsupportedData, reason: "binary messages are not supported", at: now)
       case .ping(let payload):
         usesControlFrames = true

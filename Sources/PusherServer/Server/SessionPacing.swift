@@ -47,6 +47,25 @@ struct Heartbeat {
   }
 }
 
+/// The limits on what a client sends over time.
+struct ClientRates {
+  var events: RateWindow
+  /// `nil` for no limit.
+  var messages: MessageWindow?
+
+  init(_ limits: ServerLimits) {
+    events = RateWindow(limit: limits.clientEventsPerSecond)
+    messages = limits.messageRate.map(MessageWindow.init)
+  }
+
+  /// Takes the app's new limits; an unchanged window of messages continues.
+  mutating func renew(_ limits: ServerLimits) {
+    let former = messages
+    self = ClientRates(limits)
+    if let former, former.limit == limits.messageRate { messages = former }
+  }
+}
+
 /// Limits the number of events within any second; `nil` for no limit.
 struct RateWindow {
   private let limit: Int?
