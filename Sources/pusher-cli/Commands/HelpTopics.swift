@@ -27,7 +27,12 @@ extension HelpPage {
       all in one   PUSHER_URL=https://KEY:SECRET@api-CLUSTER.pusher.com/apps/ID
       Reverb       REVERB_APP_KEY, REVERB_APP_SECRET, REVERB_APP_ID, REVERB_HOST,
                    REVERB_PORT, REVERB_SCHEME; trigger takes REVERB_INTERNAL_HOST,
-                   REVERB_INTERNAL_PORT and REVERB_INTERNAL_SCHEME first
+                   REVERB_INTERNAL_PORT and REVERB_INTERNAL_SCHEME first;
+                   serve --dialect reverb also takes its rate limit from
+                   REVERB_APP_RATE_LIMITING_ENABLED,
+                   REVERB_APP_RATE_LIMIT_MAX_ATTEMPTS,
+                   REVERB_APP_RATE_LIMIT_DECAY_SECONDS and
+                   REVERB_APP_RATE_LIMIT_TERMINATE
       soketi       SOKETI_DEFAULT_APP_KEY, SOKETI_DEFAULT_APP_SECRET,
                    SOKETI_DEFAULT_APP_ID, SOKETI_PORT
 
@@ -89,7 +94,8 @@ extension HelpPage {
       pusher-cli:disconnected         {"code","reason","retry_in","attempt"}
       pusher-cli:gap                  {"from","to","seconds"}
       pusher-cli:comment              text; sse --comments, also without --lifecycle
-      pusher-cli:rate_limited         {"code","message","waiting","retry_in"}
+      pusher-cli:rate_limited         {"code","message","waiting","retry_in"}; later
+                                      also "requests", "interval" and "all_in"
       pusher-cli:left                 {}; --discover: no other subscribers
       pusher-cli:decryption_failed    {"event","reason","data"}
       pusher-cli:bad_frame            {"reason","base64"}

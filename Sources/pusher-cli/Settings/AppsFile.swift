@@ -13,15 +13,16 @@ extension Application {
 
 /// The file of `--apps`: a JSON array of apps.
 ///
-/// `[{"id","key","secret","client_events"?,"subscription_counts"?,"enabled"?,"webhooks"?,"encryption_master_key"?,"limits"?}]`;
+/// `[{"id","key","secret","client_events"?,"subscription_counts"?,"enabled"?,"webhooks"?,"encryption_master_key"?,"limits"?,"rate_limiting"?}]`;
 /// the options apply to anything that an app leaves out. The file holds secrets, so messages repeat
 /// no value except IDs.
 struct AppsFile {
-  private static let origin = "--apps"
-  private static let names: Set = [
-    "id", "key", "secret", "client_events", "subscription_counts", "enabled", "webhooks",
-    "encryption_master_key", "limits",
-  ]
+  static let origin = "--apps"
+  private static let names = Set(
+    [
+      "id", "key", "secret", "client_events", "subscription_counts", "enabled", "webhooks",
+      "encryption_master_key", "limits",
+    ] + rateLimitNames)
 
   private static let limits:
     [(name: String, place: any WritableKeyPath<AppLimits, Int?> & Sendable)] = [
@@ -32,6 +33,7 @@ struct AppsFile {
     ]
 
   let defaults: Application
+  let dialect: Dialect
 
   /// Parses the file: at least one app, with distinct IDs and keys.
   func apps(in text: String) throws(UsageError) -> [Application] {
@@ -77,6 +79,7 @@ struct AppsFile {
     app.webhooks += try Self.webhooks(value, name)
     if let key = value["encryption_master_key"] { app.masterKey = try Self.masterKey(key, name) }
     if let limits = value["limits"] { app.limits = try Self.limits(limits, name) }
+    app.limits.messageRate = try rateLimit(in: value, name)
     return app
   }
 
@@ -108,7 +111,7 @@ struct AppsFile {
     return text
   }
 
-  private static func read(
+  static func read(
     _ member: String, in value: JSONValue, _ name: String, _ flag: inout Bool
   ) throws(UsageError) {
     guard let value = value[member] else { return }

@@ -23,6 +23,8 @@ struct CredentialSource: Equatable, Sendable {
   var port: Setting?
   var scheme: Setting?
   var path: String?
+  /// Reverb's rate limit, for `serve`.
+  var rateLimit: RateLimitVariables?
   /// Variable that must name the server, for self-hosted families.
   var requiredHost: String?
   var origin: String { key?.origin ?? host?.origin ?? "default" }
@@ -92,6 +94,7 @@ struct Environment: Sendable {
     source.port = either(.port, "REVERB_INTERNAL_PORT")
     source.scheme = either(.scheme, "REVERB_INTERNAL_SCHEME")
     source.requiredHost = "REVERB_HOST"
+    source.rateLimit = RateLimitVariables(self)
     return source
   }
 
@@ -180,7 +183,7 @@ extension Environment {
       "LC_ALL", "LC_CTYPE", "LANG", "SSL_CERT_FILE", "SSL_CERT_DIR", "HTTPS_PROXY", "HTTP_PROXY",
       "ALL_PROXY", "NO_PROXY", "REQUEST_METHOD", "JOURNAL_STREAM", "NOTIFY_SOCKET", "WATCHDOG_USEC",
       "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES",
-    ]
+    ] + RateLimitVariables.names
 
   static let lowerCaseNames = names.filter { $0.hasSuffix("_PROXY") }.map { $0.lowercased() }
 

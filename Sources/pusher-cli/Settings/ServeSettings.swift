@@ -169,6 +169,7 @@ extension SettingsReader {
     app.id = appID?.value ?? local.appID?.value ?? app.id
     app.key = key.value
     app.secret = secret?.revealed ?? app.secret
+    app.limits.messageRate = try messageRate(source)
     let defaulted = [
       appID == nil ? "app id '\(app.id)'" : nil, key == local.key ? "key 'local'" : nil,
       secret == nil ? "secret 'local'" : nil,
@@ -176,8 +177,20 @@ extension SettingsReader {
     return (app, defaulted)
   }
 
+  /// Returns the rate limit of Reverb's variables; warns if the dialect does not have it.
+  private mutating func messageRate(
+    _ source: CredentialSource
+  ) throws(UsageError) -> MessageRateLimit? {
+    let dialect: Dialect = try choice(.dialect)
+    guard let variables = source.rateLimit, let on = variables.switchedOn else { return nil }
+    if dialect.has(.limitsMessages) { return try variables.limit() }
+    warn("\(on.origin) is '\(on.value)', but only --dialect reverb has a rate limit")
+    return nil
+  }
+
   fileprivate mutating func servedApps(_ path: String) throws(UsageError) -> [Application] {
-    try AppsFile(defaults: servedDefaults()).apps(in: confidentialText(in: path, "--apps"))
+    let file = try AppsFile(defaults: servedDefaults(), dialect: choice(.dialect))
+    return try file.apps(in: confidentialText(in: path, "--apps"))
   }
 
   private mutating func servedDefaults() throws(UsageError) -> Application {

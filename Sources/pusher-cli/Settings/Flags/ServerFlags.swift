@@ -109,7 +109,8 @@ extension Flag {
       in the client events that they pass on, in second subscriptions, and in user ids that are numbers. They also
       differ in the names of private, presence and cache channels, in the lifetime of cached events, and in the HTTP
       API. Only `pusher` agrees to permessage-deflate. As `soketi`, the server closes a connection with 4201 if it has
-      sent no message on it for two minutes; WebSocket pings do not count.
+      sent no message on it for two minutes; WebSocket pings do not count. As `reverb`, the server may have a rate limit
+      on all messages of a connection: see --apps and REVERB_APP_RATE_LIMITING_ENABLED.
       """)
 
   static let hooking: [Flag] = [
@@ -123,10 +124,13 @@ extension Flag {
     manual: """
       Serve all apps in FILE, instead of the one app that options or the environment name. FILE is a JSON array of
       objects with `id`, `key` and `secret`. Optional members are `client_events`, `subscription_counts`, `enabled`,
-      `webhooks`, `encryption_master_key` and `limits`. The guide (`docs/guide.md`) describes them. On SIGHUP, the
-      server reads FILE again and continues. It serves new apps. It closes the sockets of a removed app with 4001, and
-      of an app that is no longer enabled with 4003. All other sockets stay, and changes apply from then on. If FILE
-      is wrong, a message says why, and the apps stay as they are.
+      `webhooks`, `encryption_master_key`, `limits` and, with `--dialect reverb`, `rate_limiting`. The last has the
+      members of Reverb's configuration: `max_attempts` messages of a connection, 60 by default, in `decay_seconds`, 60
+      by default. Above the limit, the client gets an error event with 4301; with `terminate_on_limit`, the connection
+      ends without a word. The guide (`docs/guide.md`) describes all members. On SIGHUP, the server reads FILE again
+      and continues. It serves new apps. It closes the sockets of a removed app with 4001, and of an app that is no
+      longer enabled with 4003. All other sockets stay, and changes apply from then on. If FILE is wrong, a message says
+      why, and the apps stay as they are.
       """)
 
   static let webhook = Flag(
