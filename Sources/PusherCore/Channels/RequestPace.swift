@@ -1,20 +1,3 @@
-/// A rate limit of the server that drops messages: `pusher:error` with code 4301.
-package struct RateLimit: Sendable, Equatable {
-  package static let code = 4301
-
-  package let message: String
-  /// Number of subscriptions and sign-ins that wait.
-  package let waiting: Int
-  /// Time until the first of them is sent again.
-  package let retryIn: Duration
-
-  package var cause: String { Self.cause(message) }
-
-  package static func cause(_ message: String) -> String {
-    "the server's rate limit (error \(code)\(message.isEmpty ? "" : ": \(message)"))"
-  }
-}
-
 /// Decides when a subscription or a sign-in is sent, once the server's rate limit has dropped some.
 ///
 /// Without a limit, everything is sent at once. After an error 4301, nothing is sent for a while,
@@ -128,13 +111,21 @@ struct RequestPace {
     if resumesAt != nil {
       let isCut = sent > answered
       others = settle()
-      if isCut {
-        interval = max(min(interval + interval, Self.longestInterval), Self.firstInterval)
-      }
+      if isCut { lengthenInterval() }
     }
     beginBurst()
     (resumesAt, isProbing, wait, lastDrop) = (nil, false, .zero, nil)
     return others
+  }
+
+  private mutating func lengthenInterval() {
+    interval = max(min(interval + interval, Self.longestInterval), Self.firstInterval)
+  }
+
+  /// Learns that the server ends connections at its limit, without an error.
+  mutating func noteSilentEnd(burst allowed: Int) {
+    burst = min(burst ?? allowed, allowed)
+    lengthenInterval()
   }
 
   func explanation(at now: Instant) -> String? {
@@ -143,6 +134,16 @@ struct RequestPace {
   }
 
   var lastMessage: String { lastDrop?.message ?? "" }
+
+  /// Returns how `waiting` requests are sent, once the limit is known and delays them.
+  func plan(for waiting: Int, at now: Instant) -> RateLimit.Plan? {
+    guard let burst, let start, resumesAt == nil, !isProbing, interval > .zero, sent >= burst,
+      waiting > 0
+    else { return nil }
+    let bursts = (waiting - 1) / burst + 1
+    let end = start.advanced(by: interval * bursts)
+    return RateLimit.Plan(requests: burst, interval: interval, rest: now.duration(to: end))
+  }
 
   /// Earliest time of the next request, if any waits.
   func deadline(isAnyHeld: Bool) -> Instant? {

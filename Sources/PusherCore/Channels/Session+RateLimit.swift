@@ -30,7 +30,12 @@ struct ClientEventRisk {
 /// The server's rate limit, and everything it may drop.
 struct RateLimits {
   var pace = RequestPace()
+  var silent = SilentLimit()
   var clientEvents = ClientEventRisk()
+  /// The server's words about its limit, if it ever used any.
+  var message: String?
+  /// True after the plan was reported on this connection.
+  var hasToldPlan = false
 }
 
 /// Obeys the server's rate limit.
@@ -42,6 +47,7 @@ extension Session {
     if let channel, !subscriptions.isRequest(channel), !subscriptions.isHeld(channel) {
       return reportDroppedEvents(1, message, at: now)
     }
+    rates.message = message
     switch rates.pace.noteDropped(message, at: now) {
     case .other: reportDroppedEvents(1, message, at: now)
     case .more: break
@@ -73,10 +79,28 @@ extension Session {
         send(subscription: channel, at: now)
       }
     }
+    tellPlan(at: now)
+  }
+
+  /// Reports once for each connection how long the limit delays the requests.
+  private mutating func tellPlan(at now: Instant) {
+    guard isConnected, !rates.hasToldPlan, signIn.isHeld || subscriptions.firstHeld != nil
+    else { return }
+    // Channels whose turn has not come count too.
+    let waiting = subscriptions.unsentCount + (signIn.isHeld ? 1 : 0)
+    guard let plan = rates.pace.plan(for: waiting, at: now),
+      let next = rates.pace.deadline(isAnyHeld: true)
+    else { return }
+    rates.hasToldPlan = true
+    report(
+      .rateLimited(
+        RateLimit(
+          message: rates.message, waiting: waiting, retryIn: now.duration(to: next), plan: plan)))
   }
 
   mutating func noteAnswered(at now: Instant) {
     rates.pace.noteAnswered()
+    rates.silent.noteAnswered()
     sendHeld(at: now)
   }
 
@@ -94,15 +118,26 @@ extension Session {
     sendHeld(at: now)
   }
 
-  /// Reverb's `terminate_on_limit` closes without a code; the limit explains the loss.
-  func explained(_ loss: ConnectionLoss, at now: Instant) -> ConnectionLoss {
+  /// A limit that was just met explains a close without a code of the protocol.
+  ///
+  /// An end without any code may be the limit itself: see ``SilentLimit``.
+  mutating func explained(_ loss: ConnectionLoss, at now: Instant) -> ConnectionLoss {
+    let isSilent: Bool
     switch loss {
-    case .closed(let code, _) where code.map({ !(4000..<5000).contains($0) }) ?? true: break
-    case .network where isConnected: break
+    case .closed(let code, _) where code.map({ !(4000..<5000).contains($0) }) ?? true:
+      isSilent = code == nil || code == 1006
+    case .network where isConnected: isSilent = true
     default: return loss
     }
-    guard let message = rates.pace.explanation(at: now) else { return loss }
-    return .closed(code: RateLimit.code, reason: message)
+    if let message = rates.pace.explanation(at: now) {
+      return .closed(code: RateLimit.code, reason: message)
+    }
+    guard isSilent, link.lastError == nil else { return loss }
+    let unanswered = subscriptions.requestedCount + (signIn.isRequested ? 1 : 0)
+    if let burst = rates.silent.connectionEnded(unanswered: unanswered) {
+      rates.pace.noteSilentEnd(burst: burst)
+    }
+    return loss
   }
 
   /// Resets the pace after a loss, but remembers a limit that was met.
@@ -110,6 +145,8 @@ extension Session {
     let message = rates.pace.lastMessage
     reportDroppedEvents(rates.pace.connectionLost(), message, at: now)
     rates.clientEvents = ClientEventRisk()
+    rates.silent.connectionLost()
+    rates.hasToldPlan = false
     signIn.authorization = nil
   }
 }

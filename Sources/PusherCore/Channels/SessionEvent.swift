@@ -17,7 +17,9 @@ package enum SessionEvent: Sendable, Equatable {
   case membersLeftOut(channel: String, PresenceLimits)
   case memberAdded(channel: String, PusherPresenceChannelMember)
   case memberRemoved(channel: String, PusherPresenceChannelMember)
-  /// The server's rate limit dropped subscriptions or the sign-in; they are sent again.
+  /// The server's rate limit dropped or delays subscriptions or the sign-in; they are sent later.
+  ///
+  /// Reported after each drop, and once for each connection with the plan.
   case rateLimited(RateLimit)
   /// The server's rate limit dropped client events; `message` has the server's words.
   case clientEventsDropped(count: Int, message: String)

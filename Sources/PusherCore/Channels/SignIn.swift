@@ -64,6 +64,10 @@ struct SignIn: Equatable {
     if case .held = state { true } else { false }
   }
 
+  var isRequested: Bool {
+    if case .requested = state { true } else { false }
+  }
+
   /// Answers are not late while nothing is read.
   func deadline(ignoringRequests: Bool) -> Instant? {
     switch state {

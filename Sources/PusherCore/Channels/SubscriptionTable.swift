@@ -11,6 +11,7 @@ struct SubscriptionTable {
   private var table = OrderedTable<Subscription>()
   private var subscribed = 0
   private var settled = 0
+  private(set) var requestedCount = 0
   /// Unanswered requests in the order of sending, which is also the order of their deadlines.
   private var requests = Fifo<ChannelDeadline>()
   /// Channels that wait for the server's rate limit, in order.
@@ -28,6 +29,8 @@ struct SubscriptionTable {
   var names: [String] { table.elements.map(\.name) }
   var isAnySubscribed: Bool { subscribed > 0 }
   var areAllSettled: Bool { settled == table.count }
+  /// Number of channels that are still to be requested.
+  var unsentCount: Int { table.count - settled - requestedCount }
 
   subscript(channel: String) -> Subscription? {
     get { table[channel] }
@@ -46,6 +49,8 @@ struct SubscriptionTable {
     subscribed += (after == .subscribed ? 1 : 0) - (before == .subscribed ? 1 : 0)
     settled += (after?.isSettled == true ? 1 : 0) - (before?.isSettled == true ? 1 : 0)
     heldCount += (after == .held ? 1 : 0) - (before == .held ? 1 : 0)
+    requestedCount +=
+      (after?.isRequested == true ? 1 : 0) - (before?.isRequested == true ? 1 : 0)
     switch after {
     case .held: held.append(channel)
     case .requested(let until): requests.append(ChannelDeadline(channel: channel, time: until))
@@ -111,9 +116,7 @@ struct SubscriptionTable {
     isRequest(channel) && table[channel]?.kind.needsAuthorization == true
   }
 
-  func isRequest(_ channel: String) -> Bool {
-    if case .requested = table[channel]?.state { true } else { false }
-  }
+  func isRequest(_ channel: String) -> Bool { table[channel]?.state.isRequested == true }
 
   var onlyRequest: String? {
     var unanswered = requests.lazy.filter(isCurrent).map(\.channel).makeIterator()
@@ -163,6 +166,7 @@ struct Subscription: Equatable {
 
     /// True if no answer is due for now.
     var isSettled: Bool { self == .subscribed || self == .failed }
+    var isRequested: Bool { if case .requested = self { true } else { false } }
   }
 
   let channel: String

@@ -172,9 +172,7 @@ extension ClientDriver: ChannelsFeedDelegate {
   }
 
   private func rateLimited(_ limit: RateLimit, _ run: ClientRun) {
-    log(
-      .warning,
-      "\(limit.cause): \(limit.waiting) requests wait, retrying in \(limit.retryIn.inWords)")
+    log(.warning, limit.inWords)
     let delay = SubscriptionFailure(type: "RateLimit", message: limit.cause, fault: .peer)
     for channel in run.dispatcher.channels.elements { channel.noteDelayed(delay) }
   }

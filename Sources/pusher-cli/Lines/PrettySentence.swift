@@ -63,9 +63,12 @@ extension PrettySentence {
         rest: "the server reports error" + (code.isEmpty ? "" : " " + code) + ": " + text("message")
       )
     case "rate_limited":
+      let end =
+        data["all_in"] == nil
+        ? "; retrying in \(text("retry_in")) s" : ", which takes about \(text("all_in")) s"
+      let message = text("message").isEmpty ? "" : ": " + text("message")
       return Self(
-        rest: "the server's rate limit: \(text("message")); \(text("waiting")) requests wait; "
-          + "retrying in \(text("retry_in")) s")
+        rest: "the server's rate limit\(message); \(text("waiting")) requests wait\(end)")
     case "exit":
       return Self(
         rest: "ended after \(text("events")) events: \(text("reason")), status \(text("status"))")

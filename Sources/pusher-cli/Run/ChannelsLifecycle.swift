@@ -13,6 +13,8 @@ final class ChannelsLifecycle {
   /// Unreported client events that the server dropped, and the limit.
   private var droppedEvents: (count: Int, cause: String)?
   private var hasToldLimit = false
+  /// True after a warning about requests that wait; the next one tells how long all take.
+  private var hasToldWait = false
   /// The last `pusher:error` with a code on this connection.
   private var lastError: (code: Int, text: String)?
   /// Skipped events that were reported; names above the limit are reported only with `-v`.
@@ -89,7 +91,7 @@ final class ChannelsLifecycle {
 
   private func connected(_ socketID: String, _ timeout: Duration) {
     lastError = nil
-    hasToldLimit = false
+    (hasToldLimit, hasToldWait) = (false, false)
     lifecycle.opened()
     let way = settings.connection.proxy(to: host).map { " through proxy \($0)" } ?? ""
     diagnostics.info("connected to \(host)\(way), socket \(socketID)")
@@ -167,15 +169,19 @@ final class ChannelsLifecycle {
   private func rateLimited(_ limit: RateLimit) {
     pendingError = nil
     hasToldLimit = true
-    let requests = limit.waiting == 1 ? "1 request waits" : "\(limit.waiting) requests wait"
-    diagnostics.warning(
-      "\(Redaction.redact(limit.cause)): \(requests); retrying in \(limit.retryIn.inWords)")
+    let words = Redaction.redact(limit.inWords)
+    hasToldWait && limit.plan == nil ? diagnostics.info(words) : diagnostics.warning(words)
+    hasToldWait = true
     lifecycle.line(
       "pusher-cli:rate_limited",
-      [
-        "code": .integer(RateLimit.code), "message": .string(Redaction.redact(limit.message)),
+      .object(present: [
+        "code": limit.message == nil ? JSONValue.null : .integer(RateLimit.code),
+        "message": limit.message.map { JSONValue.string(Redaction.redact($0)) } ?? JSONValue.null,
         "waiting": .integer(limit.waiting), "retry_in": .number(limit.retryIn.secondsText),
-      ])
+        "requests": limit.plan.map { JSONValue.integer($0.requests) },
+        "interval": limit.plan.map { JSONValue.number($0.interval.secondsText) },
+        "all_in": limit.plan.map { JSONValue.number($0.rest.secondsText) },
+      ]))
   }
 
   private func dropped(_ count: Int, _ message: String) {

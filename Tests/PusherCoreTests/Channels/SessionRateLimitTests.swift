@@ -6,7 +6,7 @@ import Testing
 /// Reverb's `rate_limiting`: the server drops messages above the limit and answers with error 4301,
 /// which names no channel.
 ///
-/// Sources: `EnsureRateLimit` of Laravel Reverb, Pusher's error codes.
+/// Sources: `Server::ensureWithinRateLimit` of Laravel Reverb, Pusher's error codes.
 @Suite struct SessionRateLimitTests {
   private static let words = "Rate limit exceeded"
   private static let names = (1...20).map { "ch\($0)" }
@@ -21,6 +21,10 @@ import Testing
     var outputs: [SessionOutput] = []
     for _ in 0..<15 { outputs += harness.receive(Self.error) }
     return (harness, outputs)
+  }
+
+  private func sent(_ outputs: [SessionOutput]) -> [String] {
+    outputs.compactMap { if case .send(let text) = $0 { text } else { nil } }
   }
 
   private func limits(_ outputs: [SessionOutput]) -> [RateLimit] {
@@ -57,10 +61,39 @@ import Testing
     harness.receive(Self.error)
     harness.advance(.seconds(2))
     // The first burst began at 0 s; the successful probe was sent at 3 s.
-    #expect(harness.succeed("ch7").count == 5)
+    #expect(sent(harness.succeed("ch7")).count == 4)
     for name in ["ch8", "ch9", "ch10", "ch11"] { harness.succeed(name) }
     #expect(harness.advance(.milliseconds(2999)) == [])
     #expect(harness.advance(.milliseconds(1)).count == 5)
+  }
+
+  @Test func `once the limit is known, it is told how long all take, and only once`() {
+    var (harness, _) = limited()
+    harness.advance(.seconds(1))
+    harness.receive(Self.error)
+    harness.advance(.seconds(2))
+    var limits: [RateLimit] = []
+    for name in Self.names.dropFirst(6) {
+      limits += self.limits(harness.succeed(name)) + self.limits(harness.advance(.seconds(1)))
+    }
+    // One channel of the first burst is asked for last; five wait for each of two more bursts.
+    let plan = RateLimit.Plan(requests: 5, interval: .seconds(3), rest: .seconds(6))
+    #expect(
+      limits == [
+        RateLimit(message: Self.words, waiting: 10, retryIn: .seconds(3), plan: plan)
+      ])
+    #expect(
+      limits.first?.inWords == "the server's rate limit (error 4301: Rate limit exceeded): "
+        + "it allows 5 in 3 s; 10 requests wait, which takes about 6 s")
+  }
+
+  @Test func `no plan is told without a channel that waits`() {
+    var harness = SessionHarness(channels: ["a", "b"])
+    harness.connect()
+    harness.succeed("a")
+    harness.receive(Self.error)
+    harness.advance(.seconds(1))
+    #expect(limits(harness.succeed("b")) == [])
   }
 
   @Test func `a late confirmation counts, and its channel is not asked for again`() {
@@ -193,7 +226,8 @@ import Testing
   }
 
   private func play(
-    channels: Int, most: Int, time: Duration, closes: Bool, delay: Duration, seed: UInt64
+    channels: Int, most: Int, time: Duration, closes: Bool, delay: Duration, seed: UInt64,
+    isSilent: Bool = false
   ) -> Outcome {
     var harness = SessionHarness(
       SessionOptions(reconnect: ReconnectPolicy(mode: .always)),
@@ -222,7 +256,7 @@ import Testing
           continue
         }
         outcome.drops += 1
-        waiting += harness.error(code: 4301, "Rate limit exceeded")
+        if !isSilent { waiting += harness.error(code: 4301, "Rate limit exceeded") }
         if closes {
           waiting += harness.lose(.closed(code: nil, reason: ""))
           break
@@ -275,6 +309,41 @@ import Testing
       let inVain = closes ? 8 : max(channels - most, 0) + 8
       #expect(outcome.drops <= inVain, "\(setup): \(outcome)")
       #expect(outcome.connections <= 9, setup)
+    }
+  }
+
+  @Test func `60 in 2 s: 200 channels are joined in ten seconds`() {
+    let outcome = play(
+      channels: 200, most: 60, time: .seconds(2), closes: false, delay: .milliseconds(5), seed: 1)
+    #expect(outcome.joined.count == 200)
+    #expect(outcome.failures.isEmpty)
+    #expect(outcome.time < .seconds(10))
+  }
+
+  @Test func `60 in 2 s, then an end without a word: 200 are joined on the third connection`() {
+    let outcome = play(
+      channels: 200, most: 60, time: .seconds(2), closes: true, delay: .milliseconds(5), seed: 1,
+      isSilent: true)
+    #expect(outcome.joined.count == 200)
+    #expect(outcome.connections == 3)
+    #expect(outcome.failures.isEmpty)
+    #expect(outcome.time < .seconds(60))
+  }
+
+  @Test
+  func `whatever the limit of a server that ends without a word, every channel is joined`() {
+    for seed in UInt64(1)...300 {
+      var random = SeededGenerator(seed: seed)
+      let channels = Int.random(in: 1...60, using: &random)
+      let most = Int.random(in: 5...40, using: &random)
+      let seconds = Int.random(in: 1...60, using: &random)
+      let outcome = play(
+        channels: channels, most: most, time: .seconds(seconds), closes: true,
+        delay: .milliseconds(Int.random(in: 0...300, using: &random)), seed: seed, isSilent: true)
+      let setup: Comment = "seed \(seed): \(channels) channels, \(most) in \(seconds) s"
+      #expect(outcome.joined.count == channels, setup)
+      #expect(outcome.failures.isEmpty, setup)
+      #expect(outcome.connections <= 7, "\(setup): \(outcome)")
     }
   }
 }
