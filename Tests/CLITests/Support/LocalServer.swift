@@ -13,7 +13,8 @@ final class LocalServer {
 
   init(
     secret: String = "local-secret", options: [String] = [],
-    certificate: ServerCertificate? = nil, port: String = "0"
+    certificate: ServerCertificate? = nil, port: String = "0",
+    environment: [String: String] = [:]
   ) throws {
     self.secret = secret
     isSecure = certificate != nil
@@ -22,7 +23,8 @@ final class LocalServer {
     if let certificate {
       arguments += ["--tls-cert", certificate.certificate, "--tls-key", certificate.key]
     }
-    program = try PusherCLI.start(arguments + options, environment: Self.environment(secret))
+    program = try PusherCLI.start(
+      arguments + options, environment: Self.environment(secret).merging(environment) { $1 })
     self.port = String(try program.port(in: file))
   }
 
