@@ -13,7 +13,7 @@ private struct OtherServer {
       ]),
     OtherServer(
       key: "REVERB_APP_KEY", prefixes: ["REVERB_APP_", "REVERB_MAX_"],
-      read: ["REVERB_APP_ID", "REVERB_APP_KEY", "REVERB_APP_SECRET"]),
+      read: ["REVERB_APP_ID", "REVERB_APP_KEY", "REVERB_APP_SECRET"] + RateLimitVariables.names),
   ]
 
   let key: String

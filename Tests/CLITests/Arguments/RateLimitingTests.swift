@@ -62,7 +62,8 @@ struct RateLimitingTests {
   }
 
   @Test(arguments: [
-    ("[]", "is not a JSON object"), ("null", "is not a JSON object"), ("60", "is not a JSON object"),
+    ("[]", "is not a JSON object"), ("null", "is not a JSON object"),
+    ("60", "is not a JSON object"),
     (#"{"max_attempt":1}"#, "has an unknown member 'max_attempt'; did you mean 'max_attempts'?"),
     (#"{"":1}"#, "has an unknown member ''"),
     (#"{"enabled":"true"}"#, ": enabled must be true or false"),

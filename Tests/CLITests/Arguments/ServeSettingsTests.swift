@@ -84,6 +84,8 @@ import Testing
         ".env: serve does not read REVERB_APP_MAX_CONNECTIONS, REVERB_MAX_REQUEST_SIZE; "
           + "docs/moving.md says what to set"
       ])
+    let paced = Self.reverb(place + "REVERB_APP_RATE_LIMITING_ENABLED=true\n")
+    #expect(try serve("--env-file .env --dialect reverb", files: paced).warnings == [])
     // The limits are not those of the app that is served.
     let other = Self.reverb(
       "REVERB_APP_MAX_CONNECTIONS=9\nPUSHER_APP_KEY=p\nPUSHER_APP_SECRET=s\nPUSHER_APP_ID=2\n")

@@ -105,18 +105,22 @@ struct MovingPageTests {
       [{"key": "k", "secret": "s", "app_id": 7, "options": {"port": 443}, "allowed_origins": ["*"],
         "ping_interval": 60, "activity_timeout": 30, "max_connections": null,
         "max_message_size": 10000, "accept_client_events_from": "members",
-        "rate_limiting": {"enabled": false, "max_attempts": 60}},
+        "rate_limiting": {"enabled": true, "max_attempts": "90", "terminate_on_limit": false}},
        {"key": "k2", "secret": "s2", "app_id": "8", "max_connections": "100",
         "max_message_size": "5000", "accept_client_events_from": "none"},
        {"key": "k3", "secret": "s3", "app_id": "9"}]
 
       """
+    let unlimited = #""rate_limiting":{"enabled":false,"max_attempts":60,"decay_seconds":60}"#
     #expect(
       try apps(from: "config.json", holding: text, by: "reverb.apps.apps") == [
-        #"{"id":"7","key":"k","secret":"s","client_events":true,"limits":{"event_bytes":10000}}"#,
-        #"{"id":"8","key":"k2","secret":"s2","client_events":false,"#
-          + #""limits":{"connections":100,"event_bytes":5000}}"#,
-        #"{"id":"9","key":"k3","secret":"s3","client_events":true,"limits":{}}"#,
+        #"{"id":"7","key":"k","secret":"s","client_events":true,"#
+          + #""rate_limiting":{"enabled":true,"max_attempts":90,"terminate_on_limit":false,"#
+          + #""decay_seconds":60},"limits":{"event_bytes":10000}}"#,
+        #"{"id":"8","key":"k2","secret":"s2","client_events":false,"# + unlimited
+          + #","limits":{"connections":100,"event_bytes":5000}}"#,
+        #"{"id":"9","key":"k3","secret":"s3","client_events":true,"# + unlimited
+          + #","limits":{}}"#,
       ])
   }
 
