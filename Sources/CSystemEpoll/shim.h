@@ -1,5 +1,6 @@
-// System calls that Swift's Glibc module lacks: epoll(7), which fails on other systems; prctl(2),
-// which is variadic; and readdir(3), because OpenSSL's shim includes its header too.
+// System calls that Swift's Glibc module lacks: epoll(7) and timerfd_create(2), which fail on other
+// systems; prctl(2), which is variadic; and readdir(3), because OpenSSL's shim includes its header
+// too.
 #ifndef PUSHER_CSYSTEM_EPOLL_SHIM_H
 #define PUSHER_CSYSTEM_EPOLL_SHIM_H
 
@@ -9,6 +10,8 @@
 #ifdef __linux__
 
 #include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <time.h>
 
 // Returns a new set; -1 with errno on failure.
 static inline int pusher_epoll_create(void) { return epoll_create1(EPOLL_CLOEXEC); }
@@ -32,7 +35,24 @@ static inline int pusher_epoll_collect(int set, uint64_t *data, uint32_t *events
   return count < 0 ? 0 : count;
 }
 
+// Returns a timer of the clock that counts the machine's sleep; -1 with errno on failure.
+static inline int pusher_timer_create(void) { return timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK); }
+
+// Makes the timer readable from this time of its clock on, in nanoseconds; 0 turns it off. Returns 0
+// or the error's number.
+static inline int pusher_timer_set(int timer, int64_t time) {
+  struct itimerspec when = {.it_value = {.tv_sec = time / 1000000000, .tv_nsec = time % 1000000000}};
+  return timerfd_settime(timer, TFD_TIMER_ABSTIME, &when, NULL) ? errno : 0;
+}
+
 #else
+
+static inline int pusher_timer_create(void) { errno = ENOSYS; return -1; }
+
+static inline int pusher_timer_set(int timer, int64_t time) {
+  (void)timer, (void)time;
+  return ENOSYS;
+}
 
 static inline int pusher_epoll_create(void) { errno = ENOSYS; return -1; }
 

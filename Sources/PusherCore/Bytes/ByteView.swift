@@ -108,7 +108,7 @@ internal import CSystemVectors
 
   package func holds(_ byte: UInt8) -> Bool { firstIndex(of: byte) != nil }
 
-  func firstIndex(of byte: UInt8, from start: Int = 0) -> Int? {
+  package func firstIndex(of byte: UInt8, from start: Int = 0) -> Int? {
     var index = start
     while index < count {
       // The load may reach into the padding, which does not count.

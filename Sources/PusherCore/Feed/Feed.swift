@@ -35,6 +35,8 @@ package struct FeedState {
   fileprivate(set) var receivedBytes = 0
   /// Fields for the next connection besides the fields of its destination.
   fileprivate(set) var refreshedHeaders = HTTPHeaders()
+  /// Calls the feed at its deadlines; `nil` if the loop does.
+  fileprivate var deadlines: DeadlineQueue?
 
   package init() {}
 }
@@ -72,8 +74,11 @@ extension Feed {
   /// Bytes received on all connections, with the heads, after TLS decryption.
   package var receivedBytes: Int { state.receivedBytes }
 
-  package func connect() {
-    loop.add(self)
+  /// - Parameter deadlines: Source of the loop that calls the feed at its deadlines, for thousands
+  ///   of feeds; without it, the feed is a source of its own.
+  package func connect(in deadlines: DeadlineQueue? = nil) {
+    state.deadlines = deadlines
+    if deadlines == nil { loop.add(self) }
     perform { $0.connect(at: $1) }
   }
 
@@ -92,6 +97,7 @@ extension Feed {
       guard newValue != state.isPaused else { return }
       state.isPaused = newValue
       session.setReadingPaused(newValue, at: loop.now)
+      state.deadlines?.note(self)
       if newValue {
         connection?.isPaused = true
       } else {
@@ -112,6 +118,7 @@ extension Feed {
     state.isDraining = true
     defer { state.isDraining = false }
     while let output = session.nextOutput() { perform(output) }
+    if !isClosed { state.deadlines?.note(self) }
   }
 
   // MARK: Outputs of both protocols
@@ -167,6 +174,7 @@ extension Feed {
     guard state.hasEnded, connection == nil, !isClosed else { return }
     state.isClosed = true
     loop.remove(self)
+    state.deadlines?.remove(self)
     let owner = owner
     forgetOwner()
     owner?.feedClosed()

@@ -31,6 +31,7 @@ package struct FeedConnectionState {
   static let readsWhenBehind = 2
   fileprivate(set) var lastRead: Instant?
   fileprivate(set) var isSecure = false
+  package fileprivate(set) var times = OpeningTimes()
 }
 
 /// One connection of a feed: an opening, then a stream until its end.
@@ -83,6 +84,8 @@ extension FeedConnection {
 
   package func open(_ opening: Opening, at now: Instant) {
     state.isSecure = opening.isSecure
+    state.times = opening.times
+    state.times.answered = loop.now
     state.stream = opening.handOver(to: self)
     state.stream?.wantsRead = !state.isPaused
     state.opening = nil

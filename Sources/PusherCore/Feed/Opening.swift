@@ -31,6 +31,7 @@ package final class Opening {
   private let output = ByteBuffer()
   private var headParser = HTTPHeadParser(limits: HTTPHeadLimits())
   private var delegate: (any OpeningDelegate)?
+  private(set) var times = OpeningTimes()
   var isPaused: Bool { didSet { stream?.wantsRead = !isPaused } }
 
   init(
@@ -54,6 +55,7 @@ package final class Opening {
   private var route: Route { destination.routing.route(to: trail.url) }
 
   func start() {
+    times.begin = times.begin ?? loop.now
     let stream = SocketStream.connect(
       loop: loop, to: route, tls: trail.url.isSecure ? tls : nil, delegate: self)
     stream.wantsRead = !isPaused
@@ -151,6 +153,7 @@ package final class Opening {
 extension Opening: SocketStreamDelegate {
   package func streamOpened(_ stream: SocketStream, at now: Instant) {
     guard let delegate else { return }
+    (times.connected, times.secured) = (stream.connectedAt, loop.now)
     do throws(ConnectionLoss) {
       output.append(try delegate.request(trail, over: route))
       isAsking = true

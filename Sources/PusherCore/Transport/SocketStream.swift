@@ -67,6 +67,8 @@ package final class SocketStream {
   package var applicationProtocol: String? { isOpen ? engine?.applicationProtocol : nil }
   /// Address of the server or the proxy, once connected.
   package internal(set) var peer: SocketAddress?
+  /// Time of the TCP connection, before TLS.
+  var connectedAt: Instant?
   let loop: EventLoop
   let tls: TLSContext?
   let serverName: String?

@@ -66,6 +66,7 @@ extension SocketStream: ReportingSource {
   }
 
   func connected(at now: Instant) {
+    connectedAt = loop.now
     guard let tls else {
       open(at: now)
       return
