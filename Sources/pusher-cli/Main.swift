@@ -48,6 +48,7 @@ internal import PusherCore
     case .webhook where typed.operands.first == "send":
       try run(WebhookSendCommand.run, typed, environment)
     case .webhook: try run(WebhookCommand.run, typed, environment)
+    case .bench: try run(BenchCommand.run, typed, environment)
     case .check:
       try run(
         { settings, diagnostics in

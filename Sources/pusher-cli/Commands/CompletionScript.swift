@@ -48,6 +48,7 @@ enum CompletionScript: String, CaseIterable, Sendable {
     case .completion: allCases.map(\.rawValue)
     case .sign, .verify: ["channel", "user", "request", "webhook"]
     case .webhook: ["listen", "send"]
+    case .bench: BenchMode.allCases.map(\.rawValue)
     default: []
     }
   }

@@ -73,6 +73,7 @@ extension HelpPage {
       webhook listen|send      print webhooks, or send them for Reverb
       serve                    run a local server for development and tests
       check [CHANNEL...]       test a connection; 'config' shows the settings
+      bench [MODE]             load a server, and tell lost events and delays
       help [COMMAND|TOPIC]     show help; also 'completion SHELL' and 'version'
 
     Topics: environment, exit-codes, output, recipes. Manual: man pusher-cli

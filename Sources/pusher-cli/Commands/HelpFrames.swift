@@ -112,6 +112,18 @@ extension HelpPage {
       pusher-cli check --env-file .env --publish
       pusher-cli check --local
     """,
+    .bench: """
+    Usage: pusher-cli bench [OPTION...] [fanout|client|presence|connect|storm]
+    Loads a server with subscribers and numbered events, and prints what was lost,
+    doubled or late. 'fanout' sends through the HTTP API, 'client' sends client
+    events, and 'presence' lets members join and leave. 'connect' only opens
+    sockets, and 'storm' loses all of them at once.
+
+      pusher-cli bench --local
+      pusher-cli bench --env-file .env --subscribers 1000 --channels 50 --time 60s
+      pusher-cli bench --local -o json --fail 'lost>0' --fail 'p99>200ms'
+      pusher-cli bench connect --local --subscribers 5000
+    """,
     .config: """
     Usage: pusher-cli config [COMMAND] [OPTION...]
            pusher-cli config path

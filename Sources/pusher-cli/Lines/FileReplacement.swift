@@ -119,11 +119,18 @@ enum FileReplacement {
 /// The file of `--port-file`; its existence shows that the server accepts connections.
 enum PortFile {
   /// Writes the port; returns the reason for a failure.
+  static func write(_ port: UInt16, to path: String) -> String? {
+    WrittenFile.write(Array("\(port)\n".utf8), to: path)
+  }
+}
+
+/// A file that is written once, as a whole.
+enum WrittenFile {
+  /// Writes the content; returns the reason for a failure.
   ///
   /// A file is replaced atomically for scripts that wait for it. A pipe or device is written, also
   /// through a link such as `/dev/fd/3`. A link to a file is refused.
-  static func write(_ port: UInt16, to path: String) -> String? {
-    let bytes = Array("\(port)\n".utf8)
+  static func write(_ bytes: [UInt8], to path: String) -> String? {
     switch FileReplacement.writablePlace(path) {
     case .failure(let fault): return fault.reason
     case .success(.nothing), .success(.file): return replace(path, by: bytes)
@@ -133,7 +140,7 @@ enum PortFile {
 
   private static func replace(_ path: String, by bytes: [UInt8]) -> String? {
     let replaced = FileReplacement.replace(path, by: bytes, draft: "\(path).\(getpid())") { draft in
-      // The port is not secret: the umask sets the mode.
+      // The content is not secret: the umask sets the mode.
       let mask = umask(0)
       umask(mask)
       return fchmod(draft, 0o644 & ~mask) == 0

@@ -28,7 +28,8 @@ enum ProcessMetrics {
     return families
   }
 
-  private static var cpuTime: Duration {
+  /// User and system time of all threads.
+  static var cpuTime: Duration {
     var usage = rusage()
     #if canImport(Glibc)
       let subject = __rusage_who_t(RUSAGE_SELF.rawValue)
@@ -42,7 +43,7 @@ enum ProcessMetrics {
   }
 
   /// The second number of `/proc/self/statm` is in pages; see proc(5).
-  private static var residentBytes: Int? {
+  static var residentBytes: Int? {
     let descriptor = unsafe open("/proc/self/statm", O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }

@@ -39,7 +39,7 @@ extension SubscribeSettings {
   }
 
   /// - Throws: ``UsageError`` for user information that is not JSON.
-  private func signer(loop: EventLoop) throws -> any Signer {
+  func signer(loop: EventLoop) throws -> any Signer {
     let user: any Signer =
       switch userSignIn {
       case .unwanted: NoSigner()
@@ -59,7 +59,7 @@ extension SubscribeSettings {
     return SplitSigner(channels: channels, user: user)
   }
 
-  private func signature(_ secret: Secret) -> SubscriptionSignature {
+  func signature(_ secret: Secret) -> SubscriptionSignature {
     SubscriptionSignature(key: connection.key, secret: secret.revealed)
   }
 

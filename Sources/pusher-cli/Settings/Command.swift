@@ -2,7 +2,7 @@ internal import PusherCore
 
 enum Command: String, CaseIterable, Sendable {
   case subscribe, sse, serve, trigger, channels, users, terminate, auth, sign, verify, webhook
-  case check, config, completion, help, version
+  case check, bench, config, completion, help, version
 
   init?(word: String) {
     if word == "sub" {
@@ -56,6 +56,7 @@ enum Command: String, CaseIterable, Sendable {
     case .verify: "find out why a signature is refused"
     case .webhook: "print webhooks, or send them for a server without"
     case .check: "test a connection stage by stage"
+    case .bench: "load a server, and tell lost events and delays"
     case .config: "show the settings and their sources"
     case .completion: "print a script for completion in a shell"
     case .help: "show help"

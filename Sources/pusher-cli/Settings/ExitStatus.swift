@@ -11,6 +11,7 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
   case rejected = 5
   case output = 6
   case command = 7
+  case condition = 8
   case timedOut = 124
 
   var meaning: String {
@@ -32,6 +33,7 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
     case .output: "output could not be written: disk full, or its reader stalls at the end"
     case .command:
       "a command of --on-ready, or of --exec with --exec-fail stop, failed; or --exec did not handle all events"
+    case .condition: "a condition of --fail holds for the figures of bench"
     case .timedOut: "--timeout or --idle-timeout passed without the expected events"
     }
   }

@@ -1,3 +1,5 @@
+internal import PusherCore
+
 enum Quantities {
   /// Parses a positive time: `500ms`, `30s`, `5m`, `2h`, `1h30m`, `1.5s`; a bare number is in
   /// seconds.
@@ -60,6 +62,17 @@ enum Quantities {
 
   static func integer(_ text: String) -> Int? {
     text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } ? Int(text) : nil
+  }
+
+  /// Parses digits with at most one decimal point.
+  static func decimal(_ text: String) -> Double? {
+    text.utf8.allSatisfy { (0x30...0x39).contains($0) || $0 == 0x2E } ? Double(text) : nil
+  }
+
+  /// Parses a number of events a second: `50`, `0.5` or `50/s`.
+  static func rate(_ text: String) -> Double? {
+    guard text.ends(with: "/s") else { return decimal(text) }
+    return decimal(String(decoding: text.utf8.dropLast(2), as: UTF8.self))
   }
 
   /// Returns `number × unit` for up to nine decimal places; `nil` if malformed or too large.

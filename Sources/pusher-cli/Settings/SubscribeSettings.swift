@@ -18,7 +18,12 @@ struct SubscribeSettings: FeedCommandSettings {
 
   init(_ reader: inout SettingsReader) throws(UsageError) {
     let typed = reader.typed
-    let names = (typed.command == .webhook ? [] : typed.operands) + typed.texts(.channel)
+    try self.init(&reader, channels: typed.operands + typed.texts(.channel))
+  }
+
+  /// - Parameter names: The channels, for a command whose arguments are others.
+  init(_ reader: inout SettingsReader, channels names: [String]) throws(UsageError) {
+    let typed = reader.typed
     let signsIn = [Flag.userAuthEndpoint, .userAuthCommand].contains { typed.text($0) != nil }
     readsInput = typed.isOn(.stdin)
     let isOpenEnded = readsInput || [.check, .webhook].contains(typed.command)

@@ -75,20 +75,15 @@ struct TriggerSettings: CommandSettings {
 
   private static func rate(_ typed: TypedArguments) throws(UsageError) -> Double? {
     guard let text = typed.text(.rate) else { return nil }
-    let number = text.hasSuffix("/s") ? text.dropLast(2) : text[...]
-    guard let rate = decimal(number), rate > 0, rate <= 1_000_000 else {
+    guard let rate = Quantities.rate(text), rate > 0, rate <= 1_000_000 else {
       throw UsageError("--rate: '\(text)' is not a number of events a second, such as 50 or 0.5")
     }
     return rate
   }
 
-  private static func decimal(_ text: Substring) -> Double? {
-    text.utf8.allSatisfy { (0x30...0x39).contains($0) || $0 == 0x2E } ? Double(text) : nil
-  }
-
   private static func speed(_ typed: TypedArguments) throws(UsageError) -> Double? {
     guard let text = typed.text(.speed) else { return nil }
-    guard let speed = decimal(text[...]), speed >= 0.001, speed <= 1_000_000 else {
+    guard let speed = Quantities.decimal(text), speed >= 0.001, speed <= 1_000_000 else {
       throw UsageError("--speed: '\(text)' is not a factor from 0.001 to 1000000, such as 1 or 2.5")
     }
     return speed

@@ -36,7 +36,7 @@ struct WebhookSendSettings: CommandSettings {
     let joins = policy.kinds.contains { !WebhookNotice.Kind.ofChannels.contains($0) }
     try Self.check(typed.texts(.channel), joins: joins)
     access = try reader.apiAccess()
-    subscription = try SubscribeSettings(&reader)
+    subscription = try SubscribeSettings(&reader, channels: typed.texts(.channel))
     let userID = typed.word(.webhookUserID)
     subscription.authorization = .secret(
       access.secret, PresenceMember(userID: userID, userInfo: nil))

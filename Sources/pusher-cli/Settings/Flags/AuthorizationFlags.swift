@@ -15,7 +15,7 @@ extension Flag {
 
   static let authEndpoint = Flag(
     "auth-endpoint", .text("URL"), shows: .place, excludes: ["auth-command", "secret-file"],
-    of: .joining, in: .authorization, summary: "ask URL for authorisation, as pusher-js does",
+    of: .authorizing, in: .authorization, summary: "ask URL for authorisation, as pusher-js does",
     manual: """
       Ask the application at URL for the authorisation of each channel. Like pusher-js, the program sends a form with
       `socket_id` and `channel_name`.
@@ -23,7 +23,7 @@ extension Flag {
 
   static let authHeader = Flag(
     "auth-header", .text("HEADER"), isRepeatable: true, shows: .field,
-    needs: ["auth-endpoint", "user-auth-endpoint"], of: .joining, in: .authorization,
+    needs: ["auth-endpoint", "user-auth-endpoint"], of: .authorizing, in: .authorization,
     summary: "send the endpoint 'NAME: VALUE', or @FILE's lines",
     manual: """
       Send the header field HEADER to the endpoint, as `name: value`. `@FILE` sends the lines of a file, which keeps a
@@ -32,12 +32,12 @@ extension Flag {
 
   static let authParam = Flag(
     "auth-param", .text("K=V"), isRepeatable: true, shows: .parameter,
-    needs: ["auth-endpoint", "user-auth-endpoint"], of: .joining, in: .authorization,
+    needs: ["auth-endpoint", "user-auth-endpoint"], of: .authorizing, in: .authorization,
     summary: "send one more form field to the endpoint",
     manual: "Send one more form field to the endpoint. May be repeated.")
 
   static let authCommand = Flag(
-    "auth-command", .text("CMD"), shows: .program, excludes: ["secret-file"], of: .joining,
+    "auth-command", .text("CMD"), shows: .program, excludes: ["secret-file"], of: .authorizing,
     in: .authorization, summary: "run CMD, which prints the authorisation",
     manual: """
       Run CMD with sh(1), and use the authorisation that it prints. This is the JSON that an endpoint would answer. CMD
@@ -62,7 +62,7 @@ extension Flag {
   static let encryptionKeyFile = Flag(
     "encryption-key-file", .text("FILE"),
     excludes: answered("encryption-key-file", "returns the keys itself"),
-    of: [.subscribe, .trigger, .auth, .serve], in: .authorization,
+    of: [.subscribe, .trigger, .auth, .serve, .bench], in: .authorization,
     summary: "read the base64 master key of encrypted channels",
     manual: """
       Read the app's master key, the base64 of 32 bytes, from FILE. The key decrypts the events of `private-encrypted-`

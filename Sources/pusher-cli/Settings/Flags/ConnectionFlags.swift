@@ -5,6 +5,7 @@ extension Flag {
     .key, .appID, .secretFile, .envFile, .profile, .config, .noConfig, .cluster, .host, .port,
     .scheme, .path, .url, .apiHost, .apiPort, .local, .service, .cacert, .tlsCert, .tlsKey,
     .pinSHA256, .insecure, .proxy, .ipv4, .ipv6, .subprotocol, .compression, .sseCompression,
+    .benchCompression,
   ]
 
   static let key = Flag(
@@ -19,7 +20,8 @@ extension Flag {
     of: .calling.union([.serve]), in: .connection, isCommon: true,
     summary: "use this app id (PUSHER_APP_ID)",
     manual: """
-      Use ID as the app id, for `trigger`, `channels`, `users`, `terminate`, `check`, `webhook send` and `serve`.
+      Use ID as the app id, for `trigger`, `channels`, `users`, `terminate`, `check`, `bench`, `webhook send` and
+      `serve`.
       """)
 
   static let secretFile = Flag(
@@ -138,8 +140,8 @@ extension Flag {
     summary: "send this certificate if the server asks (PEM)",
     manual: """
       Send the certificate in FILE if the server asks for one. FILE is in PEM form; its chain follows the certificate.
-      The option applies to `subscribe`, `sse`, `trigger`, `channels`, `users`, `terminate`, `check` and `webhook send`.
-      Authorisation endpoints and receivers of webhooks do not get the certificate.
+      The option applies to `subscribe`, `sse`, `trigger`, `channels`, `users`, `terminate`, `check`, `bench` and
+      `webhook send`. Authorisation endpoints and receivers of webhooks do not get the certificate.
       """)
 
   static let tlsKey = Flag(
@@ -189,7 +191,7 @@ extension Flag {
     summary: "connect over IPv6 only")
 
   static let subprotocol = Flag(
-    "subprotocol", .text("NAME"), isRepeatable: true, of: .joining, in: .connection,
+    "subprotocol", .text("NAME"), isRepeatable: true, of: .authorizing, in: .connection,
     summary: "offer this WebSocket sub-protocol (none)",
     manual: """
       Offer the server the WebSocket sub-protocol NAME, for `subscribe`. May be repeated. The default is none, which
@@ -202,7 +204,8 @@ extension Flag {
     manual: """
       Turn compression on or off. `subscribe` offers the server permessage-deflate by default. `serve` accepts it by
       default, and reads compressed messages of clients. It compresses events of 1 KiB or more, once for all clients
-      that read compressed messages. `sse` asks for gzip or deflate only with this option, because servers may hold
+      that read compressed messages. `bench` offers permessage-deflate only with this option, because each of its
+      sockets then needs more memory. `sse` asks for gzip or deflate only with this option, because servers may hold
       events back to compress them. It reads both in any case.
       """)
 

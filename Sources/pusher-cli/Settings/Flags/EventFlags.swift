@@ -175,11 +175,11 @@ extension Flag {
 
   static let output = Flag(
     "output", letter: "o", .choice(OutputFormat.allCases.map(\.rawValue), "FORMAT"),
-    variables: ["PUSHER_CLI_OUTPUT"], of: .printing.union([.check]), in: .print,
+    variables: ["PUSHER_CLI_OUTPUT"], of: .printing.union([.check, .bench]), in: .print,
     default: OutputFormat.json.rawValue, summary: "print json, pretty, or raw: only the data",
     manual: """
       Choose the format of the output. The default is `{default}`. `json` prints JSON lines. `raw` prints only the data,
-      text without quotes. `pretty` is for people, and `check` prints for people too unless you choose `json`.
+      text without quotes. `pretty` is for people. `check` and `bench` print for people too unless you choose `json`.
 
       `pretty` prints local time, channel, event and data in columns, folded to the width of the terminal. Text is
       printed without quotes, and control characters are made visible. Each channel keeps its colour. A channel that is

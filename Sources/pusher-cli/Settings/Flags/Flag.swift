@@ -49,6 +49,7 @@ struct Flag: Equatable, Sendable {
     case send = "Event"
     case request = "Request"
     case ask = "Input"
+    case load = "Load"
     case serve = "Server"
     case connection = "Connection"
     case authorization = "Authorisation"

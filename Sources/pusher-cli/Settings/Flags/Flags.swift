@@ -4,9 +4,9 @@
 /// Rows are in the order of the help.
 enum Flags {
   static let all =
-    Flag.receiving + Flag.forwarding + Flag.steering + Flag.sending + Flag.asking + Flag.requesting
-    + Flag.serving + Flag.hooking + Flag.watching + Flag.consoles + Flag.connecting
-    + Flag.authorizing + Flag.waiting + Flag.speaking
+    Flag.receiving + Flag.forwarding + Flag.steering + Flag.sending + Flag.asking + Flag.loading
+    + Flag.requesting + Flag.serving + Flag.hooking + Flag.watching + Flag.consoles
+    + Flag.connecting + Flag.authorizing + Flag.waiting + Flag.speaking
 
   static func of(_ command: Command) -> [Flag] { all.filter { $0.commands.contains(command) } }
 
@@ -49,10 +49,14 @@ enum Flags {
 extension Set<Command> {
   static let every = Set(Command.allCases)
   /// Call the HTTP API.
-  static let calling: Set = [Command.trigger, .channels, .users, .terminate, .check, .webhook]
+  static let calling: Set = [
+    Command.trigger, .channels, .users, .terminate, .check, .bench, .webhook,
+  ]
   /// Sign without a server.
   static let signing: Set = [Command.auth, .sign, .verify]
   static let joining: Set = [Command.subscribe, .check]
+  /// Subscribe as `subscribe` does.
+  static let authorizing = joining.union([.bench])
   static let client = calling.union(joining)
   static let printing: Set = [Command.subscribe, .sse]
   static let dialling = client.union([.sse])

@@ -52,10 +52,10 @@ extension Flag {
     manual: "End with status 4 after N retries in a row. Without this option there is no limit.")
 
   static let reconnectDelay = Flag(
-    "reconnect-delay", .duration, of: .joining, in: .patience, default: "1s",
+    "reconnect-delay", .duration, of: .authorizing, in: .patience, default: "1s",
     summary: "wait at least TIME between retries",
     manual: """
-      Set the shortest wait of `subscribe` between retries. The default is {default}, and the minimum 10 ms. Longer
+      Set the shortest wait of `subscribe` and `bench` between retries. The default is {default}, and the minimum 10 ms. Longer
       waits grow from TIME. `RECONNECTING SUBSCRIBE` has the times of all attempts.
       """)
 
@@ -123,8 +123,8 @@ extension Flag {
     "trace", .text("FILE"), of: .dialling, in: .voice, summary: "write protocol messages to FILE",
     manual: """
       Write every protocol message to FILE with its time, without secrets and signatures. The option works with
-      `subscribe`, `sse`, `trigger`, `channels`, `users`, `terminate`, `check` and `webhook send`. Of `sse`, FILE gets
-      only the heads of requests and answers.
+      `subscribe`, `sse`, `trigger`, `channels`, `users`, `terminate`, `check`, `bench` and `webhook send`. Of `sse`,
+      FILE gets only the heads of requests and answers.
       """)
 
   static let color = Flag(

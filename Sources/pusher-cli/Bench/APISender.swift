@@ -1,0 +1,145 @@
+internal import PusherCore
+
+/// Sends events through the HTTP API over a few kept connections.
+///
+/// All calls of a channel use the same connection, one after another, so that their order is
+/// certain. A call that waits for the one before it counts as late.
+final class APISender: BenchSender {
+  /// Maximum number of connections.
+  private static let width = 8
+
+  private final class Lane {
+    let http: HTTPConnection
+    var waiting = Fifo<Int>()
+    var isBusy = false
+
+    init(_ http: HTTPConnection) { self.http = http }
+  }
+
+  private let access: APIAccess
+  private let channels: [String]
+  private let message: BenchMessage
+  private let key: EncryptionMasterKey?
+  private let ledger: SendLedger
+  private let loop: EventLoop
+  private let lanes: [Lane]
+  private var open: Set<Int> = []
+  /// The next call, signed while there was time.
+  private var prepared: (call: Int, request: HTTPExchange.Request)?
+  /// The server does not accept the app's signature: no call can succeed.
+  var onRefusal: ((_ status: Int, _ reason: String) -> Void)?
+
+  /// - Throws: ``TLSError`` for invalid certificates.
+  init(
+    _ settings: BenchSettings, _ access: APIAccess, _ message: BenchMessage, _ ledger: SendLedger,
+    loop: EventLoop
+  ) throws {
+    (self.access, self.message, self.ledger, self.loop) = (access, message, ledger, loop)
+    channels = settings.subscription.channels
+    key = settings.encryptionKey
+    var lanes: [Lane] = []
+    for _ in 0..<min(channels.count, Self.width) {
+      lanes.append(Lane(try access.httpConnection(loop: loop)))
+    }
+    self.lanes = lanes
+  }
+
+  var isIdle: Bool { open.isEmpty }
+
+  func prepare(_ call: Int) {
+    guard prepared?.call != call else { return }
+    prepared = (try? request(call)).map { (call, $0) }
+  }
+
+  func send(_ call: Int, at now: Instant) {
+    let lane = lanes[ledger.plan.channel(of: call) % lanes.count]
+    open.insert(call)
+    lane.waiting.append(call)
+    advance(lane)
+  }
+
+  func close() {
+    for lane in lanes {
+      lane.http.close()
+      _ = lane.waiting.takeAll()
+    }
+    for call in open.sorted() {
+      ledger.noteFailed(call, "api unanswered", "no answer before the end", at: loop.now)
+    }
+    open = []
+  }
+
+  private func advance(_ lane: Lane) {
+    while !lane.isBusy, let call = lane.waiting.popFirst() {
+      do {
+        try start(call, on: lane)
+      } catch {
+        lane.isBusy = false
+        open.remove(call)
+        ledger.noteFailed(call, "unsent", "\(error)", at: loop.now)
+      }
+    }
+  }
+
+  private func start(_ call: Int, on lane: Lane) throws {
+    let ready = prepared?.call == call ? prepared?.request : nil
+    let request = try ready ?? request(call)
+    ledger.noteBegin(call, at: loop.now)
+    lane.isBusy = true
+    try lane.http.send(request) { [unowned self, unowned lane] outcome, _ in
+      lane.isBusy = false
+      ended(call, outcome)
+      advance(lane)
+    }
+  }
+
+  private func ended(_ call: Int, _ outcome: HTTPExchange.Outcome) {
+    open.remove(call)
+    let now = loop.now
+    switch outcome {
+    case .failure(let failure):
+      var code = "network"
+      if case .timeout = failure { code = "timeout" }
+      ledger.noteFailed(call, "api \(code)", "\(failure)", at: now)
+    case .success(let response):
+      switch APIAnswer(status: response.head.status, body: response.body) {
+      case .accepted: ledger.noteAccepted(call, at: now)
+      case .refused(let status, let reason):
+        ledger.noteFailed(call, "api \(status)", reason, at: now)
+        onRefusal?(status, reason)
+      case .rejected(let status, let reason), .unavailable(let status, let reason),
+        .unexpected(let status, let reason):
+        ledger.noteFailed(call, "api \(status)", reason, at: now)
+      }
+    }
+  }
+
+  private func request(_ call: Int) throws -> HTTPExchange.Request {
+    let plan = ledger.plan
+    let channel = plan.channel(of: call)
+    var events: [BatchRequest.Event] = []
+    for number in plan.numbers(of: call) {
+      let name = BenchMessage.Name(
+        channel: channel, number: number, microseconds: plan.microseconds(of: call))
+      events.append(try event(message.data(name).jsonText, channels[channel]))
+    }
+    let (appID, prefix) = (access.appID, access.connection.path)
+    if let only = events.first, events.count == 1 {
+      return access.request(
+        try TriggerRequest(name: only.name, channels: [only.channel], data: only.data)
+          .request(appID: appID, prefix: prefix))
+    }
+    return access.request(try BatchRequest(events: events).request(appID: appID, prefix: prefix))
+  }
+
+  private func event(_ data: String, _ channel: String) throws -> BatchRequest.Event {
+    let request = TriggerRequest(name: BenchMessage.event, channels: [channel], data: data)
+    return BatchRequest.Event(
+      name: BenchMessage.event, channel: channel, data: try request.encrypted(with: key).data)
+  }
+}
+
+extension BenchMessage {
+  /// Name of the events; client events have `client-` in front.
+  static let event = "bench"
+}

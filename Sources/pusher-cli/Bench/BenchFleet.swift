@@ -1,0 +1,147 @@
+internal import PusherCore
+
+/// All subscribers of a run: opens them at a pace, counts what becomes of them, and closes them.
+final class BenchFleet {
+  private let crew: BenchCrew
+  private let rate: Int
+  private(set) var subscribers: [BenchSubscriber]
+  /// Subscribers whose first attempt has an outcome.
+  private(set) var settled = 0
+  private(set) var reconnects = 0
+  private(set) var gaps = 0
+  var errors = ErrorCounts()
+  private(set) var times = FleetTimes()
+  /// The first failure, for a run without any subscriber.
+  private(set) var firstFailure: (cause: Cause, reason: String)?
+  private let pacer = FleetPacer()
+  /// Called once, after the last subscriber has an outcome.
+  var onSettled: (() -> Void)?
+
+  init(_ count: Int, crew: BenchCrew, connectionsPerSecond rate: Int) {
+    (self.crew, self.rate) = (crew, rate)
+    subscribers = (0..<count).map { BenchSubscriber($0, crew: crew) }
+    crew.delegate = self
+  }
+
+  private var loop: EventLoop { crew.loop }
+
+  /// Opens the sockets, each at its intended time.
+  func open() {
+    let begin = loop.now
+    times.begin = begin
+    pacer.start(subscribers.count, perSecond: rate, loop: loop) { [unowned self] number, time in
+      do {
+        try subscribers[number].start(at: time)
+      } catch {
+        errors.note("unsent", "\(error)")
+        subscriberSettled(subscribers[number], at: loop.now)
+      }
+    }
+  }
+
+  /// Subscribers that were subscribed when the run ended.
+  private(set) var connectedAtEnd = 0
+
+  func noteEnd() { connectedAtEnd = connected }
+
+  var connected: Int { subscribers.count { $0.isSubscribed } }
+  /// The subscribers that must get every event of their channel.
+  var counted: [BenchSubscriber] { subscribers.filter(\.isCounted) }
+  /// Time of the last change; a fleet without changes has nothing to wait for.
+  var lastChange: Instant? { times.lastChange }
+
+  /// Cuts all connections at once, and counts until when they are back.
+  func cut() {
+    (times.cutAt, times.lastChange) = (loop.now, loop.now)
+    for subscriber in subscribers where subscriber.isSubscribed { subscriber.lose() }
+  }
+
+  func close() {
+    pacer.stop(loop)
+    crew.delegate = nil
+    for subscriber in subscribers { subscriber.close() }
+  }
+
+  func abort() { for subscriber in subscribers { subscriber.abort() } }
+  var isClosed: Bool { subscribers.allSatisfy { $0.isClosed } }
+}
+
+extension BenchFleet: BenchSubscriberDelegate {
+  func subscriberSettled(_ subscriber: BenchSubscriber, at now: Instant) {
+    times.lastChange = now
+    settled += 1
+    if settled == subscribers.count { onSettled?() }
+  }
+
+  func subscriberJoined(_ subscriber: BenchSubscriber, _ steps: ConnectionSteps, at now: Instant) {
+    if subscriber.isSettled { reconnects += 1 }
+    times.note(steps, isFirst: !subscriber.isSettled, at: now)
+    crew.ledger.noteConnected(at: now)
+  }
+
+  func subscriberFailed(_ code: String, _ reason: String, _ cause: Cause?, at now: Instant) {
+    if let cause { firstFailure = firstFailure ?? (cause, reason) }
+    errors.note(code, reason)
+    crew.ledger.noteError(at: now)
+  }
+
+  func subscriberHadGap() { gaps += 1 }
+}
+
+/// Times of all connections of a run.
+struct FleetTimes {
+  var begin: Instant?
+  /// Time at which all connections were cut; `nil` before.
+  var cutAt: Instant?
+  var lastChange: Instant?
+  /// Subscribers that were subscribed at least once, and the time of the last of them.
+  private(set) var firstJoins = 0
+  private(set) var lastFirstJoin: Instant?
+  /// One for each of ``BenchFigure/steps``.
+  private(set) var steps = BenchFigure.steps.map { _ in DelayHistogram() }
+  /// From the cut until the subscriber is back.
+  private(set) var back = DelayHistogram()
+
+  mutating func note(_ connection: ConnectionSteps, isFirst: Bool, at now: Instant) {
+    lastChange = now
+    if isFirst {
+      firstJoins += 1
+      lastFirstJoin = now
+    }
+    for (index, time) in connection.all.enumerated() {
+      if let time { steps[index].record(time) }
+    }
+    if let cutAt { back.record(cutAt.duration(to: now)) }
+  }
+}
+
+/// Starts items at an even pace, each with its intended time.
+final class FleetPacer {
+  private var timer: LoopTimer?
+
+  func start(
+    _ count: Int, perSecond rate: Int, loop: EventLoop,
+    _ body: @escaping (_ number: Int, _ time: Instant) -> Void
+  ) {
+    let begin = loop.now
+    func time(_ number: Int) -> Instant {
+      begin.advanced(by: .nanoseconds(Int64(Double(number) / Double(rate) * 1e9)))
+    }
+    var next = 0
+    let timer = LoopTimer(deadline: begin) { [unowned self] in
+      let now = loop.now
+      while next < count, time(next) <= now {
+        body(next, time(next))
+        next += 1
+      }
+      self.timer?.deadline = next < count ? time(next) : nil
+    }
+    self.timer = timer
+    loop.add(timer)
+  }
+
+  func stop(_ loop: EventLoop) {
+    if let timer { loop.remove(timer) }
+    timer = nil
+  }
+}

@@ -1,0 +1,45 @@
+internal import PusherCore
+
+/// Errors of a run by code, each with the words of the first.
+struct ErrorCounts {
+  struct CodeCount: Equatable {
+    let code: String
+    /// The message of the first error.
+    let example: String
+    var count: Int
+  }
+
+  private(set) var entries: [CodeCount] = []
+  private(set) var total = 0
+
+  /// Maximum number of codes; a server could make up any number of them.
+  private static let limit = 50
+  private static let others = "other"
+
+  mutating func note(_ code: String, _ example: String) {
+    total += 1
+    let isFull = entries.count >= Self.limit
+    let code = isFull && !entries.contains { $0.code.isSame(as: code) } ? Self.others : code
+    if let place = entries.firstIndex(where: { $0.code.isSame(as: code) }) {
+      entries[place].count += 1
+    } else {
+      entries.append(CodeCount(code: code, example: example, count: 1))
+    }
+  }
+}
+
+extension ConnectionLoss {
+  /// The code of the protocol, of the close frame or of HTTP, or a word for the kind of failure.
+  func code(_ code: Int?) -> String {
+    if let code { return "\(code)" }
+    switch self {
+    case .closed(let code?, _): return "\(code)"
+    case .refused(let status, _, _): return "http \(status)"
+    case .handshakeTimeout: return "timeout"
+    case .noPong, .silent: return "no pong"
+    case .untrusted: return "tls"
+    case .violation, .limit, .notAnEventStream: return "protocol"
+    case .closed, .ended, .endedUnmarked, .network, .dropped, .invalidRequest: return "network"
+    }
+  }
+}

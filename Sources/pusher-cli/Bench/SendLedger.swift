@@ -1,0 +1,92 @@
+internal import PusherCore
+
+/// What became of each call of the plan, and how late it was sent.
+final class SendLedger {
+  let plan: BenchPlan
+  /// The accepted events, by channel.
+  private(set) var accepted: [EventSet]
+  private(set) var sent = 0
+  /// Events of calls that were refused, not answered or not sent.
+  private(set) var failed = 0
+  /// Time from the intended sending to the sending.
+  private(set) var late = DelayHistogram()
+  /// Time of the last call that was accepted.
+  private(set) var lastAccepted: Instant?
+  private let ledger: DeliveryLedger
+  var errors = ErrorCounts()
+
+  init(_ ledger: DeliveryLedger) {
+    self.ledger = ledger
+    plan = ledger.plan
+    accepted = (0..<plan.channels).map { _ in EventSet(events: ledger.plan.longestChannel) }
+  }
+
+  /// Called when a call is handed to the network.
+  func noteBegin(_ call: Int, at now: Instant) {
+    late.record(ledger.elapsed(at: now) - plan.time(of: call))
+  }
+
+  func noteAccepted(_ call: Int, at now: Instant) {
+    lastAccepted = now
+    for number in plan.numbers(of: call) { accepted[plan.channel(of: call)].insert(number) }
+    sent += plan.batch
+    ledger.seconds.noteSent(plan.batch, intended: plan.time(of: call))
+  }
+
+  func noteFailed(_ call: Int, _ code: String, _ reason: String, at now: Instant) {
+    failed += plan.batch
+    errors.note(code, reason)
+    ledger.seconds.noteFailed(plan.batch, intended: plan.time(of: call))
+    ledger.noteError(at: now)
+  }
+}
+
+/// Sends the calls of a plan when they are due.
+protocol BenchSender: AnyObject {
+  /// Sends a call now, or as soon as the earlier calls of its channel are answered.
+  func send(_ call: Int, at now: Instant)
+  /// Prepares the next call while there is time.
+  func prepare(_ call: Int)
+  /// True if no call waits for an answer.
+  var isIdle: Bool { get }
+  /// Stops; calls without an answer count as failed.
+  func close()
+}
+
+extension BenchSender {
+  func prepare(_ call: Int) {}
+  func close() {}
+}
+
+/// Hands each call to the sender at its intended time.
+final class BenchPacer {
+  private let plan: BenchPlan
+  private let begin: Instant
+  private let sender: any BenchSender
+  private let loop: EventLoop
+  private var next = 0
+  private lazy var timer = PreciseTimer { [unowned self] in sendDue(at: $0) }
+
+  /// - Parameter begin: Time of the first call.
+  init(_ plan: BenchPlan, from begin: Instant, _ sender: any BenchSender, loop: EventLoop) {
+    (self.plan, self.begin, self.sender, self.loop) = (plan, begin, sender, loop)
+    loop.add(timer)
+    sender.prepare(0)
+    timer.deadline = begin
+  }
+
+  /// True if every call was handed to the sender.
+  var isDone: Bool { next == plan.callCount }
+
+  func stop() { loop.remove(timer) }
+
+  private func sendDue(at now: Instant) {
+    while next < plan.callCount, begin.advanced(by: plan.time(of: next)) <= now {
+      sender.send(next, at: now)
+      next += 1
+    }
+    guard next < plan.callCount else { return }
+    sender.prepare(next)
+    timer.deadline = begin.advanced(by: plan.time(of: next))
+  }
+}

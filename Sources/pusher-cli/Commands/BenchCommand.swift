@@ -1,0 +1,98 @@
+internal import PusherCore
+
+/// Runs `bench`: asks if it must, loads the server, and prints the figures.
+enum BenchCommand {
+  /// Descriptors besides the sockets of the subscribers.
+  private static let otherDescriptors = 64
+
+  static func run(_ settings: BenchSettings, diagnostics: Diagnostics) -> ExitStatus {
+    if let status = BenchConsent.missing(settings, diagnostics) { return status }
+    return diagnostics.outcome {
+      try BenchFiles.check(settings)
+      try makeRoom(settings)
+      warn(settings, diagnostics)
+      diagnostics.info("load on \(place(settings)): \(BenchConsent.words(settings))")
+      let outcome = try BenchRun(settings, diagnostics: diagnostics).run()
+      return end(outcome, settings, diagnostics)
+    }
+  }
+
+  private static func place(_ settings: BenchSettings) -> String {
+    let connection = settings.subscription.connection
+    return "\(connection.host) port \(connection.port)"
+  }
+
+  /// Raises the limit of open files.
+  private static func makeRoom(_ settings: BenchSettings) throws(UsageError) {
+    // A visitor of the mode `presence` has a socket of its own.
+    let visitors = settings.mode == .presence ? settings.load.channels : 0
+    let wanted = settings.load.subscribers + visitors + otherDescriptors
+    let limit = DescriptorLimit.raise(to: wanted)
+    guard limit < wanted else { return }
+    throw UsageError(
+      "--subscribers \(settings.load.subscribers): the system allows \(limit) open files, and "
+        + "\(wanted) are needed; run 'ulimit -n \(wanted)', or as root "
+        + "'prlimit --pid $$ --nofile=\(wanted)', and then bench again")
+  }
+
+  private static func warn(_ settings: BenchSettings, _ diagnostics: Diagnostics) {
+    let load = settings.load
+    let perSender = load.rate / Double(load.channels)
+    if settings.mode == .client, perSender > Double(BenchLoad.clientEventLimit) {
+      diagnostics.warning(
+        "each channel's sender sends \(BenchNumber.text(perSender)) client events a second; Pusher "
+          + "passes on \(BenchLoad.clientEventLimit): raise --channels or lower --rate")
+    }
+    guard let baseline = settings.baseline else { return }
+    let names = baseline.differences(from: settings.shownLoad)
+    if !names.isEmpty {
+      diagnostics.warning(
+        "--compare: the earlier run had another load: \(names.joined(separator: ", "))")
+    }
+  }
+
+  private static func end(
+    _ outcome: BenchOutcome, _ settings: BenchSettings, _ diagnostics: Diagnostics
+  ) -> ExitStatus {
+    guard let report = outcome.report else { return .internalError }
+    if let status = failure(outcome, settings, diagnostics) { return status }
+    let text =
+      settings.isJSON
+      ? report.json(settings.baseline) : BenchTable(report, settings.baseline).text
+    let printed = diagnostics.print(text)
+    let written = BenchFiles.write(report, settings, diagnostics)
+    if let number = outcome.signal { Signals.die(of: number) }
+    if printed != .success { return printed }
+    if let written { return written }
+    let failures = report.failures(settings.conditions)
+    for condition in failures {
+      let value = report.values[condition.figure.name].map {
+        BenchTable.shown($0, condition.figure.unit)
+      }
+      diagnostics.error(
+        "--fail '\(condition.text)': \(condition.figure.name) is \(value ?? "unknown")")
+    }
+    return failures.isEmpty ? .success : .condition
+  }
+
+  /// Reports a run that could not load the server; returns its status.
+  private static func failure(
+    _ outcome: BenchOutcome, _ settings: BenchSettings, _ diagnostics: Diagnostics
+  ) -> ExitStatus? {
+    switch outcome.failure {
+    case nil: return nil
+    case .unable: return .internalError
+    case .refused(let status, let reason):
+      let key = Diagnostics.shortened(key: settings.subscription.connection.key)
+      let words = reason.isEmpty ? "" : ": \(Redaction.redact(reason))"
+      diagnostics.error(
+        "the server answered HTTP \(status)\(words) "
+          + "(do the secret and the app id belong to key \(key)?)")
+      return ExitStatus(Cause(httpStatus: status))
+    case .unconnected:
+      let reason = outcome.firstFailure?.reason ?? "no answer"
+      diagnostics.error("no subscriber was subscribed: \(Redaction.redact(reason))")
+      return ExitStatus(outcome.firstFailure?.cause ?? .unreachable)
+    }
+  }
+}

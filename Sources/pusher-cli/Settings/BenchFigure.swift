@@ -1,0 +1,165 @@
+internal import PusherCore
+
+/// One figure of `bench`: its name in `--output json` and in `--fail`.
+struct BenchFigure: Equatable, Sendable {
+  enum Unit: Equatable, Sendable {
+    case count, rate, percent, bytes
+    /// Milliseconds.
+    case time
+  }
+
+  /// The runs that measure the figure.
+  enum Measured: Equatable, Sendable {
+    case always
+    /// Only modes that send events.
+    case withEvents
+    case inStorms
+  }
+
+  let name: String
+  let unit: Unit
+  let measured: Measured
+  /// True if a larger value is better.
+  let isBetterHigh: Bool
+
+  init(_ name: String, _ unit: Unit, _ measured: Measured = .always, isBetterHigh: Bool = false) {
+    (self.name, self.unit, self.measured) = (name, unit, measured)
+    self.isBetterHigh = isBetterHigh
+  }
+
+  /// The member of the JSON output.
+  var member: String { unit == .time ? name + "_ms" : name }
+
+  func isMeasured(in mode: BenchMode) -> Bool {
+    switch measured {
+    case .always: true
+    case .withEvents: mode.sendsEvents
+    case .inStorms: mode == .storm
+    }
+  }
+
+  /// The steps of a connection with figures of their own, in order.
+  static let steps = ["dial", "tls", "upgrade", "greeting", "subscription", "connect"]
+
+  /// In the order of the output.
+  static let all: [BenchFigure] =
+    [
+      BenchFigure("sent", .count, .withEvents, isBetterHigh: true),
+      BenchFigure("failed", .count, .withEvents),
+      BenchFigure("expected", .count, .withEvents, isBetterHigh: true),
+      BenchFigure("delivered", .count, .withEvents, isBetterHigh: true),
+      BenchFigure("lost", .count, .withEvents), BenchFigure("doubled", .count, .withEvents),
+      BenchFigure("out_of_order", .count, .withEvents), BenchFigure("wrong", .count, .withEvents),
+      BenchFigure("losing_subscribers", .count, .withEvents),
+      BenchFigure("most_lost", .count, .withEvents),
+      BenchFigure("events_per_second", .rate, .withEvents, isBetterHigh: true),
+      BenchFigure("deliveries_per_second", .rate, .withEvents, isBetterHigh: true),
+    ]
+    + ["p50", "p90", "p99", "p999", "max", "late_p50", "late_p99", "late_max"].map {
+      BenchFigure($0, .time, .withEvents)
+    }
+    + [
+      BenchFigure("connected", .count, isBetterHigh: true), BenchFigure("unconnected", .count),
+      BenchFigure("connects_per_second", .rate, isBetterHigh: true),
+    ]
+    + steps.flatMap(times)
+    + ["back_p50", "back_p99", "back_max"].map { BenchFigure($0, .time, .inStorms) }
+    + [
+      BenchFigure("reconnects", .count), BenchFigure("gaps", .count),
+      BenchFigure("errors", .count), BenchFigure("cpu", .percent),
+      BenchFigure("memory_per_socket", .bytes),
+    ]
+
+  private static func times(of step: String) -> [BenchFigure] {
+    ["p50", "p99", "max"].map { BenchFigure("\(step)_\($0)", .time) }
+  }
+
+  /// Finds the figure of a name; `p99.9` is another spelling of `p999`.
+  static func named(_ name: String) -> BenchFigure? {
+    let name = name.isSame(as: "p99.9") ? "p999" : name
+    return all.first { $0.name.isSame(as: name) }
+  }
+}
+
+/// A condition of `--fail`, such as `lost>0` or `p99>200ms`.
+struct BenchCondition: Equatable, Sendable {
+  enum Comparison: String, CaseIterable, Sendable {
+    case atMost = "<="
+    case atLeast = ">="
+    case equal = "=="
+    case different = "!="
+    case below = "<"
+    case above = ">"
+  }
+
+  let figure: BenchFigure
+  let comparison: Comparison
+  /// In the unit of the figure.
+  let value: Double
+  /// As it was typed.
+  let text: String
+
+  init(parsing text: String, mode: BenchMode) throws(UsageError) {
+    let bytes = Array(text.utf8)
+    let start = bytes.firstIndex { "<>=!".utf8.contains($0) } ?? bytes.count
+    let rest = String(decoding: bytes[start...], as: UTF8.self)
+    guard let comparison = Comparison.allCases.first(where: { rest.begins(with: $0.rawValue) })
+    else {
+      throw UsageError(
+        "--fail: '\(text)' is not a figure, an operator and a value, such as 'lost>0'")
+    }
+    let name = Self.trimmed(bytes[..<start])
+    guard let figure = BenchFigure.named(name) else {
+      let clause = Suggestion.clause(for: name, in: BenchFigure.all.map(\.name))
+      throw UsageError("--fail: there is no figure '\(name)'\(clause)")
+    }
+    guard figure.isMeasured(in: mode) else {
+      throw UsageError("--fail: the mode '\(mode.rawValue)' has no figure '\(figure.name)'")
+    }
+    let typed = Self.trimmed(bytes[(start + comparison.rawValue.utf8.count)...])
+    guard let value = Self.value(typed, of: figure.unit) else {
+      throw UsageError("--fail: '\(typed)' is not \(Self.words(for: figure.unit))")
+    }
+    (self.figure, self.comparison, self.value, self.text) = (figure, comparison, value, text)
+  }
+
+  /// Returns whether the condition holds; an unknown value is no reason to pass.
+  func holds(for measured: Double?) -> Bool {
+    guard let measured else { return true }
+    return switch comparison {
+    case .atMost: measured <= value
+    case .atLeast: measured >= value
+    case .equal: measured == value
+    case .different: measured != value
+    case .below: measured < value
+    case .above: measured > value
+    }
+  }
+
+  private static func trimmed(_ bytes: ArraySlice<UInt8>) -> String {
+    let rest = bytes.drop { $0 == 0x20 }
+    return String(
+      decoding: rest.prefix(rest.count - rest.reversed().prefix { $0 == 0x20 }.count),
+      as: UTF8.self)
+  }
+
+  private static func value(_ text: String, of unit: BenchFigure.Unit) -> Double? {
+    switch unit {
+    case .count, .rate: Quantities.decimal(text)
+    case .percent:
+      Quantities.decimal(
+        text.ends(with: "%") ? String(decoding: text.utf8.dropLast(), as: UTF8.self) : text)
+    case .bytes: Quantities.size(text).map(Double.init)
+    case .time: Quantities.duration(text).map { $0.inSeconds * 1000 }
+    }
+  }
+
+  private static func words(for unit: BenchFigure.Unit) -> String {
+    switch unit {
+    case .count, .rate: "a number"
+    case .percent: "a percentage such as 90%"
+    case .bytes: "a size such as 64k"
+    case .time: "a time such as 200ms"
+    }
+  }
+}

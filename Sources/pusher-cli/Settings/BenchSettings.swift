@@ -1,0 +1,106 @@
+internal import PusherCore
+
+struct BenchSettings: CommandSettings {
+  var mode: BenchMode
+  var load: BenchLoad
+  /// The connection and the channels of the subscribers.
+  var subscription: SubscribeSettings
+  /// Only for the mode that needs the HTTP API.
+  var api: APIAccess?
+  /// Encrypts events for encrypted channels.
+  var encryptionKey: EncryptionMasterKey?
+  var conditions: [BenchCondition]
+  var baseline: BenchBaseline?
+  var histogramFile: String?
+  var csvFile: String?
+  var isJSON: Bool
+  /// True if another machine may be loaded without a question.
+  var isConfirmed: Bool
+  var common: CommonSettings { subscription.common }
+
+  init(_ reader: inout SettingsReader) throws(UsageError) {
+    let typed = reader.typed
+    let mode = try Self.mode(typed.operands)
+    self.mode = mode
+    load = try BenchLoad(typed, mode: mode)
+    let name = typed.text(.benchChannel) ?? mode.standardChannel
+    let channels = (1...load.channels).map { "\(name)-\($0)" }
+    try Self.check(ChannelKind(channelName: name), name, mode)
+    conditions = []
+    for text in typed.texts(.failCondition) {
+      conditions.append(try BenchCondition(parsing: text, mode: mode))
+    }
+    baseline = try typed.text(.compare).map { path throws(UsageError) in
+      try BenchBaseline(parsing: reader.text(of: path, "--compare", limit: 1 << 20), path: path)
+    }
+    (histogramFile, csvFile) = (typed.text(.histogram), typed.text(.csv))
+    if let histogramFile, let csvFile, histogramFile.isSame(as: csvFile) {
+      throw UsageError("--histogram and --csv name the same file; give each its own file")
+    }
+    isJSON = typed.text(.output) == OutputFormat.json.rawValue
+    isConfirmed = typed.isOn(.yes)
+    if mode == .fanout { api = try reader.apiAccess() }
+    subscription = try SubscribeSettings(&reader, channels: channels)
+    if case .secret(_, _, let key?) = subscription.authorization {
+      encryptionKey = key
+    } else if mode == .fanout, ChannelKind(channelName: name) == .encrypted {
+      encryptionKey = try reader.encryptionKey(for: channels[0])
+    }
+    if mode == .presence, case .secret = subscription.authorization {
+      // Only the secret lets each join have a number.
+    } else if mode == .presence {
+      throw UsageError(
+        "the mode 'presence' numbers the members, so it needs the secret: give --secret-file or "
+          + "PUSHER_APP_SECRET")
+    }
+  }
+
+  private static func mode(_ words: [String]) throws(UsageError) -> BenchMode {
+    guard let word = words.first else { return .fanout }
+    let modes = BenchMode.allCases.map(\.rawValue)
+    guard words.count == 1, let mode = BenchMode(rawValue: word) else {
+      let extra = words.count == 1 ? word : words[1]
+      let clause = Suggestion.clause(for: extra, in: modes)
+      throw UsageError(
+        "bench takes one mode: \(modes.joined(separator: ", ")) (found '\(extra)')\(clause)",
+        helpFor: .bench)
+    }
+    return mode
+  }
+
+  private static func check(
+    _ kind: ChannelKind, _ name: String, _ mode: BenchMode
+  ) throws(UsageError) {
+    if mode == .client, kind != .private, kind != .presence {
+      throw UsageError(
+        "--channel: client events need a private or presence channel; '\(name)' is neither")
+    }
+    if mode == .presence, kind != .presence {
+      throw UsageError("--channel: '\(name)' is no presence channel, such as presence-load")
+    }
+  }
+}
+
+/// The figures of an earlier run, for `--compare`.
+struct BenchBaseline: Equatable, Sendable {
+  /// By name.
+  let figures: [String: Double]
+  let load: JSONValue
+
+  init(parsing text: String, path: String) throws(UsageError) {
+    let value = try? JSONParser.parse(text)
+    var figures: [String: Double] = [:]
+    for figure in BenchFigure.all { figures[figure.name] = value?[figure.member]?.double }
+    guard !figures.isEmpty, let load = value?["load"] else {
+      throw UsageError("--compare: '\(path)' is not the output of 'bench -o json'")
+    }
+    (self.figures, self.load) = (figures, load)
+  }
+
+  /// Returns the members of the load that differ from those of `other`.
+  func differences(from other: JSONValue) -> [String] {
+    let names = (load.members ?? []) + (other.members ?? [])
+    var known: Set<String> = []
+    return names.map(\.name).filter { known.insert($0).inserted && load[$0] != other[$0] }
+  }
+}
