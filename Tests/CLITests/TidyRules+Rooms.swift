@@ -23,7 +23,10 @@ extension TidyRules {
     ],
     "PusherCluster": [["Redis"], ["Member"], ["Driver"]],
     "PusherTesting": [["Faults"], ["Server"]],
-    "pusher-cli": [["Settings"], ["Metrics"], ["Lines"], ["Run"], ["Commands"], ["Main.swift"]],
+    "pusher-cli": [
+      ["Settings"], ["Metrics"], ["Lines"], ["Run"], ["Bench"], ["Commands"],
+      ["Main.swift"],
+    ],
   ]
 
   /// Requires every file of a listed target to be in a room.

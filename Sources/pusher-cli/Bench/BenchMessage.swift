@@ -99,9 +99,12 @@ struct BenchMessage {
     let isRight = withExtendedLifetime(letters) {
       text.begins(with: letters.view[start..<(start + text.count)])
     }
-    // The value ends with a quote, which the server may have escaped.
-    let isWhole = [UInt8(ascii: "\""), UInt8(ascii: "\\")].contains(message[end])
-    return isRight && isWhole ? .event(name) : .wrong
+    return isRight && Self.closes(message[end..<message.count]) ? .event(name) : .wrong
+  }
+
+  /// Returns whether the object of the data ends here, inside a string or inside the message.
+  private static func closes(_ rest: ByteView) -> Bool {
+    rest.begins(with: "\\\"}\"") || rest.begins(with: "\"}") && rest.count > 2
   }
 
   /// - Parameter head: The message up to the label.

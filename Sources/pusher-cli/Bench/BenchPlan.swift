@@ -34,7 +34,7 @@ struct BenchPlan: Equatable, Sendable {
       number < atRamp
       ? (2 * ramp * number / callsPerSecond).squareRoot()
       : ramp + (number - atRamp) / callsPerSecond
-    return .nanoseconds(Int64(seconds * 1e9))
+    return .nanoseconds(Int64((seconds * 1e9).rounded()))
   }
 
   func channel(of call: Int) -> Int { call % channels }

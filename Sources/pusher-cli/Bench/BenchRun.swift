@@ -43,6 +43,7 @@ final class BenchRun {
       outcome.signal = number
       loop.stop()
     }
+    LocalServerWait.run(settings.subscription.connection, atMost: nil, on: loop, diagnostics)
     startTicking()
     var isSettled = false
     fleet.onSettled = { [loop] in

@@ -69,7 +69,7 @@ struct BenchTable {
 
   private mutating func addErrors() {
     for (index, error) in report.errors.enumerated() {
-      let example = Diagnostics.escaped(String(Diagnostics.shortened(error.example)))
+      let example = Diagnostics.escaped(error.example)
       add(index == 0 ? "errors" : "", "\(error.count) x \(error.code): \(example)")
     }
   }

@@ -36,7 +36,7 @@ struct DelayHistogram {
   /// Returns the delay that `percent` of all delays do not exceed; `nil` without delays.
   func percentile(_ percent: Double) -> Duration? {
     guard count > 0 else { return nil }
-    let rank = max(1, min(count, Int((percent / 100 * Double(count)).rounded(.up))))
+    let rank = max(1, min(count, Int((percent * Double(count) / 100 - 1e-6).rounded(.up))))
     var seen = 0
     for (index, number) in counts.enumerated() where number > 0 {
       seen += number

@@ -12,7 +12,7 @@ struct ErrorCounts {
   private(set) var entries: [CodeCount] = []
   private(set) var total = 0
 
-  /// Maximum number of codes; a server could make up any number of them.
+  /// Maximum number of codes, which a server could make up; a message has 4 KiB at most.
   private static let limit = 50
   private static let others = "other"
 
@@ -23,7 +23,7 @@ struct ErrorCounts {
     if let place = entries.firstIndex(where: { $0.code.isSame(as: code) }) {
       entries[place].count += 1
     } else {
-      entries.append(CodeCount(code: code, example: example, count: 1))
+      entries.append(CodeCount(code: code, example: Diagnostics.shortened(example), count: 1))
     }
   }
 }

@@ -120,7 +120,7 @@ extension HelpPage {
     sockets, and 'storm' loses all of them at once.
 
       pusher-cli bench --local
-      pusher-cli bench --env-file .env --subscribers 1000 --channels 50 --time 60s
+      pusher-cli bench --env-file .env --subscribers 1000 --time 60s
       pusher-cli bench --local -o json --fail 'lost>0' --fail 'p99>200ms'
       pusher-cli bench connect --local --subscribers 5000
     """,

@@ -60,7 +60,7 @@ struct BenchSettings: CommandSettings {
     let modes = BenchMode.allCases.map(\.rawValue)
     guard words.count == 1, let mode = BenchMode(rawValue: word) else {
       let extra = words.count == 1 ? word : words[1]
-      let clause = Suggestion.clause(for: extra, in: modes)
+      let clause = words.count == 1 ? Suggestion.clause(for: extra, in: modes) : ""
       throw UsageError(
         "bench takes one mode: \(modes.joined(separator: ", ")) (found '\(extra)')\(clause)",
         helpFor: .bench)

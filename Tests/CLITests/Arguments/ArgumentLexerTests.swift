@@ -275,7 +275,7 @@ import Testing
     #expect(
       refusal(of: "-q")
         == "no command: give one of subscribe, sse, serve, trigger, channels, users, terminate, "
-        + "auth, sign, verify, webhook, check, config, completion, help, version")
+        + "auth, sign, verify, webhook, check, bench, config, completion, help, version")
     #expect(refusal(of: "serve x") == "serve takes no arguments (found 'x')")
   }
 }

@@ -18,7 +18,7 @@ struct ConnectionFlagTests {
     .users: "presence-a", .terminate: "7", .auth: "private-a --socket-id 1.2",
     .sign: "channel private-a --socket-id 1.2",
     .verify: "channel private-a --socket-id 1.2 --signature aa",
-    .webhook: "listen", .check: "a",
+    .webhook: "listen", .check: "a", .bench: "",
   ]
 
   @Test func `each command that has settings takes the whole set`() throws {
@@ -35,6 +35,7 @@ struct ConnectionFlagTests {
         case .serve: _ = try ServeSettings(typed, environment: [:], files: Self.files)
         case .trigger: _ = try TriggerSettings(typed, environment: [:], files: Self.files)
         case .check: _ = try CheckSettings(typed, environment: [:], files: Self.files)
+        case .bench: _ = try BenchSettings(typed, environment: [:], files: Self.files)
         case .webhook: _ = try WebhookSettings(typed, environment: [:], files: Self.files)
         case .auth, .sign, .verify:
           _ = try SignSettings(typed, environment: [:], files: Self.files)

@@ -86,10 +86,10 @@ import Testing
     #expect(Set(Environment.names).count == Environment.names.count)
   }
 
-  @Test func `one name begins with no-, and only four are the names of commands too`() {
+  @Test func `one name begins with no-, and only five are the names of commands too`() {
     #expect(names.filter { $0.hasPrefix("no-") } == ["no-config"])
     let both = names.filter { Command(rawValue: $0) != nil }
-    #expect(both == ["help", "version", "webhook", "config"])
+    #expect(both == ["help", "version", "webhook", "config", "channels"])
   }
 
   @Test func `the helper letter is never host`() {

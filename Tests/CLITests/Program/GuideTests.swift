@@ -18,7 +18,9 @@ struct GuideTests {
       try connection.send(stream: Self.stream(at: path))
       try connection.remain()
     }
-    let ports = try ["6001", "6003", "6004", "6005", "6006"].map { ($0, String(try Loopback.closedPort())) }
+    let ports = try (["6001"] + (6003...6007).map(String.init)).map {
+      ($0, String(try Loopback.closedPort()))
+    }
     let stage = try RecipeStage(port: ports[0].1, streamPort: "\(streams.port)", leads: .unnamed)
     // Programs in the background write to the standard output of their session.
     var sessions: [ChildProgram] = []

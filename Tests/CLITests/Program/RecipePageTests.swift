@@ -42,7 +42,7 @@ struct RecipePageTests {
     switch recipe {
     case .watch, .table, .artisan, .send, .stand: try LaravelPlay(page).play(recipe)
     case .exec, .fields, .text, .record, .status: try ScripterPlay(page).play(recipe)
-    case .build, .descriptor, .local: try JobPlay(page).play(recipe)
+    case .build, .descriptor, .local, .load: try JobPlay(page).play(recipe)
     case .forward, .outside, .quiet, .replace: try OperatorPlay(page).play(recipe)
     case .check, .config, .option, .advice: try MistakePlay(page).play(recipe)
     case .chat, .messages, .ollama, .tools, .hub, .changes: try StreamPlay(page).play(recipe)
@@ -82,6 +82,7 @@ enum Recipe: String, CaseIterable {
   case build = "--on-ready ./start-build.sh"
   case descriptor = "--ready-fd 3"
   case local = "./place-order.sh"
+  case load = "pusher-cli bench"
   case forward = "--forward-dead"
   case outside = ">report"
   case quiet = "--idle-timeout 2m"

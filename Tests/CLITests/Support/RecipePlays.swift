@@ -15,6 +15,7 @@ final class JobPlay {
 
   func play(_ recipe: Recipe) throws {
     guard recipe != .local else { return try local() }
+    guard recipe != .load else { return try load() }
     let finish = "pusher-cli trigger -c private-build-17 -e build.finished "
     for (build, ending, printed) in [
       (finish + #"'{"status":"passed"}'"#, 0, "true\n"),
@@ -39,6 +40,21 @@ final class JobPlay {
     try? FileManager.default.removeItem(atPath: scene.stage.folder + "/ready")
     try scene.stage.write("start-build.sh", build)
     return try scene.stage.start(script, environment, by: page.shell).result()
+  }
+
+  /// The load runs against the server that the script starts, and ends with 8 if events are lost.
+  private func load() throws {
+    let brief = page.script.replacing("--time 5s", with: "--time 200ms")
+    #expect(brief != page.script)
+    let lossy = brief.replacing("serve &", with: "serve --fault bad-json:times=1 &")
+    #expect(lossy != brief)
+    for (script, ending) in [(brief, Int32(0)), (lossy, 8)] {
+      let stage = try RecipeStage(port: String(Loopback.closedPort()))
+      let result = try stage.start(script, by: page.shell).result()
+      #expect(result.ending == .exited(ending), "\(result.errorText)")
+      let figures = try JSONParser.parse(stage.contents("bench.json"))
+      #expect(figures["lost"]?.integer == (ending == 0 ? 0 : 1))
+    }
   }
 
   /// The program that is tested finds app and server in the variables alone.

@@ -39,7 +39,7 @@ final class RecipeStage {
     [ "$leads" != never ] || exec "$PROGRAM" "$@"
     case $1 in
       serve) exec "$PROGRAM" "$@" --listen "127.0.0.1:$STAGE_PORT" ;;
-      subscribe | trigger | channels | users | webhook)
+      subscribe | trigger | channels | users | bench | webhook)
         exec "$PROGRAM" "$@" --host 127.0.0.1 --port "$STAGE_PORT" --scheme http ;;
       check)
         [ "$leads" != unnamed ] || set -- "$@" --host 127.0.0.1 --port "$STAGE_PORT" --scheme http

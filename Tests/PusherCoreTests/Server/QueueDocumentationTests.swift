@@ -23,7 +23,7 @@ struct QueueDocumentationTests {
     "PusherCore/TLS", "PusherCore/HTTP",
     "PusherCore/Compression", "PusherCore/API", "PusherCore/JSON", "pusher-cli/Lines",
     "pusher-cli/Metrics",
-    "pusher-cli/Run", "pusher-cli/Commands",
+    "pusher-cli/Run", "pusher-cli/Bench", "pusher-cli/Commands",
   ]
 
   private static func page() throws -> String {

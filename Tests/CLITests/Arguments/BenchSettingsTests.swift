@@ -1,0 +1,210 @@
+import PusherCore
+import Testing
+
+@testable import pusher_cli
+
+@Suite("The settings of bench")
+struct BenchSettingsTests {
+  private func bench(
+    _ line: String, _ environment: [String: String] = [:], files: [String: String] = [:]
+  ) throws -> BenchSettings {
+    try BenchSettings(
+      arguments("bench " + line), environment: environment,
+      files: PretendFiles(contents: files).access)
+  }
+
+  private func refused(_ line: String, files: [String: String] = [:]) -> String? {
+    refusal { _ = try bench(line, files: files) }
+  }
+
+  @Test func `without options a small load goes to one channel`() throws {
+    let settings = try bench("--local")
+    #expect(settings.mode == .fanout && settings.api?.appID == "1")
+    #expect(settings.load.subscribers == 100 && settings.load.channels == 1)
+    #expect(settings.load.rate == 100 && settings.load.batch == 1 && settings.load.size == 200)
+    #expect(settings.load.time == .seconds(10) && settings.load.ramp == .zero)
+    #expect(settings.subscription.channels == ["bench-1"])
+    #expect(settings.subscription.webSocket.compressionOffer == nil)
+    #expect(!settings.isJSON && !settings.isConfirmed && settings.conditions.isEmpty)
+  }
+
+  @Test func `the mode decides on the kind of the channels`() throws {
+    #expect(try bench("client --local").subscription.channels == ["private-bench-1"])
+    #expect(try bench("presence --local").subscription.channels == ["presence-bench-1"])
+    #expect(try bench("connect --local").api == nil)
+    let named = try bench("--local -c private-load --channels 2").subscription
+    #expect(named.channels == ["private-load-1", "private-load-2"])
+    guard case .secret = named.authorization else {
+      Issue.record("\(named.authorization)")
+      return
+    }
+  }
+
+  @Test(arguments: [
+    (
+      "fan --local",
+      "bench takes one mode: fanout, client, presence, connect, storm (found 'fan'); did you mean "
+        + "'fanout'?"
+    ),
+    (
+      "client storm --local",
+      "bench takes one mode: fanout, client, presence, connect, storm (found 'storm')"
+    ),
+    (
+      "client --local -c bench",
+      "--channel: client events need a private or presence channel; 'bench' is neither"
+    ),
+    (
+      "presence --local -c private-a",
+      "--channel: 'private-a' is no presence channel, such as presence-load"
+    ),
+    ("client --local --batch 2", "--batch has no use in the mode 'client'"),
+    ("presence --local --size 100", "--size has no use in the mode 'presence'"),
+    ("connect --local --rate 5", "--rate has no use in the mode 'connect'"),
+    ("storm --local --histogram h", "--histogram has no use in the mode 'storm'"),
+    (
+      "--local --channels 101",
+      "--channels 101: each channel needs 1 subscriber, but --subscribers is 100"
+    ),
+    (
+      "client --local --channels 51",
+      "--channels 51: each channel needs 2 subscribers, but --subscribers is 100"
+    ),
+    (
+      "client --local --size 10241",
+      "--size: the data of a client event has at most 10240 bytes"
+    ),
+    ("--local --rate 0", "--rate: '0' is not a number of events a second, such as 50 or 0.5"),
+    ("--local --rate 1e3", "--rate: '1e3' is not a number of events a second, such as 50 or 0.5"),
+    ("--local --ramp 11s", "--ramp 11 s is longer than --time 10 s"),
+    ("--local --time 25h", "--time: a run sends for at most 1440 min"),
+    (
+      "--local --histogram a --csv a",
+      "--histogram and --csv name the same file; give each its own file"
+    ),
+    ("--key k --host h.test", "no app id: give --app-id or PUSHER_APP_ID"),
+  ])
+  func `a mistake is named before anything is loaded`(line: String, message: String) {
+    #expect(refused(line) == message)
+  }
+
+  @Test func `a load that needs too much memory is refused with the options that make it`() {
+    let account = refused("--local --subscribers 100000 --rate 1000 --time 60s")
+    #expect(account?.contains("256 MiB: lower --subscribers, --rate or --time") == true)
+    let events = refused("--local --rate 1000000 --time 1h")
+    #expect(events?.hasPrefix("--rate and --time make more than 100000000 events") == true)
+    #expect(refused("--local --subscribers 20000 --rate 1000 --time 60s") == nil)
+    let spread = "--local --subscribers 100000 --rate 1000 --time 60s --channels 100"
+    #expect(refused(spread) == nil)
+  }
+
+  @Test func `an encrypted channel needs the key`() throws {
+    #expect(
+      refused("--local -c private-encrypted-a")
+        == "private-encrypted-a-1 is encrypted: give --encryption-key-file or "
+        + "PUSHER_ENCRYPTION_MASTER_KEY")
+    let key = Base64.encode([UInt8](repeating: 7, count: 32))
+    let settings = try bench(
+      "--local -c private-encrypted-a", ["PUSHER_ENCRYPTION_MASTER_KEY": key])
+    #expect(settings.encryptionKey != nil)
+  }
+
+  @Test func `presence needs the secret, because it numbers the members`() {
+    let message = refused("presence --key k --host h.test --auth-endpoint http://h/auth")
+    #expect(message?.hasPrefix("the mode 'presence' numbers the members") == true)
+  }
+
+  // MARK: Conditions
+
+  private func condition(_ text: String, _ mode: BenchMode = .fanout) throws -> BenchCondition {
+    try BenchCondition(parsing: text, mode: mode)
+  }
+
+  @Test(arguments: [
+    ("lost>0", 0.0, false), ("lost>0", 1, true), ("lost >= 1", 1, true), ("lost<1", 0, true),
+    ("lost<=0", 1, false), ("lost==2", 2, true), ("lost != 2", 2, false), ("p99>200ms", 200, false),
+    ("p99>200ms", 200.1, true), ("p99.9>1s", 1001, true), ("cpu>90%", 95, true),
+    ("memory_per_socket>16k", 16_385, true), ("events_per_second<99.5", 99.4, true),
+  ])
+  func `a condition compares in the unit of its figure`(
+    text: String, value: Double, holds: Bool
+  ) throws {
+    #expect(try condition(text).holds(for: value) == holds)
+  }
+
+  @Test func `a figure that nobody measured is no reason to pass`() throws {
+    for text in ["p99>200ms", "p99<200ms", "lost==0"] {
+      #expect(try condition(text).holds(for: nil))
+    }
+  }
+
+  @Test(arguments: [
+    ("lost", "--fail: 'lost' is not a figure, an operator and a value, such as 'lost>0'"),
+    ("", "--fail: '' is not a figure, an operator and a value, such as 'lost>0'"),
+    ("lost=0", "--fail: 'lost=0' is not a figure, an operator and a value, such as 'lost>0'"),
+    ("loss>0", "--fail: there is no figure 'loss'; did you mean 'lost'?"),
+    ("lost>", "--fail: '' is not a number"), ("lost>-1", "--fail: '-1' is not a number"),
+    ("cpu>a", "--fail: 'a' is not a percentage such as 90%"),
+    ("back_p99>1s", "--fail: the mode 'fanout' has no figure 'back_p99'"),
+  ])
+  func `a malformed condition is named`(text: String, message: String) {
+    #expect(refusal { _ = try condition(text) } == message)
+  }
+
+  @Test func `every figure has one name, and a mode that measures it`() {
+    let names = BenchFigure.all.map(\.name)
+    #expect(Set(names).count == names.count)
+    for figure in BenchFigure.all {
+      #expect(BenchMode.allCases.contains(where: figure.isMeasured))
+      #expect(BenchFigure.named(figure.name) == figure)
+    }
+  }
+
+  // MARK: The earlier run
+
+  @Test func `an earlier run is read, and a different load is named`() throws {
+    let text = #"{"mode":"fanout","load":{"subscribers":100,"rate":50},"lost":2,"p99_ms":1.5}"#
+    let baseline = try #require(try bench("--local --compare old", files: ["old": text]).baseline)
+    #expect(baseline.figures == ["lost": 2, "p99": 1.5])
+    let now: JSONValue = ["subscribers": 100, "rate": 60, "size": 200]
+    #expect(baseline.differences(from: now) == ["rate", "size"])
+    #expect(baseline.differences(from: baseline.load).isEmpty)
+  }
+
+  @Test(arguments: ["", "[]", "{}", "no JSON", #"{"load":{}}"#, #"{"lost":1}"#])
+  func `another file is not taken for an earlier run`(text: String) {
+    #expect(
+      refused("--local --compare old", files: ["old": text])
+        == "--compare: 'old' is not the output of 'bench -o json'")
+  }
+
+  @Test(arguments: [
+    (2.0, 2.0, 0.0), (2, 3, 50), (4, 1, -75),
+  ])
+  func `a change is a percentage of the earlier figure`(
+    before: Double, now: Double, percent: Double
+  ) {
+    #expect(BenchChange.percent(from: before, to: now) == percent)
+  }
+
+  @Test func `a change from nothing has no percentage`() {
+    #expect(BenchChange.percent(from: 0, to: 0) == 0)
+    #expect(BenchChange.percent(from: 0, to: 3) == nil)
+  }
+
+  @Test(arguments: ["y", "Y", "yes", "YES"])
+  func `only yes is consent`(answer: String) {
+    #expect(BenchConsent.isYes(answer))
+    #expect(!BenchConsent.isYes(answer + "!") && !BenchConsent.isYes(""))
+  }
+
+  @Test func `the load is told in messages before it begins`() throws {
+    #expect(
+      BenchConsent.words(try bench("--local"))
+        == "100 connections, 1,000 events in 10 s, about 100,000 messages to subscribers")
+    #expect(
+      BenchConsent.words(try bench("client --local --channels 50 --rate 10"))
+        == "100 connections, 100 events in 10 s, about 100 messages to subscribers")
+    #expect(BenchConsent.words(try bench("storm --local")) == "100 connections, each made twice")
+  }
+}

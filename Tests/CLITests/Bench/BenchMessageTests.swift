@@ -1,0 +1,98 @@
+import PusherCore
+import Testing
+
+@testable import pusher_cli
+
+@Suite("The text of a numbered event")
+struct BenchMessageTests {
+  private typealias Name = BenchMessage.Name
+
+  private let message = BenchMessage(run: "0a1b2c3d", size: 200)
+  private let members = BenchMessage(run: "0a1b2c3d", size: 200, readsMembers: true)
+  private let name = Name(channel: 3, number: 17, microseconds: 170_000)
+
+  private func read(_ text: String, _ message: BenchMessage? = nil) -> BenchMessage.Reading {
+    let buffer = ByteBuffer(capacity: text.utf8.count)
+    buffer.append(text)
+    return withExtendedLifetime(buffer) { (message ?? self.message).read(buffer.view) }
+  }
+
+  /// The message of a server, with the data as a string.
+  private func frame(_ name: BenchMessage.Name) -> String {
+    let frame: JSONValue = [
+      "event": "bench", "channel": "bench-4", "data": .string(message.data(name).jsonText),
+    ]
+    return frame.jsonText
+  }
+
+  @Test(arguments: [80, 81, 200, 1000, 10_240])
+  func `the data has the wanted size`(size: Int) {
+    let message = BenchMessage(run: "0a1b2c3d", size: size)
+    #expect(message.data(name).jsonText.utf8.count == size)
+  }
+
+  @Test func `what was written is read, as a string or as an object`() {
+    #expect(read(frame(name)) == .event(name))
+    let embedded: JSONValue = ["data": message.data(name), "event": "client-bench"]
+    #expect(read(embedded.jsonText) == .event(name))
+    let nested: JSONValue = ["event": "client-bench", "data": message.data(name)]
+    #expect(read(nested.jsonText) == .event(name))
+  }
+
+  @Test func `every number is read back`() {
+    for number in [0, 1, 61, 62, 63, 99_999_999] {
+      let name = Name(channel: 9999, number: number, microseconds: 86_399_999_999)
+      #expect(read(frame(name)) == .event(name))
+    }
+  }
+
+  @Test(arguments: [
+    "", "{}", "~", "~~~~", #"{"data":"~"}"#, #"{"data":"~0a1b2c3d"}"#, #"{"data":"~0a1b2c3d."}"#,
+    #"{"data":"~0a1b2c3d.1.2~"}"#, #"{"data":"~0a1b2c3d.1.2.3"}"#, #"{"data":"~0a1b2c3d.1..3~"}"#,
+    #"{"data":"~ffffffff.1.2.3~abc"}"#, #"{"data":"~0a1b2c3d.-1.2.3~"}"#,
+    #"{"data":"~0a1b2c3d.1.99999999999999999999.3~"}"#,
+  ])
+  func `what is no label is foreign`(text: String) {
+    #expect(read(text) == .foreign)
+  }
+
+  @Test func `a label after a foreign one is found`() {
+    let data = message.data(name).jsonText
+    #expect(read(##"{"x":"~a~0a1b2c3d","d":\##(data)}"##) == .event(name))
+  }
+
+  @Test func `a changed, cut or lengthened text is wrong`() {
+    let whole = frame(name)
+    #expect(read(whole.replacing("abc", with: "abd", maxReplacements: 1)) == .wrong)
+    #expect(read(String(whole.dropLast())) == .wrong)
+    #expect(read(String(whole.dropLast(40)) + #"\"}"}"#) == .wrong)
+    let value = message.value(name)
+    #expect(read(whole.replacing(value, with: value + "x")) == .wrong)
+    #expect(read(#"{"data":"~0a1b2c3d.3.17.170000~"#) == .wrong)
+  }
+
+  @Test func `the text of another event is wrong`() {
+    let other = Name(channel: 3, number: 18, microseconds: 170_000)
+    let mixed = frame(name).replacing(message.label(name), with: message.label(other))
+    #expect(read(mixed) == .wrong)
+  }
+
+  @Test func `every cut of a message is wrong or foreign, and none traps`() {
+    let whole = Array(frame(name).utf8)
+    for count in 0..<whole.count {
+      let reading = read(String(decoding: whole[..<count], as: UTF8.self))
+      #expect(reading == .wrong || reading == .foreign, "\(count)")
+    }
+  }
+
+  @Test func `members come and go under their label`() {
+    let label = message.label(name)
+    let added =
+      #"{"event":"pusher_internal:member_added","channel":"presence-a","data":"{\"user_id\":\"\#(label)\"}"}"#
+    #expect(read(added, members) == .member(name, hasLeft: false))
+    let removed = added.replacing("member_added", with: "member_removed")
+    #expect(read(removed, members) == .member(name, hasLeft: true))
+    let list = added.replacing("member_added", with: "subscription_succeeded")
+    #expect(read(list, members) == .foreign)
+  }
+}

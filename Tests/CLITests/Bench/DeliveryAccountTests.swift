@@ -1,0 +1,134 @@
+import Testing
+
+@testable import pusher_cli
+
+@Suite("The account of deliveries")
+struct DeliveryAccountTests {
+  private let empty = DeliveryAccount(subscribers: 2, events: 130)
+
+  private func accepted(_ numbers: some Sequence<Int>) -> EventSet {
+    var set = EventSet(events: 130)
+    for number in numbers { set.insert(number) }
+    return set
+  }
+
+  private func missing(
+    _ account: DeliveryAccount, _ subscriber: Int, _ accepted: EventSet
+  ) -> [Int] {
+    var numbers: [Int] = []
+    let count = account.missing(by: subscriber, of: accepted) { numbers.append($0) }
+    #expect(count == numbers.count)
+    return numbers
+  }
+
+  @Test func `an event in order is new, and nothing is missing`() {
+    var account = empty
+    for number in 0..<130 { #expect(account.note(number, by: 0) == .new) }
+    #expect(account.delivered == 130 && account.doubled == 0 && account.outOfOrder == 0)
+    #expect(missing(account, 0, accepted(0..<130)) == [])
+    #expect(account.received(by: 0, of: accepted(0..<130)) == 130)
+  }
+
+  @Test func `each subscriber has an account of its own`() {
+    var account = empty
+    _ = account.note(5, by: 0)
+    #expect(missing(account, 1, accepted([5])) == [5])
+    #expect(account.note(5, by: 1) == .new)
+    #expect(account.doubled == 0)
+  }
+
+  @Test func `a second delivery is doubled, and no longer counted as delivered`() {
+    var account = empty
+    _ = account.note(64, by: 0)
+    #expect(account.note(64, by: 0) == .doubled)
+    #expect(account.delivered == 1 && account.doubled == 1 && account.outOfOrder == 0)
+  }
+
+  @Test func `an event after a later one is out of order, a gap alone is not`() {
+    var account = empty
+    for number in [0, 3, 1, 2, 4] { _ = account.note(number, by: 0) }
+    #expect(account.outOfOrder == 2)
+  }
+
+  @Test(arguments: [0, 1, 63, 64, 65, 127, 128, 129])
+  func `a missing event is told by its number, at every edge of a word`(hole: Int) {
+    var account = empty
+    for number in 0..<130 where number != hole { _ = account.note(number, by: 1) }
+    var numbers: [Int] = []
+    let count = account.missing(by: 1, of: accepted(0..<130)) { numbers.append($0) }
+    #expect(count == 1 && numbers == [hole])
+  }
+
+  @Test func `an event that was not accepted is not missing`() {
+    var account = empty
+    _ = account.note(1, by: 0)
+    #expect(missing(account, 0, accepted([1])) == [])
+    #expect(missing(account, 0, accepted([Int]())) == [])
+    #expect(account.received(by: 0, of: accepted([Int]())) == 0)
+  }
+
+  @Test func `an event counts once in a set`() {
+    let set = accepted([3, 3, 100])
+    #expect(set.count == 2)
+  }
+}
+
+@Suite("The rows a second")
+struct BenchSecondsTests {
+  @Test func `deliveries count when they come, losses when the event was due`() {
+    var seconds = BenchSeconds()
+    seconds.noteSent(2, intended: .milliseconds(900))
+    seconds.noteDelivery(at: .milliseconds(950), after: .milliseconds(50))
+    seconds.noteDelivery(at: .milliseconds(2100), after: .milliseconds(1200))
+    seconds.noteLost(intended: .milliseconds(100))
+    seconds.noteFailed(3, intended: .seconds(1))
+    seconds.finish()
+    #expect(seconds.rows.map(\.sent) == [2, 0, 0])
+    #expect(seconds.rows.map(\.delivered) == [1, 0, 1])
+    #expect(seconds.rows.map(\.lost) == [1, 0, 0])
+    #expect(seconds.rows.map(\.failed) == [0, 3, 0])
+    #expect(seconds.rows.map(\.largest) == [.milliseconds(50), nil, .milliseconds(1200)])
+  }
+
+  @Test func `the CSV has a heading, and empty cells for what was not measured`() {
+    var seconds = BenchSeconds()
+    seconds.noteDelivery(at: .milliseconds(10), after: .milliseconds(4))
+    seconds.noteConnected(at: .seconds(1))
+    seconds.noteError(at: .seconds(1))
+    seconds.finish()
+    #expect(
+      seconds.csv == """
+        second,sent,failed,delivered,lost,p50_ms,p99_ms,max_ms,connected,errors
+        0,0,0,1,0,4,4,4,0,0
+        1,0,0,0,0,,,,1,1
+
+        """)
+  }
+
+  @Test func `times outside every run make no rows without end`() {
+    var seconds = BenchSeconds()
+    seconds.noteLost(intended: .seconds(-10))
+    seconds.noteError(at: .nanoseconds(Int64.max))
+    #expect(seconds.rows.count == 100_000 && seconds.rows[0].lost == 1)
+  }
+}
+
+@Suite("Numbers of figures")
+struct BenchNumberTests {
+  @Test(arguments: [
+    (0.0, "0"), (1, "1"), (1.5, "1.5"), (0.0004, "0"), (0.0005, "0.001"), (12.3456, "12.346"),
+    (-2.5, "-2.5"), (-0.0001, "0"), (1e14, "100000000000000"), (Double.infinity, "0"),
+    (Double.nan, "0"),
+  ])
+  func `a number has three decimal places at most`(value: Double, text: String) {
+    #expect(BenchNumber.text(value) == text)
+  }
+
+  @Test(arguments: [
+    (0, "0"), (999, "999"), (1000, "1,000"), (1_002_003, "1,002,003"), (-1000, "-1,000"),
+    (Int.min, "-9,223,372,036,854,775,808"),
+  ])
+  func `thousands are grouped`(value: Int, text: String) {
+    #expect(BenchNumber.grouped(value) == text)
+  }
+}

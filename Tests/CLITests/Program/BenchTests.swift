@@ -1,0 +1,279 @@
+import Foundation
+import PusherCore
+import Testing
+
+@Suite("bench, against servers whose losses are known", .runsPrograms)
+struct BenchTests {
+  private static let small = [
+    "--subscribers", "20", "--channels", "3", "--rate", "200", "--time", "500ms",
+    "--connections-per-second", "2000",
+  ]
+
+  private func start(_ server: LocalServer, _ arguments: [String]) throws -> ChildProgram {
+    try PusherCLI.start(
+      ["bench"] + arguments + server.address,
+      environment: LocalServer.environment("local-secret"))
+  }
+
+  private func run(_ server: LocalServer, _ arguments: [String]) throws -> ProgramResult {
+    try start(server, arguments).result()
+  }
+
+  private func figures(_ result: ProgramResult) throws -> JSONValue {
+    try #require(try? JSONParser.parse(result.outputText), "\(result.errorText)")
+  }
+
+  private func figures(_ server: LocalServer, _ arguments: [String]) throws -> JSONValue {
+    let result = try run(server, arguments + ["-o", "json"])
+    #expect(result.ending == .exited(0), "\(result.errorText)")
+    return try figures(result)
+  }
+
+  /// The counts of these names.
+  private func counts(_ figures: JSONValue, _ names: String...) -> [Int?] {
+    names.map { figures[$0]?.integer }
+  }
+
+  private func expectPerfect(_ figures: JSONValue, deliveries: Int) {
+    #expect(counts(figures, "expected", "delivered") == [deliveries, deliveries])
+    #expect(counts(figures, "lost", "doubled", "out_of_order", "wrong") == [0, 0, 0, 0])
+    #expect(counts(figures, "failed", "errors", "reconnects") == [0, 0, 0])
+  }
+
+  // MARK: The modes
+
+  @Test func `against our own server nothing is lost, doubled, out of order or wrong`() throws {
+    let figures = try figures(LocalServer(), Self.small)
+    #expect(counts(figures, "sent", "connected", "unconnected") == [100, 20, 0])
+    // 34, 33 and 33 events to 7, 7 and 6 subscribers.
+    expectPerfect(figures, deliveries: 34 * 7 + 33 * 7 + 33 * 6)
+    let delays = ["p50_ms", "p99_ms", "p999_ms", "max_ms"].map { figures[$0]?.double ?? -1 }
+    #expect(delays == delays.sorted() && delays[0] > 0)
+    #expect(figures["interrupted"]?.bool == false && figures["tls_p50_ms"] == .null)
+    #expect(figures["cpu"]?.double ?? -1 >= 0)
+  }
+
+  @Test(arguments: [
+    ["-c", "private-load"], ["-c", "presence-load"], ["--batch", "10"], ["--size", "5000"],
+    ["--compression", "--size", "5000"], ["--ramp", "500ms"], ["-c", "private-encrypted-load"],
+  ])
+  func `every kind of channel and load gives the same account`(options: [String]) throws {
+    let key = TemporaryFolder.shared.file("key")
+    try Base64.encode([UInt8](repeating: 7, count: 32)).write(
+      toFile: key, atomically: true, encoding: .utf8)
+    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: key)
+    let isEncrypted = options.contains("private-encrypted-load")
+    let figures = try figures(
+      LocalServer(), Self.small + options + (isEncrypted ? ["--encryption-key-file", key] : []))
+    let expected = try #require(figures["expected"]?.integer)
+    #expect(expected > 0)
+    expectPerfect(figures, deliveries: expected)
+  }
+
+  @Test func `a secure server is measured with the time of TLS`() throws {
+    let certificates = try #require(CertificateMatrix.shared)
+    let server = try LocalServer(certificate: certificates.trusted)
+    let figures = try figures(server, Self.small + ["--cacert", certificates.authority])
+    expectPerfect(figures, deliveries: figures["expected"]?.integer ?? -1)
+    #expect(figures["tls_p50_ms"]?.double ?? 0 > 0)
+  }
+
+  @Test func `client events reach everybody but the sender`() throws {
+    let figures = try figures(
+      LocalServer(),
+      ["client", "--subscribers", "10", "--channels", "2", "--rate", "16", "--time", "1s"])
+    #expect(counts(figures, "sent") == [16])
+    expectPerfect(figures, deliveries: 16 * 4)
+  }
+
+  @Test func `client events that the server's limit drops are lost, and told by their code`() throws
+  {
+    let figures = try figures(
+      LocalServer(), ["client", "--subscribers", "3", "--rate", "100", "--time", "500ms"])
+    let dropped = try #require(figures["errors_by_code"]?["4301"]?.integer)
+    #expect(dropped > 0)
+    #expect(figures["lost"]?.integer == dropped * 2)
+  }
+
+  @Test func `joins and leaves reach all subscribers of a channel`() throws {
+    let figures = try figures(
+      LocalServer(),
+      ["presence", "--subscribers", "10", "--channels", "2", "--rate", "40", "--time", "500ms"])
+    #expect(counts(figures, "sent") == [20])
+    expectPerfect(figures, deliveries: 20 * 5)
+  }
+
+  @Test func `connect tells the time of each step, and nothing of events`() throws {
+    let figures = try figures(
+      LocalServer(), ["connect", "--subscribers", "30", "--connections-per-second", "1000"])
+    #expect(counts(figures, "connected", "unconnected", "errors") == [30, 0, 0])
+    for step in ["dial", "upgrade", "greeting", "subscription", "connect"] {
+      #expect(figures["\(step)_p50_ms"]?.double ?? -1 >= 0, "\(step)")
+    }
+    #expect(figures["lost"] == nil && figures["p99_ms"] == nil && figures["back_p50_ms"] == nil)
+  }
+
+  @Test func `after a storm all are back, and the cut is no error`() throws {
+    let figures = try figures(
+      LocalServer(), ["storm", "--subscribers", "20", "--reconnect-delay", "10ms"])
+    #expect(counts(figures, "connected", "reconnects", "gaps", "errors") == [20, 20, 20, 0])
+    #expect(figures["back_max_ms"]?.double ?? 0 > 0)
+  }
+
+  // MARK: Losses
+
+  @Test(arguments: [1, 3, 17])
+  func `the losses that are told are the messages that the server spoiled`(spoiled: Int) throws {
+    let server = try LocalServer(options: ["--fault", "bad-json:times=\(spoiled)"])
+    let result = try run(server, Self.small + ["-o", "json", "--fail", "lost>0"])
+    #expect(result.ending == .exited(8), "\(result.errorText)")
+    #expect(result.errorText.contains("--fail 'lost>0': lost is \(spoiled)"))
+    let figures = try figures(result)
+    #expect(figures["lost"]?.integer == spoiled && figures["doubled"]?.integer == 0)
+    let missing = (figures["expected"]?.integer ?? 0) - (figures["delivered"]?.integer ?? 0)
+    #expect(missing == spoiled)
+  }
+
+  @Test func `doubled and reordered deliveries are counted, and no losses`() throws {
+    let server = try LocalServer(
+      options: ["--fault", "duplicate:times=2", "--fault", "reorder:times=1"])
+    let figures = try figures(server, Self.small)
+    #expect(counts(figures, "lost", "doubled", "out_of_order") == [0, 2, 1])
+  }
+
+  @Test func `what comes while a subscriber is away is lost, by that subscriber`() throws {
+    let server = try LocalServer(options: ["--fault", "drop:after=5,connections=1,times=1"])
+    let figures = try figures(
+      server, Self.small + ["--channels", "1", "--reconnect-delay", "50ms"])
+    #expect(counts(figures, "reconnects", "gaps", "losing_subscribers") == [1, 1, 1])
+    let lost = try #require(figures["lost"]?.integer)
+    #expect(lost > 0 && figures["most_lost"]?.integer == lost)
+  }
+
+  @Test func `a stalled server shows as the delay of all events meant to be sent in it`() throws {
+    let server = try LocalServer()
+    let program = try start(
+      server, ["-v", "-o", "json", "--subscribers", "5", "--rate", "50", "--time", "4s"])
+    _ = try program.errorLine(containing: "events sent")
+    server.signal(SIGSTOP)
+    defer { server.signal(SIGCONT) }
+    // A line comes each second, so the stall lasts one.
+    _ = try program.errorLine(containing: "events sent")
+    _ = try program.errorLine(containing: "events sent")
+    server.signal(SIGCONT)
+    let result = try program.result()
+    #expect(result.ending == .exited(0))
+    let figures = try figures(result)
+    #expect(figures["lost"]?.integer == 0)
+    #expect(figures["max_ms"]?.double ?? 0 > 900)
+    #expect(figures["p99_ms"]?.double ?? 0 > 500)
+  }
+
+  @Test func `a killed server ends the run, and every loss is told`() throws {
+    let server = try LocalServer()
+    let program = try start(
+      server,
+      ["-v", "-o", "json", "--subscribers", "5", "--rate", "50", "--time", "2s"])
+    _ = try program.errorLine(containing: "events sent")
+    try server.kill()
+    let figures = try figures(try program.result())
+    #expect(figures["failed"]?.integer ?? 0 > 0 && figures["unconnected"]?.integer == 5)
+    #expect(figures["errors"]?.integer ?? 0 >= 5)
+  }
+
+  // MARK: The report
+
+  @Test func `without JSON a table is printed, with the change since an earlier run`() throws {
+    let server = try LocalServer()
+    let first = try run(server, Self.small + ["-o", "json"])
+    let earlier = TemporaryFolder.shared.file("earlier.json")
+    try first.outputText.write(toFile: earlier, atomically: true, encoding: .utf8)
+    let second = try run(server, Self.small + ["--compare", earlier])
+    #expect(second.ending == .exited(0) && second.errorText == "", "\(second.errorText)")
+    let lines = second.outputText.split(separator: "\n")
+    #expect(lines.contains("lost          0") && lines.contains("doubled       0"))
+    #expect(lines.contains { $0.hasPrefix("delay         p50 ") })
+    #expect(lines.contains { $0.hasPrefix("compared ") && $0.hasSuffix("change") })
+    #expect(lines.contains { $0.hasPrefix("sent ") && $0.hasSuffix("0 %") })
+    let other = try run(server, Self.small + ["--size", "300", "--compare", earlier])
+    #expect(other.errorText.contains("--compare: the earlier run had another load: size"))
+  }
+
+  @Test func `the files hold the rows a second and the distribution`() throws {
+    let server = try LocalServer(options: ["--fault", "bad-json:times=2"])
+    let csv = TemporaryFolder.shared.file("rows.csv")
+    let table = TemporaryFolder.shared.file("delays.hgrm")
+    let figures = try figures(server, Self.small + ["--csv", csv, "--histogram", table])
+    let rows = try String(contentsOfFile: csv, encoding: .utf8).split(separator: "\n").map {
+      $0.split(separator: ",", omittingEmptySubsequences: false)
+    }
+    #expect(rows[0].prefix(5) == ["second", "sent", "failed", "delivered", "lost"])
+    func sum(_ column: Int) -> Int { rows.dropFirst().reduce(0) { $0 + (Int($1[column]) ?? 0) } }
+    #expect([sum(1), sum(3), sum(4)] == counts(figures, "sent", "delivered", "lost"))
+    #expect(sum(4) == 2)
+    let text = try String(contentsOfFile: table, encoding: .utf8)
+    #expect(text.contains("#[Total count = \(figures["delivered"]?.integer ?? -1)]"))
+  }
+
+  @Test func `a file that cannot be written costs no run`() throws {
+    let server = try LocalServer()
+    let result = try run(server, Self.small + ["--csv", "/nowhere/rows.csv"])
+    #expect(result.ending == .exited(2) && result.outputText == "")
+    #expect(result.errorText.contains("--csv: cannot write '/nowhere/rows.csv'"))
+  }
+
+  // MARK: Safety
+
+  @Test func `another machine is not loaded without consent`() throws {
+    let result = try PusherCLI.start(
+      ["bench", "--host", "bench.invalid", "--scheme", "http", "--time", "1s"],
+      environment: LocalServer.environment("s")
+    ).result()
+    #expect(result.ending == .exited(2) && result.outputText == "")
+    #expect(result.errorText.contains("bench would put load on bench.invalid: 100 connections"))
+    #expect(result.errorText.contains("about 10,000 messages to subscribers; give --yes"))
+  }
+
+  @Test func `a limit of open files that is too low is named with its remedy`() throws {
+    let server = try LocalServer()
+    let words = (["bench"] + Self.small + server.address).joined(separator: " ")
+    let result = try ChildProgram(
+      "/bin/sh", ["-c", "ulimit -n 64; exec \"$0\" \(words)", PusherCLI.path],
+      environment: PusherCLI.environment.merging(LocalServer.environment("local-secret")) { $1 }
+    ).result()
+    #expect(result.ending == .exited(2), "\(result.errorText)")
+    #expect(result.errorText.contains("the system allows 64 open files, and 84 are needed"))
+    #expect(result.errorText.contains("ulimit -n 84"))
+  }
+
+  @Test func `a signal ends the run with the figures so far`() throws {
+    let server = try LocalServer()
+    let program = try start(
+      server, ["-v", "-o", "json", "--subscribers", "5", "--rate", "50", "--time", "1h"])
+    _ = try program.errorLine(containing: "events sent")
+    program.send(SIGINT)
+    let result = try program.result()
+    #expect(result.ending == .signalled(SIGINT))
+    let figures = try figures(result)
+    #expect(figures["interrupted"]?.bool == true && figures["sent"]?.integer ?? 0 > 0)
+    let seen = try server.stop()
+    #expect(!seen.errorText.contains("error"), "\(seen.errorText)")
+  }
+
+  @Test func `a server that cannot be loaded has the status of its cause`() throws {
+    let server = try LocalServer()
+    let unknown = try run(server, Self.small + ["--key", "nobody"])
+    #expect(unknown.ending == .exited(3) && unknown.outputText == "", "\(unknown.errorText)")
+    #expect(unknown.errorText.contains("no subscriber was subscribed"))
+    let secret = try PusherCLI.start(
+      ["bench"] + Self.small + server.address, environment: LocalServer.environment("wrong")
+    ).result()
+    #expect(secret.ending == .exited(3) && secret.errorText.contains("HTTP 401"))
+    let port = String(try Loopback.closedPort())
+    let nobody = try PusherCLI.start(
+      ["bench"] + Self.small + ["--host", "127.0.0.1", "--port", port, "--scheme", "http"],
+      environment: LocalServer.environment("s")
+    ).result()
+    #expect(nobody.ending == .exited(4) && nobody.errorText.contains("connection refused"))
+  }
+}
