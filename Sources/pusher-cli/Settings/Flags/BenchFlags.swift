@@ -29,7 +29,7 @@ extension Flag {
 
   static let benchRate = Flag(
     "rate", .text("N"), of: [.bench], in: .load, isCommon: true, default: "100",
-    summary: "send N events per second to all channels together",
+    summary: "send N events per second, on all channels",
     manual: """
       Send N events per second to all channels together. The default is {default}. In the mode `presence`, every join
       and every leave is an event.
