@@ -70,7 +70,7 @@ struct RateLimitingTests {
     (#"{"terminate_on_limit":1}"#, ": terminate_on_limit must be true or false"),
     (#"{"max_attempts":0}"#, ": max_attempts is not a whole number from 1 to 1000000000"),
     (#"{"max_attempts":1.5}"#, ": max_attempts is not a whole number from 1 to 1000000000"),
-    (#"{"max_attempts":"60"}"#, ": max_attempts is not a whole number from 1 to 1000000000"),
+    (#"{"max_attempts":"sixty"}"#, ": max_attempts is not a whole number from 1 to 1000000000"),
     (#"{"decay_seconds":0}"#, ": decay_seconds is not a whole number from 1 to 1000000000"),
     (#"{"decay_seconds":-1}"#, ": decay_seconds is not a whole number from 1 to 1000000000"),
     (

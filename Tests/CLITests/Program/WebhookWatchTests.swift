@@ -86,12 +86,6 @@ struct WebhookWatchTests {
     #expect(watcher.look(at: [.init(name: "a", count: 0)]) == ["channel_vacated a"])
   }
 
-  @Test func `two spellings of one text are two channels`() {
-    var watcher = Watcher()
-    #expect(watcher.look("caf\u{E9}").count == 1)
-    #expect(watcher.look("cafe\u{301}").count == 2)
-  }
-
   @Test func `what is there at the start can be left out, until it changes`() {
     var watcher = Watcher(reportsStart: false)
     #expect(watcher.look("news", "presence-a") == [])

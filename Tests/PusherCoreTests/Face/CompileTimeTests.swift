@@ -158,7 +158,7 @@ import Testing
       "final class Other: PusherDelegate { func debugLog(message: String) {} ; func reset(error: String) {} }",
     ])
     #expect(found == [[], [], []])
-    #expect(methods.count == 16)
+    #expect(methods.count == 17)
   }
 
   @Test func `a delegate that nobody else holds is a warning`() throws {
