@@ -99,7 +99,7 @@ final class Lifecycle {
       }
     case .retriesExhausted(let loss, let code, let attempts):
       explain(loss, code, words) { [diagnostics] text, _ in
-        diagnostics.error("gave up after \(attempts) attempts: \(text)")
+        diagnostics.error("gave up after \(Quantities.words(attempts, of: "attempt")): \(text)")
       }
     }
   }

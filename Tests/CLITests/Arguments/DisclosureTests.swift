@@ -130,7 +130,11 @@ struct DisclosureTests {
       Command.allCases.first { flag.commands.contains($0) && Set<Command>.talking.contains($0) })
     // A random sample: the unit test above covers all forms.
     var random = SeededGenerator(seed: UInt64(index))
-    let forms = Self.forms(flag.disclosure).shuffled(using: &random).prefix(3)
+    // The path of --url is that of --path, which is no secret.
+    let pathIsShown = flag.name == "url"
+    let forms = Self.forms(flag.disclosure)
+      .filter { !pathIsShown || !$0.contains("/SESAME") }
+      .shuffled(using: &random).prefix(3)
     for form in forms {
       let config = try TemporaryFolder.shared.file(
         "config", holding: "[\(command.rawValue)]\n\(flag.name) = \(form)\n")

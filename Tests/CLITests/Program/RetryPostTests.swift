@@ -63,7 +63,7 @@ struct RetryPostTests {
     #expect(server.connectionCount == 2)
     #expect(
       result.errorLines.last?.hasPrefix(
-        "pusher-cli: error: gave up after 1 attempts: the server answered HTTP 429 (Busy)") == true,
+        "pusher-cli: error: gave up after 1 attempt: the server answered HTTP 429 (Busy)") == true,
       "\(result.errorText)")
   }
 

@@ -85,7 +85,8 @@ struct ServedRateLimitTests {
     #expect(result.ending == .exited(0), "\(result.errorText)")
     let plan = warnings(result).first { $0.contains("rate limit") }
     #expect(
-      plan == "pusher-cli: warning: the server's rate limit (it ends the connection, without an "
+      plan.map(String.init)
+        == "pusher-cli: warning: the server's rate limit (it ends the connection, without an "
         + "error): it allows 54 in 10 s; 146 requests wait, which takes about 30 s",
       "\(result.errorText)")
   }

@@ -274,8 +274,8 @@ struct EventlessAnswerTests {
     ).result()
     #expect(result.ending == .exited(5))
     #expect(
-      result.errorLines.last
-        == "pusher-cli: error: gave up after 1 attempts: the answer ended without an event: "
+      result.errorLines.last.map(String.init)
+        == "pusher-cli: error: gave up after 1 attempt: the answer ended without an event: "
         + "3 bytes of text/html, beginning with '<p>'", "\(result.errorText)")
   }
 }

@@ -92,7 +92,8 @@ struct StreamEndTests {
     let result = try PusherCLI.sse(server, "-n", "2", "--activity-timeout", "100ms").result()
     #expect(result.ending == .exited(0))
     #expect(
-      result.errorText.contains("the server sent nothing for 0.1 s; retrying in 25 ms"),
+      result.errorText.contains(
+        "the server sent nothing for 0.1 s (--activity-timeout TIME sets the limit); retrying in 25 ms"),
       "\(result.errorText)")
   }
 }
