@@ -21,7 +21,9 @@ struct MovingPageTests {
   }
 
   /// Runs a block beside a file, and returns the apps that it writes, one a line.
-  private func apps(from name: String, holding text: String, by part: String) throws -> [String] {
+  private func apps(
+    from name: String, holding text: String, by part: String, dialect: String = "pusher"
+  ) throws -> [String] {
     let stage = try RecipeStage(port: "1", leads: .unnamed)
     try stage.write(name, text)
     try stage.write("bin/php", "#!/bin/sh\ntest \"$1 $2\" = 'artisan tinker' && cat config.json\n")
@@ -31,7 +33,8 @@ struct MovingPageTests {
     let file = try stage.contents("apps.json")
     let mode = try FileManager.default.attributesOfItem(atPath: "\(stage.folder)/apps.json")
     #expect((mode[.posixPermissions] as? NSNumber)?.intValue == 0o600)
-    let read = try serve("--apps apps.json", files: PretendFiles(contents: ["apps.json": file]))
+    let read = try serve(
+      "--apps apps.json --dialect \(dialect)", files: PretendFiles(contents: ["apps.json": file]))
     #expect(read.warnings == [])
     let lines = try Jq.run("-c", ".[]", on: Array(file.utf8)).split(separator: "\n")
     #expect(read.server.applications.count == lines.count)
@@ -113,7 +116,7 @@ struct MovingPageTests {
       """
     let unlimited = #""rate_limiting":{"enabled":false}"#
     #expect(
-      try apps(from: "config.json", holding: text, by: "reverb.apps.apps") == [
+      try apps(from: "config.json", holding: text, by: "reverb.apps.apps", dialect: "reverb") == [
         #"{"id":"7","key":"k","secret":"s","client_events":true,"#
           + #""rate_limiting":{"enabled":true,"max_attempts":"90","terminate_on_limit":false},"#
           + #""limits":{"event_bytes":10000}}"#,
@@ -149,7 +152,9 @@ struct MovingPageTests {
   @Test func `every block translates apps, or is a command line that is understood`() throws {
     let apps = #"[{"id":"1","key":"k","secret":"s"}]"#
     let files = PretendFiles(contents: [
-      "apps.json": apps, ".env": "SOKETI_DEFAULT_APP_KEY=k\nSOKETI_DEFAULT_APP_SECRET=s\n",
+      "apps.json": apps,
+      ".env":
+        "SOKETI_DEFAULT_APP_ID=1\nSOKETI_DEFAULT_APP_KEY=k\nSOKETI_DEFAULT_APP_SECRET=s\n",
     ])
     var count = 0
     for block in try Self.blocks() where !block.hasPrefix("umask 077\n") {

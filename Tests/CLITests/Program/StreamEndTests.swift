@@ -93,7 +93,8 @@ struct StreamEndTests {
     #expect(result.ending == .exited(0))
     #expect(
       result.errorText.contains(
-        "the server sent nothing for 0.1 s (--activity-timeout TIME sets the limit); retrying in 25 ms"),
+        "the server sent nothing for 0.1 s (--activity-timeout TIME sets the limit); retrying in 25 ms"
+      ),
       "\(result.errorText)")
   }
 }

@@ -228,7 +228,7 @@ struct WebhookSendTests {
       default: #"{"channels":{"b":{}}}"#
       }
     }
-    let hook = try WebhookPair()
+    let hook = try WebhookPair(key: "test-key")
     let sender = try hook.start(server.address + ["--app-id", "1"])
     #expect(try hook.told(2) == ["channel_occupied a", "channel_occupied b"])
     try sender.errorLine(containing: "warning: cannot list channels: HTTP 503")
@@ -255,7 +255,7 @@ struct WebhookSendTests {
     } list: { _ in
       #"{"channels":{"presence-a":{}}}"#
     }
-    let hook = try WebhookPair()
+    let hook = try WebhookPair(key: "test-key")
     let sender = try hook.start(server.address + ["--app-id", "1"])
     #expect(
       try hook.told(3) == [

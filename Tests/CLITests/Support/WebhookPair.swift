@@ -6,10 +6,11 @@ struct WebhookPair {
   let receiver: ChildProgram
   let url: String
 
-  init() throws {
+  /// - Parameter key: The key of the app whose webhooks are taken.
+  init(key: String = LocalServer.key) throws {
     let file = TemporaryFolder.shared.file("webhook-port")
     receiver = try PusherCLI.start(
-      ["webhook", "listen", "--listen", "127.0.0.1:0", "--port-file", file],
+      ["webhook", "listen", "--listen", "127.0.0.1:0", "--port-file", file, "--key", key],
       environment: LocalServer.environment("local-secret"))
     url = "http://127.0.0.1:\(try receiver.port(in: file))/hook"
   }
