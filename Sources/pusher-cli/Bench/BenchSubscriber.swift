@@ -145,7 +145,7 @@ extension BenchSubscriber: ChannelsFeedDelegate {
       isCut = false
     case .gap: crew.delegate?.subscriberHadGap()
     case .ended: settle(at: crew.loop.now)
-    case .opened, .redirected, .reconnectionTime: break
+    case .opened, .redirected, .reconnectionTime, .resumedElsewhere: break
     }
   }
 
