@@ -75,18 +75,22 @@ struct BenchMessage {
 
   // MARK: Reading
 
-  /// Reads a whole message of the server, or the data of a decrypted event.
-  func read(_ message: ByteView) -> Reading {
+  /// Reads a whole message of the server.
+  ///
+  /// - Parameter isData: True for the data alone, of an event that was decrypted.
+  func read(_ message: ByteView, isData: Bool = false) -> Reading {
     var from = 0
     while let start = message.firstIndex(of: Self.mark, from: from) {
       from = start + 1
       guard let (name, end) = name(in: message, from: from) else { continue }
-      return reading(of: name, in: message, label: (from - 1)..<end)
+      return reading(of: name, in: message, label: (from - 1)..<end, isData)
     }
     return .foreign
   }
 
-  private func reading(of name: Name, in message: ByteView, label: Range<Int>) -> Reading {
+  private func reading(
+    of name: Name, in message: ByteView, label: Range<Int>, _ isData: Bool
+  ) -> Reading {
     // A server that cuts a message leaves no object.
     guard message[message.count - 1] == UInt8(ascii: "}"), label.upperBound < message.count else {
       return .wrong
@@ -99,7 +103,9 @@ struct BenchMessage {
     let isRight = withExtendedLifetime(letters) {
       text.begins(with: letters.view[start..<(start + text.count)])
     }
-    return isRight && Self.closes(message[end..<message.count]) ? .event(name) : .wrong
+    let rest = message[end..<message.count]
+    let isClosed = isData ? rest.equals("\"}") : Self.closes(rest)
+    return isRight && isClosed ? .event(name) : .wrong
   }
 
   /// Returns whether the object of the data ends here, inside a string or inside the message.

@@ -106,7 +106,10 @@ extension BenchSubscriber: ChannelsFeedDelegate {
   func feed(received event: Envelope, named name: String?, at now: Instant) {
     // The sink has taken all others that are of this run.
     if event.isDecrypted {
-      _ = crew.ledger.take(event.message, for: number, on: channel, at: SystemClock.now())
+      // The first event of a key has its plain text in the message, and all others beside it.
+      _ = crew.ledger.take(
+        event.plainData ?? event.message, isData: event.plainData != nil, for: number, on: channel,
+        at: SystemClock.now())
     }
   }
 

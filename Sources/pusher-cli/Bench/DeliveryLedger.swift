@@ -24,8 +24,12 @@ final class DeliveryLedger {
   }
 
   /// Takes a message for a subscriber; returns false if it is no event of this run.
-  func take(_ view: ByteView, for subscriber: Int, on channel: Int, at now: Instant) -> Bool {
-    switch message.read(view) {
+  ///
+  /// - Parameter isData: True for the data alone, of an event that was decrypted.
+  func take(
+    _ view: ByteView, isData: Bool = false, for subscriber: Int, on channel: Int, at now: Instant
+  ) -> Bool {
+    switch message.read(view, isData: isData) {
     case .foreign: return false
     case .wrong: wrong += 1
     case .event(let name): note(name.number, name, subscriber, channel, at: now)

@@ -66,8 +66,7 @@ extension HelpPage {
       sse URL                  print the events of an event stream (SSE)
       trigger [DATA|-]         send an event, or JSON lines, through the HTTP API
       channels [NAME]          list the occupied channels, or show one
-      users CHANNEL            list the members of a presence channel
-      terminate USER           close all connections of a user
+      users CHANNEL            list members; 'terminate USER' ends connections
       auth CHANNEL             print the answer of an authorisation endpoint
       sign, verify KIND        sign by hand, or find out why a signature is refused
       webhook listen|send      print webhooks, or send them for Reverb

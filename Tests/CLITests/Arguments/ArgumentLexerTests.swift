@@ -86,7 +86,7 @@ import Testing
 
   @Test(arguments: [
     ("--chanel", "; did you mean '--channel'?"), ("--hots", "; did you mean '--host'?"),
-    ("--time", ""), ("--times", "; did you mean '--timestamps'?"),
+    ("--clock", ""), ("--times", "; did you mean '--timestamps'?"),
     ("--exclude", "; did you mean '--exclude-event'?"), ("--zzz", ""),
     ("--no-compresion", "; did you mean '--no-compression'?"),
   ])
@@ -128,7 +128,8 @@ import Testing
         == "trigger has no option --count (it belongs to subscribe, sse and webhook)")
     #expect(
       refusal(of: "serve --user-id 7")
-        == "serve has no option --user-id (it belongs to subscribe, auth, sign, verify and check)")
+        == "serve has no option --user-id (it belongs to subscribe, auth, sign, verify, webhook and check)"
+    )
   }
 
   @Test(arguments: [

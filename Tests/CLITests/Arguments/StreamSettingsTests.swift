@@ -122,7 +122,10 @@ struct StreamSettingsTests {
     ), ("127.0.0.1:80/a", "the URL does not begin with http:// or https://"),
     ("example.com", "the URL does not begin with http:// or https://"),
     ("https://a/ -X post", "is not a method"), ("https://a/ --cacert none", "--cacert"),
-    ("https://a/ -c x", "sse has no option -c (--channel belongs to subscribe and trigger)"),
+    (
+      "https://a/ -c x",
+      "sse has no option -c (--channel belongs to subscribe, trigger, webhook and bench)"
+    ),
     ("@none", "cannot read 'none'"),
     ("https://a/ --state-file -", "--state-file cannot use '-'; name a file"),
     (

@@ -39,6 +39,18 @@ struct BenchMessageTests {
     #expect(read(nested.jsonText) == .event(name))
   }
 
+  @Test func `the data alone is read where it is said to be that, and must end with its object`() {
+    let data = message.data(name).jsonText
+    func read(_ text: String) -> BenchMessage.Reading {
+      let buffer = ByteBuffer(capacity: text.utf8.count)
+      buffer.append(text)
+      return withExtendedLifetime(buffer) { message.read(buffer.view, isData: true) }
+    }
+    #expect(read(data) == .event(name))
+    #expect(read(data + "}") == .wrong)
+    #expect(self.read(data) == .wrong)
+  }
+
   @Test func `every number is read back`() {
     for number in [0, 1, 61, 62, 63, 99_999_999] {
       let name = Name(channel: 9999, number: number, microseconds: 86_399_999_999)
