@@ -38,8 +38,8 @@ static inline int pusher_epoll_collect(int set, uint64_t *data, uint32_t *events
 // Returns a timer of the clock that counts the machine's sleep; -1 with errno on failure.
 static inline int pusher_timer_create(void) { return timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK); }
 
-// Makes the timer readable from this time of its clock on, in nanoseconds; 0 turns it off. Returns 0
-// or the error's number.
+// Makes the timer readable from this time of its clock on, in nanoseconds; 0 turns it off. Returns
+// 0 or the error's number.
 static inline int pusher_timer_set(int timer, int64_t time) {
   struct itimerspec when = {.it_value = {.tv_sec = time / 1000000000, .tv_nsec = time % 1000000000}};
   return timerfd_settime(timer, TFD_TIMER_ABSTIME, &when, NULL) ? errno : 0;

@@ -1,20 +1,22 @@
 /// A queue: first in, first out.
 ///
 /// Adding and removing take constant time on average, and a removed element is released at once.
+/// Everything is inlinable: in other modules, unspecialised code costs several times as much.
+@usableFromInline
 package struct Fifo<Element> {
   /// The oldest elements, in reverse order.
-  private var front: [Element] = []
-  private var back: [Element] = []
+  @usableFromInline internal var front: [Element] = []
+  @usableFromInline internal var back: [Element] = []
 
   /// Empty arrays above this capacity are released, so that a burst does not hold memory for good.
-  private static var keptCapacity: Int { 1024 }
+  @inlinable internal static var keptCapacity: Int { 1024 }
 
-  package init() {}
+  @inlinable package init() {}
 
-  package mutating func append(_ element: Element) { back.append(element) }
-  package mutating func prepend(_ element: Element) { front.append(element) }
+  @inlinable package mutating func append(_ element: Element) { back.append(element) }
+  @inlinable package mutating func prepend(_ element: Element) { front.append(element) }
 
-  package mutating func popFirst() -> Element? {
+  @inlinable package mutating func popFirst() -> Element? {
     if front.isEmpty {
       guard back.count > 1 else { return back.popLast() }
       front.append(contentsOf: back.reversed())
@@ -24,17 +26,17 @@ package struct Fifo<Element> {
     return front.popLast()
   }
 
-  package mutating func takeAll() -> [Element] {
+  @inlinable package mutating func takeAll() -> [Element] {
     defer { self = Fifo() }
     return Array(self)
   }
 }
 
 extension Fifo: RandomAccessCollection, MutableCollection {
-  package var startIndex: Int { 0 }
-  package var endIndex: Int { front.count + back.count }
+  @inlinable package var startIndex: Int { 0 }
+  @inlinable package var endIndex: Int { front.count + back.count }
 
-  package subscript(place: Int) -> Element {
+  @inlinable package subscript(place: Int) -> Element {
     get { place < front.count ? front[front.count - 1 - place] : back[place - front.count] }
     set {
       if place < front.count {
@@ -50,7 +52,7 @@ extension Fifo: Sendable where Element: Sendable {}
 
 extension Array {
   /// Removes and returns all elements.
-  package mutating func takeAll() -> [Element] {
+  @inlinable package mutating func takeAll() -> [Element] {
     guard !isEmpty else { return [] }
     defer { removeAll(keepingCapacity: true) }
     return self
