@@ -11,12 +11,14 @@ package final class Console: ServerConsole {
   private unowned let host: any ConsoleHost
   private let options: ConsoleOptions
   private let access: ConsoleAccess
+  private let instance = StreamInstance.random()
   private let started = SystemClock.wall().rfc3339
   private var streams: [ConsoleStream] = []
 
   package init(_ options: ConsoleOptions, host: any ConsoleHost) {
     (self.options, self.host) = (options, host)
     access = ConsoleAccess(token: options.token)
+    host.feed.keep(options.history)
   }
 
   // MARK: Streams
@@ -26,7 +28,7 @@ package final class Console: ServerConsole {
   ) -> (any ConnectionSocket)? {
     let head = request.head
     guard RequestTarget.path(of: head.target).isSame(as: Self.path + "/events"),
-      head.method == "GET", access.refusal(head) == nil, let source = source()
+      head.method == "GET", access.refusal(head) == nil, let source = source(for: head)
     else { return nil }
     let stream = ConsoleStream(source, hello: hello, on: connection, at: now) { [weak self] ended in
       self?.streams.removeAll { $0 === ended }
@@ -35,11 +37,15 @@ package final class Console: ServerConsole {
     return stream
   }
 
-  private func source() -> (any ConsoleSource)? {
+  /// Returns the entries after the ones that the reader has.
+  private func source(for head: HTTPRequestHead) -> (any ConsoleSource)? {
+    let last = head.headers["Last-Event-ID"].flatMap(instance.number)
+    let wakeUp = host.loop.wakeUp
     guard let recording = options.recording else {
-      return LiveSource(host.feed, wakeUp: host.loop.wakeUp)
+      let start = last.map { ServerFeed.Start.after($0) } ?? .oldest
+      return LiveSource(host.feed, of: instance, from: start, wakeUp: wakeUp)
     }
-    return RecordedRun(recording, host.feed, wakeUp: host.loop.wakeUp)
+    return RecordedRun(recording, host.feed, of: instance, after: last ?? 0, wakeUp: wakeUp)
   }
 
   package func flush(at now: Instant) {
@@ -56,7 +62,9 @@ package final class Console: ServerConsole {
 
   private var hello: JSONValue {
     [
-      "version": .string(options.version), "started": .string(started),
+      "version": .string(options.version), "instance": .string(instance.id),
+      "started": .string(started), "time": .string(SystemClock.wall().rfc3339),
+      "keeps_token": .bool(options.keepsToken),
       "service": .string(host.applications.dialect.name), "shared": .bool(host.isShared),
       "recording": options.recording.map { .string(Self.lastPart($0)) } ?? .null,
       "apps": .array(host.applications.hubs.map { Self.facts(of: $0.application) }),

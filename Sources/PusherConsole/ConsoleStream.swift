@@ -83,14 +83,19 @@ final class ConsoleStream: ConnectionSocket {
 
 final class LiveSource: ConsoleSource {
   private let feed: ServerFeed
+  private let instance: StreamInstance
   private let reader: Int
   private var waiting: [ServerFeed.Line] = []
   private var next = 0
 
   /// Fails if the feed has its maximum number of readers.
-  init?(_ feed: ServerFeed, wakeUp: WakeUp) {
-    guard let reader = feed.open(wakeUp) else { return nil }
-    (self.feed, self.reader) = (feed, reader)
+  ///
+  /// - Parameter start: Place where a reader begins, also one that comes back.
+  init?(
+    _ feed: ServerFeed, of instance: StreamInstance, from start: ServerFeed.Start, wakeUp: WakeUp
+  ) {
+    guard let reader = feed.open(wakeUp, from: start) else { return nil }
+    (self.feed, self.instance, self.reader) = (feed, instance, reader)
   }
 
   var hasMore: Bool { next < waiting.count }
@@ -101,7 +106,7 @@ final class LiveSource: ConsoleSource {
         (waiting, next) = (feed.take(reader), 0)
         if waiting.isEmpty { return true }
       }
-      output.write(waiting[next])
+      output.write(waiting[next], of: instance)
       next += 1
     }
     return true
@@ -111,12 +116,16 @@ final class LiveSource: ConsoleSource {
 }
 
 extension ByteBuffer {
-  func write(_ line: ServerFeed.Line) {
+  func write(_ line: ServerFeed.Line, of instance: StreamInstance) {
     switch line {
     case .entry(let number, let text):
-      EventStreamWriter.write(event: "entry", id: String(number), data: text, to: self)
-    case .dropped(let count):
-      EventStreamWriter.write(event: "dropped", data: "{\"count\":\(count)}", to: self)
+      EventStreamWriter.write(
+        event: "entry", id: instance.messageID(number), data: text, to: self)
+    case .dropped(let loss):
+      // With an ID, so that a reader who comes back is not told again.
+      EventStreamWriter.write(
+        event: "dropped", id: instance.messageID(loss.last),
+        data: #"{"count":\#(loss.count),"reason":"\#(loss.cause.rawValue)"}"#, to: self)
     }
   }
 }

@@ -7,6 +7,9 @@ internal import PusherServer
 /// have any size, and a slow disk does not delay the server.
 final class RecordedRun: ConsoleSource {
   private let feed: ServerFeed
+  private let instance: StreamInstance
+  /// Number of lines that the reader has already.
+  private let known: Int
   private let wakeUp: WakeUp
   private let reader: Locked<RecordingReader>
   /// The portion that the thread has read.
@@ -18,9 +21,14 @@ final class RecordedRun: ConsoleSource {
   private var isClosed = false
 
   /// Fails if the file cannot be opened, or if `feed` has its maximum number of readers.
-  init?(_ path: String, _ feed: ServerFeed, wakeUp: WakeUp) {
+  ///
+  /// - Parameter known: Number of lines that the reader has already.
+  init?(
+    _ path: String, _ feed: ServerFeed, of instance: StreamInstance, after known: Int,
+    wakeUp: WakeUp
+  ) {
     guard let file = try? FileReader(path), feed.openRecording() else { return nil }
-    (self.feed, self.wakeUp) = (feed, wakeUp)
+    (self.feed, self.instance, self.known, self.wakeUp) = (feed, instance, known, wakeUp)
     reader = Locked(RecordingReader(file))
   }
 
@@ -37,7 +45,9 @@ final class RecordedRun: ConsoleSource {
         guard takePortion() else { return readOn() }
         continue
       }
-      output.write(portion.lines[next])
+      if case .entry(let number, _) = portion.lines[next], number > known {
+        output.write(portion.lines[next], of: instance)
+      }
       next += 1
     }
     // The page keeps its entries, and reconnects if the answer ends.

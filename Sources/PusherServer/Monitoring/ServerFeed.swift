@@ -2,13 +2,38 @@ package import PusherCore
 
 /// Events of a server for its observers: pages of the console, and the record of a run.
 ///
-/// An event costs one read of a counter if there are no observers. Each reader has its own queue;
-/// entries that do not fit are counted and left out. Any thread may use it.
+/// An event costs one read of a counter if there are no observers and nothing is kept. Each reader
+/// has its own queue; entries that do not fit are counted and left out. Any thread may use it.
 package final class ServerFeed: Sendable {
   package enum Line: Sendable, Equatable {
     case entry(Int, String)
-    /// Number of entries left out here.
-    case dropped(Int)
+    /// Entries left out here.
+    case dropped(Loss)
+  }
+
+  /// Consecutive entries that a reader does not get.
+  package struct Loss: Sendable, Equatable {
+    package enum Cause: String, Sendable {
+      /// The reader was slow.
+      case slow
+      /// The reader came too late: the entries are no longer kept.
+      case expired
+    }
+
+    package let count: Int
+    /// Number of the last of them.
+    package let last: Int
+    package let cause: Cause
+  }
+
+  /// The entry with which a reader begins.
+  package enum Start: Sendable, Equatable {
+    /// The next entry.
+    case now
+    /// The oldest entry that is kept.
+    case oldest
+    /// The entry after this number; entries that are no longer kept are counted.
+    case after(Int)
   }
 
   fileprivate struct Reader {
@@ -24,8 +49,31 @@ package final class ServerFeed: Sendable {
     var otherReaders = 0
     var nextReader = 0
     var lastEntry = 0
+    var history: EntryHistory?
 
     var hasRoom: Bool { readers.count + otherReaders < ServerFeed.readerLimit }
+    /// The history takes entries also while there are no readers.
+    var watchers: Int { readers.count + (history == nil ? 0 : 1) }
+
+    /// Gives a new reader the kept entries from its start on.
+    func fill(_ reader: inout Reader, from start: Start) {
+      let oldest = lastEntry + 1 - (history?.count ?? 0)
+      var next = oldest
+      switch start {
+      case .now: return
+      case .after(let number) where (0...lastEntry).contains(number): next = number + 1
+      case .oldest, .after: break
+      }
+      if next < oldest {
+        reader.waiting.append(
+          .dropped(Loss(count: oldest - next, last: oldest - 1, cause: .expired)))
+        next = oldest
+      }
+      for text in history?.texts(skipping: next - oldest) ?? [] {
+        _ = reader.add(next, text)
+        next += 1
+      }
+    }
   }
 
   /// Maximum number of simultaneous readers.
@@ -40,13 +88,25 @@ package final class ServerFeed: Sendable {
 
   package var isOpen: Bool { watch.isWatched }
 
+  /// Keeps the last entries for later readers from now on; 0 keeps none.
+  package func keep(_ count: Int) {
+    state.withLock { state in
+      state.history = count > 0 ? EntryHistory(count) : nil
+      watch.watchers = state.watchers
+    }
+  }
+
   /// Adds a reader; `nil` if the maximum is reached.
-  package func open(_ wakeUp: WakeUp, limit: Int = queueLimit) -> Int? {
+  package func open(
+    _ wakeUp: WakeUp, from start: Start = .now, limit: Int = queueLimit
+  ) -> Int? {
     state.withLock { state in
       guard state.hasRoom else { return nil }
+      var reader = Reader(wakeUp: wakeUp, limit: limit)
+      state.fill(&reader, from: start)
       state.nextReader += 1
-      state.readers[state.nextReader] = Reader(wakeUp: wakeUp, limit: limit)
-      watch.watchers = state.readers.count
+      state.readers[state.nextReader] = reader
+      watch.watchers = state.watchers
       return state.nextReader
     }
   }
@@ -54,7 +114,7 @@ package final class ServerFeed: Sendable {
   package func close(_ reader: Int) {
     state.withLock { state in
       state.readers[reader] = nil
-      watch.watchers = state.readers.count
+      watch.watchers = state.watchers
     }
   }
 
@@ -75,7 +135,7 @@ package final class ServerFeed: Sendable {
         return []
       }
       var lines = own.waiting
-      if own.dropped > 0 { lines.append(.dropped(own.dropped)) }
+      if let loss = own.loss(before: state.lastEntry + 1) { lines.append(.dropped(loss)) }
       (own.waiting, own.bytes, own.dropped) = ([], 0, 0)
       state.readers[reader] = own
       return lines
@@ -85,7 +145,7 @@ package final class ServerFeed: Sendable {
   /// Adds an entry for all readers, with the current time.
   ///
   /// - Parameters:
-  ///   - members: Members besides number and time; evaluated only if there are readers.
+  ///   - members: Members besides number and time; evaluated only if entries are noted.
   ///   - own: Not signalled, because the caller's thread takes its lines anyway.
   func note(_ members: @autoclosure () -> [JSONValue.Member]?, on own: WakeUp) {
     guard isOpen, let members = members() else { return }
@@ -94,10 +154,9 @@ package final class ServerFeed: Sendable {
       state.lastEntry += 1
       let number = state.lastEntry
       let text = JSONWriter.text(.object([.init("n", .integer(number)), time] + members))
+      state.history?.add(text)
       return state.readers.keys.compactMap { id in
-        guard state.readers[id]?.add(.entry(number, text), size: text.utf8.count) == true else {
-          return nil
-        }
+        guard state.readers[id]?.add(number, text) == true else { return nil }
         return state.readers[id]?.wakeUp
       }
     }
@@ -106,20 +165,26 @@ package final class ServerFeed: Sendable {
 }
 
 extension ServerFeed.Reader {
-  /// Adds a line, or counts it if the queue is full; returns whether it is the first waiting line.
-  fileprivate mutating func add(_ line: ServerFeed.Line, size: Int) -> Bool {
+  /// Adds an entry, or counts it if the queue is full; returns whether it is the first one waiting.
+  fileprivate mutating func add(_ number: Int, _ text: String) -> Bool {
     let isFirst = waiting.isEmpty && dropped == 0
+    let size = text.utf8.count
     guard bytes + size <= limit else {
       dropped += 1
       return isFirst
     }
     // The gap is reported at its own place.
-    if dropped > 0 {
-      waiting.append(.dropped(dropped))
+    if let loss = loss(before: number) {
+      waiting.append(.dropped(loss))
       dropped = 0
     }
-    waiting.append(line)
+    waiting.append(.entry(number, text))
     bytes += size
     return isFirst
+  }
+
+  /// Returns the entries left out just before an entry.
+  fileprivate func loss(before number: Int) -> ServerFeed.Loss? {
+    dropped > 0 ? ServerFeed.Loss(count: dropped, last: number - 1, cause: .slow) : nil
   }
 }

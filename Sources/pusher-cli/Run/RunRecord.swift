@@ -41,8 +41,8 @@ final class RunRecord {
     case .entry(_, let text):
       output.buffer.append(text)
       output.buffer.append(UInt8(ascii: "\n"))
-    case .dropped(let count):
-      diagnostics.warning("--record: '\(path)' is slow: \(count) entries were dropped")
+    case .dropped(let loss):
+      diagnostics.warning("--record: '\(path)' is slow: \(loss.count) entries were dropped")
     }
   }
 

@@ -10,13 +10,16 @@ final class ConsoleHarness {
   let test: ServerHarness
 
   init(
-    recording: String? = nil, _ change: (inout ServerOptions) -> Void = { _ in }
+    recording: String? = nil, history: Int = 0, keepsToken: Bool = false,
+    _ change: (inout ServerOptions) -> Void = { _ in }
   ) throws {
     test = try ServerHarness { options in
       options.console = .thisMachine
       change(&options)
     }
-    let page = ConsoleOptions(token: Self.token, version: "1.2.3", recording: recording)
+    let page = ConsoleOptions(
+      token: Self.token, keepsToken: keepsToken, version: "1.2.3", recording: recording,
+      history: history)
     test.server.console = Console(page, host: test.server)
   }
 
@@ -55,11 +58,25 @@ final class ConsoleHarness {
     try ask("POST", "/console/\(name)", headers: [Self.bearer], body: JSONWriter.text(order))
   }
 
-  func stream() throws -> RawClient {
+  func stream(lastEventID id: String? = nil) throws -> RawClient {
+    let field = id.map { "Last-Event-ID: \($0)\r\n" } ?? ""
     let client = test.raw(
-      "GET /console/events HTTP/1.1\r\nHost: localhost\r\n\(Self.bearer)\r\n\r\n")
+      "GET /console/events HTTP/1.1\r\nHost: localhost\r\n\(field)\(Self.bearer)\r\n\r\n")
     #expect(test.run { client.text.holds("event: hello") })
     return client
+  }
+
+  /// Returns the first message of a stream.
+  func hello(_ client: RawClient) throws -> JSONValue {
+    let line = try #require(client.text.lines.first { $0.holds(#"{"version""#) })
+    return try JSONValue(parsing: String(line.dropFirst("data: ".count)))
+  }
+
+  /// Returns the numbers of the messages that have an ID.
+  func numbers(_ client: RawClient) -> [Int] {
+    client.text.lines.compactMap { line in
+      String(line).dropping(prefix: "id: ")?.split(separator: "-").last.flatMap { Int($0) }
+    }
   }
 
   func entries(_ client: RawClient, _ kind: String) -> [JSONValue] {

@@ -22,8 +22,7 @@ struct ConsoleStreamTests {
     let client = try console.stream()
     let text = client.text
     #expect(text.holds("Content-Type: text/event-stream\r\n"))
-    let line = try #require(text.lines.first { $0.holds(#"{"version""#) })
-    let hello = try JSONValue(parsing: String(line.dropFirst("data: ".count)))
+    let hello = try console.hello(client)
     #expect(hello["version"] == "1.2.3")
     #expect(hello["shared"] == false)
     #expect(hello["recording"] == .null)
@@ -59,9 +58,7 @@ struct ConsoleStreamTests {
     socket.close()
     #expect(console.await(2, "channel", at: client).last?["action"] == "vacated")
     #expect(console.await(2, "connection", at: client).last?["action"] == "closed")
-    let numbers = client.text.lines.compactMap {
-      String($0).dropping(prefix: "id: ").flatMap { Int($0) }
-    }
+    let numbers = console.numbers(client)
     #expect(numbers == Array(1...numbers.count))
   }
 

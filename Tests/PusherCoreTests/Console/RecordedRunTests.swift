@@ -27,6 +27,25 @@ struct RecordedRunTests {
     #expect(!client.text.holds("/recording-"), "folders are not shown")
   }
 
+  @Test func `a reader that comes back gets the lines after its last one`() throws {
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    // The numbers of a recording of two runs begin anew, so lines are counted.
+    let lines = [1, 2, 1, 2, 3].map { #"{"n":\#($0),"kind":"event","event":"e"}"# }
+    let console = try console(lines.joined(separator: "\n") + "\n")
+    let first = try console.stream()
+    #expect(console.test.run { first.text.holds("event: end") })
+    #expect(console.numbers(first) == [1, 2, 3, 4, 5])
+    let instance = try #require(try console.hello(first)["instance"]?.text)
+    let cases: [(id: String, numbers: [Int])] = [
+      ("\(instance)-3", [4, 5]), ("\(instance)-9", []), ("0123456789abcdef-3", [1, 2, 3, 4, 5]),
+    ]
+    for (id, numbers) in cases {
+      let next = try console.stream(lastEventID: id)
+      #expect(console.test.run { next.text.holds("event: end") })
+      #expect(console.numbers(next) == numbers)
+    }
+  }
+
   @Test func `a line that is no entry is told, and the others are shown`() throws {
     defer { try? FileManager.default.removeItem(atPath: path) }
     let console = try console("{\"kind\":\"event\"}\nnonsense\n[1]\n\n{\"kind\":\"user\"}")

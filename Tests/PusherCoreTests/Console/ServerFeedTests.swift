@@ -14,9 +14,11 @@ struct ServerFeedTests {
     }
     #expect(console.test.run { console.test.events.count { "\($0)".begins(with: "POST") } == 6 })
     let first = feed.take()
-    let dropped = first.compactMap { if case .dropped(let count) = $0 { count } else { nil } }
-    #expect(dropped.count == 1 && first.last == .dropped(dropped[0]), "\(first)")
-    #expect(first.count - 1 + dropped[0] == 12, "six events and six calls")
+    let dropped = first.compactMap { if case .dropped(let loss) = $0 { loss } else { nil } }
+    let loss = try #require(dropped.first)
+    #expect(dropped.count == 1 && first.last == .dropped(loss), "\(first)")
+    #expect(first.count - 1 + loss.count == 12, "six events and six calls")
+    #expect(loss.last == 12 && loss.cause == .slow)
     sender.send(try console.test.call("late", ["a"], data: "x"))
     #expect(console.test.run { console.test.events.count { "\($0)".begins(with: "POST") } == 7 })
     let second = feed.take()

@@ -117,6 +117,7 @@ struct QueueDocumentationTests {
       "MonitoringEndpoint.connectionLimit": MonitoringEndpoint.connectionLimit,
       "ServerFeed.queueLimit": ServerFeed.queueLimit,
       "ServerFeed.readerLimit": ServerFeed.readerLimit,
+      "EntryHistory.byteLimit": EntryHistory.byteLimit,
       "RecordingReader.lineLimit": RecordingReader.lineLimit,
       "RecordingReader.linesSize": RecordingReader.linesSize,
       "WebhookReceiver.bodyLimit": WebhookReceiver.bodyLimit,
