@@ -71,9 +71,10 @@ console_row() {
   count_events "$3"
   printf 'bench: console %s, %s subscribers, %s events\n' "$1" "$2" "$events" >&2
   rm -f "$work/port"
-  flag=--console
+  flag='--console --console-history 0'
   [ "$1" != none ] || flag=--no-console
-  "$program" serve "$flag" --listen 127.0.0.1:0 --key bench --app-id 1 --secret-file "$work/secret" \
+  # shellcheck disable=SC2086 # several words
+  "$program" serve $flag --listen 127.0.0.1:0 --key bench --app-id 1 --secret-file "$work/secret" \
     --port-file "$work/port" 2>"$work/console" &
   server=$!
   if [ "$1" = open ]; then

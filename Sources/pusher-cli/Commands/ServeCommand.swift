@@ -12,19 +12,17 @@ enum ServeCommand {
     _ given: ServeSettings, origin: SettingsOrigin, diagnostics: Diagnostics
   ) -> ExitStatus {
     Environment.forget(HandedSockets.variables)
-    var settings = given
-    settings.console.page = settings.console.options(
-      isUsual: StandardDescriptors.isTerminal(2) && settings.listen.isLoopback
-        && diagnostics.isShown(.warning), token: Hex.encode(SecureRandom.bytes(16)))
-    settings.server.console = settings.console.page?.reach ?? .nobody
-    makeRoom(settings, diagnostics)
+    makeRoom(given, diagnostics)
     // Check first: a new descriptor could get the number of standard output.
     let descriptor = OutputDescriptor()
-    if settings.logsEvents, descriptor == nil {
+    if given.logsEvents, descriptor == nil {
       diagnostics.error("cannot print events: standard output is closed")
       return .output
     }
-    return diagnostics.outcome { [settings] in
+    return diagnostics.outcome {
+      var settings = given
+      settings.console.page = try page(of: given, diagnostics)
+      settings.server.console = settings.console.page?.reach ?? .nobody
       let loop = try EventLoop()
       if let file = settings.console.recording {
         do throws(FileReader.Fault) {
@@ -52,6 +50,21 @@ enum ServeCommand {
 }
 
 extension ServeCommand {
+  /// Returns the console's page; without an option, only a terminal on this machine has it.
+  private static func page(
+    of settings: ServeSettings, _ diagnostics: Diagnostics
+  ) throws(UsageError) -> ConsoleOptions? {
+    let isUsual =
+      StandardDescriptors.isTerminal(2) && settings.listen.isLoopback
+      && diagnostics.isShown(.warning)
+    guard let file = settings.console.tokenFile else {
+      return try settings.console.options(
+        isUsual: isUsual, token: Hex.encode(SecureRandom.bytes(16)))
+    }
+    return try settings.console.options(
+      isUsual: isUsual, token: try ConsoleTokenFile.token(in: file, tell: diagnostics.info))
+  }
+
   private static let otherDescriptors = 512
 
   /// Raises the limit of open files to fit the maximum number of connections.

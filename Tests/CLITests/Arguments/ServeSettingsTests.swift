@@ -205,16 +205,6 @@ import Testing
     #expect(try serve("--auth-endpoints").warnings == [])
   }
 
-  @Test func `the console is for this machine unless it is asked for`() throws {
-    func reach(_ arguments: String) throws -> Reach? {
-      try serve(arguments).console.options(isUsual: true, token: "t")?.reach
-    }
-    #expect(try reach("") == .thisMachine)
-    #expect(try reach("--open-recording f") == .thisMachine)
-    #expect(try reach("--console") == .everybody)
-    #expect(try reach("--no-console") == nil)
-  }
-
   @Test func `origins and hosts are allowed by name`() throws {
     let settings = try serve(
       "--allow-origin https://A.example --allow-origin http://192.168.1.5:3000/ --allow-origin null "

@@ -1,5 +1,7 @@
 extension Flag {
-  static let consoles: [Flag] = [.console, .record, .openRecording]
+  static let consoles: [Flag] = [
+    .console, .consoleTokenFile, .consoleHistory, .record, .openRecording,
+  ]
 
   static let console = Flag(
     "console", of: [.serve], in: .serve, isCommon: true,
@@ -11,6 +13,26 @@ extension Flag {
       page is the default on a terminal if no other machine can connect. It then answers only requests that begin on
       this machine. With --console, it also answers requests through a proxy or from another machine. `--no-console`
       turns it off. docs/console.md describes the calls of the page, which programs may use too.
+      """)
+
+  static let consoleTokenFile = Flag(
+    "console-token-file", .text("FILE"), of: [.serve], in: .serve,
+    summary: "keep the token, and so the address, of the console in FILE",
+    manual: """
+      Read the token of the console from FILE; a missing FILE is made. So the address of the page stays the same, and
+      an open page continues after a restart of the server. FILE holds only the token, on one line: 16 to 256 letters,
+      digits, `-`, `.`, `_` or `~`. A FILE that other users can read is refused, because the token opens the data of
+      private channels. The option turns the page on; without --console, the page answers only this machine.
+      """)
+
+  static let consoleHistory = Flag(
+    "console-history", .integer(0...100_000), of: [.serve], in: .serve, default: "1000",
+    summary: "keep the last N entries, at most 4 MiB, for the console",
+    manual: """
+      Keep the last N entries for later pages of the console, by default {default}. Together they take at most 4 MiB of
+      memory; the oldest ones go first. So a page that is loaded again begins with them, and a page that lost its
+      connection misses none of them. With 0, `serve` keeps no entries, and does no work for the console while no page
+      is open.
       """)
 
   static let record = Flag(

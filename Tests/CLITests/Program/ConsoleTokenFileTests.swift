@@ -1,0 +1,103 @@
+import Foundation
+import PusherCore
+import Testing
+
+@testable import pusher_cli
+
+/// docs/console.md, "An address that stays".
+@Suite("--console-token-file: the file")
+struct ConsoleTokenFileTests {
+  private func token(_ path: String) throws -> String {
+    try ConsoleTokenFile.token(in: path) { _ in }
+  }
+
+  private func reason(_ path: String) -> String? {
+    refusal { _ = try token(path) }
+  }
+
+  @Test func `a missing file is made, for you alone, and read by the next run`() throws {
+    let folder = TemporaryFolder.shared.file("tokens")
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    let path = "\(folder)/token"
+    var told: [String] = []
+    let made = try ConsoleTokenFile.token(in: path) { told.append($0) }
+    #expect(made.utf8.count == 32)
+    #expect(try String(contentsOfFile: path, encoding: .utf8) == made + "\n")
+    #expect(FileAccess.system.permissions(path) == 0o600)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["token"])
+    #expect(try ConsoleTokenFile.token(in: path) { told.append($0) } == made)
+    #expect(
+      told == [
+        "--console-token-file: made '\(path)' with a new token",
+        "--console-token-file: the console has the token of '\(path)'",
+      ])
+    let other = TemporaryFolder.shared.file("token")
+    #expect(try token(other) != made)
+  }
+
+  @Test func `a token of your own is taken`() throws {
+    for own in ["0123456789abcdef", "A-Z.a_z~0-9-and-more", String(repeating: "x", count: 256)] {
+      for end in ["", "\n", "\r\n"] {
+        let path = try TemporaryFolder.shared.file("token", holding: own + end)
+        #expect(try token(path) == own)
+      }
+    }
+  }
+
+  @Test(arguments: [
+    "", "\n", "0123456789abcde", String(repeating: "x", count: 257), "0123456789 abcdef",
+    "0123456789abcdef\n0123456789abcdef", "0123456789abcdef\n\n", "\n0123456789abcdef",
+    "0123456789abcdef&", "0123456789abcdef#", "0123456789abcdef%", "0123456789abcdefé",
+    "0123456789abcdef\u{0}", "0123456789abcdef/", "\u{FEFF}0123456789abcdef",
+  ])
+  func `anything but one token is refused, and left as it is`(text: String) throws {
+    let path = try TemporaryFolder.shared.file("token", holding: text)
+    #expect(
+      reason(path)
+        == "--console-token-file: '\(path)' is not a token of 16 to 256 letters, digits, '-', '.', "
+        + "'_' or '~' on one line; remove it, and serve makes one")
+    #expect(FileManager.default.contents(atPath: path) == Data(text.utf8))
+  }
+
+  @Test(arguments: [0o644, 0o640, 0o604, 0o620, 0o601] as [mode_t])
+  func `a file that others may use is refused`(mode: mode_t) throws {
+    let path = try TemporaryFolder.shared.file("token", holding: "0123456789abcdef")
+    #expect(chmod(path, mode) == 0)
+    #expect(
+      reason(path)
+        == "--console-token-file: other users can read '\(path)'; run chmod 600 \(path)")
+    #expect(chmod(path, 0o400) == 0)
+    #expect(try token(path) == "0123456789abcdef")
+  }
+
+  @Test func `what is no file of that size is not read`() throws {
+    let sparse = try TemporaryFolder.shared.file("token", holding: "")
+    #expect(truncate(sparse, 8 << 30) == 0)
+    let pipe = try NamedPipe().path
+    for (path, words) in [
+      (sparse, "it is larger than 1 KiB"), (pipe, "it is a pipe, not a file"),
+      ("/dev/zero", "it is a device, not a file"), ("/tmp", "is a directory"),
+    ] {
+      #expect(reason(path) == "--console-token-file: cannot read '\(path)': \(words)")
+    }
+  }
+
+  @Test func `a link to a file is followed, and one to nothing is refused`() throws {
+    let file = try TemporaryFolder.shared.file("token", holding: "0123456789abcdef")
+    let link = TemporaryFolder.shared.file("link")
+    #expect(symlink(file, link) == 0)
+    #expect(try token(link) == "0123456789abcdef")
+    let loose = TemporaryFolder.shared.file("loose")
+    #expect(symlink(loose + ".missing", loose) == 0)
+    #expect(
+      reason(loose)
+        == "--console-token-file: cannot make '\(loose)': it is a link to a file that is missing")
+    #expect(!FileManager.default.fileExists(atPath: loose + ".missing"))
+  }
+
+  @Test func `a folder that is missing is told`() {
+    let path = TemporaryFolder.shared.file("nowhere") + "/token"
+    #expect(
+      reason(path) == "--console-token-file: cannot make '\(path)': no such file or directory")
+  }
+}
