@@ -15,6 +15,14 @@ function stored(...entries) {
   return store;
 }
 
+test("a request's events are not looked for before a restart of the server", () => {
+  const restart = { kind: "server", action: "restarted", reason: "server restarted at 07:28" };
+  const [before, after, call] = [event("a"), event("b"), request({ events: 2 })];
+  stored(before, restart, after, call);
+  assert.deepEqual(call[CAUSED], [after]);
+  assert.equal(before[REQUEST], undefined);
+});
+
 test("an empty filter lets everything pass", () => {
   for (const entry of [event("a"), request(), { kind: "error" }]) assert.ok(passes({}, entry));
 });

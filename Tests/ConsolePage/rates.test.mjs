@@ -56,6 +56,23 @@ test("the clocks of server and page may differ", () => {
   assert.equal(rates.clock(rates.now), "21:50:00");
 });
 
+test("entries from before the page was opened count at their own time", () => {
+  const rates = new Rates();
+  // The page's clock is an hour ahead of the server's.
+  mock.timers.setTime(START + 3_600_000 + 200_000);
+  rates.begin(false, at(200));
+  for (const seconds of [0, 0, 150]) rates.count(event(seconds));
+  assert.deepEqual([rates.all[99], rates.all[249], rates.all[299]], [2, 1, 0]);
+  assert.equal(rates.clock(rates.now), "21:53:20");
+});
+
+test("a greeting without a time breaks nothing", () => {
+  const rates = new Rates();
+  for (const time of [undefined, "", "<b>"]) rates.begin(false, time);
+  rates.count(event(0));
+  assert.equal(rates.all[299], 1);
+});
+
 test("a recording ends with its last event, however long ago", () => {
   const rates = new Rates();
   rates.begin(true);

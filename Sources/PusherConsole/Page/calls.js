@@ -3,9 +3,9 @@
 const { call, openStream } = (() => {
   const token = new URLSearchParams(location.search).get("token") ?? "";
 
-  const request = (path, options) => fetch(`${location.pathname.replace(/\/+$/, "")}/${path}`, {
+  const request = (path, options, fields) => fetch(`${location.pathname.replace(/\/+$/, "")}/${path}`, {
     cache: "no-store", redirect: "error", ...options,
-    headers: { "Authorization": `Bearer ${token}`, "Content-Type": "application/json" },
+    headers: { "Authorization": `Bearer ${token}`, "Content-Type": "application/json", ...fields },
   });
 
   /** A GET, or a POST where there is a body; throws an Error with the server's sentence. */
@@ -19,7 +19,10 @@ const { call, openStream } = (() => {
     return answer;
   }
 
-  return { call, openStream: () => request("events") };
+  /** @param lastID the ID of the last message that came; the server goes on after it */
+  const openStream = (lastID) => request("events", {}, lastID && { "Last-Event-ID": lastID });
+
+  return { call, openStream };
 })();
 
 /** The path of a GET with what it asks for. */

@@ -7,8 +7,7 @@ class Console {
   rates = new Rates();
   #known = { channels: new Set(), events: new Set() };
   #left = 0;
-  #lastNumber = 0;
-  #isResuming = false;
+  #restarted = "";
   #frame = 0;
   #isWorking = false;
 
@@ -44,7 +43,8 @@ class Console {
     this.keyboard = new Keyboard(this.#actions());
     this.stream = new EventStream({
       hello: (hello) => this.#greet(hello), entry: (entry, size) => this.#take(entry, size),
-      dropped: ({ count: number }) => this.#miss(number, "the page was too slow"),
+      dropped: ({ count: number, reason }) => this.#miss(
+        number, reason === "expired" ? "the server no longer has them" : "the page was too slow"),
       state: (name, seconds) => this.#tell(name, seconds), batch: () => this.#work(),
     });
   }
@@ -79,18 +79,19 @@ class Console {
 
   // What comes.
 
-  #greet({ apps, service, version, shared, recording, started }) {
+  #greet({ apps, service, version, shared, recording, instance, started, time, keeps_token: keepsToken }) {
     this.apps = apps;
     this.recording = recording;
-    this.#isResuming = started === this.started;
-    this.started = started;
+    this.keepsToken = keepsToken;
+    if (this.instance !== undefined && this.instance !== instance) this.#restart(started);
+    this.instance = instance;
     show($("service"), cut(`${version} · dialect: ${service.toLowerCase()}`, 80));
     $("stat-connections").title = shared ? "This server only; other servers share the channels" : "";
     document.body.classList.toggle("recorded", recording !== null);
     if (recording !== null) show($("state-text"), cut(`recording ${recording}`, 80));
     fillApps(apps);
     this.bar.appsCame();
-    this.rates.begin(recording !== null);
+    this.rates.begin(recording !== null, time);
     this.chart.render();
     offer("known-keys", apps.map(({ key }) => key));
     this.#refresh(this.keyboard.view);
@@ -98,12 +99,6 @@ class Console {
 
   #take(entry, size) {
     tame(entry);
-    if (this.#isResuming) {
-      if (entry.n <= this.#lastNumber) return;
-      this.#isResuming = false;
-      this.#miss(entry.n - this.#lastNumber - 1, "the page was disconnected");
-    }
-    this.#lastNumber = entry.n;
     this.store.add(entry, size);
     const { channels, events } = this.#known;
     if (entry.channel && channels.size < 500) channels.add(entry.channel);
@@ -118,13 +113,26 @@ class Console {
     this.store.add({ kind: "dropped", time: new Date().toISOString(), count: number, reason }, 100);
   }
 
+  /** Another run of the server: its entries begin anew, and are added to the ones of the run before. */
+  #restart(started) {
+    // The run's recording begins again, too.
+    if (this.recording !== null) this.clear();
+    const reason = `server restarted at ${String(started).slice(11, 16)}`;
+    this.store.add({ kind: "server", time: started, action: "restarted", reason }, 100);
+    this.#restarted = `, ${reason}`;
+    this.#tell("connected");
+    setText($("announce"), `The ${reason}`);
+  }
+
   #tell(name, seconds) {
     const words = {
-      connected: "connected", lost: `disconnected, retrying in ${seconds} s`, ended: "recording loaded",
+      connected: `connected${this.#restarted}`, lost: `disconnected, retrying in ${seconds} s`, ended: "recording loaded",
       refused: "access denied: open the address that the server printed",
     };
     $("state").dataset.state = name;
     setText($("state-text"), words[name]);
+    // The server may be gone, and this page's address with it.
+    $("hint").hidden = this.keepsToken !== false || name !== "lost" && name !== "refused";
     // Each further try is not read out, only that the state is another one.
     if (name !== this.state) setText($("announce"), `Connection: ${words[name]}`);
     this.state = name;

@@ -2,7 +2,7 @@
 
 const ENTRY_LIMIT = 100_000;
 const TEXT_LIMIT = 64 << 20;
-const KINDS = ["event", "member", "channel", "connection", "subscription", "user", "webhook", "request", "error", "dropped"];
+const KINDS = ["event", "member", "channel", "connection", "subscription", "user", "webhook", "request", "error", "dropped", "server"];
 
 /** Whether an entry tells of something that went wrong. */
 const isProblem = ({ kind, status, action }) =>
@@ -71,8 +71,8 @@ class EntryStore {
     const end = Math.max(this.first, this.next - CAUSED_LIMIT);
     for (let number = this.next - 2; number >= end && found.length < request.events; number -= 1) {
       const entry = this.at(number);
-      // Its events may be among those that were dropped.
-      if (entry.kind === "dropped" || entry[REQUEST]) break;
+      // Its events may be among those that were dropped, and are none of an earlier run's.
+      if (entry.kind === "dropped" || entry.kind === "server" || entry[REQUEST]) break;
       if (entry.kind === "event" && entry.source === "api") found.push(entry);
     }
     if (found.length === 0) return;

@@ -38,16 +38,20 @@ class Rates {
   #offset = Infinity;
   #isRecorded = false;
 
-  /** Of a recording, the last five minutes end with its last event. */
-  begin(isRecorded) {
+  /**
+   * Of a recording, the last five minutes end with its last event.
+   * @param time the server's clock now, since the first entries may be old
+   */
+  begin(isRecorded, time) {
     this.#isRecorded = isRecorded;
     if (isRecorded) this.#offset = 0;
+    else this.#meet(Date.parse(time));
   }
 
   count({ app, channel, time }) {
     const stamp = Date.parse(time);
     if (Number.isNaN(stamp)) return;
-    if (!this.#isRecorded) this.#offset = Math.min(this.#offset, Date.now() - stamp);
+    if (!this.#isRecorded) this.#meet(stamp);
     const second = this.second(time);
     if (second < 0) return;
     this.#all.add(second);
@@ -57,6 +61,10 @@ class Rates {
       this.#minutes.set(key, new Seconds(60));
     }
     this.#minutes.get(key).add(second);
+  }
+
+  #meet(stamp) {
+    if (!Number.isNaN(stamp)) this.#offset = Math.min(this.#offset, Date.now() - stamp);
   }
 
   /** The second of a stamp, by the page's clock. */

@@ -18,6 +18,7 @@ const CELLS = {
   request: (e) => [words(e.method, e.path), words(e.status, e.reason)],
   error: (e) => [e.action, words(e.socket_id, e.reason)],
   dropped: (e) => [`${count(e.count, "entry", "entries")} dropped`, e.reason],
+  server: (e) => [e.action, e.reason],
 };
 
 /** How long after the row before, such as "+1.250 s"; nothing where either has no time. */

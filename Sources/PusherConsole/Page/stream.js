@@ -1,4 +1,4 @@
-// Reads the stream of events, and opens it again when it ends.
+// Reads the stream of events, and opens it again when it ends: the server then goes on where it was.
 
 /** How long one piece of work may hold the page up, in milliseconds. */
 const SLICE = 8;
@@ -16,6 +16,9 @@ class EventStream {
   #pieces = [];
   #event = "";
   #data = "";
+  #id = "";
+  /** The ID of the last whole message. */
+  #lastID = "";
   #hasEnded = false;
 
   /** @param handlers `hello`, `entry`, `dropped` take the data and its length; `state(name, seconds)`; `batch()` */
@@ -26,11 +29,14 @@ class EventStream {
   async run() {
     for (let wait = 1; ; wait = Math.min(wait + 1, 10)) {
       try {
-        const response = await openStream();
+        const response = await openStream(this.#lastID);
         if (response.status === 403) return this.handlers.state("refused");
         if (response.ok) {
           wait = 1;
+          // What had come of a message is not its beginning any more.
           this.#pieces = [];
+          this.#event = this.#data = "";
+          this.#id = this.#lastID;
           this.handlers.state("connected");
           await this.#read(response.body.getReader());
         }
@@ -72,7 +78,9 @@ class EventStream {
   #line(line) {
     if (line.startsWith("data:")) this.#data = line.slice(5);
     else if (line.startsWith("event:")) this.#event = line.slice(6).trim();
+    else if (line.startsWith("id:")) this.#id = line.slice(3).trim();
     else if (line === "") {
+      this.#lastID = this.#id;
       if (this.#event === "end") this.#hasEnded = true;
       else if (["hello", "entry", "dropped"].includes(this.#event)) this.#tell(this.#event, this.#data);
       this.#event = this.#data = "";

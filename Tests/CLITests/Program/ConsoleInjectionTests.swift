@@ -35,7 +35,7 @@ struct ConsoleInjectionTests {
     ("user", ["action", "user_id", "socket_id", "reason"]),
     ("webhook", ["event", "action", "url", "reason", "body"]),
     ("request", ["method", "path", "reason"]), ("error", ["socket_id", "reason"]),
-    ("dropped", ["reason"]),
+    ("dropped", ["reason"]), ("server", ["action", "reason"]),
   ]
 
   private static func recording() throws -> (file: String, texts: [String]) {

@@ -155,6 +155,8 @@ struct ConsoleLiveTests {
     try site.server.stop()
     try view.wait(state: "lost")
     try view.wait("state-text", shows: "disconnected, retrying in")
+    try view.page.wait(until: "!document.getElementById('hint').hidden")
+    try view.wait("hint", shows: "--console-token-file")
     let again = try ConsoleSite(port: site.server.port)
     try view.wait(state: "refused")
     try view.wait("state-text", shows: "open the address that the server printed")
