@@ -57,7 +57,19 @@ extension ConsoleCall {
 
   // MARK: Faults
 
-  var stagedFaults: HTTPAnswer { .faults(of: host.faults) }
+  /// The staged faults, and how often each may still happen.
+  var stagedFaults: HTTPAnswer {
+    let remainders = host.faults.remainders
+    let left = remainders.map { remainder -> JSONValue in
+      .object(present: [
+        "times": remainder.times.map { .integer($0) },
+        "connections": remainder.connections.map { .integer($0) },
+      ])
+    }
+    return .json([
+      "faults": .array(remainders.map { .string($0.fault.description) }), "left": .array(left),
+    ])
+  }
 
   /// Adds one fault, or lifts all.
   func stageFaults() throws(HTTPAnswer) -> HTTPAnswer {

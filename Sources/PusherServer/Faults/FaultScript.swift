@@ -26,6 +26,23 @@ package final class FaultScript: Sendable {
   package var isEmpty: Bool { count.load(ordering: .relaxed) == 0 }
   package var faults: [StagedFault] { state.withLock { $0.entries.map(\.fault) } }
 
+  /// A staged fault with its remaining repetitions and connections; `nil` for no limit.
+  package struct Remainder: Sendable {
+    package let fault: StagedFault
+    package let times: Int?
+    package let connections: Int?
+  }
+
+  package var remainders: [Remainder] {
+    state.withLock { state in
+      state.entries.map { entry in
+        Remainder(
+          fault: entry.fault, times: entry.fault.times == .max ? nil : entry.timesLeft,
+          connections: entry.fault.connections == .max ? nil : entry.connectionsLeft)
+      }
+    }
+  }
+
   package func add(_ faults: [StagedFault]) {
     state.withLock { state in
       for fault in faults {
@@ -185,7 +202,7 @@ package struct FaultControl {
 }
 
 extension HTTPAnswer {
-  package static func faults(of script: FaultScript) -> HTTPAnswer {
+  static func faults(of script: FaultScript) -> HTTPAnswer {
     .json(["faults": .array(script.faults.map { .string($0.description) })])
   }
 }

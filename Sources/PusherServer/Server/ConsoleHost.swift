@@ -8,6 +8,8 @@ package protocol ConsoleHost: AnyObject {
   var faults: FaultScript { get }
   /// True if other processes share the channels.
   var isShared: Bool { get }
+  /// True if the authorisation endpoints answer.
+  var signsChannels: Bool { get }
 
   func connections(ofApp id: String) -> [ConnectionFacts]
   func disconnect(_ socketID: String, ofApp id: String) -> Bool

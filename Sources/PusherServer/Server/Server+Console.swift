@@ -3,6 +3,7 @@ internal import PusherCore
 extension Server: ConsoleHost {
   package var faults: FaultScript { context.faults }
   package var isShared: Bool { cluster != nil }
+  package var signsChannels: Bool { options.authEndpoints != .nobody }
 
   /// Notes an event; a request's entry counts the events that it caused.
   ///

@@ -154,6 +154,22 @@ import Testing
     #expect(Self.names(client) == [succeeded, "pusher:error", succeeded])
   }
 
+  @Test func `what is left of a fault is counted, where it is limited`() throws {
+    let (hub, context) = try Self.stage(
+      "duplicate:times=2", "drop:after=100,connections=3", "reorder:channel=never")
+    let left = { context.faults.remainders.map { [$0.times, $0.connections] } }
+    #expect(left() == [[2, nil], [nil, 3], [nil, nil]])
+    let client = Self.member(hub, context)
+    for expected in [1, 0, 0] {
+      hub.publish(name: "e", channel: "news", data: "{}")
+      #expect(left()[0] == [expected, nil])
+    }
+    #expect(Self.names(client).count == 5)
+    #expect(left()[1] == [nil, 2])
+    context.faults.removeAll()
+    #expect(left().isEmpty)
+  }
+
   @Test func `without faults an event goes out as it is, also after they are taken back`() throws {
     let (hub, context) = try Self.stage("duplicate")
     let client = Self.member(hub, context)
