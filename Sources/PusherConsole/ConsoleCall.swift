@@ -31,6 +31,7 @@ struct ConsoleCall: ServerCall {
     ("events", ["GET"]), ("channels", ["GET"]), ("channel", ["GET"]), ("connections", ["GET"]),
     ("faults", ["GET", "POST"]), ("disconnect", ["POST"]), ("terminate", ["POST"]),
     ("trigger", ["POST"]), ("webhook", ["POST"]), ("sign", ["POST"]), ("check", ["POST"]),
+    ("snippets", ["GET"]),
   ]
 
   enum Step {
@@ -108,6 +109,7 @@ struct ConsoleCall: ServerCall {
     case ("GET", "connections"): return done(try connections())
     case ("GET", "faults"): return done(stagedFaults)
     case ("POST", "faults"): return done(try stageFaults())
+    case ("GET", "snippets"): return done(try snippets())
     case ("POST", "disconnect"): return done(try disconnect())
     case ("POST", "terminate"): return done(try terminate())
     case ("POST", "trigger"): return try trigger()

@@ -12,6 +12,7 @@ enum ConsolePage {
     ("calls.js", PackageResources.calls_js),
     ("channels.js", PackageResources.channels_js),
     ("chart.js", PackageResources.chart_js),
+    ("connect.js", PackageResources.connect_js),
     ("connections.js", PackageResources.connections_js),
     ("console.css", PackageResources.console_css),
     ("console.js", PackageResources.console_js),
@@ -19,6 +20,7 @@ enum ConsolePage {
     ("detail.js", PackageResources.detail_js),
     ("empty.js", PackageResources.empty_js),
     ("entries.js", PackageResources.entries_js),
+    ("fault-words.js", PackageResources.fault_words_js),
     ("faults.js", PackageResources.faults_js),
     ("filter-bar.js", PackageResources.filter_bar_js),
     ("filters.js", PackageResources.filters_js),
@@ -32,10 +34,12 @@ enum ConsolePage {
     ("replay.js", PackageResources.replay_js),
     ("rows.js", PackageResources.rows_js),
     ("send.js", PackageResources.send_js),
+    ("sent.js", PackageResources.sent_js),
     ("signing.js", PackageResources.signing_js),
     ("stream.js", PackageResources.stream_js),
     ("tables.js", PackageResources.tables_js),
     ("text.js", PackageResources.text_js),
+    ("webhooks.js", PackageResources.webhooks_js),
   ]
 
   static let answer: HTTPAnswer = {

@@ -29,7 +29,7 @@ PUBLIC = "ws.example.com"
 KEY = "local"
 
 ENDPOINTS = ["/pusher/auth", "/pusher/user-auth", "/broadcasting/auth", "/broadcasting/user-auth"]
-CALLS = ["events", "channels", "channel", "connections", "faults", "disconnect", "terminate", "trigger", "webhook", "sign"]
+CALLS = ["events", "channels", "channel", "connections", "faults", "disconnect", "terminate", "trigger", "webhook", "sign", "snippets"]
 CONSOLE = ["/console", "/console/"] + [f"/console/{call}" for call in CALLS + ["check"]]
 
 FIELDS = [

@@ -1,3 +1,5 @@
+internal import PusherCore
+
 extension CompletionScript {
   static var fishLines: [String] {
     var lines = [fishHead]
@@ -77,6 +79,6 @@ extension CompletionScript {
   }
 
   private static func fishQuoted(_ text: String) -> String {
-    "'" + ShellText.escaped(text, "'\\") + "'"
+    "'" + EscapedText.escaped(text, "'\\") + "'"
   }
 }

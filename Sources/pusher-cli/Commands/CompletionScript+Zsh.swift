@@ -83,7 +83,7 @@ extension CompletionScript {
     let names = flag.spellings.map { name in
       flag.takesValue ? name + (name.hasPrefix("--") ? "=" : "+") : name
     }
-    let text = "[" + ShellText.escaped(flag.summary, "[]:\\") + "]"
+    let text = "[" + EscapedText.escaped(flag.summary, "[]:\\") + "]"
     var value = ""
     if flag.takesValue {
       value =

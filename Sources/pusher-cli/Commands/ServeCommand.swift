@@ -171,8 +171,8 @@ private final class ServeRun {
       return fail(.output)
     }
     announce()
-    if settings.printsEnvironment {
-      let printed = diagnostics.print(settings.environmentBlock(port: server.port))
+    if let text = settings.printedText(port: server.port) {
+      let printed = diagnostics.print(text)
       guard printed == .success else { return fail(printed) }
     }
     readiness.report(
@@ -275,32 +275,5 @@ extension ServeSettings {
     #else
       nil
     #endif
-  }
-
-  /// Lines for a `.env` file that point an application at this server, with Laravel's names.
-  ///
-  /// Each app gets a block. With several apps, a comment above each block holds the id.
-  func environmentBlock(port: UInt16) -> String {
-    server.applications.map { block($0, port: port) }.joined(separator: "\n")
-  }
-
-  private func block(_ app: Application, port: UInt16) -> String {
-    let values = [
-      ("BROADCAST_CONNECTION", "pusher"), ("PUSHER_APP_ID", app.id), ("PUSHER_APP_KEY", app.key),
-      ("PUSHER_APP_SECRET", app.secret), ("PUSHER_HOST", listen.reachable),
-      ("PUSHER_PORT", String(port)), ("PUSHER_SCHEME", isSecure ? "https" : "http"),
-      ("PUSHER_APP_CLUSTER", "mt1"),
-    ]
-    let lines = values.map { "\($0.0)=\(Self.quoted($0.1))\n" }.joined()
-    return (server.applications.count > 1 ? "# app \(app.id)\n" : "") + lines
-  }
-
-  /// Quotes a value for shells and for readers of `.env` files.
-  private static func quoted(_ value: String) -> String {
-    let isPlain = value.utf8.allSatisfy { byte in
-      byte &- 0x30 < 10 || (byte | 0x20) &- 0x61 < 26 || "-._:/@%+,".utf8.contains(byte)
-    }
-    guard !isPlain else { return value }
-    return "\"" + ShellText.escaped(value, "\\\"$`") + "\""
   }
 }

@@ -22,7 +22,8 @@ struct ServeSettings: CommandSettings {
   var hasTimestamps: Bool
   /// True if `--max-connections` was given.
   var asksForConnections: Bool
-  var printsEnvironment: Bool
+  /// Text for standard output when the server listens.
+  var printed: ServedText?
   var common: CommonSettings
 
   init(_ reader: inout SettingsReader) throws(UsageError) {
@@ -48,7 +49,7 @@ struct ServeSettings: CommandSettings {
     server.acceptsCompression = typed.isOn(.compression)
     monitor = try reader.monitoring(handed)
     drain = typed.duration(.drain)
-    (logsEvents, printsEnvironment) = (typed.isOn(.logEvents), typed.isOn(.printEnv))
+    (logsEvents, printed) = (typed.isOn(.logEvents), ServedText(typed))
     hasTimestamps = typed.isOn(.timestamps)
     server.faults = try Self.faults(typed)
     server.dialect = try reader.choice(.dialect)

@@ -8,8 +8,10 @@ final class ConsoleSite {
   let address: String
   let token: String
 
-  init(_ options: [String] = [], port: String = "0") throws {
-    server = try LocalServer(options: ["--console"] + options, port: port)
+  init(
+    _ options: [String] = [], port: String = "0", secret: String = "local-secret"
+  ) throws {
+    server = try LocalServer(secret: secret, options: ["--console"] + options, port: port)
     let line = try server.errorLine(containing: "console at http://")
     let start = try #require(line.range(of: "http://")?.lowerBound)
     address = String(line[start...])

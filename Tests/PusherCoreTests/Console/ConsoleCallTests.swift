@@ -172,15 +172,36 @@ struct ConsoleCallTests {
   }
 
   @Test func `faults are staged, listed and lifted`() throws {
-    #expect(try console.get("faults").json == ["faults": []])
-    let staged = try console.post("faults", ["add": "duplicate:times=1"])
-    #expect(staged.json == ["faults": ["duplicate:times=1"]])
+    let none: JSONValue = ["faults": [], "left": []]
+    #expect(try console.get("faults").json == none)
+    let staged = try console.post("faults", ["add": "duplicate:times=2"])
+    #expect(staged.json == ["faults": ["duplicate:times=2"], "left": [["times": 2]]])
     #expect(try console.post("faults", ["add": "nonsense"]).status == 400)
     let socket = try console.subscriber("private-a")
     _ = try console.post(
       "trigger", ["app": "3", "channel": "private-a", "event": "e", "data": "one"])
     #expect(console.test.run { socket.texts.count { $0.contains("one") } == 2 })
-    #expect(try console.post("faults", ["clear": true]).json == ["faults": []])
+    #expect(try console.get("faults").json?["left"] == [["times": 1]])
+    let more = try console.post("faults", ["add": "storm:connections=3"])
+    #expect(more.json?["left"] == [["times": 1], ["connections": 3]])
+    #expect(try console.post("faults", ["clear": true]).json == none)
+  }
+
+  @Test func `snippets are for the app and the address that the page names`() throws {
+    let answer = try console.get("snippets?app=3&url=https://shop.test:8443").json
+    let snippets = try #require(answer?["snippets"]?.elements)
+    #expect(snippets.map { $0["name"]?.text } == Snippet.allCases.map(\.rawValue))
+    for snippet in snippets {
+      let text = try #require(snippet["text"]?.text)
+      #expect(text.holds("shop.test") && text.holds("8443"))
+    }
+    #expect(answer?["missing_secret"]?.text?.holds("app '3'") == true)
+    for url in ["", "&url=", "&url=shop.test", "&url=ftp://shop.test", "&url=http://"] {
+      let refusal = try console.get("snippets?app=3\(url)")
+      #expect(refusal.status == 400, "\(url)")
+      #expect(refusal.error?.begins(with: "url is not the address of this server") == true)
+    }
+    #expect(try console.get("snippets?app=9&url=http://a").status == 404)
   }
 
   @Test func `an app without receivers has no webhooks to send`() throws {

@@ -115,7 +115,7 @@ extension Flag {
 
   static let hooking: [Flag] = [
     .apps, .webhook, .webhookDelay, .authEndpoints, .allowOrigin, .allowHost, .maxConnections,
-    .serveMaxChannels, .maxQueued, .logEvents, .printEnv,
+    .serveMaxChannels, .maxQueued, .logEvents, .printEnv, .printSnippets,
   ]
 
   static let apps = Flag(
@@ -220,7 +220,10 @@ extension Flag {
   static let logEvents = Flag(
     "log-events",
     excludes: [
-      Exclusion("print-env", "--log-events and --print-env both print on standard output; give one")
+      Exclusion("print-env", "--log-events and --print-env both print on standard output; give one"),
+      Exclusion(
+        "print-snippets",
+        "--log-events and --print-snippets both print on standard output; give one"),
     ], of: [.serve], in: .serve, isCommon: true,
     summary: "print each event as one JSON line",
     manual: """
@@ -233,5 +236,17 @@ extension Flag {
     manual: """
       Print the variables of a `.env` file that lead an application to this server. They include the secret. The
       server keeps running.
+      """)
+
+  static let printSnippets = Flag(
+    "print-snippets",
+    excludes: [
+      Exclusion(
+        "print-env", "--print-env and --print-snippets both print on standard output; give one")
+    ], of: [.serve], in: .serve, summary: "print the lines that connect pusher-js",
+    manual: """
+      Print the lines of JavaScript that connect pusher-js to this server. They work as printed, with the host, the
+      port and the key of the server, and hold no secret. With --apps, each app gets its own lines. The server keeps
+      running. The page of --console has the same lines, and those for Laravel, PHP, Python, Ruby, Swift and curl.
       """)
 }

@@ -1,0 +1,185 @@
+internal import PusherCore
+internal import PusherServer
+
+/// A library or tool whose snippet connects an app to this server.
+///
+/// All snippets use the channel and the event of the README. The console's page shows all of them,
+/// `serve --print-snippets` prints the first one.
+package enum Snippet: String, CaseIterable, Sendable {
+  case pusherJS = "pusher-js"
+  case laravelEcho = "Laravel Echo"
+  case laravelEnvironment = "Laravel .env"
+  case php = "PHP"
+  case python = "Python"
+  case ruby = "Ruby"
+  case swift = "Swift"
+  case curl = "curl"
+
+  /// Returns the snippet, which ends with a newline.
+  package func text(for target: SnippetTarget) -> String {
+    switch self {
+    case .pusherJS: target.pusherJS
+    case .laravelEcho: target.laravelEcho
+    case .laravelEnvironment: target.laravelEnvironment
+    case .php: target.php
+    case .python: target.python
+    case .ruby: target.ruby
+    case .swift: target.swift
+    case .curl: target.curl
+    }
+  }
+}
+
+extension SnippetTarget {
+  // MARK: Clients
+
+  /// Options of pusher-js, which Laravel Echo passes on.
+  fileprivate var options: String {
+    """
+      cluster: "mt1", // required, but not used
+      wsHost: \(doubleQuoted(host)),
+      wsPort: \(url.port),
+      wssPort: \(url.port),
+      forceTLS: \(url.isSecure),
+      enabledTransports: ["ws", "wss"],
+    """
+  }
+
+  fileprivate var pusherJS: String {
+    let endpoint = doubleQuoted("\(place)/pusher/auth")
+    let signing = """
+
+        // serve signs for private channels; later, name your own endpoint.
+        channelAuthorization: { endpoint: \(endpoint), transport: "ajax" },
+      """
+    return """
+      // npm install pusher-js
+      import Pusher from "pusher-js";
+
+      const pusher = new Pusher(\(doubleQuoted(app.key)), {
+      \(options)\(signsChannels ? signing : "")
+      });
+      pusher.subscribe("orders").bind("order.created", (data) => console.log(data));
+
+      """
+  }
+
+  fileprivate var laravelEcho: String {
+    """
+    // npm install laravel-echo pusher-js
+    import Echo from "laravel-echo";
+    import Pusher from "pusher-js";
+
+    window.Pusher = Pusher;
+    window.Echo = new Echo({
+      broadcaster: "pusher",
+      key: \(doubleQuoted(app.key)),
+    \(options)
+    });
+    // The dot keeps Echo from adding App\\Events to the name.
+    window.Echo.channel("orders").listen(".order.created", (data) => console.log(data));
+
+    """
+  }
+
+  /// The program of the README.
+  fileprivate var swift: String {
+    let arguments =
+      "host: .host(\(doubleQuoted(url.host))), port: \(url.port), useTLS: \(url.isSecure)"
+    return """
+      import PusherCore
+
+      let options = PusherClientOptions(\(arguments))
+      let pusher = Pusher(key: \(doubleQuoted(app.key)), options: options)
+      pusher.subscribe("orders").bind(eventName: "order.created") { event in
+        print(event.data ?? "no data")
+      }
+      try await pusher.run()
+
+      """
+  }
+
+  // MARK: Servers
+
+  fileprivate var laravelEnvironment: String {
+    (missingSecret.map { "# \($0)\n" } ?? "")
+      + environment(secret: hasPublishedSecret ? app.secret : nil)
+  }
+
+  fileprivate var php: String {
+    let secret = expression(
+      quotedBy: singleQuoted, orFrom: "getenv('PUSHER_APP_SECRET')")
+    let arguments = [singleQuoted(app.key), secret, singleQuoted(app.id)]
+    return """
+      <?php
+      // composer require pusher/pusher-php-server
+      require __DIR__ . '/vendor/autoload.php';
+
+      $pusher = new Pusher\\Pusher(\(arguments.joined(separator: ", ")), [
+          'host' => \(singleQuoted(host)),
+          'port' => \(url.port),
+          'scheme' => '\(scheme)',
+          'useTLS' => \(url.isSecure),
+      ]);
+      $pusher->trigger('orders', 'order.created', ['id' => 1]);
+
+      """
+  }
+
+  fileprivate var python: String {
+    let secret = expression(
+      quotedBy: doubleQuoted, orFrom: #"os.environ["PUSHER_APP_SECRET"]"#)
+    let isNumber = app.id.utf8.allSatisfy { $0 &- 0x30 < 10 }
+    let hint =
+      isNumber ? "" : "# The library takes app ids of digits only: see --app-id of serve.\n"
+    return """
+      # pip install pusher
+      \(hint)\(hasPublishedSecret ? "" : "import os\n")import pusher
+
+      client = pusher.Pusher(
+          app_id=\(doubleQuoted(app.id)),
+          key=\(doubleQuoted(app.key)),
+          secret=\(secret),
+          host=\(doubleQuoted(host)),
+          port=\(url.port),
+          ssl=\(url.isSecure ? "True" : "False"),
+      )
+      client.trigger("orders", "order.created", {"id": 1})
+
+      """
+  }
+
+  fileprivate var ruby: String {
+    let secret = expression(
+      quotedBy: singleQuoted, orFrom: #"ENV.fetch("PUSHER_APP_SECRET")"#)
+    return """
+      # gem install pusher
+      require "pusher"
+
+      client = Pusher::Client.new(
+        app_id: \(singleQuoted(app.id)),
+        key: \(singleQuoted(app.key)),
+        secret: \(secret),
+        host: \(singleQuoted(host)),
+        port: \(url.port),
+        scheme: "\(scheme)"
+      )
+      client.trigger("orders", "order.created", { id: 1 })
+
+      """
+  }
+
+  /// Lets the program sign, because the arguments of other tools would show the secret in ps(1).
+  fileprivate var curl: String {
+    let local = hasPublishedSecret ? "--local " : ""
+    let key = "--key=" + shellWord(app.key)
+    let path = shellWord("/apps/\(app.id)/events")
+    return """
+      # needs curl and jq\(missingSecret.map { "; \($0)" } ?? "")
+      body='{"name":"order.created","channel":"orders","data":"{\\"id\\":1}"}'
+      target=$(pusher-cli sign \(local)\(key) request POST \(path) --data "$body" | jq -r .target)
+      curl -sS -H 'Content-Type: application/json' -d "$body" \(shellWord(place))"$target"
+
+      """
+  }
+}

@@ -1,0 +1,126 @@
+import Foundation
+import PusherConsole
+import PusherCore
+import PusherServer
+import Testing
+
+/// The lines that connect an app; `Tests/CLITests/Program/SnippetRunTests.swift` runs them.
+@Suite("Snippets that connect an app")
+struct SnippetTests {
+  private static func target(
+    key: String = "local", id: String = "1", secret: String = "local",
+    at url: String = "http://127.0.0.1:6001", signsChannels: Bool = true
+  ) throws -> SnippetTarget {
+    SnippetTarget(
+      Application(id: id, key: key, secret: secret), at: try HTTPURL(parsing: url),
+      signsChannels: signsChannels)
+  }
+
+  @Test func `pusher-js gets the address, the key and an endpoint that signs`() throws {
+    #expect(
+      try Snippet.pusherJS.text(for: Self.target()) == """
+        // npm install pusher-js
+        import Pusher from "pusher-js";
+
+        const pusher = new Pusher("local", {
+          cluster: "mt1", // required, but not used
+          wsHost: "127.0.0.1",
+          wsPort: 6001,
+          wssPort: 6001,
+          forceTLS: false,
+          enabledTransports: ["ws", "wss"],
+          // serve signs for private channels; later, name your own endpoint.
+          channelAuthorization: { endpoint: "http://127.0.0.1:6001/pusher/auth", transport: "ajax" },
+        });
+        pusher.subscribe("orders").bind("order.created", (data) => console.log(data));
+
+        """)
+  }
+
+  @Test func `a server that does not sign is not named as an endpoint`() throws {
+    let text = try Snippet.pusherJS.text(for: Self.target(signsChannels: false))
+    #expect(!text.holds("channelAuthorization"))
+    #expect(text.holds("  enabledTransports: [\"ws\", \"wss\"],\n});\n"))
+  }
+
+  @Test(arguments: Snippet.allCases)
+  func `a snippet names host, port and key, and ends with a newline`(snippet: Snippet) throws {
+    let text = snippet.text(
+      for: try Self.target(key: "a-key", at: "http://shop.test:7001"))
+    #expect(text.holds("shop.test") && text.holds("7001") && text.holds("a-key"))
+    #expect(text.hasSuffix("\n") && !text.hasSuffix("\n\n"))
+  }
+
+  @Test(arguments: Snippet.allCases)
+  func `a snippet never has a secret of one's own`(snippet: Snippet) throws {
+    let target = try Self.target(key: "k", id: "17", secret: "my-own-secret")
+    let text = snippet.text(for: target)
+    #expect(!text.holds("my-own-secret"))
+    let needsNone: Set<Snippet> = [.pusherJS, .laravelEcho, .swift]
+    #expect(text.holds("PUSHER_APP_SECRET") == !needsNone.contains(snippet))
+    #expect(target.missingSecret?.holds("the secret of app '17'") == true)
+  }
+
+  @Test func `the published secret is filled in, and nothing is missing`() throws {
+    let target = try Self.target()
+    #expect(target.missingSecret == nil)
+    for (snippet, part) in [
+      (Snippet.php, "new Pusher\\Pusher('local', 'local', '1', ["),
+      (.python, "secret=\"local\","), (.ruby, "secret: 'local',"),
+      (.laravelEnvironment, "PUSHER_APP_SECRET=local\n"), (.curl, "sign --local --key='local' "),
+    ] {
+      let text = snippet.text(for: target)
+      #expect(text.range(of: part) != nil, "\(text)")
+      #expect(snippet == .laravelEnvironment || !text.holds("PUSHER_APP_SECRET"))
+    }
+  }
+
+  @Test func `TLS and IPv6 are written as each library takes them`() throws {
+    let target = try Self.target(at: "https://[::1]")
+    let parts: [(Snippet, [String])] = [
+      (.pusherJS, ["wsHost: \"[::1]\"", "wssPort: 443", "forceTLS: true", "https://[::1]:443/"]),
+      (.laravelEcho, ["wsHost: \"[::1]\"", "forceTLS: true"]),
+      (.laravelEnvironment, ["PUSHER_PORT=443\n", "PUSHER_SCHEME=https\n"]),
+      (.php, ["'host' => '[::1]'", "'scheme' => 'https'", "'useTLS' => true"]),
+      (.python, ["host=\"[::1]\"", "ssl=True"]),
+      (.ruby, ["host: '[::1]'", "scheme: \"https\""]),
+      (.swift, [".host(\"::1\"), port: 443, useTLS: true"]), (.curl, ["'https://[::1]:443'"]),
+    ]
+    #expect(parts.map(\.0) == Snippet.allCases)
+    for (snippet, words) in parts {
+      let text = snippet.text(for: target)
+      for word in words { #expect(text.range(of: word) != nil, "\(word) in \(text)") }
+    }
+  }
+
+  @Test func `a key cannot end its string and become code`() throws {
+    let target = try Self.target(key: ##"k"'\#{$`x"##)
+    let parts: [(Snippet, String)] = [
+      (.pusherJS, ##"new Pusher("k\"'\\#{$`x", {"##), (.laravelEcho, ##"key: "k\"'\\#{$`x","##),
+      (.laravelEnvironment, ##"PUSHER_APP_KEY="k\"'\\#{\$\`x""##),
+      (.php, ##"Pusher('k"\'\\#{$`x', "##), (.python, ##"key="k\"'\\#{$`x","##),
+      (.ruby, ##"key: 'k"\'\\#{$`x',"##), (.swift, ##"key: "k\"'\\#{$`x","##),
+      (.curl, ##"--key='k"'\''\#{$`x' request"##),
+    ]
+    for (snippet, part) in parts {
+      let text = snippet.text(for: target)
+      #expect(text.range(of: part) != nil, "\(part) in \(text)")
+    }
+  }
+
+  @Test func `Python is told of app ids that its library refuses`() throws {
+    #expect(try Snippet.python.text(for: Self.target(id: "shop")).holds("digits only"))
+    #expect(try !Snippet.python.text(for: Self.target(id: "17")).holds("digits only"))
+  }
+
+  /// `make examples` builds and runs the README's program.
+  @Test func `Swift is the program of the README`() throws {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().deletingLastPathComponent()
+    let readme = try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8)
+    let start = try #require(readme.range(of: "```swift\n")?.upperBound)
+    let end = try #require(readme.range(of: "```", range: start..<readme.endIndex)?.lowerBound)
+    #expect(
+      try Snippet.swift.text(for: Self.target()) == "import PusherCore\n\n" + readme[start..<end])
+  }
+}
