@@ -35,6 +35,8 @@ class Console {
     });
     this.where = new WhereView(this.rates, () => this.apps);
     this.send = new SendForm({ channels: () => [...this.#known.channels], events: () => [...this.#known.events] });
+    this.connect = new ConnectForm();
+    this.webhooks = new WebhookForm(() => this.apps);
     this.replay = new ReplayForm();
     this.faults = new FaultForm();
     this.sign = new SignForm();
@@ -91,6 +93,7 @@ class Console {
     if (recording !== null) show($("state-text"), cut(`recording ${recording}`, 80));
     fillApps(apps);
     this.bar.appsCame();
+    this.connect.renew();
     this.rates.begin(recording !== null, time);
     this.chart.render();
     offer("known-keys", apps.map(({ key }) => key));
@@ -102,6 +105,7 @@ class Console {
     this.store.add(entry, size);
     const { channels, events } = this.#known;
     if (entry.channel && channels.size < 500) channels.add(entry.channel);
+    if (entry.kind === "webhook" && entry.body) this.webhooks.take(entry);
     if (entry.kind !== "event") return;
     this.rates.count(entry);
     if (events.size < 500) events.add(entry.event);
@@ -218,7 +222,10 @@ class Console {
   #refresh(view) {
     if (this.recording !== null || this.apps.length === 0) return;
     if (view === "where") this.where.refresh();
-    if (view === "do") this.faults.refresh().catch(() => {});
+    if (view !== "do") return;
+    this.faults.refresh().catch(() => {});
+    this.webhooks.refresh();
+    this.connect.refresh();
   }
 
   /** One call after another, so that many apps do not become many calls at once. */

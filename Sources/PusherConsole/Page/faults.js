@@ -2,19 +2,11 @@
 
 const MESSAGE = ["after", "channel", "connections", "times"];
 
-/** What each kind of `--fault` does, and the settings that it takes. */
+/** The settings that each kind of `--fault` takes; fault-words.js says what it does. */
 const FAULTS = {
-  "drop": ["End the connection without a close frame.", MESSAGE],
-  "close": ["Close the connection with a code (default: 4200).", ["code", ...MESSAGE]],
-  "storm": ["Close every connection with 4200 as soon as it opens.", ["connections", "times"]],
-  "blackhole": ["Send nothing more, not even pongs, and keep the connection open.", MESSAGE],
-  "late-pong": ["Answer pings only after a delay (default: 5s).", ["delay", "after", "connections", "times"]],
-  "split-utf8": ["Send an event in two fragments, cut inside a character.", MESSAGE],
-  "huge-frame": ["Pad an event to a size in bytes (default: 16777217).", ["size", ...MESSAGE]],
-  "bad-json": ["Send an event without its last byte.", MESSAGE],
-  "duplicate": ["Send an event twice.", MESSAGE],
-  "reorder": ["Send an event after the next event.", MESSAGE],
-  "auth-fail": ["Refuse signatures; endpoints answer with a status (default: 500).", ["status", "channel", "connections", "times"]],
+  "drop": MESSAGE, "close": ["code", ...MESSAGE], "storm": ["connections", "times"], "blackhole": MESSAGE,
+  "late-pong": ["delay", "after", "connections", "times"], "split-utf8": MESSAGE, "huge-frame": ["size", ...MESSAGE],
+  "bad-json": MESSAGE, "duplicate": MESSAGE, "reorder": MESSAGE, "auth-fail": ["status", "channel", "connections", "times"],
 };
 
 /** Label and placeholder of each setting; the placeholder is the default, except for `channel`. */
@@ -25,11 +17,14 @@ const FAULT_FIELDS = {
 };
 
 class FaultForm {
-  #list = new KeyedRows("fault-list", ([, text]) => make("li", {}, foreign("code", text)));
+  #list = new KeyedRows("fault-list",
+    ([, text]) => make("li", {}, foreign("code", text), show(make("p", { class: "note" }), faultWords(text)), make("p", { class: "note" })),
+    ({ lastChild }, [, , left]) => setText(lastChild, faultEnd(left)));
 
   constructor() {
     $("fault-kind").append(...Object.keys(FAULTS).map((name) => new Option(name)));
     on("fault-kind", "change", () => this.#choose());
+    on("fault-text", "input", () => this.#explain());
     onSubmit("faults", "fault-result", () => this.#change({ add: $("fault-text").value }, "Staged."));
     on("fault-clear", "click", () => reporting("fault-result", () => this.#change({ clear: true }, "All faults are removed.")));
     this.#choose();
@@ -37,12 +32,12 @@ class FaultForm {
 
   #choose() {
     const kind = $("fault-kind").value;
-    const [about, settings] = FAULTS[kind];
+    const settings = FAULTS[kind];
     const write = () => {
       const given = settings.map((name) => [name, $(`fault-${name}`).value.trim()]).filter(([, value]) => value);
       $("fault-text").value = kind + (given.length > 0 ? ":" : "") + given.map((pair) => pair.join("=")).join(",");
+      this.#explain();
     };
-    setText($("fault-about"), about);
     $("fault-settings").replaceChildren(...settings.map((name) => {
       const [label, placeholder] = FAULT_FIELDS[name];
       const field = make("input", { id: `fault-${name}`, placeholder });
@@ -52,10 +47,14 @@ class FaultForm {
     write();
   }
 
+  #explain() {
+    show($("fault-about"), faultWords($("fault-text").value));
+  }
+
   /** Asks for the staged faults, or changes them. */
   async #change(body, words) {
-    const { faults } = await call("faults", body);
-    this.#list.update([...faults.entries()], String);
+    const { faults, left } = await call("faults", body);
+    this.#list.update(faults.map((text, index) => [index, text, left[index]]), ([index, text]) => `${index} ${text}`);
     $("fault-list").dataset.empty = faults.length === 0;
     return words;
   }

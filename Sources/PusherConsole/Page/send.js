@@ -1,24 +1,40 @@
 // Tools: sends an event.
 
 class SendForm {
+  #sent = new SentEvents();
+  #history = new KeyedRows("send-history", (event) => make("li", { class: "item" },
+    makeButton("Fill in", () => this.fill(event)), foreign("span", words(event.event, event.channel, cut(event.data, LINE)))));
+
   /** @param known `channels()` and `events()` give the names that were seen */
   constructor(known) {
     on("send-data", "input", () => this.#check());
-    for (const id of ["send-channel", "check-channel"]) on(id, "focus", () => offer("known-channels", known.channels()));
+    for (const id of ["send-channel", "check-channel"]) on(id, "focus", () => SendForm.#offerChannels(known.channels()));
     on("send-event", "focus", () => offer("known-events", known.events()));
     onSubmit("send", "send-result", async () => {
       const socket = $("send-socket").value.trim();
       const body = { ...valuesOf("send", ["app", "channel", "event", "data"]), ...(socket && { socket_id: socket }) };
       const { recipients } = await call("trigger", body);
+      this.#sent.add(body);
+      this.#history.update(this.#sent.list, SentEvents.key);
+      $("send-sent").hidden = false;
       return recipients >= 0 ? `Sent to ${count(recipients, "recipient")}.` : "Sent.";
     });
     this.#check();
   }
 
-  /** Takes an entry over, to be sent again. */
+  /** The channels that were seen, at once, and then those that have subscribers too. */
+  static async #offerChannels(seen) {
+    offer("known-channels", seen);
+    const app = $("send-app").value;
+    if (document.body.classList.contains("recorded") || !app) return;
+    const { channels } = await call(query("channels", { app, limit: 200 })).catch(() => ({ channels: [] }));
+    if (channels.length > 0) offer("known-channels", [...new Set([...channels.map(({ name }) => name), ...seen])]);
+  }
+
+  /** Takes over an entry, or an event of the history, to be sent again; a client's entry names its sender. */
   fill(entry) {
     for (const name of ["app", "channel", "event", "data"]) $(`send-${name}`).value = entry[name] ?? "";
-    $("send-socket").value = "";
+    $("send-socket").value = entry.source ? "" : entry.socket_id ?? "";
     report("send-result", "");
     this.#check();
     $("send-go").focus();

@@ -102,7 +102,7 @@ extension ConsoleDoTests {
       let told = try site.ask("/faults").body["faults"]
       #expect(told?.elements?.count == staged.count)
       let shown = try page.evaluate(
-        "[...document.querySelectorAll('#fault-list li')].map((item) => item.textContent)")
+        "[...document.querySelectorAll('#fault-list code')].map((item) => item.textContent)")
       #expect(shown == told)
       for (text, fault) in zip(told?.elements?.compactMap(\.text) ?? [], staged) {
         #expect(text.contains(fault.text?.split(separator: ":").first ?? "?"))
