@@ -34,7 +34,7 @@ function faultSettings(text) {
 
 /** What the fault does, or that its kind is unknown; the server checks the values. */
 function faultWords(text) {
-  const [kind, given] = faultSettings(text.trim());
+  const [kind, given] = faultSettings(text);
   if (!Object.hasOwn(FAULT_WORDS, kind)) return "Unknown kind of fault.";
   const channel = given.channel ? ` on channels that match ${given.channel}` : "";
   const connections = given.connections ? `, on ${count(given.connections, "connection")} at most` : "";

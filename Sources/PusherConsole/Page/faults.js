@@ -18,7 +18,7 @@ const FAULT_FIELDS = {
 
 class FaultForm {
   #list = new KeyedRows("fault-list",
-    ([, text]) => make("li", {}, foreign("code", text), show(make("p", { class: "note" }), faultWords(text)), make("p", { class: "note" })),
+    ([, text]) => make("li", {}, foreign("code", text), show(make("p", { class: "note" }), cut(faultWords(text), 2000)), make("p", { class: "note" })),
     ({ lastChild }, [, , left]) => setText(lastChild, faultEnd(left)));
 
   constructor() {
@@ -48,7 +48,7 @@ class FaultForm {
   }
 
   #explain() {
-    show($("fault-about"), faultWords($("fault-text").value));
+    show($("fault-about"), cut(faultWords($("fault-text").value), 2000));
   }
 
   /** Asks for the staged faults, or changes them. */
