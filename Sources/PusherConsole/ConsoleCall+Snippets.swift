@@ -13,8 +13,9 @@ extension ConsoleCall {
     let list = Snippet.allCases.map { snippet -> JSONValue in
       ["name": .string(snippet.rawValue), "text": .string(snippet.text(for: place))]
     }
-    return .json(.object(present: [
-      "snippets": .array(list), "missing_secret": place.missingSecret.map { .string($0) },
-    ]))
+    return .json(
+      .object(present: [
+        "snippets": .array(list), "missing_secret": place.missingSecret.map { .string($0) },
+      ]))
   }
 }

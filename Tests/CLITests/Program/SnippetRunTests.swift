@@ -84,17 +84,17 @@ struct SnippetRunTests {
   /// Modules in place of the libraries, which print what they are called with.
   private static let modules = [
     "pusher-js": """
-      module.exports = class {
-        constructor(...given) { console.log(JSON.stringify(given)); }
-        subscribe(channel) { return { bind: (event) => console.log(channel, event) }; }
-      };
-      """,
+    module.exports = class {
+      constructor(...given) { console.log(JSON.stringify(given)); }
+      subscribe(channel) { return { bind: (event) => console.log(channel, event) }; }
+    };
+    """,
     "laravel-echo": """
-      module.exports = class {
-        constructor(given) { console.log(JSON.stringify([given.key, given])); }
-        channel(name) { return { listen: (event) => console.log(name, event) }; }
-      };
-      """,
+    module.exports = class {
+      constructor(given) { console.log(JSON.stringify([given.key, given])); }
+      channel(name) { return { listen: (event) => console.log(name, event) }; }
+    };
+    """,
   ]
 
   private func lines(_ snippet: String) throws -> [String] {

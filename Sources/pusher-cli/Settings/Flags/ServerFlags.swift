@@ -220,7 +220,8 @@ extension Flag {
   static let logEvents = Flag(
     "log-events",
     excludes: [
-      Exclusion("print-env", "--log-events and --print-env both print on standard output; give one"),
+      Exclusion(
+        "print-env", "--log-events and --print-env both print on standard output; give one"),
       Exclusion(
         "print-snippets",
         "--log-events and --print-snippets both print on standard output; give one"),
