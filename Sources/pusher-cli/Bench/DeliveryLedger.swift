@@ -11,7 +11,9 @@ final class DeliveryLedger {
   var seconds = BenchSeconds()
   /// Events with the wrong text, the wrong time or on the wrong channel.
   private(set) var wrong = 0
-  /// Beginning of the plan; `nil` before it. Deliveries before it are of another run.
+  /// Beginning of the plan; `nil` before it.
+  ///
+  /// Deliveries before it are of another run.
   var begin: Instant? { didSet { origin = begin } }
   /// Time of the first row; connections that are made before the plan begins have no row.
   var origin: Instant?

@@ -3,7 +3,7 @@ internal import PusherPlatform
 
 /// The file of `--console-token-file`: the console's token for this run and later ones.
 enum ConsoleTokenFile {
-  /// Length of a token. A shorter one could be guessed, a longer one does not fit an address.
+  /// Length of a token: a shorter one could be guessed, and a longer one does not fit an address.
   static let lengths = 16...256
   private static let fileLimit = 1024
   private static let tries = 3

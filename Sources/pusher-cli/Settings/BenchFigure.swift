@@ -84,8 +84,8 @@ struct BenchFigure: Equatable, Sendable {
 /// A condition of `--fail`, such as `lost>0` or `p99>200ms`.
 struct BenchCondition: Equatable, Sendable {
   enum Comparison: String, CaseIterable, Sendable {
-    case atMost = "<="
-    case atLeast = ">="
+    case notAbove = "<="
+    case notBelow = ">="
     case equal = "=="
     case different = "!="
     case below = "<"
@@ -127,8 +127,8 @@ struct BenchCondition: Equatable, Sendable {
   func holds(for measured: Double?) -> Bool {
     guard let measured else { return true }
     return switch comparison {
-    case .atMost: measured <= value
-    case .atLeast: measured >= value
+    case .notAbove: measured <= value
+    case .notBelow: measured >= value
     case .equal: measured == value
     case .different: measured != value
     case .below: measured < value
