@@ -130,7 +130,8 @@ struct SnippetRunTests {
     let snippet = try server.lines(14)
     #expect(snippet.last?.hasPrefix("pusher.subscribe(") == true)
     let shown = try lines(snippet.joined(separator: "\n"))
-    let options = try #require(try JSONValue(parsing: try #require(shown.first)).elements?.last)
+    let first = try JSONValue(parsing: try #require(shown.first))
+    let options = try #require(first.elements?.last)
     let port = try #require(options["wsPort"]).jsonText
     try expect(shown[0], leadsTo: port, key: "local")
     #expect(shown.last == "orders order.created")
