@@ -11,7 +11,7 @@ package final class Console: ServerConsole {
   private unowned let host: any ConsoleHost
   private let options: ConsoleOptions
   private let access: ConsoleAccess
-  private let instance = StreamInstance.random()
+  private let instance = StreamInstance.unique()
   private let started = SystemClock.wall().rfc3339
   private var streams: [ConsoleStream] = []
 

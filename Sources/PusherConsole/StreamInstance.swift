@@ -8,7 +8,7 @@ struct StreamInstance: Equatable {
   /// 16 hexadecimal digits.
   let id: String
 
-  static func random() -> StreamInstance { StreamInstance(id: Hex.encode(SecureRandom.bytes(8))) }
+  static func unique() -> StreamInstance { StreamInstance(id: Hex.encode(SecureRandom.bytes(8))) }
 
   func messageID(_ number: Int) -> String { "\(id)-\(number)" }
 

@@ -17,7 +17,7 @@ extension Flag {
 
   static let consoleTokenFile = Flag(
     "console-token-file", .text("FILE"), of: [.serve], in: .serve,
-    summary: "keep the token, and so the address, of the console in FILE",
+    summary: "keep the token, and so the address, in FILE",
     manual: """
       Read the token of the console from FILE; a missing FILE is made. So the address of the page stays the same, and
       an open page continues after a restart of the server. FILE holds only the token, on one line: 16 to 256 letters,
@@ -27,7 +27,7 @@ extension Flag {
 
   static let consoleHistory = Flag(
     "console-history", .integer(0...100_000), of: [.serve], in: .serve, default: "1000",
-    summary: "keep the last N entries, at most 4 MiB, for the console",
+    summary: "keep the last N entries, up to 4 MiB",
     manual: """
       Keep the last N entries for later pages of the console, by default {default}. Together they take at most 4 MiB of
       memory; the oldest ones go first. So a page that is loaded again begins with them, and a page that lost its
