@@ -117,9 +117,9 @@ extension PusherFeedElement<PusherEvent>? {
     var pusher: Pusher? = Self.pusher(server)
     let handled = Gathered<String?>()
     let channel = try #require(pusher?.subscribe("a"))
-    // Before the handler, so that each handled event is in the sequence too.
+    // Handlers of all events are called in their order, so each handled event is in the feed too.
     let events = channel.feed(buffering: .suspending(10))
-    channel.bind(eventName: "x") { handled.add($0.data) }
+    channel.bind(matching: "x") { handled.add($0.data) }
     pusher?.connect()
     _ = try await handled.wait(for: 10)
     pusher?.disconnect()
