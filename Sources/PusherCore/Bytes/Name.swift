@@ -3,14 +3,17 @@
 /// `String` compares texts as Unicode does: é as one character equals e with an accent, which are
 /// different names to every server. Use ``NameTable`` and ``NameSet`` for tables by name, and
 /// ``Swift/String/isSame(as:)`` instead of `==`.
+@usableFromInline
 package struct Name: Hashable, Sendable {
-  package let text: String
+  @usableFromInline package let text: String
 
-  package init(_ text: String) { self.text = text }
+  @usableFromInline package init(_ text: String) { self.text = text }
 
-  package static func == (left: Name, right: Name) -> Bool { left.text.isSame(as: right.text) }
+  @usableFromInline package static func == (left: Name, right: Name) -> Bool {
+    left.text.isSame(as: right.text)
+  }
 
-  package func hash(into hasher: inout Hasher) {
+  @usableFromInline package func hash(into hasher: inout Hasher) {
     let isDone: Void? = unsafe text.utf8.withContiguousStorageIfAvailable {
       unsafe hasher.combine(bytes: UnsafeRawBufferPointer($0))
     }
@@ -27,31 +30,33 @@ extension String? {
   }
 }
 
+/// Everything is inlinable, as in ``Fifo``.
+@usableFromInline
 package struct NameTable<Value> {
-  private var values: [Name: Value] = [:]
+  @usableFromInline internal var values: [Name: Value] = [:]
 
-  package init() {}
+  @inlinable package init() {}
 
-  package var count: Int { values.count }
-  package var isEmpty: Bool { values.isEmpty }
-  package var names: [String] { values.keys.map(\.text) }
-  package var elements: Dictionary<Name, Value>.Values { values.values }
+  @inlinable package var count: Int { values.count }
+  @inlinable package var isEmpty: Bool { values.isEmpty }
+  @inlinable package var names: [String] { values.keys.map(\.text) }
+  @inlinable package var elements: Dictionary<Name, Value>.Values { values.values }
 
-  package subscript(name: String) -> Value? {
+  @inlinable package subscript(name: String) -> Value? {
     get { values[Name(name)] }
     _modify { yield &values[Name(name)] }
   }
 
-  package subscript(name: String, default new: @autoclosure () -> Value) -> Value {
+  @inlinable package subscript(name: String, default new: @autoclosure () -> Value) -> Value {
     get { values[Name(name)] ?? new() }
     _modify { yield &values[Name(name), default: new()] }
   }
 
-  @discardableResult package mutating func removeValue(of name: String) -> Value? {
+  @inlinable @discardableResult package mutating func removeValue(of name: String) -> Value? {
     values.removeValue(forKey: Name(name))
   }
 
-  package mutating func removeAll() { values.removeAll() }
+  @inlinable package mutating func removeAll() { values.removeAll() }
 }
 
 extension NameTable: Sendable where Value: Sendable {}
