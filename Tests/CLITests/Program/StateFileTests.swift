@@ -14,7 +14,7 @@ struct StateOutputTests {
     let program = try StoppedReader(["sse", server.url, "--state-file", state])
     // The pipe is full, so the program holds more.
     try program.awaitBytes(600_000)
-    let lines = ProgramResult.wholeLines(program.takeAndLeave())
+    let lines = ProgramResult.wholeLines(try program.takeAndLeave())
     #expect(try program.end() == .signalled(SIGPIPE))
     #expect(StateText.id(state) == "\(lines.count)")
   }

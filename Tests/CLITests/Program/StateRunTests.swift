@@ -143,7 +143,7 @@ struct StateRunTests {
         try program.awaitBytes(Int32(1 + random.below(300_000)))
         taken += program.take()
       }
-      taken += program.takeAndLeave()
+      taken += try program.takeAndLeave()
       #expect(try program.end() == .signalled(SIGPIPE))
       text += ProgramResult.wholeLines(taken).joined(separator: "\n") + "\n"
     }

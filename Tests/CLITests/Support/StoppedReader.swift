@@ -5,21 +5,23 @@ import PusherCore
 final class StoppedReader {
   let id: pid_t
   private var reading: Int32
+  private let writing: Int32
   private var isCollected = false
 
   init(_ arguments: [String]) throws {
     let pipe = try Spawn.pipe()
-    defer { close(pipe.writing) }
     var request = SpawnRequest(
       executable: PusherCLI.path, arguments: arguments, environment: PusherCLI.environment)
     request.output = .inherited(pipe.writing)
     reading = pipe.reading
+    writing = pipe.writing
     _ = fcntl(reading, F_SETFL, O_NONBLOCK)
     id = try Spawn.start(request)
   }
 
   deinit {
     if reading >= 0 { close(reading) }
+    close(writing)
     guard !isCollected else { return }
     kill(id, SIGKILL)
     var status: Int32 = 0
@@ -45,7 +47,7 @@ final class StoppedReader {
   }
 
   /// Stops the program, reads the whole pipe and closes it.
-  func takeAndLeave() -> [UInt8] {
+  func takeAndLeave() throws -> [UInt8] {
     kill(id, SIGSTOP)
     var status: Int32 = 0
     // A signal to the tests would end the wait, and a running program would refill the pipe before
@@ -54,8 +56,16 @@ final class StoppedReader {
     let all = take()
     close(reading)
     reading = -1
+    try waitUntil("no process has the reading end") { hasNoReader }
     kill(id, SIGCONT)
     return all
+  }
+
+  /// A program that another test starts at this moment has a copy of the reading end until it
+  /// executes, and the system would take more lines for it.
+  private var hasNoReader: Bool {
+    var asked = pollfd(fd: writing, events: 0, revents: 0)
+    return poll(&asked, 1, 0) == 1 && asked.revents & Int16(POLLERR) != 0
   }
 
   func end() throws -> Ending {
