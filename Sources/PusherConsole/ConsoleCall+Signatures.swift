@@ -57,10 +57,5 @@ extension ConsoleCall {
 
 extension String {
   /// Pasted text often has blanks and line ends around it.
-  fileprivate var trimmed: String {
-    let isBlank = { (byte: UInt8) in byte <= 0x20 }
-    var bytes = utf8.drop(while: isBlank)
-    while let last = bytes.last, isBlank(last) { bytes.removeLast() }
-    return String(Substring(bytes))
-  }
+  fileprivate var trimmed: String { ASCII.trimmed(self[...]) { $0 <= 0x20 } }
 }

@@ -58,8 +58,10 @@ package enum ASCII {
     return true
   }
 
-  package static func trimmed(_ text: Substring) -> String {
-    let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
+  /// Returns the text without the bytes at its ends that are blank: a space or a tab, or as given.
+  package static func trimmed(
+    _ text: Substring, of isBlank: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 }
+  ) -> String {
     var bytes = text.utf8
     bytes = bytes.drop(while: isBlank)
     while let last = bytes.last, isBlank(last) { bytes.removeLast() }

@@ -119,8 +119,7 @@ final class APISender: BenchSender {
     let channel = plan.channel(of: call)
     var events: [BatchRequest.Event] = []
     for number in plan.numbers(of: call) {
-      let name = BenchMessage.Name(
-        channel: channel, number: number, microseconds: plan.microseconds(of: call))
+      let name = plan.name(of: number, in: call)
       events.append(try event(message.data(name).jsonText, channels[channel]))
     }
     let (appID, prefix) = (access.appID, access.connection.path)

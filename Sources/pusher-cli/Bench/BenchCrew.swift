@@ -1,6 +1,6 @@
 internal import PusherCore
 
-/// What all subscribers of a run share: the loop, the server and the ledger.
+/// Everything that the subscribers of a run share: the loop, the server and the ledger.
 final class BenchCrew {
   let loop: EventLoop
   let deadlines = DeadlineQueue()

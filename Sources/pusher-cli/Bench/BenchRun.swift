@@ -106,11 +106,14 @@ final class BenchRun {
 
   /// Runs the loop until the condition holds, or the run is over.
   private func wait(until isSo: () -> Bool) {
-    while !outcome.isOver, !isSo() {
-      let timer = loop.schedule(after: Self.look) { [loop] in loop.stop() }
-      loop.run()
-      loop.remove(timer)
-    }
+    while !outcome.isOver, !isSo() { runShortly() }
+  }
+
+  /// Runs the loop until the next look, or until it is stopped.
+  private func runShortly() {
+    let timer = loop.schedule(after: Self.look) { [loop] in loop.stop() }
+    loop.run()
+    loop.remove(timer)
   }
 
   /// Closes every socket with a close frame, and drops those that do not answer in time.
@@ -118,11 +121,7 @@ final class BenchRun {
     traffic?.stop()
     fleet.close()
     let end = loop.now.advanced(by: Self.closingTime)
-    while !fleet.isClosed, loop.now < end {
-      let timer = loop.schedule(after: Self.look) { [loop] in loop.stop() }
-      loop.run()
-      loop.remove(timer)
-    }
+    while !fleet.isClosed, loop.now < end { runShortly() }
     fleet.abort()
   }
 
@@ -160,7 +159,7 @@ final class BenchRun {
   }
 }
 
-/// How a run ended.
+/// The end of a run, with its report.
 struct BenchOutcome {
   enum Failure: Equatable {
     /// No subscriber was ever subscribed.

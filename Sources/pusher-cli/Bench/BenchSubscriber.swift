@@ -1,6 +1,6 @@
 internal import PusherCore
 
-/// What the subscribers of a run report, on the loop's thread.
+/// Receives the reports of a run's subscribers, on the loop's thread.
 protocol BenchSubscriberDelegate: AnyObject {
   /// The subscriber was subscribed for the first time, or cannot be.
   func subscriberSettled(_ subscriber: BenchSubscriber, at now: Instant)

@@ -57,7 +57,9 @@ final class BenchTraffic {
 
   var isReady: Bool { visitors?.isReady ?? true }
 
-  /// Starts the plan; all subscribers that are subscribed now must get every event.
+  /// Starts the plan.
+  ///
+  /// Every subscriber that is subscribed now must get every event of its channel.
   func begin(at now: Instant) {
     for subscriber in fleet.subscribers where subscriber.isSubscribed {
       guard !hasSenders || subscriber.number >= plan.channels else { continue }

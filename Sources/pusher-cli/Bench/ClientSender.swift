@@ -24,8 +24,7 @@ final class ClientSender: BenchSender {
     let sender = senders[channel]
     ledger.noteBegin(call, at: loop.now)
     for number in plan.numbers(of: call) {
-      let name = BenchMessage.Name(
-        channel: channel, number: number, microseconds: plan.microseconds(of: call))
+      let name = plan.name(of: number, in: call)
       do throws(ClientEventError) {
         let event = try ClientEvent(
           channel: sender.channelName, name: BenchMessage.event, data: message.data(name))

@@ -1,6 +1,6 @@
 internal import PusherCore
 
-/// Which subscriber got which event: a bit for each of both.
+/// The events that each subscriber got: a bit for each event and subscriber.
 ///
 /// Memory is fixed at the start; ``BenchLoad`` has its limit.
 struct DeliveryAccount {

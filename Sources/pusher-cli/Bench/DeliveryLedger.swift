@@ -73,6 +73,11 @@ final class DeliveryLedger {
 
 extension BenchPlan {
   func microseconds(of call: Int) -> Int { Int(time(of: call).wholeNanoseconds / 1000) }
+
+  func name(of number: Int, in call: Int) -> BenchMessage.Name {
+    BenchMessage.Name(
+      channel: channel(of: call), number: number, microseconds: microseconds(of: call))
+  }
 }
 
 /// Takes the events of one subscriber off the hot path.

@@ -18,13 +18,17 @@ struct ErrorCounts {
 
   mutating func note(_ code: String, _ example: String) {
     total += 1
-    let isFull = entries.count >= Self.limit
-    let code = isFull && !entries.contains { $0.code.isSame(as: code) } ? Self.others : code
-    if let place = entries.firstIndex(where: { $0.code.isSame(as: code) }) {
+    let known = place(of: code)
+    let code = known == nil && entries.count >= Self.limit ? Self.others : code
+    if let place = known ?? place(of: code) {
       entries[place].count += 1
     } else {
       entries.append(CodeCount(code: code, example: Diagnostics.shortened(example), count: 1))
     }
+  }
+
+  private func place(of code: String) -> Int? {
+    entries.firstIndex { $0.code.isSame(as: code) }
   }
 }
 

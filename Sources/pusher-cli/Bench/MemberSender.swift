@@ -36,8 +36,7 @@ final class MemberSender: BenchSender {
     let channel = plan.channel(of: call)
     ledger.noteBegin(call, at: loop.now)
     let number = plan.numbers(of: call).lowerBound
-    let name = BenchMessage.Name(
-      channel: channel, number: number, microseconds: plan.microseconds(of: call))
+    let name = plan.name(of: number, in: call)
     let isDone =
       number.isMultiple(of: 2)
       ? visitors[channel].join(as: message.label(name)) : visitors[channel].leave()

@@ -1,6 +1,6 @@
 internal import PusherCore
 
-/// What became of each call of the plan, and how late it was sent.
+/// The result of each call of the plan, and its lateness.
 final class SendLedger {
   let plan: BenchPlan
   /// The accepted events, by channel.

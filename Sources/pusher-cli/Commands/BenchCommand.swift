@@ -83,11 +83,10 @@ enum BenchCommand {
     case nil: return nil
     case .unable: return .internalError
     case .refused(let status, let reason):
-      let key = Diagnostics.shortened(key: settings.subscription.connection.key)
       let words = reason.isEmpty ? "" : ": \(Redaction.redact(reason))"
       diagnostics.error(
-        "the server answered HTTP \(status)\(words) "
-          + "(do the secret and the app id belong to key \(key)?)")
+        "the server answered HTTP \(status)\(words)"
+          + Hints.wrongSecret(of: settings.subscription.connection.key))
       return ExitStatus(Cause(httpStatus: status))
     case .unconnected:
       let reason = outcome.firstFailure?.reason ?? "no answer"

@@ -250,10 +250,7 @@ extension WebhookSendSettings {
     var app = Application(
       id: access.appID, key: access.connection.key, secret: access.secret.revealed)
     app.webhooks = receivers
-    let network = access.connection.network
-    let tls =
-      receivers.contains(where: \.isSecure)
-      ? try TLSContext.client(network.tls.forAnotherServer, environment: network.trust) : nil
+    let tls = try access.connection.network.tls(forOthersAt: receivers)
     guard
       let dispatcher = WebhookDispatcher(
         app, loop: loop, tls: tls, policy: policy, report: report, onIdle: {})

@@ -112,8 +112,7 @@ final class APICaller {
     switch answer {
     case .accepted(let body): return body
     case .refused(let status, let reason):
-      let key = Diagnostics.shortened(key: access.connection.key)
-      throw fail(status, reason, about, " (do the secret and the app id belong to key \(key)?)")
+      throw fail(status, reason, about, Hints.wrongSecret(of: access.connection.key))
     case .rejected(let status, let reason), .unavailable(let status, let reason),
       .unexpected(let status, let reason):
       let hint = remedy(status).map { " (\($0))" }

@@ -86,9 +86,8 @@ final class ChannelLister {
         ask()
       case .unavailable(let status, let reason): fail(Hints.told(status, reason), cause: nil)
       case .refused(let status, let reason):
-        let key = Diagnostics.shortened(key: connection.key)
         fail(
-          "\(Hints.told(status, reason)) (do the secret and the app id belong to key \(key)?)",
+          Hints.told(status, reason) + Hints.wrongSecret(of: connection.key),
           cause: Cause(httpStatus: status))
       case .rejected(let status, let reason), .unexpected(let status, let reason):
         fail(

@@ -66,9 +66,7 @@ final class EventForwarder: LoopSource {
     backoff: Backoff
   ) throws {
     (self.settings, self.surroundings, self.network) = (settings, surroundings, network)
-    tls =
-      try settings.url.isSecure
-      ? TLSContext.client(network.tls.forAnotherServer, environment: network.trust) : nil
+    tls = try network.tls(forOthersAt: [settings.url])
     dead = try settings.deadFile.map {
       try DeadLetterFile($0, warn: surroundings.diagnostics.warning)
     }

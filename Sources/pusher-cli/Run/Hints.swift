@@ -89,6 +89,11 @@ struct Hints {
     }
   }
 
+  /// A remedy if the HTTP API refuses the signature.
+  static func wrongSecret(of key: String) -> String {
+    " (do the secret and the app id belong to key \(Diagnostics.shortened(key: key))?)"
+  }
+
   static func told(_ status: Int, _ reason: String) -> String {
     "HTTP \(status)" + (reason.isEmpty ? "" : " " + Redaction.redact(reason))
   }

@@ -19,12 +19,9 @@ struct BenchFigure: Equatable, Sendable {
   let name: String
   let unit: Unit
   let measured: Measured
-  /// True if a larger value is better.
-  let isBetterHigh: Bool
 
-  init(_ name: String, _ unit: Unit, _ measured: Measured = .always, isBetterHigh: Bool = false) {
+  init(_ name: String, _ unit: Unit, _ measured: Measured = .always) {
     (self.name, self.unit, self.measured) = (name, unit, measured)
-    self.isBetterHigh = isBetterHigh
   }
 
   /// The member of the JSON output.
@@ -44,23 +41,23 @@ struct BenchFigure: Equatable, Sendable {
   /// In the order of the output.
   static let all: [BenchFigure] =
     [
-      BenchFigure("sent", .count, .withEvents, isBetterHigh: true),
+      BenchFigure("sent", .count, .withEvents),
       BenchFigure("failed", .count, .withEvents),
-      BenchFigure("expected", .count, .withEvents, isBetterHigh: true),
-      BenchFigure("delivered", .count, .withEvents, isBetterHigh: true),
+      BenchFigure("expected", .count, .withEvents),
+      BenchFigure("delivered", .count, .withEvents),
       BenchFigure("lost", .count, .withEvents), BenchFigure("doubled", .count, .withEvents),
       BenchFigure("out_of_order", .count, .withEvents), BenchFigure("wrong", .count, .withEvents),
       BenchFigure("losing_subscribers", .count, .withEvents),
       BenchFigure("most_lost", .count, .withEvents),
-      BenchFigure("events_per_second", .rate, .withEvents, isBetterHigh: true),
-      BenchFigure("deliveries_per_second", .rate, .withEvents, isBetterHigh: true),
+      BenchFigure("events_per_second", .rate, .withEvents),
+      BenchFigure("deliveries_per_second", .rate, .withEvents),
     ]
     + ["p50", "p90", "p99", "p999", "max", "late_p50", "late_p99", "late_max"].map {
       BenchFigure($0, .time, .withEvents)
     }
     + [
-      BenchFigure("connected", .count, isBetterHigh: true), BenchFigure("unconnected", .count),
-      BenchFigure("connects_per_second", .rate, isBetterHigh: true),
+      BenchFigure("connected", .count), BenchFigure("unconnected", .count),
+      BenchFigure("connects_per_second", .rate),
     ]
     + steps.flatMap(times)
     + ["back_p50", "back_p99", "back_max"].map { BenchFigure($0, .time, .inStorms) }
@@ -100,15 +97,15 @@ struct BenchCondition: Equatable, Sendable {
   let text: String
 
   init(parsing text: String, mode: BenchMode) throws(UsageError) {
-    let bytes = Array(text.utf8)
-    let start = bytes.firstIndex { "<>=!".utf8.contains($0) } ?? bytes.count
-    let rest = String(decoding: bytes[start...], as: UTF8.self)
-    guard let comparison = Comparison.allCases.first(where: { rest.begins(with: $0.rawValue) })
+    let start = text.utf8.firstIndex { "<>=!".utf8.contains($0) } ?? text.endIndex
+    let rest = text[start...]
+    guard
+      let comparison = Comparison.allCases.first(where: { String(rest).begins(with: $0.rawValue) })
     else {
       throw UsageError(
         "--fail: '\(text)' is not a figure, an operator and a value, such as 'lost>0'")
     }
-    let name = Self.trimmed(bytes[..<start])
+    let name = ASCII.trimmed(text[..<start]) { $0 == 0x20 }
     guard let figure = BenchFigure.named(name) else {
       let clause = Suggestion.clause(for: name, in: BenchFigure.all.map(\.name))
       throw UsageError("--fail: there is no figure '\(name)'\(clause)")
@@ -116,7 +113,9 @@ struct BenchCondition: Equatable, Sendable {
     guard figure.isMeasured(in: mode) else {
       throw UsageError("--fail: the mode '\(mode.rawValue)' has no figure '\(figure.name)'")
     }
-    let typed = Self.trimmed(bytes[(start + comparison.rawValue.utf8.count)...])
+    let typed = ASCII.trimmed(Substring(rest.utf8.dropFirst(comparison.rawValue.utf8.count))) {
+      $0 == 0x20
+    }
     guard let value = Self.value(typed, of: figure.unit) else {
       throw UsageError("--fail: '\(typed)' is not \(Self.words(for: figure.unit))")
     }
@@ -134,13 +133,6 @@ struct BenchCondition: Equatable, Sendable {
     case .below: measured < value
     case .above: measured > value
     }
-  }
-
-  private static func trimmed(_ bytes: ArraySlice<UInt8>) -> String {
-    let rest = bytes.drop { $0 == 0x20 }
-    return String(
-      decoding: rest.prefix(rest.count - rest.reversed().prefix { $0 == 0x20 }.count),
-      as: UTF8.self)
   }
 
   private static func value(_ text: String, of unit: BenchFigure.Unit) -> Double? {

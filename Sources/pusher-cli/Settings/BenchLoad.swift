@@ -1,6 +1,6 @@
 internal import PusherCore
 
-/// What `bench` does to a server.
+/// The kind of load that `bench` puts on a server.
 enum BenchMode: String, CaseIterable, Sendable {
   /// Sends events through the HTTP API.
   case fanout

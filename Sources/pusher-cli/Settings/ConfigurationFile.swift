@@ -117,10 +117,7 @@ struct ConfigurationFile: Equatable, Sendable {
   }
 
   private static func trimmed(_ text: Substring) -> String {
-    let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 || byte == 0x0D }
-    var bytes = text.utf8.drop(while: isBlank)
-    while let last = bytes.last, isBlank(last) { bytes.removeLast() }
-    return String(Substring(bytes))
+    ASCII.trimmed(text) { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }
   }
 }
 

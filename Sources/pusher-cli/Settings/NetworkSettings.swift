@@ -8,6 +8,12 @@ struct NetworkSettings: Equatable, Sendable {
   var routing: Routing
   /// Time from look-up to the server's welcome or answer; for a stream, to the request.
   var connectTimeout: Duration
+
+  /// Returns what checks the certificates of other servers at these URLs; `nil` if none uses TLS.
+  func tls(forOthersAt urls: [HTTPURL]) throws(TLSError) -> TLSContext? {
+    guard urls.contains(where: \.isSecure) else { return nil }
+    return try TLSContext.client(tls.forAnotherServer, environment: trust)
+  }
 }
 
 extension SettingsReader {

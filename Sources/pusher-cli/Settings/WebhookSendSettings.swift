@@ -75,7 +75,7 @@ struct WebhookSendSettings: CommandSettings {
   }
 }
 
-/// What `webhook send` watches.
+/// The channels and members that `webhook send` watches.
 struct WatchSettings: Equatable, Sendable {
   /// This program's user on presence channels, who does not count.
   var userID: String

@@ -65,20 +65,13 @@ private final class BodyRun {
   private let isMarked: Bool
   private let limits: EventStreamLimits
   private let parser: EventStreamParser
-  private let fast = ByteBuffer()
-  private let general = ByteBuffer()
-  private let fastWriter: EventStreamLineWriter
-  private let generalWriter: EventStreamLineWriter
+  private let lines: StreamLines
 
   init(_ choices: UInt8) {
     limits = choices & 1 == 0 ? EventStreamLimits() : EventStreamLimits(line: 24, event: 32)
     isMarked = choices & 2 == 0
     format = [BodyFormat.lines, .textSequence, .document, .lines][Int(choices >> 2 & 3)]
-    var style = EventLineStyle()
-    style.rawData = choices & 16 != 0
-    style.forTerminal = choices & 32 != 0
-    fastWriter = EventStreamLineWriter(output: fast, style: style)
-    generalWriter = EventStreamLineWriter(output: general, style: style, usesFastWay: false)
+    lines = StreamLines(rawData: choices & 16 != 0, forTerminal: choices & 32 != 0)
     parser = EventStreamParser(limits: limits)
     parser.begin(format)
   }
@@ -112,16 +105,7 @@ private final class BodyRun {
     require(event.data.count <= limits.event, "data beyond the limit")
     require(!event.data.isEmpty && UTF8Validator.isValid(event.data), "data that is not UTF-8")
     require(event.type.equals("message"), "another name")
-    let before = event.data.array
-    fast.removeAll()
-    general.removeAll()
-    fastWriter.write(event)
-    generalWriter.write(event)
-    require(fast.array == general.array, "\(text(fast.array)) instead of \(text(general.array))")
-    require(event.data.array == before, "the input has changed")
-    if let problem = StrictJSON.problem(in: Array(fast.array.dropLast())) {
-      finding("\(problem): \(text(fast.array))")
-    }
+    lines.check(event)
     data.append(event.data.text)
   }
 }
