@@ -18,7 +18,7 @@ import threading
 import time
 
 LIMIT = 5
-# What a stream has to say: each event's data has one of these words, and no other text has them.
+# The data of each event contains one of these words, and no other text does.
 WORDS = ["alpha", "beta", "gamma"]
 
 

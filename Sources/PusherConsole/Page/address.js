@@ -1,4 +1,4 @@
-// What is seen stands in the address, after "#", so that a view can be a bookmark.
+// Keeps the filters in the address, after "#", so that a view can be a bookmark.
 
 const FIELDS = ["app", "channel", "event", "text"];
 

@@ -2,7 +2,7 @@
 
 const CHART_SECONDS = 300;
 const CHART_HEIGHT = 32;
-/** So many seconds the arrow keys choose, and move by. */
+/** Seconds that the arrow keys choose, and move by. */
 const CHART_STEP = 10;
 
 /** The seconds between two places of a chart, whatever their order; the second of the last place is among them. */
@@ -22,7 +22,7 @@ function chartPoints(seconds) {
 class Chart {
   /** The seconds that are chosen, from one to before another; null for all. */
   span = null;
-  /** What a drag began with: the box of the chart, its last second, and the place. */
+  /** The begin of a drag: the box of the chart, its last second, and the place. */
   #drag = null;
 
   /** @param chosen takes what says whether an entry is in the span, or null */

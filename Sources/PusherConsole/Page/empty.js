@@ -1,4 +1,4 @@
-// What an empty list says: what to do next, with a line that can be copied or a button.
+// The text of an empty list: what to do next, with a line to copy or a button.
 
 /** @param next a line for a shell, or a button's label and action; nothing for neither */
 function sayEmpty(id, text, next) {

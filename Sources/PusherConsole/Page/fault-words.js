@@ -1,4 +1,4 @@
-// What a fault does, in a sentence.
+// Describes each fault in a sentence.
 
 const ENDING = ({ after = 0, channel }) => (after > 0 || channel ? ` after ${count(Math.max(after, 1), "event")}` : "");
 const LATER = ({ after = 0 }) => (after > 0 ? `, except the first ${grouped(after)} of a connection,` : "");
@@ -32,7 +32,7 @@ function faultSettings(text) {
   return [kind, given];
 }
 
-/** What the fault does, or that its kind is unknown; the server checks the values. */
+/** Describes the fault, or says that its kind is unknown; the server checks the values. */
 function faultWords(text) {
   const [kind, given] = faultSettings(text);
   if (!Object.hasOwn(FAULT_WORDS, kind)) return "Unknown kind of fault.";
@@ -41,7 +41,7 @@ function faultWords(text) {
   return `${FAULT_WORDS[kind](given)}${channel}${connections}.`;
 }
 
-/** When a staged fault ends. @param left what the server says is left of it: `times` and `connections`, where they are limited */
+/** Says when a staged fault ends. @param left what the server says is left of it: `times` and `connections`, where they are limited */
 function faultEnd({ times, connections }) {
   if (times === 0) return "Has ended.";
   if (times > 0) return `Ends by itself: ${count(times, "time")} left.`;

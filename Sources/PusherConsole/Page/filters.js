@@ -6,10 +6,10 @@ const SEARCHED = [
   "status", "code",
 ];
 
-/** What is found anywhere in a text, in any case. */
+/** A pattern for a text anywhere in another, in upper or lower case. */
 const plain = (text) => new RegExp(text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"), "i");
 
-/** Which names are meant: a glob must match the whole name, other text is found anywhere in it. */
+/** A test for names: a glob must match the whole name; other text may stand anywhere in it. */
 function nameTest(text) {
   if (!/[*?]|\[[^]+\]/.test(text)) {
     const pattern = plain(text);
@@ -32,7 +32,7 @@ function eventTest(text) {
   return (name) => tests.some((test) => test(name));
 }
 
-/** What lets an entry pass: the fields as typed, `kinds` as a set, `span` as a function of the entry; empty lets all pass. */
+/** A test for entries: the fields as typed, `kinds` as a set, `span` as a function of the entry; an empty field lets all pass. */
 function makeFilter({ app, kinds, span, ...typed }) {
   const channel = typed.channel && nameTest(typed.channel);
   const event = typed.event && eventTest(typed.event);
@@ -66,7 +66,7 @@ class ShownEntries {
     this.rows = new FoldedRows(folds);
   }
 
-  /** How many entries match; `rows.count` says how many rows they have. */
+  /** Number of entries that match; `rows.count` is the number of their rows. */
   get count() {
     return this.#numbers.length - this.#head;
   }
@@ -94,7 +94,7 @@ class ShownEntries {
     return low - this.#head;
   }
 
-  /** What a row shows: the last of its entries, the entry's number, and how many they are. */
+  /** The content of a row: the last of its entries, that entry's number, and how many entries it has. */
   row(index) {
     const [start, end] = [index, index + 1].map((row) => this.#index(this.rows.start(row)));
     const number = this.#number(end - 1);

@@ -1,10 +1,10 @@
 // The rows of the list: each entry has one, but a burst of the same event is one row until it is unfolded.
 
-/** So many events at least are a burst, each at most so many milliseconds after the one before. */
+/** Minimum number of events in a burst, and maximum time between two of them, in milliseconds. */
 const BURST = 5;
 const BURST_PAUSE = 1000;
 
-/** Whether an event repeats the one before it. */
+/** True if an event repeats the one before it. */
 const repeats = (entry, before) => entry.kind === "event" && before?.kind === "event"
   && entry.event === before.event && entry.channel === before.channel && entry.app === before.app
   && Math.abs(Date.parse(entry.time) - Date.parse(before.time)) <= BURST_PAUSE;

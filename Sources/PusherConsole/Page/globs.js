@@ -23,12 +23,12 @@ class Glob {
     }
   }
 
-  /** Whether the pattern matches the whole name; case matters. */
+  /** Returns true if the pattern matches the whole name; case matters. */
   matches(name) {
     const elements = this.#elements;
     const signs = [...name];
     let [position, element] = [0, 0];
-    // Where to go on, after the last `*`, when the rest does not match.
+    // The place to continue after the last `*`, if the rest does not match.
     let retry = null;
     while (position < signs.length) {
       if (elements[element] === null) retry = { element: element += 1, position };

@@ -7,7 +7,7 @@ class EntryList {
   isFollowing = true;
   /** The page's number of the selected entry. */
   selected = -1;
-  /** Whether the column "Time" tells how long after the row before. */
+  /** True if the column "Time" shows the time since the row before. */
   showsDistance = false;
   #pool = [];
   #seen = 0;

@@ -21,7 +21,7 @@ const CELLS = {
   server: (e) => [e.action, e.reason],
 };
 
-/** How long after the row before, such as "+1.250 s"; nothing where either has no time. */
+/** The time since the row before, such as "+1.250 s"; empty if either has no time. */
 function distance(time, before) {
   const milliseconds = Date.parse(time) - Date.parse(before);
   if (Number.isNaN(milliseconds)) return "";

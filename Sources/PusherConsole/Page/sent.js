@@ -1,4 +1,4 @@
-// What the page has sent, to be sent again.
+// Keeps the events that the page has sent, to send them again.
 
 const SENT_LIMIT = 20;
 const SENT_TEXT_LIMIT = 1 << 20;

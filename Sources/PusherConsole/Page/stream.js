@@ -33,7 +33,7 @@ class EventStream {
         if (response.status === 403) return this.handlers.state("refused");
         if (response.ok) {
           wait = 1;
-          // What had come of a message is not its beginning any more.
+          // A message that was cut off does not continue on the next connection.
           this.#pieces = [];
           this.#event = this.#data = "";
           this.#id = this.#lastID;

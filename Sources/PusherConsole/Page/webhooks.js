@@ -19,7 +19,7 @@ class RecentWebhooks {
   }
 }
 
-/** What came of a webhook, such as "sent, status 200". */
+/** The result of a webhook, such as "sent, status 200". */
 const webhookResult = ({ action, status, reason, retry_in: retry }) =>
   [action, status && `status ${status}`, reason, retry && `retry in ${retry} s`].filter(Boolean).join(", ");
 

@@ -1,4 +1,4 @@
-/// A stream that begins after another event than the request asked for, so events may be lost.
+/// An event stream that begins at another place than the request named; events may be lost.
 ///
 /// A Mercure hub answers a request for the events after an ID with the ID of the event before the
 /// first one that it sends. It answers ``Resumption/earliest`` if it does not find that event, for

@@ -16,11 +16,11 @@ extension PusherFeedElement: Equatable where Value: Equatable {}
 
 /// Time without a connection, in which events may have been missed; see <doc:MissingEvents>.
 ///
-/// A client reports a gap after it has subscribed to all channels again, to the feeds of the client
-/// and of the affected channels. Some new events may come before it: compare their
-/// ``PusherEvent/timeReceived``. An ``EventSource`` reports the gap before further events. A first
-/// stream has a gap without length if a Mercure hub does not find the requested event. There is no
-/// gap after `disconnect()`.
+/// After a reconnect, a client first subscribes to all channels again. Then it reports the gap to
+/// its own feeds and to those of the affected channels. Some new events may come before it: compare
+/// their ``PusherEvent/timeReceived``. An ``EventSource`` reports the gap before further events. A
+/// first stream has a gap without length if a Mercure hub does not find the requested event. There
+/// is no gap after `disconnect()`.
 public struct PusherGap: Sendable, Equatable {
   /// Time of the former connection's last message, or of the loss of an event stream.
   public var from: WallTime

@@ -25,7 +25,7 @@ package final class Opening {
   private var trail: RedirectTrail
   private var stream: SocketStream?
   private var isAsking = false
-  /// What a close before the answer tells.
+  /// The problem that a close before the answer means.
   private var silence = NetworkProblem.noAnswer
   private let input: ByteBuffer
   private let output = ByteBuffer()
