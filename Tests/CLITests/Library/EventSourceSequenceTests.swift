@@ -42,8 +42,9 @@ struct EventSourceSequenceTests {
     }
     let source = EventSource(url: server.url)
     let dropped = Record<Int>()
-    let end = Gate()
+    let (end, completion) = (Gate(), Gate())
     source.onDropped { dropped.add($0) }
+    source.onComplete { _, _, _ in completion.open() }
     source.onMessage { _, _, data in
       if data == "39" { isCounted.open() }
       if data == "end" { end.open() }
@@ -54,6 +55,8 @@ struct EventSourceSequenceTests {
     try end.wait()
     #expect(dropped.values.isEmpty)
     source.disconnect()
+    // Until then the last message may still be on its way, and reading would make room for it.
+    try completion.wait()
     var elements: [PusherFeedElement<EventSourceMessage>] = []
     for await element in feed { elements.append(element) }
     #expect(elements.compactMap(\.event).map(\.data) == ["0", "1", "2", "3", "4"])

@@ -42,7 +42,8 @@ struct SignalWaitTests {
     let clock = try MovedClock(standsStill: true)
     let waiting = try begin(wait, clock)
     waiting.program.send(signal)
-    #expect(try waiting.program.wait(readsOutput: waiting.readsOutput) == .signalled(signal))
+    let ending = try waiting.program.wait(readsOutput: waiting.readsOutput)
+    #expect(ending == .signalled(signal))
     withExtendedLifetime(waiting.others) {}
   }
 
@@ -243,10 +244,11 @@ struct SignalWaitTests {
     case .drain:
       let server = try ScriptedServer { connection in
         try connection.join()
-        for _ in 0..<200 { try connection.send(event: "flood", channel: "a", data: Flood.data) }
+        // More than the pipe holds, and less than stops the program's reading.
+        for _ in 0..<1100 { try connection.send(event: "flood", channel: "a", data: Flood.data) }
         try connection.endAfterGoodbye()
       }
-      let program = try start(["subscribe"] + server.address + ["a", "-n", "200"], clock)
+      let program = try start(["subscribe"] + server.address + ["a", "-n", "1100"], clock)
       try program.awaitBlockedOutput()
       return Waiting(program: program, others: [server], readsOutput: false)
     default:
@@ -281,6 +283,6 @@ extension ScriptedConnection {
 extension ChildProgram {
   /// Waits until the pipe at standard output is full: the program has written as much as possible.
   fileprivate func awaitBlockedOutput() throws {
-    try waitUntil("the pipe is full") { waitingOutput >= 60_000 }
+    try waitUntil("the pipe is full") { waitingOutput > outputCapacity - 8192 }
   }
 }

@@ -220,6 +220,12 @@ final class ChildProgram {
     return count
   }
 
+  /// Number of bytes that the pipe of standard output holds; the program may enlarge it.
+  var outputCapacity: Int32 {
+    let getPipeSize: Int32 = 1032  // F_GETPIPE_SZ, which Glibc's module leaves out
+    return output.map { fcntl($0.descriptor, getPipeSize) } ?? 0
+  }
+
   /// Reads and returns standard error so far, and leaves standard output alone.
   func peekAtErrors() -> String {
     fill(output: false, timeout: 0)
