@@ -13,7 +13,10 @@ extension Int64: RedisWord {}
 extension [UInt8]: RedisWord { var redisBytes: [UInt8] { self } }
 
 /// A request of a member to Redis.
-package struct ClusterOrder {
+///
+/// A class, because an order goes through several queues, and copies of its words would cost more
+/// than the rest of its way.
+package final class ClusterOrder {
   package enum Action: Equatable {
     case call(ClusterCall)
     case command([[UInt8]])
@@ -27,6 +30,10 @@ package struct ClusterOrder {
   let purpose: Purpose
   /// The registration that sent the order.
   let registration: Int
+
+  init(action: Action, purpose: Purpose, registration: Int) {
+    (self.action, self.purpose, self.registration) = (action, purpose, registration)
+  }
 
   enum Purpose {
     /// Checks for a refusal only; the text names the command.

@@ -7,13 +7,20 @@ package import PusherServer
 /// deadline go out.
 package struct RedisMemberGroup {
   package struct Order {
-    package let action: ClusterOrder.Action
     fileprivate let recipient: Recipient
+
+    package var action: ClusterOrder.Action {
+      switch recipient {
+      case .member(_, let order): order.action
+      case .fence(let words, _, _): .command(words)
+      case .farewell: .command([Array("PING".utf8)])
+      }
+    }
   }
 
   fileprivate enum Recipient {
     case member(RedisMember, ClusterOrder)
-    case fence(Fence.Step, link: Int)
+    case fence([[UInt8]], Fence.Step, link: Int)
     case farewell
   }
 
@@ -121,7 +128,7 @@ package struct RedisMemberGroup {
     case .member(let member, let order):
       member.receive(result, for: order, at: now)
       check(member)
-    case .fence(let step, let link):
+    case .fence(_, let step, let link):
       switch fence.receive(result, for: step, ofLink: link) {
       case .nothing: break
       case .orders(let orders): add(orders)
@@ -134,7 +141,7 @@ package struct RedisMemberGroup {
 
   private mutating func add(_ commands: [([[UInt8]], Fence.Step)]) {
     for (words, step) in commands {
-      orders.append(Order(action: .command(words), recipient: .fence(step, link: fence.link)))
+      orders.append(Order(recipient: .fence(words, step, link: fence.link)))
     }
   }
 
@@ -173,7 +180,7 @@ package struct RedisMemberGroup {
   private mutating func gatherOrders(of members: [RedisMember]) {
     for member in members {
       while let order = member.nextOrder() {
-        orders.append(Order(action: order.action, recipient: .member(member, order)))
+        orders.append(Order(recipient: .member(member, order)))
       }
     }
   }
@@ -210,6 +217,6 @@ package struct RedisMemberGroup {
     resignation = .asked
     // The answer to PING comes after the answers to the members' last orders.
     gatherOrders(of: members)
-    orders.append(Order(action: .command([Array("PING".utf8)]), recipient: .farewell))
+    orders.append(Order(recipient: .farewell))
   }
 }

@@ -19,8 +19,9 @@ package struct Fifo<Element> {
   @inlinable package mutating func popFirst() -> Element? {
     if front.isEmpty {
       guard back.count > 1 else { return back.popLast() }
-      front.append(contentsOf: back.reversed())
-      back.removeAll(keepingCapacity: back.count <= Self.keptCapacity)
+      // Both move the elements; a copy of each would cost more than the rest of the queue.
+      swap(&front, &back)
+      front.reverse()
     }
     defer { if front.isEmpty, front.capacity > Self.keptCapacity { front = [] } }
     return front.popLast()
