@@ -281,8 +281,10 @@ extension ScriptedConnection {
 }
 
 extension ChildProgram {
-  /// Waits until the pipe at standard output is full: the program has written as much as possible.
+  /// Waits until the pipe at standard output is full or nearly so, and the program holds the rest.
+  ///
+  /// A page of a pipe is not always full, so the enlarged pipe of 1 MiB may take less.
   fileprivate func awaitBlockedOutput() throws {
-    try waitUntil("the pipe is full") { waitingOutput > outputCapacity - 8192 }
+    try waitUntil("the pipe is full") { waitingOutput > min(outputCapacity, 600_000) - 8192 }
   }
 }
