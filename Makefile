@@ -37,7 +37,7 @@ docs: ## build the documentation of the libraries; a warning fails
 examples: build ## build the programs of Examples/ and run them against a local server
 	@scripts/examples.sh $(PROGRAM)
 
-bench: ## measure speed and memory against a floor and two Python clients
+bench: ## print twelve rows of speed and memory; BENCH_TABLES names more tables
 	@scripts/bench.sh
 
 install: $(PROGRAM) ## install program, manual and completions under DESTDIR and PREFIX (/usr/local)

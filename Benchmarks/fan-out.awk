@@ -35,9 +35,9 @@ END {
     rate[row] = events[row] * subscribers[row] / seconds[row, round]
     if (server[row] == base) base_rate[subscribers[row]] = rate[row]
   }
-  format = "| %-10s | %11s | %9s | %12s | %17s | %16s | %16s |\n"
+  format = "| %-16s | %11s | %9s | %12s | %17s | %16s | %16s |\n"
   printf(format, "server", "subscribers", "events", "deliveries/s", "CPU ns/event", "CPU ns/delivery", "times " base)
-  print "| ---------- | ----------: | --------: | -----------: | ----------------: | ---------------: | ---------------: |"
+  print "| ---------------- | ----------: | --------: | -----------: | ----------------: | ---------------: | ---------------: |"
   for (row = 1; row <= rows; row++) {
     if (events[row] == 0 || idle[row] > 0) continue
     count = subscribers[row]
@@ -45,20 +45,20 @@ END {
       grouped(each[row] * 1e9), count ? grouped((each[row] - alone[server[row]]) / count * 1e9) : "",
       count ? sprintf("%.1f", rate[row] / base_rate[count]) : "")
   }
-  print "\n| server     | idle connections | resident | of it each |"
-  print "| ---------- | ---------------: | -------: | ---------: |"
+  print "\n| server           | idle connections | resident | of it each |"
+  print "| ---------------- | ---------------: | -------: | ---------: |"
   for (row = 1; row <= rows; row++) {
     if (events[row] > 0) continue
     round = middle(row)
-    printf("| %-10s | %16s | %5.1f MB | %6.1f KiB |\n", server[row], grouped(subscribers[row]),
+    printf("| %-16s | %16s | %5.1f MB | %6.1f KiB |\n", server[row], grouped(subscribers[row]),
       after[row, round] * 1024 / 1e6, (after[row, round] - before[row, round]) / subscribers[row])
   }
-  print "\n| server     | idle beside it | CPU ns/event | CPU s of connecting | of it each |"
-  print "| ---------- | -------------: | -----------: | ------------------: | ---------: |"
+  print "\n| server           | idle beside it | CPU ns/event | CPU s of connecting | of it each |"
+  print "| ---------------- | -------------: | -----------: | ------------------: | ---------: |"
   for (row = 1; row <= rows; row++) {
     if (idle[row] == 0) continue
     round = middle(row)
-    printf("| %-10s | %14s | %12s | %19.2f | %10s |\n", server[row], grouped(idle[row]), grouped(each[row] * 1e9),
+    printf("| %-16s | %14s | %12s | %19.2f | %10s |\n", server[row], grouped(idle[row]), grouped(each[row] * 1e9),
       connecting[row, round],
       idle[row] < 1000 ? "" : sprintf("%.1f KiB", (after[row, round] - before[row, round]) / idle[row]))
   }

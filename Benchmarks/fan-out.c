@@ -3,10 +3,11 @@
  *
  *    fan-out KIND PORT[,PORT...] PID[,PID...] SUBSCRIBERS EVENTS [IDLE [TOGETHER [REDIS-PORT]]]
  *
- * KIND is the way to publish, ten events at a time:
- * - `api` signs batches for the HTTP API of `pusher-cli serve`
- * - `frames` and `masked` send text frames over a connection to /publish, without and with a
- *   client's mask
+ * KIND is the way to publish:
+ * - `api` signs batches of ten events for the HTTP API of `pusher-cli serve`
+ * - `lone` signs each event as a call of the HTTP API by itself
+ * - `frames` and `masked` send text frames over a connection to /publish, ten at a time, without and
+ *   with a client's mask
  *
  * Each delivery is a frame with 200 bytes of text. With no events the connections just stay open
  * for a second. IDLE further connections subscribe to nothing. A subscriber is read after TOGETHER
@@ -31,7 +32,7 @@
 
 enum {
   limit_seconds = 120,
-  batch = 10,
+  most_at_once = 10,
   /* Maximum number of events under way: enough to keep the server busy, too few to fill a queue. */
   window = 500,
   most_threads = 256,
@@ -112,11 +113,18 @@ static long resident_kib(const int *processes, int count) {
   return all;
 }
 
+static size_t lone_call(char *call, size_t room, int port) {
+  char body[1024], data[text_size + 1];
+  put_data(data);
+  snprintf(body, sizeof body, "{\"name\":\"e\",\"channel\":\"c\",\"data\":\"%s\"}", data);
+  return signed_call(call, room, port, "/apps/1/events", body);
+}
+
 static size_t batch_call(char *call, size_t room, int port) {
   char body[8192], data[text_size + 1];
   put_data(data);
   size_t length = (size_t)snprintf(body, sizeof body, "{\"batch\":[");
-  for (int index = 0; index < batch; index++)
+  for (int index = 0; index < most_at_once; index++)
     length += (size_t)snprintf(body + length, sizeof body - length,
         "%s{\"name\":\"e\",\"channel\":\"c\",\"data\":\"%s\"}", index ? "," : "", data);
   snprintf(body + length, sizeof body - length, "]}");
@@ -126,7 +134,7 @@ static size_t batch_call(char *call, size_t room, int port) {
 /* Writes ten text frames, with a client's mask (of zeros) or in the subscribers' form. */
 static size_t frames(char *bytes, int is_masked) {
   char *next = bytes;
-  for (int index = 0; index < batch; index++) {
+  for (int index = 0; index < most_at_once; index++) {
     *next++ = (char)0x81;
     *next++ = (char)(is_masked ? 0xFE : 0x7E);
     *next++ = 0;
@@ -146,7 +154,7 @@ static unsigned long long take(int descriptor) {
   return count > 0 ? (unsigned long long)count : 0;
 }
 
-/* Returns whether ten more events may go: no answer is due, and the subscribers keep up. */
+/* Returns whether more events may go: no answer is due, and the subscribers keep up. */
 static int may_send(int waits, long sent, long complete, long events) {
   return !waits && sent < events && sent - complete < window;
 }
@@ -161,8 +169,10 @@ static void read_together(int poll, int operation, int descriptor, int events) {
 
 static void publish(const char *kind, int port, const int *descriptors, long subscribers, long events, int poll) {
   static char call[16384], answer[4096];
-  int has_answers = strcmp(kind, "api") == 0;
-  size_t size = has_answers ? batch_call(call, sizeof call, port) : frames(call, strcmp(kind, "masked") == 0);
+  int is_lone = strcmp(kind, "lone") == 0, has_answers = is_lone || strcmp(kind, "api") == 0;
+  size_t size = is_lone       ? lone_call(call, sizeof call, port)
+                : has_answers ? batch_call(call, sizeof call, port)
+                              : frames(call, strcmp(kind, "masked") == 0);
   struct peer publisher = has_answers ? dial(port) : open_socket(port, "/publish", connected);
   struct epoll_event interest = {.events = EPOLLIN, .data.fd = publisher.descriptor};
   if (epoll_ctl(poll, EPOLL_CTL_ADD, publisher.descriptor, &interest)) die("no epoll");
@@ -174,7 +184,7 @@ static void publish(const char *kind, int port, const int *descriptors, long sub
     long complete = subscribers ? (long)(received / (unsigned long long)subscribers / frame_size) : sent;
     if (may_send(waits, sent, complete, events)) {
       if (!peer_write(&publisher, call, size)) die("the server does not listen");
-      sent += batch;
+      sent += is_lone ? 1 : most_at_once;
       waits = has_answers;
       /* No further events will complete a batch. */
       for (long index = 0; sent >= events && index < subscribers; index++)
@@ -225,7 +235,7 @@ static struct servers servers_of(const char *ports, const char *processes) {
 
 int main(int count, char **words) {
   if (count < 6 || count > 9) {
-    fprintf(stderr, "usage: fan-out api|frames|masked PORT[,PORT...] PID[,PID...] SUBSCRIBERS EVENTS [IDLE [TOGETHER "
+    fprintf(stderr, "usage: fan-out api|lone|frames|masked PORT[,PORT...] PID[,PID...] SUBSCRIBERS EVENTS [IDLE [TOGETHER "
         "[REDIS-PORT]]]\n");
     return 2;
   }

@@ -1,6 +1,7 @@
-# Turns the results of all rounds into one Markdown table. Ratios and figures are medians of the
-# rounds. Fields: round, key, side, amount, number of events. The amount is seconds for `ns`,
-# microseconds for `us`, KiB for `KiB` and bytes for `bytes`. `has_before` shows a second program.
+# Turns the results of all rounds into one Markdown table. Ratios are medians of the rounds, with
+# their lowest and highest value beside them; times are ranges. Fields: round, key, side, amount,
+# number of events. The amount is seconds for `ns`, microseconds for `us`, KiB for `KiB` and bytes
+# for `bytes`. `has_before` shows a second program.
 
 # row WHAT KEY FORMULA AGAINST GOAL UNIT SIDES: AGAINST is the side to compare with, and SIDES are
 # shown.
@@ -15,11 +16,9 @@ function row(text, its_key, its_formula, its_side, its_goal, its_unit, its_sides
 }
 
 BEGIN {
-  # The look is our cost beyond copying.
-  look = "(ours − cat) ÷ simdjson, "
-  row(look "200 B", "json-200", "look", "simdjson", "0.2", "ns", "cat simdjson")
-  row(look "1000 B, dense JSON", "json-1000", "look", "simdjson", "0.3", "ns", "cat simdjson")
-  row(look "1000 B, long text", "text-1000", "look", "simdjson", "0.15", "ns", "cat simdjson")
+  row("`subscribe` ÷ cat, 200 B", "json-200", "ratio", "cat", "", "ns", "cat")
+  row("`subscribe` ÷ cat, 1000 B, dense JSON", "json-1000", "ratio", "cat", "", "ns", "cat")
+  row("`subscribe` ÷ cat, 1000 B, long text", "text-1000", "ratio", "cat", "", "ns", "cat")
   row("TLS ÷ cat, 200 B", "tls-200", "ratio", "cat", "1.1", "ns", "cat")
   row("TLS ÷ cat, 1000 B", "tls-1000", "ratio", "cat", "1.25", "ns", "cat")
   row("TLS, a record per event ÷ cat, 200 B", "records", "ratio", "cat", "1.25", "ns", "cat")
@@ -66,38 +65,56 @@ function ratio(number, side, round,   ours, its) {
   ours = figure(number, side, round)
   if (ours == "" || formula[number] == "value") return ours
   its = other(number, side, round)
-  if (formula[number] == "look") return (ours - figure(number, "cat", round)) / its
   return formula[number] == "rate" ? its / ours : ours / its
 }
 
-# Returns the median of the rounds; an empty text if no round has a value.
-function middle(number, side, is_figure,   round, value, values, count) {
+# Collects the values of a side in all rounds; returns their number.
+function collect(number, side, is_figure,   round, value, count) {
   for (round = 1; round <= rounds; round++) {
     value = is_figure ? figure(number, side, round) : ratio(number, side, round)
     if (value != "") values[++count] = value
   }
-  return count ? median(values, count) : ""
+  return count
 }
 
-function shown(number, side,   value) {
-  value = middle(number, side, 0)
-  if (value == "") return ""
+# Returns a value in the form of its row.
+function formed(number, value) {
   return formula[number] == "value" ? sprintf("%.1f MB", value) : sprintf("%.2f", value)
 }
 
+# Returns the median of the rounds; an empty text if no round has a value.
+function shown(number, side,   count) {
+  count = collect(number, side, 0)
+  return count ? formed(number, median(values, count)) : ""
+}
+
+# Returns the lowest and the highest value of the rounds: a side's figures, or its ratios.
+function range(number, side, is_figure,   count, at, low, high) {
+  count = collect(number, side, is_figure)
+  if (!count) return ""
+  low = high = values[1]
+  for (at = 2; at <= count; at++) {
+    if (values[at] < low) low = values[at]
+    if (values[at] > high) high = values[at]
+  }
+  low = is_figure ? grouped(low) : formed(number, low)
+  high = is_figure ? grouped(high) : formed(number, high)
+  return low == high ? low : low "–" high
+}
+
+# Returns the times of all sides.
 function parts(number,   words, count, place, text) {
   if (formula[number] == "value") return ""
-  text = sprintf("ours %s", grouped(middle(number, "now", 1)))
-  if (middle(number, "before", 1) != "") text = text sprintf(", before %s", grouped(middle(number, "before", 1)))
+  text = "ours " range(number, "now", 1)
+  if (collect(number, "before", 1)) text = text ", before " range(number, "before", 1)
   count = split(sides[number], words, " ")
-  for (place = 1; place <= count; place++)
-    text = text sprintf(", %s %s", words[place], grouped(middle(number, words[place], 1)))
+  for (place = 1; place <= count; place++) text = text ", " words[place] " " range(number, words[place], 1)
   return text " " unit[number]
 }
 
 # Returns the columns of a text: a sign of several bytes counts as one in every awk.
 function columns_of(text) {
-  gsub(/−|÷/, "-", text)
+  gsub(/–|÷/, "-", text)
   return length(text)
 }
 
@@ -111,10 +128,10 @@ function repeated(sign, count,   text) {
   return text
 }
 
-function is_left(column) { return column == 1 || column == 5 }
+function is_left(column) { return column == 1 || column == columns }
 
 function print_row(number,   column, fill) {
-  for (column = 1; column <= 5; column++) {
+  for (column = 1; column <= columns; column++) {
     if (column == 2 && !has_before) continue
     fill = repeated(" ", width[column] - columns_of(cells[number, column]))
     printf("| %s ", is_left(column) ? cells[number, column] fill : fill cells[number, column])
@@ -123,17 +140,18 @@ function print_row(number,   column, fill) {
 }
 
 END {
-  count = split("what,before,now,goal,made of", heads, ",")
-  for (column = 1; column <= count; column++) cell(0, column, heads[column])
+  columns = split("what,before,now,lowest–highest,goal,times", heads, ",")
+  for (column = 1; column <= columns; column++) cell(0, column, heads[column])
   for (number = 1; number <= rows; number++) {
     cell(number, 1, what[number])
     cell(number, 2, shown(number, "before"))
     cell(number, 3, shown(number, "now"))
-    cell(number, 4, goal[number])
-    cell(number, 5, parts(number))
+    cell(number, 4, formula[number] == "value" ? "" : range(number, "now", 0))
+    cell(number, 5, goal[number])
+    cell(number, 6, parts(number))
   }
   print_row(0)
-  for (column = 1; column <= count; column++)
+  for (column = 1; column <= columns; column++)
     if (column != 2 || has_before) printf("| %s%s ", repeated("-", width[column] - 1), is_left(column) ? "-" : ":")
   print "|"
   for (number = 1; number <= rows; number++) print_row(number)

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Compares the program's cost with the minimum, a C program that copies, or the library alone, and
-# prints the table. A part of `make bench`, which builds everything:
+# Compares the program's times with the minimum, a C program that copies, or the library alone, and
+# prints the table. bench-instructions.sh counts what does not depend on the machine's load. A part
+# of `make bench`, which builds everything:
 #
 #   bench-limit.sh PROGRAM HANDLER WORK-FOLDER ROUNDS SCALE
 #
@@ -96,21 +97,13 @@ frames_copy() {
   unset SINK_BYTE
 }
 
-# json KEY EVENTS SIZE [KIND]: measures the inspection of JSON.
+# json KEY EVENTS SIZE [KIND]: measures plain events.
 json() {
   scaled "$2"
   source_json="${4:-} $events $3"
   # shellcheck disable=SC2086
   ours "$1" $((events + 1)) "$source_json" $plain -c bench -n $((events + 1))
   frames_copy "$1" "$source_json"
-  messages=$work/messages-$1
-  # shellcheck disable=SC2086
-  [ "$round" -gt 1 ] || "$work/replay-server" messages $source_json >"$messages"
-  taken=$("$work/simdjson-parser" "$events" <"$messages") || fail "$1" simdjson 'no figures'
-  [ "${taken##* }" = "$events" ] || fail "$1" simdjson "${taken##* } of $events messages were read"
-  # shellcheck disable=SC2086
-  set -- "$1" $taken
-  note "$1" simdjson "$3" "$events"
 }
 
 # secured KEY EVENTS SIZE [KIND]: measures TLS.

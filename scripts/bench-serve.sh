@@ -3,7 +3,9 @@
 # library's server, and the cost of the console, and prints the tables. A part of `make bench`,
 # which sets up its parameters:
 #
-#   bench-serve.sh PROGRAM PYTHON WORK-FOLDER ROUNDS SCALE TABLE...     the tables: serve, console
+#   bench-serve.sh PROGRAM PYTHON WORK-FOLDER ROUNDS SCALE TABLE...
+#
+# The tables: serve, console. `summary` measures the few rows of the summary, and prints nothing.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -51,8 +53,13 @@ row() {
       # Ten frames of 204 bytes at a time, like a batch of the HTTP API.
       "$work/fan-out-floor" "$work/port" 2040 &
       ;;
-    pusher-cli)
+    'C, lone')
+      publishing=frames
+      "$work/fan-out-floor" "$work/port" 204 &
+      ;;
+    pusher-cli | 'pusher-cli, lone')
       publishing=api
+      [ "$1" = pusher-cli ] || publishing=lone
       "$program" serve -q --listen 127.0.0.1:0 --key bench --app-id 1 \
         --secret-file "$work/secret" --port-file "$work/port" &
       ;;
@@ -124,6 +131,12 @@ while wants serve && [ "$round" -lt "$rounds" ]; do
     shape=${shape#*:}
     row pusher-cli "$subscribers" "${shape%%:*}"
     row websockets "$subscribers" "${shape#*:}"
+    case $subscribers in
+      0 | 100)
+        row 'C, lone' "$subscribers" 50000
+        row 'pusher-cli, lone' "$subscribers" 10000
+        ;;
+    esac
   done
   row pusher-cli 1000 0
   row websockets 1000 0
@@ -133,6 +146,18 @@ done
 if wants serve; then
   awk -F '\t' -v base=websockets -f Benchmarks/grouped.awk -f Benchmarks/fan-out.awk "$work/results-serve"
 fi
+
+round=0
+while wants summary && [ "$round" -lt "$rounds" ]; do
+  round=$((round + 1))
+  for subscribers in 0 100; do
+    row pusher-cli "$subscribers" 25000
+    row 'pusher-cli, lone' "$subscribers" 10000
+    row websockets "$subscribers" 1000
+  done
+  row pusher-cli 1000 0
+  row websockets 1000 0
+done
 
 # The rows alternate, so that other load affects all of them: no console, no reader, one reader.
 round=0

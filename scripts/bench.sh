@@ -1,14 +1,14 @@
 #!/bin/sh
-# Measures events per second, CPU time and memory of pusher-cli next to a minimal program and Python
-# clients, all with the same source on the loopback interface. Prints tables for channels, event
-# streams (with curl), many channels and members, the library, `serve`, Redis, and the distance from
-# the limit. docs/benchmarks.md explains the measurements.
+# Measures pusher-cli next to minimal programs and other people's, all with the same source on the
+# loopback interface. Prints a summary of twelve rows; the whole tables come by name.
+# docs/benchmarks.md explains the measurements.
 #
 #   PUSHER_CLI=PATH   the program to measure; without it, dist/pusher-cli is built
+#   BENCH_TABLES=...  tables (summary): summary, channels, sse, many, library, serve, console, redis,
+#                     limit, instructions; `all` are all of them
 #   BENCH_RUNS=N      rounds over all rows; the tables show each row's median (3, and 7 for limit)
 #   BENCH_SCALE=N     percent of each row's events (100)
-#   BENCH_TABLES=...  tables: channels, sse, many, library, serve, console, redis, limit (all)
-#   BENCH_BEFORE=PATH an older program for the column "before" of the table limit
+#   BENCH_BEFORE=PATH an older program for the column "before" of the tables limit and instructions
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -16,16 +16,24 @@ work=.build-bench
 runs=${BENCH_RUNS:-3}
 limit_runs=${BENCH_RUNS:-7}
 scale=${BENCH_SCALE:-100}
-tables=${BENCH_TABLES:-channels sse many library serve console redis limit}
+tables=${BENCH_TABLES:-summary}
+known='summary channels sse many library serve console redis limit instructions'
+[ "$tables" != all ] || tables=$known
+for table in $tables; do
+  case " $known " in *" $table "*) continue ;; esac
+  echo "bench: no table is called '$table'; there are: $known, all" >&2
+  exit 2
+done
 
 if [ -n "${PUSHER_CLI:-}" ]; then
   if [ ! -x "$PUSHER_CLI" ]; then
     echo "bench: PUSHER_CLI names no program: $PUSHER_CLI" >&2
     exit 2
   fi
+  program=$PUSHER_CLI
 else
   scripts/install-packages.sh build
-  PUSHER_CLI=$PWD/dist/pusher-cli
+  program=$PWD/dist/pusher-cli
   scripts/build.sh dist/pusher-cli >&2
 fi
 if [ -n "${BENCH_BEFORE:-}" ] && [ ! -x "$BENCH_BEFORE" ]; then
@@ -33,35 +41,36 @@ if [ -n "${BENCH_BEFORE:-}" ] && [ ! -x "$BENCH_BEFORE" ]; then
   exit 2
 fi
 scripts/install-packages.sh bench
-python=''
-[ "$tables" = limit ] || python=$(scripts/python-peers.sh)
 
-# wants TABLE: succeeds if the table was requested.
+# wants TABLE...: succeeds if one of the tables was requested.
 wants() {
-  case " $tables " in *" $1 "*) return 0 ;; esac
+  for table in "$@"; do
+    case " $tables " in *" $table "*) return 0 ;; esac
+  done
   return 1
 }
 
+python=''
+if wants summary channels sse many library serve console redis; then python=$(scripts/python-peers.sh); fi
 mkdir -p "$work"
-# The library's reader; PUSHER_BENCH_HANDLER names a built one.
-handler=${PUSHER_BENCH_HANDLER:-}
-if [ -z "$handler" ] && { wants channels || wants many || wants limit; }; then
+
+# library_program PRODUCT: builds a program of the library, and prints its path.
+library_program() {
   swift=${SWIFT:-swift}
   # A separate folder: other flags in the same folder would rebuild everything each time.
-  set -- build -c release --product bound-handler --scratch-path "$work/library"
+  set -- build -c release --product "$1" --scratch-path "$work/library"
   [ "$(uname -s)" = Linux ] && set -- "$@" --static-swift-stdlib
   "$swift" "$@" >&2
-  handler=$("$swift" "$@" --show-bin-path)/bound-handler
-fi
-# The program of the library's other figures; PUSHER_BENCH_FIGURES names a built one.
+  "$swift" "$@" --show-bin-path
+}
+
+# The library's reader, and the program of its other figures; PUSHER_BENCH_HANDLER and
+# PUSHER_BENCH_FIGURES name built ones.
+handler=${PUSHER_BENCH_HANDLER:-}
+if [ -z "$handler" ] && wants channels many limit; then handler=$(library_program bound-handler)/bound-handler; fi
 figures=${PUSHER_BENCH_FIGURES:-}
-if [ -z "$figures" ] && wants library; then
-  swift=${SWIFT:-swift}
-  set -- build -c release --product library-figures --scratch-path "$work/library"
-  [ "$(uname -s)" = Linux ] && set -- "$@" --static-swift-stdlib
-  "$swift" "$@" >&2
-  figures=$("$swift" "$@" --show-bin-path)/library-figures
-fi
+if [ -z "$figures" ] && wants library; then figures=$(library_program library-figures)/library-figures; fi
+
 # compile NAME OUTPUT WORD...: compiles a C program with the libraries of the words and pkg-config
 # that it uses.
 compile() {
@@ -73,115 +82,28 @@ compile() {
   "${CC:-cc}" -O3 -Wall -Wextra -o "$work/$output" "Benchmarks/$name.c" "$@" \
     $(pkg-config --cflags --libs openssl zlib libsodium)
 }
-for name in replay-server floor-reader sink measure fan-out fan-out-floor delay; do
+for name in replay-server floor-reader sink measure fan-out fan-out-floor delay first-byte; do
   compile "$name" "$name" -Wl,--as-needed
 done
+# Links all libraries of the program, used or not.
+compile floor-reader linked-floor -Wl,--no-as-needed -lm
 if wants limit; then
-  for name in inflate-floor secretbox-floor lone-delay first-byte; do
-    compile "$name" "$name" -Wl,--as-needed
-  done
-  # Links all libraries of the program, used or not.
-  compile floor-reader linked-floor -Wl,--no-as-needed -lm
+  for name in inflate-floor secretbox-floor lone-delay; do compile "$name" "$name" -Wl,--as-needed; done
+fi
+if wants summary instructions; then
   # shellcheck disable=SC2046
-  "${CXX:-c++}" -std=c++17 -O3 -Wall -Wextra -o "$work/simdjson-parser" Benchmarks/simdjson-parser.cpp \
+  "${CXX:-c++}" -std=c++17 -O3 -Wall -Wextra -o "$work/simdjson-minify" Benchmarks/simdjson-minify.cpp \
     $(pkg-config --cflags --libs simdjson)
 fi
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 \
   -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1 \
   -keyout "$work/key.pem" -out "$work/cert.pem" 2>/dev/null
 
+# shellcheck source=scripts/bench-rows.sh
+. scripts/bench-rows.sh
 : >"$work/results"
 : >"$work/results-sse"
 : >"$work/results-many"
-
-# scaled COUNT: sets `events` to the row's number of events.
-scaled() {
-  events=$(($1 * scale / 100))
-  [ "$events" -gt 0 ] || events=1
-}
-
-# link NAME: sets the options of the row's link.
-link() {
-  link=$1
-  scheme=http
-  certificate=''
-  key=''
-  trust=''
-  if [ "$link" = TLS ]; then
-    scheme=https
-    certificate=$work/cert.pem
-    key=$work/key.pem
-    trust="--cacert $certificate"
-  fi
-}
-
-# run RESULTS READER SIZE LINES SOURCE-WORD... -- CLIENT-WORD...: adds one line of results: the row,
-# then the output of `measure`.
-run() {
-  results=$1
-  reader=$2
-  size=$3
-  wanted=$4
-  shift 4
-  printf 'bench: %s, %s, %s B, %s events\n' "$reader" "$link" "$size" "$events" >&2
-  if ! taken=$("$work/measure" "$work/sink" "$work/replay-server" "$@"); then
-    echo "bench: the row $reader, $link, $size B failed" >&2
-    exit 1
-  fi
-  lines=${taken##* }
-  if [ "$reader" != 'C floor' ] && [ "$reader" != 'bound handler' ] && [ "$lines" -ne "$wanted" ]; then
-    echo "bench: $reader printed $lines lines of $wanted" >&2
-    exit 1
-  fi
-  printf '%s\t%s\t%s\t%s\t%s\n' "$reader" "$link" "$size" "$events" "$(echo "$taken" | tr ' ' '\t')" \
-    >>"$results"
-}
-
-# row READER LINK SIZE EVENTS: adds a row to the table of channels.
-row() {
-  reader=$1
-  size=$3
-  scaled "$4"
-  link "$2"
-  case $reader in
-    'C floor') set -- "$work/floor-reader" PORT ${certificate:+tls} ;;
-    pusher-cli)
-      # shellcheck disable=SC2086
-      set -- "$PUSHER_CLI" subscribe --host 127.0.0.1 --port PORT --scheme "$scheme" $trust \
-        --key bench -c bench -n $((events + 1))
-      ;;
-    'bound handler') set -- "$handler" PORT data ${certificate:+tls "$certificate"} ;;
-    websockets) set -- "$python" Benchmarks/websockets-reader.py PORT ${certificate:+"$certificate"} ;;
-    pysher) set -- "$python" Benchmarks/pysher-reader.py PORT ${certificate:+"$certificate"} ;;
-  esac
-  # shellcheck disable=SC2086
-  run "$work/results" "$reader" "$size" $((events + 1)) "$events" "$size" $certificate $key -- "$@"
-}
-
-# stream_row READER LINK SIZE EVENTS: adds a row to the table of event streams.
-stream_row() {
-  reader=$1
-  size=$3
-  scaled "$4"
-  link "$2"
-  url=$scheme://127.0.0.1:PORT/
-  lines=$events
-  case $reader in
-    pusher-cli)
-      # shellcheck disable=SC2086
-      set -- "$PUSHER_CLI" sse "$url" $trust --reconnect never
-      ;;
-    curl)
-      # curl prints the stream as it arrives, four lines per event.
-      lines=$((events * 4))
-      # shellcheck disable=SC2086
-      set -- curl -sSN "$url" $trust
-      ;;
-    httpx-sse) set -- "$python" Benchmarks/httpx-sse-reader.py "$url" ${certificate:+"$certificate"} ;;
-  esac
-  # shellcheck disable=SC2086
-  run "$work/results-sse" "$reader" "$size" "$lines" sse "$events" "$size" $certificate $key -- "$@"
-}
 
 # many WHAT COUNT PORT: adds a row to the table of many channels and members, each in its own
 # process.
@@ -195,6 +117,7 @@ round=0
 while [ "$round" -lt "$runs" ]; do
   round=$((round + 1))
   if wants channels; then
+    results=$work/results
     row 'C floor' plain 200 10000000
     row pusher-cli plain 200 1000000
     row pusher-cli plain 200 10000000
@@ -216,6 +139,7 @@ while [ "$round" -lt "$runs" ]; do
     row pysher TLS 1000 5000
   fi
   if wants sse; then
+    results=$work/results-sse
     stream_row curl plain 200 2000000
     stream_row pusher-cli plain 200 1000000
     stream_row pusher-cli plain 200 10000000
@@ -228,7 +152,7 @@ done
 
 if wants many; then
   rm -f "$work/port"
-  timeout 600 "$PUSHER_CLI" serve --listen 127.0.0.1:0 --key bench --port-file "$work/port" \
+  timeout 600 "$program" serve --listen 127.0.0.1:0 --key bench --port-file "$work/port" \
     >/dev/null 2>"$work/serve.log" &
   server=$!
   for _ in 1 2 3 4 5 6 7 8 9 10; do
@@ -248,11 +172,20 @@ fi
 
 [ "$tables" != limit ] || runs=$limit_runs
 processor=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo 2>/dev/null | head -n 1)
-printf '%s, %s, %s processors, %s; median of %s\n\n' "$(date -u +%Y-%m-%d)" "$(uname -srm)" \
+printf '%s, %s, %s processors, %s; rounds: %s\n' "$(date -u +%Y-%m-%d)" "$(uname -srm)" \
   "$(getconf _NPROCESSORS_ONLN)" "${processor:-unknown processor}" "$runs"
-if wants channels; then awk -F '\t' -v base=websockets -f Benchmarks/grouped.awk -f Benchmarks/table.awk "$work/results"; fi
-if wants channels && wants sse; then printf '\nEvent streams:\n\n'; fi
-if wants sse; then awk -F '\t' -v base=httpx-sse -f Benchmarks/grouped.awk -f Benchmarks/table.awk "$work/results-sse"; fi
+if wants summary; then
+  echo
+  scripts/bench-summary.sh "$program" "$python" "$work" "$runs" "$scale"
+fi
+if wants channels; then
+  printf '\nChannels:\n\n'
+  awk -F '\t' -v base=websockets -f Benchmarks/grouped.awk -f Benchmarks/table.awk "$work/results"
+fi
+if wants sse; then
+  printf '\nEvent streams:\n\n'
+  awk -F '\t' -v base=httpx-sse -f Benchmarks/grouped.awk -f Benchmarks/table.awk "$work/results-sse"
+fi
 if wants many; then
   printf '\nMany channels on one connection, and many members of a presence channel:\n\n'
   sort -k1,1 -k2,2n -k3,3n "$work/results-many" | awk -f Benchmarks/many.awk
@@ -261,16 +194,23 @@ if wants library; then
   printf '\nMany clients of the library, many calls at once, and what they add to a process:\n\n'
   scripts/bench-library.sh "$figures" "$python" "$work" "$runs"
 fi
-if wants serve || wants console; then
-  if wants serve; then printf '\nFan-out of the local server, and connections that do nothing:\n\n'; fi
-  # shellcheck disable=SC2086
-  scripts/bench-serve.sh "$PUSHER_CLI" "$python" "$work" "$runs" "$scale" $tables
+if wants serve; then
+  printf '\nFan-out of the local server, and connections that do nothing:\n\n'
+  scripts/bench-serve.sh "$program" "$python" "$work" "$runs" "$scale" serve
+fi
+if wants console; then
+  # It prints its own heading.
+  scripts/bench-serve.sh "$program" "$python" "$work" "$runs" "$scale" console
 fi
 if wants redis; then
   printf '\nLocal servers that meet in Redis:\n\n'
-  scripts/bench-redis.sh "$PUSHER_CLI" "$python" "$work" "$runs" "$scale"
+  scripts/bench-redis.sh "$program" "$python" "$work" "$runs" "$scale"
 fi
 if wants limit; then
-  [ "$tables" = limit ] || printf '\nThe limit; median of %s:\n\n' "$limit_runs"
-  scripts/bench-limit.sh "$PUSHER_CLI" "$handler" "$work" "$limit_runs" "$scale"
+  printf '\nThe limit; rounds: %s\n\n' "$limit_runs"
+  scripts/bench-limit.sh "$program" "$handler" "$work" "$limit_runs" "$scale"
+fi
+if wants instructions; then
+  printf '\nInstructions in user space:\n\n'
+  scripts/bench-instructions.sh "$program" "$work" json-200 json-1000 text-1000 sse-200
 fi

@@ -13,7 +13,7 @@ test="$build python3 python3-venv ca-certificates curl jq libnginx-mod-nchan fak
 # A download of 140 MB: the tests of the console's page and its parts run where it is installed.
 browser='chromium-headless-shell nodejs'
 lint='codespell mandoc python3 python3-venv ca-certificates shellcheck'
-bench="$build python3 python3-venv ca-certificates curl libsimdjson-dev openssl redis-server"
+bench="$build python3 python3-venv ca-certificates curl libsimdjson-dev openssl redis-server valgrind"
 container="$build ca-certificates"
 package="$container buildah debootstrap dpkg-dev iproute2 libarchive-tools lintian nix-bin openssl pacman-package-manager python3 python3-venv rpm ruby systemd"
 engines="$build python3 python3-venv ca-certificates kcat nats-server postgresql redis-server redis-tools rsyslog systemd"
