@@ -45,7 +45,7 @@ function shown(row, side, unit,   low, high) {
   low = lowest[row, side]
   high = highest[row, side]
   if (unit == "ns" && high >= 1e6) return pair(low / 1e6, high / 1e6, "%.1f") " ms"
-  if (unit == "ns" && high >= 1e4) return pair(low / 1e3, high / 1e3, "%.1f") " us"
+  if (unit == "ns" && high >= 2e3) return pair(low / 1e3, high / 1e3, "%.1f") " us"
   if (unit == "ns") return pair(low, high, "count") " ns"
   if (unit == "") return pair(low, high, "count")
   return pair(low, high, "%.1f") " " unit

@@ -2,7 +2,9 @@
 # Counts the instructions that the program takes for an event, next to simdjson, and prints the
 # table. A part of `make bench`, which builds everything:
 #
-#   bench-instructions.sh PROGRAM WORK-FOLDER ROW...     the rows: json-200, json-1000, text-1000, sse-200
+#   bench-instructions.sh PROGRAM WORK-FOLDER ROW...
+#
+# The rows: json-200, json-1000, text-1000, sse-200.
 #
 #   BENCH_BEFORE=PATH   an older program for the column "before"
 #   BENCH_FUNCTIONS=N   prints the N most expensive functions of each row too, on standard error

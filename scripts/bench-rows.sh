@@ -5,7 +5,8 @@
 #   . scripts/bench-rows.sh
 #
 # $program, $handler, $python: the readers · $work: the folder of `make bench` · $scale: percent of
-# the events · $results: where a row adds its line. The caller sets them all.
+# the events · $results: where a row adds its line · $steady: `steady` if CPU time counts from the
+# first event, without the start, or empty. The caller sets them all.
 # shellcheck disable=SC2154
 
 # scaled COUNT: sets `events` to the row's number of events.
@@ -29,15 +30,15 @@ link() {
   fi
 }
 
-# run READER SIZE LINES SOURCE-WORD... -- CLIENT-WORD...: adds one line of results: the row, then the
-# output of `measure`.
+# run READER SIZE LINES SOURCE-WORD... -- CLIENT-WORD...: adds one line of results: the row, then
+# the output of `measure`.
 run() {
   reader=$1
   size=$2
   wanted=$3
   shift 3
   printf 'bench: %s, %s, %s B, %s events\n' "$reader" "$link" "$size" "$events" >&2
-  if ! taken=$("$work/measure" "$work/sink" "$work/replay-server" "$@"); then
+  if ! taken=$("$work/measure" "$work/sink" "$work/replay-server" ${steady:+"$steady"} "$@"); then
     echo "bench: the row $reader, $link, $size B failed" >&2
     exit 1
   fi

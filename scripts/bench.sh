@@ -4,8 +4,8 @@
 # docs/benchmarks.md explains the measurements.
 #
 #   PUSHER_CLI=PATH   the program to measure; without it, dist/pusher-cli is built
-#   BENCH_TABLES=...  tables (summary): summary, channels, sse, many, library, serve, console, redis,
-#                     limit, instructions; `all` are all of them
+#   BENCH_TABLES=...  tables: summary, channels, sse, many, library, serve, console, redis, limit,
+#                     instructions, or all (summary)
 #   BENCH_RUNS=N      rounds over all rows; the tables show each row's median (3, and 7 for limit)
 #   BENCH_SCALE=N     percent of each row's events (100)
 #   BENCH_BEFORE=PATH an older program for the column "before" of the tables limit and instructions
@@ -101,6 +101,8 @@ openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 
 
 # shellcheck source=scripts/bench-rows.sh
 . scripts/bench-rows.sh
+# shellcheck disable=SC2034 # bench-rows.sh reads it
+steady=''
 : >"$work/results"
 : >"$work/results-sse"
 : >"$work/results-many"
