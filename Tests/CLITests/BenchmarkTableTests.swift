@@ -1,0 +1,89 @@
+import Foundation
+import Testing
+
+/// The tables of `make bench`: what is printed by default, and what is named.
+@Suite(.runsPrograms) struct `Tables of benchmarks` {
+  @Test func `docs/benchmarks.md names each table, and a change runs all of them`() throws {
+    let script = try Documentation.text("scripts/bench.sh")
+    let known = try #require(script.firstMatch(of: /known='([a-z ]+)'/)).output.1.split(
+      separator: " ")
+    #expect(known.count == 10 && known.first == "summary")
+    let page = try Documentation.text("docs/benchmarks.md")
+    let list = try #require(page.split(separator: "\n").first { $0.contains("BENCH_TABLES=all") })
+    for name in known where name != "summary" { #expect(list.contains(name), "\(name)") }
+    #expect(try Documentation.text(".ci/run").contains("BENCH_TABLES=all"))
+  }
+
+  @Test func `an unknown table ends the script with status 2, and the names that exist`() throws {
+    let result = try PusherCLI.tool([
+      "BENCH_TABLES=sses", Documentation.folder + "/scripts/bench.sh",
+    ])
+    #expect(result.ending == .exited(2))
+    #expect(result.errorText.hasPrefix("bench: no table is called 'sses'; there are: summary "))
+  }
+
+  @Test func `the summary has twelve rows of at most 80 columns, with a range for two rounds`()
+    throws
+  {
+    let lines = try table(
+      "summary",
+      [
+        "channels": [
+          "pusher-cli\tplain\t200\t1000\t1\t0.000188\t12000\t1000",
+          "pusher-cli\tplain\t200\t1000\t1\t0.000201\t12000\t1000",
+          "websockets\tplain\t200\t1000\t1\t0.0104\t26000\t1000",
+          "websockets\tplain\t200\t1000\t1\t0.0107\t26500\t1000",
+        ],
+        "sse": ["pusher-cli\tTLS\t200\t1000\t1\t0.000294\t12000\t1000"],
+        "largest": ["pusher-cli\tplain\t200\t10000000\t2\t1.9\t13000\t10000000"],
+        "serve": [
+          "pusher-cli, lone\t0\t100\t1\t0.001\t0\t0\t0\t0\t0\t0\t0",
+          "pusher-cli, lone\t100\t100\t1\t0.011\t0\t0\t0\t0\t0\t0\t0",
+        ],
+        "instructions": [
+          "1\tjson-200\tnow\t10450000\t10000", "1\tjson-200\tsimdjson\t8800000\t10000",
+        ],
+      ])
+    #expect(lines.count == 2 + 12)
+    #expect(lines.allSatisfy { $0.count <= 80 })
+    let rows = lines.map {
+      $0.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+    }
+    #expect(rows.contains(["CPU per event: 200 B", "188–201 ns", "websockets 10.4–10.7 us"]))
+    #expect(rows.contains(["instructions per event: 200 B", "1 045", "simdjson 880"]))
+    #expect(rows.contains { $0.starts(with: ["serve: CPU per delivery, lone", "1 000 ns"]) })
+    #expect(rows.contains { $0.starts(with: ["peak memory of 10 million events", "13.3 MB"]) })
+  }
+
+  @Test func `instructions show both passes if they differ, and the ratio of their averages`()
+    throws
+  {
+    let lines = try table(
+      "instructions",
+      [
+        "": [
+          "1\tjson-200\tnow\t1000000\t1000", "1\tjson-200\tsimdjson\t800000\t1000",
+          "2\tjson-200\tnow\t1002000\t1000", "2\tjson-200\tsimdjson\t800000\t1000",
+        ]
+      ])
+    let cells = lines.last?.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+    #expect(cells == ["`subscribe`, 200 B", "1 000–1 002", "800", "1.25", "1.0"])
+    #expect(lines.count == 3)
+  }
+
+  /// The lines that a script of `Benchmarks` makes of the results of each kind.
+  private func table(_ name: String, _ results: [String: [String]]) throws -> [Substring] {
+    let benchmarks = Documentation.folder + "/Benchmarks/"
+    var words = [
+      "awk", "-F", "\t", "-f", benchmarks + "grouped.awk", "-f", benchmarks + name + ".awk",
+    ]
+    for (kind, lines) in results.sorted(by: { $0.key < $1.key }) {
+      let file = TemporaryFolder.shared.file("results")
+      try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: URL(filePath: file))
+      words += ["kind=" + kind, file]
+    }
+    let result = try PusherCLI.tool(words)
+    #expect(result.ending == .exited(0))
+    return result.outputText.split(separator: "\n")
+  }
+}
