@@ -107,8 +107,10 @@ struct ServeRedisHooksTests: WebhookWatcher {
     let file = try TemporaryFolder.shared.file("apps", holding: "[\(app)]")
     let servers = try (0..<2).map { _ in try server("--apps", file) }
     let watcher = try member(servers[0], "a")
+    // Webhooks of two servers may come in either order.
+    #expect(try told(2) == ["channel_occupied", "member_added a"])
     let stopped = try member(servers[1], "b")
-    #expect(try told(3).last == "member_added b")
+    #expect(try told(1) == ["member_added b"])
     servers[1].signal(SIGSTOP)
     #expect(try told(1) == ["member_removed b"])
     let late = try member(servers[0], "c")
