@@ -71,11 +71,12 @@ class EntryList {
     const { number, entry } = this.shown.row(place);
     this.selected = number;
     if (place < rows.count - 1) this.#leaveEnd();
+    // Opening first: it can make the list lower.
+    this.actions.select(entry, opens);
     const top = place * this.rowHeight;
     const lowest = top + this.rowHeight + $("rows").offsetTop - this.#scroller.clientHeight;
     this.#scroller.scrollTop = Math.max(lowest, Math.min(top, this.#scroller.scrollTop));
     this.#top = this.#scroller.scrollTop;
-    this.actions.select(entry, opens);
     this.actions.draw();
   }
 
