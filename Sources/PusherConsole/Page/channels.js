@@ -2,23 +2,30 @@
 
 const usersOf = ({ users }) => (typeof users === "number" ? grouped(users) : "");
 
+/** Names of the columns after the first; on a small screen they stand before the values. The chart needs none. */
+const CHANNEL_COLUMNS = ["Subscribers", "Users", null, "Events/min"];
+
 class ChannelTable {
   member = "channels";
   empty = "No channel has subscribers. Subscribe to one:";
 
-  constructor(rates, app, open) {
+  /** @param opened gives the name of the channel that is open, or null */
+  constructor(rates, app, open, opened) {
     this.rows = new KeyedRows("channel-rows", ({ name }) => {
       const button = makeButton("", () => open(name), { class: "link" });
       show(button, cut(name, 200)).title = visible(name);
-      const row = make("tr", {}, make("th", { scope: "row" }, button), ...[1, 2, 3, 4].map(() => make("td")));
+      const row = make("tr", {}, make("th", { scope: "row" }, button), 
+        ...CHANNEL_COLUMNS.map((name) => make("td", name ? { "data-name": name } : {})));
       row.children[3].append(sparkline());
       return row;
-    }, ({ children }, channel) => {
+    }, (row, channel) => {
+      const { children } = row;
       const seconds = rates.of(app(), channel.name);
       setText(children[1], grouped(channel.subscriptions));
       setText(children[2], usersOf(channel));
       drawSparkline(children[3].firstElementChild, seconds);
       setText(children[4], grouped(seconds.reduce((sum, number) => sum + number, 0)));
+      row.ariaCurrent = channel.name === opened() ? "true" : null;
     });
   }
 
@@ -52,6 +59,7 @@ class OpenedChannel {
     if (this.name === null) return;
     this.name = null;
     $("channel").hidden = true;
+    document.querySelector("tr[aria-current]")?.removeAttribute("aria-current");
     this.opener.focus();
   }
 

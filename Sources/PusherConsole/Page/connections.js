@@ -68,7 +68,7 @@ class WhereView {
       new ChannelTable(rates, app, (name) => {
         this.channel.open(name);
         this.refresh();
-      }),
+      }, () => this.channel.name),
       new ConnectionTable({ disconnect, terminate }),
     ];
     this.table = this.tables[0];
@@ -88,6 +88,7 @@ class WhereView {
       $(table.member).hidden = table !== chosen;
       $(`where-${table.member}`).ariaPressed = table === chosen;
     }
+    if (chosen !== this.tables[0]) this.channel.close();
     this.#go(0);
   }
 
@@ -133,6 +134,7 @@ class WhereView {
     const last = this.#offset + items.length;
     setText($("where-total"), `${grouped(total)} total`);
     setText($("where-page"), total > PAGE ? `${grouped(this.#offset + 1)} to ${grouped(last)}` : "");
+    for (const id of ["where-back", "where-next"]) $(id).hidden = total <= PAGE;
     $("where-back").disabled = this.#offset === 0;
     $("where-next").disabled = last >= total;
     $("where-empty").hidden = items.length > 0;

@@ -52,6 +52,7 @@ function sparkline() {
   const make = (tag) => document.createElementNS("http://www.w3.org/2000/svg", tag);
   const svg = make("svg");
   svg.setAttribute("viewBox", "0 0 118 20");
+  svg.setAttribute("preserveAspectRatio", "none");
   svg.role = "img";
   svg.append(make("polyline"));
   return svg;
