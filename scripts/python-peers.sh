@@ -2,19 +2,22 @@
 # Makes .build-python: a separate Python with the client and server libraries for comparison. Prints
 # the path of its interpreter. Does nothing more if it is up to date.
 #
-#   scripts/python-peers.sh [SET...]     sets: conformance, engines, lint, package
+#   scripts/python-peers.sh [SET...]     sets: conformance, engines, lint, package, page,
+#                                        release
 set -eu
 cd "$(dirname "$0")/.."
 
 home=.build-python
 
-# install NAME: installs the packages of Tests/NAME.txt unless they are there.
+# install NAME [OPTION...]: installs the packages of Tests/NAME.txt unless they are there.
 install() {
-  wanted=Tests/$1.txt
-  if cmp -s "$wanted" "$home/$1.txt"; then return; fi
+  name=$1
+  wanted=Tests/$name.txt
+  shift
+  if cmp -s "$wanted" "$home/$name.txt"; then return; fi
   echo "python-peers: installing $(grep -c '==' "$wanted") packages into $home" >&2
-  "$home/bin/python3" -m pip install -qq --no-input --disable-pip-version-check -r "$wanted" >&2
-  cp "$wanted" "$home/$1.txt"
+  "$home/bin/python3" -m pip install -qq --no-input --disable-pip-version-check "$@" -r "$wanted" >&2
+  cp "$wanted" "$home/$name.txt"
 }
 
 # A changed list of libraries gets a new Python.
@@ -27,6 +30,7 @@ if [ ! -x "$home/bin/python3" ] || ! cmp -s Tests/requirements.txt "$home/requir
 fi
 install requirements
 for set in "$@"; do
-  install "requirements-$set"
+  # Of that package only a script is used, not the browser that it would drive.
+  if [ "$set" = page ]; then install requirements-page --no-deps; else install "requirements-$set"; fi
 done
 echo "$PWD/$home/bin/python3"

@@ -17,7 +17,7 @@ case $sanitizer in
 esac
 
 scripts/install-packages.sh test
-PUSHER_CLI_TEST_PYTHON=$(scripts/python-peers.sh)
+PUSHER_CLI_TEST_PYTHON=$(scripts/python-peers.sh page)
 # Leaks of the test runner itself would fail the run. A crash must not wait for Swift's backtrace,
 # which can hang. Foundation's Process reads beyond the last, shorter entry of /proc/self/fd.
 mkdir -p ".build-$sanitizer"

@@ -13,7 +13,7 @@ scripts/install-packages.sh test
 # Not every distribution has this package; without it the tests that open a page are skipped.
 scripts/install-packages.sh browser || printf '%s\n' 'test: no browser, its tests are skipped' >&2
 # Tests with other libraries use this interpreter.
-PUSHER_CLI_TEST_PYTHON=$(scripts/python-peers.sh)
+PUSHER_CLI_TEST_PYTHON=$(scripts/python-peers.sh page)
 export PUSHER_CLI_TEST_PYTHON
 # A crash must not wait for Swift's backtrace, which can hang.
 SWIFT_BACKTRACE=enable=no

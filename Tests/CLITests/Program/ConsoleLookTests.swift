@@ -7,7 +7,6 @@ import Testing
   .enabled(if: Browser.path != nil, Comment(rawValue: Browser.reason)), .runsPrograms)
 struct ConsoleLookTests {
   private static let sizes = [(320, 640), (390, 844), (1280, 800), (2560, 1440)]
-  private static let views = ["live", "where", "do", "check"]
   /// Folder for screenshots, if wanted.
   private static let folder = ProcessInfo.processInfo.environment["PUSHER_CLI_SCREENSHOTS"]
 
@@ -22,7 +21,7 @@ struct ConsoleLookTests {
     let page = scene.view.page
     for (width, height) in Self.sizes {
       try page.setViewport(width: width, height: height)
-      for view in Self.views {
+      for view in ConsoleScene.views {
         try scene.show(view)
         for scheme in [BrowserPage.ColorScheme.light, .dark] {
           try page.prefer(scheme)
@@ -41,7 +40,7 @@ struct ConsoleLookTests {
   @Test func `the focus is seen wherever it goes`() throws {
     let scene = try ConsoleScene()
     let page = scene.view.page
-    for view in Self.views {
+    for view in ConsoleScene.views {
       try scene.show(view)
       try page.evaluate("document.activeElement.blur()")
       var visited: Set<String> = []

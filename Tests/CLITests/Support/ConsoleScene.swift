@@ -2,6 +2,8 @@ import PusherCore
 
 /// A server with clients, events and faults of a developer's day, for checks of the page's look.
 struct ConsoleScene {
+  static let views = ["live", "where", "do", "check"]
+
   let site: ConsoleSite
   let view: ConsoleView
   private let clients: [ChildProgram]

@@ -28,6 +28,10 @@ struct Need: Sendable {
     LocalNginx.isInstalled
   }
 
+  static let axe = Need(reason: "no axe-core: scripts/python-peers.sh page installs it") {
+    Axe.script != nil
+  }
+
   /// A machine that allows process namespaces, usually only for root.
   static let processNamespace = Need(reason: "no process namespace of our own") {
     let result = try? PusherCLI.tool(["unshare", "-pf", "--mount-proc", "true"])

@@ -1,0 +1,45 @@
+import PusherCore
+import Testing
+
+@Suite(
+  "The console's page: rules of WCAG", .serialized, .sharesBrowser,
+  .enabled(if: Browser.path != nil, Comment(rawValue: Browser.reason)), .needs(.axe), .runsPrograms)
+struct ConsoleAxeTests {
+  private static let sizes = [(390, 844), (1280, 800)]
+
+  /// Checks what the page shows, in both colour schemes.
+  private func demandNoViolation(_ page: BrowserPage, _ place: String) throws {
+    for scheme in [BrowserPage.ColorScheme.light, .dark] {
+      try page.prefer(scheme)
+      #expect(try page.evaluate(Axe.violations) == [], "\(place), \(scheme)")
+    }
+  }
+
+  @Test func `axe-core finds no fault on any tab, in a dialog or on an empty page`() throws {
+    let scene = try ConsoleScene()
+    let page = scene.view.page
+    // The script's own value is of no use.
+    try page.evaluate((try #require(Axe.script)) + ";0")
+    for (width, height) in Self.sizes {
+      try page.setViewport(width: width, height: height)
+      for view in ConsoleScene.views {
+        try scene.show(view)
+        try demandNoViolation(page, "\(view), \(width)")
+      }
+      try page.click("#keys-open")
+      try page.wait(until: "document.getElementById('keys').open")
+      try demandNoViolation(page, "shortcuts, \(width)")
+      try page.click("#keys-close")
+      try page.wait(until: "!document.getElementById('keys').open")
+      try scene.view.choose("live")
+    }
+    try page.click("#clear")
+    try scene.view.wait("empty", shows: "No entries yet")
+    try demandNoViolation(page, "empty, 1280")
+    // A field without a name shows that the rules are applied.
+    try page.evaluate("document.querySelector('main').append(document.createElement('input')); 0")
+    let found = try page.evaluate(Axe.violations).elements?.compactMap(\.text) ?? []
+    #expect(found.contains { $0.hasPrefix("label: main > input") }, "\(found)")
+    try scene.view.demandSound()
+  }
+}
