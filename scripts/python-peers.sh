@@ -30,7 +30,7 @@ if [ ! -x "$home/bin/python3" ] || ! cmp -s Tests/requirements.txt "$home/requir
 fi
 install requirements
 for set in "$@"; do
-  # Of that package only a script is used, not the browser that it would drive.
+  # The tests need one script of this package, and nothing that the package needs.
   if [ "$set" = page ]; then install requirements-page --no-deps; else install "requirements-$set"; fi
 done
 echo "$PWD/$home/bin/python3"
