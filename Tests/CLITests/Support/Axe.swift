@@ -8,10 +8,12 @@ enum Axe {
     let libraries = URL(filePath: interpreter).deletingLastPathComponent()
       .deletingLastPathComponent().appending(path: "lib")
     let versions = (try? FileManager.default.contentsOfDirectory(atPath: libraries.path)) ?? []
-    return versions.sorted().lazy.compactMap { version in
-      let path = "\(version)/site-packages/axe_playwright_python/axe.min.js"
-      return try? String(contentsOf: libraries.appending(path: path), encoding: .utf8)
-    }.first
+    for version in versions.sorted() {
+      let file = libraries.appending(
+        path: "\(version)/site-packages/axe_playwright_python/axe.min.js")
+      if let text = try? String(contentsOf: file, encoding: .utf8) { return text }
+    }
+    return nil
   }()
 
   /// Violations of WCAG 2.0 to 2.2, levels A and AA, as rules with their elements.
