@@ -1,11 +1,10 @@
 internal import PusherCore
 
-/// The files of `--histogram` and `--csv`.
+/// The files of `--histogram`, `--csv` and `--svg`.
 enum BenchFiles {
   /// Makes each file before the load, so that a wrong name costs no run.
   static func check(_ settings: BenchSettings) throws(UsageError) {
-    for (flag, path) in [("--histogram", settings.histogramFile), ("--csv", settings.csvFile)] {
-      guard let path else { continue }
+    for (flag, path) in settings.files.map({ ($0.flag.spelling, $0.path) }) {
       switch FileReplacement.writablePlace(path) {
       case .failure(let fault): throw UsageError("\(flag): cannot write '\(path)': \(fault.reason)")
       case .success(.nothing):
@@ -23,7 +22,9 @@ enum BenchFiles {
   ) -> ExitStatus? {
     var status: ExitStatus?
     let files = [
-      (settings.histogramFile, report.delays?.table), (settings.csvFile, report.seconds.csv),
+      (settings.histogramFile, report.delays?.table),
+      (settings.csvFile, BenchSeconds.csv(report.rows)),
+      (settings.svgFile, settings.svgFile.map { _ in DelayImage(report).text }),
     ]
     for case (let path?, let text?) in files {
       if let reason = WrittenFile.write(Array(text.utf8), to: path) {

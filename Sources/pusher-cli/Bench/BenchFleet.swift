@@ -1,6 +1,7 @@
 internal import PusherCore
 
-/// All subscribers of a run: opens them at a pace, counts what becomes of them, and closes them.
+/// The subscribers of one process: opens them at a pace, counts what becomes of them, and closes
+/// them.
 final class BenchFleet {
   private let crew: BenchCrew
   private let rate: Int
@@ -17,24 +18,30 @@ final class BenchFleet {
   /// Called once, after the last subscriber has an outcome.
   var onSettled: (() -> Void)?
 
-  init(_ count: Int, crew: BenchCrew, connectionsPerSecond rate: Int) {
+  /// - Parameter rate: Sockets that all processes of the run open in a second.
+  init(_ numbers: [Int], crew: BenchCrew, connectionsPerSecond rate: Int) {
     (self.crew, self.rate) = (crew, rate)
-    subscribers = (0..<count).map { BenchSubscriber($0, crew: crew) }
+    subscribers = numbers.enumerated().map {
+      BenchSubscriber($0.element, place: $0.offset, crew: crew)
+    }
     crew.delegate = self
   }
 
   private var loop: EventLoop { crew.loop }
 
-  /// Opens the sockets, each at its intended time.
-  func open() {
-    let begin = loop.now
+  /// Opens the sockets, each at its intended time; the run's first one is due at `begin`.
+  func open(at begin: Instant) {
     times.begin = begin
-    pacer.start(subscribers.count, perSecond: rate, loop: loop) { [unowned self] number, time in
+    let rate = Double(rate)
+    let due = subscribers.map { subscriber in
+      begin.advanced(by: .nanoseconds(Int64(Double(subscriber.number) / rate * 1e9)))
+    }
+    pacer.start(due, loop: loop) { [unowned self] place, time in
       do {
-        try subscribers[number].start(at: time)
+        try subscribers[place].start(at: time)
       } catch {
         errors.note("unsent", "\(error)")
-        subscriberSettled(subscribers[number], at: loop.now)
+        subscriberSettled(subscribers[place], at: loop.now)
       }
     }
   }
@@ -43,6 +50,14 @@ final class BenchFleet {
   private(set) var connectedAtEnd = 0
 
   func noteEnd() { connectedAtEnd = connected }
+
+  var figures: ConnectionFigures {
+    ConnectionFigures(
+      subscribers: subscribers.count, connected: connectedAtEnd, firstJoins: times.firstJoins,
+      lastFirstJoin: times.lastFirstJoin?.nanoseconds, steps: times.steps, back: times.back,
+      reconnects: reconnects, gaps: gaps,
+      firstFailure: firstFailure.map { .init(cause: $0.cause, reason: $0.reason) })
+  }
 
   var connected: Int { subscribers.count { $0.isSubscribed } }
   /// The subscribers that must get every event of their channel.
@@ -115,26 +130,22 @@ struct FleetTimes {
   }
 }
 
-/// Starts items at an even pace, each with its intended time.
+/// Starts items, each at its intended time.
 final class FleetPacer {
   private var timer: LoopTimer?
 
+  /// - Parameter due: The intended times, in order.
   func start(
-    _ count: Int, perSecond rate: Int, loop: EventLoop,
-    _ body: @escaping (_ number: Int, _ time: Instant) -> Void
+    _ due: [Instant], loop: EventLoop, _ body: @escaping (_ place: Int, _ time: Instant) -> Void
   ) {
-    let begin = loop.now
-    func time(_ number: Int) -> Instant {
-      begin.advanced(by: .nanoseconds(Int64(Double(number) / Double(rate) * 1e9)))
-    }
     var next = 0
-    let timer = LoopTimer(deadline: begin) { [unowned self] in
+    let timer = LoopTimer(deadline: due.first) { [unowned self] in
       let now = loop.now
-      while next < count, time(next) <= now {
-        body(next, time(next))
+      while next < due.count, due[next] <= now {
+        body(next, due[next])
         next += 1
       }
-      self.timer?.deadline = next < count ? time(next) : nil
+      self.timer?.deadline = next < due.count ? due[next] : nil
     }
     self.timer = timer
     loop.add(timer)

@@ -11,63 +11,59 @@ struct BenchReport {
   let isInterrupted: Bool
   /// Only of runs with events.
   let delays: DelayHistogram?
-  let seconds: BenchSeconds
+  /// A row for each second.
+  let rows: [BenchSeconds.Row]
+  /// CPU time and memory of the program itself.
+  let cost: CostFigures
 
+  /// - Parameters:
+  ///   - opened: Intended time of the first connection.
+  ///   - begin: Beginning of the plan; `nil` if the run ended before it, or has none.
   init(
-    _ settings: BenchSettings, _ fleet: BenchFleet, _ sends: SendLedger, _ ledger: DeliveryLedger,
-    _ meter: ProcessMeter, isInterrupted: Bool
+    _ settings: BenchSettings, _ figures: PartFigures, opened: Instant?, begin: Instant?,
+    isInterrupted: Bool
   ) {
     mode = settings.mode
     load = settings.shownLoad
     host = settings.subscription.connection.host
     self.isInterrupted = isInterrupted
-    errors = fleet.errors.entries + sends.errors.entries
-    let hasTraffic = ledger.begin != nil
-    let losses = hasTraffic ? BenchLosses(fleet, sends, ledger) : nil
-    delays = hasTraffic ? ledger.delays : nil
-    ledger.seconds.finish()
-    seconds = ledger.seconds
-    if let losses { noteEvents(losses, sends, ledger) }
-    noteConnections(fleet)
-    values["errors"] = Double(fleet.errors.total + sends.errors.total)
-    values["cpu"] = meter.share
-    values["memory_per_socket"] = meter.memoryPerSocket.map(Double.init)
+    errors = figures.errors.entries
+    (rows, cost) = (figures.rows, figures.cost)
+    delays = figures.events?.delays
+    if let events = figures.events { noteEvents(events, begin) }
+    noteConnections(figures.connections, opened)
+    values["errors"] = Double(figures.errors.total)
+    values["cpu"] = cost.share
+    values["memory_per_socket"] = cost.memoryPerSocket.map(Double.init)
   }
 
-  private mutating func noteEvents(
-    _ losses: BenchLosses, _ sends: SendLedger, _ ledger: DeliveryLedger
-  ) {
-    let account = ledger.account
+  private mutating func noteEvents(_ events: EventFigures, _ begin: Instant?) {
+    let losses = events.losses
     let counts = [
-      "sent": sends.sent, "failed": sends.failed, "expected": losses.expected,
-      "delivered": account.delivered, "lost": losses.lost, "doubled": account.doubled,
-      "out_of_order": account.outOfOrder, "wrong": ledger.wrong,
+      "sent": events.sent, "failed": events.failed, "expected": losses.expected,
+      "delivered": events.delivered, "lost": losses.lost, "doubled": events.doubled,
+      "out_of_order": events.outOfOrder, "wrong": events.wrong,
       "losing_subscribers": losses.subscribers, "most_lost": losses.most,
     ]
     for (name, count) in counts { values[name] = Double(count) }
-    if let begin = ledger.begin {
-      values["events_per_second"] = Self.rate(sends.sent, from: begin, to: sends.lastAccepted)
-      values["deliveries_per_second"] = Self.rate(
-        account.delivered, from: begin, to: ledger.lastDelivery)
-    }
-    note("", ledger.delays, [("p50", 50), ("p90", 90), ("p99", 99), ("p999", 99.9)])
-    note("late_", sends.late)
+    values["events_per_second"] = Self.rate(events.sent, from: begin, to: events.lastAccepted)
+    values["deliveries_per_second"] = Self.rate(
+      events.delivered, from: begin, to: events.lastDelivery)
+    note("", events.delays, [("p50", 50), ("p90", 90), ("p99", 99), ("p999", 99.9)])
+    note("late_", events.late)
   }
 
-  private mutating func noteConnections(_ fleet: BenchFleet) {
-    let connected = fleet.connectedAtEnd
-    values["connected"] = Double(connected)
-    values["unconnected"] = Double(fleet.subscribers.count - connected)
-    if let begin = fleet.times.begin {
-      values["connects_per_second"] = Self.rate(
-        fleet.times.firstJoins, from: begin, to: fleet.times.lastFirstJoin)
-    }
-    for (step, histogram) in zip(BenchFigure.steps, fleet.times.steps) {
+  private mutating func noteConnections(_ connections: ConnectionFigures, _ opened: Instant?) {
+    values["connected"] = Double(connections.connected)
+    values["unconnected"] = Double(connections.subscribers - connections.connected)
+    values["connects_per_second"] = Self.rate(
+      connections.firstJoins, from: opened, to: connections.lastFirstJoin)
+    for (step, histogram) in zip(BenchFigure.steps, connections.steps) {
       note(step + "_", histogram)
     }
-    if mode == .storm { note("back_", fleet.times.back) }
-    values["reconnects"] = Double(fleet.reconnects)
-    values["gaps"] = Double(fleet.gaps)
+    if mode == .storm { note("back_", connections.back) }
+    values["reconnects"] = Double(connections.reconnects)
+    values["gaps"] = Double(connections.gaps)
   }
 
   private mutating func note(
@@ -82,9 +78,10 @@ struct BenchReport {
   }
 
   /// Returns a rate over at least a millisecond; `nil` if nothing happened.
-  private static func rate(_ count: Int, from begin: Instant, to end: Instant?) -> Double? {
-    guard count > 0, let end else { return nil }
-    return Double(count) / max(begin.duration(to: end).inSeconds, 0.001)
+  private static func rate(_ count: Int, from begin: Instant?, to end: Nanoseconds?) -> Double? {
+    guard count > 0, let begin, let end else { return nil }
+    let time = begin.duration(to: Instant(nanoseconds: end))
+    return Double(count) / max(time.inSeconds, 0.001)
   }
 
   // MARK: Verdicts
@@ -94,8 +91,8 @@ struct BenchReport {
     conditions.filter { $0.holds(for: values[$0.figure.name]) }
   }
 
-  /// True if the program had no CPU left, so that it may have been slower than the server.
-  var wasLimit: Bool { (values["cpu"] ?? 0) > ProcessMeter.busyShare }
+  /// True if a process had no CPU left, so that it may have been slower than the server.
+  var wasLimit: Bool { (cost.busiest ?? 0) > ProcessMeter.busyShare }
 
   // MARK: JSON
 
@@ -154,6 +151,7 @@ extension BenchSettings {
       "size": plan && mode != .presence ? .integer(load.size) : nil,
       "seconds": plan ? .number(BenchNumber.text(load.time.inSeconds)) : nil,
       "ramp_seconds": plan ? .number(BenchNumber.text(load.ramp.inSeconds)) : nil,
+      "processes": load.processes > 1 ? .integer(load.processes) : nil,
     ])
   }
 }

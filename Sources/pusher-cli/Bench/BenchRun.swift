@@ -5,34 +5,32 @@ final class BenchRun {
   private let settings: BenchSettings
   private let diagnostics: Diagnostics
   private let loop: EventLoop
-  private let message: BenchMessage
-  private let ledger: DeliveryLedger
-  private let sends: SendLedger
-  private let crew: BenchCrew
-  private let fleet: BenchFleet
-  private var traffic: BenchTraffic?
+  private let parts: BenchParts
+  private var openedAt: Instant?
   private var ticker: LoopTimer?
-  private var meter = ProcessMeter()
   private var outcome = BenchOutcome()
 
   /// Time without a change after which the rest of the subscribers is given up.
   private static let patience = Duration.seconds(60)
-  /// Time for the closing handshakes.
-  private static let closingTime = Duration.seconds(2)
+  /// Shortest time without a delivery after which the missing events count as lost.
+  private static let deliveryPatience = Duration.seconds(2)
+  /// Time after the plan in which at least one of the waiting calls must be accepted.
+  private static let callPatience = Duration.seconds(15)
+  /// Time to sign the first call and to reach the workers, so that no call is late.
+  private static let preparation = Duration.milliseconds(100)
   private static let look = Duration.milliseconds(20)
 
-  init(_ settings: BenchSettings, diagnostics: Diagnostics) throws {
+  /// - Parameters:
+  ///   - run: Name of the run in its events.
+  ///   - workers: The processes with the subscribers; empty if this one has them.
+  init(
+    _ settings: BenchSettings, run: String, _ workers: [ForkedProcess], diagnostics: Diagnostics
+  ) throws {
     (self.settings, self.diagnostics) = (settings, diagnostics)
     loop = try EventLoop()
-    message = BenchMessage(
-      run: Hex.encode(SecureRandom.bytes(4)), size: settings.load.size,
-      readsMembers: settings.mode == .presence)
-    ledger = DeliveryLedger(
-      plan: BenchPlan(settings), message: message, subscribers: settings.load.subscribers)
-    sends = SendLedger(ledger)
-    crew = BenchCrew(settings, ledger, loop: loop, diagnostics: diagnostics)
-    fleet = BenchFleet(
-      settings.load.subscribers, crew: crew, connectionsPerSecond: settings.load.connectionRate)
+    let own = BenchPart(
+      settings, .rest(of: settings.load.processes), run: run, loop: loop, diagnostics: diagnostics)
+    parts = BenchParts(own, workers, loop: loop)
   }
 
   /// Runs until the end, and returns the report.
@@ -45,34 +43,28 @@ final class BenchRun {
     }
     LocalServerWait.run(settings.subscription.connection, atMost: nil, on: loop, diagnostics)
     startTicking()
-    var isSettled = false
-    fleet.onSettled = { [loop] in
-      isSettled = true
-      loop.stop()
-    }
-    meter.begin(at: loop.now)
-    if !settings.mode.sendsEvents { ledger.origin = loop.now }
-    fleet.open()
-    wait { isSettled || self.isStuck }
-    meter.end(at: loop.now)
-    meter.noteMemory(sockets: fleet.connected)
-    if !outcome.isOver, fleet.connected == 0 { outcome.failure = .unconnected }
+    let begin = loop.now
+    openedAt = begin
+    parts.open(at: begin)
+    wait { self.parts.state.settled == self.settings.load.subscribers || self.isStuck }
+    parts.settle()
+    if !outcome.isOver, parts.state.connected == 0 { outcome.failure = .unconnected }
     if !outcome.isOver { work() }
     if let ticker { loop.remove(ticker) }
-    fleet.noteEnd()
-    close()
-    return finished()
+    parts.finish()
+    waitAnyway { self.parts.areClosed }
+    report()
+    parts.end(runShortly)
+    return outcome
   }
 
   private func work() {
     switch settings.mode {
     case .connect: break
     case .storm:
-      meter.begin(at: loop.now)
-      let all = fleet.connected
-      fleet.cut()
-      wait { self.fleet.connected >= all || self.isStuck }
-      meter.end(at: loop.now)
+      let all = parts.state.connected
+      parts.cut()
+      wait { self.parts.areCurrent && self.parts.state.connected >= all || self.isStuck }
     case .fanout, .client, .presence:
       do {
         try sendAll()
@@ -84,23 +76,51 @@ final class BenchRun {
   }
 
   private func sendAll() throws {
-    let traffic = try BenchTraffic(settings, fleet, message, sends, crew)
-    self.traffic = traffic
-    traffic.onRefusal = { [unowned self] status, reason in
+    try parts.prepare()
+    parts.traffic?.onRefusal = { [unowned self] status, reason in
       outcome.failure = .refused(status: status, reason: reason)
       loop.stop()
     }
-    wait { traffic.isReady || self.isStuck }
-    guard !outcome.isOver else { return }
-    meter.begin(at: loop.now)
-    traffic.begin(at: loop.now)
-    wait { traffic.isComplete(at: self.loop.now) }
-    meter.end(at: loop.now)
+    wait { self.parts.traffic?.isReady ?? true || self.isStuck }
+    let counted = parts.count()
+    var receivers: [Int]?
+    wait {
+      receivers = self.parts.receivers(with: counted)
+      return receivers != nil
+    }
+    guard !outcome.isOver, let receivers else { return }
+    parts.begin(at: loop.now.advanced(by: Self.preparation), receivers: receivers)
+    wait { self.isSent }
+    let accepted = parts.stop()
+    waitAnyway { self.parts.haveStopped }
+    parts.judge(with: accepted)
+    wait { self.isComplete }
+  }
+
+  /// True if every call was sent and answered, or no answer has come for long.
+  private var isSent: Bool {
+    let state = parts.state
+    return state.isDone && (state.isIdle || silence(state) > Self.callPatience)
+  }
+
+  /// True if every event came, or nothing has come for long.
+  private var isComplete: Bool {
+    let state = parts.state
+    let longest = Duration.nanoseconds(state.longest)
+    return state.hasAll || silence(state) > max(Self.deliveryPatience, longest * 2)
+  }
+
+  /// Time since the last call of the plan, its last answer and its last delivery.
+  private func silence(_ state: PartState) -> Duration {
+    let plan = BenchPlan(settings)
+    let end = parts.began?.advanced(by: plan.time(of: plan.callCount - 1)).nanoseconds
+    let last = [end, state.lastDelivery, state.lastAccepted].compactMap(\.self).max()
+    return last.map { Instant(nanoseconds: $0).duration(to: loop.now) } ?? .zero
   }
 
   /// True if subscribers are missing, and none came for long.
   private var isStuck: Bool {
-    guard let last = fleet.lastChange ?? fleet.times.begin else { return false }
+    guard let last = parts.lastChange else { return false }
     return last.duration(to: loop.now) > Self.patience
   }
 
@@ -109,20 +129,18 @@ final class BenchRun {
     while !outcome.isOver, !isSo() { runShortly() }
   }
 
+  /// Runs the loop until the condition holds, even after a signal, or a worker is lost.
+  private func waitAnyway(until isSo: () -> Bool) {
+    while parts.failure == nil, !isSo() { runShortly() }
+  }
+
   /// Runs the loop until the next look, or until it is stopped.
   private func runShortly() {
     let timer = loop.schedule(after: Self.look) { [loop] in loop.stop() }
     loop.run()
     loop.remove(timer)
-  }
-
-  /// Closes every socket with a close frame, and drops those that do not answer in time.
-  private func close() {
-    traffic?.stop()
-    fleet.close()
-    let end = loop.now.advanced(by: Self.closingTime)
-    while !fleet.isClosed, loop.now < end { runShortly() }
-    fleet.abort()
+    parts.look()
+    if let reason = parts.failure, outcome.failure == nil { outcome.failure = .workerLost(reason) }
   }
 
   // MARK: Progress
@@ -138,24 +156,26 @@ final class BenchRun {
   }
 
   private var progress: String {
-    let sockets = "\(fleet.connected) of \(fleet.subscribers.count) subscribers"
-    guard let traffic, ledger.begin != nil, let row = ledger.seconds.rows.last else {
-      return sockets
-    }
-    let p99 = ledger.seconds.p99.map { ", p99 \(BenchTable.time($0.inSeconds * 1000))" } ?? ""
-    let elapsed = ledger.elapsed(at: loop.now).inSeconds
-    return "\(BenchNumber.text(elapsed, places: 0)) s: \(sends.sent) events sent, "
-      + "\(row.delivered) deliveries this second\(p99), "
-      + "\(traffic.missing) not there yet, \(sockets)"
+    let state = parts.state
+    let sockets = "\(state.connected) of \(settings.load.subscribers) subscribers"
+    guard let begin = parts.began else { return sockets }
+    let latest = parts.seconds.latest
+    let p99 = latest.p99.map { ", p99 \(BenchTable.time($0.inSeconds * 1000))" } ?? ""
+    let elapsed = begin.duration(to: loop.now).inSeconds
+    return "\(BenchNumber.text(elapsed, places: 0)) s: \(state.sent) events sent, "
+      + "\(latest.delivered) deliveries this second\(p99), "
+      + "\(state.missing) not there yet, \(sockets)"
   }
 
   // MARK: The report
 
-  private func finished() -> BenchOutcome {
+  private func report() {
+    guard parts.failure == nil else { return }
+    let figures = parts.figures()
     outcome.report = BenchReport(
-      settings, fleet, sends, ledger, meter, isInterrupted: outcome.signal != nil)
-    outcome.firstFailure = fleet.firstFailure
-    return outcome
+      settings, figures, opened: openedAt, begin: parts.began,
+      isInterrupted: outcome.signal != nil)
+    outcome.firstFailure = figures.connections.firstFailure
   }
 }
 
@@ -166,13 +186,16 @@ struct BenchOutcome {
     case unconnected
     /// The HTTP API does not accept the app's signature.
     case refused(status: Int, reason: String)
+    /// A worker died, for the given reason.
+    case workerLost(String)
     /// The run could not be prepared; a message has said why.
     case unable
   }
 
   var signal: Int32?
   var failure: Failure?
-  var firstFailure: (cause: Cause, reason: String)?
+  var firstFailure: ConnectionFigures.Failure?
+  /// `nil` if a worker's figures are lost.
   var report: BenchReport?
 
   var isOver: Bool { signal != nil || failure != nil }

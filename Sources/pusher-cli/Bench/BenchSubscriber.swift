@@ -28,7 +28,10 @@ struct ConnectionSteps: Equatable {
 
 /// One subscriber: a feed with one channel, and the times of its connection.
 final class BenchSubscriber {
+  /// Among all subscribers of the run.
   let number: Int
+  /// Among those of this process.
+  let place: Int
   let channel: Int
   let channelName: String
   private(set) var feed: ChannelsFeed?
@@ -44,8 +47,8 @@ final class BenchSubscriber {
   private var steps = ConnectionSteps()
   private let crew: BenchCrew
 
-  init(_ number: Int, crew: BenchCrew) {
-    (self.number, self.crew) = (number, crew)
+  init(_ number: Int, place: Int, crew: BenchCrew) {
+    (self.number, self.place, self.crew) = (number, place, crew)
     channel = number % crew.channels.count
     channelName = crew.channels[channel]
   }
@@ -108,7 +111,7 @@ extension BenchSubscriber: ChannelsFeedDelegate {
     if event.isDecrypted {
       // The first event of a key has its plain text in the message, and all others beside it.
       _ = crew.ledger.take(
-        event.plainData ?? event.message, isData: event.plainData != nil, for: number, on: channel,
+        event.plainData ?? event.message, isData: event.plainData != nil, for: place, on: channel,
         at: SystemClock.now())
     }
   }

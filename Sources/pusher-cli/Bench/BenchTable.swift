@@ -78,11 +78,23 @@ struct BenchTable {
     guard let cpu = report.values["cpu"] else { return }
     let share = BenchNumber.text(cpu, places: 0)
     let memory = count("memory_per_socket").map { ", \(($0 + 512) / 1024) KiB a socket" } ?? ""
-    add("bench itself", "\(share) % of a core\(memory)")
+    let busiest = BenchNumber.text(report.cost.busiest ?? cpu, places: 0)
+    let processes = report.cost.processes
+    let spread =
+      processes > 1 ? ", in \(processes) processes, the busiest with \(busiest) %" : ""
+    add("bench itself", "\(share) % of a core\(spread)\(memory)")
     guard report.wasLimit else { return }
     lines.append(
-      "The bench used \(share) % of a core: the figures say what it can do, not the server.")
+      processes > 1
+        ? "A process of the bench used \(busiest) % of a core: the figures say what it can do, not "
+          + "the server."
+        : "The bench used \(share) % of a core: the figures say what it can do, not the server.")
+    if processes == 1, Self.hasMoreCores {
+      lines.append("Give --processes to use more cores.")
+    }
   }
+
+  private static var hasMoreCores: Bool { EventLoop.processorCount > 1 }
 
   private mutating func addComparison() {
     guard let baseline else { return }

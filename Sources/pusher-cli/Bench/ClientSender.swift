@@ -4,14 +4,15 @@ internal import PusherCore
 ///
 /// The server confirms none of them, so an event counts as sent once it is on the connection.
 final class ClientSender: BenchSender {
-  private let senders: [BenchSubscriber]
+  private let senders: [Int: BenchSubscriber]
   private let message: BenchMessage
   private let ledger: SendLedger
   private let loop: EventLoop
 
-  /// - Parameter senders: One for each channel, in the order of the channels.
+  /// - Parameter senders: One for each channel that this process sends on, by the channel's number.
   init(
-    _ senders: [BenchSubscriber], _ message: BenchMessage, _ ledger: SendLedger, loop: EventLoop
+    _ senders: [Int: BenchSubscriber], _ message: BenchMessage, _ ledger: SendLedger,
+    loop: EventLoop
   ) {
     (self.senders, self.message, self.ledger, self.loop) = (senders, message, ledger, loop)
   }
@@ -21,7 +22,7 @@ final class ClientSender: BenchSender {
   func send(_ call: Int, at now: Instant) {
     let plan = ledger.plan
     let channel = plan.channel(of: call)
-    let sender = senders[channel]
+    guard let sender = senders[channel] else { return }
     ledger.noteBegin(call, at: loop.now)
     for number in plan.numbers(of: call) {
       let name = plan.name(of: number, in: call)

@@ -1,8 +1,8 @@
 internal import PusherCore
 
 /// Errors of a run by code, each with the words of the first.
-struct ErrorCounts {
-  struct CodeCount: Equatable {
+struct ErrorCounts: Equatable, Codable {
+  struct CodeCount: Equatable, Codable {
     let code: String
     /// The message of the first error.
     let example: String
@@ -17,13 +17,21 @@ struct ErrorCounts {
   private static let others = "other"
 
   mutating func note(_ code: String, _ example: String) {
-    total += 1
-    let known = place(of: code)
-    let code = known == nil && entries.count >= Self.limit ? Self.others : code
+    note(CodeCount(code: code, example: Diagnostics.shortened(example), count: 1))
+  }
+
+  mutating func add(_ other: ErrorCounts) {
+    for entry in other.entries { note(entry) }
+  }
+
+  private mutating func note(_ new: CodeCount) {
+    total += new.count
+    let known = place(of: new.code)
+    let code = known == nil && entries.count >= Self.limit ? Self.others : new.code
     if let place = known ?? place(of: code) {
-      entries[place].count += 1
+      entries[place].count += new.count
     } else {
-      entries.append(CodeCount(code: code, example: Diagnostics.shortened(example), count: 1))
+      entries.append(CodeCount(code: code, example: new.example, count: new.count))
     }
   }
 

@@ -4,11 +4,11 @@ internal import PusherCore
 struct ProcessMeter {
   private var cpuAtBegin = Duration.zero
   private var beganAt: Instant?
-  private(set) var wall = Duration.zero
-  private(set) var cpu = Duration.zero
-  private let memoryAtStart = ProcessMetrics.residentBytes
-  /// `nil` without sockets, and on systems that do not tell.
-  private(set) var memoryPerSocket: Int?
+  private var wall = Duration.zero
+  private var cpu = Duration.zero
+  private let memoryAtStart = ProcessMetrics.privateBytes
+  private var memory = 0
+  private var sockets = 0
 
   /// Above this share of a core, the figures say what the program can do, not the server.
   static let busyShare = 90.0
@@ -26,14 +26,12 @@ struct ProcessMeter {
   }
 
   mutating func noteMemory(sockets: Int) {
-    guard sockets > 0, let before = memoryAtStart, let now = ProcessMetrics.residentBytes else {
-      return
-    }
-    memoryPerSocket = max(now - before, 0) / sockets
+    guard let before = memoryAtStart, let now = ProcessMetrics.privateBytes else { return }
+    (memory, self.sockets) = (max(now - before, 0), sockets)
   }
 
-  /// CPU time as a share of one core, in percent; `nil` before the end of the measured part.
-  var share: Double? {
-    wall > .zero ? cpu.inSeconds / wall.inSeconds * 100 : nil
+  var figures: CostFigures {
+    let share = wall > .zero ? cpu.inSeconds / wall.inSeconds * 100 : nil
+    return CostFigures(share: share, busiest: share, memory: memory, sockets: sockets)
   }
 }

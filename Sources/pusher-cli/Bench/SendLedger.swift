@@ -58,21 +58,26 @@ extension BenchSender {
   func close() {}
 }
 
-/// Hands each call to the sender at its intended time.
+/// Hands each call of this process to the sender at its intended time.
 final class BenchPacer {
   private let plan: BenchPlan
   private let begin: Instant
   private let sender: any BenchSender
   private let loop: EventLoop
+  /// Whether this process sends the calls of a channel.
+  private let isOurs: (_ channel: Int) -> Bool
   private var next = 0
   private lazy var timer = PreciseTimer { [unowned self] in sendDue(at: $0) }
 
   /// - Parameter begin: Time of the first call.
-  init(_ plan: BenchPlan, from begin: Instant, _ sender: any BenchSender, loop: EventLoop) {
+  init(
+    _ plan: BenchPlan, from begin: Instant, _ sender: any BenchSender, loop: EventLoop,
+    isOurs: @escaping (_ channel: Int) -> Bool
+  ) {
     (self.plan, self.begin, self.sender, self.loop) = (plan, begin, sender, loop)
+    self.isOurs = isOurs
     loop.add(timer)
-    sender.prepare(0)
-    timer.deadline = begin
+    waitForNext()
   }
 
   /// True if every call was handed to the sender.
@@ -82,9 +87,14 @@ final class BenchPacer {
 
   private func sendDue(at now: Instant) {
     while next < plan.callCount, begin.advanced(by: plan.time(of: next)) <= now {
-      sender.send(next, at: now)
+      if isOurs(plan.channel(of: next)) { sender.send(next, at: now) }
       next += 1
     }
+    waitForNext()
+  }
+
+  private func waitForNext() {
+    while next < plan.callCount, !isOurs(plan.channel(of: next)) { next += 1 }
     guard next < plan.callCount else { return }
     sender.prepare(next)
     timer.deadline = begin.advanced(by: plan.time(of: next))

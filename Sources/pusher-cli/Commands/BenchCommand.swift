@@ -12,7 +12,10 @@ enum BenchCommand {
       try makeRoom(settings)
       warn(settings, diagnostics)
       diagnostics.info("load on \(place(settings)): \(BenchConsent.words(settings))")
-      let outcome = try BenchRun(settings, diagnostics: diagnostics).run()
+      let run = Hex.encode(SecureRandom.bytes(4))
+      // Before the loop, which may start threads.
+      let workers = try BenchWorker.start(settings, run: run, diagnostics)
+      let outcome = try BenchRun(settings, run: run, workers, diagnostics: diagnostics).run()
       return end(outcome, settings, diagnostics)
     }
   }
@@ -22,11 +25,15 @@ enum BenchCommand {
     return "\(connection.host) port \(connection.port)"
   }
 
-  /// Raises the limit of open files.
+  /// Raises the limit of open files, which is one for each process.
   private static func makeRoom(_ settings: BenchSettings) throws(UsageError) {
+    let load = settings.load
     // A visitor of the mode `presence` has a socket of its own.
-    let visitors = settings.mode == .presence ? settings.load.channels : 0
-    let wanted = settings.load.subscribers + visitors + otherDescriptors
+    let visitors = settings.mode == .presence ? load.channels : 0
+    let largest = BenchShare.worker(0, of: load.processes).subscribers(of: load.subscribers).count
+    let sockets =
+      load.processes == 1 ? largest + visitors : max(largest, visitors + load.processes)
+    let wanted = sockets + otherDescriptors
     let limit = DescriptorLimit.raise(to: wanted)
     guard limit < wanted else { return }
     throw UsageError(
@@ -43,6 +50,12 @@ enum BenchCommand {
         "each channel's sender sends \(BenchNumber.text(perSender)) client events a second; Pusher "
           + "passes on \(BenchLoad.clientEventLimit): raise --channels or lower --rate")
     }
+    let cores = EventLoop.processorCount
+    if load.processes > max(cores, 1) {
+      diagnostics.warning(
+        "--processes \(load.processes): this machine has \(cores) cores, so the processes wait for "
+          + "each other, and delays grow")
+    }
     guard let baseline = settings.baseline else { return }
     let names = baseline.differences(from: settings.shownLoad)
     if !names.isEmpty {
@@ -54,12 +67,12 @@ enum BenchCommand {
   private static func end(
     _ outcome: BenchOutcome, _ settings: BenchSettings, _ diagnostics: Diagnostics
   ) -> ExitStatus {
+    if let status = failure(outcome, settings, diagnostics) {
+      if let number = outcome.signal { Signals.die(of: number) }
+      return status
+    }
     guard let report = outcome.report else { return .internalError }
-    if let status = failure(outcome, settings, diagnostics) { return status }
-    let text =
-      settings.isJSON
-      ? report.json(settings.baseline) : BenchTable(report, settings.baseline).text
-    let printed = diagnostics.print(text)
+    let printed = diagnostics.print(text(report, settings))
     let written = BenchFiles.write(report, settings, diagnostics)
     if let number = outcome.signal { Signals.die(of: number) }
     if printed != .success { return printed }
@@ -75,6 +88,15 @@ enum BenchCommand {
     return failures.isEmpty ? .success : .condition
   }
 
+  private static func text(_ report: BenchReport, _ settings: BenchSettings) -> String {
+    if settings.isJSON { return report.json(settings.baseline) }
+    let table = BenchTable(report, settings.baseline).text
+    // A chart is for people; a pipe gets the table alone.
+    guard let columns = OutputDescriptor(1)?.columns else { return table }
+    let chart = DelayChart(report.rows, columns: columns, isUnicode: settings.isUnicode)
+    return table + (chart.map { "\n" + $0.text } ?? "")
+  }
+
   /// Reports a run that could not load the server; returns its status.
   private static func failure(
     _ outcome: BenchOutcome, _ settings: BenchSettings, _ diagnostics: Diagnostics
@@ -82,6 +104,9 @@ enum BenchCommand {
     switch outcome.failure {
     case nil: return nil
     case .unable: return .internalError
+    case .workerLost(let reason):
+      diagnostics.error("\(reason); run bench again, with fewer --processes if memory is short")
+      return .internalError
     case .refused(let status, let reason):
       let words = reason.isEmpty ? "" : ": \(Redaction.redact(reason))"
       diagnostics.error(

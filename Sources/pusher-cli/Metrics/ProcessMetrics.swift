@@ -42,8 +42,13 @@ enum ProcessMetrics {
     }
   }
 
-  /// The second number of `/proc/self/statm` is in pages; see proc(5).
-  static var residentBytes: Int? {
+  static var residentBytes: Int? { pages?.resident }
+
+  /// Resident memory without files such as the program's code, of which a new process has no page.
+  static var privateBytes: Int? { pages.map { $0.resident - $0.ofFiles } }
+
+  /// The second and the third number of `/proc/self/statm`, in bytes; see proc(5).
+  private static var pages: (resident: Int, ofFiles: Int)? {
     let descriptor = unsafe open("/proc/self/statm", O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }
@@ -51,10 +56,11 @@ enum ProcessMetrics {
     let count = unsafe read(descriptor, &bytes, bytes.count)
     guard count > 0 else { return nil }
     let words = bytes[..<count].split(separator: UInt8(ascii: " "))
-    guard words.count > 1, let pages = Int(String(decoding: words[1], as: UTF8.self)) else {
-      return nil
-    }
-    return pages * Int(sysconf(Int32(_SC_PAGESIZE)))
+    guard words.count > 2, let resident = Int(String(decoding: words[1], as: UTF8.self)),
+      let ofFiles = Int(String(decoding: words[2], as: UTF8.self))
+    else { return nil }
+    let size = Int(sysconf(Int32(_SC_PAGESIZE)))
+    return (resident * size, ofFiles * size)
   }
 
   private static var openDescriptors: Int? {

@@ -1,7 +1,7 @@
 internal import PusherCore
 
 /// Causes of failure; this is the only table of causes and exit statuses.
-enum Cause: CaseIterable, Sendable {
+enum Cause: String, CaseIterable, Codable, Sendable {
   /// An invalid option, or a file that it names.
   case settings
   /// HTTP 401 and 403, codes 4001, 4003 and 4009, a refused channel.

@@ -177,6 +177,15 @@ final class Signals: LoopSource {
   /// Lets writes to a pipe without a reader fail; the process ends by SIGPIPE later.
   static func ignoreBrokenPipes() { signal(SIGPIPE, SIG_IGN) }
 
+  /// Ignores the signals that end a run, in a process whose parent ends it after a signal.
+  ///
+  /// They are handled by doing nothing: a command that the process starts would inherit that they
+  /// are ignored.
+  static func leaveToParent() {
+    ignoreBrokenPipes()
+    for number in ending { signal(number) { _ in } }
+  }
+
   /// Lets writes above the file size limit fail, as on a full disk, instead of killing the process.
   static func ignoreFileLimit() { signal(SIGXFSZ, SIG_IGN) }
 }

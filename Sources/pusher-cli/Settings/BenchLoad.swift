@@ -26,7 +26,8 @@ enum BenchMode: String, CaseIterable, Sendable {
     case .fanout: []
     case .client: [.benchBatch]
     case .presence: [.benchBatch, .dataSize]
-    case .connect, .storm: [.benchRate, .benchBatch, .dataSize, .benchTime, .ramp, .histogram]
+    case .connect, .storm:
+      [.benchRate, .benchBatch, .dataSize, .benchTime, .ramp, .histogram, .svg]
     }
   }
 
@@ -54,6 +55,8 @@ struct BenchLoad: Equatable, Sendable {
   var ramp: Duration
   /// Sockets opened a second.
   var connectionRate: Int
+  /// Processes with subscribers.
+  var processes: Int
 
   /// Maximum number of events of a run: each has a number of the plan.
   static let eventLimit = 100_000_000
@@ -75,11 +78,17 @@ struct BenchLoad: Equatable, Sendable {
     time = typed.time(.benchTime)
     ramp = typed.duration(.ramp) ?? .zero
     connectionRate = typed.number(.connectionsPerSecond)
+    processes = typed.number(.processes)
     let least = mode == .client ? 2 : 1
     guard subscribers >= channels * least else {
       let need = Quantities.words(least, of: "subscriber")
       throw UsageError(
         "--channels \(channels): each channel needs \(need), but --subscribers is \(subscribers)")
+    }
+    guard subscribers >= processes else {
+      throw UsageError(
+        "--processes \(processes): each process needs a subscriber, but --subscribers is "
+          + "\(subscribers)")
     }
     if mode == .client, size > ClientEvent.maximumDataLength {
       throw UsageError(

@@ -13,6 +13,9 @@ struct BenchSettings: CommandSettings {
   var baseline: BenchBaseline?
   var histogramFile: String?
   var csvFile: String?
+  var svgFile: String?
+  /// True if the terminal shows more than ASCII.
+  var isUnicode: Bool
   var isJSON: Bool
   /// True if another machine may be loaded without a question.
   var isConfirmed: Bool
@@ -34,9 +37,8 @@ struct BenchSettings: CommandSettings {
       try BenchBaseline(parsing: reader.text(of: path, "--compare", limit: 1 << 20), path: path)
     }
     (histogramFile, csvFile) = (typed.text(.histogram), typed.text(.csv))
-    if let histogramFile, let csvFile, histogramFile.isSame(as: csvFile) {
-      throw UsageError("--histogram and --csv name the same file; give each its own file")
-    }
+    svgFile = typed.text(.svg)
+    isUnicode = reader.environment.isUnicode
     isJSON = typed.text(.output) == OutputFormat.json.rawValue
     isConfirmed = typed.isOn(.yes)
     if mode == .fanout { api = try reader.apiAccess() }
@@ -46,12 +48,30 @@ struct BenchSettings: CommandSettings {
     } else if mode == .fanout, ChannelKind(channelName: name) == .encrypted {
       encryptionKey = try reader.encryptionKey(for: channels[0])
     }
+    try checkFiles()
     if mode == .presence, case .secret = subscription.authorization {
       // Only the secret lets each join have a number.
     } else if mode == .presence {
       throw UsageError(
         "the mode 'presence' numbers the members, so it needs the secret: give --secret-file or "
           + "PUSHER_APP_SECRET")
+    }
+  }
+
+  /// The files to write, each with its option.
+  var files: [(flag: Flag, path: String)] {
+    [(Flag.histogram, histogramFile), (.csv, csvFile), (.svg, svgFile)].compactMap { flag, path in
+      path.map { (flag, $0) }
+    }
+  }
+
+  private func checkFiles() throws(UsageError) {
+    for (index, file) in files.enumerated() {
+      guard let other = files[..<index].first(where: { $0.path.isSame(as: file.path) }) else {
+        continue
+      }
+      let flags = "\(other.flag.spelling) and \(file.flag.spelling)"
+      throw UsageError("\(flags) name the same file; give each its own file")
     }
   }
 

@@ -85,9 +85,15 @@ extension SettingsReader {
     if let columns = environment["COLUMNS"].flatMap(Quantities.integer), columns > 0 {
       page.columns = columns
     }
-    let locale = environment["LC_ALL"] ?? environment["LC_CTYPE"] ?? environment["LANG"] ?? ""
-    let name = locale.lowercased()
-    page.isUnicode = name.range(ofBytes: "utf-8") != nil || name.range(ofBytes: "utf8") != nil
+    page.isUnicode = environment.isUnicode
     return page
+  }
+}
+
+extension Environment {
+  /// True if the locale's encoding is UTF-8.
+  var isUnicode: Bool {
+    let name = (self["LC_ALL"] ?? self["LC_CTYPE"] ?? self["LANG"] ?? "").lowercased()
+    return name.range(ofBytes: "utf-8") != nil || name.range(ofBytes: "utf8") != nil
   }
 }

@@ -26,6 +26,8 @@ struct BenchSettingsTests {
     #expect(settings.subscription.channels == ["bench-1"])
     #expect(settings.subscription.webSocket.compressionOffer == nil)
     #expect(!settings.isJSON && !settings.isConfirmed && settings.conditions.isEmpty)
+    #expect(settings.load.processes == 1 && settings.svgFile == nil)
+    #expect(settings.shownLoad["processes"] == nil)
   }
 
   @Test func `the mode decides on the kind of the channels`() throws {
@@ -81,6 +83,15 @@ struct BenchSettingsTests {
     (
       "--local --histogram a --csv a",
       "--histogram and --csv name the same file; give each its own file"
+    ),
+    (
+      "--local --csv a --histogram b --svg a",
+      "--csv and --svg name the same file; give each its own file"
+    ),
+    ("connect --local --svg s", "--svg has no use in the mode 'connect'"),
+    (
+      "--local --subscribers 7 --processes 8",
+      "--processes 8: each process needs a subscriber, but --subscribers is 7"
     ),
     ("--key k --host h.test", "no app id: give --app-id or PUSHER_APP_ID"),
   ])

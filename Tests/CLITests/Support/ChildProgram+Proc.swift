@@ -50,6 +50,18 @@ extension ChildProgram {
     }
   }
 
+  /// The processes that this one has started, without those that have ended.
+  var children: [pid_t] {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+    return names.compactMap { pid_t($0) }.sorted().filter { process in
+      // `N (name) S parent …`; the name may hold blanks.
+      let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)
+      guard let text, let end = text.lastIndex(of: ")") else { return false }
+      let fields = text[end...].split(separator: " ")
+      return fields.count > 2 && fields[1] != "Z" && fields[2] == "\(id)"
+    }
+  }
+
   var peakMemory: Int? {
     let status = try? String(contentsOfFile: "/proc/\(id)/status", encoding: .utf8)
     let line = status?.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }

@@ -1,7 +1,8 @@
 extension Flag {
   static let loading: [Flag] = [
     .benchChannel, .subscribers, .channelCount, .benchRate, .benchBatch, .dataSize, .benchTime,
-    .ramp, .connectionsPerSecond, .failCondition, .compare, .histogram, .csv, .yes,
+    .ramp, .connectionsPerSecond, .processes, .failCondition, .compare, .histogram, .csv, .svg,
+    .yes,
   ]
 
   static let benchChannel = Flag(
@@ -67,6 +68,16 @@ extension Flag {
     default: "500", summary: "open N sockets per second",
     manual: "Open N sockets per second. The default is {default}.")
 
+  static let processes = Flag(
+    "processes", .integer(1...64), of: [.bench], in: .load, default: "1",
+    summary: "divide the subscribers among N processes",
+    manual: """
+      Divide the subscribers among N processes, so that several cores share the work. The default is {default}. With
+      more than one, N processes have the subscribers and send the client events. The process that was started makes
+      the calls and the presence members, and adds the figures up. The load on the server is the same. If a process
+      dies, the run ends with status 1.
+      """)
+
   static let failCondition = Flag(
     "fail", .text("CONDITION"), isRepeatable: true, of: [.bench], in: .load, isCommon: true,
     summary: "end with 8 if CONDITION holds, such as 'lost>0'",
@@ -98,6 +109,15 @@ extension Flag {
     manual: """
       Write a row for each second to FILE, as CSV with a heading. Events and losses belong to the second in which the
       event was meant to be sent. Deliveries and delays belong to the second in which the event came.
+      """)
+
+  static let svg = Flag(
+    "svg", .text("FILE"), of: [.bench], in: .load,
+    summary: "draw the delays over the time to FILE",
+    manual: """
+      Draw the delays over the time to FILE, as a self-contained SVG image for light and dark pages. Lines show the
+      p50, the p99 and the longest delay of each second, and marks show the seconds with lost events. Delays have a
+      logarithmic axis. A run of more than 1,000 seconds shows the worst second of each part.
       """)
 
   static let yes = Flag(
