@@ -8,6 +8,11 @@ struct DecimalNumber: Sendable {
   private let exponent: Int
   /// Digits without zeros at either end; none for zero.
   private let digits: [UInt8]
+  /// The value of an integer of few digits, written without an exponent.
+  private let integer: Int?
+
+  /// Maximum number of digits, with a sign, that are compared as an integer.
+  private static let integerDigits = 18
 
   /// - Parameter text: A valid JSON number.
   init(_ text: ByteView) {
@@ -16,15 +21,34 @@ struct DecimalNumber: Sendable {
     var digits = text[parts.digits].array.filter { $0 != UInt8(ascii: ".") }
     while digits.last == UInt8(ascii: "0") { digits.removeLast() }
     self.digits = digits
+    integer = Self.integer(text)
   }
 
   /// Returns the order of a JSON number and this one: -1 below, 0 equal, 1 above.
   func order(of text: ByteView) -> Int {
+    if let integer, let other = Self.integer(text) {
+      return other < integer ? -1 : other > integer ? 1 : 0
+    }
     let parts = Reading(text)
     guard parts.sign == sign else { return parts.sign < sign ? -1 : 1 }
     guard sign != 0 else { return 0 }
     guard parts.exponent == exponent else { return parts.exponent < exponent ? -sign : sign }
     return sign * magnitudeOrder(of: text[parts.digits])
+  }
+
+  /// Returns `nil` for a number with a point, an exponent or many digits.
+  @inline(__always) private static func integer(_ text: ByteView) -> Int? {
+    let isNegative = text[0] == UInt8(ascii: "-")
+    guard text.count <= integerDigits else { return nil }
+    var value = 0
+    var index = isNegative ? 1 : 0
+    while index < text.count {
+      let digit = unsafe text.base[index] &- 0x30
+      guard digit < 10 else { return nil }
+      value = value &* 10 &+ Int(truncatingIfNeeded: digit)
+      index &+= 1
+    }
+    return isNegative ? -value : value
   }
 
   /// Compares digits from the first one that is not zero; the exponents are equal.

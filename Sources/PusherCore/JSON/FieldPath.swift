@@ -4,68 +4,51 @@
 /// between brackets it is a place only. A dot at the beginning is allowed, as jq writes it. A name
 /// with a dot or a bracket has no spelling. All comparisons are of bytes.
 package struct FieldPath: Equatable, Sendable {
-  /// Maximum number of steps: each reads its part of the data once.
+  /// Maximum number of steps; the search is as deep.
   package static let stepLimit = 64
 
   package let text: String
-  private let steps: [Step]
-
-  private struct Step: Equatable, Sendable {
-    /// Name of a member; `nil` for a place between brackets.
-    let name: [UInt8]?
-    /// Place in an array; `nil` for a name that is not a number.
-    let place: Int?
-
-    func part(of value: ByteView) throws(JSONError) -> ByteView? {
-      guard value[0] == UInt8(ascii: "{") || value[0] == UInt8(ascii: "[") else { return nil }
-      var cursor = JSONCursor(value)
-      var found: ByteView?
-      var index = 0
-      try JSONSkipper.eachPart(&cursor) { name, part in
-        if let name {
-          if let own = self.name, name.isName(own) { found = part }
-        } else {
-          if index == place { found = part }
-          index &+= 1
-        }
-      }
-      return found
-    }
-  }
+  private let path: JSONPath
 
   package init(_ text: String) throws(FieldPathError) {
     self.text = text
     var rest = Array(text.utf8)[...]
-    var steps: [Step] = []
+    var path = JSONPath()
     if rest.first == UInt8(ascii: ".") { rest.removeFirst() }
     repeat {
-      guard steps.count < Self.stepLimit else { throw .tooLong(limit: Self.stepLimit) }
-      let isPlace = rest.first == UInt8(ascii: "[")
-      steps.append(isPlace ? try Self.bracketed(&rest) : try Self.named(&rest))
+      guard path.steps.count < Self.stepLimit else { throw .tooLong(limit: Self.stepLimit) }
+      if rest.first == UInt8(ascii: "[") {
+        path.append(place: try Self.bracketed(&rest))
+      } else {
+        let name = try Self.named(&rest)
+        path.append(name: name, place: Self.place(name))
+      }
       if rest.first == UInt8(ascii: ".") {
         rest.removeFirst()
         guard !rest.isEmpty else { throw .emptyName }
       }
     } while !rest.isEmpty
-    self.steps = steps
+    self.path = path
   }
 
-  private static func named(_ rest: inout ArraySlice<UInt8>) throws(FieldPathError) -> Step {
+  private static func named(
+    _ rest: inout ArraySlice<UInt8>
+  ) throws(FieldPathError) -> ArraySlice<UInt8> {
     let name = rest.prefix { $0 != UInt8(ascii: ".") && $0 != UInt8(ascii: "[") }
     guard !name.isEmpty else { throw .emptyName }
     guard !name.contains(UInt8(ascii: "]")) else { throw .noPlace }
     rest.removeFirst(name.count)
-    return Step(name: Array(name), place: place(name))
+    return name
   }
 
-  private static func bracketed(_ rest: inout ArraySlice<UInt8>) throws(FieldPathError) -> Step {
+  private static func bracketed(_ rest: inout ArraySlice<UInt8>) throws(FieldPathError) -> Int {
     let digits = rest.dropFirst().prefix { $0 != UInt8(ascii: "]") }
     guard let place = place(digits), digits.endIndex < rest.endIndex else { throw .noPlace }
     rest.removeFirst(digits.count + 2)
     guard rest.first.map({ $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "[") }) ?? true else {
       throw .noPlace
     }
-    return Step(name: nil, place: place)
+    return place
   }
 
   /// Returns the number, without leading zeros and of at most nine digits.
@@ -86,13 +69,10 @@ extension FieldPath {
     do throws(JSONError) {
       var cursor = JSONCursor(json)
       cursor.skipWhitespace()
-      var value = json[try JSONSkipper.skipValue(&cursor, depthLimit: jsonDepthLimit)]
+      let value = json[try JSONSkipper.skipValue(&cursor, depthLimit: jsonDepthLimit)]
       try cursor.requireEnd()
-      for step in steps {
-        guard let part = try step.part(of: value) else { return nil }
-        value = part
-      }
-      return value
+      let found = JSONWalk.value(at: path, of: value)
+      return found.isEmpty ? nil : found
     } catch {
       return nil
     }

@@ -77,12 +77,18 @@ struct JSONCursor {
   mutating func skipString() throws(JSONError) -> Range<Int> {
     try require(UInt8(ascii: "\""))
     let first = offset
+    try skipStringRest()
+    return first..<(offset - 1)
+  }
+
+  /// Skips the rest of a string and its closing quote.
+  @inline(__always) mutating func skipStringRest() throws(JSONError) {
     while true {
       offset += plainRun()
       switch byte {
       case UInt8(ascii: "\""):
         offset += 1
-        return first..<(offset - 1)
+        return
       case UInt8(ascii: "\\"): try skipEscape()
       default: throw failure
       }

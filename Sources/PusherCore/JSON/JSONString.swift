@@ -123,19 +123,4 @@ package enum JSONString {
 extension ByteView {
   /// True if the content of a JSON string holds an escape.
   @inline(__always) var isEscaped: Bool { JSONCursor(self).plainRun() < count }
-
-  /// Reports whether the text between the quotes of a JSON string is `name`.
-  ///
-  /// An escape is longer than its character, and at most six times as long, so a peer's longer name
-  /// costs no copy.
-  @inline(__always) func isName(_ name: [UInt8]) -> Bool {
-    guard count > name.count else { return equals(name) && !isEscaped }
-    return count <= name.count * 6 && isEscaped && isEscapedName(name)
-  }
-
-  private func isEscapedName(_ name: [UInt8]) -> Bool {
-    let plain = ByteBuffer(capacity: count)
-    JSONString.decode(self, into: plain)
-    return withExtendedLifetime(plain) { $0.view.equals(name) }
-  }
 }

@@ -4,11 +4,6 @@
 /// number, and `data.status ~ "^pa"` for a matching text. A line is a valid JSON object. Names and
 /// texts are compared by their bytes, numbers by their values.
 package struct WhereClause: Sendable, Equatable {
-  enum Step: Sendable {
-    case member([UInt8])
-    case element(Int)
-  }
-
   enum Comparison: String, Sendable, CaseIterable {
     case equal = "=="
     case unequal = "!="
@@ -34,20 +29,6 @@ package struct WhereClause: Sendable, Equatable {
     }
   }
 
-  enum Operand: Sendable {
-    /// Text without its escapes.
-    case text([UInt8])
-    case number(DecimalNumber)
-    case bool(Bool)
-    case null
-  }
-
-  enum Test: Sendable {
-    case exists
-    case compares(Comparison, Operand)
-    case matches(any TextPattern)
-  }
-
   /// Maximum size of an expression, in bytes.
   package static let longestText = 4096
   /// Maximum number of names and indices of a path.
@@ -59,8 +40,8 @@ package struct WhereClause: Sendable, Equatable {
 
   /// The expression as given.
   package let text: String
-  let steps: [Step]
-  let test: Test
+  let path: JSONPath
+  let check: any WhereCheck
 
   /// - Parameter compile: Makes a pattern of the text after `~`.
   package init(
@@ -72,8 +53,8 @@ package struct WhereClause: Sendable, Equatable {
     defer { withExtendedLifetime(buffer) {} }
     var parser = WhereParser(buffer.view)
     self.text = text
-    steps = try parser.path()
-    test = try parser.test(compile)
+    path = try parser.path()
+    check = try parser.check(compile)
   }
 
   package static func == (left: WhereClause, right: WhereClause) -> Bool {

@@ -12,23 +12,24 @@ struct WhereParser {
 
   init(_ text: ByteView) { cursor = JSONCursor(text) }
 
-  mutating func path() throws(WhereFault) -> [WhereClause.Step] {
+  mutating func path() throws(WhereFault) -> JSONPath {
     cursor.skipWhitespace()
     let root = try name()
     guard WhereClause.fields.contains(where: { root.elementsEqual($0.utf8) }) else {
       throw .unknownField(String(decoding: root, as: UTF8.self))
     }
-    var steps = [WhereClause.Step.member(root)]
+    var path = JSONPath()
+    path.append(name: root)
     while cursor.byte == UInt8(ascii: ".") || cursor.byte == UInt8(ascii: "[") {
-      guard steps.count < WhereClause.longestPath else {
+      guard path.steps.count < WhereClause.longestPath else {
         throw .pathTooLong(limit: WhereClause.longestPath)
       }
       let isIndex = cursor.byte == UInt8(ascii: "[")
       cursor.advance()
-      steps.append(isIndex ? .element(try index()) : .member(try name()))
+      if isIndex { path.append(place: try index()) } else { path.append(name: try name()) }
     }
     cursor.skipWhitespace()
-    return steps
+    return path
   }
 
   private mutating func name() throws(WhereFault) -> [UInt8] {
@@ -62,14 +63,15 @@ struct WhereParser {
     return number
   }
 
-  mutating func test(
+  mutating func check(
     _ compile: (String) throws(WhereFault) -> any TextPattern
-  ) throws(WhereFault) -> WhereClause.Test {
-    if cursor.atEnd { return .exists }
+  ) throws(WhereFault) -> any WhereCheck {
+    if cursor.atEnd { return ExistenceCheck() }
     if cursor.byte == UInt8(ascii: "~") {
       cursor.advance()
-      guard case .text(let pattern) = try operand() else { throw .patternIsNoText }
-      return .matches(try compile(String(decoding: pattern, as: UTF8.self)))
+      let pattern = try operand()
+      guard pattern[0] == UInt8(ascii: "\"") else { throw .patternIsNoText }
+      return PatternCheck(try compile(Self.decode(pattern)))
     }
     let rest = cursor.view[cursor.offset..<cursor.view.count]
     // The longer operators come first in the list.
@@ -78,16 +80,26 @@ struct WhereParser {
     }
     guard let found else { throw .unknownOperator(word()) }
     cursor.advance(found.rawValue.utf8.count)
-    let operand = try operand()
-    switch operand {
-    case .bool, .null:
-      guard !found.isOfOrder else { throw .noOrder(operator: found.rawValue) }
-    case .text, .number: break
-    }
-    return .compares(found, operand)
+    return try Self.check(found, try operand())
   }
 
-  private mutating func operand() throws(WhereFault) -> WhereClause.Operand {
+  private static func check(
+    _ comparison: WhereClause.Comparison, _ operand: ByteView
+  ) throws(WhereFault) -> any WhereCheck {
+    switch operand[0] {
+    case UInt8(ascii: "\""): return TextCheck(comparison, Array(decode(operand).utf8))
+    case UInt8(ascii: "t"), UInt8(ascii: "f"), UInt8(ascii: "n"):
+      guard !comparison.isOfOrder else { throw .noOrder(operator: comparison.rawValue) }
+      return LiteralCheck(comparison, operand)
+    default: return NumberCheck(comparison, DecimalNumber(operand))
+    }
+  }
+
+  private static func decode(_ string: ByteView) -> String {
+    JSONString.decode(string[1..<(string.count - 1)])
+  }
+
+  private mutating func operand() throws(WhereFault) -> ByteView {
     cursor.skipWhitespace()
     if cursor.atEnd { throw .noValue }
     let first = cursor.byte
@@ -101,14 +113,7 @@ struct WhereParser {
     }
     cursor.skipWhitespace()
     guard cursor.atEnd else { throw .trailing(word()) }
-    let value = cursor.view[range]
-    switch first {
-    case UInt8(ascii: "\""):
-      return .text(Array(JSONString.decode(value[1..<(value.count - 1)]).utf8))
-    case UInt8(ascii: "t"), UInt8(ascii: "f"): return .bool(first == UInt8(ascii: "t"))
-    case UInt8(ascii: "n"): return .null
-    default: return .number(DecimalNumber(value))
-    }
+    return cursor.view[range]
   }
 
   /// The rest of the expression, for a message.

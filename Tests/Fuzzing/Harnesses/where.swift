@@ -3,7 +3,8 @@ import PusherCore
 /// Compares conditions of `--where` with the tree of the same line, and with each other.
 ///
 /// Input: a line with a path, a line with a value, then the data. Data that is no JSON only has to
-/// be harmless. The line stands before a protected page.
+/// be harmless: it may repeat members of the line, which the program never does. The line stands
+/// before a protected page.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzWhere(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   var input = FuzzInput(start, count)
@@ -19,7 +20,9 @@ public func fuzzWhere(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   let isLess = trial.holds("\(path) < \(value)")
   let isGreater = trial.holds("\(path) > \(value)")
   _ = trial.holds("\(path) ~ \(value)")
-  guard let tree = try? JSONParser.parse(text(line)), let exists else { return 0 }
+  guard let exists, (try? JSONParser.parse(text(data))) != nil,
+    let tree = try? JSONParser.parse(text(line))
+  else { return 0 }
   if let steps = reference(path) {
     let found = steps.reduce(tree as JSONValue?) { $0.flatMap($1) }
     require(exists == (found != nil), "\(path) is there: \(exists)")

@@ -151,6 +151,8 @@ struct WhereClauseTests {
     ("18446744073709551616", "18446744073709551615", 1),
     ("1e400", "1e399", 1), ("1e400", "1e400", 0), ("1e-400", "0", 1), ("-1e400", "1e-400", -1),
     ("1e99999999999999999999", "1e400", 1), ("1e-99999999999999999999", "1e-400", -1),
+    ("999999999999999999", "1000000000000000000", -1), ("-999999999999999999", "-1e18", 1),
+    ("123456789012345678", "123456789012345678.0", 0), ("1000", "1e3", 0), ("-7", "-8", 1),
     ("0e99999999999999999999", "0", 0), ("1e99999999999999999999", "1e-99999999999999999999", 1),
   ]
 
@@ -196,6 +198,21 @@ struct WhereClauseTests {
   func `escapes stand for their characters on both sides`(value: String, operand: String) throws {
     #expect(try holds("data == \"\(operand)\"", data: "\"\(value)\""))
     #expect(try !holds("data == \"\(operand)x\"", data: "\"\(value)\""))
+  }
+
+  private static let escapedOrders: [(String, String, Int)] = [
+    (#"a\u0062"#, "ab", 0), (#"a\u0062c"#, "abd", -1), (#"a\u0062"#, "aa", 1), (#"ab\n"#, "ab", 1),
+    (#"a\\b"#, #"a\\b"#, 0), (#"a\\b"#, #"a\\c"#, -1), (#"a\/"#, #"a\\"#, -1), (#"b\n"#, "a", 1),
+    (#"\n"#, "", 1), ("a", #"a\n"#, -1),
+  ]
+
+  @Test(arguments: escapedOrders)
+  func `texts with escapes are ordered by their characters`(
+    value: String, operand: String, order: Int
+  ) throws {
+    #expect(try holds("data == \"\(operand)\"", data: "\"\(value)\"") == (order == 0))
+    #expect(try holds("data < \"\(operand)\"", data: "\"\(value)\"") == (order < 0))
+    #expect(try holds("data > \"\(operand)\"", data: "\"\(value)\"") == (order > 0))
   }
 
   @Test(arguments: [
