@@ -8,7 +8,9 @@ struct JSONPath: Equatable, Sendable {
     let place: Int?
   }
 
-  /// A member's name. Its bytes are in the array of all names, so that a copy counts no reference.
+  /// A member's name.
+  ///
+  /// Its bytes are in the array of all names, so that a copy counts no reference.
   struct Name: Equatable, Sendable {
     fileprivate let start: Int
     fileprivate let count: Int

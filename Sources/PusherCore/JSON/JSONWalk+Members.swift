@@ -8,13 +8,15 @@ extension JSONWalk {
     case broken
   }
 
-  /// `":`, as a little-endian number, as the next ones.
+  // Little-endian numbers of the bytes between parts.
+
+  /// The bytes `":`.
   private static let nameEnd: UInt32 = 0x3A22
-  /// `":"`
+  /// The bytes `":"`.
   private static let nameEndBeforeText: UInt32 = 0x22_3A22
-  /// `","`
+  /// The bytes `","`.
   private static let textEndBeforeName: UInt32 = 0x22_2C22
-  /// `,"`
+  /// The bytes `,"`.
   private static let nextName: UInt32 = 0x222C
 
   /// Steps over members of an object, up to the value of the next one with this name.

@@ -2,7 +2,8 @@
 ///
 /// The process that the user starts can do everything. With workers it sends, and the workers have
 /// the subscribers: worker 1 of 3 has the subscribers 1, 4, 7 and so on. All of them keep the
-/// numbers, channels and times that they have in a run of one process, so the shares add up exactly.
+/// numbers, channels and times that they have in a run of one process, so that the shares add up
+/// exactly.
 struct BenchShare: Equatable, Sendable {
   /// `nil` for the process that the user started, if it has workers.
   private let worker: Int?

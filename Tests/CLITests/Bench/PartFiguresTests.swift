@@ -94,7 +94,7 @@ struct PartFiguresTests {
 
   // MARK: Seconds
 
-  @Test func `a second's percentiles come from the delays of all processes`() {
+  @Test func `a second's percentiles come from the delays of all processes`() throws {
     var seconds = BenchSeconds()
     seconds.noteSent(4, intended: .milliseconds(1500))
     seconds.add(histogram(1, 1, 1), of: 1)
@@ -102,7 +102,9 @@ struct PartFiguresTests {
     seconds.add(histogram(5), of: 2)
     seconds.end(before: 2)
     #expect(seconds.rows.count == 2 && seconds.rows[1].sent == 4)
-    #expect(seconds.rows[1].p50 == .milliseconds(1))
+    // A histogram has three digits.
+    let median = try #require(seconds.rows[1].p50)
+    #expect(median >= .milliseconds(1) && median < .microseconds(1001))
     #expect(seconds.rows[1].largest == .milliseconds(9))
     #expect(seconds.latest.delivered == 4 && seconds.latest.p99 == .milliseconds(9))
     seconds.end(before: .max)

@@ -119,9 +119,11 @@ struct BenchProcessTests {
   }
 
   @Test func `the table names the processes`() throws {
+    let server = try LocalServer()
     let result = try start(
-      LocalServer(), ["--subscribers", "4", "--rate", "50", "--time", "200ms", "--processes", "2"]
+      server, ["--subscribers", "4", "--rate", "50", "--time", "200ms", "--processes", "2"]
     ).result()
+    withExtendedLifetime(server) {}
     #expect(result.outputText.contains(" % of a core, in 3 processes, the busiest with "))
   }
 
@@ -155,7 +157,9 @@ struct BenchProcessTests {
   }
 
   @Test func `no worker outlives the program`() throws {
-    let (program, workers) = try startEndless(try LocalServer())
+    let server = try LocalServer()
+    defer { withExtendedLifetime(server) {} }
+    let (program, workers) = try startEndless(server)
     program.send(SIGKILL)
     #expect(try program.wait() == .signalled(SIGKILL))
     try awaitEnd(of: workers)
