@@ -68,6 +68,8 @@ final class BenchPacer {
   private let isOurs: (_ channel: Int) -> Bool
   private var next = 0
   private lazy var timer = PreciseTimer { [unowned self] in sendDue(at: $0) }
+  /// Fires halfway to the next call: its preparation would hold up a call that leaves now.
+  private lazy var preparation = PreciseTimer { [unowned self] _ in sender.prepare(next) }
 
   /// - Parameter begin: Time of the first call.
   init(
@@ -77,26 +79,31 @@ final class BenchPacer {
     (self.plan, self.begin, self.sender, self.loop) = (plan, begin, sender, loop)
     self.isOurs = isOurs
     loop.add(timer)
-    waitForNext()
+    loop.add(preparation)
+    waitForNext(at: loop.now)
   }
 
   /// True if every call was handed to the sender.
   var isDone: Bool { next == plan.callCount }
 
-  func stop() { loop.remove(timer) }
+  func stop() {
+    loop.remove(timer)
+    loop.remove(preparation)
+  }
 
   private func sendDue(at now: Instant) {
     while next < plan.callCount, begin.advanced(by: plan.time(of: next)) <= now {
       if isOurs(plan.channel(of: next)) { sender.send(next, at: now) }
       next += 1
     }
-    waitForNext()
+    waitForNext(at: now)
   }
 
-  private func waitForNext() {
+  private func waitForNext(at now: Instant) {
     while next < plan.callCount, !isOurs(plan.channel(of: next)) { next += 1 }
     guard next < plan.callCount else { return }
-    sender.prepare(next)
-    timer.deadline = begin.advanced(by: plan.time(of: next))
+    let due = begin.advanced(by: plan.time(of: next))
+    timer.deadline = due
+    preparation.deadline = now.advanced(by: now.duration(to: due) / 2)
   }
 }
