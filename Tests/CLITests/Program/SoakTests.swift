@@ -126,7 +126,7 @@ struct SoakTests {
     let program = try server.subscribe(["news"], "-L", "--retry-max-delay", "50ms")
     try #expect(server.trigger("news", "e", "\"before\"").ending == .exited(0))
     #expect(try program.line() == #"{"event":"e","channel":"news","data":"before"}"#)
-    program.send(SIGSTOP)
+    program.stop()
     Foundation.sleep(seconds / 2)
     try #expect(server.trigger("news", "e", "\"meanwhile\"").ending == .exited(0))
     Foundation.sleep(seconds - seconds / 2)

@@ -99,6 +99,13 @@ final class ChildProgram {
     _ = try? wait(readsOutput: false)
   }
 
+  /// Stops the program, and returns once none of its threads runs.
+  func stop() {
+    send(SIGSTOP)
+    var status: Int32 = 0
+    while waitpid(id, &status, WUNTRACED) < 0, errno == EINTR {}
+  }
+
   func send(_ signal: Int32) {
     kill(id, signal)
   }
