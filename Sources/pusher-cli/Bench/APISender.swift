@@ -46,6 +46,8 @@ final class APISender: BenchSender {
 
   var isIdle: Bool { open.isEmpty }
 
+  var preparesCalls: Bool { true }
+
   func prepare(_ call: Int) {
     guard prepared?.call != call else { return }
     prepared = (try? request(call)).map { (call, $0) }

@@ -11,15 +11,10 @@ struct DelayColumns {
     var lost = 0
 
     mutating func add(_ row: BenchSeconds.Row) {
-      p50 = Self.longer(p50, row.p50)
-      p99 = Self.longer(p99, row.p99)
-      largest = Self.longer(largest, row.largest)
+      p50 = .largest(p50, row.p50)
+      p99 = .largest(p99, row.p99)
+      largest = .largest(largest, row.largest)
       lost += row.lost
-    }
-
-    private static func longer(_ left: Duration?, _ right: Duration?) -> Duration? {
-      guard let left, let right else { return left ?? right }
-      return max(left, right)
     }
   }
 
@@ -47,7 +42,7 @@ struct DelayChart {
 
   /// Lines of a whole bar.
   private static let height = 6
-  /// Columns before the bars: as many as before the texts of ``BenchTable``.
+  /// Number of columns before the bars, so that these begin where the texts of ``BenchTable`` do.
   private static let margin = 14
   /// Fewer columns make no chart.
   private static let narrowest = 10

@@ -49,7 +49,7 @@ struct ConnectionFigures: Equatable, Codable {
     subscribers += other.subscribers
     connected += other.connected
     firstJoins += other.firstJoins
-    lastFirstJoin = .latest(lastFirstJoin, other.lastFirstJoin)
+    lastFirstJoin = .largest(lastFirstJoin, other.lastFirstJoin)
     for (index, step) in zip(steps.indices, other.steps) { steps[index].add(step) }
     back.add(other.back)
     reconnects += other.reconnects
@@ -82,8 +82,8 @@ struct EventFigures: Equatable, Codable {
     doubled += other.doubled
     outOfOrder += other.outOfOrder
     wrong += other.wrong
-    lastAccepted = .latest(lastAccepted, other.lastAccepted)
-    lastDelivery = .latest(lastDelivery, other.lastDelivery)
+    lastAccepted = .largest(lastAccepted, other.lastAccepted)
+    lastDelivery = .largest(lastDelivery, other.lastDelivery)
     delays.add(other.delays)
     late.add(other.late)
   }
@@ -115,8 +115,9 @@ struct CostFigures: Equatable, Codable {
 /// An instant as a number; all processes of a machine have the same clock.
 typealias Nanoseconds = Int64
 
-extension Nanoseconds? {
-  static func latest(_ left: Nanoseconds?, _ right: Nanoseconds?) -> Nanoseconds? {
+extension Optional where Wrapped: Comparable {
+  /// Returns the larger value; a missing one does not count.
+  static func largest(_ left: Wrapped?, _ right: Wrapped?) -> Wrapped? {
     guard let left, let right else { return left ?? right }
     return max(left, right)
   }

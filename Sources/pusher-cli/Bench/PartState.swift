@@ -1,6 +1,6 @@
 internal import PusherCore
 
-/// How far one process of a run is, which adds up to how far the whole run is.
+/// The progress of one process of a run; the sum over all processes is the progress of the run.
 struct PartState: Equatable, Codable {
   /// Orders that the process has followed.
   var orders = 0
@@ -39,9 +39,9 @@ struct PartState: Equatable, Codable {
     isIdle = isIdle && other.isIdle
     hasAll = hasAll && other.hasAll
     second = min(second, other.second)
-    lastChange = .latest(lastChange, other.lastChange)
-    lastDelivery = .latest(lastDelivery, other.lastDelivery)
-    lastAccepted = .latest(lastAccepted, other.lastAccepted)
+    lastChange = .largest(lastChange, other.lastChange)
+    lastDelivery = .largest(lastDelivery, other.lastDelivery)
+    lastAccepted = .largest(lastAccepted, other.lastAccepted)
     longest = max(longest, other.longest)
   }
 }

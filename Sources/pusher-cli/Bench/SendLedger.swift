@@ -45,6 +45,8 @@ final class SendLedger {
 protocol BenchSender: AnyObject {
   /// Sends a call now, or as soon as the earlier calls of its channel are answered.
   func send(_ call: Int, at now: Instant)
+  /// True if ``prepare(_:)`` does anything.
+  var preparesCalls: Bool { get }
   /// Prepares the next call while there is time.
   func prepare(_ call: Int)
   /// True if no call waits for an answer.
@@ -54,6 +56,7 @@ protocol BenchSender: AnyObject {
 }
 
 extension BenchSender {
+  var preparesCalls: Bool { false }
   func prepare(_ call: Int) {}
   func close() {}
 }
@@ -64,7 +67,7 @@ final class BenchPacer {
   private let begin: Instant
   private let sender: any BenchSender
   private let loop: EventLoop
-  /// Whether this process sends the calls of a channel.
+  /// Returns true for a channel whose calls this process sends.
   private let isOurs: (_ channel: Int) -> Bool
   private var next = 0
   private lazy var timer = PreciseTimer { [unowned self] in sendDue(at: $0) }
@@ -104,6 +107,8 @@ final class BenchPacer {
     guard next < plan.callCount else { return }
     let due = begin.advanced(by: plan.time(of: next))
     timer.deadline = due
-    preparation.deadline = now.advanced(by: now.duration(to: due) / 2)
+    if sender.preparesCalls {
+      preparation.deadline = now.advanced(by: now.duration(to: due) / 2)
+    }
   }
 }

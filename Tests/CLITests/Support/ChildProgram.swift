@@ -100,11 +100,7 @@ final class ChildProgram {
   }
 
   /// Stops the program, and returns once none of its threads runs.
-  func stop() {
-    send(SIGSTOP)
-    var status: Int32 = 0
-    while waitpid(id, &status, WUNTRACED) < 0, errno == EINTR {}
-  }
+  func stop() { Spawn.stop(id) }
 
   func send(_ signal: Int32) {
     kill(id, signal)

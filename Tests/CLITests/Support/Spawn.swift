@@ -111,6 +111,14 @@ enum Spawn {
     return body(copies + [nil])
   }
 
+  /// Stops a child, and returns once none of its threads runs.
+  static func stop(_ id: pid_t) {
+    kill(id, SIGSTOP)
+    var status: Int32 = 0
+    // A signal to the tests would end the wait.
+    while waitpid(id, &status, WUNTRACED) < 0, errno == EINTR {}
+  }
+
   /// Returns a pipe that children inherit only when given an end.
   static func pipe() throws -> (reading: Int32, writing: Int32) {
     var ends: [Int32] = [-1, -1]

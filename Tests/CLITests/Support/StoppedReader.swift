@@ -48,11 +48,8 @@ final class StoppedReader {
 
   /// Stops the program, reads the whole pipe and closes it.
   func takeAndLeave() throws -> [UInt8] {
-    kill(id, SIGSTOP)
-    var status: Int32 = 0
-    // A signal to the tests would end the wait, and a running program would refill the pipe before
-    // it is closed.
-    while waitpid(id, &status, WUNTRACED) < 0, errno == EINTR {}
+    // A running program would refill the pipe before it is closed.
+    Spawn.stop(id)
     let all = take()
     close(reading)
     reading = -1
