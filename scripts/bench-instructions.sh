@@ -1,6 +1,6 @@
 #!/bin/sh
-# Counts the instructions that the program takes for an event, next to simdjson, and prints the
-# table. A part of `make bench`, which builds everything:
+# Counts the instructions that the program and simdjson take for an event, and prints the table. A
+# part of `make bench`, which builds everything:
 #
 #   bench-instructions.sh PROGRAM WORK-FOLDER ROW...
 #

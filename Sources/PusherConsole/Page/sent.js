@@ -1,4 +1,4 @@
-// Keeps the events that the page has sent, to send them again.
+// Keeps the events that the page has sent, so that they can be sent again.
 
 const SENT_LIMIT = 20;
 const SENT_TEXT_LIMIT = 1 << 20;

@@ -132,7 +132,9 @@ extension BenchSeconds.Row {
     largest = delays.largest
   }
 
-  /// Adds the counts of the same second in another process, whose delays come by themselves.
+  /// Adds the counts of the same second in another process.
+  ///
+  /// Its delays are not added: workers report them separately.
   mutating func add(_ other: Self) {
     sent += other.sent
     failed += other.failed

@@ -17,7 +17,7 @@ struct BenchShare: Equatable, Sendable {
     BenchShare(worker: number, processes: processes)
   }
 
-  /// What is left for the process that the user started.
+  /// The share of the process that the user started.
   static func rest(of processes: Int) -> BenchShare {
     processes == 1 ? whole : BenchShare(worker: nil, processes: processes)
   }

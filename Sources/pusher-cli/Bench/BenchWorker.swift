@@ -27,7 +27,7 @@ final class BenchWorker {
       let share = BenchShare.worker(number, of: count)
       workers.append(
         try ForkedProcess.start(closing: workers.map(\.socket)) { socket in
-          // What ends the run comes over the socket; a terminal signals every process.
+          // A terminal signals every process, but the order to end comes over the socket.
           Signals.leaveToParent()
           guard let loop = try? EventLoop() else { return ExitStatus.internalError.rawValue }
           let part = BenchPart(settings, share, run: run, loop: loop, diagnostics: diagnostics)

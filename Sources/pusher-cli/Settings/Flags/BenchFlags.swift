@@ -117,7 +117,7 @@ extension Flag {
     manual: """
       Draw the delays over the time to FILE, as a self-contained SVG image for light and dark pages. Lines show the
       p50, the p99 and the longest delay of each second, and marks show the seconds with lost events. Delays have a
-      logarithmic axis. A run of more than 1,000 seconds shows the worst second of each part.
+      logarithmic axis. In a run of more than 1,000 seconds, a point shows the worst of several seconds.
       """)
 
   static let yes = Flag(
