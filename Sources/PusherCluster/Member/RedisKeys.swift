@@ -3,7 +3,7 @@ internal import PusherServer
 
 /// The names of an app's keys and channels in Redis; a channel's names contain it in braces.
 struct RedisKeys {
-  private let prefix: String
+  private let prefix: [UInt8]
 
   /// - Parameter database: Is part of the names because Redis shares channels among databases.
   init(app: String, database: Int) {
@@ -15,17 +15,17 @@ struct RedisKeys {
       default: [byte]
       }
     }
-    prefix = "pusher-cli:\(database):" + String(decoding: escaped, as: UTF8.self) + ":"
+    prefix = "pusher-cli:\(database):".utf8 + escaped + ":".utf8
   }
 
-  func has(_ name: [UInt8]) -> Bool { name.starts(with: prefix.utf8) }
+  func has(_ name: [UInt8]) -> Bool { name.starts(with: prefix) }
 
   /// Appends bytes, because joined texts would cost several times as much for each event.
   private func name(_ parts: String...) -> [UInt8] {
     var bytes: [UInt8] = []
-    bytes.reserveCapacity(parts.reduce(prefix.utf8.count) { $0 + $1.utf8.count })
-    bytes.append(contentsOf: prefix.utf8)
-    for part in parts { bytes.append(contentsOf: part.utf8) }
+    bytes.reserveCapacity(parts.reduce(prefix.count) { $0 + $1.utf8.count })
+    bytes += prefix
+    for part in parts { bytes.append(part) }
     return bytes
   }
 
@@ -71,9 +71,9 @@ package enum RedisFields {
     // The length of a field has fewer than 20 digits.
     bytes.reserveCapacity(fields.reduce(0) { $0 + $1.utf8.count + 20 })
     for field in fields {
-      bytes.append(contentsOf: String(field.utf8.count).utf8)
+      bytes.append(decimal: field.utf8.count)
       bytes.append(UInt8(ascii: ":"))
-      bytes.append(contentsOf: field.utf8)
+      bytes.append(field)
     }
     return bytes
   }
@@ -90,12 +90,26 @@ package enum RedisFields {
       }
       place += 1
       guard place <= bytes.count, length <= bytes.count - place,
-        let text = String(validating: bytes[place..<place + length], as: UTF8.self)
+        let text = UTF8Validator.text(bytes[place..<place + length])
       else { return nil }
       fields.append(text)
       place += length
     }
     return fields
+  }
+}
+
+extension [UInt8] {
+  fileprivate mutating func append(_ text: String) {
+    let isDone: Void? = unsafe text.utf8.withContiguousStorageIfAvailable {
+      unsafe append(contentsOf: $0)
+    }
+    if isDone == nil { append(contentsOf: text.utf8) }
+  }
+
+  fileprivate mutating func append(decimal number: Int) {
+    if number > 9 { append(decimal: number / 10) }
+    append(UInt8(ascii: "0") + UInt8(number % 10))
   }
 }
 

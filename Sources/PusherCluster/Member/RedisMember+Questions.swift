@@ -135,7 +135,7 @@ extension RedisMember {
     calls.notePublished()
     let message = RedisFields.encode([
       "m", event.channel, event.isFromClient ? "2" : "1", event.excluded ?? "",
-      setup.text.event(event),
+      event.text,
     ])
     guard event.isKept else {
       command("PUBLISH", keys.bus(event.channel), message, for: .publish)

@@ -1,52 +1,35 @@
-internal import CSystemHiredis
 package import PusherCore
 
-/// A command for Redis: words of bytes, which hiredis writes to the wire.
+/// A command for Redis: words of bytes.
 package struct RedisCommand: Sendable, Equatable {
-  private var bytes: [UInt8] = []
-  private var lengths: [Int] = []
+  private let words: [[UInt8]]
 
+  /// There is at least one word, the command's name.
   package init(_ words: [[UInt8]]) {
-    bytes.reserveCapacity(words.reduce(0) { $0 + $1.count })
-    lengths.reserveCapacity(words.count)
-    for word in words { append(word) }
+    precondition(!words.isEmpty, "a command without a name")
+    self.words = words
   }
 
-  package init(_ words: String...) {
-    for word in words { append(Array(word.utf8)) }
-  }
-
-  package mutating func append(_ word: [UInt8]) {
-    bytes += word
-    lengths.append(word.count)
-  }
+  package init(_ words: String...) { self.init(words.map { Array($0.utf8) }) }
 
   /// Maximum size on the wire, in bytes: each word has a length and two line ends.
-  package var size: Int { bytes.count + (lengths.count + 1) * 24 }
+  package var size: Int { words.reduce(24) { $0 + $1.count + 24 } }
 
-  /// Appends the wire form; stops the program for a command without a word or of 2 GiB.
+  /// Appends the wire form: an array of bulk strings.
+  ///
+  /// Source: Redis's page "RESP protocol specification".
   package func write(to output: ByteBuffer) {
-    precondition(!lengths.isEmpty && size < Int(Int32.max), "no such command")
-    // An empty array has no address.
-    let padded = bytes.isEmpty ? [0] : bytes
-    unsafe padded.withUnsafeBytes { all in
-      var offset = 0
-      var words: [UnsafePointer<CChar>?] = unsafe []
-      unsafe words.reserveCapacity(lengths.count)
-      for length in lengths {
-        let place = unsafe all.bindMemory(to: CChar.self).baseAddress
-        unsafe words.append(place.map { unsafe $0 + min(offset, all.count - 1) })
-        offset += length
-      }
-      var wire: UnsafeMutablePointer<CChar>?
-      let count = unsafe Int(redisFormatCommandArgv(&wire, Int32(words.count), &words, lengths))
-      guard count >= 0, let wire = unsafe wire else {
-        preconditionFailure("hiredis is out of memory")
-      }
-      output.reserve(count)
-      unsafe UnsafeMutableRawPointer(output.tail).copyMemory(from: wire, byteCount: count)
-      output.commit(count)
-      unsafe redisFreeCommand(wire)
+    Self.write(UInt8(ascii: "*"), words.count, to: output)
+    for word in words {
+      Self.write(UInt8(ascii: "$"), word.count, to: output)
+      output.append(word)
+      output.append("\r\n")
     }
+  }
+
+  private static func write(_ type: UInt8, _ length: Int, to output: ByteBuffer) {
+    output.append(type)
+    output.append(decimal: length)
+    output.append("\r\n")
   }
 }

@@ -132,8 +132,14 @@ extension ByteBuffer {
   }
 
   package func append(_ text: String) {
-    var text = text
-    text.withUTF8 { unsafe append($0) }
+    let isDone: Void? = unsafe text.utf8.withContiguousStorageIfAvailable { unsafe append($0) }
+    if isDone == nil { append(Array(text.utf8)) }
+  }
+
+  /// `number` must not be negative.
+  package func append(decimal number: Int) {
+    if number > 9 { append(decimal: number / 10) }
+    append(UInt8(ascii: "0") + UInt8(number % 10))
   }
 
   /// Appends without an allocation.

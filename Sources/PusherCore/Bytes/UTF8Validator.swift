@@ -59,6 +59,17 @@ package struct UTF8Validator: Sendable {
     } catch { return false }
   }
 
+  /// Returns the text of valid bytes, `nil` for others.
+  ///
+  /// `String(validating:as:)` looks up types at run time, which costs more than the check.
+  package static func text(_ bytes: ArraySlice<UInt8>) -> String? {
+    unsafe bytes.withUnsafeBufferPointer {
+      guard let base = $0.baseAddress, !$0.isEmpty else { return "" }
+      let view = unsafe ByteView(base: UnsafeMutablePointer(mutating: base), count: $0.count)
+      return isValid(view) ? view.text : nil
+    }
+  }
+
   private mutating func accept(_ byte: UInt8) -> Bool {
     guard wanted == 0 else {
       guard byte >= low && byte <= high else { return false }

@@ -40,7 +40,7 @@ package enum PercentEncoding {
     let mark = UInt8(ascii: "%")
     let other = blank ?? mark
     guard text.contains(where: { $0 == mark || $0 == other }) else {
-      return String(validating: text, as: UTF8.self)
+      return UTF8Validator.text(text)
     }
     var decoded: [UInt8] = []
     decoded.reserveCapacity(text.count)
@@ -56,7 +56,7 @@ package enum PercentEncoding {
       default: decoded.append(byte)
       }
     }
-    return String(validating: decoded, as: UTF8.self)
+    return UTF8Validator.text(decoded[...])
   }
 
   /// Encodes pairs for a form or query: `name=value&name=value`.

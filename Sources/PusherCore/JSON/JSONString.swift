@@ -51,6 +51,13 @@ package enum JSONString {
   /// Escapes quote, backslash and the control characters below U+0020; `text` must be UTF-8.
   package static func encode(_ text: ByteView, into buffer: ByteBuffer, forTerminal: Bool = false) {
     buffer.append(UInt8(ascii: "\""))
+    encodeContent(text, into: buffer, forTerminal: forTerminal)
+    buffer.append(UInt8(ascii: "\""))
+  }
+
+  private static func encodeContent(
+    _ text: ByteView, into buffer: ByteBuffer, forTerminal: Bool
+  ) {
     var cursor = JSONCursor(text)
     while true {
       let run = cursor.plainRun()
@@ -60,13 +67,21 @@ package enum JSONString {
       appendEscaped(cursor.byte, into: buffer)
       cursor.advance()
     }
-    buffer.append(UInt8(ascii: "\""))
   }
 
   package static func encode(_ text: String, into buffer: ByteBuffer, forTerminal: Bool = false) {
-    let bytes = ByteBuffer(capacity: text.utf8.count)
-    bytes.append(text)
-    encode(bytes.view, into: buffer, forTerminal: forTerminal)
+    buffer.append(UInt8(ascii: "\""))
+    // Most texts need no escape. A scan needs the buffer's padding, so the text is copied first.
+    let start = buffer.count
+    buffer.append(text)
+    let copy = buffer.view[start..<buffer.count]
+    if forTerminal || copy.isEscaped {
+      let plain = ByteBuffer(capacity: copy.count)
+      plain.append(copy)
+      buffer.truncate(to: start)
+      encodeContent(plain.view, into: buffer, forTerminal: forTerminal)
+    }
+    buffer.append(UInt8(ascii: "\""))
   }
 
   static func append(_ plain: ByteView, into buffer: ByteBuffer, forTerminal: Bool) {

@@ -98,7 +98,7 @@ extension Hub {
       note(.init(.cacheMiss, name))
       return
     }
-    session.send(text.event(name: event.name, channel: name, data: event.data), at: now)
+    session.send(MessageText.event(name: event.name, channel: name, data: event.data), at: now)
   }
 
   private func signedIn(

@@ -119,7 +119,7 @@ package final class Hub {
     let count = publish(event, at: now)
     log(
       .clientEvent(
-        socketID: session.socketID, name: name, channel: channel, message: text.event(event),
+        socketID: session.socketID, name: name, channel: channel, message: event.text,
         recipients: count))
     note(
       .init(

@@ -28,8 +28,13 @@ package struct ChannelEvent {
     (self.excluded, self.isFromClient, self.isKept) = (excluded, isFromClient, isKept)
   }
 
-  /// Returns the message for the subscribers, encoded once.
-  func message(_ text: MessageText) -> BusMessage {
-    .channel(channel, SharedFrame(text.event(self), channel: channel), except: excluded)
+  /// Message text, the same in every dialect.
+  package var text: String {
+    MessageText.event(name: name, channel: channel, data: data, userID: userID)
+  }
+
+  /// Message for the subscribers, encoded once.
+  var message: BusMessage {
+    .channel(channel, SharedFrame(text, channel: channel), except: excluded)
   }
 }

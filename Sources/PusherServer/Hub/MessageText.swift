@@ -69,12 +69,13 @@ package struct MessageText: Sendable {
   }
 
   /// Sends `data` unchanged; `userID` is the sending client's, on presence channels.
-  package func event(name: String, channel: String, data: JSONValue?, userID: JSONValue? = nil)
-    -> String
-  { message(name, channel: channel, data: data, userID: userID) }
-
-  package func event(_ event: ChannelEvent) -> String {
-    self.event(name: event.name, channel: event.channel, data: event.data, userID: event.userID)
+  package static func event(
+    name: String, channel: String, data: JSONValue?, userID: JSONValue? = nil
+  ) -> String {
+    JSONWriter.text(
+      .object(present: [
+        "event": .string(name), "channel": .string(channel), "data": data, "user_id": userID,
+      ]))
   }
 
   package func signInSuccess(userData: String, auth: String) -> String {
@@ -106,13 +107,10 @@ package struct MessageText: Sendable {
     message(service.internalPrefix + name, channel: channel, data: embedded(data))
   }
 
-  private func message(
-    _ event: String, channel: String? = nil, data: JSONValue?, userID: JSONValue? = nil
-  ) -> String {
+  private func message(_ event: String, channel: String? = nil, data: JSONValue?) -> String {
     JSONWriter.text(
       .object(present: [
         "event": .string(event), "channel": channel.map(JSONValue.string), "data": data,
-        "user_id": userID,
       ]))
   }
 }

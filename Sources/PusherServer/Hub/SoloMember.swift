@@ -186,7 +186,7 @@ extension SoloMember: ClusterMember {
     if event.isKept {
       cache.store(name: event.name, data: event.data ?? .null, for: event.channel, at: now)
     }
-    return .here(channels[event.channel] == nil ? nil : event.message(text))
+    return .here(channels[event.channel] == nil ? nil : event.message)
   }
 
   func tick(at now: Instant) { for name in counts.takeDue(at: now) { tellCount(name) } }

@@ -9,7 +9,6 @@ final class EventLog {
   private let diagnostics: Diagnostics
   private let output: OutputQueue
   private let writer: EventLineWriter
-  private let text: MessageText
   private let hasTimestamps: Bool
   private let message = ByteBuffer()
   private var lost = 0
@@ -23,7 +22,6 @@ final class EventLog {
   ) {
     (self.loop, self.diagnostics) = (loop, diagnostics)
     hasTimestamps = settings.hasTimestamps
-    text = MessageText(service: settings.server.service)
     output = OutputQueue(descriptor: descriptor, limit: Self.queueLimit)
     var style = EventLineStyle()
     style.forTerminal = descriptor.isTerminal
@@ -36,7 +34,7 @@ final class EventLog {
   func add(_ event: ServerLogEvent) {
     switch event {
     case .event(let name, let channel, let data, _):
-      print(text.event(name: name, channel: channel, data: data))
+      print(MessageText.event(name: name, channel: channel, data: data))
     case .clientEvent(_, _, _, let message, _): print(message)
     default: break
     }

@@ -108,4 +108,11 @@ import Testing
     buffer.append([])
     #expect(buffer.view.text == "é中文!")
   }
+
+  @Test(arguments: [0, 9, 10, 99, 100, 65_535, Int.max])
+  func `a number is appended in decimal digits`(number: Int) {
+    let buffer = ByteBuffer(capacity: 1)
+    buffer.append(decimal: number)
+    #expect(buffer.view.text == "\(number)")
+  }
 }

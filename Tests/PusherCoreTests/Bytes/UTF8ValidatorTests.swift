@@ -75,8 +75,9 @@ struct UTF8ValidatorTests {
         accepted = feed(&validator, rest.prefix(count))
         rest = rest.dropFirst(count)
       }
-      let expected = String(validating: bytes, as: UTF8.self) != nil
-      #expect((accepted && validator.isComplete) == expected, "\(bytes)")
+      let expected = String(validating: bytes, as: UTF8.self)
+      #expect((accepted && validator.isComplete) == (expected != nil), "\(bytes)")
+      #expect(UTF8Validator.text(([0xFF] + bytes)[1...]) == expected, "\(bytes)")
     }
   }
 
