@@ -109,9 +109,13 @@ package final class HTTPExchange {
     if let idle {
       idle.delegate = self
       stream = idle
-      // Deferred: the loop reports responses and failures.
-      add(timer: LoopInterest.immediately) { [weak self, loop] in
-        if let self, let stream, stream.isOpen { streamWritable(stream, at: loop.now) }
+      do throws(TransportError) {
+        try idle.write(from: output)
+      } catch {
+        // Deferred: the loop reports failures.
+        add(timer: LoopInterest.immediately) { [weak self, loop] in
+          self?.fail(.transport(error), at: loop.now)
+        }
       }
     } else {
       stream = SocketStream.connect(
