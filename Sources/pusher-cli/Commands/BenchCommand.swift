@@ -56,6 +56,9 @@ enum BenchCommand {
         "--processes \(load.processes): this machine has \(cores) cores, so the processes wait for "
           + "each other, and delays grow")
     }
+    if let warning = LocalPorts.current?.warning(for: load.subscribers) {
+      diagnostics.warning(warning)
+    }
     guard let baseline = settings.baseline else { return }
     let names = baseline.differences(from: settings.shownLoad)
     if !names.isEmpty {
