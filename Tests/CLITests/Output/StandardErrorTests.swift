@@ -35,25 +35,22 @@ import Testing
       try connection.stay()
     }
     let (reading, writing) = try Spawn.pipe()
-    defer { close(reading) }
+    defer {
+      close(reading)
+      close(writing)
+    }
     var request = SpawnRequest(
       executable: PusherCLI.path, arguments: ["subscribe"] + server.address + ["news", "-vv"],
       environment: PusherCLI.environment)
     request.errors = .inherited(writing)
     let child = try Spawn.start(request)
-    close(writing)
     var status: Int32 = 0
     defer {
       kill(child, SIGKILL)
       waitpid(child, &status, 0)
     }
 
-    // A pipe holds 64 KiB, less if a line did not fit into the rest of a page.
-    try waitUntil("the pipe is full") {
-      var waiting: Int32 = 0
-      _ = ioctl(reading, UInt(FIONREAD), &waiting)
-      return waiting > 40 << 10
-    }
+    try waitUntil("the pipe is full") { Spawn.isFull(writing) }
     kill(child, signal)
     try waitUntil("it has ended") { waitpid(child, &status, WNOHANG) == child }
     #expect(status & 0x7F == signal)

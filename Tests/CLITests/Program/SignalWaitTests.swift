@@ -32,6 +32,8 @@ private struct Waiting {
   let program: ChildProgram
   var others: [Any] = []
   var readsOutput = true
+  /// Time that the output still has after a signal.
+  var grace: Duration?
 }
 
 @Suite("A signal", .needs(.movedClock), .needs(.slowResolver), .runsPrograms)
@@ -42,7 +44,10 @@ struct SignalWaitTests {
     let clock = try MovedClock(standsStill: true)
     let waiting = try begin(wait, clock)
     waiting.program.send(signal)
-    let ending = try waiting.program.wait(readsOutput: waiting.readsOutput)
+    let ending =
+      try waiting.grace.map {
+        try clock.move($0, untilEndOf: waiting.program, readsOutput: waiting.readsOutput)
+      } ?? waiting.program.wait(readsOutput: waiting.readsOutput)
     #expect(ending == .signalled(signal))
     withExtendedLifetime(waiting.others) {}
   }
@@ -242,15 +247,26 @@ struct SignalWaitTests {
       try program.errorLine(containing: "retrying in")
       return Waiting(program: program, others: [server])
     case .drain:
-      let server = try ScriptedServer { connection in
-        try connection.join()
-        // More than the pipe holds, and less than stops the program's reading.
-        for _ in 0..<1100 { try connection.send(event: "flood", channel: "a", data: Flood.data) }
-        try connection.endAfterGoodbye()
+      // More than the pipe of 1 MiB holds, and less than stops the program's reading. Each line is
+      // one page, so the pipe is full to the last byte.
+      let (lines, page) = (276, 4096)
+      let rest = #"{"event":"flood","channel":"a","data":{"text":""}}"# + "\n"
+      let text = String(repeating: "x", count: page - rest.utf8.count)
+      let options: (ScriptedServer) -> [String] = {
+        ["subscribe"] + $0.address + ["a", "-n", "\(lines)"]
       }
-      let program = try start(["subscribe"] + server.address + ["a", "-n", "1100"], clock)
-      try program.awaitBlockedOutput()
-      return Waiting(program: program, others: [server], readsOutput: false)
+      var waiting = try scripted(clock, options) { connection, gate in
+        try connection.join()
+        for _ in 0..<lines {
+          try connection.send(event: "flood", channel: "a", data: #"{"text":"\#(text)"}"#)
+        }
+        try connection.awaitGoodbye()
+        gate.open()
+        connection.end()
+      }
+      waiting.readsOutput = false
+      waiting.grace = .milliseconds(200)
+      return waiting
     default:
       let folder = TemporaryFolder.shared.file("gone")
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
@@ -273,18 +289,14 @@ struct SignalWaitTests {
 }
 
 extension ScriptedConnection {
-  fileprivate func endAfterGoodbye() throws {
+  fileprivate func awaitGoodbye() throws {
     while true {
-      if case .closed = try event() { return end() }
+      if case .closed = try event() { return }
     }
   }
-}
 
-extension ChildProgram {
-  /// Waits until the pipe at standard output is full or nearly so, and the program holds the rest.
-  ///
-  /// A page of a pipe is not always full, so the enlarged pipe of 1 MiB may take less.
-  fileprivate func awaitBlockedOutput() throws {
-    try waitUntil("the pipe is full") { waitingOutput > min(outputCapacity, 600_000) - 8192 }
+  fileprivate func endAfterGoodbye() throws {
+    try awaitGoodbye()
+    end()
   }
 }

@@ -44,6 +44,13 @@ extension ChildProgram {
     return queued
   }
 
+  /// Waits until the pipe at standard output takes nothing more.
+  func awaitBlockedOutput() throws {
+    let writing = open("/proc/\(id)/fd/1", O_WRONLY | O_NONBLOCK | O_CLOEXEC)
+    defer { close(writing) }
+    try waitUntil("the pipe is full") { Spawn.isFull(writing) }
+  }
+
   func awaitFullPipe() throws {
     try waitUntil("the output is full; standard error has '\(pendingErrors)'") {
       peekAtErrors().contains("slow")

@@ -216,19 +216,6 @@ final class ChildProgram {
 
   var pendingErrors: String { String(decoding: errors?.unread ?? [], as: UTF8.self) }
 
-  /// Number of bytes in the pipe of standard output, which stays unread.
-  var waitingOutput: Int32 {
-    var count: Int32 = 0
-    if let output { _ = ioctl(output.descriptor, UInt(FIONREAD), &count) }
-    return count
-  }
-
-  /// Number of bytes that the pipe of standard output holds; the program may enlarge it.
-  var outputCapacity: Int32 {
-    let getPipeSize: Int32 = 1032  // F_GETPIPE_SZ, which Glibc's module leaves out
-    return output.map { fcntl($0.descriptor, getPipeSize) } ?? 0
-  }
-
   /// Reads and returns standard error so far, and leaves standard output alone.
   func peekAtErrors() -> String {
     fill(output: false, timeout: 0)

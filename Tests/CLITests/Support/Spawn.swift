@@ -126,4 +126,10 @@ enum Spawn {
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     return (ends[0], ends[1])
   }
+
+  /// True if a pipe takes nothing more; `end` is its writing end.
+  static func isFull(_ end: Int32) -> Bool {
+    var entry = pollfd(fd: end, events: Int16(POLLOUT), revents: 0)
+    return poll(&entry, 1, 0) == 0
+  }
 }
