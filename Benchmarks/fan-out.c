@@ -1,7 +1,7 @@
 /* Publishes to one channel of a server, receives as all of its subscribers, and prints the server's
  * costs.
  *
- *    fan-out KIND PORT[,PORT...] PID[,PID...] SUBSCRIBERS EVENTS [IDLE [TOGETHER [REDIS-PORT]]]
+ *    fan-out KIND PORT[,PORT...] PID[,PID...] SUBSCRIBERS EVENTS [IDLE [TOGETHER [REDIS-PORT [RATE]]]]
  *
  * KIND is the way to publish:
  * - `api` signs batches of ten events for the HTTP API of `pusher-cli serve`
@@ -12,15 +12,15 @@
  * Each delivery is a frame with 200 bytes of text. With no events the connections just stay open
  * for a second. IDLE further connections subscribe to nothing. A subscriber is read after TOGETHER
  * events have arrived, or at once without that number; a large number leaves the server more of the
- * machine's time. Several servers that form a cluster share the subscribers. The first server gets
- * the events, and the figures are the sums.
+ * machine's time. RATE limits the events a second. Several servers that form a cluster share the
+ * subscribers. The first server gets the events, and the figures are the sums.
  *
  * Prints "seconds cpu-seconds KiB-before KiB-after cpu-seconds-of-idle-connections
  * cpu-seconds-of-the-busiest-thread cpu-seconds-here cpu-seconds-of-others". CPU time and resident
  * memory are Linux's figures of process PID. Idle connections are measured until their greeting.
- * "here" is this program, "others" is everything else. A Redis port adds "cpu-seconds-of-Redis
- * messages-published bytes-in bytes-out"; the last three are Redis' own figures without this
- * program's queries.
+ * "here" is this program, "others" is everything else. A Redis port above 0 adds
+ * "cpu-seconds-of-Redis messages-published bytes-in bytes-out"; the last three are Redis' own
+ * figures without this program's queries.
  */
 #define _GNU_SOURCE
 #include "app.h"
@@ -159,6 +159,12 @@ static int may_send(int waits, long sent, long complete, long events) {
   return !waits && sent < events && sent - complete < window;
 }
 
+/* Returns the milliseconds until the next event is due; 0 if it is due. */
+static int pause_before(long sent, double began, long rate) {
+  double rest = rate ? began + (double)sent / (double)rate - now() : 0;
+  return rest > 0 ? (int)(rest * 1e3) + 1 : 0;
+}
+
 /* Delays a subscriber's reads until this number of events has arrived. */
 static void read_together(int poll, int operation, int descriptor, int events) {
   int least = events ? events * frame_size : 1;
@@ -167,7 +173,7 @@ static void read_together(int poll, int operation, int descriptor, int events) {
   if (epoll_ctl(poll, operation, descriptor, &interest)) die("no epoll");
 }
 
-static void publish(const char *kind, int port, const int *descriptors, long subscribers, long events, int poll) {
+static void publish(const char *kind, int port, const int *descriptors, long subscribers, long events, int poll, long rate) {
   static char call[16384], answer[4096];
   int is_lone = strcmp(kind, "lone") == 0, has_answers = is_lone || strcmp(kind, "api") == 0;
   size_t size = is_lone       ? lone_call(call, sizeof call, port)
@@ -177,12 +183,13 @@ static void publish(const char *kind, int port, const int *descriptors, long sub
   struct epoll_event interest = {.events = EPOLLIN, .data.fd = publisher.descriptor};
   if (epoll_ctl(poll, EPOLL_CTL_ADD, publisher.descriptor, &interest)) die("no epoll");
 
+  double began = now();
   long sent = 0;
   int waits = 0, is_over = 0;
   unsigned long long received = 0, all = (unsigned long long)subscribers * (unsigned long long)events * frame_size;
   while (received < all || waits || sent < events || (!has_answers && !is_over)) {
     long complete = subscribers ? (long)(received / (unsigned long long)subscribers / frame_size) : sent;
-    if (may_send(waits, sent, complete, events)) {
+    if (may_send(waits, sent, complete, events) && pause_before(sent, began, rate) == 0) {
       if (!peer_write(&publisher, call, size)) die("the server does not listen");
       sent += is_lone ? 1 : most_at_once;
       waits = has_answers;
@@ -194,7 +201,7 @@ static void publish(const char *kind, int port, const int *descriptors, long sub
     }
     int is_idle = may_send(waits, sent, complete, events);
     struct epoll_event ready[64];
-    int count = epoll_wait(poll, ready, 64, is_idle ? 0 : 10000);
+    int count = epoll_wait(poll, ready, 64, is_idle ? pause_before(sent, began, rate) : 10000);
     if (count == 0 && !is_idle) die("nothing comes any more");
     for (int index = 0; index < count; index++) {
       if (ready[index].data.fd != publisher.descriptor) {
@@ -234,14 +241,16 @@ static struct servers servers_of(const char *ports, const char *processes) {
 }
 
 int main(int count, char **words) {
-  if (count < 6 || count > 9) {
+  if (count < 6 || count > 10) {
     fprintf(stderr, "usage: fan-out api|lone|frames|masked PORT[,PORT...] PID[,PID...] SUBSCRIBERS EVENTS [IDLE [TOGETHER "
-        "[REDIS-PORT]]]\n");
+        "[REDIS-PORT [RATE]]]]\n");
     return 2;
   }
   struct servers servers = servers_of(words[2], words[3]);
   long subscribers = atol(words[4]), events = atol(words[5]), idle = count > 6 ? atol(words[6]) : 0;
-  int together = count > 7 ? atoi(words[7]) : 0, has_redis = count > 8, this_process = getpid();
+  int together = count > 7 ? atoi(words[7]) : 0, has_redis = count > 8 && atoi(words[8]) > 0;
+  int this_process = getpid();
+  long rate = count > 9 ? atol(words[9]) : 0;
   /* A batch larger than the window would never arrive. */
   if (together < 0 || together > window / 2) die("so many cannot be read together");
   alarm(limit_seconds);
@@ -263,7 +272,7 @@ int main(int count, char **words) {
   double redis_seconds = cpu_account(&redis.process, has_redis).total;
   struct account earlier = cpu_account(servers.processes, servers.count);
   double own = cpu_account(&this_process, 1).total, machine = machine_seconds(), began = now();
-  if (events > 0) publish(words[1], servers.ports[0], descriptors, subscribers, events, poll);
+  if (events > 0) publish(words[1], servers.ports[0], descriptors, subscribers, events, poll, rate);
   else sleep(1);
   double seconds = now() - began;
   struct account later = cpu_account(servers.processes, servers.count);

@@ -25,7 +25,7 @@ struct RedisKeys {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(parts.reduce(prefix.count) { $0 + $1.utf8.count })
     bytes += prefix
-    for part in parts { bytes.append(part) }
+    for part in parts { bytes.append(contentsOf: part.utf8) }
     return bytes
   }
 
@@ -67,15 +67,14 @@ struct RedisKeys {
 /// Messages between nodes and values in Redis: each field is its length, a colon and its bytes.
 package enum RedisFields {
   package static func encode(_ fields: [String]) -> [UInt8] {
-    var bytes: [UInt8] = []
     // The length of a field has fewer than 20 digits.
-    bytes.reserveCapacity(fields.reduce(0) { $0 + $1.utf8.count + 20 })
+    let bytes = ByteBuffer(capacity: fields.reduce(0) { $0 + $1.utf8.count + 20 })
     for field in fields {
       bytes.append(decimal: field.utf8.count)
       bytes.append(UInt8(ascii: ":"))
       bytes.append(field)
     }
-    return bytes
+    return bytes.array
   }
 
   package static func decode(_ bytes: [UInt8]) -> [String]? {
@@ -96,20 +95,6 @@ package enum RedisFields {
       place += length
     }
     return fields
-  }
-}
-
-extension [UInt8] {
-  fileprivate mutating func append(_ text: String) {
-    let isDone: Void? = unsafe text.utf8.withContiguousStorageIfAvailable {
-      unsafe append(contentsOf: $0)
-    }
-    if isDone == nil { append(contentsOf: text.utf8) }
-  }
-
-  fileprivate mutating func append(decimal number: Int) {
-    if number > 9 { append(decimal: number / 10) }
-    append(UInt8(ascii: "0") + UInt8(number % 10))
   }
 }
 

@@ -20,7 +20,8 @@ extension Flag {
     manual: """
       Connect N subscribers, each with a socket and one channel. The default is {default}. Each socket takes a file
       descriptor. The program raises its limit of open files as far as the system allows. If that is not enough, an
-      error names the command that raises it.
+      error names the command that raises it. If many sockets make local ports hard to find, a warning names the
+      setting that helps.
       """)
 
   static let channelCount = Flag(
