@@ -23,6 +23,12 @@ import Testing
 
     var port: UInt16 { listener?.address.port ?? 0 }
 
+    /// Reads the first connection without the loop.
+    func receive() -> String {
+      _ = try? streams.first?.read(into: input, atMost: 65_536)
+      return input.view.text
+    }
+
     func endIdleConnections() { for stream in streams { stream.close() } }
 
     func streamOpened(_ stream: SocketStream, at now: Instant) {}
@@ -78,6 +84,15 @@ import Testing
     for _ in 0..<3 { #expect(try run.ask("POST") == 200) }
     #expect(run.server.connections == 1 && run.client.connectionCount == 1)
     #expect(!run.server.requests[0].lowercased().contains("connection:"))
+  }
+
+  @Test func `over a kept connection a request is written before the loop's next round`() throws {
+    let run = try Run([Self.ok])
+    #expect(try run.ask() == 200)
+    let url = try HTTPURL(parsing: "http://127.0.0.1:\(run.server.port)/second")
+    try run.client.send(HTTPExchange.Request(method: "GET", url: url)) { _, _ in }
+    #expect(run.server.receive().hasPrefix("GET /second HTTP/1.1\r\n"))
+    run.client.close()
   }
 
   @Test(arguments: [
