@@ -19,18 +19,21 @@ class Frames:
     """Counts the events in the frames of a server, whose frames have no mask (RFC 6455 section 5.2)."""
 
     def __init__(self):
-        self.head, self.waiting, self.events = False, b"", 0
+        self.head, self.waiting = False, b""
 
     def feed(self, data):
+        """Returns the number of events that end in these bytes."""
         self.waiting += data
         if not self.head:
             head, end, rest = self.waiting.partition(b"\r\n\r\n")
             if not end:
-                return
+                return 0
             self.head, self.waiting = True, rest
+        events = 0
         while (size := self.size()) is not None and len(self.waiting) >= size:
-            self.events += EVENT in self.waiting[:size]
+            events += EVENT in self.waiting[:size]
             self.waiting = self.waiting[size:]
+        return events
 
     def size(self):
         """Size of the first frame with its header; None if the header is incomplete."""
@@ -73,9 +76,7 @@ class Counter:
                 if is_call:
                     self.accepted += data.startswith(b"HTTP/1.1 200 ")
                 else:
-                    before = frames.events
-                    frames.feed(data)
-                    self.delivered += frames.events - before
+                    self.delivered += frames.feed(data)
             copy.cancel()
         except OSError:
             pass

@@ -2,17 +2,15 @@
 # Measures the cost of servers with Redis next to one without, and the latency of events, and prints
 # the tables. A part of `make bench`, which sets up its parameters:
 #
-#   bench-redis.sh PROGRAM PYTHON WORK-FOLDER ROUNDS SCALE
-#
-# Starts its own Redis on a free port of 127.0.0.1, which writes nothing to disk.
+#   bench-redis.sh PROGRAM WORK-FOLDER ROUNDS SCALE
 set -eu
 cd "$(dirname "$0")/.."
+. scripts/redis.sh
 
 program=$1
-python=$2
-work=$3
-rounds=$4
-scale=$5
+work=$2
+rounds=$3
+scale=$4
 
 (umask 077 && printf 'bench\n' >"$work/secret")
 : >"$work/results-redis"
@@ -29,18 +27,6 @@ scaled() {
   tens=$(($1 * scale / 1000))
   [ "$tens" -gt 0 ] || tens=1
   events=$((tens * 10))
-}
-
-start_redis() {
-  redis_port=$("$python" -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1])')
-  redis-server --bind 127.0.0.1 --port "$redis_port" --save '' --appendonly no --dir "$work" >"$work/redis.log" &
-  redis=$!
-  for _ in 1 2 3 4 5 6 7 8 9 10; do
-    grep -q 'Ready to accept connections' "$work/redis.log" && return
-    sleep 0.2
-  done
-  echo "bench: redis-server did not start; $work/redis.log says why" >&2
-  exit 1
 }
 
 # start NODES: starts `one` server, or `one-redis` or `two-redis` with Redis; sets `ports` and
@@ -120,7 +106,7 @@ delay() {
   end_servers
 }
 
-start_redis
+start_redis "$work"
 # The rows alternate, so that other load affects all of them; three times a round.
 round=0
 while [ "$round" -lt $((3 * rounds)) ]; do

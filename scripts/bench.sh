@@ -51,7 +51,7 @@ wants() {
 }
 
 python=''
-if wants summary channels sse many library serve console redis; then python=$(scripts/python-peers.sh); fi
+if wants summary channels sse many library serve console; then python=$(scripts/python-peers.sh); fi
 mkdir -p "$work"
 
 # library_program PRODUCT: builds a program of the library, and prints its path.
@@ -206,7 +206,7 @@ if wants console; then
 fi
 if wants redis; then
   printf '\nLocal servers that meet in Redis:\n\n'
-  scripts/bench-redis.sh "$program" "$python" "$work" "$runs" "$scale"
+  scripts/bench-redis.sh "$program" "$work" "$runs" "$scale"
 fi
 if wants limit; then
   printf '\nThe limit; rounds: %s\n\n' "$limit_runs"

@@ -70,11 +70,12 @@ package struct MessageText: Sendable {
 
   /// Sends `data` unchanged; `userID` is the sending client's, on presence channels.
   package static func event(
-    name: String, channel: String, data: JSONValue?, userID: JSONValue? = nil
+    name: String, channel: String?, data: JSONValue?, userID: JSONValue? = nil
   ) -> String {
     JSONWriter.text(
       .object(present: [
-        "event": .string(name), "channel": .string(channel), "data": data, "user_id": userID,
+        "event": .string(name), "channel": channel.map(JSONValue.string), "data": data,
+        "user_id": userID,
       ]))
   }
 
@@ -108,9 +109,6 @@ package struct MessageText: Sendable {
   }
 
   private func message(_ event: String, channel: String? = nil, data: JSONValue?) -> String {
-    JSONWriter.text(
-      .object(present: [
-        "event": .string(event), "channel": channel.map(JSONValue.string), "data": data,
-      ]))
+    Self.event(name: event, channel: channel, data: data)
   }
 }

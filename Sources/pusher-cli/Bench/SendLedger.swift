@@ -67,7 +67,7 @@ final class BenchPacer {
   private let begin: Instant
   private let sender: any BenchSender
   private let loop: EventLoop
-  /// Returns true for a channel whose calls this process sends.
+  /// Returns whether this process sends the calls of a channel.
   private let isOurs: (_ channel: Int) -> Bool
   private var next = 0
   private lazy var timer = PreciseTimer { [unowned self] in sendDue(at: $0) }

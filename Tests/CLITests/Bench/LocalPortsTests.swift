@@ -23,5 +23,5 @@ import Testing
   func `any range is read`(text: String) { #expect(LocalPorts(text) != nil) }
 
   @Test(arguments: ["", "1024", "2 1", "1 65536", "a b", "1 2 3"])
-  func `what is no range is no knowledge`(text: String) { #expect(LocalPorts(text) == nil) }
+  func `other text is no range`(text: String) { #expect(LocalPorts(text) == nil) }
 }
