@@ -96,7 +96,9 @@ enum ServerMessage: Equatable {
 
   private static func error(_ envelope: Envelope) -> Self {
     let data = envelope.data
-    let message = data["message"]?.text ?? data.text ?? (data == .null ? "" : JSONWriter.text(data))
+    let holdsOnlyCode = data.members?.allSatisfy { $0.name == "code" } == true
+    let said = data["message"] ?? (holdsOnlyCode ? .null : data)
+    let message = said.text ?? (said == .null ? "" : JSONWriter.text(said))
     return .error(code: data["code"]?.integer, message: message, channel: envelope.channelName)
   }
 

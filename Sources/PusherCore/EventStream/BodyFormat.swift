@@ -37,8 +37,13 @@ package enum BodyFormat: Sendable, Equatable {
     ASCII.equalIgnoringCase(essence(of: contentType), "application/json")
   }
 
+  /// Returns the type without parameters.
+  ///
+  /// A proxy that joins two fields makes a list. Its last type counts (Fetch, "extract a MIME
+  /// type").
   private static func essence(of contentType: String) -> String {
-    ASCII.trimmed(contentType.prefix { $0 != ";" })
+    let types = contentType.split(separator: ",").map { ASCII.trimmed($0.prefix { $0 != ";" }) }
+    return types.last { !$0.isEmpty } ?? ""
   }
 }
 

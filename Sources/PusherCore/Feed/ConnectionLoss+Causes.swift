@@ -13,6 +13,8 @@ extension ConnectionLoss {
     // Our own reason already names the missing family.
     case .resolve(_, let reason) where !reason.begins(with: "it has no IP"):
       self = .network("\(error)", .unknownName)
+    case .connect(_, let reason) where reason == SystemError.connectionRefused.description:
+      self = .network("\(error)", .connectionRefused)
     case .proxy(_, let proxyError) where proxyError.isDoubtful: self = .network("\(error)", .proxy)
     case .timeout(.handshaking): self = .network("\(error)", .handshakeSilent)
     // The message about a loss already says that the connection is lost.

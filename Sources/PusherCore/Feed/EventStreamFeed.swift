@@ -19,6 +19,8 @@ package final class EventStreamFeed: Feed {
   package private(set) var eventlessBody: BodySample?
   /// The cookies to store and send; `nil` for none.
   package var cookies: CookieJar?
+  /// The field of answers that names the session; `nil` to look for none.
+  package var sessionField: SessionField?
 
   /// Creates a feed that starts after the event `lastEventID`, else after the event in the
   /// destination's fields.
@@ -64,8 +66,8 @@ package final class EventStreamFeed: Feed {
     eventlessBody = nil
     return EventStreamFeedConnection(
       loop: loop, destination: destination.adding(state.refreshedHeaders), settings: settings,
-      tls: tls,
-      parser: parser, sink: sink, cookies: cookies, delegate: self)
+      tls: tls, parser: parser, sink: sink, cookies: cookies, sessionField: sessionField,
+      delegate: self)
   }
 
   package func forgetQuestions() {}

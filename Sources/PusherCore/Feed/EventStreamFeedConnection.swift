@@ -27,6 +27,7 @@ package final class EventStreamFeedConnection: FeedConnection {
   private let parser: EventStreamParser
   private let sink: any EventSink
   private let cookies: CookieJar?
+  private let sessionField: SessionField?
   private var askedURL: HTTPURL?
   /// ID of the event after which the last request asks for the stream.
   private var askedID: String?
@@ -49,8 +50,9 @@ package final class EventStreamFeedConnection: FeedConnection {
   init(
     loop: EventLoop, destination: Destination, settings: EventStreamSettings, tls: TLSContext?,
     parser: EventStreamParser, sink: any EventSink, cookies: CookieJar? = nil,
-    delegate: any EventStreamFeedConnectionDelegate
+    sessionField: SessionField? = nil, delegate: any EventStreamFeedConnectionDelegate
   ) {
+    self.sessionField = sessionField
     (self.cookies, self.loop, self.destination) = (cookies, loop, destination)
     (self.settings, self.tls, self.parser) = (settings, tls, parser)
     (self.sink, self.delegate) = (sink, delegate)
@@ -81,6 +83,9 @@ package final class EventStreamFeedConnection: FeedConnection {
       let typed = request.headers.all("Cookie")
       request.headers.replace("Cookie", with: (typed + [cookie]).joined(separator: "; "))
     }
+    if let sessionField, let value = sessionField.field(for: trail.url) {
+      request.headers.replace(sessionField.name, with: value)
+    }
     askedID = Resumption.asked(by: request.headers, request.url)
     let bytes: [UInt8]
     do throws(HTTPError) {
@@ -96,7 +101,10 @@ package final class EventStreamFeedConnection: FeedConnection {
   package func openingReceived(_ head: HTTPResponseHead) {
     delegate?.connectionExchanged(
       head: "\(head.status) \(head.reason)\(Self.shown(head.headers))", isRequest: false)
-    if let askedURL { cookies?.store(head.headers, from: askedURL, at: SystemClock.wall()) }
+    if let askedURL {
+      cookies?.store(head.headers, from: askedURL, at: SystemClock.wall())
+      sessionField?.store(head.headers, from: askedURL)
+    }
     delegate?.connectionAnswered(status: head.status)
   }
 

@@ -122,6 +122,8 @@ public enum ConnectionStage: Sendable, Equatable {
 /// The part of the network that failed, if that helps a user.
 public enum NetworkProblem: Sendable, Equatable {
   case unknownName
+  /// Nobody listens on the port.
+  case connectionRefused
   /// The proxy refused to connect to the server.
   case proxy
   /// The other side closed the connection during the TLS handshake.

@@ -31,7 +31,7 @@ package struct RedirectTrail: Sendable, Equatable {
     next.scheme =
       if isWebSocket { next.isSecure ? .wss : .ws } else { next.isSecure ? .https : .http }
     if url.isSecure && !next.isSecure { throw .insecure(from: url.scheme, place: next.place) }
-    let isSameOrigin = next.scheme == url.scheme && next.host == url.host && next.port == url.port
+    let isSameOrigin = next.isSameOrigin(as: url)
     if !isSameOrigin { hasLeftOrigin = true }
     if isSameOrigin && next.userInfo == nil { next.userInfo = url.userInfo }
     url = next
@@ -73,4 +73,8 @@ package enum RedirectError: Error, Equatable, CustomStringConvertible {
 extension HTTPURL {
   /// The URL for messages, without user information and query, which may be secret.
   package var place: String { "\(scheme.rawValue)://\(authority)\(path)" }
+
+  func isSameOrigin(as other: HTTPURL) -> Bool {
+    scheme == other.scheme && host.isSame(as: other.host) && port == other.port
+  }
 }

@@ -5,7 +5,9 @@ enum InspectCommand {
   static func run(_ settings: InspectSettings, diagnostics: Diagnostics) -> ExitStatus {
     diagnostics.outcome {
       let caller = try APICaller(settings.access, diagnostics: diagnostics)
-      let body = try caller.accepted(caller.send(call(settings, caller)))
+      let body = try caller.accepted(caller.send(call(settings, caller))) {
+        remedy(for: settings.call, status: $0)
+      }
       guard let answer = try? JSONParser.parse(body), let lines = lines(answer, settings.call)
       else { return diagnostics.rejectAnswer() }
       if case .terminate(let user) = settings.call {
@@ -24,6 +26,12 @@ enum InspectCommand {
     case .users(let channel): return .users(of: channel, appID: appID, prefix: prefix)
     case .terminate(let user): return .terminate(user: user, appID: appID, prefix: prefix)
     }
+  }
+
+  /// Reverb answers 404 for a presence channel without members.
+  private static func remedy(for call: InspectSettings.Call, status: Int) -> String? {
+    guard case .users(let channel) = call, status == 404 else { return nil }
+    return "nobody is on \(channel), or --host, --port, --path or the app id is wrong"
   }
 
   /// Returns one object per line, or nil for an answer of another shape.

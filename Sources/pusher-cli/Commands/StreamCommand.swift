@@ -63,6 +63,7 @@ final class StreamRun {
       settings.fields, timeout: settings.network.connectTimeout, loop: run.loop,
       diagnostics: run.diagnostics)
     if settings.keepsCookies { feed.cookies = CookieJar() }
+    feed.sessionField = settings.sessionField
     if settings.printsComments {
       feed.onComment { [unowned self] comment in
         guard !run.isEnding else { return }

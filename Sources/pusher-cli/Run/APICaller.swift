@@ -74,8 +74,8 @@ final class APICaller {
     diagnostics.debug("> \(request.method) \(request.url.path) on \(access.connection.host)")
     var outcome = try exchange(request)
     var wait = LocalServerWait(access.connection, from: loop.now)
-    while !hasWaited, case .failure(.transport(.connect(_, let reason))) = outcome,
-      reason == SystemError.connectionRefused.description,
+    while !hasWaited, case .failure(.transport(let error)) = outcome,
+      case .network(_, .connectionRefused) = ConnectionLoss(error),
       wait.shouldRetry(at: loop.now, diagnostics)
     {
       pause(LocalServerWait.interval)
@@ -87,8 +87,11 @@ final class APICaller {
       diagnostics.debug("< HTTP \(response.head.status)")
       return APIAnswer(status: response.head.status, body: response.body)
     case .failure(let failure):
-      diagnostics.error(
-        Hints.explained(failure, access.connection, isFound: look(Hints.problem(failure))))
+      let text = Hints.explained(
+        failure, access.connection, isFound: look(Hints.problem(failure)))
+      let next =
+        if case .transport(let error) = failure { Hints.tryCheck(.init(error)) } else { "" }
+      diagnostics.error(text + next)
       throw Failure(status: ExitStatus(Cause(failure)))
     }
   }

@@ -116,7 +116,10 @@ final class ChannelsLifecycle {
   private func signInFailed(_ failure: SubscriptionFailure) {
     var isSigned = false
     if case .secret = settings.userSignIn { isSigned = failure.status == 401 }
-    refused("sign-in", "signin_error", nil, failure, isAboutSecret: isSigned)
+    // Reverb knows no pusher:signin, and answers any unknown event so.
+    let isUnknown = failure.message.isSame(as: "Invalid message format")
+    let remedy = isUnknown ? " (the server knows no sign-in, as Reverb: leave out --sign-in)" : ""
+    refused("sign-in", "signin_error", nil, failure, isAboutSecret: isSigned, remedy: remedy)
   }
 
   private func subscriptionFailed(_ channel: String, _ failure: SubscriptionFailure) {
@@ -132,11 +135,11 @@ final class ChannelsLifecycle {
   /// Reports a refusal by the server or the signer; adds a hint if our own signature may be wrong.
   private func refused(
     _ what: String, _ event: String, _ channel: String?, _ failure: SubscriptionFailure,
-    isAboutSecret: Bool
+    isAboutSecret: Bool, remedy: String = ""
   ) {
     pendingError = nil
     let message = Redaction.redact(failure.message)
-    let hint = isAboutSecret ? " (does the secret belong to key \(key)?)" : ""
+    let hint = isAboutSecret ? " (does the secret belong to key \(key)?)" : remedy
     let text = "\(what) refused: \(message)\(hint)"
     let shouldRetry = channel.map { settings.feed.goesOnAfterRefusals || !isTyped($0) } ?? false
     shouldRetry ? diagnostics.warning(text) : diagnostics.error(text)
@@ -158,7 +161,10 @@ final class ChannelsLifecycle {
   private func error(_ code: Int?, _ text: String) {
     let message = Redaction.redact(text)
     flushPendingError()
-    let said = "the server reports error \(code.map { "\($0): " } ?? "")\(message)"
+    let number = code.map { " \($0)" } ?? ""
+    let said =
+      "the server reports error\(number)"
+      + (message.isEmpty ? " and gives no reason" : (code == nil ? " " : ": ") + message)
     // The server reports one limit many times.
     if code != RateLimit.code || !hasToldLimit { pendingError = said }
     if let code { lastError = (code, said) }
@@ -265,7 +271,6 @@ extension ChannelsLifecycle: FeedWords {
     settings.gap == nil ? "events sent meanwhile are lost" : "--on-gap asks for the missed events"
   }
 
-  var advice: String? { "try 'pusher-cli check' with the same options and channels" }
   func isGoodEnd(_ loss: ConnectionLoss) -> Bool { false }
 
   func problem(_ loss: ConnectionLoss, isFirst: Bool) -> NetworkProblem? {
@@ -275,7 +280,7 @@ extension ChannelsLifecycle: FeedWords {
   func explanation(_ loss: ConnectionLoss, _ code: Int?, isFirst: Bool, isFound: Bool) -> String {
     let text = cause(loss, code)
     return isFirst
-      ? settings.hints.explained(text, loss, code: code, isFound: isFound)
+      ? settings.hints.explained(text, loss, code: code, isFound: isFound) + Hints.tryCheck(loss)
       : text + settings.hints.hint(loss, code: code, isFound: isFound)
   }
 }

@@ -8,8 +8,6 @@ protocol FeedWords: AnyObject {
   var consequenceOfGap: String { get }
   /// Members of a gap's line besides its times.
   var membersOfGap: [JSONValue.Member] { get }
-  /// A remedy after a failed first connection.
-  var advice: String? { get }
 
   func redirected(to place: String)
   /// Notes the event after which the stream begins, for the gap that follows.

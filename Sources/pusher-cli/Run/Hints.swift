@@ -38,6 +38,9 @@ struct Hints {
     case 4000: return " (the server wants TLS: use --scheme https)"
     case 4001: return " (is key \(key) right, and does it belong to this \(whereabouts)?)"
     case 4003: return " (the app of key \(key) is disabled)"
+    case 4005: return " (is --path right?)"
+    case 4009 where loss.isAboutOrigin:
+      return " (the app accepts only some origins: name one with -H 'Origin: https://…')"
     case RateLimit.code:
       return " (the server's rate limit: use fewer channels and client events, or raise the limit)"
     default: break
@@ -62,9 +65,16 @@ struct Hints {
         return " (is the name right, and the network up?)"
       }
       return " (is there a cluster '\(cluster)', and is the network up? see --cluster)"
-    case .handshakeClosed, .handshakeSilent, .notTLS, .onlyTLS, .noAnswer, .noAgreedProtocol:
+    case .connectionRefused, .handshakeClosed, .handshakeSilent, .notTLS, .onlyTLS, .noAnswer,
+      .noAgreedProtocol:
       return ""
     }
+  }
+
+  /// Returns the next step if nobody listens on the port, which check looks into.
+  static func tryCheck(_ loss: ConnectionLoss) -> String {
+    guard case .network(_, .connectionRefused) = loss else { return "" }
+    return " (try 'pusher-cli check' with the same options)"
   }
 
   static func problem(_ failure: HTTPExchange.Failure) -> NetworkProblem? {
@@ -149,6 +159,13 @@ struct Hints {
 
   private var whereabouts: String {
     connection.host.hasSuffix(".pusher.com") ? "cluster" : "server"
+  }
+}
+
+extension ConnectionLoss {
+  /// True for Reverb's `allowed_origins`: 4009 also means a wrong signature.
+  fileprivate var isAboutOrigin: Bool {
+    if case .closed(_, let reason) = self { reason.holds("rigin") } else { false }
   }
 }
 

@@ -93,12 +93,9 @@ final class Lifecycle {
     case .finished: diagnostics.info("the server has no more events (HTTP 204)")
     case .lost(let loss, _) where words.isGoodEnd(loss): diagnostics.info("\(loss)")
     case .lost(let loss, let code):
-      explain(loss, code, words) { [diagnostics] text, isFirst in
-        diagnostics.error(text)
-        if isFirst, let advice = words.advice { diagnostics.info(advice) }
-      }
+      explain(loss, code, words) { [diagnostics] in diagnostics.error($0) }
     case .retriesExhausted(let loss, let code, let attempts):
-      explain(loss, code, words) { [diagnostics] text, _ in
+      explain(loss, code, words) { [diagnostics] text in
         diagnostics.error("gave up after \(Quantities.words(attempts, of: "attempt")): \(text)")
       }
     }
@@ -106,12 +103,12 @@ final class Lifecycle {
 
   private func explain(
     _ loss: ConnectionLoss, _ code: Int?, _ words: any FeedWords,
-    _ say: @escaping (String, _ isFirst: Bool) -> Void
+    _ say: @escaping (String) -> Void
   ) {
     let isFirst = !hasBeenOpen
     let tell = { [unowned self] (isFound: Bool) in
       probe = nil
-      say(words.explanation(loss, code, isFirst: isFirst, isFound: isFound), isFirst)
+      say(words.explanation(loss, code, isFirst: isFirst, isFound: isFound))
     }
     probe = words.look.begin(words.problem(loss, isFirst: isFirst), on: loop, completion: tell)
     if probe == nil { tell(false) }

@@ -21,9 +21,15 @@ final class StreamWords: FeedWords {
     }
     let id = feed.lastEventID
     return (
-      "connected to \(place)\(proxy ?? "")\(feed.bodyFormat.inWords)",
+      "connected to \(place)\(proxy ?? "")\(feed.bodyFormat.inWords)\(session)",
       ["url": .string(place), "last_event_id": id.isEmpty ? .null : .string(id)]
     )
+  }
+
+  private var session: String {
+    guard let field = feed.sessionField, let value = field.value else { return "" }
+    let advice = field.isSent ? "" : " (--session-header \(field.name) sends it back)"
+    return ", \(field.name) \(value)\(advice)"
   }
 
   var look: SecondLook {
@@ -107,8 +113,6 @@ final class StreamWords: FeedWords {
     return id.isEmpty ? "events sent meanwhile are lost" : "the stream continues after event \(id)"
   }
 
-  var advice: String? { nil }
-
   func isGoodEnd(_ loss: ConnectionLoss) -> Bool {
     loss == .ended && settings.feed.reconnect == .never && eventlessBody(loss) == nil
   }
@@ -146,6 +150,8 @@ final class StreamWords: FeedWords {
       " (use -H @FILE for a token, or a URL in @FILE for a password)"
     case .refused(404, _, _): " (nothing there: is the URL right?)"
     case .refused(405, _, _): " (try another method with -X METHOD)"
+    case .refused(406, _, _):
+      " (the server sends another type: --accept-json also asks for JSON, and -H 'Accept: TYPE' for TYPE)"
     case .refused(429, _, _): " (too many connections or attempts; try again later)"
     case .refused(let status, _, _) where HTTPStatus.isTemporary(status):
       " (the server has a problem; try again later)"

@@ -9,6 +9,8 @@ struct StreamSettings: FeedCommandSettings {
   var fields: RequestFields
   var headers: [NamedValue]
   var keepsCookies: Bool
+  /// The field that names a session, and whether it is sent back.
+  var sessionHeader: String?
   var printsComments: Bool
   /// The event before the first one; empty for none, `nil` for that of the state file.
   var lastEventID: String?
@@ -46,6 +48,16 @@ struct StreamSettings: FeedCommandSettings {
     until = typed.text(.until).map(DataPattern.init)
     printsComments = typed.isOn(.comments)
     keepsCookies = typed.isOn(.cookies)
+    sessionHeader = typed.text(.sessionHeader)
+    if let sessionHeader, !ASCII.isToken(sessionHeader) {
+      throw UsageError(
+        "--session-header: '\(sessionHeader)' is not the name of a field, such as Mcp-Session-Id")
+    }
+  }
+
+  /// Without --session-header, the session of MCP is only shown.
+  var sessionField: SessionField {
+    SessionField(sessionHeader ?? "Mcp-Session-Id", isSent: sessionHeader != nil)
   }
 
   /// True if `--retry-post` would send the request again, and is not given.

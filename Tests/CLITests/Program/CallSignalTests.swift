@@ -45,7 +45,8 @@ struct CallSignalTests {
     #expect(result.ending == .exited(4))
     #expect(
       result.errorText
-        == "pusher-cli: error: cannot connect to 127.0.0.1:\(port): connection refused\n")
+        == "pusher-cli: error: cannot connect to 127.0.0.1:\(port): connection refused (try 'pusher-cli check' with the same options)\n"
+    )
   }
 
   @Test func `only a refused connection is waited out, and not a lack of descriptors`() throws {

@@ -46,6 +46,19 @@ struct DialectProgramTests {
     #expect(try program.line() == #"{"event":"\#(expected)","channel":"cached","data":{}}"#)
   }
 
+  @Test func `users of an empty channel of Reverb says that nobody is there`() throws {
+    let server = try LocalServer(options: ["--dialect", "reverb"])
+    let result = try PusherCLI.start(
+      ["users"] + server.address + ["presence-desk"],
+      environment: LocalServer.environment("local-secret")
+    ).result()
+    #expect(result.ending == .exited(5))
+    #expect(
+      result.errorText
+        == "pusher-cli: error: the server answered HTTP 404 (nobody is on presence-desk, or --host, --port, --path or the app id is wrong)\n"
+    )
+  }
+
   @Test func `a dialect that is not known is an error of usage`() throws {
     let result = try PusherCLI.run("serve", "--dialect", "klingon")
     #expect(result.ending == .exited(2))

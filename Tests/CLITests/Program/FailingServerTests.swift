@@ -41,6 +41,75 @@ struct FailingServerTests {
     #expect(server.connectionCount == 1)
   }
 
+  @Test(arguments: [
+    ("", " 4100 and gives no reason"), (#","message":null"#, " 4100 and gives no reason"),
+    (#","message":["full",2]"#, #" 4100: ["full",2]"#), (#","message":"full""#, " 4100: full"),
+  ])
+  func `an error without a text says so, and any other text is shown`(
+    rest: String, words: String
+  ) throws {
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      try connection.send(text: #"{"event":"pusher:error","data":{"code":4100\#(rest)}}"#)
+      try connection.send(event: "next", data: "{}")
+      try connection.stay()
+    }
+    let result = try subscribe(to: server, "-n", "1")
+    #expect(result.errorText == "pusher-cli: warning: the server reports error\(words)\n")
+  }
+
+  @Test func `an error without data says that it gives no reason`() throws {
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      try connection.send(text: #"{"event":"pusher:error"}"#)
+      try connection.send(event: "next", data: "{}")
+      try connection.stay()
+    }
+    let result = try subscribe(to: server, "-n", "1")
+    #expect(
+      result.errorText == "pusher-cli: warning: the server reports error and gives no reason\n")
+  }
+
+  @Test(arguments: [
+    (4005, "Path not found", 5, "(is --path right?)"),
+    (
+      4009, "Origin not allowed", 3,
+      "(the app accepts only some origins: name one with -H 'Origin: https://…')"
+    ),
+  ])
+  func `a refusal before the greeting names the option that helps`(
+    code: Int, reason: String, status: Int32, remedy: String
+  ) throws {
+    let server = try ScriptedServer { connection in
+      try connection.upgrade()
+      try connection.send(
+        text: #"{"event":"pusher:error","data":{"code":\#(code),"message":"\#(reason)"}}"#)
+      try connection.stay()
+    }
+    let result = try subscribe(to: server)
+    #expect(result.ending == .exited(status))
+    #expect(
+      result.errorLines.last
+        == "pusher-cli: error: closed by the server with code \(code): \(reason) \(remedy)")
+  }
+
+  @Test(arguments: ["subscribe", "trigger"])
+  func `a port without a listener leads to check`(command: String) throws {
+    let port = try Loopback.closedPort()
+    let address = [
+      "--host", "127.0.0.1", "--port", "\(port)", "--scheme", "http", "--key", "k",
+    ]
+    let rest = command == "subscribe" ? ["news"] : ["-c", "news", "-e", "e", "1"]
+    let result = try PusherCLI.start(
+      [command] + address + rest, environment: ["PUSHER_APP_SECRET": "s", "PUSHER_APP_ID": "1"]
+    ).result()
+    #expect(result.ending == .exited(4))
+    #expect(
+      result.errorText.hasSuffix(
+        "connection refused (try 'pusher-cli check' with the same options)\n"),
+      "\(result.errorText)")
+  }
+
   @Test(arguments: [4100, 4199, 4200, 4201, 4299, 4301, 4999])
   func `any other error and a dropped socket are followed by a new connection`(code: Int) throws {
     let server = try failing(with: code)

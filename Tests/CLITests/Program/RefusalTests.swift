@@ -33,6 +33,26 @@ struct RefusalTests {
     )
   }
 
+  @Test func `Reverb's answer to a sign-in leads to leaving it out`() throws {
+    let server = try ScriptedServer { connection in
+      try connection.welcome()
+      _ = try connection.message()
+      try connection.send(
+        text:
+          #"{"event":"pusher:error","data":"{\"code\":4200,\"message\":\"Invalid message format\"}"}"#
+      )
+      try connection.stay()
+    }
+    let result = try PusherCLI.start(
+      ["subscribe"] + server.address + ["--sign-in", "--user-id", "7"],
+      environment: ["PUSHER_APP_SECRET": "s"]
+    ).result()
+    #expect(
+      result.errorText
+        == "pusher-cli: error: sign-in refused: Invalid message format (the server knows no sign-in, as Reverb: leave out --sign-in)\n"
+    )
+  }
+
   @Test func `ipe's refusal is one at once, by the channel in its text`() throws {
     let result = try run(
       [

@@ -30,6 +30,86 @@ struct StreamRequestTests {
       ])
   }
 
+  @Test func `--session-header sends a field of the answer back`() throws {
+    let sessions = Record<[String]>()
+    let server = try ScriptedServer { connection in
+      let question = try connection.question()
+      sessions.add(question.head.headers.all("Mcp-Session-Id"))
+      let type = "text/event-stream"
+      switch connection.number {
+      case 1:
+        try connection.beginAnswer([("mcp-session-id", "s-1")], type: type)
+        try connection.send(stream: "retry: 10\n\ndata: 1\n\n")
+      default:
+        try connection.beginAnswer(type: type)
+        try connection.send(stream: "data: 2\n\n")
+        try connection.remain()
+      }
+    }
+    let result = try PusherCLI.sse(
+      server, "-n", "2", "--session-header", "Mcp-Session-Id"
+    ).result()
+    #expect(result.ending == .exited(0), "\(result.errorText)")
+    #expect(sessions.values == [[], ["s-1"]])
+  }
+
+  @Test func `-v shows a session of MCP, which no request repeats without --session-header`() throws
+  {
+    let sessions = Record<[String]>()
+    let server = try ScriptedServer { connection in
+      sessions.add(try connection.question().head.headers.all("Mcp-Session-Id"))
+      try connection.beginAnswer([("Mcp-Session-Id", "s-1")], type: "text/event-stream")
+      try connection.send(stream: "retry: 10\n\ndata: \(connection.number)\n\n")
+      if connection.number == 2 { try connection.remain() }
+    }
+    let result = try PusherCLI.sse(server, "-n", "2", "-v").result()
+    #expect(sessions.values == [[], []])
+    #expect(
+      result.errorText.contains(
+        "/stream, Mcp-Session-Id s-1 (--session-header Mcp-Session-Id sends it back)\n"),
+      "\(result.errorText)")
+  }
+
+  @Test func `a session stays with the server that named it`() throws {
+    let other = Record<[String]>()
+    let second = try ScriptedServer { connection in
+      other.add(try connection.beginStream().head.headers.all("Mcp-Session-Id"))
+      try connection.send(stream: "data: 2\n\n")
+      try connection.remain()
+    }
+    let server = try ScriptedServer { connection in
+      _ = try connection.question()
+      if connection.number == 1 {
+        try connection.beginAnswer([("Mcp-Session-Id", "s-1")], type: "text/event-stream")
+        try connection.send(stream: "retry: 10\n\ndata: 1\n\n")
+      } else {
+        try connection.send(
+          stream: "HTTP/1.1 307 See\r\nLocation: \(second.url)\r\nContent-Length: 0\r\n\r\n")
+      }
+    }
+    let result = try PusherCLI.sse(
+      server, "-n", "2", "--session-header", "Mcp-Session-Id"
+    ).result()
+    #expect(result.ending == .exited(0), "\(result.errorText)")
+    #expect(other.values == [[]])
+  }
+
+  @Test func `a type that the server does not have leads to the options that ask for others`()
+    throws
+  {
+    let server = try ScriptedServer { connection in
+      _ = try connection.question()
+      try connection.send(
+        stream: "HTTP/1.1 406 Not Acceptable\r\nContent-Length: 0\r\n\r\n")
+    }
+    let result = try PusherCLI.sse(server).result()
+    #expect(result.ending == .exited(5))
+    #expect(
+      result.errorText
+        == "pusher-cli: error: the server answered HTTP 406 (Not Acceptable) (the server sends another type: --accept-json also asks for JSON, and -H 'Accept: TYPE' for TYPE)\n"
+    )
+  }
+
   /// Answers that curl and Node accept although RFC 9112 requires more of senders.
   @Test(arguments: [
     "HTTP/1.1 200 OK\nContent-Type: text/event-stream\n\ndata: 1\n\n",

@@ -21,6 +21,14 @@ struct BodyFormatTests {
   }
 
   @Test(arguments: [
+    "text/event-stream, text/event-stream", "text/plain,text/event-stream;charset=utf-8",
+    "text/event-stream; charset=utf-8, ",
+  ])
+  func `the last type of a list counts, since proxies join fields`(types: String) {
+    #expect(BodyFormat(contentType: types) == .eventStream)
+  }
+
+  @Test(arguments: [
     "", ";", "application/json", "text/html", "application/x-ndjson2", "x-ndjson",
     "application/x-ndjson, text/plain", "text/event-streams",
   ])

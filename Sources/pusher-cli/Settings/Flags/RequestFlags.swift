@@ -3,7 +3,7 @@ internal import PusherCore
 extension Flag {
   static let requesting: [Flag] = [
     .header, .headerCommand, .method, .data, .lastEventID, .stateFile, .acceptAnyType, .acceptJSON,
-    .lines, .comments, .cookies, .unbuffered,
+    .lines, .comments, .cookies, .sessionHeader, .unbuffered,
   ]
 
   static let header = Flag(
@@ -48,6 +48,14 @@ extension Flag {
       Keep the cookies that answers set, and send them with later requests. Each cookie goes only where it belongs. So
       a balancer that sets a cookie finds the same server again. The program keeps cookies in memory only, for the time
       of the run.
+      """)
+
+  static let sessionHeader = Flag(
+    "session-header", .text("NAME"), of: [.sse], in: .request,
+    summary: "send back the field NAME of an answer",
+    manual: """
+      Send the value of the field NAME, which an answer of the server has, with each later request to the same scheme,
+      host and port. Servers of MCP (Streamable HTTP) name a session in Mcp-Session-Id, and -v shows it.
       """)
 
   static let method = Flag(
