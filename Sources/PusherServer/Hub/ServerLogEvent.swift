@@ -112,7 +112,7 @@ package enum ServerLogEvent: Sendable, Equatable, CustomStringConvertible {
 
 package struct SentWebhook: Sendable, Equatable, CustomStringConvertible {
   package let app: String
-  /// Receiver, without possible secrets.
+  /// Scheme, host and port of the receiver; the rest of its URL may be a token.
   package let url: String
   /// Kind of the event, or the number of events.
   package let event: String
