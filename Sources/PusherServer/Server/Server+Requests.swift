@@ -62,6 +62,9 @@ extension Server: ConnectionAcceptorOwner {
     case .authorization:
       let endpoint = AuthEndpoint(applications, refusal: context.faults.endpointFailure)
       if let authorized = endpoint.answer(request) { return authorized }
+    // A console that only this machine may use leaves the path to the dialect.
+    case .api where options.console == .everybody && request.head.isForRoot:
+      return .redirect(to: ConsolePath.page)
     case .socket, .api: break
     }
     let seconds = SystemClock.wall().secondsSince1970
