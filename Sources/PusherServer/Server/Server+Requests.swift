@@ -124,7 +124,9 @@ extension Server: ConnectionAcceptorOwner {
     switch SocketAdmission(request, applications: applications) {
     case .accepted(let hub):
       let session = ClientSession(
-        connection, socketID: applications.newSocketID(), hub: hub, context: context, at: now)
+        connection, socketID: applications.newSocketID(),
+        from: ClientAddress(of: carrier.peer, sending: request), hub: hub, context: context,
+        at: now)
       session.carrier = carrier
       return .socket(session)
     case .refused(let code, let reason):
