@@ -168,6 +168,10 @@ refuse "no event 'order.paid' within 1s" install=false expect=order.paid channel
 refuse "no event 'order.paid' within 2s" install=false expect=order.paid channel=orders timeout=2s run="$send"
 grep -q 'order.created' "$work/said" || fail 'the message does not name the other event'
 refuse "commands of 'run' failed" install=false expect=order.created channel=orders run='false; true'
+refuse "commands of 'run' failed" install=false expect=order.created channel=orders \
+  run='printf "::error::x" >&2; false'
+mark=$(sed -n 's/^::stop-commands:://p' "$work/said")
+grep -qx "::$mark::" "$work/said" || fail 'commands stay off after a line without an end'
 refuse 'status 2' install=false expect=order.created channel=orders timeout=soon
 refuse "give the input 'channel'" install=false expect=order.created
 refuse "without 'expect'" install=false channel=orders
@@ -198,6 +202,18 @@ act with install=false expect=order.created channel=private-orders timeout=30s \
 end_job || fail 'the job left a process'
 gone "$server"
 say "the job's own app: served, with its secret hidden, until the job's end"
+
+# Each line of a secret is masked, and none of them is a command to the runner.
+job lines
+act run 'printf "%s\n" PUSHER_APP_KEY=shop "PUSHER_APP_SECRET<<END" "half%25" "::error::x" "%0Aend" END >>"$GITHUB_ENV"' || fail 'no variables'
+act with install=false serve=true || fail 'the local server does not start'
+printf '%s\n' '::add-mask::half%2525%0A::error::x%0A%250Aend' '::add-mask::half%2525' '::add-mask::::error::x' \
+  '::add-mask::%250Aend' >"$work/wanted"
+grep '^[[:space:]]*::' "$work/said" >"$work/orders" || fail 'the secret is not masked'
+diff "$work/wanted" "$work/orders" >&2 || fail 'the runner gets other commands'
+! grep -v '^::add-mask::' "$work/said" | grep -e half -e end >&2 || fail 'a line of the secret can be seen'
+act run 'test "$PUSHER_APP_SECRET" = "$(printf "half%%25\n::error::x\n%%0Aend")"' || fail 'the secret has changed'
+say 'a secret of several lines: each line masked, none obeyed'
 
 # The example of the page, with the program of this folder.
 job page

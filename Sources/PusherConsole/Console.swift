@@ -75,7 +75,7 @@ package final class Console: ServerConsole {
     [
       "id": .string(app.id), "key": .string(app.key), "enabled": .bool(app.isEnabled),
       "client_events": .bool(app.allowsClientEvents), "encrypts": .bool(app.masterKey != nil),
-      "webhooks": .array(app.webhooks.map { .string($0.place) }),
+      "webhooks": .array(app.webhooks.map { .string($0.origin) }),
     ]
   }
 

@@ -434,7 +434,7 @@ class Attack:
         yield "state file", lambda number: self.stream(
             lambda client, head: client.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\nid: 5\ndata: 1\n\n"),
             "--state-file", self.file("state", f"pusher-cli state {number}\nurl http://x/\nid {number}\n"))
-        for limit in ("connections", "channels_per_connection", "presence_members", "event_bytes", "client_events_per_second",
+        for limit in ("connections", "channels_per_connection", "channels_per_address", "presence_members", "event_bytes", "client_events_per_second",
                       "cached_channels", "events_per_second", "bytes_per_second"):
             yield f"apps {limit}", self.apps(limit)
         yield "activity_timeout", self.greeting(r'{\"socket_id\":\"1.1\",\"activity_timeout\":NUMBER}')

@@ -4,13 +4,28 @@
 # streams in no certain order.
 set -euo pipefail
 
+# order COMMAND TEXT: gives the runner a workflow command, such as "error title=x", with TEXT as its
+# data. The only place that writes one: a %, a CR or an LF in TEXT stays a part of TEXT.
+order() {
+  local text=${2//'%'/%25}
+  text=${text//$'\r'/%0D}
+  printf '::%s::%s\n' "$1" "${text//$'\n'/%0A}" >&2
+}
+
 # fail MESSAGE...: ends the step. The runner shows the message as an error of the job.
 fail() {
-  local message="pusher-cli: $*"
-  message=${message//'%'/%25}
-  message=${message//$'\r'/%0D}
-  printf '::error title=pusher-cli::%s\n' "${message//$'\n'/%0A}" >&2
+  order 'error title=pusher-cli' "pusher-cli: $*"
   exit 1
+}
+
+# mask SECRET: hides SECRET in the log. The runner reads the log line by line, so each line of SECRET
+# is hidden too.
+mask() {
+  local line
+  order add-mask "$1"
+  while IFS= read -r line || [ -n "$line" ]; do
+    [ -z "${line//[[:space:]]/}" ] || order add-mask "$line"
+  done <<<"${1//$'\r'/$'\n'}"
 }
 
 # Prints 32 hexadecimal digits that nobody can guess.
@@ -31,8 +46,10 @@ put() {
 verbatim() {
   local mark status=0
   mark=pusher-cli-$(token)
-  printf '::stop-commands::%s\n' "$mark" >&2
+  order stop-commands "$mark"
   "$@" || status=$?
-  printf '::%s::\n' "$mark" >&2
+  # The last line of COMMAND may have no end.
+  printf '\n' >&2
+  order "$mark" ''
   return "$status"
 }

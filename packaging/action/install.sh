@@ -20,9 +20,9 @@ fi
 
 command -v python3 >/dev/null || fail 'python3 is missing: add actions/setup-python before this step'
 home=$RUNNER_TEMP/pusher-cli
-python3 -m venv "$home" || fail 'python3 cannot make an environment: install python3-venv before this step'
+verbatim python3 -m venv "$home" >&2 || fail 'python3 cannot make an environment: install python3-venv before this step'
 # Nothing is built here, and the program needs no other package.
-"$home/bin/python3" -m pip install --quiet --no-input --disable-pip-version-check --no-deps \
-  --only-binary :all: "$package" || fail "pip cannot install $package; its messages above say why"
-"$home/bin/pusher-cli" --version || fail 'pusher-cli does not run: it needs libssl.so.3 and libz.so.1 (Debian: libssl3, zlib1g)'
+verbatim "$home/bin/python3" -m pip install --quiet --no-input --disable-pip-version-check --no-deps \
+  --only-binary :all: "$package" >&2 || fail "pip cannot install $package; its messages above say why"
+verbatim "$home/bin/pusher-cli" --version >&2 || fail 'pusher-cli does not run: it needs libssl.so.3 and libz.so.1 (Debian: libssl3, zlib1g)'
 printf '%s\n' "$home/bin" >>"$GITHUB_PATH"

@@ -35,7 +35,7 @@ done
 . "$work/settings"
 rm "$work/settings" "$work/ready"
 if [ "$PUSHER_APP_SECRET" != local ]; then
-  printf '::add-mask::%s\n' "$PUSHER_APP_SECRET"
+  mask "$PUSHER_APP_SECRET"
 fi
 for name in HOST PORT SCHEME APP_ID APP_KEY APP_SECRET APP_CLUSTER; do
   variable=PUSHER_$name
@@ -48,4 +48,4 @@ for name in host port scheme app-id app-key; do
 done
 put "$GITHUB_OUTPUT" pid "$pid"
 put "$GITHUB_OUTPUT" log "$log"
-echo "pusher-cli: the local server listens on $PUSHER_SCHEME://$PUSHER_HOST:$PUSHER_PORT (process $pid)"
+echo "pusher-cli: the local server listens on $PUSHER_SCHEME://$PUSHER_HOST:$PUSHER_PORT (process $pid)" >&2

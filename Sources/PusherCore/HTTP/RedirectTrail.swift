@@ -72,9 +72,9 @@ package enum RedirectError: Error, Equatable, CustomStringConvertible {
 
 extension HTTPURL {
   /// The URL for messages, without user information and query, which may be secret.
-  package var place: String { "\(scheme.rawValue)://\(authority)\(path)" }
+  package var place: String { origin + path }
+  /// The server for messages about a URL whose path may be a token, as that of a webhook.
+  package var origin: String { "\(scheme.rawValue)://\(authority)" }
 
-  func isSameOrigin(as other: HTTPURL) -> Bool {
-    scheme == other.scheme && host.isSame(as: other.host) && port == other.port
-  }
+  func isSameOrigin(as other: HTTPURL) -> Bool { origin.isSame(as: other.origin) }
 }

@@ -28,6 +28,14 @@ package struct HTTPAnswer: Error, Sendable, Equatable {
     HTTPAnswer(status: status, body: reason, isJSON: false, allow: allow)
   }
 
+  /// 302, which no browser keeps: the next server at this address may answer otherwise.
+  static func redirect(to path: String) -> HTTPAnswer {
+    var answer = HTTPAnswer.refusal(302, "see \(path)")
+    answer.headers.append("Location", path)
+    answer.headers.append("Cache-Control", "no-store")
+    return answer
+  }
+
   /// 503: the connection to the other nodes is down; the caller may retry.
   static let unavailable = busy(
     "the server cannot reach its other nodes; events may not have been published")

@@ -5,6 +5,7 @@ package struct AppLimits: Sendable, Equatable {
   /// Maximum number of sockets; refused like sockets beyond ``ServerLimits/connections``.
   package var connections: Int?
   package var subscriptions: Int?
+  package var channelsPerAddress: Int?
   package var presenceMembers: Int?
   package var eventData: Int?
   package var clientEventsPerSecond: Int?
@@ -27,6 +28,7 @@ package struct AppLimits: Sendable, Equatable {
   func applied(to server: ServerLimits) -> ServerLimits {
     var limits = server
     limits.subscriptions = subscriptions ?? limits.subscriptions
+    limits.channelsPerAddress = channelsPerAddress ?? limits.channelsPerAddress
     limits.presenceMembers = presenceMembers ?? limits.presenceMembers
     limits.sizes.eventData = eventData ?? limits.sizes.eventData
     limits.clientEventsPerSecond = clientEventsPerSecond ?? limits.clientEventsPerSecond

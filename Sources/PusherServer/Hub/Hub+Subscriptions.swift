@@ -11,6 +11,9 @@ extension Hub {
     var request = JoinRequest(channel: name, socketID: session.socketID, member: member)
     if let former = channels[name]?.place(of: session) {
       (request.isSecond, request.formerUserID) = (true, former.userID)
+    } else if channels[name] == nil {
+      // Counts before the answer, which may come late.
+      shares.occupy(name, by: session.address)
     }
     ask(.join(request), .join(request, session), at: now)
   }
@@ -61,11 +64,13 @@ extension Hub {
         reason: "a presence channel has at most \(limits.presenceMembers) members",
         code: .overQuota, cause: .fullChannel)
       let isSubscribed = channels[name]?.place(of: session) != nil
+      forgetShare(of: name)
       session.refuse(name, refusal, isSubscribed: isSubscribed, at: now)
     case .joined(let joined):
       let isWanted = sessions[session.socketID] === session && session.subscriptions.contains(name)
       guard isWanted else {
         // The session left before the answer came.
+        forgetShare(of: name)
         if !request.isSecond { member.leave(name, userID: request.member?.userID, at: now) }
         return
       }
@@ -80,6 +85,7 @@ extension Hub {
     let channel = channels[name] ?? HubChannel()
     let former = channel.place(of: session)
     channels[name] = channel
+    if channel.subscribers.isEmpty { shares.occupy(name, by: session.address) }
     channel.put(session, userID: userID, memberID: joined.memberID)
     // The session left and subscribed again before the first answer came.
     if let former, !request.isSecond { member.leave(name, userID: former.userID, at: now) }

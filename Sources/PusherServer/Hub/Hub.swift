@@ -20,7 +20,9 @@ package final class Hub {
   var waiters: [Int: Waiter] = [:]
   private var answers: [(number: Int, answer: ClusterAnswer)] = []
   private var events: [ServerLogEvent] = []
-  private var hasToldFullChannels = false
+  /// Channels by the address that occupies them.
+  var shares = AddressShares()
+  private var toldLimits = ChannelLimit.Kinds()
 
   package var application: Application { setup.application }
   var limits: ServerLimits { setup.limits }
@@ -61,14 +63,45 @@ package final class Hub {
     handleNews(at: now)
   }
 
-  /// Checks the limit of occupied channels, and logs the first refusal.
-  func hasRoom(for channel: String) -> Bool {
-    let hasRoom = channels[channel] != nil || member.hasRoom(for: channel, limit: limits.channels)
-    if !hasRoom, !hasToldFullChannels {
-      hasToldFullChannels = true
-      log(.channelsFull(app: application.id, limit: limits.channels))
+  /// Checks the limits on the channels of a socket, its address and the app.
+  func makeSureOfRoom(
+    for channel: String, of session: any HubSession
+  ) throws(SubscriptionRefusal) {
+    let limits = limits
+    guard session.subscriptions.count < limits.subscriptions else {
+      throw full(
+        .socket(id: session.socketID), limits.subscriptions,
+        "a connection has at most \(limits.subscriptions) subscriptions")
     }
-    return hasRoom
+    guard channels[channel] == nil else { return }
+    guard member.hasRoom(for: channel, limit: limits.channels) else {
+      throw full(.app, limits.channels, "the app has at most \(limits.channels) channels")
+    }
+    guard let address = session.address, !shares.hasOwner(channel),
+      shares.count(of: address) >= limits.channelsPerAddress
+    else { return }
+    throw full(
+      .address(address), limits.channelsPerAddress,
+      "the connections of your address occupy at most \(limits.channelsPerAddress) channels")
+  }
+
+  private func full(_ limit: ChannelLimit, _ number: Int, _ reason: String) -> SubscriptionRefusal {
+    logFirst(limit, number)
+    return SubscriptionRefusal(reason: reason, code: .overQuota)
+  }
+
+  /// Returns the refusal of a socket that subscribes faster than it may.
+  func tooFast(_ session: any HubSession) -> SubscriptionRefusal {
+    let limit = limits.joinsPerSecond
+    logFirst(.pace(socketID: session.socketID), limit)
+    return SubscriptionRefusal(
+      reason: "above the rate limit of subscriptions: \(limit) in 1 s", code: .clientEventRate)
+  }
+
+  /// Logs the first refusal of each kind.
+  private func logFirst(_ limit: ChannelLimit, _ number: Int) {
+    guard toldLimits.insert(limit.kind).inserted else { return }
+    log(.channelsFull(app: application.id, limit, number))
   }
 
   /// Ends a subscription; others learn of a user's departure after its last connection.
@@ -84,9 +117,17 @@ package final class Hub {
 
   func remove(_ session: any HubSession, from name: String) -> HubChannel.Place? {
     guard let channel = channels[name], let place = channel.remove(session) else { return nil }
-    if channel.subscribers.isEmpty { channels[name] = nil }
+    if let other = channel.subscribers.first {
+      shares.hand(name, from: session.address, to: other.address)
+    } else {
+      channels[name] = nil
+      shares.vacate(name)
+    }
     return place
   }
+
+  /// Forgets who occupies a channel after a join that failed, unless others are there.
+  func forgetShare(of name: String) { if channels[name] == nil { shares.vacate(name) } }
 
   /// Handles due work: counts of large channels change too often to be sent each time.
   package func tick(at now: Instant) {
@@ -175,7 +216,10 @@ package final class Hub {
       guard count > 0 else { return }
       log(.delivered(channel: channel, isFromClient: isFromClient, recipients: count))
     case .log(let event): log(event)
-    case .dropped(let number): waiters[number] = nil
+    case .dropped(let number):
+      if case .join(let request, _) = waiters.removeValue(forKey: number) {
+        forgetShare(of: request.channel)
+      }
     }
   }
 

@@ -6,6 +6,8 @@ package import PusherCore
 /// message.
 package protocol HubSession: AnyObject {
   var socketID: String { get }
+  /// Address of the client; `nil` if a proxy hides it.
+  var address: ClientAddress? { get }
   var subscriptions: NameSet { get }
   var user: SignedInUser? { get set }
   /// Sends a message to this client only.
@@ -20,6 +22,8 @@ package protocol HubSession: AnyObject {
   /// Closes the connection because the app terminated its user.
   func terminate(at now: Instant)
 }
+
+extension HubSession { package var address: ClientAddress? { nil } }
 
 package protocol ChannelNaming: Sendable {
   func kind(of channel: String) -> ChannelKind

@@ -49,7 +49,13 @@ package struct ServerLimits: Sendable, Equatable {
   package var batch = 10
   /// Maximum number of occupied channels of an app on this server.
   package var channels = 100_000
-  package var subscriptions = 20_000
+  /// Maximum number of channels of an app that the sockets of one address occupy.
+  package var channelsPerAddress = 25_000
+  /// Maximum number of channels of a socket.
+  package var subscriptions = 10_000
+  /// Maximum number of subscriptions of a socket in a second (4301), after a burst of
+  /// ``subscriptions``, at least 1000.
+  package var joinsPerSecond = 100
   package var presenceMembers = 100
   package var watchlist = 100
   /// Maximum number of cache channels with a stored event.

@@ -32,8 +32,8 @@ package enum ServerLogEvent: Sendable, Equatable, CustomStringConvertible {
   case accessRefused(AccessRefusal, isLast: Bool)
   /// All clients together exceeded `limit`, in bytes. Only the first occurrence is logged.
   case queuesFull(limit: Int, dropped: Int)
-  /// An app has its maximum number of occupied channels; logged once.
-  case channelsFull(app: String, limit: Int)
+  /// A subscription to one more channel was refused; logged once for each kind of limit.
+  case channelsFull(app: String, ChannelLimit, Int)
   /// A connection ended before it became a socket or a call.
   case dropped(reason: String)
   case webhookSent(SentWebhook, status: Int)
@@ -56,6 +56,15 @@ package enum ServerLogEvent: Sendable, Equatable, CustomStringConvertible {
       scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) ? "?" : scalar
     }
     return String(String.UnicodeScalarView(shown))
+  }
+
+  private static func words(_ limit: ChannelLimit, _ number: Int, _ app: String) -> String {
+    switch limit {
+    case .app: "app \(app) has its maximum of \(number) channels"
+    case .socket(let id): "\(id) has its maximum of \(number) channels of app \(app)"
+    case .address(let address): "\(address) has its maximum of \(number) channels of app \(app)"
+    case .pace(let id): "\(id) subscribes to more than \(number) channels of app \(app) a second"
+    }
   }
 
   private static func words(_ recipients: Int?) -> String { recipients.map { " to \($0)" } ?? "" }
@@ -94,8 +103,8 @@ package enum ServerLogEvent: Sendable, Equatable, CustomStringConvertible {
     case .queuesFull(let limit, let dropped):
       "all clients together left more than \(limit) bytes unread: dropped the slowest \(dropped) "
         + "(further drops are not logged)"
-    case .channelsFull(let app, let limit):
-      "app \(app) has its maximum of \(limit) channels: refused a subscription to another "
+    case .channelsFull(let app, let limit, let number):
+      "\(Self.words(limit, number, app)): refused a subscription to another "
         + "(further refusals are not logged)"
     case .accessRefused(let refusal, let isLast):
       "refused \(refusal)" + (isLast ? "; further refusals are not logged" : "")
@@ -112,7 +121,7 @@ package enum ServerLogEvent: Sendable, Equatable, CustomStringConvertible {
 
 package struct SentWebhook: Sendable, Equatable, CustomStringConvertible {
   package let app: String
-  /// Receiver, without possible secrets.
+  /// Scheme, host and port of the receiver; the rest of its URL may be a token.
   package let url: String
   /// Kind of the event, or the number of events.
   package let event: String

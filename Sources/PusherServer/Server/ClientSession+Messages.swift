@@ -79,6 +79,7 @@ extension ClientSession {
 
   private func subscribe(to channel: String, auth: String, channelData: String?, at now: Instant) {
     do throws(SubscriptionRefusal) {
+      guard rates.joins.admit(hub.limits, at: now) else { throw hub.tooFast(self) }
       let member = try checkSubscription(channel: channel, auth: auth, channelData: channelData)
       subscriptions.insert(channel)
       hub.subscribe(self, to: channel, as: member, at: now)
@@ -114,14 +115,7 @@ extension ClientSession {
     guard !isSecond || dialect.has(.acceptsSecondSubscription) else {
       throw SubscriptionRefusal(reason: "Existing subscription to channel \(channel)")
     }
-    guard isSecond || subscriptions.count < hub.limits.subscriptions else {
-      throw SubscriptionRefusal(
-        reason: "a connection has at most \(hub.limits.subscriptions) subscriptions")
-    }
-    guard isSecond || hub.hasRoom(for: channel) else {
-      throw SubscriptionRefusal(
-        reason: "the app has at most \(hub.limits.channels) channels", code: .overQuota)
-    }
+    if !isSecond { try hub.makeSureOfRoom(for: channel, of: self) }
     let kind = dialect.answers.kind(of: channel)
     guard kind.needsAuthorization else { return nil }
     guard !refusesStaged(channel) else {
@@ -141,6 +135,7 @@ extension ClientSession {
         .noSubscription, channel: channel, at: now)
       return
     }
+    rates.joins.noteDeparture(hub.limits, at: now)
     hub.leave(self, channel, at: now)
     hub.log(.unsubscribed(socketID: socketID, channel: channel))
   }

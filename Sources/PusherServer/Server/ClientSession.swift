@@ -35,6 +35,7 @@ package final class ClientSession: HubSession, ConnectionSocket {
   }
 
   package let socketID: String
+  package let address: ClientAddress?
   package let connection: WebSocketConnection
   package var input: ByteBuffer { connection.input }
   package var output: ByteBuffer { connection.output }
@@ -61,9 +62,10 @@ package final class ClientSession: HubSession, ConnectionSocket {
 
   /// Joins the hub after the connection's handshake, and greets the client; `socketID` must be new.
   package init(
-    _ connection: WebSocketConnection, socketID: String, hub: Hub, context: SessionContext,
-    at now: Instant
+    _ connection: WebSocketConnection, socketID: String, from address: ClientAddress? = nil,
+    hub: Hub, context: SessionContext, at now: Instant
   ) {
+    self.address = address
     self.hub = hub
     self.context = context
     self.socketID = socketID

@@ -62,6 +62,9 @@ extension Server: ConnectionAcceptorOwner {
     case .authorization:
       let endpoint = AuthEndpoint(applications, refusal: context.faults.endpointFailure)
       if let authorized = endpoint.answer(request) { return authorized }
+    // A console that only this machine may use leaves the path to the dialect.
+    case .api where options.console == .everybody && request.head.isForRoot:
+      return .redirect(to: ConsolePath.page)
     case .socket, .api: break
     }
     let seconds = SystemClock.wall().secondsSince1970
@@ -121,7 +124,9 @@ extension Server: ConnectionAcceptorOwner {
     switch SocketAdmission(request, applications: applications) {
     case .accepted(let hub):
       let session = ClientSession(
-        connection, socketID: applications.newSocketID(), hub: hub, context: context, at: now)
+        connection, socketID: applications.newSocketID(),
+        from: ClientAddress(of: carrier.peer, sending: request), hub: hub, context: context,
+        at: now)
       session.carrier = carrier
       return .socket(session)
     case .refused(let code, let reason):

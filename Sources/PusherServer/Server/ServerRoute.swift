@@ -67,6 +67,13 @@ package enum ServerRoute: Sendable, Hashable, CaseIterable {
   }
 }
 
+extension HTTPRequestHead {
+  /// True if the request asks for the address of the server without a path.
+  var isForRoot: Bool {
+    (method == "GET" || method == "HEAD") && RequestTarget.path(of: target).isSame(as: "/")
+  }
+}
+
 extension ServerOptions {
   package func reach(of route: ServerRoute) -> Reach {
     switch route {

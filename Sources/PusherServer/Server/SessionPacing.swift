@@ -52,6 +52,7 @@ struct ClientRates {
   var events: RateWindow
   /// `nil` for no limit.
   var messages: MessageWindow?
+  var joins = JoinPace()
 
   init(_ limits: ServerLimits) {
     events = RateWindow(limit: limits.clientEventsPerSecond)
@@ -60,9 +61,34 @@ struct ClientRates {
 
   /// Takes the app's new limits; an unchanged window of messages continues.
   mutating func renew(_ limits: ServerLimits) {
-    let former = messages
+    let former = self
     self = ClientRates(limits)
-    if let former, former.limit == limits.messageRate { messages = former }
+    joins = former.joins
+    if let window = former.messages, window.limit == limits.messageRate { messages = window }
+  }
+}
+
+/// Limits how fast a socket subscribes: a burst of all its channels, then so many in a second.
+///
+/// A departure uses up the same room, but always succeeds.
+struct JoinPace {
+  /// The whole burst is allowed again from this time on; `nil` before the first subscription.
+  private var recovery: Instant?
+  /// Minimum size of the burst.
+  private static let burst = 1000
+
+  /// Counts and allows one more subscription, unless the room is used up.
+  mutating func admit(_ limits: ServerLimits, at now: Instant) -> Bool {
+    let step = Duration.seconds(1) / max(limits.joinsPerSecond, 1)
+    let room = step * (max(limits.subscriptions, Self.burst) - 1)
+    let start = max(recovery ?? now, now)
+    guard now.duration(to: start) <= room else { return false }
+    recovery = start.advanced(by: step)
+    return true
+  }
+
+  mutating func noteDeparture(_ limits: ServerLimits, at now: Instant) {
+    _ = admit(limits, at: now)
   }
 }
 

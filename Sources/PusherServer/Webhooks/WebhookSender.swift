@@ -108,7 +108,7 @@ final class WebhookSender {
   private func discard(_ reason: String) {
     tellAllDropped()
     let count = deliveries.takeAll().count
-    if count > 0 { report(.webhooksDiscarded(url: url.place, count: count, reason: reason)) }
+    if count > 0 { report(.webhooksDiscarded(url: url.origin, count: count, reason: reason)) }
   }
 
   private func tellAllDropped() {
@@ -121,7 +121,7 @@ final class WebhookSender {
   }
 
   private func sent(_ name: String, _ body: [UInt8]) -> SentWebhook {
-    SentWebhook(app: application.id, url: url.place, event: name, body: body)
+    SentWebhook(app: application.id, url: url.origin, event: name, body: body)
   }
 
   private func sendDue() {

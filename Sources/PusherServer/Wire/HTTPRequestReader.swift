@@ -106,6 +106,7 @@ extension HTTPAnswer {
     switch status {
     case 200: "OK"
     case 204: "No Content"
+    case 302: "Found"
     case 400: "Bad Request"
     case 401: "Unauthorized"
     case 403: "Forbidden"

@@ -34,13 +34,14 @@ package enum RemoteSign: Sendable, Hashable, CustomStringConvertible {
       self = .host
       return
     }
-    for field in head.headers.fields {
-      if let name = Self.proxyField(field.name) {
-        self = .field(name)
-        return
-      }
-    }
-    return nil
+    guard let name = Self.proxyField(of: head) else { return nil }
+    self = .field(name)
+  }
+
+  static func hasField(_ head: HTTPRequestHead) -> Bool { proxyField(of: head) != nil }
+
+  private static func proxyField(of head: HTTPRequestHead) -> String? {
+    head.headers.fields.lazy.compactMap { proxyField($0.name) }.first
   }
 
   private static func proxyField(_ name: String) -> String? {

@@ -251,7 +251,15 @@ extension ServerLogEvent {
       return "; --allow-origin \(origin) would allow it"
         + (isAnybodys ? ", and everyone's sandboxed pages too" : "")
     case .queuesFull: return "; --max-queued changes the limit"
-    case .channelsFull: return "; --max-channels changes the limit"
+    case .channelsFull(_, let limit, _):
+      let flag: Flag =
+        switch limit {
+        case .app: .serveMaxChannels
+        case .socket: .maxSocketChannels
+        case .address: .maxAddressChannels
+        case .pace: .joinsPerSecond
+        }
+      return "; \(flag.spelling) changes the limit"
     case .accessRefused(.host(let text), _):
       guard let (host, _) = LocalHost.split(text) else { return "" }
       return "; --allow-host \(host) would allow it"

@@ -12,8 +12,8 @@ enum ConsoleTokenFile {
   /// Returns the token of the file; makes the file, with a new token, if it is missing.
   ///
   /// - Parameter tell: Receives what was done, for `-v`.
-  /// - Throws: ``UsageError`` for a file that other users can read, that holds anything but a
-  ///   token, or that cannot be read or made.
+  /// - Throws: ``UsageError`` for a file that other users can read or change, that holds anything
+  ///   but a token, or that cannot be read or made.
   static func token(in path: String, tell: (String) -> Void) throws(UsageError) -> String {
     // Another run may make the file at the same time; its token is then the one of both.
     for _ in 0..<tries {
@@ -31,15 +31,14 @@ enum ConsoleTokenFile {
 
   private static func stored(_ path: String) throws(UsageError) -> String? {
     guard FileReplacement.place(path, followsLinks: true) != .success(.nothing) else { return nil }
-    let files = FileAccess.running()
-    if let bits = files.permissions(path), bits & 0o077 != 0, !files.isProvided(path) {
-      throw UsageError("\(flag): other users can read '\(path)'; run chmod 600 \(path)")
-    }
-    switch files.contents(path, fileLimit) {
+    switch FileAccess.running().read(path, fileLimit) {
     case .failure(let fault):
       throw UsageError("\(flag): cannot read '\(path)': \(fault.reason)")
-    case .success(let bytes):
-      guard let token = token(bytes) else {
+    case .success(let content):
+      if let doubt = content.holders?.doubt {
+        throw UsageError("\(flag): \(doubt.words("'\(path)'", at: path))")
+      }
+      guard let token = token(content.bytes) else {
         throw UsageError(
           "\(flag): '\(path)' is not a token of \(lengths.lowerBound) to \(lengths.upperBound) "
             + "letters, digits, '-', '.', '_' or '~' on one line; remove it, and serve makes one")

@@ -27,6 +27,7 @@ struct AppsFile {
   private static let limits:
     [(name: String, place: any WritableKeyPath<AppLimits, Int?> & Sendable)] = [
       ("connections", \.connections), ("channels_per_connection", \.subscriptions),
+      ("channels_per_address", \.channelsPerAddress),
       ("presence_members", \.presenceMembers), ("event_bytes", \.eventData),
       ("client_events_per_second", \.clientEventsPerSecond), ("cached_channels", \.cachedEvents),
       ("events_per_second", \.eventsPerSecond), ("bytes_per_second", \.bytesPerSecond),

@@ -3,8 +3,8 @@ internal import PusherPlatform
 
 /// File operations of settings, which tests replace.
 struct FileAccess: Sendable {
-  /// Returns the content of a file of at most `limit` bytes; `-` is standard input.
-  var contents: @Sendable (_ path: String, _ limit: Int) -> Result<[UInt8], FileFault>
+  /// Opens a file of at most `limit` bytes once, and reads it; `-` is standard input.
+  var read: @Sendable (_ path: String, _ limit: Int) -> Result<FileContent, FileFault>
   /// Returns the permission bits of a regular file; `nil` for anything else.
   var permissions: @Sendable (_ path: String) -> UInt32?
   /// Returns true if the content is that of the start, since the file cannot be read twice.
@@ -13,8 +13,17 @@ struct FileAccess: Sendable {
   var listeningSocket: @Sendable (_ descriptor: Int32) -> Result<HandedSocket, HandedSocket.Fault> =
     { _ in .failure(.notOpen) }
   var processID: @Sendable () -> Int32 = { 0 }
-  /// Returns true if a container's platform made the file, so that its mode is fixed.
-  var isProvided: @Sendable (_ path: String) -> Bool = { _ in false }
+
+  /// Returns the content of a file without secrets.
+  func contents(_ path: String, _ limit: Int) -> Result<[UInt8], FileFault> {
+    read(path, limit).map(\.bytes)
+  }
+}
+
+struct FileContent: Equatable, Sendable {
+  var bytes: [UInt8]
+  /// `nil` for standard input, a pipe or a device, which other users cannot open by a name.
+  var holders: FileHolders?
 }
 
 struct FileFault: Error, Equatable {
@@ -32,42 +41,33 @@ extension FileAccess {
   /// Real files at the start; `tell` gets the path of a pipe that stays silent.
   static func starting(tell: @escaping @Sendable (_ path: String) -> Void) -> FileAccess {
     real { path, limit in
-      WholeFile.contents(of: path, limit: limit, .all(whenWaiting: { tell(path) }))
+      WholeFile.content(of: path, limit: limit, .all(whenWaiting: { tell(path) }))
     }
   }
 
   /// Real files during the run, without waiting; `kept` has those that can be read only once.
   static func running(kept: [String: [UInt8]] = [:]) -> FileAccess {
     var files = real { path, limit in
-      kept[path].map { .success($0) } ?? WholeFile.contents(of: path, limit: limit, .regular)
+      kept[path].map { .success(FileContent(bytes: $0)) }
+        ?? WholeFile.content(of: path, limit: limit, .regular)
     }
     files.isKept = { kept[$0] != nil }
     return files
   }
 
   private static func real(
-    _ contents: @escaping @Sendable (_ path: String, _ limit: Int) -> Result<[UInt8], FileFault>
+    _ read: @escaping @Sendable (_ path: String, _ limit: Int) -> Result<FileContent, FileFault>
   ) -> FileAccess {
     FileAccess(
-      contents: contents, permissions: regularPermissions, isOpen: { fcntl($0, F_GETFD) >= 0 },
+      read: read, permissions: regularPermissions, isOpen: { fcntl($0, F_GETFD) >= 0 },
       listeningSocket: { descriptor in
         Result { () throws(HandedSocket.Fault) in try HandedSocket(descriptor: descriptor) }
-      }, processID: { getpid() }, isProvided: isOfPlatform)
+      }, processID: { getpid() })
   }
 
   private static func regularPermissions(_ path: String) -> UInt32? {
     var status = stat()
     guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
     return UInt32(status.st_mode & 0o777)
-  }
-
-  /// Returns true for a Kubernetes secret, which is a link through `..data` beside it, and on a
-  /// read-only file system, which holds the secrets of Docker and Kubernetes.
-  private static func isOfPlatform(_ path: String) -> Bool {
-    var target = [CChar](repeating: 0, count: Int(PATH_MAX))
-    let length = unsafe readlink(path, &target, target.count)
-    if length > 0, target.starts(with: "..data/".utf8.map(CChar.init)) { return true }
-    var system = statvfs()
-    return unsafe statvfs(path, &system) == 0 && UInt(system.f_flag) & UInt(ST_RDONLY) != 0
   }
 }

@@ -91,6 +91,9 @@ struct ServeSettings: CommandSettings {
     limits.sizes.allOutput = typed.bytes(.maxQueued)
     limits.connections = typed.number(.maxConnections)
     limits.channels = typed.number(.serveMaxChannels)
+    limits.channelsPerAddress = typed.number(.maxAddressChannels)
+    limits.subscriptions = typed.number(.maxSocketChannels)
+    limits.joinsPerSecond = typed.number(.joinsPerSecond)
     return limits
   }
 

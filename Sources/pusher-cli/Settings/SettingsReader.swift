@@ -145,41 +145,60 @@ struct SettingsReader {
 
   private mutating func secret(in path: String, _ origin: String) throws(UsageError) -> Secret {
     let wanted = "it must contain only the app secret, on one line"
-    let text: String
+    let file: (text: String, holders: FileHolders?)
     do throws(UsageError) {
-      text = try confidentialText(in: path, origin)
+      file = try textAndHolders(ofConfidential: path, origin)
     } catch {
       throw UsageError("\(error.message); \(wanted)")
     }
-    guard text.split(separator: "\n").count == 1 else {
+    try judge(file.holders, of: path, origin)
+    guard file.text.split(separator: "\n").count == 1 else {
       throw UsageError("\(origin): \(Self.name(path)) has more than one line; \(wanted)")
     }
-    return Secret(text)
+    return Secret(file.text)
   }
 
-  /// Reads a file that holds secrets; warns if other users can read it.
+  /// Reads a file that holds secrets; refuses one that others decide about, and warns of readers.
   mutating func confidentialText(in path: String, _ origin: String) throws(UsageError) -> String {
-    let text = try self.text(of: path, origin, limit: 65_536)
-    guard !text.isEmpty else { throw UsageError("\(origin): \(Self.name(path)) is empty") }
-    warnOfReaders(of: path)
-    return text
+    let file = try textAndHolders(ofConfidential: path, origin)
+    try judge(file.holders, of: path, origin)
+    return file.text
   }
 
-  mutating func warnOfReaders(of path: String) {
-    if path != "-", let bits = files.permissions(path), bits & 0o077 != 0, !files.isProvided(path) {
-      warn("other users can read \(path); run chmod 600 \(path)")
+  private mutating func textAndHolders(
+    ofConfidential path: String, _ origin: String
+  ) throws(UsageError) -> (text: String, holders: FileHolders?) {
+    let file = try textAndHolders(of: path, origin, limit: 65_536)
+    guard !file.text.isEmpty else { throw UsageError("\(origin): \(Self.name(path)) is empty") }
+    return file
+  }
+
+  mutating func judge(
+    _ holders: FileHolders?, of path: String, _ origin: String
+  ) throws(UsageError) {
+    guard let holders, let doubt = holders.doubt else { return }
+    guard !holders.isDecidedByOthers else {
+      throw UsageError("\(origin): \(doubt.words("'\(path)'", at: path))")
     }
+    warn(doubt.words(path, at: path))
   }
 
   /// Reads a text file, by default without its last newline; `-` is standard input.
   mutating func text(
     of path: String, _ origin: String, limit: Int, dropsNewline: Bool = true
   ) throws(UsageError) -> String {
+    try textAndHolders(of: path, origin, limit: limit, dropsNewline: dropsNewline).text
+  }
+
+  mutating func textAndHolders(
+    of path: String, _ origin: String, limit: Int, dropsNewline: Bool = true
+  ) throws(UsageError) -> (text: String, holders: FileHolders?) {
     if path == "-" { try claimInput(for: origin) }
-    switch files.contents(path, limit) {
+    switch files.read(path, limit) {
     case .failure(let fault):
       throw UsageError("\(origin): cannot read \(Self.name(path)): \(fault.reason)")
-    case .success(var bytes):
+    case .success(let content):
+      var bytes = content.bytes
       keep(bytes, of: path)
       if dropsNewline, bytes.last == UInt8(ascii: "\n") {
         bytes.removeLast()
@@ -188,7 +207,7 @@ struct SettingsReader {
       guard let text = String(validating: bytes, as: UTF8.self) else {
         throw UsageError("\(origin): \(Self.name(path)) is not UTF-8 text")
       }
-      return text
+      return (text, content.holders)
     }
   }
 

@@ -105,10 +105,11 @@ extension SettingsReader {
   }
 
   private mutating func configurationFile(_ path: Setting) throws(UsageError) -> ConfigurationFile {
-    let text = try text(of: path.value, path.origin, limit: 1 << 20, dropsNewline: false)
+    let (text, holders) = try textAndHolders(
+      of: path.value, path.origin, limit: 1 << 20, dropsNewline: false)
     let file = try ConfigurationFile(parsing: text, path: path.value, home: environment["HOME"])
     if file.profiles.values.contains(where: { $0.secret != nil }) {
-      warnOfReaders(of: path.value)
+      try judge(holders, of: path.value, path.origin)
     }
     return file
   }

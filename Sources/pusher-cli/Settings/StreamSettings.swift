@@ -96,7 +96,8 @@ extension SettingsReader {
     }
     if typed.operands.count > 1 {
       throw UsageError(
-        "sse takes one URL (found '\(typed.operands[1])' too)", helpFor: typed.command)
+        "sse takes one URL (found '\(Disclosure.place.shown(typed.operands[1]))' too)",
+        helpFor: typed.command)
     }
     let isFile = operand.hasPrefix("@")
     let text = try textOrFile(operand, "the URL", limit: 65_536)

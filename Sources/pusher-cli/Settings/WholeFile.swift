@@ -16,8 +16,12 @@ enum WholeFile {
   private static let patience: Int32 = 1_000
   private static let chunkSize = 16_384
 
-  static func contents(of path: String, limit: Int, _ kinds: Kinds) -> Result<[UInt8], FileFault> {
-    if path == "-" { return contents(ofDescriptor: 0, limit: limit, kinds) }
+  static func content(
+    of path: String, limit: Int, _ kinds: Kinds
+  ) -> Result<FileContent, FileFault> {
+    if path == "-" {
+      return contents(ofDescriptor: 0, limit: limit, kinds).map { FileContent(bytes: $0) }
+    }
     // A blocking open of a pipe waits for its writer.
     let flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC
     let descriptor = unsafe open(path, flags)
@@ -27,7 +31,14 @@ enum WholeFile {
       return .failure(FileFault(reason: reason))
     }
     defer { close(descriptor) }
-    return contents(ofDescriptor: descriptor, limit: limit, kinds)
+    var status = stat()
+    guard unsafe fstat(descriptor, &status) == 0 else { return .failure(currentFault()) }
+    let holders =
+      status.st_mode & S_IFMT == S_IFREG
+      ? FileHolders(status, of: descriptor, path: path) : nil
+    return contents(ofDescriptor: descriptor, limit: limit, kinds).map {
+      FileContent(bytes: $0, holders: holders)
+    }
   }
 
   static func contents(

@@ -47,25 +47,29 @@ func refusal(of line: String) -> String? {
 struct PretendFiles {
   var contents: [String: String] = [:]
   var permissions: UInt32 = 0o600
-  var isProvided = false
+  /// The files of a container's platform, or of systemd.
+  var isSettled = false
+  var isForeign = false
+  var isReadByRoot = false
   var sockets: [Int32: Result<HandedSocket, HandedSocket.Fault>] = [:]
 
   var access: FileAccess {
     let contents = contents
     let permissions = permissions
-    let isProvided = isProvided
+    let holders = FileHolders(
+      mode: permissions, isForeign: isForeign, isReadByRoot: isReadByRoot, isSettled: isSettled)
     let sockets = sockets
     return FileAccess(
-      contents: { path, limit in
+      read: { path, limit in
         guard let text = contents[path] else {
           return .failure(FileFault(reason: "no such file or directory"))
         }
         guard text.utf8.count <= limit else { return .failure(FileFault(reason: "too large")) }
-        return .success(Array(text.utf8))
+        return .success(
+          FileContent(bytes: Array(text.utf8), holders: path == "-" ? nil : holders))
       },
       permissions: { contents[$0] == nil || $0 == "-" ? nil : permissions },
-      listeningSocket: { sockets[$0] ?? .failure(.notOpen) }, processID: { 77 },
-      isProvided: { _ in isProvided })
+      listeningSocket: { sockets[$0] ?? .failure(.notOpen) }, processID: { 77 })
   }
 }
 

@@ -72,19 +72,61 @@ import Testing
       FileAccess.system.contents(path, 10) == .failure(FileFault(reason: "it is a socket")))
   }
 
-  @Test func `a secret that Kubernetes has put there is known by its links`() throws {
+  @Test func `the holders of a file are those of the file behind its links`() throws {
     let folder = TemporaryFolder.shared.file("mount")
     let files = FileManager.default
     try files.createDirectory(atPath: folder + "/..now", withIntermediateDirectories: true)
-    #expect(files.createFile(atPath: folder + "/..now/secret", contents: Data("s".utf8)))
+    let file = folder + "/..now/secret"
+    #expect(files.createFile(atPath: file, contents: Data("s".utf8)))
     try files.createSymbolicLink(atPath: folder + "/..data", withDestinationPath: "..now")
-    try files.createSymbolicLink(
-      atPath: folder + "/secret", withDestinationPath: "..data/secret")
-    try files.createSymbolicLink(atPath: folder + "/other", withDestinationPath: "..now/secret")
-    #expect(FileAccess.system.isProvided(folder + "/secret"))
-    #expect(!FileAccess.system.isProvided(folder + "/other"))
-    #expect(!FileAccess.system.isProvided(folder + "/..now/secret"))
-    #expect(!FileAccess.system.isProvided(folder + "/none"))
+    // Only a read-only file system shows that Kubernetes made the link.
+    let link = folder + "/secret"
+    try files.createSymbolicLink(atPath: link, withDestinationPath: "..data/secret")
+    for (mode, doubt) in [
+      (0o600, nil), (0o400, nil), (0o644, .readable), (0o640, .readable), (0o620, .readable),
+      (0o602, .writable), (0o666, .writable),
+    ] as [(mode_t, FileHolders.Doubt?)] {
+      #expect(chmod(file, mode) == 0)
+      for path in [file, link] {
+        let holders = try #require(try FileAccess.system.read(path, 10).get().holders)
+        #expect(holders.mode == UInt32(mode) && !holders.isSettled)
+        #expect(holders.doubt == doubt, "\(mode)")
+      }
+    }
+  }
+
+  @Test func `a file without a name has no other holders`() throws {
+    let path = try TemporaryFolder.shared.file("gone", holding: "s")
+    let descriptor = open(path, O_RDWR | O_CLOEXEC)
+    defer { close(descriptor) }
+    #expect(unlink(path) == 0 && fchmod(descriptor, 0o666) == 0)
+    let content = try FileAccess.system.read("/dev/fd/\(descriptor)", 10).get()
+    #expect(content.bytes == Array("s".utf8))
+    #expect(content.holders?.doubt == nil)
+    #expect(try FileAccess.system.read("/dev/null", 10).get().holders == nil)
+  }
+
+  @Test func `another user's file is known by its owner`() throws {
+    let path = try TemporaryFolder.shared.file("other", holding: "s")
+    #expect(chmod(path, 0o600) == 0)
+    func holders() throws -> FileHolders? { try FileAccess.system.read(path, 10).get().holders }
+    #expect(try holders()?.isForeign == false)
+    // Only root can give a file away.
+    guard geteuid() == 0 else { return }
+    #expect(chown(path, 4321, 4321) == 0)
+    let other = try #require(try holders())
+    #expect(other.doubt == .ownedByOther && other.isDecidedByOthers)
+  }
+
+  @Test func `root never takes another user's decision, others only their own`() {
+    var holders = FileHolders(mode: 0o640, isForeign: true, isReadByRoot: true)
+    #expect(holders.isDecidedByOthers)
+    holders.isReadByRoot = false
+    #expect(!holders.isDecidedByOthers && holders.doubt == .ownedByOther)
+    holders.mode = 0o646
+    #expect(holders.isDecidedByOthers)
+    holders.isSettled = true
+    #expect(!holders.isDecidedByOthers && holders.doubt == nil)
   }
 
   @Test func `what cannot be read has a reason`() {

@@ -290,18 +290,29 @@ struct AppsFileTests {
     let limits = try settings(
       #"[{"id":1,"key":"a","secret":"x"},{"id":2,"key":"b","secret":"x","limits":{"connections":1,"#
         + #""channels_per_connection":2,"presence_members":3,"event_bytes":4,"cached_channels":6,"#
-        + #""client_events_per_second":5,"events_per_second":7,"bytes_per_second":8}}]"#
+        + #""client_events_per_second":5,"events_per_second":7,"bytes_per_second":8,"#
+        + #""channels_per_address":9}}]"#
     ).server.applications.map(\.limits)
     func values(_ place: Int) -> [Int?] {
       let of = limits[place]
       return [
         of.connections, of.subscriptions, of.presenceMembers, of.eventData,
         of.clientEventsPerSecond,
-        of.cachedEvents, of.eventsPerSecond, of.bytesPerSecond,
+        of.cachedEvents, of.eventsPerSecond, of.bytesPerSecond, of.channelsPerAddress,
       ]
     }
-    #expect(values(0) == Array(repeating: nil, count: 8))
-    #expect(values(1) == Array(1...8))
+    #expect(values(0) == Array(repeating: nil, count: 9))
+    #expect(values(1) == Array(1...9))
+  }
+
+  @Test func `the shares of a socket and of an address have flags`() throws {
+    let usual = try serve().server.limits
+    #expect(usual == ServerLimits())
+    let limits = try serve(
+      "--max-channels 4 --max-address-channels 3 --max-socket-channels 2 --joins-per-second 1"
+    ).server.limits
+    #expect(limits.channels == 4 && limits.channelsPerAddress == 3)
+    #expect(limits.subscriptions == 2 && limits.joinsPerSecond == 1)
   }
 
   @Test(arguments: [

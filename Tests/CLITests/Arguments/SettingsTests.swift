@@ -174,11 +174,33 @@ import Testing
         == ["other users can read f; run chmod 600 f"])
     let closed = PretendFiles(contents: ["f": "s"], permissions: 0o600)
     #expect(try subscribe(line, files: closed).warnings == [])
-    var provided = open
-    provided.isProvided = true
-    #expect(try subscribe(line, files: provided).warnings == [])
+    var settled = open
+    settled.isSettled = true
+    #expect(try subscribe(line, files: settled).warnings == [])
+    var others = open
+    others.isForeign = true
+    #expect(
+      try subscribe(line, files: others).warnings
+        == ["f belongs to another user, who can change it; give a file of your own"])
     let input = PretendFiles(contents: ["-": "s\n"], permissions: 0o644)
     #expect(try subscribe("--key K --secret-file - private-a", files: input).warnings == [])
+  }
+
+  @Test(arguments: [
+    "--key K --secret-file f private-a", "--local --encryption-key-file f private-encrypted-a",
+    "--config f private-a",
+  ])
+  func `a secret that others decide about is refused`(line: String) {
+    let text = line.contains("config") ? "[profile default]\nkey = k\nsecret = s\n" : "s"
+    var files = PretendFiles(contents: ["f": text], permissions: 0o606)
+    let origin =
+      line.split(separator: " ").first { $0.hasSuffix("-file") || $0 == "--config" } ?? ""
+    let remedy = "other users can change 'f'; run chmod 600 f"
+    #expect(refusal { _ = try subscribe(line, files: files) } == "\(origin): \(remedy)")
+    (files.permissions, files.isForeign, files.isReadByRoot) = (0o600, true, true)
+    #expect(
+      refusal { _ = try subscribe(line, files: files) }
+        == "\(origin): 'f' belongs to another user, who can change it; give a file of your own")
   }
 
   @Test func `a key that is a file is explained`() {

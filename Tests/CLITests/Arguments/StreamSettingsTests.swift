@@ -116,6 +116,7 @@ struct StreamSettingsTests {
 
   @Test(arguments: [
     ("", "no URL: give one"), ("https://a/ https://b/", "sse takes one URL"),
+    ("https://a/ https://u@b/token?k=token", "sse takes one URL (found 'https://b' too)"),
     (
       "ws://a/",
       "the URL does not begin with http:// or https://; 'pusher-cli subscribe --url' takes ws and wss"

@@ -70,6 +70,27 @@ struct ConsoleTokenFileTests {
     #expect(try token(path) == "0123456789abcdef")
   }
 
+  @Test func `a file that others may use is refused behind a link, whatever its name`() throws {
+    let folder = TemporaryFolder.shared.file("volume")
+    try FileManager.default.createDirectory(
+      atPath: folder + "/..data", withIntermediateDirectories: true)
+    let link = folder + "/token"
+    #expect(symlink("..data/token", link) == 0)
+    try "0123456789abcdef".write(toFile: link, atomically: false, encoding: .utf8)
+    #expect(chmod(link, 0o644) == 0)
+    #expect(
+      reason(link) == "--console-token-file: other users can read '\(link)'; run chmod 600 \(link)")
+    #expect(chmod(link, 0o606) == 0)
+    #expect(
+      reason(link)
+        == "--console-token-file: other users can change '\(link)'; run chmod 600 \(link)")
+    guard geteuid() == 0 else { return }
+    #expect(chmod(link, 0o600) == 0 && chown(link, 4321, 4321) == 0)
+    #expect(
+      reason(link) == "--console-token-file: '\(link)' belongs to another user, who can change it; "
+        + "give a file of your own")
+  }
+
   @Test func `what is no file of that size is not read`() throws {
     let sparse = try TemporaryFolder.shared.file("token", holding: "")
     #expect(truncate(sparse, 8 << 30) == 0)

@@ -60,16 +60,24 @@ struct ServeHooksTests {
     #expect(result.outputText.contains("channel_vacated"))
   }
 
-  @Test func `what nobody takes is counted when serve ends`() throws {
-    let server = try LocalServer(options: ["--webhook", "http://127.0.0.1:1/hook"])
+  @Test func `what nobody takes is counted when serve ends, without the token in the path`()
+    throws
+  {
+    let record = TemporaryFolder.shared.file("record")
+    let server = try LocalServer(options: [
+      "-vv", "--record", record, "--webhook", "http://user:hidden@127.0.0.1:1/hidden?k=hidden",
+    ])
     _ = try server.subscribe(["news"], "-L")
     _ = try server.errorLine(containing: "retrying in")
     let result = try server.stop()
     #expect(result.ending == .signalled(SIGTERM))
     #expect(
-      result.errorText.contains(
-        "warning: 2 webhooks to http://127.0.0.1:1/hook discarded at shutdown"),
+      result.errorText.contains("warning: 2 webhooks to http://127.0.0.1:1 discarded at shutdown"),
       "\(result.errorText)")
+    #expect(!result.errorText.contains("hidden"), "\(result.errorText)")
+    let recorded = try String(contentsOfFile: record, encoding: .utf8)
+    #expect(recorded.contains(#""url":"http://127.0.0.1:1""#), "\(recorded)")
+    #expect(!recorded.contains("hidden"), "\(recorded)")
   }
 
   @Test func `subscribe joins by serve's own endpoints, without a secret`() throws {

@@ -38,6 +38,26 @@ struct ServeLimitsTests {
       ])
   }
 
+  @Test func `sockets of one address cannot take all channels, and the flags are named`() throws {
+    let server = try LocalServer(options: [
+      "--max-channels", "9", "--max-address-channels", "3", "--max-socket-channels", "2",
+    ])
+    let first = try server.subscribe(["a", "b"], "-L")
+    let third = try server.subscribe(["c", "d"], "-L", joins: false)
+    _ = try third.errorLine(containing: "the connections of your address occupy at most 3 channels")
+    let fourth = try server.subscribe(["a", "b", "c"], "-L", joins: false)
+    _ = try fourth.errorLine(containing: "a connection has at most 2 subscriptions")
+    for program in [first, third, fourth] {
+      program.send(SIGTERM)
+      try program.wait()
+    }
+    let said = try server.stop().errorText
+    for flag in ["--max-address-channels", "--max-socket-channels"] {
+      #expect(
+        said.contains("(further refusals are not logged); \(flag) changes the limit"), "\(said)")
+    }
+  }
+
   /// A connection that occupies a place without a request.
   enum Idler: CaseIterable, Sendable {
     case silent

@@ -141,13 +141,13 @@ struct WebhookSendTests {
       environment: LocalServer.environment("local-secret"))
     // Both events are in one webhook.
     try sender.errorLine(
-      containing: "warning: webhook 2 events to http://127.0.0.1:\(port)/ failed")
+      containing: "warning: webhook 2 events to http://127.0.0.1:\(port) failed")
     sender.send(SIGTERM)
     let result = try sender.result()
     #expect(result.ending == .signalled(SIGTERM))
     #expect(
       result.errorText.contains(
-        "warning: 1 webhook to http://127.0.0.1:\(port)/ discarded at shutdown"),
+        "warning: 1 webhook to http://127.0.0.1:\(port) discarded at shutdown"),
       "\(result.errorText)")
     try end(guest)
   }

@@ -28,6 +28,36 @@ struct ConsoleAccessTests {
     }
   }
 
+  @Test(arguments: Dialect.allCases)
+  func `the address without a path leads to the page, which asks for its token in one sentence`(
+    dialect: Dialect
+  ) throws {
+    let open = try ConsoleHarness {
+      $0.console = .everybody
+      $0.dialect = dialect
+    }
+    for method in ["GET", "HEAD"] {
+      let answer = try open.ask(method, "/?a=b")
+      #expect(answer.status == 302)
+      #expect(answer.head.begins(with: "http/1.1 302 found\r\n"), "\(answer.head)")
+      #expect(answer.head.holds("location: /console\r\n"), "\(answer.head)")
+    }
+    let page = try open.ask("GET", "/console")
+    #expect(page.status == 403)
+    #expect(
+      page.body
+        == "the console needs the token of this run: open the address that serve printed\n")
+    #expect(try open.ask("POST", "/").status != 302)
+    // Without --console, the path belongs to the dialect.
+    for reach in [Reach.nobody, .thisMachine] {
+      let closed = try ConsoleHarness {
+        $0.console = reach
+        $0.dialect = dialect
+      }
+      #expect(try closed.ask("GET", "/").status == (dialect == .soketi ? 200 : 404), "\(reach)")
+    }
+  }
+
   @Test func `a question may have the token in its query or in a field`() throws {
     #expect(try console.ask("GET", "/console?token=\(Self.token)").status == 200)
     #expect(

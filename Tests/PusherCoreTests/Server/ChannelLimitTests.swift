@@ -1,7 +1,8 @@
 import PusherCore
-import PusherServer
 import TestSupport
 import Testing
+
+@testable import PusherServer
 
 /// docs/security.md, "Queues that a peer can fill": the channels of an app, and their list.
 @Suite("Many channels of an app")
@@ -46,6 +47,165 @@ struct ChannelLimitTests {
     clients[1].subscribe("b")
     #expect(events(clients[1]) == ["pusher_internal:subscription_succeeded"])
     #expect(hub.occupiedChannels == ["b"])
+  }
+
+  // MARK: Shares
+
+  private static func address(_ last: UInt8) -> ClientAddress {
+    ClientAddress(SocketAddress(family: .ipv4, octets: [192, 0, 2, last], port: 1))
+  }
+
+  /// Returns code and message of the last error.
+  private func refusal(_ client: HubClient) throws -> (code: JSONValue?, message: String?) {
+    let answer = try JSONParser.parse(try #require(client.texts().last))
+    #expect(answer["event"] == "pusher:error")
+    return (answer["data"]?["code"], answer["data"]?["message"]?.text)
+  }
+
+  @Test func `five sockets of one address leave most channels to others`() throws {
+    let hub = Hub.forTests {
+      ($0.channels, $0.channelsPerAddress, $0.subscriptions) = (100, 25, 20)
+    }
+    let five = (1...5).map { HubClient(hub, "1.\($0)", from: Self.address(1)) }
+    for (index, client) in five.enumerated() {
+      for number in 0..<30 { client.subscribe("c\(index)-\(number)") }
+    }
+    #expect(hub.occupiedChannels.count == 25)
+    let first = try refusal(five[0])
+    #expect(first.code == .integer(4004))
+    #expect(first.message == "a connection has at most 20 subscriptions")
+    let last = try refusal(five[4])
+    #expect(last.code == .integer(4004))
+    #expect(last.message == "the connections of your address occupy at most 25 channels")
+    let told = hub.takeLog().filter(\.isProblem).map(\.description)
+    #expect(
+      told == [
+        "1.1 has its maximum of 20 channels of app 3: refused a subscription to another "
+          + "(further refusals are not logged)",
+        "192.0.2.1 has its maximum of 25 channels of app 3: refused a subscription to another "
+          + "(further refusals are not logged)",
+      ])
+    // Channels of others, and other addresses, are not concerned.
+    let other = HubClient(hub, "2.1", from: Self.address(2))
+    other.subscribe("other")
+    five[4].subscribe("other")
+    #expect(hub.occupiedChannels.contains("other"))
+    #expect(events(five[4]) == ["pusher_internal:subscription_succeeded"])
+    let hidden = HubClient(hub, "3.1")
+    for number in 0..<20 { hidden.subscribe("h\(number)") }
+    #expect(hub.occupiedChannels.count == 46)
+    // The address gets its channels back when they are empty.
+    five[0].unsubscribe("c0-0")
+    five[4].subscribe("c4-0")
+    #expect(hub.occupiedChannels.contains("c4-0"))
+  }
+
+  @Test func `who stays on a channel answers for it`() throws {
+    let hub = Hub.forTests { $0.channelsPerAddress = 1 }
+    let clients = [1, 2].map { HubClient(hub, "1.\($0)", from: Self.address($0)) }
+    for client in clients { client.subscribe("a") }
+    clients[1].subscribe("b")
+    #expect(hub.occupiedChannels == ["a", "b"])
+    clients[0].subscribe("c")
+    #expect(try refusal(clients[0]).message?.contains("your address") == true)
+    clients[0].unsubscribe("a")
+    clients[0].subscribe("c")
+    #expect(hub.occupiedChannels == ["a", "b", "c"])
+    clients[1].unsubscribe("b")
+    clients[1].subscribe("d")
+    #expect(try refusal(clients[1]).message?.contains("your address") == true, "it has a now")
+    clients[1].lose()
+    let again = HubClient(hub, "1.3", from: Self.address(2))
+    again.subscribe("d")
+    #expect(hub.occupiedChannels == ["c", "d"])
+  }
+
+  @Test func `a socket joins in a burst, then so many a second, and may always leave`() throws {
+    let hub = Hub.forTests { ($0.subscriptions, $0.joinsPerSecond) = (10, 100) }
+    let client = HubClient(hub, "1.1")
+    for _ in 0..<500 {
+      client.subscribe("a")
+      client.unsubscribe("a")
+    }
+    _ = client.texts()
+    client.subscribe("a")
+    let refused = try refusal(client)
+    #expect(refused.code == .integer(4301))
+    #expect(refused.message == "above the rate limit of subscriptions: 100 in 1 s")
+    #expect(hub.occupiedChannels == [])
+    client.wait(.milliseconds(10))
+    client.subscribe("a")
+    #expect(events(client) == ["pusher_internal:subscription_succeeded"])
+    client.subscribe("b")
+    #expect(try refusal(client).code == .integer(4301))
+    client.unsubscribe("a")
+    #expect(client.texts() == [] && hub.occupiedChannels == [])
+    let told = hub.takeLog().filter(\.isProblem).map(\.description)
+    #expect(
+      told == [
+        "1.1 subscribes to more than 100 channels of app 3 a second: refused a subscription to "
+          + "another (further refusals are not logged)"
+      ])
+    client.wait(.seconds(10))
+    for number in 0..<10 { client.subscribe("c\(number)") }
+    #expect(hub.occupiedChannels.count == 10)
+  }
+
+  // MARK: Addresses
+
+  @Test(
+    arguments: [
+      (.ipv4, [192, 0, 2, 1], "192.0.2.1"),
+      (.ipv6, [UInt8](repeating: 0, count: 10) + [255, 255, 192, 0, 2, 1], "192.0.2.1"),
+      (
+        .ipv6, [0x20, 1, 0xD, 0xB8, 0, 1, 0, 2] + [UInt8](repeating: 7, count: 8),
+        "2001:db8:1:2::/64"
+      ),
+    ] as [(SocketAddress.Family, [UInt8], String)])
+  func `an address is that of one client`(
+    family: SocketAddress.Family, octets: [UInt8], text: String
+  ) {
+    let address = ClientAddress(SocketAddress(family: family, octets: octets, port: 9))
+    #expect("\(address)" == text)
+    var neighbour = octets
+    neighbour[neighbour.count - 1] ^= 1
+    let other = ClientAddress(SocketAddress(family: family, octets: neighbour, port: 9))
+    #expect((other == address) == text.contains("/64"))
+  }
+
+  @Test(
+    arguments: [
+      ([127, 0, 0, 1], true), ([10, 1, 2, 3], true), ([172, 16, 0, 1], true),
+      ([172, 32, 0, 1], false), ([192, 168, 1, 1], true), ([100, 64, 0, 1], true),
+      ([100, 128, 0, 1], false), ([192, 0, 2, 1], false), ([8, 8, 8, 8], false),
+    ] as [([UInt8], Bool)])
+  func `a proxy nearby hides the address, and a field alone does not`(
+    octets: [UInt8], isHidden: Bool
+  ) {
+    let peer = SocketAddress(family: .ipv4, octets: octets, port: 9)
+    let fields = HTTPHeaders([("Host", "localhost"), ("X-Forwarded-For", "192.0.2.9")])
+    let proxied = HTTPRequestHead(method: "GET", target: "/app/k", headers: fields)
+    #expect((ClientAddress(of: peer, sending: proxied) == nil) == isHidden)
+    let plain = HTTPRequestHead(method: "GET", target: "/app/k")
+    #expect(ClientAddress(of: peer, sending: plain) == ClientAddress(peer))
+    let mapped = [UInt8](repeating: 0, count: 10) + [255, 255] + octets
+    let both = SocketAddress(family: .ipv6, octets: mapped, port: 9)
+    #expect((ClientAddress(of: both, sending: proxied) == nil) == isHidden)
+  }
+
+  @Test(
+    arguments: [
+      ([0xFD, 1], true), ([0xFE, 0x80], true), ([0x20, 1], false), ([0, 0], false),
+    ] as [([UInt8], Bool)])
+  func `an IPv6 proxy is nearby on a private or link-local network`(
+    start: [UInt8], isNear: Bool
+  ) {
+    let rest = [UInt8](repeating: 0, count: 13)
+    func isNearby(_ last: UInt8) -> Bool {
+      SocketAddress(family: .ipv6, octets: start + rest + [last], port: 9).isNear
+    }
+    #expect(isNearby(2) == isNear)
+    #expect(isNearby(1) == (isNear || start == [0, 0]), "::1 is this machine")
   }
 
   // MARK: The list

@@ -10,18 +10,20 @@ final class HubClient {
   let wire = WebSocketConnection.client()
   var now = Instant(nanoseconds: 0)
 
-  init(_ hub: Hub, _ socketID: String, context: SessionContext) {
+  init(
+    _ hub: Hub, _ socketID: String, from address: ClientAddress? = nil, context: SessionContext
+  ) {
     self.hub = hub
     session = ClientSession(
       WebSocketConnection(
         role: .server, limits: WebSocketLimits(frame: 102_400, message: 102_400),
         random: SeededGenerator(seed: 1)),
-      socketID: socketID, hub: hub, context: context, at: now)
+      socketID: socketID, from: address, hub: hub, context: context, at: now)
   }
 
-  convenience init(_ hub: Hub, _ socketID: String, dialect: Dialect = .pusher) {
-    self.init(hub, socketID, context: SessionContext(dialect: dialect))
-  }
+  convenience init(
+    _ hub: Hub, _ socketID: String, from address: ClientAddress? = nil, dialect: Dialect = .pusher
+  ) { self.init(hub, socketID, from: address, context: SessionContext(dialect: dialect)) }
 
   func send(_ text: String) {
     wire.send(text: text)
@@ -50,6 +52,10 @@ final class HubClient {
 
   func subscribe(_ channel: String) {
     send(#"{"event":"pusher:subscribe","data":{"auth":"","channel":"\#(channel)"}}"#)
+  }
+
+  func unsubscribe(_ channel: String) {
+    send(#"{"event":"pusher:unsubscribe","data":{"channel":"\#(channel)"}}"#)
   }
 
   func authorize(_ channel: String, channelData: String? = nil) {

@@ -1,7 +1,8 @@
 import PusherCore
-import PusherServer
 import TestSupport
 import Testing
+
+@testable import PusherServer
 
 @Suite("Servers that meet in Redis are one server")
 struct NodeTests {
@@ -52,6 +53,34 @@ struct NodeTests {
     let texts = late.texts()
     #expect(!texts.contains { $0.contains("before") })
     #expect(texts.filter { $0.contains(#""event":"after""#) }.count == 1)
+  }
+
+  @Test func `an address answers for the channels that it asks for, until a join fails`() {
+    let nodes = NodeHarness(2) {
+      ($0.limits.channelsPerAddress, $0.limits.presenceMembers) = (2, 1)
+    }
+    let member = nodes.client(on: 1)
+    member.authorize("presence-p", channelData: #"{"user_id":"1"}"#)
+    nodes.settle()
+    let address = ClientAddress(SocketAddress(family: .ipv4, octets: [192, 0, 2, 1], port: 1))
+    let client = HubClient(nodes.hub(0), "9.9", from: address)
+    func isRefused(_ channel: String) -> Bool {
+      client.answers(to: #"{"event":"pusher:subscribe","data":{"channel":"\#(channel)"}}"#)
+        .contains { $0.contains("your address") }
+    }
+    #expect(!isRefused("a") && !isRefused("b") && isRefused("c"))
+    client.unsubscribe("b")
+    nodes.settle()
+    #expect(!isRefused("c") && isRefused("d"))
+    client.unsubscribe("c")
+    nodes.settle()
+    // The other node has the only place.
+    client.authorize("presence-p", channelData: #"{"user_id":"2"}"#)
+    #expect(isRefused("d"))
+    nodes.settle()
+    #expect(!isRefused("d"))
+    nodes.settle()
+    #expect(nodes.hub(0).shares.count(of: address) == 2)
   }
 
   @Test func `a client's event goes to the others on all nodes`() {

@@ -108,6 +108,8 @@ struct QueueDocumentationTests {
       "ServerLimits.sizes.allOutput": server.sizes.allOutput,
       "ServerLimits.subscriptions": server.subscriptions,
       "ServerLimits.channels": server.channels,
+      "ServerLimits.channelsPerAddress": server.channelsPerAddress,
+      "ServerLimits.joinsPerSecond": server.joinsPerSecond,
       "ServerLimits.presenceMembers": server.presenceMembers,
       "ServerLimits.watchlist": server.watchlist, "ServerLimits.cachedEvents": server.cachedEvents,
       "ServerLimits.clientEventsPerSecond": server.clientEventsPerSecond ?? 0,

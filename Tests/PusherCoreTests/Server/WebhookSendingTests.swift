@@ -173,7 +173,7 @@ struct WebhookSendingTests {
       test.run {
         test.events.contains {
           if case .webhookFailed(let webhook, _, .seconds(1)) = $0 {
-            webhook.url == "http://127.0.0.1:1/hook"
+            webhook.url == "http://127.0.0.1:1"
           } else {
             false
           }
@@ -182,7 +182,7 @@ struct WebhookSendingTests {
     let dropped = test.events.filter { if case .webhookDropped = $0 { true } else { false } }
     #expect(
       dropped.map(\.description) == [
-        "webhook channel_occupied to http://127.0.0.1:1/hook dropped (queue full: 2 waiting)"
+        "webhook channel_occupied to http://127.0.0.1:1 dropped (queue full: 2 waiting)"
       ])
     #expect(dropped[0].isProblem)
   }

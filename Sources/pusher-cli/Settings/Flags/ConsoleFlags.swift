@@ -11,8 +11,8 @@ extension Flag {
       members as they come and go. It also sends events, stages faults and explains a wrong authorisation. The address
       that is printed at the start contains a token of this run. Without the token, nobody can see or do anything. The
       page is the default on a terminal if no other machine can connect. It then answers only requests that begin on
-      this machine. With --console, it also answers requests through a proxy or from another machine. `--no-console`
-      turns it off. docs/console.md describes the calls of the page, which programs may use too.
+      this machine. With --console, it also answers requests through a proxy or from another machine, and `/` leads to
+      it. `--no-console` turns it off. docs/console.md describes the calls of the page, which programs may use too.
       """)
 
   static let consoleTokenFile = Flag(
@@ -21,8 +21,9 @@ extension Flag {
     manual: """
       Read the token of the console from FILE; a missing FILE is made. So the address of the page stays the same, and
       an open page continues after a restart of the server. FILE holds only the token, on one line: 16 to 256 letters,
-      digits, `-`, `.`, `_` or `~`. A FILE that other users can read is refused, because the token opens the data of
-      private channels. The option turns the page on; without --console, the page answers only this machine.
+      digits, `-`, `.`, `_` or `~`. A FILE that other users can read or change is refused, because the token opens the
+      data of private channels. A FILE on a read-only file system, such as a secret of Kubernetes, is taken. The
+      option turns the page on; without --console, the page answers only this machine.
       """)
 
   static let consoleHistory = Flag(

@@ -115,7 +115,8 @@ extension Flag {
 
   static let hooking: [Flag] = [
     .apps, .webhook, .webhookDelay, .authEndpoints, .allowOrigin, .allowHost, .maxConnections,
-    .serveMaxChannels, .maxQueued, .logEvents, .printEnv, .printSnippets,
+    .serveMaxChannels, .maxAddressChannels, .maxSocketChannels, .joinsPerSecond, .maxQueued,
+    .logEvents, .printEnv, .printSnippets,
   ]
 
   static let apps = Flag(
@@ -206,6 +207,34 @@ extension Flag {
       Allow each app at most N occupied channels on this server, by default {default}. A subscription to one more gets
       an error event; a warning reports the first one. A channel without subscribers does not count. Each channel
       takes about 1 KiB.
+      """)
+
+  static let maxAddressChannels = Flag(
+    "max-address-channels", .integer(1...10_000_000), of: [.serve], in: .serve, default: "25000",
+    summary: "let one address occupy at most N channels",
+    manual: """
+      Let the sockets of one address occupy at most N channels of an app, by default {default}. So one client cannot
+      take all channels of --max-channels. A subscription to one more gets an error event with 4004; a channel that
+      others occupy does not count. For IPv6, an address is a network of 64 bits. The limit does not apply to sockets
+      that a proxy brings, because the proxy hides the address: they come from this machine or a private network, with
+      a field such as `X-Forwarded-For`.
+      """)
+
+  static let maxSocketChannels = Flag(
+    "max-socket-channels", .integer(1...1_000_000), of: [.serve], in: .serve, default: "10000",
+    summary: "let each socket have at most N channels",
+    manual: """
+      Let each socket subscribe to at most N channels, by default {default}. A subscription to one more gets an error
+      event with 4004.
+      """)
+
+  static let joinsPerSecond = Flag(
+    "joins-per-second", .integer(1...1_000_000), of: [.serve], in: .serve, default: "100",
+    summary: "let each socket join N channels a second",
+    manual: """
+      Let each socket subscribe to N channels a second, by default {default}, after a first burst of as many as
+      --max-socket-channels, and at least 1000. A channel that the socket leaves counts too. A faster subscription gets
+      an error event with 4301.
       """)
 
   static let maxQueued = Flag(
