@@ -68,7 +68,7 @@ struct WebhookEndTests {
     socket.subscribe("private-a")
     #expect(test.run { receiver.requests.values.count == 1 })
     #expect(stop(test))
-    #expect(discarded(test) == ["2 to http://127.0.0.1:\(receiver.port)/hook"])
+    #expect(discarded(test) == ["2 to http://127.0.0.1:\(receiver.port)"])
   }
 
   @Test func `a receiver that does not answer holds the end up for the grace period only`() throws {
@@ -94,7 +94,7 @@ struct WebhookEndTests {
     var isStopped = false
     server.stop { isStopped = true }
     #expect(test.run { isStopped })
-    let receiver = "http://127.0.0.1:\(silent.address.port)/hook"
+    let receiver = "http://127.0.0.1:\(silent.address.port)"
     #expect(
       log.last == .webhooksDiscarded(url: receiver, count: 2, reason: "no answer in time"))
   }
@@ -126,6 +126,6 @@ struct WebhookEndTests {
       if case .webhookDropped(let webhook, _) = $0 { webhook.event } else { nil }
     }
     #expect(dropped == ["channel_occupied", "7 webhooks in all"])
-    #expect(discarded(test) == ["1 to http://127.0.0.1:\(receiver.port)/hook"])
+    #expect(discarded(test) == ["1 to http://127.0.0.1:\(receiver.port)"])
   }
 }
