@@ -35,13 +35,13 @@ final class BenchRun {
 
   /// Runs until the end, and returns the report.
   func run() -> BenchOutcome {
+    LocalServerWait.run(settings.subscription.connection, on: loop, diagnostics)
     Signals.watch(loop) { [unowned self] in
       diagnostics.answer(progress)
     } onSignal: { [unowned self] number in
       outcome.signal = number
       loop.stop()
     }
-    LocalServerWait.run(settings.subscription.connection, atMost: nil, on: loop, diagnostics)
     startTicking()
     let begin = loop.now
     openedAt = begin
