@@ -70,7 +70,8 @@ END
   [ ! -f "$archive" ] || ln -sf "$archive" .build/static/libhiredis.a
   libraries=$(pkg-config --variable=libdir libsodium)
   if [ -f "$libraries/libsodium.a" ]; then
-    sed "s|^Libs:.*|Libs: -L$PWD/.build/static -L$libraries -l:libsodium.a|" \
+    here=$(printf %s "$PWD" | sed 's/ /\\\\ /g')
+    sed "s|^Libs:.*|Libs: -L$here/.build/static -L$libraries -l:libsodium.a|" \
       "$libraries/pkgconfig/libsodium.pc" >.build/static/libsodium.pc
     export PKG_CONFIG_PATH="$PWD/.build/static${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}"
   fi

@@ -22,7 +22,7 @@ PUSHER_CLI_TEST_PYTHON=$(scripts/python-peers.sh page)
 # which can hang. Foundation's Process reads beyond the last, shorter entry of /proc/self/fd.
 mkdir -p ".build-$sanitizer"
 echo 'interceptor_via_fun:findMaximumOpenFromProcSelfFD' >".build-$sanitizer/suppressions"
-ASAN_OPTIONS=detect_leaks=0:suppressions=$PWD/.build-$sanitizer/suppressions
+ASAN_OPTIONS="detect_leaks=0:suppressions='$PWD/.build-$sanitizer/suppressions'"
 SWIFT_BACKTRACE=enable=no
 # Some tests cannot run under a sanitizer and check this variable.
 PUSHER_CLI_SANITIZER=$sanitizer

@@ -1,6 +1,6 @@
 // System calls that Swift's Glibc module lacks: epoll(7) and timerfd_create(2), which fail on other
-// systems; prctl(2), which is variadic; fork(2), which Swift marks as unavailable; and readdir(3),
-// because OpenSSL's shim includes its header too.
+// systems; prctl(2), which is variadic; and readdir(3), because OpenSSL's shim includes its header
+// too.
 #ifndef PUSHER_CSYSTEM_EPOLL_SHIM_H
 #define PUSHER_CSYSTEM_EPOLL_SHIM_H
 
@@ -91,10 +91,6 @@ static inline int pusher_is_subreaper(void) {
 #else
 static inline int pusher_is_subreaper(void) { return 0; }
 #endif
-
-// Returns the new process to the caller, 0 to the new process, and -1 with errno on failure.
-#include <unistd.h>
-static inline int pusher_fork(void) { return fork(); }
 
 // Linux's numbers for the operations, which are macros there.
 enum { pusher_epoll_add = 1, pusher_epoll_remove = 2, pusher_epoll_change = 3 };

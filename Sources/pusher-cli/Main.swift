@@ -3,9 +3,8 @@ internal import PusherCore
 @main struct Main {
   static func main() {
     StandardDescriptors.fill()
-    Signals.ignoreFileLimit()
+    Signals.prepare()
     ProcessMemory.hide()
-    Signals.ignoreStateRequests()
     let words = ProgramArguments.words()
     Signals.end(run(words, environment: Environment.ofProcess()))
   }

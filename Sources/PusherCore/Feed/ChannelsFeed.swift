@@ -99,6 +99,9 @@ package final class ChannelsFeed: Feed {
   /// True if the output has room for further events.
   package var hasOutputRoom: Bool { (connection?.output.count ?? 0) <= Self.outputThreshold }
 
+  /// True if the system has taken everything that was sent.
+  package var hasSentAll: Bool { connection?.output.isEmpty ?? true }
+
   package func retry(in delay: Duration) { perform { $0.retry(in: delay, at: $1) } }
 
   // MARK: Feed

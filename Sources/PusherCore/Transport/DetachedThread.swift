@@ -10,14 +10,33 @@ package enum DetachedThread {
     }
   }
 
-  /// Starts a thread with all signals blocked, so that handlers run on the loop's thread.
+  package enum Signals: Sendable {
+    /// Only signals of a crash, so that all handlers run on other threads.
+    case ofCrashes
+    /// Those of the thread that starts this one.
+    ///
+    /// A thread that calls the user's code has them: tasks and child processes of that code start
+    /// with its mask.
+    case ofCaller
+  }
+
+  /// Signals of a crash: a thread that blocks them ends without the report of a crash handler.
+  private static let crashes = [SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS]
+
+  /// Starts a thread that takes these signals.
   ///
   /// Returns false if the system refuses. Linux cuts `name` to 15 bytes.
-  package static func start(name: String, _ run: @escaping @Sendable () -> Void) -> Bool {
-    var all = sigset_t()
+  package static func start(
+    name: String, signals: Signals = .ofCrashes, _ run: @escaping @Sendable () -> Void
+  ) -> Bool {
+    // A thread begins with the mask of the thread that starts it.
+    var blocked = sigset_t()
     var before = sigset_t()
-    unsafe sigfillset(&all)
-    unsafe pthread_sigmask(SIG_SETMASK, &all, &before)
+    if signals == .ofCrashes {
+      unsafe sigfillset(&blocked)
+      for number in crashes { unsafe sigdelset(&blocked, number) }
+    }
+    unsafe pthread_sigmask(SIG_BLOCK, &blocked, &before)
     defer { unsafe pthread_sigmask(SIG_SETMASK, &before, nil) }
     let argument = unsafe Unmanaged.passRetained(Body(name, run))
     guard unsafe create(argument.toOpaque()) else {

@@ -72,7 +72,7 @@ package final class LoopThread: Sendable {
   }
 
   private func start() {
-    let hasStarted = DetachedThread.start(name: name) { [self] in
+    let hasStarted = DetachedThread.start(name: name, signals: .ofCaller) { [self] in
       do throws(TransportError) {
         run(try EventLoop())
       } catch {

@@ -100,22 +100,41 @@ extension PortProbe: SocketStreamDelegate {
 package enum LocalPort {
   private static let interval: UInt32 = 20
 
-  /// Returns whether `host`, an IPv4 loopback address, refuses connections to `port`.
+  private enum Answer { case open, refused, unknown }
+
+  /// Returns whether `host`, a loopback address or `localhost`, refuses connections to `port`.
   package static func isRefused(host: String, port: UInt16) -> Bool {
+    let answers = addresses(of: host, port).map(answer)
+    return answers.contains(.refused) && !answers.contains(.open)
+  }
+
+  /// Returns no address for another host.
+  private static func addresses(of host: String, _ port: UInt16) -> [SocketAddress] {
+    let version6 = SocketAddress(
+      family: .ipv6, octets: [UInt8](repeating: 0, count: 15) + [1], port: port)
+    if host == "::1" { return [version6] }
+    if host == "localhost" { return addresses(of: "127.0.0.1", port) + [version6] }
     let octets = host.split(separator: ".", omittingEmptySubsequences: false).map { UInt8($0) }
-    guard octets.count == 4, octets[0] == 127, !octets.contains(nil) else { return false }
-    let address = SocketAddress(family: .ipv4, octets: octets.compactMap(\.self), port: port)
-    guard let descriptor = try? Syscalls.makeSocket(.ipv4) else { return false }
+    guard octets.count == 4, octets[0] == 127, !octets.contains(nil) else { return [] }
+    return [SocketAddress(family: .ipv4, octets: octets.compactMap(\.self), port: port)]
+  }
+
+  private static func answer(of address: SocketAddress) -> Answer {
+    guard let descriptor = try? Syscalls.makeSocket(address.family) else { return .unknown }
     defer { Syscalls.closeDescriptor(descriptor) }
     do throws(SystemError) {
-      if try Syscalls.startConnecting(descriptor, to: address) { return false }
+      if try Syscalls.startConnecting(descriptor, to: address) { return .open }
       // An answer that does not come at once comes very soon on this machine.
       var looks = 50
       while looks > 0, try !Syscalls.isWritable(descriptor) {
         looks -= 1
         Syscalls.pause(milliseconds: interval)
       }
-      return Syscalls.pendingError(descriptor) == .connectionRefused
-    } catch { return error == .connectionRefused }
+      switch Syscalls.pendingError(descriptor) {
+      case nil: return .open
+      case .connectionRefused: return .refused
+      default: return .unknown
+      }
+    } catch { return error == .connectionRefused ? .refused : .unknown }
   }
 }

@@ -24,21 +24,6 @@ extension Syscalls {
     return descriptor
   }
 
-  /// `socketpair`: two ends of a local stream, non-blocking, close-on-exec.
-  static func makeSocketPair() throws(SystemError) -> (Int32, Int32) {
-    let pair = inheritance.withLock { _ -> (Int32, Int32)? in
-      var ends: [Int32] = [-1, -1]
-      guard unsafe socketpair(AF_UNIX, stream, 0, &ends) == 0 else { return nil }
-      for end in ends {
-        closeOnExec(end)
-        makeNonBlocking(end)
-      }
-      return (ends[0], ends[1])
-    }
-    guard let pair else { throw .last }
-    return pair
-  }
-
   /// `connect`; returns false if it continues in the background (EINPROGRESS).
   static func startConnecting(_ descriptor: Int32, to address: SocketAddress) throws(SystemError)
     -> Bool

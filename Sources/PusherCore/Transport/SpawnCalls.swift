@@ -9,7 +9,7 @@ extension Syscalls {
 
   /// `posix_spawn` of `/bin/sh -c command`, in its own process group, with these descriptors.
   ///
-  /// The child starts without blocked signals and with default actions for SIGPIPE and SIGXFSZ.
+  /// The child starts with no signal blocked, and with the default action for each.
   static func spawnShell(
     _ command: String, extra: [(name: String, value: String)], input: Int32, output: Int32
   ) throws(SystemError) -> Int32 {
@@ -30,9 +30,7 @@ extension Syscalls {
     unsafe sigemptyset(&none)
     unsafe posix_spawnattr_setsigmask(&attributes, &none)
     var defaults = sigset_t()
-    unsafe sigemptyset(&defaults)
-    unsafe sigaddset(&defaults, SIGPIPE)
-    unsafe sigaddset(&defaults, SIGXFSZ)
+    unsafe sigfillset(&defaults)
     unsafe posix_spawnattr_setsigdefault(&attributes, &defaults)
     unsafe posix_spawnattr_setpgroup(&attributes, 0)
     let flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP

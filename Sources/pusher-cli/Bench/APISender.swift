@@ -27,7 +27,8 @@ final class APISender: BenchSender {
   /// The next call, signed while there was time.
   private var prepared: (call: Int, request: HTTPExchange.Request)?
   /// The server does not accept the app's signature: no call can succeed.
-  var onRefusal: ((_ status: Int, _ reason: String) -> Void)?
+  var onRefusal: (() -> Void)?
+  private var isRefused = false
 
   /// - Throws: ``TLSError`` for invalid certificates.
   init(
@@ -60,16 +61,21 @@ final class APISender: BenchSender {
     advance(lane)
   }
 
-  func close() {
+  func stop() {
     for lane in lanes {
       lane.http.close()
       _ = lane.waiting.takeAll()
     }
     for call in open.sorted() {
-      ledger.noteFailed(call, "api unanswered", "no answer before the end", at: loop.now)
+      // After a refusal, nobody waits for the answers.
+      ledger.noteFailed(
+        call, "api unanswered", "no answer before the end", isRefused ? nil : .unreachable,
+        at: loop.now)
     }
     open = []
   }
+
+  func close() { stop() }
 
   private func advance(_ lane: Lane) {
     while !lane.isBusy, let call = lane.waiting.popFirst() {
@@ -78,7 +84,7 @@ final class APISender: BenchSender {
       } catch {
         lane.isBusy = false
         open.remove(call)
-        ledger.noteFailed(call, "unsent", "\(error)", at: loop.now)
+        ledger.noteFailed(call, "unsent", "\(error)", .settings, at: loop.now)
       }
     }
   }
@@ -102,18 +108,23 @@ final class APISender: BenchSender {
     case .failure(let failure):
       var code = "network"
       if case .timeout = failure { code = "timeout" }
-      ledger.noteFailed(call, "api \(code)", "\(failure)", at: now)
+      ledger.noteFailed(call, "api \(code)", "\(failure)", Cause(failure), at: now)
     case .success(let response):
       switch APIAnswer(status: response.head.status, body: response.body) {
       case .accepted: ledger.noteAccepted(call, at: now)
       case .refused(let status, let reason):
-        ledger.noteFailed(call, "api \(status)", reason, at: now)
-        onRefusal?(status, reason)
+        noteAnswer(call, status, reason, at: now)
+        isRefused = true
+        onRefusal?()
       case .rejected(let status, let reason), .unavailable(let status, let reason),
         .unexpected(let status, let reason):
-        ledger.noteFailed(call, "api \(status)", reason, at: now)
+        noteAnswer(call, status, reason, at: now)
       }
     }
+  }
+
+  private func noteAnswer(_ call: Int, _ status: Int, _ reason: String, at now: Instant) {
+    ledger.noteFailed(call, "api \(status)", reason, Cause(httpStatus: status), at: now)
   }
 
   private func request(_ call: Int) throws -> HTTPExchange.Request {

@@ -1,6 +1,6 @@
 internal import PusherCore
 
-/// Everything that the subscribers of a process share: the loop, the server and the ledger.
+/// Everything that the subscribers share: the loop, the server and the ledger.
 final class BenchCrew {
   let loop: EventLoop
   let deadlines = DeadlineQueue()
@@ -28,7 +28,7 @@ final class BenchCrew {
 
   func makeFeed(_ subscriber: BenchSubscriber) throws -> ChannelsFeed {
     let sink = DeliverySink(
-      ledger, subscriber: subscriber.place, channel: subscriber.channel,
+      ledger, subscriber: subscriber.number, channel: subscriber.channel,
       trace: diagnostics.showsMessages ? diagnostics : nil)
     return try ChannelsFeed(
       loop: loop, destination: destination, settings: subscription.webSocket, options: options,

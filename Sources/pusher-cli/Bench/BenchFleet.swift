@@ -1,7 +1,6 @@
 internal import PusherCore
 
-/// The subscribers of one process: opens them at a pace, counts what becomes of them, and closes
-/// them.
+/// The subscribers of a run: opens them at a pace, counts what becomes of them, and closes them.
 final class BenchFleet {
   private let crew: BenchCrew
   private let rate: Int
@@ -10,38 +9,36 @@ final class BenchFleet {
   private(set) var settled = 0
   private(set) var reconnects = 0
   private(set) var gaps = 0
-  var errors = ErrorCounts()
+  private(set) var errors = ErrorCounts()
+  /// The errors of subscribers that were never subscribed before.
+  private var refusals = ErrorCounts()
   private(set) var times = FleetTimes()
-  /// The first failure, for a run without any subscriber.
-  private(set) var firstFailure: (cause: Cause, reason: String)?
   private let pacer = FleetPacer()
   /// Called once, after the last subscriber has an outcome.
   var onSettled: (() -> Void)?
 
-  /// - Parameter rate: Sockets that all processes of the run open in a second.
-  init(_ numbers: [Int], crew: BenchCrew, connectionsPerSecond rate: Int) {
+  init(_ count: Int, crew: BenchCrew, connectionsPerSecond rate: Int) {
     (self.crew, self.rate) = (crew, rate)
-    subscribers = numbers.enumerated().map {
-      BenchSubscriber($0.element, place: $0.offset, crew: crew)
-    }
+    subscribers = (0..<count).map { BenchSubscriber($0, crew: crew) }
     crew.delegate = self
   }
 
   private var loop: EventLoop { crew.loop }
 
-  /// Opens the sockets, each at its intended time; the run's first one is due at `begin`.
+  /// Opens the sockets, each at its intended time; the first one is due at `begin`.
   func open(at begin: Instant) {
     times.begin = begin
     let rate = Double(rate)
     let due = subscribers.map { subscriber in
       begin.advanced(by: .nanoseconds(Int64(Double(subscriber.number) / rate * 1e9)))
     }
-    pacer.start(due, loop: loop) { [unowned self] place, time in
+    pacer.start(due, loop: loop) { [unowned self] number, time in
+      let subscriber = subscribers[number]
       do {
-        try subscribers[place].start(at: time)
+        try subscriber.start(at: time)
       } catch {
-        errors.note("unsent", "\(error)")
-        subscriberSettled(subscribers[place], at: loop.now)
+        subscriberFailed(subscriber, "unsent", "\(error)", .settings, at: loop.now)
+        subscriberSettled(subscriber, at: loop.now)
       }
     }
   }
@@ -54,9 +51,8 @@ final class BenchFleet {
   var figures: ConnectionFigures {
     ConnectionFigures(
       subscribers: subscribers.count, connected: connectedAtEnd, firstJoins: times.firstJoins,
-      lastFirstJoin: times.lastFirstJoin?.nanoseconds, steps: times.steps, back: times.back,
-      reconnects: reconnects, gaps: gaps,
-      firstFailure: firstFailure.map { .init(cause: $0.cause, reason: $0.reason) })
+      lastFirstJoin: times.lastFirstJoin, steps: times.steps, back: times.back,
+      reconnects: reconnects, gaps: gaps, refusals: refusals)
   }
 
   var connected: Int { subscribers.count { $0.isSubscribed } }
@@ -94,9 +90,12 @@ extension BenchFleet: BenchSubscriberDelegate {
     crew.ledger.noteConnected(at: now)
   }
 
-  func subscriberFailed(_ code: String, _ reason: String, _ cause: Cause?, at now: Instant) {
-    if let cause { firstFailure = firstFailure ?? (cause, reason) }
-    errors.note(code, reason)
+  func subscriberFailed(
+    _ subscriber: BenchSubscriber, _ code: String, _ reason: String, _ cause: Cause?,
+    at now: Instant
+  ) {
+    errors.note(code, reason, cause)
+    if !subscriber.isSettled { refusals.note(code, reason, cause) }
     crew.ledger.noteError(at: now)
   }
 
@@ -134,9 +133,9 @@ struct FleetTimes {
 final class FleetPacer {
   private var timer: LoopTimer?
 
-  /// - Parameter due: The intended times, in order.
+  /// - Parameter due: The intended times, in order of the items.
   func start(
-    _ due: [Instant], loop: EventLoop, _ body: @escaping (_ place: Int, _ time: Instant) -> Void
+    _ due: [Instant], loop: EventLoop, _ body: @escaping (_ item: Int, _ time: Instant) -> Void
   ) {
     var next = 0
     let timer = LoopTimer(deadline: due.first) { [unowned self] in

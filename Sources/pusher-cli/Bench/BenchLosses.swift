@@ -1,7 +1,7 @@
 internal import PusherCore
 
 /// The deliveries that did not come, counted once at the end.
-struct BenchLosses: Equatable, Codable {
+struct BenchLosses: Equatable {
   private(set) var expected = 0
   private(set) var lost = 0
   private(set) var subscribers = 0
@@ -12,13 +12,13 @@ struct BenchLosses: Equatable, Codable {
 
   /// Counts the losses, and notes each in the second in which its event was meant to be sent.
   ///
-  /// - Parameter accepted: The accepted events of all processes, by channel.
+  /// - Parameter accepted: The accepted events, by channel.
   init(_ fleet: BenchFleet, _ accepted: [EventSet], _ ledger: DeliveryLedger) {
     let plan = ledger.plan
     for subscriber in fleet.counted {
       let accepted = accepted[subscriber.channel]
       expected += accepted.count
-      let missing = ledger.account.missing(by: subscriber.place, of: accepted) { number in
+      let missing = ledger.account.missing(by: subscriber.number, of: accepted) { number in
         guard let call = plan.call(of: number, on: subscriber.channel) else { return }
         ledger.seconds.noteLost(intended: plan.time(of: call))
       }
@@ -26,13 +26,5 @@ struct BenchLosses: Equatable, Codable {
       if missing > 0 { subscribers += 1 }
       most = max(most, missing)
     }
-  }
-
-  /// Adds the losses of other subscribers.
-  mutating func add(_ other: BenchLosses) {
-    expected += other.expected
-    lost += other.lost
-    subscribers += other.subscribers
-    most = max(most, other.most)
   }
 }

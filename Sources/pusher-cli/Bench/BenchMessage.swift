@@ -147,7 +147,7 @@ struct BenchMessage {
 
 extension ByteView {
   /// The needle must be short.
-  fileprivate func has(_ needle: StaticString) -> Bool {
+  func has(_ needle: StaticString) -> Bool {
     let length = needle.utf8CodeUnitCount
     guard count >= length else { return false }
     for start in 0...(count - length) where self[start..<count].begins(with: needle) { return true }

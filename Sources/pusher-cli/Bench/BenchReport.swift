@@ -9,6 +9,10 @@ struct BenchReport {
   private(set) var values: [String: Double] = [:]
   let errors: [ErrorCounts.CodeCount]
   let isInterrupted: Bool
+  /// Why the run is no measurement; `nil` if it is one.
+  let shortfall: LoadShortfall?
+  /// Channels of the mode `presence` whose visitor lost its connection.
+  let closedVisitors: [String]
   /// Only of runs with events.
   let delays: DelayHistogram?
   /// A row for each second.
@@ -20,13 +24,15 @@ struct BenchReport {
   ///   - opened: Intended time of the first connection.
   ///   - begin: Beginning of the plan; `nil` if the run ended before it, or has none.
   init(
-    _ settings: BenchSettings, _ figures: PartFigures, opened: Instant?, begin: Instant?,
+    _ settings: BenchSettings, _ figures: RunFigures, opened: Instant?, begin: Instant?,
     isInterrupted: Bool
   ) {
     mode = settings.mode
     load = settings.shownLoad
     host = settings.subscription.connection.host
     self.isInterrupted = isInterrupted
+    shortfall = LoadShortfall(settings, figures, isInterrupted: isInterrupted)
+    closedVisitors = figures.events?.closedVisitors ?? []
     errors = figures.errors.entries
     (rows, cost) = (figures.rows, figures.cost)
     delays = figures.events?.delays
@@ -78,27 +84,38 @@ struct BenchReport {
   }
 
   /// Returns a rate over at least a millisecond; `nil` if nothing happened.
-  private static func rate(_ count: Int, from begin: Instant?, to end: Nanoseconds?) -> Double? {
+  private static func rate(_ count: Int, from begin: Instant?, to end: Instant?) -> Double? {
     guard count > 0, let begin, let end else { return nil }
-    let time = begin.duration(to: Instant(nanoseconds: end))
-    return Double(count) / max(time.inSeconds, 0.001)
+    return Double(count) / max(begin.duration(to: end).inSeconds, 0.001)
   }
 
   // MARK: Verdicts
 
-  /// The conditions of `--fail` that hold.
-  func failures(_ conditions: [BenchCondition]) -> [BenchCondition] {
-    conditions.filter { $0.holds(for: values[$0.figure.name]) }
+  /// The conditions of `--fail` that hold, each with its figure in words.
+  ///
+  /// They are about the planned load. If only a part of it was made, the figures of that part say
+  /// nothing about the rest, so every condition about them holds.
+  func failures(_ conditions: [BenchCondition]) -> [(condition: BenchCondition, words: String)] {
+    conditions.compactMap { condition in
+      let figure = condition.figure
+      let value = shortfall == nil || figure.isOfLoad ? values[figure.name] : nil
+      guard condition.holds(for: value) else { return nil }
+      guard let value else { return (condition, "\(figure.name) is unknown") }
+      let hint = condition.opposite.map { "; did you mean '\($0)'?" } ?? ""
+      return (condition, "\(figure.name) is \(BenchTable.shown(value, figure.unit))\(hint)")
+    }
   }
 
-  /// True if a process had no CPU left, so that it may have been slower than the server.
-  var wasLimit: Bool { (cost.busiest ?? 0) > ProcessMeter.busyShare }
+  /// True if the program had no CPU left, so that it may have been slower than the server.
+  var wasLimit: Bool { (cost.share ?? 0) > ProcessMeter.busyShare }
 
   // MARK: JSON
 
   func json(_ baseline: BenchBaseline?) -> String {
     var members: [JSONValue.Member] = [
       .init("mode", .string(mode.rawValue)), .init("load", load),
+      .init("valid", .bool(shortfall == nil)),
+      .init("invalid_reason", shortfall.map { .string($0.reason) } ?? .null),
       .init("interrupted", .bool(isInterrupted)), .init("bench_was_limit", .bool(wasLimit)),
     ]
     for figure in BenchFigure.all where figure.isMeasured(in: mode) {
@@ -108,6 +125,9 @@ struct BenchReport {
     members.append(
       .init(
         "errors_by_code", .object(errors.map { .init($0.code, .integer($0.count)) })))
+    if mode == .presence {
+      members.append(.init("closed_visitors", .array(closedVisitors.map { .string($0) })))
+    }
     if let baseline { members.append(.init("compared", compared(with: baseline))) }
     return JSONValue.object(members).jsonText + "\n"
   }
@@ -151,7 +171,6 @@ extension BenchSettings {
       "size": plan && mode != .presence ? .integer(load.size) : nil,
       "seconds": plan ? .number(BenchNumber.text(load.time.inSeconds)) : nil,
       "ramp_seconds": plan ? .number(BenchNumber.text(load.ramp.inSeconds)) : nil,
-      "processes": load.processes > 1 ? .integer(load.processes) : nil,
     ])
   }
 }

@@ -20,20 +20,11 @@ struct BenchSeconds {
   /// Rows before the last one are complete, except for losses.
   private(set) var rows: [Row] = [Row()]
   private var delays = DelayHistogram()
-  /// Delays that workers report, by second, until all workers have ended the second.
-  private var unended: [Int: DelayHistogram] = [:]
-  /// The last row that all workers have ended.
-  private var lastEnded: Latest?
-  /// Called with the delays of each second when it ends.
-  var onSecond: ((_ second: Int, _ delays: DelayHistogram) -> Void)?
-
   /// The latest deliveries, for the line of progress.
   typealias Latest = (delivered: Int, p99: Duration?)
 
-  /// The second so far; with workers, the last second that all of them have ended.
-  var latest: Latest {
-    lastEnded ?? (rows[rows.count - 1].delivered, delays.percentile(99))
-  }
+  /// The second so far.
+  var latest: Latest { (rows[rows.count - 1].delivered, delays.percentile(99)) }
 
   /// Maximum number of rows; later events count in the last one.
   private static let limit = 100_000
@@ -47,34 +38,14 @@ struct BenchSeconds {
     let second = Self.second(time)
     guard second >= rows.count else { return }
     finish()
-    makeRows(to: second)
-  }
-
-  private mutating func makeRows(to second: Int) {
-    rows += Array(repeating: Row(), count: max(0, second + 1 - rows.count))
+    rows += Array(repeating: Row(), count: second + 1 - rows.count)
   }
 
   /// Takes the delays of the last row into it.
   mutating func finish() {
     guard delays.count > 0 else { return }
     rows[rows.count - 1].note(delays)
-    onSecond?(rows.count - 1, delays)
     delays.removeAll()
-  }
-
-  /// Adds the delays that one worker measured in a second.
-  mutating func add(_ delays: DelayHistogram, of second: Int) {
-    unended[min(max(second, 0), Self.limit - 1), default: DelayHistogram()].add(delays)
-  }
-
-  /// Takes the workers' delays into the rows before `second`, which all workers have ended.
-  mutating func end(before second: Int) {
-    for ended in unended.keys.sorted() where ended < second {
-      guard let delays = unended.removeValue(forKey: ended) else { continue }
-      makeRows(to: ended)
-      rows[ended].note(delays)
-      lastEnded = (delays.count, delays.percentile(99))
-    }
   }
 
   mutating func noteDelivery(at time: Duration, after delay: Duration) {
@@ -130,39 +101,6 @@ extension BenchSeconds.Row {
     p50 = delays.percentile(50)
     p99 = delays.percentile(99)
     largest = delays.largest
-  }
-
-  /// Adds the counts of the same second in another process.
-  ///
-  /// Its delays are not added: workers report them separately.
-  mutating func add(_ other: Self) {
-    sent += other.sent
-    failed += other.failed
-    delivered += other.delivered
-    lost += other.lost
-    connected += other.connected
-    errors += other.errors
-  }
-
-  var isEmpty: Bool { self == Self() }
-}
-
-/// A coded row is its counts; a percentile of two processes cannot be made from theirs.
-extension BenchSeconds.Row: Codable {
-  func encode(to encoder: any Encoder) throws {
-    var container = encoder.singleValueContainer()
-    try container.encode([sent, failed, delivered, lost, connected, errors])
-  }
-
-  /// - Throws: `DecodingError` for another number of counts.
-  init(from decoder: any Decoder) throws {
-    let container = try decoder.singleValueContainer()
-    let counts = try container.decode([Int].self)
-    guard counts.count == 6 else {
-      throw DecodingError.dataCorruptedError(in: container, debugDescription: "no row")
-    }
-    (sent, failed, delivered) = (counts[0], counts[1], counts[2])
-    (lost, connected, errors) = (counts[3], counts[4], counts[5])
   }
 }
 

@@ -7,7 +7,9 @@ protocol BenchSubscriberDelegate: AnyObject {
   /// The subscriber is subscribed, for the first time or again.
   func subscriberJoined(_ subscriber: BenchSubscriber, _ steps: ConnectionSteps, at now: Instant)
   /// - Parameter cause: `nil` for an error that does not keep the subscriber away.
-  func subscriberFailed(_ code: String, _ reason: String, _ cause: Cause?, at now: Instant)
+  func subscriberFailed(
+    _ subscriber: BenchSubscriber, _ code: String, _ reason: String, _ cause: Cause?,
+    at now: Instant)
   func subscriberHadGap()
 }
 
@@ -28,15 +30,15 @@ struct ConnectionSteps: Equatable {
 
 /// One subscriber: a feed with one channel, and the times of its connection.
 final class BenchSubscriber {
-  /// Among all subscribers of the run.
+  /// From 0.
   let number: Int
-  /// Among those of this process.
-  let place: Int
   let channel: Int
   let channelName: String
   private(set) var feed: ChannelsFeed?
   private(set) var isSubscribed = false
   private(set) var isSettled = false
+  /// Number of lost connections.
+  private(set) var losses = 0
   /// True if the subscriber must get every event of its channel.
   var isCounted = false
   /// True from ``lose()`` until the loss is told.
@@ -47,8 +49,8 @@ final class BenchSubscriber {
   private var steps = ConnectionSteps()
   private let crew: BenchCrew
 
-  init(_ number: Int, place: Int, crew: BenchCrew) {
-    (self.number, self.place, self.crew) = (number, place, crew)
+  init(_ number: Int, crew: BenchCrew) {
+    (self.number, self.crew) = (number, crew)
     channel = number % crew.channels.count
     channelName = crew.channels[channel]
   }
@@ -111,7 +113,7 @@ extension BenchSubscriber: ChannelsFeedDelegate {
     if event.isDecrypted {
       // The first event of a key has its plain text in the message, and all others beside it.
       _ = crew.ledger.take(
-        event.plainData ?? event.message, isData: event.plainData != nil, for: place, on: channel,
+        event.plainData ?? event.message, isData: event.plainData != nil, for: number, on: channel,
         at: SystemClock.now())
     }
   }
@@ -124,18 +126,20 @@ extension BenchSubscriber: ChannelsFeedDelegate {
       greetedAt = now
     case .subscribed: subscribed(at: now)
     case .subscriptionFailed(_, let failure):
-      crew.delegate?.subscriberFailed(
+      failed(
         failure.status.map { "http \($0)" } ?? failure.type, failure.message, Cause(failure),
         at: now)
       settle(at: now)
     case .error(let code?, let message) where !(4000..<4300).contains(code):
-      crew.delegate?.subscriberFailed("\(code)", message, nil, at: now)
-    case .malformed(let reason, _):
-      crew.delegate?.subscriberFailed("malformed", reason, nil, at: now)
-    case .decryptionFailed(_, _, _, let reason):
-      crew.delegate?.subscriberFailed("decryption", reason, nil, at: now)
+      failed("\(code)", message, nil, at: now)
+    case .malformed(let reason, _): failed("malformed", reason, nil, at: now)
+    case .decryptionFailed(_, _, _, let reason): failed("decryption", reason, nil, at: now)
     default: break
     }
+  }
+
+  private func failed(_ code: String, _ reason: String, _ cause: Cause?, at now: Instant) {
+    crew.delegate?.subscriberFailed(self, code, reason, cause, at: now)
   }
 
   func feed(reports event: ConnectionEvent, at now: Instant) {
@@ -143,10 +147,10 @@ extension BenchSubscriber: ChannelsFeedDelegate {
     case .upgraded: upgraded(at: crew.loop.now)
     case .disconnected(let loss, let code, _, _):
       (isSubscribed, begin, greetedAt) = (false, nil, nil)
+      losses += 1
       // A cut of our own is no error.
       if !isCut {
-        crew.delegate?.subscriberFailed(
-          loss.code(code), loss.description, Cause(loss, code: code), at: crew.loop.now)
+        failed(loss.code(code), loss.description, Cause(loss, code: code), at: crew.loop.now)
       }
       isCut = false
     case .gap: crew.delegate?.subscriberHadGap()

@@ -7,9 +7,11 @@ struct BenchTable {
   private var lines: [String] = []
 
   private static let width = 14
+  private static let longestList = 5
 
   init(_ report: BenchReport, _ baseline: BenchBaseline?) {
     (self.report, self.baseline) = (report, baseline)
+    if let shortfall = report.shortfall { add("not valid", Diagnostics.escaped(shortfall.reason)) }
     addEvents()
     addConnections()
     addErrors()
@@ -72,29 +74,24 @@ struct BenchTable {
       let example = Diagnostics.escaped(error.example)
       add(index == 0 ? "errors" : "", "\(error.count) x \(error.code): \(example)")
     }
+    guard !report.closedVisitors.isEmpty else { return }
+    let shown = report.closedVisitors.prefix(Self.longestList).joined(separator: ", ")
+    let rest = report.closedVisitors.count - Self.longestList
+    add("visitors", "closed: \(shown)" + (rest > 0 ? " and \(rest) more" : ""))
   }
 
   private mutating func addOwnCost() {
     guard let cpu = report.values["cpu"] else { return }
     let share = BenchNumber.text(cpu, places: 0)
     let memory = count("memory_per_socket").map { ", \(($0 + 512) / 1024) KiB a socket" } ?? ""
-    let busiest = BenchNumber.text(report.cost.busiest ?? cpu, places: 0)
-    let processes = report.cost.processes
-    let spread =
-      processes > 1 ? ", in \(processes) processes, the busiest with \(busiest) %" : ""
-    add("bench itself", "\(share) % of a core\(spread)\(memory)")
+    add("bench itself", "\(share) % of a core\(memory)")
     guard report.wasLimit else { return }
     lines.append(
-      processes > 1
-        ? "A process of the bench used \(busiest) % of a core: the figures say what it can do, not "
-          + "the server."
-        : "The bench used \(share) % of a core: the figures say what it can do, not the server.")
-    if processes == 1, Self.hasMoreCores {
-      lines.append("Give --processes to use more cores.")
+      "The bench used \(share) % of a core: the figures say what it can do, not the server.")
+    if EventLoop.processorCount > 1 {
+      lines.append("To use more cores, run it in several shells, each with a part of the load.")
     }
   }
-
-  private static var hasMoreCores: Bool { EventLoop.processorCount > 1 }
 
   private mutating func addComparison() {
     guard let baseline else { return }

@@ -1,10 +1,8 @@
 internal import PusherCore
 
-/// The calls that one process of a run sends.
+/// The calls of a run.
 final class BenchTraffic {
   private let plan: BenchPlan
-  private let mode: BenchMode
-  private let share: BenchShare
   private let loop: EventLoop
   private let sender: any BenchSender
   private let visitors: MemberSender?
@@ -13,17 +11,16 @@ final class BenchTraffic {
 
   /// - Throws: ``TLSError`` for invalid certificates.
   init(
-    _ settings: BenchSettings, _ share: BenchShare, _ fleet: BenchFleet, _ message: BenchMessage,
-    _ sends: SendLedger, _ crew: BenchCrew
+    _ settings: BenchSettings, _ fleet: BenchFleet, _ message: BenchMessage, _ sends: SendLedger,
+    _ crew: BenchCrew
   ) throws {
-    (self.share, mode, plan, loop) = (share, settings.mode, sends.plan, crew.loop)
+    (plan, loop) = (sends.plan, crew.loop)
     var api: APISender?
     var visitors: MemberSender?
     if settings.mode == .client {
-      let senders = fleet.subscribers.prefix { $0.number < sends.plan.channels }
-      sender = ClientSender(
-        Dictionary(uniqueKeysWithValues: senders.map { ($0.channel, $0) }), message, sends,
-        loop: loop)
+      // The first subscriber of each channel has the channel's number.
+      let senders = Array(fleet.subscribers.prefix(sends.plan.channels))
+      sender = ClientSender(senders, message, sends, loop: loop)
     } else if let access = settings.api {
       let calls = try APISender(settings, access, message, sends, loop: loop)
       (sender, api) = (calls, calls)
@@ -38,19 +35,18 @@ final class BenchTraffic {
   }
 
   /// Called if the server does not accept the app's signature.
-  var onRefusal: ((_ status: Int, _ reason: String) -> Void)? {
+  var onRefusal: (() -> Void)? {
     get { api?.onRefusal }
     set { api?.onRefusal = newValue }
   }
 
   var isReady: Bool { visitors?.isReady ?? true }
 
+  /// Channels of the mode `presence` whose visitor lost its connection.
+  var closedVisitors: [String] { visitors?.closedVisitors ?? [] }
+
   /// Starts the plan.
-  func begin(at begin: Instant) {
-    pacer = BenchPacer(plan, from: begin, sender, loop: loop) { [share, mode] channel in
-      share.sends(on: channel, mode)
-    }
-  }
+  func begin(at begin: Instant) { pacer = BenchPacer(plan, from: begin, sender, loop: loop) }
 
   /// True if every call was handed to the network.
   var isDone: Bool { pacer?.isDone ?? false }
@@ -60,8 +56,7 @@ final class BenchTraffic {
   /// Sends no more; calls without an answer count as failed.
   func stop() {
     pacer?.stop()
-    // A visitor that leaves now would be one more event.
-    if !sender.isIdle { sender.close() }
+    sender.stop()
   }
 
   func close() { sender.close() }

@@ -110,3 +110,11 @@ struct DelayChart {
     return Int((min(delay.inSeconds * 1000 / top, 1) * whole).rounded())
   }
 }
+
+extension Optional where Wrapped: Comparable {
+  /// Returns the larger value; a missing one does not count.
+  fileprivate static func largest(_ left: Wrapped?, _ right: Wrapped?) -> Wrapped? {
+    guard let left, let right else { return left ?? right }
+    return max(left, right)
+  }
+}

@@ -26,15 +26,6 @@ struct DelayHistogram: Equatable {
     largest = max(largest, .nanoseconds(value))
   }
 
-  /// Counts the delays of `other` too; the order of additions makes no difference.
-  mutating func add(_ other: DelayHistogram) {
-    guard other.count > 0 else { return }
-    for (index, number) in other.counts.enumerated() where number > 0 { counts[index] += number }
-    count += other.count
-    sum += other.sum
-    largest = max(largest, other.largest)
-  }
-
   mutating func removeAll() {
     for index in counts.indices { counts[index] = 0 }
     (count, largest, sum) = (0, .zero, 0)
@@ -78,40 +69,5 @@ struct DelayHistogram: Equatable {
     let power = index / half - 1
     let low = Int64(index % half + half) << Int64(power)
     return .nanoseconds(low + (1 << Int64(power)) - 1)
-  }
-}
-
-/// Most buckets are empty, so a coded histogram has only the filled ones.
-extension DelayHistogram: Codable {
-  private struct Filled: Codable {
-    /// Index and count of each filled bucket, in turn.
-    var buckets: [Int] = []
-    /// In nanoseconds.
-    var largest: Int64
-    var sum: Double
-  }
-
-  func encode(to encoder: any Encoder) throws {
-    var filled = Filled(largest: largest.wholeNanoseconds, sum: sum)
-    for (index, number) in counts.enumerated() where number > 0 {
-      filled.buckets += [index, number]
-    }
-    try filled.encode(to: encoder)
-  }
-
-  /// - Throws: `DecodingError` for buckets that no histogram has.
-  init(from decoder: any Decoder) throws {
-    let filled = try Filled(from: decoder)
-    for place in stride(from: 0, to: filled.buckets.count - 1, by: 2) {
-      let (index, number) = (filled.buckets[place], filled.buckets[place + 1])
-      guard counts.indices.contains(index), number > 0 else {
-        throw DecodingError.dataCorrupted(
-          .init(codingPath: decoder.codingPath, debugDescription: "no bucket \(index)"))
-      }
-      counts[index] += number
-      count += number
-    }
-    largest = .nanoseconds(filled.largest)
-    sum = filled.sum
   }
 }

@@ -78,37 +78,4 @@ struct EventSet: Equatable {
     words[number / 64] |= bit
     count += 1
   }
-
-  /// Inserts the numbers of a set for as many events.
-  mutating func formUnion(_ other: EventSet) {
-    for (index, word) in zip(words.indices, other.words) { words[index] |= word }
-    count = words.reduce(0) { $0 + $1.nonzeroBitCount }
-  }
-}
-
-/// A coded set is its words, lowest byte first, in Base64.
-extension EventSet: Codable {
-  func encode(to encoder: any Encoder) throws {
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(words.count * 8)
-    for word in words {
-      for shift in stride(from: UInt64(0), to: 64, by: 8) {
-        bytes.append(UInt8(truncatingIfNeeded: word >> shift))
-      }
-    }
-    var container = encoder.singleValueContainer()
-    try container.encode(Base64.encode(bytes))
-  }
-
-  /// - Throws: `DecodingError` for a text that is not Base64 of whole words.
-  init(from decoder: any Decoder) throws {
-    let container = try decoder.singleValueContainer()
-    guard let bytes = Base64.decode(try container.decode(String.self)), bytes.count % 8 == 0 else {
-      throw DecodingError.dataCorruptedError(in: container, debugDescription: "no set of events")
-    }
-    words = stride(from: 0, to: bytes.count, by: 8).map { start in
-      bytes[start..<(start + 8)].reversed().reduce(0) { $0 << 8 | UInt64($1) }
-    }
-    count = words.reduce(0) { $0 + $1.nonzeroBitCount }
-  }
 }

@@ -2,7 +2,7 @@ internal import PusherCore
 
 /// Everything that came, and how late: the account, the delays and the rows a second.
 ///
-/// All subscribers of a process share it, on the loop's thread.
+/// All subscribers share it, on the loop's thread.
 final class DeliveryLedger {
   let plan: BenchPlan
   private let message: BenchMessage
@@ -29,7 +29,7 @@ final class DeliveryLedger {
   ///
   /// - Parameters:
   ///   - isData: True for the data alone, of an event that was decrypted.
-  ///   - subscriber: Place of the subscriber among those of this process.
+  ///   - subscriber: Number of the subscriber.
   func take(
     _ view: ByteView, isData: Bool = false, for subscriber: Int, on channel: Int, at now: Instant
   ) -> Bool {

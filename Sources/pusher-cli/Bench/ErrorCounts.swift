@@ -1,11 +1,13 @@
 internal import PusherCore
 
 /// Errors of a run by code, each with the words of the first.
-struct ErrorCounts: Equatable, Codable {
-  struct CodeCount: Equatable, Codable {
+struct ErrorCounts: Equatable {
+  struct CodeCount: Equatable {
     let code: String
     /// The message of the first error.
     let example: String
+    /// Cause of the first error; `nil` if it kept nothing away.
+    let cause: Cause?
     var count: Int
   }
 
@@ -16,8 +18,8 @@ struct ErrorCounts: Equatable, Codable {
   private static let limit = 50
   private static let others = "other"
 
-  mutating func note(_ code: String, _ example: String) {
-    note(CodeCount(code: code, example: Diagnostics.shortened(example), count: 1))
+  mutating func note(_ code: String, _ example: String, _ cause: Cause? = nil) {
+    note(CodeCount(code: code, example: Diagnostics.shortened(example), cause: cause, count: 1))
   }
 
   mutating func add(_ other: ErrorCounts) {
@@ -31,9 +33,21 @@ struct ErrorCounts: Equatable, Codable {
     if let place = known ?? place(of: code) {
       entries[place].count += new.count
     } else {
-      entries.append(CodeCount(code: code, example: new.example, count: new.count))
+      entries.append(
+        CodeCount(code: code, example: new.example, cause: new.cause, count: new.count))
     }
   }
+
+  /// The most frequent errors with a cause; the earlier code of two equal ones.
+  var main: (entry: CodeCount, cause: Cause)? {
+    var found: (entry: CodeCount, cause: Cause)?
+    for entry in entries {
+      if let cause = entry.cause, entry.count > found?.entry.count ?? 0 { found = (entry, cause) }
+    }
+    return found
+  }
+
+  func count(of code: String) -> Int { place(of: code).map { entries[$0].count } ?? 0 }
 
   private func place(of code: String) -> Int? {
     entries.firstIndex { $0.code.isSame(as: code) }

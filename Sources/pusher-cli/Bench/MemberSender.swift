@@ -14,92 +14,170 @@ final class MemberSender: BenchSender {
     _ settings: BenchSettings, secret: Secret, _ message: BenchMessage, _ ledger: SendLedger,
     _ crew: BenchCrew
   ) throws {
-    let loop = crew.loop
-    (self.message, self.ledger, self.loop) = (message, ledger, loop)
+    (self.message, self.ledger, loop) = (message, ledger, crew.loop)
     let subscription = settings.subscription
     visitors = try subscription.channels.map { channel in
       let signer = VisitorSigner(subscription.signature(secret))
+      let answers = JoinAnswers()
       let feed = try ChannelsFeed(
-        loop: loop, destination: subscription.destination, settings: subscription.webSocket,
-        options: subscription.benchOptions, signer: signer, sink: NoSink())
-      return Visitor(feed, signer, channel: channel, crew.deadlines)
+        loop: crew.loop, destination: subscription.destination, settings: subscription.webSocket,
+        options: subscription.benchOptions, signer: signer, sink: answers)
+      return Visitor(feed, signer, answers, channel: channel, ledger, crew)
     }
   }
-
-  var isIdle: Bool { true }
 
   /// True if every visitor is connected, or cannot be.
   var isReady: Bool { visitors.allSatisfy { $0.isSettled } }
 
+  /// Channels whose visitor lost its connection.
+  var closedVisitors: [String] { visitors.filter(\.wasClosed).map(\.channel) }
+
+  var isIdle: Bool { visitors.allSatisfy { $0.isIdle } }
+
   func send(_ call: Int, at now: Instant) {
     let plan = ledger.plan
-    let channel = plan.channel(of: call)
+    let visitor = visitors[plan.channel(of: call)]
     ledger.noteBegin(call, at: loop.now)
     let number = plan.numbers(of: call).lowerBound
     let name = plan.name(of: number, in: call)
-    let isDone =
+    let isSent =
       number.isMultiple(of: 2)
-      ? visitors[channel].join(as: message.label(name)) : visitors[channel].leave()
-    if isDone {
-      ledger.noteAccepted(call, at: loop.now)
-    } else {
-      let what = "the visitor of \(visitors[channel].channel) is not connected"
-      ledger.noteFailed(call, "unsent", what, at: loop.now)
+      ? visitor.join(as: message.label(name), call) : visitor.leave(call)
+    if !isSent {
+      ledger.noteFailed(
+        call, "unsent", "the visitor of \(visitor.channel) is not connected", at: loop.now)
     }
   }
+
+  func stop() { for visitor in visitors { visitor.stop() } }
 
   func close() { for visitor in visitors { visitor.close() } }
 }
 
 /// The connection that joins and leaves one channel.
 private final class Visitor: ChannelsFeedDelegate {
+  /// A join or leave that the server has not answered yet.
+  private struct Pending {
+    let call: Int
+    let isJoin: Bool
+  }
+
   let channel: String
   private let feed: ChannelsFeed
   private let signer: VisitorSigner
+  private let ledger: SendLedger
+  private let loop: EventLoop
   private var isConnected = false
   private var hasEnded = false
+  /// True after the count has ended.
+  private var isDone = false
+  /// Messages that the session has sent.
+  private var sentCount = 0
   /// False before the first join, and after each leave.
   private var isInside = false
+  private var pending = Fifo<Pending>()
+  /// True after the server or the network closed the connection.
+  private(set) var wasClosed = false
 
   init(
-    _ feed: ChannelsFeed, _ signer: VisitorSigner, channel: String, _ deadlines: DeadlineQueue
+    _ feed: ChannelsFeed, _ signer: VisitorSigner, _ answers: JoinAnswers, channel: String,
+    _ ledger: SendLedger, _ crew: BenchCrew
   ) {
     (self.feed, self.signer, self.channel) = (feed, signer, channel)
+    (self.ledger, loop) = (ledger, crew.loop)
     feed.delegate = self
-    feed.connect(in: deadlines)
+    answers.onAnswer = { [unowned self] in joined() }
+    feed.connect(in: crew.deadlines)
   }
 
   var isSettled: Bool { isConnected || hasEnded }
 
-  func join(as userID: String) -> Bool {
+  /// True if nothing waits to leave.
+  var isIdle: Bool { pending.isEmpty || feed.hasSentAll }
+
+  func join(as userID: String, _ call: Int) -> Bool {
     guard isConnected else { return false }
     signer.userID = userID
-    feed.subscribe(channel)
-    isInside = true
-    return true
+    isInside = send(Pending(call: call, isJoin: true)) { feed.subscribe(channel) }
+    // Otherwise the session would join later, when it is another call's turn.
+    if !isInside { feed.unsubscribe(channel) }
+    return isInside
   }
 
   /// Returns false if the join was not sent, so that nobody can leave.
-  func leave() -> Bool {
-    defer { isInside = false }
-    guard isInside else { return false }
-    feed.unsubscribe(channel)
-    return isConnected
+  func leave(_ call: Int) -> Bool {
+    guard isInside, isConnected else { return false }
+    isInside = false
+    return send(Pending(call: call, isJoin: false)) { feed.unsubscribe(channel) }
   }
 
-  func close() { feed.abort() }
+  /// Returns false if the session sends nothing now, as while it obeys a rate limit.
+  private func send(_ call: Pending, _ body: () -> Void) -> Bool {
+    let before = sentCount
+    body()
+    guard sentCount > before else { return false }
+    pending.append(call)
+    return true
+  }
+
+  /// Ends the count: on a connection that holds, what has left needs no answer.
+  func stop() {
+    isDone = true
+    guard isConnected, feed.hasSentAll else { return giveUp() }
+    for sent in pending.takeAll() { ledger.noteAccepted(sent.call, at: loop.now) }
+  }
+
+  func close() {
+    isDone = true
+    feed.abort()
+  }
+
+  /// Counts the oldest join as accepted, with every leave before it: the server works in order.
+  private func joined() {
+    while let sent = pending.popFirst() {
+      ledger.noteAccepted(sent.call, at: loop.now)
+      if sent.isJoin { return }
+    }
+  }
+
+  /// Nobody knows what the server has done with the rest.
+  private func giveUp() {
+    for lost in pending.takeAll() {
+      ledger.noteFailed(
+        lost.call, "unanswered", "the visitor of \(channel) lost its connection", at: loop.now)
+    }
+  }
 
   // MARK: ChannelsFeedDelegate
 
   func feed(received event: Envelope, named name: String?, at now: Instant) {}
 
   func feed(reports event: SessionEvent, at now: Instant) {
-    if case .connected = event { isConnected = true }
+    switch event {
+    case .connected: isConnected = true
+    case .subscriptionFailed(_, let failure):
+      ledger.noteError(
+        failure.status.map { "http \($0)" } ?? failure.type,
+        "the visitor of \(channel): \(failure.message)", Cause(failure), at: loop.now)
+    case .error(RateLimit.code?, let message):
+      guard let dropped = pending.popFirst() else { return }
+      ledger.noteFailed(dropped.call, "\(RateLimit.code)", message, .overloaded, at: loop.now)
+    default: break
+    }
   }
 
   func feed(reports event: ConnectionEvent, at now: Instant) {
     switch event {
-    case .disconnected: isConnected = false
+    case .disconnected(let loss, let code, _, _):
+      guard !isDone else { return }
+      (isConnected, wasClosed) = (false, true)
+      giveUp()
+      ledger.noteError(
+        loss.code(code), "the visitor of \(channel): \(loss)", Cause(loss, code: code),
+        at: loop.now)
+      // Otherwise the next connection would bring the same member again.
+      if isInside { feed.unsubscribe(channel) }
+      isInside = false
     case .ended: hasEnded = true
     default: break
     }
@@ -107,7 +185,25 @@ private final class Visitor: ChannelsFeedDelegate {
 
   func feedSinkIsFull() {}
   func feedClosed() {}
-  func feed(exchanged text: @autoclosure () -> String, isSent: Bool) {}
+  func feed(exchanged text: @autoclosure () -> String, isSent: Bool) {
+    if isSent { sentCount += 1 }
+  }
+}
+
+/// Sees the answers to a visitor's joins, which come in the order of the joins.
+///
+/// The session does not report an answer that comes after the visitor has left again.
+private final class JoinAnswers: EventSink {
+  var onAnswer: (() -> Void)?
+
+  /// The event's name is among the first bytes; the list of members may be long.
+  private static let headLength = 400
+
+  func take(message: ByteView) -> SinkVerdict {
+    let head = message[0..<min(message.count, Self.headLength)]
+    if head.has("subscription_succeeded") { onAnswer?() }
+    return .declined
+  }
 }
 
 /// Signs the visitor's subscriptions with the secret, each as another member.

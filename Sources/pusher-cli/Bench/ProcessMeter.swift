@@ -32,6 +32,6 @@ struct ProcessMeter {
 
   var figures: CostFigures {
     let share = wall > .zero ? cpu.inSeconds / wall.inSeconds * 100 : nil
-    return CostFigures(share: share, busiest: share, memory: memory, sockets: sockets)
+    return CostFigures(share: share, memory: memory, sockets: sockets)
   }
 }

@@ -13,7 +13,7 @@ final class SendLedger {
   /// Time of the last call that was accepted.
   private(set) var lastAccepted: Instant?
   private let ledger: DeliveryLedger
-  var errors = ErrorCounts()
+  private(set) var errors = ErrorCounts()
 
   init(_ ledger: DeliveryLedger) {
     self.ledger = ledger
@@ -33,10 +33,17 @@ final class SendLedger {
     ledger.seconds.noteSent(plan.batch, intended: plan.time(of: call))
   }
 
-  func noteFailed(_ call: Int, _ code: String, _ reason: String, at now: Instant) {
+  func noteFailed(
+    _ call: Int, _ code: String, _ reason: String, _ cause: Cause? = nil, at now: Instant
+  ) {
     failed += plan.batch
-    errors.note(code, reason)
     ledger.seconds.noteFailed(plan.batch, intended: plan.time(of: call))
+    noteError(code, reason, cause, at: now)
+  }
+
+  /// Notes an error that is about no single call.
+  func noteError(_ code: String, _ reason: String, _ cause: Cause?, at now: Instant) {
+    errors.note(code, reason, cause)
     ledger.noteError(at: now)
   }
 }
@@ -51,7 +58,9 @@ protocol BenchSender: AnyObject {
   func prepare(_ call: Int)
   /// True if no call waits for an answer.
   var isIdle: Bool { get }
-  /// Stops; calls without an answer count as failed.
+  /// Sends no more; calls without an answer count as failed.
+  func stop()
+  /// Closes the connections of the sender.
   func close()
 }
 
@@ -61,26 +70,20 @@ extension BenchSender {
   func close() {}
 }
 
-/// Hands each call of this process to the sender at its intended time.
+/// Hands each call to the sender at its intended time.
 final class BenchPacer {
   private let plan: BenchPlan
   private let begin: Instant
   private let sender: any BenchSender
   private let loop: EventLoop
-  /// Returns whether this process sends the calls of a channel.
-  private let isOurs: (_ channel: Int) -> Bool
   private var next = 0
   private lazy var timer = PreciseTimer { [unowned self] in sendDue(at: $0) }
   /// Fires halfway to the next call: its preparation would hold up a call that leaves now.
   private lazy var preparation = PreciseTimer { [unowned self] _ in sender.prepare(next) }
 
   /// - Parameter begin: Time of the first call.
-  init(
-    _ plan: BenchPlan, from begin: Instant, _ sender: any BenchSender, loop: EventLoop,
-    isOurs: @escaping (_ channel: Int) -> Bool
-  ) {
+  init(_ plan: BenchPlan, from begin: Instant, _ sender: any BenchSender, loop: EventLoop) {
     (self.plan, self.begin, self.sender, self.loop) = (plan, begin, sender, loop)
-    self.isOurs = isOurs
     loop.add(timer)
     loop.add(preparation)
     waitForNext(at: loop.now)
@@ -96,14 +99,13 @@ final class BenchPacer {
 
   private func sendDue(at now: Instant) {
     while next < plan.callCount, begin.advanced(by: plan.time(of: next)) <= now {
-      if isOurs(plan.channel(of: next)) { sender.send(next, at: now) }
+      sender.send(next, at: now)
       next += 1
     }
     waitForNext(at: now)
   }
 
   private func waitForNext(at now: Instant) {
-    while next < plan.callCount, !isOurs(plan.channel(of: next)) { next += 1 }
     guard next < plan.callCount else { return }
     let due = begin.advanced(by: plan.time(of: next))
     timer.deadline = due

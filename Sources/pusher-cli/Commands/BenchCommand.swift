@@ -13,10 +13,8 @@ enum BenchCommand {
       warn(settings, diagnostics)
       diagnostics.info("load on \(place(settings)): \(BenchConsent.words(settings))")
       let run = Hex.encode(SecureRandom.bytes(4))
-      // Before the loop, which may start threads.
-      let workers = try BenchWorker.start(settings, run: run, diagnostics)
-      let outcome = try BenchRun(settings, run: run, workers, diagnostics: diagnostics).run()
-      return end(outcome, settings, diagnostics)
+      let (report, signal) = try BenchRun(settings, run: run, diagnostics: diagnostics).run()
+      return end(report, signal, settings, diagnostics)
     }
   }
 
@@ -25,19 +23,16 @@ enum BenchCommand {
     return "\(connection.host) port \(connection.port)"
   }
 
-  /// Raises the limit of open files, which is one for each process.
+  /// Raises the limit of open files.
   private static func makeRoom(_ settings: BenchSettings) throws(UsageError) {
     let load = settings.load
     // A visitor of the mode `presence` has a socket of its own.
     let visitors = settings.mode == .presence ? load.channels : 0
-    let largest = BenchShare.worker(0, of: load.processes).subscribers(of: load.subscribers).count
-    let sockets =
-      load.processes == 1 ? largest + visitors : max(largest, visitors + load.processes)
-    let wanted = sockets + otherDescriptors
+    let wanted = load.subscribers + visitors + otherDescriptors
     let limit = DescriptorLimit.raise(to: wanted)
     guard limit < wanted else { return }
     throw UsageError(
-      "--subscribers \(settings.load.subscribers): the system allows \(limit) open files, and "
+      "--subscribers \(load.subscribers): the system allows \(limit) open files, and "
         + "\(wanted) are needed; run 'ulimit -n \(wanted)', or as root "
         + "'prlimit --pid $$ --nofile=\(wanted)', and then bench again")
   }
@@ -50,16 +45,13 @@ enum BenchCommand {
         "each channel's sender sends \(BenchNumber.text(perSender)) client events a second; Pusher "
           + "passes on \(BenchLoad.clientEventLimit): raise --channels or lower --rate")
     }
-    let cores = EventLoop.processorCount
-    if load.processes > max(cores, 1) {
-      diagnostics.warning(
-        "--processes \(load.processes): this machine has \(cores) cores, so the processes wait for "
-          + "each other, and delays grow")
-    }
     if let warning = LocalPorts.current?.warning(for: load.subscribers) {
       diagnostics.warning(warning)
     }
     guard let baseline = settings.baseline else { return }
+    if !baseline.isValid {
+      diagnostics.warning("--compare: the earlier run did not make its load")
+    }
     let names = baseline.differences(from: settings.shownLoad)
     if !names.isEmpty {
       diagnostics.warning(
@@ -67,27 +59,25 @@ enum BenchCommand {
     }
   }
 
+  /// Prints the figures; returns the status.
   private static func end(
-    _ outcome: BenchOutcome, _ settings: BenchSettings, _ diagnostics: Diagnostics
+    _ report: BenchReport, _ signal: Int32?, _ settings: BenchSettings, _ diagnostics: Diagnostics
   ) -> ExitStatus {
-    if let status = failure(outcome, settings, diagnostics) {
-      if let number = outcome.signal { Signals.die(of: number) }
-      return status
-    }
-    guard let report = outcome.report else { return .internalError }
     let printed = diagnostics.print(text(report, settings))
     let written = BenchFiles.write(report, settings, diagnostics)
-    if let number = outcome.signal { Signals.die(of: number) }
+    if let signal { Signals.die(of: signal) }
     if printed != .success { return printed }
     if let written { return written }
-    let failures = report.failures(settings.conditions)
-    for condition in failures {
-      let value = report.values[condition.figure.name].map {
-        BenchTable.shown($0, condition.figure.unit)
-      }
-      diagnostics.error(
-        "--fail '\(condition.text)': \(condition.figure.name) is \(value ?? "unknown")")
+    if let shortfall = report.shortfall {
+      let key = settings.subscription.connection.key
+      let isRefusal = report.errors.contains { $0.code.isSame(as: "api 401") }
+      diagnostics.error(shortfall.reason + (isRefusal ? Hints.wrongSecret(of: key) : ""))
     }
+    let failures = report.failures(settings.conditions)
+    for failure in failures {
+      diagnostics.error("--fail '\(failure.condition.text)': \(failure.words)")
+    }
+    if let shortfall = report.shortfall { return ExitStatus(shortfall.cause) }
     return failures.isEmpty ? .success : .condition
   }
 
@@ -98,28 +88,5 @@ enum BenchCommand {
     guard let columns = OutputDescriptor(1)?.columns else { return table }
     let chart = DelayChart(report.rows, columns: columns, isUnicode: settings.isUnicode)
     return table + (chart.map { "\n" + $0.text } ?? "")
-  }
-
-  /// Reports a run that could not load the server; returns its status.
-  private static func failure(
-    _ outcome: BenchOutcome, _ settings: BenchSettings, _ diagnostics: Diagnostics
-  ) -> ExitStatus? {
-    switch outcome.failure {
-    case nil: return nil
-    case .unable: return .internalError
-    case .workerLost(let reason):
-      diagnostics.error("\(reason); run bench again, with fewer --processes if memory is short")
-      return .internalError
-    case .refused(let status, let reason):
-      let words = reason.isEmpty ? "" : ": \(Redaction.redact(reason))"
-      diagnostics.error(
-        "the server answered HTTP \(status)\(words)"
-          + Hints.wrongSecret(of: settings.subscription.connection.key))
-      return ExitStatus(Cause(httpStatus: status))
-    case .unconnected:
-      let reason = outcome.firstFailure?.reason ?? "no answer"
-      diagnostics.error("no subscriber was subscribed: \(Redaction.redact(reason))")
-      return ExitStatus(outcome.firstFailure?.cause ?? .unreachable)
-    }
   }
 }

@@ -11,15 +11,16 @@ final class APICaller {
   private let http: HTTPConnection
   private var signal: Int32?
   private let startedAt: Instant
-  /// True after the wait for the server of `--local`.
-  private var hasWaited = false
   /// State of the run, for SIGUSR1; without it, the report names the server that must answer.
   var progress: (() -> String)?
 
+  /// Waits for the server of `--local`.
+  ///
   /// - Throws: ``TransportError`` without descriptors, ``TLSError`` for invalid certificates.
   init(_ access: APIAccess, diagnostics: Diagnostics) throws {
     (self.access, self.diagnostics) = (access, diagnostics)
     loop = try EventLoop()
+    LocalServerWait.run(access.connection, on: loop, diagnostics)
     startedAt = loop.now
     http = try access.httpConnection(loop: loop)
     Signals.watch(loop) { [unowned self] in
@@ -72,17 +73,7 @@ final class APICaller {
   func send(_ call: APIRequest) throws(Failure) -> APIAnswer {
     let request = access.request(call)
     diagnostics.debug("> \(request.method) \(request.url.path) on \(access.connection.host)")
-    var outcome = try exchange(request)
-    var wait = LocalServerWait(access.connection, from: loop.now)
-    while !hasWaited, case .failure(.transport(let error)) = outcome,
-      case .network(_, .connectionRefused) = ConnectionLoss(error),
-      wait.shouldRetry(at: loop.now, diagnostics)
-    {
-      pause(LocalServerWait.interval)
-      outcome = try exchange(request)
-    }
-    hasWaited = true
-    switch outcome {
+    switch try exchange(request) {
     case .success(let response):
       diagnostics.debug("< HTTP \(response.head.status)")
       return APIAnswer(status: response.head.status, body: response.body)

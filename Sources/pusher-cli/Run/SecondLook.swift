@@ -82,48 +82,34 @@ struct SecondLook {
 
 /// Waits for the server of `--local`: scripts often start it one line earlier.
 ///
-/// Waits only after a refused connection to this machine, at most for the connect timeout.
-struct LocalServerWait {
-  static let interval = Duration.milliseconds(20)
+/// Waits only after a refused connection to this machine, at most for the connect timeout. Every
+/// command waits before it watches signals, so the first signal ends the program.
+enum LocalServerWait {
+  private static let interval = Duration.milliseconds(20)
   /// Time before the wait is reported.
   private static let silence = Duration.seconds(1)
 
-  private let connection: ConnectionSettings
-  private let start: Instant
-  private let patience: Duration
-  private var hasTold = false
-
-  init(_ connection: ConnectionSettings, from start: Instant, atMost limit: Duration? = nil) {
-    (self.connection, self.start) = (connection, start)
-    patience = min(connection.connectTimeout, limit ?? connection.connectTimeout)
-  }
-
-  /// Returns whether to retry after a refused connection; reports the wait after a second.
-  mutating func shouldRetry(at now: Instant, _ diagnostics: Diagnostics) -> Bool {
-    let time = start.duration(to: now)
-    guard connection.isLocal, Loopback.contains(connection.host), time < patience else {
-      return false
-    }
-    if !hasTold, time >= Self.silence {
-      hasTold = true
-      diagnostics.notice(
-        "nothing listens on \(connection.host) port \(connection.port) yet; "
-          + "waiting up to \(patience.inWords) for 'pusher-cli serve'")
-    }
-    return true
-  }
-
-  /// Waits on an unused loop until a server listens.
+  /// Waits on an unused loop until a server listens, or `limit` has passed.
   static func run(
-    _ connection: ConnectionSettings, atMost limit: Duration?, on loop: EventLoop,
+    _ connection: ConnectionSettings, atMost limit: Duration? = nil, on loop: EventLoop,
     _ diagnostics: Diagnostics
   ) {
     // Any other server would see the look as a connection.
-    guard connection.isLocal else { return }
+    guard connection.isLocal, Loopback.contains(connection.host) else { return }
     let port = UInt16(clamping: connection.port)
-    var wait = LocalServerWait(connection, from: loop.now, atMost: limit)
-    while LocalPort.isRefused(host: connection.host, port: port),
-      wait.shouldRetry(at: loop.now, diagnostics)
-    { _ = loop.run(atMost: interval) { false } }
+    let start = loop.now
+    let patience = min(connection.connectTimeout, limit ?? connection.connectTimeout)
+    var hasTold = false
+    while LocalPort.isRefused(host: connection.host, port: port) {
+      let time = start.duration(to: loop.now)
+      guard time < patience else { return }
+      if !hasTold, time >= silence {
+        hasTold = true
+        diagnostics.notice(
+          "nothing listens on \(connection.host) port \(connection.port) yet; "
+            + "waiting up to \(patience.inWords) for 'pusher-cli serve'")
+      }
+      _ = loop.run(atMost: interval) { false }
+    }
   }
 }

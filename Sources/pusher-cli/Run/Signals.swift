@@ -77,9 +77,19 @@ final class Signals: LoopSource {
     }
   }
 
-  /// Ignores requests for the state until they can be answered: by default they end the program.
-  static func ignoreStateRequests() {
+  /// Makes the process independent of the signals that its parent blocked.
+  ///
+  /// Called first: from here on, SIGINT, SIGTERM and SIGHUP end every wait, and nothing else does.
+  static func prepare() {
+    // Writes above the file size limit fail, as on a full disk, instead of killing the process.
+    signal(SIGXFSZ, SIG_IGN)
+    // If this is ignored, the system forgets how a command ended.
+    signal(SIGCHLD, SIG_DFL)
+    // Requests for the state wait until they can be answered: by default they end the program.
     for number in asking { watch(number) }
+    var none = sigset_t()
+    unsafe sigemptyset(&none)
+    unsafe pthread_sigmask(SIG_SETMASK, &none, nil)
   }
 
   /// Handles a signal, unless it is ignored; returns whether it is handled.
@@ -176,18 +186,6 @@ final class Signals: LoopSource {
 
   /// Lets writes to a pipe without a reader fail; the process ends by SIGPIPE later.
   static func ignoreBrokenPipes() { signal(SIGPIPE, SIG_IGN) }
-
-  /// Ignores the signals that end a run, in a process whose parent ends it after a signal.
-  ///
-  /// They are handled by doing nothing: a command that the process starts would inherit that they
-  /// are ignored.
-  static func leaveToParent() {
-    ignoreBrokenPipes()
-    for number in ending { signal(number) { _ in } }
-  }
-
-  /// Lets writes above the file size limit fail, as on a full disk, instead of killing the process.
-  static func ignoreFileLimit() { signal(SIGXFSZ, SIG_IGN) }
 }
 
 /// The terminal of the session, independent of the standard descriptors.

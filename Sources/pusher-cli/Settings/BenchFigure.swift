@@ -1,6 +1,6 @@
 internal import PusherCore
 
-/// One figure of `bench`: its name in `--output json` and in `--fail`.
+/// One figure of `bench`: its name in `--fail`, and with its unit in `--output json`.
 struct BenchFigure: Equatable, Sendable {
   enum Unit: Equatable, Sendable {
     case count, rate, percent, bytes
@@ -32,6 +32,26 @@ struct BenchFigure: Equatable, Sendable {
     case .always: true
     case .withEvents: mode.sendsEvents
     case .inStorms: mode == .storm
+    }
+  }
+
+  /// True for figures that are known of a run that did not make its load.
+  var isOfLoad: Bool {
+    ["sent", "failed", "connected", "unconnected", "errors"].contains { $0.isSame(as: name) }
+  }
+
+  /// True if a larger value is the better one.
+  private var isBetterLarge: Bool {
+    unit == .rate
+      || ["sent", "expected", "delivered", "connected"].contains { $0.isSame(as: name) }
+  }
+
+  /// Returns whether a comparison holds for the better values of the figure.
+  func isBetter(_ comparison: BenchCondition.Comparison) -> Bool {
+    switch comparison {
+    case .below, .notAbove: !isBetterLarge
+    case .above, .notBelow: isBetterLarge
+    case .equal, .different: false
     }
   }
 
@@ -71,10 +91,10 @@ struct BenchFigure: Equatable, Sendable {
     ["p50", "p99", "max"].map { BenchFigure("\(step)_\($0)", .time) }
   }
 
-  /// Finds the figure of a name; `p99.9` is another spelling of `p999`.
+  /// Finds the figure of a name, also of the JSON output; `p99.9` is another spelling of `p999`.
   static func named(_ name: String) -> BenchFigure? {
-    let name = name.isSame(as: "p99.9") ? "p999" : name
-    return all.first { $0.name.isSame(as: name) }
+    let name = ["p99.9": "p999", "p99.9_ms": "p999_ms"][name] ?? name
+    return all.first { $0.name.isSame(as: name) || $0.member.isSame(as: name) }
   }
 }
 
@@ -95,6 +115,8 @@ struct BenchCondition: Equatable, Sendable {
   let value: Double
   /// As it was typed.
   let text: String
+  /// The condition that was probably meant, if this one holds for good values.
+  let opposite: String?
 
   init(parsing text: String, mode: BenchMode) throws(UsageError) {
     let start = text.utf8.firstIndex { "<>=!".utf8.contains($0) } ?? text.endIndex
@@ -116,9 +138,16 @@ struct BenchCondition: Equatable, Sendable {
     let typed = ASCII.trimmed(Substring(rest.utf8.dropFirst(comparison.rawValue.utf8.count))) {
       $0 == 0x20
     }
-    guard let value = Self.value(typed, of: figure.unit) else {
+    // The name in JSON has the unit, so its value needs none.
+    let isBare = figure.unit == .time && name.ends(with: "_ms")
+    guard
+      let value = (isBare ? Quantities.decimal(typed) : nil) ?? Self.value(typed, of: figure.unit)
+    else {
       throw UsageError("--fail: '\(typed)' is not \(Self.words(for: figure.unit))")
     }
+    opposite =
+      figure.isBetter(comparison)
+      ? Self.turned(comparison).map { "\(name)\($0.rawValue)\(typed)" } : nil
     (self.figure, self.comparison, self.value, self.text) = (figure, comparison, value, text)
   }
 
@@ -132,6 +161,16 @@ struct BenchCondition: Equatable, Sendable {
     case .different: measured != value
     case .below: measured < value
     case .above: measured > value
+    }
+  }
+
+  private static func turned(_ comparison: Comparison) -> Comparison? {
+    switch comparison {
+    case .below: .above
+    case .above: .below
+    case .notAbove: .notBelow
+    case .notBelow: .notAbove
+    case .equal, .different: nil
     }
   }
 

@@ -55,8 +55,6 @@ struct BenchLoad: Equatable, Sendable {
   var ramp: Duration
   /// Sockets opened a second.
   var connectionRate: Int
-  /// Processes with subscribers.
-  var processes: Int
 
   /// Maximum number of events of a run: each has a number of the plan.
   static let eventLimit = 100_000_000
@@ -78,17 +76,11 @@ struct BenchLoad: Equatable, Sendable {
     time = typed.time(.benchTime)
     ramp = typed.duration(.ramp) ?? .zero
     connectionRate = typed.number(.connectionsPerSecond)
-    processes = typed.number(.processes)
     let least = mode == .client ? 2 : 1
     guard subscribers >= channels * least else {
       let need = Quantities.words(least, of: "subscriber")
       throw UsageError(
         "--channels \(channels): each channel needs \(need), but --subscribers is \(subscribers)")
-    }
-    guard subscribers >= processes else {
-      throw UsageError(
-        "--processes \(processes): each process needs a subscriber, but --subscribers is "
-          + "\(subscribers)")
     }
     if mode == .client, size > ClientEvent.maximumDataLength {
       throw UsageError(

@@ -106,6 +106,8 @@ struct BenchBaseline: Equatable, Sendable {
   /// By name.
   let figures: [String: Double]
   let load: JSONValue
+  /// False if the run did not make its load.
+  let isValid: Bool
 
   init(parsing text: String, path: String) throws(UsageError) {
     let value = try? JSONParser.parse(text)
@@ -115,6 +117,7 @@ struct BenchBaseline: Equatable, Sendable {
       throw UsageError("--compare: '\(path)' is not the output of 'bench -o json'")
     }
     (self.figures, self.load) = (figures, load)
+    isValid = value?["valid"]?.bool ?? true
   }
 
   /// Returns the members of the load that differ from those of `other`.

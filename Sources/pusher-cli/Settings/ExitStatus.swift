@@ -19,7 +19,7 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
     case .success:
       "the run ended as asked: count reached, --timeout without --count, event accepted, "
         + "stream ended"
-    case .internalError: "internal error: a bug; or a process of bench --processes died"
+    case .internalError: "internal error: a bug"
     case .usage: "usage or configuration: wrong option, missing key, unreadable file"
     case .unauthorized: "refused: unknown key, bad signature, channel not allowed, HTTP 401 or 403"
     case .network:

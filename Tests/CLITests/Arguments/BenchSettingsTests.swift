@@ -26,8 +26,7 @@ struct BenchSettingsTests {
     #expect(settings.subscription.channels == ["bench-1"])
     #expect(settings.subscription.webSocket.compressionOffer == nil)
     #expect(!settings.isJSON && !settings.isConfirmed && settings.conditions.isEmpty)
-    #expect(settings.load.processes == 1 && settings.svgFile == nil)
-    #expect(settings.shownLoad["processes"] == nil)
+    #expect(settings.svgFile == nil)
   }
 
   @Test func `the mode decides on the kind of the channels`() throws {
@@ -89,10 +88,6 @@ struct BenchSettingsTests {
       "--csv and --svg name the same file; give each its own file"
     ),
     ("connect --local --svg s", "--svg has no use in the mode 'connect'"),
-    (
-      "--local --subscribers 7 --processes 8",
-      "--processes 8: each process needs a subscriber, but --subscribers is 7"
-    ),
     ("--key k --host h.test", "no app id: give --app-id or PUSHER_APP_ID"),
   ])
   func `a mistake is named before anything is loaded`(line: String, message: String) {
@@ -136,6 +131,8 @@ struct BenchSettingsTests {
     ("lost<=0", 1, false), ("lost==2", 2, true), ("lost != 2", 2, false), ("p99>200ms", 200, false),
     ("p99>200ms", 200.1, true), ("p99.9>1s", 1001, true), ("cpu>90%", 95, true),
     ("memory_per_socket>16k", 16_385, true), ("events_per_second<99.5", 99.4, true),
+    ("p99_ms>200", 200.1, true), ("p99_ms>200ms", 200, false), ("p99_ms>1s", 1001, true),
+    ("p99.9_ms>50", 51, true),
   ])
   func `a condition compares in the unit of its figure`(
     text: String, value: Double, holds: Bool
@@ -162,12 +159,25 @@ struct BenchSettingsTests {
     #expect(refusal { _ = try condition(text) } == message)
   }
 
+  @Test(arguments: [
+    ("p99<50ms", "p99>50ms"), ("p99_ms <= 50", "p99_ms>=50"), ("lost<1", "lost>1"),
+    ("delivered>5", "delivered<5"), ("connects_per_second>=9", "connects_per_second<=9"),
+    ("p99>50ms", nil), ("delivered<5", nil), ("lost==0", nil), ("lost!=0", nil),
+  ])
+  func `a condition that holds for good figures has its opposite`(
+    text: String, opposite: String?
+  ) throws {
+    let condition = try condition(text)
+    #expect(condition.opposite == opposite)
+  }
+
   @Test func `every figure has one name, and a mode that measures it`() {
     let names = BenchFigure.all.map(\.name)
     #expect(Set(names).count == names.count)
     for figure in BenchFigure.all {
       #expect(BenchMode.allCases.contains(where: figure.isMeasured))
       #expect(BenchFigure.named(figure.name) == figure)
+      #expect(BenchFigure.named(figure.member) == figure)
     }
   }
 
@@ -180,6 +190,9 @@ struct BenchSettingsTests {
     let now: JSONValue = ["subscribers": 100, "rate": 60, "size": 200]
     #expect(baseline.differences(from: now) == ["rate", "size"])
     #expect(baseline.differences(from: baseline.load).isEmpty)
+    #expect(baseline.isValid)
+    let part = text.replacing("\"lost\":2", with: "\"valid\":false,\"lost\":2")
+    #expect(try bench("--local --compare old", files: ["old": part]).baseline?.isValid == false)
   }
 
   @Test(arguments: ["", "[]", "{}", "no JSON", #"{"load":{}}"#, #"{"lost":1}"#])

@@ -40,7 +40,7 @@ struct CompletionTests {
   private func offers(_ words: String...) throws -> [String] {
     let list = words.map { "'\($0)'" }.joined(separator: " ")
     let program =
-      "source \(try file(.bash)); COMP_WORDS=(\(PusherCLI.path) \(list)); COMP_CWORD=\(words.count); "
+      "source \(try file(.bash)); COMP_WORDS=(\(PusherCLI.word) \(list)); COMP_CWORD=\(words.count); "
       + "compopt() { :; }; _pusher_cli; printf '%s\\n' \"${COMPREPLY[@]}\""
     let result = try PusherCLI.tool(["bash", "-c", program])
     #expect(result.errorText == "")

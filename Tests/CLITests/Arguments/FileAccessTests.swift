@@ -9,13 +9,13 @@ import Testing
     let bytes = (0..<40_000).map { UInt8(truncatingIfNeeded: $0) }
     try Data(bytes).write(to: url)
     defer { try? FileManager.default.removeItem(at: url) }
-    try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: url.path())
+    try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: url.path)
 
-    #expect(FileAccess.system.contents(url.path(), 40_000) == .success(bytes))
+    #expect(FileAccess.system.contents(url.path, 40_000) == .success(bytes))
     #expect(
-      FileAccess.system.contents(url.path(), 20_000)
+      FileAccess.system.contents(url.path, 20_000)
         == .failure(FileFault(reason: "it is larger than 19 KiB")))
-    #expect(FileAccess.system.permissions(url.path()) == 0o640)
+    #expect(FileAccess.system.permissions(url.path) == 0o640)
   }
 
   @Test func `a file that is larger than the limit is refused before it is read`() throws {
@@ -130,7 +130,7 @@ import Testing
   }
 
   @Test func `what cannot be read has a reason`() {
-    let directory = FileManager.default.temporaryDirectory.path()
+    let directory = FileManager.default.temporaryDirectory.path
     #expect(
       FileAccess.system.contents(directory + "/none/none", 10)
         == .failure(FileFault(reason: "no such file or directory")))

@@ -8,7 +8,7 @@ struct DelayImageTests {
   private func image(_ rows: [BenchSeconds.Row]) throws -> SVGImage {
     let settings = try BenchSettings(
       arguments("bench --local"), environment: [:], files: PretendFiles(contents: [:]).access)
-    var figures = PartFigures()
+    var figures = RunFigures()
     figures.events = EventFigures()
     figures.rows = rows
     let report = BenchReport(settings, figures, opened: nil, begin: nil, isInterrupted: false)

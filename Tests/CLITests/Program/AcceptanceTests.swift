@@ -224,7 +224,7 @@ struct AcceptanceTests {
     func make(_ door: String) throws -> ProgramResult {
       try PusherCLI.tool([
         "make", "-C", Documentation.folder, door, "DESTDIR=\(root)", "PREFIX=/opt/it",
-        "PROGRAM=\(PusherCLI.path)",
+        "PROGRAM=\(PusherCLI.path.replacing(" ", with: "\\ "))",
       ])
     }
     func files() -> [String] {

@@ -88,11 +88,16 @@ struct BenchTests {
 
   @Test func `client events that the server's limit drops are lost, and told by their code`() throws
   {
-    let figures = try figures(
-      LocalServer(), ["client", "--subscribers", "3", "--rate", "100", "--time", "500ms"])
+    let server = try LocalServer()
+    let result = try run(
+      server, ["client", "--subscribers", "3", "--rate", "100", "--time", "500ms", "-o", "json"])
+    let figures = try figures(result)
     let dropped = try #require(figures["errors_by_code"]?["4301"]?.integer)
     #expect(dropped > 0)
     #expect(figures["lost"]?.integer == dropped * 2)
+    #expect(result.ending == .exited(4))
+    #expect(
+      result.errorText.contains("the server accepted \(50 - dropped) of 50 client events (4301: "))
   }
 
   @Test func `joins and leaves reach all subscribers of a channel`() throws {
@@ -176,7 +181,9 @@ struct BenchTests {
       ["-v", "-o", "json", "--subscribers", "5", "--rate", "50", "--time", "2s"])
     _ = try program.errorLine(containing: "events sent")
     try server.kill()
-    let figures = try figures(try program.result())
+    let result = try program.result()
+    #expect(result.ending == .exited(4))
+    let figures = try figures(result)
     #expect(figures["failed"]?.integer ?? 0 > 0 && figures["unconnected"]?.integer == 5)
     #expect(figures["errors"]?.integer ?? 0 >= 5)
   }
@@ -256,6 +263,8 @@ struct BenchTests {
     #expect(result.ending == .signalled(SIGINT))
     let figures = try figures(result)
     #expect(figures["interrupted"]?.bool == true && figures["sent"]?.integer ?? 0 > 0)
+    #expect(figures["valid"]?.bool == false)
+    #expect(figures["invalid_reason"]?.text == "a signal ended the run")
     let seen = try server.stop()
     #expect(!seen.errorText.contains("error"), "\(seen.errorText)")
   }
@@ -263,17 +272,113 @@ struct BenchTests {
   @Test func `a server that cannot be loaded has the status of its cause`() throws {
     let server = try LocalServer()
     let unknown = try run(server, Self.small + ["--key", "nobody"])
-    #expect(unknown.ending == .exited(3) && unknown.outputText == "", "\(unknown.errorText)")
-    #expect(unknown.errorText.contains("no subscriber was subscribed"))
+    #expect(unknown.ending == .exited(3), "\(unknown.errorText)")
+    #expect(
+      unknown.errorText.contains(
+        "none of 20 subscribers were subscribed (closed by the server with code 4001: "))
     let secret = try PusherCLI.start(
       ["bench"] + Self.small + server.address, environment: LocalServer.environment("wrong")
     ).result()
-    #expect(secret.ending == .exited(3) && secret.errorText.contains("HTTP 401"))
+    #expect(
+      secret.ending == .exited(3) && secret.errorText.contains("accepted none of 100 calls (401: "))
+    #expect(secret.errorText.contains("do the secret and the app id belong to key loca"))
     let port = String(try Loopback.closedPort())
     let nobody = try PusherCLI.start(
       ["bench"] + Self.small + ["--host", "127.0.0.1", "--port", port, "--scheme", "http"],
       environment: LocalServer.environment("s")
     ).result()
     #expect(nobody.ending == .exited(4) && nobody.errorText.contains("connection refused"))
+  }
+
+  // MARK: Loads that were not made
+
+  @Test(arguments: [[], ["--fail", "lost>0"], ["--fail", "p99>10s"]])
+  func `a run that did not make its load is no measurement, whatever its conditions say`(
+    conditions: [String]
+  ) throws {
+    let server = try LocalServer()
+    let result = try run(
+      server, Self.small + ["--app-id", "999", "-o", "json"] + conditions)
+    #expect(result.ending == .exited(5))
+    let figures = try figures(result)
+    #expect(counts(figures, "sent", "failed", "lost") == [0, 100, 0])
+    let reason = try #require(figures["invalid_reason"]?.text)
+    #expect(reason.hasPrefix("the server accepted none of 100 calls (404: "), "\(reason)")
+    #expect(figures["valid"]?.bool == false && result.errorText.contains("error: \(reason)\n"))
+    if let condition = conditions.last {
+      let name = condition.prefix { $0 != ">" }
+      #expect(result.errorText.contains("--fail '\(condition)': \(name) is unknown"))
+    }
+  }
+
+  @Test func `a part of the subscribers is no measurement either`() throws {
+    let server = try LocalServer(options: ["--max-connections", "15"])
+    let result = try run(server, Self.small + ["-o", "json", "--fail", "unconnected>10"])
+    #expect(result.ending == .exited(5) || result.ending == .exited(4), "\(result.errorText)")
+    let figures = try figures(result)
+    #expect(figures["valid"]?.bool == false && figures["connected"]?.integer == 15)
+    #expect(
+      figures["invalid_reason"]?.text?.hasPrefix("15 of 20 subscribers were subscribed (") == true,
+      "\(result.errorText)")
+    #expect(!result.errorText.contains("--fail"))
+  }
+
+  @Test func `a part of the events is no measurement either, and the table begins with that`()
+    throws
+  {
+    let apps = TemporaryFolder.shared.file("apps")
+    let limited =
+      #"[{"id":"17","key":"local-key","secret":"local-secret","limits":{"events_per_second":30}}]"#
+    try limited.write(toFile: apps, atomically: true, encoding: .utf8)
+    let server = try LocalServer(options: ["--apps", apps])
+    let result = try run(server, Self.small + ["-o", "json"])
+    let figures = try figures(result)
+    let sent = try #require(figures["sent"]?.integer)
+    #expect(sent >= 30 && sent < 100)
+    let reason = "the server accepted \(sent) of 100 calls (403: over quota: "
+    #expect(figures["invalid_reason"]?.text?.hasPrefix(reason) == true, "\(result.errorText)")
+    #expect(result.errorText.hasPrefix("pusher-cli: error: " + reason))
+    #expect(result.ending == .exited(3))
+    let table = try run(server, Self.small)
+    #expect(table.outputText.hasPrefix("not valid     the server accepted "))
+  }
+
+  @Test func `a visitor that the server closes is named, and what it sent last is not counted`()
+    throws
+  {
+    let server = try ScriptedServer { connection in
+      if connection.number == 1 {
+        try connection.join()
+        try connection.stay()
+      }
+      try connection.welcome()
+      for _ in 0..<3 {
+        try connection.acceptSubscription()
+        _ = try connection.message()
+      }
+      try connection.close(code: 4100, reason: "too slow")
+    }
+    let result = try PusherCLI.start(
+      ["bench", "presence"] + server.address + [
+        "--subscribers", "1", "--rate", "100", "--time", "500ms", "-o", "json",
+      ], environment: ["PUSHER_APP_SECRET": "s"]
+    ).result()
+    #expect(result.ending == .exited(4), "\(result.errorText)")
+    let figures = try figures(result)
+    // The last leave has no answer: nobody knows whether the server saw it.
+    #expect(counts(figures, "sent", "failed") == [5, 45])
+    #expect(figures["closed_visitors"]?.elements?.compactMap(\.text) == ["presence-bench-1"])
+    #expect(figures["errors_by_code"]?["4100"]?.integer == 1)
+    let reason = figures["invalid_reason"]?.text ?? ""
+    #expect(
+      reason.hasPrefix(
+        "the server accepted 5 of 50 joins and leaves (the visitor of presence-bench-1: "),
+      "\(reason)")
+  }
+
+  @Test func `a condition that holds for a good figure has its opposite as a hint`() throws {
+    let result = try run(LocalServer(), Self.small + ["--fail", "p99_ms<50000"])
+    #expect(result.ending == .exited(8))
+    #expect(result.errorText.hasSuffix("; did you mean 'p99_ms>50000'?\n"))
   }
 }

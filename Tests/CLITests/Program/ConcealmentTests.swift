@@ -65,14 +65,18 @@ struct ConcealmentTests {
     // Drops root first, because hidden data belongs to root. The shell's pipe belongs to the other
     // user.
     let line = #""$0" "$@" | cat; :"#
-    let command = ["/bin/sh", "-c", line, PusherCLI.path, "subscribe"] + server.address + ["news"]
+    let (program, environment, handed) = try forAnyUser()
+    defer { for descriptor in handed { close(descriptor) } }
+    let command = ["/bin/sh", "-c", line, program, "subscribe"] + server.address + ["news"]
     let drop = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
-    let program = try ChildProgram(
-      "/usr/bin/env", (getuid() == 0 ? drop : []) + command, environment: PusherCLI.environment)
-    #expect(try program.line().contains(#""event":"e""#))
-    let children = try PusherCLI.tool(["ps", "-o", "pid=,comm=", "--ppid", "\(program.id)"])
-    let row = children.outputText.split(separator: "\n").first { $0.contains("pusher-cli") }
-    let id = try #require(row?.split(separator: " ").first)
+    let shell = try ChildProgram(
+      "/usr/bin/env", (getuid() == 0 ? drop : []) + command, environment: environment,
+      handed: handed)
+    #expect(try shell.line().contains(#""event":"e""#))
+    let id = try #require(
+      shell.children.first {
+        (try? String(contentsOfFile: "/proc/\($0)/comm", encoding: .utf8)) != "cat\n"
+      })
     let process = "/proc/\(id)"
     let files = FileManager.default
     let status = try String(contentsOfFile: process + "/status", encoding: .utf8)
@@ -86,6 +90,27 @@ struct ConcealmentTests {
       let output = try files.destinationOfSymbolicLink(atPath: process + "/fd/1")
       #expect(ends.count { $0 == output } == 2, "the pipe, and the same once more: \(ends)")
     }
-    program.endWithChildren()
+    shell.endWithChildren()
+  }
+
+  /// Returns the program as a child of any user can start it, with its environment and descriptors.
+  ///
+  /// Another user may enter neither a home directory nor the folders below it. So the child gets a
+  /// copy of the program as descriptor 3, and the folder of the Swift libraries as descriptor 4.
+  private func forAnyUser() throws -> (
+    path: String, environment: [String: String], handed: [Int32]
+  ) {
+    let copy = TemporaryFolder.shared.file("program")
+    try FileManager.default.copyItem(atPath: PusherCLI.path, toPath: copy)
+    #expect(chmod(copy, 0o755) == 0)
+    var environment = PusherCLI.environment
+    var handed = [open(copy, O_RDONLY | O_CLOEXEC)]
+    let maps = try String(contentsOfFile: "/proc/self/maps", encoding: .utf8)
+    let library = maps.split(separator: "\n").first { $0.hasSuffix("/libswiftCore.so") }
+    if let library, let start = library.firstIndex(of: "/"), let end = library.lastIndex(of: "/") {
+      handed.append(open(String(library[start..<end]), O_RDONLY | O_DIRECTORY | O_CLOEXEC))
+      environment["LD_LIBRARY_PATH"] = "/proc/self/fd/4"
+    }
+    return ("/proc/self/fd/3", environment, handed)
   }
 }

@@ -172,7 +172,7 @@ struct DiscoveryTests {
   }
 
   private func trigger(on server: LocalServer) -> String {
-    ([PusherCLI.path, "trigger"] + server.address + ["-c", "private-a", "-e", "e", "1"])
+    ([PusherCLI.word, "trigger"] + server.address + ["-c", "private-a", "-e", "e", "1"])
       .joined(separator: " ")
   }
 

@@ -70,7 +70,7 @@ struct MetricsPageTests {
 
   @Test(.needs(.program("promtool"))) func `promtool takes the alerts`() throws {
     let file = Self.root.appending(path: "contrib/prometheus/pusher-cli.rules.yml").standardized
-    let run = try PusherCLI.tool(["promtool", "check", "rules", file.path()])
+    let run = try PusherCLI.tool(["promtool", "check", "rules", file.path])
     #expect(run.ending == .exited(0), "\(run.outputText)\(run.errorText)")
   }
 

@@ -32,7 +32,7 @@ struct ReadyCommandTests {
     let server = try LocalServer()
     let file = TemporaryFolder.shared.file("done")
     let trigger =
-      "\(PusherCLI.path) trigger \(server.address.joined(separator: " ")) -c news -e e 1"
+      "\(PusherCLI.word) trigger \(server.address.joined(separator: " ")) -c news -e e 1"
     let program = try PusherCLI.start(
       ["subscribe"] + server.address
         + ["news", "-n", "1", "--on-ready", "\(trigger); sleep 0.2; echo >\(file)"],

@@ -59,7 +59,7 @@ struct ScriptingFlagTests {
   @Test func `a descriptor is told once events are sure to come`() throws {
     let server = try LocalServer()
     let address = server.address.joined(separator: " ")
-    let program = PusherCLI.path
+    let program = PusherCLI.word
     let result = try shell(
       """
       \(program) subscribe \(address) news -n 1 --ready-fd 3 3>&1 >&2 | {
@@ -75,7 +75,7 @@ struct ScriptingFlagTests {
   @Test func `a run that ends before closes the descriptor without a word`() throws {
     let server = try LocalServer()
     let result = try shell(
-      "\(PusherCLI.path) subscribe --host 127.0.0.1 --port 1 --scheme http news "
+      "\(PusherCLI.word) subscribe --host 127.0.0.1 --port 1 --scheme http news "
         + "--ready-fd 3 3>&1 >/dev/null 2>&1 | wc -c", server)
     #expect(result.outputText.filter { !$0.isWhitespace } == "0")
   }

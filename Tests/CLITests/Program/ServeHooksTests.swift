@@ -138,7 +138,7 @@ struct ServeHooksTests {
     let file = try TemporaryFolder.shared.file(
       "env", holding: lines.joined(separator: "\n") + "\n")
     let script =
-      "set -a; . \(file); set +a; exec \(PusherCLI.path) trigger -c private-a -e e '{}'"
+      "set -a; . \(file); set +a; exec \(PusherCLI.word) trigger -c private-a -e e '{}'"
     let sent = try PusherCLI.tool(["sh", "-c", script])
     #expect(sent.ending == .exited(0), "\(sent.errorText)")
   }

@@ -41,10 +41,12 @@ final class ChildProgram {
 
   init(
     _ executable: String, _ arguments: [String], environment: [String: String],
-    input: Input = .nothing, output: Output = .pipe, handed: [Int32] = []
+    input: Input = .nothing, output: Output = .pipe, handed: [Int32] = [],
+    blocksSignals: Bool = false
   ) throws {
     var request = SpawnRequest(
       executable: executable, arguments: arguments, environment: environment, handed: handed)
+    request.blocksSignals = blocksSignals
     var ours: [Int32] = []
     defer { for end in ours { close(end) } }
     let errorPipe = try Spawn.pipe()

@@ -10,6 +10,9 @@ enum PusherCLI {
     return folder.appending(path: "pusher-cli").path
   }()
 
+  /// ``path`` as one word of a shell's line.
+  static let word = "'\(path)'"
+
   /// Environment of every child: path, a home without settings, and sanitizer options.
   static let environment: [String: String] = {
     let own = ProcessInfo.processInfo.environment

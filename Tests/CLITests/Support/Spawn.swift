@@ -21,6 +21,8 @@ struct SpawnRequest {
   var handed: [Int32] = []
   /// A terminal for all three descriptors; the child leads its own session.
   var terminal: String?
+  /// True to start the child with all signals blocked.
+  var blocksSignals = false
 }
 
 /// `posix_spawn` with all settings of a shell.
@@ -33,8 +35,8 @@ enum Spawn {
     nil, "posix_spawn_file_actions_addclosefrom_np"
   ).map { unsafeBitCast($0, to: CloseFrom.self) }
 
-  /// Starts the child as leader of a process group, with no signal blocked or ignored, and returns
-  /// its ID.
+  /// Starts the child as leader of a process group, with no signal blocked unless it is asked for,
+  /// and none ignored; returns its ID.
   static func start(_ request: SpawnRequest) throws -> pid_t {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
@@ -58,7 +60,7 @@ enum Spawn {
     }
     // Keeps descriptors that another thread has just opened and not yet marked out of the child.
     if let closeFrom = Self.closeFrom { _ = closeFrom(&actions, 3 + Int32(copies.count)) }
-    var attributes = try attributes(isSession: request.terminal != nil)
+    var attributes = attributes(of: request)
     defer { posix_spawnattr_destroy(&attributes) }
     var child: pid_t = 0
     let variables = request.environment.map { "\($0.key)=\($0.value)" }
@@ -86,18 +88,18 @@ enum Spawn {
     }
   }
 
-  private static func attributes(isSession: Bool) throws -> posix_spawnattr_t {
+  private static func attributes(of request: SpawnRequest) -> posix_spawnattr_t {
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
-    var none = sigset_t()
-    sigemptyset(&none)
-    posix_spawnattr_setsigmask(&attributes, &none)
+    var blocked = sigset_t()
+    if request.blocksSignals { sigfillset(&blocked) } else { sigemptyset(&blocked) }
+    posix_spawnattr_setsigmask(&attributes, &blocked)
     var all = sigset_t()
     sigemptyset(&all)
     for signal in [SIGHUP, SIGINT, SIGTERM, SIGPIPE, SIGQUIT] { sigaddset(&all, signal) }
     posix_spawnattr_setsigdefault(&attributes, &all)
     posix_spawnattr_setpgroup(&attributes, 0)
-    let group = isSession ? 0x80 : Int32(POSIX_SPAWN_SETPGROUP)  // POSIX_SPAWN_SETSID
+    let group = request.terminal != nil ? 0x80 : Int32(POSIX_SPAWN_SETPGROUP)  // POSIX_SPAWN_SETSID
     let flags = Int32(POSIX_SPAWN_SETSIGMASK) | Int32(POSIX_SPAWN_SETSIGDEF) | group
     posix_spawnattr_setflags(&attributes, Int16(flags))
     return attributes

@@ -1,13 +1,17 @@
 import Foundation
 
 /// A folder of the test run with unique names; it is removed after the run.
+///
+/// Its path is one word of a shell's line, of `LD_PRELOAD` and of a configuration file.
 struct TemporaryFolder: Sendable {
   static let shared = TemporaryFolder()
 
   let path: String
 
   private init() {
-    path = NSTemporaryDirectory() + "/pusher-cli-tests-\(getpid())"
+    let given = NSTemporaryDirectory()
+    let isWord = given.allSatisfy { $0.isLetter || $0.isNumber || "/._-+".contains($0) }
+    path = (isWord ? given : "/tmp") + "/pusher-cli-tests-\(getpid())"
     try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     atexit {
       try? FileManager.default.removeItem(atPath: TemporaryFolder.shared.path)

@@ -13,7 +13,7 @@ import Testing
 
   private static func files(_ folder: String, _ ending: String) throws -> [URL] {
     let place = root.appending(path: folder)
-    return try FileManager.default.subpathsOfDirectory(atPath: place.path()).sorted()
+    return try FileManager.default.subpathsOfDirectory(atPath: place.path).sorted()
       .filter { $0.hasSuffix(ending) }.map { place.appending(path: $0) }
   }
 
@@ -86,7 +86,7 @@ import Testing
     let place = root.appending(path: "Sources/\(module)")
     let kinds: Set<Substring> = ["class", "struct", "enum", "protocol", "actor", "typealias"]
     var names: Set<String> = []
-    for file in try FileManager.default.subpathsOfDirectory(atPath: place.path())
+    for file in try FileManager.default.subpathsOfDirectory(atPath: place.path)
     where file.hasSuffix(".swift") {
       let text = try String(contentsOf: place.appending(path: file), encoding: .utf8)
       for line in text.split(separator: "\n") where line.contains("public ") {
@@ -123,7 +123,7 @@ import Testing
   @Test(arguments: ["PusherCore", "PusherTesting"])
   func `every article is in a topic`(module: String) throws {
     let place = Self.root.appending(path: "Sources/\(module)/\(module).docc")
-    let articles = try FileManager.default.contentsOfDirectory(atPath: place.path()).filter {
+    let articles = try FileManager.default.contentsOfDirectory(atPath: place.path).filter {
       $0.hasSuffix(".md") && $0 != module + ".md"
     }
     let page = try Self.page(module)

@@ -61,7 +61,7 @@ struct QueueDocumentationTests {
   private static func growing() throws -> [String] {
     try rooms.flatMap { room in
       let folder = root.appending(path: "Sources/\(room)")
-      let files = try FileManager.default.subpathsOfDirectory(atPath: folder.path()).sorted()
+      let files = try FileManager.default.subpathsOfDirectory(atPath: folder.path).sorted()
       return try files.filter { $0.hasSuffix(".swift") }.flatMap { file in
         GrowingProperties.of(
           try String(contentsOf: folder.appending(path: file), encoding: .utf8))

@@ -33,7 +33,7 @@ import Testing
   }
 
   @Test func `what is no regular file, or has no end, is refused before it is read`() throws {
-    let folder = FileManager.default.temporaryDirectory.path()
+    let folder = FileManager.default.temporaryDirectory.path
     let (pipe, sparse) = (folder + UUID().uuidString, folder + UUID().uuidString)
     defer { for path in [pipe, sparse] { unlink(path) } }
     #expect(mkfifo(pipe, 0o600) == 0)

@@ -1,7 +1,7 @@
 extension Flag {
   static let loading: [Flag] = [
     .benchChannel, .subscribers, .channelCount, .benchRate, .benchBatch, .dataSize, .benchTime,
-    .ramp, .connectionsPerSecond, .processes, .failCondition, .compare, .histogram, .csv, .svg,
+    .ramp, .connectionsPerSecond, .failCondition, .compare, .histogram, .csv, .svg,
     .yes,
   ]
 
@@ -69,23 +69,15 @@ extension Flag {
     default: "500", summary: "open N sockets per second",
     manual: "Open N sockets per second. The default is {default}.")
 
-  static let processes = Flag(
-    "processes", .integer(1...64), of: [.bench], in: .load, default: "1",
-    summary: "divide the subscribers among N processes",
-    manual: """
-      Divide the subscribers among N processes, so that several cores share the work. The default is {default}. With
-      more than one, N processes have the subscribers and send the client events. The process that was started makes
-      the calls and the presence members, and adds the figures up. The load on the server is the same. If a process
-      dies, the run ends with status 1.
-      """)
-
   static let failCondition = Flag(
     "fail", .text("CONDITION"), isRepeatable: true, of: [.bench], in: .load, isCommon: true,
     summary: "end with 8 if CONDITION holds, such as 'lost>0'",
     manual: """
       End with status 8 if CONDITION holds at the end. CONDITION is a figure, an operator and a value, such as `lost>0`
-      or `p99>200ms`. The figures are those of `--output json`, without `_ms`. The operators are `>`, `>=`, `<`, `<=`,
-      `==` and `!=`. If the run did not measure the figure, the condition holds. May be repeated; one is enough.
+      or `p99>200ms`. The figures are those of `--output json`, with or without `_ms`. The operators are `>`, `>=`,
+      `<`, `<=`, `==` and `!=`. If the run did not measure the figure, the condition holds. May be repeated; one is
+      enough. A run that did not make its whole load is no measurement: with or without this option, it ends with the
+      status of the cause, 3, 4 or 5.
       """)
 
   static let compare = Flag(

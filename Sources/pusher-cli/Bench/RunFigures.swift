@@ -1,0 +1,64 @@
+internal import PusherCore
+
+/// The figures of a run.
+struct RunFigures {
+  var connections = ConnectionFigures()
+  /// Only of runs with events.
+  var events: EventFigures?
+  var cost = CostFigures()
+  var errors = ErrorCounts()
+  var rows: [BenchSeconds.Row] = []
+}
+
+/// Figures of the subscribers' connections.
+struct ConnectionFigures {
+  var subscribers = 0
+  /// Subscribers that were subscribed when the run ended.
+  var connected = 0
+  /// Subscribers that were subscribed at least once, and the time of the last of them.
+  var firstJoins = 0
+  var lastFirstJoin: Instant?
+  /// One for each of ``BenchFigure/steps``.
+  var steps = BenchFigure.steps.map { _ in DelayHistogram() }
+  /// From the cut until the subscriber is back.
+  var back = DelayHistogram()
+  var reconnects = 0
+  var gaps = 0
+  /// Errors before a subscriber was ever subscribed.
+  var refusals = ErrorCounts()
+}
+
+/// Figures of the events, from the sending to the delivery.
+struct EventFigures {
+  var sent = 0
+  /// Events of calls that were refused, not answered or not sent.
+  var failed = 0
+  /// Subscribers that must get the events of their channel.
+  var receivers = 0
+  var losses = BenchLosses()
+  var delivered = 0
+  var doubled = 0
+  var outOfOrder = 0
+  var wrong = 0
+  var lastAccepted: Instant?
+  var lastDelivery: Instant?
+  var delays = DelayHistogram()
+  /// Time from the intended sending to the sending.
+  var late = DelayHistogram()
+  /// Errors of the calls.
+  var errors = ErrorCounts()
+  /// Channels of the mode `presence` whose visitor lost its connection.
+  var closedVisitors: [String] = []
+}
+
+/// CPU time and memory of the program itself.
+struct CostFigures: Equatable {
+  /// CPU time as a share of one core, in percent; `nil` before the end of the measured part.
+  var share: Double?
+  /// Memory that the sockets take, in bytes.
+  var memory = 0
+  /// 0 on systems that do not report memory.
+  var sockets = 0
+
+  var memoryPerSocket: Int? { sockets > 0 ? memory / sockets : nil }
+}
