@@ -11,8 +11,9 @@ extension Flag {
       members as they come and go. It also sends events, stages faults and explains a wrong authorisation. The address
       that is printed at the start contains a token of this run. Without the token, nobody can see or do anything. The
       page is the default on a terminal if no other machine can connect. It then answers only requests that begin on
-      this machine. With --console, it also answers requests through a proxy or from another machine, and `/` leads to
-      it. `--no-console` turns it off. docs/console.md describes the calls of the page, which programs may use too.
+      this machine. With --console, it also answers requests through a proxy or from another machine. The address of
+      the server without a path then leads to the page. `--no-console` turns it off. docs/console.md describes the
+      calls of the page, which programs may use too.
       """)
 
   static let consoleTokenFile = Flag(

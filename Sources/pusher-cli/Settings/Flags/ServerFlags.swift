@@ -216,8 +216,8 @@ extension Flag {
       Let the sockets of one address occupy at most N channels of an app, by default {default}. So one client cannot
       take all channels of --max-channels. A subscription to one more gets an error event with 4004; a channel that
       others occupy does not count. For IPv6, an address is a network of 64 bits. The limit does not apply to sockets
-      that a proxy brings, because the proxy hides the address: they come from this machine or a private network, with
-      a field such as `X-Forwarded-For`.
+      that a proxy brings, because the proxy hides the address. The proxy connects from this machine or a private
+      network, and sends a field such as `X-Forwarded-For`.
       """)
 
   static let maxSocketChannels = Flag(
