@@ -266,7 +266,6 @@ extension ChannelsLifecycle: FeedWords {
   }
 
   var advice: String? { "try 'pusher-cli check' with the same options and channels" }
-  func isGoodEnd(_ loss: ConnectionLoss) -> Bool { false }
 
   func problem(_ loss: ConnectionLoss, isFirst: Bool) -> NetworkProblem? {
     Hints.problem(loss, isFirst: isFirst)
