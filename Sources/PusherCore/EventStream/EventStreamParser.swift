@@ -26,7 +26,7 @@ package final class EventStreamParser {
   /// In milliseconds, as the stream named it last.
   package var reconnectionTime: Int? { reader.reconnectionTime }
 
-  /// The last event ID, for a reconnection; may be empty.
+  /// The last event ID; may be empty.
   ///
   /// In the standard, a new stream begins with an empty ID, so a lost connection could lose the
   /// place in the stream. As in browsers, the ID is kept until an event changes it.
@@ -34,6 +34,9 @@ package final class EventStreamParser {
 
   /// The same in place, valid until the next event.
   package var lastEventIDView: ByteView { reader.lastID.view }
+
+  /// The ID for a reconnection: the last one that a request can name; may be empty.
+  package var resumeID: String { reader.resumeID.view.text }
 
   /// True if the input ends inside an event, which is lost if the stream ends now (section 9.2.6).
   package var isInsideEvent: Bool {

@@ -26,13 +26,18 @@ struct EventStreamReader: ~Copyable {
   private let newID = ByteBuffer(capacity: 64)
   private var hasNewID = false
   let lastID = ByteBuffer(capacity: 64)
+  /// The last ID that a request can name, if ``lastID`` is none.
+  private let nameableID = ByteBuffer(capacity: 64)
+  private var isNameable = true
   /// True if the last call returned an event, whose bytes can now be dropped.
   private var hasGivenEvent = false
 
   init(input: ByteBuffer, limits: EventStreamLimits, lastEventID: String) {
     (self.input, self.limits) = (input, limits)
     messageType.append("message" as StaticString)
-    lastID.append(lastEventID)
+    newID.append(lastEventID)
+    setID(newID.view)
+    newID.removeAll()
   }
 
   mutating func reset() {
@@ -126,13 +131,11 @@ struct EventStreamReader: ~Copyable {
   /// Ends the event at an empty line (section 9.2.6, "dispatch the event").
   @inline(__always) private mutating func complete(_ view: ByteView) -> EventStreamEvent? {
     if let idPlace {
-      lastID.removeAll()
-      lastID.append(view[idPlace])
+      setID(view[idPlace])
       self.idPlace = nil
       hasNewID = false
     } else if hasNewID {
-      lastID.removeAll()
-      lastID.append(newID.view)
+      setID(newID.view)
       hasNewID = false
     }
     guard hasData else {
@@ -144,6 +147,23 @@ struct EventStreamReader: ~Copyable {
     let name =
       if let typePlace { view[typePlace] } else { type.isEmpty ? messageType.view : type.view }
     return EventStreamEvent(type: name, data: content, lastEventID: lastID.view)
+  }
+}
+
+// The last event ID.
+extension EventStreamReader {
+  /// The last ID that a request can name.
+  var resumeID: ByteBuffer { isNameable ? lastID : nameableID }
+
+  @inline(__always) private mutating func setID(_ id: ByteView) {
+    let wasNameable = isNameable
+    isNameable = EventID.isNameable(id)
+    if !isNameable, wasNameable {
+      nameableID.removeAll()
+      nameableID.append(lastID.view)
+    }
+    lastID.removeAll()
+    lastID.append(id)
   }
 }
 

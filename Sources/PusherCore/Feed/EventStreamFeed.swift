@@ -39,7 +39,11 @@ package final class EventStreamFeed: Feed {
     session = EventSourceSession(options: options, random: SecureRandom.generator)
   }
 
-  package var lastEventID: String { parser.lastEventID }
+  /// ID of the event after which the next request asks for the stream; may be empty.
+  package var resumeID: String { parser.resumeID }
+
+  /// The reason that no request can name the last event's ID; `nil` if one can.
+  package var objectionToLastID: String? { EventID.objection(to: parser.lastEventID.utf8) }
 
   /// The format of the present body.
   package var bodyFormat: BodyFormat { parser.format }

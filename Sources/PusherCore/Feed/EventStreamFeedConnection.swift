@@ -78,7 +78,7 @@ package final class EventStreamFeedConnection: FeedConnection {
   {
     askedURL = trail.url
     var request = settings.request(
-      trail, headers: destination.headers, dropsBody: dropsBody, lastEventID: parser.lastEventID)
+      trail, headers: destination.headers, dropsBody: dropsBody, lastEventID: parser.resumeID)
     if let cookie = cookies?.field(for: trail.url, at: SystemClock.wall()) {
       let typed = request.headers.all("Cookie")
       request.headers.replace("Cookie", with: (typed + [cookie]).joined(separator: "; "))

@@ -67,7 +67,8 @@ package struct EventStreamSettings: Sendable, Equatable {
     (self.accepts, self.limits) = (accepts, limits)
   }
 
-  /// Returns the request for the stream after `lastEventID` (HTML section 9.2.3).
+  /// Returns the request for the stream after `lastEventID`, which a field can hold (HTML section
+  /// 9.2.3).
   ///
   /// - Parameter dropsBody: True if a redirect changed the method to GET (RFC 9110 section 15.4).
   func request(
@@ -83,10 +84,7 @@ package struct EventStreamSettings: Sendable, Equatable {
     // As browsers do in the cache mode "no-store" (Fetch section 4.5).
     add("Cache-Control", "no-cache")
     if acceptsCompression { add("Accept-Encoding", "gzip, deflate") }
-    // An ID with characters that no field may contain cannot be sent back.
-    if !lastEventID.isEmpty, lastEventID.utf8.allSatisfy(ASCII.isFieldValue) {
-      add("Last-Event-ID", lastEventID)
-    }
+    if !lastEventID.isEmpty { add("Last-Event-ID", lastEventID) }
     for field in given.fields {
       let isOfBody = field.name.lowercased().begins(with: "content-")
       if !(dropsBody && isOfBody) { fields.append(field.name, field.value) }

@@ -7,7 +7,26 @@ extension HelpPage {
       lines += wrapped(status.meaning, head: head)
     }
     lines += wrapped(ExitStatus.signals, head: "    -  ")
-    lines += ["", "Another run may help only after status 4."]
+    lines += ["", "Another run may help only after status 4.", ""]
+    lines += wrapped(
+      "A run waits for events with --count, --until and --until-event. One of them is enough: "
+        + "the run then ends with 0, whatever comes later. The statuses of all other ends, without "
+        + "such an option and with it:", head: "")
+    lines += ["", "  without  with"]
+    for row in RunWishes.rows {
+      let numbers = [row.statuses.free, row.statuses.unmet].map { String($0.rawValue) }
+      let columns = zip(numbers, [9, 6]).map { number, width in
+        String(repeating: " ", count: width - number.utf8.count) + number
+      }
+      lines += wrapped("\(row.end) (\(row.commands))", head: columns.joined() + "  ")
+    }
+    lines += wrapped("a signal: the run dies of it", head: "        -     -  ")
+    lines += [""]
+    lines += wrapped(
+      "trigger - ends with 0 if all lines were sent or standard input has no event, and a warning "
+        + "says so then. A line that is cut or no event gives 5, a line that the server refuses 3, "
+        + "4 or 5.", head: "")
+    lines += [""]
     lines += wrapped(
       "On SIGHUP, subscribe (with settings from a file) and serve (with --apps or --tls-cert) "
         + "read their files again and continue.", head: "")

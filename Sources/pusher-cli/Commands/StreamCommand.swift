@@ -28,7 +28,7 @@ final class StreamRun {
       settings.feed, network: settings.network, descriptor: descriptor, loop: loop,
       diagnostics: diagnostics)
     printer = StreamPrinter(
-      settings: settings.printing, until: settings.until, output: run.output.buffer,
+      settings: settings.printing, output: run.output.buffer,
       isTerminal: descriptor.isTerminal, receiver: run.handler, record: run.record?.buffer,
       columns: { descriptor.columns }, wallTime: SystemClock.wall)
     let file = try settings.stateFile.map {
@@ -155,14 +155,15 @@ extension StreamRun: RunPart {
     }
   }
 
-  func status(of end: ConnectionEnd) -> ExitStatus {
+  func closing(of end: ConnectionEnd) -> RunEnd.Closing {
+    let wasOpen = lifecycle.hasBeenOpen
     switch end {
     case .lost(let loss, _), .retriesExhausted(let loss, _, _):
       // A script must not take an answer without an event for success.
-      if stream.eventlessBody(loss) != nil { return Cause.brokenProtocol.status }
+      if stream.eventlessBody(loss) != nil { return .lost(.brokenProtocol, "", wasOpen: wasOpen) }
     case .asked, .finished: break
     }
-    return ExitStatus(end, endsWithStream: settings.feed.reconnect == .never)
+    return RunEnd.Closing(end, wasOpen: wasOpen)
   }
 }
 

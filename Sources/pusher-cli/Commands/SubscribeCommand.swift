@@ -128,7 +128,8 @@ extension SubscribeRun: RunPart {
     return Obstacle(what: "no subscription to \(shown)\(more)", reason: reason)
   }
 
-  var silenceHint: String { Hints.silence(settings.channels) }
+  /// A run with `--stdin` may only send.
+  var silenceHint: String { settings.readsInput ? "" : Hints.silence(settings.channels) }
 
   func roundEnded() {
     channels.flushPendingError()
@@ -193,8 +194,6 @@ extension SubscribeRun: RunPart {
     repair?.sayFull()
     feed.isPaused = true
   }
-
-  func status(of end: ConnectionEnd) -> ExitStatus { ExitStatus(end) }
 
   func failure() -> (status: ExitStatus, reason: String)? {
     guard droppedEvents > 0 else { return nil }

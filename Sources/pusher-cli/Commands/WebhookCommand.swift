@@ -18,7 +18,10 @@ private final class WebhookRun {
   private var receiver: WebhookReceiver?
   private var count = 0
   private var refused = 0
+  private let wishes: RunWishes
   private let conditions: WhereFilter?
+  /// Each is a condition of `--fail-where`.
+  private let failConditions: [WhereFilter]
   /// Number of events that `--where` left out.
   private var unmet = 0
   private let judgedLine = ByteBuffer()
@@ -43,7 +46,9 @@ private final class WebhookRun {
   ) throws {
     (self.settings, self.diagnostics, self.loop) = (settings, diagnostics, loop)
     startedAt = loop.now
+    wishes = RunWishes(count: settings.count)
     conditions = WhereFilter(settings.conditions)
+    failConditions = settings.failConditions.compactMap { WhereFilter([$0]) }
     isTerminal = descriptor.isTerminal
     readiness = Readiness(command: settings.listen.onReady, loop: loop, diagnostics: diagnostics)
     output = OutputQueue(descriptor: descriptor, limit: Self.queueLimit)
@@ -113,16 +118,14 @@ private final class WebhookRun {
     loop.schedule(after: timeout) { [unowned self] in
       readiness.cut()
       guard status == nil else { return loop.stop() }
-      guard let wanted = settings.count else {
-        status = .success
-        return
+      let closing = RunEnd.Closing.timeout(timeout)
+      let leftOut = unmet > 0 ? Hints.rejection(unmet: unmet) : ""
+      status = wishes.status(at: closing)
+      if let error = wishes.sentence(at: closing, after: count, hint: leftOut) {
+        diagnostics.error(error)
+      } else if count == 0, !leftOut.isEmpty {
+        diagnostics.warning("nothing to print: \(leftOut)")
       }
-      let others =
-        unmet > 0
-        ? " (\(Quantities.words(unmet, of: "other event")) came, --where left out \(unmet))" : ""
-      diagnostics.error(
-        "timed out: \(count) of \(wanted) events within \(timeout.inWords)\(others)")
-      status = .timedOut
     }
   }
 
@@ -145,7 +148,9 @@ private final class WebhookRun {
   }
 
   private func take(_ events: [WebhookInbox.Event], _ number: Int) -> WebhookReceiver.Receipt? {
-    let passing = conditions.map { filter in events.filter { meets($0, filter) } } ?? events
+    let failing = events.firstIndex { event in failConditions.contains { meets(event, $0) } }
+    let before = events[..<(failing ?? events.endIndex)]
+    let passing = conditions.map { filter in before.filter { meets($0, filter) } } ?? Array(before)
     let wanted = passing.prefix(settings.count.map { $0 - count } ?? .max)
     guard print(wanted) else {
       let reason = "its lines are larger than \(Self.webhookLimit >> 20) MiB"
@@ -153,10 +158,21 @@ private final class WebhookRun {
       return .refused(413, reason)
     }
     count += wanted.count
-    unmet += events.count - passing.count
-    if count == settings.count { status = .success }
+    unmet += before.count - passing.count
+    if count == settings.count {
+      status = .success
+    } else if let failing {
+      fail(events[failing])
+    }
     unanswered.append((output.end, number))
     return nil
+  }
+
+  /// Ends the run at an event of `--fail-where`; printed events are written before the message.
+  private func fail(_ event: WebhookInbox.Event) {
+    status = Cause.refused.status
+    output.flush()
+    diagnostics.error("the server sent '\(event.name)': \(Printer.text(of: event.data))")
   }
 
   private func meets(_ event: WebhookInbox.Event, _ conditions: WhereFilter) -> Bool {

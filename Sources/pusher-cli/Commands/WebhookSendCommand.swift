@@ -163,7 +163,6 @@ extension WebhookSendRun: RunPart {
   }
 
   func roundEnded() { channels.flushPendingError() }
-  func status(of end: ConnectionEnd) -> ExitStatus { ExitStatus(end) }
 
   func noted(_ event: ConnectionEvent) {
     guard case .disconnected(let loss, let code, _, _) = event else { return }

@@ -30,6 +30,7 @@ final class EventPrinter {
       writers.printed.hasFastWay
       && (template == nil ? settings.form.output == .json : plainTemplate != nil)
       && core.field == nil && receiver == nil && record == nil && !settings.printsSummary
+      && settings.failConditions.isEmpty
   }
 
   /// Prints any message, under `name` if given; a foreign name that looks like ours is marked.

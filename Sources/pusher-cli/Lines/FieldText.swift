@@ -16,7 +16,12 @@ final class FieldText {
   /// True after joined text, until its line end.
   private var isLineOpen = false
   /// Number of events without the field.
-  private(set) var missing = 0
+  private var missing = 0
+  /// The beginning of an event without the field: the first that reports an error, else the last.
+  private let sample = ByteBuffer()
+  /// True if an event without the field is an object with a member `error`.
+  private(set) var holdsError = false
+  private let errorPath = try? FieldPath("error")
 
   init(_ path: FieldPath, joins: Bool, output: ByteBuffer, style: EventLineStyle) {
     (self.path, self.joins, self.output, self.style) = (path, joins, output, style)
@@ -26,8 +31,17 @@ final class FieldText {
   func find(in data: ByteView) -> Bool {
     found.removeAll()
     if let value = path.value(in: data), keep(value) { return true }
-    missing &+= 1
+    noteMissing(data)
     return false
+  }
+
+  private func noteMissing(_ data: ByteView) {
+    missing &+= 1
+    guard !holdsError else { return }
+    let error = errorPath?.value(in: data)
+    holdsError = error.map { !$0.equals("null") && !$0.equals("false") } ?? false
+    sample.removeAll()
+    sample.append(data[0..<min(data.count, Diagnostics.longestMessage)])
   }
 
   func find(in envelope: Envelope) -> Bool {
@@ -79,9 +93,13 @@ final class FieldText {
     output.append(style.terminator)
   }
 
-  /// The events without the field, in words; `nil` if all had it.
-  var absence: String? {
+  /// Returns the events without the field, in words; `nil` if all had it.
+  ///
+  /// - Parameter isQuoted: Quotes one of them. An event that reports an error is always quoted.
+  func absence(isQuoted: Bool) -> String? {
     guard missing > 0 else { return nil }
-    return "\(Quantities.words(missing, of: "event")) came without the field '\(path.text)'"
+    let text = "\(Quantities.words(missing, of: "event")) came without the field '\(path.text)'"
+    guard isQuoted || holdsError else { return text }
+    return text + (missing == 1 ? ": " : ", one of them: ") + sample.view.text
   }
 }

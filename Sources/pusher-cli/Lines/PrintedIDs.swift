@@ -23,7 +23,7 @@ final class PrintedIDs {
 
   /// Notes that the event with this ID ends at `place`, in bytes from the start of the output.
   func note(_ id: ByteView, at place: Int) {
-    guard !Self.equal(last.view, id) else { return }
+    guard isNew(id) else { return }
     last.removeAll()
     last.append(id)
     // Limits the marks of a stalled reader: replaces the last mark.
@@ -38,10 +38,7 @@ final class PrintedIDs {
   }
 
   /// Returns the ID of the last event that ends by `written`; `nil` if there is no new one.
-  ///
-  /// - Parameter isWanted: Called for the last ID, then for earlier ones until it returns true.
-  func take(through written: Int, where isWanted: ([UInt8]) -> Bool = { _ in true }) -> [UInt8]? {
-    var places: [Range<Int>] = []
+  func take(through written: Int) -> [UInt8]? {
     var last = 0..<0
     let view = marks.view
     var end = 0
@@ -51,16 +48,11 @@ final class PrintedIDs {
     }
     guard end > 0 else { return nil }
     defer { marks.consume(end) }
-    let id = view[last].array
-    if isWanted(id) { return id }
-    // Rare: walks the marks again, to search backwards.
-    end = 0
-    while let place = place(at: end, in: view, through: written) {
-      places.append(place)
-      end = place.upperBound
-    }
-    return places.reversed().lazy.map { view[$0].array }.first(where: isWanted)
+    return view[last].array
   }
+
+  /// Returns whether this ID differs from the last noted one.
+  func isNew(_ id: ByteView) -> Bool { !Self.equal(last.view, id) }
 
   /// Returns the range of the ID in the mark at `start`, if its position has been written.
   private func place(at start: Int, in view: ByteView, through written: Int) -> Range<Int>? {

@@ -8,7 +8,7 @@ struct LineWriters<Writer: LineWriter> {
   let handedLine = ByteBuffer(capacity: 64)
   let record: ByteBuffer?
   let recorder: Writer?
-  /// Writes the line that the conditions of `--where` are about.
+  /// Writes the line that the conditions of `--where` and `--fail-where` are about.
   let judged: Writer?
   let judgedLine = ByteBuffer(capacity: 4096)
 
@@ -23,7 +23,8 @@ struct LineWriters<Writer: LineWriter> {
     let plain = EventLineStyle(rawData: form.keepsRawData)
     handed = handsOver ? make(handedLine, plain) : nil
     recorder = record.map { make($0, plain) }
-    judged = settings.conditions.isEmpty ? nil : make(judgedLine, EventLineStyle())
+    let isJudged = !settings.conditions.isEmpty || !settings.failConditions.isEmpty
+    judged = isJudged ? make(judgedLine, EventLineStyle()) : nil
   }
 }
 
@@ -41,6 +42,8 @@ final class Printer {
   private let judgedLine: ByteBuffer
   private let ending: EventFilter?
   private let failing: EventFilter?
+  /// Each is a condition of `--fail-where`.
+  private let failConditions: [WhereFilter]
   /// Filter of fast paths; also rejects the events of `--until-event` and `--fail-event`, which
   /// need the general path.
   let fastFilter: FilterMemory?
@@ -97,6 +100,7 @@ final class Printer {
     let (untilEvents, failEvents) = (settings.untilEvents, settings.failEvents)
     ending = untilEvents.isEmpty ? nil : EventFilter(include: untilEvents)
     failing = failEvents.isEmpty ? nil : EventFilter(include: failEvents)
+    failConditions = settings.failConditions.compactMap { WhereFilter([$0]) }
     let awaited = untilEvents + failEvents
     let fast = EventFilter(
       include: settings.includedEvents, exclude: settings.excludedEvents + awaited)
@@ -115,8 +119,8 @@ final class Printer {
   }
 
   var hasMetEnd = false
-  /// The event of `--fail-event` that came, in words.
-  private(set) var failure: String?
+  /// The event of `--fail-event` or `--fail-where` that came, in words.
+  private(set) var failure: (words: String, option: Flag)?
   var awaitsEvent: Bool { ending != nil || failing != nil }
   var isDone: Bool { count >= limit || hasMetEnd || failure != nil }
   var isFull: Bool { output.count >= capacity }
@@ -140,7 +144,7 @@ final class Printer {
   ///   - bytes: Size of the message or data.
   ///   - data: The data for people, or `nil` without data.
   ///   - record: Writes the event for `--record`.
-  ///   - judge: Writes the event's line for `--where`.
+  ///   - judge: Writes the event's line for `--where` and `--fail-where`.
   ///   - hasField: Finds the field of `--field`.
   /// - Returns: True if the event is to be printed.
   @inline(__always) func admit(
@@ -148,8 +152,8 @@ final class Printer {
     bytes: @autoclosure () -> Int, data: @autoclosure () -> String?, record: () -> Void,
     judge: () -> Void, passes: (FilterMemory) -> Bool, hasField: (FieldText) -> Bool
   ) -> Bool {
-    let isFailure = failing?.passes(name()) == true
-    if !isFailure, let ending, ending.passes(name()) { hasMetEnd = true }
+    let failure = failureOption(name(), judge)
+    if failure == nil, let ending, ending.passes(name()) { hasMetEnd = true }
     if let recorder {
       if !hasRecordTime {
         hasRecordTime = true
@@ -157,8 +161,9 @@ final class Printer {
       }
       record()
     }
-    if isFailure {
-      failure = "the server sent '\(name())'" + (data().map { ": \($0)" } ?? "")
+    if let failure {
+      let words = "the server sent '\(name())'" + (data().map { ": \($0)" } ?? "")
+      self.failure = (words, failure)
       return false
     }
     guard filter.map(passes) ?? true else {
@@ -175,6 +180,17 @@ final class Printer {
     if let channelCounts, let channel = channel() { channelCounts.note(channel) }
     stamp()
     return true
+  }
+
+  /// Returns the option that makes this event a failure.
+  @inline(__always) private func failureOption(
+    _ name: @autoclosure () -> String, _ judge: () -> Void
+  ) -> Flag? {
+    if let failing, failing.passes(name()) { return .failEvent }
+    if !failConditions.isEmpty, failConditions.contains(where: { meets($0, judge) }) {
+      return .failWhere
+    }
+    return nil
   }
 
   func noteRejected() { rejected &+= 1 }

@@ -17,21 +17,12 @@ struct StateRecord: Equatable {
   var url: String
   var query: String?
 
-  /// Maximum size of an ID, in bytes; no server accepts a larger header.
-  static let idLimit = 16 << 10
   static let fileLimit = 256 << 10
   private static let title = "pusher-cli state "
   var bytes: [UInt8] {
     var text = "\(Self.title)1\nurl \(url)\n"
     if let query { text += "query \(query)\n" }
     return Array((text + "id ").utf8) + id + [UInt8(ascii: "\n")]
-  }
-
-  static func objection(to id: [UInt8]) -> String? {
-    if id.count > idLimit { return "it has \(id.count) bytes, more than the limit of \(idLimit)" }
-    // No header can hold a control character.
-    let isSendable = id.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
-    return isSendable ? nil : "it has a control character"
   }
 
   /// Parses a file; `nil` if it is empty.
@@ -54,8 +45,8 @@ struct StateRecord: Equatable {
       throw FileFault(reason: "it has version \(text); this program reads version 1")
     }
     let record = try parse(members: lines)
-    guard let objection = objection(to: record.id) else { return record }
-    throw FileFault(reason: "its id is invalid: \(objection)")
+    guard let objection = EventID.objection(to: record.id) else { return record }
+    throw FileFault(reason: "its id is invalid: it \(objection)")
   }
 
   private static func parse(members lines: [ArraySlice<UInt8>]) throws(FileFault) -> StateRecord {

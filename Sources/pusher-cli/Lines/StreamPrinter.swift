@@ -6,7 +6,7 @@ final class StreamPrinter {
   private let until: DataPattern?
 
   init(
-    settings: PrintSettings, until: DataPattern? = nil, output: ByteBuffer, isTerminal: Bool,
+    settings: PrintSettings, output: ByteBuffer, isTerminal: Bool,
     receiver: (any EventReceiver)? = nil, record: ByteBuffer? = nil,
     columns: @escaping () -> Int? = { nil }, wallTime: @escaping () -> WallTime
   ) {
@@ -17,7 +17,7 @@ final class StreamPrinter {
     core = Printer(
       settings: settings, writers: writers, receiver: receiver, columns: columns,
       wallTime: wallTime)
-    self.until = until
+    until = settings.untilData
   }
 
   func print(_ event: EventStreamEvent) {

@@ -27,7 +27,7 @@ struct CheckFailure: Error {
     return switch cause {
     case .settings, .notAllowed: "you"
     case .unreachable, .time: neighbour ?? "the network"
-    case .overloaded, .refused, .brokenProtocol: "the server"
+    case .overloaded, .refused, .brokenProtocol, .unmet: "the server"
     case .defect, .output: "this program"
     }
   }

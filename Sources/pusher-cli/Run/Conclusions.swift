@@ -12,14 +12,17 @@ enum Cause: String, CaseIterable, Codable, Sendable {
   case overloaded
   /// Any other HTTP status, and the other codes from 4000 to 4099.
   case refused
-  case brokenProtocol, defect, output, time
+  case brokenProtocol
+  /// The stream ended properly, but no event came that the run waited for.
+  case unmet
+  case defect, output, time
 
   var status: ExitStatus {
     switch self {
     case .settings: .usage
     case .notAllowed: .unauthorized
     case .unreachable, .overloaded: .network
-    case .refused, .brokenProtocol: .rejected
+    case .refused, .brokenProtocol, .unmet: .rejected
     case .defect: .internalError
     case .output: .output
     case .time: .timedOut
@@ -29,16 +32,6 @@ enum Cause: String, CaseIterable, Codable, Sendable {
 
 extension ExitStatus {
   init(_ cause: Cause) { self = cause.status }
-
-  /// - Parameter endsWithStream: True if the end of the stream counts as success.
-  init(_ end: ConnectionEnd, endsWithStream: Bool = false) {
-    switch end {
-    case .asked, .finished: self = .success
-    case .lost(.ended, _) where endsWithStream: self = .success
-    case .lost(let loss, let code), .retriesExhausted(let loss, let code, _):
-      self.init(Cause(loss, code: code))
-    }
-  }
 }
 
 extension Cause {

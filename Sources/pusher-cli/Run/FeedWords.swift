@@ -23,8 +23,6 @@ protocol FeedWords: AnyObject {
   func back(after length: Duration) -> FeedNotice
   /// Words the gap itself.
   func nature(of length: Duration) -> String
-  /// Returns whether the user asked for this end.
-  func isGoodEnd(_ loss: ConnectionLoss) -> Bool
   func problem(_ loss: ConnectionLoss, isFirst: Bool) -> NetworkProblem?
   /// Words the last loss and a remedy.
   ///

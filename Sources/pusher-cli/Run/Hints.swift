@@ -187,13 +187,15 @@ extension ConnectionSettings {
 extension Hints {
   private static let mostNames = 3
 
-  /// Counts the events that were left out and names those that the patterns excluded, in
-  /// parentheses.
+  /// Counts the events that only `--where` left out.
+  static func rejection(unmet: Int) -> String {
+    "\(Quantities.words(unmet, of: "other event")) came, --where left out \(unmet)"
+  }
+
+  /// Counts the events that were left out and names those that the patterns excluded.
   static func rejection(_ printer: Printer, _ settings: PrintSettings) -> String {
+    guard printer.rejected > printer.unmet else { return rejection(unmet: printer.unmet) }
     let events = Quantities.words(printer.rejected, of: "other event")
-    guard printer.rejected > printer.unmet else {
-      return " (\(events) came, --where left out \(printer.unmet))"
-    }
     let conditions = printer.unmet > 0 ? "--where left out \(printer.unmet), of the rest " : ""
     let verdict =
       switch (settings.includedEvents.isEmpty, settings.excludedEvents.isEmpty) {
@@ -204,7 +206,7 @@ extension Hints {
     let names = sortedByNearness(printer.filter?.refusedNames ?? [], to: settings.includedEvents)
     let more = names.count > mostNames ? " and others" : ""
     let shown = names.prefix(mostNames).map { "'\($0)'" }.joined(separator: ", ")
-    return " (\(events) came, \(conditions)\(verdict)\(shown.isEmpty ? "" : ": ")\(shown)\(more))"
+    return "\(events) came, \(conditions)\(verdict)\(shown.isEmpty ? "" : ": ")\(shown)\(more)"
   }
 
   /// Sorts names with the letters of a pattern first: `App\Events\OrderShipped` for `OrderShipped`.
@@ -223,12 +225,21 @@ extension Hints {
       .filter { 0x61...0x7A ~= $0 || 0x30...0x39 ~= $0 }
   }
 
-  /// Returns what to check after silence, in parentheses; only public channels have other names.
+  /// Returns what to check after silence: a channel's other names, a public channel's first.
   static func silence(_ channels: [String]) -> String {
-    guard let channel = channels.first(where: { ChannelKind(channelName: $0) == .public }) else {
-      return ""
+    let kind = channels.first { ChannelKind(channelName: $0) == .public }
+    guard let channel = kind ?? channels.first else { return "" }
+    let name = Self.prefixes.lazy.compactMap { channel.dropping(prefix: $0) }.first ?? channel
+    let others = ["", "private-", "presence-"].map { $0 + name }.filter { other in
+      !other.isEmpty && !channels.contains { $0.isSame(as: other) }
     }
-    return " (nothing came; private-\(channel) and presence-\(channel) are different channels: "
-      + "does the app send to one of them?)"
+    let are = others.count == 1 ? "is a different channel" : "are different channels"
+    let question = others.count == 1 ? "it" : "one of them"
+    guard !others.isEmpty else { return "" }
+    return "nothing came; \(others.joined(separator: " and ")) \(are): does the app send to "
+      + "\(question)?"
   }
+
+  /// A longer prefix stands before its beginning.
+  private static let prefixes = ["private-encrypted-", "private-", "presence-"]
 }

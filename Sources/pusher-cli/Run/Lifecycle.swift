@@ -11,7 +11,7 @@ final class Lifecycle {
   private(set) var state = "connecting"
   private var reconnects = 0
   /// True after the first connection: then the route is right.
-  private var hasBeenOpen = false
+  private(set) var hasBeenOpen = false
   private var isOpen = false
   private var probe: PortProbe?
 
@@ -35,7 +35,7 @@ final class Lifecycle {
       disconnected(loss, code, delay, attempt, words)
     case .resumedElsewhere(let place, let asked): words.resumed(after: place, insteadOf: asked)
     case .gap(let from, let to): gap(from, to, words, at: now)
-    case .ended(let end): ended(end, words)
+    case .ended: break
     }
   }
 
@@ -87,16 +87,17 @@ final class Lifecycle {
     ]
   }
 
-  private func ended(_ end: ConnectionEnd, _ words: any FeedWords) {
+  /// Words the loss with which a feed ended, maybe after a second look.
+  func explain(
+    _ end: ConnectionEnd, in words: any FeedWords, say: @escaping (String) -> Void
+  ) {
     switch end {
-    case .asked: break
-    case .finished: diagnostics.info("the server has no more events (HTTP 204)")
-    case .lost(let loss, _) where words.isGoodEnd(loss): diagnostics.info("\(loss)")
+    case .asked, .finished: break
     case .lost(let loss, let code):
-      explain(loss, code, words) { [diagnostics] in diagnostics.error($0) }
+      explain(loss, code, words) { say($0) }
     case .retriesExhausted(let loss, let code, let attempts):
-      explain(loss, code, words) { [diagnostics] text in
-        diagnostics.error("gave up after \(Quantities.words(attempts, of: "attempt")): \(text)")
+      explain(loss, code, words) { text in
+        say("gave up after \(Quantities.words(attempts, of: "attempt")): \(text)")
       }
     }
   }

@@ -57,8 +57,17 @@ final class LineTrigger {
       diagnostics.warning(
         "skipped \(Quantities.words(skipped, of: "line")) about the connection, not events")
     }
-    diagnostics.info(sentence)
+    tellSent()
     return status
+  }
+
+  /// Reports what was sent; a run that sent nothing must not look like any other.
+  private func tellSent() {
+    if sent == 0, status == .success, !settings.isDryRun {
+      diagnostics.warning("nothing was sent: standard input has no event")
+    } else {
+      diagnostics.info(sentence)
+    }
   }
 
   private var sentence: String {

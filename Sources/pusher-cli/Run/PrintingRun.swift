@@ -14,7 +14,10 @@ final class PrintingRun {
   let diagnostics: Diagnostics
   private(set) var feed: (any Feed)?
   private(set) var printer: Printer?
+  private let printing: PrintSettings
   var ending: RunEnd
+  /// True after a message that told which events were left out.
+  private(set) var hasToldShortfall = false
   /// Wakes the loop at the deadline of ``ending``.
   let alarm = LoopTimer(deadline: nil) {}
   private var countAtLastRound = 0
@@ -26,8 +29,10 @@ final class PrintingRun {
   ) throws {
     let settings = feed.run
     let limit = feed.printing.bufferSize
-    (self.diagnostics, self.loop) = (diagnostics, loop)
-    ending = RunEnd(timeout: settings.timeout, idleTimeout: settings.idleTimeout, at: loop.now)
+    (self.diagnostics, self.loop, printing) = (diagnostics, loop, feed.printing)
+    ending = RunEnd(
+      feed.printing.wishes, timeout: settings.timeout, idleTimeout: settings.idleTimeout,
+      at: loop.now)
     output = OutputQueue(descriptor: descriptor, limit: limit)
     record = try settings.recordFile.map { try Self.record($0, diagnostics) }
     readiness = Readiness(
@@ -69,15 +74,28 @@ final class PrintingRun {
     alarm.deadline = LoopInterest.immediately
   }
 
-  func timedOut(_ what: String, _ status: ExitStatus, reason: String) {
-    diagnostics.error("timed out: \(what)")
-    end(.timedOut(status, reason: reason))
+  /// Ends the run without a met wish, and reports why; printed events come before the message.
+  func close(_ closing: RunEnd.Closing, hint: String) {
+    let sentence = ending.wishes.sentence(at: closing, after: count, hint: hint)
+    end(.closed(closing))
+    output.flush()
+    guard let sentence else { return }
+    hasToldShortfall = true
+    diagnostics.error(sentence)
+  }
+
+  /// The events that came and were left out, in words; empty for none.
+  var leftOut: String {
+    guard let printer else { return "" }
+    let rejection = printer.rejected > 0 ? Hints.rejection(printer, printing) : nil
+    let absence = printer.field?.absence(isQuoted: ending.wishes.awaitEvent)
+    return [rejection, absence].compactMap(\.self).joined(separator: "; ")
   }
 
   /// Runs after each event: ends a finished run, and pauses the feed if the queue is full.
   func finishEvent() {
     guard let printer else { return }
-    if let failure = printer.failure { return fail(failure) }
+    if let failure = printer.failure { return fail(failure.words, failure.option) }
     if printer.isDone { return end(.satisfied(reason: printer.hasMetEnd ? "until" : "count")) }
     if printer.hasFullBurst {
       output.flush()
@@ -87,10 +105,11 @@ final class PrintingRun {
     if isHeldUp || handler?.isFull == true { feed?.isPaused = true }
   }
 
-  /// Ends the run at an event of `--fail-event`; printed events are written before the message.
-  private func fail(_ message: String) {
+  /// Ends the run at an event of `--fail-event` or `--fail-where`; printed events are written
+  /// before the message.
+  private func fail(_ message: String, _ option: Flag) {
     guard !isEnding else { return }
-    end(.refused(Cause.refused.status, reason: "fail-event"))
+    end(.refused(Cause.refused.status, reason: option.name))
     output.flush()
     diagnostics.error(message)
   }

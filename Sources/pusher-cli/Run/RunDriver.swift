@@ -153,40 +153,12 @@ final class RunDriver {
   }
 
   private func judge(_ limit: RunEnd.Limit) {
-    switch limit {
-    case .timeout: timeIsUp(settings.run.timeout?.inWords ?? "")
-    case .idle:
-      let time = settings.run.idleTimeout?.inWords ?? ""
-      run.timedOut("no event for \(time)\(othersCame)", .timedOut, reason: "idle timeout")
-    }
-  }
-
-  /// Ends the run at --timeout; it succeeds if no event was required and nothing kept events away.
-  private func timeIsUp(_ time: String) {
-    let obstacle = part.obstacle
-    let reason = obstacle?.reason.map { ": \($0)" } ?? ""
-    if let missing {
-      let why = obstacle.map { " (\($0.what)\(reason))" } ?? othersCame
-      return run.timedOut("\(missing) within \(time)\(why)", .timedOut, reason: "timeout")
-    }
-    guard let obstacle else { return run.end(.timedOut(.success, reason: "timeout")) }
-    let cause: Cause = obstacle.isRefusal ? .notAllowed : .unreachable
-    run.timedOut("\(obstacle.what) within \(time)\(reason)", cause.status, reason: "timeout")
-  }
-
-  /// The required events that did not come, in words; `nil` if none were required.
-  private var missing: String? {
-    if let wanted = settings.printing.count { return "\(run.count) of \(wanted) events" }
-    let names = settings.printing.untilEvents.map { "'\($0)'" }.joined(separator: " or ")
-    return names.isEmpty ? nil : "no event \(names)"
-  }
-
-  /// The reason that no wanted event came, in parentheses; empty if only wanted ones came.
-  private var othersCame: String {
-    guard let printer = run.printer else { return "" }
-    if printer.rejected > 0 { return Hints.rejection(printer, settings.printing) }
-    if let absence = printer.field?.absence { return " (\(absence))" }
-    return run.count == 0 ? part.silenceHint : ""
+    let closing: RunEnd.Closing =
+      switch limit {
+      case .timeout: .timeout(settings.run.timeout ?? .zero, part.obstacle)
+      case .idle: .idleTimeout(settings.run.idleTimeout ?? .zero)
+      }
+    run.close(closing, hint: part.shortfall)
   }
 
   /// Stops taking events, and sends a close frame; printed lines are still written.
@@ -220,7 +192,7 @@ final class RunDriver {
     sync?.finish()
     part.outputEnded()
     for line in run.printer?.tally?.lines ?? [] { diagnostics.answer(line) }
-    tellAbsence()
+    tellShortfall()
     switch run.ending.ending {
     case .status(let status, _):
       // A run fails if its last lines could not be written.
@@ -232,12 +204,35 @@ final class RunDriver {
     }
   }
 
-  /// Reports that no event had the field of `--field`: a wrong path must not end in silence.
-  private func tellAbsence() {
-    guard run.count == 0, run.ending.ending?.isSuccess == true,
-      let absence = run.printer?.field?.absence
-    else { return }
-    diagnostics.warning("nothing to print: \(absence)")
+  /// Reports silence and left-out events, unless the message about the end did so: a wrong path or
+  /// channel must not end in silence.
+  private func tellShortfall() {
+    guard !run.hasToldShortfall, let printer = run.printer else { return }
+    if run.count == 0, isFreeEnd || isInterrupted {
+      let leftOut = run.leftOut
+      let text = leftOut.isEmpty ? part.silenceHint : "nothing to print: \(leftOut)"
+      if !text.isEmpty { diagnostics.warning(text) }
+      return
+    }
+    guard let field = printer.field, let absence = field.absence(isQuoted: false) else { return }
+    if run.count == 0, run.ending.isSatisfied {
+      diagnostics.warning("nothing to print: \(absence)")
+    } else if field.holdsError || isFreeEnd {
+      diagnostics.warning(absence)
+    } else if run.ending.isSatisfied {
+      // Most answers of language models have such events.
+      diagnostics.info(absence)
+    }
+  }
+
+  /// True after the success of a run that waited for no event.
+  private var isFreeEnd: Bool {
+    run.ending.ending?.isSuccess == true && !run.ending.isSatisfied
+  }
+
+  /// True if a person ended the run and nothing kept events away.
+  private var isInterrupted: Bool {
+    run.ending.ending == .signal(Signals.interrupt) && part.obstacle == nil
   }
 
   /// Reports unwritten bytes, so that a cut recording does not look complete.

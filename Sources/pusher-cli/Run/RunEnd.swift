@@ -9,12 +9,11 @@ struct RunEnd {
   enum Event: Equatable {
     /// The last wanted event came, by `-n`, `--until-event` or `--until`.
     case satisfied(reason: String)
-    /// A time limit has passed: the answer to ``Step/judge(_:)``.
-    case timedOut(ExitStatus, reason: String)
+    /// The feed has ended, or a time limit has passed: the answer to ``Step/judge(_:)``.
+    case closed(Closing)
     /// The server or the signer refused something that the run needs, or sent an event of
-    /// `--fail-event`.
+    /// `--fail-event` or `--fail-where`.
     case refused(ExitStatus, reason: String)
-    case feedEnded(ExitStatus)
     /// The handler, a command or a file failed.
     case failed(ExitStatus, reason: String)
     /// The output accepts no more bytes, for example because the disk is full.
@@ -80,11 +79,13 @@ struct RunEnd {
   /// Maximum time for a stalled reader and for the handler after `--timeout`.
   static let flushTime = Duration.seconds(1)
 
+  let wishes: RunWishes
   private(set) var ending: Ending?
   private let idleTime: Duration?
   private var deadlines = Deadlines()
   private var steps: [Step] = []
-  private var isSatisfied = false
+  /// True if a wish was met.
+  private(set) var isSatisfied = false
   private var hadSignal = false
   private var isOverdue = false
   /// True if the end waits only for the handler.
@@ -93,7 +94,11 @@ struct RunEnd {
   private var hasToldMissed = false
   private var hasToldExit = false
 
-  init(timeout: Duration? = nil, idleTimeout: Duration? = nil, at now: Instant) {
+  init(
+    _ wishes: RunWishes = RunWishes(), timeout: Duration? = nil, idleTimeout: Duration? = nil,
+    at now: Instant
+  ) {
+    self.wishes = wishes
     idleTime = idleTimeout
     deadlines.timeout = timeout.map(now.advanced)
     deadlines.idle = idleTimeout.map(now.advanced)
@@ -128,10 +133,11 @@ struct RunEnd {
       guard ending == nil else { return }
       isSatisfied = true
       begin(.status(.success, reason: reason), at: now)
-    case .timedOut(let status, let reason), .refused(let status, let reason):
+    case .closed(let closing):
+      let status = wishes.status(at: closing)
+      if ending == nil { begin(.status(status, reason: closing.reason), at: now) }
+    case .refused(let status, let reason):
       if ending == nil { begin(.status(status, reason: reason), at: now) }
-    case .feedEnded(let status):
-      if ending == nil { begin(.status(status, reason: "connection"), at: now) }
     }
   }
 

@@ -1,12 +1,16 @@
 internal import PusherCore
 
 /// The reason that a run gets no events.
-struct Obstacle {
+struct Obstacle: Equatable, Sendable {
   /// The missing part, such as `no connection`.
   let what: String
   var reason: String?
   /// True for a refusal, which waiting does not change.
   var isRefusal = false
+
+  var cause: Cause { isRefusal ? .notAllowed : .unreachable }
+  /// The reason in words, after a colon; empty without one.
+  var because: String { reason.map { ": \($0)" } ?? "" }
 }
 
 /// A command's part of a run.
@@ -18,13 +22,14 @@ protocol RunPart: FeedDelegate {
   var obstacle: Obstacle? { get }
   /// The reason that no event can come now, if any.
   var interruption: String? { get }
-  /// Things to check after no event at all, in parentheses.
+  /// Things to check after no event at all; empty for none.
   var silenceHint: String { get }
   var command: Command { get }
   var metrics: [MetricFamily] { get }
   /// Handles a change of the connection after it was reported.
   func noted(_ event: ConnectionEvent)
-  func status(of end: ConnectionEnd) -> ExitStatus
+  /// Returns the meaning of the feed's end for the run.
+  func closing(of end: ConnectionEnd) -> RunEnd.Closing
   /// Reports and returns the failure of a run that got all events; called once, before the end.
   func failure() -> (status: ExitStatus, reason: String)?
   /// Reports the state of the run, at any verbosity.
@@ -49,9 +54,37 @@ extension RunPart {
   func tell(_ event: ConnectionEvent, at now: Instant) {
     guard !run.isEnding else { return }
     run.counts.note(event)
+    if case .ended(let end) = event { return conclude(end) }
     lifecycle.report(event, in: words, at: now)
     noted(event)
-    if case .ended(let end) = event { run.end(.feedEnded(status(of: end))) }
+  }
+
+  /// Ends the run with its feed, and reports why.
+  private func conclude(_ end: ConnectionEnd) {
+    let closing = closing(of: end)
+    guard case .lost(let cause, _, let wasOpen) = closing else {
+      run.close(closing, hint: run.leftOut)
+      if run.ending.ending?.isSuccess == true { run.diagnostics.info(closing.words) }
+      return
+    }
+    let (events, hint) = (run.count, run.leftOut)
+    run.end(.closed(closing))
+    run.output.flush()
+    lifecycle.explain(end, in: words) { [run] text in
+      let closing = RunEnd.Closing.lost(cause, text, wasOpen: wasOpen)
+      run.diagnostics.error(
+        run.ending.wishes.sentence(at: closing, after: events, hint: hint) ?? text)
+    }
+  }
+
+  func closing(of end: ConnectionEnd) -> RunEnd.Closing {
+    RunEnd.Closing(end, wasOpen: lifecycle.hasBeenOpen)
+  }
+
+  /// The reason that no event was printed, or not the wanted one; empty if nothing explains it.
+  var shortfall: String {
+    let leftOut = run.leftOut
+    return leftOut.isEmpty && run.count == 0 ? silenceHint : leftOut
   }
 
   func printStatus() { lifecycle.printStatus(of: run) }

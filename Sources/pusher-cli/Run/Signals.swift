@@ -181,6 +181,7 @@ final class Signals: LoopSource {
   static func dieOfBrokenPipe() -> Never { die(of: brokenPipe) }
 
   static let brokenPipe = SIGPIPE
+  static let interrupt = SIGINT
 
   static func end(_ status: ExitStatus) -> Never { exit(status.rawValue) }
 

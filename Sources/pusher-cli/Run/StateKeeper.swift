@@ -28,12 +28,13 @@ final class StateKeeper: LoopSource {
     (self.file, self.progress, self.clock, self.diagnostics) = (file, progress, clock, diagnostics)
     ids = PrintedIDs(after: id, limit: limit)
     // The stream begins at this id, even if no event comes.
-    wanted = StateRecord.objection(to: Array(id.utf8)) == nil ? Array(id.utf8) : file.id
+    wanted = EventID.objection(to: id.utf8) == nil ? Array(id.utf8) : file.id
   }
 
   /// Notes the stream's id after the events printed so far.
   func note(_ id: ByteView) {
-    guard !progress.hasFailed else { return }
+    guard !progress.hasFailed, ids.isNew(id) else { return }
+    if let objection = EventID.objection(to: id) { return object(objection) }
     ids.note(id, at: progress.end)
   }
 
@@ -60,17 +61,14 @@ final class StateKeeper: LoopSource {
   }
 
   private func collect() {
-    wanted = ids.take(through: progress.written, where: canBeKept) ?? wanted
+    wanted = ids.take(through: progress.written) ?? wanted
   }
 
-  private func canBeKept(_ id: [UInt8]) -> Bool {
-    guard let objection = StateRecord.objection(to: id) else { return true }
-    if !hasObjected {
-      diagnostics.warning(
-        "cannot save an event's id in the state file: \(objection); keeping the previous id")
-    }
+  private func object(_ objection: String) {
+    guard !hasObjected else { return }
     hasObjected = true
-    return false
+    diagnostics.warning(
+      "cannot save an event's id in the state file: it \(objection); keeping the previous id")
   }
 
   private func save(at now: Instant) {

@@ -19,7 +19,7 @@ final class StreamWords: FeedWords {
     let proxy = settings.network.routing.route(to: settings.url).proxy.map {
       " through proxy \($0)"
     }
-    let id = feed.lastEventID
+    let id = feed.resumeID
     return (
       "connected to \(place)\(proxy ?? "")\(feed.bodyFormat.inWords)\(session)",
       ["url": .string(place), "last_event_id": id.isEmpty ? .null : .string(id)]
@@ -81,12 +81,15 @@ final class StreamWords: FeedWords {
     if let wrongPlace {
       return .warning(length == .zero ? wrongPlace : "back after \(length.inWords); \(wrongPlace)")
     }
-    let id = feed.lastEventID
-    guard id.isEmpty else {
-      return .info("back after \(length.inWords), continuing after event \(id)")
+    let id = feed.resumeID
+    let objection = feed.objectionToLastID.map { "the last event's id \($0)" }
+    if id.isEmpty {
+      let reason = objection ?? "no id to resume from"
+      return .warning("back after \(length.inWords); events sent meanwhile are lost (\(reason))")
     }
-    return .warning(
-      "back after \(length.inWords); events sent meanwhile are lost (no id to resume from)")
+    let place = "back after \(length.inWords), continuing after event \(id)"
+    return objection.map { FeedNotice.warning("\(place), because \($0): events may come again") }
+      ?? .info(place)
   }
 
   /// The loss of a stream that does not begin where it should; `nil` for any other stream.
@@ -109,13 +112,10 @@ final class StreamWords: FeedWords {
 
   var consequenceOfGap: String {
     if let wrongPlace { return wrongPlace }
-    let id = feed.lastEventID
+    let id = feed.resumeID
     return id.isEmpty ? "events sent meanwhile are lost" : "the stream continues after event \(id)"
   }
 
-  func isGoodEnd(_ loss: ConnectionLoss) -> Bool {
-    loss == .ended && settings.feed.reconnect == .never && eventlessBody(loss) == nil
-  }
 
   func problem(_ loss: ConnectionLoss, isFirst: Bool) -> NetworkProblem? {
     if case .handshakeTimeout = loss { return nil }
@@ -131,6 +131,8 @@ final class StreamWords: FeedWords {
     switch loss {
     case .network(_, let problem?) where isFirst:
       return look.explained("\(loss)", problem, isFound: isFound) + Hints.hint(problem, nil)
+    case .endedUnmarked where !settings.printing.wishes.awaitEvent:
+      return "\(loss) (if an event marks the end, name it with --until or --until-event)"
     case .refused where isFound: return "\(loss)\(look.otherProtocol)\(proxy)"
     case .refused where loss.asksForAnotherTry && settings.needsRetryPost:
       return "\(loss) (--retry-post sends the request again)\(proxy)"

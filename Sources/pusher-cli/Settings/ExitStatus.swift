@@ -17,8 +17,8 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
   var meaning: String {
     switch self {
     case .success:
-      "the run ended as asked: count reached, --timeout without --count, event accepted, "
-        + "stream ended"
+      "the run ended as asked: --count, --until or --until-event is met; or the run waits for no "
+        + "event, and its --timeout or its stream ended; event accepted"
     case .internalError: "internal error: a bug"
     case .usage: "usage or configuration: wrong option, missing key, unreadable file"
     case .unauthorized: "refused: unknown key, bad signature, channel not allowed, HTTP 401 or 403"
@@ -28,7 +28,8 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
         + "5xx or its rate limit; --forward or webhook send did not deliver all events"
     case .rejected:
       "refused by the server for another reason: HTTP 400, 404, 413, over quota; "
-        + "the server broke the protocol or answered without an event; or an event of --fail-event "
+        + "the server broke the protocol or answered without an event; the stream ended before "
+        + "--count, --until or --until-event was met; or an event of --fail-event or --fail-where "
         + "came"
     case .output: "output could not be written: disk full, or its reader stalls at the end"
     case .command:

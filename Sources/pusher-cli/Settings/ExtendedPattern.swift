@@ -65,17 +65,17 @@ internal import PusherPlatform
 }
 
 extension SettingsReader {
-  /// Returns the conditions of `--where`.
-  func conditions() throws(UsageError) -> [WhereClause] {
-    try typed.texts(.whereExpression).map { (text: String) throws(UsageError) in
+  /// Returns the conditions of `--where` or `--fail-where`.
+  func conditions(of flag: Flag) throws(UsageError) -> [WhereClause] {
+    try typed.texts(flag).map { (text: String) throws(UsageError) in
       do throws(WhereFault) {
         return try WhereClause(text) { (pattern: String) throws(WhereFault) in
           try ExtendedPattern(pattern)
         }
       } catch {
         // A long text would fill the screen.
-        if case .tooLong = error { throw UsageError("--where: \(error)") }
-        throw UsageError("--where '\(text)': \(error)")
+        if case .tooLong = error { throw UsageError("\(flag.spelling): \(error)") }
+        throw UsageError("\(flag.spelling) '\(text)': \(error)")
       }
     }
   }

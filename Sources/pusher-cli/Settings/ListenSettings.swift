@@ -71,6 +71,8 @@ struct WebhookSettings: CommandSettings {
   var hasTimestamps: Bool
   /// All of these must hold for an event.
   var conditions: [WhereClause]
+  /// One of these ends the run with failure.
+  var failConditions: [WhereClause]
   var common: CommonSettings
 
   init(_ reader: inout SettingsReader) throws(UsageError) {
@@ -82,7 +84,8 @@ struct WebhookSettings: CommandSettings {
     count = typed.integer(.count)
     timeout = typed.duration(.timeout)
     hasTimestamps = typed.isOn(.timestamps)
-    conditions = try reader.conditions()
+    conditions = try reader.conditions(of: .whereExpression)
+    failConditions = try reader.conditions(of: .failWhere)
     common = reader.common
   }
 }

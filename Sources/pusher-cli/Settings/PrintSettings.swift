@@ -8,8 +8,12 @@ struct PrintSettings: Equatable, Sendable {
   var conditions: [WhereClause] = []
   /// Patterns for the event that ends the run with success.
   var untilEvents: [String] = []
+  /// Data of the event that ends the run with success.
+  var untilData: DataPattern?
   /// Patterns for the event that ends the run with failure.
   var failEvents: [String] = []
+  /// One of these ends the run with failure.
+  var failConditions: [WhereClause] = []
   var count: Int?
   var form: EventForm
   var printsLifecycle = false
@@ -20,6 +24,10 @@ struct PrintSettings: Equatable, Sendable {
   var printsEvents = true
   /// Maximum number of channels whose events are counted; `nil` for no counting.
   var countedChannels: Int?
+
+  var wishes: RunWishes {
+    RunWishes(count: count, untilData: untilData?.text, untilEvents: untilEvents)
+  }
 }
 
 /// The form in which events are printed.
@@ -52,8 +60,10 @@ extension SettingsReader {
   func printing(_ run: RunSettings) throws(UsageError) -> PrintSettings {
     PrintSettings(
       includedEvents: typed.texts(.event), excludedEvents: typed.texts(.excludeEvent),
-      conditions: try conditions(), untilEvents: typed.texts(.untilEvent),
-      failEvents: typed.texts(.failEvent), count: typed.integer(.count), form: try form(),
+      conditions: try conditions(of: .whereExpression), untilEvents: typed.texts(.untilEvent),
+      untilData: typed.text(.until).map(DataPattern.init), failEvents: typed.texts(.failEvent),
+      failConditions: try conditions(of: .failWhere), count: typed.integer(.count),
+      form: try form(),
       printsLifecycle: typed.isOn(.lifecycle), bufferSize: typed.bytes(.buffer),
       printsSummary: typed.isOn(.summary), printsEvents: run.handler?.prints ?? true,
       countedChannels: run.monitor?.channels)

@@ -15,7 +15,6 @@ struct StreamSettings: FeedCommandSettings {
   /// The event before the first one; empty for none, `nil` for that of the state file.
   var lastEventID: String?
   var stateFile: String?
-  var until: DataPattern?
 
   init(_ reader: inout SettingsReader) throws(UsageError) {
     let typed = reader.typed
@@ -45,7 +44,6 @@ struct StreamSettings: FeedCommandSettings {
     feed.retriesWhenAsked = try reader.retriesPost(hasEffect: hasEffect)
     // The answer to a question may take long to begin, and the question is not asked again.
     if data != nil, !typed.isGiven(.sseActivityTimeout) { feed.activityTimeout = nil }
-    until = typed.text(.until).map(DataPattern.init)
     printsComments = typed.isOn(.comments)
     keepsCookies = typed.isOn(.cookies)
     sessionHeader = typed.text(.sessionHeader)
@@ -77,7 +75,7 @@ struct StreamSettings: FeedCommandSettings {
 
 /// Matches data: a pattern with `*` or `?`, else the exact text, such as `[DONE]`.
 struct DataPattern: Equatable, Sendable {
-  private let text: String
+  let text: String
   private let glob: Glob?
 
   init(_ text: String) {
@@ -173,8 +171,9 @@ extension SettingsReader {
     }
     if let field { return field.value }
     guard let typed = typed.text(.lastEventID) else { return nil }
-    let isPlain = typed.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F }
-    guard isPlain else { throw UsageError("--last-event-id has a control character") }
+    if let objection = EventID.objection(to: typed.utf8) {
+      throw UsageError("--last-event-id \(objection)")
+    }
     return typed
   }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import pusher_cli
 
-@Suite("Settings of --field, --join and --fail-event")
+@Suite("Settings of --field, --join, --fail-event and --fail-where")
 struct FieldSettingsTests {
   @Test func `the path is read, for both commands`() throws {
     let form = try subscribe("a --key k --field a.b -0").printing.form
@@ -45,5 +45,17 @@ struct FieldSettingsTests {
   @Test func `--fail-event is repeatable and keeps its order`() throws {
     let settings = try sse("http://h/ --fail-event error --fail-event *.failed").printing
     #expect(settings.failEvents == ["error", "*.failed"])
+  }
+
+  @Test func `--fail-where is repeatable, and its mistakes carry its name`() throws {
+    let settings = try sse("http://h/ --fail-where data.error --fail-where data.n>3").printing
+    #expect(settings.failConditions.map(\.text) == ["data.error", "data.n>3"])
+    #expect(settings.conditions.isEmpty)
+    let webhook = try WebhookSettings(
+      arguments("webhook listen --fail-where data.error"),
+      environment: ["PUSHER_APP_KEY": "k", "PUSHER_APP_SECRET": "s"], files: PretendFiles().access)
+    #expect(webhook.failConditions.map(\.text) == ["data.error"])
+    let message = refusal { _ = try sse("http://h/ --fail-where error") }
+    #expect(message?.hasPrefix("--fail-where 'error': lines have no field") == true)
   }
 }

@@ -41,9 +41,36 @@ struct FieldTextTests {
     #expect(try written([#"{"a":1}"#, "{}", "[DONE]", "", #"{"a":2}"#]) == "1\n2\n")
     let field = FieldText(
       try FieldPath("a"), joins: false, output: ByteBuffer(), style: EventLineStyle())
-    #expect(field.absence == nil)
+    #expect(field.absence(isQuoted: true) == nil)
     for _ in 0..<2 { _ = withView(Array("{}".utf8)) { field.find(in: $0) } }
-    #expect(field.absence == "2 events came without the field 'a'")
+    #expect(field.absence(isQuoted: false) == "2 events came without the field 'a'")
+  }
+
+  /// Data, and the words about it: for an error always, else on demand.
+  private static let absences: [(data: [String], always: String?, onDemand: String?)] = [
+    (["{}"], nil, "1 event came without the field 'a': {}"),
+    (["{}", "[DONE]"], nil, "2 events came without the field 'a', one of them: [DONE]"),
+    (
+      [#"{"error":"x"}"#, "{}"],
+      #"2 events came without the field 'a', one of them: {"error":"x"}"#, nil
+    ),
+    ([#"{"error":null}"#], nil, #"1 event came without the field 'a': {"error":null}"#),
+    (
+      ["{}", #"{"error":{"code":1}}"#],
+      #"2 events came without the field 'a', one of them: {"error":{"code":1}}"#, nil
+    ),
+  ]
+
+  @Test(arguments: absences)
+  func `an object with an error is quoted always, other data on demand`(
+    data: [String], always: String?, onDemand: String?
+  ) throws {
+    let field = FieldText(
+      try FieldPath("a"), joins: false, output: ByteBuffer(), style: EventLineStyle())
+    for text in data { _ = withView(Array(text.utf8)) { field.find(in: $0) } }
+    #expect(field.holdsError == (always != nil))
+    #expect(field.absence(isQuoted: true) == always ?? onDemand)
+    if let always { #expect(field.absence(isQuoted: false) == always) }
   }
 
   @Test func `the terminator ends each value`() throws {

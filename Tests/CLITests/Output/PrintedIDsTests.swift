@@ -34,14 +34,6 @@ import Testing
     #expect(taken(ids, through: 30) == "a")
   }
 
-  @Test func `the last id that is wanted counts when later ones are not`() {
-    let ids = PrintedIDs(after: "", limit: 1000)
-    for (number, id) in ["a", "b", "X", "Y"].enumerated() { note(ids, id, at: number) }
-    #expect(ids.take(through: 9) { $0[0] > 0x60 } == [0x62])
-    note(ids, "Z", at: 10)
-    #expect(ids.take(through: 10) { $0[0] > 0x60 } == nil)
-  }
-
   @Test func `past the limit places move on and never claim what is not written`() {
     let ids = PrintedIDs(after: "", limit: 40)
     for number in 1...1000 { note(ids, "\(number)", at: number * 10) }

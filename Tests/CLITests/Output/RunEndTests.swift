@@ -11,8 +11,9 @@ private struct Rig {
 
   static let start = Instant(nanoseconds: 1_000_000_000)
 
-  init(timeout: Duration? = nil, idle: Duration? = nil) {
-    end = RunEnd(timeout: timeout, idleTimeout: idle, at: Self.start)
+  init(timeout: Duration? = nil, idle: Duration? = nil, count: Int? = 1) {
+    end = RunEnd(
+      RunWishes(count: count), timeout: timeout, idleTimeout: idle, at: Self.start)
   }
 
   /// Returns the steps up to the next wait or the end.
@@ -51,11 +52,13 @@ private struct Rig {
 
 @Suite("How a run ends")
 struct RunEndTests {
+  private static let timedOut = RunEnd.Event.closed(.timeout(.seconds(5)))
+  private static let lost = RunEnd.Event.closed(.lost(.unreachable, "", wasOpen: true))
   private static let causes: [(RunEnd.Event, RunEnd.Ending)] = [
     (.satisfied(reason: "count"), .status(.success, reason: "count")),
-    (.timedOut(.timedOut, reason: "timeout"), .status(.timedOut, reason: "timeout")),
+    (timedOut, .status(.timedOut, reason: "timeout")),
     (.refused(.unauthorized, reason: "refused"), .status(.unauthorized, reason: "refused")),
-    (.feedEnded(.network), .status(.network, reason: "connection")),
+    (lost, .status(.network, reason: "connection")),
     (.failed(.command, reason: "exec"), .status(.command, reason: "exec")),
     (.outputFailed(.output), .status(.output, reason: "output")),
     (.readerGone, .signal(13)),
@@ -117,7 +120,7 @@ struct RunEndTests {
     var rig = Rig()
     rig.waiting = [.feed, .handler]
     let drain = RunEnd.Step.drain(until: rig.now.advanced(by: RunEnd.goodbyeTime))
-    #expect(rig.take(.feedEnded(.network)) == [.close, .cutCommand, drain])
+    #expect(rig.take(Self.lost) == [.close, .cutCommand, drain])
     rig.waiting = [.feed]
     #expect(
       rig.steps() == [.tellMissed, .tellExit(.status(.network, reason: "connection")), drain])
@@ -191,11 +194,11 @@ struct RunEndTests {
   }
 
   @Test func `--timeout is judged when its time has come, and not before`() {
-    var rig = Rig(timeout: .seconds(5))
+    var rig = Rig(timeout: .seconds(5), count: nil)
     #expect(rig.rest == .seconds(5))
     #expect(rig.pass(.nanoseconds(4_999_999_999)) == [.proceed])
     #expect(rig.pass(.nanoseconds(1)) == [.cutCommand, .judge(.timeout), .proceed])
-    #expect(rig.take(.timedOut(.success, reason: "timeout")).contains(.close))
+    #expect(rig.take(Self.timedOut).contains(.close))
     #expect(rig.outcome() == .status(.success, reason: "timeout"))
   }
 
@@ -206,7 +209,7 @@ struct RunEndTests {
     #expect(rig.pass(.nanoseconds(1_999_999_999)) == [.proceed])
     #expect(rig.pass(.nanoseconds(1)) == [.judge(.idle), .proceed])
     rig = Rig(idle: .seconds(2))
-    _ = rig.take(.feedEnded(.network))
+    _ = rig.take(Self.lost)
     rig.end.noteEvents(at: rig.now)
     #expect(!rig.pass(.seconds(2)).contains(.judge(.idle)))
   }
@@ -214,7 +217,7 @@ struct RunEndTests {
   @Test func `of two limits at the same time --timeout is judged`() {
     var rig = Rig(timeout: .seconds(2), idle: .seconds(2))
     #expect(rig.pass(.seconds(2)).filter { $0 != .cutCommand } == [.judge(.timeout), .proceed])
-    #expect(rig.take(.timedOut(.timedOut, reason: "timeout")).first == .close)
+    #expect(rig.take(Self.timedOut).first == .close)
     #expect(rig.end.deadline.map { rig.now.duration(to: $0) } == RunEnd.goodbyeTime)
   }
 
@@ -222,7 +225,7 @@ struct RunEndTests {
     var rig = Rig(timeout: .seconds(5))
     rig.waiting = [.feed, .output, .handler]
     _ = rig.pass(.seconds(5))
-    _ = rig.take(.timedOut(.timedOut, reason: "timeout"))
+    _ = rig.take(Self.timedOut)
     #expect(rig.pass(.milliseconds(200)).contains(.hangUp))
     #expect(rig.pass(.milliseconds(799)) == [.drain(until: rig.now.advanced(by: .milliseconds(1)))])
     #expect(rig.pass(.milliseconds(1)) == [.cut(passing: nil), .drain(until: nil)])
@@ -232,9 +235,9 @@ struct RunEndTests {
   }
 
   @Test func `--timeout limits an end that has begun for another reason`() {
-    var rig = Rig(timeout: .seconds(5))
+    var rig = Rig(timeout: .seconds(5), count: nil)
     rig.waiting = [.output]
-    _ = rig.take(.feedEnded(.success))
+    _ = rig.take(.closed(.streamEnded))
     #expect(!rig.pass(.seconds(5)).contains(.judge(.timeout)))
     #expect(rig.pass(.seconds(1)).last == .finish(.status(.success, reason: "connection")))
   }
@@ -283,7 +286,7 @@ struct RunEndTests {
       default: steps = rig.pass(.milliseconds(Int.random(in: 0...400, using: &random)))
       }
       if steps.contains(where: { $0 == .judge(.timeout) || $0 == .judge(.idle) }) {
-        steps += rig.take(.timedOut(.timedOut, reason: "timeout"))
+        steps += rig.take(Self.timedOut)
       }
       check(rig, before, steps, signals)
       all += steps

@@ -16,7 +16,9 @@ struct StreamEnd: CustomTestStringConvertible, Sendable {
 
   static let event = #"{"event":"message","data":1}"# + "\n"
   private static let chunked = [("Transfer-Encoding", "chunked")]
-  private static let unmarked = "the server closed the connection without marking the stream's end"
+  private static let unmarked =
+    "the server closed the connection without marking the stream's end "
+    + "(if an event marks the end, name it with --until or --until-event)"
   private static let inside = "the stream ended in the middle of an event, which is not printed"
 
   static let all = [

@@ -95,6 +95,30 @@ struct StreamTests {
     try program.errorLine(containing: "warning: the connection ended in the middle of the stream")
   }
 
+  @Test func `an id that no request can name is told, and the last one before it is asked for`()
+    throws
+  {
+    let ids = Record<String?>()
+    let server = try ScriptedServer { connection in
+      ids.add(try connection.beginStream().head.headers["Last-Event-ID"])
+      switch connection.number {
+      case 1: try connection.send(stream: "retry: 10\nid: 7\ndata: 1\n\nid: 8\u{7F}\ndata: 2\n\n")
+      default:
+        try connection.send(stream: "data: 3\n\n")
+        try connection.remain()
+      }
+    }
+    let program = try PusherCLI.sse(server, "-L", "-n", "3")
+    _ = try program.lines(4)
+    #expect(try program.line().contains(#""last_event_id":"7""#))
+    #expect(try program.result().ending == .exited(0))
+    #expect(ids.values == [nil, "7"])
+    try program.errorLine(
+      containing:
+        ", continuing after event 7, because the last event's id has a control character: events may "
+        + "come again")
+  }
+
   @Test func `204 ends the run with status 0`() throws {
     let server = try ScriptedServer { connection in
       if connection.number == 1 {

@@ -1,3 +1,4 @@
+import Foundation
 import PusherCore
 import Testing
 
@@ -190,14 +191,22 @@ struct RejectedEventsTests {
   @Test(arguments: [
     (
       ["private-a", "orders.1"],
-      " (nothing came; private-orders.1 and presence-orders.1 are different channels: does the app "
-        + "send to one of them?)"
-    ), (["private-a"], ""),
+      "nothing came; private-orders.1 and presence-orders.1 are different channels: does the app "
+        + "send to one of them?"
+    ),
+    (
+      ["private-a"],
+      "nothing came; a and presence-a are different channels: does the app send to one of them?"
+    ),
+    (
+      ["a", "private-a"],
+      "nothing came; presence-a is a different channel: does the app send to it?"
+    ),
   ])
-  func `where nothing came, a public channel's other names are to be checked`(
+  func `where nothing came, a channel's other names are to be checked`(
     channels: [String], words: String
   ) throws {
-    for options in [["-n", "1", "-W", "1s"], ["--idle-timeout", "1s"]] {
+    for options in [["-n", "1", "-W", "1s"], ["--idle-timeout", "1s"], ["-W", "1s"]] {
       let areJoined = Gate()
       let server = try ScriptedServer { connection in
         try connection.welcome()
@@ -214,8 +223,48 @@ struct RejectedEventsTests {
       try program.goRound(2)
       _ = try clock.move(.seconds(1), untilEndOf: program)
       let result = try program.result()
-      #expect(result.ending == .exited(124))
-      #expect(result.errorText.hasSuffix("1 s\(words)\n"), "\(result.errorText)")
+      if options == ["-W", "1s"] {
+        #expect(result.ending == .exited(0))
+        #expect(result.errorText == "pusher-cli: warning: \(words)\n")
+      } else {
+        #expect(result.ending == .exited(124))
+        #expect(result.errorText.hasSuffix("1 s (\(words))\n"), "\(result.errorText)")
+      }
+    }
+  }
+
+  @Test(arguments: [SIGINT, SIGTERM])
+  func `a person who gives up waiting gets the same words, and a service none`(signal: Int32) throws
+  {
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      try connection.stay()
+    }
+    let program = try PusherCLI.subscribe(to: server, "news", "-L")
+    _ = try program.lines(2)
+    program.send(signal)
+    let result = try program.result()
+    #expect(result.ending == .signalled(signal))
+    #expect(
+      result.errorText
+        == (signal == SIGTERM
+          ? ""
+          : "pusher-cli: warning: nothing came; private-news and presence-news are different "
+            + "channels: does the app send to one of them?\n"),
+      "\(result.errorText)")
+  }
+
+  @Test func `a time limit alone names what the patterns kept out`() throws {
+    let (server, areSent) = try server("x", "y")
+    for command in [
+      ["subscribe"] + server.address + ["news"], ["sse", "http://127.0.0.1:\(server.port)/"],
+    ] {
+      let result = try timedOut(command + ["-e", "order", "-W", "1s"], areSent)
+      #expect(result.ending == .exited(0))
+      #expect(
+        result.errorText
+          == "pusher-cli: warning: nothing to print: 2 other events came, none matches -e: 'x', 'y'\n",
+        "\(result.errorText)")
     }
   }
 }

@@ -73,7 +73,8 @@ struct UntilEventTests {
     #expect(result.ending == .exited(124))
     #expect(
       result.errorText
-        == "pusher-cli: error: timed out: no event 'build.failed' or 'x' within 0.3 s\n",
+        == "pusher-cli: error: timed out: 4 events within 0.3 s; --until-event 'build.failed' "
+        + "or 'x' never came\n",
       "\(result.errorText)")
     #expect(result.outputText.split(separator: "\n").count == 4)
   }

@@ -150,6 +150,24 @@ struct WebhookTests {
         "timed out: 0 of 1 events within 0.3 s (1 other event came, --where left out 1)\n"))
   }
 
+  @Test func `--fail-where ends with 5, after the events before it`() throws {
+    let (program, port) = try listen("--fail-where", #"user_id == "7""#)
+    let body =
+      #"{"time_ms":1,"events":[{"name":"channel_occupied","channel":"presence-a"},"#
+      + #"{"name":"member_added","channel":"presence-a","user_id":"7"},"#
+      + #"{"name":"channel_vacated","channel":"presence-a"}]}"#
+    #expect(try post(body, signedTo: port) == "HTTP/1.1 200 OK")
+    let result = try program.result()
+    #expect(result.ending == .exited(5))
+    #expect(
+      result.outputText
+        == #"{"event":"channel_occupied","channel":"presence-a","data":{"time_ms":1}}"# + "\n")
+    #expect(
+      result.errorLines.last
+        == #"pusher-cli: error: the server sent 'member_added': {"time_ms":1}"#,
+      "\(result.errorText)")
+  }
+
   // MARK: Acknowledgements
 
   private func begin(_ body: String, at port: UInt16) throws -> RawClient {

@@ -2,8 +2,8 @@ internal import PusherCore
 
 extension Flag {
   static let receiving: [Flag] = [
-    .channel, .event, .excludeEvent, .whereExpression, .untilEvent, .failEvent, .count, .timeout,
-    .idleTimeout, .onReady, .readyFD, .exec, .execJobs, .execTimeout, .execFail, .stats,
+    .channel, .event, .excludeEvent, .whereExpression, .untilEvent, .failEvent, .failWhere, .count,
+    .timeout, .idleTimeout, .onReady, .readyFD, .exec, .execJobs, .execTimeout, .execFail, .stats,
     .timestamps, .output, .raw, .format, .field, .join, .null, .rawData, .lifecycle, .buffer,
     .maxEvent, .until,
     .maxMembers,
@@ -61,8 +61,8 @@ extension Flag {
     manual: """
       End with status 0 after the first event whose name matches GLOB. GLOB is a pattern as for --event. This event and
       all earlier events are printed as usual. The event ends the run even if --event or --exclude-event leaves it out.
-      With --count, the run ends at whichever comes first. With --timeout, it ends with 124 if neither comes. May be
-      repeated; one match is enough.
+      With --count, the run ends at whichever comes first. If neither comes, the run ends with 124 after --timeout, and
+      with 5 after the end of the stream. May be repeated; one match is enough.
       """)
 
   static let failEvent = Flag(
@@ -75,16 +75,30 @@ extension Flag {
       language models send such an event, named `error`, inside a stream. May be repeated; one match is enough.
       """)
 
+  static let failWhere = Flag(
+    "fail-where", .text("EXPRESSION"), isRepeatable: true, of: .printing.union([.webhook]),
+    in: .receive, summary: "end with 5 at the first event for which EXPRESSION is true",
+    manual: """
+      End with status 5 at the first event for which EXPRESSION is true. EXPRESSION is as for --where, such as
+      `data.error` or `data.status == "failed"`. Everything else is as with --fail-event: the event is not printed, and
+      its data goes to standard error. Servers in the shape of OpenAI's report a failure in the middle of an answer as
+      an object with a member `error`. May be repeated; one that is true is enough.
+      """)
+
   static let count = Flag(
     "count", letter: "n", .integer(1...Int.max), of: .printing.union([.webhook]), in: .receive,
-    isCommon: true, summary: "end with status 0 after N printed events")
+    isCommon: true, summary: "end with status 0 after N printed events",
+    manual: """
+      End with status 0 after N printed events. If the server ends the stream earlier, the status is 5, and a message
+      says how many events came.
+      """)
 
   static let timeout = Flag(
     "timeout", letter: "W", .duration, of: .printing.union([.webhook]), in: .receive,
     isCommon: true, summary: "end after TIME, with 124 if --count is not reached",
     manual: """
-      End after TIME. The status is 124 if --count was given and not reached, or if no event of --until-event came.
-      Otherwise it is 0.
+      End after TIME. The status is 124 if --count was given and not reached, or if the event of --until-event or
+      --until did not come. Otherwise it is 0.
       """)
 
   static let idleTimeout = Flag(
@@ -217,8 +231,8 @@ extension Flag {
       Print one field of each event's data in place of the line. PATH has names with dots between them. A number is a
       place in an array, from 0: `choices.0.delta.content` and `choices[0].delta.content` mean the same. Text is printed
       without quotes and escapes, any other value as JSON. An event without the field is left out as by --exclude-event:
-      it prints nothing, does not count for --count, and does not reach --exec or --forward. If no event has the field,
-      a warning says so at the end.
+      it prints nothing, does not count for --count, and does not reach --exec or --forward. A message at the end counts
+      such events, and quotes one that is an object with a member `error`. --fail-where ends the run at such an event.
       """)
 
   static let join = Flag(
@@ -264,7 +278,8 @@ extension Flag {
     summary: "end with 0 at an event whose data is TEXT",
     manual: """
       End with status 0 at an event whose data is TEXT, such as `[DONE]`. If TEXT has `*` or `?`, it is a pattern as for
-      --event. The event is not printed and does not count.
+      --event. The event is not printed and does not count. If the stream ends without it, the status is 5, and a
+      message says so.
       """)
 
   static let maxMembers = Flag(

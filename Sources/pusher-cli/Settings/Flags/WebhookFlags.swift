@@ -9,7 +9,7 @@ extension Flag {
   static let ofWebhookSend: [Flag] =
     watching + [.webhookDelay, .maxMembers, .reconnect, .header, .trace]
   static let ofWebhookListen: [Flag] = [
-    .webhookListen, .portFile, .count, .timestamps, .whereExpression,
+    .webhookListen, .portFile, .count, .timestamps, .whereExpression, .failWhere,
   ]
 
   static let webhookTo = Flag(
