@@ -226,9 +226,11 @@ extension Hints {
   }
 
   /// Returns what to check after silence: a channel's other names, a public channel's first.
+  /// Members of presence channels see each other, so silence there is no riddle.
   static func silence(_ channels: [String]) -> String {
-    let kind = channels.first { ChannelKind(channelName: $0) == .public }
-    guard let channel = kind ?? channels.first else { return "" }
+    let open = channels.first { ChannelKind(channelName: $0) == .public }
+    let hidden = channels.first { ChannelKind(channelName: $0) != .presence }
+    guard let channel = open ?? hidden else { return "" }
     let name = Self.prefixes.lazy.compactMap { channel.dropping(prefix: $0) }.first ?? channel
     let others = ["", "private-", "presence-"].map { $0 + name }.filter { other in
       !other.isEmpty && !channels.contains { $0.isSame(as: other) }
@@ -241,5 +243,5 @@ extension Hints {
   }
 
   /// A longer prefix stands before its beginning.
-  private static let prefixes = ["private-encrypted-", "private-", "presence-"]
+  private static let prefixes = ["private-encrypted-", "private-"]
 }

@@ -208,17 +208,15 @@ final class RunDriver {
   /// channel must not end in silence.
   private func tellShortfall() {
     guard !run.hasToldShortfall, let printer = run.printer else { return }
-    if run.count == 0, isFreeEnd || isInterrupted {
+    if run.count == 0, let end = run.ending.ending, hasBeenAwaited(end) {
       let leftOut = run.leftOut
       let text = leftOut.isEmpty ? part.silenceHint : "nothing to print: \(leftOut)"
-      if !text.isEmpty { diagnostics.warning(text) }
-      return
+      if text.isEmpty { return }
+      return end.isSuccess ? diagnostics.warning(text) : diagnostics.info(text)
     }
     guard let field = printer.field, let absence = field.absence(isQuoted: false) else { return }
-    if run.count == 0, run.ending.isSatisfied {
-      diagnostics.warning("nothing to print: \(absence)")
-    } else if field.holdsError || isFreeEnd {
-      diagnostics.warning(absence)
+    if field.holdsError || isFreeEnd || run.count == 0 && run.ending.isSatisfied {
+      diagnostics.warning((run.count == 0 ? "nothing to print: " : "") + absence)
     } else if run.ending.isSatisfied {
       // Most answers of language models have such events.
       diagnostics.info(absence)
@@ -230,9 +228,13 @@ final class RunDriver {
     run.ending.ending?.isSuccess == true && !run.ending.isSatisfied
   }
 
-  /// True if a person ended the run and nothing kept events away.
-  private var isInterrupted: Bool {
-    run.ending.ending == .signal(Signals.interrupt) && part.obstacle == nil
+  /// True if a time limit alone or a person ended the run, and nothing kept events away.
+  private func hasBeenAwaited(_ end: RunEnd.Ending) -> Bool {
+    switch end {
+    case .status(.success, let reason): reason.isSame(as: "timeout")
+    case .signal(Signals.interrupt): part.obstacle == nil
+    default: false
+    }
   }
 
   /// Reports unwritten bytes, so that a cut recording does not look complete.

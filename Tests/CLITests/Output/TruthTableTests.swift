@@ -56,7 +56,8 @@ struct TruthTableTests {
     let sentences: (free: String?, unmet: (Wish) -> String)
 
     init(
-      _ name: String, _ closing: RunEnd.Closing, _ free: pusher_cli.ExitStatus, _ unmet: pusher_cli.ExitStatus,
+      _ name: String, _ closing: RunEnd.Closing, _ free: pusher_cli.ExitStatus,
+      _ unmet: pusher_cli.ExitStatus,
       _ sentence: String?, _ words: @escaping (Wish) -> String
     ) {
       (self.name, self.closing, statuses) = (name, closing, (free, unmet))

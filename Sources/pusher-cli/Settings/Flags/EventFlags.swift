@@ -77,7 +77,7 @@ extension Flag {
 
   static let failWhere = Flag(
     "fail-where", .text("EXPRESSION"), isRepeatable: true, of: .printing.union([.webhook]),
-    in: .receive, summary: "end with 5 at the first event for which EXPRESSION is true",
+    in: .receive, summary: "end with 5 at an event that meets it",
     manual: """
       End with status 5 at the first event for which EXPRESSION is true. EXPRESSION is as for --where, such as
       `data.error` or `data.status == "failed"`. Everything else is as with --fail-event: the event is not printed, and

@@ -1,23 +1,5 @@
 internal import PusherCore
 
-/// The events that a run waits for; one of them is enough.
-///
-/// The table of ends: ``status(at:)`` and ``sentence(at:after:hint:)`` are the only places that
-/// decide how a run ends whose wish is not met. The pages about exit statuses print the same.
-struct RunWishes: Equatable, Sendable {
-  /// Number of events of `--count`.
-  var count: Int?
-  /// Text or pattern of `--until`.
-  var untilData: String?
-  /// Patterns of `--until-event`.
-  var untilEvents: [String] = []
-
-  /// True if the run waits for nothing: it ends with its stream or its time.
-  var areNone: Bool { count == nil && !awaitEvent }
-  /// True if the run waits for a particular event.
-  var awaitEvent: Bool { untilData != nil || !untilEvents.isEmpty }
-}
-
 extension RunEnd {
   /// An end that no met wish, refusal, failure or signal explains.
   enum Closing: Equatable {
@@ -65,6 +47,8 @@ extension RunEnd {
   }
 }
 
+/// The table of ends: the only place that decides how a run ends whose wish is not met. `help
+/// exit-codes` prints it.
 extension RunWishes {
   /// Returns the status of a run that ends so, with none of its wishes met.
   func status(at closing: RunEnd.Closing) -> ExitStatus {
