@@ -19,15 +19,37 @@ public enum ChannelKind: Sendable, Equatable {
     }
   }
 
-  /// Reads the kind from the prefix of `name`, as PusherSwift's `PusherChannelType` does.
-  public init(name: String) { self.init(channelName: name) }
-
   /// True if a subscription must carry a signature.
   public var needsAuthorization: Bool { self != .public }
 }
 
-/// ``ChannelKind`` under PusherSwift's name.
-public typealias PusherChannelType = ChannelKind
+/// Type of a channel in PusherSwift's terms, where an encrypted channel is private.
+public enum PusherChannelType: Sendable, Equatable {
+  /// `private-` and `private-encrypted-`.
+  case `private`
+  case presence
+  /// Every other name.
+  case normal
+
+  /// Reads the type from the prefix of `name`.
+  public init(name: String) {
+    switch ChannelKind(channelName: name) {
+    case .private, .encrypted: self = .private
+    case .presence: self = .presence
+    case .public: self = .normal
+    }
+  }
+
+  /// Returns the type of a channel, from the prefix of its name.
+  public static func type(forName name: String) -> PusherChannelType {
+    PusherChannelType(name: name)
+  }
+
+  /// Reports whether the name is that of a presence channel.
+  public static func isPresenceChannel(name: String) -> Bool {
+    PusherChannelType(name: name) == .presence
+  }
+}
 
 /// Rules for channel names.
 public enum ChannelName {

@@ -1,4 +1,6 @@
 /// A rate limit of the server: it drops messages with error 4301, or ends the connection.
+///
+/// ``ErrorSubject`` decides whether an error 4301 is about the limit.
 package struct RateLimit: Sendable, Equatable {
   package static let code = 4301
 

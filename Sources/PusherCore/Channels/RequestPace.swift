@@ -1,6 +1,6 @@
 /// Decides when a subscription or a sign-in is sent, once the server's rate limit has dropped some.
 ///
-/// Without a limit, everything is sent at once. After an error 4301, nothing is sent for a while,
+/// Without a limit, everything is sent at once. After an error of the limit, nothing is sent for a while,
 /// then one request as a probe. Each dropped probe doubles the wait. An answered probe shows how
 /// long the limit lasts. From then on, one burst is sent in each interval. Its size is the number
 /// of requests that the server answered before it dropped one. A server that closes the connection
@@ -14,7 +14,7 @@ struct RequestPace {
   /// First and longest interval between two bursts after the server closed a connection.
   private static let firstInterval = Duration.seconds(10)
   private static let longestInterval = Duration.seconds(600)
-  /// An error 4301 explains a connection that is lost within this time.
+  /// An error of the limit explains a connection that is lost within this time.
   private static let explanationTime = Duration.seconds(5)
 
   /// Maximum requests in one burst; `nil` before any limit.

@@ -50,7 +50,11 @@ extension Session {
       established(socketID: socketID, activityTimeout: timeout, at: now)
     case .error(let code, let message, let channel):
       report(.error(code: code, message: message))
-      if code == RateLimit.code { return dropped(message, channel: channel, at: now) }
+      switch ErrorSubject(code: code, message: message) {
+      case .rateLimit: return dropped(message, channel: channel, at: now)
+      case .clientEvent where refusedClientEvent(message, channel: channel, at: now): return
+      case .clientEvent, .other: break
+      }
       if case .connecting = phase, let code, (4000..<4100).contains(code) {
         // Reverb sends this and leaves the socket open: a wait would only end at the deadline.
         emit(.abort)

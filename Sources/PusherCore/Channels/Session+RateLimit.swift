@@ -1,4 +1,4 @@
-/// Client events that the server's rate limit may still drop.
+/// Client events that the server may still drop or refuse.
 ///
 /// The server confirms no client event, so an error soon after one is about it.
 struct ClientEventRisk {
@@ -14,8 +14,8 @@ struct ClientEventRisk {
     lastSent = now
   }
 
-  /// Returns the number of client events among `count` dropped messages.
-  mutating func takeDropped(_ count: Int, at now: Instant) -> Int {
+  /// Returns the number of client events among `count` messages that the server did not pass on.
+  mutating func take(_ count: Int, at now: Instant) -> Int {
     forgetOld(at: now)
     let events = min(count, sent)
     sent -= events
@@ -42,9 +42,9 @@ struct RateLimits {
 ///
 /// The limit is never a refusal: dropped requests are sent again, as ``RequestPace`` decides.
 extension Session {
-  /// Handles an error 4301: the server dropped a message.
+  /// Handles an error of the rate limit: the server dropped a message.
   mutating func dropped(_ message: String, channel: String?, at now: Instant) {
-    if let channel, !subscriptions.isRequest(channel), !subscriptions.isHeld(channel) {
+    if let channel, !isUnanswered(channel) {
       return reportDroppedEvents(1, message, at: now)
     }
     rates.message = message
@@ -61,8 +61,22 @@ extension Session {
     }
   }
 
+  /// Handles an error about client events that is no limit; returns `false` if none was sent.
+  ///
+  /// The refusal is final and concerns no subscription, so requests are not held.
+  mutating func refusedClientEvent(_ message: String, channel: String?, at now: Instant) -> Bool {
+    if let channel, isUnanswered(channel) { return false }
+    guard rates.clientEvents.take(1, at: now) > 0 else { return false }
+    report(.clientEventRefused(message: message))
+    return true
+  }
+
+  private func isUnanswered(_ channel: String) -> Bool {
+    subscriptions.isRequest(channel) || subscriptions.isHeld(channel)
+  }
+
   private mutating func reportDroppedEvents(_ count: Int, _ message: String, at now: Instant) {
-    let events = rates.clientEvents.takeDropped(count, at: now)
+    let events = rates.clientEvents.take(count, at: now)
     if events > 0 { report(.clientEventsDropped(count: events, message: message)) }
   }
 

@@ -23,6 +23,8 @@ package enum SessionEvent: Sendable, Equatable {
   case rateLimited(RateLimit)
   /// The server's rate limit dropped client events; `message` has the server's words.
   case clientEventsDropped(count: Int, message: String)
+  /// The server refused a client event for good; `message` has the server's words.
+  case clientEventRefused(message: String)
   /// A `pusher:error`, which does not end the connection.
   case error(code: Int?, message: String)
   /// An event of the connection; a gap ends when every channel is subscribed again.

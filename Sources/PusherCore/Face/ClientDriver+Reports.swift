@@ -105,7 +105,7 @@ extension ClientDriver: ChannelsFeedDelegate {
       planned = delegate.connectionWillReconnect(connection, afterDelay: delay)
     }
     if planned != nil {
-      connection.change(to: .reconnecting, generation: run.generation)
+      connection.change(to: .reconnecting, generation: run.generation, because: loss)
     } else {
       run.veto = loss
     }
@@ -153,8 +153,11 @@ extension ClientDriver: ChannelsFeedDelegate {
     case .rateLimited(let limit): rateLimited(limit, run)
     case .clientEventsDropped(let count, let message):
       log(.warning, "\(RateLimit.cause(message)) dropped \(count) client events")
+    case .clientEventRefused(let message):
+      log(.warning, "the server refused a client event: \(message)")
     case .authorizationDelayed(let name, let reason, let delay):
       log(.warning, "authorisation of \(name) failed, retrying in \(delay.inWords): \(reason)")
+      run.dispatcher.channels[name]?.noteDelayed(.unavailable("authorisation", reason))
     case .decryptionFailed(let name, let event, let data, let reason):
       count(.leftOut)
       log(.warning, "cannot decrypt event \(event) on \(name): \(reason)")
@@ -173,7 +176,10 @@ extension ClientDriver: ChannelsFeedDelegate {
 
   private func rateLimited(_ limit: RateLimit, _ run: ClientRun) {
     log(.warning, limit.inWords)
-    let delay = SubscriptionFailure(type: "RateLimit", message: limit.cause, fault: .peer)
+    noteDelayed(SubscriptionFailure(type: "RateLimit", message: limit.cause, fault: .peer), run)
+  }
+
+  private func noteDelayed(_ delay: SubscriptionFailure?, _ run: ClientRun) {
     for channel in run.dispatcher.channels.elements { channel.noteDelayed(delay) }
   }
 
@@ -244,6 +250,8 @@ extension ClientDriver: ChannelsFeedDelegate {
     case .signInFailed(let failure): userFailed(failure, run)
     case .signInDelayed(let reason, let delay):
       log(.warning, "sign-in failed, retrying in \(delay.inWords): \(reason)")
+      // Channels are subscribed after the sign-in.
+      noteDelayed(.unavailable("sign-in", reason), run)
     case .watchlist(let isOnline, let userIDs):
       let change = PusherWatchlistEvent(name: isOnline ? "online" : "offline", userIds: userIDs)
       run.dispatcher.dispatch(
@@ -258,6 +266,7 @@ extension ClientDriver: ChannelsFeedDelegate {
 
   private func signedIn(_ run: ClientRun, _ userID: String, _ userData: JSONValue) {
     log(.info, "signed in as user \(userID)")
+    noteDelayed(nil, run)
     let name = UserChannel.name(userID: userID)
     for former in run.dispatcher.channels.names
     where !former.isSame(as: name) && UserChannel.userID(channelName: former) != nil {
@@ -277,11 +286,19 @@ extension ClientDriver: ChannelsFeedDelegate {
   /// The sign-in failed, or the subscription of the user's own channel did.
   private func userFailed(_ failure: SubscriptionFailure, _ run: ClientRun) {
     log(.warning, "sign-in failed: \(failure.message)")
+    noteDelayed(nil, run)
     let outcome = run.signer.takeOutcome()
     var failure = failure
     failure.underlyingError = outcome.error
     connection.userState.noteFailed(failure)
     tell(.signInFailed(response: outcome.response, data: outcome.body, error: failure))
+  }
+}
+
+extension SubscriptionFailure {
+  /// The delay until the signer is asked again.
+  fileprivate static func unavailable(_ what: String, _ reason: String) -> SubscriptionFailure {
+    SubscriptionFailure(type: "Unavailable", message: "the \(what) failed: \(reason)", fault: .peer)
   }
 }
 

@@ -88,7 +88,7 @@ final class DelegateQueue: Sendable {
   init(of connection: PusherConnection) {
     let queue = EventQueue<DelegateNotice>(.suspending) { [weak connection] in
       connection?.hold(reading: $0)
-    } whenCancelled: { _ in
+    } whenCancelled: { _, _ in
     }
     self.queue = queue
     task = Task { [weak connection] in

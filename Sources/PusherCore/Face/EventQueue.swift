@@ -25,16 +25,17 @@ final class EventQueue<Value: Sendable>: Sendable {
   private let state: Locked<Status>
   private let whenHeld: @Sendable (Bool) -> Void
   private let whenDropped: @Sendable () -> Void
-  private let whenCancelled: @Sendable (ObjectIdentifier) -> Void
+  private let whenCancelled: @Sendable (ObjectIdentifier, _ isTaskCancelled: Bool) -> Void
 
   /// - Parameters:
   ///   - whenHeld: Called with `true` when the buffer is full, with `false` when it has drained.
   ///   - whenDropped: Called on the callback thread for each event that was dropped.
-  ///   - whenCancelled: Called with the queue's identity when the last reader is gone.
+  ///   - whenCancelled: Called with the queue's identity when the last reader is gone, and whether
+  ///     its task was cancelled.
   init(
     _ buffering: PusherBuffering, whenHeld: @escaping @Sendable (Bool) -> Void = { _ in },
     whenDropped: @escaping @Sendable () -> Void = {},
-    whenCancelled: @escaping @Sendable (ObjectIdentifier) -> Void
+    whenCancelled: @escaping @Sendable (ObjectIdentifier, _ isTaskCancelled: Bool) -> Void
   ) {
     state = Locked(Status(buffer: EventBuffer(buffering)))
     self.whenHeld = whenHeld
@@ -76,8 +77,10 @@ final class EventQueue<Value: Sendable>: Sendable {
   // MARK: The reader
 
   /// Ends the sequence and drops the buffered elements.
-  func cancel() {
-    if end(dropping: true) { whenCancelled(ObjectIdentifier(self)) }
+  ///
+  /// A reader that leaves its loop is released in its task, which may be cancelled.
+  func cancel(isTaskCancelled: Bool = Task.isCancelled) {
+    if end(dropping: true) { whenCancelled(ObjectIdentifier(self), isTaskCancelled) }
   }
 
   @discardableResult private func end(dropping: Bool) -> Bool {
@@ -105,7 +108,7 @@ final class EventQueue<Value: Sendable>: Sendable {
     return await withTaskCancellationHandler {
       await withCheckedContinuation { wait($0) }
     } onCancel: {
-      cancel()
+      cancel(isTaskCancelled: true)
     }
   }
 

@@ -57,7 +57,7 @@ extension PusherEventBindings {
       connection?.hold(reading: $0)
     } whenDropped: {
       drops?.add()
-    } whenCancelled: { [weak list = handlers.list] _ in
+    } whenCancelled: { [weak list = handlers.list] _, _ in
       list?.unbind(binding)
     }
     let take: @Sendable (PusherEvent) -> Void = { if isWanted($0) { queue.add($0) } }

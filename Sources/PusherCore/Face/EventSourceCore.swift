@@ -15,6 +15,8 @@ final class EventSourceCore: Sendable {
     var readyState = EventSourceState.closed
     var retryTime: Int
     var lastEventID: String?
+    /// Reason of the last loss or failed attempt; `nil` if a stream or `disconnect` followed.
+    var failure: EventSourceError?
     /// Number of `connect` calls; identifies results of an earlier call.
     var generation = 0
     var openHandlers: [@Sendable () -> Void] = []
@@ -25,6 +27,8 @@ final class EventSourceCore: Sendable {
     var dropHandlers: [@Sendable (Int) -> Void] = []
     var streams: [ObjectIdentifier: EventQueue<EventSourceMessage>] = [:]
     fileprivate var thread = ThreadOrders<Task>()
+
+    var isRead: Bool { !(streams.isEmpty && messageHandlers.isEmpty && listeners.isEmpty) }
   }
 
   let url: String
@@ -47,7 +51,7 @@ final class EventSourceCore: Sendable {
       guard state.readyState == .closed else { return (nil, false) }
       state.readyState = .connecting
       state.generation += 1
-      state.lastEventID = lastEventID
+      (state.lastEventID, state.failure) = (lastEventID, nil)
       defer { state.thread.hasThread = true }
       let task = Task.connect(generation: state.generation, lastEventID: lastEventID ?? "")
       return (state.thread.post(task), !state.thread.hasThread)
@@ -74,7 +78,7 @@ final class EventSourceCore: Sendable {
   func disconnect() {
     let wakeUp = state.withLock { state -> WakeUp? in
       guard state.readyState != .closed else { return nil }
-      state.readyState = .closed
+      (state.readyState, state.failure) = (.closed, nil)
       state.generation += 1
       return state.thread.post(.disconnect)
     }
@@ -103,11 +107,21 @@ final class EventSourceCore: Sendable {
       state.withLock { $0.thread.hasThread ? $0.thread.post(.read) : nil }?.signal()
     } whenDropped: {
       drops?.add()
-    } whenCancelled: { [weak self] key in
-      _ = self?.state.withLock { $0.streams.removeValue(forKey: key) != nil }
+    } whenCancelled: { [weak self] key, isTaskCancelled in
+      self?.removeReader(key, isTaskCancelled: isTaskCancelled)
     }
     state.withLock { $0.streams[ObjectIdentifier(queue)] = queue }
     return StreamReader(queue)
+  }
+
+  /// A cancelled task closes the source unless something else reads it; a reader that leaves its
+  /// loop may read again.
+  private func removeReader(_ key: ObjectIdentifier, isTaskCancelled: Bool) {
+    let isRead = state.withLock { state in
+      state.streams.removeValue(forKey: key)
+      return state.isRead
+    }
+    if isTaskCancelled, !isRead { disconnect() }
   }
 
   // MARK: From the source's thread
@@ -123,14 +137,17 @@ final class EventSourceCore: Sendable {
   func opened(_ generation: Int) {
     let handlers = state.withLock { state -> [@Sendable () -> Void] in
       guard state.generation == generation else { return [] }
-      state.readyState = .open
+      (state.readyState, state.failure) = (.open, nil)
       return state.openHandlers
     }
     for handler in handlers { handler() }
   }
 
-  func reconnecting(_ generation: Int) {
-    state.withLock { if $0.generation == generation { $0.readyState = .connecting } }
+  func reconnecting(_ generation: Int, after failure: EventSourceError?) {
+    state.withLock { state in
+      guard state.generation == generation else { return }
+      (state.readyState, state.failure) = (.connecting, failure)
+    }
   }
 
   func noteRetryTime(_ time: Int, _ generation: Int) {
@@ -174,7 +191,7 @@ final class EventSourceCore: Sendable {
       state -> ([CompleteHandler], [EventQueue<EventSourceMessage>]) in
       if let generation {
         guard state.generation == generation else { return ([], []) }
-        state.readyState = .closed
+        (state.readyState, state.failure) = (.closed, error)
       }
       defer { if state.readyState == .closed { state.streams.removeAll() } }
       return (

@@ -129,7 +129,8 @@ extension EventSourceDriver: FeedDelegate {
     switch event {
     case .opened: core.opened(generation)
     case .reconnectionTime(let time): core.noteRetryTime(time.inMilliseconds, generation)
-    case .disconnected(_, _, .some, _): core.reconnecting(generation)
+    case .disconnected(let loss, _, .some, _):
+      core.reconnecting(generation, after: loss.failure)
     case .ended(let end): ended(end, status: feed?.lastStatus)
     case .gap(let start, let end): core.missed(PusherGap(from: start, to: end, at: now), generation)
     case .upgraded, .redirected, .disconnected, .resumedElsewhere: break
@@ -142,8 +143,7 @@ extension EventSourceDriver: FeedDelegate {
     case .finished: core.completed(generation, status: status, shouldReconnect: false, nil)
     case .lost(let loss, _), .retriesExhausted(let loss, _, _):
       core.completed(
-        generation, status: status, shouldReconnect: !loss.endsEventSource,
-        loss == .ended ? nil : loss)
+        generation, status: status, shouldReconnect: !loss.endsEventSource, loss.failure)
     }
   }
 
@@ -154,6 +154,11 @@ extension EventSourceDriver: FeedDelegate {
 
   func feed(exchanged text: @autoclosure () -> String, isSent: Bool) {}
   func feedClosed() {}
+}
+
+extension ConnectionLoss {
+  /// The loss, unless the server ended the stream properly.
+  fileprivate var failure: ConnectionLoss? { self == .ended ? nil : self }
 }
 
 extension Duration { fileprivate var inMilliseconds: Int { Int(wholeNanoseconds / 1_000_000) } }

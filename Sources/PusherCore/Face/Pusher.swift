@@ -89,7 +89,9 @@ public final class Pusher: PusherEventBindings, AnyDataHandlers {
       .init(
         auth: auth, handlers: .init(onMemberAdded: onMemberAdded, onMemberRemoved: onMemberRemoved))
     )
-    if let onSubscriptionCountChanged { channel.tellCounts(to: onSubscriptionCountChanged) }
+    if let onSubscriptionCountChanged {
+      channel.onSubscriptionCountChanged = onSubscriptionCountChanged
+    }
     return channel
   }
 

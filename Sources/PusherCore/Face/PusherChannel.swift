@@ -15,8 +15,9 @@ public class PusherChannel: PusherEventBindings, AnyDataHandlers, @unchecked Sen
   /// Name of the channel, prefix included.
   public let name: String
   /// Kind of channel, from the prefix of its name.
-  public let type: ChannelKind
-  let connection: PusherConnection
+  public let kind: ChannelKind
+  /// The client's connection.
+  public let connection: PusherConnection
   /// Order in which channels were made.
   let serial: UInt64
   let bindings: BindingList
@@ -29,9 +30,9 @@ public class PusherChannel: PusherEventBindings, AnyDataHandlers, @unchecked Sen
     /// True after a lost socket interrupted the subscription, until a gap is reported.
     var wasLost = false
     var subscriptionCount: Int?
-    var countBinding: PusherBinding?
+    var countHandler: (@Sendable (Int) -> Void)?
     var failure: SubscriptionFailure?
-    /// The server's reason for a delayed subscription.
+    /// Reason for a delayed subscription.
     var delay: SubscriptionFailure?
     var auth: PusherAuth?
     var unsent: [ClientEvent] = []
@@ -48,7 +49,7 @@ public class PusherChannel: PusherEventBindings, AnyDataHandlers, @unchecked Sen
     bindings: BindingList = BindingList()
   ) {
     self.name = name
-    type = ChannelKind(channelName: name)
+    kind = ChannelKind(channelName: name)
     self.connection = connection
     self.bindings = bindings
     serial = Self.lastSerial.wrappingAdd(1, ordering: .relaxed).newValue
@@ -60,6 +61,30 @@ public class PusherChannel: PusherEventBindings, AnyDataHandlers, @unchecked Sen
 
   /// PusherSwift's name of ``isSubscribed``.
   public var subscribed: Bool { isSubscribed }
+
+  /// Type of channel in PusherSwift's terms; ``kind`` tells encrypted channels apart.
+  public var type: PusherChannelType { PusherChannelType(name: name) }
+
+  /// Authorisation for the next subscription; `nil` if there is none or it was used.
+  ///
+  /// It is valid for one socket only; later ones come from ``PusherClientOptions/authMethod``.
+  public var auth: PusherAuth? {
+    get { state.withLock { $0.auth } }
+    set { state.withLock { $0.auth = newValue } }
+  }
+
+  /// Called with each subscription count, on the callback thread.
+  public var onSubscriptionCountChanged: (@Sendable (Int) -> Void)? {
+    get { state.withLock { $0.countHandler } }
+    set {
+      let former = state.withLock { state in
+        defer { state.countHandler = newValue }
+        return state.countHandler
+      }
+      // The former closure is released here, outside the lock.
+      withExtendedLifetime(former) {}
+    }
+  }
 
   /// Number of subscriptions that the server last reported on the current connection.
   ///
@@ -96,7 +121,7 @@ public class PusherChannel: PusherEventBindings, AnyDataHandlers, @unchecked Sen
     }
   }
 
-  func noteDelayed(_ delay: SubscriptionFailure) {
+  func noteDelayed(_ delay: SubscriptionFailure?) {
     state.withLock { if !$0.isSubscribed { $0.delay = delay } }
   }
 
@@ -121,20 +146,16 @@ public class PusherChannel: PusherEventBindings, AnyDataHandlers, @unchecked Sen
     }
   }
 
-  /// Calls `handler` with each subscription count; it replaces an earlier handler.
-  func tellCounts(to handler: @escaping @Sendable (Int) -> Void) {
-    let name = connection.options.service.eventPrefix + "subscription_count"
-    let binding = bindings.bind(to: name) { event in
-      if let count = event.jsonObject?["subscription_count"]?.integer { handler(count) }
+  func noteSubscriptionCount(_ count: Int) {
+    let handler = state.withLock { state in
+      state.subscriptionCount = count
+      return state.countHandler
     }
-    let former = state.withLock { state in
-      defer { state.countBinding = binding }
-      return state.countBinding
-    }
-    if let former { bindings.unbind(former) }
+    handler?(count)
   }
 
-  func noteSubscriptionCount(_ count: Int) { state.withLock { $0.subscriptionCount = count } }
+  /// The client makes no further attempt to connect.
+  func noteGaveUp(_ error: any Error) { state.withLock { $0.tell(.gaveUp(error)) } }
 
   func noteFailed(_ failure: SubscriptionFailure) {
     state.withLock { state in
@@ -148,7 +169,9 @@ public class PusherChannel: PusherEventBindings, AnyDataHandlers, @unchecked Sen
   ///
   /// `beginningNow` reports the current state first, if it ends a wait.
   func add(_ observer: EventQueue<News>, beginningNow: Bool) -> Bool {
-    state.withLock { state in
+    // After the observer is known, so that it misses no end of the client.
+    defer { if beginningNow, let end = connection.finalFailure { observer.add(.gaveUp(end)) } }
+    return state.withLock { state in
       if beginningNow, state.isSubscribed { observer.add(.subscribed) }
       if beginningNow, let failure = state.failure { observer.add(.failed(failure)) }
       guard state.isWanted else { return false }
@@ -171,6 +194,7 @@ public class PusherChannel: PusherEventBindings, AnyDataHandlers, @unchecked Sen
     }
     for observer in observers { observer.finish() }
     bindings.unbindAll()
+    onSubscriptionCountChanged = nil
   }
 
   func takeUnsent() -> [ClientEvent] {
@@ -202,8 +226,9 @@ extension PusherChannel {
   /// Sends an event to the channel's other subscribers, as soon as the channel is subscribed.
   ///
   /// Up to ``clientEventLimit`` events wait until then, also across reconnects; unsubscribing drops
-  /// them. The server may reject an event later, for example for too many a second (code 4301): see
-  /// ``PusherDelegate/receivedError(error:)``. Source: Pusher's page "Client events".
+  /// them. The server may reject an event later, because the app allows no client events or too many
+  /// were sent in a second: see ``PusherDelegate/receivedError(error:)``. Source: Pusher's page
+  /// "Client events".
   ///
   /// - Parameters:
   ///   - eventName: At most 200 bytes of UTF-8; `client-` is prepended if it is missing.

@@ -148,6 +148,7 @@ public enum PusherHost: Sendable, Equatable {
 }
 
 extension PusherClientOptions {
+  static let standardActivityTimeout = Duration.seconds(120)
   static let clientName = "swift-pusher-core"
   static let clientVersion = "1.0"
 
@@ -217,7 +218,7 @@ extension PusherClientOptions {
     let mode: ReconnectPolicy.Mode =
       !autoReconnect ? .never : retriesFirstConnection ? .always : .automatic
     var options = SessionOptions(
-      service: service, activityTimeout: activityTimeout ?? .seconds(120),
+      service: service, activityTimeout: activityTimeout ?? Self.standardActivityTimeout,
       pongTimeout: retries.pongResponseTimeout, connectTimeout: connectTimeout,
       reconnect: retries.policy(mode))
     options.announcesRetries = true

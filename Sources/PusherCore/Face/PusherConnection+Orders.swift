@@ -50,8 +50,8 @@ extension PusherConnection {
 
   // MARK: Connecting
 
-  /// Connects from any state but `connecting` and `connected`.
-  func connect() {
+  /// Same as ``Pusher/connect()``; works from any state but `connecting` and `connected`.
+  public func connect() {
     let needsThread = state.withLock { state -> Bool? in
       guard !state.isShutDown, ![.connecting, .connected].contains(state.connectionState)
       else { return nil }
@@ -67,9 +67,11 @@ extension PusherConnection {
     post(.connect(generation: state.withLock { $0.generation }))
   }
 
-  func disconnect() {
+  /// Same as ``Pusher/disconnect()``.
+  public func disconnect() {
     endSequences()
     let isNeeded = state.withLock { state -> Bool in
+      state.failure = nil
       if [.disconnected, .disconnecting].contains(state.connectionState) { return false }
       liveGeneration.store(0, ordering: .relaxed)
       Self.change(&state, to: .disconnecting)
@@ -103,15 +105,13 @@ extension PusherConnection {
 
   /// Reports the failure on this thread, since there is no callback thread.
   func threadFailed(_ reason: String) {
-    endSequences()
-    state.withLock { state in
+    let failure = PusherConfigurationError.system(reason)
+    let generation = state.withLock { state in
       state.thread = ThreadOrders()
-      liveGeneration.store(0, ordering: .relaxed)
-      state.failure = PusherConfigurationError.system(reason)
-      Self.change(&state, to: .disconnected)
+      return state.generation
     }
-    deliverChanges()
-    tell(.failed(PusherConfigurationError.system(reason), willRetry: false))
+    change(to: .disconnected, generation: generation, because: failure)
+    tell(.failed(failure, willRetry: false))
   }
 
   func shutDown() {
@@ -123,7 +123,7 @@ extension PusherConnection {
       liveGeneration.store(0, ordering: .relaxed)
       Self.change(&state, to: .disconnected)
       state.changes = []
-      state.socketId = nil
+      (state.socketId, state.failure) = (nil, nil)
       defer { (state.channels, state.observers) = (NameTable(), [:]) }
       return (state.channels, state.observers.values, wakeUp)
     }
@@ -161,6 +161,9 @@ extension PusherConnection {
       if new == .disconnected { liveGeneration.store(0, ordering: .relaxed) }
       Self.change(&state, to: new)
       return true
+    }
+    if isCurrent, new == .disconnected, let failure {
+      for channel in wantedChannels.elements { channel.noteGaveUp(failure) }
     }
     deliverChanges()
     return isCurrent

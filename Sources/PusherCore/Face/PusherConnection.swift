@@ -26,7 +26,7 @@ public final class PusherConnection: Sendable {
     var thread = ThreadOrders<ClientOrder>()
     var changes: [StateChange] = []
     var observers: [ObjectIdentifier: EventQueue<ConnectionState>] = [:]
-    /// Reason why no further attempt follows; `nil` after `disconnect()`.
+    /// Reason of the last loss or failed attempt; `nil` if a connection or `disconnect()` followed.
     var failure: (any Error)?
     var channels = NameTable<PusherChannel>()
     var socketId: String?
@@ -79,6 +79,13 @@ public final class PusherConnection: Sendable {
     return url.place + (url.query.map { "?" + $0 } ?? "")
   }
 
+  /// Reason of the last lost connection or failed attempt: a ``ConnectionLoss`` or a
+  /// ``PusherConfigurationError``.
+  ///
+  /// `nil` while there is a connection, and after `connect()` and `disconnect()`. After the end of a
+  /// sequence of events it is the reason why the client makes no further attempt.
+  public var failure: (any Error)? { state.withLock { $0.failure } }
+
   /// Number of failed attempts in a row; 0 after the server's greeting.
   public var reconnectAttempts: Int { state.withLock { $0.failedAttempts } }
 
@@ -97,6 +104,11 @@ public final class PusherConnection: Sendable {
   public weak var asyncDelegate: (any PusherAsyncDelegate)? {
     get { state.withLock { $0.asyncDelegate } }
     set { state.withLock { $0.asyncDelegate = newValue } }
+  }
+
+  /// Reason why the client makes no further attempt; `nil` if it makes one, or was disconnected.
+  var finalFailure: (any Error)? {
+    state.withLock { $0.connectionState == .disconnected ? $0.failure : nil }
   }
 
   func tell(_ notice: @autoclosure () -> DelegateNotice) {
@@ -133,6 +145,11 @@ public final class PusherConnection: Sendable {
     }
   }
 
+  /// Sends a client event on `channel`; same as ``PusherChannel/trigger(eventName:data:)``.
+  public func sendEvent(
+    event: String, data: JSONValue, channel: PusherChannel
+  ) throws(ClientEventError) { try channel.trigger(eventName: event, data: data) }
+
   // MARK: Retries, read by `connect()`
 
   /// Maximum number of failed attempts in a row; `nil` for no limit, as in PusherSwift since 6.0.
@@ -164,6 +181,18 @@ public final class PusherConnection: Sendable {
   public var pongResponseTimeout: Duration {
     get { options.retries.pongResponseTimeout }
     set { state.withLock { $0.place.options.retries.pongResponseTimeout = newValue } }
+  }
+
+  /// ``pongResponseTimeout`` in seconds, under PusherSwift's name.
+  public var pongResponseTimeoutInterval: Double {
+    get { pongResponseTimeout.inSeconds }
+    set { pongResponseTimeout = Self.duration(newValue) }
+  }
+
+  /// ``PusherClientOptions/activityTimeout`` in seconds, under PusherSwift's name; default: 120.
+  public var activityTimeoutInterval: Double {
+    get { (options.activityTimeout ?? PusherClientOptions.standardActivityTimeout).inSeconds }
+    set { state.withLock { $0.place.options.activityTimeout = Self.duration(newValue) } }
   }
 
   /// Returns `seconds` as a duration from zero to a year; NaN gives zero.

@@ -36,6 +36,20 @@ public final class PusherPresenceChannel: PusherChannel, @unchecked Sendable {
     presence.withLock { $0.roster[userId] }
   }
 
+  /// Called when a member joins, on the callback thread.
+  public var onMemberAdded: (@Sendable (PusherPresenceChannelMember) -> Void)? {
+    get { presence.withLock { $0.handlers.onMemberAdded } }
+    set {
+      replaceHandlers { Handlers(onMemberAdded: newValue, onMemberRemoved: $0.onMemberRemoved) }
+    }
+  }
+
+  /// Called when a member leaves, on the callback thread.
+  public var onMemberRemoved: (@Sendable (PusherPresenceChannelMember) -> Void)? {
+    get { presence.withLock { $0.handlers.onMemberRemoved } }
+    set { replaceHandlers { Handlers(onMemberAdded: $0.onMemberAdded, onMemberRemoved: newValue) } }
+  }
+
   /// Delegate for joins and leaves, in addition to the closures; the reference is weak.
   public weak var delegate: (any PusherPresenceChannelDelegate)? {
     get { presence.withLock { $0.delegate } }

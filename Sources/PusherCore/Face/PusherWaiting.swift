@@ -4,15 +4,15 @@ public enum PusherWaitError: Error, Sendable, Equatable, CustomStringConvertible
   case disconnected
   /// The channel was unsubscribed, or its client is gone.
   case ended
-  /// The limit expired.
-  case timeout(Duration)
+  /// The limit expired; with what is missing or what failed last, in words.
+  case timeout(Duration, reason: String)
 
   /// Description in words.
   public var description: String {
     switch self {
     case .disconnected: "the client was disconnected"
     case .ended: "the channel was unsubscribed, or the client is gone"
-    case .timeout(let limit): "timed out after \(limit.inWords)"
+    case .timeout(let limit, let reason): "timed out after \(limit.inWords): \(reason)"
     }
   }
 }
@@ -26,7 +26,8 @@ extension Pusher {
   ///
   /// - Parameter limit: Maximum wait; `nil` for none.
   /// - Throws: ``ConnectionLoss`` or ``PusherConfigurationError`` when no further attempt follows,
-  ///   ``PusherWaitError`` and `CancellationError`.
+  ///   ``PusherWaitError`` and `CancellationError`. ``PusherWaitError/timeout(_:reason:)`` names the
+  ///   failure of the last attempt.
   public func connected(within limit: Duration? = nil) async throws {
     connection.connect()
     let connection = connection
@@ -35,12 +36,14 @@ extension Pusher {
         switch state {
         case .connected: return
         case .disconnected:
-          throw connection.state.withLock { $0.failure } ?? PusherWaitError.disconnected
+          throw connection.failure ?? PusherWaitError.disconnected
         case .connecting, .disconnecting, .reconnecting: continue
         }
       }
       try Task.checkCancellation()
       throw PusherWaitError.ended
+    } reason: {
+      connection.obstacle ?? "the connection was made too late"
     }
   }
 
@@ -51,11 +54,22 @@ extension Pusher {
 extension PusherConnection {
   private static let lateness = 64
 
+  /// The reason why there is no connection, in words; `nil` if there is one.
+  fileprivate var obstacle: String? {
+    let (state, failure) = state.withLock { ($0.connectionState, $0.failure) }
+    if let failure { return "\(failure)" }
+    return switch state {
+    case .connected: nil
+    case .connecting, .reconnecting: "the server has not answered yet"
+    case .disconnecting, .disconnected: "the client is not connected; call connect()"
+    }
+  }
+
   /// Current state, then every change, until the client is gone; each call makes a sequence.
   ///
   /// A reader more than 64 changes behind gets the latest.
   public var states: AsyncStream<ConnectionState> {
-    let queue = EventQueue<ConnectionState>(.newest(Self.lateness)) { [weak self] key in
+    let queue = EventQueue<ConnectionState>(.newest(Self.lateness)) { [weak self] key, _ in
       _ = self?.state.withLock { $0.observers.removeValue(forKey: key) != nil }
     }
     let reader = StreamReader(queue)
@@ -73,6 +87,8 @@ extension PusherChannel {
   enum News: Sendable {
     case subscribed
     case failed(SubscriptionFailure)
+    /// The client makes no further attempt to connect.
+    case gaveUp(any Error)
   }
 
   private static let lateness = 64
@@ -83,8 +99,11 @@ extension PusherChannel {
   /// channel stays wanted.
   ///
   /// - Parameter limit: Maximum wait; `nil` for none.
-  /// - Throws: ``SubscriptionFailure`` if the last or the next attempt failed, and with type
-  ///   `RateLimit` if a rate limit took longer; ``PusherWaitError`` and `CancellationError`.
+  /// - Throws: ``SubscriptionFailure`` if the last or the next attempt failed, and if a delay took
+  ///   longer, with type `RateLimit` for a rate limit and `Unavailable` for a signer;
+  ///   ``ConnectionLoss`` or ``PusherConfigurationError`` if the client makes no further attempt to
+  ///   connect; ``PusherWaitError`` and `CancellationError`. ``PusherWaitError/timeout(_:reason:)``
+  ///   names what is missing.
   public func subscribed(within limit: Duration? = nil) async throws {
     do {
       try await awaitSubscription(within: limit)
@@ -100,10 +119,13 @@ extension PusherChannel {
         switch news {
         case .subscribed: return
         case .failed(let failure): throw failure
+        case .gaveUp(let error): throw error
         }
       }
       try Task.checkCancellation()
       throw PusherWaitError.ended
+    } reason: { [self] in
+      connection.obstacle ?? "no confirmation of \(name) has come"
     }
   }
 
@@ -122,7 +144,7 @@ extension PusherChannel {
 
   /// - Parameter beginningNow: True if the current state comes first, if it ends a wait.
   private func news(beginningNow: Bool) -> StreamReader<News> {
-    let queue = EventQueue<News>(.newest(Self.lateness)) { [weak self] key in
+    let queue = EventQueue<News>(.newest(Self.lateness)) { [weak self] key, _ in
       self?.removeObserver(key)
     }
     if !add(queue, beginningNow: beginningNow) { queue.finish() }
@@ -132,9 +154,12 @@ extension PusherChannel {
 
 extension TimeLimit {
   fileprivate static func run(
-    within limit: Duration?, _ body: @escaping @Sendable () async throws -> Void
+    within limit: Duration?, _ body: @escaping @Sendable () async throws -> Void,
+    reason: () -> String
   ) async throws {
     guard let limit else { return try await body() }
-    guard try await finishes(body, within: limit) else { throw PusherWaitError.timeout(limit) }
+    guard try await finishes(body, within: limit) else {
+      throw PusherWaitError.timeout(limit, reason: reason())
+    }
   }
 }

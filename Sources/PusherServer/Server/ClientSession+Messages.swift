@@ -179,7 +179,7 @@ extension ClientSession {
     }
     guard rates.events.admit(at: now) else {
       let limit = limits.clientEventsPerSecond ?? 0
-      return ("more than \(limit) in a second", .clientEvent, .clientEventRate)
+      return ("rate limit of \(limit) in a second exceeded", .clientEvent, .clientEventRate)
     }
     return nil
   }

@@ -132,6 +132,9 @@ extension BenchSubscriber: ChannelsFeedDelegate {
       settle(at: now)
     case .error(let code?, let message) where !(4000..<4300).contains(code):
       failed("\(code)", message, nil, at: now)
+    case .error(nil, let message)
+    where ErrorSubject(code: nil, message: message) == .clientEvent:
+      failed("client event", message, nil, at: now)
     case .malformed(let reason, _): failed("malformed", reason, nil, at: now)
     case .decryptionFailed(_, _, _, let reason): failed("decryption", reason, nil, at: now)
     default: break

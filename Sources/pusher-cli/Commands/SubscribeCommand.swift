@@ -45,6 +45,7 @@ final class SubscribeRun {
   private var lastLoss: (loss: ConnectionLoss, code: Int?)?
   private var limit: RateLimit?
   private var droppedEvents = 0
+  private var refusedEvents = 0
 
   init(
     _ settings: SubscribeSettings, origin: SettingsOrigin, descriptor: OutputDescriptor,
@@ -196,11 +197,16 @@ extension SubscribeRun: RunPart {
   }
 
   func failure() -> (status: ExitStatus, reason: String)? {
-    guard droppedEvents > 0 else { return nil }
+    guard droppedEvents > 0 || refusedEvents > 0 else { return nil }
     channels.flushPendingError()
-    let events = Quantities.words(droppedEvents, of: "client event")
-    diagnostics.error("the server's rate limit dropped \(events) from standard input")
-    return (ExitStatus(.overloaded), "client events dropped")
+    if droppedEvents > 0 {
+      let events = Quantities.words(droppedEvents, of: "client event")
+      diagnostics.error("the server's rate limit dropped \(events) from standard input")
+    }
+    guard refusedEvents > 0 else { return (ExitStatus(.overloaded), "client events dropped") }
+    let events = Quantities.words(refusedEvents, of: "client event")
+    diagnostics.error("the server refused \(events) from standard input")
+    return (ExitStatus(.notAllowed), "client events refused")
   }
 }
 
@@ -256,6 +262,7 @@ extension SubscribeRun: ChannelsFeedDelegate {
     case .subscriptionFailed(let channel, let failure): refused(channel, failure)
     case .rateLimited(let limit): self.limit = limit
     case .clientEventsDropped(let count, _): droppedEvents += count
+    case .clientEventRefused: refusedEvents += 1
     case .malformed, .decryptionFailed: run.counts.noteUnreadable()
     case .signInFailed(let failure):
       run.end(.refused(ExitStatus(Cause(failure)), reason: "sign-in refused"))

@@ -12,6 +12,8 @@ final class ChannelsLifecycle {
   private var pendingError: String?
   /// Unreported client events that the server dropped, and the limit.
   private var droppedEvents: (count: Int, cause: String)?
+  /// Unreported client events that the server refused, and its reason.
+  private var refusedEvents: (count: Int, reason: String)?
   private var hasToldLimit = false
   /// True after a warning about requests that wait; the next one tells how long all take.
   private var hasToldWait = false
@@ -80,6 +82,7 @@ final class ChannelsLifecycle {
         event: name("member_removed"), channel: channel, data: member.json, members: count(channel))
     case .rateLimited(let limit): rateLimited(limit)
     case .clientEventsDropped(let count, let message): dropped(count, message)
+    case .clientEventRefused(let message): clientEventRefused(message)
     case .error(let code, let message): error(code, message)
     case .decryptionFailed(let channel, let event, let data, let reason):
       undecrypted(channel, event, data, reason)
@@ -166,7 +169,8 @@ final class ChannelsLifecycle {
       "the server reports error\(number)"
       + (message.isEmpty ? " and gives no reason" : (code == nil ? " " : ": ") + message)
     // The server reports one limit many times.
-    if code != RateLimit.code || !hasToldLimit { pendingError = said }
+    let isLimit = ErrorSubject(code: code, message: text) == .rateLimit
+    if !isLimit || !hasToldLimit { pendingError = said }
     if let code { lastError = (code, said) }
     lifecycle.line(
       name("error"), ["code": code.map(JSONValue.integer) ?? .null, "message": .string(message)])
@@ -197,13 +201,23 @@ final class ChannelsLifecycle {
     droppedEvents = ((droppedEvents?.count ?? 0) + count, cause)
   }
 
-  /// Reports dropped client events, and the last `pusher:error` unless a later message explained
-  /// it.
+  private func clientEventRefused(_ message: String) {
+    pendingError = nil
+    refusedEvents = ((refusedEvents?.count ?? 0) + 1, Redaction.redact(message))
+  }
+
+  /// Reports dropped and refused client events, and the last `pusher:error` unless a later message
+  /// explained it.
   func flushPendingError() {
     if let (count, cause) = droppedEvents {
       droppedEvents = nil
       diagnostics.warning(
         "\(cause): the server dropped \(Quantities.words(count, of: "client event"))")
+    }
+    if let (count, reason) = refusedEvents {
+      refusedEvents = nil
+      diagnostics.warning(
+        "the server refused \(Quantities.words(count, of: "client event")): \(reason)")
     }
     guard let text = pendingError else { return }
     pendingError = nil

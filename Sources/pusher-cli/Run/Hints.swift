@@ -41,7 +41,7 @@ struct Hints {
     case 4005: return " (is --path right?)"
     case 4009 where loss.isAboutOrigin:
       return " (the app accepts only some origins: name one with -H 'Origin: https://…')"
-    case RateLimit.code:
+    case RateLimit.code where ErrorSubject(loss) == .rateLimit:
       return " (the server's rate limit: use fewer channels and client events, or raise the limit)"
     default: break
     }

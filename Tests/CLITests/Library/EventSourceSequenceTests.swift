@@ -80,4 +80,95 @@ struct EventSourceSequenceTests {
     #expect(gaps.values.allSatisfy { $0.duration >= .zero })
     source.disconnect()
   }
+
+  @Test func `messages of a server that cannot be reached end, and the source knows why`()
+    async throws
+  {
+    let source = EventSource(url: "http://127.0.0.1:1/")
+    let messages = source.messages()
+    let feed = source.feed()
+    #expect(source.failure == nil)
+    source.connect()
+    for await message in messages { Issue.record("\(message)") }
+    for await element in feed { Issue.record("\(element)") }
+    let failure = try #require(source.failure)
+    #expect("\(failure)".contains("connection refused"))
+    #expect(source.readyState == .closed)
+  }
+
+  @Test func `the failure is the one of the last attempt, and none after a stream or disconnect`()
+    async throws
+  {
+    let answers = Record<Int>()
+    let server = try ScriptedServer { connection in
+      answers.add(1)
+      guard answers.values.count > 1 else { return }
+      try connection.beginStream()
+      try connection.send(stream: "data: once\n\n")
+      try connection.remain()
+    }
+    var settings = EventSourceSettings()
+    settings.reconnect = ReconnectPolicy(mode: .always)
+    settings.reconnectionTime = .milliseconds(10)
+    let source = EventSource(url: server.url, settings: settings)
+    let iterator = source.messages().makeAsyncIterator()
+    source.connect()
+    #expect(await iterator.next()?.data == "once")
+    #expect(answers.values.count == 2)
+    #expect(source.failure == nil)
+    source.disconnect()
+    #expect(source.failure == nil)
+    #expect(await iterator.next() == nil)
+  }
+
+  @Test(arguments: [false, true])
+  func `a cancelled reader closes the source unless something else reads it`(
+    hasListener: Bool
+  ) async throws {
+    let server = try ScriptedServer { connection in
+      try connection.beginStream()
+      try connection.send(stream: "data: 1\n\n")
+      try connection.remain()
+    }
+    let source = EventSource(url: server.url)
+    let heard = Gate()
+    if hasListener { source.onMessage { _, _, _ in heard.open() } }
+    let (first, second) = (source.messages(), source.feed())
+    let came = Gate()
+    let readers = [
+      Task { for await _ in first { came.open() } }, Task { for await _ in second {} },
+    ]
+    source.connect()
+    try came.wait()
+    for (number, reader) in readers.enumerated() {
+      #expect(source.readyState == .open)
+      reader.cancel()
+      await reader.value
+      #expect(source.readyState == (number == 1 && !hasListener ? .closed : .open))
+    }
+    #expect(source.failure == nil)
+  }
+
+  @Test func `a reader that leaves its loop can read the source again`() async throws {
+    let again = Gate()
+    let server = try ScriptedServer { connection in
+      try connection.beginStream()
+      try connection.send(stream: "data: 1\n\n")
+      try connection.wait(for: again)
+      try connection.send(stream: "data: 2\n\n")
+      try connection.remain()
+    }
+    let source = EventSource(url: server.url)
+    func read(_ messages: EventSourceMessages) async -> String? {
+      for await message in messages { return message.data }
+      return nil
+    }
+    let messages = source.messages()
+    source.connect()
+    #expect(await read(messages) == "1")
+    let rest = source.messages()
+    again.open()
+    #expect(await read(rest) == "2")
+    source.disconnect()
+  }
 }

@@ -117,13 +117,8 @@ struct FailingServerTests {
     #expect(result.ending == .exited(0))
     let lines = result.errorLines.filter { !$0.contains("warning: the server reports") }
     #expect(lines.count == 2, "\(result.errorText)")
-    // Codes from 4300 on concern one message and explain no loss, except the rate limit.
-    let reason =
-      switch code {
-      case 4301: "closed by the server with code 4301: because"
-      case ..<4300: "the server reports error \(code): because"
-      default: "the server closed"
-      }
+    // Codes from 4300 on concern one message and explain no loss.
+    let reason = code < 4300 ? "the server reports error \(code): because" : "the server closed"
     #expect(lines[0].contains("connection lost (\(reason)"), "\(lines[0])")
     #expect(server.connectionCount == 2)
   }

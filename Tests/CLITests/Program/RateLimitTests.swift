@@ -116,6 +116,36 @@ struct RateLimitTests {
       "\(result.outputText)")
   }
 
+  @Test(arguments: ["pusher", "reverb", "soketi"])
+  func `client events of --stdin that the server refuses are told as refused, and end with 3`(
+    dialect: String
+  ) throws {
+    let server = try LocalServer(options: ["--dialect", dialect, "--no-client-events"])
+    let program = try PusherCLI.start(
+      ["subscribe"] + server.address + ["private-a", "--stdin", "-n", "1", "-L"],
+      environment: LocalServer.environment("local-secret"), input: .pipe)
+    let words =
+      dialect == "pusher"
+      ? "Client event rejected - client events are switched off for this app"
+      : "The app does not have client messaging enabled."
+    program.write(Array((#"{"event":"client-x","channel":"private-a","data":1}"# + "\n").utf8))
+    #expect(
+      try program.errorLine(containing: "client event")
+        == "pusher-cli: warning: the server refused 1 client event: \(words)")
+    #expect(try server.trigger("private-a", "e", "1").ending == .exited(0))
+    let result = try program.result()
+    #expect(result.ending == .exited(3))
+    #expect(
+      result.errorLines.last
+        == "pusher-cli: error: the server refused 1 client event from standard input",
+      "\(result.errorText)")
+    #expect(!result.errorText.contains("rate limit"))
+    #expect(
+      result.outputText.hasSuffix(
+        #""data":{"status":3,"reason":"client events refused","events":1}}"# + "\n"),
+      "\(result.outputText)")
+  }
+
   @Test func `check names it, and does not wait for the network`() throws {
     let server = try ScriptedServer { connection in
       try connection.welcome()

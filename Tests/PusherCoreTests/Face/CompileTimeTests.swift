@@ -1,58 +1,8 @@
-import Foundation
 import Testing
 
 /// Valid handlers and delegates are called; methods that would never be called do not compile, and
 /// the compiler names the fix.
 @Suite struct `What the compiler says of handlers and delegates` {
-  private static func diagnostics(of sources: [String]) throws -> [[String]] {
-    let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    let imports = """
-      import Foundation
-      #if canImport(FoundationNetworking)
-        import FoundationNetworking
-      #endif
-      import PusherCore
-
-      """
-    var names: [String] = []
-    for (number, source) in sources.enumerated() {
-      names.append("sample\(number).swift")
-      try Data((imports + source).utf8).write(to: folder.appending(path: names[number]))
-    }
-    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent().deletingLastPathComponent()
-    let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-    let built = URL(filePath: tests).deletingLastPathComponent().appending(path: "Modules")
-    let places =
-      [built]
-      + ["Epoll", "OpenSSL", "Vectors", "Zlib", "Sodium"].map {
-        root.appending(path: "Sources/CSystem\($0)")
-      }
-    let compiler = Process()
-    compiler.executableURL = URL(filePath: "/usr/bin/env")
-    compiler.currentDirectoryURL = folder
-    compiler.arguments =
-      [
-        "swiftc", "-typecheck", "-wmo", "-parse-as-library", "-swift-version", "6", "-module-name",
-        "Samples",
-      ]
-      + places.flatMap { ["-I", $0.path] } + names
-    let errors = Pipe()
-    compiler.standardError = errors
-    compiler.standardOutput = FileHandle.nullDevice
-    try compiler.run()
-    let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    compiler.waitUntilExit()
-    let lines = text.split(separator: "\n").filter {
-      $0.contains(": error: ") || $0.contains(": warning: ")
-    }
-    // A diagnostic outside the samples means that nothing was checked.
-    for line in lines where !names.contains(where: line.hasPrefix) { Issue.record("\(line)") }
-    return names.map { name in lines.filter { $0.hasPrefix(name + ":") }.map(String.init) }
-  }
-
   private static let failedToSubscribe =
     "write failedToSubscribeToChannel(name: String, response: AuthResponse?, data: String?, error: SubscriptionFailure)"
 
@@ -137,7 +87,7 @@ import Testing
   @Test func `a delegate's method that would never be called is an error that says what to write`()
     throws
   {
-    let found = try Self.diagnostics(
+    let found = try SampleCompiler.diagnostics(
       of: Self.neverCalled.enumerated().map { "final class D\($0): PusherDelegate { \($1.0) }" })
     for ((method, message), lines) in zip(Self.neverCalled, found) {
       #expect(
@@ -152,7 +102,7 @@ import Testing
         ? "func \(method) { true }"
         : method.contains("->") ? "func \(method) { nil }" : "func \(method) {}"
     }
-    let found = try Self.diagnostics(of: [
+    let found = try SampleCompiler.diagnostics(of: [
       "final class All: PusherDelegate {\n\(methods.joined(separator: "\n"))\n}",
       "final class None: PusherDelegate {}",
       "final class Other: PusherDelegate { func debugLog(message: String) {} ; func reset(error: String) {} }",
@@ -162,7 +112,7 @@ import Testing
   }
 
   @Test func `a delegate that nobody else holds is a warning`() throws {
-    let found = try Self.diagnostics(of: [
+    let found = try SampleCompiler.diagnostics(of: [
       "final class D: PusherDelegate {}\nfunc a(_ p: Pusher) { p.delegate = D() }",
       "final class E: PusherDelegate {}\nfunc b(_ p: Pusher) { p.connection.delegate = E() }",
       "final class F: PusherDelegate {}\nfunc c(_ p: Pusher, _ f: F) { p.delegate = f }",
@@ -177,7 +127,7 @@ import Testing
   }
 
   @Test func `handlers with and without a type find the one function that is meant`() throws {
-    let found = try Self.diagnostics(of: [
+    let found = try SampleCompiler.diagnostics(of: [
       """
       func d(_ pusher: Pusher, _ channel: PusherChannel) {
         channel.bind(eventName: "e", callback: { (data: Any?) -> Void in _ = data as? [String: AnyObject] })
@@ -201,7 +151,7 @@ import Testing
   }
 
   @Test func `labels that the pages leave out are named by the compiler`() throws {
-    let found = try Self.diagnostics(of: [
+    let found = try SampleCompiler.diagnostics(of: [
       #"func f(_ pusher: Pusher) { pusher.subscribeToPresenceChannel("presence-a", onMemberAdded: nil) }"#,
       #"func g(_ pusher: Pusher) { _ = pusher.connection.channels.findPresence("presence-a") }"#,
     ])

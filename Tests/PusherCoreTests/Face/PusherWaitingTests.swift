@@ -42,6 +42,94 @@ import Testing
     }
   }
 
+  @Test func `a wait that is too long names the failure of the last attempt`() async throws {
+    let pusher = Pusher(
+      key: "key", options: PusherClientOptions(host: .host("127.0.0.1"), port: 1, useTLS: false))
+    let channel = pusher.subscribe("a")
+    pusher.connect()
+    for await state in pusher.states where state == .reconnecting { break }
+    let failure = try #require(pusher.connection.failure as? ConnectionLoss)
+    #expect("\(failure)".contains("connection refused"))
+    let limit = Duration.milliseconds(1)
+    let expected = PusherWaitError.timeout(limit, reason: "\(failure)")
+    await #expect(throws: expected) { try await channel.subscribed(within: limit) }
+    await #expect(throws: expected) { try await pusher.connected(within: limit) }
+    #expect("\(expected)" == "timed out after 1 ms: \(failure)")
+    pusher.disconnect()
+    #expect(pusher.connection.failure == nil)
+  }
+
+  @Test func `a wait for a channel names what is missing: connect, or the server's answer`()
+    async throws
+  {
+    let limit = Duration.milliseconds(1)
+    let idle = service.pusher()
+    let waiting = idle.subscribe("a")
+    await #expect(
+      throws: PusherWaitError.timeout(
+        limit, reason: "the client is not connected; call connect()")
+    ) { try await waiting.subscribed(within: limit) }
+
+    let server = try RawServer { peer in
+      RawServer.greet(peer)
+      peer.waitForEnd()
+    }
+    let pusher = Pusher(
+      key: "key",
+      options: PusherClientOptions(host: .host("127.0.0.1"), port: server.port, useTLS: false))
+    let unanswered = pusher.subscribe("b")
+    try await pusher.connected()
+    await #expect(
+      throws: PusherWaitError.timeout(limit, reason: "no confirmation of b has come")
+    ) { try await unanswered.subscribed(within: limit) }
+  }
+
+  @Test func `a client that gives up ends the waits for its channels, with the reason`()
+    async throws
+  {
+    let pusher = lonely()
+    let channel = pusher.subscribe("a")
+    let wait = Task { try await channel.subscribed() }
+    pusher.connect()
+    let loss = try await #require(throws: ConnectionLoss.self) { try await wait.value }
+    #expect("\(loss)".contains("connection refused"))
+    // A later wait knows it too.
+    await #expect(throws: loss) { try await channel.subscribed() }
+    #expect(pusher.connection.failure as? ConnectionLoss == loss)
+  }
+
+  @Test func `the end of a client's events has a cause`() async throws {
+    let pusher = lonely()
+    let events = pusher.events()
+    pusher.connect()
+    for await event in events { Issue.record("\(event)") }
+    let failure = try #require(pusher.connection.failure)
+    #expect("\(failure)".contains("connection refused"))
+  }
+
+  @Test func `a signer that is unavailable is the reason of a wait that is too long`() async throws
+  {
+    struct Absent: AsyncAuthorizer {
+      func authorization(socketID: String, channelName: String) async throws -> PusherAuth? {
+        throw AuthorizationUnavailable("the store is locked")
+      }
+    }
+    let pusher = service.pusher(.authorizer(authorizer: Absent()))
+    let delegate = RecordingDelegate(of: pusher)
+    let channel = pusher.subscribe("private-a")
+    pusher.connect()
+    try await delegate.logged.wait {
+      $0.contains { $0.contains("authorisation of private-a failed") }
+    }
+    let failure = try await #require(throws: SubscriptionFailure.self) {
+      while true {
+        do { try await channel.subscribed(within: .milliseconds(1)) } catch is PusherWaitError {}
+      }
+    }
+    #expect(failure.type == "Unavailable")
+    #expect(failure.message.contains("the store is locked"))
+  }
+
   @Test func `the members are known when subscribed returns`() async throws {
     for number in 0..<100 {
       let pusher = service.signingPusher()
@@ -69,7 +157,8 @@ import Testing
     wait.cancel()
     await #expect(throws: CancellationError.self) { try await wait.value }
     let limit = Duration.milliseconds(1)
-    await #expect(throws: PusherWaitError.timeout(limit)) {
+    let reason = "the server has not answered yet"
+    await #expect(throws: PusherWaitError.timeout(limit, reason: reason)) {
       try await pusher.connected(within: limit)
     }
     #expect(pusher.connection.connectionState == .connecting)

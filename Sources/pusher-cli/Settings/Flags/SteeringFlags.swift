@@ -34,7 +34,7 @@ extension Flag {
       `{"subscribe":"a"}` joins channel a, and `{"unsubscribe":"a"}` leaves it. An event waits until the server has
       confirmed its channel. If a line fails, a warning gives its number. The run continues after the end of the input.
       If the server's rate limit drops a client event, the program does not send it again. A warning says so, and the
-      run ends with status 4 instead of 0.
+      run ends with status 4 instead of 0. If the server refuses a client event, the run ends with status 3.
       """)
 
   static let onGap = Flag(
