@@ -22,10 +22,13 @@ PUSHER_CLI_TEST_PYTHON=$(scripts/python-peers.sh page)
 # which can hang. Foundation's Process reads beyond the last, shorter entry of /proc/self/fd.
 mkdir -p ".build-$sanitizer"
 echo 'interceptor_via_fun:findMaximumOpenFromProcSelfFD' >".build-$sanitizer/suppressions"
+# The sanitizer reads the quotes around a path with blanks.
+# shellcheck disable=SC2089
 ASAN_OPTIONS="detect_leaks=0:suppressions='$PWD/.build-$sanitizer/suppressions'"
 SWIFT_BACKTRACE=enable=no
 # Some tests cannot run under a sanitizer and check this variable.
 PUSHER_CLI_SANITIZER=$sanitizer
+# shellcheck disable=SC2090
 export PUSHER_CLI_TEST_PYTHON ASAN_OPTIONS SWIFT_BACKTRACE PUSHER_CLI_SANITIZER
 
 "$swift" build --build-tests --scratch-path ".build-$sanitizer" --sanitize="$sanitizer" </dev/null

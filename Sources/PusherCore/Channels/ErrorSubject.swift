@@ -15,7 +15,8 @@ package enum ErrorSubject: Equatable {
   package init(code: Int?, message: String) {
     let words = message.lowercased()
     guard
-      code == RateLimit.code || words.holds("client event") || words.holds("client messag")
+      code == RateLimit.code || words.holds("client event") || words.holds("client message")
+        || words.holds("client messaging")
         || words.holds("client is not a member")
     else {
       self = .other

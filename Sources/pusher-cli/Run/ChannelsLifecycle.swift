@@ -285,7 +285,6 @@ extension ChannelsLifecycle: FeedWords {
     settings.gap == nil ? "events sent meanwhile are lost" : "--on-gap asks for the missed events"
   }
 
-
   func problem(_ loss: ConnectionLoss, isFirst: Bool) -> NetworkProblem? {
     Hints.problem(loss, isFirst: isFirst)
   }

@@ -226,7 +226,8 @@ extension Hints {
   }
 
   /// Returns what to check after silence: a channel's other names, a public channel's first.
-  /// Members of presence channels see each other, so silence there is no riddle.
+  ///
+  /// Members of presence channels see each other, so silence there needs no hint.
   static func silence(_ channels: [String]) -> String {
     let open = channels.first { ChannelKind(channelName: $0) == .public }
     let hidden = channels.first { ChannelKind(channelName: $0) != .presence }

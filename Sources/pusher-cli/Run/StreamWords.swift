@@ -116,7 +116,6 @@ final class StreamWords: FeedWords {
     return id.isEmpty ? "events sent meanwhile are lost" : "the stream continues after event \(id)"
   }
 
-
   func problem(_ loss: ConnectionLoss, isFirst: Bool) -> NetworkProblem? {
     if case .handshakeTimeout = loss { return nil }
     return isFirst ? Hints.problem(loss) : nil

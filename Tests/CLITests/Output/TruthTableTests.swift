@@ -65,7 +65,7 @@ struct TruthTableTests {
     }
   }
 
-  /// `2 events; --until '[DONE]' never came`
+  /// Returns the words after the end, such as `2 events; --until X never came`.
   private static func after(_ wish: Wish) -> String {
     switch wish {
     case .none: ""
