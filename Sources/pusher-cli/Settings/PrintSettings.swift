@@ -49,14 +49,41 @@ struct PageSettings: Equatable, Sendable {
 enum OutputFormat: String, CaseIterable, Sendable { case json, pretty, raw }
 
 extension SettingsReader {
-  func printing(_ run: RunSettings) throws(UsageError) -> PrintSettings {
+  mutating func printing(_ run: RunSettings) throws(UsageError) -> PrintSettings {
     PrintSettings(
-      includedEvents: typed.texts(.event), excludedEvents: typed.texts(.excludeEvent),
-      conditions: try conditions(), untilEvents: typed.texts(.untilEvent),
-      failEvents: typed.texts(.failEvent), count: typed.integer(.count), form: try form(),
+      includedEvents: try patterns(.event), excludedEvents: try patterns(.excludeEvent),
+      conditions: try conditions(), untilEvents: try patterns(.untilEvent),
+      failEvents: try patterns(.failEvent), count: typed.integer(.count), form: try form(),
       printsLifecycle: typed.isOn(.lifecycle), bufferSize: typed.bytes(.buffer),
       printsSummary: typed.isOn(.summary), printsEvents: run.handler?.prints ?? true,
       countedChannels: run.monitor?.channels)
+  }
+
+  func patterns(_ flag: Flag) throws(UsageError) -> [String] {
+    let patterns = typed.texts(flag)
+    if let problem = patterns.lazy.compactMap(Glob.problem).first {
+      throw UsageError("\(flag.spelling): \(problem)")
+    }
+    return patterns
+  }
+
+  /// Returns the conditions of `--where`; warns of a regular expression, which `~` does not take.
+  mutating func conditions() throws(UsageError) -> [WhereClause] {
+    var clauses: [WhereClause] = []
+    for text in typed.texts(.whereExpression) {
+      do throws(WhereFault) {
+        clauses.append(try WhereClause(text))
+      } catch {
+        // A long text would fill the screen.
+        if case .tooLong = error { throw UsageError("--where: \(error)") }
+        throw UsageError("--where '\(text)': \(error)")
+      }
+      guard let pattern = clauses.last?.pattern else { continue }
+      if pattern.hasPrefix("^") || pattern.hasPrefix(".*") || pattern.hasSuffix("$") {
+        warn("--where '\(text)': ~ takes a pattern such as \"A*\", not a regular expression")
+      }
+    }
+    return clauses
   }
 
   private func form() throws(UsageError) -> EventForm {

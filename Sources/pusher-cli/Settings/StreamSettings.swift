@@ -25,7 +25,10 @@ struct StreamSettings: FeedCommandSettings {
     }
     request = try reader.streamRequest(data)
     let hasType = fields.all.contains { $0.name.lowercased() == "content-type" }
-    if let data, !hasType { headers.append(Self.contentType(of: data)) }
+    if let data, !hasType {
+      reader.warnOfBrokenJSON(data, "--data", sentAs: "a form")
+      headers.append(Self.contentType(of: data))
+    }
     if !fields.all.contains(where: { $0.name.lowercased() == "user-agent" }) {
       headers.append(NamedValue(name: "User-Agent", value: "pusher-cli/\(Version.current)"))
     }
@@ -43,7 +46,7 @@ struct StreamSettings: FeedCommandSettings {
     feed.retriesWhenAsked = try reader.retriesPost(hasEffect: hasEffect)
     // The answer to a question may take long to begin, and the question is not asked again.
     if data != nil, !typed.isGiven(.sseActivityTimeout) { feed.activityTimeout = nil }
-    until = typed.text(.until).map(DataPattern.init)
+    until = try reader.patterns(.until).last.map(DataPattern.init)
     printsComments = typed.isOn(.comments)
     keepsCookies = typed.isOn(.cookies)
   }
