@@ -17,6 +17,7 @@ final class APISender: BenchSender {
   }
 
   private let access: APIAccess
+  private let client: APIClient
   private let channels: [String]
   private let message: BenchMessage
   private let key: EncryptionMasterKey?
@@ -34,7 +35,8 @@ final class APISender: BenchSender {
     _ settings: BenchSettings, _ access: APIAccess, _ message: BenchMessage, _ ledger: SendLedger,
     loop: EventLoop
   ) throws {
-    (self.access, self.message, self.ledger, self.loop) = (access, message, ledger, loop)
+    (self.access, client) = (access, access.client)
+    (self.message, self.ledger, self.loop) = (message, ledger, loop)
     channels = settings.subscription.channels
     key = settings.encryptionKey
     var lanes: [Lane] = []
@@ -104,9 +106,10 @@ final class APISender: BenchSender {
       if case .timeout = failure { code = "timeout" }
       ledger.noteFailed(call, "api \(code)", "\(failure)", at: now)
     case .success(let response):
-      switch APIAnswer(status: response.head.status, body: response.body) {
+      switch client.answer(response) {
       case .accepted: ledger.noteAccepted(call, at: now)
-      case .refused(let status, let reason):
+      case .refused(let status, var reason, let refusal):
+        reason += Hints.refused(refusal, access)
         ledger.noteFailed(call, "api \(status)", reason, at: now)
         onRefusal?(status, reason)
       case .rejected(let status, let reason), .unavailable(let status, let reason),
@@ -124,13 +127,12 @@ final class APISender: BenchSender {
       let name = plan.name(of: number, in: call)
       events.append(try event(message.data(name).jsonText, channels[channel]))
     }
-    let (appID, prefix) = (access.appID, access.connection.path)
     if let only = events.first, events.count == 1 {
-      return access.request(
+      return client.request(
         try TriggerRequest(name: only.name, channels: [only.channel], data: only.data)
-          .request(appID: appID, prefix: prefix))
+          .request(appID: client.appID))
     }
-    return access.request(try BatchRequest(events: events).request(appID: appID, prefix: prefix))
+    return client.request(try BatchRequest(events: events).request(appID: client.appID))
   }
 
   private func event(_ data: String, _ channel: String) throws -> BatchRequest.Event {

@@ -111,10 +111,8 @@ enum BenchCommand {
       diagnostics.error("\(reason); run bench again, with fewer --processes if memory is short")
       return .internalError
     case .refused(let status, let reason):
-      let words = reason.isEmpty ? "" : ": \(Redaction.redact(reason))"
-      diagnostics.error(
-        "the server answered HTTP \(status)\(words)"
-          + Hints.wrongSecret(of: settings.subscription.connection.key))
+      let words = reason.isEmpty ? "" : ": \(reason)"
+      diagnostics.error("the server answered HTTP \(status)\(words)")
       return ExitStatus(Cause(httpStatus: status))
     case .unconnected:
       let reason = outcome.firstFailure?.reason ?? "no answer"

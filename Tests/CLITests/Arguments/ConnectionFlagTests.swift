@@ -49,7 +49,6 @@ struct ConnectionFlagTests {
   {
     let values = [
       "port": "1", "scheme": "http", "service": "pusher", "connect-timeout": "1s",
-      "api-port": "1",
     ]
     for command in Command.allCases {
       for flag in Flags.all where flag.isOfConnection {
