@@ -41,6 +41,22 @@ test("a glob matches the whole name, and its case", () => {
   assert.ok(!passes({ channel: "private-*" }, { kind: "connection" }), "no channel");
 });
 
+test("a bracket begins a set where another one closes it", () => {
+  for (const [channel, name, expected] of [
+    ["[a]", "a", true], ["[a]", "x[a]", false], ["[]", "x[]", true], ["][", "x][", true], ["[a", "x[a", true],
+    ["a]b[", "xa]b[", true], ["[[]", "[", true], ["[[]", "[[]", false],
+  ]) assert.equal(passes({ channel }, event("e", { channel: name })), expected, channel);
+});
+
+test("the text of a filter costs no more than its length", () => {
+  const entry = event("e", { channel: "a".repeat(1000) });
+  // A million brackets would take a quarter of an hour if each of them looked for the end.
+  for (const channel of [`${"[".repeat(1e6)}*`, `${"[".repeat(1e6)}?`]) assert.ok(!passes({ channel }, entry));
+  for (const channel of ["[".repeat(1024), `[${"a-".repeat(500)}`, "]".repeat(1024)]) {
+    assert.ok(!passes({ channel }, entry));
+  }
+});
+
 test("the mark of Echo before an event's name may be there or not", () => {
   const entry = event("App\\Events\\OrderShipped");
   for (const name of ["\\App\\Events\\OrderShipped", "\\App\\*", "App\\*", "\\\\App\\Events\\*", "OrderShipped"]) {

@@ -32,6 +32,12 @@ test("what an address cannot mean is left out", () => {
   assert.deepEqual(view, { ...plain, channel: "a", kinds: new Set(["event"]) });
 });
 
+test("a filter that no input takes is left out of an address", () => {
+  const longest = "[".repeat(1024);
+  assert.equal(viewOf(`#text=${longest}`).text, longest);
+  for (const name of ["channel", "event", "text"]) assert.equal(viewOf(`#${name}=${longest}[`)[name], "");
+});
+
 // The rows.
 
 test("a long name is cut at its beginning, not inside a character", () => {

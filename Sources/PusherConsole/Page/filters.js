@@ -11,7 +11,8 @@ const plain = (text) => new RegExp(text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&")
 
 /** A test for names: a glob must match the whole name; other text may stand anywhere in it. */
 function nameTest(text) {
-  if (!/[*?]|\[[^]+\]/.test(text)) {
+  const bracket = text.indexOf("[");
+  if (!/[*?]/.test(text) && (bracket < 0 || text.lastIndexOf("]") < bracket + 2)) {
     const pattern = plain(text);
     return (name) => pattern.test(name);
   }
