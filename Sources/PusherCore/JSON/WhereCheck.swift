@@ -55,43 +55,19 @@ final class TextCheck: WhereCheck {
   }
 
   private func decodedOrder(of body: ByteView, _ scratch: ByteBuffer) -> Int? {
-    scratch.removeAll()
-    defer { scratch.removeAll() }
-    JSONString.decode(body, into: scratch)
-    return scratch.view.order(text, hasEscapes: false)
+    body.withDecoded(scratch) { $0.order(text, hasEscapes: false) }
   }
 }
 
 final class PatternCheck: WhereCheck {
-  private let pattern: any TextPattern
+  private let pattern: Glob
 
-  init(_ pattern: any TextPattern) { self.pattern = pattern }
+  init(_ pattern: Glob) { self.pattern = pattern }
 
   func holds(for value: ByteView, _ scratch: ByteBuffer) -> Bool {
     guard let body = value.unquoted else { return false }
-    let beginning = Self.beginning(of: body)
-    scratch.removeAll()
-    defer { scratch.removeAll() }
-    JSONString.decode(beginning, into: scratch)
-    scratch.append(0)
-    let text = scratch.view[0..<(scratch.count - 1)]
-    return pattern.matches(text, isCut: beginning.count < body.count)
-  }
-
-  /// Returns the part that a pattern searches; it ends neither in an escape nor in a character.
-  private static func beginning(of body: ByteView) -> ByteView {
-    guard body.count > WhereClause.searchedBytes else { return body }
-    var end = 0
-    while true {
-      var next = end + 1
-      if body[end] == UInt8(ascii: "\\") {
-        next = end + (body[next] == UInt8(ascii: "u") ? 6 : 2)
-      }
-      guard next <= WhereClause.searchedBytes else { break }
-      end = next
-    }
-    while end > 0, body[end] & 0xC0 == 0x80 { end -= 1 }
-    return body[0..<end]
+    guard body.holds(UInt8(ascii: "\\")) else { return pattern.matches(body) }
+    return body.withDecoded(scratch) { pattern.matches($0) }
   }
 }
 
@@ -99,6 +75,16 @@ extension ByteView {
   /// The text between the quotes of a JSON string; `nil` for any other value.
   fileprivate var unquoted: ByteView? {
     count >= 2 && self[0] == UInt8(ascii: "\"") ? self[1..<(count - 1)] : nil
+  }
+
+  /// Passes the text without its escapes, in a buffer that is empty before and after.
+  fileprivate func withDecoded<Result>(
+    _ scratch: ByteBuffer, _ body: (ByteView) -> Result
+  ) -> Result {
+    scratch.removeAll()
+    defer { scratch.removeAll() }
+    JSONString.decode(self, into: scratch)
+    return body(scratch.view)
   }
 
   fileprivate var isNumber: Bool {

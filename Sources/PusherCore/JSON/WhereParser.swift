@@ -63,15 +63,13 @@ struct WhereParser {
     return number
   }
 
-  mutating func check(
-    _ compile: (String) throws(WhereFault) -> any TextPattern
-  ) throws(WhereFault) -> any WhereCheck {
+  mutating func check() throws(WhereFault) -> any WhereCheck {
     if cursor.atEnd { return ExistenceCheck() }
     if cursor.byte == UInt8(ascii: "~") {
       cursor.advance()
       let pattern = try operand()
       guard pattern[0] == UInt8(ascii: "\"") else { throw .patternIsNoText }
-      return PatternCheck(try compile(Self.decode(pattern)))
+      return PatternCheck(try Self.pattern(Self.decode(pattern)))
     }
     let rest = cursor.view[cursor.offset..<cursor.view.count]
     // The longer operators come first in the list.
@@ -93,6 +91,17 @@ struct WhereParser {
       return LiteralCheck(comparison, operand)
     default: return NumberCheck(comparison, DecimalNumber(operand))
     }
+  }
+
+  /// Refuses the anchors of regular expressions, which would only match these signs themselves.
+  private static func pattern(_ text: String) throws(WhereFault) -> Glob {
+    guard text.utf8.count <= Glob.longestText else {
+      throw .patternTooLong(limit: Glob.longestText)
+    }
+    guard text.utf8.first != UInt8(ascii: "^"), text.utf8.last != UInt8(ascii: "$") else {
+      throw .patternIsExpression
+    }
+    return Glob(text)
   }
 
   private static func decode(_ string: ByteView) -> String {

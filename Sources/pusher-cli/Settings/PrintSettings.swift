@@ -51,9 +51,9 @@ enum OutputFormat: String, CaseIterable, Sendable { case json, pretty, raw }
 extension SettingsReader {
   func printing(_ run: RunSettings) throws(UsageError) -> PrintSettings {
     PrintSettings(
-      includedEvents: typed.texts(.event), excludedEvents: typed.texts(.excludeEvent),
-      conditions: try conditions(), untilEvents: typed.texts(.untilEvent),
-      failEvents: typed.texts(.failEvent), count: typed.integer(.count), form: try form(),
+      includedEvents: try patterns(.event), excludedEvents: try patterns(.excludeEvent),
+      conditions: try conditions(), untilEvents: try patterns(.untilEvent),
+      failEvents: try patterns(.failEvent), count: typed.integer(.count), form: try form(),
       printsLifecycle: typed.isOn(.lifecycle), bufferSize: typed.bytes(.buffer),
       printsSummary: typed.isOn(.summary), printsEvents: run.handler?.prints ?? true,
       countedChannels: run.monitor?.channels)

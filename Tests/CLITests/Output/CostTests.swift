@@ -14,7 +14,7 @@ import Testing
   /// Repeated texts that are expensive for searches of grapheme clusters, names, quotes or words.
   static let alphabets = [
     "\u{1F1E6}", "e\u{301}\u{302}", "\u{1F468}\u{200D}", "\u{1100}\u{1161}", "\r\n", "\\",
-    "\"auth\":\"", "private-a,", "a:", "@", "/", "[", "ignatur", "*", "${", "=",
+    "\"auth\":\"", "private-a,", "a:", "@", "/", "[", "ignatur", "*", "${", "${A}", "=", "%",
   ]
 
   private static func message(_ event: String, _ text: String, channel: String = "private-a")
@@ -70,6 +70,11 @@ import Testing
     }
   }
 
+  /// Each variable is the one before it, twice.
+  private static func chain(of text: String) -> String {
+    (1...64).reduce(into: "A0='\(text)'") { $0 += "\nA\($1)=${A\($1 - 1)}${A\($1 - 1)}" }
+  }
+
   /// Operations on text from a peer.
   static let works: [(name: String, work: @Sendable (String) -> Void)] = [
     ("redaction", { _ = Redaction.redact($0) }),
@@ -111,7 +116,18 @@ import Testing
     ),
     ("a pattern", { _ = Glob("*a*b").matches($0) }),
     ("the text of a pattern", { _ = Glob($0) }),
+    (
+      "a text of a condition",
+      { text in
+        let filter = (try? WhereClause(#"data ~ "*a*b*c""#)).flatMap { WhereFilter([$0]) }
+        let line = JSONWriter.text(.object([.init("data", .string(text))]))
+        withView(Array(line.utf8)) { _ = filter?.passes($0) }
+      }
+    ),
+    ("a condition", { _ = try? WhereClause("data" + $0) }),
+    ("a template", { _ = try? FormatTemplate("%" + $0) }),
     ("a file of variables", { _ = try? DotEnv(parsing: "A=" + $0) { _ in nil } }),
+    ("references to variables", { _ = try? DotEnv(parsing: chain(of: $0)) { _ in nil } }),
     (
       "a file of configuration",
       { text in

@@ -72,29 +72,16 @@ private func checkEncodings(_ text: String, _ bytes: [UInt8]) {
   }
 }
 
-/// The first line is the pattern, the second a name; the reference tries every split.
+/// The first line is the pattern, the second a name.
 private func checkGlob(_ text: String) {
   let parts = text.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)
-  let pattern = String(parts[0].unicodeScalars.prefix(64))
-  let name = String((parts.count > 1 ? parts[1] : "").unicodeScalars.prefix(64))
+  let pattern = String(parts[0].unicodeScalars.prefix(200))
+  let name = String((parts.count > 1 ? parts[1] : "").unicodeScalars.prefix(200))
   let matches = Glob(pattern).matches(name)
-  let isPlain = pattern.unicodeScalars.allSatisfy { $0 != "[" && $0 != "\\" }
-  guard isPlain, pattern.unicodeScalars.count(where: { $0 == "*" }) < 4 else { return }
-  let expected = globReference(Array(pattern.unicodeScalars)[...], Array(name.unicodeScalars)[...])
+  require(
+    withView(Array(name.utf8)) { Glob(pattern).matches($0) } == matches, "'\(pattern)' on '\(name)'")
+  guard let expected = globReference(pattern, name) else { return }
   require(matches == expected, "'\(pattern)' on '\(name)' is \(matches)")
-}
-
-private func globReference(
-  _ pattern: ArraySlice<Unicode.Scalar>, _ name: ArraySlice<Unicode.Scalar>
-) -> Bool {
-  guard let first = pattern.first else { return name.isEmpty }
-  if first == "*" {
-    return (name.startIndex...name.endIndex).contains {
-      globReference(pattern.dropFirst(), name[$0...])
-    }
-  }
-  guard let character = name.first, first == "?" || first == character else { return false }
-  return globReference(pattern.dropFirst(), name.dropFirst())
 }
 
 /// Compares the validator, in pieces and at once, with the standard library's.

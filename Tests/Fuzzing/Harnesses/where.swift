@@ -19,13 +19,14 @@ public func fuzzWhere(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   let isUnequal = trial.holds("\(path) != \(value)")
   let isLess = trial.holds("\(path) < \(value)")
   let isGreater = trial.holds("\(path) > \(value)")
-  _ = trial.holds("\(path) ~ \(value)")
+  let matches = trial.holds("\(path) ~ \(value)")
   guard let exists, (try? JSONParser.parse(text(data))) != nil,
     let tree = try? JSONParser.parse(text(line))
   else { return 0 }
   if let steps = reference(path) {
     let found = steps.reduce(tree as JSONValue?) { $0.flatMap($1) }
     require(exists == (found != nil), "\(path) is there: \(exists)")
+    if let matches { checkPattern(value, found?.text, matches) }
   }
   guard let isEqual, let isUnequal else { return 0 }
   require(isEqual != isUnequal, "\(path) and \(value): both equal and unequal, or neither")
@@ -35,6 +36,15 @@ public func fuzzWhere(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   require(trial.holds("\(path) <= \(value)") == (isLess || isEqual), "\(path) <= \(value)")
   require(trial.holds("\(path) >= \(value)") == (isGreater || isEqual), "\(path) >= \(value)")
   return 0
+}
+
+/// Compares `~` with the reference; only texts match.
+private func checkPattern(_ pattern: String, _ text: String?, _ matches: Bool) {
+  guard let text else { return require(!matches, "\(pattern) matches what is no text") }
+  guard text.utf8.count <= 200, let pattern = (try? JSONParser.parse(pattern))?.text,
+    let expected = globReference(pattern, text)
+  else { return }
+  require(matches == expected, "'\(pattern)' on '\(text)' is \(matches)")
 }
 
 /// Returns the steps of a plain path; `nil` for all others.
@@ -59,20 +69,10 @@ private struct WhereTrial {
 
   /// Returns `nil` for a text that is no expression.
   func holds(_ expression: String) -> Bool? {
-    let clause = try? WhereClause(expression) { (text: String) throws(WhereFault) in
-      AnyTextPattern(length: text.utf8.count)
+    guard let clause = try? WhereClause(expression), let filter = WhereFilter([clause]) else {
+      return nil
     }
-    guard let clause, let filter = WhereFilter([clause]) else { return nil }
     return withExtendedLifetime(guarded) { filter.passes($0.view(line, beforeEnd: 0)) }
-  }
-}
-
-private struct AnyTextPattern: TextPattern {
-  let length: Int
-
-  func matches(_ text: ByteView, isCut: Bool) -> Bool {
-    require(text.count <= WhereClause.searchedBytes, "a pattern searches \(text.count) bytes")
-    return text.count >= length
   }
 }
 

@@ -24,8 +24,8 @@ extension Flag {
       star itself. You can write a name as a framework shows it. A backslash is an ordinary character, alone or doubled
       as in JSON, so `App\\Events\\OrderShipped` and `App\\Events\\*` work as written. Laravel Echo puts a dot or
       backslash in front of a complete name, as in `.order.shipped`; GLOB matches with and without it. Echo's
-      `OrderShipped`, without a dot, is a class name on the server: use `*\\OrderShipped`. May be repeated; one match is
-      enough.
+      `OrderShipped`, without a dot, is a class name on the server: use `*\\OrderShipped`. GLOB has at most 1024 bytes.
+      May be repeated; one match is enough.
       """)
 
   static let excludeEvent = Flag(
@@ -46,10 +46,11 @@ extension Flag {
 
       The operators are `==`, `!=`, `<`, `<=`, `>`, `>=` and `~`. The value is a text in double quotes with the escapes
       of JSON, a number, `true`, `false` or `null`. Numbers are compared by value and texts by their bytes; `<` and the
-      like compare only these two. `~` searches a text for a POSIX extended regular expression, as in
-      `data.name ~ "^A"`. It searches the first 4 KiB of a text, as it stands in the line. A missing value counts as
-      `null`, as in jq(1). A comparison with a value of another kind is false, except for `!=`, which is always the
-      opposite of `==`. Of repeated members, the last one counts.
+      like compare only these two. `~` is true for a text that a GLOB matches as a whole, as with --event:
+      `data.name ~ "A*"` for a text that begins with A, `data.name ~ "*paid*"` for a text that contains `paid`. For a
+      regular expression, use jq(1): `select(.data.name | test("^A[0-9]+$"))`. A missing value counts as `null`, as in
+      jq(1). A comparison with a value of another kind is false, except for `!=`, which is always the opposite of `==`.
+      Of repeated members, the last one counts.
 
       --count, --exec, --forward and --stats ignore the other events, as those that --event leaves out. --until-event
       and --record see them. With --raw-data, paths lead into JSON data too.
