@@ -18,8 +18,8 @@ fail() {
   exit 1
 }
 
-# mask SECRET: hides SECRET in the log. The runner reads the log line by line, so each line of SECRET
-# is hidden too.
+# mask SECRET: hides SECRET in the log. The runner reads the log line by line, so each line of
+# SECRET is hidden too.
 mask() {
   local line
   order add-mask "$1"

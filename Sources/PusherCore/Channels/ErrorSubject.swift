@@ -1,7 +1,7 @@
 /// The subject of a `pusher:error`, by its words.
 ///
-/// Code 4301 alone does not tell: Reverb and soketi use it for the rate limit and for refused client
-/// events, and Pusher refuses client events without a code.
+/// Code 4301 alone does not tell: Reverb and soketi use it for the rate limit and for refused
+/// client events, and Pusher refuses client events without a code.
 ///
 /// Sources: `ClientEvent::handle` and `Server::ensureWithinRateLimit` of Laravel Reverb;
 /// `handleClientEvent` of soketi; Pusher's error codes.

@@ -1,10 +1,10 @@
 /// Decides when a subscription or a sign-in is sent, once the server's rate limit has dropped some.
 ///
-/// Without a limit, everything is sent at once. After an error of the limit, nothing is sent for a while,
-/// then one request as a probe. Each dropped probe doubles the wait. An answered probe shows how
-/// long the limit lasts. From then on, one burst is sent in each interval. Its size is the number
-/// of requests that the server answered before it dropped one. A server that closes the connection
-/// at its limit is not probed: each close makes the interval longer.
+/// Without a limit, everything is sent at once. After an error of the limit, nothing is sent for a
+/// while, then one request as a probe. Each dropped probe doubles the wait. An answered probe shows
+/// how long the limit lasts. From then on, one burst is sent in each interval. Its size is the
+/// number of requests that the server answered before it dropped one. A server that closes the
+/// connection at its limit is not probed: each close makes the interval longer.
 ///
 /// Sources: Laravel Reverb, `rate_limiting` (all messages of a connection within a time,
 /// `terminate_on_limit`); Pusher's error codes, 4301.

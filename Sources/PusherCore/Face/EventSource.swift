@@ -39,8 +39,8 @@ public final class EventSource: Sendable {
   public var lastEventId: String? { core.state.withLock { $0.lastEventID } }
   /// Reason of the last loss or failed attempt.
   ///
-  /// `nil` while a stream is open, after `connect` and ``disconnect()``, and after a stream that the
-  /// server ended properly. So it tells why a sequence of ``messages(buffering:)`` or
+  /// `nil` while a stream is open, after `connect` and ``disconnect()``, and after a stream that
+  /// the server ended properly. So it tells why a sequence of ``messages(buffering:)`` or
   /// ``feed(buffering:)`` has ended.
   public var failure: EventSourceError? { core.state.withLock { $0.failure } }
   /// State of the source.
@@ -89,8 +89,9 @@ public final class EventSource: Sendable {
   /// All events as a sequence, until the source is closed; ``failure`` then has the reason.
   ///
   /// Call this before `connect`. Cancelling the task that reads closes the source, unless another
-  /// sequence, a listener or ``onMessage(_:)`` gets its events. By default a slow reader loses events. The sequence skips the places where events are missing:
-  /// ``onDropped(_:)`` and ``onGap(_:)`` report them, and ``feed(buffering:)`` marks them.
+  /// sequence, a listener or ``onMessage(_:)`` gets its events. By default a slow reader loses
+  /// events. The sequence skips the places where events are missing: ``onDropped(_:)`` and
+  /// ``onGap(_:)`` report them, and ``feed(buffering:)`` marks them.
   public func messages(buffering: PusherBuffering = .newest(1024)) -> EventSourceMessages {
     EventSourceMessages(core.messages(buffering, reportsDrops: true))
   }

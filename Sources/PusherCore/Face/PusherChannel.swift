@@ -226,9 +226,9 @@ extension PusherChannel {
   /// Sends an event to the channel's other subscribers, as soon as the channel is subscribed.
   ///
   /// Up to ``clientEventLimit`` events wait until then, also across reconnects; unsubscribing drops
-  /// them. The server may reject an event later, because the app allows no client events or too many
-  /// were sent in a second: see ``PusherDelegate/receivedError(error:)``. Source: Pusher's page
-  /// "Client events".
+  /// them. The server may reject an event later, because the app allows no client events or too
+  /// many were sent in a second: see ``PusherDelegate/receivedError(error:)``. Source: Pusher's
+  /// page "Client events".
   ///
   /// - Parameters:
   ///   - eventName: At most 200 bytes of UTF-8; `client-` is prepended if it is missing.

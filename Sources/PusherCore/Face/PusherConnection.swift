@@ -82,8 +82,8 @@ public final class PusherConnection: Sendable {
   /// Reason of the last lost connection or failed attempt: a ``ConnectionLoss`` or a
   /// ``PusherConfigurationError``.
   ///
-  /// `nil` while there is a connection, and after `connect()` and `disconnect()`. After the end of a
-  /// sequence of events it is the reason why the client makes no further attempt.
+  /// `nil` while there is a connection, and after `connect()` and `disconnect()`. After the end of
+  /// a sequence of events it is the reason why the client makes no further attempt.
   public var failure: (any Error)? { state.withLock { $0.failure } }
 
   /// Number of failed attempts in a row; 0 after the server's greeting.
@@ -145,7 +145,8 @@ public final class PusherConnection: Sendable {
     }
   }
 
-  /// Sends a client event on `channel`; same as ``PusherChannel/trigger(eventName:data:)``.
+  /// Sends a client event on `channel`; same as
+  /// ``PusherChannel/trigger(eventName:data:)-(_,JSONValue)``.
   public func sendEvent(
     event: String, data: JSONValue, channel: PusherChannel
   ) throws(ClientEventError) { try channel.trigger(eventName: event, data: data) }

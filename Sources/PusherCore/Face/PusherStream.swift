@@ -41,9 +41,9 @@ public struct PusherBuffering: Sendable, Equatable {
 ///
 /// A sequence is for one reader and has its own ``PusherBuffering``. It ends when its client
 /// disconnects, gives up or is gone, its source closes, its channel is unsubscribed, or
-/// `unbindAll()` drops it. The reader still gets the buffered events. ``PusherConnection/failure`` and
-/// ``EventSource/failure`` tell why a client or a source gave up. Cancelling the reading task ends the
-/// sequence immediately. An unread sequence continues to buffer and, with
+/// `unbindAll()` drops it. The reader still gets the buffered events. ``PusherConnection/failure``
+/// and ``EventSource/failure`` tell why a client or a source gave up. Cancelling the reading task
+/// ends the sequence immediately. An unread sequence continues to buffer and, with
 /// ``PusherBuffering/suspending``, pauses its client: release it or call ``cancel()``.
 ///
 /// The sequence skips the places where events are missing. The client reports them: see

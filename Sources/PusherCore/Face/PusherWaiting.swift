@@ -26,8 +26,8 @@ extension Pusher {
   ///
   /// - Parameter limit: Maximum wait; `nil` for none.
   /// - Throws: ``ConnectionLoss`` or ``PusherConfigurationError`` when no further attempt follows,
-  ///   ``PusherWaitError`` and `CancellationError`. ``PusherWaitError/timeout(_:reason:)`` names the
-  ///   failure of the last attempt.
+  ///   ``PusherWaitError`` and `CancellationError`. ``PusherWaitError/timeout(_:reason:)`` names
+  ///   the failure of the last attempt.
   public func connected(within limit: Duration? = nil) async throws {
     connection.connect()
     let connection = connection
