@@ -8,6 +8,7 @@
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
+#include <openssl/pem.h>
 #include <openssl/sha.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
@@ -58,6 +59,10 @@ static inline void pusher_SSL_CTX_set_mode(SSL_CTX *context, long mode) {
 
 static inline void pusher_SSL_CTX_refuse_renegotiation(SSL_CTX *context) {
   SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION);
+}
+
+static inline int pusher_SSL_CTX_add_chain_certificate(SSL_CTX *context, X509 *certificate) {
+  return (int)SSL_CTX_add1_chain_cert(context, certificate);
 }
 
 static inline int pusher_SSL_set_tlsext_host_name(SSL *connection, const char *name) {

@@ -63,35 +63,18 @@ final class TextCheck: WhereCheck {
 }
 
 final class PatternCheck: WhereCheck {
-  private let pattern: any TextPattern
+  let text: String
+  private let pattern: Glob
 
-  init(_ pattern: any TextPattern) { self.pattern = pattern }
+  init(_ text: String) { (self.text, pattern) = (text, Glob(text)) }
 
   func holds(for value: ByteView, _ scratch: ByteBuffer) -> Bool {
     guard let body = value.unquoted else { return false }
-    let beginning = Self.beginning(of: body)
+    guard body.holds(UInt8(ascii: "\\")) else { return pattern.matches(body) }
     scratch.removeAll()
     defer { scratch.removeAll() }
-    JSONString.decode(beginning, into: scratch)
-    scratch.append(0)
-    let text = scratch.view[0..<(scratch.count - 1)]
-    return pattern.matches(text, isCut: beginning.count < body.count)
-  }
-
-  /// Returns the part that a pattern searches; it ends neither in an escape nor in a character.
-  private static func beginning(of body: ByteView) -> ByteView {
-    guard body.count > WhereClause.searchedBytes else { return body }
-    var end = 0
-    while true {
-      var next = end + 1
-      if body[end] == UInt8(ascii: "\\") {
-        next = end + (body[next] == UInt8(ascii: "u") ? 6 : 2)
-      }
-      guard next <= WhereClause.searchedBytes else { break }
-      end = next
-    }
-    while end > 0, body[end] & 0xC0 == 0x80 { end -= 1 }
-    return body[0..<end]
+    JSONString.decode(body, into: scratch)
+    return pattern.matches(scratch.view)
   }
 }
 

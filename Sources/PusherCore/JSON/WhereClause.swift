@@ -1,7 +1,7 @@
 /// A condition of `--where`: a path into a printed line, alone or compared with a value.
 ///
 /// `data.id` is true for lines with that member, `data.items[0].total >= 10` for a larger or equal
-/// number, and `data.status ~ "^pa"` for a matching text. A line is a valid JSON object. Names and
+/// number, and `data.status ~ "pa*"` for a matching text. A line is a valid JSON object. Names and
 /// texts are compared by their bytes, numbers by their values.
 package struct WhereClause: Sendable, Equatable {
   enum Comparison: String, Sendable, CaseIterable {
@@ -33,8 +33,6 @@ package struct WhereClause: Sendable, Equatable {
   package static let longestText = 4096
   /// Maximum number of names and indices of a path.
   package static let longestPath = 64
-  /// Maximum size of the text that a pattern searches, in bytes; the rest is not searched.
-  package static let searchedBytes = 4096
   /// Fields of the lines of all commands.
   package static let fields = ["event", "channel", "user_id", "id", "data"]
 
@@ -43,10 +41,7 @@ package struct WhereClause: Sendable, Equatable {
   let path: JSONPath
   let check: any WhereCheck
 
-  /// - Parameter compile: Makes a pattern of the text after `~`.
-  package init(
-    _ text: String, compile: (String) throws(WhereFault) -> any TextPattern
-  ) throws(WhereFault) {
+  package init(_ text: String) throws(WhereFault) {
     guard text.utf8.count <= Self.longestText else { throw .tooLong(limit: Self.longestText) }
     let buffer = ByteBuffer(capacity: text.utf8.count)
     buffer.append(text)
@@ -54,20 +49,15 @@ package struct WhereClause: Sendable, Equatable {
     var parser = WhereParser(buffer.view)
     self.text = text
     path = try parser.path()
-    check = try parser.check(compile)
+    check = try parser.check()
   }
+
+  /// The text after `~`; `nil` for other conditions.
+  package var pattern: String? { (check as? PatternCheck)?.text }
 
   package static func == (left: WhereClause, right: WhereClause) -> Bool {
     left.text.isSame(as: right.text)
   }
-}
-
-/// A compiled pattern, which the JSON room cannot make: regular expressions are the C library's.
-package protocol TextPattern: Sendable {
-  /// Reports whether the pattern matches anywhere in `text`, which a NUL follows.
-  ///
-  /// - Parameter isCut: True if a longer text begins with `text`, so its end is not an end.
-  func matches(_ text: ByteView, isCut: Bool) -> Bool
 }
 
 /// Reason why a text is no expression of `--where`.
@@ -84,7 +74,6 @@ package enum WhereFault: Error, Equatable, CustomStringConvertible {
   case trailing(String)
   case noOrder(operator: String)
   case patternIsNoText
-  case badPattern(String)
 
   package var description: String {
     switch self {
@@ -98,15 +87,14 @@ package enum WhereFault: Error, Equatable, CustomStringConvertible {
     case .unknownOperator(let word): "'\(word)' is none of == != < <= > >= ~"
     case .noValue: "the value after the operator is missing"
     case .badText:
-      "the text is no JSON string; escape quotes and backslashes, as in \"\\\\.\", and end it with "
-        + "a quote"
+      "the text is no JSON string; escape quotes and backslashes, as in \"App\\\\Events\", and "
+        + "end it with a quote"
     case .unknownValue(let word):
       "'\(word)' is no value; write a text in double quotes, a number, true, false or null"
     case .trailing(let word):
       "'\(word)' follows the value; give --where once more for another condition"
     case .noOrder(let name): "\(name) compares numbers and texts only"
     case .patternIsNoText: "~ needs a pattern in double quotes"
-    case .badPattern(let reason): "the pattern is invalid: \(reason)"
     }
   }
 }

@@ -1,7 +1,7 @@
 /// Decides whether a line meets all conditions of `--where`.
 ///
-/// One walk over the line for each condition, without a tree. A line's text with escapes and the
-/// text that a pattern searches are copied into one buffer, which keeps its room.
+/// One walk over the line for each condition, without a tree. A line's text with escapes is copied
+/// into one buffer, which keeps its room.
 ///
 /// A filter has one condition and knows the filter of the next one: a list would count references
 /// for each line.
@@ -12,7 +12,7 @@ package final class WhereFilter {
 
   /// Returns `nil` without conditions.
   package convenience init?(_ clauses: [WhereClause]) {
-    self.init(clauses[...], ByteBuffer(capacity: WhereClause.searchedBytes + 64))
+    self.init(clauses[...], ByteBuffer(capacity: 4096))
   }
 
   private init?(_ clauses: ArraySlice<WhereClause>, _ scratch: ByteBuffer) {

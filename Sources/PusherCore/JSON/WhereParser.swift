@@ -63,15 +63,13 @@ struct WhereParser {
     return number
   }
 
-  mutating func check(
-    _ compile: (String) throws(WhereFault) -> any TextPattern
-  ) throws(WhereFault) -> any WhereCheck {
+  mutating func check() throws(WhereFault) -> any WhereCheck {
     if cursor.atEnd { return ExistenceCheck() }
     if cursor.byte == UInt8(ascii: "~") {
       cursor.advance()
       let pattern = try operand()
       guard pattern[0] == UInt8(ascii: "\"") else { throw .patternIsNoText }
-      return PatternCheck(try compile(Self.decode(pattern)))
+      return PatternCheck(Self.decode(pattern))
     }
     let rest = cursor.view[cursor.offset..<cursor.view.count]
     // The longer operators come first in the list.

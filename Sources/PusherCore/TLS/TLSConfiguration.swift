@@ -13,6 +13,9 @@ public struct TLSConfiguration: Sendable, Equatable {
   /// Accepted public keys of the server, checked even with ``insecure``; empty for any key.
   public var pins: Set<PublicKeyPin>
 
+  /// Texts of files that can be read only once, by path: pipes, and standard input.
+  package var kept: [String: [UInt8]] = [:]
+
   /// Makes settings; without arguments, the defaults.
   public init(
     caFile: String? = nil, insecure: Bool = false, certificateFile: String? = nil,
@@ -23,7 +26,9 @@ public struct TLSConfiguration: Sendable, Equatable {
   }
 
   package var forAnotherServer: TLSConfiguration {
-    TLSConfiguration(caFile: caFile, insecure: insecure)
+    var other = TLSConfiguration(caFile: caFile, insecure: insecure)
+    other.kept = kept.filter { $0.key == caFile }
+    return other
   }
 }
 

@@ -1,5 +1,4 @@
 internal import CSystemOpenSSL
-internal import PusherPlatform
 
 /// Settings shared by connections: trusted authorities, own certificate, TLS 1.2 or newer.
 ///
@@ -41,8 +40,6 @@ internal import PusherPlatform
     unsafe SSL_CTX_set_verify_depth(pointer, Int32(Self.maximumIntermediates))
     unsafe SSL_CTX_set_cert_cb(
       pointer, { connection, _ in unsafe TLSEngine.noteRequest(connection) }, nil)
-    // By default, OpenSSL would prompt for a passphrase on the terminal and block the loop.
-    unsafe SSL_CTX_set_default_passwd_cb(pointer) { _, _, _, _ in -1 }
   }
 
   /// Makes a context for clients; trusts `caFile`, else the environment's, else the system's
@@ -59,10 +56,16 @@ internal import PusherPlatform
     let context = try unsafe TLSContext(
       TLS_client_method(), isServer: false, verifies: !configuration.insecure,
       pins: configuration.pins)
-    if !configuration.insecure { try context.trust(configuration.caFile, environment) }
+    let kept = configuration.kept
+    if !configuration.insecure {
+      let file = try configuration.caFile.map { path throws(TLSError) in
+        try PEMFile(path, kept: kept)
+      }
+      try context.trust(file, environment)
+    }
     try context.offer(name)
-    if let certificateFile = configuration.certificateFile {
-      try context.present(certificateFile, key: configuration.keyFile ?? certificateFile)
+    if let file = configuration.certificateFile {
+      try context.present(file, key: configuration.keyFile ?? file, kept: kept)
     }
     return context
   }
@@ -77,53 +80,42 @@ internal import PusherPlatform
   }
 
   /// Makes a context for servers, with the certificate and key of these PEM files.
-  package static func server(certificateFile: String, keyFile: String) throws(TLSError)
-    -> TLSContext
-  {
+  ///
+  /// - Parameter kept: Texts of files that can be read only once, by path.
+  package static func server(
+    certificateFile: String, keyFile: String, kept: [String: [UInt8]] = [:]
+  ) throws(TLSError) -> TLSContext {
     let context = try unsafe TLSContext(TLS_server_method(), isServer: true, verifies: false)
-    try context.present(certificateFile, key: keyFile)
+    try context.present(certificateFile, key: keyFile, kept: kept)
     return context
   }
 
-  /// Maximum size of a PEM file, in bytes; a system's authorities take about 250 KB.
-  package static let largestFile = 16 << 20
+  /// Maximum size of a PEM file, in bytes.
+  package static var largestFile: Int { PEMFile.largest }
 
-  /// Rejects files that OpenSSL would read without end or wait for: pipes, devices, huge files.
-  private static func requireFile(_ path: String) throws(TLSError) {
-    var status = stat()
-    // OpenSSL reports a missing file.
-    guard unsafe stat(path, &status) == 0 else { return }
-    guard status.st_mode & S_IFMT == S_IFREG else {
-      throw .file(path: path, reason: "it is not a regular file")
+  private func present(
+    _ certificateFile: String, key keyFile: String, kept: [String: [UInt8]]
+  ) throws(TLSError) {
+    var isFirst = true
+    try unsafe PEMFile(certificateFile, kept: kept).withCertificates { certificate in
+      defer { isFirst = false }
+      return unsafe isFirst
+        ? SSL_CTX_use_certificate(pointer, certificate) == 1
+        : pusher_SSL_CTX_add_chain_certificate(pointer, certificate) == 1
     }
-    guard status.st_size <= off_t(largestFile) else {
-      throw .file(path: path, reason: "it is larger than \(largestFile >> 20) MiB")
+    try unsafe PEMFile(keyFile, kept: kept).withKey { key in
+      unsafe SSL_CTX_use_PrivateKey(pointer, key) == 1 && SSL_CTX_check_private_key(pointer) == 1
     }
-  }
-
-  private func present(_ certificateFile: String, key keyFile: String) throws(TLSError) {
-    try Self.requireFile(certificateFile)
-    try Self.requireFile(keyFile)
-    OpenSSLErrors.clear()
-    guard unsafe SSL_CTX_use_certificate_chain_file(pointer, certificateFile) == 1 else {
-      throw .unusable(certificateFile)
-    }
-    guard unsafe SSL_CTX_use_PrivateKey_file(pointer, keyFile, SSL_FILETYPE_PEM) == 1,
-      unsafe SSL_CTX_check_private_key(pointer) == 1
-    else { throw .unusable(keyFile) }
     hasCertificate = true
   }
 
-  private func trust(_ caFile: String?, _ environment: TLSEnvironment) throws(TLSError) {
-    if let caFile {
-      try trust(file: caFile)
-      return
-    }
-    let file = environment.certificateFile.flatMap { $0.isEmpty ? nil : $0 }
+  private func trust(_ file: PEMFile?, _ environment: TLSEnvironment) throws(TLSError) {
+    if let file { return try trust(file) }
+    let path = environment.certificateFile.flatMap { $0.isEmpty ? nil : $0 }
     let directories = environment.certificateDirectories.flatMap { $0.isEmpty ? nil : $0 }
-    if let file { try trust(file: file) }
+    if let path { try trust(PEMFile(path, kept: [:])) }
     if let directories { try trust(directory: directories) }
-    if file == nil && directories == nil { try trustSystem() }
+    if path == nil && directories == nil { try trustSystem() }
   }
 
   private func trustSystem() throws(TLSError) {
@@ -138,10 +130,9 @@ internal import PusherPlatform
     throw .noTrustStore(searched: TrustStore.directories + TrustStore.bundleFiles)
   }
 
-  private func trust(file: String) throws(TLSError) {
-    try Self.requireFile(file)
-    OpenSSLErrors.clear()
-    guard unsafe SSL_CTX_load_verify_file(pointer, file) == 1 else { throw .unusable(file) }
+  private func trust(_ file: PEMFile) throws(TLSError) {
+    let store = unsafe SSL_CTX_get_cert_store(pointer)
+    try unsafe file.withCertificates { unsafe X509_STORE_add_cert(store, $0) == 1 }
   }
 
   private func trust(directory: String) throws(TLSError) {

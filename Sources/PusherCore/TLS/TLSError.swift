@@ -83,6 +83,8 @@ enum OpenSSLErrors {
   static func words(for entry: Entry) -> String {
     switch (entry.library, entry.reason) {
     case (ERR_LIB_PEM, PEM_R_NO_START_LINE): "it has no PEM block of the required kind"
+    // The decoder's word for a file without a key.
+    case _ where entry.text == "unsupported": "it has no PEM block of the required kind"
     case (ERR_LIB_PEM, PEM_R_BAD_PASSWORD_READ), (ERR_LIB_PEM, PEM_R_PROBLEMS_GETTING_PASSWORD):
       "the key is protected by a passphrase"
     case (ERR_LIB_X509, X509_R_KEY_VALUES_MISMATCH), (ERR_LIB_X509, X509_R_KEY_TYPE_MISMATCH):

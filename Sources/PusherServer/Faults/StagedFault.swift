@@ -92,9 +92,13 @@ extension StagedFault {
       settings.values = try Self.values(String(parts[1]), of: name, known: known)
     }
     let kind = try Self.kind(name, settings)
-    let channel = settings.values["channel"].map { Glob($0) }
+    let channel = settings.values["channel"]
+    if let problem = channel.flatMap(Glob.problem) {
+      throw StagedFaultError(description: "\(name): \(problem)")
+    }
     self.init(
-      kind, after: try settings.integer("after", 0...1_000_000_000) ?? 0, channel: channel,
+      kind, after: try settings.integer("after", 0...1_000_000_000) ?? 0,
+      channel: channel.map { Glob($0) },
       connections: try settings.integer("connections", 1...Int.max) ?? .max,
       times: try settings.integer("times", 1...Int.max) ?? .max, description: text)
   }

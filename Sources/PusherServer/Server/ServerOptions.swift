@@ -26,9 +26,17 @@ package struct CertificateFiles: Sendable, Equatable {
   package let file: String
   package let key: String?
 
-  package init(_ file: String, key: String? = nil) { (self.file, self.key) = (file, key) }
+  /// Holds the texts of files that can be read only once.
+  package let tls: TLSConfiguration
+
+  package init(_ file: String, key: String? = nil, tls: TLSConfiguration = TLSConfiguration()) {
+    (self.file, self.key, self.tls) = (file, key, tls)
+  }
+
+  /// Returns true if the certificate can be read again.
+  package var canChange: Bool { tls.kept[file] == nil }
 
   func context() throws(TLSError) -> TLSContext {
-    try .server(certificateFile: file, keyFile: key ?? file)
+    try .server(certificateFile: file, keyFile: key ?? file, kept: tls.kept)
   }
 }

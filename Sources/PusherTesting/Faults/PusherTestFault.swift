@@ -105,7 +105,7 @@ public struct PusherTestFault: Sendable, Equatable {
       throw .invalidFault(
         "after must be 0 or more; onConnections and times must be 1 or more")
     }
-    if let problem { throw .invalidFault(problem) }
+    if let problem = problem ?? channels.flatMap(Glob.problem) { throw .invalidFault(problem) }
     return StagedFault(
       kind, after: passed, channel: channels.map { Glob($0) }, connections: connections,
       times: count, description: "\(kind)")

@@ -39,10 +39,7 @@ extension SettingsReader {
       ("cluster", typed.setting(.cluster) ?? source.cluster),
       ("host", typed.setting(.host) ?? source.host), ("port", typed.setting(.port) ?? source.port),
       ("scheme", typed.setting(.scheme) ?? source.scheme),
-      (
-        "path",
-        typed.setting(.path) ?? source.path.map { Setting(origin: source.origin, value: $0) }
-      ),
+      ("path", typed.setting(.path) ?? source.path),
     ]
     var rows = settings.compactMap { name, setting in
       setting.map { ConfigSettings.Row(name: name, value: $0.value, origin: $0.origin) }

@@ -56,6 +56,7 @@ extension HelpPage {
     pusher-cli prints the events of a Pusher channel, or of an event stream (SSE),
     as JSON lines.
 
+      pusher-cli subscribe --env-file .env '*'      # every event of your app
       pusher-cli subscribe --key KEY my-channel | jq
       pusher-cli subscribe --local -c private-orders -e 'order.*' -n 1 -W 30s
       pusher-cli sse https://example.com/stream | jq

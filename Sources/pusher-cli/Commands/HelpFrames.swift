@@ -4,6 +4,7 @@ extension HelpPage {
     Usage: pusher-cli subscribe [OPTION...] [CHANNEL...]
     Prints each event as one JSON line until you stop it.
 
+      pusher-cli subscribe --env-file .env '*'      # every event of your app
       pusher-cli subscribe --key KEY --cluster eu news | jq --unbuffered .data
       pusher-cli subscribe --key KEY --secret-file secret -c private-orders
       pusher-cli subscribe --local -c build -e build.finished -n 1 -W 5m
@@ -97,6 +98,7 @@ extension HelpPage {
     API. By default, the app id is 1, and key and secret are 'local'.
 
       pusher-cli serve
+      pusher-cli serve --port 8085
       pusher-cli serve --listen 127.0.0.1:0 --port-file port
       pusher-cli serve --key demo --app-id 1 --secret-file secret
       pusher-cli serve --webhook http://localhost:8000/hook --log-events

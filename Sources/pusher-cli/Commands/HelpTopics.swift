@@ -34,7 +34,8 @@ extension HelpPage {
   }
 
   static let environmentText = """
-    Environment variables. An empty variable counts as unset.
+    Environment variables. An empty variable counts as unset, and so does a variable
+    of an app with Laravel's null, (null), empty or (empty).
 
       key          PUSHER_APP_KEY, PUSHER_KEY
       secret       PUSHER_APP_SECRET, PUSHER_SECRET, PUSHER_APP_SECRET_FILE,
@@ -45,8 +46,9 @@ extension HelpPage {
       server       PUSHER_HOST, PUSHER_PORT, PUSHER_SCHEME
       all in one   PUSHER_URL=https://KEY:SECRET@api-CLUSTER.pusher.com/apps/ID
       Reverb       REVERB_APP_KEY, REVERB_APP_SECRET, REVERB_APP_ID, REVERB_HOST,
-                   REVERB_PORT, REVERB_SCHEME; trigger takes REVERB_INTERNAL_HOST,
-                   REVERB_INTERNAL_PORT and REVERB_INTERNAL_SCHEME first;
+                   REVERB_PORT, REVERB_SCHEME, REVERB_PATH, REVERB_SERVER_PATH;
+                   trigger takes REVERB_INTERNAL_HOST, REVERB_INTERNAL_PORT and
+                   REVERB_INTERNAL_SCHEME first;
                    serve --dialect reverb also takes its rate limit from
                    REVERB_APP_RATE_LIMITING_ENABLED,
                    REVERB_APP_RATE_LIMIT_MAX_ATTEMPTS,

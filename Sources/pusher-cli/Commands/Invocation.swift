@@ -65,8 +65,10 @@ enum Invocation: Equatable {
     default: self = .command(typed)
     }
     if command == .serve || command == .version, let extra = typed.operands.first {
+      let isPort = command == .serve && Flag.servePort.fault(in: extra) == nil
       throw UsageError(
-        "\(command.rawValue) takes no arguments (found '\(extra)')", helpFor: command)
+        "\(command.rawValue) takes no arguments (found '\(extra)')"
+          + (isPort ? "; give --port \(extra)" : ""), helpFor: command)
     }
   }
 }

@@ -189,15 +189,19 @@ private final class ServeRun {
   private func readAgain() -> Bool {
     guard settings.server.certificate != nil || origin.appsFile != nil else { return false }
     guard !server.isStopping else { return true }
-    if let certificate = settings.server.certificate?.file { renewCertificate(certificate) }
+    if let files = settings.server.certificate { renewCertificate(files) }
     if origin.appsFile != nil { reading.begin() }
     return true
   }
 
-  private func renewCertificate(_ certificate: String) {
+  private func renewCertificate(_ files: CertificateFiles) {
+    guard files.canChange else {
+      return diagnostics.notice(
+        "SIGHUP: '\(files.file)' cannot be read again; the certificate stays in use")
+    }
     do throws(TLSError) {
       try server.renewCertificate()
-      diagnostics.notice("read \(certificate) again: new connections use it")
+      diagnostics.notice("read \(files.file) again: new connections use it")
     } catch { diagnostics.warning("SIGHUP: \(error); the old certificate stays in use") }
   }
 

@@ -1,6 +1,6 @@
 internal import PusherCore
 
-/// Decides which occupied channels to subscribe to and which to leave, for `--discover`.
+/// Decides which occupied channels to subscribe to and which to leave, for patterns.
 ///
 /// A pure machine. A channel counts as vacated if this run is its only subscriber. The run knows
 /// that for presence channels, and if the server reports subscription counts.

@@ -1,6 +1,6 @@
 internal import PusherCore
 
-/// Polls the HTTP API for occupied channels and subscribes to the matching ones, for `--discover`.
+/// Polls the HTTP API for occupied channels and subscribes to those that match a pattern.
 final class Discovery {
   enum Event {
     /// The channels of the first list are being joined.

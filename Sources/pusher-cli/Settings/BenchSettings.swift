@@ -27,6 +27,10 @@ struct BenchSettings: CommandSettings {
     self.mode = mode
     load = try BenchLoad(typed, mode: mode)
     let name = typed.text(.benchChannel) ?? mode.standardChannel
+    if Quantities.integer(name) != nil {
+      throw UsageError(
+        "-c is --channel, a name, and '\(name)' is a number: give --subscribers \(name)")
+    }
     let channels = (1...load.channels).map { "\(name)-\($0)" }
     try Self.check(ChannelKind(channelName: name), name, mode)
     conditions = []
@@ -43,6 +47,9 @@ struct BenchSettings: CommandSettings {
     isConfirmed = typed.isOn(.yes)
     if mode == .fanout { api = try reader.apiAccess() }
     subscription = try SubscribeSettings(&reader, channels: channels)
+    // Thousands of sockets share the fields of the start.
+    subscription.fields = RequestFields(
+      fixed: subscription.fields.all, all: subscription.fields.all)
     if case .secret(_, _, let key?) = subscription.authorization {
       encryptionKey = key
     } else if mode == .fanout, ChannelKind(channelName: name) == .encrypted {

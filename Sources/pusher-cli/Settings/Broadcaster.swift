@@ -16,8 +16,7 @@ struct BroadcastingApp: Equatable, Sendable {
   /// nobody knows.
   var detour: String? {
     guard let broadcaster else { return nil }
-    // Laravel reads both as null.
-    let driver = broadcaster.value == "(null)" ? "null" : broadcaster.value
+    let driver = Environment.isNothing(broadcaster.value) ? "null" : broadcaster.value
     guard let what = Self.elsewhere[driver] else { return nil }
     return "\(broadcaster.origin) is '\(broadcaster.value)': the app \(what), so none comes here; "
       + "set it to reverb or pusher"
@@ -30,14 +29,16 @@ extension SettingsReader {
     guard !typed.isOn(.local) else { return BroadcastingApp() }
     let places = (namedFile == nil ? [environment, fallbackFile] : [namedFile]).compactMap { $0 }
     return BroadcastingApp(
-      broadcaster: places.lazy.compactMap { $0.first("BROADCAST_CONNECTION", "BROADCAST_DRIVER") }
-        .first,
+      broadcaster: places.lazy.compactMap(\.broadcaster).first,
       queue: places.lazy.compactMap { $0.first("QUEUE_CONNECTION") }.first,
       file: places.lazy.compactMap(\.file).first)
   }
 
   /// Warns if the app sends its events elsewhere: a subscription would work, but get no events.
+  ///
+  /// A typed key or profile may be of another app.
   mutating func warnOfBroadcaster() {
+    guard typed.text(.key) == nil, typed.text(.profile) == nil else { return }
     if let detour = broadcastingApp.detour { warn(detour) }
   }
 }

@@ -23,7 +23,6 @@ struct CheckSettings: CommandSettings {
       apiProblem = error.message
     }
     if publishes { roundTrip = try RoundTripSettings(&reader) }
-    reader.warnOfBroadcaster()
     subscription = try SubscribeSettings(&reader)
   }
 }

@@ -130,7 +130,7 @@ extension ConfigurationFile.Section {
     return CredentialSource(
       key: setting(.key), secret: secret ?? file, appID: setting(.appID),
       cluster: setting(.cluster), host: setting(.host), port: setting(.port),
-      scheme: setting(.scheme), path: setting(.path)?.value)
+      scheme: setting(.scheme), path: setting(.path))
   }
 
   var options: [ConfigurationFile.Line] { lines.filter { $0.flag.role != .app } }

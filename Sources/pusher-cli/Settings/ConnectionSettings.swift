@@ -134,9 +134,10 @@ extension SettingsReader {
   }
 
   private func prefix(_ source: CredentialSource) throws(UsageError) -> String {
-    let text = typed.text(.path) ?? source.path ?? ""
-    guard let path = HTTPURL.prefix(text) else {
-      throw UsageError("--path: '\(text)' is not a path such as /realtime")
+    let inherited = typed.text(.cluster) == nil ? source.path : nil
+    guard let setting = typed.setting(.path) ?? inherited else { return "" }
+    guard let path = HTTPURL.prefix(setting.value) else {
+      throw UsageError("\(setting.origin): '\(setting.value)' is not a path such as /realtime")
     }
     return path
   }

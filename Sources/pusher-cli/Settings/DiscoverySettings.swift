@@ -12,20 +12,35 @@ extension SettingsReader {
   mutating func discovery(
     _ names: [String]
   ) throws(UsageError) -> (channels: [String], discovery: DiscoverySettings?) {
-    let patterns = names.filter(Self.isPattern)
-    guard let interval = typed.duration(.discover) else {
+    var patterns = names.filter(Self.isPattern)
+    guard typed.command == .subscribe else {
       guard let pattern = patterns.first else { return (names, nil) }
-      throw UsageError(
-        "channel '\(pattern)': a pattern needs --discover TIME, which joins the channels that match"
-      )
+      throw UsageError("channel '\(pattern)': only subscribe takes patterns")
     }
-    guard !patterns.isEmpty else {
-      throw UsageError("--discover needs a pattern: give one, as in --channel 'private-*'")
+    let asking = [Flag.discover, .maxChannels].filter {
+      typed.text($0) != nil && typed.origin($0) == nil
+    }
+    if names.isEmpty, asking.contains(.discover) { patterns = ["*"] }
+    guard let pattern = patterns.first else {
+      guard let flag = asking.first else { return (names, nil) }
+      throw UsageError(
+        "\(flag.spelling) is for patterns: give one as a channel, such as 'private-*'")
+    }
+    if let problem = patterns.lazy.compactMap(Glob.problem).first {
+      throw UsageError("channel: \(problem)")
     }
     let settings = DiscoverySettings(
-      patterns: patterns, interval: interval, limit: typed.number(.maxChannels),
-      access: try apiAccess())
+      patterns: patterns, interval: typed.time(.discover), limit: typed.number(.maxChannels),
+      access: try access(for: pattern))
     return (names.filter { !Self.isPattern($0) }, settings)
+  }
+
+  private mutating func access(for pattern: String) throws(UsageError) -> APIAccess {
+    do throws(UsageError) {
+      return try apiAccess()
+    } catch {
+      throw UsageError("'\(pattern)' is a pattern, which needs the HTTP API; \(error.message)")
+    }
   }
 
   /// Channel names have none of these characters.

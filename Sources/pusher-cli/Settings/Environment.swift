@@ -22,7 +22,7 @@ struct CredentialSource: Equatable, Sendable {
   var host: Setting?
   var port: Setting?
   var scheme: Setting?
-  var path: String?
+  var path: Setting?
   /// Reverb's rate limit, for `serve`.
   var rateLimit: RateLimitVariables?
   /// Variable that must name the server, for self-hosted families.
@@ -57,22 +57,37 @@ struct Environment: Sendable {
 
   private func first(_ names: [String]) -> Setting? {
     for name in names {
-      guard let value = self[name]?.unquoted("\"'"), !value.isEmpty else { continue }
-      return Setting(origin: file.map { "\(name) in \($0)" } ?? name, value: value)
+      guard let setting = literal(name) else { continue }
+      // The program's own variables have no words of Laravel.
+      if name.begins(with: "PUSHER_CLI_") || !Self.isNothing(setting.value) { return setting }
     }
     return nil
+  }
+
+  /// Returns true for a word that Laravel's `env()` reads as null or as an empty text.
+  static func isNothing(_ value: String) -> Bool {
+    ["null", "(null)", "empty", "(empty)"].contains(value.lowercased())
+  }
+
+  /// Returns a set variable, also with a word of Laravel, without its quotes.
+  func literal(_ name: String) -> Setting? {
+    guard let value = self[name]?.unquoted("\"'"), !value.isEmpty else { return nil }
+    return Setting(origin: file.map { "\(name) in \($0)" } ?? name, value: value)
   }
 
   /// Returns all sources that are not empty, the preferred one first.
   func sources(isAPI: Bool) throws(UsageError) -> [CredentialSource] {
     var sources = [pusher, try fromURL(), reverb(isAPI: isAPI), soketi].filter { !$0.isEmpty }
-    if self["BROADCAST_CONNECTION"] ?? self["BROADCAST_DRIVER"] == "reverb",
+    if broadcaster?.value == "reverb",
       let index = sources.firstIndex(where: { $0.requiredHost != nil })
     {
       sources.insert(sources.remove(at: index), at: 0)
     }
     return sources
   }
+
+  /// The broadcaster of a Laravel app, by its variable or the older one; null is one of them.
+  var broadcaster: Setting? { literal("BROADCAST_CONNECTION") ?? literal("BROADCAST_DRIVER") }
 
   private var pusher: CredentialSource {
     let file = first(.secretFile).map { SecretOrigin.file(path: $0.value, origin: $0.origin) }
@@ -93,6 +108,7 @@ struct Environment: Sendable {
     guard !source.isEmpty else { return source }
     source.port = either(.port, "REVERB_INTERNAL_PORT")
     source.scheme = either(.scheme, "REVERB_INTERNAL_SCHEME")
+    source.path = first(.path, of: "REVERB_")
     source.requiredHost = "REVERB_HOST"
     source.rateLimit = RateLimitVariables(self)
     return source
@@ -168,7 +184,8 @@ extension CredentialSource {
     appID = setting(id)
     self.host = setting(host)
     scheme = setting(text[..<schemeEnd.lowerBound])
-    path = String(afterScheme[authorityEnd..<apps.lowerBound])
+    let prefix = afterScheme[authorityEnd..<apps.lowerBound]
+    path = prefix.isEmpty ? nil : setting(prefix)
   }
 }
 

@@ -30,6 +30,9 @@ struct FormatTemplate: Equatable, Sendable {
 
   /// Parses `%e`, `%%`, `\t`, `\n`, `\0` and `\\`; other text stays unchanged.
   init(_ text: String) throws(UsageError) {
+    if OutputFormat(rawValue: text) != nil {
+      throw UsageError("--format prints its text, here '\(text)': for this format, give -o \(text)")
+    }
     var rest = text[...]
     var literal = ""
     while let character = rest.popFirst() {

@@ -78,7 +78,7 @@ struct WebhookSettings: CommandSettings {
   init(_ reader: inout SettingsReader) throws(UsageError) {
     let typed = reader.typed
     try typed.requireWord("listen")
-    try typed.refuse(Flag.ofWebhookSend, by: "listen", of: "send")
+    try typed.refuse(Flag.ofWebhookSend, by: "webhook listen", of: "webhook send")
     listen = try reader.listening()
     (key, secret) = try reader.signer()
     count = typed.integer(.count)

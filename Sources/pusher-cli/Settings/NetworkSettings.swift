@@ -23,16 +23,22 @@ extension SettingsReader {
       connectTimeout: typed.time(.connectTimeout))
   }
 
-  func readable(_ flag: Flag) throws(UsageError) -> String? {
+  /// Returns the path of a PEM file; puts the text of a pipe, which is read once, into `kept`.
+  mutating func pemFile(
+    _ flag: Flag, _ kept: inout [String: [UInt8]]
+  ) throws(UsageError) -> String? {
     guard let path = typed.text(flag) else { return nil }
-    guard files.permissions(path) != nil else {
-      throw UsageError("\(flag.spelling): '\(path)' is not a readable file")
+    if files.permissions(path) == nil {
+      kept[path] = try content(of: path, flag.spelling, limit: TLSContext.largestFile).bytes
     }
     return path
   }
 
   private mutating func tls() throws(UsageError) -> TLSConfiguration {
-    var tls = TLSConfiguration(caFile: try readable(.cacert), insecure: typed.isOn(.insecure))
+    var tls = TLSConfiguration(insecure: typed.isOn(.insecure))
+    tls.caFile = try pemFile(.cacert, &tls.kept)
+    tls.certificateFile = try pemFile(.tlsCert, &tls.kept)
+    tls.keyFile = try pemFile(.tlsKey, &tls.kept)
     for text in typed.texts(.pinSHA256) {
       guard let pin = PublicKeyPin(text) else {
         throw UsageError("--pin-sha256: '\(text)' is not a SHA-256 in Base64 (44 characters)")
@@ -45,8 +51,6 @@ extension SettingsReader {
           ? "--insecure: the server's certificate is not checked; anyone in between can read and alter events"
           : "--insecure: only the pinned key of the server's certificate is checked")
     }
-    tls.certificateFile = try readable(.tlsCert)
-    tls.keyFile = try readable(.tlsKey)
     return tls
   }
 

@@ -57,16 +57,44 @@ struct PageSettings: Equatable, Sendable {
 enum OutputFormat: String, CaseIterable, Sendable { case json, pretty, raw }
 
 extension SettingsReader {
-  func printing(_ run: RunSettings) throws(UsageError) -> PrintSettings {
+  mutating func printing(_ run: RunSettings) throws(UsageError) -> PrintSettings {
     PrintSettings(
-      includedEvents: typed.texts(.event), excludedEvents: typed.texts(.excludeEvent),
-      conditions: try conditions(of: .whereExpression), untilEvents: typed.texts(.untilEvent),
-      untilData: typed.text(.until).map(DataPattern.init), failEvents: typed.texts(.failEvent),
-      failConditions: try conditions(of: .failWhere), count: typed.integer(.count),
-      form: try form(),
+      includedEvents: try patterns(.event), excludedEvents: try patterns(.excludeEvent),
+      conditions: try conditions(of: .whereExpression), untilEvents: try patterns(.untilEvent),
+      untilData: try patterns(.until).last.map(DataPattern.init),
+      failEvents: try patterns(.failEvent), failConditions: try conditions(of: .failWhere),
+      count: typed.integer(.count), form: try form(),
       printsLifecycle: typed.isOn(.lifecycle), bufferSize: typed.bytes(.buffer),
       printsSummary: typed.isOn(.summary), printsEvents: run.handler?.prints ?? true,
       countedChannels: run.monitor?.channels)
+  }
+
+  func patterns(_ flag: Flag) throws(UsageError) -> [String] {
+    let patterns = typed.texts(flag)
+    if let problem = patterns.lazy.compactMap(Glob.problem).first {
+      throw UsageError("\(flag.spelling): \(problem)")
+    }
+    return patterns
+  }
+
+  /// Returns the conditions of `--where` or `--fail-where`; warns of a regular expression, which `~`
+  /// does not take.
+  mutating func conditions(of flag: Flag) throws(UsageError) -> [WhereClause] {
+    var clauses: [WhereClause] = []
+    for text in typed.texts(flag) {
+      do throws(WhereFault) {
+        clauses.append(try WhereClause(text))
+      } catch {
+        // A long text would fill the screen.
+        if case .tooLong = error { throw UsageError("\(flag.spelling): \(error)") }
+        throw UsageError("\(flag.spelling) '\(text)': \(error)")
+      }
+      guard let pattern = clauses.last?.pattern else { continue }
+      if pattern.hasPrefix("^") || pattern.hasPrefix(".*") || pattern.hasSuffix("$") {
+        warn("\(flag.spelling) '\(text)': ~ takes a pattern such as \"A*\", not a regular expression")
+      }
+    }
+    return clauses
   }
 
   private func form() throws(UsageError) -> EventForm {

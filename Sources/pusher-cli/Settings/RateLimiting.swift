@@ -89,7 +89,7 @@ struct RateLimitVariables: Equatable, Sendable {
     if let attempts { limit.messages = try Self.amount(attempts) }
     if let seconds { limit.window = .seconds(try Self.amount(seconds)) }
     // The texts that PHP counts as false, once Laravel has read the variable.
-    let no = ["false", "(false)", "null", "(null)", "empty", "(empty)", "0"]
+    let no = ["false", "(false)", "0"]
     limit.endsConnection = terminate.map { !no.contains($0.value.lowercased()) } ?? false
     return limit
   }

@@ -39,8 +39,7 @@ struct ServeSettings: CommandSettings {
       self.defaulted = defaulted
     }
     server.listen = listen.address
-    let (certificate, key) = (try reader.readable(.tlsCert), try reader.readable(.tlsKey))
-    server.certificate = certificate.map { CertificateFiles($0, key: key) }
+    server.certificate = try reader.certificate()
     console = try reader.console()
     server.webhooks.delay = typed.time(.webhookDelay)
     server.webhooks.trust = TLSEnvironment(reader.environment.variables)
@@ -56,9 +55,8 @@ struct ServeSettings: CommandSettings {
     server.limits = Self.limits(typed, of: server.dialect)
     asksForConnections = typed.text(.maxConnections) != nil
     server.service = reader.service
-    if let flag = [Flag.host, .port].first(where: { typed.text($0) != nil }) {
-      reader.warn(
-        "\(flag.spelling) is for commands that connect; set the address of serve with --listen")
+    if hasTimestamps, !logsEvents, typed.origin(.timestamps) == nil {
+      throw UsageError("--timestamps needs --log-events")
     }
     if !server.dialect.has(.sendsWebhooks),
       server.applications.contains(where: { !$0.webhooks.isEmpty })
@@ -130,6 +128,12 @@ struct ServeSettings: CommandSettings {
 }
 
 extension SettingsReader {
+  fileprivate mutating func certificate() throws(UsageError) -> CertificateFiles? {
+    var tls = TLSConfiguration()
+    let (file, key) = (try pemFile(.tlsCert, &tls.kept), try pemFile(.tlsKey, &tls.kept))
+    return file.map { CertificateFiles($0, key: key, tls: tls) }
+  }
+
   fileprivate mutating func authEndpoints(_ hosts: HostPolicy) -> Reach {
     let names = hosts.allowed.filter { !$0.isLocal }.map(\.description).sorted()
     switch typed.choice(.authEndpoints) {

@@ -31,13 +31,18 @@ struct SettingsReader {
   ) throws(UsageError) {
     self.init(unread: typed, environment: environment, files: files)
     try typed.refuseExclusions()
-    for (flag, value) in try typed.partsOfURL() { try self.typed.record(value, for: flag) }
+    for (flag, value) in try typed.partsOfURL() {
+      try self.typed.record(value, for: flag, origin: Flag.url.spelling)
+    }
     namedFile = try typed.setting(.envFile).map { path throws(UsageError) in try dotEnv(path) }
     let isUseful = Set<Command>.working.contains(typed.command) && namedFile == nil
     if isUseful, !typed.isOn(.local), let path = self.environment.first(.envFile) {
       fallbackFile = try dotEnv(path)
     }
     if Set<Command>.talking.contains(typed.command) { try takeConfiguration() }
+    if typed.command == .serve, let port = self.typed.setting(.servePort) {
+      try self.typed.record(":\(port.value)", for: .listen, origin: port.origin)
+    }
     if let place = servedPlace() {
       try self.typed.fill(
         [.init(flag: .listen, value: place.value, origin: place.origin)], isNamed: false)
@@ -89,9 +94,12 @@ struct SettingsReader {
     }
   }
 
-  mutating func warn(_ text: String) { warnings.append(UsageWarning(text)) }
-  mutating func warnAlways(_ text: String) {
-    warnings.append(UsageWarning(text, isSilenced: false))
+  mutating func warn(_ text: String) { add(UsageWarning(text)) }
+  mutating func warnAlways(_ text: String) { add(UsageWarning(text, isSilenced: false)) }
+
+  /// Several settings may read one option; its warning comes once.
+  private mutating func add(_ warning: UsageWarning) {
+    if !warnings.contains(warning) { warnings.append(warning) }
   }
 
   var verbosity: Verbosity {
@@ -184,30 +192,41 @@ struct SettingsReader {
   }
 
   /// Reads a text file, by default without its last newline; `-` is standard input.
+  ///
+  /// - Parameter word: The word that names the file, for messages; by default the path.
   mutating func text(
-    of path: String, _ origin: String, limit: Int, dropsNewline: Bool = true
+    of path: String, _ origin: String, limit: Int, dropsNewline: Bool = true, as word: String? = nil
   ) throws(UsageError) -> String {
-    try textAndHolders(of: path, origin, limit: limit, dropsNewline: dropsNewline).text
+    try textAndHolders(of: path, origin, limit: limit, dropsNewline: dropsNewline, as: word).text
   }
 
   mutating func textAndHolders(
-    of path: String, _ origin: String, limit: Int, dropsNewline: Bool = true
+    of path: String, _ origin: String, limit: Int, dropsNewline: Bool = true, as word: String? = nil
   ) throws(UsageError) -> (text: String, holders: FileHolders?) {
+    let content = try content(of: path, origin, limit: limit, as: word)
+    var bytes = content.bytes
+    if dropsNewline, bytes.last == UInt8(ascii: "\n") {
+      bytes.removeLast()
+      if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
+    }
+    guard let text = String(validating: bytes, as: UTF8.self) else {
+      throw UsageError("\(origin): \(Self.name(word ?? path)) is not UTF-8 text")
+    }
+    return (text, content.holders)
+  }
+
+  /// Reads a whole file; a pipe only once, however many settings it serves.
+  mutating func content(
+    of path: String, _ origin: String, limit: Int, as word: String? = nil
+  ) throws(UsageError) -> FileContent {
     if path == "-" { try claimInput(for: origin) }
+    if let known = kept[path] { return FileContent(bytes: known) }
     switch files.read(path, limit) {
     case .failure(let fault):
-      throw UsageError("\(origin): cannot read \(Self.name(path)): \(fault.reason)")
+      throw UsageError("\(origin): cannot read \(Self.name(word ?? path)): \(fault.reason)")
     case .success(let content):
-      var bytes = content.bytes
-      keep(bytes, of: path)
-      if dropsNewline, bytes.last == UInt8(ascii: "\n") {
-        bytes.removeLast()
-        if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
-      }
-      guard let text = String(validating: bytes, as: UTF8.self) else {
-        throw UsageError("\(origin): \(Self.name(path)) is not UTF-8 text")
-      }
-      return (text, content.holders)
+      keep(content.bytes, of: path)
+      return content
     }
   }
 
@@ -221,7 +240,7 @@ struct SettingsReader {
   }
 
   mutating func claimInput(for origin: String) throws(UsageError) {
-    if let earlier = inputReader {
+    if let earlier = inputReader, earlier != origin {
       throw UsageError("\(earlier) and \(origin) both read standard input; give one of them a file")
     }
     inputReader = origin
@@ -237,7 +256,9 @@ struct SettingsReader {
   ) throws(UsageError) -> String {
     guard value.hasPrefix("@") else { return value }
     guard value.count > 1 else { throw UsageError("\(origin): '@' needs a file name") }
-    return try text(of: String(value.dropFirst()), origin, limit: limit, dropsNewline: dropsNewline)
+    let path = String(value.dropFirst())
+    return try text(
+      of: path, origin, limit: limit, dropsNewline: dropsNewline, as: path == "-" ? path : value)
   }
 
   /// Returns a word of a closed list from the option, else the variable, else the default.

@@ -48,6 +48,7 @@ struct SignSettings: CommandSettings {
         throw UsageError(
           "cannot \(typed.command.rawValue) a '\(kind)'\(clause)", helpFor: typed.command)
       }
+      try Self.refuseUnused(typed, kind)
       subject = try reader.subject(kind, &words)
       task = typed.command == .sign ? .sign : .verify(try reader.signature(kind))
     }
@@ -62,6 +63,23 @@ struct SignSettings: CommandSettings {
     }
     (key, secret) = try reader.signer()
     common = reader.common
+  }
+}
+
+extension SignSettings {
+  /// Refuses options that the kind has no use for.
+  private static func refuseUnused(
+    _ typed: TypedArguments, _ kind: String
+  ) throws(UsageError) {
+    let name = typed.command.rawValue
+    let isClaim = kind == "channel" || kind == "user"
+    let (unused, owner): ([Flag], String) =
+      isClaim
+      ? ([.signData], "request and webhook")
+      : ([.socketID, .signUserID, .signUserInfo], "channel and user")
+    try typed.refuse(unused, by: "\(name) \(kind)", of: "\(name) \(owner)")
+    guard kind != "request" else { return }
+    try typed.refuse([.timestamp], by: "\(name) \(kind)", of: "\(name) request")
   }
 }
 

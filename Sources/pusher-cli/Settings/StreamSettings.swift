@@ -26,7 +26,10 @@ struct StreamSettings: FeedCommandSettings {
     }
     request = try reader.streamRequest(data)
     let hasType = fields.all.contains { $0.name.lowercased() == "content-type" }
-    if let data, !hasType { headers.append(Self.contentType(of: data)) }
+    if let data, !hasType {
+      reader.warnOfBrokenJSON(data, "--data", sentAs: "a form")
+      headers.append(Self.contentType(of: data))
+    }
     if !fields.all.contains(where: { $0.name.lowercased() == "user-agent" }) {
       headers.append(NamedValue(name: "User-Agent", value: "pusher-cli/\(Version.current)"))
     }

@@ -27,11 +27,13 @@ struct SubscribeSettings: FeedCommandSettings {
     let signsIn = [Flag.userAuthEndpoint, .userAuthCommand].contains { typed.text($0) != nil }
     readsInput = typed.isOn(.stdin)
     let isOpenEnded = readsInput || [.check, .webhook].contains(typed.command)
-    guard !names.isEmpty || signsIn || typed.isOn(.signIn) || isOpenEnded else {
-      throw UsageError("no channel: give one, as in 'pusher-cli subscribe my-channel'")
-    }
     if readsInput { try reader.claimInput(for: Flag.stdin.spelling) }
     let (fixed, discovery) = try reader.discovery(names)
+    guard !names.isEmpty || discovery != nil || signsIn || typed.isOn(.signIn) || isOpenEnded else {
+      throw UsageError(
+        "no channel: give one, as in 'pusher-cli subscribe my-channel', or '*' for all")
+    }
+    if Set<Command>.joining.contains(typed.command) { reader.warnOfBroadcaster() }
     self.discovery = discovery
     channels = try reader.channels(fixed)
     let source = try reader.source(.webSocket)

@@ -30,6 +30,7 @@ struct TriggerSettings: CommandSettings {
   init(_ reader: inout SettingsReader) throws(UsageError) {
     let typed = reader.typed
     let readsLines = typed.operands == ["-"] && typed.text(.data) == nil
+    try Self.refuseExtraWords(typed)
     channels = try reader.channels(typed.texts(.channel), toUsers: true)
     guard !channels.isEmpty || readsLines else { throw UsageError("no channel: give --channel") }
     let event = try Self.event(typed)
@@ -92,10 +93,6 @@ struct TriggerSettings: CommandSettings {
   private static func data(
     _ typed: TypedArguments, _ reader: inout SettingsReader
   ) throws(UsageError) -> String {
-    if typed.operands.count > 1 {
-      throw UsageError(
-        "trigger takes one argument, the data (found '\(typed.operands[1])' too); quote it as one")
-    }
     if typed.operands.first != nil, typed.text(.data) != nil {
       throw UsageError("the data is given twice: as an argument and with --data; give one")
     }
@@ -106,6 +103,36 @@ struct TriggerSettings: CommandSettings {
     guard data != "-" else {
       throw UsageError("to send standard input as the data, give @-")
     }
-    return try reader.textOrFile(data, "--data", limit: dataLimit)
+    let text = try reader.textOrFile(data, "--data", limit: dataLimit)
+    reader.warnOfBrokenJSON(text, "the data", sentAs: "a text")
+    return text
+  }
+
+  /// Refuses more than the data, and says which options the other words are.
+  private static func refuseExtraWords(_ typed: TypedArguments) throws(UsageError) {
+    guard typed.operands.count > 1 else { return }
+    let missing = [
+      typed.text(.triggerChannel) == nil ? "-c" : nil,
+      typed.text(.triggerEvent) == nil ? "-e" : nil,
+    ].compactMap { $0 }
+    let options = zip(missing, typed.operands).map { "\($0) \($1)" }.joined(separator: " ")
+    throw UsageError(
+      "trigger takes one argument, the data"
+        + (missing.isEmpty
+          ? " (found '\(typed.operands[1])' too); quote it as one" : ": give \(options)"))
+  }
+}
+
+extension SettingsReader {
+  /// Warns of a text that was probably meant as JSON.
+  mutating func warnOfBrokenJSON(_ text: String, _ name: String, sentAs kind: String) {
+    let first = text.utf8.first { $0 > 0x20 }
+    guard first == UInt8(ascii: "{") || first == UInt8(ascii: "[") else { return }
+    do throws(JSONError) {
+      _ = try JSONParser.parse(text)
+    } catch {
+      if case .tooDeep = error { return }
+      warn("\(name) begins like JSON and is none (\(error)): it is sent as \(kind)")
+    }
   }
 }

@@ -125,11 +125,30 @@ struct TypedArguments: Equatable, Sendable {
     return flag
   }
 
-  mutating func record(_ value: String, for flag: Flag) throws(UsageError) {
+  /// - Parameter origin: The option or the file that implies the value; `nil` for a typed value.
+  mutating func record(
+    _ value: String, for flag: Flag, origin: String? = nil
+  ) throws(UsageError) {
     if let fault = flag.fault(in: value) {
       throw UsageError("option \(flag.spelling): \(fault)", helpFor: command)
     }
     values[flag.name, default: []].append(value)
+    if let origin { origins[flag.name] = origin }
+  }
+
+  /// Refuses typed options of a command that the rest of its arguments leaves unused.
+  ///
+  /// A configuration file may hold them.
+  ///
+  /// - Parameters:
+  ///   - use: The command with its word, such as `webhook listen`.
+  ///   - owner: The words with which the options have a use.
+  func refuse(_ flags: [Flag], by use: String, of owner: String) throws(UsageError) {
+    for flag in flags where isGiven(flag) || choice(flag) != nil {
+      guard origin(flag) == nil else { continue }
+      throw UsageError(
+        "\(use) has no option \(flag.spelling) (it belongs to \(owner))", helpFor: command)
+    }
   }
 
   private mutating func set(_ flag: Flag, _ isOn: Bool) {

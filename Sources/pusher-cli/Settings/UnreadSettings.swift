@@ -12,7 +12,8 @@ private struct OtherServer {
         "SOKETI_PORT", "SOKETI_DEBUG",
       ]),
     OtherServer(
-      key: "REVERB_APP_KEY", prefixes: ["REVERB_APP_", "REVERB_MAX_"],
+      key: "REVERB_APP_KEY",
+      prefixes: ["REVERB_APP_", "REVERB_MAX_", "REVERB_PATH", "REVERB_SERVER_PATH"],
       read: ["REVERB_APP_ID", "REVERB_APP_KEY", "REVERB_APP_SECRET"] + RateLimitVariables.names),
   ]
 
@@ -40,7 +41,7 @@ extension SettingsReader {
       })
     else { return }
     let unread = file.variables.keys.sorted().filter {
-      server.has($0) && file[$0] != nil && $0.isVisible(without: "")
+      server.has($0) && file.first($0) != nil && $0.isVisible(without: "")
     }
     guard !unread.isEmpty else { return }
     let more = unread.count - Self.namedAtMost

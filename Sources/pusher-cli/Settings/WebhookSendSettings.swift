@@ -20,7 +20,7 @@ struct WebhookSendSettings: CommandSettings {
   init(_ reader: inout SettingsReader) throws(UsageError) {
     let typed = reader.typed
     try typed.requireWord("send")
-    try typed.refuse(Flag.ofWebhookListen, by: "send", of: "listen")
+    try typed.refuse(Flag.ofWebhookListen, by: "webhook send", of: "webhook listen")
     receivers = []
     for text in typed.texts(.webhookTo) {
       receivers.append(try Application.webhook(text, Flag.webhookTo.spelling))
@@ -30,7 +30,7 @@ struct WebhookSendSettings: CommandSettings {
     }
     policy = WebhookPolicy()
     policy.delay = typed.time(.webhookDelay)
-    policy.kinds = try Self.kinds(typed.texts(.webhookEvent))
+    policy.kinds = try Self.kinds(reader.patterns(.webhookEvent))
     policy.batch = Self.batch
     interval = typed.time(.every)
     let joins = policy.kinds.contains { !WebhookNotice.Kind.ofChannels.contains($0) }
@@ -65,9 +65,6 @@ struct WebhookSendSettings: CommandSettings {
     guard let first = channels.first else { return }
     guard joins else {
       throw UsageError("--channel: '\(first)' has no use, because --event leaves out client_event")
-    }
-    if let pattern = channels.first(where: SettingsReader.isPattern) {
-      throw UsageError("channel '\(pattern)': webhook send takes names, not patterns")
     }
     if let channel = channels.first(where: { ChannelKind(channelName: $0) == .encrypted }) {
       throw UsageError("channel '\(channel)': encrypted channels have no client events")
@@ -105,15 +102,5 @@ extension TypedArguments {
     throw UsageError(
       "webhook takes one word: listen or send\(found.map { " (found '\($0)')" } ?? "")",
       helpFor: .webhook)
-  }
-
-  /// Refuses typed options of the other word of `webhook`; a configuration file may hold them.
-  func refuse(_ flags: [Flag], by word: String, of owner: String) throws(UsageError) {
-    for flag in flags where isGiven(flag) || choice(flag) != nil {
-      guard origin(flag) == nil else { continue }
-      throw UsageError(
-        "webhook \(word) has no option \(flag.spelling) (it belongs to webhook \(owner))",
-        helpFor: .webhook)
-    }
   }
 }

@@ -91,3 +91,45 @@ import Testing
     #expect(try inspect("terminate --local 7").call == .terminate(user: "7"))
   }
 }
+
+@Suite("Data of trigger and sse")
+struct SentDataTests {
+  private func texts(_ data: String) throws -> [String] {
+    try TriggerSettings(
+      arguments(["trigger", "--local", "-c", "a", "-e", "e", data]), environment: [:],
+      files: PretendFiles(contents: ["f": "{a"]).access
+    ).warnings.map(\.text)
+  }
+
+  @Test(arguments: [
+    ("{a:1}", "not JSON at byte 1"), (" [1", "incomplete JSON"), ("@f", "not JSON at byte 1"),
+  ])
+  func `data that begins like JSON and is none is told`(data: String, reason: String) throws {
+    #expect(
+      try texts(data) == ["the data begins like JSON and is none (\(reason)): it is sent as a text"]
+    )
+  }
+
+  @Test(arguments: ["text", "{}", "[1]", "\"a", "a{", ""])
+  func `other data is sent without a word`(data: String) throws {
+    #expect(try texts(data).isEmpty)
+  }
+
+  @Test func `the body of sse is told too, unless a header names its type`() throws {
+    #expect(
+      try sse("http://h/ -d {a:1}").warnings.map(\.text) == [
+        "--data begins like JSON and is none (not JSON at byte 1): it is sent as a form"
+      ])
+    #expect(try sse("http://h/ -d {a:1} -H Content-Type:x").warnings.isEmpty)
+    #expect(try sse("http://h/ -d a=1").warnings.isEmpty)
+  }
+
+  @Test func `a file that cannot be read is named as it was typed`() {
+    #expect(
+      refusal { _ = try trigger("--local -c a -e e -d @nofile") }
+        == "--data: cannot read '@nofile': no such file or directory")
+    #expect(
+      refusal { _ = try sse("@nofile") }
+        == "the URL: cannot read '@nofile': no such file or directory")
+  }
+}

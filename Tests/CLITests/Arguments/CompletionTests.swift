@@ -101,7 +101,7 @@ struct CompletionTests {
   private static func local(_ channels: String...) throws -> (String, [ChildProgram]) {
     let file = TemporaryFolder.shared.file("port")
     let server = try PusherCLI.start([
-      "serve", "--local", "--listen", "127.0.0.1:0", "--port-file", file,
+      "serve", "--listen", "127.0.0.1:0", "--port-file", file,
     ])
     let port = String(try server.port(in: file))
     let client = try PusherCLI.start(

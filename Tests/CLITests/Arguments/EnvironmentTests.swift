@@ -159,6 +159,67 @@ import Testing
     #expect(refusal { _ = try subscribe("a", ["PUSHER_APP_KEY": ""]) } != nil)
   }
 
+  @Test(arguments: ["null", "(null)", "empty", "(empty)", "NULL", "'null'"])
+  func `Laravel's words for nothing are nothing`(word: String) throws {
+    let environment = Self.merged(
+      ["PUSHER_APP_KEY": word, "PUSHER_HOST": word, "PUSHER_PORT": word, "PUSHER_SCHEME": word],
+      ["PUSHER_KEY": "k", "PUSHER_APP_CLUSTER": "eu", "PUSHER_APP_SECRET": word])
+    let settings = try subscribe("a", environment)
+    #expect(settings.connection.key == "k")
+    #expect(settings.connection.host == "ws-eu.pusher.com")
+    #expect(
+      refusal { _ = try subscribe("private-a", environment) }?.contains("--secret-file") == true)
+    let file = ["PUSHER_CLI_ENV_FILE": word]
+    #expect(
+      refusal { _ = try subscribe("--key k a", file) }?.hasPrefix("PUSHER_CLI_ENV_FILE") == true)
+  }
+
+  @Test func `Reverb's path is taken by clients, and serve says that it has none`() throws {
+    let named = Self.merged(Self.reverb, ["REVERB_SERVER_PATH": "/ws", "REVERB_PATH": "live"])
+    #expect(try subscribe("a", named).connection.path == "/live")
+    #expect(try trigger(Self.event, named).connection.path == "/live")
+    let inner = Self.merged(Self.reverb, ["REVERB_SERVER_PATH": "/ws", "REVERB_PATH": "null"])
+    #expect(try subscribe("a", inner).connection.path == "/ws")
+    #expect(try subscribe("--path /own a", inner).connection.path == "/own")
+    #expect(try subscribe("--cluster eu a", inner).connection.path.isEmpty)
+    let wrong = Self.merged(Self.reverb, ["REVERB_PATH": "a?b"])
+    #expect(
+      refusal { _ = try subscribe("a", wrong) }
+        == "REVERB_PATH: 'a?b' is not a path such as /realtime")
+    let rows = try ConfigSettings(
+      arguments("config"), environment: inner, files: PretendFiles().access
+    ).rows
+    let row = ConfigSettings.Row(name: "path", value: "/ws", origin: "REVERB_SERVER_PATH")
+    #expect(rows.contains(row))
+    let lines = named.map { "\($0.key)=\($0.value)\n" }.joined()
+    let files = PretendFiles(contents: [".env": lines + "REVERB_HOST=127.0.0.1\n"])
+    #expect(
+      try serve("--env-file .env --port 1", files: files).warnings.map(\.text) == [
+        ".env: serve does not read REVERB_PATH, REVERB_SERVER_PATH; docs/moving.md says what to set"
+      ])
+  }
+
+  @Test func `subscribe and check tell a broadcaster that sends events elsewhere`() throws {
+    let environment = Self.merged(Self.reverb, ["BROADCAST_CONNECTION": "log"])
+    let words =
+      "BROADCAST_CONNECTION is 'log': the app writes its events to its log, so none comes here; "
+      + "set it to reverb or pusher"
+    let settings = try subscribe("a", environment)
+    #expect(settings.warnings.map(\.text) == [words])
+    let null = Self.merged(Self.reverb, ["BROADCAST_DRIVER": "null"])
+    #expect(
+      try subscribe("a", null).warnings.map(\.text) == [
+        "BROADCAST_DRIVER is 'null': the app drops its events, so none comes here; "
+          + "set it to reverb or pusher"
+      ])
+    let check = try CheckSettings(
+      arguments("check a"), environment: environment, files: PretendFiles().access)
+    #expect(check.warnings.map(\.text) == [words])
+    for line in ["--key k --host h a", "--local a"] {
+      #expect(try subscribe(line, environment).warnings.isEmpty, "\(line)")
+    }
+  }
+
   @Test(arguments: ["api-eu.pusher.com", "ws-eu.pusher.com", "API-eu.Pusher.com"])
   func `a host of pusher.com names the cluster`(host: String) throws {
     let environment = ["PUSHER_APP_KEY": "k", "PUSHER_HOST": host, "PUSHER_APP_CLUSTER": "mt1"]

@@ -59,7 +59,7 @@ import Testing
 
   @Test(arguments: [
     ("a", "no app key: give --key, PUSHER_APP_KEY or REVERB_APP_KEY"),
-    ("--key K", "no channel: give one, as in 'pusher-cli subscribe my-channel'"),
+    ("--key K", "no channel: give one, as in 'pusher-cli subscribe my-channel', or '*' for all"),
     ("--key K --host h --cluster eu a", "--host and --cluster exclude each other; give one"),
     ("--local --cluster eu a", "--local and --cluster exclude each other; give one"),
     ("--key K --path p?q a", "--path: 'p?q' is not a path such as /realtime"),
@@ -68,7 +68,7 @@ import Testing
       "--host: 'h:1' is not a host name; give scheme, port and path separately"
     ),
     ("--key a/b a", "--key: 'a/b' is not an app key"),
-    ("--key K --cacert /none a", "--cacert: '/none' is not a readable file"),
+    ("--key K --cacert /none a", "--cacert: cannot read '/none': no such file or directory"),
     (
       "--key K private-a",
       "private-a needs authorisation: give --secret-file, PUSHER_APP_SECRET, --auth-endpoint or --auth-command"
@@ -285,6 +285,28 @@ import Testing
     #expect(pair.connection.endpointTLS == TLSConfiguration())
   }
 
+  @Test func `what cannot be read twice is read once, for all settings of a run`() throws {
+    let reads = Record<String>()
+    var files = PretendFiles(contents: ["-": "X: 1\n"]).access
+    files.contents = { path, _ in
+      reads.add(path)
+      return .success(Array("X: 1\n".utf8))
+    }
+    files.permissions = { _ in nil }
+    let line = "a* --cacert ca --tls-cert c --tls-key k -H @h -H @-"
+    let environment = [
+      "PUSHER_APP_KEY": "k", "PUSHER_APP_SECRET": "s", "PUSHER_APP_ID": "1",
+    ]
+    let settings = try SubscribeSettings(
+      arguments("subscribe " + line), environment: environment, files: files)
+    #expect(reads.values.sorted() == ["-", "c", "ca", "h", "k"])
+    let text = Array("X: 1\n".utf8)
+    #expect(settings.connection.tls.kept == ["ca": text, "c": text, "k": text])
+    #expect(settings.connection.endpointTLS.kept == ["ca": text])
+    #expect(settings.discovery?.access.headers.count == 2)
+    #expect(settings.warnings.isEmpty)
+  }
+
   @Test(arguments: ["pre", "/pre", "pre/", "/pre//"])
   func `a path may have its slashes or not, as in the library`(path: String) throws {
     #expect(try subscribe("--local a --path \(path)").connection.path == "/pre")
@@ -297,7 +319,7 @@ import Testing
 
   @Test(arguments: [
     ("--tls-key k", "--tls-key needs --tls-cert"),
-    ("--tls-cert c", "--tls-cert: 'c' is not a readable file"),
+    ("--tls-cert c", "--tls-cert: cannot read 'c': no such file or directory"),
     ("--pin-sha256 abc", "--pin-sha256: 'abc' is not a SHA-256 in Base64 (44 characters)"),
     (
       "--subprotocol a,b",

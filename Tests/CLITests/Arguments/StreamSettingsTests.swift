@@ -127,7 +127,7 @@ struct StreamSettingsTests {
       "https://a/ -c x",
       "sse has no option -c (--channel belongs to subscribe, trigger, webhook and bench)"
     ),
-    ("@none", "cannot read 'none'"),
+    ("@none", "cannot read '@none'"),
     ("https://a/ --state-file -", "--state-file cannot use '-'; name a file"),
     (
       "https://a/ --retry-post",

@@ -97,7 +97,7 @@ struct WebhookSendSettingsTests {
     ),
     (
       "--to http://a -c private-*",
-      "channel 'private-*': webhook send takes names, not patterns"
+      "channel 'private-*': only subscribe takes patterns"
     ),
     (
       "--to http://a -c private-encrypted-a",

@@ -50,19 +50,6 @@ struct WhereSettingsTests {
         + "false or null"
     ),
     ("data.a = 1", "--where 'data.a = 1': '= 1' is none of == != < <= > >= ~"),
-    (
-      #"data.a ~ "(""#,
-      #"--where 'data.a ~ "("': the pattern is invalid: "#
-    ),
-    (
-      #"data.a ~ "(a)\\1""#,
-      #"--where 'data.a ~ "(a)\\1"': the pattern is invalid: extended regular expressions have no "#
-        + "back-references"
-    ),
-    (
-      #"data.a ~ "a\u0000b""#,
-      #"--where 'data.a ~ "a\u0000b"': the pattern is invalid: it holds a NUL"#
-    ),
   ])
   func `a bad expression is named with its reason`(expression: String, message: String) {
     let found = refusal { _ = try conditions(expression) } ?? ""
@@ -74,53 +61,34 @@ struct WhereSettingsTests {
     #expect(
       refusal { _ = try conditions(long) } == "--where: the expression is longer than 4096 bytes")
   }
-}
 
-/// IEEE Std 1003.1, section 9.4.
-@Suite("--where: patterns of the C library")
-struct ExtendedPatternTests {
-  private func matches(_ pattern: String, _ text: String, isCut: Bool = false) throws -> Bool {
-    let pattern = try ExtendedPattern(pattern)
-    return withView(Array(text.utf8) + [0]) {
-      pattern.matches($0[0..<($0.count - 1)], isCut: isCut)
+  @Test func `a pattern is a glob for the whole text, and an expression is warned of`() throws {
+    for pattern in ["^A", ".*x", "x$"] {
+      let settings = try subscribe(arguments: ["--where", "data.a ~ \"\(pattern)\""])
+      #expect(
+        settings.warnings.map(\.text) == [
+          "--where 'data.a ~ \"\(pattern)\"': ~ takes a pattern such as \"A*\", not a regular "
+            + "expression"
+        ])
+    }
+    for pattern in ["A*", "order.*", "*[0-9]", "a.b", ""] {
+      #expect(
+        try subscribe(arguments: ["--where", "data.a ~ \"\(pattern)\""]).warnings.isEmpty,
+        "\(pattern)")
     }
   }
 
-  private static let samples: [(String, String, Bool)] = [
-    ("^pa", "paid", true), ("^pa", "unpaid", false), ("pa", "unpaid", true), ("id$", "paid", true),
-    ("^(open|paid)$", "open", true), ("^(open|paid)$", "opened", false), ("", "", true),
-    ("a{2,3}b", "aab", true), ("a{2,3}b", "ab", false), ("[[:digit:]]+", "a1", true),
-    ("[^0-9]", "12", false), (#"a\.b"#, "a.b", true), (#"a\.b"#, "axb", false),
-    (#"\\1"#, #"\1"#, true),
-    ("^$", "", true), ("^$", "a", false), ("A", "a", false), ("\u{E9}t", "\u{E9}t\u{E9}", true),
-  ]
-
-  @Test(arguments: samples)
-  func `a pattern is found anywhere in the text`(pattern: String, text: String, expected: Bool)
-    throws
-  {
-    #expect(try matches(pattern, text) == expected, "\(pattern), \(text)")
+  private func subscribe(arguments words: [String]) throws -> SubscribeSettings {
+    try SubscribeSettings(
+      arguments(["subscribe", "--key", "k", "news"] + words), environment: [:],
+      files: PretendFiles().access)
   }
 
-  @Test func `the end of a cut text, and a NUL, are not its end`() throws {
-    #expect(try matches("a$", "aa"))
-    #expect(try !matches("a$", "aa", isCut: true))
-    #expect(try matches("^a", "aa", isCut: true))
-    #expect(try !matches("a$", "a\0b"))
-    #expect(try matches("^a", "a\0b"))
-  }
-
-  @Test(arguments: ["(", "[", "a{2,1}", "[b-a]", "[[:word:]]"])
-  func `a pattern that does not compile is refused`(pattern: String) {
-    #expect(throws: WhereFault.self) { try ExtendedPattern(pattern) }
-  }
-
-  @Test func `nested groups and repetitions do not trap`() throws {
-    let depth = 200
-    let pattern =
-      String(repeating: "(", count: depth) + "a*" + String(repeating: ")*", count: depth)
-    guard let compiled = try? ExtendedPattern(pattern) else { return }
-    let text = String(repeating: "a", count: 64) + "b"
-    withView(Array(text.utf8) + [0]) { _ = compiled.matches($0[0..<65], isCut: false) }
+  @Test(arguments: ["-e", "-x", "--until-event", "--fail-event"])
+  func `a pattern has up to 4096 bytes`(option: String) throws {
+    let longest = String(repeating: "a", count: 4096)
+    _ = try subscribe(arguments: [option, longest])
+    let message = refusal { _ = try subscribe(arguments: [option, longest + "a"]) }
+    #expect(message?.hasSuffix(": a pattern has at most 4096 bytes; this one has 4097") == true)
   }
 }

@@ -110,6 +110,25 @@ import Testing
       }
     ),
     ("a pattern", { _ = Glob("*a*b").matches($0) }),
+    (
+      "a pattern of the longest piece of a text",
+      { text in _ = Glob("*" + String(text.unicodeScalars.prefix(1000)) + "b").matches(text) }
+    ),
+    (
+      "a condition",
+      { text in
+        let line = JSONValue.object([.init("data", .string(text))])
+        let filter = (try? WhereClause(#"data ~ "*a*b""#)).flatMap { WhereFilter([$0]) }
+        withView(Array(JSONWriter.text(line).utf8)) { _ = filter?.passes($0) }
+      }
+    ),
+    (
+      "references of a file of variables",
+      { text in
+        let lines = (0..<1000).map { "A\($0 + 1)=${A\($0)}\n" }.joined()
+        _ = try? DotEnv(parsing: "A0='\(text.prefix(64))'\n" + lines + "B=\(text)") { _ in nil }
+      }
+    ),
     ("the text of a pattern", { _ = Glob($0) }),
     ("a file of variables", { _ = try? DotEnv(parsing: "A=" + $0) { _ in nil } }),
     (

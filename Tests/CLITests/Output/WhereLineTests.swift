@@ -7,17 +7,8 @@ import Testing
 /// The conditions of `--where` are about the printed line, whatever way an event takes.
 @Suite("--where: printed lines")
 struct WhereLineTests {
-  /// Knows no regular expressions.
-  private struct NoPattern: TextPattern {
-    func matches(_ text: ByteView, isCut: Bool) -> Bool { false }
-  }
-
   private static func clauses(_ expressions: [String]) throws -> [WhereClause] {
-    try expressions.map { expression in
-      try WhereClause(expression) { (_: String) throws(WhereFault) -> any TextPattern in
-        NoPattern()
-      }
-    }
+    try expressions.map { try WhereClause($0) }
   }
 
   private static func settings(

@@ -102,7 +102,7 @@ struct ChannelSearchTests {
   }
 }
 
-@Suite("--discover: channels by pattern", .runsPrograms)
+@Suite("Channels by pattern", .runsPrograms)
 struct DiscoveryTests {
   private static let options = ["-c", "private-*", "--discover", "20ms", "-L", "-v"]
 
@@ -201,21 +201,78 @@ struct DiscoveryTests {
     withExtendedLifetime(guest) {}
   }
 
+  @Test(arguments: [["*"], ["--discover", "20ms"], ["-c", "private-[ab]"]])
+  func `a pattern alone joins the channels of an app, and so does --discover alone`(
+    words: [String]
+  ) throws {
+    let server = try LocalServer()
+    let guest = try server.subscribe(["private-a"], "-L")
+    let program = try PusherCLI.start(
+      ["subscribe"] + server.address + words + ["-n", "1", "--on-ready", trigger(on: server)],
+      environment: LocalServer.environment("local-secret"))
+    let result = try program.result()
+    #expect(result.outputText == #"{"event":"e","channel":"private-a","data":1}"# + "\n")
+    #expect(result.ending == .exited(0), "\(result.errorText)")
+    withExtendedLifetime(guest) {}
+  }
+}
+
+@Suite("Channels by pattern: settings")
+struct DiscoverySettingsTests {
+  private static let app = [
+    "PUSHER_APP_KEY": "k", "PUSHER_APP_SECRET": "s", "PUSHER_APP_ID": "1",
+  ]
+
+  @Test(arguments: ["*", "private-*", "a?", "[ab]", "-c private-*", "orders *"])
+  func `a pattern needs no option`(words: String) throws {
+    let settings = try subscribe(words, Self.app)
+    let pattern = try #require(words.split(separator: " ").last)
+    #expect(settings.discovery?.patterns == [String(pattern)])
+    #expect(settings.discovery?.interval == .seconds(2))
+    #expect(settings.channels == (words.hasPrefix("orders") ? ["orders"] : []))
+  }
+
+  @Test func `--discover sets the time, and means all channels if none is named`() throws {
+    #expect(try subscribe("--discover 5s", Self.app).discovery?.patterns == ["*"])
+    #expect(try subscribe("--discover 5s a*", Self.app).discovery?.patterns == ["a*"])
+    #expect(try subscribe("--discover 5s a*", Self.app).discovery?.interval == .seconds(5))
+    let files = PretendFiles(contents: ["c": "[subscribe]\ndiscover = 9s\n"])
+    #expect(
+      try subscribe("--config c a*", Self.app, files: files).discovery?.interval == .seconds(9))
+    #expect(try subscribe("--config c a", Self.app, files: files).discovery == nil)
+  }
+
   @Test(arguments: [
-    (
-      ["private-*"],
-      "channel 'private-*': a pattern needs --discover TIME, which joins the channels that match"
-    ),
-    (
-      ["news", "--discover", "2s"],
-      "--discover needs a pattern: give one, as in --channel 'private-*'"
-    ),
+    ("a --discover 5s", "--discover is for patterns: give one as a channel, such as 'private-*'"),
+    ("--config c", "no channel: give one, as in 'pusher-cli subscribe my-channel', or '*' for all"),
   ])
-  func `a pattern and --discover need each other`(words: [String], message: String) throws {
-    let result = try PusherCLI.start(
-      ["subscribe", "--local"] + words, environment: [:]
-    ).result()
-    #expect(result.ending == .exited(2))
-    #expect(result.errorText.contains(message))
+  func `--discover without a pattern is refused`(line: String, message: String) {
+    let files = PretendFiles(contents: ["c": "[subscribe]\ndiscover = 9s\n"])
+    #expect(refusal { _ = try subscribe(line, Self.app, files: files) } == message)
+  }
+
+  @Test(arguments: [
+    ("PUSHER_APP_SECRET", "no secret: give --secret-file or PUSHER_APP_SECRET"),
+    ("PUSHER_APP_ID", "no app id: give --app-id or PUSHER_APP_ID"),
+  ])
+  func `what a pattern needs is named with the reason`(variable: String, rest: String) {
+    var environment = Self.app
+    environment[variable] = nil
+    #expect(
+      refusal { _ = try subscribe("private-*", environment) }
+        == "'private-*' is a pattern, which needs the HTTP API; \(rest)")
+  }
+
+  @Test func `other commands take names`() {
+    let message = "channel 'a*': only subscribe takes patterns"
+    #expect(
+      refusal {
+        _ = try CheckSettings(
+          arguments("check a*"), environment: Self.app, files: PretendFiles().access)
+      } == message)
+  }
+
+  @Test func `no character of a pattern may be in a channel's name`() {
+    for character in "*?[" { #expect(ChannelName.problem(in: "a\(character)") != nil) }
   }
 }

@@ -40,6 +40,59 @@ struct PipedSettingsTests {
     #expect(data(result) == ["7", "7", "7"], "\(result.errorText)")
   }
 
+  @Test func `the fields of a pipe go with the list of channels too`() throws {
+    let server = try LocalServer()
+    let guest = try server.subscribe(["private-a"], "-L")
+    let pipe = try NamedPipe()
+    let program = try PusherCLI.start(
+      ["subscribe"] + server.address + ["private-*", "-L", "-H", "@\(pipe.path)"],
+      environment: LocalServer.environment("local-secret"))
+    try pipe.write("X-Token: 7\n")
+    #expect(try program.line().contains("pusher:connection_established"))
+    withExtendedLifetime(guest) {}
+  }
+
+  @Test func `authorities of a process substitution check each connection`() throws {
+    let matrix = try #require(CertificateMatrix.shared)
+    let server = try ScriptedServer(certificate: matrix.trusted) { connection in
+      try connection.beginStream()
+      try connection.send(stream: "retry: 1\ndata: 7\n\n")
+    }
+    let result = try ChildProgram(
+      "/bin/bash",
+      [
+        "-c", #"exec "$0" sse "$1" -r -n 3 --cacert <(cat "$2")"#, PusherCLI.path, server.url,
+        matrix.authority,
+      ], environment: PusherCLI.environment
+    ).result()
+    #expect(data(result) == ["7", "7", "7"], "\(result.errorText)")
+  }
+
+  @Test func `certificate and key of process substitutions serve, and SIGHUP says that they stay`()
+    throws
+  {
+    let matrix = try #require(CertificateMatrix.shared)
+    let own = matrix.trusted
+    let server = try ChildProgram(
+      "/bin/bash",
+      [
+        "-c", #"exec "$0" serve --port 0 -v --tls-cert <(cat "$1") --tls-key <(cat "$2")"#,
+        PusherCLI.path, own.certificate, own.key,
+      ], environment: PusherCLI.environment)
+    let place = try server.errorLine(containing: "listening on https://127.0.0.1:")
+    let port = place.split(separator: " ").first { $0.hasPrefix("https://") }?
+      .split(separator: ":").last
+    server.send(SIGHUP)
+    #expect(try server.errorLine(containing: "SIGHUP").contains("cannot be read again"))
+    let sent = try PusherCLI.start([
+      "trigger", "--local", "--host", "localhost", "--scheme", "https", "--port",
+      String(try #require(port)), "--cacert", matrix.authority, "-c", "a", "-e", "e", "1",
+    ]).result()
+    #expect(sent.ending == .exited(0), "\(sent.errorText)")
+    server.send(SIGTERM)
+    #expect(try server.wait() == .signalled(SIGTERM))
+  }
+
   @Test func `the fields of a pipe go with each upgrade of subscribe`() throws {
     let tokens = Record<String?>()
     let server = try ScriptedServer { connection in
@@ -69,6 +122,8 @@ struct PipedSettingsTests {
     "auth --local private-encrypted-a --socket-id 1.2 --encryption-key-file FILE",
     "subscribe --local presence-a --user-id 1 --user-info @FILE",
     "subscribe --key k private-a --auth-endpoint http://127.0.0.1:1/ --auth-header @FILE",
+    "sse https://127.0.0.1:1/ --cacert FILE", "subscribe --local a --tls-cert FILE",
+    "serve --tls-key /dev/null --tls-cert FILE",
   ])
   func `a pipe that nobody writes to is waited for with a word, and a signal ends that`(
     line: String

@@ -120,7 +120,7 @@ struct WebhookTests {
     throws
   {
     let (program, port) = try listen(
-      "-n", "2", "--where", #"user_id == "7""#, "--where", #"event ~ "^member_""#)
+      "-n", "2", "--where", #"user_id == "7""#, "--where", #"event ~ "member_*""#)
     let others = #"{"time_ms":1,"events":[{"name":"channel_occupied","channel":"presence-a"}]}"#
     #expect(try post(others, signedTo: port) == "HTTP/1.1 200 OK")
     let body =

@@ -75,9 +75,12 @@ private func checkEncodings(_ text: String, _ bytes: [UInt8]) {
 /// The first line is the pattern, the second a name; the reference tries every split.
 private func checkGlob(_ text: String) {
   let parts = text.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)
-  let pattern = String(parts[0].unicodeScalars.prefix(64))
+  // More than one machine word of states.
+  let pattern = String(parts[0].unicodeScalars.prefix(150))
   let name = String((parts.count > 1 ? parts[1] : "").unicodeScalars.prefix(64))
   let matches = Glob(pattern).matches(name)
+  let isSame = withView(Array(name.utf8)) { Glob(pattern).matches($0) } == matches
+  require(isSame, "'\(pattern)' on '\(name)' as bytes")
   let isPlain = pattern.unicodeScalars.allSatisfy { $0 != "[" && $0 != "\\" }
   guard isPlain, pattern.unicodeScalars.count(where: { $0 == "*" }) < 4 else { return }
   let expected = globReference(Array(pattern.unicodeScalars)[...], Array(name.unicodeScalars)[...])

@@ -19,7 +19,7 @@ public func fuzzWhere(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   let isUnequal = trial.holds("\(path) != \(value)")
   let isLess = trial.holds("\(path) < \(value)")
   let isGreater = trial.holds("\(path) > \(value)")
-  _ = trial.holds("\(path) ~ \(value)")
+  let isMatch = trial.holds("\(path) ~ \(value)")
   guard let exists, (try? JSONParser.parse(text(data))) != nil,
     let tree = try? JSONParser.parse(text(line))
   else { return 0 }
@@ -29,6 +29,8 @@ public func fuzzWhere(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   }
   guard let isEqual, let isUnequal else { return 0 }
   require(isEqual != isUnequal, "\(path) and \(value): both equal and unequal, or neither")
+  let isPlain = value.utf8.allSatisfy { !"*?[\\".utf8.contains($0) }
+  if isPlain, let isMatch { require(isMatch == isEqual, "\(path) ~ \(value) is \(isMatch)") }
   guard let isLess, let isGreater else { return 0 }
   let orders = [isLess, isEqual, isGreater].count { $0 }
   require(orders <= 1, "\(path) and \(value): more than one order")
@@ -59,20 +61,9 @@ private struct WhereTrial {
 
   /// Returns `nil` for a text that is no expression.
   func holds(_ expression: String) -> Bool? {
-    let clause = try? WhereClause(expression) { (text: String) throws(WhereFault) in
-      AnyTextPattern(length: text.utf8.count)
-    }
+    let clause = try? WhereClause(expression)
     guard let clause, let filter = WhereFilter([clause]) else { return nil }
     return withExtendedLifetime(guarded) { filter.passes($0.view(line, beforeEnd: 0)) }
-  }
-}
-
-private struct AnyTextPattern: TextPattern {
-  let length: Int
-
-  func matches(_ text: ByteView, isCut: Bool) -> Bool {
-    require(text.count <= WhereClause.searchedBytes, "a pattern searches \(text.count) bytes")
-    return text.count >= length
   }
 }
 

@@ -1,3 +1,4 @@
+import Foundation
 import PusherCore
 import Testing
 
@@ -148,5 +149,27 @@ import Testing
       try TLSContext.server(
         certificateFile: files.certificate("localhost"), keyFile: files.key("encrypted"))
     }
+  }
+
+  @Test func `kept texts take the place of files that cannot be read again`() throws {
+    func text(_ path: String) throws -> [UInt8] { Array(try Data(contentsOf: URL(filePath: path))) }
+    let kept = try [
+      "/dev/fd/60": text(files.certificate("localhost")),
+      "/dev/fd/61": text(files.key("localhost")),
+      "/dev/fd/62": text(files.authority), "/dev/fd/63": text(files.certificate("localhost")),
+    ]
+    var trusting = TLSConfiguration(caFile: "/dev/fd/62")
+    trusting.kept = kept
+    for _ in 0..<2 { try TLSPair(trusting).continueHandshake() }
+    _ = try TLSContext.server(certificateFile: "/dev/fd/60", keyFile: "/dev/fd/61", kept: kept)
+    #expect(
+      throws: TLSError.file(path: "/dev/fd/63", reason: "it has no PEM block of the required kind")
+    ) {
+      try TLSContext.server(certificateFile: "/dev/fd/60", keyFile: "/dev/fd/63", kept: kept)
+    }
+    trusting.kept["/dev/fd/62"] = Array("no PEM".utf8)
+    #expect(
+      throws: TLSError.file(path: "/dev/fd/62", reason: "it has no PEM block of the required kind")
+    ) { try TLSContext.client(trusting) }
   }
 }

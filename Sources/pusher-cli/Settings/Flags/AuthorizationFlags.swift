@@ -62,7 +62,7 @@ extension Flag {
   static let encryptionKeyFile = Flag(
     "encryption-key-file", .text("FILE"),
     excludes: answered("encryption-key-file", "returns the keys itself"),
-    of: [.subscribe, .trigger, .auth, .serve, .bench], in: .authorization,
+    of: [.subscribe, .trigger, .auth, .serve, .check, .bench], in: .authorization,
     summary: "read the base64 master key of encrypted channels",
     manual: """
       Read the app's master key, the base64 of 32 bytes, from FILE. The key decrypts the events of `private-encrypted-`
@@ -73,7 +73,7 @@ extension Flag {
       """)
 
   static let signIn = Flag(
-    "sign-in", of: .joining, in: .authorization,
+    "sign-in", of: [.subscribe], in: .authorization,
     summary: "sign the user in and print the user's own events",
     manual: """
       Sign the user in on every connection, before the subscriptions. The program prints the user's own events, on

@@ -17,11 +17,11 @@ extension Flag {
   static let appID = Flag(
     "app-id", .text("ID"), is: .app,
     variables: ["PUSHER_APP_ID", "REVERB_APP_ID", "SOKETI_DEFAULT_APP_ID"],
-    of: .calling.union([.serve]), in: .connection, isCommon: true,
+    of: .calling.union([.serve, .subscribe]), in: .connection, isCommon: true,
     summary: "use this app id (PUSHER_APP_ID)",
     manual: """
-      Use ID as the app id, for `trigger`, `channels`, `users`, `terminate`, `check`, `bench`, `webhook send` and
-      `serve`.
+      Use ID as the app id, for `trigger`, `channels`, `users`, `terminate`, `check`, `bench`, `webhook send`, `serve`,
+      and `subscribe` with a pattern.
       """)
 
   static let secretFile = Flag(
@@ -87,8 +87,8 @@ extension Flag {
       """)
 
   static let path = Flag(
-    "path", .text("PREFIX"), is: .app, of: .client, in: .connection,
-    summary: "put PREFIX before /app and /apps",
+    "path", .text("PREFIX"), is: .app, variables: ["REVERB_PATH", "REVERB_SERVER_PATH"],
+    of: .client, in: .connection, summary: "put PREFIX before /app and /apps",
     manual: "Put PREFIX before `/app` and `/apps` in the path. Its first slash is optional.")
 
   static let url = Flag(
@@ -102,12 +102,12 @@ extension Flag {
       """)
 
   static let apiHost = Flag(
-    "api-host", .text("HOST"), of: .calling, in: .connection,
+    "api-host", .text("HOST"), of: .calling.union([.subscribe]), in: .connection,
     summary: "use another host for the HTTP API",
     manual: "Send calls of the HTTP API to HOST instead of --host.")
 
   static let apiPort = Flag(
-    "api-port", .integer(1...65_535), of: .calling, in: .connection,
+    "api-port", .integer(1...65_535), of: .calling.union([.subscribe]), in: .connection,
     summary: "use another port for the HTTP API",
     manual: "Send calls of the HTTP API to port N instead of --port.")
 
@@ -133,7 +133,10 @@ extension Flag {
   static let cacert = Flag(
     "cacert", .text("FILE"), of: .dialling, in: .connection,
     summary: "trust the certificates in FILE (PEM)",
-    manual: "Trust the certificates in FILE, in PEM form, instead of the system's.")
+    manual: """
+      Trust the certificates in FILE, in PEM form, instead of the system's. Each connection reads FILE again, but a
+      pipe, such as `<(...)`, only once; this applies to --tls-cert and --tls-key too.
+      """)
 
   static let tlsCert = Flag(
     "tls-cert", .text("FILE"), of: .dialling, in: .connection,

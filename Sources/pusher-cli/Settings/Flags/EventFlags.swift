@@ -11,9 +11,10 @@ extension Flag {
 
   static let channel = Flag(
     "channel", letter: "c", .text("NAME"), isRepeatable: true, of: [.subscribe], in: .receive,
-    isCommon: true, summary: "subscribe to NAME; bare arguments are channels too",
+    isCommon: true, summary: "subscribe to NAME, as an argument does, or to '*'",
     manual: """
-      Subscribe to channel NAME. Bare arguments of `subscribe` are channels too. May be repeated.
+      Subscribe to channel NAME. Bare arguments of `subscribe` are channels too. A NAME with `*`, `?` or `[...]` is a
+      pattern: the program joins each occupied channel that matches; see --discover. May be repeated.
       """)
 
   static let event = Flag(
@@ -21,7 +22,7 @@ extension Flag {
     isCommon: true, summary: "print only events whose name matches",
     manual: """
       Print only events whose name matches GLOB. In GLOB, `*`, `?` and `[...]` have their usual meaning; `[*]` is the
-      star itself. You can write a name as a framework shows it. A backslash is an ordinary character, alone or doubled
+      star itself. GLOB has at most 4096 bytes. You can write a name as a framework shows it. A backslash is an ordinary character, alone or doubled
       as in JSON, so `App\\Events\\OrderShipped` and `App\\Events\\*` work as written. Laravel Echo puts a dot or
       backslash in front of a complete name, as in `.order.shipped`; GLOB matches with and without it. Echo's
       `OrderShipped`, without a dot, is a class name on the server: use `*\\OrderShipped`. May be repeated; one match is
@@ -46,9 +47,9 @@ extension Flag {
 
       The operators are `==`, `!=`, `<`, `<=`, `>`, `>=` and `~`. The value is a text in double quotes with the escapes
       of JSON, a number, `true`, `false` or `null`. Numbers are compared by value and texts by their bytes; `<` and the
-      like compare only these two. `~` searches a text for a POSIX extended regular expression, as in
-      `data.name ~ "^A"`. It searches the first 4 KiB of a text, as it stands in the line. A missing value counts as
-      `null`, as in jq(1). A comparison with a value of another kind is false, except for `!=`, which is always the
+      like compare only these two. `~` is true if the whole text matches a pattern as for --event, as in
+      `data.name ~ "A*"`. For regular expressions, use jq(1), as in `jq --unbuffered 'select(.data.name|test("^A"))'`. A
+      missing value counts as `null`, as in jq(1). A comparison with a value of another kind is false, except for `!=`, which is always the
       opposite of `==`. Of repeated members, the last one counts.
 
       --count, --exec, --forward and --stats ignore the other events, as those that --event leaves out. --until-event

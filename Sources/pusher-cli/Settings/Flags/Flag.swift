@@ -125,7 +125,7 @@ struct Flag: Equatable, Sendable {
   /// The program's own variable, which replaces the flag if that is not typed.
   var variable: String? { variables.first { $0.begins(with: "PUSHER_CLI_") } }
 
-  /// True for flags that shared connection options may hold, even if the command ignores them.
+  /// True for flags about the connection, which a file cannot set for `--local`.
   var isOfConnection: Bool { group == .connection || self == .connectTimeout }
 
   var offeredValues: [String] {

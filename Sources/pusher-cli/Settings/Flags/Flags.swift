@@ -19,19 +19,6 @@ enum Flags {
     first(for: command) { $0.letter == letter }
   }
 
-  /// Returns the reason why `command` refuses a flag, typed as `written`; `nil` if it accepts it.
-  static func refusal(of flag: Flag, written: String, by command: Command) -> String? {
-    let isTaken = all.contains { $0 == flag && $0.isOfConnection }
-    guard !flag.commands.contains(command), !isTaken else { return nil }
-    let owners = Command.allCases.filter { of($0).contains(flag) }.map(\.rawValue)
-    let list =
-      owners.count > 1
-      ? owners.dropLast().joined(separator: ", ") + " and " + owners[owners.count - 1]
-      : owners.joined()
-    let name = written == flag.spelling ? "it" : flag.spelling
-    return "\(command.rawValue) has no option \(written) (\(name) belongs to \(list))"
-  }
-
   /// Returns the flags that a flag excludes or cancels, whichever row says so.
   static func rivals(of name: String, for command: Command) -> [String] {
     of(command).flatMap { row in

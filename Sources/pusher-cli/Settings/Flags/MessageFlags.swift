@@ -52,7 +52,7 @@ extension Flag {
     manual: "End with status 4 after N retries in a row. Without this option there is no limit.")
 
   static let reconnectDelay = Flag(
-    "reconnect-delay", .duration, of: .authorizing, in: .patience, default: "1s",
+    "reconnect-delay", .duration, of: [.subscribe, .bench], in: .patience, default: "1s",
     summary: "wait at least TIME between retries",
     manual: """
       Set the shortest wait of `subscribe` and `bench` between retries. The default is {default}, and the minimum 10 ms. Longer

@@ -215,7 +215,7 @@ extension Flag {
     manual: "Set the member of a presence channel, or the user who signs in.")
 
   static let signUserInfo = Flag(
-    "user-info", .text("JSON"), shows: .nothing, of: .signing, in: .ask,
+    "user-info", .text("JSON"), shows: .nothing, needs: ["user-id"], of: .signing, in: .ask,
     summary: "set the member's information; @FILE reads a file",
     manual: "Set the member's information, which other members see. `@FILE` reads a file.")
 

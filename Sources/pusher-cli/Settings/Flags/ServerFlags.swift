@@ -2,7 +2,8 @@ internal import PusherServer
 
 extension Flag {
   static let serving: [Flag] = [
-    .listen, .webhookListen, .reusePort, .redis, .portFile, .serveOnReady, .serveTLSCert,
+    .listen, .servePort, .webhookListen, .reusePort, .redis, .portFile, .serveOnReady,
+    .serveTLSCert,
     .serveTLSKey, .clientEvents, .subscriptionCounts, .serveCompression, .drain, .fault, .dialect,
   ]
 
@@ -15,6 +16,11 @@ extension Flag {
       the source has none, or names another machine, `serve` listens at {default}. If other machines can connect,
       `serve` requires a secret of your own. A socket from systemd replaces ADDRESS; see `REPLACING A SERVER`.
       """)
+
+  static let servePort = Flag(
+    "port", letter: "p", .integer(0...65_535), is: .app, excludes: ["listen"], of: [.serve],
+    in: .serve, isCommon: true, summary: "listen at this port of 127.0.0.1",
+    manual: "With `serve`, listen at port N of 127.0.0.1, as `--listen :N` does.")
 
   static let webhookListen = Flag(
     "listen", .text("ADDRESS"), of: [.webhook], in: .serve, isCommon: true,

@@ -7,22 +7,22 @@ extension Flag {
   ]
 
   static let discover = Flag(
-    "discover", .duration, of: [.subscribe], in: .receive,
-    summary: "find and join matching channels every TIME",
+    "discover", .duration, of: [.subscribe], in: .receive, default: "2s",
+    summary: "look for channels of a pattern every TIME",
     manual: """
-      Join the occupied channels that match a pattern. A pattern is a channel name with `*`, `?` or `[...]`, as in
-      `--channel 'private-*' --discover 2s`. Every TIME, the program lists the occupied channels through the HTTP API,
-      and joins those that match. This needs the app id and the secret. Events before the join are not seen. The
-      program leaves a channel if nobody else is there. It can tell only if the server counts subscriptions or the
+      Look for the channels of a pattern every TIME. The default is {default}. A pattern is a channel with `*`, `?` or
+      `[...]`, as in `subscribe 'private-*'`, and `'*'` is every channel. Without a channel, this option means `'*'`.
+      The program lists the occupied channels through the HTTP API, and joins those that match. This needs the app id
+      and the secret. Events before the join are not seen. The program leaves a channel if nobody else is there. It can tell only if the server counts subscriptions or the
       channel has members; otherwise the program stays. A refused channel causes a warning and is left out. With `-L`,
       `pusher:subscription_succeeded` and `pusher-cli:left` report each channel.
       """)
 
   static let maxChannels = Flag(
     "max-channels", .integer(1...1_000_000), of: [.subscribe], in: .receive, default: "10000",
-    summary: "join at most N channels with --discover",
+    summary: "join at most N channels of patterns",
     manual: """
-      Join at most N channels with --discover. The default is {default}. If more channels match, one warning says so.
+      Join at most N channels of patterns. The default is {default}. If more channels match, one warning says so.
       """)
 
   static let stdin = Flag(

@@ -6,8 +6,14 @@ extension Flag {
   ]
 
   /// Options of one word of `webhook`; all others apply to both.
+  ///
+  /// Only `send` connects. So it alone has the options that `channels` has for its connection, and
+  /// `auth`, which signs without one, has not.
   static let ofWebhookSend: [Flag] =
-    watching + [.webhookDelay, .maxMembers, .reconnect, .header, .trace]
+    watching + [.webhookDelay, .maxMembers, .reconnect]
+    + Flags.of(.webhook).filter {
+      Flags.of(.channels).contains($0) && !Flags.of(.auth).contains($0)
+    }
   static let ofWebhookListen: [Flag] = [
     .webhookListen, .portFile, .count, .timestamps, .whereExpression, .failWhere,
   ]

@@ -76,64 +76,84 @@ import Testing
       #expect(Glob(pattern).matches(name) == fits(pattern[...], name[...]), "\(pattern) \(name)")
     }
   }
-}
 
-@Suite struct EventFilterTests {
-  @Test func `without patterns every event is wanted`() {
-    #expect(EventFilter().passes("anything"))
-    #expect(EventFilter().passesAll)
-  }
-
-  @Test func `wanted is what fits one pattern and none of the others`() {
-    let filter = EventFilter(include: ["order.*", "user.*"], exclude: ["*.deleted", "user.x"])
-    #expect(!filter.passesAll)
-    #expect(filter.passes("order.created") && filter.passes("user.created"))
-    #expect(!filter.passes("order.deleted") && !filter.passes("user.x") && !filter.passes("other"))
-  }
-
-  @Test func `a remembered verdict is the filter's own, for any number and length of names`() {
-    let filter = EventFilter(include: ["a*", "*7"], exclude: ["*77"])
-    let memory = FilterMemory(filter)
-    let names = (0..<1500).map { "a\($0)" } + (0..<1500).map { "b\($0)" }
-    let long = ["a", "b"].map { String(repeating: $0, count: 100_000) }
-    for name in names + long + ["", "é7", "77"] + names {
-      withView(Array(name.utf8)) { #expect(memory.passes($0) == filter.passes(name)) }
-      #expect(memory.passes(name) == filter.passes(name))
+  /// Walks back to the last star, as most programs do.
+  private func reference(_ pattern: [Unicode.Scalar], _ name: [Unicode.Scalar]) -> Bool {
+    var (place, element) = (0, 0)
+    var retry: (element: Int, place: Int)?
+    while place < name.count {
+      if element < pattern.count, pattern[element] == "*" {
+        element += 1
+        retry = (element, place)
+      } else if element < pattern.count, pattern[element] == "?" || pattern[element] == name[place]
+      {
+        (element, place) = (element + 1, place + 1)
+      } else if let last = retry {
+        (element, place) = (last.element, last.place + 1)
+        retry = (element, place)
+      } else {
+        return false
+      }
     }
+    return pattern[element...].allSatisfy { $0 == "*" }
   }
 
-  /// Names as people paste them: PHP class names with a leading backslash, as JSON or by namespace;
-  /// and aliases with the leading dot of Laravel Echo.
-  @Test(
-    arguments: [
-      (#"App\Events\OrderShipped"#, "App|Events|OrderShipped", true),
-      (#"\App\Events\OrderShipped"#, "App|Events|OrderShipped", true),
-      (#"App\\Events\\OrderShipped"#, "App|Events|OrderShipped", true),
-      (#"\\App\\Events\\OrderShipped"#, "App|Events|OrderShipped", true),
-      (#"App\Events\*"#, "App|Events|OrderShipped", true),
-      (#"App\\Events\\*"#, "App|Events|OrderShipped", true),
-      (#"*\OrderShipped"#, "App|Events|OrderShipped", true),
-      (#"App\Events\?rderShipped"#, "App|Events|OrderShipped", true),
-      (#"App\Events\[A-Z]*"#, "App|Events|OrderShipped", true),
-      ("AppEventsOrderShipped", "App|Events|OrderShipped", false),
-      (#"App\Events"#, "App|Events|OrderShipped", false),
-      (#"App\Events\OrderShipped"#, "AppEventsOrderShipped", false),
-      (".order.shipped", "order.shipped", true), (".order.shipped", ".order.shipped", true),
-      ("order.shipped", ".order.shipped", false), (".order.*", "order.shipped", true),
-      ("..order", "order", false), ("..order", ".order", true), (".", "", false), (".", ".", true),
-      (#"\"#, "", false), (#"\"#, "|", true), (#"\\"#, "|", true), (".*", "anything", true),
-    ] as [(String, String, Bool)])
-  func `a name fits as frameworks show it`(pattern: String, name: String, fits: Bool) {
-    let bytes = name.utf8.map { $0 == UInt8(ascii: "|") ? 0x5C : $0 }
-    let text = String(decoding: bytes, as: UTF8.self)
-    #expect(EventFilter(include: [pattern]).passes(text) == fits)
-    #expect(EventFilter(exclude: [pattern]).passes(text) == !fits)
-    withView(bytes) { #expect(FilterMemory(EventFilter(include: [pattern])).passes($0) == fits) }
+  @Test func `patterns of several machine words, and characters of any length, match alike`() {
+    var random = SeededGenerator(seed: 25)
+    let letters = Array("aé€😀".unicodeScalars)
+    var matched = 0
+    for round in 0..<3000 {
+      let name = (0..<Int.random(in: 0...300, using: &random)).map { _ in
+        letters.randomElement(using: &random) ?? "a"
+      }
+      var pattern = name
+      for _ in 0..<Int.random(in: 0...6, using: &random) where !pattern.isEmpty {
+        let place = Int.random(in: 0..<pattern.count, using: &random)
+        switch Int.random(in: 0...3, using: &random) {
+        case 0: pattern[place] = "*"
+        case 1: pattern[place] = "?"
+        case 2: pattern.removeSubrange(place..<min(pattern.count, place + 70))
+        default: pattern.insert("*", at: place)
+        }
+      }
+      let text = String(String.UnicodeScalarView(name))
+      let glob = Glob(String(String.UnicodeScalarView(pattern)))
+      let expected = reference(pattern, name)
+      matched += expected ? 1 : 0
+      #expect(glob.matches(text) == expected, "round \(round)")
+      withView(Array(text.utf8)) { #expect(glob.matches($0) == expected, "round \(round)") }
+    }
+    #expect((300...2700).contains(matched))
   }
 
-  @Test func `patterns that only exclude leave the rest`() {
-    let filter = EventFilter(exclude: ["pusher:*"])
-    #expect(!filter.passesAll)
-    #expect(filter.passes("order") && !filter.passes("pusher:member_added"))
+  @Test(arguments: [63, 64, 65, 127, 128, 129])
+  func `a pattern ends at any bit of a word`(length: Int) {
+    let name = String(repeating: "a", count: length)
+    for pattern in [name, name + "*", "*" + name, String(repeating: "?", count: length)] {
+      #expect(Glob(pattern).matches(name))
+      #expect(!Glob(pattern).matches(String(name.dropLast())))
+    }
+    #expect(Glob(name + "*").matches(name + "b") && !Glob(name).matches(name + "b"))
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `no text makes a long pattern slow`() {
+    let longest = String(repeating: "a*", count: 2047) + "b"
+    #expect(Glob.problem(in: longest) == nil)
+    #expect(
+      Glob.problem(in: longest + "ab")
+        == "a pattern has at most 4096 bytes; this one has 4097")
+    let text = String(repeating: "a", count: 100_000)
+    #expect(!Glob(longest).matches(text) && Glob(longest).matches(text + "b"))
+    #expect(!Glob("*" + String(repeating: "a", count: 1000) + "b").matches(text))
+  }
+
+  @Test func `each byte that is no text counts as one character`() {
+    for bytes in [[0x61, 0xFF, 0x62], [0x61, 0xC3, 0x62]] as [[UInt8]] {
+      withView(bytes) { view in
+        #expect(Glob("a?b").matches(view) && Glob("a\u{FFFD}b").matches(view))
+        #expect(!Glob("ab").matches(view))
+      }
+    }
   }
 }
