@@ -46,8 +46,9 @@ extension RedisMember {
       return noticeLoss(since: registration)
     }
     if isCurrent(registration) { noteCountedOut(name) }
-    if let userID = departure.member?.userID {
-      noteDeparture(.init(.memberRemoved, name, userID: userID), RedisChange(values[1]))
+    if let member = departure.member {
+      noteDeparture(
+        .init(.memberRemoved, name, userID: member.userID, id: member.id), RedisChange(values[1]))
     }
     noteDeparture(.init(.channelVacated, name), RedisChange(values[0]))
     if case .integer(let count) = values[2] { noteCount(name, Int(count)) }

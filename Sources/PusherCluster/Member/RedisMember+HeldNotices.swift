@@ -85,7 +85,9 @@ extension RedisMember {
   func noteJoined(_ name: String, as member: Member?, isFirst: RedisChange, isNew: RedisChange) {
     note(.init(.channelOccupied, name), isFirst)
     if let member {
-      note(.init(.memberAdded, name, userID: member.userID, userInfo: member.info), isNew)
+      note(
+        .init(.memberAdded, name, userID: member.userID, id: member.id, userInfo: member.info),
+        isNew)
     }
   }
 

@@ -26,12 +26,16 @@ public struct PusherWebhook: Sendable, Equatable {
   public var time: WallTime?
   /// Events in order.
   public var events: [Event]
+  /// `time_ms` as sent.
+  package let sentTime: JSONValue?
 
-  fileprivate init(_ body: [UInt8]) throws(PusherWebhookError) {
+  /// Reads the body of a webhook whose signature is valid.
+  package init(_ body: [UInt8]) throws(PusherWebhookError) {
     guard let text = String(validating: body, as: UTF8.self),
       let value = try? JSONParser.parse(text), let elements = value["events"]?.elements
     else { throw .malformed("the body is not JSON with an \"events\" array") }
-    time = value["time_ms"]?.integer.map { WallTime(millisecondsSince1970: Int64($0)) }
+    sentTime = value["time_ms"]
+    time = sentTime?.integer.map { WallTime(millisecondsSince1970: Int64($0)) }
     events = []
     for element in elements {
       guard let name = element["name"]?.text else {

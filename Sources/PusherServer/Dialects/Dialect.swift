@@ -11,7 +11,7 @@ package struct Dialect: RawRepresentable, CaseIterable, Hashable, Sendable, Cust
     [
       .sendsWebhooks, .sendsSubscriptionCounts, .checksVersions, .knowsSignIn, .sendsCloseFrames,
       .knowsCompression, .answersInfo, .findsAppByKey, .checksTimestamps, .refusesMissingCounts,
-      .countsEmptyChannels, .countsMembersTwice, .checksExcludedSocket,
+      .countsEmptyChannels, .countsMembersTwice, .checksExcludedSocket, .requiresInfoObject,
     ])
   package static let allCases = [pusher, reverb, soketi]
   package let rawValue: String
@@ -60,6 +60,10 @@ package struct Dialect: RawRepresentable, CaseIterable, Hashable, Sendable, Cust
 
   package func has(_ trait: Trait) -> Bool { traits.contains(trait) }
 
+  var memberForm: MemberForm {
+    MemberForm(keepsNumbers: has(.keepsNumbers), requiresInfoObject: has(.requiresInfoObject))
+  }
+
   package init?(rawValue: String) {
     guard let known = Self.allCases.first(where: { $0.rawValue == rawValue }) else { return nil }
     self = known
@@ -74,6 +78,8 @@ extension Dialect {
     case checksVersions
     /// Keeps numeric IDs of presence members as numbers; Pusher documents strings.
     case keepsNumbers
+    /// Refuses a `user_info` that is not a JSON object.
+    case requiresInfoObject
     case acceptsSecondSubscription
     case knowsSignIn
     /// Sends a close frame before closing a connection, not only an error event.

@@ -80,9 +80,7 @@ extension Application {
   func verify(
     _ auth: String, socketID: String, channel: String, channelData: String?
   ) throws(SubscriptionRefusal) {
-    let colon = auth.firstIndex(of: ":")
-    let named = colon.map { String(auth[..<$0]) } ?? auth
-    guard named.isSame(as: key), colon != nil else {
+    if let named = foreignKey(in: auth) {
       throw SubscriptionRefusal(
         reason: "Invalid key in subscription auth data: '\(named)'", cause: .unauthorized)
     }
@@ -97,6 +95,13 @@ extension Application {
     }
   }
 
+  /// Returns the text before the colon, if it is not the key; the whole text without a colon.
+  private func foreignKey(in auth: String) -> String? {
+    guard let colon = auth.firstIndex(of: ":") else { return auth }
+    let named = String(auth[..<colon])
+    return named.isSame(as: key) ? nil : named
+  }
+
   private static func problem(_ auth: String, expected: String, of signed: String) -> String? {
     guard !Digest.equalInConstantTime(Array(auth.utf8), Array(expected.utf8)) else { return nil }
     let given = auth.drop { $0 != ":" }.dropFirst()
@@ -104,10 +109,13 @@ extension Application {
   }
 
   func user(
-    _ auth: String, socketID: String, userData: String, limits: ServerLimits
+    _ auth: String, socketID: String, userData: String, limits: ServerLimits, form: MemberForm
   ) throws(SubscriptionRefusal) -> SignedInUser {
     func refusal(_ reason: String) -> SubscriptionRefusal {
       SubscriptionRefusal(reason: reason, code: .unauthorized)
+    }
+    if let named = foreignKey(in: auth) {
+      throw refusal("Invalid key in user auth data: '\(named)', expected KEY:SIGNATURE")
     }
     let expected = signature.signIn(socketID: socketID, userData: userData)
     if let reason = Self.problem(
@@ -120,7 +128,8 @@ extension Application {
       throw refusal(
         "user_data has at most \(limits.sizes.userData) bytes; this one has \(userData.utf8.count)")
     }
-    guard let data = try? JSONParser.parse(userData), let id = data["id"]?.identifier, !id.isEmpty
+    guard let data = try? JSONParser.parse(userData), let given = data["id"],
+      let id = given.identifier, !id.isEmpty
     else { throw refusal("user_data is not a JSON object with an id") }
     guard id.count <= limits.sizes.userID else {
       throw refusal(
@@ -131,16 +140,37 @@ extension Application {
       throw refusal(
         "a watchlist has at most \(limits.watchlist) users; this one has \(watchlist.count)")
     }
-    return SignedInUser(member: Member(userID: id, info: data["user_info"]), watchlist: watchlist)
+    guard form.accepts(data["user_info"]) else { throw refusal(MemberForm.refusal("user_data")) }
+    let member = Member(userID: id, info: data["user_info"], id: form.keepsNumbers ? given : nil)
+    return SignedInUser(member: member, watchlist: watchlist)
+  }
+}
+
+/// How a server reads users and members.
+package struct MemberForm: Sendable {
+  /// Keeps a numeric ID as a number.
+  package var keepsNumbers: Bool
+  /// Refuses a `user_info` that is not an object.
+  package var requiresInfoObject: Bool
+
+  package init(keepsNumbers: Bool, requiresInfoObject: Bool) {
+    (self.keepsNumbers, self.requiresInfoObject) = (keepsNumbers, requiresInfoObject)
+  }
+
+  fileprivate func accepts(_ info: JSONValue?) -> Bool {
+    guard requiresInfoObject, let info, info != .null else { return true }
+    return info.members != nil
+  }
+
+  fileprivate static func refusal(_ field: String) -> String {
+    "user_info in \(field) is not a JSON object"
   }
 }
 
 extension Member {
   /// Reads the member of a presence channel; the default is the signed-in user.
-  ///
-  /// With `keepsNumbers`, a numeric ID stays a number.
   init(
-    _ channelData: String?, user: SignedInUser?, limits: ServerLimits, keepsNumbers: Bool
+    _ channelData: String?, user: SignedInUser?, limits: ServerLimits, form: MemberForm
   ) throws(SubscriptionRefusal) {
     guard let channelData else {
       guard let user else {
@@ -167,6 +197,9 @@ extension Member {
         reason: "a user_id has at most \(limits.sizes.userID) characters; "
           + "this one has \(userID.count)")
     }
-    self.init(userID: userID, info: data["user_info"], id: keepsNumbers ? id : .string(userID))
+    guard form.accepts(data["user_info"]) else {
+      throw SubscriptionRefusal(reason: MemberForm.refusal("channel_data"))
+    }
+    self.init(userID: userID, info: data["user_info"], id: form.keepsNumbers ? id : nil)
   }
 }

@@ -164,7 +164,7 @@ package final class Hub {
         recipients: count))
     note(
       .init(
-        .clientEvent, channel, userID: place.userID,
+        .clientEvent, channel, userID: place.userID, id: place.memberID,
         details: [
           .init("event", .string(name)),
           data.map { .init("data", .string($0.text ?? JSONWriter.text($0))) },

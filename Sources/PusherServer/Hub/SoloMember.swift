@@ -45,7 +45,8 @@ final class SoloMember {
     let answer = joined(name, member, at: now)
     noteCount(name, channel)
     if isNew, let member {
-      note(.init(.memberAdded, name, userID: member.userID, userInfo: member.info))
+      note(
+        .init(.memberAdded, name, userID: member.userID, id: member.id, userInfo: member.info))
       send(name, text.memberAdded(channel: name, member: member), except: request.socketID)
     }
     return .joined(answer)
@@ -163,7 +164,7 @@ extension SoloMember: ClusterMember {
     channel.count -= 1
     if channel.count == 0 { channels[name] = nil }
     if let userID, let gone = channel.members.leave(userID) {
-      note(.init(.memberRemoved, name, userID: gone.userID))
+      note(.init(.memberRemoved, name, userID: gone.userID, id: gone.id))
       send(name, text.memberRemoved(channel: name, userID: gone.id), except: nil)
     } else {
       noteCount(name, channel)

@@ -30,18 +30,21 @@ package struct WebhookNotice: Sendable, Equatable {
   package let kind: Kind
   package let channel: String
   package let userID: String?
+  /// The user's ID in webhooks: a string or a number.
+  private let id: JSONValue?
   /// The app's information about a new member; not part of webhooks.
   let userInfo: JSONValue?
   package var audience = Audience.everybody
   private let details: [JSONValue.Member]
 
   package init(
-    _ kind: Kind, _ channel: String, userID: String? = nil, userInfo: JSONValue? = nil,
-    details: [JSONValue.Member] = []
+    _ kind: Kind, _ channel: String, userID: String? = nil, id: JSONValue? = nil,
+    userInfo: JSONValue? = nil, details: [JSONValue.Member] = []
   ) {
     self.kind = kind
     self.channel = channel
     self.userID = userID
+    self.id = id ?? userID.map(JSONValue.string)
     self.userInfo = userInfo
     self.details = details
   }
@@ -63,7 +66,7 @@ package struct WebhookNotice: Sendable, Equatable {
     let beginning: [JSONValue.Member] = [
       .init("name", .string(kind.rawValue)), .init("channel", .string(channel)),
     ]
-    let user = userID.map { [JSONValue.Member("user_id", .string($0))] } ?? []
+    let user = id.map { [JSONValue.Member("user_id", $0)] } ?? []
     return .object(beginning + details + user)
   }
 }

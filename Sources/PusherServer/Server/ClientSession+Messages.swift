@@ -66,7 +66,8 @@ extension ClientSession {
     }
     do throws(SubscriptionRefusal) {
       let user = try hub.application.user(
-        auth, socketID: socketID, userData: userData, limits: hub.limits)
+        auth, socketID: socketID, userData: userData, limits: hub.limits,
+        form: context.dialect.memberForm)
       hub.signIn(self, as: user, SignInProof(auth: auth, userData: userData), at: now)
     } catch {
       hub.log(.signInRefused(socketID: socketID, reason: error.reason))
@@ -125,7 +126,7 @@ extension ClientSession {
     try hub.application.verify(auth, socketID: socketID, channel: channel, channelData: channelData)
     guard kind == .presence else { return nil }
     return try Member(
-      channelData, user: user, limits: hub.limits, keepsNumbers: dialect.has(.keepsNumbers))
+      channelData, user: user, limits: hub.limits, form: dialect.memberForm)
   }
 
   private func unsubscribe(from channel: String, at now: Instant) {

@@ -133,25 +133,21 @@ package struct WebhookInbox: Sendable {
     guard WebhookSignature.isValid(signature.lowercased(), of: request.body, secret: secret) else {
       return .refused(401, "the signature does not match the body")
     }
-    guard let text = String(validating: request.body, as: UTF8.self),
-      let body = try? JSONParser.parse(text), let elements = body["events"]?.elements
-    else { return .refused(400, "the body is not JSON with an array called events") }
-    var events: [Event] = []
-    for element in elements {
-      guard let event = Self.event(element, time: body["time_ms"]) else {
-        return .refused(400, "event \(events.count + 1) has no name")
-      }
-      events.append(event)
+    do throws(PusherWebhookError) {
+      let webhook = try PusherWebhook(request.body)
+      return .accepted(webhook.events.map { Event($0, time: webhook.sentTime) })
+    } catch {
+      return .refused(400, "\(error)")
     }
-    return .accepted(events)
   }
+}
 
-  private static func event(_ value: JSONValue, time: JSONValue?) -> Event? {
-    guard let members = value.members, let name = value["name"]?.text else { return nil }
-    let known: Set = ["name", "channel", "user_id"]
-    let rest = members.filter { !known.contains($0.name) }
-    return Event(
-      name: name, channel: value["channel"]?.text, userID: value["user_id"]?.text,
-      data: .object((time.map { [.init("time_ms", $0)] } ?? []) + rest))
+extension WebhookInbox.Event {
+  fileprivate init(_ event: PusherWebhook.Event, time: JSONValue?) {
+    (name, channel, userID) = (event.name, event.channel, event.userId)
+    // A channel or an ID of another kind stays in the data.
+    let read = ["name": true, "channel": channel != nil, "user_id": userID != nil]
+    let rest = (event.attributes.members ?? []).filter { read[$0.name] != true }
+    data = .object((time.map { [.init("time_ms", $0)] } ?? []) + rest)
   }
 }

@@ -84,6 +84,26 @@ struct WebhookTests {
     #expect(try program.wait() == .signalled(SIGTERM))
   }
 
+  @Test func `an ID that is a number is printed as text, and one of another kind as data`() throws {
+    let (program, port) = try listen("-n", "3")
+    let body =
+      #"{"time_ms":"1","events":[{"name":"member_added","channel":"presence-a","user_id":42},"#
+      + #"{"name":"member_added","channel":"presence-a","user_id":12345678901234567890},"#
+      + #"{"name":"x","channel":7,"user_id":{"a":1}}]}"#
+    let signature = WebhookSignature.sign(Array(body.utf8), secret: Self.secret)
+    #expect(try post(body, to: port, signature: signature) == "HTTP/1.1 200 OK")
+    let result = try program.result()
+    #expect(result.ending == .exited(0))
+    let added = { (id: String) in
+      #"{"event":"member_added","channel":"presence-a","user_id":"\#(id)","data":{"time_ms":"1"}}"#
+        + "\n"
+    }
+    #expect(
+      result.outputText == added("42") + added("12345678901234567890")
+        + #"{"event":"x","channel":null,"data":{"time_ms":"1","channel":7,"user_id":{"a":1}}}"#
+        + "\n")
+  }
+
   @Test func `what nobody signed is refused, said and not printed`() throws {
     let (program, port) = try listen("-n", "1")
     #expect(try post(Self.body + " ", to: port).hasPrefix("HTTP/1.1 401"))

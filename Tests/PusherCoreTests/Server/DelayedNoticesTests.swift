@@ -83,6 +83,10 @@ import Testing
   }
 
   @Test func `the body is the documented one`() {
+    let user = WebhookNotice(.memberAdded, "presence-a", userID: "42", id: .number("42"))
+    #expect(
+      String(decoding: user.body(milliseconds: 1), as: UTF8.self)
+        == #"{"time_ms":1,"events":[{"name":"member_added","channel":"presence-a","user_id":42}]}"#)
     let body = WebhookNotice(.channelOccupied, "my-channel")
       .body(milliseconds: 1_327_078_148_132)
     #expect(

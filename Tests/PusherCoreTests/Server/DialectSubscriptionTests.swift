@@ -93,6 +93,19 @@ import Testing
     #expect(other.texts().last?.hasSuffix(#""data":"{\"user_id\":\#(id)}"}"#) == true)
   }
 
+  @Test(arguments: [#""Ada""#, "7", "true", "[]", "null", "{}"])
+  func `only Pusher requires an object as user_info`(info: String) {
+    for dialect in Dialect.allCases {
+      let hub = Self.hub(dialect)
+      let client = Self.client(dialect, of: hub)
+      client.authorize("presence-a", channelData: #"{"user_id":"7","user_info":\#(info)}"#)
+      let isRefused = dialect == .pusher && info != "null" && info != "{}"
+      #expect(hub.userIDs("presence-a") == (isRefused ? [] : ["7"]), "\(dialect)")
+      guard isRefused else { continue }
+      #expect(client.texts().last?.contains("user_info in channel_data is not a JSON object") == true)
+    }
+  }
+
   @Test func `soketi refuses a bad name and a full channel as subscription errors`() {
     let long = String(repeating: "c", count: 201)
     let client = Self.client(.soketi)

@@ -34,8 +34,23 @@ struct UserTests {
       ])
   }
 
+  @Test(arguments: [("", ""), ("58df", "58df"), ("other:58df", "other")])
+  func `a sign-in without the app's key names what it got`(auth: String, named: String) {
+    let client = client("1.1")
+    client.send(
+      #"{"event":"pusher:signin","data":{"user_data":"{\"id\":\"7\"}","auth":"\#(auth)"}}"#)
+    guard case .text(let text)? = client.received().first else {
+      Issue.record("no answer")
+      return
+    }
+    #expect(
+      text.contains("Invalid key in user auth data: '\(named)', expected KEY:SIGNATURE"), "\(text)")
+  }
+
   @Test(arguments: [
     (#"{"id":"7"}"#, "wrong", "Invalid signature: "),
+    (#"{"id":"7","user_info":"Ada"}"#, nil, "user_info in user_data is not a JSON object"),
+    (#"{"id":"7","user_info":[1]}"#, nil, "user_info in user_data is not a JSON object"),
     ("7", nil, "user_data is not a JSON object with an id"),
     (#"{"id":""}"#, nil, "user_data is not a JSON object with an id"),
     (#"{"id":"\#(String(repeating: "x", count: 129))"}"#, nil, "a user's id has at most 128"),
