@@ -409,7 +409,7 @@ class Attack:
     def sources(self):
         for command in ("subscribe", "sse", "trigger", "serve"):
             for name in self.options(command):
-                if name not in ("--ready-fd", "--port", "--api-port"):
+                if name not in ("--ready-fd", "--port"):
                     yield f"{command} {name}", self.option(command, name)
         ready = lambda number: self.run(["subscribe", "--key", "k", "--host", "127.0.0.1", "-W", "100ms", "a", f"--ready-fd={number}"])
         yield "subscribe --ready-fd", ready

@@ -1,7 +1,7 @@
 /// A call of the HTTP API before it is signed.
 package struct APIRequest: Sendable, Equatable {
   package var method: String
-  /// Path without a query, such as `/apps/3/events`; signed as is.
+  /// Path without a query and without the server's prefix, such as `/apps/3/events`.
   package var path: String
   package var parameters: [Parameter]
   package var body: [UInt8]?
@@ -20,9 +20,12 @@ package struct APIRequest: Sendable, Equatable {
   /// Adds the parameters that authenticate the call.
   ///
   /// Servers reject a `timestamp` (seconds since 1970) that differs by more than 600 s.
-  /// `signedPath` is the path to sign if a proxy strips a prefix from ``path``.
+  ///
+  /// - Parameters:
+  ///   - prefix: The server's own prefix of ``path``, which is signed.
+  ///   - stripped: A prefix that a proxy removes; it is requested, but not signed.
   package func signed(
-    key: String, secret: String, timestamp: Int64, signedPath: String? = nil
+    key: String, secret: String, timestamp: Int64, prefix: String = "", stripped: String = ""
   ) -> SignedAPIRequest {
     var pairs = parameters.map { (name: $0.name, value: $0.value) }
     pairs.append(("auth_key", key))
@@ -30,18 +33,19 @@ package struct APIRequest: Sendable, Equatable {
     pairs.append(("auth_version", APIRequestSignature.version))
     if let body { pairs.append(("body_md5", APIRequestSignature.bodyDigest(body))) }
     let text = APIRequestSignature.stringToSign(
-      method: method, path: signedPath ?? path, parameters: pairs)
+      method: method, path: prefix + path, parameters: pairs)
     pairs.append(("auth_signature", APIRequestSignature.sign(text, secret: secret)))
     pairs.sort { $0.name < $1.name }
     let query = PercentEncoding.form(pairs.map { ($0.name, $0.value) })
     return SignedAPIRequest(
-      method: method, path: path, query: query, body: body, stringToSign: text)
+      method: method, path: stripped + prefix + path, query: query, body: body, stringToSign: text)
   }
 }
 
 /// A signed call of the HTTP API.
 package struct SignedAPIRequest: Sendable, Equatable {
   package let method: String
+  /// The requested path, with all prefixes.
   package let path: String
   /// Parameters with the signature, escaped.
   package let query: String

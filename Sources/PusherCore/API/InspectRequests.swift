@@ -1,48 +1,46 @@
 /// Calls that read channels and users (Pusher's page "HTTP API reference").
-///
-/// `prefix` is "" or a path that begins with a slash.
 extension APIRequest {
   /// `GET /apps/ID/channels`: occupied channels, optionally only names that begin with `filter`.
   ///
   /// `info` is `user_count` (only if `filter` begins with `presence-`) and `subscription_count`.
   package static func channels(
-    appID: String, prefix: String = "", filter: String? = nil, info: [String] = []
+    appID: String, filter: String? = nil, info: [String] = []
   ) -> APIRequest {
     var parameters: [Parameter] = []
     if let filter { parameters.append(Parameter("filter_by_prefix", filter)) }
-    return get(appID, prefix, "channels", parameters + self.info(info))
+    return get(appID, "channels", parameters + self.info(info))
   }
 
   /// `GET /apps/ID/channels/NAME`: whether the channel is occupied, and the attributes in `info`.
   package static func channel(
-    _ name: String, appID: String, prefix: String = "", info: [String] = []
+    _ name: String, appID: String, info: [String] = []
   ) -> APIRequest {
-    get(appID, prefix, "channels/\(PercentEncoding.encode(name))", self.info(info))
+    get(appID, "channels/\(PercentEncoding.encode(name))", self.info(info))
   }
 
   /// `GET /apps/ID/channels/NAME/users`: members of a presence channel.
-  package static func users(of channel: String, appID: String, prefix: String = "") -> APIRequest {
-    get(appID, prefix, "channels/\(PercentEncoding.encode(channel))/users", [])
+  package static func users(of channel: String, appID: String) -> APIRequest {
+    get(appID, "channels/\(PercentEncoding.encode(channel))/users", [])
   }
 
   /// `POST /apps/ID/users/UID/terminate_connections`: ends all connections of a signed-in user.
-  package static func terminate(user: String, appID: String, prefix: String = "") -> APIRequest {
-    post(appID, prefix, "users/\(PercentEncoding.encode(user))/terminate_connections", [:])
+  package static func terminate(user: String, appID: String) -> APIRequest {
+    post(appID, "users/\(PercentEncoding.encode(user))/terminate_connections", [:])
   }
 
   static func post(
-    _ appID: String, _ prefix: String, _ path: String, _ body: JSONValue
+    _ appID: String, _ path: String, _ body: JSONValue
   ) -> APIRequest {
     APIRequest(
-      method: "POST", path: "\(prefix)/apps/\(PercentEncoding.encode(appID))/\(path)",
+      method: "POST", path: "/apps/\(PercentEncoding.encode(appID))/\(path)",
       body: Array(body.jsonText.utf8))
   }
 
   private static func get(
-    _ appID: String, _ prefix: String, _ path: String, _ parameters: [Parameter]
+    _ appID: String, _ path: String, _ parameters: [Parameter]
   ) -> APIRequest {
     APIRequest(
-      method: "GET", path: "\(prefix)/apps/\(PercentEncoding.encode(appID))/\(path)",
+      method: "GET", path: "/apps/\(PercentEncoding.encode(appID))/\(path)",
       parameters: parameters)
   }
 

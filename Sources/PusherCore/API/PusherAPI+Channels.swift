@@ -25,7 +25,7 @@ extension PusherAPI {
     withPrefix prefix: String? = nil, info: [String] = []
   ) async throws(PusherAPIError) -> [String: ChannelState] {
     let answer = try await send(
-      .channels(appID: appID, prefix: options.path, filter: prefix, info: info))
+      .channels(appID: appID, filter: prefix, info: info))
     guard let members = answer["channels"]?.members else { throw Self.lacking("channels", answer) }
     let states = members.map { ($0.name, ChannelState($0.value, isOccupied: true)) }
     return [String: ChannelState](states) { _, last in last }
@@ -39,7 +39,7 @@ extension PusherAPI {
     _ name: String, info: [String] = []
   ) async throws(PusherAPIError) -> ChannelState {
     try Self.check(channel: name)
-    let answer = try await send(.channel(name, appID: appID, prefix: options.path, info: info))
+    let answer = try await send(.channel(name, appID: appID, info: info))
     guard let isOccupied = answer["occupied"]?.bool else { throw Self.lacking("occupied", answer) }
     return ChannelState(answer, isOccupied: isOccupied)
   }
@@ -52,7 +52,7 @@ extension PusherAPI {
     guard ChannelKind(channelName: channel) == .presence else {
       throw .invalid("only a presence channel lists its users; '\(channel)' is not one")
     }
-    let answer = try await send(.users(of: channel, appID: appID, prefix: options.path))
+    let answer = try await send(.users(of: channel, appID: appID))
     guard let users = answer["users"]?.elements else { throw Self.lacking("users", answer) }
     return users.compactMap { $0["id"]?.identifier }
   }
@@ -60,7 +60,7 @@ extension PusherAPI {
   /// Ends all connections of a signed-in user: `POST /apps/ID/users/UID/terminate_connections`.
   public func terminateConnections(userId: String) async throws(PusherAPIError) {
     try Self.check(user: userId)
-    _ = try await send(.terminate(user: userId, appID: appID, prefix: options.path))
+    _ = try await send(.terminate(user: userId, appID: appID))
   }
 
   /// Sends an event to all connections of a signed-in user, on the user's own channel.
@@ -137,6 +137,6 @@ extension PusherAPI {
       try check(data: event.data)
       batch.events[index].data = try encrypted(event.alone).data
     }
-    return try await send(valid { try batch.request(appID: appID, prefix: options.path) })
+    return try await send(valid { try batch.request(appID: appID) })
   }
 }

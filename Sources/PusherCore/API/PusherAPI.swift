@@ -21,8 +21,14 @@ public struct PusherAPI: Sendable {
     public var host: PusherHost?
     /// Port, 1 to 65535; `nil` for 443 with TLS and 80 without.
     public var port: Int?
-    /// Path before `/apps/ID`; may be empty.
+    /// Path before `/apps/ID`, requested and signed; may be empty.
     public var path: String
+    /// Address of the API, such as `https://shop.example/ws`; replaces ``host``, ``port`` and
+    /// ``useTLS``.
+    ///
+    /// Its path is for a proxy that strips it: it is requested, but not signed, and replaces
+    /// ``path``. Without a path, ``path`` applies.
+    public var url: String?
     /// Encrypts the connection.
     public var useTLS: Bool
     /// Checks of the server's certificate, and the client's certificate.
@@ -48,13 +54,13 @@ public struct PusherAPI: Sendable {
       caFile: String? = nil, timeout: Duration = .seconds(10), maximumDataLength: Int? = 10_240,
       service: PusherService = .pusher, encryptionMasterKey: EncryptionMasterKey? = nil,
       network: PusherNetwork = PusherNetwork(), tls: TLSConfiguration = TLSConfiguration(),
-      headers: [String: String] = [:], runtime: PusherRuntime? = nil
+      headers: [String: String] = [:], runtime: PusherRuntime? = nil, url: String? = nil
     ) {
       (self.host, self.port, self.path, self.useTLS) = (host, port, path, useTLS)
       (self.tls, self.headers, self.timeout) = (tls, headers, timeout)
       (self.maximumDataLength, self.service) = (maximumDataLength, service)
       self.encryptionMasterKey = encryptionMasterKey
-      (self.network, self.runtime) = (network, runtime)
+      (self.network, self.runtime, self.url) = (network, runtime, url)
       if let caFile { self.tls.caFile = caFile }
     }
 
@@ -96,7 +102,7 @@ public struct PusherAPI: Sendable {
     let trigger = try encrypted(
       TriggerRequest(
         name: eventName, channels: channels, data: data, socketID: socketID, info: info))
-    return try await send(valid { try trigger.request(appID: appID, prefix: options.path) })
+    return try await send(valid { try trigger.request(appID: appID) })
   }
 
   /// Sends one event with data of your own type, as JSON.
@@ -133,25 +139,13 @@ public struct PusherAPI: Sendable {
   }
 
   func send(_ request: APIRequest) async throws(PusherAPIError) -> JSONValue {
-    let signed = request.signed(
-      key: key, secret: secret, timestamp: SystemClock.wall().secondsSince1970)
-    let url = try url(signed)
-    var fields = signed.headers
-    for (name, value) in options.headers.sorted(by: { $0.key < $1.key }) {
-      fields.append(name, value)
-    }
-    let call = HTTPExchange.Request(
-      method: signed.method, url: url, headers: fields, body: signed.body ?? [])
-    return try Self.value(try await answer(to: call))
-  }
-
-  private func answer(to request: HTTPExchange.Request) async throws(PusherAPIError) -> APIAnswer {
+    let client = try client()
     let call = HTTPCall(
-      request, routing: try valid { try options.network.routing() }, tls: options.tls,
-      trust: options.network.trust, timeout: options.timeout)
+      client.request(request), routing: try valid { try options.network.routing() },
+      tls: options.tls, trust: options.network.trust, timeout: options.timeout)
     let runtime = options.runtime ?? PusherRuntime.forCalls
     switch await runtime.calls.outcome(of: call) {
-    case .success(let response): return APIAnswer(status: response.head.status, body: response.body)
+    case .success(let response): return try Self.value(client.answer(response), of: client)
     case .failure(.http(let error)): throw .invalid("\(error)")
     case .failure(.unreachable(let reason)): throw .unreachable(reason)
     case .failure(.late(let timeout)):
@@ -160,20 +154,33 @@ public struct PusherAPI: Sendable {
     }
   }
 
-  private func url(_ request: SignedAPIRequest) throws(PusherAPIError) -> HTTPURL {
+  private func client() throws(PusherAPIError) -> APIClient {
+    let url = try valid { try options.url.map(APIClient.address) ?? addressOfHost() }
+    guard let path = HTTPURL.prefix(options.path) else {
+      throw .invalid("'\(options.path)' is not a path such as /realtime")
+    }
+    return APIClient(
+      appID: appID, key: key, secret: secret, url: url, prefix: url.path.isEmpty ? path : "",
+      headers: HTTPHeaders(options.headers.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }))
+  }
+
+  private func addressOfHost() throws(HTTPError) -> HTTPURL {
     let name = PusherHost.name(options.host, options.service.apiHost(cluster:))
     let place = name.contains(":") && !name.begins(with: "[") ? "[\(name)]" : name
     let port = options.port.map { ":\($0)" } ?? ""
-    return try valid {
-      try HTTPURL(
-        parsing: "\(options.useTLS ? "https" : "http")://\(place)\(port)\(request.target)")
-    }
+    return try APIClient.address("\(options.useTLS ? "https" : "http")://\(place)\(port)")
   }
 
-  private static func value(_ answer: APIAnswer) throws(PusherAPIError) -> JSONValue {
+  private static func value(
+    _ answer: APIAnswer, of client: APIClient
+  ) throws(PusherAPIError) -> JSONValue {
     switch answer {
     case .accepted(let body): return (try? JSONParser.parse(body)) ?? .string(body)
-    case .refused(let status, let reason): throw .refused(status: status, reason)
+    case .refused(let status, let reason, .prefix(let prefix)):
+      let seen = "the server sees '\(prefix)' before /apps, and the call signs '\(client.prefix)'"
+      throw .refused(
+        status: status, "\(reason) (\(seen): if a proxy strips a path, give it in Options.url)")
+    case .refused(let status, let reason, _): throw .refused(status: status, reason)
     case .rejected(let status, let reason): throw .rejected(status: status, reason)
     case .unavailable(let status, let reason): throw .unavailable(status: status, reason)
     case .unexpected(let status, let reason): throw .unexpected(status: status, reason)

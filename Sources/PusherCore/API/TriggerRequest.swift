@@ -20,14 +20,14 @@ package struct TriggerRequest: Sendable, Equatable {
   }
 
   /// Returns the call for an app; the server checks the data's length.
-  package func request(appID: String, prefix: String = "") throws(TriggerError) -> APIRequest {
+  package func request(appID: String) throws(TriggerError) -> APIRequest {
     try check()
     let body = JSONValue.object(present: [
       "name": .string(name), "channels": .array(channels.map(JSONValue.string)),
       "data": .string(data), "socket_id": socketID.map(JSONValue.string),
       "info": info.isEmpty ? nil : .string(info.joined(separator: ",")),
     ])
-    return .post(appID, prefix, "events", body)
+    return .post(appID, "events", body)
   }
 
   /// Encrypts the data for an encrypted channel; `nonce` has 24 fresh bytes.
@@ -112,9 +112,9 @@ package struct BatchRequest: Sendable, Equatable {
   package init(events: [Event]) { self.events = events }
 
   /// Returns the call for an app; the server checks the number of events and the data's length.
-  package func request(appID: String, prefix: String = "") throws(TriggerError) -> APIRequest {
+  package func request(appID: String) throws(TriggerError) -> APIRequest {
     for event in events { try event.check() }
-    return .post(appID, prefix, "batch_events", ["batch": .array(events.map(\.json))])
+    return .post(appID, "batch_events", ["batch": .array(events.map(\.json))])
   }
 }
 

@@ -9,7 +9,9 @@ package struct Glob: Sendable, Equatable {
   /// Maximum size of a pattern from a user, in bytes; it limits the memory of ``steps``.
   package static let longestText = 4096
 
-  /// Number of elements, without the stars. State N means that the first N elements match.
+  /// Number of elements, without the stars.
+  ///
+  /// State N means that the first N elements match.
   private let length: Int
   /// Number of words with one bit for each state.
   private let wordCount: Int

@@ -17,7 +17,8 @@ final class MethodSigner: Signer {
     var endpoints = network
     // The client certificate and the pinned keys are for the service only.
     endpoints.tls = network.tls.forAnotherServer
-    calls = EndpointCalls(loop: loop, network: endpoints, timeout: timeout)
+    calls = EndpointCalls(
+      loop: loop, network: endpoints, timeout: timeout, remedy: "add header fields to its request")
     questions = OpenQuestions(loop: loop, timeout: timeout)
   }
 

@@ -151,7 +151,13 @@ extension PusherConnection {
     because failure: (any Error)? = nil
   ) -> Bool {
     // Before the state changes: a caller that sees the state may already request a new sequence.
-    if new == .disconnected, state.withLock({ $0.gaveUp(generation) }) { endSequences() }
+    let endsSequences = state.withLock { state -> Bool in
+      guard new == .disconnected, state.gaveUp(generation) else { return false }
+      // Who sees the end of a sequence may ask for its cause at once.
+      state.failure = failure
+      return true
+    }
+    if endsSequences { endSequences() }
     let isCurrent = state.withLock { state in
       guard state.generation == generation, !state.isShutDown,
         new == .disconnected || state.connectionState != .disconnecting

@@ -31,8 +31,6 @@ package final class EventStreamFeedConnection: FeedConnection {
   private var askedURL: HTTPURL?
   /// ID of the event after which the last request asks for the stream.
   private var askedID: String?
-  var refusal: Refusal?
-  var refusalTimer: LoopTimer?
   private var dropsBody = false
   private var body: HTTPBodyReader?
   private var decoder: ContentDecoder?
@@ -62,12 +60,8 @@ package final class EventStreamFeedConnection: FeedConnection {
 
   package var owner: (any FeedConnectionDelegate)? { delegate }
   package var openStage: ConnectionStage? { nil }
-  var method: String { settings.method }
 
-  package func forgetOwner() {
-    delegate = nil
-    if let refusalTimer { loop.remove(refusalTimer) }
-  }
+  package func forgetOwner() { delegate = nil }
 
   package func close() { abort() }
   package func outputHasRoom(at now: Instant) {}
@@ -126,7 +120,7 @@ package final class EventStreamFeedConnection: FeedConnection {
     do throws(ConnectionLoss) {
       try accept(head)
     } catch {
-      return refuse(error, head, opening, at: now)
+      return refuse(error, head, opening, to: settings.method, at: now)
     }
     open(opening, at: now)
     delegate?.connectionOpened(Resumption(of: head.headers, asked: askedID), at: now)
@@ -142,15 +136,8 @@ package final class EventStreamFeedConnection: FeedConnection {
     }
     parser.begin(format)
     sample = BodySample(contentType: type, format: format)
-    let codings = head.headers.tokens("Content-Encoding").filter { $0 != "identity" }
-    if let coding = codings.first {
-      decoder = codings.count == 1 ? ContentDecoder(coding: coding) : nil
-      guard decoder != nil else {
-        let names = codings.joined(separator: ", ")
-        throw .violation("its content coding is neither gzip nor deflate: \(names)")
-      }
-    }
     do throws(HTTPError) {
+      decoder = try head.headers.contentDecoder()
       body = try HTTPBodyReader(head, requestMethod: settings.method, limit: .max)
     } catch { throw .violation("\(error)") }
   }
@@ -170,7 +157,7 @@ package final class EventStreamFeedConnection: FeedConnection {
   // MARK: The stream
 
   package func streamEnded(at now: Instant) {
-    if let refusal { return end(refusal.loss, at: now) }
+    if let refusal = state.refusal { return end(refusal.loss, at: now) }
     if body?.isComplete == true { return broke(.ended, at: now) }
     guard body?.endsWithConnection == true else {
       return broke(.network("the connection ended in the middle of the stream"), at: now)
@@ -180,7 +167,7 @@ package final class EventStreamFeedConnection: FeedConnection {
   }
 
   package func drain(at now: Instant) {
-    if refusal != nil { return readRefusal(at: now) }
+    if state.refusal != nil { return readRefusal(at: now) }
     guard isOpen, let delegate, !state.isDraining else { return }
     state.isDraining = true
     defer { state.isDraining = false }
@@ -247,7 +234,7 @@ package final class EventStreamFeedConnection: FeedConnection {
     do {
       try moveBody()
     } catch is ContentDecoder.InvalidData {
-      bodyBroke("the body does not match its content coding")
+      bodyBroke("\(HTTPError.invalidCoding)")
     } catch { bodyBroke("\(error)") }
     let received = parser.input.view
     if !hasReceivedEvent { sample.note(received[before..<received.count]) }

@@ -32,6 +32,9 @@ package struct FeedConnectionState {
   fileprivate(set) var lastRead: Instant?
   fileprivate(set) var isSecure = false
   package fileprivate(set) var times = OpeningTimes()
+  /// A refusal whose body is being read.
+  var refusal: Refusal?
+  var refusalTimer: LoopTimer?
 }
 
 /// One connection of a feed: an opening, then a stream until its end.
@@ -96,6 +99,7 @@ extension FeedConnection {
   package func abort() {
     state.isOver = true
     forgetOwner()
+    if let timer = state.refusalTimer { loop.remove(timer) }
     state.opening?.abort()
     state.opening = nil
     state.stream?.close()

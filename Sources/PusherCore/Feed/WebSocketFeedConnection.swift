@@ -40,7 +40,9 @@ package final class WebSocketFeedConnection: FeedConnection {
 
   package var output: ByteBuffer { socket?.output ?? nothing }
   package var owner: (any FeedConnectionDelegate)? { delegate }
-  package var openStage: ConnectionStage? { .greeting }
+  package var openStage: ConnectionStage? {
+    state.refusal == nil ? .greeting : .upgrading(received: input.count)
+  }
 
   package func forgetOwner() { delegate = nil }
 
@@ -100,7 +102,10 @@ package final class WebSocketFeedConnection: FeedConnection {
         random: SecureRandom.generator, input: input)
       delegate?.connectionUpgraded(at: now)
       drain(at: now)
-    } catch { end(ConnectionLoss(upgradeFailure: error, at: SystemClock.wall()), at: now) }
+    } catch {
+      let loss = ConnectionLoss(upgradeFailure: error, at: SystemClock.wall())
+      refuse(loss, head, opening, to: "GET", at: now)
+    }
   }
 
   /// Returns the refusal of a server that first agreed to the upgrade, as when its app fails.
@@ -115,6 +120,7 @@ package final class WebSocketFeedConnection: FeedConnection {
   // MARK: Messages
 
   package func streamEnded(at now: Instant) {
+    if let refusal = state.refusal { return end(refusal.loss, at: now) }
     socket?.inputEnded()
     drain(at: now)
   }
@@ -126,6 +132,7 @@ package final class WebSocketFeedConnection: FeedConnection {
   }
 
   package func drain(at now: Instant) {
+    if state.refusal != nil { return readRefusal(at: now) }
     guard isOpen, let socket, let delegate, !state.isDraining else { return }
     state.isDraining = true
     defer { state.isDraining = false }

@@ -25,6 +25,9 @@ package enum HTTPError: Error, Equatable, CustomStringConvertible {
   case trailersTooLarge(limit: Int)
   case bodyTooLarge(limit: Int)
   case endedEarly
+  /// The body has a content coding other than gzip and deflate; names it.
+  case unknownCoding(String)
+  case invalidCoding
   /// An invalid method, target, name or value to write; names the part, never its value.
   case invalidPart(String)
   /// A field that the handshake sets itself.
@@ -54,6 +57,9 @@ package enum HTTPError: Error, Equatable, CustomStringConvertible {
     case .trailersTooLarge(let limit): "the HTTP trailers are longer than \(limit) bytes"
     case .bodyTooLarge(let limit): "the HTTP body is longer than \(limit) bytes"
     case .endedEarly: "the connection ended inside an HTTP message"
+    case .unknownCoding(let name):
+      "its content coding is neither gzip nor deflate: \(ErrorText.shown(name, limit: 100))"
+    case .invalidCoding: "the body does not match its content coding"
     case .invalidPart(let part): "the \(part) has a character that HTTP does not allow"
     case .reservedField(let name): "the WebSocket handshake sets the header \(name) itself"
     case .invalidURL(let reason): "invalid URL: \(reason)"

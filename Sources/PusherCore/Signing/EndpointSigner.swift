@@ -11,7 +11,8 @@ package final class EndpointSigner: Signer {
   package init(
     loop: EventLoop, destination: Destination, parameters: [(String, String)], timeout: Duration
   ) throws(TLSError) {
-    calls = EndpointCalls(loop: loop, network: destination, timeout: timeout)
+    calls = EndpointCalls(
+      loop: loop, network: destination, timeout: timeout, remedy: "give --auth-header")
     (self.destination, self.parameters) = (destination, parameters)
     _ = try calls.context(for: destination.url)
   }
@@ -43,13 +44,15 @@ final class EndpointCalls {
   private let loop: EventLoop
   private let network: Destination
   private let timeout: Duration
+  /// The next step if the endpoint wants a login.
+  private let remedy: String
   private var exchanges: [Int: HTTPExchange] = [:]
   private var lastNumber = 0
   private var context: TLSContext?
 
   /// - Parameter network: Its routes and authorities apply to calls to any server.
-  init(loop: EventLoop, network: Destination, timeout: Duration) {
-    (self.loop, self.network, self.timeout) = (loop, network, timeout)
+  init(loop: EventLoop, network: Destination, timeout: Duration, remedy: String) {
+    (self.loop, self.network, self.timeout, self.remedy) = (loop, network, timeout, remedy)
   }
 
   /// Sends `call`; `whenAnswered` gets the response before `completion` gets the result.
@@ -67,10 +70,11 @@ final class EndpointCalls {
       ) { [unowned self] result, _ in
         exchanges[number] = nil
         if case .success(let response) = result { whenAnswered(response) }
-        completion(Self.body(result).flatMap { Authorization.result(of: $0, to: request) })
+        completion(EndpointAnswer(url: call.url.place, remedy: remedy).read(result, to: request))
       }
     } catch {
-      completion(.failure(.refused(status: nil, "cannot ask the endpoint: \(error)")))
+      completion(
+        .failure(.refused(status: nil, "cannot ask the endpoint: \(error) (\(call.url.place))")))
     }
   }
 
@@ -86,29 +90,72 @@ final class EndpointCalls {
     context = made
     return made
   }
+}
 
-  private static func body(
-    _ result: HTTPExchange.Outcome
-  ) -> Result<[UInt8], AuthorizationFailure> {
+/// Reads the answer of an endpoint; every failure names the URL, and the reason in the body.
+private struct EndpointAnswer {
+  /// The URL for messages.
+  let url: String
+  let remedy: String
+
+  func read(_ result: HTTPExchange.Outcome, to request: AuthorizationRequest)
+    -> Authorization.Result
+  {
     switch result {
     case .failure(.http(.endedEarly)):
-      return .failure(
-        .unavailable(status: nil, "the endpoint closed the connection inside its answer"))
+      .failure(
+        .unavailable(status: nil, "the endpoint closed the connection inside its answer (\(url))"))
     case .failure(.http(let error)):
-      return .failure(.unusable("the endpoint's answer is invalid: \(error)"))
-    case .failure(let failure): return .failure(.unavailable(status: nil, "\(failure)"))
-    case .success(let response):
-      let status = response.head.status
-      switch status {
-      case 200, 201: return .success(response.body)
-      case _ where HTTPStatus.isTemporary(status):
-        return .failure(.unavailable(status: status, "the endpoint answered HTTP \(status)"))
-      case 300...399:
-        let place = response.head.headers["Location"].map(RedirectTrail.shown) ?? "nowhere"
-        return .failure(
-          .refused(status: status, "the endpoint answered HTTP \(status), a redirect to \(place)"))
-      default: return .failure(.refused(status: status, "the endpoint answered HTTP \(status)"))
-      }
+      .failure(.unusable("the endpoint's answer is invalid: \(error) (\(url))"))
+    case .failure(let failure): .failure(.unavailable(status: nil, "\(failure) (\(url))"))
+    case .success(let response): read(response, to: request)
     }
+  }
+
+  private func read(
+    _ response: HTTPExchange.Response, to request: AuthorizationRequest
+  ) -> Authorization.Result {
+    let status = response.head.status
+    if [200, 201].contains(status) { return granted(response, to: request) }
+    var words = "the endpoint answered HTTP \(status)"
+    if let place = response.redirect {
+      let isLogin = ["login", "signin", "sign-in", "sign_in"].contains {
+        place.lowercased().holds(Array($0.utf8))
+      }
+      words += ", a redirect to \(place)" + (isLogin ? ": a login page? \(remedy)" : "")
+    } else if !response.reason.isEmpty {
+      words += ": \(response.reason)"
+    }
+    words += " (\(url))"
+    return .failure(
+      HTTPStatus.isTemporary(status)
+        ? .unavailable(status: status, words) : .refused(status: status, words))
+  }
+
+  private func granted(
+    _ response: HTTPExchange.Response, to request: AuthorizationRequest
+  ) -> Authorization.Result {
+    let (status, body) = (response.head.status, response.body)
+    if let problem = response.problem {
+      return .failure(
+        .unusable("the endpoint's answer is invalid: \(problem) (HTTP \(status), \(url))"))
+    }
+    if RefusalReason.isPage(body) {
+      let type = response.head.headers["Content-Type"].map { type in
+        ErrorText.shown(String(type.prefix { $0 != ";" }), limit: 100)
+      }
+      let kind = type.map { $0.holds("json") ? "a page" : $0 } ?? "a page"
+      return .failure(
+        .unusable(
+          "the endpoint answered \(kind), not JSON: a login page? \(remedy) "
+            + "(HTTP \(status), \(response.reason), \(url))"))
+    }
+    let result = Authorization.result(of: body, to: request)
+    guard case .failure(.unusable(let reason)) = result else { return result }
+    let beginning = RefusalReason.beginning(of: body)
+    return .failure(
+      .unusable(
+        "the endpoint answered HTTP \(status), but \(reason)"
+          + (beginning.isEmpty ? "" : "; \(beginning)") + " (\(url))"))
   }
 }

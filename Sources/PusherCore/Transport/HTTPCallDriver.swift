@@ -94,7 +94,10 @@ final class HTTPCallDriver: LoopMember {
     let line = Line(
       call.way,
       HTTPConnection(
-        loop: loop, routing: call.way.routing, tls: tls, timeout: call.timeout, bodyLimit: 1 << 20))
+        loop: loop, routing: call.way.routing, tls: tls, timeout: call.timeout, bodyLimit: 1 << 20
+      ) { [loop, way = call.way] () throws(TLSError) in
+        try loop.tlsContexts.client(way.tls, environment: way.trust)
+      })
     lines.append(line)
     send(call, over: line)
   }

@@ -1,4 +1,6 @@
-/// One request and its response (RFC 9112) with one deadline; redirects are not followed.
+/// One request and its response (RFC 9112) with one deadline.
+///
+/// ``HTTPConnection`` follows redirects; an exchange does not.
 package final class HTTPExchange {
   package struct Request: Sendable {
     package var method: String
@@ -10,6 +12,8 @@ package final class HTTPExchange {
     package var isRepeatable: Bool
     /// If false, the response's head is enough, and a later failure is ignored.
     package var wantsBody = true
+    /// Whether to follow redirects: all of them for GET, 307 and 308 for other methods.
+    package var followsRedirects = false
     var keepsConnection = false
 
     package init(
@@ -45,7 +49,29 @@ package final class HTTPExchange {
 
   package struct Response: Sendable, Equatable {
     package let head: HTTPResponseHead
+    /// The body without content coding and byte order mark; empty if ``problem`` is set.
     package let body: [UInt8]
+    /// The reason why the body cannot be decoded.
+    package let problem: HTTPError?
+
+    package init(head: HTTPResponseHead, body: [UInt8], problem: HTTPError? = nil) {
+      (self.head, self.body, self.problem) = (head, body, problem)
+    }
+
+    init(head: HTTPResponseHead, encoded body: [UInt8], limit: Int) {
+      do throws(HTTPError) {
+        self.init(head: head, body: try head.headers.decoded(body, limit: limit))
+      } catch { self.init(head: head, body: [], problem: error) }
+    }
+
+    /// The reason that the server gives in the body, as one line; may be empty.
+    package var reason: String { problem.map { "\($0)" } ?? RefusalReason.line(of: body) }
+
+    /// The address of a redirect, for messages; `nil` for any other response.
+    package var redirect: String? {
+      guard RedirectTrail.isRedirect(head.status) else { return nil }
+      return head.headers["Location"].map(RedirectTrail.shown)
+    }
   }
 
   package enum Failure: Error, Equatable, CustomStringConvertible {
@@ -168,7 +194,7 @@ package final class HTTPExchange {
       self.stream = nil
       onKept(stream)
     }
-    finish(.success(Response(head: head, body: body.array)), at: now)
+    finish(.success(Response(head: head, encoded: body.array, limit: bodyLimit)), at: now)
   }
 
   /// Returns whether another request may follow on this connection (RFC 9112 section 9.3).

@@ -141,7 +141,8 @@ extension Application {
         "a watchlist has at most \(limits.watchlist) users; this one has \(watchlist.count)")
     }
     guard form.accepts(data["user_info"]) else { throw refusal(MemberForm.refusal("user_data")) }
-    let member = Member(userID: id, info: data["user_info"], id: form.keepsNumbers ? given : nil)
+    let member = Member(
+      userID: id, info: data["user_info"], id: form.keepsNumbers ? given : .string(id))
     return SignedInUser(member: member, watchlist: watchlist)
   }
 }
@@ -200,6 +201,7 @@ extension Member {
     guard form.accepts(data["user_info"]) else {
       throw SubscriptionRefusal(reason: MemberForm.refusal("channel_data"))
     }
-    self.init(userID: userID, info: data["user_info"], id: form.keepsNumbers ? id : nil)
+    self.init(
+      userID: userID, info: data["user_info"], id: form.keepsNumbers ? id : .string(userID))
   }
 }

@@ -17,6 +17,7 @@ final class APISender: BenchSender {
   }
 
   private let access: APIAccess
+  private let client: APIClient
   private let channels: [String]
   private let message: BenchMessage
   private let key: EncryptionMasterKey?
@@ -35,7 +36,8 @@ final class APISender: BenchSender {
     _ settings: BenchSettings, _ access: APIAccess, _ message: BenchMessage, _ ledger: SendLedger,
     loop: EventLoop
   ) throws {
-    (self.access, self.message, self.ledger, self.loop) = (access, message, ledger, loop)
+    (self.access, client) = (access, access.client)
+    (self.message, self.ledger, self.loop) = (message, ledger, loop)
     channels = settings.subscription.channels
     key = settings.encryptionKey
     var lanes: [Lane] = []
@@ -110,10 +112,10 @@ final class APISender: BenchSender {
       if case .timeout = failure { code = "timeout" }
       ledger.noteFailed(call, "api \(code)", "\(failure)", Cause(failure), at: now)
     case .success(let response):
-      switch APIAnswer(status: response.head.status, body: response.body) {
+      switch client.answer(response) {
       case .accepted: ledger.noteAccepted(call, at: now)
-      case .refused(let status, let reason):
-        noteAnswer(call, status, reason, at: now)
+      case .refused(let status, let reason, let refusal):
+        noteAnswer(call, status, "\(reason); \(Hints.advice(refusal, access))", at: now)
         isRefused = true
         onRefusal?()
       case .rejected(let status, let reason), .unavailable(let status, let reason),
@@ -135,13 +137,12 @@ final class APISender: BenchSender {
       let name = plan.name(of: number, in: call)
       events.append(try event(message.data(name).jsonText, channels[channel]))
     }
-    let (appID, prefix) = (access.appID, access.connection.path)
     if let only = events.first, events.count == 1 {
-      return access.request(
+      return client.request(
         try TriggerRequest(name: only.name, channels: [only.channel], data: only.data)
-          .request(appID: appID, prefix: prefix))
+          .request(appID: client.appID))
     }
-    return access.request(try BatchRequest(events: events).request(appID: appID, prefix: prefix))
+    return client.request(try BatchRequest(events: events).request(appID: client.appID))
   }
 
   private func event(_ data: String, _ channel: String) throws -> BatchRequest.Event {

@@ -68,11 +68,7 @@ enum BenchCommand {
     if let signal { Signals.die(of: signal) }
     if printed != .success { return printed }
     if let written { return written }
-    if let shortfall = report.shortfall {
-      let key = settings.subscription.connection.key
-      let isRefusal = report.errors.contains { $0.code.isSame(as: "api 401") }
-      diagnostics.error(shortfall.reason + (isRefusal ? Hints.wrongSecret(of: key) : ""))
-    }
+    if let shortfall = report.shortfall { diagnostics.error(shortfall.reason) }
     let failures = report.failures(settings.conditions)
     for failure in failures {
       diagnostics.error("--fail '\(failure.condition.text)': \(failure.words)")

@@ -52,7 +52,7 @@ extension SettingsReader {
     let key = Diagnostics.shortened(key: dialled.key)
     let addresses = [
       ("websocket", "\(server.place.dropLast())\(dialled.path)/app/\(key)"),
-      ("http api", "\(api.apiURL.place.dropLast())\(api.path)"),
+      ("http api", "\(api.apiURL.place)\(api.path)"),
     ]
     rows += addresses.map { .init(name: $0.0, value: $0.1, origin: "the above") }
     return rows

@@ -57,7 +57,6 @@ extension HelpPage {
     as JSON lines.
 
       pusher-cli subscribe --env-file .env '*'      # every event of your app
-      pusher-cli subscribe --key KEY my-channel | jq
       pusher-cli subscribe --local -c private-orders -e 'order.*' -n 1 -W 30s
       pusher-cli sse https://example.com/stream | jq
       pusher-cli trigger --local -c my-channel -e greeting '{"hello":"world"}'

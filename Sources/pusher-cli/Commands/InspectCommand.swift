@@ -18,13 +18,13 @@ enum InspectCommand {
   }
 
   private static func call(_ settings: InspectSettings, _ caller: APICaller) -> APIRequest {
-    let (appID, prefix, info) = (caller.appID, caller.prefix, settings.info)
+    let (appID, info) = (caller.appID, settings.info)
     switch settings.call {
     case .channels(let filter):
-      return .channels(appID: appID, prefix: prefix, filter: filter, info: info)
-    case .channel(let name): return .channel(name, appID: appID, prefix: prefix, info: info)
-    case .users(let channel): return .users(of: channel, appID: appID, prefix: prefix)
-    case .terminate(let user): return .terminate(user: user, appID: appID, prefix: prefix)
+      return .channels(appID: appID, filter: filter, info: info)
+    case .channel(let name): return .channel(name, appID: appID, info: info)
+    case .users(let channel): return .users(of: channel, appID: appID)
+    case .terminate(let user): return .terminate(user: user, appID: appID)
     }
   }
 

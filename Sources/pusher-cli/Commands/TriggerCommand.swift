@@ -21,7 +21,7 @@ enum TriggerCommand {
     let call = try TriggerRequest(
       name: name, channels: settings.channels, data: data, socketID: settings.socketID,
       info: settings.info
-    ).encrypted(with: settings.encryptionKey).request(appID: caller.appID, prefix: caller.prefix)
+    ).encrypted(with: settings.encryptionKey).request(appID: caller.appID)
     if settings.isDryRun { return diagnostics.print(caller.shown(call)) }
     let body = try caller.accepted(caller.send(call)) { status in
       status == 413 ? "the data has \(data.utf8.count) bytes" : nil

@@ -1,3 +1,5 @@
+internal import PusherCore
+
 /// Writes the program's messages to descriptor 2, each as one line and one `write(2)`.
 ///
 /// A message is `pusher-cli: text`: lower case, no full stop, no time, with `error:` or `warning:`

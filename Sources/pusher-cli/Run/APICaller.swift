@@ -6,6 +6,7 @@ final class APICaller {
   struct Failure: Error { let status: ExitStatus }
 
   private let access: APIAccess
+  private let client: APIClient
   private let diagnostics: Diagnostics
   let loop: EventLoop
   private let http: HTTPConnection
@@ -18,7 +19,7 @@ final class APICaller {
   ///
   /// - Throws: ``TransportError`` without descriptors, ``TLSError`` for invalid certificates.
   init(_ access: APIAccess, diagnostics: Diagnostics) throws {
-    (self.access, self.diagnostics) = (access, diagnostics)
+    (self.access, self.client, self.diagnostics) = (access, access.client, diagnostics)
     loop = try EventLoop()
     LocalServerWait.run(access.connection, on: loop, diagnostics)
     startedAt = loop.now
@@ -51,8 +52,6 @@ final class APICaller {
     loop.remove(timer)
   }
 
-  /// The path before `/apps`.
-  var prefix: String { access.connection.path }
   var appID: String { access.appID }
 
   var reservedPrefixes: [String] {
@@ -62,21 +61,21 @@ final class APICaller {
 
   /// Returns the call as text: the request line with the whole URL, headers, body.
   func shown(_ call: APIRequest) -> String {
-    let signed = access.signed(call)
+    let signed = client.signed(call)
     let fields = signed.headers.fields.map { "\($0.name): \($0.value)\n" }.joined()
     let body = signed.body.map { String(decoding: $0, as: UTF8.self) + "\n" } ?? ""
-    let url = access.url(signed)
+    let url = client.address(of: signed)
     return "\(signed.method) \(url.scheme)://\(url.authority)\(url.target)\n\(fields)\n\(body)"
   }
 
   /// - Throws: ``Failure`` if no answer came.
   func send(_ call: APIRequest) throws(Failure) -> APIAnswer {
-    let request = access.request(call)
+    let request = client.request(call)
     diagnostics.debug("> \(request.method) \(request.url.path) on \(access.connection.host)")
     switch try exchange(request) {
     case .success(let response):
       diagnostics.debug("< HTTP \(response.head.status)")
-      return APIAnswer(status: response.head.status, body: response.body)
+      return client.answer(response)
     case .failure(let failure):
       let text = Hints.explained(
         failure, access.connection, isFound: look(Hints.problem(failure)))
@@ -105,15 +104,14 @@ final class APICaller {
   ) throws(Failure) -> String {
     switch answer {
     case .accepted(let body): return body
-    case .refused(let status, let reason):
-      throw fail(status, reason, about, Hints.wrongSecret(of: access.connection.key))
+    case .refused(let status, let reason, let refusal):
+      throw fail(status, reason, about, Hints.refused(refusal, access))
     case .rejected(let status, let reason), .unavailable(let status, let reason),
       .unexpected(let status, let reason):
-      let hint = remedy(status).map { " (\($0))" }
       let advice =
-        hint
+        remedy(status).map { " (\($0))" }
         ?? Hints.apiHint(
-          status: status, access.connection, isFound: look(Hints.problem(status: status)))
+          status: status, reason, access.connection, isFound: look(Hints.problem(status: status)))
       throw fail(status, reason, about, advice)
     }
   }
@@ -123,7 +121,7 @@ final class APICaller {
   }
 
   private func fail(_ status: Int, _ reason: String, _ about: String, _ hint: String) -> Failure {
-    let reason = reason.isEmpty ? "" : ": \(Redaction.redact(reason))"
+    let reason = reason.isEmpty ? "" : ": \(reason)"
     let subject = about.isEmpty ? "" : "\(about): "
     let connection = access.connection
     let proxy = Hints.hint(status: status, on: connection.routing.route(to: connection.apiURL))
@@ -156,30 +154,12 @@ extension HTTPConnection {
 extension APIAccess {
   /// - Throws: ``TLSError`` for invalid certificates.
   func httpConnection(loop: EventLoop) throws(TLSError) -> HTTPConnection {
-    HTTPConnection(
-      loop: loop, routing: connection.routing,
-      tls: connection.isSecure
-        ? try TLSContext.client(connection.tls, environment: connection.trust) : nil,
-      timeout: connection.connectTimeout)
-  }
-
-  func signed(_ call: APIRequest) -> SignedAPIRequest {
-    call.signed(
-      key: connection.key, secret: secret.revealed, timestamp: SystemClock.wall().secondsSince1970)
-  }
-
-  func request(_ call: APIRequest) -> HTTPExchange.Request {
-    let signed = signed(call)
-    var fields = signed.headers
-    for field in headers { fields.append(field.name, field.value) }
-    return HTTPExchange.Request(
-      method: signed.method, url: url(signed), headers: fields, body: signed.body ?? [])
-  }
-
-  fileprivate func url(_ signed: SignedAPIRequest) -> HTTPURL {
-    var url = connection.apiURL
-    url.path = signed.path
-    url.query = signed.query
-    return url
+    let (tls, trust) = (connection.tls, connection.trust)
+    func context() throws(TLSError) -> TLSContext {
+      try TLSContext.client(tls, environment: trust)
+    }
+    return HTTPConnection(
+      loop: loop, routing: connection.routing, tls: connection.isSecure ? try context() : nil,
+      timeout: connection.connectTimeout, redirectTLS: context)
   }
 }

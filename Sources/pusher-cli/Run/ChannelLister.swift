@@ -9,6 +9,7 @@ final class ChannelLister {
   }
 
   private let access: APIAccess
+  private let client: APIClient
   private let interval: Duration
   /// Beginning of the wanted names; empty for all channels.
   private let prefix: String
@@ -31,7 +32,8 @@ final class ChannelLister {
     _ access: APIAccess, prefix: String = "", every interval: Duration, loop: EventLoop,
     diagnostics: Diagnostics
   ) throws(TLSError) {
-    (self.access, self.interval, self.prefix) = (access, interval, prefix)
+    (self.access, self.client) = (access, access.client)
+    (self.interval, self.prefix) = (interval, prefix)
     (self.loop, self.diagnostics) = (loop, diagnostics)
     http = try access.httpConnection(loop: loop)
   }
@@ -60,11 +62,11 @@ final class ChannelLister {
     guard isConnected, !isAsking, !isOver else { return }
     onQuestion?()
     let call = APIRequest.channels(
-      appID: access.appID, prefix: access.connection.path, filter: prefix.isEmpty ? nil : prefix,
+      appID: access.appID, filter: prefix.isEmpty ? nil : prefix,
       info: asksForCounts ? ["subscription_count"] : [])
     isAsking = true
     do throws(HTTPError) {
-      try http.send(access.request(call)) { [unowned self] result, _ in
+      try http.send(client.request(call)) { [unowned self] result, _ in
         isAsking = false
         if !isOver { answered(result) }
       }
@@ -79,21 +81,21 @@ final class ChannelLister {
     switch result {
     case .failure(let failure): fail("\(failure)", cause: Cause(failure))
     case .success(let response):
-      switch APIAnswer(status: response.head.status, body: response.body) {
+      switch client.answer(response) {
       case .accepted(let body): take(body)
       case .rejected where asksForCounts:
         asksForCounts = false
         ask()
       case .unavailable(let status, let reason): fail(Hints.told(status, reason), cause: nil)
-      case .refused(let status, let reason):
+      case .refused(let status, let reason, let refusal):
         fail(
-          Hints.told(status, reason) + Hints.wrongSecret(of: connection.key),
+          Hints.told(status, reason) + Hints.refused(refusal, access),
           cause: Cause(httpStatus: status))
       case .rejected(let status, let reason), .unexpected(let status, let reason):
         fail(
           // The WebSocket works: the scheme is right, and a look at the port cannot help.
-          "\(Hints.told(status, reason))"
-            + (hasList ? "" : Hints.apiHint(status: status, connection, isFound: false)),
+          Hints.told(status, reason)
+            + (hasList ? "" : Hints.apiHint(status: status, reason, connection, isFound: false)),
           cause: Cause(httpStatus: status))
       }
     }
@@ -112,12 +114,12 @@ final class ChannelLister {
   private func fail(_ reason: String, cause: Cause?) {
     guard let cause, !hasList, cause != .overloaded, cause != .unreachable else {
       if !isFailing {
-        diagnostics.warning("cannot list channels: \(Redaction.redact(reason)); retrying")
+        diagnostics.warning("cannot list channels: \(reason); retrying")
       }
       isFailing = true
       return
     }
-    diagnostics.error("cannot list channels: \(Redaction.redact(reason))")
+    diagnostics.error("cannot list channels: \(reason)")
     onEvent?(.refusal(cause))
   }
 }

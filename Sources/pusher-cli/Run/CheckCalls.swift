@@ -3,9 +3,12 @@ internal import PusherCore
 /// The calls of the HTTP API for the stages of `check`.
 struct CheckCalls {
   let access: APIAccess
+  private let client: APIClient
   private let loop: EventLoop
 
-  init(_ access: APIAccess, on loop: EventLoop) { (self.access, self.loop) = (access, loop) }
+  init(_ access: APIAccess, on loop: EventLoop) {
+    (self.access, self.client, self.loop) = (access, access.client, loop)
+  }
 
   private struct Answer {
     var status: Int
@@ -15,7 +18,7 @@ struct CheckCalls {
   }
 
   func listChannels() throws(CheckFailure) -> String {
-    let call = APIRequest.channels(appID: access.appID, prefix: access.connection.path)
+    let call = APIRequest.channels(appID: access.appID)
     let answer = try answer(to: call, "HTTP 200 for a signed GET to \(access.connection.host)")
     let clock = answer.skew.map { "; \($0)" } ?? ""
     return "HTTP \(answer.status), the signature is right\(clock)"
@@ -28,7 +31,7 @@ struct CheckCalls {
     let call: APIRequest
     do {
       call = try TriggerRequest(name: CheckEvent.name, channels: [event.channel], data: event.data)
-        .encrypted(with: key).request(appID: access.appID, prefix: access.connection.path)
+        .encrypted(with: key).request(appID: access.appID)
     } catch {
       throw CheckFailure(expected: expected, came: "\(error)", cause: .settings)
     }
@@ -38,8 +41,7 @@ struct CheckCalls {
   /// Returns whether the app behind the HTTP API has a subscriber on the channel; `nil` if the
   /// answer does not say so.
   func isOccupied(_ channel: String) -> Bool? {
-    let call = APIRequest.channel(
-      channel, appID: access.appID, prefix: access.connection.path)
+    let call = APIRequest.channel(channel, appID: access.appID)
     guard let answer = try? answer(to: call, ""), let body = try? JSONParser.parse(answer.body)
     else { return nil }
     return body["occupied"]?.bool
@@ -51,7 +53,7 @@ struct CheckCalls {
     let result: HTTPResult
     do {
       let http = try access.httpConnection(loop: loop)
-      result = try http.result(of: access.request(call), on: loop, run: loop.run)
+      result = try http.result(of: client.request(call), on: loop, run: loop.run)
       http.close()
     } catch {
       throw CheckFailure(expected: expected, came: "\(error)", cause: Cause(starting: error))
@@ -80,10 +82,13 @@ struct CheckCalls {
   ) throws(CheckFailure) -> Answer {
     let skew = Self.skew(response.head)
     let status = response.head.status
-    switch APIAnswer(status: status, body: response.body) {
+    switch client.answer(response) {
     case .accepted(let body): return Answer(status: status, body: body, skew: skew)
-    case .refused(_, let reason):
+    case .refused(_, let reason, let refusal):
       var advice = ["check that app id \(access.appID) and the secret belong to this key"]
+      if refusal != .signature || !client.prefix.isEmpty {
+        advice = [Hints.advice(refusal, access)]
+      }
       if let skew { advice.insert("set the clock: \(skew)", at: 0) }
       throw CheckFailure(
         expected: expected, came: Hints.told(status, reason), cause: .notAllowed, advice: advice)
@@ -92,7 +97,7 @@ struct CheckCalls {
         expected: expected,
         came: Hints.told(status, reason)
           + Hints.apiHint(
-            status: status, access.connection, isFound: look(Hints.problem(status: status))),
+            status: status, reason, access.connection, isFound: look(Hints.problem(status: status))),
         cause: Cause(httpStatus: status))
     }
   }

@@ -47,7 +47,8 @@ struct Hints {
     }
     switch loss {
     case .untrusted(_, let problem): return Self.hint(problem)
-    case .refused(let status, _, _):
+    case .refused(let status, let reason, _):
+      if reason.holds("permessage-deflate") { return " (try --no-compression)" }
       return isFound ? SecondLook(connection).otherProtocol : hint(status: status)
     case .network(_, let problem?): return Self.hint(problem, connection)
     case .handshakeTimeout(_, .reachingProxy?), .handshakeTimeout(_, .tunnelling?):
@@ -99,18 +100,52 @@ struct Hints {
     }
   }
 
-  /// A remedy if the HTTP API refuses the signature.
-  static func wrongSecret(of key: String) -> String {
-    " (do the secret and the app id belong to key \(Diagnostics.shortened(key: key))?)"
+  /// A remedy if the HTTP API refuses a call.
+  static func refused(_ refusal: APIRefusal, _ access: APIAccess) -> String {
+    " (\(advice(refusal, access)))"
+  }
+
+  static func advice(_ refusal: APIRefusal, _ access: APIAccess) -> String {
+    let key = Diagnostics.shortened(key: access.connection.key)
+    let question = "do the secret and the app id belong to key \(key)?"
+    switch refusal {
+    case .signature:
+      let prefix = access.client.prefix
+      guard !prefix.isEmpty else { return question }
+      return "\(question) does a proxy strip \(prefix)? then give \(apiURL(prefix, access))"
+    case .prefix(let seen):
+      let (asked, own) = (access.client.url.path, access.client.prefix)
+      let path = seen.isEmpty ? "/apps" : ErrorText.shown(seen, limit: 100) + "/apps"
+      guard seen.isEmpty else {
+        return "the server sees \(path), not \(own)/apps: give --path as the server sees it"
+          + (asked.isEmpty ? "" : ", and --api-url without a path")
+      }
+      return "the server sees \(path), not \(own)/apps: a proxy strips \(own), "
+        + "so give \(apiURL(own, access))"
+    case .page:
+      return "a page, not the HTTP API: does a proxy or web server before it refuse the call?"
+    }
+  }
+
+  /// Returns the option for a proxy that strips `prefix`.
+  private static func apiURL(_ prefix: String, _ access: APIAccess) -> String {
+    let url = access.client.url
+    return "--api-url \(url.scheme.rawValue)://\(url.authority)\(prefix)"
   }
 
   static func told(_ status: Int, _ reason: String) -> String {
-    "HTTP \(status)" + (reason.isEmpty ? "" : " " + Redaction.redact(reason))
+    "HTTP \(status)" + (reason.isEmpty ? "" : " " + reason)
   }
 
-  static func apiHint(status: Int, _ connection: ConnectionSettings, isFound: Bool) -> String {
+  /// - Parameter reason: The reason that the server gave.
+  static func apiHint(
+    status: Int, _ reason: String, _ connection: ConnectionSettings, isFound: Bool
+  ) -> String {
     switch status {
     case _ where isFound: return SecondLook(connection).otherProtocol
+    case 300..<400 where !connection.isSecure && reason.holds("https://"):
+      return " (the server wants TLS: use --scheme https)"
+    case 300..<400: return " (call that address: see --host, --path and --api-url)"
     case 404: return " (nothing there: are --host, --port, --path and the app id right?)"
     case 407: return " (a proxy on the way wants a user name and a password)"
     case 429: return " (too many calls; try again later)"

@@ -198,10 +198,10 @@ final class LineTrigger {
     if batch.count == 1, let event = batch.first?.event {
       return try TriggerRequest(
         name: event.name, channels: [event.channel], data: event.data, socketID: event.socketID
-      ).request(appID: caller.appID, prefix: caller.prefix)
+      ).request(appID: caller.appID)
     }
     return try BatchRequest(events: batch.map(\.event))
-      .request(appID: caller.appID, prefix: caller.prefix)
+      .request(appID: caller.appID)
   }
 
   /// Retrying is safe: a server that answers 429 or 503 has done nothing.

@@ -87,8 +87,7 @@ struct RoundTrip {
       failure.isMismatch = true
       failure.advice = [
         "the HTTP API sees no subscriber: it serves another app or another node than the WebSocket",
-        "check app id \(calls.access.appID), --api-host and --api-port; "
-          + "do all nodes share one Redis?",
+        "check app id \(calls.access.appID) and --api-url; do all nodes share one Redis?",
       ]
     case true?:
       failure.advice = ["the HTTP API sees the subscriber, so the event got lost inside the server"]

@@ -1,8 +1,17 @@
+internal import PusherCore
+
 struct APIAccess: Equatable, Sendable {
   var connection: ConnectionSettings
   var appID: String
   var secret: Secret
   var headers: [NamedValue] = []
+
+  /// The app's API, which signs the calls and reads the answers.
+  var client: APIClient {
+    APIClient(
+      appID: appID, key: connection.key, secret: secret.revealed, url: connection.apiURL,
+      prefix: connection.path, headers: HTTPHeaders(headers.map { ($0.name, $0.value) }))
+  }
 }
 
 extension SettingsReader {

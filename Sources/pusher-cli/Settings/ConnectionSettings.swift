@@ -14,6 +14,9 @@ internal import PusherCore
   var network: NetworkSettings
   /// True for the server that `serve` starts, which may still be starting.
   var isLocal: Bool
+  /// Path that a proxy strips from calls of the HTTP API: empty, or `/prefix` without a slash at
+  /// the end.
+  var strippedPath = ""
 
   subscript<Value>(dynamicMember path: KeyPath<NetworkSettings, Value>) -> Value {
     network[keyPath: path]
@@ -21,7 +24,10 @@ internal import PusherCore
 
   /// TLS settings for the application's endpoint, which has another key.
   var endpointTLS: TLSConfiguration { network.tls.forAnotherServer }
-  var apiURL: HTTPURL { HTTPURL(scheme: isSecure ? .https : .http, host: host, port: port) }
+  /// The server of the HTTP API, with the path that a proxy strips.
+  var apiURL: HTTPURL {
+    HTTPURL(scheme: isSecure ? .https : .http, host: host, port: port, path: strippedPath)
+  }
 
   /// Returns the proxy to the server or to the target of a redirect; `nil` for none.
   func proxy(to host: String) -> Proxy? {
@@ -50,24 +56,43 @@ extension SettingsReader {
     let key = try key(source)
     let server = try server(face, source)
     let isSecure = server.scheme == "https" || server.scheme == "wss"
+    // A stripped path takes the place of the path that the server sees itself.
+    let stripped = face == .api ? try apiURL()?.path ?? "" : ""
     return ConnectionSettings(
       service: service, host: server.host, port: server.port ?? (isSecure ? 443 : 80),
-      isSecure: isSecure, path: try prefix(source), key: key.value, network: try network(),
-      isLocal: typed.isOn(.local))
+      isSecure: isSecure, path: stripped.isEmpty ? try prefix(source, server.path) : "",
+      key: key.value,
+      network: try network(), isLocal: typed.isOn(.local), strippedPath: stripped)
+  }
+
+  /// Returns the address of the HTTP API, if it has one of its own.
+  private func apiURL() throws(UsageError) -> HTTPURL? {
+    guard let text = typed.text(.apiURL) else { return nil }
+    var url = try UsageError.explaining("--api-url: ", try APIClient.address(text))
+    url.host = Loopback.reachable(url.host)
+    return url
   }
 
   private func server(
     _ face: Face, _ source: CredentialSource
-  ) throws(UsageError) -> (host: String, port: Int?, scheme: String) {
-    let apiHost = face == .api ? typed.setting(.apiHost) : nil
-    let typedCluster = apiHost == nil ? typed.setting(.cluster) : nil
-    let typedHost = apiHost ?? typed.setting(.host)
+  ) throws(UsageError) -> (host: String, port: Int?, scheme: String, path: String) {
+    let url = try apiURL()
+    if face == .api, let url { return (url.host, url.port, url.scheme.rawValue, "") }
+    let typedCluster = typed.setting(.cluster)
+    let typedHost = typed.setting(.host)
     let host = try (typedHost ?? (typedCluster == nil ? source.host : nil)).map(Self.checkedHost)
     var cluster = typedCluster ?? (host == nil ? source.cluster : nil)
     if let host, let named = Self.cluster(of: host) {
       cluster = Setting(origin: "host", value: named)
     }
     if let cluster { try Self.checkCluster(cluster) }
+    if host == nil, cluster == nil, let url {
+      // Nothing else names the server: a proxy for the API has the WebSocket below the same path.
+      return (
+        url.host, typed.integer(.port) ?? url.port, typed.text(.scheme) ?? url.scheme.rawValue,
+        url.path
+      )
+    }
     if host == nil, cluster == nil, let variable = source.requiredHost {
       throw UsageError(
         "the app key is for a Reverb server, but no host is set: give --host or \(variable)")
@@ -75,12 +100,12 @@ extension SettingsReader {
     // Port and scheme of another service do not apply to the typed cluster.
     let inherited = typedCluster == nil ? source : CredentialSource()
     let name = cluster.map { face.host(service, cluster: $0.value) }
-    let typedPort = (face == .api ? typed.integer(.apiPort) : nil) ?? typed.integer(.port)
+    let typedPort = typed.integer(.port)
     let port = typedPort == nil ? inherited.port : nil
     let scheme = typed.text(.scheme) == nil ? inherited.scheme : nil
     return (
       name ?? host ?? face.host(service, cluster: nil), try port.map(Self.checkedPort) ?? typedPort,
-      try scheme.map(Self.checkedScheme) ?? typed.word(.scheme)
+      try scheme.map(Self.checkedScheme) ?? typed.word(.scheme), ""
     )
   }
 
@@ -133,9 +158,11 @@ extension SettingsReader {
     return scheme
   }
 
-  private func prefix(_ source: CredentialSource) throws(UsageError) -> String {
+  private func prefix(
+    _ source: CredentialSource, _ byDefault: String
+  ) throws(UsageError) -> String {
     let inherited = typed.text(.cluster) == nil ? source.path : nil
-    guard let setting = typed.setting(.path) ?? inherited else { return "" }
+    guard let setting = typed.setting(.path) ?? inherited else { return byDefault }
     guard let path = HTTPURL.prefix(setting.value) else {
       throw UsageError("\(setting.origin): '\(setting.value)' is not a path such as /realtime")
     }

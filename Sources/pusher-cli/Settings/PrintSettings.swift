@@ -77,8 +77,9 @@ extension SettingsReader {
     return patterns
   }
 
-  /// Returns the conditions of `--where` or `--fail-where`; warns of a regular expression, which `~`
-  /// does not take.
+  /// Returns the conditions of `--where` or `--fail-where`.
+  ///
+  /// Warns of a regular expression, which `~` does not take.
   mutating func conditions(of flag: Flag) throws(UsageError) -> [WhereClause] {
     var clauses: [WhereClause] = []
     for text in typed.texts(flag) {
@@ -91,7 +92,8 @@ extension SettingsReader {
       }
       guard let pattern = clauses.last?.pattern else { continue }
       if pattern.hasPrefix("^") || pattern.hasPrefix(".*") || pattern.hasSuffix("$") {
-        warn("\(flag.spelling) '\(text)': ~ takes a pattern such as \"A*\", not a regular expression")
+        warn(
+          "\(flag.spelling) '\(text)': ~ takes a pattern such as \"A*\", not a regular expression")
       }
     }
     return clauses

@@ -59,8 +59,8 @@ struct ConfigTests {
   }
 
   @Test func `another command has settings of its own`() throws {
-    let rows = try rows("trigger --key k --api-host api.test")
-    #expect(rows["api-host"]?.value == "api.test")
+    let rows = try rows("trigger --key k --api-url https://api.test")
+    #expect(rows["api-url"]?.value == "https://api.test")
     #expect(rows["batch"]?.origin == "default")
     #expect(rows["reconnect"] == nil)
     #expect(rows["http api"]?.value == "https://api.test")

@@ -65,7 +65,7 @@ struct DisclosureTests {
         "header", "auth-header", "forward-header", "auth-param", "header-command", "auth-command",
         "user-auth-command", "exec", "on-ready", "on-gap", "forward", "auth-endpoint",
         "user-auth-endpoint", "proxy", "redis", "webhook", "to", "url", "data", "user-info",
-        "signature",
+        "signature", "api-url",
       ])
     // A new row of these kinds must declare its disclosure.
     for flag in Flags.all where ["URL", "CMD", "HEADER", "K=V", "BODY"].contains(flag.metavariable)

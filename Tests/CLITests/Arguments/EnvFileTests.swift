@@ -203,13 +203,12 @@ struct EnvFileTests {
       "PUSHER_APP_KEY": "k", "PUSHER_APP_SECRET": "s", "PUSHER_APP_ID": "1", "PUSHER_HOST": "h",
       "PUSHER_PORT": "6001",
     ]
-    let moved = try trigger("--api-host api.test --api-port 8080 " + Self.event, source)
-    #expect(moved.connection.host == "api.test")
-    #expect(moved.connection.port == 8080)
-    #expect(try trigger("--api-host api.test " + Self.event, source).connection.port == 6001)
-    #expect(try trigger("--api-port 8080 " + Self.event, source).connection.host == "h")
-    #expect(
-      try trigger("--cluster eu --api-host api.test " + Self.event, source).connection.host
-        == "api.test")
+    let moved = try trigger("--api-url http://api.test:8080/ws --path /own " + Self.event, source)
+    #expect(moved.connection.apiURL.place == "http://api.test:8080/ws")
+    #expect(moved.connection.path.isEmpty)
+    let bare = try trigger(
+      "--cluster eu --api-url https://api.test --path /own " + Self.event, source)
+    #expect(bare.connection.apiURL.place == "https://api.test")
+    #expect(bare.connection.path == "/own")
   }
 }

@@ -288,9 +288,9 @@ import Testing
   @Test func `what cannot be read twice is read once, for all settings of a run`() throws {
     let reads = Record<String>()
     var files = PretendFiles(contents: ["-": "X: 1\n"]).access
-    files.contents = { path, _ in
+    files.read = { path, _ in
       reads.add(path)
-      return .success(Array("X: 1\n".utf8))
+      return .success(FileContent(bytes: Array("X: 1\n".utf8)))
     }
     files.permissions = { _ in nil }
     let line = "a* --cacert ca --tls-cert c --tls-key k -H @h -H @-"
@@ -361,7 +361,7 @@ import Testing
     ("-c a -e x d -d e", "the data is given twice: as an argument and with --data; give one"),
     ("-c a -e x -d -", "to send standard input as the data, give @-"),
     ("-c a -e x @", "--data: '@' needs a file name"),
-    ("-c a -e x @none", "--data: cannot read 'none': no such file or directory"),
+    ("-c a -e x @none", "--data: cannot read '@none': no such file or directory"),
     ("-c a -e x d --socket-id 1", "--socket-id: '1' is not a socket id such as 123.456"),
     (
       "-c a -e x @- --secret-file -",

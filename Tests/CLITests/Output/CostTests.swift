@@ -89,7 +89,7 @@ import Testing
     ("an event's name", { receive(message($0, "", channel: $0)) }),
     ("a line of JSON", { print(message("ab", $0), .json) }),
     ("pretty output", { print(message($0, $0, channel: $0), .pretty) }),
-    ("an answer of the API", { _ = APIAnswer(status: 400, body: Array($0.utf8)) }),
+    ("an answer of the API", { _ = RefusalReason.line(of: Array($0.utf8)) }),
     (
       "a redirect",
       { text in

@@ -98,7 +98,9 @@ struct CheckPublishTests {
     // With --redis, each server of the tests has its own database, so they share nothing either.
     let (server, other) = (try LocalServer(), try LocalServer())
     let result = try check(
-      server.address + ["--api-port", other.port, "--connect-timeout", "1s", "-o", "json"],
+      server.address + [
+        "--api-url", "http://127.0.0.1:\(other.port)", "--connect-timeout", "1s", "-o", "json",
+      ],
       LocalServer.environment("local-secret"))
     #expect(result.ending == .exited(4), "\(result.outputText)")
     let trip = try #require(try Self.trips(result).first)
@@ -135,7 +137,9 @@ struct CheckPublishTests {
     let server = try LocalServer()
     let port = try Loopback.closedPort()
     let result = try check(
-      server.address + ["--port", "\(port)", "--api-port", server.port, "-o", "json"],
+      server.address + [
+        "--port", "\(port)", "--api-url", "http://127.0.0.1:\(server.port)", "-o", "json",
+      ],
       LocalServer.environment("local-secret"))
     #expect(result.ending == .exited(4))
     let stages = try Self.stages(result).suffix(2)

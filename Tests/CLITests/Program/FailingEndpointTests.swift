@@ -46,7 +46,7 @@ struct FailingEndpointTests {
     case .status500: "the endpoint answered HTTP 500"
     case .status503: "the endpoint answered HTTP 503"
     case .status429: "the endpoint answered HTTP 429"
-    case .html: "the answer is "
+    case .html: "the endpoint answered a page, not JSON: a login page? give --auth-header "
     case .cutShort: "the endpoint closed the connection inside its answer"
     case .silent: "no answer within 0.4 s"
     }

@@ -54,7 +54,7 @@ enum Shown: String, CaseIterable {
   case make = "make demo"
   case pusher = "PUSHER_APP_CLUSTER=eu"
   case job = "start-build.sh"
-  case laravel = "--env-file .env private-orders"
+  case laravel = "--env-file .env '*'"
   case forward = "--forward https"
   case table = "--env-file .env -c"
   case deploys = "deploy.requested"
@@ -159,7 +159,17 @@ private final class RecipePlay {
 
   private func laravel() throws {
     try stage.write(".env", RecipeScene.app.map { "\($0.key)=\($0.value)\n" }.joined())
-    try printsOrder(RecipeScene.app, [:])
+    // A pattern finds the channels in which somebody is.
+    let page = try PusherCLI.start(
+      ["subscribe", "private-orders"] + server.address, environment: RecipeScene.app)
+    let program = try stage.start(block, [:])
+    let count = ["channels", "private-orders", "--info", "subscription_count"]
+    try waitUntil("both have joined: \(program.peekAtErrors())") {
+      try scene.call(count).contains(#""subscription_count":2"#)
+    }
+    try scene.send("private-orders", "order.created", "7", to: program)
+    try expect([#"{"event":"order.created","channel":"private-orders","data":7}"#], program)
+    page.send(SIGTERM)
   }
 
   private func forward() throws {

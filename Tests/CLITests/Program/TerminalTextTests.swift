@@ -8,7 +8,7 @@ struct TerminalTextTests {
   private static let escaped =
     #"a\u009b31m\u007f\u202e\u2066\u200f\u061c\u2028z"#
 
-  private static let credentials = ["--key", "k", "--app-id", "1"]
+  private static let credentials = ["--key", "k"]
 
   private func shown(_ arguments: [String], ending: Ending = .exited(0)) throws -> String {
     let terminal = try PseudoTerminal()
@@ -52,7 +52,7 @@ struct TerminalTextTests {
 
   @Test func `what is signed or would be sent is shown safely`() throws {
     let data = ["-c", "a", "-e", "b", Self.foreign, "--dry-run"]
-    expectSafe(try shown(["trigger"] + Self.credentials + data))
+    expectSafe(try shown(["trigger", "--app-id", "1"] + Self.credentials + data))
     let user = ["--socket-id", "1.2", "--user-id", Self.foreign]
     expectSafe(try shown(["auth"] + Self.credentials + user))
     expectSafe(try shown(["sign", "user"] + Self.credentials + user))

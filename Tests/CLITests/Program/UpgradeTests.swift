@@ -11,8 +11,11 @@ enum UpgradeCase: String, CaseIterable, Sendable {
   case sixthRedirect = "sixth redirect"
   case badRedirect = "redirect to an invalid URL"
   case badRequest = "400"
+  case deflateRefused = "400 to a compression that it does not have"
   case unauthorized = "401"
+  case unauthorizedWithReason = "401 and a message in JSON"
   case forbidden = "403"
+  case forbiddenPage = "403 and a page"
   case notFound = "404"
   case proxyAuthentication = "407"
   case upgradeRequired = "426"
@@ -42,7 +45,16 @@ enum UpgradeCase: String, CaseIterable, Sendable {
 
   private static let accept = "Sec-WebSocket-Accept"
 
-  /// The answer, in cases that consist of a head alone.
+  private var body: String {
+    switch self {
+    case .deflateRefused: "unsupported permessage-deflate"
+    case .unauthorizedWithReason: #"{"message":"Unauthenticated."}"#
+    case .forbiddenPage: "<html><head><style>p{color:red}</style><title>Blocked</title></head>"
+    default: ""
+    }
+  }
+
+  /// The answer, in cases that consist of a head and a body.
   private var answer: (status: Int, reason: String, fields: [(String, String)])? {
     switch self {
     case .ok: (200, "OK", [])
@@ -51,9 +63,10 @@ enum UpgradeCase: String, CaseIterable, Sendable {
     case .insecureRedirect: (302, "Found", [("Location", "ws://127.0.0.1:1/app/x")])
     case .sixthRedirect: (307, "Temporary Redirect", [("Location", "/again?secret")])
     case .badRedirect: (301, "Moved Permanently", [("Location", "ftp://user:secret@host/")])
-    case .badRequest: (400, "Bad Request", [])
+    case .badRequest, .deflateRefused: (400, "Bad Request", [])
+    case .unauthorizedWithReason: (401, "Unauthorized", [])
     case .unauthorized: (401, "Unauthorized", [("WWW-Authenticate", "Basic")])
-    case .forbidden: (403, "Forbidden", [])
+    case .forbidden, .forbiddenPage: (403, "Forbidden", [])
     case .notFound: (404, "Not Found", [])
     case .proxyAuthentication: (407, "Proxy Authentication Required", [])
     case .upgradeRequired, .upgradeRequiredOffered: (426, "Upgrade Required", [])
@@ -113,8 +126,8 @@ enum UpgradeCase: String, CaseIterable, Sendable {
     if let answer {
       let head = HTTPResponseHead(
         status: answer.status, reason: answer.reason,
-        headers: HTTPHeaders(answer.fields + [("Content-Length", "0")]))
-      try connection.send(bytes: head.encode())
+        headers: HTTPHeaders(answer.fields + [("Content-Length", "\(body.utf8.count)")]))
+      try connection.send(bytes: head.encode() + Array(body.utf8))
     } else if let bytes {
       try connection.send(bytes: bytes.text)
       if !bytes.ends { try connection.stall() }

@@ -45,10 +45,10 @@ struct WhereTests {
 
   @Test(arguments: [
     ([#"data.status == "paid""#, "data.total < 10"], [2]), (["data.total == 12.5"], [1, 3]),
-    ([#"data.status ~ "^(open|void)$""#], [1, 5]),
+    ([#"data.status ~ "*o*""#], [1, 5]),
     ([#"data.status != "paid""#, "data.id"], [1, 5]),
     (["data.total != null"], [1, 2, 3]), (["data.total == null", "data.id"], [5]),
-    ([#"event == "order""#, #"channel ~ "new""#, "data.id <= 2"], [1, 2]),
+    ([#"event == "order""#, #"channel ~ "new*""#, "data.id <= 2"], [1, 2]),
     ([#"event == "other""#], []),
   ])
   func `all conditions must hold`(expressions: [String], numbers: [Int]) throws {
@@ -110,7 +110,7 @@ struct WhereTests {
 
   @Test(arguments: [
     (#"id == "2""#, [2]), ("data.n >= 2", [2, 3]), (#"event != "a""#, [2, 3]),
-    (#"data ~ "^two""#, [4]), ("data.n[0]", []), ("channel", []),
+    (#"data ~ "two*""#, [4]), ("data.n[0]", []), ("channel", []),
   ])
   func `sse has the same conditions`(expression: String, numbers: [Int]) throws {
     let server = try ScriptedServer { connection in

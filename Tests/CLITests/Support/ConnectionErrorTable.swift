@@ -10,13 +10,18 @@ enum ConnectionErrorTable {
     var description: String { "`\(message)` | \(status) | \(isRetried)" }
   }
 
-  static let rows: [String: Row] = {
+  /// The rows of all tables of the document.
+  static let lines: [String] = {
     let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent().deletingLastPathComponent()
     let file = root.appending(path: "docs/connection-errors.md")
     let text = (try? String(contentsOf: file, encoding: .utf8)) ?? ""
+    return text.split(separator: "\n").map(String.init).filter { $0.hasPrefix("| ") }
+  }()
+
+  static let rows: [String: Row] = {
     var rows: [String: Row] = [:]
-    for line in text.split(separator: "\n") where line.hasPrefix("| ") {
+    for line in lines {
       let cells = line.dropFirst(2).dropLast(2).split(separator: " | ").map(String.init)
       guard cells.count == 4, cells[1].hasPrefix("`") else { continue }
       let message = String(cells[1].dropFirst().dropLast())

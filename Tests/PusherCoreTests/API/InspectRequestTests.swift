@@ -23,8 +23,8 @@ struct InspectRequestTests {
 
   @Test func `names are escaped in paths`() {
     #expect(
-      APIRequest.users(of: "presence-a=b", appID: "3", prefix: "/p").path
-        == "/p/apps/3/channels/presence-a%3Db/users")
+      APIRequest.users(of: "presence-a=b", appID: "3").path
+        == "/apps/3/channels/presence-a%3Db/users")
     #expect(
       APIRequest.channel("a,b", appID: "3", info: ["cache", "subscription_count"]).parameters
         == [.init("info", "cache,subscription_count")])

@@ -10,9 +10,9 @@ struct TriggerRequestTests {
   @Test func `an event becomes a call with its data as a string`() throws {
     let request = TriggerRequest(name: "foo", channels: ["a", "b"], data: #"{"k":1}"#)
     #expect(try body(request) == #"{"name":"foo","channels":["a","b"],"data":"{\"k\":1}"}"#)
-    let call = try request.request(appID: "3", prefix: "/ws")
+    let call = try request.request(appID: "3")
     #expect(call.method == "POST")
-    #expect(call.path == "/ws/apps/3/events")
+    #expect(call.path == "/apps/3/events")
   }
 
   @Test func `the excluded socket and the wanted information stand in the body`() throws {
@@ -84,8 +84,10 @@ struct TriggerRequestTests {
 struct APIAnswerTests {
   @Test(arguments: [
     (200, APIAnswer.accepted(body: "words")), (202, .accepted(body: "words")),
-    (400, .rejected(status: 400, reason: "words")), (401, .refused(status: 401, reason: "words")),
-    (403, .refused(status: 403, reason: "words")), (404, .rejected(status: 404, reason: "words")),
+    (400, .rejected(status: 400, reason: "words")),
+    (401, .refused(status: 401, reason: "words", .signature)),
+    (403, .refused(status: 403, reason: "words", .signature)),
+    (404, .rejected(status: 404, reason: "words")),
     (413, .rejected(status: 413, reason: "words")),
     (429, .unavailable(status: 429, reason: "words")),
     (500, .unavailable(status: 500, reason: "words")),
@@ -93,12 +95,12 @@ struct APIAnswerTests {
     (301, .unexpected(status: 301, reason: "words")),
   ])
   func `an answer is sorted by its status`(status: Int, answer: APIAnswer) {
-    #expect(APIAnswer(status: status, body: Array("words".utf8)) == answer)
+    #expect(Self.answer(status, "words") == answer)
   }
 
   @Test func `the server's words are shown on one line`() {
     func reason(_ body: String) -> String {
-      guard case .rejected(_, let reason) = APIAnswer(status: 400, body: Array(body.utf8)) else {
+      guard case .rejected(_, let reason) = Self.answer(400, body) else {
         return "?"
       }
       return reason
@@ -107,6 +109,32 @@ struct APIAnswerTests {
     #expect(reason(#"{"error":"too big","code":413}"#) == "too big")
     #expect(reason(#"{"message":"no"}"#) == "no")
     #expect(reason(#"{"other":1}"#) == #"{"other":1}"#)
-    #expect(reason(String(repeating: "x", count: 10_000)).count == 500)
+    #expect(reason(String(repeating: "x", count: 10_000)).count == 301)
+  }
+
+  private static func answer(_ status: Int, _ body: String, prefix: String = "") -> APIAnswer {
+    let head = HTTPResponseHead(status: status, reason: "")
+    return APIAnswer(HTTPExchange.Response(head: head, body: Array(body.utf8)), prefix: prefix)
+  }
+
+  @Test func `a page is called by its title, and does not blame the signature`() {
+    let page = "<html><style>b { color: red }</style><title>403 &amp; closed</title><h1>No</h1>"
+    let reason = "page '403 & closed'"
+    #expect(Self.answer(403, page) == .refused(status: 403, reason: reason, .page))
+  }
+
+  @Test func `the quoted text to sign tells which prefix the server sees`() {
+    func refusal(_ path: String, prefix: String) -> APIRefusal? {
+      let text =
+        #"Invalid signature: you should have sent HmacSHA256Hex("POST\n\#(path)\nauth_key=k", x)"#
+      guard case .refused(_, _, let refusal) = Self.answer(401, text, prefix: prefix) else {
+        return nil
+      }
+      return refusal
+    }
+    #expect(refusal("/apps/1/events", prefix: "/ws") == .prefix(ofServer: ""))
+    #expect(refusal("/ws/apps/1/events", prefix: "") == .prefix(ofServer: "/ws"))
+    #expect(refusal("/ws/apps/1/events", prefix: "/ws") == .signature)
+    #expect(refusal("/apps/1/events", prefix: "") == .signature)
   }
 }

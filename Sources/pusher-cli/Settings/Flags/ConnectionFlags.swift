@@ -3,7 +3,7 @@ internal import PusherCore
 extension Flag {
   static let connecting: [Flag] = [
     .key, .appID, .secretFile, .envFile, .profile, .config, .noConfig, .cluster, .host, .port,
-    .scheme, .path, .url, .apiHost, .apiPort, .local, .service, .cacert, .tlsCert, .tlsKey,
+    .scheme, .path, .url, .apiURL, .local, .service, .cacert, .tlsCert, .tlsKey,
     .pinSHA256, .insecure, .proxy, .ipv4, .ipv6, .subprotocol, .compression, .sseCompression,
     .benchCompression,
   ]
@@ -101,15 +101,15 @@ extension Flag {
       --app-id. The program refuses a URL with a secret, because ps(1) would show it. Put that URL into PUSHER_URL.
       """)
 
-  static let apiHost = Flag(
-    "api-host", .text("HOST"), of: .calling.union([.subscribe]), in: .connection,
-    summary: "use another host for the HTTP API",
-    manual: "Send calls of the HTTP API to HOST instead of --host.")
-
-  static let apiPort = Flag(
-    "api-port", .integer(1...65_535), of: .calling.union([.subscribe]), in: .connection,
-    summary: "use another port for the HTTP API",
-    manual: "Send calls of the HTTP API to port N instead of --port.")
+  static let apiURL = Flag(
+    "api-url", .text("URL"), shows: .place, of: .client, in: .connection,
+    summary: "call the HTTP API below this URL",
+    manual: """
+      Call the HTTP API below URL, `https://HOST:PORT/PREFIX`, instead of --scheme, --host, --port and --path. PREFIX is
+      for a proxy that strips it: the program requests it, but does not sign it. Without PREFIX, --path applies to calls
+      too; its prefix is requested and signed. If nothing else names the server, the WebSocket is at URL too, below
+      PREFIX.
+      """)
 
   static let local = Flag(
     "local", is: .source, excludes: ["env-file", "profile", "cluster"],

@@ -1,6 +1,7 @@
 extension Flags {
   /// Flags of earlier versions, and their replacements.
   static let removed = [
+    "api-host": "use --api-url URL", "api-port": "use --api-url URL",
     "health-file": "use /healthz of --metrics",
     "netrc-file": "put the URL, with user and password, into a file and give @FILE",
     "presence": "use --channel presence-NAME", "private": "use --channel private-NAME",

@@ -1,58 +1,6 @@
-/// Removes signatures and channel keys from text that is shown.
-///
-/// One pass over the bytes, since a peer may have written the text.
-enum Redaction {
-  /// A run of hexadecimal digits of this length is a signature (HMAC-SHA256).
-  private static let signatureLength = 64
-  private static let ellipsis = Array("…".utf8)
+internal import PusherCore
 
-  /// The text before a hidden value: as a member of the message, and inside a JSON string.
-  private static let openings = ["auth", "shared_secret"].flatMap { name in
-    ["\"\(name)\":\"", "\\\"\(name)\\\":\\\""].map { Array($0.utf8) }
-  }
-
-  /// Replaces each signature, and each value of `auth` and `shared_secret`, by `…`.
-  static func redact(_ message: String) -> String {
-    let bytes = Array(message.utf8)
-    var result: [UInt8] = []
-    result.reserveCapacity(bytes.count)
-    var place = 0
-    while place < bytes.count {
-      let digits = hexDigits(bytes, from: place)
-      if digits > 0 {
-        result += digits >= signatureLength ? ellipsis[...] : bytes[place..<(place + digits)]
-        place += digits
-      } else if let opening = opening(bytes, at: place) {
-        result += opening + ellipsis
-        place += opening.count
-        // The first character of the opening also ends the value.
-        while place < bytes.count, bytes[place] != opening[0] { place += 1 }
-      } else {
-        result.append(bytes[place])
-        place += 1
-      }
-    }
-    return String(decoding: result, as: UTF8.self)
-  }
-
-  private static func hexDigits(_ bytes: [UInt8], from start: Int) -> Int {
-    bytes[start...].prefix(while: isHexDigit).count
-  }
-
-  private static func isHexDigit(_ byte: UInt8) -> Bool {
-    switch byte {
-    case 0x30...0x39, 0x41...0x46, 0x61...0x66: true
-    default: false
-    }
-  }
-
-  private static func opening(_ bytes: [UInt8], at place: Int) -> [UInt8]? {
-    guard bytes[place] == UInt8(ascii: "\"") || bytes[place] == UInt8(ascii: "\\") else {
-      return nil
-    }
-    return openings.first { bytes[place...].starts(with: $0) }
-  }
-
+extension Redaction {
   /// Replaces user and password of each URL, also a malformed one, by `…`.
   ///
   /// Inside quotes, which hold the user's text, everything up to the last `@` is hidden.
