@@ -26,7 +26,7 @@ extension ConsoleCall {
     let isPresence = host.applications.dialect.naming.kind(of: channel.name) == .presence
     return .object(present: [
       "name": .string(channel.name), "subscriptions": .integer(channel.subscriptions),
-      "users": isPresence ? .integer(channel.members.count) : nil,
+      "users": isPresence ? .integer(channel.memberCount) : nil,
       "cached": .bool(channel.cached != nil),
     ])
   }
@@ -34,7 +34,7 @@ extension ConsoleCall {
   mutating func channel() throws(HTTPAnswer) -> CallProgress {
     let hub = try askedHub()
     guard let name = target?["channel"] else { throw .failure(400, "the call names no channel") }
-    return ask(hub, .facts([name]), .details(hub, channel: name))
+    return ask(hub, .facts([name], withMembers: true), .details(hub, channel: name))
   }
 
   func details(_ channel: ChannelFacts, _ hub: Hub) -> HTTPAnswer {

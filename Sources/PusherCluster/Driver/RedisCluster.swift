@@ -28,6 +28,7 @@ package final class RedisCluster: Cluster {
       group.take(channel, payload, at: self.loop.now)
     }
     link.onChange = { [weak self] in self?.changed($0) }
+    link.isUseful = { [weak self] in self?.group.failure == nil }
     loop.add(timer)
     timer.deadline = group.deadline
     link.start()

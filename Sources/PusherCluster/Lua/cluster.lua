@@ -6,19 +6,23 @@
 -- Keys of a channel:
 --   counts    connections by node
 --   users     connections by user
---   members   each user as clients see it: place in the order, member, text of its departure
+--   members   each user: number of its arrival, and the member
 --   byNode    connections by node and user
 --   event     last event of a cache channel
---   order     place of the latest user in the order of arrival
 -- Keys of the app:
 --   departed  departures with delayed webhooks, by due time; each has channel, `m` or `v`, and user
+--   order     number of the latest arrival or departure of a member, on any channel
 --   users     connections by signed-in user (operations signIn, signOut and probe)
 --   nodes     names of all nodes with entries to remove
 --   own       connections of one node by signed-in user
 --
 -- A message is a row of fields. A field is its length, a colon and its bytes. An operation
 -- publishes the answer to the calling node in the same step, so a node receives all changes of a
--- channel in their order.
+-- channel in their order. No message lists members, because Redis closes a subscriber's connection
+-- that has too much to carry. Nodes read `members` in pages. Numbers from `order` tell if a page is
+-- older than a change.
+--
+-- No operation may hold Redis for long: each loop has a bound that does not grow with a channel.
 --
 -- `leaseEnd` is the end of the node's lease, in milliseconds of Redis' clock. After that time the
 -- operation changes nothing, because another node may have removed all entries of this node. An
@@ -30,12 +34,15 @@
 -- Keys and arguments of each operation, in their order. Dots stand for any number of further
 -- arguments.
 local operations = {
-  join = [[counts users members byNode event order departed nodes :
-    node answers request bus channel socket isMember user member came left limit before after connections has leaseEnd]],
-  leave = [[counts users members byNode event order departed :
+  join = [[counts users members byNode event departed order nodes :
+    node answers request bus channel socket isMember user member limit before after connections has leaseEnd]],
+  enter = [[counts users members byNode event departed order nodes :
+    node answers request bus channel isMember before after leaseEnd ...]],
+  leave = [[counts users members byNode event departed order :
     node bus channel isMember user before after leaseEnd delay]],
-  reap = [[counts users members byNode event order departed : node bus channel before after delay]],
-  facts = [[counts users members byNode event order departed :]],
+  reap = [[counts users members byNode event departed order :
+    node bus channel before after delay cursor]],
+  facts = [[counts users members byNode event departed order :]],
   keep = [[event : event milliseconds bus message]],
   tellCount = [[counts mark : bus channel before after milliseconds]],
   signIn = [[users own nodes : node answers request bus user socket came connections leaseEnd ...]],
@@ -44,7 +51,7 @@ local operations = {
   beat = [[lease : content milliseconds leaseEnd]],
   admit = [[events bytes : events bytes eventLimit byteLimit]],
   takeDepartures = [[departed : which]],
-  holdAgain = [[counts users members byNode event order departed : channel isMember user delay]],
+  holdAgain = [[counts users members byNode event departed order : channel isMember user delay]],
   probe = [[probe nodes enrolled users departed : bus]],
 }
 
@@ -121,24 +128,26 @@ local function tell(n)
   end
 end
 
+-- Adds connections of a user, and returns the user's change. Publishes an arrival.
+local function admit(user, amount, member)
+  call('HINCRBY', k.byNode, a.node .. '|' .. user, amount)
+  if call('HINCRBY', k.users, user, amount) ~= amount then return 0 end
+  local change, value = arrive(user), f(call('INCR', k.order)) .. f(member)
+  call('HSET', k.members, user, value)
+  call('PUBLISH', a.bus, f('a') .. f(a.channel) .. f(a.socket or '') .. f(user) .. value)
+  return change
+end
+
 -- Removes connections of a user. If none is left, publishes the departure and returns true.
 local function drop(user, amount)
   if call('HINCRBY', k.users, user, -amount) > 0 then return false end
-  local value = call('HGET', k.members, user)
   call('HDEL', k.users, user)
-  call('HDEL', k.members, user)
-  if not value then return false end
-  local left, position = '', 1
-  for _ = 1, 3 do
-    local colon = string.find(value, ':', position, true)
-    local stop = colon + tonumber(string.sub(value, position, colon - 1))
-    left, position = string.sub(value, colon + 1, stop), stop + 1
-  end
-  call('PUBLISH', a.bus, f('r') .. f(a.channel) .. f(user) .. f(left))
+  if call('HDEL', k.members, user) == 0 then return false end
+  call('PUBLISH', a.bus, f('r') .. f(a.channel) .. f(user) .. f(call('INCR', k.order)))
   return true
 end
 
-local function forgetChannel() call('DEL', k.counts, k.users, k.members, k.byNode, k.order) end
+local function forgetChannel() call('DEL', k.counts, k.users, k.members, k.byNode) end
 
 -- Adds connections, and publishes the answer to `answers`. A `limit` of 0 means no limit of users.
 -- `has` is the number of connections that the node already has on the channel.
@@ -161,22 +170,31 @@ if operation == 'join' then
     if n == 0 then first = arrive() end
     n = n + amount
     call('HINCRBY', k.counts, a.node, amount)
-    if isMember then
-      call('HINCRBY', k.byNode, a.node .. '|' .. a.user, amount)
-      if call('HINCRBY', k.users, a.user, amount) == amount then
-        new = arrive(a.user)
-        call('HSET', k.members, a.user, f(call('INCR', k.order)) .. f(a.member) .. f(a.left))
-      end
-    end
+    if isMember then new = admit(a.user, amount, a.member) end
   end
-  local answer = head .. f('ok') .. f(first) .. f(new) .. f(n) .. f(call('GET', k.event) or '')
-  if isMember then
-    for _, x in ipairs(call('HGETALL', k.members)) do answer = answer .. f(x) end
-  end
-  call('PUBLISH', a.answers, answer)
+  call('PUBLISH', a.answers, head .. f('ok') .. f(first) .. f(new) .. f(n) .. f(call('GET', k.event) or ''))
   if amount > 0 then tell(n) end
-  if new > 0 then call('PUBLISH', a.bus, f('a') .. f(a.channel) .. f(a.socket) .. f(a.user) .. f(a.came)) end
   return {first, new, 0}
+end
+
+-- Adds the connections that a node had before, of one channel. The further arguments are
+-- connections, user and member of each user, or only the connections of a channel without members.
+-- The node sends few at a time. The answer to `answers` tells it that this step's messages arrived.
+--
+-- Returns the change of the channel, 1 if the node must register again, and the change of each user.
+if operation == 'enter' then
+  if isLate() or isUnknown() then return {0, 1} end
+  local out, amount, before, isMember = {0, 0}, 0, total(), a.isMember == '1'
+  if before == 0 then out[1] = arrive() end
+  for i = last + 1, #ARGV, isMember and 3 or 1 do
+    local connections = tonumber(ARGV[i])
+    amount = amount + connections
+    if isMember then out[#out + 1] = admit(ARGV[i + 1], connections, ARGV[i + 2]) end
+  end
+  call('HINCRBY', k.counts, a.node, amount)
+  call('PUBLISH', a.answers, f('e') .. f(a.request))
+  tell(before + amount)
+  return out
 end
 
 -- Removes a connection.
@@ -199,25 +217,31 @@ if operation == 'leave' then
   return {hold(), gone, 0}
 end
 
--- Removes all connections of a dead node.
+-- Removes connections of a dead node: at most 50 on one page of the table `byNode`, which begins at
+-- `cursor`. The node's count goes last.
 --
--- Returns the change of the channel, then the name and the change of each departed user.
+-- Returns the change of the channel, the cursor for the next call, empty after the last one, then
+-- the name and the change of each departed user.
 if operation == 'reap' then
-  local had = call('HDEL', k.counts, a.node)
-  local prefix = a.node .. '|'
-  local all = call('HGETALL', k.byNode)
-  local out = {0}
-  for i = 1, #all, 2 do
-    if string.sub(all[i], 1, #prefix) == prefix then
-      call('HDEL', k.byNode, all[i])
-      local user = string.sub(all[i], #prefix + 1)
-      if drop(user, tonumber(all[i + 1]) or 0) then
+  local page, prefix = call('HSCAN', k.byNode, a.cursor, 'COUNT', 100), a.node .. '|'
+  local out, entries, removed = {0, page[1]}, page[2], 0
+  for i = 1, #entries, 2 do
+    if string.sub(entries[i], 1, #prefix) == prefix and call('HDEL', k.byNode, entries[i]) == 1 then
+      removed = removed + 1
+      local user = string.sub(entries[i], #prefix + 1)
+      if drop(user, tonumber(entries[i + 1]) or 0) then
         out[#out + 1] = user
         out[#out + 1] = hold(user)
       end
     end
+    if removed == 50 then
+      out[2] = a.cursor
+      return out
+    end
   end
-  if had == 0 then return out end
+  if page[1] ~= '0' then return out end
+  out[2] = ''
+  if call('HDEL', k.counts, a.node) == 0 then return out end
   local n = total()
   tell(n)
   if n == 0 then
@@ -228,11 +252,9 @@ if operation == 'reap' then
 end
 
 -- Returns the number of connections, the last event, its time to live in milliseconds, and the
--- members.
+-- number of users.
 if operation == 'facts' then
-  local out = {total(), call('GET', k.event) or '', call('PTTL', k.event)}
-  for _, x in ipairs(call('HGETALL', k.members)) do out[#out + 1] = x end
-  return out
+  return {total(), call('GET', k.event) or '', call('PTTL', k.event), call('HLEN', k.users)}
 end
 
 -- Stores an event of a cache channel and publishes the message. With empty `milliseconds` the event
@@ -265,11 +287,11 @@ if operation == 'signIn' then
   local amount = tonumber(a.connections)
   call('HINCRBY', k.own, a.user, amount)
   local isNew = call('HINCRBY', k.users, a.user, amount) == amount
-  local answer = f('s') .. f(a.request)
+  local answer = {f('s'), f(a.request)}
   for i = last + 1, #ARGV do
-    if call('HEXISTS', k.users, ARGV[i]) == 1 then answer = answer .. f(ARGV[i]) end
+    if call('HEXISTS', k.users, ARGV[i]) == 1 then answer[#answer + 1] = f(ARGV[i]) end
   end
-  call('PUBLISH', a.answers, answer)
+  call('PUBLISH', a.answers, table.concat(answer))
   if isNew and a.came ~= '' then call('PUBLISH', a.bus, f('w') .. f(a.user) .. f(a.socket) .. f(a.came)) end
   return 1
 end
@@ -325,12 +347,11 @@ if operation == 'admit' then
   return 0
 end
 
--- Removes and returns at most 100 departures that are due, or all departures if `which` is `all`.
+-- Removes and returns at most 100 departures that are due, or that wait at all if `which` is `all`.
 if operation == 'takeDepartures' then
-  local limit, count = clock(), 100
-  if a.which == 'all' then limit, count = '+inf', -1 end
-  local due = call('ZRANGEBYSCORE', k.departed, '-inf', limit, 'LIMIT', 0, count)
-  for _, x in ipairs(due) do call('ZREM', k.departed, x) end
+  local limit = a.which == 'all' and '+inf' or clock()
+  local due = call('ZRANGEBYSCORE', k.departed, '-inf', limit, 'LIMIT', 0, 100)
+  if #due > 0 then call('ZREM', k.departed, unpack(due)) end
   return due
 end
 
@@ -353,7 +374,8 @@ if operation == 'probe' then
   local refused, key = {}, k.probe
   local commands = {
     {'DEL', key}, {'HSET', key, 'a', '1'}, {'HGET', key, 'a'}, {'HINCRBY', key, 'a', '1'},
-    {'HEXISTS', key, 'a'}, {'HLEN', key}, {'HVALS', key}, {'HGETALL', key}, {'HDEL', key, 'a'},
+    {'HEXISTS', key, 'a'}, {'HLEN', key}, {'HVALS', key}, {'HGETALL', key}, {'HSCAN', key, '0'},
+    {'HDEL', key, 'a'},
     {'DEL', key}, {'SET', key, '1', 'NX', 'PX', '1000'}, {'GET', key}, {'INCR', key}, {'MGET', key},
     {'EXISTS', key}, {'PTTL', key}, {'PEXPIRE', key, '1000'},
     {'DEL', key}, {'SADD', key, 'a'}, {'SMEMBERS', key}, {'SUNION', key}, {'SREM', key, 'a'},

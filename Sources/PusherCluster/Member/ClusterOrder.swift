@@ -42,6 +42,8 @@ package final class ClusterOrder {
     case lease(LeaseStep)
     case followed(RedisChannel)
     case join(String)
+    /// Reads a page of a channel's members.
+    case page(String, RedisChannel)
     case signIn
     case leave(Departures.Subscription)
     case signOut(userID: String)
@@ -65,8 +67,8 @@ package final class ClusterOrder {
     case wasReaped
     case began
     case entered
-    /// Enters connections again, after this state of the former entries.
-    case rejoined(String, RosterEntry, FormerEntries)
+    /// Enters connections again.
+    case rejoined(EntrySlice)
     case probe
     case gathering
   }
@@ -80,6 +82,7 @@ package final class ClusterOrder {
   enum QuestionStep {
     case admission
     case facts(String)
+    case members(String)
     case nodes(prefix: String)
     case names(prefix: String)
   }

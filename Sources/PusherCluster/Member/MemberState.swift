@@ -14,7 +14,8 @@ enum MemberState {
 }
 
 enum Registration {
-  case listening(missing: Int)
+  /// The answers to `missing` subscriptions are due; those of `rest` are not sent yet.
+  case listening(missing: Int, rest: ArraySlice<[UInt8]>)
   case asking(FormerEntries)
   /// The entries are on their way to Redis; former entries may have been on these channels too.
   case entering(FormerEntries, [String])
@@ -65,12 +66,6 @@ struct Roster {
   var counts = SubscriptionCounts()
 }
 
-/// Connections of one user, or of anonymous subscribers, on one channel.
-struct RosterEntry: Sendable {
-  let member: Member?
-  let connections: Int
-}
-
 struct WaitingSockets {
   enum Request {
     case join(JoinRequest)
@@ -94,6 +89,8 @@ struct WaitingCalls {
   struct Facts {
     var missing: Int
     var known: [ChannelFacts] = []
+    /// The members of each channel, if the question asks for them.
+    var lists = NameTable<MemberPages>()
     var isKnown = true
     let wantsNames: Bool
   }
@@ -156,6 +153,8 @@ struct Departures {
   var askedAt: Instant?
   /// True if the membership ends after the answers to all departures.
   var endsMembership = false
+  /// True if the last node has taken the delayed departures from Redis.
+  var areTaken = false
 
   var isEmpty: Bool { subscriptions.isEmpty && users.isEmpty }
 }

@@ -2,15 +2,24 @@ internal import PusherCore
 internal import PusherServer
 
 final class RedisChannel {
+  /// A counted join whose answer needs the list of members.
+  struct Unlisted {
+    let number: Int
+    let request: JoinRequest
+    /// Last event of a cache channel, as stored.
+    let event: String
+  }
+
   private(set) var count = 0
   /// Number of joins without an answer.
   var waiting = 0
   /// The members with connections on this node; empty except on presence channels.
   private(set) var members = NameTable<(member: Member, connections: Int)>()
-  /// The members as the sockets on this node know them; `nil` before the first answer.
-  var known: NameSet?
-  /// A new member that only its own socket knows, until the message to all sockets.
-  var unannounced: (userID: String, socketID: String)?
+  /// The members on all nodes, as the sockets on this node know them; `nil` before the first list.
+  var view: MemberView?
+  /// The list that is being read; `nil` while none is.
+  var pages: MemberPages?
+  var unlisted: [Unlisted] = []
   var isFollowed = false
   private var isAsked = false
 
@@ -26,12 +35,14 @@ final class RedisChannel {
     members[userID] = entry.connections == 1 ? nil : (entry.member, entry.connections - 1)
   }
 
-  /// Returns the socket that already knows the member, for a message to all others.
-  func announce(_ userID: String) -> String? {
-    guard let own = unannounced, own.userID.isSame(as: userID) else { return nil }
-    unannounced = nil
-    return own.socketID
+  /// Notes a change while the list is being read: an arrival, or a departure without a member.
+  func note(_ userID: String, _ number: Int, _ member: Member?) {
+    pages?.note(userID, number, member)
   }
+
+  /// True if no list is complete and up to date.
+  var lacksList: Bool { view == nil || pages != nil }
+  var isUnused: Bool { count == 0 && waiting == 0 && unlisted.isEmpty }
 
   /// Returns whether the node still has to subscribe to the channel in Redis.
   func beginFollowing() -> Bool {
@@ -41,5 +52,5 @@ final class RedisChannel {
 
   /// Notes a subscription that came with the registration.
   func noteFollowed() { (isFollowed, isAsked) = (true, true) }
-  func forgetLink() { (isFollowed, isAsked, waiting) = (false, false, 0) }
+  func forgetLink() { (isFollowed, isAsked, waiting, pages) = (false, false, 0, nil) }
 }

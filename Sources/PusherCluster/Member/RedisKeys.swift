@@ -31,13 +31,16 @@ struct RedisKeys {
 
   /// The keys of a channel, in the order of ``ClusterScript``.
   func channel(_ name: String) -> [[UInt8]] {
-    ["nodes", "users", "members", "connections", "event", "order"].map {
-      self.name("{", name, "}:", $0)
-    } + [departed]
+    ["nodes", "users", "members", "connections", "event"].map { self.name("{", name, "}:", $0) }
+      + [departed, order]
   }
+
+  func members(_ channel: String) -> [UInt8] { name("{", channel, "}:members") }
 
   /// Departures with delayed webhooks, by due time.
   var departed: [UInt8] { name("departed") }
+  /// Number of the latest arrival or departure of a member.
+  var order: [UInt8] { name("order") }
 
   func event(_ channel: String) -> [UInt8] { name("{", channel, "}:event") }
   func counted(_ channel: String) -> [UInt8] { name("{", channel, "}:counted") }
@@ -108,20 +111,6 @@ extension Member {
       return nil
     }
     self.init(userID: userID, info: value["info"], id: value["id"])
-  }
-}
-
-extension MemberList {
-  /// Decodes the members of a channel, in the order in which they joined.
-  init(stored pairs: some Sequence<(user: String, value: String)>) {
-    self.init()
-    let members = pairs.compactMap { pair -> (Int, Member)? in
-      guard let fields = RedisFields.decode(Array(pair.value.utf8)), fields.count == 3,
-        let order = Int(fields[0]), let member = Member(stored: fields[1])
-      else { return nil }
-      return (order, member)
-    }
-    for (_, member) in members.sorted(by: { $0.0 < $1.0 }) { _ = join(member) }
   }
 }
 

@@ -3,10 +3,15 @@ internal import PusherServer
 
 /// Removals of dead nodes' entries, each in several steps.
 struct Cleanings {
-  struct Cleaning {
+  /// Maximum number of channels at a time, so that others' calls get their turn.
+  private static let limit = 16
+
+  private struct Cleaning {
     let node: String
-    /// Further channels that may have entries, besides the channels that Redis lists.
-    let names: [String]
+    /// Channels that may have entries: at first those that Redis may not list.
+    var channels: Fifo<String>
+    /// Number of channels whose entries are being removed.
+    var running = 0
     var missing = 0
     var isRefused = false
   }
@@ -16,11 +21,27 @@ struct Cleanings {
 
   mutating func begin(_ node: String, _ names: [String]) -> Int {
     lastNumber += 1
-    cleanings[lastNumber] = Cleaning(node: node, names: names)
+    var channels = Fifo<String>()
+    for name in names { channels.append(name) }
+    cleanings[lastNumber] = Cleaning(node: node, channels: channels)
     return lastNumber
   }
 
-  subscript(number: Int) -> Cleaning? { cleanings[number] }
+  func node(of number: Int) -> String? { cleanings[number]?.node }
+  mutating func add(_ channel: String, to number: Int) {
+    cleanings[number]?.channels.append(channel)
+  }
+
+  /// Returns the next channel; `nil` while the removal goes on in enough channels.
+  mutating func nextChannel(_ number: Int) -> String? {
+    guard let running = cleanings[number]?.running, running < Self.limit,
+      let name = cleanings[number]?.channels.popFirst()
+    else { return nil }
+    cleanings[number]?.running += 1
+    return name
+  }
+
+  mutating func noteChannel(_ number: Int) { cleanings[number]?.running -= 1 }
 
   mutating func addStep(_ number: Int) { cleanings[number]?.missing += 1 }
 
@@ -73,13 +94,11 @@ extension RedisMember {
 
   /// Handles the answer to a step, and returns whether the step succeeded.
   private func go(_ number: Int, _ step: ClusterOrder.CleaningStep, _ reply: RedisReply) -> Bool {
-    guard let cleaning = cleanings[number] else { return false }
-    let node = cleaning.node
+    guard let node = cleanings.node(of: number) else { return false }
     switch step {
     case .step: return true
     case .mark:
       command("DEL", keys.lease(node), for: .cleaning(number, .step))
-      for name in cleaning.names { reap(node, on: name, number) }
       command("SMEMBERS", keys.channels(of: node), for: .cleaning(number, .channels))
       command("HGETALL", keys.users(of: node), for: .cleaning(number, .users))
       return true
@@ -95,7 +114,9 @@ extension RedisMember {
   ) {
     let texts = values.map { $0.content.map { String(decoding: $0, as: UTF8.self) } }
     switch step {
-    case .channels: for name in texts.compactMap(\.self) { reap(node, on: name, number) }
+    case .channels:
+      for name in texts.compactMap(\.self) { cleanings.add(name, to: number) }
+      reapNext(node, number)
     case .users:
       for index in stride(from: 0, to: texts.count - 1, by: 2) {
         // Nodes write only numbers.
@@ -106,24 +127,33 @@ extension RedisMember {
           for: .cleaning(number, .step))
       }
     case .channel(let name):
-      for index in stride(from: 1, to: texts.count - 1, by: 2) {
+      for index in stride(from: 2, to: texts.count - 1, by: 2) {
         guard let userID = texts[index] else { continue }
         noteDeparture(.init(.memberRemoved, name, userID: userID), RedisChange(values[index + 1]))
       }
       if let vacated = values.first {
         noteDeparture(.init(.channelVacated, name), RedisChange(vacated))
       }
+      if texts.count > 1, let cursor = texts[1], !cursor.isEmpty {
+        return reap(node, on: name, number, from: cursor)
+      }
+      cleanings.noteChannel(number)
+      reapNext(node, number)
     case .mark, .step: break
     }
   }
 
-  private func reap(_ node: String, on name: String, _ number: Int) {
+  private func reapNext(_ node: String, _ number: Int) {
+    while let name = cleanings.nextChannel(number) { reap(node, on: name, number, from: "0") }
+  }
+
+  private func reap(_ node: String, on name: String, _ number: Int, from cursor: String) {
     let (before, after) = countText(name)
     call(
       "reap", keys.channel(name),
       [
         "node": node, "bus": keys.bus(name), "channel": name, "before": before, "after": after,
-        "delay": delayText,
+        "delay": delayText, "cursor": cursor,
       ], for: .cleaning(number, .channel(name)))
   }
 

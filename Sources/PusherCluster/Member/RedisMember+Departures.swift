@@ -106,18 +106,25 @@ extension RedisMember {
     if departures.unanswered == 0 { endMembership() }
   }
 
-  private func endMembership() {
+  func endMembership() {
     guard !hasLeft else { return }
+    // The last node reports the departures that are not due yet, before it leaves.
+    if isActive, others.count == 1, !departures.areTaken, !delayText.isEmpty {
+      departures.areTaken = true
+      return takeDepartures(all: true)
+    }
     let (wasRegistered, wasActive, id) = (isRegistered, isActive, identity.id)
     // Answers to earlier orders must not cause another registration.
     identity.registration += 1
     state = .left
     guard wasRegistered else { return }
-    guard wasActive, sockets.requests.isEmpty, departures.isEmpty else {
+    let isComplete =
+      sockets.requests.isEmpty && departures.isEmpty
+      && roster.channels.elements.allSatisfy(\.unlisted.isEmpty)
+    guard wasActive, isComplete else {
       // Another node counts out the sockets that left in the meantime.
       return send("DEL", keys.lease(id))
     }
-    if others.count == 1 { takeDepartures(all: true) }
     send("DEL", keys.lease(id), keys.channels(of: id), keys.users(of: id))
     for set in [keys.nodes, keys.enrolled] { send("SREM", set, id) }
   }

@@ -21,7 +21,7 @@ enum RedisChange: Int64 {
 // step that counts the arrival. One node removes a departure that is due, and reports it. So the
 // webhooks of a user alternate between arrivals and departures.
 extension RedisMember {
-  /// Maximum number of departures in one answer of the script, unless all are requested.
+  /// Maximum number of departures in one answer of the script.
   static let departurePortion = 100
 
   /// Delay of a departure in milliseconds; empty for an app without webhooks or without a delay.
@@ -45,10 +45,13 @@ extension RedisMember {
     let asked = departures.askedAt
     departures.askedAt = nil
     guard case .success(.array(let values)) = result else {
-      return check(result, to: "the list of departures", since: registration)
+      check(result, to: "the list of departures", since: registration)
+      if all { endMembership() }
+      return
     }
     for value in values { report(departure: value.content ?? []) }
-    if !all, values.count >= Self.departurePortion { return tellDepartures() }
+    if values.count >= Self.departurePortion { return takeDepartures(all: all) }
+    if all { endMembership() }
     if let asked { departures.held.removeAll { $0.due <= asked } }
   }
 

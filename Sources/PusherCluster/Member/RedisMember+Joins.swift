@@ -49,48 +49,40 @@ extension RedisMember {
     advance()
   }
 
-  private func advance() {
-    while let first = sockets.line.first, first.channel.isFollowed {
+  /// Sends joins as long as few answers are due.
+  func advance() {
+    while pace.hasRoom, let first = sockets.line.first, first.channel.isFollowed {
       guard let next = sockets.line.popFirst(),
         case .join(let wish)? = sockets.requests[next.number]
       else { continue }
-      join(
-        wish.channel, as: wish.member, socketID: wish.socketID, request: next.number,
-        connections: wish.isAgain ? 0 : 1, for: .join(wish.channel))
+      join(wish, next.number)
+      if wish.member != nil, next.channel.view == nil { readList(wish.channel, next.channel) }
     }
   }
 
-  /// Counts connections in; the answer comes as a message.
-  ///
-  /// - Parameter request: Number of the request; 0 for no request, -1 for a comparison of the
-  ///   members.
-  func join(
-    _ name: String, as member: Member?, socketID: String, request: Int, connections: Int,
-    for purpose: ClusterOrder.Purpose
-  ) {
+  /// Counts a connection in; the answer comes as a message.
+  private func join(_ wish: JoinRequest, _ number: Int) {
+    let name = wish.channel
     let (before, after) = countText(name)
-    let text = setup.text
+    let stored = wish.member?.stored ?? ""
+    pace.noteSent(number, bytes: stored.utf8.count)
     call(
       "join", keys.channel(name) + [keys.nodes],
       [
-        "node": identity.id, "answers": keys.answers(identity.id), "request": request,
-        "bus": keys.bus(name), "channel": name, "socket": socketID,
-        "isMember": member == nil ? "0" : "1", "user": member?.userID ?? "",
-        "member": member?.stored ?? "",
-        "came": member.map { text.memberAdded(channel: name, member: $0) } ?? "",
-        "left": member.map { text.memberRemoved(channel: name, userID: $0.id) } ?? "",
-        // Existing members stay, even above the limit.
-        "limit": request > 0 ? setup.limits.presenceMembers : 0,
-        "before": before, "after": after, "connections": connections,
-        // Redis does not know the connections of a new registration yet.
-        "has": request > 0 ? roster.channels[name]?.count ?? 0 : 0, "leaseEnd": identity.leaseEnd,
-      ], for: purpose)
+        "node": identity.id, "answers": keys.answers(identity.id), "request": number,
+        "bus": keys.bus(name), "channel": name, "socket": wish.socketID,
+        "isMember": wish.member == nil ? "0" : "1", "user": wish.member?.userID ?? "",
+        "member": stored, "limit": setup.limits.presenceMembers, "before": before, "after": after,
+        "connections": wish.isAgain ? 0 : 1, "has": roster.channels[name]?.count ?? 0,
+        "leaseEnd": identity.leaseEnd,
+      ], for: .join(name))
   }
 
   /// Counts connections of a user in; the answer comes as a message.
   func signIn(
     _ user: SignedInUser, socketID: String, request: Int, connections: Int, isNew: Bool = true
   ) {
+    pace.noteSent(request, bytes: 0)
     call(
       "signIn", [keys.users, keys.users(of: identity.id), keys.nodes],
       [
@@ -102,9 +94,7 @@ extension RedisMember {
   }
 
   func forgetIfEmpty(_ name: String) {
-    guard let channel = roster.channels[name], channel.count == 0, channel.waiting == 0 else {
-      return
-    }
+    guard let channel = roster.channels[name], channel.isUnused else { return }
     roster.channels[name] = nil
     order(.unsubscribe(keys.bus(name)), .nothing)
   }

@@ -1,7 +1,7 @@
 internal import PusherCore
 
 extension RedisMember {
-  private static var leaseMilliseconds: Int64 { lease.wholeNanoseconds / 1_000_000 }
+  static var leaseMilliseconds: Int64 { lease.wholeNanoseconds / 1_000_000 }
 
   func giveSign() {
     guard isRegistered else { return }

@@ -15,11 +15,11 @@ extension RedisMember {
       return .later(ask(.signIn(user, socketID: socketID)))
     case .admit(let events, let bytes): return admit(events: events, bytes: bytes)
     case .published: return calls.waitForEvents().map { .later($0) } ?? .answered(.published(true))
-    case .facts(let names):
+    case .facts(let names, let withMembers):
       guard isActive else { return .answered(.facts(nil)) }
       guard !names.isEmpty else { return .answered(.facts([])) }
       let number = calls.nextNumber()
-      askFacts(names, number, wantsNames: false)
+      askFacts(names, number, wantsNames: false, withMembers: withMembers)
       return .later(number)
     case .channels(let prefix):
       guard isActive else { return .answered(.channels(nil)) }
@@ -55,11 +55,21 @@ extension RedisMember {
       ], for: purpose)
   }
 
-  private func askFacts(_ names: [String], _ number: Int, wantsNames: Bool) {
-    calls.facts[number] = WaitingCalls.Facts(missing: names.count, wantsNames: wantsNames)
+  private func askFacts(
+    _ names: [String], _ number: Int, wantsNames: Bool, withMembers: Bool = false
+  ) {
+    calls.facts[number] = WaitingCalls.Facts(
+      missing: withMembers ? 2 * names.count : names.count, wantsNames: wantsNames)
     for name in names {
       call("facts", keys.channel(name), [:], for: .question(number, .facts(name)))
+      if withMembers { askMembers(of: name, from: "0", number) }
     }
+  }
+
+  private func askMembers(of name: String, from cursor: String, _ number: Int) {
+    command(
+      "HSCAN", keys.members(name), cursor, "COUNT", HashPage.size,
+      for: .question(number, .members(name)))
   }
 
   // MARK: Answers
@@ -71,7 +81,17 @@ extension RedisMember {
     case .admission:
       check(result, to: "the count of events", since: registration)
       outbox.add(.answer(number, .admission(admission(result))))
-    case .facts(let name): add(ChannelFacts(name: name, result), of: name, result, to: number)
+    case .facts(let name):
+      checkCall(result, to: "the facts of \(name)")
+      let facts = ChannelFacts(name: name, result)
+      calls.facts[number]?.known.append(facts ?? ChannelFacts(name: name))
+      noteFacts(number, isKnown: facts != nil)
+    case .members(let name):
+      checkCall(result, to: "the members of \(name)")
+      let page = HashPage(result)
+      if let page { calls.facts[number]?.lists[name, default: MemberPages()].take(page) }
+      if let next = page?.next { return askMembers(of: name, from: next, number) }
+      noteFacts(number, isKnown: page != nil)
     case .nodes(let prefix):
       guard case .success(.array(let nodes)) = result, !nodes.isEmpty else {
         return noNames(result, to: "SMEMBERS", number)
@@ -107,18 +127,20 @@ extension RedisMember {
     outbox.add(.answer(number, .channels(nil)))
   }
 
-  /// Adds the facts about a channel, in the order of the requests.
-  private func add(_ facts: ChannelFacts?, of name: String, _ result: RedisResult, to number: Int) {
-    checkCall(result, to: "the facts of \(name)")
+  /// Counts an answer, and answers the question after the last one.
+  private func noteFacts(_ number: Int, isKnown: Bool) {
     guard var waiting = calls.facts[number] else { return }
     waiting.missing -= 1
-    waiting.isKnown = waiting.isKnown && facts != nil
-    waiting.known.append(facts ?? ChannelFacts(name: name))
+    waiting.isKnown = waiting.isKnown && isKnown
     guard waiting.missing == 0 else {
       calls.facts[number] = waiting
       return
     }
     calls.facts[number] = nil
+    for index in waiting.known.indices {
+      let list = waiting.lists[waiting.known[index].name]?.view.list
+      waiting.known[index].members = list ?? MemberList()
+    }
     let known = waiting.isKnown ? waiting.known : nil
     outbox.add(
       .answer(
@@ -173,18 +195,17 @@ extension RedisMember {
 
 extension ChannelFacts {
   fileprivate init?(name: String, _ result: RedisResult) {
-    guard case .success(.array(let values)) = result, values.count >= 3,
-      case .integer(let count) = values[0], case .integer(let timeLeft) = values[2]
+    guard case .success(.array(let values)) = result, values.count == 4,
+      case .integer(let count) = values[0], case .integer(let timeLeft) = values[2],
+      case .integer(let users) = values[3]
     else { return nil }
     self.init(name: name)
-    subscriptions = Int(count)
-    let texts = values.map { String(decoding: $0.content ?? [], as: UTF8.self) }
-    if let event = CachedEvents.Event(stored: texts[1]) {
+    (subscriptions, memberCount) = (Int(count), Int(users))
+    let event = String(decoding: values[1].content ?? [], as: UTF8.self)
+    if let event = CachedEvents.Event(stored: event) {
       cached = CachedFacts(
         name: event.name, data: event.data.text ?? JSONWriter.text(event.data),
         timeLeft: timeLeft > 0 ? .milliseconds(timeLeft) : nil)
     }
-    members = MemberList(
-      stored: stride(from: 3, to: texts.count - 1, by: 2).map { (texts[$0], texts[$0 + 1]) })
   }
 }

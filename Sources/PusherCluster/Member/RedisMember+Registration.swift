@@ -13,6 +13,7 @@ extension RedisMember {
   func stop() {
     identity.registration += 1
     sockets.line = Fifo()
+    (pace, readings, entrance) = (Pace(), ListReadings(), Entrance())
     dropAbandoned()
     for channel in roster.channels.elements { channel.forgetLink() }
   }
@@ -35,12 +36,22 @@ extension RedisMember {
     if identity.hasBegun { identity.formerIDs.append(identity.id) }
     identity.hasBegun = false
     identity.renew()
-    let names = roster.channels.names
-    state = .registering(.listening(missing: names.count + 2))
     // The users' channel comes last, because other nodes count its subscribers.
-    for channel in [keys.answers(identity.id)] + names.map(keys.bus) + [keys.usersBus] {
-      order(.subscribe(channel), .registration(.listening))
-    }
+    let channels =
+      [keys.answers(identity.id)] + roster.channels.names.map(keys.bus) + [keys.usersBus]
+    state = .registering(.listening(missing: channels.count, rest: channels[...]))
+    for _ in 0..<Self.listeningPortion { listenToNext() }
+  }
+
+  /// Number of subscriptions that wait for their answers together.
+  private static let listeningPortion = 1000
+
+  private func listenToNext() {
+    guard case .registering(.listening(let missing, var rest)) = state,
+      let channel = rest.popFirst()
+    else { return }
+    state = .registering(.listening(missing: missing, rest: rest))
+    order(.subscribe(channel), .registration(.listening))
   }
 
   /// Registers again because the lease is over or Redis was emptied.
@@ -60,22 +71,18 @@ extension RedisMember {
       if number(result, of: "EXISTS", since: registration) == 1 { set(.cleanedUp, registration) }
     case .began: began(result, since: registration)
     case .entered: entered(result, since: registration)
-    case .rejoined(let name, let entry, let remains):
-      check(result, to: "the join of \(name)", since: registration)
-      rejoined(name, entry, remains, result)
-      noteIfUnknown(result, since: registration)
+    case .rejoined(let slice): rejoined(slice, result, since: registration)
     case .probe: probed(result, since: registration)
     case .gathering: gathered(result, since: registration)
     }
   }
 
   private func listening(_ result: RedisResult, since registration: Int) {
-    guard isCurrent(registration), case .registering(.listening(let missing)) = state else {
-      return
-    }
+    guard isCurrent(registration), case .registering(.listening(let missing, let rest)) = state
+    else { return }
     guard case .success = result else { return check(result, to: "SUBSCRIBE", since: registration) }
-    state = .registering(.listening(missing: missing - 1))
-    if missing == 1 { askForRemains() }
+    state = .registering(.listening(missing: missing - 1, rest: rest))
+    if missing == 1 { askForRemains() } else { listenToNext() }
   }
 
   private func askForRemains() {
@@ -88,13 +95,10 @@ extension RedisMember {
       command("SISMEMBER", keys.nodes, former, for: .registration(.wasKnown))
       command("EXISTS", keys.gone(former), for: .registration(.wasReaped))
     }
-    // The lease grows by 1 ms for each entry, because many entries take long.
-    let size = roster.channels.elements.reduce(roster.users.count) { $0 + 1 + $1.members.count }
-    let lease = Self.lease + .milliseconds(size)
     call(
       "begin", [keys.lease(identity.id), keys.nodes],
       [
-        "content": ownConnectionCount, "milliseconds": lease.wholeNanoseconds / 1_000_000,
+        "content": ownConnectionCount, "milliseconds": Self.leaseMilliseconds,
         "node": identity.id,
       ], for: .registration(.began))
   }
@@ -116,80 +120,6 @@ extension RedisMember {
     dropAbandoned()
     state = .registering(.entering(remains, names))
     enter(remains)
-  }
-
-  // MARK: Entries
-
-  private func enter(_ remains: FormerEntries) {
-    identity.hasBegun = true
-    for name in roster.channels.names { enter(name, remains) }
-    for userID in roster.users.names {
-      // Waiting sign-ins enter with their own requests.
-      let connections = (roster.users[userID] ?? 0) - waitingSignIns(of: userID)
-      if connections > 0 { enter(userID: userID, connections, remains) }
-    }
-    enterDepartures(remains)
-    send("SADD", keys.enrolled, identity.id)
-    // Its answer comes after the answers to all entries.
-    command(
-      "PUBLISH", keys.usersBus, RedisFields.encode(["n", identity.id]),
-      for: .registration(.entered))
-  }
-
-  private func enter(_ name: String, _ remains: FormerEntries) {
-    guard let channel = roster.channels[name] else { return }
-    channel.noteFollowed()
-    send("SADD", keys.channels(of: identity.id), name)
-    if channel.members.isEmpty, channel.count > 0 {
-      rejoin(name, RosterEntry(member: nil, connections: channel.count), remains)
-    }
-    for entry in channel.members.elements {
-      rejoin(name, RosterEntry(member: entry.member, connections: entry.connections), remains)
-    }
-  }
-
-  private func enter(userID: String, _ connections: Int, _ remains: FormerEntries) {
-    signIn(
-      SignedInUser(member: Member(userID: userID), watchlist: []), socketID: "", request: 0,
-      connections: connections, isNew: remains != .lost)
-  }
-
-  /// Enters sockets that left while Redis could not be reached.
-  ///
-  /// If Redis was emptied, they count as connected until all nodes are back, so that the last
-  /// departure is known. Otherwise they are counted out with the former entries.
-  private func enterDepartures(_ remains: FormerEntries) {
-    guard remains == .lost else {
-      (departures.subscriptions, departures.users) = ([], [])
-      return
-    }
-    for departure in departures.subscriptions {
-      send("SADD", keys.channels(of: identity.id), departure.channel)
-      rejoin(departure.channel, RosterEntry(member: departure.member, connections: 1), remains)
-    }
-    for userID in departures.users { enter(userID: userID, 1, remains) }
-  }
-
-  private func rejoin(_ name: String, _ entry: RosterEntry, _ remains: FormerEntries) {
-    join(
-      name, as: entry.member, socketID: "", request: 0, connections: entry.connections,
-      for: .registration(.rejoined(name, entry, remains)))
-  }
-
-  private func rejoined(
-    _ name: String, _ entry: RosterEntry, _ remains: FormerEntries, _ result: RedisResult
-  ) {
-    // Arrivals are reported only if the departures were.
-    guard remains == .cleanedUp, case .success(.array(let values)) = result, values.count == 3
-    else { return }
-    noteJoined(
-      name, as: entry.member, isFirst: RedisChange(values[0]), isNew: RedisChange(values[1]))
-  }
-
-  private func waitingSignIns(of userID: String) -> Int {
-    sockets.requests.values.count {
-      if case .signIn(let user, _) = $0 { user.id.isSame(as: userID) } else { false }
-    }
   }
 
   private func entered(_ result: RedisResult, since registration: Int) {
@@ -253,10 +183,7 @@ extension RedisMember {
     (departures.subscriptions, departures.users) = ([], [])
     for departure in subscriptions { countOut(departure) }
     for userID in users { signOut(userID) }
-    for name in roster.channels.names where roster.channels[name]?.known != nil {
-      join(
-        name, as: Member(userID: ""), socketID: "", request: -1, connections: 0, for: .join(name))
-    }
+    readKnownLists()
   }
 }
 

@@ -23,6 +23,9 @@ package final class RedisMember: ClusterMember {
   var others = OtherNodes()
   var trouble = RefusalRecord()
   var cleanings = Cleanings()
+  var pace = Pace()
+  var readings = ListReadings()
+  var entrance = Entrance()
   var outbox = MemberOutbox()
 
   /// A node counts as dead this long after its last sign of life.
@@ -117,9 +120,14 @@ package final class RedisMember: ClusterMember {
     case .registration(let step): registered(result, step, since: registration)
     case .lease(let step): leased(result, step, since: registration)
     case .followed(let channel): followed(channel, result, since: registration)
+    case .page(let name, let channel):
+      tookPage(result, of: name, channel, since: registration)
     case .join(let name):
       check(result, to: "the join of \(name)", since: registration)
-      noteIfUnknown(result, since: registration)
+      // The lease is over, or Redis knows fewer connections.
+      if case .success(.array(let values)) = result, values.last == .integer(1) {
+        noticeLoss(since: registration)
+      }
     case .signIn:
       check(result, to: "a sign-in", since: registration)
       if case .success(.integer(-1)) = result { noticeLoss(since: registration) }
@@ -131,13 +139,6 @@ package final class RedisMember: ClusterMember {
     case .departures(let all): took(result, all: all, since: registration)
     case .cleaning(let number, let step): cleaned(number, step, result)
     case .reap(let node): if case .status? = taken(result) { cleanUp(after: node) }
-    }
-  }
-
-  /// Registers again if the lease is over or Redis knows fewer connections.
-  func noteIfUnknown(_ result: RedisResult, since registration: Int) {
-    if case .success(.array(let values)) = result, values.last == .integer(1) {
-      noticeLoss(since: registration)
     }
   }
 

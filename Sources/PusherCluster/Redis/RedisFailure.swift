@@ -6,6 +6,8 @@ package enum RedisFailure: Error, Sendable, Equatable, CustomStringConvertible {
   case closed
   case transport(String, TransportError)
   case ended(String)
+  /// The connection that carries messages was lost; with the failure in words.
+  case messagesLost(String)
   case noAnswer(String, Duration)
   /// The server at this place rejects the credentials or requires some; with the code of its error.
   case credentials(String, code: String)
@@ -26,6 +28,8 @@ package enum RedisFailure: Error, Sendable, Equatable, CustomStringConvertible {
     case .closed: "the link to Redis was closed"
     case .transport(let place, let error): "Redis at \(place): \(error)"
     case .ended(let place): "Redis at \(place) closed the connection"
+    case .messagesLost(let reason):
+      "\(reason) for messages, as it does above its client-output-buffer-limit pubsub"
     case .noAnswer(let place, let time): "Redis at \(place) did not answer for \(time.inWords)"
     case .credentials(let place, let code):
       code.isSame(as: "NOAUTH")

@@ -28,6 +28,8 @@ package final class RedisLink {
 
   package var onChange: (State) -> Void = { _ in }
   package var onMessage: MessageHandler = { _, _ in }
+  /// True if the link has served its purpose; otherwise its loss counts as a failed attempt.
+  package var isUseful: () -> Bool = { true }
 
   private var settings: RedisSettings
   private let policy: RedisPolicy
@@ -164,9 +166,9 @@ package final class RedisLink {
     if !isClosed { onChange(.down(failure, retryIn: delay)) }
   }
 
-  /// Returns no delay after a stable link, else a longer delay with each attempt.
+  /// Returns no delay after a stable and useful link, else a longer delay with each attempt.
   private func nextDelay(at now: Instant) -> Duration {
-    if case .up(_, let start) = phase, start.duration(to: now) >= policy.stableAfter {
+    if case .up(_, let start) = phase, isUseful(), start.duration(to: now) >= policy.stableAfter {
       attempts = 0
       return .zero
     }
@@ -223,6 +225,9 @@ extension RedisLink: RedisConnectionOwner {
   }
 
   func connection(_ connection: RedisConnection, failed failure: RedisFailure, at now: Instant) {
+    if case .ended = failure, case .up(let pair, _) = phase, pair.subscriber === connection {
+      return lose(.messagesLost(failure.description), at: now)
+    }
     lose(failure, at: now)
   }
 }

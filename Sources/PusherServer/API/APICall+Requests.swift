@@ -148,7 +148,7 @@ extension APICall {
   }
 
   mutating func users() throws(HTTPAnswer) -> CallProgress {
-    ask(.facts([try checkedName()]), .facts(.users))
+    ask(.facts([try checkedName()], withMembers: true), .facts(.users))
   }
 
   func connections() -> CallProgress { done(["connections": .integer(hub.connectionCount)]) }

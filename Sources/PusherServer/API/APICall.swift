@@ -159,7 +159,7 @@ package struct APICall: ServerCall {
     let isCounted = dialect.has(.countsEmptyChannels) || channel.subscriptions > 0
     let isPresence = dialect.answers.kind(of: channel.name) == .presence
     if info.asks(for: "user_count"), isPresence, isCounted {
-      members.append(.init("user_count", .integer(channel.members.count)))
+      members.append(.init("user_count", .integer(channel.memberCount)))
     }
     if info.asks(for: "subscription_count"), isCounted,
       !isPresence || dialect.has(.countsMembersTwice)

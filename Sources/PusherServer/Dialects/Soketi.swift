@@ -70,7 +70,7 @@ private struct SoketiAnswers: DialectAnswers {
       JSONValue.Member("occupied", .bool(count > 0)),
     ]
     guard kind(of: channel.name) == .presence else { return attributes }
-    return attributes + [.init("user_count", .integer(channel.members.count))]
+    return attributes + [.init("user_count", .integer(channel.memberCount))]
   }
 
   /// A list has no user counts.

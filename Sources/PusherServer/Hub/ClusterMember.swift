@@ -24,7 +24,7 @@ package enum JoinAnswer: Sendable {
 package struct Joined: Sendable {
   /// The user's ID in messages to others, on presence channels.
   var memberID: JSONValue?
-  var members: MemberList?
+  package var members: MemberList?
   var cached: CachedEvents.Event?
 
   package init(memberID: JSONValue?, members: MemberList?, cached: CachedEvents.Event?) {
@@ -44,6 +44,8 @@ package enum Admission: Sendable {
 package struct ChannelFacts: Sendable {
   package let name: String
   package var subscriptions = 0
+  package var memberCount = 0
+  /// Empty unless the question asks for the members.
   package var members = MemberList()
   package var cached: CachedFacts?
 
@@ -71,7 +73,7 @@ package enum ClusterQuestion {
   case admit(events: Int, bytes: Int)
   /// Asks whether all events published so far are on their way to all nodes.
   case published
-  case facts([String])
+  case facts([String], withMembers: Bool = false)
   case channels(prefix: String)
 }
 

@@ -113,6 +113,7 @@ final class SoloMember {
     var facts = ChannelFacts(name: name)
     if let channel = channels[name] {
       (facts.subscriptions, facts.members) = (channel.count, channel.members)
+      facts.memberCount = channel.members.count
     }
     facts.cached = cache.event(of: name, at: now).map {
       CachedFacts(
@@ -153,7 +154,7 @@ extension SoloMember: ClusterMember {
     case .admit(let events, let bytes):
       .answered(.admission(admit(events: events, bytes: bytes, at: now)))
     case .published: .answered(.published(true))
-    case .facts(let names): .answered(.facts(names.map { facts($0, at: now) }))
+    case .facts(let names, _): .answered(.facts(names.map { facts($0, at: now) }))
     case .channels(let prefix):
       .answered(.channels(channels.names.filter { $0.begins(with: prefix) }.sorted()))
     }

@@ -28,7 +28,7 @@
 
     @Test func `each operation of the table has a part of the script, and no part lacks a row`() {
       #expect(Set(ClusterScript.signatures.keys) == Set(Self.parts.keys))
-      #expect(Self.parts.count == 14)
+      #expect(Self.parts.count == 15)
     }
 
     @Test(arguments: ClusterScript.signatures.keys.sorted())
@@ -55,7 +55,7 @@
       #expect(signIn?.isOpen == true)
       #expect(ClusterScript.signature(of: "facts")?.arguments == [])
       #expect(ClusterScript.signature(of: "facts")?.isOpen == false)
-      #expect(ClusterScript.signature(of: "join")?.arguments.count == 17)
+      #expect(ClusterScript.signature(of: "join")?.arguments.count == 15)
       #expect(ClusterScript.signature(of: "dance") == nil)
     }
 
@@ -83,7 +83,7 @@
       .standardized.path
 
     private static let keys = [
-      "counts", "users", "members", "byNode", "event", "order", "departed",
+      "counts", "users", "members", "byNode", "event", "departed", "order",
     ]
 
     @Test func `redis-cli runs the file as it stands`() throws {

@@ -46,8 +46,8 @@
     }
 
     private mutating func channel(_ name: String) -> [String] {
-      ["counts", "users", "members", "byNode", "event", "order"].map { "\(name):\($0)" }
-        + ["departed"]
+      ["counts", "users", "members", "byNode", "event"].map { "\(name):\($0)" }
+        + ["departed", "order"]
     }
 
     /// Returns a lease end: long past, empty, as returned by Redis, or far ahead.
@@ -65,7 +65,8 @@
     mutating func next() -> [ClusterStep] {
       requests += 1
       switch random.below(20) {
-      case 0...5: return [join()]
+      case 0...3: return [join()]
+      case 4, 5: return [enter()]
       case 6...8: return [leave()]
       case 9: return [reap()]
       case 10: return [.operation(channelCall("facts"))]
@@ -80,10 +81,11 @@
     }
 
     private mutating func channelCall(
-      _ operation: String, _ name: String = "c", _ arguments: KeyValuePairs<String, String> = [:]
+      _ operation: String, _ name: String = "c", _ arguments: KeyValuePairs<String, String> = [:],
+      and further: [String] = []
     ) -> ClusterCall {
-      let nodes = operation == "join" ? ["nodes"] : []
-      return ClusterCall(operation, keys: channel(name) + nodes, arguments)
+      let nodes = ["join", "enter"].contains(operation) ? ["nodes"] : []
+      return ClusterCall(operation, keys: channel(name) + nodes, arguments, and: further)
     }
 
     private mutating func join() -> ClusterStep {
@@ -96,11 +98,27 @@
             "node": node, "answers": "\(node):answers", "request": "\(requests)",
             "bus": "\(name):bus", "channel": name, "socket": one(of: ["", "1.1"]),
             "isMember": one(of: ["0", "1", "1"]), "user": user, "member": #"{"id":"\#(user)"}"#,
-            "came": "came \(user)", "left": "left \(user)", "limit": one(of: ["0", "2", "3"]),
+            "limit": one(of: ["0", "2", "3"]),
             "before": hasCount ? #"{"n":"# : "", "after": hasCount ? "}" : "",
             "connections": one(of: ["1", "1", "1", "2", "0", "60"]),
             "has": one(of: ["0", "0", "0", "1", "3"]), "leaseEnd": leaseEnd(of: node),
           ]))
+    }
+
+    private mutating func enter() -> ClusterStep {
+      let (name, node) = (one(of: Self.channels), one(of: Self.nodes))
+      let isMember = random.below(3) > 0
+      let further = (0..<(isMember ? 1 + random.below(3) : 1)).flatMap { _ in
+        [one(of: ["1", "2"])] + (isMember ? [one(of: Self.users), "member \(requests)"] : [])
+      }
+      return .operation(
+        channelCall(
+          "enter", name,
+          [
+            "node": node, "answers": "\(node):answers", "request": "\(requests)",
+            "bus": "\(name):bus", "channel": name, "isMember": isMember ? "1" : "0",
+            "before": one(of: ["", "<"]), "after": ">", "leaseEnd": leaseEnd(of: node),
+          ], and: further))
     }
 
     private mutating func leave() -> ClusterStep {
@@ -122,7 +140,7 @@
           "reap", name,
           [
             "node": one(of: Self.nodes), "bus": "\(name):bus", "channel": name,
-            "before": one(of: ["", "<"]), "after": ">", "delay": delay(),
+            "before": one(of: ["", "<"]), "after": ">", "delay": delay(), "cursor": "0",
           ]))
     }
 

@@ -81,6 +81,7 @@
       case "CLIENT": return command.count == 2 ? ":7" : "+OK"
       case "SMEMBERS", "HGETALL", "MGET": return "*0"
       case "SET": return "+OK"
+      case "HSCAN": return "*2\r\n$1\r\n0\r\n*0"
       case "EVAL", "EVALSHA": return usualResult(of: command)
       case "PUBSUB": return "*2\r\n$1\r\nx\r\n:1"
       default: return ":1"

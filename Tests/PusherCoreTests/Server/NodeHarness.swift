@@ -64,7 +64,7 @@ final class NodeHarness {
   }
 
   func facts(_ node: Int, of channel: String) -> ChannelFacts? {
-    guard case .later(let number) = hub(node).ask(.facts([channel]), at: servers[node].now) else {
+    guard case .later(let number) = hub(node).ask(.facts([channel], withMembers: true), at: servers[node].now) else {
       return nil
     }
     settle()

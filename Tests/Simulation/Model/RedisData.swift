@@ -65,6 +65,15 @@ struct RedisData: Sendable {
 
   func field(_ field: RedisName, of key: RedisName) -> RedisHash.Value? { hashes[key]?[field] }
 
+  func fieldCount(of key: RedisName) -> Int { hashes[key]?.count ?? 0 }
+
+  /// Returns a page of a hash, as `HSCAN` does.
+  func page(
+    of key: RedisName, from cursor: UInt64, count: Int
+  ) -> (entries: [(field: RedisName, value: RedisHash.Value)], next: UInt64) {
+    hashes[key]?.page(from: cursor, count: count) ?? ([], 0)
+  }
+
   mutating func setField(_ field: RedisName, of key: RedisName, to value: RedisHash.Value) {
     hashes[key, default: RedisHash()][field] = value
   }
@@ -80,7 +89,7 @@ struct RedisData: Sendable {
   mutating func removeField(_ field: RedisName, of key: RedisName) -> Bool {
     guard hashes[key]?[field] != nil else { return false }
     hashes[key]?[field] = nil
-    if entries(of: key).isEmpty { remove(key) }
+    if fieldCount(of: key) == 0 { remove(key) }
     return true
   }
 

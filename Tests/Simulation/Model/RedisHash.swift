@@ -18,22 +18,55 @@ struct RedisHash {
     }
   }
 
-  private(set) var entries: [(field: RedisName, value: Value)] = []
+  /// The place of each field in `slots`; a removed field leaves an empty slot.
+  private var places: [RedisName: Int] = [:]
+  private var slots: [(field: RedisName, value: Value)?] = []
 
-  private func index(of field: RedisName) -> Int? {
-    for index in entries.indices where entries[index].field == field { return index }
-    return nil
-  }
+  var count: Int { places.count }
+  var entries: [(field: RedisName, value: Value)] { slots.compactMap(\.self) }
 
   subscript(field: RedisName) -> Value? {
-    get { index(of: field).map { entries[$0].value } }
+    get { places[field].flatMap { slots[$0]?.value } }
     set {
-      switch (index(of: field), newValue) {
-      case (let index?, let value?): entries[index].value = value
-      case (let index?, nil): entries.remove(at: index)
-      case (nil, let value?): entries.append((field, value))
+      switch (places[field], newValue) {
+      case (let place?, let value?): slots[place]?.value = value
+      case (let place?, nil):
+        slots[place] = nil
+        places[field] = nil
+        if slots.count > 2 * places.count + 16 { compact() }
+      case (nil, let value?):
+        places[field] = slots.count
+        slots.append((field, value))
       case (nil, nil): break
       }
     }
+  }
+
+  private mutating func compact() {
+    slots.removeAll { $0 == nil }
+    for (place, slot) in slots.enumerated() { slot.map { places[$0.field] = place } }
+  }
+
+  /// Returns about `count` entries from a cursor on, and the next cursor, 0 after the last entry.
+  ///
+  /// As in Redis, entries that stay all the time come in one of the pages. So the order is one that
+  /// no other entry changes.
+  func page(
+    from cursor: UInt64, count: Int
+  ) -> (entries: [(field: RedisName, value: Value)], next: UInt64) {
+    guard places.count > count || cursor > 0 else { return (entries, 0) }
+    let rest = places.keys.map { (place: $0.place, field: $0) }.filter { $0.place >= cursor }
+      .sorted { $0.place < $1.place }
+    let last = rest.dropFirst(count - 1).first?.place
+    let page = rest.prefix { entry in last.map { entry.place <= $0 } ?? true }
+    let found = page.compactMap { entry in self[entry.field].map { (entry.field, $0) } }
+    return (found, page.count < rest.count ? (last ?? 0) + 1 : 0)
+  }
+}
+
+extension RedisName {
+  /// A number that is the same in each run (FNV-1a).
+  fileprivate var place: UInt64 {
+    bytes.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 } >> 1
   }
 }

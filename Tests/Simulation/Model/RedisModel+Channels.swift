@@ -11,7 +11,7 @@ extension RedisModel {
     let (isMember, user) = (call.isMember, call.name("user"))
     var row = RedisRow(.kind("j"), call["request"], call["channel"])
     if isMember, amount > 0, limit > 0, data.field(user, of: users) == nil,
-      data.entries(of: users).count >= limit
+      data.fieldCount(of: users) >= limit
     {
       row.append(Array("full".utf8))
       publish(row.bytes, on: call["answers"])
@@ -22,37 +22,51 @@ extension RedisModel {
     if amount > 0 {
       if before == 0 { first = arrive(nil, call) }
       _ = data.increment(call.name("node"), of: counts, by: amount)
-      if isMember { new = admit(user, amount, call) }
+      if isMember { new = admit(user, amount, call["member"], call["socket"], call) }
     }
     let count = before + max(amount, 0)
     row.append(Array("ok".utf8))
     for number in [first, new, count] { row.append(number) }
     row.append(data.strings[call.key("event")] ?? [])
-    if isMember {
-      for (user, value) in data.entries(of: call.key("members")) {
-        row.append(user.bytes)
-        row.append(value.bytes)
-      }
-    }
     publish(row.bytes, on: call["answers"])
     if amount > 0 { tell(count, call) }
-    if new > 0 {
-      let arrival = RedisRow(
-        .kind("a"), call["channel"], call["socket"], user.bytes, call["came"])
-      publish(arrival.bytes, on: call["bus"])
-    }
     return .numbers(first, new, 0)
   }
 
-  private mutating func admit(_ user: RedisName, _ amount: Int64, _ call: RedisModelCall) -> Int64 {
+  mutating func enter(_ call: RedisModelCall) throws(RedisModelError) -> RedisReply {
+    if try isLate(call) || isUnknown(call) { return .numbers(0, 1) }
+    let before = total(call)
+    var out = [before == 0 ? arrive(nil, call) : 0, 0]
+    var amount: Int64 = 0
+    var words = call.further
+    while let word = words.popFirst() {
+      guard let connections = Int64(decimal: word) else {
+        throw RedisModelError(text: "ERR a number of connections of enter is no integer")
+      }
+      amount += connections
+      guard call.isMember, let user = words.popFirst(), let member = words.popFirst() else {
+        continue
+      }
+      out.append(admit(RedisName(user), connections, member, [], call))
+    }
+    _ = data.increment(call.name("node"), of: call.key("counts"), by: amount)
+    publish(RedisRow(.kind("e"), call["request"]).bytes, on: call["answers"])
+    tell(before + amount, call)
+    return .array(out.map { .integer($0) })
+  }
+
+  private mutating func admit(
+    _ user: RedisName, _ amount: Int64, _ member: [UInt8], _ socket: [UInt8], _ call: RedisModelCall
+  ) -> Int64 {
     _ = data.increment(field(of: user, call), of: call.key("byNode"), by: amount)
     guard data.increment(user, of: call.key("users"), by: amount) == amount else { return 0 }
     let change = arrive(user, call)
     var value = RedisRow()
     value.append(data.increment(call.key("order")))
-    value.append(call["member"])
-    value.append(call["left"])
+    value.append(member)
     data.setField(user, of: call.key("members"), to: .text(value.bytes))
+    let head = RedisRow(.kind("a"), call["channel"], socket, user.bytes)
+    publish(head.bytes + value.bytes, on: call["bus"])
     return change
   }
 
@@ -76,32 +90,34 @@ extension RedisModel {
 
   mutating func reap(_ call: RedisModelCall) throws(RedisModelError) -> RedisReply {
     let delay = try call.optionalNumber("delay")
-    let had = data.removeField(call.name("node"), of: call.key("counts"))
     let (prefix, byNode) = (call["node"] + [UInt8(ascii: "|")], call.key("byNode"))
+    let page = data.page(
+      of: byNode, from: UInt64(bitPattern: try call.number("cursor")), count: pageSize)
+    let cursor = RedisReply.bytes(page.next == 0 ? [] : Array(String(page.next).utf8))
     var out: [RedisReply] = []
-    for (field, value) in data.entries(of: byNode) where field.bytes.starts(with: prefix) {
+    for (field, value) in page.entries where field.bytes.starts(with: prefix) {
       data.removeField(field, of: byNode)
       let user = RedisName(Array(field.bytes[prefix.count...]))
       guard drop(user, value.number, call) else { continue }
       out += [.bytes(user.bytes), .integer(hold(user, delay, call))]
     }
-    let count = had ? total(call) : 1
-    if had { tell(count, call) }
-    guard count == 0 else { return .array([.integer(0)] + out) }
+    guard page.next == 0, data.removeField(call.name("node"), of: call.key("counts")) else {
+      return .array([.integer(0), cursor] + out)
+    }
+    let count = total(call)
+    tell(count, call)
+    guard count == 0 else { return .array([.integer(0), cursor] + out) }
     forgetChannel(call)
-    return .array([.integer(hold(nil, delay, call))] + out)
+    return .array([.integer(hold(nil, delay, call)), cursor] + out)
   }
 
   func facts(_ call: RedisModelCall) -> RedisReply {
     let event = call.key("event")
-    var out: [RedisReply] = [
+    return .array([
       .integer(total(call)), .bytes(data.strings[event] ?? []),
       .integer(data.timeLeft(of: event, at: now)),
-    ]
-    for (user, value) in data.entries(of: call.key("members")) {
-      out += [.bytes(user.bytes), .bytes(value.bytes)]
-    }
-    return .array(out)
+      .integer(Int64(data.fieldCount(of: call.key("users")))),
+    ])
   }
 
   mutating func keep(_ call: RedisModelCall) throws(RedisModelError) -> RedisReply {
@@ -125,8 +141,7 @@ extension RedisModel {
   mutating func takeDepartures(_ call: RedisModelCall) -> RedisReply {
     let departed = call.key("departed")
     let isAll = call["which"] == Array("all".utf8)
-    var due = data.ranked(departed)
-    if !isAll { due = Array(due.prefix { $0.score <= now }.prefix(100)) }
+    let due = data.ranked(departed).prefix { isAll || $0.score <= now }.prefix(100)
     for (_, departure) in due { data.removeRanked(departure, of: departed) }
     return .array(due.map { .bytes($0.member.bytes) })
   }
@@ -194,7 +209,7 @@ extension RedisModel {
   }
 
   private mutating func forgetChannel(_ call: RedisModelCall) {
-    for name in ["counts", "users", "members", "byNode", "order"] { data.remove(call.key(name)) }
+    for name in ["counts", "users", "members", "byNode"] { data.remove(call.key(name)) }
   }
 }
 

@@ -49,6 +49,15 @@ extension RedisModel {
     case ("SCARD", 1): return .integer(Int64(union(of: names).count))
     case ("SISMEMBER", 2):
       return .integer(data.sets[key]?.contains(names[1]) == true ? 1 : 0)
+    case ("HSCAN", 4):
+      guard let cursor = UInt64(String(decoding: names[1].bytes, as: UTF8.self)) else {
+        return .error("ERR invalid cursor")
+      }
+      let page = data.page(of: key, from: cursor, count: pageSize)
+      return .array([
+        .bytes(Array(String(page.next).utf8)),
+        .array(page.entries.flatMap { [.bytes($0.field.bytes), .bytes($0.value.bytes)] }),
+      ])
     case ("HGETALL", 1):
       return .array(
         data.entries(of: key).flatMap { [.bytes($0.field.bytes), .bytes($0.value.bytes)] })

@@ -25,8 +25,11 @@ package struct RedisModel: Sendable {
   private var lastConnection: Int64 = 0
   private var published: [RedisPublication] = []
   var now: Int64 = 0
+  /// Number of entries in a page of a hash, about.
+  let pageSize: Int
 
-  package init() {
+  package init(pageSize: Int = 100) {
+    self.pageSize = pageSize
     replace()
   }
 
@@ -121,6 +124,7 @@ package struct RedisModel: Sendable {
   private mutating func run(_ call: RedisModelCall) throws(RedisModelError) -> RedisReply {
     switch call.operation {
     case "join": try join(call)
+    case "enter": try enter(call)
     case "leave": try leave(call)
     case "reap": try reap(call)
     case "facts": facts(call)

@@ -13,6 +13,8 @@ package final class SimulatedServer: Cluster {
   /// Replies and messages on their way to the server, on each connection.
   package private(set) var replies: [(order: RedisMemberGroup.Order, reply: RedisReply)] = []
   package private(set) var messages: [Message] = []
+  /// The published bytes among them.
+  package private(set) var messageBytes = 0
   /// The numbers of the connections; `nil` without a link.
   package private(set) var connections: (commands: Int64, messages: Int64)?
   package var now = Instant(nanoseconds: 0)
@@ -48,7 +50,7 @@ package final class SimulatedServer: Cluster {
       if case .confirmation(let order) = $0 { order } else { nil }
     }
     (commands, subscriptions, replies, messages) = ([], [], [], [])
-    connections = nil
+    (connections, messageBytes) = (nil, 0)
     for order in unanswered + waiting {
       group.receive(.failure(.ended("redis")), for: order, at: now)
     }
@@ -78,6 +80,7 @@ package final class SimulatedServer: Cluster {
   /// Puts a published message on its way to this server.
   package func publish(_ channel: [UInt8], _ payload: [UInt8]) {
     messages.append(.published(channel, payload))
+    messageBytes += payload.count
   }
 
   /// Brings the next reply to the server; returns false if there is none.
@@ -93,7 +96,9 @@ package final class SimulatedServer: Cluster {
     guard !messages.isEmpty else { return false }
     switch messages.removeFirst() {
     case .confirmation(let order): group.receive(.success(.null), for: order, at: now)
-    case .published(let channel, let payload): group.take(channel, payload, at: now)
+    case .published(let channel, let payload):
+      messageBytes -= payload.count
+      group.take(channel, payload, at: now)
     }
     return true
   }

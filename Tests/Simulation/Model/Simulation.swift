@@ -10,6 +10,8 @@ package final class Simulation {
   package static let serverCount = 3
   static let channels = ["a", "cache-b", "presence-p", "presence-q"]
   static let users = ["u", "v", "w"]
+  /// Redis closes a connection that has more bytes of messages to carry.
+  private static let outputLimit = 64 << 10
 
   private enum Life { case running, stopped, killed, resigning }
 
@@ -19,7 +21,8 @@ package final class Simulation {
     var orders: [RedisMemberGroup.Order]
   }
 
-  private var redis = RedisModel()
+  /// Its pages are small, so that members come and go between them.
+  private var redis = RedisModel(pageSize: 2)
   private var servers: [SimulatedServer] = []
   private var lives: [Life] = []
   private var clients: [SimulatedClient] = []
@@ -214,8 +217,10 @@ package final class Simulation {
     for message in redis.takePublished() {
       note(message)
       let receivers = redis.receivers(of: message.channel)
-      for server in servers where receivers.contains(server.connections?.messages ?? 0) {
+      for (index, server) in servers.enumerated()
+      where receivers.contains(server.connections?.messages ?? 0) {
         server.publish(message.channel, message.payload)
+        if server.messageBytes > Self.outputLimit { cut(index, arriving: 0) }
       }
     }
   }
@@ -313,6 +318,7 @@ package final class Simulation {
     for _ in 0..<40 {
       deliverAll()
       wait(500)
+      for index in servers.indices { reconnect(index) }
     }
     deliverAll()
   }
