@@ -187,15 +187,16 @@ extension RedisModel {
     publish(RedisRow(.kind("m"), call["channel"], .kind("0"), [], text).bytes, on: call["bus"])
   }
 
-  private mutating func drop(_ user: RedisName, _ amount: Int64, _ call: RedisModelCall) -> Bool {
-    let (users, members) = (call.key("users"), call.key("members"))
-    guard data.increment(user, of: users, by: -amount) <= 0 else { return false }
-    let value = data.field(user, of: members)
-    data.removeField(user, of: users)
-    data.removeField(user, of: members)
-    guard let value else { return false }
-    let left = RedisRow.field(2, of: value.bytes)
-    publish(RedisRow(.kind("r"), call["channel"], user.bytes, left).bytes, on: call["bus"])
+  /// Removes connections of a user; publishes the departure and returns true if none is left.
+  private mutating func drop(
+    _ user: RedisName, _ amount: Int64, _ call: RedisModelCall
+  ) -> Bool {
+    if data.increment(user, of: call.key("users"), by: -amount) > 0 { return false }
+    data.removeField(user, of: call.key("users"))
+    guard data.removeField(user, of: call.key("members")) else { return false }
+    var row = RedisRow(.kind("r"), call["channel"], user.bytes)
+    row.append(data.increment(call.key("order")))
+    publish(row.bytes, on: call["bus"])
     return true
   }
 
