@@ -44,6 +44,9 @@ extension RedisMember {
         add(members, of: name, remains)
       } else if channel.count > 0 {
         add([RosterEntry(member: nil, connections: channel.count)], of: name, remains)
+      } else {
+        // Only joins wait. They find the channel followed, and do not list it.
+        send("SADD", keys.channels(of: identity.id), name)
       }
     }
     var connections = roster.users
