@@ -135,8 +135,12 @@ struct EventSourceSequenceTests {
     if hasListener { source.onMessage { _, _, _ in heard.open() } }
     let (first, second) = (source.messages(), source.feed())
     let came = Gate()
+    // Other tests may keep the shared threads busy for longer than this test waits.
+    let thread = OwnThread()
+    defer { thread.end() }
     let readers = [
-      Task { for await _ in first { came.open() } }, Task { for await _ in second {} },
+      Task(executorPreference: thread) { for await _ in first { came.open() } },
+      Task(executorPreference: thread) { for await _ in second {} },
     ]
     source.connect()
     try came.wait()
