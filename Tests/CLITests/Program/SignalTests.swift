@@ -63,7 +63,7 @@ struct SignalTests {
     let program = try subscribe(
       ["--host", "127.0.0.1", "--port", "\(listener.port)", "--scheme", "http", "--key", "k"], clock
     )
-    try program.awaitSocket()
+    try Loopback.awaitDialling(of: listener.port, besides: crowd)
     try expectEnd(program, by: signal)
     #expect(program.pendingErrors.isEmpty)
   }

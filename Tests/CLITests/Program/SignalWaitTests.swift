@@ -135,7 +135,7 @@ struct SignalWaitTests {
           "subscribe", "--host", "127.0.0.1", "--port", "\(listener.port)", "--scheme", "http", "a",
         ],
         clock)
-      try program.awaitSocket()
+      try Loopback.awaitDialling(of: listener.port, besides: crowd)
       return Waiting(program: program, others: [listener, crowd])
     }
     let options: (ScriptedServer) -> [String] = { server in
@@ -209,7 +209,8 @@ struct SignalWaitTests {
 
   private func beginCall(_ wait: Wait, _ clock: MovedClock) throws -> Waiting {
     let options: (ScriptedServer) -> [String] = { ["channels"] + $0.address }
-    var waiting = try scripted(clock, options) { connection, gate in
+    let pipe = wait == .callOutput ? try UnreadPipe() : nil
+    var waiting = try scripted(clock, options, output: pipe?.output ?? .pipe) { connection, gate in
       _ = try connection.question()
       if wait == .callOutput {
         let names = (0..<20_000).map { #""channel-\#($0)":{}"# }.joined(separator: ",")
@@ -218,9 +219,10 @@ struct SignalWaitTests {
       gate.open()
       try connection.stall()
     }
-    if wait == .callOutput {
+    if let pipe {
       waiting.readsOutput = false
-      try waiting.program.awaitBlockedOutput()
+      waiting.others.append(pipe)
+      try pipe.awaitFull()
     }
     return waiting
   }

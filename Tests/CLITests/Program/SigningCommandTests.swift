@@ -16,13 +16,11 @@ struct SigningCommandTests {
     }
     let program = try PusherCLI.subscribe(
       to: server, "private-a", "--auth-command", #"echo '{"auth":"k:s"}'"#, "--retry-max-delay",
-      "1s")
+      "1s", "--metrics", "127.0.0.1:0")
+    let monitor = try Monitored(program, of: server)
     _ = try program.line()
     // There is room for one more connection, which replaces the current one, and for nothing else.
-    let names = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(program.id)/fd")
-    let used = Set(names.compactMap { Int($0) })
-    let firstFree = try #require((0...used.count).first { !used.contains($0) })
-    try Self.limit(program, to: firstFree)
+    try Self.limit(program, to: monitor.descriptors())
     isLimited.open()
     try program.errorLine(containing: "cannot start the command now: too many open files")
     try Self.limit(program, to: 1000)

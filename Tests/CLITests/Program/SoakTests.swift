@@ -21,9 +21,8 @@ struct SoakTests {
     var descriptors: Int
     var memory: Int
 
-    init(_ program: ChildProgram) throws {
-      let names = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(program.id)/fd")
-      descriptors = names.count
+    init(_ program: ChildProgram, _ monitor: Monitored) throws {
+      descriptors = try monitor.descriptors()
       let status = try String(contentsOfFile: "/proc/\(program.id)/status", encoding: .utf8)
       let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
       memory = line.flatMap { Int($0.filter(\.isNumber)) } ?? 0
@@ -84,14 +83,13 @@ struct SoakTests {
       guard begin.duration(to: SystemClock.now()) < .seconds(60) else { throw Late("no traffic") }
       usleep(10_000)
     }
-    let start = try Footprint(program)
+    let start = try Footprint(program, monitor)
     say("start", start)
     var nextReport = SystemClock.now().advanced(by: .seconds(60))
     var worst = start
     while begin.duration(to: SystemClock.now()).inSeconds < minutes * 60 {
       usleep(200_000)
-      guard try monitor.ask("/metrics").status == 200 else { throw Unexpected("no metrics") }
-      let footprint = try Footprint(program)
+      let footprint = try Footprint(program, monitor)
       worst.descriptors = max(worst.descriptors, footprint.descriptors)
       worst.memory = max(worst.memory, footprint.memory)
       if SystemClock.now() >= nextReport {
@@ -99,7 +97,7 @@ struct SoakTests {
         say("after", footprint)
       }
     }
-    let end = try Footprint(program)
+    let end = try Footprint(program, monitor)
     say("end", end)
     print("soak: most at any moment \(worst)")
     program.send(SIGUSR1)

@@ -10,17 +10,6 @@ extension ChildProgram {
     }
   }
 
-  func awaitSocket() throws {
-    try waitUntil("the process has a socket") {
-      let folder = "/proc/\(id)/fd"
-      let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-      return names.contains { name in
-        let target = try? FileManager.default.destinationOfSymbolicLink(atPath: folder + "/" + name)
-        return target?.hasPrefix("socket:") ?? false
-      }
-    }
-  }
-
   func port(in file: String) throws -> UInt16 {
     try waitFor("a port file was written; standard error: \(peekAtErrors())") {
       let text = try? String(contentsOfFile: file, encoding: .utf8)
@@ -42,13 +31,6 @@ extension ChildProgram {
       queued = answer.split(separator: " ").suffix(3).first.flatMap { Int($0) } ?? .max
     }
     return queued
-  }
-
-  /// Waits until the pipe at standard output takes nothing more.
-  func awaitBlockedOutput() throws {
-    let writing = open("/proc/\(id)/fd/1", O_WRONLY | O_NONBLOCK | O_CLOEXEC)
-    defer { close(writing) }
-    try waitUntil("the pipe is full") { Spawn.isFull(writing) }
   }
 
   func awaitFullPipe() throws {

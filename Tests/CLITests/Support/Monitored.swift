@@ -39,6 +39,18 @@ struct Monitored {
     return (String(text[..<end]), status)
   }
 
+  /// Returns the number of the program's descriptors, without the one of this question.
+  ///
+  /// The program counts, because only root may list those of a program that hides its memory.
+  func descriptors() throws -> Int {
+    let name = "process_open_fds "
+    let lines = try ask("/metrics").body.split(separator: "\n")
+    guard let line = lines.first(where: { $0.hasPrefix(name) }),
+      let count = Int(line.dropFirst(name.count))
+    else { throw Unexpected("no number of descriptors in \(lines)") }
+    return count - 1
+  }
+
   /// Returns all samples, parsed by Prometheus' own library.
   func samples() throws -> [String: Double] {
     let reader = try PythonPeer.start("read_metrics.py", [], input: .pipe)
