@@ -8,7 +8,7 @@ import TestSupport
 final class FaultProxy: Sendable {
   let port: UInt16
   private let isSecure: Bool
-  private let stopPipe: (reading: Int32, writing: Int32)
+  private let stopPipe: StopPipe
 
   /// Starts a proxy for a server, with a wire for each connection, counted from 1.
   convenience init(to server: ScriptedServer, wire: @escaping @Sendable (Int) -> FaultyWire) throws
@@ -22,8 +22,8 @@ final class FaultProxy: Sendable {
     self.isSecure = isSecure
     let listener = try Loopback.listen()
     port = listener.port
-    stopPipe = try Spawn.pipe()
-    let stop = stopPipe.reading
+    stopPipe = try StopPipe()
+    let stop = stopPipe.reader
     Thread.detachNewThread {
       var number = 0
       while let client = Loopback.accept(listener.descriptor, until: stop) {
@@ -39,7 +39,7 @@ final class FaultProxy: Sendable {
   }
 
   deinit {
-    close(stopPipe.writing)
+    stopPipe.end()
   }
 
   var address: [String] {
@@ -54,7 +54,7 @@ private final class FaultyConnection {
   private let client: Int32
   private let server: Int32
   private let wire: FaultyWire
-  private let stop: Int32
+  private let stop: StopPipe.Reader
   private var toClient: [(due: Instant, bytes: ArraySlice<UInt8>)] = []
   private var toServer: [UInt8] = []
   private var serverHasEnded = false
@@ -64,7 +64,7 @@ private final class FaultyConnection {
   private var silence: FaultyWire.Cut?
   private var piece = [UInt8](repeating: 0, count: 65_536)
 
-  init(client: Int32, server: Int32, wire: FaultyWire, stop: Int32) {
+  init(client: Int32, server: Int32, wire: FaultyWire, stop: StopPipe.Reader) {
     self.client = client
     self.server = server
     self.wire = wire
@@ -80,7 +80,7 @@ private final class FaultyConnection {
       guard deliver(at: SystemClock.now()), pushToServer() else { return }
       if serverHasEnded, toClient.isEmpty, silence == nil { return }
       var waiting = [
-        pollfd(fd: stop, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: stop.descriptor, events: Int16(POLLIN), revents: 0),
         pollfd(fd: client, events: Int16(POLLIN), revents: 0),
         pollfd(fd: serverHasEnded ? -1 : server, events: serverEvents, revents: 0),
       ]

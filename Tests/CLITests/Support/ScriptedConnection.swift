@@ -9,14 +9,16 @@ final class ScriptedConnection {
   /// Set by the upgrade.
   var socket: WebSocketConnection?
   private let descriptor: Int32
-  private let stop: Int32
+  private let stop: StopPipe.Reader
   let engine: TLSEngine?
   /// Maximum bytes of one write to the socket.
   private let writeSize: Int
   private let ciphertext = ByteBuffer()
   private var isClosed = false
 
-  init(_ descriptor: Int32, number: Int, stop: Int32, certificate: ServerCertificate?) throws {
+  init(_ descriptor: Int32, number: Int, stop: StopPipe.Reader, certificate: ServerCertificate?)
+    throws
+  {
     self.descriptor = descriptor
     self.number = number
     self.stop = stop
@@ -120,7 +122,7 @@ final class ScriptedConnection {
   }
 
   func stall() throws {
-    var waiting = pollfd(fd: stop, events: Int16(POLLIN), revents: 0)
+    var waiting = pollfd(fd: stop.descriptor, events: Int16(POLLIN), revents: 0)
     poll(&waiting, 1, 60_000)
     throw PeerLeft()
   }
@@ -137,7 +139,7 @@ final class ScriptedConnection {
   func checkPeer() throws {
     var waiting = [
       pollfd(fd: descriptor, events: Int16(POLLIN) | Self.halfClosed, revents: 0),
-      pollfd(fd: stop, events: Int16(POLLIN), revents: 0),
+      pollfd(fd: stop.descriptor, events: Int16(POLLIN), revents: 0),
     ]
     poll(&waiting, 2, 0)
     let ends = Int16(POLLHUP | POLLERR) | Self.halfClosed
@@ -152,8 +154,7 @@ final class ScriptedConnection {
   func wait(for gate: Gate) throws {
     let deadline = SystemClock.now().advanced(by: patience)
     while !gate.isOpened(within: 0.02) {
-      var waiting = pollfd(fd: stop, events: Int16(POLLIN), revents: 0)
-      if poll(&waiting, 1, 0) != 0 { throw PeerLeft() }
+      if stop.hasEnded { throw PeerLeft() }
       if SystemClock.now() > deadline { throw Late("nobody opened the gate") }
     }
   }
@@ -201,7 +202,7 @@ final class ScriptedConnection {
   private func waitFor(_ events: Int32) throws {
     var waiting = [
       pollfd(fd: descriptor, events: Int16(events), revents: 0),
-      pollfd(fd: stop, events: Int16(POLLIN), revents: 0),
+      pollfd(fd: stop.descriptor, events: Int16(POLLIN), revents: 0),
     ]
     let count = poll(&waiting, 2, Int32(patience.inSeconds * 1000))
     if waiting[1].revents != 0 { throw PeerLeft() }

@@ -12,7 +12,7 @@ final class ScriptedServer: Sendable {
   let port: UInt16
   let isSecure: Bool
   private let connections = Record<Int>()
-  private let stopPipe: (reading: Int32, writing: Int32)
+  private let stopPipe: StopPipe
 
   /// - Parameters:
   ///   - certificate: Serves TLS with this certificate.
@@ -27,9 +27,9 @@ final class ScriptedServer: Sendable {
     let listener = try Loopback.listen(receiveBuffer: receiveBuffer)
     port = listener.port
     isSecure = certificate != nil
-    stopPipe = try Spawn.pipe()
+    stopPipe = try StopPipe()
     let connections = connections
-    let stop = stopPipe.reading
+    let stop = stopPipe.reader
     Thread.detachNewThread {
       while let accepted = Loopback.accept(listener.descriptor, until: stop) {
         connections.add(1)
@@ -43,8 +43,7 @@ final class ScriptedServer: Sendable {
   }
 
   deinit {
-    // All waiting threads see the hang-up of this end; they keep the reading end.
-    close(stopPipe.writing)
+    stopPipe.end()
   }
 
   var connectionCount: Int { connections.values.count }
@@ -57,7 +56,7 @@ final class ScriptedServer: Sendable {
   }
 
   private static func run(
-    _ script: Script, on descriptor: Int32, number: Int, stop: Int32,
+    _ script: Script, on descriptor: Int32, number: Int, stop: StopPipe.Reader,
     _ certificate: ServerCertificate?, _ place: SourceLocation
   ) {
     do {
@@ -109,12 +108,12 @@ enum Loopback {
     return (descriptor, UInt16(bigEndian: address.sin_port))
   }
 
-  /// Returns the next connection, or `nil` once the other end of `stop` is closed.
-  static func accept(_ listener: Int32, until stop: Int32) -> Int32? {
+  /// Returns the next connection, or `nil` once the server stops.
+  static func accept(_ listener: Int32, until stop: StopPipe.Reader) -> Int32? {
     while true {
       var waiting = [
         pollfd(fd: listener, events: Int16(POLLIN), revents: 0),
-        pollfd(fd: stop, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: stop.descriptor, events: Int16(POLLIN), revents: 0),
       ]
       poll(&waiting, 2, -1)
       if waiting[1].revents != 0 { return nil }

@@ -82,7 +82,11 @@ final class LocalService: Sendable {
   }
 
   deinit {
-    wakeUp.post { $0.stop() }
+    wakeUp.post { [server] loop in
+      // The loop and the server keep each other, with all their descriptors, until it has stopped.
+      guard let server = server.server else { return loop.stop() }
+      server.stop(patience: .zero) { loop.stop() }
+    }
   }
 
   func stop() async {
