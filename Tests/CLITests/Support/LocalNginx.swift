@@ -20,8 +20,7 @@ final class LocalNginx {
 
   init() throws {
     port = try Loopback.closedPort()
-    configuration = try Self.configuration(
-      Self.stream(port: port), modules: "load_module \(Self.module);")
+    configuration = try Self.configuration(Self.stream(port: port), hasNchan: true)
     child = try Self.start(configuration, port: port)
   }
 
@@ -55,27 +54,30 @@ final class LocalNginx {
   }
 
   private static func start(_ configuration: String, port: UInt16) throws -> ChildProgram {
+    let folder = URL(filePath: configuration).deletingLastPathComponent().path
     let child = try ChildProgram(
-      program, ["-e", "stderr", "-c", configuration], environment: PusherCLI.environment)
+      program, ["-e", "stderr", "-p", folder, "-c", configuration],
+      environment: PusherCLI.environment)
     try waitUntil("nginx listens: \(child.peekAtErrors())") { try Loopback.isListened(port) }
     return child
   }
 
   /// Starts nginx with these `http` blocks, one of which listens on the port.
   static func start(site: String, port: UInt16) throws -> ChildProgram {
-    try start(configuration(site, modules: ""), port: port)
+    try start(configuration(site, hasNchan: false), port: port)
   }
 
-  private static func configuration(_ site: String, modules: String) throws -> String {
+  private static func configuration(_ site: String, hasNchan: Bool) throws -> String {
     let folder = TemporaryFolder.shared.file("nginx")
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     // Workers of a root process switch to a user who may not access the folder.
     let user = getuid() == 0 ? "user root;" : ""
+    // The defaults are folders of the system, which only root may make.
     let spools = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map {
       "\($0)_temp_path \(folder)/\($0);"
     }
     let text = """
-      \(modules)
+      \(hasNchan ? "load_module \(try ownModule(in: folder));" : "")
       daemon off;
       \(user)
       worker_processes 1;
@@ -90,7 +92,24 @@ final class LocalNginx {
       }
 
       """
-    return try TemporaryFolder.shared.file("nginx.conf", holding: text)
+    let path = folder + "/nginx.conf"
+    try text.write(toFile: path, atomically: true, encoding: .utf8)
+    return path
+  }
+
+  /// Returns the path of a copy of the module that keeps long messages below nginx's prefix.
+  ///
+  /// Debian's module has the path of a folder of the system for them, which only root may make. It
+  /// takes no other path: it calls its own directive `nchan_message_temp_path` a duplicate.
+  private static func ownModule(in folder: String) throws -> String {
+    var bytes = try Data(contentsOf: URL(filePath: module))
+    let system = Data("/var/lib/nginx/body".utf8)
+    // As many bytes. Other systems' modules may have a folder below the prefix already.
+    let own = Data("spool-of-nchan-body".utf8)
+    while let place = bytes.range(of: system) { bytes.replaceSubrange(place, with: own) }
+    let path = folder + "/nchan.so"
+    try bytes.write(to: URL(filePath: path))
+    return path
   }
 
   private static func stream(port: UInt16) -> String {
