@@ -24,9 +24,9 @@ enum SampleCompiler {
     let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent().deletingLastPathComponent()
     let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-    let built = URL(filePath: tests).deletingLastPathComponent().appending(path: "Modules")
+    let built = URL(filePath: tests).deletingLastPathComponent()
     let places =
-      [built]
+      [built.appending(path: "Modules")]
       + ["Epoll", "OpenSSL", "Vectors", "Zlib", "Sodium"].map {
         root.appending(path: "Sources/CSystem\($0)")
       }
@@ -37,6 +37,8 @@ enum SampleCompiler {
       [
         "swiftc", "-typecheck", "-wmo", "-parse-as-library", "-swift-version", "6", "-module-name",
         "Samples",
+        // The compiler's own place for it is in the home directory, which may be read-only.
+        "-module-cache-path", built.appending(path: "ModuleCache").path,
       ]
       + places.flatMap { ["-I", $0.path] } + names
     let errors = Pipe()
