@@ -116,9 +116,9 @@
       let certificates = TestCertificates.shared
       return try RedisServer(
         "tls-port PORT", "tls-auth-clients no",
-        "tls-cert-file \(certificates.certificate("localhost"))",
-        "tls-key-file \(certificates.key("localhost"))",
-        "tls-ca-cert-file \(certificates.authority)")
+        "tls-cert-file \"\(certificates.certificate("localhost"))\"",
+        "tls-key-file \"\(certificates.key("localhost"))\"",
+        "tls-ca-cert-file \"\(certificates.authority)\"")
     }
 
     @Test func `rediss speaks TLS with a server whose certificate is trusted`() throws {

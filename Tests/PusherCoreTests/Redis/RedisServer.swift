@@ -53,7 +53,7 @@
     func start() throws -> Bool {
       var text =
         lines.contains { $0.hasPrefix("tls-port") } ? ["port 0"] : ["port \(port)"]
-      text += ["bind 127.0.0.1", "dir \(folder.path)", "daemonize no"]
+      text += ["bind 127.0.0.1", "dir \"\(folder.path)\"", "daemonize no"]
       if !isSentinel { text += ["save \"\"", "appendonly no", "enable-debug-command yes"] }
       text += lines.map { $0.replacingOccurrences(of: "PORT", with: "\(port)") }
       let file = folder.appending(path: "redis.conf")
