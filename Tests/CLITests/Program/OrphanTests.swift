@@ -9,8 +9,8 @@ struct OrphanTests {
   private func first(_ server: ScriptedServer, _ options: String...) throws -> ChildProgram {
     try ChildProgram(
       "/usr/bin/unshare",
-      ["-pf", "--mount-proc", "--kill-child", PusherCLI.path, "subscribe"] + server.address
-        + ["news"] + options,
+      Need.processNamespaceOptions + ["--kill-child", PusherCLI.path, "subscribe"]
+        + server.address + ["news"] + options,
       environment: PusherCLI.environment)
   }
 

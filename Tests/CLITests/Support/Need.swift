@@ -32,9 +32,12 @@ struct Need: Sendable {
     Axe.script != nil
   }
 
-  /// A machine that allows process namespaces, usually only for root.
+  /// Options of unshare for a process namespace; another user than root needs to be root in it.
+  static let processNamespaceOptions = (getuid() == 0 ? ["-pf"] : ["-rpf"]) + ["--mount-proc"]
+
+  /// A machine that allows process namespaces, some only for root.
   static let processNamespace = Need(reason: "no process namespace of our own") {
-    let result = try? PusherCLI.tool(["unshare", "-pf", "--mount-proc", "true"])
+    let result = try? PusherCLI.tool(["unshare"] + processNamespaceOptions + ["true"])
     return result?.ending == .exited(0)
   }
 
