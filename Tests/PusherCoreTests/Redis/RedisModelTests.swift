@@ -214,7 +214,7 @@
 
     @Test func `a departure is due at its time`() {
       var model = RedisModel()
-      let keys = ["counts", "users", "members", "byNode", "event", "order", "departed"]
+      let keys = ["counts", "users", "members", "byNode", "event", "departed", "order"]
       let hold = ClusterCall(
         "holdAgain", keys: keys,
         ["channel": "c", "isMember": "0", "user": "", "delay": "50"])

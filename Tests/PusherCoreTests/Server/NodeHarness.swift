@@ -64,7 +64,8 @@ final class NodeHarness {
   }
 
   func facts(_ node: Int, of channel: String) -> ChannelFacts? {
-    guard case .later(let number) = hub(node).ask(.facts([channel], withMembers: true), at: servers[node].now) else {
+    let question = HubQuestion.facts([channel], withMembers: true)
+    guard case .later(let number) = hub(node).ask(question, at: servers[node].now) else {
       return nil
     }
     settle()

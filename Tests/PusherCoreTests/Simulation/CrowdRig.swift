@@ -38,9 +38,11 @@ final class CrowdRig {
   private var sockets = 0
 
   init(nodes count: Int = 1) {
+    var limits = ServerLimits()
+    limits.presenceMembers = 20_000
     for index in 0..<count {
       let setup = AppSetup(
-        Application.forTests(), limits: ServerLimits(), service: .pusher, dialect: .pusher)
+        Application.forTests(), limits: limits, service: .pusher, dialect: .pusher)
       let random = SeededGenerator(seed: UInt64(index + 1))
       let member = RedisMember(setup, database: 0, webhookDelay: .zero, random: random, at: now)
       nodes.append(Node(member))

@@ -95,11 +95,18 @@ extension RedisModel {
       of: byNode, from: UInt64(bitPattern: try call.number("cursor")), count: pageSize)
     let cursor = RedisReply.bytes(page.next == 0 ? [] : Array(String(page.next).utf8))
     var out: [RedisReply] = []
+    var removed = 0
     for (field, value) in page.entries where field.bytes.starts(with: prefix) {
       data.removeField(field, of: byNode)
+      removed += 1
       let user = RedisName(Array(field.bytes[prefix.count...]))
-      guard drop(user, value.number, call) else { continue }
-      out += [.bytes(user.bytes), .integer(hold(user, delay, call))]
+      if drop(user, value.number, call) {
+        out += [.bytes(user.bytes), .integer(hold(user, delay, call))]
+      }
+      // The same page again, without what is gone.
+      if removed == max(pageSize / 2, 1) {
+        return .array([.integer(0), .bytes(call["cursor"])] + out)
+      }
     }
     guard page.next == 0, data.removeField(call.name("node"), of: call.key("counts")) else {
       return .array([.integer(0), cursor] + out)
