@@ -50,7 +50,8 @@ extension Hub {
   }
 
   private func facts(of channel: String, at now: Instant) -> ChannelFacts {
-    guard case .answered(.facts(let facts?)) = ask(.facts([channel], withMembers: true), at: now) else {
+    guard case .answered(.facts(let facts?)) = ask(.facts([channel], withMembers: true), at: now)
+    else {
       return ChannelFacts(name: channel)
     }
     return facts.first ?? ChannelFacts(name: channel)

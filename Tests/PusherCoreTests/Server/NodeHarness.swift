@@ -64,7 +64,7 @@ final class NodeHarness {
   }
 
   func facts(_ node: Int, of channel: String) -> ChannelFacts? {
-    let question = HubQuestion.facts([channel], withMembers: true)
+    let question = ClusterQuestion.facts([channel], withMembers: true)
     guard case .later(let number) = hub(node).ask(question, at: servers[node].now) else {
       return nil
     }
