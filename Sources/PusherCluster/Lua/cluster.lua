@@ -181,7 +181,7 @@ end
 -- connections, user and member of each user, or only the connections of a channel without members.
 -- The node sends few at a time. The answer to `answers` tells it that this step's messages arrived.
 --
--- Returns the change of the channel, 1 if the node must register again, and the change of each user.
+-- Returns the change of the channel, 1 if the node must register again, and each user's change.
 if operation == 'enter' then
   if isLate() or isUnknown() then return {0, 1} end
   local out, amount, before, isMember = {0, 0}, 0, total(), a.isMember == '1'
