@@ -105,7 +105,7 @@ struct ConcealmentTests {
     #expect(chmod(copy, 0o755) == 0)
     var environment = PusherCLI.environment
     var handed = [open(copy, O_RDONLY | O_CLOEXEC)]
-    let maps = try String(contentsOfFile: "/proc/self/maps", encoding: .utf8)
+    let maps = try SystemFile.text("/proc/self/maps")
     let library = maps.split(separator: "\n").first { $0.hasSuffix("/libswiftCore.so") }
     if let library, let start = library.firstIndex(of: "/"), let end = library.lastIndex(of: "/") {
       handed.append(open(String(library[start..<end]), O_RDONLY | O_DIRECTORY | O_CLOEXEC))

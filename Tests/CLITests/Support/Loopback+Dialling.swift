@@ -1,4 +1,5 @@
 import Foundation
+import PusherCore
 
 extension Loopback {
   /// Waits until a socket besides those in `own` dials a port, and has no connection yet.
@@ -7,22 +8,21 @@ extension Loopback {
   /// program that hides its memory.
   static func awaitDialling(of port: UInt16, besides own: [Int32]) throws {
     let known = try Set(own.map(localPort))
-    try waitUntil("a program dials \(port)") { !diallers(of: port).isSubset(of: known) }
+    try waitUntil("a program dials \(port)") { try !diallers(of: port).isSubset(of: known) }
   }
 
   /// Returns the local ports of the sockets that wait for an answer of `port`.
   ///
   /// Source: proc(5), `/proc/net/tcp`; state 2 is `TCP_SYN_SENT` of `netinet/tcp.h`.
-  private static func diallers(of port: UInt16) -> Set<UInt16> {
-    let table = (try? String(contentsOfFile: "/proc/net/tcp", encoding: .utf8)) ?? ""
-    let rows = table.split(separator: "\n").map { $0.split(separator: " ") }
+  private static func diallers(of port: UInt16) throws -> Set<UInt16> {
+    // A row is a number, the own address, the other address and the state, as in
+    // `3: 0100007F:A268 0100007F:85E3 02`.
+    let digits = String(port, radix: 16, uppercase: true)
+    let end = ":" + String(repeating: "0", count: 4 - digits.count) + digits + " 02 "
+    let rows = try SystemFile.text("/proc/net/tcp").split(separator: "\n")
     return Set(
-      rows.compactMap { row in
-        // Number, own address, other address, state; an address is `0100007F:PORT`.
-        guard row.count > 3, row[3] == "02", UInt16(row[2].suffix(4), radix: 16) == port else {
-          return nil
-        }
-        return UInt16(row[1].suffix(4), radix: 16)
+      rows.filter { $0.holds(Array(end.utf8)) }.compactMap { row in
+        UInt16(row.split(separator: " ")[1].suffix(4), radix: 16)
       })
   }
 
