@@ -19,14 +19,27 @@ struct StateOutputTests {
     #expect(StateText.id(state) == "\(lines.count)")
   }
 
-  @Test(arguments: [["-W", "1s"], [], ["-n", "90000"]])
+  @Test(arguments: [[], ["-n", "90000"]])
   func `so does a run that is ended while nobody reads`(options: [String]) throws {
     let server = try NumberedStream.server()
     let state = TemporaryFolder.shared.file("state")
     let program = try StoppedReader(["sse", server.url, "--state-file", state] + options)
     try program.awaitBytes(600_000)
-    if !options.contains("-W") { kill(program.id, SIGTERM) }
-    #expect(try program.end() == (options.contains("-W") ? .exited(6) : .signalled(SIGTERM)))
+    kill(program.id, SIGTERM)
+    #expect(try program.end() == .signalled(SIGTERM))
+    #expect(StateText.id(state) == "\(ProgramResult.wholeLines(program.take()).count)")
+  }
+
+  @Test(.needs(.movedClock))
+  func `so does a run whose time limit passes while nobody reads`() throws {
+    let server = try NumberedStream.server()
+    let state = TemporaryFolder.shared.file("state")
+    // The time must not pass before the pipe is full.
+    let clock = try MovedClock(standsStill: true)
+    let program = try StoppedReader(
+      ["sse", server.url, "--state-file", state, "-W", "1s"], environment: clock.environment())
+    try program.awaitBytes(600_000)
+    #expect(try program.end(moving: clock) == .exited(6))
     #expect(StateText.id(state) == "\(ProgramResult.wholeLines(program.take()).count)")
   }
 

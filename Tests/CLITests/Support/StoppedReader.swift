@@ -8,10 +8,11 @@ final class StoppedReader {
   private let writing: Int32
   private var isCollected = false
 
-  init(_ arguments: [String]) throws {
+  init(_ arguments: [String], environment: [String: String] = [:]) throws {
     let pipe = try Spawn.pipe()
     var request = SpawnRequest(
-      executable: PusherCLI.path, arguments: arguments, environment: PusherCLI.environment)
+      executable: PusherCLI.path, arguments: arguments,
+      environment: PusherCLI.environment.merging(environment) { $1 })
     request.output = .inherited(pipe.writing)
     reading = pipe.reading
     writing = pipe.writing
@@ -65,9 +66,13 @@ final class StoppedReader {
     return poll(&asked, 1, 0) == 1 && asked.revents & Int16(POLLERR) != 0
   }
 
-  func end() throws -> Ending {
+  /// Waits for the end of the program, whose clock moves on meanwhile.
+  func end(moving clock: MovedClock? = nil) throws -> Ending {
     var status: Int32 = 0
-    try waitUntil("the process has ended") { waitpid(id, &status, WNOHANG) == id }
+    try waitUntil("the process has ended") {
+      clock?.move(.milliseconds(100))
+      return waitpid(id, &status, WNOHANG) == id
+    }
     isCollected = true
     let signal = status & 0x7F
     return signal == 0 ? .exited(status >> 8 & 0xFF) : .signalled(signal)
