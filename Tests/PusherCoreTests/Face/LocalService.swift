@@ -159,12 +159,19 @@ final class Gathered<Value: Sendable>: Sendable {
   @discardableResult
   func wait(until isEnough: ([Value]) -> Bool) async throws -> [Value] {
     var known = values
-    while !isEnough(known) { known = try await wait(for: known.count + 1) }
+    while !isEnough(known) { known = try await waitOnce(for: known.count + 1, "values") }
     return known
   }
 
   /// Waits for `count` values, at most 30 s each: a busy machine is no failure.
   func wait(for count: Int = 1, _ what: String = "values") async throws -> [Value] {
+    var known = values
+    while known.count < count { known = try await waitOnce(for: known.count + 1, what) }
+    return known
+  }
+
+  /// Waits for `count` values, at most 30 s in all.
+  private func waitOnce(for count: Int, _ what: String) async throws -> [Value] {
     let deadline = Task {
       try await Task.sleep(for: .seconds(30))
       let late = status.withLock { status in
