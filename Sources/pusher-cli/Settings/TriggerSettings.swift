@@ -45,6 +45,8 @@ struct TriggerSettings: CommandSettings {
     speed = try Self.speed(typed)
     isDryRun = typed.isOn(.dryRun)
     access = try reader.apiAccess()
+    // No server is asked, so none is waited for.
+    if isDryRun { access.connection.isLocal = false }
     if readsLines {
       guard info.isEmpty else {
         throw UsageError("--info works only for a single event, not for JSON lines")

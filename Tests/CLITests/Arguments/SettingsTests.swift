@@ -275,6 +275,11 @@ import Testing
       ])
   }
 
+  @Test func `a dry run waits for no server`() throws {
+    #expect(try trigger("--local -c a -e e 1").access.connection.isLocal)
+    #expect(try !trigger("--local -c a -e e 1 --dry-run").access.connection.isLocal)
+  }
+
   @Test func `a client certificate may hold its key`() throws {
     let files = PretendFiles(contents: ["c.pem": "", "k.pem": ""])
     let both = try subscribe("--local a --tls-cert c.pem", files: files)

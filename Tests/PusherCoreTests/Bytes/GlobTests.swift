@@ -143,7 +143,7 @@ import Testing
     #expect(
       Glob.problem(in: longest + "ab")
         == "a pattern has at most 4096 bytes; this one has 4097")
-    let text = String(repeating: "a", count: 100_000)
+    let text = String(repeating: "a", count: 20_000)
     #expect(!Glob(longest).matches(text) && Glob(longest).matches(text + "b"))
     #expect(!Glob("*" + String(repeating: "a", count: 1000) + "b").matches(text))
   }
