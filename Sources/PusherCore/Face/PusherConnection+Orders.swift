@@ -163,7 +163,9 @@ extension PusherConnection {
         new == .disconnected || state.connectionState != .disconnecting
       else { return false }
       state.socketId = socketId
-      state.failure = failure
+      // While an attempt runs, the reason of the last one is still the reason.
+      let isTrying = new == .connecting || new == .reconnecting
+      state.failure = failure ?? (isTrying ? state.failure : nil)
       if new == .disconnected { liveGeneration.store(0, ordering: .relaxed) }
       Self.change(&state, to: new)
       return true
