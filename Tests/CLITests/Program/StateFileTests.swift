@@ -12,8 +12,7 @@ struct StateOutputTests {
     let server = try NumberedStream.server()
     let state = TemporaryFolder.shared.file("state")
     let program = try StoppedReader(["sse", server.url, "--state-file", state])
-    // The pipe is full, so the program holds more.
-    try program.awaitBytes(600_000)
+    try program.awaitFull()
     let lines = ProgramResult.wholeLines(try program.takeAndLeave())
     #expect(try program.end() == .signalled(SIGPIPE))
     #expect(StateText.id(state) == "\(lines.count)")
@@ -24,7 +23,7 @@ struct StateOutputTests {
     let server = try NumberedStream.server()
     let state = TemporaryFolder.shared.file("state")
     let program = try StoppedReader(["sse", server.url, "--state-file", state] + options)
-    try program.awaitBytes(600_000)
+    try program.awaitFull()
     kill(program.id, SIGTERM)
     #expect(try program.end() == .signalled(SIGTERM))
     #expect(StateText.id(state) == "\(ProgramResult.wholeLines(program.take()).count)")
@@ -38,7 +37,7 @@ struct StateOutputTests {
     let clock = try MovedClock(standsStill: true)
     let program = try StoppedReader(
       ["sse", server.url, "--state-file", state, "-W", "1s"], environment: clock.environment())
-    try program.awaitBytes(600_000)
+    try program.awaitFull()
     #expect(try program.end(moving: clock) == .exited(6))
     #expect(StateText.id(state) == "\(ProgramResult.wholeLines(program.take()).count)")
   }

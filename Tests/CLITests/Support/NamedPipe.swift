@@ -3,11 +3,13 @@ import Foundation
 struct NamedPipe {
   let path: String
 
-  /// - Parameter path: Path of the FIFO; an existing file is removed.
+  /// - Parameter path: Path of the FIFO; an existing file is replaced, and never absent meanwhile.
   init(at path: String = TemporaryFolder.shared.file("pipe")) throws {
     self.path = path
-    unlink(path)
-    guard mkfifo(path, 0o600) == 0 else { throw Unexpected("cannot make a pipe at \(path)") }
+    let new = path + ".new"
+    guard mkfifo(new, 0o600) == 0, rename(new, path) == 0 else {
+      throw Unexpected("cannot make a pipe at \(path)")
+    }
   }
 
   /// Waits for a reader and writes to it.

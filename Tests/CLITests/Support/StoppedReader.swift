@@ -29,6 +29,11 @@ final class StoppedReader {
     waitpid(id, &status, 0)
   }
 
+  /// Waits until the pipe takes nothing more, so that the program holds the rest.
+  func awaitFull() throws {
+    try waitUntil("the pipe is full") { Spawn.isFull(writing) }
+  }
+
   func awaitBytes(_ count: Int32) throws {
     var waiting: Int32 = 0
     try waitUntil("\(count) bytes are in the pipe, not \(waiting)") {
