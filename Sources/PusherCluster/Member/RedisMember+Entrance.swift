@@ -136,7 +136,8 @@ extension RedisMember {
       "enter", keys.channel(slice.name) + [keys.nodes],
       [
         "node": identity.id, "answers": keys.answers(identity.id), "request": number,
-        "bus": keys.bus(slice.name), "channel": slice.name, "isMember": bytes > 0 ? "1" : "0",
+        "bus": keys.bus(slice.name), "channel": slice.name,
+        "isMember": slice.entries.first?.member == nil ? "0" : "1",
         "before": before, "after": after, "leaseEnd": identity.leaseEnd,
       ], and: words, for: .registration(.rejoined(sent)))
   }

@@ -21,7 +21,7 @@ enum RedisChange: Int64 {
 // step that counts the arrival. One node removes a departure that is due, and reports it. So the
 // webhooks of a user alternate between arrivals and departures.
 extension RedisMember {
-  /// Maximum number of departures in one answer of the script.
+  /// Maximum number of departures that one call of the script returns.
   static let departurePortion = 100
 
   /// Delay of a departure in milliseconds; empty for an app without webhooks or without a delay.

@@ -15,7 +15,9 @@ package enum APIAnswer: Sendable, Equatable {
   ///
   /// - Parameter prefix: The signed prefix of the call's path.
   package init(_ response: HTTPExchange.Response, prefix: String) {
-    let (status, reason) = (response.head.status, response.reason)
+    let status = response.head.status
+    // Only a refusal is searched for its reason, not each accepted call.
+    var reason: String { response.reason }
     switch status {
     case 200...299 where response.problem != nil: self = .unexpected(status: status, reason: reason)
     // Web servers with a page for every path answer 200 too, but have done nothing.

@@ -65,7 +65,7 @@ package struct APIClient: Sendable, Equatable {
   }
 }
 
-/// What a refusal of the HTTP API tells about its cause.
+/// The cause of a refusal by the HTTP API, as far as its answer shows it.
 package enum APIRefusal: Sendable, Equatable {
   /// The secret, the app id or the time is wrong.
   case signature

@@ -56,7 +56,8 @@ extension PusherConnection {
       guard !state.isShutDown, ![.connecting, .connected].contains(state.connectionState)
       else { return nil }
       state.generation += 1
-      state.failure = nil
+      // A client that is reconnecting only tries sooner: the last reason is still the reason.
+      if state.connectionState != .reconnecting { state.failure = nil }
       liveGeneration.store(state.generation, ordering: .relaxed)
       Self.change(&state, to: .connecting)
       defer { state.thread.hasThread = true }
@@ -153,7 +154,7 @@ extension PusherConnection {
     // Before the state changes: a caller that sees the state may already request a new sequence.
     let endsSequences = state.withLock { state -> Bool in
       guard new == .disconnected, state.gaveUp(generation) else { return false }
-      // Who sees the end of a sequence may ask for its cause at once.
+      // A reader may ask for the cause as soon as its sequence ends.
       state.failure = failure
       return true
     }

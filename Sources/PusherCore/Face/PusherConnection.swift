@@ -82,8 +82,9 @@ public final class PusherConnection: Sendable {
   /// Reason of the last lost connection or failed attempt: a ``ConnectionLoss`` or a
   /// ``PusherConfigurationError``.
   ///
-  /// `nil` while there is a connection, and after `connect()` and `disconnect()`. After the end of
-  /// a sequence of events it is the reason why the client makes no further attempt.
+  /// `nil` while there is a connection, after `disconnect()`, and after a `connect()` that does not
+  /// only hasten the next attempt. After the end of a sequence of events it is the reason why the
+  /// client makes no further attempt.
   public var failure: (any Error)? { state.withLock { $0.failure } }
 
   /// Number of failed attempts in a row; 0 after the server's greeting.

@@ -157,7 +157,6 @@ package final class EventStreamFeedConnection: FeedConnection {
   // MARK: The stream
 
   package func streamEnded(at now: Instant) {
-    if let refusal = state.refusal { return end(refusal.loss, at: now) }
     if body?.isComplete == true { return broke(.ended, at: now) }
     guard body?.endsWithConnection == true else {
       return broke(.network("the connection ended in the middle of the stream"), at: now)

@@ -172,7 +172,8 @@ extension FeedConnection {
         owner?.connectionReceived(bytes: count, at: now)
         drain(at: now)
         return true
-      case .end: streamEnded(at: now)
+      case .end:
+        if let refusal = state.refusal { end(refusal.loss, at: now) } else { streamEnded(at: now) }
       }
     } catch { broke(ConnectionLoss(error), at: now) }
     return false

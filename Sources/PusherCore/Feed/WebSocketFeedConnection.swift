@@ -120,7 +120,6 @@ package final class WebSocketFeedConnection: FeedConnection {
   // MARK: Messages
 
   package func streamEnded(at now: Instant) {
-    if let refusal = state.refusal { return end(refusal.loss, at: now) }
     socket?.inputEnded()
     drain(at: now)
   }

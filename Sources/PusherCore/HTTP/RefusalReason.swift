@@ -37,7 +37,9 @@ package enum RefusalReason {
       ?? json["title"]?.text
   }
 
-  /// Hides secrets before the text is cut: half of a secret would not look like one.
+  /// Returns the beginning of a text as one line, without secrets.
+  ///
+  /// Secrets are hidden before the text is cut, because a part of one cannot be recognised.
   static func shown(_ text: String, limit: Int = limit) -> String {
     let safe = Redaction.redact(text)
     let words = ErrorText.shown(safe, limit: limit)

@@ -26,10 +26,12 @@ struct PEMFile {
     guard status.st_mode & S_IFMT == S_IFREG else {
       throw .file(path: path, reason: "it is not a regular file")
     }
-    guard status.st_size <= off_t(Self.largest) else {
-      throw .file(path: path, reason: "it is larger than \(Self.largest >> 20) MiB")
-    }
+    guard status.st_size <= off_t(Self.largest) else { throw Self.tooLarge(path) }
     text = try Self.text(descriptor, path)
+  }
+
+  private static func tooLarge(_ path: String) -> TLSError {
+    .file(path: path, reason: "it is larger than \(largest >> 20) MiB")
   }
 
   private static func failure(of path: String) -> TLSError {
@@ -39,15 +41,15 @@ struct PEMFile {
   private static func text(_ descriptor: Int32, _ path: String) throws(TLSError) -> [UInt8] {
     var text: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 16_384)
-    // The file may grow while it is read.
-    while text.count <= largest {
+    while true {
       let count = unsafe chunk.withUnsafeMutableBytes { free in
         unsafe read(descriptor, free.baseAddress, free.count)
       }
-      if count == 0 { break }
+      if count == 0 { return text }
       if count > 0 { text += chunk[..<count] } else if errno != EINTR { throw failure(of: path) }
+      // The file may grow while it is read.
+      guard text.count <= largest else { throw tooLarge(path) }
     }
-    return text
   }
 
   /// Passes each certificate to `use`, which returns false after a failure of OpenSSL.

@@ -12,7 +12,7 @@ package final class HTTPExchange {
     package var isRepeatable: Bool
     /// If false, the response's head is enough, and a later failure is ignored.
     package var wantsBody = true
-    /// Whether to follow redirects: all of them for GET, 307 and 308 for other methods.
+    /// True to follow redirects: every one of a GET, but only 307 and 308 of another method.
     package var followsRedirects = false
     var keepsConnection = false
 

@@ -16,7 +16,6 @@ final class APISender: BenchSender {
     init(_ http: HTTPConnection) { self.http = http }
   }
 
-  private let access: APIAccess
   private let client: APIClient
   private let channels: [String]
   private let message: BenchMessage
@@ -36,7 +35,7 @@ final class APISender: BenchSender {
     _ settings: BenchSettings, _ access: APIAccess, _ message: BenchMessage, _ ledger: SendLedger,
     loop: EventLoop
   ) throws {
-    (self.access, client) = (access, access.client)
+    client = access.client
     (self.message, self.ledger, self.loop) = (message, ledger, loop)
     channels = settings.subscription.channels
     key = settings.encryptionKey
@@ -115,7 +114,8 @@ final class APISender: BenchSender {
       switch client.answer(response) {
       case .accepted: ledger.noteAccepted(call, at: now)
       case .refused(let status, let reason, let refusal):
-        noteAnswer(call, status, "\(reason); \(Hints.advice(refusal, access))", at: now)
+        let words = [reason, Hints.advice(refusal, of: client)].filter { !$0.isEmpty }
+        noteAnswer(call, status, words.joined(separator: "; "), at: now)
         isRefused = true
         onRefusal?()
       case .rejected(let status, let reason), .unavailable(let status, let reason),

@@ -105,7 +105,7 @@ final class APICaller {
     switch answer {
     case .accepted(let body): return body
     case .refused(let status, let reason, let refusal):
-      throw fail(status, reason, about, Hints.refused(refusal, access))
+      throw fail(status, reason, about, Hints.refused(refusal, of: client))
     case .rejected(let status, let reason), .unavailable(let status, let reason),
       .unexpected(let status, let reason):
       let advice =

@@ -89,7 +89,7 @@ final class ChannelLister {
       case .unavailable(let status, let reason): fail(Hints.told(status, reason), cause: nil)
       case .refused(let status, let reason, let refusal):
         fail(
-          Hints.told(status, reason) + Hints.refused(refusal, access),
+          Hints.told(status, reason) + Hints.refused(refusal, of: client),
           cause: Cause(httpStatus: status))
       case .rejected(let status, let reason), .unexpected(let status, let reason):
         fail(

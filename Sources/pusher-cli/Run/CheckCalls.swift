@@ -87,7 +87,7 @@ struct CheckCalls {
     case .refused(_, let reason, let refusal):
       var advice = ["check that app id \(access.appID) and the secret belong to this key"]
       if refusal != .signature || !client.prefix.isEmpty {
-        advice = [Hints.advice(refusal, access)]
+        advice = [Hints.advice(refusal, of: client)]
       }
       if let skew { advice.insert("set the clock: \(skew)", at: 0) }
       throw CheckFailure(

@@ -101,36 +101,34 @@ struct Hints {
   }
 
   /// A remedy if the HTTP API refuses a call.
-  static func refused(_ refusal: APIRefusal, _ access: APIAccess) -> String {
-    " (\(advice(refusal, access)))"
+  static func refused(_ refusal: APIRefusal, of client: APIClient) -> String {
+    " (\(advice(refusal, of: client)))"
   }
 
-  static func advice(_ refusal: APIRefusal, _ access: APIAccess) -> String {
-    let key = Diagnostics.shortened(key: access.connection.key)
+  static func advice(_ refusal: APIRefusal, of client: APIClient) -> String {
+    let key = Diagnostics.shortened(key: client.key)
+    let own = client.prefix
     let question = "do the secret and the app id belong to key \(key)?"
     switch refusal {
     case .signature:
-      let prefix = access.client.prefix
-      guard !prefix.isEmpty else { return question }
-      return "\(question) does a proxy strip \(prefix)? then give \(apiURL(prefix, access))"
+      guard !own.isEmpty else { return question }
+      return "\(question) does a proxy strip \(own)? then give \(apiURL(of: client))"
     case .prefix(let seen):
-      let (asked, own) = (access.client.url.path, access.client.prefix)
       let path = seen.isEmpty ? "/apps" : ErrorText.shown(seen, limit: 100) + "/apps"
       guard seen.isEmpty else {
         return "the server sees \(path), not \(own)/apps: give --path as the server sees it"
-          + (asked.isEmpty ? "" : ", and --api-url without a path")
+          + (client.url.path.isEmpty ? "" : ", and --api-url without a path")
       }
       return "the server sees \(path), not \(own)/apps: a proxy strips \(own), "
-        + "so give \(apiURL(own, access))"
+        + "so give \(apiURL(of: client))"
     case .page:
       return "a page, not the HTTP API: does a proxy or web server before it refuse the call?"
     }
   }
 
-  /// Returns the option for a proxy that strips `prefix`.
-  private static func apiURL(_ prefix: String, _ access: APIAccess) -> String {
-    let url = access.client.url
-    return "--api-url \(url.scheme.rawValue)://\(url.authority)\(prefix)"
+  /// Returns the option for a proxy that strips the signed prefix.
+  private static func apiURL(of client: APIClient) -> String {
+    "--api-url \(client.url.origin)\(client.prefix)"
   }
 
   static func told(_ status: Int, _ reason: String) -> String {

@@ -47,7 +47,7 @@ struct BenchSettings: CommandSettings {
     isConfirmed = typed.isOn(.yes)
     if mode == .fanout { api = try reader.apiAccess() }
     subscription = try SubscribeSettings(&reader, channels: channels)
-    // Thousands of sockets share the fields of the start.
+    // Otherwise each of thousands of sockets would read the files of --header again.
     subscription.fields = RequestFields(
       fixed: subscription.fields.all, all: subscription.fields.all)
     if case .secret(_, _, let key?) = subscription.authorization {

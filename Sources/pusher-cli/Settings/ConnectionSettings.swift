@@ -56,13 +56,21 @@ extension SettingsReader {
     let key = try key(source)
     let server = try server(face, source)
     let isSecure = server.scheme == "https" || server.scheme == "wss"
-    // A stripped path takes the place of the path that the server sees itself.
-    let stripped = face == .api ? try apiURL()?.path ?? "" : ""
     return ConnectionSettings(
       service: service, host: server.host, port: server.port ?? (isSecure ? 443 : 80),
-      isSecure: isSecure, path: stripped.isEmpty ? try prefix(source, server.path) : "",
-      key: key.value,
-      network: try network(), isLocal: typed.isOn(.local), strippedPath: stripped)
+      isSecure: isSecure,
+      // A stripped path takes the place of the path that the server sees itself.
+      path: server.strippedPath.isEmpty ? try prefix(source, server.path) : "", key: key.value,
+      network: try network(), isLocal: typed.isOn(.local), strippedPath: server.strippedPath)
+  }
+
+  private struct Server {
+    var host: String
+    var port: Int?
+    var scheme: String
+    /// The path before `/app`, unless an option or the source names one.
+    var path = ""
+    var strippedPath = ""
   }
 
   /// Returns the address of the HTTP API, if it has one of its own.
@@ -75,9 +83,12 @@ extension SettingsReader {
 
   private func server(
     _ face: Face, _ source: CredentialSource
-  ) throws(UsageError) -> (host: String, port: Int?, scheme: String, path: String) {
+  ) throws(UsageError) -> Server {
     let url = try apiURL()
-    if face == .api, let url { return (url.host, url.port, url.scheme.rawValue, "") }
+    if face == .api, let url {
+      return Server(
+        host: url.host, port: url.port, scheme: url.scheme.rawValue, strippedPath: url.path)
+    }
     let typedCluster = typed.setting(.cluster)
     let typedHost = typed.setting(.host)
     let host = try (typedHost ?? (typedCluster == nil ? source.host : nil)).map(Self.checkedHost)
@@ -88,10 +99,9 @@ extension SettingsReader {
     if let cluster { try Self.checkCluster(cluster) }
     if host == nil, cluster == nil, let url {
       // Nothing else names the server: a proxy for the API has the WebSocket below the same path.
-      return (
-        url.host, typed.integer(.port) ?? url.port, typed.text(.scheme) ?? url.scheme.rawValue,
-        url.path
-      )
+      return Server(
+        host: url.host, port: typed.integer(.port) ?? url.port,
+        scheme: typed.text(.scheme) ?? url.scheme.rawValue, path: url.path)
     }
     if host == nil, cluster == nil, let variable = source.requiredHost {
       throw UsageError(
@@ -103,10 +113,10 @@ extension SettingsReader {
     let typedPort = typed.integer(.port)
     let port = typedPort == nil ? inherited.port : nil
     let scheme = typed.text(.scheme) == nil ? inherited.scheme : nil
-    return (
-      name ?? host ?? face.host(service, cluster: nil), try port.map(Self.checkedPort) ?? typedPort,
-      try scheme.map(Self.checkedScheme) ?? typed.word(.scheme), ""
-    )
+    return Server(
+      host: name ?? host ?? face.host(service, cluster: nil),
+      port: try port.map(Self.checkedPort) ?? typedPort,
+      scheme: try scheme.map(Self.checkedScheme) ?? typed.word(.scheme))
   }
 
   /// Checks a host, and removes brackets; "any address" becomes this machine.

@@ -26,9 +26,7 @@ extension SettingsReader {
       throw UsageError(
         "\(flag.spelling) is for patterns: give one as a channel, such as 'private-*'")
     }
-    if let problem = patterns.lazy.compactMap(Glob.problem).first {
-      throw UsageError("channel: \(problem)")
-    }
+    try Self.check(patterns: patterns, of: "channel")
     let settings = DiscoverySettings(
       patterns: patterns, interval: typed.time(.discover), limit: typed.number(.maxChannels),
       access: try access(for: pattern))

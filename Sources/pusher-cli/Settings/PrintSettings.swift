@@ -71,10 +71,13 @@ extension SettingsReader {
 
   func patterns(_ flag: Flag) throws(UsageError) -> [String] {
     let patterns = typed.texts(flag)
-    if let problem = patterns.lazy.compactMap(Glob.problem).first {
-      throw UsageError("\(flag.spelling): \(problem)")
-    }
+    try Self.check(patterns: patterns, of: flag.spelling)
     return patterns
+  }
+
+  static func check(patterns: [String], of origin: String) throws(UsageError) {
+    guard let problem = patterns.lazy.compactMap(Glob.problem).first else { return }
+    throw UsageError("\(origin): \(problem)")
   }
 
   /// Returns the conditions of `--where` or `--fail-where`.

@@ -25,16 +25,4 @@ extension Loopback {
         UInt16(row.split(separator: " ")[1].suffix(4), radix: 16)
       })
   }
-
-  private static func localPort(of descriptor: Int32) throws -> UInt16 {
-    var address = sockaddr_in()
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let result = withUnsafeMutablePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        getsockname(descriptor, $0, &length)
-      }
-    }
-    guard result == 0 else { throw SystemFailure("getsockname", errno) }
-    return UInt16(bigEndian: address.sin_port)
-  }
 }

@@ -96,16 +96,27 @@ enum Loopback {
         descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
     }
     var address = self.address(port: port, last: last)
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
     let result = withUnsafeMutablePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address -> Int32 in
-        guard bind(descriptor, address, length) == 0 else { return -1 }
-        guard Foundation.listen(descriptor, backlog) == 0 else { return -1 }
-        return getsockname(descriptor, address, &length)
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        bind(descriptor, address, socklen_t(MemoryLayout<sockaddr_in>.size))
       }
     }
-    guard result == 0 else { throw SystemFailure("listening", errno) }
-    return (descriptor, UInt16(bigEndian: address.sin_port))
+    guard result == 0, Foundation.listen(descriptor, backlog) == 0 else {
+      throw SystemFailure("listening", errno)
+    }
+    return (descriptor, try localPort(of: descriptor))
+  }
+
+  static func localPort(of descriptor: Int32) throws -> UInt16 {
+    var address = sockaddr_in()
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let result = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        getsockname(descriptor, $0, &length)
+      }
+    }
+    guard result == 0 else { throw SystemFailure("getsockname", errno) }
+    return UInt16(bigEndian: address.sin_port)
   }
 
   /// Returns the next connection, or `nil` once the server stops.

@@ -136,14 +136,14 @@ import Testing
     #expect(Glob(name + "*").matches(name + "b") && !Glob(name).matches(name + "b"))
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(10)))
   func `no text makes a long pattern slow`() {
     let longest = String(repeating: "a*", count: 2047) + "b"
     #expect(Glob.problem(in: longest) == nil)
     #expect(
       Glob.problem(in: longest + "ab")
         == "a pattern has at most 4096 bytes; this one has 4097")
-    let text = String(repeating: "a", count: 20_000)
+    let text = String(repeating: "a", count: 100_000)
     #expect(!Glob(longest).matches(text) && Glob(longest).matches(text + "b"))
     #expect(!Glob("*" + String(repeating: "a", count: 1000) + "b").matches(text))
   }
