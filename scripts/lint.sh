@@ -35,6 +35,7 @@ check mandoc manual mandoc -T lint -W warning man/pusher-cli.1
 check shellcheck 'shell scripts' shellcheck scripts/*.sh packaging/*/*.sh .ci/run
 check codespell spelling codespell
 check python3 'width of prose' scripts/prose.py
+check python3 rooms scripts/tidy.py
 # reuse reads LICENSE through the link LICENSES/MIT.txt.
 tools=$(scripts/python-peers.sh lint)
 check "${tools%/*}/reuse" licences "${tools%/*}/reuse" lint --quiet

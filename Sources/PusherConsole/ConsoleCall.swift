@@ -132,7 +132,7 @@ struct ConsoleCall: ServerCall {
     return value
   }
 
-  func askedHub() throws(HTTPAnswer) -> Hub { try hub(target?["app"]) }
+  private func askedHub() throws(HTTPAnswer) -> Hub { try hub(target?["app"]) }
 
   func hub(_ id: String?) throws(HTTPAnswer) -> Hub {
     guard let id else { throw .failure(400, "the call names no app") }
@@ -160,7 +160,8 @@ extension HTTPAnswer {
   }
 
   static let done = HTTPAnswer.json([:])
-  static let unavailableToConsole = failure(503, "the server cannot reach its other nodes")
+  fileprivate static let unavailableToConsole = failure(
+    503, "the server cannot reach its other nodes")
 
   /// The answer, never cached and never sniffed as another type.
   var closed: HTTPAnswer {
@@ -168,5 +169,299 @@ extension HTTPAnswer {
     answer.headers.append("Cache-Control", "no-store")
     answer.headers.append("X-Content-Type-Options", "nosniff")
     return answer
+  }
+}
+
+extension ConsoleCall {
+  /// Sends an event as an API call does, without a signature.
+  mutating func trigger() throws(HTTPAnswer) -> CallProgress {
+    let order = try order()
+    let hub = try hub(order["app"]?.text)
+    let event = try event(order, hub.application)
+    var call = APICall(
+      path: ["events"], target: RequestTarget.none, body: event, hub: hub,
+      dialect: host.applications.dialect, at: now
+    ) { (call) throws(HTTPAnswer) in try call.event() }
+    call.isWorded = false
+    let progress = call.proceed(at: now)
+    return sent(call, progress)
+  }
+
+  private func event(_ order: JSONValue, _ app: Application) throws(HTTPAnswer) -> [UInt8] {
+    var event = TriggerRequest(
+      name: try text("event", in: order), channels: [try text("channel", in: order)],
+      data: try text("data", in: order))
+    let excluded = order["socket_id"]?.text ?? ""
+    event.socketID = excluded.isEmpty ? nil : excluded
+    if host.applications.dialect.naming.kind(of: event.channels[0]) == .encrypted {
+      guard let key = app.masterKey else {
+        throw .failure(400, "app '\(app.id)' has no key for encrypted channels")
+      }
+      do throws(TriggerError) {
+        event = try event.encrypted(with: key, nonce: SecureRandom.bytes(SecretBox.nonceLength))
+      } catch { throw .failure(400, "\(error)") }
+    }
+    let body = JSONValue.object(present: [
+      "name": .string(event.name), "channel": .string(event.channels[0]),
+      "data": .string(event.data), "socket_id": event.socketID.map { .string($0) },
+    ])
+    return Array(JSONWriter.text(body).utf8)
+  }
+
+  func disconnect() throws(HTTPAnswer) -> HTTPAnswer {
+    let order = try order()
+    let hub = try hub(order["app"]?.text)
+    let socketID = try text("socket_id", in: order)
+    guard host.disconnect(socketID, ofApp: hub.application.id) else {
+      throw .failure(404, "socket \(socketID) is not connected to this server")
+    }
+    return .done
+  }
+
+  func terminate() throws(HTTPAnswer) -> HTTPAnswer {
+    let order = try order()
+    let hub = try hub(order["app"]?.text)
+    let user = try text("user_id", in: order)
+    guard hub.terminateConnections(userID: user, at: now) else { throw .unavailableToConsole }
+    return .done
+  }
+
+  // MARK: Faults
+
+  /// The staged faults, and how often each may still happen.
+  private var stagedFaults: HTTPAnswer {
+    let remainders = host.faults.remainders
+    let left = remainders.map { remainder -> JSONValue in
+      .object(present: [
+        "times": remainder.times.map { .integer($0) },
+        "connections": remainder.connections.map { .integer($0) },
+      ])
+    }
+    return .json([
+      "faults": .array(remainders.map { .string($0.fault.description) }), "left": .array(left),
+    ])
+  }
+
+  /// Adds one fault, or lifts all.
+  private func stageFaults() throws(HTTPAnswer) -> HTTPAnswer {
+    let order = try order()
+    if order["clear"] == true {
+      host.faults.removeAll()
+      return stagedFaults
+    }
+    let text = try text("add", in: order)
+    guard host.faults.faults.count < FaultControl.limit else {
+      throw .failure(400, "a server has at most \(FaultControl.limit) faults; remove them first")
+    }
+    do throws(StagedFaultError) {
+      host.faults.add([try StagedFault(parsing: text)])
+    } catch {
+      throw .failure(400, error.description)
+    }
+    host.stageGreetings()
+    return stagedFaults
+  }
+
+  // MARK: Webhooks
+
+  func sendWebhook() throws(HTTPAnswer) -> HTTPAnswer {
+    let order = try order()
+    let hub = try hub(order["app"]?.text)
+    let body = try text("body", in: order)
+    let name = (try? JSONParser.parse(body))?["events"]?.elements?.first?["name"]?.text
+    guard host.sendWebhook(name ?? "webhook", Array(body.utf8), ofApp: hub.application.id) else {
+      throw .failure(400, "app '\(hub.application.id)' has no webhook receivers")
+    }
+    return .done
+  }
+}
+
+extension ConsoleCall {
+  /// Maximum number of entries per answer.
+  private static let pageLimit = 200
+
+  /// Returns the occupied channels whose names contain a text.
+  mutating func channels() throws(HTTPAnswer) -> CallProgress {
+    let hub = try askedHub()
+    return ask(hub, .channels(prefix: ""), .names(hub, try part()))
+  }
+
+  mutating func list(_ names: [String], _ part: ListPart, _ hub: Hub) -> CallProgress {
+    let wanted = Array((target?["filter"] ?? "").utf8)
+    let found = names.filter { $0.holds(wanted) }
+    let shown = Array(found.dropFirst(part.offset).prefix(part.limit))
+    return ask(hub, .facts(shown), .summaries(hub, total: found.count))
+  }
+
+  func summaries(_ facts: [ChannelFacts], _ total: Int, _ hub: Hub) -> HTTPAnswer {
+    .json(["total": .integer(total), "channels": .array(facts.map { summary($0, hub) })])
+  }
+
+  private func summary(_ channel: ChannelFacts, _ hub: Hub) -> JSONValue {
+    let isPresence = host.applications.dialect.naming.kind(of: channel.name) == .presence
+    return .object(present: [
+      "name": .string(channel.name), "subscriptions": .integer(channel.subscriptions),
+      "users": isPresence ? .integer(channel.memberCount) : nil,
+      "cached": .bool(channel.cached != nil),
+    ])
+  }
+
+  mutating func channel() throws(HTTPAnswer) -> CallProgress {
+    let hub = try askedHub()
+    guard let name = target?["channel"] else { throw .failure(400, "the call names no channel") }
+    return ask(hub, .facts([name], withMembers: true), .details(hub, channel: name))
+  }
+
+  func details(_ channel: ChannelFacts, _ hub: Hub) -> HTTPAnswer {
+    let sockets = host.connections(ofApp: hub.application.id)
+      .filter { $0.channels.contains(channel.name) }.map(\.socketID).sorted()
+    let members = channel.members.members
+    let listed = members.prefix(Self.pageLimit).map { member in
+      JSONValue.object(present: ["user_id": .string(member.userID), "user_info": member.info])
+    }
+    let details = [
+      JSONValue.Member("members", .array(listed)),
+      .init("more_members", .integer(max(members.count - Self.pageLimit, 0))),
+      .init("cached", channel.cached.map { ["data": .string($0.data)] } ?? .null),
+      .init("sockets", .array(sockets.prefix(Self.pageLimit).map(JSONValue.string))),
+      .init("more_sockets", .integer(max(sockets.count - Self.pageLimit, 0))),
+    ]
+    return .json(
+      .object((summary(channel, hub).members ?? []).filter { $0.name != "cached" } + details))
+  }
+
+  /// Returns the sockets with a property that contains a text.
+  func connections() throws(HTTPAnswer) -> HTTPAnswer {
+    let hub = try askedHub()
+    let part = try part()
+    let wanted = Array((target?["filter"] ?? "").utf8)
+    let wall = SystemClock.wall()
+    let found = host.connections(ofApp: hub.application.id).filter { $0.holds(wanted) }
+      .sorted { $0.age > $1.age }
+    let shown = found.dropFirst(part.offset).prefix(part.limit)
+    return .json([
+      "total": .integer(found.count), "connections": .array(shown.map { $0.description(at: wall) }),
+    ])
+  }
+
+  private func part() throws(HTTPAnswer) -> ListPart {
+    func number(_ name: String, _ usual: Int, _ range: ClosedRange<Int>) throws(HTTPAnswer) -> Int {
+      guard let text = target?[name] else { return usual }
+      guard let number = Int(text), range.contains(number) else {
+        throw .failure(
+          400, "\(name) must be a number from \(range.lowerBound) to \(range.upperBound)")
+      }
+      return number
+    }
+    return ListPart(
+      offset: try number("offset", 0, 0...1_000_000_000),
+      limit: try number("limit", Self.pageLimit, 1...Self.pageLimit))
+  }
+}
+
+struct ListPart {
+  let offset: Int
+  let limit: Int
+}
+
+extension ConnectionFacts {
+  private static let channelLimit = 100
+
+  /// Searches the socket ID, user ID, address and channels.
+  fileprivate func holds(_ wanted: [UInt8]) -> Bool {
+    guard !wanted.isEmpty else { return true }
+    return socketID.holds(wanted) || userID?.holds(wanted) == true
+      || peer?.description.holds(wanted) == true || channels.sorted.contains { $0.holds(wanted) }
+  }
+
+  fileprivate func description(at wall: WallTime) -> JSONValue {
+    let names = channels.sorted
+    let since = WallTime(
+      millisecondsSince1970: wall.millisecondsSince1970 - age.wholeNanoseconds / 1_000_000)
+    return .object(present: [
+      "socket_id": .string(socketID), "address": peer.map { .string($0.description) },
+      "since": .string(since.rfc3339), "user_id": userID.map { .string($0) },
+      "channels": .array(names.prefix(Self.channelLimit).map(JSONValue.string)),
+      "more_channels": .integer(max(names.count - Self.channelLimit, 0)),
+      "received": .integer(received), "sent": .integer(sent), "queued_bytes": .integer(queuedBytes),
+    ])
+  }
+}
+
+extension ConsoleCall {
+  /// Returns the answer of an authorisation endpoint, with the signed text.
+  func signed() throws(HTTPAnswer) -> HTTPAnswer {
+    let order = try order()
+    let app = try hub(order["app"]?.text).application
+    let socketID = try socketID(in: order)
+    if let userData = order["user_data"]?.text {
+      return .json([
+        "string_to_sign": .string(
+          SubscriptionSignature.stringToSign(socketID: socketID, userData: userData)),
+        "auth": .string(app.signature.signIn(socketID: socketID, userData: userData)),
+        "user_data": .string(userData),
+      ])
+    }
+    let channel = try text("channel", in: order)
+    let data = order["channel_data"]?.text.flatMap { $0.isEmpty ? nil : $0 }
+    let auth = app.signature.authorize(socketID: socketID, channel: channel, channelData: data)
+    let isEncrypted = host.applications.dialect.naming.kind(of: channel) == .encrypted
+    return .json(
+      .object(texts: [
+        "string_to_sign": SubscriptionSignature.stringToSign(
+          socketID: socketID, channel: channel, channelData: data), "auth": auth.auth,
+        "channel_data": data,
+        "shared_secret": isEncrypted ? app.masterKey?.sharedSecret(channel: channel) : nil,
+      ]))
+  }
+
+  private func socketID(in order: JSONValue) throws(HTTPAnswer) -> String {
+    let id = try text("socket_id", in: order)
+    guard SocketID.isValid(id) else {
+      throw .failure(400, "socket_id must be two numbers joined by a dot, not '\(id)'")
+    }
+    return id
+  }
+
+  // MARK: Checks
+
+  /// Explains why an app's authorisation is invalid, or confirms it.
+  func checked() throws(HTTPAnswer) -> HTTPAnswer {
+    let order = try order()
+    let claim = AuthorizationClaim(
+      key: try text("key", in: order).trimmed, socketID: try text("socket_id", in: order).trimmed,
+      channel: try text("channel", in: order).trimmed, auth: try text("auth", in: order).trimmed,
+      channelData: order["channel_data"]?.text.flatMap { $0.isEmpty ? nil : $0 })
+    let findings = claim.findings(
+      apps: host.applications.hubs.map(\.application),
+      kind: host.applications.dialect.naming.kind(of: claim.channel))
+    return .json([
+      "valid": .bool(findings.isEmpty), "findings": .array(findings.map(JSONValue.string)),
+      "string_to_sign": .string(claim.stringToSign),
+    ])
+  }
+}
+
+extension String {
+  /// Pasted text often has blanks and line ends around it.
+  fileprivate var trimmed: String { ASCII.trimmed(self[...]) { $0 <= 0x20 } }
+}
+
+extension ConsoleCall {
+  /// The snippets for an app; `url` is the address at which the page found this server.
+  func snippets() throws(HTTPAnswer) -> HTTPAnswer {
+    let hub = try askedHub()
+    let url: HTTPURL
+    do throws(HTTPError) {
+      url = try HTTPURL(parsing: target?["url"] ?? "")
+    } catch { throw .failure(400, "url is not the address of this server: \(error)") }
+    let place = SnippetTarget(hub.application, at: url, signsChannels: host.signsChannels)
+    let list = Snippet.allCases.map { snippet -> JSONValue in
+      ["name": .string(snippet.rawValue), "text": .string(snippet.text(for: place))]
+    }
+    return .json(
+      .object(present: [
+        "snippets": .array(list), "missing_secret": place.missingSecret.map { .string($0) },
+      ]))
   }
 }

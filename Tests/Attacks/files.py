@@ -266,16 +266,7 @@ class Stage:
     def renewals(self):
         """The files that a run reads again, or that are looked at then; each run goes on whatever stands there."""
         subscribe = ["subscribe", *self.address, "private-a", "-L"]
-        config = self.folder / "good-config"
-        config.write_text("[subscribe]\nstats = 1h\n")
-        config.chmod(0o644)
-        again = [*subscribe, "--config", str(config)]
         renewals = [
-            ("--env-file", ["subscribe", "private-a", "-L", "--env-file", "FILE"], self.environment_file),
-            ("--config", [*subscribe, "--config", "FILE"], "[subscribe]\nstats = 1h\n"),
-            ("--secret-file", [*again, "--secret-file", "FILE"], "s\n"),
-            ("--header", [*again, "--header", "@FILE"], "X-Token: 1\n"),
-            ("--auth-header", [*again, *self.endpoint, "--auth-header", "@FILE"], "X-Token: 1\n"),
             ("--output-file", [*subscribe, "--output-file", "FILE"], ""),
             ("--apps", ["serve", "--listen", "127.0.0.1:0", "--apps", "FILE"],
              '[{"id":"1","key":"k","secret":"s"}]'),
@@ -284,7 +275,6 @@ class Stage:
             serve = ["serve", "--listen", "127.0.0.1:0"]
             cert, key = self.certificate.read_text(), self.key.read_text()
             renewals += [
-                ("--cacert", [*again, "--cacert", "FILE"], cert),
                 ("--tls-cert", [*serve, "--tls-cert", "FILE", "--tls-key", str(self.key)], cert),
                 ("--tls-key", [*serve, "--tls-cert", str(self.certificate), "--tls-key", "FILE"], key),
             ]
@@ -352,10 +342,6 @@ def at_hangup(stage, place, template, kind):
         run.until("a word after SIGHUP", lambda: len(run.lines()) > count or run.poll() is not None or output)
         if not output and run.poll() is not None:
             raise Wrong(f"SIGHUP ended it with {run.status}")
-        if not is_server and not output:
-            sent = Run(stage, ["trigger", *stage.address, "-c", "private-a", "-e", "e", "1"], stage.app)
-            sent.until("the end of trigger", lambda: sent.poll() is not None)
-            run.until("the event", lambda: any('"event":"e"' in line for line in run.lines(run.output)))
         run.terminate()
     except Wrong as wrong:
         raise Wrong(f"{wrong}; it said {run.lines()[:4]}") from None

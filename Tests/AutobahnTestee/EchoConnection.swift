@@ -30,7 +30,7 @@ final class EchoConnection {
     self.timer = timer
     let connection = WebSocketFeedConnection(
       loop: loop, destination: Destination(url: url),
-      settings: WebSocketSettings(compressionOffer: Self.offers), tls: nil,
+      settings: WebSocketSettings(compressionOffer: Self.offers),
       sink: nil, delegate: self)
     self.connection = connection
     connection.start()

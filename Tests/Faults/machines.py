@@ -119,7 +119,7 @@ class Server(Program):
         self.apps, self.database = apps, database
 
     def words(self):
-        return [str(self.program), "serve", "--no-config", "--listen", f"127.0.0.1:{self.port}",
+        return [str(self.program), "serve", "--config", "/dev/null", "--listen", f"127.0.0.1:{self.port}",
                 "--apps", str(self.apps), "--webhook-delay", "1ms", "--drain", "2s", "--verbose"]
 
     def environment(self):

@@ -7,9 +7,8 @@ final class StreamLines {
   private let fastWriter: EventStreamLineWriter
   private let generalWriter: EventStreamLineWriter
 
-  init(rawData: Bool, forTerminal: Bool) {
+  init(forTerminal: Bool) {
     var style = EventLineStyle()
-    style.rawData = rawData
     style.forTerminal = forTerminal
     fastWriter = EventStreamLineWriter(output: fast, style: style)
     generalWriter = EventStreamLineWriter(output: general, style: style, usesFastWay: false)

@@ -29,7 +29,7 @@ package struct Session {
   package internal(set) var pings = PingCounts()
   private var reconnector: Reconnector
   var rates = RateLimits()
-  var decryptor: EventDecryptor
+  private var decryptor: EventDecryptor
   private var outbox = Fifo<SessionOutput>()
 
   /// - Parameter random: Source of the back-off's jitter.
@@ -129,7 +129,7 @@ package struct Session {
   }
 
   /// Opens a gap if events came on the connection and some may be missing.
-  mutating func forgetConnection(at now: Instant) {
+  private mutating func forgetConnection(at now: Instant) {
     if isConnected, subscriptions.isAnySubscribed {
       reconnector.openGap(at: link.delivery.startOfLoss(at: now))
     }
@@ -164,7 +164,7 @@ package struct Session {
   }
 
   /// Dials at once, or at the next tick if the owner does not read or may still move the attempt.
-  mutating func dialSoon(at now: Instant) {
+  private mutating func dialSoon(at now: Instant) {
     if isReadingPaused || options.announcesRetries { wait(until: now) } else { dial(at: now) }
   }
 
@@ -186,21 +186,12 @@ package struct Session {
 
   private mutating func wait(until time: Instant) { phase = .waiting(until: time) }
 
-  mutating func closeGapIfSettled(at now: Instant) {
+  private mutating func closeGapIfSettled(at now: Instant) {
     guard reconnector.isGapOpen, subscriptions.areAllSettled else { return }
     // Channels that are no longer wanted lost nothing.
     guard !subscriptions.isEmpty else { return reconnector.forgetGap() }
     guard let start = reconnector.closeGap(at: now) else { return }
     report(.connection(.gap(from: start, to: now)))
-  }
-
-  /// Start of a possible loss if another session replaces this one now; `nil` for no loss.
-  package func startOfLoss(at now: Instant) -> Instant? {
-    if let start = reconnector.gapStart { return start }
-    guard isConnected, subscriptions.isAnySubscribed else { return nil }
-    // The messages that were read are handed out; the rest is under way.
-    return isReadingPaused
-      ? link.delivery.startOfLoss(at: now) : now.advanced(by: .zero - link.delivery.roundTrip)
   }
 
   package mutating func noteActivity(at now: Instant) { link.keepalive?.noteActivity(at: now) }
@@ -290,5 +281,833 @@ struct Delivery {
   /// Returns the earliest time at which the server may have sent a message that was not handed out.
   ///
   /// Messages sent before the last received one arrived before it, except those still under way.
-  func startOfLoss(at now: Instant) -> Instant { (last ?? now).advanced(by: .zero - roundTrip) }
+  fileprivate func startOfLoss(at now: Instant) -> Instant {
+    (last ?? now).advanced(by: .zero - roundTrip)
+  }
+}
+
+/// Events of an encrypted channel that wait for a new key, in order.
+struct Rekeying: Equatable {
+  /// Maximum size of waiting events, in bytes; further events are reported as lost.
+  static let limit = 1 << 20
+
+  private(set) var messages: [[UInt8]] = []
+  private var bytes = 0
+
+  mutating func append(_ message: ByteView) -> Bool {
+    guard bytes + message.count <= Self.limit else { return false }
+    bytes += message.count
+    messages.append(message.array)
+    return true
+  }
+}
+
+/// Decrypts events of the usual shape with the keys that opened the last ones.
+struct EventDecryptor {
+  private static let capacity = 8
+
+  fileprivate let plainText = ByteBuffer()
+  private let cipherText = ByteBuffer()
+  private let room = OpeningRoom()
+  private var reader: PlainEventReader
+  private var keys: [(channel: [UInt8], key: ChannelKey)] = []
+  /// The keys are valid while ``SubscriptionTable/changes`` stays the same.
+  private var changes = 0
+
+  init(service: PusherService) {
+    reader = PlainEventReader(protocolPrefix: service.commonPrefix, readsEncrypted: true)
+  }
+
+  mutating func restart(service: PusherService) {
+    reader = PlainEventReader(protocolPrefix: service.commonPrefix, readsEncrypted: true)
+    keys.removeAll()
+  }
+
+  /// Returns `nil` for an event of another shape or without a remembered key.
+  func opened(_ message: ByteView, _ changes: Int) -> Envelope? {
+    guard let parts = reader.read(message, buffer: cipherText),
+      let key = key(of: parts.channel, changes)
+    else { return nil }
+    plainText.removeAll()
+    guard key.open(parts.data, into: plainText, using: room), UTF8Validator.isValid(plainText.view)
+    else { return nil }
+    return Envelope(message, event: parts.event, channel: parts.channel, plainData: plainText.view)
+  }
+
+  private func key(of channel: ByteView, _ changes: Int) -> ChannelKey? {
+    guard changes == self.changes else { return nil }
+    return keys.first { channel.equals($0.channel) }?.key
+  }
+
+  fileprivate mutating func remember(_ key: ChannelKey, of channel: ByteView, _ changes: Int) {
+    guard self.key(of: channel, changes) == nil else { return }
+    if changes != self.changes || keys.count >= Self.capacity { keys.removeAll() }
+    self.changes = changes
+    keys.append((channel.array, key))
+  }
+}
+
+/// Decrypts the events of encrypted channels.
+///
+/// If a key does not decrypt an event, the app may have replaced it. The session then asks for
+/// authorisation once, and later events wait. It reports the events that still do not decrypt.
+extension Session {
+  mutating func deliver(_ envelope: Envelope, at now: Instant) -> Received {
+    guard let token = envelope.channelToken, Self.mayBeEncrypted(token),
+      let channel = envelope.channelName, ChannelKind(channelName: channel) == .encrypted
+    else { return .event(envelope, name: nil) }
+    if subscriptions[channel]?.rekeying != nil {
+      if subscriptions[channel]?.rekeying?.append(envelope.message) == false {
+        reportUndecrypted(envelope, channel, "too many events wait for a new key")
+      }
+      return .handled
+    }
+    guard let key = subscriptions[channel]?.key else {
+      reportUndecrypted(envelope, channel, "the channel has no key")
+      return .handled
+    }
+    do throws(DecryptionError) {
+      let plain = try key.open(envelope.data)
+      if subscriptions[channel]?.rekeyedAt != nil { subscriptions[channel]?.rekeyedAt = nil }
+      decryptor.remember(key, of: token, subscriptions.changes)
+      return .event(envelope.decrypted(plain, into: decryptor.plainText), name: nil)
+    } catch {
+      if error == .wrongKey, askForNewKey(channel, envelope, at: now) { return .handled }
+      reportUndecrypted(envelope, channel, "\(error)")
+      return .handled
+    }
+  }
+
+  /// Excludes most other channels cheaply; escapes can hide the beginning of a name.
+  private static func mayBeEncrypted(_ token: ByteView) -> Bool {
+    token.begins(with: "private-encrypted-") || token.isEscaped
+  }
+
+  /// Asks for authorisation again, unless a new key has just failed to help.
+  private mutating func askForNewKey(
+    _ channel: String, _ envelope: Envelope, at now: Instant
+  ) -> Bool {
+    guard let socketID, let subscription = subscriptions[channel] else { return false }
+    if let last = subscription.rekeyedAt, last.duration(to: now) < options.connectTimeout {
+      return false
+    }
+    var rekeying = Rekeying()
+    guard rekeying.append(envelope.message) else { return false }
+    subscriptions[channel]?.rekeying = rekeying
+    subscriptions[channel]?.rekeyedAt = now
+    ask(.channel(channel), socketID)
+    return true
+  }
+
+  private mutating func rekeyed(
+    _ channel: String, _ rekeying: Rekeying, _ result: Authorization.Result
+  ) {
+    subscriptions[channel]?.rekeying = nil
+    let key: ChannelKey
+    do throws(AuthorizationFailure) {
+      key = try Self.key(of: try result.get())
+    } catch {
+      giveUp(rekeying, channel, "the key does not match, and there is no new key: \(error.reason)")
+      return
+    }
+    subscriptions[channel]?.key = key
+    for message in rekeying.messages { deliverLate(message, channel, key) }
+  }
+
+  private mutating func deliverLate(_ message: [UInt8], _ channel: String, _ key: ChannelKey) {
+    Envelope.with(message) { envelope in
+      do throws(DecryptionError) {
+        let plain = try key.open(envelope.data)
+        subscriptions[channel]?.rekeyedAt = nil
+        emit(.deliver(envelope.decrypted(plain, into: decryptor.plainText).message.array))
+      } catch { reportUndecrypted(envelope, channel, "\(error); a new key did not help") }
+    }
+  }
+
+  mutating func giveUp(_ rekeying: Rekeying, _ channel: String, _ reason: String) {
+    for message in rekeying.messages {
+      Envelope.with(message) { reportUndecrypted($0, channel, reason) }
+    }
+  }
+
+  private mutating func reportUndecrypted(
+    _ envelope: Envelope, _ channel: String, _ reason: String
+  ) {
+    report(
+      .decryptionFailed(
+        channel: channel, event: envelope.eventName, data: envelope.dataText, reason: reason))
+  }
+
+  static func key(of auth: Authorization) throws(AuthorizationFailure) -> ChannelKey {
+    guard let secret = auth.sharedSecret else {
+      throw .unusable("the answer has no \"shared_secret\", which encrypted channels need")
+    }
+    do throws(EncryptionKeyError) {
+      return try ChannelKey(sharedSecret: secret)
+    } catch {
+      throw .unusable(error == .notBuilt ? "\(error)" : "\"shared_secret\" is \(error)")
+    }
+  }
+}
+
+extension Session {
+  package enum Received {
+    /// A protocol message; its effects are outputs.
+    case handled
+    /// An event for the user, under `name` if that differs from the message's own.
+    case event(Envelope, name: String?)
+  }
+
+  /// Reads one text message.
+  ///
+  /// A message that is not a JSON object with an event's name is reported as malformed. It does not
+  /// end the connection, as in other libraries. Messages of an abandoned connection are ignored.
+  package mutating func receive(_ message: ByteView, at now: Instant) -> Received {
+    guard hasSocket else { return .handled }
+    if let event = decryptor.opened(message, subscriptions.changes) {
+      return .event(event, name: nil)
+    }
+    let envelope: Envelope
+    do {
+      envelope = try Envelope(message)
+    } catch {
+      report(.malformed(reason: "\(error)", bytes: message.array))
+      return .handled
+    }
+    switch ServerMessage(envelope, service: options.service) {
+    case .application: return deliver(envelope, at: now)
+    case .channelNotice(let name), .unknown(let name): return .event(envelope, name: name)
+    case let message:
+      handle(message, envelope, at: now)
+      return .handled
+    }
+  }
+
+  /// The protocol has no binary messages.
+  package mutating func receivedBinary(_ message: ByteView, at now: Instant) {
+    guard hasSocket else { return }
+    report(.malformed(reason: "a binary message", bytes: message.array))
+  }
+
+  private var hasSocket: Bool {
+    switch phase {
+    case .connecting, .connected: true
+    case .idle, .waiting, .ended: false
+    }
+  }
+
+  private mutating func handle(_ message: ServerMessage, _ envelope: Envelope, at now: Instant) {
+    switch message {
+    case .connectionEstablished(let socketID, let timeout):
+      established(socketID: socketID, activityTimeout: timeout, at: now)
+    case .error(let code, let message, let channel):
+      report(.error(code: code, message: message))
+      switch ErrorSubject(code: code, message: message) {
+      case .rateLimit: return dropped(message, channel: channel, at: now)
+      case .clientEvent where refusedClientEvent(message, channel: channel, at: now): return
+      case .clientEvent, .other: break
+      }
+      if case .connecting = phase, let code, (4000..<4100).contains(code) {
+        // Reverb sends this and leaves the socket open: a wait would only end at the deadline.
+        emit(.abort)
+        lost(.closed(code: code, reason: message), at: now)
+        return
+      }
+      let isPaidFor =
+        channel == nil && refusedSignIn(code: code, message: message, at: now)
+        || refused(code: code, message: message, channel: channel, at: now)
+      // An error that answered a channel or the sign-in does not explain a later drop.
+      if let code, !isPaidFor { link.lastError = code }
+    case .ping:
+      pings.received &+= 1
+      emit(.answerPing(command.pong))
+    case .pong: report(.pong)
+    case .subscriptionSucceeded(let channel): succeeded(channel, envelope, at: now)
+    case .subscriptionError(let channel, let type, let message, let status):
+      let text = message.isEmpty ? Self.noReason : message
+      fail(channel, SubscriptionFailure(type: type, message: text, status: status), at: now)
+    case .signedIn(let userData): signedIn(userData, at: now)
+    case .signInError(let type, let message, let status):
+      signInFailed(SubscriptionFailure(type: type, message: message, status: status), at: now)
+    case .watchlist(let changes):
+      for change in changes {
+        report(.watchlist(isOnline: change.isOnline, userIDs: change.userIDs))
+      }
+    case .memberAdded(let channel, let member): memberAdded(channel, member)
+    case .memberRemoved(let channel, let userID): memberRemoved(channel, userID)
+    case .malformed(let reason): report(.malformed(reason: reason, bytes: envelope.message.array))
+    case .unknownInternal(let name):
+      report(.unknownInternalEvent(name: name, channel: envelope.channelName))
+    case .application, .channelNotice, .unknown: break
+    }
+  }
+}
+
+extension Session {
+  /// Continues with other options on a new connection; `reason` says why the present one ends.
+  ///
+  /// All channels and the user stay wanted and are requested again; attempts are counted from zero.
+  /// The time from the last message to the last confirmation is a gap. Before the first
+  /// ``connect(at:)``, only the options change. After the end, nothing changes.
+  package mutating func move(to options: SessionOptions, reason: String, at now: Instant) {
+    guard phase != .ended else { return }
+    replace(options)
+    switch phase {
+    case .idle, .ended: return
+    case .waiting: break
+    case .connecting:
+      forgetConnection(at: now)
+      emit(.abort)
+    case .connected:
+      forgetConnection(at: now)
+      emit(.close)
+      emit(.abort)
+      let loss = ConnectionLoss.dropped(reason)
+      report(.connection(.disconnected(loss, code: nil, retryIn: .zero, attempt: 0)))
+    }
+    dialSoon(at: now)
+  }
+}
+
+/// Client events that the server may still drop or refuse.
+///
+/// The server confirms no client event, so an error soon after one is about it.
+struct ClientEventRisk {
+  /// Maximum time from an event to an error about it.
+  private static let time = Duration.seconds(10)
+
+  private var sent = 0
+  private var lastSent: Instant?
+
+  mutating func noteSent(at now: Instant) {
+    forgetOld(at: now)
+    sent += 1
+    lastSent = now
+  }
+
+  /// Returns the number of client events among `count` messages that the server did not pass on.
+  mutating func take(_ count: Int, at now: Instant) -> Int {
+    forgetOld(at: now)
+    let events = min(count, sent)
+    sent -= events
+    return events
+  }
+
+  private mutating func forgetOld(at now: Instant) {
+    if let lastSent, lastSent.duration(to: now) > Self.time { sent = 0 }
+  }
+}
+
+/// The server's rate limit, and everything it may drop.
+struct RateLimits {
+  var pace = RequestPace()
+  var silent = SilentLimit()
+  var clientEvents = ClientEventRisk()
+  /// The server's words about its limit, if it ever used any.
+  var message: String?
+  /// True after the plan was reported on this connection.
+  fileprivate var hasToldPlan = false
+}
+
+/// Obeys the server's rate limit.
+///
+/// The limit is never a refusal: dropped requests are sent again, as ``RequestPace`` decides.
+extension Session {
+  /// Handles an error of the rate limit: the server dropped a message.
+  mutating func dropped(_ message: String, channel: String?, at now: Instant) {
+    if let channel, !isUnanswered(channel) {
+      return reportDroppedEvents(1, message, at: now)
+    }
+    rates.message = message
+    switch rates.pace.noteDropped(message, at: now) {
+    case .other: reportDroppedEvents(1, message, at: now)
+    case .more: break
+    case .hold(let time):
+      subscriptions.holdRequests()
+      if case .requested = signIn.state, let auth = signIn.authorization {
+        signIn.state = .held(auth)
+      }
+      let waiting = subscriptions.heldCount + (signIn.isHeld ? 1 : 0)
+      report(.rateLimited(RateLimit(message: message, waiting: waiting, retryIn: time)))
+    }
+  }
+
+  /// Handles an error about client events that is no limit; returns `false` if none was sent.
+  ///
+  /// The refusal is final and concerns no subscription, so requests are not held.
+  private mutating func refusedClientEvent(_ message: String, channel: String?, at now: Instant)
+    -> Bool
+  {
+    if let channel, isUnanswered(channel) { return false }
+    guard rates.clientEvents.take(1, at: now) > 0 else { return false }
+    report(.clientEventRefused(message: message))
+    return true
+  }
+
+  private func isUnanswered(_ channel: String) -> Bool {
+    subscriptions.isRequest(channel) || subscriptions.isHeld(channel)
+  }
+
+  private mutating func reportDroppedEvents(_ count: Int, _ message: String, at now: Instant) {
+    let events = rates.clientEvents.take(count, at: now)
+    if events > 0 { report(.clientEventsDropped(count: events, message: message)) }
+  }
+
+  /// Sends the requests that the rate limit allows now: the sign-in first, then channels in order.
+  private mutating func sendHeld(at now: Instant) {
+    while isConnected, signIn.isHeld || subscriptions.firstHeld != nil, rates.pace.maySend(at: now)
+    {
+      rates.pace.noteSent(at: now)
+      if case .held(let auth) = signIn.state {
+        signIn.authorization = auth
+        signIn.state = .requested(until: now.advanced(by: options.connectTimeout))
+        emit(.send(command.signIn(auth)))
+      } else if let channel = subscriptions.firstHeld {
+        send(subscription: channel, at: now)
+      }
+    }
+    tellPlan(at: now)
+  }
+
+  /// Reports once for each connection how long the limit delays the requests.
+  private mutating func tellPlan(at now: Instant) {
+    guard isConnected, !rates.hasToldPlan, signIn.isHeld || subscriptions.firstHeld != nil
+    else { return }
+    // Channels whose turn has not come count too.
+    let waiting = subscriptions.unsentCount + (signIn.isHeld ? 1 : 0)
+    guard let plan = rates.pace.plan(for: waiting, at: now),
+      let next = rates.pace.deadline(isAnyHeld: true)
+    else { return }
+    rates.hasToldPlan = true
+    report(
+      .rateLimited(
+        RateLimit(
+          message: rates.message, waiting: waiting, retryIn: now.duration(to: next), plan: plan)))
+  }
+
+  mutating func noteAnswered(at now: Instant) {
+    rates.pace.noteAnswered()
+    rates.silent.noteAnswered()
+    sendHeld(at: now)
+  }
+
+  /// Nothing is sent while the answers are not read.
+  private var paceDeadline: Instant? {
+    guard !isReadingPaused else { return nil }
+    return rates.pace.deadline(isAnyHeld: signIn.isHeld || subscriptions.firstHeld != nil)
+  }
+
+  private mutating func tickPace(at now: Instant) {
+    guard !isReadingPaused else { return }
+    if let others = rates.pace.resume(at: now) {
+      reportDroppedEvents(others, rates.pace.lastMessage, at: now)
+    }
+    sendHeld(at: now)
+  }
+
+  /// A limit that was just met explains a close without a code of the protocol.
+  ///
+  /// An end without any code may be the limit itself: see ``SilentLimit``.
+  mutating func explained(_ loss: ConnectionLoss, at now: Instant) -> ConnectionLoss {
+    let isSilent: Bool
+    switch loss {
+    case .closed(let code, _) where code.map({ !(4000..<5000).contains($0) }) ?? true:
+      isSilent = code == nil || code == 1006
+    case .network where isConnected: isSilent = true
+    default: return loss
+    }
+    if let message = rates.pace.explanation(at: now) {
+      return .closed(code: RateLimit.code, reason: message)
+    }
+    guard isSilent, link.lastError == nil else { return loss }
+    let unanswered = subscriptions.requestedCount + (signIn.isRequested ? 1 : 0)
+    if let burst = rates.silent.connectionEnded(unanswered: unanswered) {
+      rates.pace.noteSilentEnd(burst: burst)
+    }
+    return loss
+  }
+
+  /// Resets the pace after a loss, but remembers a limit that was met.
+  private mutating func forgetPace(at now: Instant) {
+    let message = rates.pace.lastMessage
+    reportDroppedEvents(rates.pace.connectionLost(), message, at: now)
+    rates.clientEvents = ClientEventRisk()
+    rates.silent.connectionLost()
+    rates.hasToldPlan = false
+    signIn.authorization = nil
+  }
+}
+
+/// Finds the channel that a server's error refuses.
+///
+/// Servers differ: soketi names the channel in a separate message, sockudo beside the error, Pusher
+/// and ipe somewhere in its text, Reverb not at all.
+extension Session {
+  /// Maximum number of punctuation marks after a channel's name in an error's text.
+  private static let longestPunctuation = 3
+
+  /// Handles a `pusher:error` that is a refusal; returns `false` for any other error.
+  ///
+  /// The error has a channel's name beside it; or it is about a signature, and belongs to the first
+  /// unanswered channel if it names none; or it names an unanswered channel and speaks of a
+  /// refusal. An error that may be a refusal is kept, since it can explain a missing answer.
+  mutating func refused(code: Int?, message: String, channel: String?, at now: Instant) -> Bool {
+    let named = channel ?? channelNamed(in: message)
+    let isAboutSignature = code == 4009 || message.holds("ignature")
+    let refused: String?
+    if channel != nil {
+      refused = named
+    } else if isAboutSignature {
+      refused = named ?? subscriptions.firstGuardedRequest
+    } else {
+      refused = Self.isRefusal(message) ? named : nil
+    }
+    guard let refused, subscriptions.isGuardedRequest(refused) else {
+      noteRemark(message, about: named)
+      return false
+    }
+    let failure = SubscriptionFailure(
+      type: "AuthError", message: message.isEmpty ? Self.noReason : message, status: 401)
+    fail(refused, failure, at: now)
+    return true
+  }
+
+  private static let noReason = "the server gives no reason"
+
+  /// Leaves out first letters, which may be in upper or lower case.
+  private static func isRefusal(_ message: String) -> Bool {
+    message.holds("uth") || message.holds("orbidden") || message.holds("enied")
+      || message.holds("nvalid") || message.holds("allowed")
+  }
+
+  /// Keeps an error that may answer the named channel, or the only unanswered one.
+  private mutating func noteRemark(_ message: String, about channel: String?) {
+    guard !message.isEmpty, let channel = channel ?? subscriptions.onlyRequest,
+      subscriptions.isRequest(channel)
+    else { return }
+    subscriptions[channel]?.remark = message
+  }
+
+  /// A name counts only as a whole word, because one name may be part of another.
+  private func channelNamed(in message: String) -> String? {
+    let words = message.utf8.split { !ChannelName.isLegal($0) }
+    var longest: String?
+    for word in words where word.count <= ChannelName.maximumLength + Self.longestPunctuation {
+      guard let name = unansweredChannel(in: word) else { continue }
+      if name.utf8.count > longest?.utf8.count ?? 0 { longest = name }
+    }
+    return longest
+  }
+
+  /// Punctuation that is legal in names may follow the channel.
+  private func unansweredChannel(in word: Substring.UTF8View) -> String? {
+    var word = word
+    for _ in 0...Self.longestPunctuation {
+      let name = String(Substring(word))
+      if subscriptions.isRequest(name) { return name }
+      guard let last = word.last, [0x2C, 0x2E, 0x3B].contains(last) else { return nil }
+      word.removeLast()
+    }
+    return nil
+  }
+}
+
+/// Signs the user in: `pusher:signin`.
+///
+/// It comes before the subscriptions of each connection, because some channels need it. An error
+/// that names no channel then belongs to it. Source: Pusher's page "Authenticating users".
+extension Session {
+  /// Keeps the user signed in from now on, over every reconnect; retries after a failure.
+  package mutating func signIn(at now: Instant) {
+    guard signIn.state == .unwanted || signIn.state == .failed else { return }
+    signIn.state = .waiting
+    beginSignIn()
+  }
+
+  package var userID: String? { signIn.userID }
+
+  private mutating func beginSignIn() {
+    guard signIn.state == .waiting, isConnected else { return }
+    signIn.signatures.restart()
+    askForAuthentication()
+  }
+
+  private mutating func askForAuthentication() {
+    guard let socketID else { return }
+    signIn.state = .authenticating
+    ask(.user, socketID)
+  }
+
+  mutating func authenticated(_ result: Authorization.Result, at now: Instant) {
+    guard signIn.state == .authenticating else { return }
+    do throws(AuthorizationFailure) {
+      let auth = try result.get()
+      signIn.state = .held(auth)
+      sendHeld(at: now)
+    } catch {
+      switch signIn.signatures.failed(error, options.reconnect.backoff, random: &random) {
+      case .failed(let failure): signInFailed(failure, at: now)
+      case .askAgain(let delay, let reason):
+        signIn.state = .delayed(until: now.advanced(by: delay))
+        report(.signInDelayed(reason: reason, retryIn: delay))
+      }
+    }
+  }
+
+  /// Subscribes to the user's own channel, then to all others.
+  mutating func signedIn(_ userData: JSONValue, at now: Instant) {
+    switch signIn.state {
+    case .requested(let until):
+      link.delivery.noteAnswer(to: until.advanced(by: .zero - options.connectTimeout), at: now)
+    case .held: break
+    default: return
+    }
+    noteAnswered(at: now)
+    guard let userID = userData["id"]?.identifier, !userID.isEmpty else {
+      let failure = SubscriptionFailure(
+        type: "AuthError", message: "the server's answer names no user", fault: .peer)
+      signInFailed(failure, at: now)
+      return
+    }
+    signIn.state = .done(userID: userID)
+    signIn.signatures.noteConfirmed()
+    report(.signedIn(userID: userID, userData: userData))
+    let channel = UserChannel.name(userID: userID)
+    if let former = signIn.channel, !former.isSame(as: channel) { unsubscribe(former, at: now) }
+    signIn.channel = channel
+    subscribe(channel, at: now)
+    beginChannels(at: now)
+  }
+
+  /// Gives up the sign-in on this connection, and subscribes to the channels that do not need it.
+  mutating func signInFailed(_ failure: SubscriptionFailure, at now: Instant) {
+    guard signIn.isPending else { return }
+    if case .requested = signIn.state { noteAnswered(at: now) }
+    signIn.state = .failed
+    report(.signInFailed(failure))
+    beginChannels(at: now)
+  }
+
+  /// Reports whether an error that names no channel answered the sign-in.
+  private mutating func refusedSignIn(code: Int?, message: String, at now: Instant) -> Bool {
+    guard case .requested = signIn.state else { return false }
+    let isAboutChannel = message.holds("channel")
+    guard message.holds("::user::") || !isAboutChannel else { return false }
+    let status = code == nil || code == 4009 ? 401 : nil
+    let failure = SubscriptionFailure(
+      type: "AuthError", message: message, status: status, fault: status == nil ? .peer : .you)
+    signInFailed(failure, at: now)
+    return true
+  }
+
+  /// Returns `false` if the connection was given up.
+  private mutating func tickSignIn(at now: Instant) -> Bool {
+    guard let deadline = signIn.deadline(ignoringRequests: isReadingPaused), now >= deadline else {
+      return true
+    }
+    if case .delayed = signIn.state {
+      askForAuthentication()
+    } else if signIn.signatures.haveWorked || options.reconnect.mode == .always {
+      // The sign-in has worked before, so the connection is at fault.
+      emit(.abort)
+      let time = options.connectTimeout.inWords
+      lost(.dropped("no answer to the sign-in within \(time)"), at: now)
+      return false
+    } else {
+      signInFailed(.timeout(options.connectTimeout), at: now)
+    }
+    return true
+  }
+}
+
+extension Session {
+  /// Keeps a channel subscribed from now on, over every reconnect.
+  package mutating func subscribe(_ channel: String, at now: Instant) {
+    guard subscriptions[channel] == nil else { return }
+    subscriptions[channel] = Subscription(channel: channel)
+    if isConnected, !signIn.isPending { begin(channel, at: now) }
+  }
+
+  package mutating func unsubscribe(_ channel: String, at now: Instant) {
+    guard let subscription = subscriptions[channel] else { return }
+    subscriptions[channel] = nil
+    switch subscription.state {
+    case .requested where isConnected, .subscribed where isConnected:
+      emit(.send(command.unsubscribe(channel: channel)))
+    default: break
+    }
+    if case .requested = subscription.state { noteAnswered(at: now) }
+    closeGapIfSettled(at: now)
+  }
+
+  package func roster(of channel: String) -> PresenceRoster? { subscriptions[channel]?.roster }
+
+  /// In the order of their requests.
+  package var channels: [String] { subscriptions.names }
+
+  private mutating func beginChannels(at now: Instant) {
+    guard !signIn.isPending else { return }
+    for channel in channels { begin(channel, at: now) }
+    closeGapIfSettled(at: now)
+  }
+
+  mutating func begin(_ channel: String, at now: Instant) {
+    guard let subscription = subscriptions[channel], subscription.state == .waiting else { return }
+    subscriptions[channel]?.signatures.restart()
+    if subscription.kind.needsAuthorization {
+      askForAuthorization(channel)
+    } else {
+      request(channel, auth: nil, at: now)
+    }
+  }
+
+  private mutating func askForAuthorization(_ channel: String) {
+    guard let socketID else { return }
+    subscriptions[channel]?.state = .authorizing
+    ask(.channel(channel), socketID)
+  }
+
+  mutating func ask(_ subject: AuthorizationRequest.Subject, _ socketID: String) {
+    emit(.authorize(AuthorizationRequest(subject, socketID: socketID, generation: link.generation)))
+  }
+
+  private mutating func request(_ channel: String, auth: Authorization?, at now: Instant) {
+    subscriptions[channel]?.authorization = auth
+    subscriptions[channel]?.state = .held
+    sendHeld(at: now)
+  }
+
+  mutating func send(subscription channel: String, at now: Instant) {
+    let deadline = now.advanced(by: options.connectTimeout)
+    subscriptions[channel]?.remark = nil
+    subscriptions[channel]?.state = .requested(until: deadline)
+    let auth = subscriptions[channel]?.authorization
+    emit(.send(command.subscribe(channel: channel, auth: auth)))
+  }
+
+  /// Handles the answer to an ``SessionOutput/authorize(_:)``, unless the connection has changed.
+  package mutating func authorized(
+    _ request: AuthorizationRequest, _ result: Authorization.Result, at now: Instant
+  ) {
+    guard request.generation == link.generation else { return }
+    guard let channel = request.channel else { return authenticated(result, at: now) }
+    guard let subscription = subscriptions[channel] else { return }
+    if let rekeying = subscription.rekeying { return rekeyed(channel, rekeying, result) }
+    guard subscription.state == .authorizing else { return }
+    do throws(AuthorizationFailure) {
+      let auth = try result.get()
+      if subscription.kind == .encrypted { subscriptions[channel]?.key = try Self.key(of: auth) }
+      self.request(channel, auth: auth, at: now)
+    } catch { authorizationFailed(subscription, error, at: now) }
+  }
+
+  private mutating func authorizationFailed(
+    _ subscription: Subscription, _ failure: AuthorizationFailure, at now: Instant
+  ) {
+    let channel = subscription.channel
+    var signatures = subscription.signatures
+    let verdict = signatures.failed(failure, options.reconnect.backoff, random: &random)
+    subscriptions[channel]?.signatures = signatures
+    switch verdict {
+    case .failed(let failure): fail(channel, failure, at: now)
+    case .askAgain(let delay, let reason):
+      subscriptions[channel]?.state = .delayed(until: now.advanced(by: delay))
+      report(.authorizationDelayed(channel: channel, reason: reason, retryIn: delay))
+    }
+  }
+
+  /// The members of a presence channel are in `envelope`.
+  mutating func succeeded(_ channel: String, _ envelope: Envelope, at now: Instant) {
+    guard var subscription = subscriptions[channel] else { return }
+    let isNew = subscription.state != .subscribed
+    switch subscription.state {
+    case .requested(let until):
+      link.delivery.noteAnswer(to: until.advanced(by: .zero - options.connectTimeout), at: now)
+    case .held, .subscribed: break
+    default: return
+    }
+    let former = subscription.roster
+    subscription.state = .subscribed
+    subscription.authorization = nil
+    subscription.signatures.noteConfirmed()
+    if subscription.kind == .presence {
+      subscription.roster = PresenceRoster(envelope, limits: options.presence)
+    }
+    subscriptions[channel] = subscription
+    if isNew { report(.subscribed(channel: channel, presence: subscription.roster)) }
+    if subscription.roster?.isCut == true {
+      report(.membersLeftOut(channel: channel, options.presence))
+    }
+    if let former, let roster = subscription.roster { reportChanges(channel, former, roster) }
+    if isNew { noteAnswered(at: now) }
+    closeGapIfSettled(at: now)
+  }
+
+  /// Reports members that came or left while there was no connection.
+  private mutating func reportChanges(
+    _ channel: String, _ former: PresenceRoster, _ roster: PresenceRoster
+  ) {
+    for id in former.ids where !roster.contains(id) {
+      if let member = former[id] { report(.memberRemoved(channel: channel, member)) }
+    }
+    for id in roster.ids where !former.contains(id) {
+      if let member = roster[id] { report(.memberAdded(channel: channel, member)) }
+    }
+  }
+
+  mutating func memberAdded(_ channel: String, _ member: PusherPresenceChannelMember) {
+    let wasCut = subscriptions[channel]?.roster?.isCut ?? true
+    subscriptions[channel]?.roster?.insert(member.userId, member.userInfo)
+    report(.memberAdded(channel: channel, member))
+    if !wasCut, subscriptions[channel]?.roster?.isCut == true {
+      report(.membersLeftOut(channel: channel, options.presence))
+    }
+  }
+
+  mutating func memberRemoved(_ channel: String, _ userID: String) {
+    let known = subscriptions[channel]?.roster?.remove(userID)
+    report(.memberRemoved(channel: channel, known ?? PusherPresenceChannelMember(userId: userID)))
+  }
+
+  mutating func fail(_ channel: String, _ failure: SubscriptionFailure, at now: Instant) {
+    guard isConnected, let subscription = subscriptions[channel], !subscription.state.isSettled
+    else { return }
+    subscriptions[channel]?.state = .failed
+    subscriptions[channel]?.authorization = nil
+    report(.subscriptionFailed(channel: channel, failure))
+    if case .requested = subscription.state { noteAnswered(at: now) }
+    closeGapIfSettled(at: now)
+  }
+
+  private mutating func tickSubscriptions(at now: Instant) {
+    while let channel = subscriptions.firstDue(at: now, ignoringRequests: isReadingPaused),
+      let subscription = subscriptions[channel]
+    {
+      if case .delayed = subscription.state {
+        askForAuthorization(channel)
+      } else if !subscription.signatures.haveWorked, let remark = subscription.remark {
+        let time = options.connectTimeout.inWords
+        let message = "no confirmation within \(time); the server said: \(remark)"
+        fail(channel, SubscriptionFailure(type: "SubscriptionError", message: message), at: now)
+      } else if subscription.signatures.haveWorked || options.reconnect.mode == .always {
+        // The channel has worked before, so the connection is at fault.
+        emit(.abort)
+        let time = options.connectTimeout.inWords
+        lost(.dropped("no answer to the subscription of \(channel) within \(time)"), at: now)
+        return
+      } else {
+        fail(channel, .timeout(options.connectTimeout), at: now)
+      }
+    }
+  }
+
+  /// Sends a client event; returns `false`, and sends nothing, while its channel is not subscribed.
+  ///
+  /// The owner queues waiting events, because the queue outlives the session.
+  package mutating func trigger(_ event: ClientEvent, at now: Instant) -> Bool {
+    guard isConnected, subscriptions[event.channel]?.state == .subscribed else { return false }
+    rates.clientEvents.noteSent(at: now)
+    emit(.send(command.clientEvent(event)))
+    return true
+  }
 }

@@ -55,8 +55,6 @@ package enum AcceptedAnswers: Sendable, Equatable {
   case namedTypes
   /// Also `application/json`, as one event.
   case namedTypesAndDocuments
-  /// Any type; an unknown one is read as an event stream.
-  case anyType
   /// Any type, as lines or as the JSON text sequence that the type names.
   case lines
 
@@ -69,7 +67,6 @@ package enum AcceptedAnswers: Sendable, Equatable {
     case .namedTypesAndDocuments:
       let isDocument = contentType.map { BodyFormat.isJSON(contentType: $0) } ?? false
       return isDocument ? .document : named
-    case .anyType: return named ?? .eventStream
     case .lines: return named == .textSequence ? named : .lines
     }
   }
@@ -80,7 +77,7 @@ package enum AcceptedAnswers: Sendable, Equatable {
   /// names, and as any type at last.
   var accept: String {
     switch self {
-    case .eventStream, .namedTypes, .anyType: "text/event-stream"
+    case .eventStream, .namedTypes: "text/event-stream"
     case .namedTypesAndDocuments: "application/json, text/event-stream"
     case .lines:
       "application/x-ndjson, application/jsonl, application/json-seq, application/json, */*;q=0.1"

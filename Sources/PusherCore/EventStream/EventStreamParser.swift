@@ -17,12 +17,6 @@ package final class EventStreamParser {
     records = RecordReader(input: input, limit: limits.event)
   }
 
-  /// Called without the colon and one space; the view is valid during the call.
-  package var onComment: ((ByteView) -> Void)? {
-    get { reader.onComment }
-    set { reader.onComment = newValue }
-  }
-
   /// In milliseconds, as the stream named it last.
   package var reconnectionTime: Int? { reader.reconnectionTime }
 

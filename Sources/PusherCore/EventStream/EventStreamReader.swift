@@ -179,10 +179,8 @@ extension EventStreamReader {
       try takeType(value, of: view)
     } else if let value = Self.value(of: "retry", in: line, view) {
       takeRetry(view[value])
-    } else if let onComment, let comment = Self.value(of: "", in: line, view) {
-      onComment(view[comment])
     }
-    // Other names mean nothing.
+    // A line that begins with a colon is a comment, and other names mean nothing.
   }
 
   /// The value stands after the colon and one space.

@@ -261,3 +261,311 @@ private final class RetiredClient: ChannelsFeedDelegate {
   func feed(reports event: ConnectionEvent, at now: Instant) {}
   func feed(exchanged text: @autoclosure () -> String, isSent: Bool) {}
 }
+
+extension ClientDriver: ChannelsFeedDelegate {
+  func feedSinkIsFull() { pauseWhileHeld() }
+
+  /// Stops reading while a sequence is behind; the `read` order resumes it.
+  private func pauseWhileHeld() {
+    if connection.readingHold.isHeld { run?.feed.isPaused = true }
+  }
+
+  func feed(received event: Envelope, named name: String?, at now: Instant) {
+    guard let dispatcher = run?.dispatcher, dispatcher.isLive else { return }
+    let isCount = name == publicName("subscription_count")
+    let count = isCount ? noteSubscriptionCount(event, dispatcher) : nil
+    dispatcher.dispatch(event, named: name)
+    if let count, let channel = event.channelName {
+      tell(.subscriptionCount(channel: channel, count))
+    }
+    pauseWhileHeld()
+  }
+
+  func feed(exchanged text: @autoclosure () -> String, isSent: Bool) {
+    log(.trace, isSent ? "sent: \(Self.masked(text()))" : "received: \(text())")
+    // An asynchronous delegate may be behind because of log messages alone.
+    pauseWhileHeld()
+  }
+
+  func feedClosed() {
+    guard let run else { return }
+    self.run = nil
+    if let goodbye = run.goodbye { loop.remove(goodbye) }
+    run.noteLost()
+    let loss: ConnectionLoss? =
+      switch run.end {
+      case .lost(let loss, _), .retriesExhausted(let loss, _, _): loss
+      case .asked, .finished, nil: nil
+      }
+    let isChanged = connection.change(
+      to: .disconnected, generation: run.generation, because: loss ?? run.veto)
+    if let loss {
+      log(.error, "disconnected, not retrying: \(loss)")
+      if isChanged { lost(loss, run, willAttemptReconnect: false) }
+    } else if let veto = run.veto {
+      log(.warning, "not retrying, as the delegate decided: \(veto)")
+    } else if run.isEstablished {
+      tell(.disconnected(nil, willRetry: false))
+    }
+  }
+
+  func feed(reports event: ConnectionEvent, at now: Instant) {
+    guard let run else { return }
+    switch event {
+    case .disconnected(let loss, _, let delay, let attempt):
+      connection.state.withLock { $0.failedAttempts = attempt }
+      disconnected(run, loss, retryIn: delay)
+    case .ended(let end): run.end = end
+    case .gap(let start, let end):
+      guard run.dispatcher.isLive else { return }
+      count(.gaps)
+      let gap = PusherGap(from: start, to: end, at: now)
+      missed(gap, run)
+      let length = start.duration(to: end)
+      log(.warning, "subscribed again; events of \(length.inWords) may be missing")
+      tell(.gap(gap, length: length))
+    case .opened, .upgraded, .redirected, .reconnectionTime, .resumedElsewhere: break
+    }
+  }
+
+  func feed(reports event: SessionEvent, at now: Instant) {
+    guard let run else { return }
+    defer { pauseWhileHeld() }
+    if case .connected(let socketID, _) = event { return connected(run, socketID) }
+    if run.dispatcher.isLive { report(event, run) }
+  }
+
+  private func missed(_ gap: PusherGap, _ run: ClientRun) {
+    for channel in run.dispatcher.channels.elements where channel.takeLoss() {
+      channel.bindings.tell(gap)
+    }
+    connection.bindings.tell(gap)
+  }
+
+  /// Reports events that slow readers of `events()` did not get.
+  func reportDropped(_ number: Int) {
+    count(.dropped, by: number)
+    log(.warning, "a reader of events() is too slow; events dropped: \(number)")
+    tell(.dropped(number))
+  }
+
+  private func connected(_ run: ClientRun, _ socketID: String) {
+    run.isEstablished = true
+    connection.state.withLock { $0.failedAttempts = 0 }
+    count(.connections)
+    log(.info, "connected as socket \(socketID)")
+    guard
+      connection.change(to: .connected, generation: run.generation, socketId: socketID)
+    else { return }
+    tell(.connected)
+  }
+
+  private func disconnected(_ run: ClientRun, _ loss: ConnectionLoss, retryIn delay: Duration?) {
+    run.noteLost()
+    guard let delay else { return }
+    log(.warning, "\(run.isEstablished ? "connection lost" : "cannot connect"): \(loss)")
+    var planned: Duration? = delay
+    if let delegate, !run.isMoving {
+      planned = delegate.connectionWillReconnect(connection, afterDelay: delay)
+    }
+    if planned != nil {
+      connection.change(to: .reconnecting, generation: run.generation, because: loss)
+    } else {
+      run.veto = loss
+    }
+    if run.dispatcher.isLive { lost(loss, run, willAttemptReconnect: planned != nil) }
+    run.isEstablished = false
+    guard let planned else { return run.feed.disconnect() }
+    if planned != delay { run.feed.retry(in: planned) }
+  }
+
+  private func lost(_ loss: ConnectionLoss, _ run: ClientRun, willAttemptReconnect: Bool) {
+    count(.losses)
+    tell(
+      run.isEstablished
+        ? .disconnected(loss, willRetry: willAttemptReconnect)
+        : .failed(loss, willRetry: willAttemptReconnect))
+  }
+
+  private func report(_ event: SessionEvent, _ run: ClientRun) {
+    switch event {
+    case .signedIn, .signInFailed, .signInDelayed, .watchlist: reportUser(event, run)
+    case .subscribed(let name, let roster): subscribed(run, name, roster)
+    case .subscriptionFailed(let name, let failure): failed(run, name, failure)
+    case .membersLeftOut(let name, let limits):
+      log(
+        .warning,
+        "the member list of \(name) ends at \(limits.members) members or \(limits.bytes) bytes")
+    case .memberAdded(let name, let member):
+      if let channel = run.dispatcher.channels[name] as? PusherPresenceChannel {
+        channel.noteAdded(member)
+        tell(.memberAdded(member, channel))
+      }
+      run.dispatcher.dispatch(publicName("member_added"), channel: name) { member.json }
+    case .memberRemoved(let name, let member):
+      if let channel = run.dispatcher.channels[name] as? PusherPresenceChannel {
+        channel.noteRemoved(member)
+        tell(.memberRemoved(member, channel))
+      }
+      run.dispatcher.dispatch(publicName("member_removed"), channel: name) { member.json }
+    case .error(let code, let message):
+      log(.warning, "error \(code.map(String.init) ?? "without code"): \(message)")
+      tell(.error(PusherError(message: message, code: code)))
+      run.dispatcher.dispatch(publicName("error"), channel: nil) {
+        ["code": code.map(JSONValue.integer) ?? .null, "message": .string(message)]
+      }
+    case .rateLimited(let limit): rateLimited(limit, run)
+    case .clientEventsDropped(let count, let message):
+      log(.warning, "\(RateLimit.cause(message)) dropped \(count) client events")
+    case .clientEventRefused(let message):
+      log(.warning, "the server refused a client event: \(message)")
+    case .authorizationDelayed(let name, let reason, let delay):
+      log(.warning, "authorisation of \(name) failed, retrying in \(delay.inWords): \(reason)")
+      run.dispatcher.channels[name]?.noteDelayed(.unavailable("authorisation", reason))
+    case .decryptionFailed(let name, let event, let data, let reason):
+      count(.leftOut)
+      log(.warning, "cannot decrypt event \(event) on \(name): \(reason)")
+      tell(.undecrypted(event: event, channel: name, data: data))
+    case .unknownInternalEvent(let name, let channel):
+      count(.leftOut)
+      log(
+        .warning,
+        "event \(name)\(channel.map { " on \($0)" } ?? "") ignored: unknown to this version")
+    case .malformed(let reason, _):
+      count(.leftOut)
+      log(.warning, "message ignored: \(reason)")
+    default: break
+    }
+  }
+
+  private func rateLimited(_ limit: RateLimit, _ run: ClientRun) {
+    log(.warning, limit.inWords)
+    noteDelayed(SubscriptionFailure(type: "RateLimit", message: limit.cause, fault: .peer), run)
+  }
+
+  private func noteDelayed(_ delay: SubscriptionFailure?, _ run: ClientRun) {
+    for channel in run.dispatcher.channels.elements { channel.noteDelayed(delay) }
+  }
+
+  private func subscribed(_ run: ClientRun, _ name: String, _ roster: PresenceRoster?) {
+    guard let channel = run.dispatcher.channels[name] else { return }
+    let presence = roster == nil ? nil : channel as? PusherPresenceChannel
+    // Set first: `noteSubscribed` resumes waiting tasks, which may read the members immediately.
+    if let roster { presence?.noteMembers(roster, myId: run.signer.memberID(of: name)) }
+    channel.noteSubscribed()
+    if UserChannel.userID(channelName: name) != nil { return }
+    if let presence { presence.delegate?.presenceChannelDidSubscribe(presence) }
+    run.dispatcher.dispatch(publicName("subscription_succeeded"), channel: name) {
+      guard let roster else { return .object([]) }
+      return ["presence": roster.json]
+    }
+    // After the handlers, as in PusherSwift: a handler that is bound now gets no earlier event.
+    tell(.subscribed(channel: name))
+    flush(channel)
+  }
+
+  private func failed(_ run: ClientRun, _ name: String, _ failure: SubscriptionFailure) {
+    count(.failedSubscriptions)
+    log(.warning, "subscription of \(name) failed: \(failure.message)")
+    if UserChannel.userID(channelName: name) != nil { return userFailed(failure, run) }
+    let outcome = run.signer.takeOutcome(about: name)
+    var failure = failure
+    failure.underlyingError = outcome.error
+    run.dispatcher.channels[name]?.noteFailed(failure)
+    tell(
+      .subscriptionFailed(
+        channel: name, response: outcome.response, data: outcome.body, error: failure))
+    run.dispatcher.dispatch(publicName("subscription_error"), channel: name) {
+      [
+        "type": .string(failure.type), "error": .string(failure.message),
+        "status": failure.status.map(JSONValue.integer) ?? .null,
+      ]
+    }
+  }
+
+  private func noteSubscriptionCount(_ event: Envelope, _ dispatcher: EventDispatcher) -> Int? {
+    guard let name = event.channelName, let channel = dispatcher.channels[name],
+      let count = event.data["subscription_count"]?.integer
+    else { return nil }
+    channel.noteSubscriptionCount(count)
+    return count
+  }
+
+  func publicName(_ name: String) -> String {
+    (run?.parts.place.options ?? connection.options).service.eventPrefix + name
+  }
+
+  /// Returns a message without its signatures.
+  private static func masked(_ message: String) -> String {
+    guard case .object(var members)? = try? JSONParser.parse(message),
+      let place = members.firstIndex(where: { $0.name == "data" }),
+      case .object(var data) = members[place].value
+    else { return message }
+    for index in data.indices where data[index].name == "auth" { data[index].value = "(hidden)" }
+    members[place].value = .object(data)
+    return JSONValue.object(members).jsonText
+  }
+
+  // MARK: The user
+
+  private func reportUser(_ event: SessionEvent, _ run: ClientRun) {
+    switch event {
+    case .signedIn(let userID, let userData): signedIn(run, userID, userData)
+    case .signInFailed(let failure): userFailed(failure, run)
+    case .signInDelayed(let reason, let delay):
+      log(.warning, "sign-in failed, retrying in \(delay.inWords): \(reason)")
+      // Channels are subscribed after the sign-in.
+      noteDelayed(.unavailable("sign-in", reason), run)
+    case .watchlist(let isOnline, let userIDs):
+      let change = PusherWatchlistEvent(name: isOnline ? "online" : "offline", userIds: userIDs)
+      run.dispatcher.dispatch(
+        change.name, to: connection.userState.watchlist,
+        data: [
+          "name": .string(change.name), "user_ids": .array(userIDs.map(JSONValue.string)),
+        ])
+      tell(.watchlist(change))
+    default: break
+    }
+  }
+
+  private func signedIn(_ run: ClientRun, _ userID: String, _ userData: JSONValue) {
+    log(.info, "signed in as user \(userID)")
+    noteDelayed(nil, run)
+    let name = UserChannel.name(userID: userID)
+    for former in run.dispatcher.channels.names
+    where !former.isSame(as: name) && UserChannel.userID(channelName: former) != nil {
+      run.dispatcher.channels[former] = nil
+    }
+    if run.dispatcher.channels[name] == nil {
+      run.dispatcher.channels[name] = PusherChannel(
+        name: name, connection: connection, bindings: connection.userState.bindings)
+    }
+    connection.userState.noteSignedIn(userID, userData)
+    run.dispatcher.dispatch(publicName("signin_success"), channel: nil) {
+      ["user_data": .string(userData.jsonText)]
+    }
+    tell(.signedIn(userID: userID, userData: userData))
+  }
+
+  /// The sign-in failed, or the subscription of the user's own channel did.
+  private func userFailed(_ failure: SubscriptionFailure, _ run: ClientRun) {
+    log(.warning, "sign-in failed: \(failure.message)")
+    noteDelayed(nil, run)
+    let outcome = run.signer.takeOutcome()
+    var failure = failure
+    failure.underlyingError = outcome.error
+    connection.userState.noteFailed(failure)
+    tell(.signInFailed(response: outcome.response, data: outcome.body, error: failure))
+  }
+}
+
+extension SubscriptionFailure {
+  /// The delay until the signer is asked again.
+  fileprivate static func unavailable(_ what: String, _ reason: String) -> SubscriptionFailure {
+    SubscriptionFailure(type: "Unavailable", message: "the \(what) failed: \(reason)", fault: .peer)
+  }
+}
+
+extension PusherPresenceChannelMember {
+  fileprivate var json: JSONValue { ["user_id": .string(userId), "user_info": userInfo] }
+}

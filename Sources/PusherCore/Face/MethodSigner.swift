@@ -89,9 +89,10 @@ final class MethodSigner: Signer {
   private func secretSigner(
     _ secret: String, member: SecretSigner.Member? = nil, userData: String? = nil
   ) -> SecretSigner {
-    SecretSigner(
-      signature: SubscriptionSignature(key: place.key, secret: secret), member: member,
-      masterKey: place.options.encryptionMasterKey, userData: userData)
+    let signature = SubscriptionSignature(key: place.key, secret: secret)
+    return SecretSigner(
+      signature: signature, member: member, masterKey: place.options.encryptionMasterKey,
+      userData: userData)
   }
 
   // MARK: The user

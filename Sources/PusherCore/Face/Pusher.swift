@@ -16,7 +16,7 @@
 ///
 /// The connection closes with the last reference to the `Pusher`. The client keeps its closures: a
 /// closure that refers to its own client must capture it weakly. See <doc:ThreadsAndLifetime>.
-public final class Pusher: PusherEventBindings, AnyDataHandlers {
+public final class Pusher: PusherEventBindings {
   /// State, delegate and settings of the connection.
   public let connection: PusherConnection
 
@@ -167,4 +167,43 @@ extension Pusher {
 
   /// Unbinds one handler of the client; does nothing if it is not bound.
   public func unbind(callbackId: PusherBinding) { removeBinding(callbackId) }
+}
+
+// Handlers written for PusherSwift 7, which take `Any?`. In an extension of the protocol they rank
+// below the class's own, with `JSONValue` or `PusherEvent`.
+extension PusherEventBindings where Self: Pusher {
+  /// Calls `callback` with the message of every event, as in PusherSwift 7.
+  ///
+  /// The message has `event` and, if present, `channel`, `data` and `user_id`. Members of `data`
+  /// with other names are included, since PusherSwift 7's README reads them there.
+  @_disfavoredOverload
+  @discardableResult
+  public func bind(callback: @escaping @Sendable (Any?) -> Void) -> PusherBinding {
+    let parses = connection.options.attemptToReturnJSONObject
+    return connection.bindings.bind(to: nil) { event in
+      let message = event.message(parsed: parses)
+      let data = message["data"]?.members ?? []
+      callback(JSONValue.object(data + (message.members ?? [])).untyped)
+    }
+  }
+
+  /// Same as `bind(callback:)`, without a label, as PusherSwift 7's README writes it.
+  @_disfavoredOverload @discardableResult public func bind(
+    _ callback: @escaping @Sendable (Any?) -> Void
+  ) -> PusherBinding { bind(callback: callback) }
+
+  /// Same as `bind(callback:)`, with a trailing closure.
+  @discardableResult public func bind(
+    eventCallback: @escaping @Sendable (Any?) -> Void
+  ) -> PusherBinding { bind(callback: eventCallback) }
+
+  /// Calls `eventCallback` with the data of every event of this name on any channel.
+  @discardableResult public func bind(
+    eventName: String, eventCallback: @escaping @Sendable (Any?) -> Void
+  ) -> PusherBinding {
+    let parses = connection.options.attemptToReturnJSONObject
+    return connection.bindings.bind(to: eventName) {
+      eventCallback($0.value(parsed: parses)?.untyped)
+    }
+  }
 }

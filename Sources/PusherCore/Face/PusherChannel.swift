@@ -5,7 +5,7 @@ internal import Synchronization
 /// It can be used from any thread. The channel and its bindings survive lost connections,
 /// `disconnect()` and `connect()`. Unsubscribing ends the channel and drops its bindings;
 /// subscribing again makes another object.
-public class PusherChannel: PusherEventBindings, AnyDataHandlers, @unchecked Sendable {
+public class PusherChannel: PusherEventBindings, @unchecked Sendable {
   // All stored properties, also those of the only subclass, are constants of Sendable types. The
   // compiler does not check that for a class with a subclass.
 
@@ -273,4 +273,21 @@ extension PusherChannel {
 
   /// Handlers bound to events of the channel.
   public var handlers: PusherHandlers { PusherHandlers(list: bindings, connection: connection) }
+}
+
+// Handlers written for PusherSwift 7, which take `Any?`. In an extension of the protocol they rank
+// below the class's own, with `JSONValue` or `PusherEvent`.
+extension PusherEventBindings where Self: PusherChannel {
+  /// Calls `callback` with the data of the channel's events of this name, as in PusherSwift 7.
+  @_disfavoredOverload @discardableResult public func bind(
+    eventName: String, callback: @escaping @Sendable (Any?) -> Void
+  ) -> PusherBinding {
+    let parses = connection.options.attemptToReturnJSONObject
+    return bindings.bind(to: eventName) { callback($0.value(parsed: parses)?.untyped) }
+  }
+
+  /// Same as `bind(eventName:callback:)`, with a trailing closure.
+  @discardableResult public func bind(
+    eventName: String, eventCallback: @escaping @Sendable (Any?) -> Void
+  ) -> PusherBinding { bind(eventName: eventName, callback: eventCallback) }
 }

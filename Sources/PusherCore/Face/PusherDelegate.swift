@@ -3,7 +3,7 @@
 /// The client's callback thread makes all calls, one at a time and in order; see ``Pusher``. The
 /// reference to the delegate is weak, so a delegate may keep its client. An actor, or a class of
 /// the main actor, needs ``PusherAsyncDelegate`` instead.
-public protocol PusherDelegate: PusherDelegateSignatures, Sendable {
+public protocol PusherDelegate: AnyObject, Sendable {
   /// The state changed.
   func changedConnectionState(from old: ConnectionState, to new: ConnectionState)
 
@@ -75,66 +75,52 @@ public protocol PusherDelegate: PusherDelegateSignatures, Sendable {
 
 extension PusherDelegate {
   /// Does nothing.
-  public func changedConnectionState(from old: ConnectionState, to new: ConnectionState)
-  where FormerState == Never {}
+  public func changedConnectionState(from old: ConnectionState, to new: ConnectionState) {}
   /// Does nothing.
-  public func subscribedToChannel(name: String)
-  where LabelledName == Never, FormerSuccess == Never {}
+  public func subscribedToChannel(name: String) {}
   /// Does nothing.
   public func failedToSubscribeToChannel(
     name: String, response: AuthResponse?, data: String?, error: SubscriptionFailure
-  )
-  where
-    FailedName == String, FailedResponse == AuthResponse?, FailedData == String?,
-    FailedError == SubscriptionFailure, FormerError == Never
-  {}
+  ) {}
   /// Does nothing.
-  public func signedIn(userId: String, userData: JSONValue)
-  where SignedInID == String, SignedInData == JSONValue {}
+  public func signedIn(userId: String, userData: JSONValue) {}
   /// Does nothing.
-  public func failedToSignIn(response: AuthResponse?, data: String?, error: SubscriptionFailure)
-  where SignInResponse == AuthResponse?, SignInData == String?, SignInError == SubscriptionFailure {
-  }
+  public func failedToSignIn(response: AuthResponse?, data: String?, error: SubscriptionFailure) {}
   /// Does nothing.
-  public func watchlistChanged(_ event: PusherWatchlistEvent)
-  where WatchlistEvent == PusherWatchlistEvent {}
+  public func watchlistChanged(_ event: PusherWatchlistEvent) {}
   /// Does nothing.
-  public func subscriptionCountChanged(channelName: String, count: Int) where Count == Int {}
+  public func subscriptionCountChanged(channelName: String, count: Int) {}
   /// Does nothing.
   public func debugLog(message: String) {}
   /// Does nothing.
-  public func receivedError(error: PusherError) where ReceivedError == PusherError {}
+  public func receivedError(error: PusherError) {}
   /// Does nothing.
-  public func failedToDecryptEvent(eventName: String, channelName: String, data: String?)
-  where UndecryptedData == String? {}
+  public func failedToDecryptEvent(eventName: String, channelName: String, data: String?) {}
   /// Allows the connection.
-  public func connectionWillConnect(_ connection: PusherConnection) -> Bool
-  where WillConnect == Bool { true }
+  public func connectionWillConnect(_ connection: PusherConnection) -> Bool { true }
   /// Does nothing.
   public func connectionDidConnect(_ connection: PusherConnection) {}
   /// Does nothing.
   public func connectionDidDisconnect(
     _ connection: PusherConnection, error: ConnectionLoss?, willAttemptReconnect: Bool
-  ) where DisconnectError == ConnectionLoss? {}
+  ) {}
   /// Does nothing.
   public func connectionDidFail(
     _ connection: PusherConnection, error: any Error, willAttemptReconnect: Bool
-  ) where ConnectError == any Error {}
+  ) {}
   /// Keeps the delay.
   public func connectionWillReconnect(_ connection: PusherConnection, afterDelay delay: Duration)
     -> Duration?
-  where ReconnectDelay == Duration, WillReconnect == Duration? { delay }
+  { delay }
   /// Changes nothing.
-  public func willAuthorizeChannel(_ channel: PusherChannel, request: inout AuthRequest)
-  where ChannelRequest == Never {}
+  public func willAuthorizeChannel(_ channel: PusherChannel, request: inout AuthRequest) {}
   /// Changes nothing.
-  public func willAuthenticateUser(request: inout AuthRequest) where UserRequest == Never {}
+  public func willAuthenticateUser(request: inout AuthRequest) {}
   /// Does nothing.
-  public func connectionMayHaveMissedEvents(_ connection: PusherConnection, during time: Duration)
-  where MissedTime == Duration {}
+  public func connectionMayHaveMissedEvents(_ connection: PusherConnection, during time: Duration) {
+  }
   /// Does nothing.
-  public func connectionDroppedEvents(_ connection: PusherConnection, count: Int)
-  where DroppedCount == Int {}
+  public func connectionDroppedEvents(_ connection: PusherConnection, count: Int) {}
 }
 
 /// A `pusher:error` of the server.

@@ -152,14 +152,25 @@ extension PusherChannel {
   }
 }
 
-extension TimeLimit {
-  fileprivate static func run(
+enum TimeLimit {
+  /// Runs `body` for at most `limit`, then cancels it and throws the reason.
+  static func run(
     within limit: Duration?, _ body: @escaping @Sendable () async throws -> Void,
     reason: () -> String
   ) async throws {
     guard let limit else { return try await body() }
-    guard try await finishes(body, within: limit) else {
-      throw PusherWaitError.timeout(limit, reason: reason())
+    let isInTime = try await withThrowingTaskGroup(of: Bool.self) { group in
+      group.addTask {
+        try await body()
+        return true
+      }
+      group.addTask {
+        try await Task.sleep(for: limit)
+        return false
+      }
+      defer { group.cancelAll() }
+      return try await group.next() ?? false
     }
+    guard isInTime else { throw PusherWaitError.timeout(limit, reason: reason()) }
   }
 }

@@ -31,6 +31,7 @@ package final class ChannelsFeed: Feed {
   package var state = FeedState()
   private var destination: Destination
   private var settings: WebSocketSettings
+  /// Keeps the context in the loop's cache between two connections.
   private var tls: TLSContext?
   private var signer: any Signer
   private var sink: any EventSink
@@ -64,19 +65,6 @@ package final class ChannelsFeed: Feed {
     (self.tls, self.destination, self.settings) = (tls, destination, settings)
     (self.signer, self.sink) = (signer, sink)
     perform { $0.move(to: options, reason: reason, at: $1) }
-  }
-
-  /// Drops the connection without further calls to the owner.
-  package func retire() {
-    delegate = nil
-    abort()
-  }
-
-  /// Adds the counts of the feed that this feed replaces.
-  package func succeed(_ former: ChannelsFeed) {
-    session.pings.sent &+= former.session.pings.sent
-    session.pings.received &+= former.session.pings.received
-    count(bytesOf: former)
   }
 
   package func subscribe(_ channel: String) { perform { $0.subscribe(channel, at: $1) } }
@@ -113,7 +101,6 @@ package final class ChannelsFeed: Feed {
   package func makeConnection() -> WebSocketFeedConnection {
     WebSocketFeedConnection(
       loop: loop, destination: destination.adding(state.refreshedHeaders), settings: settings,
-      tls: tls,
       sink: sink, delegate: self)
   }
 

@@ -6,6 +6,7 @@ package final class EventStreamFeed: Feed {
   package var state = FeedState()
   private let destination: Destination
   private let settings: EventStreamSettings
+  /// Keeps the context in the loop's cache between two connections.
   private let tls: TLSContext?
   private let sink: any EventSink
   private let parser: EventStreamParser
@@ -56,9 +57,6 @@ package final class EventStreamFeed: Feed {
     parser.reconnectionTime.map { .milliseconds($0) } ?? session.reconnectionTime
   }
 
-  /// Sets the handler for comments, which come in order with the events.
-  package func onComment(_ body: @escaping (ByteView) -> Void) { parser.onComment = body }
-
   // MARK: Feed
 
   package var owner: (any FeedDelegate)? { delegate }
@@ -70,7 +68,7 @@ package final class EventStreamFeed: Feed {
     eventlessBody = nil
     return EventStreamFeedConnection(
       loop: loop, destination: destination.adding(state.refreshedHeaders), settings: settings,
-      tls: tls, parser: parser, sink: sink, cookies: cookies, sessionField: sessionField,
+      parser: parser, sink: sink, cookies: cookies, sessionField: sessionField,
       delegate: self)
   }
 

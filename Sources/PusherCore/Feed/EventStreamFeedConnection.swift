@@ -23,7 +23,6 @@ package final class EventStreamFeedConnection: FeedConnection {
   package let output = ByteBuffer()
   private let destination: Destination
   private let settings: EventStreamSettings
-  private let tls: TLSContext?
   private let parser: EventStreamParser
   private let sink: any EventSink
   private let cookies: CookieJar?
@@ -46,17 +45,17 @@ package final class EventStreamFeedConnection: FeedConnection {
 
   /// - Parameter parser: Must be at the beginning of a stream.
   init(
-    loop: EventLoop, destination: Destination, settings: EventStreamSettings, tls: TLSContext?,
+    loop: EventLoop, destination: Destination, settings: EventStreamSettings,
     parser: EventStreamParser, sink: any EventSink, cookies: CookieJar? = nil,
     sessionField: SessionField? = nil, delegate: any EventStreamFeedConnectionDelegate
   ) {
     self.sessionField = sessionField
     (self.cookies, self.loop, self.destination) = (cookies, loop, destination)
-    (self.settings, self.tls, self.parser) = (settings, tls, parser)
+    (self.settings, self.parser) = (settings, parser)
     (self.sink, self.delegate) = (sink, delegate)
   }
 
-  package func start() { start(to: destination, tls: tls, isUpgrade: false) }
+  package func start() { start(to: destination, isUpgrade: false) }
 
   package var owner: (any FeedConnectionDelegate)? { delegate }
   package var openStage: ConnectionStage? { nil }

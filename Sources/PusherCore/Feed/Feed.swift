@@ -180,8 +180,6 @@ extension Feed {
     owner?.feedClosed()
   }
 
-  func count(bytesOf former: some Feed) { state.receivedBytes &+= former.receivedBytes }
-
   // MARK: The clock
 
   package var interest: LoopInterest { LoopInterest(deadline: session.deadline) }

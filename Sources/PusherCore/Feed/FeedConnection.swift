@@ -77,9 +77,9 @@ extension FeedConnection {
     }
   }
 
-  package func start(to destination: Destination, tls: TLSContext?, isUpgrade: Bool) {
+  package func start(to destination: Destination, isUpgrade: Bool) {
     let opening = Opening(
-      loop: loop, to: destination, tls: tls, isUpgrade: isUpgrade, isPaused: state.isPaused,
+      loop: loop, to: destination, isUpgrade: isUpgrade, isPaused: state.isPaused,
       input: input, delegate: self)
     state.opening = opening
     opening.start()

@@ -21,9 +21,10 @@ package final class Opening {
   private let destination: Destination
   /// True if the request asks for an upgrade instead of a document.
   private let isUpgrade: Bool
-  private var tls: TLSContext?
   private var trail: RedirectTrail
   private var stream: SocketStream?
+  /// Reports a failure before there is a stream.
+  private var failure: LoopTimer?
   private var isAsking = false
   /// The problem that a close before the answer means.
   private var silence = NetworkProblem.noAnswer
@@ -35,10 +36,10 @@ package final class Opening {
   var isPaused: Bool { didSet { stream?.wantsRead = !isPaused } }
 
   init(
-    loop: EventLoop, to destination: Destination, tls: TLSContext?, isUpgrade: Bool,
-    isPaused: Bool, input: ByteBuffer, delegate: any OpeningDelegate
+    loop: EventLoop, to destination: Destination, isUpgrade: Bool, isPaused: Bool,
+    input: ByteBuffer, delegate: any OpeningDelegate
   ) {
-    (self.loop, self.destination, self.tls) = (loop, destination, tls)
+    (self.loop, self.destination) = (loop, destination)
     (self.isUpgrade, self.isPaused) = (isUpgrade, isPaused)
     (self.input, self.delegate) = (input, delegate)
     trail = RedirectTrail(url: destination.url)
@@ -56,8 +57,19 @@ package final class Opening {
 
   func start() {
     times.begin = times.begin ?? loop.now
-    let stream = SocketStream.connect(
-      loop: loop, to: route, tls: trail.url.isSecure ? tls : nil, delegate: self)
+    let tls: TLSContext?
+    do throws(TLSError) {
+      tls =
+        trail.url.isSecure
+        ? try loop.tlsContexts.client(destination.tls, environment: destination.trust) : nil
+    } catch {
+      // The caller is not done yet.
+      failure = loop.schedule(after: .zero) { [unowned self] in
+        fail(.network("\(error)"), at: loop.now)
+      }
+      return
+    }
+    let stream = SocketStream.connect(loop: loop, to: route, tls: tls, delegate: self)
     stream.wantsRead = !isPaused
     stream.readsOnWhenBroken = true
     self.stream = stream
@@ -66,6 +78,8 @@ package final class Opening {
   /// Closes the stream without a report.
   func abort() {
     delegate = nil
+    if let failure { loop.remove(failure) }
+    failure = nil
     stream?.close()
     stream = nil
   }
@@ -132,12 +146,7 @@ package final class Opening {
   private func redirect(to location: String, status: Int, at now: Instant) {
     do {
       try trail.follow(location: location)
-      if trail.url.isSecure && tls == nil {
-        tls = try loop.tlsContexts.client(destination.tls, environment: destination.trust)
-      }
-    } catch let error as RedirectError {
-      return fail(.refused(status: status, reason: "\(error)"), at: now)
-    } catch { return fail(.network("\(error)"), at: now) }
+    } catch { return fail(.refused(status: status, reason: "\(error)"), at: now) }
     stream?.close()
     stream = nil
     input.removeAll()

@@ -15,7 +15,6 @@ package final class WebSocketFeedConnection: FeedConnection {
   package let input = ByteBuffer(capacity: FeedConnectionState.readSize + 16_384)
   private let destination: Destination
   private let settings: WebSocketSettings
-  private let tls: TLSContext?
   private let sink: (any EventSink)?
   private var handshake: ClientHandshake?
   private var socket: WebSocketConnection?
@@ -29,14 +28,14 @@ package final class WebSocketFeedConnection: FeedConnection {
 
   /// - Parameter sink: Handles each text message first; `nil` for none.
   package init(
-    loop: EventLoop, destination: Destination, settings: WebSocketSettings, tls: TLSContext?,
+    loop: EventLoop, destination: Destination, settings: WebSocketSettings,
     sink: (any EventSink)?, delegate: any WebSocketFeedConnectionDelegate
   ) {
     (self.loop, self.destination, self.settings) = (loop, destination, settings)
-    (self.tls, self.sink, self.delegate) = (tls, sink, delegate)
+    (self.sink, self.delegate) = (sink, delegate)
   }
 
-  package func start() { start(to: destination, tls: tls, isUpgrade: true) }
+  package func start() { start(to: destination, isUpgrade: true) }
 
   package var output: ByteBuffer { socket?.output ?? nothing }
   package var owner: (any FeedConnectionDelegate)? { delegate }

@@ -16,12 +16,12 @@ package struct FieldPath: Equatable, Sendable {
     var path = JSONPath()
     if rest.first == UInt8(ascii: ".") { rest.removeFirst() }
     repeat {
-      guard path.steps.count < Self.stepLimit else { throw .tooLong(limit: Self.stepLimit) }
+      guard path.count < Self.stepLimit else { throw .tooLong(limit: Self.stepLimit) }
       if rest.first == UInt8(ascii: "[") {
-        path.append(place: try Self.bracketed(&rest))
+        path.append(index: try Self.bracketed(&rest))
       } else {
         let name = try Self.named(&rest)
-        path.append(name: name, place: Self.place(name))
+        path.append(name: name, index: Self.place(name))
       }
       if rest.first == UInt8(ascii: ".") {
         rest.removeFirst()
@@ -71,8 +71,7 @@ extension FieldPath {
       cursor.skipWhitespace()
       let value = json[try JSONSkipper.skipValue(&cursor, depthLimit: jsonDepthLimit)]
       try cursor.requireEnd()
-      let found = JSONWalk.value(at: path, of: value)
-      return found.isEmpty ? nil : found
+      return try path.value(in: value)
     } catch {
       return nil
     }

@@ -36,28 +36,249 @@ package struct WhereClause: Sendable, Equatable {
   /// Fields of the lines of all commands.
   package static let fields = ["event", "channel", "user_id", "id", "data"]
 
+  fileprivate enum Check: Sendable {
+    /// A path alone.
+    case exists
+    /// true, false or null; a missing value counts as null, as in jq.
+    case literal(Comparison, [UInt8])
+    case number(Comparison, DecimalNumber)
+    /// Text without its escapes.
+    case text(Comparison, [UInt8])
+    case pattern(String, Glob)
+  }
+
   /// The expression as given.
   package let text: String
-  let path: JSONPath
-  let check: any WhereCheck
+  private let path: JSONPath
+  private let check: Check
 
   package init(_ text: String) throws(WhereFault) {
     guard text.utf8.count <= Self.longestText else { throw .tooLong(limit: Self.longestText) }
     let buffer = ByteBuffer(capacity: text.utf8.count)
     buffer.append(text)
     defer { withExtendedLifetime(buffer) {} }
-    var parser = WhereParser(buffer.view)
+    var parser = Parser(buffer.view)
     self.text = text
     path = try parser.path()
     check = try parser.check()
   }
 
   /// The text after `~`; `nil` for other conditions.
-  package var pattern: String? { (check as? PatternCheck)?.text }
+  package var pattern: String? {
+    if case .pattern(let text, _) = check { text } else { nil }
+  }
 
   package static func == (left: WhereClause, right: WhereClause) -> Bool {
     left.text.isSame(as: right.text)
   }
+
+  /// Returns whether the condition holds for a JSON object, with or without the end of its line;
+  /// false for text that is not JSON.
+  ///
+  /// - Parameter scratch: Holds a text of the line without its escapes, and keeps its room.
+  package func holds(for line: ByteView, _ scratch: ByteBuffer) -> Bool {
+    do throws(JSONError) {
+      return holds(for: try path.value(in: line), scratch)
+    } catch { return false }
+  }
+
+  private func holds(for value: ByteView?, _ scratch: ByteBuffer) -> Bool {
+    switch check {
+    case .exists: return value != nil
+    case .literal(let comparison, let literal):
+      let isEqual = value.map { $0.equals(literal) } ?? literal.elementsEqual("null".utf8)
+      return isEqual == (comparison == .equal)
+    case .number(let comparison, let number):
+      guard let value, value.isNumber else { return comparison.holds(nil) }
+      return comparison.holds(number.order(of: value))
+    case .text(let comparison, let text):
+      guard let body = value?.unquoted else { return comparison.holds(nil) }
+      return comparison.holds(
+        body.order(text, hasEscapes: true)
+          ?? body.decoded(scratch) { $0.order(text, hasEscapes: false) })
+    case .pattern(_, let pattern):
+      guard let body = value?.unquoted else { return false }
+      guard body.holds(UInt8(ascii: "\\")) else { return pattern.matches(body) }
+      return body.decoded(scratch, pattern.matches)
+    }
+  }
+}
+
+/// Decides whether a line meets all conditions of `--where`.
+package final class WhereFilter {
+  private let clauses: [WhereClause]
+  private let scratch = ByteBuffer(capacity: 4096)
+
+  /// Returns `nil` without conditions.
+  package init?(_ clauses: [WhereClause]) {
+    if clauses.isEmpty { return nil }
+    self.clauses = clauses
+  }
+
+  /// - Parameter line: A JSON object, with or without the end of its line.
+  package func passes(_ line: ByteView) -> Bool {
+    clauses.allSatisfy { $0.holds(for: line, scratch) }
+  }
+}
+
+extension WhereClause {
+  /// Parses an expression of `--where`.
+  ///
+  /// `PATH`, or `PATH OPERATOR VALUE` with optional white space; a path is a name, followed by
+  /// names after points and indices in brackets.
+  fileprivate struct Parser {
+    private var cursor: JSONCursor
+
+    /// More digits could exceed the largest integer.
+    private static let indexDigits = 9
+    /// Number of bytes of an unknown word in a message.
+    private static let shownBytes = 40
+
+    init(_ text: ByteView) { cursor = JSONCursor(text) }
+
+    mutating func path() throws(WhereFault) -> JSONPath {
+      cursor.skipWhitespace()
+      let root = try name()
+      guard fields.contains(where: { root.elementsEqual($0.utf8) }) else {
+        throw .unknownField(String(decoding: root, as: UTF8.self))
+      }
+      var path = JSONPath()
+      path.append(name: root)
+      while cursor.byte == UInt8(ascii: ".") || cursor.byte == UInt8(ascii: "[") {
+        guard path.count < longestPath else {
+          throw .pathTooLong(limit: longestPath)
+        }
+        let isIndex = cursor.byte == UInt8(ascii: "[")
+        cursor.advance()
+        if isIndex { path.append(index: try index()) } else { path.append(name: try name()) }
+      }
+      cursor.skipWhitespace()
+      return path
+    }
+
+    private mutating func name() throws(WhereFault) -> [UInt8] {
+      let first = cursor.offset
+      while Self.isOfName(cursor.byte) { cursor.advance() }
+      guard cursor.offset > first else { throw .noName }
+      return cursor.view[first..<cursor.offset].array
+    }
+
+    /// All bytes except blanks, controls and those with a meaning in an expression.
+    private static func isOfName(_ byte: UInt8) -> Bool {
+      switch byte {
+      case 0...0x20, 0x7F, UInt8(ascii: "."), UInt8(ascii: "["), UInt8(ascii: "]"),
+        UInt8(ascii: "="), UInt8(ascii: "!"), UInt8(ascii: "<"), UInt8(ascii: ">"),
+        UInt8(ascii: "~"), UInt8(ascii: "\""):
+        false
+      default: true
+      }
+    }
+
+    private mutating func index() throws(WhereFault) -> Int {
+      var number = 0
+      var digits = 0
+      while cursor.byte &- 0x30 < 10, digits < Self.indexDigits {
+        number = number * 10 + Int(cursor.byte - 0x30)
+        digits += 1
+        cursor.advance()
+      }
+      guard digits > 0, cursor.byte == UInt8(ascii: "]") else { throw .badIndex }
+      cursor.advance()
+      return number
+    }
+
+    mutating func check() throws(WhereFault) -> Check {
+      if cursor.atEnd { return .exists }
+      if cursor.byte == UInt8(ascii: "~") {
+        cursor.advance()
+        let pattern = try operand()
+        guard pattern[0] == UInt8(ascii: "\"") else { throw .patternIsNoText }
+        let text = Self.decode(pattern)
+        return .pattern(text, Glob(text))
+      }
+      let rest = cursor.view[cursor.offset..<cursor.view.count]
+      // The longer operators come first in the list.
+      let found = Comparison.allCases.first { comparison in
+        let sign = Array(comparison.rawValue.utf8)
+        return rest.count >= sign.count && rest[0..<sign.count].equals(sign)
+      }
+      guard let found else { throw .unknownOperator(word()) }
+      cursor.advance(found.rawValue.utf8.count)
+      return try Self.check(found, try operand())
+    }
+
+    private static func check(
+      _ comparison: Comparison, _ operand: ByteView
+    ) throws(WhereFault) -> Check {
+      switch operand[0] {
+      case UInt8(ascii: "\""): return .text(comparison, Array(decode(operand).utf8))
+      case UInt8(ascii: "t"), UInt8(ascii: "f"), UInt8(ascii: "n"):
+        guard !comparison.isOfOrder else { throw .noOrder(operator: comparison.rawValue) }
+        return .literal(comparison, operand.array)
+      default: return .number(comparison, DecimalNumber(operand))
+      }
+    }
+
+    private static func decode(_ string: ByteView) -> String {
+      JSONString.decode(string[1..<(string.count - 1)])
+    }
+
+    private mutating func operand() throws(WhereFault) -> ByteView {
+      cursor.skipWhitespace()
+      if cursor.atEnd { throw .noValue }
+      let first = cursor.byte
+      let start = cursor
+      let range: Range<Int>
+      do throws(JSONError) {
+        range = try JSONSkipper.skipValue(&cursor, depthLimit: 0)
+      } catch {
+        cursor = start
+        throw first == UInt8(ascii: "\"") ? .badText : .unknownValue(word())
+      }
+      cursor.skipWhitespace()
+      guard cursor.atEnd else { throw .trailing(word()) }
+      return cursor.view[range]
+    }
+
+    /// The rest of the expression, for a message.
+    private func word() -> String {
+      let rest = cursor.view[cursor.offset..<cursor.view.count]
+      return rest.count <= Self.shownBytes ? rest.text : rest[0..<Self.shownBytes].text + "…"
+    }
+  }
+}
+
+extension ByteView {
+  /// The text between the quotes of a JSON string; `nil` for any other value.
+  fileprivate var unquoted: ByteView? {
+    count >= 2 && self[0] == UInt8(ascii: "\"") ? self[1..<(count - 1)] : nil
+  }
+
+  fileprivate var isNumber: Bool {
+    !isEmpty && (self[0] == UInt8(ascii: "-") || self[0] &- 0x30 < 10)
+  }
+
+  /// Returns the order of this text and `other` by their bytes: below, equal to or above 0.
+  ///
+  /// `nil` if an escape stands before the first difference; behind it, escapes change nothing.
+  fileprivate func order(_ other: [UInt8], hasEscapes: Bool) -> Int? {
+    for index in 0..<min(count, other.count) {
+      if hasEscapes, self[index] == UInt8(ascii: "\\") { return nil }
+      if self[index] != other[index] { return Int(self[index]) - Int(other[index]) }
+    }
+    return count - other.count
+  }
+
+  /// Calls `body` with the text without its escapes.
+  fileprivate func decoded<Result>(
+    _ scratch: ByteBuffer, _ body: (ByteView) -> Result
+  ) -> Result {
+    scratch.removeAll()
+    defer { scratch.removeAll() }
+    JSONString.decode(self, into: scratch)
+    return body(scratch.view)
+  }
+
 }
 
 /// Reason why a text is no expression of `--where`.

@@ -8,17 +8,18 @@ package final class SecretSigner: Signer {
     }
   }
 
-  private let signature: SubscriptionSignature
+  private let signature: () -> SubscriptionSignature
   private let member: Member?
   private let masterKey: EncryptionMasterKey?
   private let userData: String?
 
   /// - Parameters:
+  ///   - signature: Evaluated for each request.
   ///   - member: User on presence channels; by default the socket's id, as with PusherSwift.
   ///   - masterKey: Required for encrypted channels.
   ///   - userData: JSON of the user: `id`, optionally `user_info` and `watchlist`.
   package init(
-    signature: SubscriptionSignature, member: Member? = nil,
+    signature: @autoclosure @escaping () -> SubscriptionSignature, member: Member? = nil,
     masterKey: EncryptionMasterKey? = nil, userData: String? = nil
   ) {
     (self.signature, self.member) = (signature, member)
@@ -37,7 +38,7 @@ package final class SecretSigner: Signer {
   ) throws(AuthorizationFailure) -> Authorization {
     guard let channel = request.channel else {
       guard let userData else { throw .refused(status: nil, "no user data was given") }
-      let auth = signature.signIn(socketID: request.socketID, userData: userData)
+      let auth = signature().signIn(socketID: request.socketID, userData: userData)
       return Authorization(PusherUserAuth(auth: auth, userData: userData))
     }
     let kind = ChannelKind(channelName: channel)
@@ -48,7 +49,7 @@ package final class SecretSigner: Signer {
         channelData = Self.channelData(userID: member?.userID ?? request.socketID, userInfo: info)
       } catch { throw .refused(status: nil, "the user information is \(error)") }
     }
-    var auth = signature.authorize(
+    var auth = signature().authorize(
       socketID: request.socketID, channel: channel, channelData: channelData)
     if kind == .encrypted {
       guard let masterKey else { throw .refused(status: nil, "no encryption key was given") }

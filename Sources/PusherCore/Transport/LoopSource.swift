@@ -54,3 +54,13 @@ package final class LoopTimer: LoopSource {
     action()
   }
 }
+
+extension EventLoop {
+  /// Calls `action` once after `time`; the timer stays in the loop until it is removed.
+  @discardableResult
+  package func schedule(after time: Duration, _ action: @escaping () -> Void) -> LoopTimer {
+    let timer = LoopTimer(deadline: now.advanced(by: time), action: action)
+    add(timer)
+    return timer
+  }
+}

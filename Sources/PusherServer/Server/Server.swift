@@ -18,10 +18,10 @@ package final class Server {
   var refusals = RefusalReport()
   var calls = CallTable<Caller>()
   /// Work that waits until the reachability of other nodes is known.
-  var pendingWork: PendingWork?
+  private var pendingWork: PendingWork?
   private(set) var ending: Ending?
   /// Number of events since the last request: those of the call that is answered next.
-  var eventsOfCall = 0
+  private var eventsOfCall = 0
   private var hasToldFullQueues = false
   private let log: (ServerLogEvent) -> Void
   package var console: (any ServerConsole)?
@@ -161,7 +161,7 @@ package final class Server {
     for connection in acceptor.connections { connection.cut(at: now) }
   }
 
-  func checkStopped() {
+  private func checkStopped() {
     guard let ending, !ending.isOver, acceptor.isEmpty, hasResigned() else { return }
     if !ending.isFinishingWebhooks {
       self.ending?.isFinishingWebhooks = true
@@ -265,3 +265,330 @@ package final class Server {
     if !applications.leaving.isEmpty { forgetUnusedApps() }
   }
 }
+
+extension Server {
+  /// Replaces the apps.
+  ///
+  /// A changed app keeps its sockets, unless it is disabled (4003). Sockets of removed apps are
+  /// closed (4001).
+  ///
+  /// - Throws: ``TLSError`` if webhooks cannot be sent over TLS; then nothing has changed.
+  package func renew(_ apps: [Application]) throws(TLSError) -> AppChanges {
+    try WebhookRouter.check(apps, options.webhooks)
+    let changes = AppChanges(from: served, to: apps)
+    served = apps
+    if !isStopping { take(setups(of: apps), at: loop.now) }
+    return changes
+  }
+
+  func setups(of apps: [Application]) -> [AppSetup] {
+    apps.map {
+      AppSetup(
+        $0, limits: options.limits, service: options.service, dialect: options.dialect,
+        watch: feed.watch)
+    }
+  }
+
+  private func take(_ setups: [AppSetup], at now: Instant) {
+    let gone = applications.renew(setups, in: cluster)
+    renewWebhooks()
+    console?.appsChanged()
+    for session in clients {
+      session.renewLimits()
+      if gone.contains(where: { $0 === session.hub }) {
+        session.close(.unknownApplication, reason: "this server no longer serves the app", at: now)
+      } else if !session.hub.application.isEnabled {
+        session.close(.applicationDisabled, reason: "The app is disabled", at: now)
+      }
+    }
+  }
+
+  func forgetUnusedApps() {
+    let deserted = applications.forgetUnusedApps()
+    guard !deserted.isEmpty else { return }
+    for hub in deserted where !applications.hubs.contains(where: { $0.member === hub.member }) {
+      cluster?.giveUp(hub.member)
+    }
+    renewWebhooks()
+  }
+
+  private func renewWebhooks() {
+    do throws(TLSError) {
+      try webhooks.renew(applications.all)
+    } catch {
+      // The certificates could be checked before the nodes got the apps, but not any more.
+      report(.dropped(reason: "webhooks over TLS: \(error)"))
+    }
+  }
+}
+
+extension Server: ConsoleHost {
+  package var faults: FaultScript { context.faults }
+  package var isShared: Bool { cluster != nil }
+  package var signsChannels: Bool { options.authEndpoints != .nobody }
+
+  /// Notes an event; a request's entry counts the events that it caused.
+  ///
+  /// A call runs to its end at once, so its events are the last ones before its request. With other
+  /// nodes the answer comes later, after events of other calls.
+  func noteForConsole(_ event: ServerLogEvent, app: String?) {
+    var caused = 0
+    switch event {
+    case .event: if cluster == nil { eventsOfCall += 1 }
+    case .request: swap(&caused, &eventsOfCall)
+    default: break
+    }
+    feed.note(ServerEntry.members(of: event, app: app, caused: caused), on: loop.wakeUp)
+  }
+
+  func noteForConsole(_ application: Application, _ notices: [WebhookNotice]) {
+    for notice in notices where notice.audience != .webhooks {
+      feed.note(ServerEntry.members(of: notice, app: application.id), on: loop.wakeUp)
+    }
+  }
+
+  /// Takes notices of apps without webhooks, which only observers get.
+  func takeUnsentNotices() {
+    for hub in applications.hubs where hub.application.webhooks.isEmpty {
+      noteForConsole(hub.application, hub.takeNotices())
+    }
+  }
+
+  // MARK: Questions
+
+  package func connections(ofApp id: String) -> [ConnectionFacts] {
+    sessions(ofApp: id).map { ConnectionFacts($0, age: $0.traffic.since.duration(to: loop.now)) }
+  }
+
+  private func sessions(ofApp id: String) -> [ClientSession] {
+    clients.filter { $0.isOpen && $0.hub.application.id.isSame(as: id) }
+  }
+
+  // MARK: Orders
+
+  package func disconnect(_ socketID: String, ofApp id: String) -> Bool {
+    let session = sessions(ofApp: id).first { $0.socketID.isSame(as: socketID) }
+    session?.close(.unauthorized, reason: "disconnected by the server's operator", at: loop.now)
+    return session != nil
+  }
+
+  package func stageGreetings() { stageGreetings(at: loop.now) }
+
+  package func sendWebhook(_ name: String, _ body: [UInt8], ofApp id: String) -> Bool {
+    webhooks.send(name, body, ofApp: id)
+  }
+}
+
+extension ConnectionFacts {
+  fileprivate init(_ session: ClientSession, age: Duration) {
+    self.init(
+      socketID: session.socketID, peer: session.carrier?.peer, age: age, userID: session.user?.id,
+      channels: session.subscriptions, received: session.traffic.received,
+      sent: session.traffic.sent, queuedBytes: session.output.count)
+  }
+}
+
+extension Server: ConnectionAcceptorOwner {
+  func answer(
+    _ request: HTTPRequestReader.Request, on connection: ServerConnection, at now: Instant
+  ) -> ConnectionAnswer {
+    let route = ServerRoute(request.head, options)
+    if let refusal = refusal(of: request.head, for: route, from: connection.peer) {
+      report(refusal.answer, to: request.head)
+      return .answer(refusal.answer, isLast: route == .socket)
+    }
+    if route == .socket { return upgrade(request.head, on: connection, at: now) }
+    if route == .console, let stream = console?.stream(for: request, on: connection, at: now) {
+      return .socket(stream)
+    }
+    let caller = Caller(head: request.head, connection: connection)
+    guard let answer = begin(request, for: route, caller, at: now) else { return .later }
+    report(answer, to: request.head)
+    return .answer(answer, isLast: false)
+  }
+
+  func finish(_ done: [(caller: Caller, answer: HTTPAnswer)]) {
+    for (caller, answer) in done {
+      report(answer, to: caller.head)
+      caller.connection.answerNow(answer, at: loop.now)
+    }
+  }
+
+  private func report(_ answer: HTTPAnswer, to head: HTTPRequestHead) {
+    report(head, answer.status, answer.status < 300 ? "" : answer.body)
+  }
+
+  private func report(_ head: HTTPRequestHead, _ status: Int, _ reason: String) {
+    let end = head.target.utf8.firstIndex(of: UInt8(ascii: "?")) ?? head.target.endIndex
+    report(
+      .request(
+        method: head.method, path: String(head.target[..<end]), status: status, reason: reason))
+  }
+
+  /// Checks the `Origin`, the `Host` and the caller's machine; `nil` if the request is allowed.
+  private func refusal(
+    of head: HTTPRequestHead, for route: ServerRoute, from peer: SocketAddress?
+  ) -> AccessRefusal? {
+    var refusal = access.refusal(head)
+    if refusal == nil, options.reach(of: route) == .thisMachine,
+      let sign = RemoteSign(head, peer: peer)
+    {
+      refusal = .remote(part: route.name, sign: sign.description)
+    }
+    guard let refusal else { return nil }
+    if let isLast = refusals.note(refusal) { report(.accessRefused(refusal, isLast: isLast)) }
+    return refusal
+  }
+
+  /// Starts to answer a request that is not an upgrade; `nil` if the answer comes later.
+  private func begin(
+    _ request: HTTPRequestReader.Request, for route: ServerRoute, _ caller: Caller, at now: Instant
+  ) -> HTTPAnswer? {
+    switch route {
+    case .console: if let console { return keep(console.begin(request, at: now), caller) }
+    case .faults: return answerFaults(request, at: now)
+    case .authorization:
+      let endpoint = AuthEndpoint(applications, refusal: context.faults.endpointFailure)
+      if let authorized = endpoint.answer(request) { return authorized }
+    // A console that only this machine may use leaves the path to the dialect.
+    case .api where options.console == .everybody && request.head.isForRoot:
+      return .redirect(to: ConsolePath.page)
+    case .socket, .api: break
+    }
+    let seconds = SystemClock.wall().secondsSince1970
+    let isHeld = pendingWork != nil
+    let beginning = APIRouter(applications).begin(
+      request, seconds: seconds, isHeld: isHeld, at: now)
+    guard isHeld, case .call(let call, _) = beginning else { return keep(beginning, caller) }
+    pendingWork?.calls.append((call, caller))
+    return nil
+  }
+
+  private func keep(_ beginning: CallBeginning, _ caller: Caller) -> HTTPAnswer? {
+    switch beginning {
+    case .answer(let answer): answer
+    case .call(let call, let progress): calls.keep(call, progress, for: caller)
+    }
+  }
+
+  private func answerFaults(_ request: HTTPRequestReader.Request, at now: Instant) -> HTTPAnswer {
+    let count = context.faults.faults.count
+    let answer = FaultControl(script: context.faults).answer(request)
+    if context.faults.faults.count > count { stageGreetings(at: now) }
+    return answer
+  }
+
+  /// Continues held calls, now that the reachability of other nodes is known.
+  func settle(at now: Instant) {
+    guard let waiting = pendingWork else { return }
+    pendingWork = nil
+    if !isStopping { waiting.done() }
+    for (call, caller) in waiting.calls {
+      var call = call
+      let progress = call.proceed(at: now)
+      if let answer = calls.keep(call, progress, for: caller) { finish([(caller, answer)]) }
+    }
+  }
+
+  private func upgrade(
+    _ request: HTTPRequestHead, on carrier: ServerConnection, at now: Instant
+  ) -> ConnectionAnswer {
+    let connection: WebSocketConnection
+    do throws(ServerHandshake.Refusal) {
+      let (head, negotiated) = try ServerHandshake.respond(
+        to: request, supportedSubprotocol: { $0.begins(with: "pusher-channels-protocol-") },
+        deflate: options.acceptsCompression && options.dialect.has(.knowsCompression))
+      connection = WebSocketConnection(
+        role: .server, deflate: negotiated.deflate, limits: options.limits.webSocket,
+        random: NoRandom(), input: carrier.input)
+      guard let bytes = try? head.encode() else { return .head(head) }
+      connection.output.append(bytes)
+    } catch {
+      var head = error.response
+      head.headers.append("Connection", "close")
+      report(request, head.status, "not a valid WebSocket handshake")
+      return .head(head)
+    }
+    switch SocketAdmission(request, applications: applications) {
+    case .accepted(let hub):
+      let session = ClientSession(
+        connection, socketID: applications.newSocketID(),
+        from: ClientAddress(of: carrier.peer, sending: request), hub: hub, context: context,
+        at: now)
+      session.carrier = carrier
+      return .socket(session)
+    case .refused(let code, let reason):
+      report(.refused(code: code.rawValue, reason: reason))
+      return .socket(
+        RefusedSocket(connection, code: code, reason: reason, applications: applications, at: now))
+    }
+  }
+
+  func refused(_ answer: HTTPAnswer) { report(.dropped(reason: answer.body)) }
+  func dropped(_ reason: String) { report(.dropped(reason: reason)) }
+  func forgot(_ connection: ServerConnection) { checkStopped() }
+  func scanned(at now: Instant) { for hub in applications.hubs { hub.tick(at: now) } }
+}
+
+/// Servers do not mask frames, so nothing draws from it.
+private struct NoRandom: RandomNumberGenerator { mutating func next() -> UInt64 { 0 } }
+
+/// Functions for owners of an in-process server, called on its loop's thread between two rounds.
+extension Server {
+  /// Stages more faults; faults without an event count close connections at once.
+  package func stage(_ faults: [StagedFault]) {
+    context.faults.add(faults)
+    stageGreetings(at: loop.now)
+  }
+
+  func stageGreetings(at now: Instant) { for session in clients { session.stageGreeting(at: now) } }
+
+  package func dropClients() {
+    let now = loop.now
+    for connection in acceptor.connections where connection.socket != nil {
+      connection.cut("dropped", at: now)
+    }
+  }
+
+  package func closeClients(_ code: CloseCode, reason: String) {
+    let now = loop.now
+    for session in clients { session.close(code, reason: reason, at: now) }
+  }
+
+  var clients: [ClientSession] { acceptor.connections.compactMap { $0.socket as? ClientSession } }
+  package var hubs: [Hub] { applications.hubs }
+}
+
+// Functions for owners of a single-node hub, which answers at once.
+extension Hub {
+  /// Occupied channels, sorted.
+  package var occupiedChannels: [String] {
+    guard case .answered(.channels(let names?)) = ask(.channels(prefix: ""), at: .beginning) else {
+      return []
+    }
+    return names
+  }
+
+  package func subscriptionCount(_ channel: String) -> Int {
+    facts(of: channel, at: .beginning).subscriptions
+  }
+
+  package func members(of channel: String) -> MemberList {
+    facts(of: channel, at: .beginning).members
+  }
+
+  /// Last event of a cache channel, with its remaining lifetime.
+  package func cached(_ channel: String, at now: Instant) -> CachedFacts? {
+    facts(of: channel, at: now).cached
+  }
+
+  private func facts(of channel: String, at now: Instant) -> ChannelFacts {
+    guard case .answered(.facts(let facts?)) = ask(.facts([channel], withMembers: true), at: now)
+    else {
+      return ChannelFacts(name: channel)
+    }
+    return facts.first ?? ChannelFacts(name: channel)
+  }
+}
+
+extension Instant { fileprivate static let beginning = Instant(nanoseconds: 0) }

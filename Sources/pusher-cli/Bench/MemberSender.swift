@@ -215,7 +215,7 @@ private final class VisitorSigner: Signer {
 
   func sign(_ request: AuthorizationRequest, completion: @escaping Completion) {
     let member = PresenceMember(userID: userID)
-    SecretSigner(signature: signature, member: member).sign(request, completion: completion)
+    SecretSigner(signature: self.signature, member: member).sign(request, completion: completion)
   }
 
   func cancelAll() {}

@@ -100,7 +100,7 @@ extension HelpPage {
       {"event":"order.created","channel":"my-orders","data":{"id":1,"total":1.10}}
 
     data is embedded as received, with the same numbers, key order and escapes.
-    --raw-data prints the string from the wire; --output raw prints only the data.
+    --output raw prints only the data.
     Also printed: pusher:member_added, pusher:member_removed, pusher:cache_miss and
     pusher:subscription_count; with --watch, pusher:online and pusher:offline.
     -x 'pusher:*' leaves them out. --lifecycle adds:
@@ -114,7 +114,6 @@ extension HelpPage {
       pusher:signin_error             {"type","error","status"}
       pusher-cli:disconnected         {"code","reason","retry_in","attempt"}
       pusher-cli:gap                  {"from","to","seconds"}
-      pusher-cli:comment              text; sse --comments, also without --lifecycle
       pusher-cli:rate_limited         {"code","message","waiting","retry_in"}; later
                                       also "requests", "interval" and "all_in"
       pusher-cli:left                 {}; --discover: no other subscribers

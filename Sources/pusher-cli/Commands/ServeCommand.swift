@@ -90,15 +90,10 @@ private final class ServeRun {
   private let progress: ServerProgress
   private let readiness: Readiness
   private let startedAt: Instant
-  private lazy var reading = SettingsReload(
-    ("\(origin.appsFile ?? "") is", "the apps"), loop: loop, diagnostics: diagnostics
-  ) { [unowned self] in
-    server.isStopping
-  } read: { [origin] () throws(UsageError) in
-    try origin.servedApps()
-  } take: { [unowned self] apps in
-    let changes = try server.renew(apps)
-    diagnostics.notice("read \(origin.appsFile ?? "") again: \(changes)")
+  private lazy var reading = AppsReading(origin, loop: loop, diagnostics: diagnostics) {
+    [unowned self] apps in
+    guard !server.isStopping else { return nil }
+    return "\(try server.renew(apps))"
   }
   private var signal: Int32?
   private var status: ExitStatus?
@@ -208,7 +203,7 @@ private final class ServeRun {
   private func end() {
     readiness.manager.stopping()
     readiness.cut()
-    if settings.monitor?.listen.reusesPort == true { monitor?.close(at: loop.now) }
+    if settings.monitor?.reusesPort == true { monitor?.close(at: loop.now) }
     server.stop(patience: Self.closeTime, over: settings.drain ?? .zero) { [unowned self] in
       hasStopped = true
       stopIfDone()
@@ -242,6 +237,74 @@ private final class ServeRun {
     diagnostics.notice(
       "\(settings.defaulted.joined(separator: ", ")): "
         + "use \(settings.localOptions(port: server.port)) with subscribe and trigger")
+  }
+}
+
+/// Reads the file of `--apps` again on another thread, so that a slow disk delays no client.
+///
+/// Use it on the loop's thread. A request during a reading starts another reading afterwards.
+private final class AppsReading {
+  typealias Answer = Result<[Application], UsageError>
+
+  private let origin: SettingsOrigin
+  private let loop: EventLoop
+  private let diagnostics: Diagnostics
+  private let take: ([Application]) throws -> String?
+  private var open: OpenReading?
+  private var isWanted = false
+
+  /// - Parameter take: Applies the apps, and returns the changes; `nil` at the end of the run.
+  init(
+    _ origin: SettingsOrigin, loop: EventLoop, diagnostics: Diagnostics,
+    take: @escaping ([Application]) throws -> String?
+  ) {
+    (self.origin, self.loop, self.diagnostics, self.take) = (origin, loop, diagnostics, take)
+  }
+
+  private var file: String { origin.appsFile ?? "" }
+
+  func begin() {
+    guard open == nil else {
+      isWanted = true
+      return diagnostics.notice(
+        "SIGHUP: an earlier reading is still running; \(file) is read again afterwards")
+    }
+    let reading = OpenReading { [unowned self] in end($0) }
+    open = reading
+    loop.add(reading)
+    let (key, wakeUp) = (ObjectIdentifier(reading), loop.wakeUp)
+    let isStarted = DetachedThread.start(name: "pusher-settings") { [origin] in
+      let answer = Answer { () throws(UsageError) in try origin.servedApps() }
+      wakeUp.post { ($0.source(key) as? OpenReading)?.completion(answer) }
+    }
+    if !isStarted { end(.failure(UsageError("cannot start a thread to read the files"))) }
+  }
+
+  private func end(_ answer: Answer) {
+    if let open { loop.remove(open) }
+    open = nil
+    do {
+      if let changes = try take(try answer.get()) {
+        diagnostics.notice("read \(file) again: \(changes)")
+      }
+    } catch {
+      let reason = (error as? UsageError)?.message ?? "\(error)"
+      diagnostics.warning("SIGHUP: \(reason); the apps stay as they are")
+    }
+    guard isWanted else { return }
+    isWanted = false
+    begin()
+  }
+
+  /// Represents the reading on the loop.
+  private final class OpenReading: LoopSource {
+    let completion: (Answer) -> Void
+
+    init(completion: @escaping (Answer) -> Void) { self.completion = completion }
+
+    var interest: LoopInterest { LoopInterest() }
+    func ready(_ events: PollEvents, at now: Instant) {}
+    func expired(at now: Instant) {}
   }
 }
 

@@ -59,19 +59,11 @@ final class StreamRun {
 
   func start() throws -> ExitStatus {
     feed.delegate = self
-    feed.fieldSource = HeaderRefresh(
+    feed.fieldSource = CredentialRefresh(
       settings.fields, timeout: settings.network.connectTimeout, loop: run.loop,
       diagnostics: run.diagnostics)
     if settings.keepsCookies { feed.cookies = CookieJar() }
     feed.sessionField = settings.sessionField
-    if settings.printsComments {
-      feed.onComment { [unowned self] comment in
-        guard !run.isEnding else { return }
-        printer.core.printLifecycle(
-          event: "pusher-cli:comment", channel: nil, data: .string(comment.text))
-        run.finishEvent()
-      }
-    }
     run.readiness.manager.status("connecting to \(settings.url.place)")
     return try RunDriver(self, settings.feed).run(feed, printer.core)
   }

@@ -15,31 +15,17 @@ enum SubscribeCommand {
 }
 
 final class SubscribeRun {
-  var settings: SubscribeSettings
-  let origin: SettingsOrigin
+  private let settings: SubscribeSettings
   let run: PrintingRun
-  var feed: ChannelsFeed { members.feed }
-  let printer: EventPrinter
+  private var feed: ChannelsFeed { members.feed }
+  private let printer: EventPrinter
   let lifecycle: Lifecycle
-  let channels: ChannelsLifecycle
-  let members: ChannelMembership
-  var discovery: Discovery?
-  let diagnostics: Diagnostics
-  private(set) lazy var reading = SettingsReload(
-    ("the files are", "the settings"), loop: run.loop, diagnostics: diagnostics
-  ) { [unowned self] in
-    run.isEnding
-  } read: { [origin] () throws(UsageError) in
-    try origin.read(SubscribeSettings.self)
-  } take: { [unowned self] in
-    try take($0)
-  }
+  private let channels: ChannelsLifecycle
+  private let members: ChannelMembership
+  private let discovery: Discovery?
+  private let diagnostics: Diagnostics
   private var orders: InputOrders?
-  let repair: GapRepair?
-  /// New settings under trial, while the run uses the present ones.
-  var trial: SettingsTrial?
-  /// Events and reports that wait for the command of `--on-gap`.
-  private var held = HeldEvents()
+  private let repair: GapRepair?
   private var wasConnected = false
   private var wasSignedIn = false
   private var lastLoss: (loss: ConnectionLoss, code: Int?)?
@@ -51,7 +37,7 @@ final class SubscribeRun {
     _ settings: SubscribeSettings, origin: SettingsOrigin, descriptor: OutputDescriptor,
     loop: EventLoop, diagnostics: Diagnostics
   ) throws {
-    (self.settings, self.origin, self.diagnostics) = (settings, origin, diagnostics)
+    (self.settings, self.diagnostics) = (settings, diagnostics)
     let service = settings.connection.service
     run = try PrintingRun(
       settings.feed, network: settings.connection.network, descriptor: descriptor, loop: loop,
@@ -60,10 +46,12 @@ final class SubscribeRun {
       settings: settings.printing, service: service, output: run.output.buffer,
       isTerminal: descriptor.isTerminal, receiver: run.handler, record: run.record?.buffer,
       columns: { descriptor.columns }, wallTime: SystemClock.wall)
+    let refresh = settings.refresh(loop, diagnostics, from: origin)
     let feed = try settings.makeFeed(
       settings.sessionOptions(longestSilence: run.readiness.manager.longestSilence), sink: printer,
-      loop: loop)
-    members = ChannelMembership(settings.channels, feed: feed)
+      loop: loop, refresh: refresh)
+    let members = ChannelMembership(settings.channels, feed: feed)
+    self.members = members
     lifecycle = Lifecycle(
       settings.printing, printer: printer.core, loop: loop, diagnostics: diagnostics)
     channels = ChannelsLifecycle(
@@ -71,35 +59,22 @@ final class SubscribeRun {
       members: members)
     if diagnostics.showsMessages { printer.usesFastWay = false }
     repair = settings.gap.map {
-      GapRepair(
-        command: $0.command, timeout: $0.timeout, limit: settings.printing.bufferSize, loop: loop,
-        diagnostics: diagnostics)
+      GapRepair($0, limit: settings.printing.bufferSize, loop: loop, diagnostics: diagnostics)
     }
     if settings.readsInput {
       orders = InputOrders(loop: loop, channels: members, diagnostics: diagnostics)
     }
     discovery = try settings.discovery.map {
-      try Discovery($0, loop: loop, channels: members, diagnostics: diagnostics)
+      try Discovery(
+        $0, refresh: refresh, loop: loop, channels: members, diagnostics: diagnostics)
     }
   }
 
   func start() throws -> ExitStatus {
     feed.delegate = self
-    feed.fieldSource = settings.refreshedHeaders(run.loop, diagnostics)
     run.readiness.manager.status("connecting to \(settings.connection.host)")
     if settings.userSignIn != .unwanted { feed.signIn() }
     for channel in settings.channels { feed.subscribe(channel) }
-    watchDiscovery()
-    repair?.onEvent = { [unowned self] event in
-      printer.print(repaired: event)
-      run.finishEvent()
-      return !run.isEnding
-    }
-    repair?.onEnd = { [unowned self] in catchUp() }
-    return try RunDriver(self, settings.feed).run(feed, printer.core)
-  }
-
-  func watchDiscovery() {
     discovery?.onEvent = { [unowned self] event in
       switch event {
       case .firstList: becomeReady()
@@ -107,11 +82,53 @@ final class SubscribeRun {
       case .refusal(let cause): run.end(.refused(ExitStatus(cause), reason: "no list of channels"))
       }
     }
+    repair?.onEvent = { [unowned self] event in
+      printer.print(repaired: event)
+      run.finishEvent()
+      return !run.isEnding
+    }
+    return try RunDriver(self, settings.feed).run(feed, printer.core)
   }
 }
 
 extension SubscribeRun: RunPart {
   var words: any FeedWords { channels }
+  var command: Command { .subscribe }
+
+  var interruption: String? {
+    guard feed.session.isConnected else { return "no connection (\(lifecycle.state))" }
+    guard isSignedIn else { return "not signed in" }
+    guard discovery?.hasList ?? true else { return "no list of channels" }
+    return members.areAllSettled ? nil : "not subscribed to every channel"
+  }
+
+  var metrics: [MetricFamily] {
+    let pings = feed.session.pings
+    let counts = members.counts(isConnected: feed.session.isConnected)
+    let events = printer.core.channelCounts?.counts ?? []
+    return [
+      MetricFamily(
+        "pusher_cli_channels", .gauge, "Requested channels, by the server's answer.",
+        [
+          .init(counts.subscribed, .init("state", "subscribed")),
+          .init(counts.expected, .init("state", "expected")),
+          .init(counts.refused, .init("state", "refused")),
+        ]),
+      MetricFamily(
+        "pusher_cli_channel_events_total", .counter,
+        "Printed or handled events, by channel; (other) is for channels after the first 100.",
+        events.map { .init($0.events, .init("channel", $0.channel)) }),
+      MetricFamily(
+        "pusher_cli_pings_total", .counter, "Pings of the Pusher protocol.",
+        [
+          .init(pings.sent, .init("direction", "sent")),
+          .init(pings.received, .init("direction", "received")),
+        ]),
+      MetricFamily(
+        "pusher_cli_parse_fallbacks_total", .counter,
+        "Messages that took the general path instead of the fast path.", printer.fallbacks),
+    ] + (repair.map { [$0.results.family(of: "on-gap")] } ?? [])
+  }
 
   var obstacle: Obstacle? {
     let hasList = discovery?.hasList ?? true
@@ -140,60 +157,22 @@ extension SubscribeRun: RunPart {
   func endBegins() {
     orders?.stop()
     discovery?.stop()
-    trial?.cancel()
     repair?.cut()
-    held.removeAll()
   }
 
   var isHolding: Bool { repair?.isRunning == true }
-  var isFull: Bool { held.cost > settings.printing.bufferSize }
 
   func noted(_ event: ConnectionEvent) {
-    if case .gap(let from, let to) = event { return mend(from, to) }
+    if case .gap(let from, let to) = event {
+      repair?.begin(Gap(start: from, end: to, channels: members.names))
+      return
+    }
     guard case .disconnected(let loss, let code, _, _) = event else { return }
     discovery?.disconnected()
     lastLoss = (loss, code)
     let host = settings.connection.host
     run.readiness.manager.status(
       wasConnected ? "connection to \(host) lost" : "no connection to \(host) yet")
-  }
-
-  private func mend(_ from: Instant, _ to: Instant) {
-    guard let repair else { return }
-    let names = JSONValue.array(members.names.map(JSONValue.string))
-    repair.begin(
-      .object(Lifecycle.gap(from: from, to: to, at: run.loop.now) + [.init("channels", names)]))
-    printer.isHeld = repair.isRunning
-  }
-
-  // MARK: While the command of --on-gap runs
-
-  /// True if new events must wait for held ones.
-  private var isBehind: Bool { repair?.isRunning == true || !held.isEmpty }
-
-  /// Handles held events until another command runs.
-  private func catchUp() {
-    let now = run.loop.now
-    while repair?.isRunning != true, let item = held.take() {
-      switch item {
-      case .event(let bytes, let isDecrypted, let name):
-        Envelope.with(bytes, isDecrypted: isDecrypted) { take($0, named: name) }
-      case .session(let event): take(event)
-      case .connection(let event): tell(event, at: now)
-      }
-    }
-    printer.isHeld = repair?.isRunning == true
-  }
-
-  private func hold(_ item: HeldEvents.Item) {
-    held.add(item)
-    pauseIfFull()
-  }
-
-  private func pauseIfFull() {
-    guard isFull else { return }
-    repair?.sayFull()
-    feed.isPaused = true
   }
 
   func failure() -> (status: ExitStatus, reason: String)? {
@@ -212,20 +191,6 @@ extension SubscribeRun: RunPart {
 
 extension SubscribeRun: ChannelsFeedDelegate {
   func feed(received event: Envelope, named name: String?, at now: Instant) {
-    guard isBehind else { return take(event, named: name) }
-    held.add(event, named: name)
-    pauseIfFull()
-  }
-
-  func feed(reports event: ConnectionEvent, at now: Instant) {
-    isBehind ? hold(.connection(event)) : tell(event, at: now)
-  }
-
-  func feed(reports event: SessionEvent, at now: Instant) {
-    isBehind ? hold(.session(event)) : take(event)
-  }
-
-  private func take(_ event: Envelope, named name: String?) {
     // After the end nothing more is printed, but the close handshake continues.
     guard !run.isEnding else { return }
     printer.print(event, named: name)
@@ -235,7 +200,7 @@ extension SubscribeRun: ChannelsFeedDelegate {
     }
   }
 
-  private func take(_ event: SessionEvent) {
+  func feed(reports event: SessionEvent, at now: Instant) {
     guard !run.isEnding else { return }
     channels.report(event)
     if printer.core.isDone { return run.finishEvent() }
@@ -287,7 +252,7 @@ extension SubscribeRun: ChannelsFeedDelegate {
   }
 
   private var isOpenEnded: Bool { settings.readsInput || settings.discovery != nil }
-  var isSignedIn: Bool { wasSignedIn || settings.userSignIn == .unwanted }
+  private var isSignedIn: Bool { wasSignedIn || settings.userSignIn == .unwanted }
 
   private func becomeReady() {
     guard members.areAllSettled, isSignedIn, discovery?.hasList ?? true else { return }

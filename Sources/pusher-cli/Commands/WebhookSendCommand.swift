@@ -3,12 +3,16 @@ internal import PusherServer
 
 /// Runs `webhook send`: watches the channels of a server without webhooks, and sends webhooks.
 enum WebhookSendCommand {
-  static func run(_ settings: WebhookSendSettings, diagnostics: Diagnostics) -> ExitStatus {
+  static func run(
+    _ settings: WebhookSendSettings, origin: SettingsOrigin, diagnostics: Diagnostics
+  ) -> ExitStatus {
     let subscription = settings.subscription
     return RunDriver.start(diagnostics, subscription.feed) { loop, descriptor in
       LocalServerWait.run(
         subscription.connection, atMost: subscription.run.timeout, on: loop, diagnostics)
-      return try WebhookSendRun(settings, descriptor, loop: loop, diagnostics).start()
+      return try WebhookSendRun(
+        settings, origin, descriptor, loop: loop, diagnostics
+      ).start()
     }
   }
 }
@@ -37,17 +41,18 @@ final class WebhookSendRun {
   private var host: String { settings.subscription.connection.host }
 
   init(
-    _ settings: WebhookSendSettings, _ descriptor: OutputDescriptor, loop: EventLoop,
-    _ diagnostics: Diagnostics
+    _ settings: WebhookSendSettings, _ origin: SettingsOrigin, _ descriptor: OutputDescriptor,
+    loop: EventLoop, _ diagnostics: Diagnostics
   ) throws {
     (self.settings, self.diagnostics) = (settings, diagnostics)
     let subscription = settings.subscription
     run = try PrintingRun(
       subscription.feed, network: subscription.connection.network, descriptor: descriptor,
       loop: loop, diagnostics: diagnostics)
+    let refresh = subscription.refresh(loop, diagnostics, from: origin)
     let feed = try subscription.makeFeed(
       subscription.sessionOptions(longestSilence: run.readiness.manager.longestSilence),
-      sink: NoSink(), loop: loop)
+      sink: NoSink(), loop: loop, refresh: refresh)
     members = ChannelMembership(subscription.channels, feed: feed)
     lifecycle = Lifecycle(
       subscription.printing, printer: nil, loop: loop, diagnostics: diagnostics)
@@ -55,7 +60,8 @@ final class WebhookSendRun {
       settings: subscription, lifecycle: lifecycle, diagnostics: diagnostics, printer: nil,
       members: members)
     lister = try ChannelLister(
-      settings.access, every: settings.interval, loop: loop, diagnostics: diagnostics)
+      settings.access, client: { settings.access.client(refresh?.secret) },
+      every: settings.interval, loop: loop, diagnostics: diagnostics)
     let ledger = WebhookLedger(diagnostics)
     self.ledger = ledger
     dispatcher = try settings.dispatcher(on: loop) { ledger.note($0) }
@@ -64,7 +70,6 @@ final class WebhookSendRun {
 
   func start() throws -> ExitStatus {
     feed.delegate = self
-    feed.fieldSource = subscription.refreshedHeaders(run.loop, diagnostics)
     run.readiness.manager.status("connecting to \(host)")
     for channel in subscription.channels { feed.subscribe(channel) }
     lister.onQuestion = { [unowned self] in

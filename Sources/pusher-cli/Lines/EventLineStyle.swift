@@ -1,7 +1,6 @@
 internal import PusherCore
 
 struct EventLineStyle: Sendable {
-  var rawData = false
   var terminator: UInt8 = 0x0A
   /// Escapes DEL and C1 controls too.
   var forTerminal = false
@@ -39,7 +38,7 @@ final class EventLineParts {
   init(output: ByteBuffer, style: EventLineStyle, usesFastWay: Bool) {
     self.output = output
     self.style = style
-    hasFastWay = usesFastWay && !style.rawData && !style.forTerminal && style.palette == nil
+    hasFastWay = usesFastWay && !style.forTerminal && style.palette == nil
   }
 
   func begin() { leading.begin(output) }
@@ -67,7 +66,7 @@ final class EventLineParts {
   }
 
   func writeData(_ text: ByteView) {
-    if style.rawData || !copyAsJSON(text) {
+    if !copyAsJSON(text) {
       JSONString.encode(text, into: output, forTerminal: style.forTerminal)
     }
   }

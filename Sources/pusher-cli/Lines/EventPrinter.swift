@@ -7,8 +7,6 @@ final class EventPrinter {
   private let plainTemplate: LineTemplate?
   /// Switched off for runs that need every message.
   var usesFastWay: Bool
-  /// Set while events are held, which requires the general path.
-  var isHeld = false
   private(set) var fallbacks = 0
 
   init(
@@ -65,9 +63,7 @@ final class EventPrinter {
         case .event: name ?? envelope.eventName
         case .channel: envelope.channelName
         case .userID: envelope.userIDToken.map(JSONString.decode)
-        case .data:
-          Printer.text(
-            of: core.form.keepsRawData ? .string(envelope.dataText ?? "") : envelope.data)
+        case .data: Printer.text(of: envelope.data)
         case .wire: envelope.dataText ?? ""
         default: nil
         }
@@ -107,7 +103,7 @@ final class EventPrinter {
 
 extension EventPrinter: EventSink {
   func take(message: ByteView) -> SinkVerdict {
-    guard usesFastWay, !isHeld, !core.isStopped, !core.isDone else { return .declined }
+    guard usesFastWay, !core.isStopped, !core.isDone else { return .declined }
     if core.showsTime { core.stamp() }
     let before = core.output.count
     switch writers.printed.writeFast(

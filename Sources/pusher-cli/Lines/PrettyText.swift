@@ -39,7 +39,7 @@ final class PrettyText {
       PrettyEvent(
         time: time, channel: channel, name: name ?? envelope.eventName,
         sender: envelope.userIDToken.map(JSONString.decode), isRepaired: isRepaired,
-        body: .data(envelope.shownData(isRaw: style.rawData))))
+        body: .data(envelope.shownData)))
   }
 
   func write(event: String, data: JSONValue) {

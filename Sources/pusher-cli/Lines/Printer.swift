@@ -20,9 +20,8 @@ struct LineWriters<Writer: LineWriter> {
     (self.output, self.record) = (output, record)
     style = EventLineStyle(form, isTerminal: isTerminal)
     printed = make(output, style)
-    let plain = EventLineStyle(rawData: form.keepsRawData)
-    handed = handsOver ? make(handedLine, plain) : nil
-    recorder = record.map { make($0, plain) }
+    handed = handsOver ? make(handedLine, EventLineStyle()) : nil
+    recorder = record.map { make($0, EventLineStyle()) }
     let isJudged = !settings.conditions.isEmpty || !settings.failConditions.isEmpty
     judged = isJudged ? make(judgedLine, EventLineStyle()) : nil
   }
@@ -92,7 +91,7 @@ final class Printer {
     printsEvents = receiver == nil || settings.printsEvents
     limit = settings.count ?? .max
     tally = settings.printsSummary ? EventTally() : nil
-    channelCounts = settings.countedChannels.map { ChannelCounts(limit: $0) }
+    channelCounts = settings.countsChannels ? ChannelCounts() : nil
     capacity = settings.bufferSize
     burstSize = min(settings.bufferSize, OutputQueue.softLimit)
     let filter = EventFilter(include: settings.includedEvents, exclude: settings.excludedEvents)
@@ -317,7 +316,7 @@ protocol EventReceiver: AnyObject { func take(_ event: HandedEvent) }
 extension EventLineStyle {
   init(_ form: EventForm, isTerminal: Bool) {
     self.init(
-      rawData: form.keepsRawData, terminator: form.terminator, forTerminal: isTerminal,
+      terminator: form.terminator, forTerminal: isTerminal,
       palette: form.color.isOn(forTerminal: isTerminal) ? .standard : nil)
   }
 }

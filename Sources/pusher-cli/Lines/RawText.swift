@@ -4,7 +4,7 @@ internal import PusherCore
 struct RawText {
   let output: ByteBuffer
   let style: EventLineStyle
-  func write(_ envelope: Envelope) { write(envelope.shownData(isRaw: style.rawData)) }
+  func write(_ envelope: Envelope) { write(envelope.shownData) }
 
   func write(_ data: JSONValue) {
     if case .string(let text) = data {
@@ -17,10 +17,6 @@ struct RawText {
 }
 
 extension Envelope {
-  /// The data as people see it; with `isRaw` the text from the wire.
-  func shownData(isRaw: Bool) -> JSONValue {
-    if let base64 = base64Token { return .string(base64.text) }
-    guard isRaw, let text = dataText else { return data }
-    return .string(text)
-  }
+  /// The data as people see it.
+  var shownData: JSONValue { base64Token.map { .string($0.text) } ?? data }
 }

@@ -71,9 +71,6 @@ final class StreamPrinter {
   }
 
   private func data(of event: EventStreamEvent) -> JSONValue {
-    guard !core.form.keepsRawData, let value = try? JSONParser.parse(event.data) else {
-      return .string(event.data.text)
-    }
-    return value
+    (try? JSONParser.parse(event.data)) ?? .string(event.data.text)
   }
 }

@@ -22,7 +22,7 @@ final class ChannelCounts {
   /// The row of the last event; consecutive events often share a channel.
   private var latest = -1
 
-  init(limit: Int) { self.limit = limit }
+  init(limit: Int = 100) { self.limit = limit }
 
   func note(_ channel: ByteView) {
     if latest >= 0, channel.equals(rows[latest].name) {

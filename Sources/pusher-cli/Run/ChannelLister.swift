@@ -9,7 +9,7 @@ final class ChannelLister {
   }
 
   private let access: APIAccess
-  private let client: APIClient
+  private let client: () -> APIClient
   private let interval: Duration
   /// Beginning of the wanted names; empty for all channels.
   private let prefix: String
@@ -27,12 +27,14 @@ final class ChannelLister {
   var onQuestion: (() -> Void)?
   var onEvent: ((Event) -> Void)?
 
+  /// - Parameter client: Evaluated for each request; by default the client of `access`.
   /// - Throws: ``TLSError`` for invalid certificates.
   init(
-    _ access: APIAccess, prefix: String = "", every interval: Duration, loop: EventLoop,
+    _ access: APIAccess, client: (() -> APIClient)? = nil, prefix: String = "",
+    every interval: Duration, loop: EventLoop,
     diagnostics: Diagnostics
   ) throws(TLSError) {
-    (self.access, self.client) = (access, access.client)
+    (self.access, self.client) = (access, client ?? { access.client })
     (self.interval, self.prefix) = (interval, prefix)
     (self.loop, self.diagnostics) = (loop, diagnostics)
     http = try access.httpConnection(loop: loop)
@@ -65,10 +67,11 @@ final class ChannelLister {
       appID: access.appID, filter: prefix.isEmpty ? nil : prefix,
       info: asksForCounts ? ["subscription_count"] : [])
     isAsking = true
+    let client = client()
     do throws(HTTPError) {
       try http.send(client.request(call)) { [unowned self] result, _ in
         isAsking = false
-        if !isOver { answered(result) }
+        if !isOver { answered(result, to: client) }
       }
     } catch {
       isAsking = false
@@ -76,7 +79,9 @@ final class ChannelLister {
     }
   }
 
-  private func answered(_ result: Result<HTTPExchange.Response, HTTPExchange.Failure>) {
+  private func answered(
+    _ result: Result<HTTPExchange.Response, HTTPExchange.Failure>, to client: APIClient
+  ) {
     let connection = access.connection
     switch result {
     case .failure(let failure): fail("\(failure)", cause: Cause(failure))

@@ -10,7 +10,7 @@ final class ChannelMembership {
     case subscribed, refused
   }
 
-  private(set) var feed: ChannelsFeed
+  let feed: ChannelsFeed
   /// Channels of the command line; their refusal can end the run.
   private let typed: NameSet
   private var wanted: NameSet
@@ -30,7 +30,6 @@ final class ChannelMembership {
 
   var count: Int { wanted.count }
   var names: [String] { wanted.sorted }
-  var allowed: [String] { wanted.sorted.filter { !refused.contains($0) } }
   var areAllSettled: Bool { missing.isEmpty }
   var isAnyAllowed: Bool { refused.count < wanted.count }
   func isTyped(_ channel: String) -> Bool { typed.contains(channel) }
@@ -48,17 +47,6 @@ final class ChannelMembership {
     guard isConnected else { return (0, count, 0) }
     let subscribed = max(count - missing.count - refused.count, 0)
     return (subscribed, missing.count, refused.count)
-  }
-
-  /// Continues on another feed, and subscribes the wanted channels there.
-  func move(to feed: ChannelsFeed) {
-    self.feed = feed
-    let asked = NameSet(feed.session.channels)
-    for channel in wanted.sorted where !asked.contains(channel) { feed.subscribe(channel) }
-    for channel in asked.sorted
-    where !wanted.contains(channel) && UserChannel.userID(channelName: channel) == nil {
-      feed.unsubscribe(channel)
-    }
   }
 
   // MARK: Requests

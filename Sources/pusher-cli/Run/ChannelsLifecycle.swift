@@ -7,7 +7,7 @@ final class ChannelsLifecycle {
   private let printer: EventPrinter?
   private let diagnostics: Diagnostics
   private let members: ChannelMembership
-  private var settings: SubscribeSettings
+  private let settings: SubscribeSettings
   /// A `pusher:error` that waits for the message that explains it; most errors have one.
   private var pendingError: String?
   /// Unreported client events that the server dropped, and the limit.
@@ -22,7 +22,6 @@ final class ChannelsLifecycle {
   /// Skipped events that were reported; names above the limit are reported only with `-v`.
   private var namesLeftOut: Set<String> = []
   private static let mostNames = 16
-  private var isMoving = false
   /// The server of the present connection; a redirect changes it.
   private var host: String
 
@@ -32,14 +31,6 @@ final class ChannelsLifecycle {
   ) {
     (self.settings, self.lifecycle, self.members) = (settings, lifecycle, members)
     (self.printer, self.diagnostics) = (printer, diagnostics)
-    host = settings.connection.host
-  }
-
-  func move(to settings: SubscribeSettings, _ body: () throws -> Void) rethrows {
-    isMoving = true
-    defer { isMoving = false }
-    try body()
-    self.settings = settings
     host = settings.connection.host
   }
 
@@ -270,7 +261,6 @@ extension ChannelsLifecycle: FeedWords {
 
   func retry(_ loss: ConnectionLoss, _ code: Int?, in delay: Duration, wasOpen: Bool) -> FeedNotice?
   {
-    if isMoving { return nil }
     let when = delay == .zero ? "now" : "in \(delay.inWords)"
     let what = wasOpen ? "connection lost" : "cannot connect"
     return .warning("\(what) (\(cause(loss, code))); retrying \(when)")

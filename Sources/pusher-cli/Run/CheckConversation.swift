@@ -42,10 +42,10 @@ final class CheckConversation {
   private func start() throws {
     var options = settings.sessionOptions()
     options.reconnect = ReconnectPolicy(mode: .never)
-    let feed = try settings.makeFeed(options, sink: NoSink(), loop: loop)
+    let feed = try settings.makeFeed(
+      options, sink: NoSink(), loop: loop, refresh: settings.refresh(loop, diagnostics))
     self.feed = feed
     feed.delegate = self
-    feed.fieldSource = settings.refreshedHeaders(loop, diagnostics)
     feed.connect()
   }
 

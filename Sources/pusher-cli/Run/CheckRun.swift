@@ -272,13 +272,6 @@ extension ConnectionLoss {
 }
 
 extension EventLoop {
-  @discardableResult
-  func schedule(after time: Duration, _ action: @escaping () -> Void) -> LoopTimer {
-    let timer = LoopTimer(deadline: now.advanced(by: time), action: action)
-    add(timer)
-    return timer
-  }
-
   /// Runs until the condition holds, or `time` has passed; returns whether it holds.
   func run(atMost time: Duration, until isSo: () -> Bool) -> Bool {
     var isLate = false

@@ -23,13 +23,15 @@ final class Discovery {
 
   /// - Throws: ``TLSError`` for invalid certificates.
   init(
-    _ settings: DiscoverySettings, loop: EventLoop, channels: ChannelMembership,
-    diagnostics: Diagnostics
+    _ settings: DiscoverySettings, refresh: CredentialRefresh?, loop: EventLoop,
+    channels: ChannelMembership, diagnostics: Diagnostics
   ) throws(TLSError) {
     (self.settings, self.channels, self.diagnostics) = (settings, channels, diagnostics)
     search = ChannelSearch(patterns: settings.patterns, limit: settings.limit)
     lister = try ChannelLister(
-      settings.access, prefix: search.prefix, every: settings.interval, loop: loop,
+      settings.access,
+      client: { settings.access.client(refresh?.secret) }, prefix: search.prefix,
+      every: settings.interval, loop: loop,
       diagnostics: diagnostics)
     lister.onQuestion = { [unowned self] in
       confirmed = NameSet(search.joined.sorted.filter { channels.state(of: $0) == .subscribed })
@@ -60,15 +62,7 @@ final class Discovery {
     leaveIfOurs(channel)
   }
 
-  var joined: NameSet { NameSet(search.joined.sorted) }
-
   func stop() { lister.stop() }
-
-  /// Stops and leaves the subscribed channels, which belong to another app or server.
-  func retire() {
-    stop()
-    for channel in search.joined.sorted { channels.leave(channel) }
-  }
 
   private func leaveIfOurs(_ channel: String) {
     if search.vacated(channel) { leave(channel) }

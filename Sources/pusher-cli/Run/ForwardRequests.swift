@@ -6,7 +6,6 @@ struct ForwardRequests {
   private let headers: [NamedValue]
   /// Prefix of this run's keys.
   private let run: String
-  private let keyRule: ForwardSettings.KeyRule
   /// URL of the stream, if events have ids.
   private var stream: String?
   /// The last id of the stream; events without their own id repeat it.
@@ -20,7 +19,6 @@ struct ForwardRequests {
     url = settings.url
     headers = settings.headers
     run = Hex.encode(random)
-    keyRule = settings.keyRule
   }
 
   mutating func begin(_ stream: HTTPURL, after id: String) {
@@ -56,17 +54,10 @@ struct ForwardRequests {
   }
 
   private func key(of event: HandedEvent, _ number: Int, hasOwnID: Bool) -> String {
-    if hasOwnID { return key(of: event, "\(stream ?? "")\n\(event.id ?? "")") }
-    switch keyRule {
-    case .run: return "\(run)-\(number)"
-    // RFC 3339 up to the second.
-    case .content: return key(of: event, "\(stream ?? "")\n\(event.receivedAt.prefix(19))")
-    }
-  }
-
-  /// Returns a key that is the same in every run, for the same event and mark.
-  private func key(of event: HandedEvent, _ mark: String) -> String {
-    Hex.encode(Digest.sha256(Array("\(mark)\n".utf8) + Self.lasting(event.line)))
+    guard hasOwnID else { return "\(run)-\(number)" }
+    // The same in every run.
+    let mark = "\(stream ?? "")\n\(event.id ?? "")\n"
+    return Hex.encode(Digest.sha256(Array(mark.utf8) + Self.lasting(event.line)))
   }
 
   /// Returns the line without its receive time.

@@ -1,35 +1,48 @@
 internal import PusherCore
 
+/// The time in which events of these channels may be lost.
+struct Gap {
+  var start: Instant
+  var end: Instant
+  var channels: [String]
+}
+
 /// Runs the command of `--on-gap` after a gap; its output replaces the missed events.
 ///
-/// Received events wait meanwhile. The command reads the gap as a JSON line.
+/// The command reads the gap as a JSON line. A gap that ends meanwhile has its command afterwards.
 final class GapRepair {
-  private let command: String
-  private let timeout: Duration
+  private let settings: GapSettings
   /// Maximum output of the command, in bytes.
   private let limit: Int
   private let loop: EventLoop
   private let diagnostics: Diagnostics
   private var process: ChildProcess?
+  /// The gap since the running command began, all in one.
+  private var next: Gap?
   private var isCut = false
   private(set) var results = ResultCounts<HookResult>()
   /// Called for each event in the output; returns whether to continue.
   var onEvent: ((Envelope) -> Bool)?
-  var onEnd: (() -> Void)?
-  private var hasSaidFull = false
 
-  init(command: String, timeout: Duration, limit: Int, loop: EventLoop, diagnostics: Diagnostics) {
-    (self.command, self.timeout, self.limit) = (command, timeout, limit)
+  init(_ settings: GapSettings, limit: Int, loop: EventLoop, diagnostics: Diagnostics) {
+    (self.settings, self.limit) = (settings, limit)
     (self.loop, self.diagnostics) = (loop, diagnostics)
   }
 
   var isRunning: Bool { process != nil }
 
-  func begin(_ gap: JSONValue) {
-    guard !isCut, process == nil else { return }
+  func begin(_ gap: Gap) {
+    guard !isCut else { return }
+    guard process == nil else {
+      next = Gap(start: next?.start ?? gap.start, end: gap.end, channels: gap.channels)
+      return
+    }
+    let names = JSONValue.array(gap.channels.map(JSONValue.string))
+    let line = JSONValue.object(
+      Lifecycle.gap(from: gap.start, to: gap.end, at: loop.now) + [.init("channels", names)])
     let question = ChildProcess.Command(
-      line: command, input: Array((JSONWriter.text(gap) + "\n").utf8), outputLimit: limit,
-      timeout: timeout)
+      line: settings.command, input: Array((JSONWriter.text(line) + "\n").utf8),
+      outputLimit: limit, timeout: settings.timeout)
     do throws(ChildProcess.Failure) {
       process = try ChildProcess(loop: loop, command: question, at: loop.now) {
         [unowned self] result, _ in ended(result)
@@ -40,15 +53,6 @@ final class GapRepair {
     }
   }
 
-  /// Reports once that the socket is not read.
-  func sayFull() {
-    guard !hasSaidFull else { return }
-    hasSaidFull = true
-    warn(
-      "the command is slow: \(Quantities.words(size: limit)) of events wait for it; "
-        + "the socket is not read until the command ends (--buffer sets the limit)")
-  }
-
   /// Ends the command with the run.
   func cut() {
     isCut = true
@@ -57,7 +61,12 @@ final class GapRepair {
 
   private func ended(_ result: CommandResult) {
     process = nil
-    defer { onEnd?() }
+    defer {
+      if let gap = next {
+        next = nil
+        begin(gap)
+      }
+    }
     guard !isCut else { return results.note(.cutOff) }
     results.note(result.hookResult)
     switch result {
@@ -70,7 +79,7 @@ final class GapRepair {
           + "(--buffer sets the limit)")
     case .failure(.timeout):
       warn(
-        "the command took longer than \(timeout.inWords); its output is ignored "
+        "the command took longer than \(settings.timeout.inWords); its output is ignored "
           + "(--on-gap-timeout sets the limit)")
     case .failure(let failure): warn("\(failure)")
     }

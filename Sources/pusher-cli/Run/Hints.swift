@@ -3,7 +3,6 @@ internal import PusherCore
 /// Remedies for failures: a parenthesis after the message, or nothing.
 struct Hints {
   let connection: ConnectionSettings
-  let subprotocols: [String]
 
   private var key: String { Diagnostics.shortened(key: connection.key) }
 
@@ -171,23 +170,15 @@ struct Hints {
     switch status {
     case 200..<300:
       " (a web server, but no WebSocket at this address: are --port and --path right?)"
-    case 400: " (does this server speak the Pusher protocol? see --host, --port and --path)"
+    case 400, 426: " (does this server speak the Pusher protocol? see --host, --port and --path)"
     case 401: " (the server, or a proxy before it, wants credentials)"
     case 403: " (the server, or a proxy before it, does not let this client in)"
     case 404: " (nothing there: are --path and key \(key) right?)"
     case 407: " (a proxy on the way wants a user name and a password)"
-    case 426: upgradeRequired
     case 429: " (too many connections or attempts)"
     case _ where HTTPStatus.isTemporary(status): " (the server has a problem; try again later)"
     default: ""
     }
-  }
-
-  /// Servers answer 426 both to a missing and to an unwanted subprotocol.
-  private var upgradeRequired: String {
-    subprotocols.isEmpty
-      ? " (some servers want a WebSocket sub-protocol: try --subprotocol pusher-channels-protocol-7)"
-      : " (some servers want no WebSocket sub-protocol: try without --subprotocol)"
   }
 
   private var whereabouts: String {

@@ -58,12 +58,6 @@ final class PrintingRun {
 
   func begin(_ feed: any Feed, _ printer: Printer?) { (self.feed, self.printer) = (feed, printer) }
 
-  /// Continues with another connected feed.
-  func proceed(with feed: any Feed) {
-    feed.isPaused = self.feed?.isPaused == true
-    self.feed = feed
-  }
-
   /// True after the end has begun; nothing more is printed then.
   var isEnding: Bool { ending.ending != nil }
 

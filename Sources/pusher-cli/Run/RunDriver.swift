@@ -53,8 +53,7 @@ final class RunDriver {
     } onHangUp: { [unowned self] in
       guard !run.isEnding else { return settings.run.outputFile != nil || run.record != nil }
       run.record?.reopen(settings.run.recordFile ?? "", diagnostics)
-      let isReopened = reopenOutput() || run.record != nil
-      return part.readSettingsAgain() || isReopened
+      return reopenOutput() || run.record != nil
     } onSignal: { [run] number in
       run.end(.signal(number))
     }
@@ -95,7 +94,7 @@ final class RunDriver {
     proceed()
   }
 
-  private var mustWait: Bool { run.handler?.isFull == true || part.isFull }
+  private var mustWait: Bool { run.handler?.isFull == true }
 
   private func adjustReading() {
     var pressure = run.output.pressure(at: loop.now)

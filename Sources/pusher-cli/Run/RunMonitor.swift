@@ -33,10 +33,11 @@ final class RunMonitor: Monitored {
   private static let longestPause = Duration.seconds(5)
 
   /// - Throws: ``TransportError`` if the address is unavailable.
-  init(_ settings: MonitorSettings, of part: any RunPart) throws {
+  init(_ settings: ListenSettings, of part: any RunPart) throws {
     self.part = part
     run = part.run
-    endpoint = try settings.endpoint(of: self, part.command, loop: run.loop, run.diagnostics)
+    endpoint = try settings.monitoringEndpoint(
+      of: self, part.command, loop: run.loop, run.diagnostics)
   }
 
   func noteReading(isPaused: Bool, at now: Instant) {
@@ -140,21 +141,22 @@ extension Monitored {
   }
 }
 
-extension MonitorSettings {
-  func endpoint(
+extension ListenSettings {
+  /// Opens the port of `--metrics`.
+  func monitoringEndpoint(
     of monitored: any Monitored, _ command: Command, loop: EventLoop, _ diagnostics: Diagnostics
   ) throws -> MonitoringEndpoint {
     var access = AccessPolicy()
-    access.hosts.isPublic = !listen.isLoopback
+    access.hosts.isPublic = !isLoopback
     let endpoint = try MonitoringEndpoint(
-      loop: loop, at: listen.address, access: access,
+      loop: loop, at: address, access: access,
       source: MonitoringEndpoint.Source(
         metrics: { [weak monitored, startedAt = SystemClock.wall()] in
           monitored?.metrics(of: command, startedAt: startedAt) ?? ""
         }, ailment: { [weak monitored] in monitored?.ailment }))
-    let text = "metrics at http://\(listen.place(endpoint.port))/metrics"
+    let text = "metrics at http://\(place(endpoint.port))/metrics"
     // The system chose the port, so the user must learn it here.
-    if listen.port == 0 { diagnostics.notice(text) } else { diagnostics.info(text) }
+    if port == 0 { diagnostics.notice(text) } else { diagnostics.info(text) }
     return endpoint
   }
 }

@@ -40,9 +40,6 @@ protocol RunPart: FeedDelegate {
   func outputEnded()
   /// True while the run must not end.
   var isHolding: Bool { get }
-  var isFull: Bool { get }
-  /// Reads the settings again after SIGHUP; returns false if the run must end.
-  func readSettingsAgain() -> Bool
   /// Called at the beginning of the end; unhandled events will not be printed.
   func endBegins()
 }
@@ -100,6 +97,4 @@ extension RunPart {
   func endBegins() {}
   func failure() -> (status: ExitStatus, reason: String)? { nil }
   var isHolding: Bool { false }
-  var isFull: Bool { false }
-  func readSettingsAgain() -> Bool { false }
 }

@@ -28,8 +28,8 @@ final class ServerMonitor: Monitored {
   private var answers: [Int: Int] = [:]
 
   /// - Throws: ``TransportError`` if the address is unavailable.
-  init(_ settings: MonitorSettings, loop: EventLoop, diagnostics: Diagnostics) throws {
-    endpoint = try settings.endpoint(of: self, .serve, loop: loop, diagnostics)
+  init(_ settings: ListenSettings, loop: EventLoop, diagnostics: Diagnostics) throws {
+    endpoint = try settings.monitoringEndpoint(of: self, .serve, loop: loop, diagnostics)
   }
 
   /// Closes the port, for other processes that share it.

@@ -2,18 +2,30 @@ internal import PusherCore
 
 extension SubscribeSettings {
   private var service: PusherService { connection.service }
-  var hints: Hints { Hints(connection: connection, subprotocols: webSocket.subprotocols) }
+  var hints: Hints { Hints(connection: connection) }
 
+  /// - Parameter refresh: Supplies the fields of each connection, and the secret.
   func makeFeed(
-    _ options: SessionOptions, sink: any EventSink, loop: EventLoop
+    _ options: SessionOptions, sink: any EventSink, loop: EventLoop, refresh: CredentialRefresh?
   ) throws -> ChannelsFeed {
-    try ChannelsFeed(
+    let feed = try ChannelsFeed(
       loop: loop, destination: destination, settings: webSocket, options: options,
-      signer: try signer(loop: loop), sink: sink)
+      signer: try signer(loop: loop, refresh: refresh), sink: sink)
+    feed.fieldSource = refresh
+    return feed
   }
 
-  func refreshedHeaders(_ loop: EventLoop, _ diagnostics: Diagnostics) -> HeaderRefresh? {
-    HeaderRefresh(fields, timeout: connection.connectTimeout, loop: loop, diagnostics: diagnostics)
+  /// - Parameter origin: Where a run without an end reads the secret again.
+  func refresh(
+    _ loop: EventLoop, _ diagnostics: Diagnostics, from origin: SettingsOrigin? = nil
+  ) -> CredentialRefresh? {
+    var readSecret: (() throws(UsageError) -> Secret)?
+    if let origin, let file = secretFile {
+      readSecret = { () throws(UsageError) in try origin.secret(in: file) }
+    }
+    return CredentialRefresh(
+      fields, readSecret: readSecret, timeout: connection.connectTimeout, loop: loop,
+      diagnostics: diagnostics)
   }
 
   var destination: Destination {
@@ -39,7 +51,10 @@ extension SubscribeSettings {
   }
 
   /// - Throws: ``UsageError`` for user information that is not JSON.
-  func signer(loop: EventLoop) throws -> any Signer {
+  func signer(loop: EventLoop, refresh: CredentialRefresh? = nil) throws -> any Signer {
+    func signature(_ first: Secret) -> SubscriptionSignature {
+      self.signature(refresh?.secret ?? first)
+    }
     let user: any Signer =
       switch userSignIn {
       case .unwanted: NoSigner()

@@ -7,9 +7,12 @@ struct APIAccess: Equatable, Sendable {
   var headers: [NamedValue] = []
 
   /// The app's API, which signs the calls and reads the answers.
-  var client: APIClient {
+  var client: APIClient { client(nil) }
+
+  /// - Parameter newer: The secret in place of the one of the start; `nil` for that one.
+  func client(_ newer: Secret?) -> APIClient {
     APIClient(
-      appID: appID, key: connection.key, secret: secret.revealed, url: connection.apiURL,
+      appID: appID, key: connection.key, secret: (newer ?? secret).revealed, url: connection.apiURL,
       prefix: connection.path, headers: HTTPHeaders(headers.map { ($0.name, $0.value) }))
   }
 }

@@ -134,7 +134,6 @@ struct ArgumentLexer {
     if ["secret", "app-secret", "password"].contains(typed) {
       return mistake("--\(typed) would show in ps; use --secret-file or PUSHER_APP_SECRET")
     }
-    if let gone = Flags.refusal(ofRemoved: typed) { return UsageError(gone) }
     let flags = command.map(Flags.of) ?? Flags.all
     let names = flags.map(\.name) + flags.filter(\.canBeNegated).map { "no-" + $0.name }
     let candidates = Array(Set(names)).sorted()

@@ -93,7 +93,6 @@ struct ConfigurationFile: Equatable, Sendable {
       $0.role == .option || $0.role == .app
     }
     guard let flag = known.first(where: { $0.name == name }) else {
-      if let gone = Flags.refusal(ofRemoved: name) { throw UsageError("\(origin): \(gone)") }
       let clause = Suggestion.clause(for: name, in: known.map(\.name))
       throw UsageError("\(origin): unknown option '\(name)'\(clause)")
     }

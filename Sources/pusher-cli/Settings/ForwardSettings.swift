@@ -14,21 +14,12 @@ enum HandlerSettings: Equatable, Sendable {
 }
 
 struct ForwardSettings: Equatable, Sendable {
-  /// Source of an event's `Idempotency-Key`, unless the event has an ID.
-  enum KeyRule: String, CaseIterable, Sendable {
-    /// The run and the event's number: each event has its own key.
-    case run
-    /// The line and the second of arrival: two runs make the same key for an event.
-    case content
-  }
-
   /// http or https URL; user information comes from a file.
   var url: HTTPURL
   var headers: [NamedValue]
   var jobs: Int
   var patience: Duration?
   var deadFile: String?
-  var keyRule = KeyRule.run
   var prints: Bool
 
   static let ownFields = [
@@ -58,7 +49,7 @@ extension SettingsReader {
     return ForwardSettings(
       url: try receiverURL(url), headers: headers, jobs: typed.number(.forwardJobs),
       patience: typed.duration(.forwardTimeout), deadFile: typed.text(.forwardDead),
-      keyRule: try choice(.forwardKey), prints: typed.isOn(.tee))
+      prints: typed.isOn(.tee))
   }
 
   private mutating func receiverURL(_ given: String) throws(UsageError) -> HTTPURL {

@@ -62,14 +62,14 @@ extension SettingsReader {
     return place
   }
 
-  mutating func monitoring(_ handed: HandedSockets) throws(UsageError) -> MonitorSettings? {
+  mutating func monitoring(_ handed: HandedSockets) throws(UsageError) -> ListenSettings? {
     var typed = try monitoring()
     guard let socket = handed.metrics else {
-      typed?.listen.reusesPort = self.typed.isOn(.reusePort)
+      typed?.reusesPort = self.typed.isOn(.reusePort)
       return typed
     }
     warn(unused: .metrics, since: socket)
-    return MonitorSettings(listen: ListenSettings(socket), channels: typed?.channels ?? 0)
+    return ListenSettings(socket)
   }
 
   private mutating func warn(unused flag: Flag, since socket: HandedSocket) {

@@ -52,6 +52,12 @@ struct ListenSettings: Equatable, Sendable {
 }
 
 extension SettingsReader {
+  /// Returns the address of `--metrics`; `nil` without one.
+  func monitoring() throws(UsageError) -> ListenSettings? {
+    guard let text = typed.text(.metrics) else { return nil }
+    return try ListenSettings(parsing: text, of: .metrics, example: 9464)
+  }
+
   func listening() throws(UsageError) -> ListenSettings {
     var settings = try ListenSettings(parsing: typed.word(.listen))
     settings.portFile = typed.text(.portFile)

@@ -22,8 +22,8 @@ struct PrintSettings: Equatable, Sendable {
   var printsSummary = false
   /// False if only the handler gets events.
   var printsEvents = true
-  /// Maximum number of channels whose events are counted; `nil` for no counting.
-  var countedChannels: Int?
+  /// True to count the events of each channel, for `--metrics`.
+  var countsChannels = false
 
   var wishes: RunWishes {
     RunWishes(count: count, untilData: untilData?.text, untilEvents: untilEvents)
@@ -41,8 +41,6 @@ struct EventForm: Equatable, Sendable {
   /// Byte after each event: newline or NUL.
   var terminator = UInt8(ascii: "\n")
   var hasTimestamps = false
-  /// Prints `data` as the string from the wire.
-  var keepsRawData = false
   /// Colour on standard output; `auto` means on a terminal.
   var color: ColorChoice
   var page = PageSettings()
@@ -66,7 +64,7 @@ extension SettingsReader {
       count: typed.integer(.count), form: try form(),
       printsLifecycle: typed.isOn(.lifecycle), bufferSize: typed.bytes(.buffer),
       printsSummary: typed.isOn(.summary), printsEvents: run.handler?.prints ?? true,
-      countedChannels: run.monitor?.channels)
+      countsChannels: run.monitor != nil)
   }
 
   func patterns(_ flag: Flag) throws(UsageError) -> [String] {
@@ -109,7 +107,7 @@ extension SettingsReader {
     return EventForm(
       output: output, template: template, field: field, joinsFields: typed.isOn(.join),
       terminator: typed.isOn(.null) ? 0 : UInt8(ascii: "\n"),
-      hasTimestamps: typed.isOn(.timestamps), keepsRawData: typed.isOn(.rawData),
+      hasTimestamps: typed.isOn(.timestamps),
       // A template or a field is for programs, whatever the format.
       color: try color(for: template == nil && field == nil ? output : .raw), page: page)
   }

@@ -45,15 +45,11 @@ enum Quantities {
   }
 
   static func words(size bytes: Int) -> String {
-    // No loop over the units: Swift 6.3 compiles that to different code from run to run.
-    if divides(bytes, 1 << 30) { return "\(bytes >> 30) GiB" }
-    if divides(bytes, 1 << 20) { return "\(bytes >> 20) MiB" }
-    if divides(bytes, 1 << 10) { return "\(bytes >> 10) KiB" }
+    for (name, unit) in [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)]
+    where bytes >= unit && bytes % unit == 0 {
+      return "\(bytes / unit) \(name)"
+    }
     return "\(bytes) bytes"
-  }
-
-  private static func divides(_ bytes: Int, _ unit: Int) -> Bool {
-    bytes >= unit && bytes % unit == 0
   }
 
   static func words(_ count: Int, of thing: String) -> String {

@@ -12,7 +12,8 @@ struct RunSettings: Equatable, Sendable {
   var recordFile: String?
   /// Maximum time that written events stay in the system's memory.
   var syncInterval: Duration?
-  var monitor: MonitorSettings?
+  /// Address of `--metrics`.
+  var monitor: ListenSettings?
   var handler: HandlerSettings?
 }
 

@@ -14,6 +14,13 @@ extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomR
   var customMirror: Mirror { Mirror(self, children: []) }
 }
 
+/// A regular file with the app's secret.
+struct SecretFile: Equatable, Sendable {
+  let path: String
+  /// The option or variable that names it.
+  let origin: String
+}
+
 extension SettingsReader {
   static let encryptionKeyVariable = "PUSHER_ENCRYPTION_MASTER_KEY"
 

@@ -16,7 +16,7 @@ struct ServeSettings: CommandSettings {
   #endif
   /// Time over which sockets are closed at the end; `nil` for at once.
   var drain: Duration?
-  var monitor: MonitorSettings?
+  var monitor: ListenSettings?
   var console: ConsoleSettings
   var logsEvents: Bool
   var hasTimestamps: Bool

@@ -21,8 +21,8 @@ struct SettingsReader {
   /// The option that reads standard input, which can be read once.
   private var inputReader: String?
   private var knownSecret: Secret?
-  /// Files with settings, in the order of reading, without standard input.
-  private var settingsFiles: [String] = []
+  /// The regular file that holds the secret, if one does.
+  private(set) var secretFile: SecretFile?
   /// Content of pipes and devices, by path: a second read would find nothing.
   private var kept: [String: [UInt8]] = [:]
 
@@ -58,12 +58,7 @@ struct SettingsReader {
   }
 
   var origin: SettingsOrigin {
-    SettingsOrigin(
-      typed: asTyped, environment: environment.variables, files: settingsFiles, kept: kept)
-  }
-
-  mutating func noteFile(_ path: String) {
-    if path != "-", !settingsFiles.contains(path) { settingsFiles.append(path) }
+    SettingsOrigin(typed: asTyped, environment: environment.variables, kept: kept)
   }
 
   /// Takes the named profile (or `default`, if nothing names an app) and the command's options.
@@ -72,7 +67,6 @@ struct SettingsReader {
     let isLocal = typed.isOn(.local)
     if let name = typed.setting(.profile) {
       let section = try Self.profile(name, in: files)
-      noteFile(section.path)
       namedProfile = section.source
       try typed.fill(section.options, isNamed: true)
     } else if !isLocal, namedFile == nil {
@@ -80,7 +74,6 @@ struct SettingsReader {
       let named = try name.map { name throws(UsageError) in try Self.profile(name, in: files) }
       let sections = named.map { [$0] } ?? files.compactMap { $0.profiles["default"] }
       fallbackProfiles = sections.map(\.source)
-      for section in sections { noteFile(section.path) }
       // Options of a profile for another app's server do not apply here.
       let chosen = try? source(.webSocket)
       for section in sections where section.source.isEmpty || section.source == chosen {
@@ -89,7 +82,6 @@ struct SettingsReader {
     }
     for file in files {
       let options = file.commands[typed.command.rawValue]?.lines ?? []
-      if !options.isEmpty { noteFile(file.path) }
       try typed.fill(options.filter { !isLocal || !$0.flag.isOfConnection }, isNamed: false)
     }
   }
@@ -147,11 +139,15 @@ struct SettingsReader {
     case .text(let secret, _): return secret
     case .file(let path, Environment.serviceCredentials) where files.permissions(path) == nil:
       return nil
-    case .file(let path, let origin): return try secret(in: path, origin)
+    case .file(let path, let origin):
+      let file = SecretFile(path: path, origin: origin)
+      if files.permissions(path) != nil { secretFile = file }
+      return try secret(in: file)
     }
   }
 
-  private mutating func secret(in path: String, _ origin: String) throws(UsageError) -> Secret {
+  mutating func secret(in named: SecretFile) throws(UsageError) -> Secret {
+    let (path, origin) = (named.path, named.origin)
     let wanted = "it must contain only the app secret, on one line"
     let file: (text: String, holders: FileHolders?)
     do throws(UsageError) {
@@ -271,19 +267,6 @@ struct SettingsReader {
       throw UsageError("\(flag.variable ?? flag.spelling): '\(text)' is not one of \(words)")
     }
     return choice
-  }
-
-  /// Returns the sub-protocols: tokens, without duplicates (RFC 6455 section 4.1).
-  func subprotocols() throws(UsageError) -> [String] {
-    var names: [String] = []
-    for name in typed.texts(.subprotocol) where !names.contains(name) {
-      guard ASCII.isToken(name) else {
-        throw UsageError(
-          "--subprotocol: '\(name)' is not a name such as pusher-channels-protocol-7")
-      }
-      names.append(name)
-    }
-    return names
   }
 
   /// Returns the colour of standard output: the option, then PUSHER_CLI_COLOR, NO_COLOR,

@@ -45,7 +45,6 @@ extension SettingsReader {
         "\(path.origin): the values of \(name) are larger than \(DotEnv.expandedLimit >> 10) KiB "
           + "after ${NAME} is replaced")
     }
-    noteFile(path.value)
     for line in file.faultyLines.prefix(3) {
       warn("\(name) line \(line) is not NAME=VALUE; the line is ignored")
     }
@@ -85,7 +84,6 @@ extension ConfigurationFile {
 extension SettingsReader {
   /// Reads the file that an option or the environment names, else the user's and the system's.
   mutating func configurationFiles() throws(UsageError) -> [ConfigurationFile] {
-    if typed.isOn(.noConfig) { return [] }
     if let path = typed.setting(.config) ?? environment.first(.config) {
       return [try configurationFile(path)]
     }

@@ -11,7 +11,6 @@ struct StreamSettings: FeedCommandSettings {
   var keepsCookies: Bool
   /// The field that names a session, and whether it is sent back.
   var sessionHeader: String?
-  var printsComments: Bool
   /// The event before the first one; empty for none, `nil` for that of the state file.
   var lastEventID: String?
   var stateFile: String?
@@ -47,7 +46,6 @@ struct StreamSettings: FeedCommandSettings {
     feed.retriesWhenAsked = try reader.retriesPost(hasEffect: hasEffect)
     // The answer to a question may take long to begin, and the question is not asked again.
     if data != nil, !typed.isGiven(.sseActivityTimeout) { feed.activityTimeout = nil }
-    printsComments = typed.isOn(.comments)
     keepsCookies = typed.isOn(.cookies)
     sessionHeader = typed.text(.sessionHeader)
     if let sessionHeader, !ASCII.isToken(sessionHeader) {
@@ -160,8 +158,7 @@ extension SettingsReader {
   /// The flags exclude each other.
   private var acceptedAnswers: AcceptedAnswers {
     if typed.isOn(.lines) { return .lines }
-    if typed.isOn(.acceptJSON) { return .namedTypesAndDocuments }
-    return typed.isOn(.acceptAnyType) ? .anyType : .namedTypes
+    return typed.isOn(.acceptJSON) ? .namedTypesAndDocuments : .namedTypes
   }
 
   /// Returns the last event ID of the option or the header.

@@ -4,6 +4,8 @@ struct SubscribeSettings: FeedCommandSettings {
   var connection: ConnectionSettings
   var authorization: ChannelAuthorization
   var userSignIn: UserSignIn
+  /// The file of the secret, read again for each connection.
+  var secretFile: SecretFile?
   var feed: FeedSettings
   /// Without duplicates, in the order typed; at least one, unless a user signs in.
   var channels: [String]
@@ -46,11 +48,11 @@ struct SubscribeSettings: FeedCommandSettings {
     authorization = try reader.authorization(
       for: channels, mayGrow: readsInput || discovery != nil, source)
     userSignIn = try reader.userSignIn(source)
+    secretFile = reader.secretFile
     feed = try reader.feed()
     pongTimeout = typed.time(.pongTimeout)
     maxMembers = typed.number(.maxMembers)
     webSocket = WebSocketSettings(
-      subprotocols: try reader.subprotocols(),
       compressionOffer: typed.isOn(.compression) ? PerMessageDeflate.offer : nil)
   }
 }

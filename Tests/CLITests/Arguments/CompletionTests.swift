@@ -89,7 +89,7 @@ struct CompletionTests {
     }
     let named = ["PUSHER_CLI_CONFIG": path, "PUSHER_CLI_PROFILE": "missing"]
     #expect(try PusherCLI.run("config", "profiles", environment: named).outputText.contains("shop"))
-    let none = try PusherCLI.run("config", "profiles", "--no-config", environment: named)
+    let none = try PusherCLI.run("config", "profiles", "--config", "/dev/null", environment: named)
     #expect(none.outputText == "" && none.ending == .exited(0))
     let wrong = try PusherCLI.run("config", "profiles", "shop")
     #expect(wrong.errorText.contains("config profiles takes no arguments (found 'shop')"))

@@ -108,7 +108,7 @@ struct ConfigTests {
         #"{"setting":"key","value":"abcd…","source":"PUSHER_APP_KEY"}"# + "\n"))
     let path = try PusherCLI.run("config", "path", environment: environment)
     #expect(path.outputText == "/x/pusher-cli/config\n")
-    let wrong = try PusherCLI.run("config", "--no-config")
+    let wrong = try PusherCLI.run("config", "--config", "/dev/null")
     #expect(wrong.ending == .exited(2))
     #expect(wrong.errorText.hasPrefix("pusher-cli: error: no app key"))
   }

@@ -181,14 +181,6 @@ struct ConfigurationFileTests {
     #expect(try read("a", [:], files).connection.key == "system")
   }
 
-  @Test func `--no-config reads none`() {
-    let message = refusal { _ = try subscribe("--no-config a") }
-    #expect(message?.hasPrefix("no app key") == true)
-    #expect(
-      refusal { _ = try subscribe("--no-config --config x a") }
-        == "--no-config and --config exclude each other; give one")
-  }
-
   // MARK: Mistakes
 
   @Test(arguments: [
@@ -220,7 +212,6 @@ struct ConfigurationFileTests {
       "-P quite-another a",
       "--profile: no profile 'quite-another'; the profiles are default, shop"
     ),
-    ("-P a --no-config a", "--profile: no profile 'a'; no configuration file has a profile"),
     ("-P a --local a", "--local and --profile exclude each other; give one"),
     ("--config none a", "--config: cannot read 'none': no such file or directory"),
   ])

@@ -65,28 +65,6 @@ import Testing
     #expect(text.contains(pair.other.spelling), "\(text)")
   }
 
-  @Test(arguments: Flags.removed.sorted { $0.key < $1.key })
-  func `a flag that is gone ends with 2 and says what to use instead`(
-    name: String, instead: String
-  ) throws {
-    #expect(!Flags.all.contains { $0.name == name })
-    for words in [["subscribe", "--\(name)", "x", "a"], ["sse", "--\(name)=x", "http://h/"]] {
-      let result = try PusherCLI.start(words).result(within: patience)
-      #expect(result.ending == .exited(2) && result.output.isEmpty)
-      #expect(result.errorText == "pusher-cli: error: option --\(name) was removed: \(instead)\n")
-    }
-  }
-
-  @Test func `a file with a flag that is gone says so with its line`() throws {
-    let file = try TemporaryFolder.shared.file("config", holding: "[sse]\nretry-delay = 1s\n")
-    let result = try PusherCLI.start(["sse", "--config", file, "http://127.0.0.1:1/"])
-      .result(within: patience)
-    #expect(result.ending == .exited(2))
-    #expect(
-      result.errorText.contains(
-        "\(file) line 2: option --retry-delay was removed: use --reconnect-delay"))
-  }
-
   @Test func `an option that was typed takes back what it excludes in a file`() throws {
     let files = PretendFiles(contents: ["c": "[trigger]\nspeed = 2\n[subscribe]\nformat = %e\n"])
     let line = "trigger --local --config c --rate 5 -e x -c a -"

@@ -86,8 +86,8 @@ import Testing
     #expect(Set(Environment.names).count == Environment.names.count)
   }
 
-  @Test func `one name begins with no-, and only five are the names of commands too`() {
-    #expect(names.filter { $0.hasPrefix("no-") } == ["no-config"])
+  @Test func `no name begins with no-, and only five are the names of commands too`() {
+    #expect(names.allSatisfy { !$0.hasPrefix("no-") })
     let both = names.filter { Command(rawValue: $0) != nil }
     #expect(both == ["help", "version", "webhook", "config", "channels"])
   }

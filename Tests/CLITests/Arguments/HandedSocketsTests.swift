@@ -35,7 +35,7 @@ struct HandedSocketsTests {
   @Test func `one that is called metrics is for metrics`() throws {
     let settings = try settings("--listen :7", names: "metrics")
     #expect(settings.server.listen.handed == nil && settings.server.listen.port == 7)
-    #expect(settings.monitor?.listen.handed == Self.here && settings.warnings == [])
+    #expect(settings.monitor?.handed == Self.here && settings.warnings == [])
   }
 
   @Test(arguments: [("serve:metrics", here, other), ("metrics:serve", other, here)])
@@ -44,8 +44,8 @@ struct HandedSocketsTests {
   ) throws {
     let settings = try settings(fds: "2", names: names)
     #expect(settings.server.listen.handed == server)
-    #expect(settings.monitor?.listen.handed == metrics)
-    #expect(settings.monitor?.listen.port == metrics.address.port)
+    #expect(settings.monitor?.handed == metrics)
+    #expect(settings.monitor?.port == metrics.address.port)
   }
 
   @Test(arguments: [

@@ -27,7 +27,7 @@ import Testing
   @Test func `everything that can be typed arrives`() throws {
     let settings = try subscribe(
       "--key K --host h -p 6001 --scheme ws --path /pre/ -c a -c b a -e x* -x y -n 3 -W 1m "
-        + "--idle-timeout 5 -t -0 --raw-data -L --buffer 1M -o pretty --connect-timeout 3s "
+        + "--idle-timeout 5 -t -0 -L --buffer 1M -o pretty --connect-timeout 3s "
         + "--reconnect never --max-retries 0 --retry-max-delay 9 --reconnect-delay 2s --activity-timeout 60 "
         + "--pong-timeout 7 --no-compression -v --color never")
     #expect(settings.channels == ["a", "b"])
@@ -42,8 +42,7 @@ import Testing
     #expect(settings.run.timeout == .seconds(60))
     #expect(settings.run.idleTimeout == .seconds(5))
     #expect(
-      settings.printing.form.hasTimestamps && settings.printing.form.keepsRawData
-        && settings.printing.printsLifecycle)
+      settings.printing.form.hasTimestamps && settings.printing.printsLifecycle)
     #expect(settings.printing.form.terminator == 0)
     #expect(settings.printing.bufferSize == 1 << 20)
     #expect(settings.printing.form.output == .pretty)
@@ -317,21 +316,12 @@ import Testing
     #expect(try subscribe("--local a --path \(path)").connection.path == "/pre")
   }
 
-  @Test func `sub-protocols are offered in the order typed, each once`() throws {
-    let settings = try subscribe("--local a --subprotocol x --subprotocol y --subprotocol x")
-    #expect(settings.webSocket.subprotocols == ["x", "y"])
-  }
-
   @Test(arguments: [
     ("--tls-key k", "--tls-key needs --tls-cert"),
     ("--tls-cert c", "--tls-cert: cannot read 'c': no such file or directory"),
     ("--pin-sha256 abc", "--pin-sha256: 'abc' is not a SHA-256 in Base64 (44 characters)"),
-    (
-      "--subprotocol a,b",
-      "--subprotocol: 'a,b' is not a name such as pusher-channels-protocol-7"
-    ),
   ])
-  func `a wrong option of TLS or the upgrade is named`(line: String, message: String) {
+  func `a wrong option of TLS is named`(line: String, message: String) {
     #expect(refusal { _ = try subscribe("--local a " + line) } == message)
   }
 

@@ -81,7 +81,6 @@ struct StreamSettingsTests {
     #expect(try sse(Self.url).request.accepts == .namedTypes)
     #expect(try sse("\(Self.url) --lines").request.accepts == .lines)
     #expect(try sse("\(Self.url) --accept-json").request.accepts == .namedTypesAndDocuments)
-    #expect(try sse("\(Self.url) --accept-any-type").request.accepts == .anyType)
     #expect(
       refusal { _ = try sse("\(Self.url) --lines --state-file x") }
         == "--state-file keeps the ids of events, and --lines reads none; give one")

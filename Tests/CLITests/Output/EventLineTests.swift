@@ -23,8 +23,8 @@ import Testing
     return String(output.view.text.dropLast())
   }
 
-  private func data(_ wire: String, raw: Bool = false) throws -> String {
-    let line = try line(#"{"event":"e","channel":"c","data":\#(wire)}"#) { $0.rawData = raw }
+  private func data(_ wire: String) throws -> String {
+    let line = try line(#"{"event":"e","channel":"c","data":\#(wire)}"#)
     let start = #"{"event":"e","channel":"c","data":"#
     #expect(line.hasPrefix(start) && line.hasSuffix("}"))
     return String(line.dropFirst(start.count).dropLast())
@@ -137,15 +137,6 @@ import Testing
       try line(#"{"event":"e","channel":"c"}"#) == #"{"event":"e","channel":"c","data":null}"#)
   }
 
-  @Test(arguments: [
-    (#""{\"a\": 1}""#, #""{\"a\": 1}""#), (#""42""#, #""42""#), (#"{"a": 1}"#, #""{\"a\": 1}""#),
-    ("42", #""42""#),
-    (#""x\/\u00e9\ud800""#, "\"x/é\u{FFFD}\""), ("null", "null"),
-  ])
-  func `rule 6, raw data is always the string`(wire: String, expected: String) throws {
-    #expect(try data(wire, raw: true) == expected)
-  }
-
   @Test func `for a terminal every field has its controls escaped`() throws {
     let text =
       "{\"event\":\"e\u{9B}\",\"channel\":\"c\u{7F}\",\"user_id\":\"\u{85}\",\"data\":\"\u{9B}2J\"}"
@@ -183,7 +174,6 @@ import Testing
       return EventLineWriter(output: ByteBuffer(), service: .pusher, style: style).hasFastWay
     }
     #expect(has { $0.terminator = 0 })
-    #expect(!has { $0.rawData = true })
     #expect(!has { $0.forTerminal = true })
     #expect(!has { $0.palette = EventLinePalette(key: "", event: "", channels: [], reset: "") })
   }

@@ -76,12 +76,6 @@ struct EventStreamLineTests {
       try lines("data: two\ndata: lines\n\n") == #"{"event":"message","data":"two\nlines"}"# + "\n")
   }
 
-  @Test func `raw data stays a string`() throws {
-    #expect(
-      try lines("data: {\"a\":1}\n\n", Self.style { $0.rawData = true })
-        == #"{"event":"message","data":"{\"a\":1}"}"# + "\n")
-  }
-
   @Test func `names and ids with signs of JSON are escaped`() throws {
     #expect(
       try lines("event: a\"b\\\nid: \"\u{1}\ndata: 1\n\n")

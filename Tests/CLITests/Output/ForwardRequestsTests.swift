@@ -53,13 +53,10 @@ struct OutageReportTests {
 
 @Suite("The requests of --forward")
 struct ForwardRequestsTests {
-  private func requests(
-    _ random: UInt8 = 0, _ keyRule: ForwardSettings.KeyRule = .run
-  ) throws -> ForwardRequests {
+  private func requests(_ random: UInt8 = 0) throws -> ForwardRequests {
     ForwardRequests(
       ForwardSettings(
-        url: try HTTPURL(parsing: "https://a.test/hook"), headers: [], jobs: 1, keyRule: keyRule,
-        prints: false),
+        url: try HTTPURL(parsing: "https://a.test/hook"), headers: [], jobs: 1, prints: false),
       random: [random])
   }
 
@@ -93,30 +90,6 @@ struct ForwardRequestsTests {
 
   @Test func `without one it has a key of this run`() throws {
     #expect(try key("") == "00-1" && key("", run: 255) == "ff-1")
-  }
-
-  @Test func `by content it is that of the line and the second, in every run`() throws {
-    func key(_ line: String, at time: String, run: UInt8 = 0) throws -> String? {
-      var event = event("", line)
-      event.receivedAt = time
-      return try requests(run, .content).request(event, number: Int(run), hasOwnID: false)
-        .headers["Idempotency-Key"]
-    }
-    let (line, time) = (#"{"event":"e","channel":"a","data":1}"#, "2026-11-22T23:59:58.001Z")
-    let one = try key(line, at: time)
-    #expect(one?.utf8.count == 64)
-    #expect(try one == key(line, at: "2026-11-22T23:59:58.999Z", run: 9))
-    #expect(try one != key(line, at: "2026-11-22T23:59:59.001Z"))
-    for other in [
-      #"{"event":"f","channel":"a","data":1}"#, #"{"event":"e","channel":"b","data":1}"#,
-      #"{"event":"e","channel":"a","data":2}"#,
-    ] {
-      #expect(try one != key(other, at: time))
-    }
-    let stamped = #"{"received_at":"\#(time)","event":"e","channel":"a","data":1}"#
-    let later = #"{"received_at":"2026-11-22T23:59:58.002Z","event":"e","channel":"a","data":1}"#
-    #expect(try key(stamped, at: time) == key(later, at: time))
-    #expect(try key(stamped, at: time) == one)
   }
 
   @Test

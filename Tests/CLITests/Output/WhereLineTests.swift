@@ -102,7 +102,6 @@ struct WhereLineTests {
   @Test(arguments: [
     (EventForm(output: .json, hasTimestamps: true, color: .never), true),
     (EventForm(output: .json, terminator: 0, color: .never), true),
-    (EventForm(output: .json, keepsRawData: true, color: .never), false),
     (EventForm(output: .raw, color: .never), false),
     (EventForm(output: .pretty, color: .never), false),
   ])

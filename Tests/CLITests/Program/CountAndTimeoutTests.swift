@@ -20,9 +20,6 @@ struct CountAndTimeoutTests {
     Form(options: ["-0"], event: #"{"event":"tick","channel":"news","data":{"n":1}}"# + "\0"),
     Form(options: ["-r", "-0"], event: #"{"n":1}"# + "\0"),
     Form(
-      options: ["--raw-data"],
-      event: #"{"event":"tick","channel":"news","data":"{\"n\":1}"}"# + "\n"),
-    Form(
       options: ["--color", "never"],
       event: #"{"event":"tick","channel":"news","data":{"n":1}}"# + "\n"),
     Form(options: ["-F", "%e of %c: %d"], event: #"tick of news: {"n":1}"# + "\n"),

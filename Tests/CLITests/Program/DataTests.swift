@@ -92,12 +92,6 @@ struct DataTests {
     try Jq.expectReads(result.output, lines: Self.cases.count)
   }
 
-  @Test func `with --raw-data all but nothing is a string, and jq reads all of them`() throws {
-    let result = try run("--raw-data")
-    let types = try Jq.run("-r", ".data|type", on: result.output)
-    #expect(types.split(separator: "\n").filter { $0 != "string" } == ["null", "null"])
-  }
-
   @Test func `with time stamps and lifecycle lines jq reads all of them, too`() throws {
     let result = try run("-t", "-L")
     // Beside the events: connected, subscribed, exit.

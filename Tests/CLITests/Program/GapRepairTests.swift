@@ -4,52 +4,55 @@ import Testing
 
 @Suite("--on-gap: a command that fills a gap", .runsPrograms)
 struct GapRepairTests {
-  private func server() throws -> ScriptedServer {
-    try ScriptedServer { connection in
+  /// Allows the second event, which comes after the gap.
+  private let goes = Gate()
+  private let server: ScriptedServer
+
+  init() throws {
+    server = try ScriptedServer { [goes] connection in
       try connection.join()
       if connection.number == 1 { return try connection.send(event: "e", data: "1") }
+      try connection.wait(for: goes)
       try connection.send(event: "e", data: "2")
       try connection.stay()
     }
   }
 
-  private func run(_ command: String, _ options: String...) throws -> ProgramResult {
-    let server = try server()
-    return try PusherCLI.start(
+  private func start(_ command: String, _ options: String...) throws -> ChildProgram {
+    try PusherCLI.start(
       ["subscribe"] + server.address
-        + ["news", "--retry-max-delay", "10ms", "--on-gap", command] + options
-    ).result()
+        + ["news", "--retry-max-delay", "10ms", "--on-gap", command] + options)
   }
 
   private static let first = #"{"event":"e","channel":"news","data":1}"#
   private static let second = #"{"event":"e","channel":"news","data":2}"#
 
-  @Test func `what the command prints stands between what came before and what comes after`() throws
-  {
+  @Test func `what the command prints is marked, and printed as any event`() throws {
     let missed = #"{"event":"m","channel":"news","user_id":"7","data":{"n":1.10}}"#
-    let result = try run("echo '\(missed)'; echo; echo '\(missed)'", "-n", "4")
+    let program = try start("echo '\(missed)'; echo; echo '\(missed)'", "-n", "4")
     let repaired =
       #"{"event":"m","channel":"news","user_id":"7","repaired":true,"data":{"n":1.10}}"#
-    #expect(
-      result.outputText == [Self.first, repaired, repaired, Self.second].joined(separator: "\n")
-        + "\n")
-    #expect(result.ending == .exited(0))
+    #expect(try program.lines(3) == [Self.first, repaired, repaired])
+    goes.open()
+    #expect(try program.line() == Self.second)
+    #expect(try program.wait() == .exited(0))
   }
 
   @Test func `people see a rule that says who is asked, and a mark on what it prints`() throws {
     let missed = #"{"event":"m","channel":"news","data":{"n":1}}"#
-    let result = try run("echo '\(missed)'", "-n", "3", "-o", "pretty")
-    let lines = result.outputText.split(separator: "\n")
-    try #require(lines.count == 4, "\(lines)")
+    let program = try start("echo '\(missed)'", "-n", "2", "-o", "pretty")
+    let lines = try program.lines(3)
     #expect(lines[1].hasPrefix("---- ") && lines[1].contains(" without a connection"))
     #expect(lines[1].contains(": --on-gap asks for the missed events -"))
-    #expect(lines.contains { $0.hasSuffix(#"  news  m  repaired  {"n":1}"#) }, "\(lines)")
+    #expect(lines[2].hasSuffix(#"  news  m  repaired  {"n":1}"#), "\(lines)")
   }
 
   @Test func `the command reads the gap as one line`() throws {
     let file = TemporaryFolder.shared.file("gap")
-    let result = try run("cat >\(file)", "-n", "2")
-    #expect(result.outputText == "\(Self.first)\n\(Self.second)\n")
+    let program = try start("cat >\(file).new && mv \(file).new \(file)", "-n", "2")
+    try waitUntil("the command has read") { FileManager.default.fileExists(atPath: file) }
+    goes.open()
+    #expect(try program.result().outputText == "\(Self.first)\n\(Self.second)\n")
     let gap = try JSONParser.parse(try String(contentsOfFile: file, encoding: .utf8))
     let times = try ["from", "to"].map { name in
       try #require(gap[name]?.text.flatMap(WallTime.init(rfc3339:)))
@@ -63,7 +66,7 @@ struct GapRepairTests {
   @Test func `repaired events pass the filters and count`() throws {
     let lines =
       #"{"event":"m","channel":"news","data":1}\n{"event":"e","channel":"news","data":8}\n"#
-    let result = try run("printf '\(lines)'", "-e", "e", "-n", "2")
+    let result = try start("printf '\(lines)'", "-e", "e", "-n", "2").result()
     #expect(
       result.outputText
         == Self.first + "\n" + #"{"event":"e","channel":"news","repaired":true,"data":8}"# + "\n")
@@ -76,115 +79,69 @@ struct GapRepairTests {
       "head -c 200000 /dev/zero",
       "the command printed more than 64 KiB; its output is ignored (--buffer sets the limit)"
     ),
+    (
+      "echo '\(first)'; sleep 600",
+      "the command took longer than 1 s; its output is ignored (--on-gap-timeout sets the limit)"
+    ),
   ])
   func `its failure is told, and the run goes on`(command: String, warning: String) throws {
-    let result = try run(command, "-n", "2", "--buffer", "64k")
+    let program = try start(command, "-n", "2", "--buffer", "64k", "--on-gap-timeout", "1s")
+    try program.errorLine(containing: "pusher-cli: warning: --on-gap: \(warning)")
+    goes.open()
+    let result = try program.result()
     #expect(result.outputText == "\(Self.first)\n\(Self.second)\n")
-    #expect(result.errorText.contains("pusher-cli: warning: --on-gap: \(warning)\n"))
     #expect(result.ending == .exited(0))
   }
 
-  @Test func `a command that hangs is ended after its time`() throws {
-    let result = try run("echo '\(Self.first)'; sleep 600", "--on-gap-timeout", "10ms", "-n", "2")
-    #expect(result.outputText == "\(Self.first)\n\(Self.second)\n")
-    #expect(
-      result.errorText.contains(
-        "--on-gap: the command took longer than 10 ms; its output is ignored "
-          + "(--on-gap-timeout sets the limit)"))
+  @Test func `events go on while it runs`() throws {
+    let end = TemporaryFolder.shared.file("end")
+    let program = try start(
+      "until [ -e \(end) ]; do sleep 0.01; done; "
+        + #"echo '{"event":"m","channel":"news","data":1}'"#, "-n", "3")
+    goes.open()
+    #expect(try program.lines(2) == [Self.first, Self.second])
+    try "".write(toFile: end, atomically: true, encoding: .utf8)
+    #expect(try program.line() == #"{"event":"m","channel":"news","repaired":true,"data":1}"#)
+    #expect(try program.wait() == .exited(0))
   }
 
-  @Test func `pings are answered while it runs, and what comes meanwhile is printed after it`()
-    throws
-  {
-    let answered = TemporaryFolder.shared.file("answered")
-    let server = try ScriptedServer { connection in
-      try connection.join()
-      if connection.number == 1 { return try connection.send(event: "e", data: "1") }
-      try connection.send(event: "e", data: "2")
-      try connection.send(text: #"{"event":"pusher:ping","data":{}}"#)
-      guard try connection.message()["event"]?.text == "pusher:pong" else {
-        throw Unexpected("no pong")
-      }
-      try connection.ping([0x61])
-      guard case .pong = try connection.event() else { throw Unexpected("no pong") }
-      try "".write(toFile: answered, atomically: true, encoding: .utf8)
-      try connection.stay()
-    }
-    let repaired = #"{"event":"m","channel":"news","repaired":true,"data":1}"#
-    let result = try PusherCLI.start(
-      ["subscribe"] + server.address
-        + [
-          "news", "--retry-max-delay", "10ms", "-n", "3", "--on-gap",
-          "until [ -e \(answered) ]; do sleep 0.01; done; "
-            + #"echo '{"event":"m","channel":"news","data":1}'"#,
-        ]
-    ).result()
-    #expect(
-      result.outputText == [Self.first, repaired, Self.second].joined(separator: "\n") + "\n")
-    #expect(result.ending == .exited(0))
-  }
-
-  @Test
-  func `a connection that is lost while it runs is another gap, and everything keeps its order`()
-    throws
-  {
-    let lost = TemporaryFolder.shared.file("lost")
+  @Test func `gaps that end while it runs are one, which has its command afterwards`() throws {
+    let (gaps, lost) = (TemporaryFolder.shared.file("gaps"), TemporaryFolder.shared.file("lost"))
     let server = try ScriptedServer { connection in
       try connection.join()
       try connection.send(event: "e", data: "\(connection.number)")
-      if connection.number == 1 { return }
-      if connection.number == 2 { return try connection.close(code: 4200) }
-      try "".write(toFile: lost, atomically: true, encoding: .utf8)
-      try connection.stay()
+      switch connection.number {
+      case 1: return
+      case 2, 3: try connection.close(code: 4200)
+      default:
+        try "".write(toFile: lost, atomically: true, encoding: .utf8)
+        try connection.stay()
+      }
     }
     let result = try PusherCLI.start(
       ["subscribe"] + server.address
         + [
-          "news", "--retry-max-delay", "10ms", "-n", "5", "--on-gap",
-          "until [ -e \(lost) ]; do sleep 0.01; done; "
+          "news", "--retry-max-delay", "10ms", "--reconnect-delay", "10ms", "-n", "6", "--on-gap",
+          "cat >>\(gaps); until [ -e \(lost) ]; do sleep 0.01; done; "
             + #"echo '{"event":"m","channel":"news","data":1}'"#,
         ]
     ).result()
     let events = try result.outputText.split(separator: "\n").map {
       try JSONParser.parse(String($0))["event"]?.text
     }
-    #expect(events == ["e", "m", "e", "m", "e"], "\(result.outputText)")
+    #expect(events.count { $0 == "m" } == 2, "\(result.outputText)")
     #expect(result.ending == .exited(0))
-  }
-
-  @Test func `more events than --buffer are left in the socket until it has ended`() throws {
-    let begun = TemporaryFolder.shared.file("begun")
-    let go = TemporaryFolder.shared.file("go")
-    let server = try ScriptedServer { connection in
-      try connection.join()
-      if connection.number == 1 { return }
-      for number in 0..<300 {
-        try connection.send(event: "e", data: "[\(number),\(Flood.data)]")
-      }
-      try connection.stay()
+    let told = try String(contentsOfFile: gaps, encoding: .utf8).split(separator: "\n").map {
+      try JSONParser.parse(String($0))
     }
-    let program = try PusherCLI.start(
-      ["subscribe"] + server.address
-        + [
-          "news", "--retry-max-delay", "10ms", "-n", "300", "--buffer", "64k", "--on-gap",
-          "echo >\(begun); until [ -e \(go) ]; do sleep 0.01; done",
-        ])
-    try program.errorLine(containing: "the command is slow: 64 KiB of events wait for it")
-    try "".write(toFile: go, atomically: true, encoding: .utf8)
-    let result = try program.result()
-    let numbers = try result.outputText.split(separator: "\n").map {
-      try JSONParser.parse(String($0))["data"]?.elements?.first?.integer
-    }
-    #expect(numbers == (0..<300).map { $0 })
-    #expect(result.ending == .exited(0))
+    #expect(told.count == 2)
+    let times = told.flatMap { [$0["from"]?.text ?? "", $0["to"]?.text ?? ""] }
+    #expect(times == times.sorted(), "\(times)")
   }
 
   @Test func `a signal ends the command and the run`() throws {
     let started = TemporaryFolder.shared.file("started")
-    let server = try server()
-    let program = try PusherCLI.start(
-      ["subscribe"] + server.address
-        + ["news", "--retry-max-delay", "10ms", "--on-gap", "echo $$ >\(started); exec sleep 600"])
+    let program = try start("echo $$ >\(started); exec sleep 600")
     try waitUntil("the command has begun") {
       try FileManager.default.fileExists(atPath: started)
         && !String(contentsOfFile: started, encoding: .utf8).isEmpty

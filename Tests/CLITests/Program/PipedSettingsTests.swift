@@ -175,43 +175,6 @@ struct PipedSettingsTests {
 
   // MARK: SIGHUP
 
-  @Test(arguments: [0, 1])
-  func `a pipe in place of settings, with a writer or without, stops nothing`(writers: Int) throws {
-    let server = try LocalServer()
-    let file = try TemporaryFolder.shared.file("app.env", holding: environment(server))
-    let program = try PusherCLI.start(["subscribe", "--env-file", file, "private-a", "-L"])
-    _ = try program.lines(2)
-    let pipe = try NamedPipe(at: file)
-    // Opening for reading and writing neither blocks nor writes.
-    let writer = writers > 0 ? open(pipe.path, O_RDWR | O_CLOEXEC) : -1
-    defer { if writer >= 0 { close(writer) } }
-    program.send(SIGHUP)
-    #expect(
-      try program.errorLine(containing: "SIGHUP")
-        == "pusher-cli: warning: SIGHUP: --env-file: cannot read '\(file)': it is a pipe, not a file; "
-        + "the settings stay as they are")
-    _ = try server.trigger("private-a", "e", "1")
-    #expect(try program.line().contains(#""data":1"#))
-    program.send(SIGTERM)
-    #expect(try program.wait() == .signalled(SIGTERM))
-  }
-
-  @Test func `settings of a pipe stay as they were at the start, and SIGHUP says so`() throws {
-    let server = try LocalServer()
-    let pipe = try NamedPipe()
-    let program = try PusherCLI.start(["subscribe", "--env-file", pipe.path, "private-a", "-L"])
-    try pipe.write(environment(server))
-    _ = try program.lines(2)
-    program.send(SIGHUP)
-    #expect(
-      try program.errorLine(containing: "warning")
-        == "pusher-cli: warning: '\(pipe.path)' is not a regular file: the text from the start stays in use"
-    )
-    #expect(try program.errorLine(containing: "again").hasSuffix("nothing has changed"))
-    _ = try server.trigger("private-a", "e", "1")
-    #expect(try program.line().contains(#""data":1"#))
-  }
-
   @Test func `a pipe in place of --apps stops no server`() throws {
     let file = try TemporaryFolder.shared.file(
       "apps", holding: #"[{"id": "17", "key": "local-key", "secret": "local-secret"}]"#)

@@ -67,7 +67,7 @@ struct SigningCommandTests {
   @Test(arguments: [("", false), ("--scheme http", true)])
   func `code 4000 advises TLS only where it is off`(options: String, isAdvised: Bool) throws {
     let connection = try subscribe("--key k --host h a " + options).connection
-    let hint = Hints(connection: connection, subprotocols: []).hint(
+    let hint = Hints(connection: connection).hint(
       .closed(code: 4000, reason: "TLS only"), code: 4000)
     #expect(hint.contains("use --scheme https") == isAdvised)
     #expect(hint.contains("the server wants TLS"))

@@ -191,12 +191,12 @@ struct EventlessAnswer: Sendable, CustomTestStringConvertible {
 
   static let all = [
     EventlessAnswer(
-      testDescription: "a page", options: ["--accept-any-type", "--reconnect", "never"],
-      type: "text/html", body: "<html>\n<body>hi</body>\n",
-      message: "23 bytes of text/html, beginning with '<html> <body>hi</body>'"),
+      testDescription: "a page", options: ["--reconnect", "never"],
+      type: "text/event-stream", body: "<html>\n<body>hi</body>\n",
+      message: "23 bytes of text/event-stream, beginning with '<html> <body>hi</body>'"),
     EventlessAnswer(
-      testDescription: "a page without a last line end", options: ["--accept-any-type", "-d", "1"],
-      type: "text/html", body: "<html>", message: "6 bytes of text/html, beginning with '<html>'"),
+      testDescription: "a page without a last line end", type: "text/event-stream", body: "<html>",
+      message: "6 bytes of text/event-stream, beginning with '<html>'"),
     EventlessAnswer(
       testDescription: "comments alone", type: "text/event-stream", body: ": ok\n\n",
       message: "6 bytes of text/event-stream, beginning with ': ok'"),
@@ -215,9 +215,9 @@ struct EventlessAnswer: Sendable, CustomTestStringConvertible {
       testDescription: "no document", options: ["--accept-json", "-d", "{}"],
       type: "application/json", body: "", message: "an empty body of application/json"),
     EventlessAnswer(
-      testDescription: "a long text", options: ["--accept-any-type", "-d", "1"],
-      type: "text/plain", body: String(repeating: "\u{1B}[2J ", count: 99),
-      message: "495 bytes of text/plain, beginning with '"
+      testDescription: "a long text", type: "text/event-stream",
+      body: String(repeating: "\u{1B}[2J ", count: 99),
+      message: "495 bytes of text/event-stream, beginning with '"
         + Array(repeating: "[2J", count: 12).joined(separator: " ") + "…'"),
   ]
 }
@@ -248,34 +248,32 @@ struct EventlessAnswerTests {
   {
     let server = try ScriptedServer { connection in
       switch connection.number {
-      case 1: try connection.answer(body: "<p>starting</p>", type: "text/html")
+      case 1: try connection.answer(body: "<p>starting</p>", type: "text/event-stream")
       case 2: try connection.answer(body: ": nothing yet\n\n", type: "text/event-stream")
       default: try connection.answer(body: "data: 1\n\n", type: "text/event-stream")
       }
     }
-    let result = try PusherCLI.sse(
-      server, "--accept-any-type", "-n", "1", "--reconnect-delay", "10ms"
-    ).result()
+    let result = try PusherCLI.sse(server, "-n", "1", "--reconnect-delay", "10ms").result()
     #expect(result.ending == .exited(0))
     let losses = result.errorLines.filter { $0.contains("retrying in") }
     #expect(losses.count == 1, "\(result.errorText)")
     #expect(
       losses.first?.hasPrefix(
-        "pusher-cli: warning: the answer ended without an event: 15 bytes of text/html, "
+        "pusher-cli: warning: the answer ended without an event: 15 bytes of text/event-stream, "
           + "beginning with '<p>starting</p>'; retrying in ") == true, "\(result.errorText)")
   }
 
   @Test func `the last of several attempts counts`() throws {
     let server = try ScriptedServer { connection in
-      try connection.answer(body: "<p>", type: "text/html")
+      try connection.answer(body: "<p>", type: "text/event-stream")
     }
     let result = try PusherCLI.sse(
-      server, "--accept-any-type", "--max-retries", "1", "--reconnect-delay", "10ms"
+      server, "--max-retries", "1", "--reconnect-delay", "10ms"
     ).result()
     #expect(result.ending == .exited(5))
     #expect(
       result.errorLines.last.map(String.init)
         == "pusher-cli: error: gave up after 1 attempt: the answer ended without an event: "
-        + "3 bytes of text/html, beginning with '<p>'", "\(result.errorText)")
+        + "3 bytes of text/event-stream, beginning with '<p>'", "\(result.errorText)")
   }
 }

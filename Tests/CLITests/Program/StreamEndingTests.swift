@@ -37,17 +37,6 @@ struct StreamEndingTests {
     #expect(!DataPattern("é").matches("e\u{301}"))
   }
 
-  @Test func `another Content-Type is refused, unless it is said to be none of our business`()
-    throws
-  {
-    let server = try Self.server("data: 1\n\n", type: "text/plain")
-    let refused = try sse(server, "-n", "1")
-    #expect(refused.ending == .exited(5))
-    let taken = try sse(server, "-n", "1", "--accept-any-type")
-    #expect(taken.ending == .exited(0))
-    #expect(taken.outputText == #"{"event":"message","data":1}"# + "\n")
-  }
-
   @Test func `--reconnect-delay is the first wait`() throws {
     let server = try ScriptedServer { connection in
       _ = try connection.request()

@@ -2,7 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("sse: fields, cookies and comments of each connection", .runsPrograms)
+@Suite("sse: fields and cookies of each connection", .runsPrograms)
 struct StreamFieldTests {
   private func server(_ name: String = "x-token", answer: String = "") throws -> ScriptedServer {
     try ScriptedServer { connection in
@@ -98,35 +98,6 @@ struct StreamFieldTests {
     #expect(data(typed) == ["a=1", "a=1; node=7"])
     let without = try PusherCLI.start(["sse", server.url, "-r", "-n", "2"]).result()
     #expect(data(without) == ["none", "none"])
-  }
-
-  @Test func `--comments prints comments where they stand, and they do not count`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.beginStream()
-      try connection.send(stream: ": first\n:second\ndata: 1\n:\n\ndata: 2\n\n: \u{1B}[31m\n\n")
-      try connection.remain()
-    }
-    let program = try PusherCLI.start(["sse", server.url, "--comments"])
-    func comment(_ text: String) -> String { #"{"event":"pusher-cli:comment","data":"\#(text)"}"# }
-    #expect(
-      try program.lines(6) == [
-        comment("first"), comment("second"), comment(""), #"{"event":"message","data":1}"#,
-        #"{"event":"message","data":2}"#, comment(#"\u001b[31m"#),
-      ])
-    let counted = try PusherCLI.start(["sse", server.url, "--comments", "-n", "1"]).result()
-    #expect(counted.outputText.hasSuffix(#"{"event":"message","data":1}"# + "\n"))
-  }
-
-  @Test func `a flood of comments waits for a reader`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.beginStream()
-      let block = Array(
-        String(repeating: ": \(String(repeating: "x", count: 1000))\n", count: 100).utf8)
-      while true { try connection.send(bytes: block) }
-    }
-    let program = try PusherCLI.start(["sse", server.url, "--comments", "--buffer", "64k"])
-    try program.awaitFullPipe()
-    #expect((program.peakMemory ?? 0) < 64 << 10)
   }
 
   @Test(arguments: [

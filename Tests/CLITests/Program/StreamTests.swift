@@ -244,8 +244,6 @@ struct StreamTests {
     #expect(filtered.outputText == #"{"event":"a.y","data":{"z":"q"}}"# + "\0")
     let raw = try PusherCLI.sse(server, "-r", "-n", "3").result()
     #expect(raw.outputText == "1\n2\n{\"z\":\"q\"}\n")
-    let strings = try PusherCLI.sse(server, "--raw-data", "-e", "b", "-n", "1").result()
-    #expect(strings.outputText == #"{"event":"b","data":"2"}"# + "\n")
     let format = "%N %e [%d] %w%% %s"
     let formatted = try PusherCLI.sse(server, "-F", format, "-x", "b", "-n", "2").result()
     #expect(

@@ -19,7 +19,6 @@ enum UpgradeCase: String, CaseIterable, Sendable {
   case notFound = "404"
   case proxyAuthentication = "407"
   case upgradeRequired = "426"
-  case upgradeRequiredOffered = "426, a sub-protocol was offered"
   case tooMany = "429 with Retry-After in seconds"
   case serverError = "500"
   case unavailable = "503"
@@ -69,7 +68,7 @@ enum UpgradeCase: String, CaseIterable, Sendable {
     case .forbidden, .forbiddenPage: (403, "Forbidden", [])
     case .notFound: (404, "Not Found", [])
     case .proxyAuthentication: (407, "Proxy Authentication Required", [])
-    case .upgradeRequired, .upgradeRequiredOffered: (426, "Upgrade Required", [])
+    case .upgradeRequired: (426, "Upgrade Required", [])
     case .tooMany: (429, "Too Many Requests", [("Retry-After", "30")])
     case .serverError: (500, "Internal Server Error", [])
     case .unavailable: (503, "Service Unavailable", [])
@@ -154,7 +153,6 @@ enum UpgradeCase: String, CaseIterable, Sendable {
     switch self {
     case .drip, .silent, .noGreeting: ["--connect-timeout", "300ms"]
     case .foreignDeflate: ["--no-compression"]
-    case .upgradeRequiredOffered: ["--subprotocol", "pusher-channels-protocol-7"]
     default: []
     }
   }

@@ -64,7 +64,7 @@ struct WhereTests {
 
   @Test(arguments: [
     ["-o", "raw"], ["-o", "pretty"], ["-F", "%e"], ["-F", "%D"], ["--exec", "cat"], ["-0"], ["-t"],
-    ["--summary"], ["--raw-data"], ["--exec", "cat >/dev/null; echo", "--exec-jobs", "2"],
+    ["--summary"], ["--exec", "cat >/dev/null; echo", "--exec-jobs", "2"],
   ])
   func `other events reach no form of output and no command`(options: [String]) throws {
     let result = try run(["--where", #"data.status == "paid""#] + options)

@@ -50,7 +50,7 @@ private final class StreamRun {
   init(limits: EventStreamLimits, choices: UInt8) {
     self.limits = limits
     parser = EventStreamParser(limits: limits)
-    lines = StreamLines(rawData: choices & 2 != 0, forTerminal: choices & 4 != 0)
+    lines = StreamLines(forTerminal: choices & 4 != 0)
   }
 
   /// Takes bytes, and returns whether more are wanted.

@@ -24,21 +24,17 @@ public func fuzzLines(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   }
   guard let reference else { finding("taken for a message: \(text(line))") }
   require(fast == nil || fast == line, "fast \(text(fast ?? [])), general \(text(line))")
-  checkLine(line, reference, time: time, isRaw: false)
-  for (isRaw, isForTerminal) in [(true, false), (false, true), (true, true)] {
-    var style = EventLineStyle()
-    style.rawData = isRaw
-    style.forTerminal = isForTerminal
-    guard let styled = LineRig(time: time, offset: 0, style: style).general(message) else {
-      finding("a style decides what is a message")
-    }
-    checkLine(styled, reference, time: time, isRaw: isRaw)
-    guard isForTerminal else { continue }
-    let isTame = text(styled.dropLast()).unicodeScalars.allSatisfy {
-      $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value)
-    }
-    require(isTame, "a control character for the terminal: \(styled)")
+  checkLine(line, reference, time: time)
+  var style = EventLineStyle()
+  style.forTerminal = true
+  guard let styled = LineRig(time: time, offset: 0, style: style).general(message) else {
+    finding("a style decides what is a message")
   }
+  checkLine(styled, reference, time: time)
+  let isTame = text(styled.dropLast()).unicodeScalars.allSatisfy {
+    $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value)
+  }
+  require(isTame, "a control character for the terminal: \(styled)")
   return 0
 }
 
@@ -55,14 +51,12 @@ private func usual(around text: [UInt8]) -> [UInt8] {
   return message + Array("\"}".utf8)
 }
 
-private func checkLine(
-  _ line: [UInt8], _ reference: ReferenceMessage, time: String?, isRaw: Bool
-) {
+private func checkLine(_ line: [UInt8], _ reference: ReferenceMessage, time: String?) {
   require(line.last == 0x0A, "a line without its end")
   let bytes = Array(line.dropLast())
   let problem = StrictJSON.problem(in: bytes)
   require(problem == nil, "the line is broken (\(problem ?? "")): \(text(bytes))")
-  let expected = reference.line(time: time, isRaw: isRaw)
+  let expected = reference.line(time: time)
   require(ReferenceJSON(bytes) == expected, "the line says something else: \(text(bytes))")
 }
 
@@ -84,7 +78,7 @@ private struct ReferenceMessage {
     source = message
   }
 
-  func line(time: String?, isRaw: Bool) -> ReferenceJSON {
+  func line(time: String?) -> ReferenceJSON {
     var members: [ReferenceJSON.Member] = []
     func add(_ name: String, _ value: ReferenceJSON) {
       members.append(.init(name: Array(name.utf8), value: value))
@@ -100,20 +94,18 @@ private struct ReferenceMessage {
     case .string(let id), .number(let id): add("user_id", .string(id))
     default: break
     }
-    add("data", lineData(isRaw: isRaw))
+    add("data", lineData)
     return .object(members)
   }
 
-  private func lineData(isRaw: Bool) -> ReferenceJSON {
+  private var lineData: ReferenceJSON {
     switch data {
     case nil, .literal("null"): return .literal("null")
     case .string(let inner)?:
-      guard !isRaw, let value = ReferenceJSON(inner), value.depth <= 250 else {
-        return .string(inner)
-      }
+      guard let value = ReferenceJSON(inner), value.depth <= 250 else { return .string(inner) }
       return value
     case let value?:
-      if !isRaw, value.depth <= 250 { return value }
+      if value.depth <= 250 { return value }
       return .string(Self.lastDataText(source))
     }
   }

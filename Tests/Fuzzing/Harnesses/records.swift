@@ -71,7 +71,7 @@ private final class BodyRun {
     limits = choices & 1 == 0 ? EventStreamLimits() : EventStreamLimits(line: 24, event: 32)
     isMarked = choices & 2 == 0
     format = [BodyFormat.lines, .textSequence, .document, .lines][Int(choices >> 2 & 3)]
-    lines = StreamLines(rawData: choices & 16 != 0, forTerminal: choices & 32 != 0)
+    lines = StreamLines(forTerminal: choices & 32 != 0)
     parser = EventStreamParser(limits: limits)
     parser.begin(format)
   }

@@ -52,10 +52,6 @@ struct BodyFormatTests {
       (.eventStream, [.eventStream, nil, nil, nil, nil, nil]),
       (.namedTypes, [.eventStream, .lines, .textSequence, nil, nil, nil]),
       (.namedTypesAndDocuments, [.eventStream, .lines, .textSequence, .document, nil, nil]),
-      (
-        .anyType,
-        [.eventStream, .lines, .textSequence, .eventStream, .eventStream, .eventStream]
-      ),
       (.lines, [.lines, .lines, .textSequence, .lines, .lines, .lines]),
     ]
     for (accepted, formats) in rows {

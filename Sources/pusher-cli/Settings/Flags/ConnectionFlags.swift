@@ -2,9 +2,9 @@ internal import PusherCore
 
 extension Flag {
   static let connecting: [Flag] = [
-    .key, .appID, .secretFile, .envFile, .profile, .config, .noConfig, .cluster, .host, .port,
+    .key, .appID, .secretFile, .envFile, .profile, .config, .cluster, .host, .port,
     .scheme, .path, .url, .apiURL, .local, .service, .cacert, .tlsCert, .tlsKey,
-    .pinSHA256, .insecure, .proxy, .ipv4, .ipv6, .subprotocol, .compression, .sseCompression,
+    .pinSHA256, .insecure, .proxy, .ipv4, .ipv6, .compression, .sseCompression,
     .benchCompression,
   ]
 
@@ -28,8 +28,8 @@ extension Flag {
     "secret-file", .text("FILE"), is: .app, variables: ["PUSHER_APP_SECRET_FILE"], of: .working,
     in: .connection, isCommon: true, summary: "read the app secret from FILE (-: standard input)",
     manual: """
-      Read the app secret from FILE, without its last newline. `-` means standard input. No option takes the secret
-      itself, because ps(1) would show it.
+      Read the app secret from FILE, without its last newline. `-` means standard input. `subscribe` and `webhook send`
+      read FILE again before each connection. No option takes the secret itself, because ps(1) would show it.
       """)
 
   static let envFile = Flag(
@@ -55,10 +55,6 @@ extension Flag {
     "config", .text("FILE"), is: .source, variables: ["PUSHER_CLI_CONFIG"], of: .talking,
     in: .connection, summary: "read only this configuration file",
     manual: "Read FILE as the only configuration file; see FILES.")
-
-  static let noConfig = Flag(
-    "no-config", is: .source, excludes: ["config"], of: .talking, in: .connection,
-    summary: "read no configuration file")
 
   static let cluster = Flag(
     "cluster", .text("NAME"), offers: PusherService.clusters, is: .app,
@@ -192,14 +188,6 @@ extension Flag {
   static let ipv6 = Flag(
     "ipv6", letter: "6", of: .dialling, in: .connection, cancels: "ipv4",
     summary: "connect over IPv6 only")
-
-  static let subprotocol = Flag(
-    "subprotocol", .text("NAME"), isRepeatable: true, of: .authorizing, in: .connection,
-    summary: "offer this WebSocket sub-protocol (none)",
-    manual: """
-      Offer the server the WebSocket sub-protocol NAME, for `subscribe`. May be repeated. The default is none, which
-      suits every known server. Some clients send `pusher-channels-protocol-7`.
-      """)
 
   static let compression = Flag(
     "compression", isOnByDefault: true, of: .joining, in: .connection,

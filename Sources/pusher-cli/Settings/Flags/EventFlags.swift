@@ -4,7 +4,7 @@ extension Flag {
   static let receiving: [Flag] = [
     .channel, .event, .excludeEvent, .whereExpression, .untilEvent, .failEvent, .failWhere, .count,
     .timeout, .idleTimeout, .onReady, .readyFD, .exec, .execJobs, .execTimeout, .execFail, .stats,
-    .timestamps, .output, .raw, .format, .field, .join, .null, .rawData, .lifecycle, .buffer,
+    .timestamps, .output, .raw, .format, .field, .join, .null, .lifecycle, .buffer,
     .maxEvent, .until,
     .maxMembers,
   ]
@@ -53,7 +53,7 @@ extension Flag {
       opposite of `==`. Of repeated members, the last one counts.
 
       --count, --exec, --forward and --stats ignore the other events, as those that --event leaves out. --until-event
-      and --record see them. With --raw-data, paths lead into JSON data too.
+      and --record see them.
       """)
 
   static let untilEvent = Flag(
@@ -226,8 +226,8 @@ extension Flag {
 
   static let field = Flag(
     "field", .text("PATH"),
-    excludes: ["output", "format", "timestamps", "raw-data", "lifecycle", "comments"],
-    of: .printing, in: .print, summary: "print one field of the data in place of the line",
+    excludes: ["output", "format", "timestamps", "lifecycle"], of: .printing, in: .print,
+    summary: "print one field of the data in place of the line",
     manual: """
       Print one field of each event's data in place of the line. PATH has names with dots between them. A number is a
       place in an array, from 0: `choices.0.delta.content` and `choices[0].delta.content` mean the same. Text is printed
@@ -248,10 +248,6 @@ extension Flag {
   static let null = Flag(
     "null", letter: "0", of: .printing, in: .print,
     summary: "end each event with NUL instead of a newline")
-
-  static let rawData = Flag(
-    "raw-data", of: .printing, in: .print, summary: "keep data as the string that was received",
-    manual: "Keep `data` as the string that was received.")
 
   static let lifecycle = Flag(
     "lifecycle", letter: "L", of: .printing, in: .print,

@@ -1,6 +1,6 @@
 extension Flag {
   static let forwarding: [Flag] = [
-    .forward, .forwardHeader, .forwardJobs, .forwardTimeout, .forwardDead, .forwardKey, .tee,
+    .forward, .forwardHeader, .forwardJobs, .forwardTimeout, .forwardDead, .tee,
   ]
 
   static let forward = Flag(
@@ -10,8 +10,9 @@ extension Flag {
       Send to URL, by POST, each event that would otherwise be printed. URL begins with http or https. `@FILE` reads it
       from a file, which keeps a token in the URL out of the process list. The body is the JSON line, whatever --output
       says, and its type is `application/json`. The fields Pusher-Event and Pusher-Channel name the event and its
-      channel. The field Idempotency-Key is the same at every try of an event, and different for each event; see
-      --forward-key. The options --cacert, --insecure, --proxy and --connect-timeout apply too; the timeout limits each
+      channel. The field Idempotency-Key is the same at every try of an event, and different for each event. If
+      an event of a stream has an id, the key comes from the stream's URL, the id and the event, so two programs make the
+      same key. The options --cacert, --insecure, --proxy and --connect-timeout apply too; the timeout limits each
       try.
 
       An answer with status 2xx accepts the event. Redirects are not followed. Without such an answer, the event is sent
@@ -56,19 +57,6 @@ extension Flag {
       Append the JSON line of each undelivered event to FILE. These are the events that --forward gave up, and the
       events left at the end. A new FILE can be read only by its owner. While FILE cannot be written, no event is given
       up. Needs --forward-timeout.
-      """)
-
-  static let forwardKey = Flag(
-    "forward-key", .choice(ForwardSettings.KeyRule.allCases.map(\.rawValue), "KIND"),
-    needs: ["forward"], of: .printing, in: .receive, default: ForwardSettings.KeyRule.run.rawValue,
-    summary: "make the Idempotency-Key from run or content",
-    manual: """
-      Make the `Idempotency-Key` of --forward from the run or the content. The default is `{default}`. The key stays the
-      same at every try of an event. `run` takes the run and the event's number, so no two events share a key. `content`
-      takes the event's name, channel and data, and the second of its arrival. Two programs that forward the same
-      channels then make the same key, so the receiver can drop duplicates. Two equal events within one second share a
-      key. An event that the programs receive in different seconds has two keys. If an event of a stream has an id, its
-      key comes from the id, with `run` and with `content`.
       """)
 
   static let tee = Flag(

@@ -2,8 +2,8 @@ internal import PusherCore
 
 extension Flag {
   static let requesting: [Flag] = [
-    .header, .headerCommand, .method, .data, .lastEventID, .stateFile, .acceptAnyType, .acceptJSON,
-    .lines, .comments, .cookies, .sessionHeader, .unbuffered,
+    .header, .headerCommand, .method, .data, .lastEventID, .stateFile, .acceptJSON,
+    .lines, .cookies, .sessionHeader, .unbuffered,
   ]
 
   static let header = Flag(
@@ -33,13 +33,6 @@ extension Flag {
     summary: "do nothing: events are never held back",
     manual: """
       Do nothing, because events are always printed as they come. The option exists for users of `curl -N`.
-      """)
-
-  static let comments = Flag(
-    "comments", of: [.sse], in: .print, summary: "print the stream's comments as lines too",
-    manual: """
-      Print the stream's comments too, as lines with the event `pusher-cli:comment`. The data is the text of the
-      comment. Comments do not count, and no filter applies to them.
       """)
 
   static let cookies = Flag(
@@ -86,15 +79,8 @@ extension Flag {
       whole, with mode 0600. The guide (docs/guide.md) explains what happens with pipes and incomplete lines.
       """)
 
-  static let acceptAnyType = Flag(
-    "accept-any-type", of: [.sse], in: .request, summary: "accept a stream with any Content-Type",
-    manual: """
-      Read an answer of any Content-Type. An unknown type is read as an event stream. Without this option, an unknown
-      type ends the run with status 5. Known types are text/event-stream and those of --lines.
-      """)
-
   static let acceptJSON = Flag(
-    "accept-json", excludes: ["lines", "accept-any-type"], of: [.sse], in: .request,
+    "accept-json", excludes: ["lines"], of: [.sse], in: .request,
     summary: "accept an answer of application/json as one event",
     manual: """
       Accept an answer of application/json too, and print its body as one event. Servers of MCP (Streamable HTTP) answer
@@ -105,9 +91,8 @@ extension Flag {
   static let lines = Flag(
     "lines",
     excludes: [
-      "accept-any-type",
       Exclusion(
-        "state-file", "--state-file keeps the ids of events, and --lines reads none; give one"),
+        "state-file", "--state-file keeps the ids of events, and --lines reads none; give one")
     ], of: [.sse], in: .request, summary: "read each line of the answer as an event",
     manual: """
       Read each line of the answer as an event, whatever its Content-Type is. The data of the event is the line, and its

@@ -2,7 +2,7 @@ internal import PusherCore
 
 extension Flag {
   static let steering: [Flag] = [
-    .discover, .maxChannels, .stdin, .onGap, .onGapTimeout, .summary, .metrics, .metricsChannels,
+    .discover, .maxChannels, .stdin, .onGap, .onGapTimeout, .summary, .metrics,
     .outputFile, .recordEvents, .sync,
   ]
 
@@ -41,12 +41,12 @@ extension Flag {
     "on-gap", .text("CMD"), shows: .program, of: [.subscribe], in: .receive,
     summary: "run CMD after a reconnect and print its events",
     manual: """
-      Run CMD with sh(1) once after each gap that a lost connection leaves. CMD runs before the program handles later
-      events. It reads the gap from standard input, as a JSON line with `from`, `to`, `seconds` and `channels`. It
-      should print the missed events as JSON lines, for example from a database or a log. These events pass the filters
-      and are printed with `"repaired":true`. Events that arrive meanwhile wait, up to --buffer, and are printed
-      afterwards. The program still answers the server's pings. If CMD fails, a warning says so, and the run continues.
-      The end of the run also ends CMD.
+      Run CMD with sh(1) once after each gap that a lost connection leaves. It reads the gap from standard input, as a
+      JSON line with `from`, `to`, `seconds` and `channels`. It should print the missed events as JSON lines, for
+      example from a database or a log. These events pass the filters and are printed with `"repaired":true`. Other
+      events go on meanwhile, so put an id or a time into the data if their order matters. Gaps that end while CMD runs
+      are one gap, which has its CMD afterwards. If CMD fails, a warning says so, and the run continues. The end of the
+      run also ends CMD.
       """)
 
   static let onGapTimeout = Flag(
@@ -101,13 +101,5 @@ extension Flag {
       events can arrive, else 503 and the reason. Port 0 takes a free port, and a message names it. Without a host, the
       program listens at 127.0.0.1. Everybody who reaches ADDRESS can read the answers, and so the names of channels.
       Pages of other hosts are refused.
-      """)
-
-  static let metricsChannels = Flag(
-    "metrics-channels", .integer(0...10_000), needs: ["metrics"], of: [.subscribe], in: .voice,
-    default: "100", summary: "count N channels by name in --metrics",
-    manual: """
-      Count the events of at most N channels by name in --metrics. The default is {default}. The events of all other
-      channels count together, as `(other)`.
       """)
 }

@@ -1,27 +1,40 @@
 internal import PusherCore
 
-/// Reads the files of `--header @FILE` and runs `--header-command` before each connection.
-final class HeaderRefresh: FieldSource {
+/// Reads the files of `--header @FILE` and `--secret-file` again before each connection, and runs
+/// `--header-command`.
+final class CredentialRefresh: FieldSource {
   private let settings: RequestFields
   private let timeout: Duration
   private let loop: EventLoop
   private let files = FileAccess.running()
   private let diagnostics: Diagnostics
   private var known: [FieldFile]
+  private let readSecret: (() throws(UsageError) -> Secret)?
+  /// The secret of the last reading; `nil` before the first.
+  private(set) var secret: Secret?
   /// Files whose previous fields are in use, which was reported.
   private var doubted: Set<String> = []
   private var process: ChildProcess?
   private var timer: LoopTimer?
 
-  /// - Parameter timeout: Maximum time of the command.
-  init?(_ settings: RequestFields, timeout: Duration, loop: EventLoop, diagnostics: Diagnostics) {
-    guard settings.areFresh else { return nil }
+  /// Returns `nil` if nothing can change.
+  ///
+  /// - Parameters:
+  ///   - timeout: Maximum time of the command.
+  ///   - readSecret: Reads the secret; `nil` without a file.
+  init?(
+    _ settings: RequestFields, readSecret: (() throws(UsageError) -> Secret)? = nil,
+    timeout: Duration, loop: EventLoop, diagnostics: Diagnostics
+  ) {
+    guard settings.areFresh || readSecret != nil else { return nil }
+    self.readSecret = readSecret
     (self.settings, self.timeout) = (settings, timeout)
     (self.loop, self.diagnostics) = (loop, diagnostics)
     known = settings.files
   }
 
   func fields(completion: @escaping Completion) {
+    refreshSecret()
     do throws(FieldSourceError) {
       var fields = HTTPHeaders()
       for index in known.indices {
@@ -46,6 +59,18 @@ final class HeaderRefresh: FieldSource {
       doubt(file.path, "it has no header field")
     case .failure(let fault) where fault.isOtherKind: doubt(file.path, fault.reason)
     case .failure: throw FieldSourceError("--header: cannot read '\(file.path)'")
+    }
+  }
+
+  /// A file that cannot be used changes nothing.
+  private func refreshSecret() {
+    guard let readSecret else { return }
+    do throws(UsageError) {
+      secret = try readSecret()
+      doubted.remove(Flag.secretFile.spelling)
+    } catch {
+      guard doubted.insert(Flag.secretFile.spelling).inserted else { return }
+      diagnostics.warning("\(error.message); signing with the previous secret")
     }
   }
 
