@@ -1111,3 +1111,88 @@ extension Session {
     return true
   }
 }
+
+/// Close codes of the protocol page, section "Connection closure".
+enum ClosePolicy {
+  /// Chooses the reaction to `loss`; a stable connection is dialled again at once, as in libPusher.
+  ///
+  /// - Parameter lastError: Code of the last `pusher:error`. It counts if no close frame brings a
+  ///   4xxx code: Reverb sends only the error, and drops the socket or leaves it open without a
+  ///   greeting.
+  static func decide(_ loss: ConnectionLoss, lastError: Int?) -> ReconnectDecision {
+    if let code = effectiveCode(loss, lastError: lastError) {
+      return switch code {
+      case 4000..<4100: .refused
+      case 4200..<4300: .atOnce
+      default: .backOff
+      }
+    }
+    return switch loss {
+    case .refused(let status, _, _): HTTPStatus.isTemporary(status) ? .backOff : .refused
+    case .dropped, .handshakeTimeout: .backOff
+    default: .atOnce
+    }
+  }
+
+  /// Returns the 4xxx code that explains the loss.
+  static func effectiveCode(_ loss: ConnectionLoss, lastError: Int?) -> Int? {
+    switch loss {
+    case .closed(let code?, _) where (4000..<5000).contains(code): code
+    case .closed, .network, .handshakeTimeout:
+      lastError.flatMap { (4000..<4300).contains($0) ? $0 : nil }
+    default: nil
+    }
+  }
+}
+
+package struct PingCounts: Sendable, Equatable {
+  package internal(set) var sent = 0
+  package internal(set) var received = 0
+}
+
+/// Detects a connection that died without a close.
+///
+/// It pings after the activity timeout without a byte; the connection is dead if the pong timeout
+/// passes too. Source: the protocol page, section "Ping and pong messages".
+struct Keepalive {
+  enum Action: Equatable {
+    case sendPing
+    case dead
+  }
+
+  let activityTimeout: Duration
+  let pongTimeout: Duration
+  private(set) var lastActivity: Instant
+  private var pingSent: Instant?
+  /// While the output stalls, nothing is read and silence proves nothing; pings still go out,
+  /// because servers drop silent clients.
+  private(set) var isPaused = false
+
+  init(activityTimeout: Duration, pongTimeout: Duration, at now: Instant) {
+    (self.activityTimeout, self.pongTimeout) = (activityTimeout, pongTimeout)
+    lastActivity = now
+  }
+
+  mutating func noteActivity(at now: Instant) {
+    lastActivity = now
+    pingSent = nil
+  }
+
+  mutating func setPaused(_ paused: Bool, at now: Instant) {
+    guard paused != isPaused else { return }
+    isPaused = paused
+    noteActivity(at: now)
+  }
+
+  var deadline: Instant {
+    guard let pingSent else { return lastActivity.advanced(by: activityTimeout) }
+    return pingSent.advanced(by: isPaused ? activityTimeout : pongTimeout)
+  }
+
+  mutating func tick(at now: Instant) -> Action? {
+    guard now >= deadline else { return nil }
+    if pingSent != nil, !isPaused { return .dead }
+    pingSent = now
+    return .sendPing
+  }
+}

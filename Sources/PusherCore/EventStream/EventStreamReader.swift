@@ -2,7 +2,6 @@ struct EventStreamReader: ~Copyable {
   private let input: ByteBuffer
   private let limits: EventStreamLimits
   private(set) var reconnectionTime: Int?
-  var onComment: ((ByteView) -> Void)?
 
   /// Processed bytes at the front of the input, which are dropped when nothing points to them.
   private var position = 0

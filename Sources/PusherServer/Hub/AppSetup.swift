@@ -1,4 +1,5 @@
 internal import PusherCore
+internal import Synchronization
 
 /// Settings of an app, equal on all its nodes.
 package struct AppSetup: Sendable {
@@ -20,4 +21,18 @@ package struct AppSetup: Sendable {
     application.sendsSubscriptionCounts && naming.kind(of: channel) != .presence
       && !channel.begins(with: "#")
   }
+}
+
+/// Number of observers.
+///
+/// Observers get notices that otherwise only webhooks get. Any thread may use it.
+package final class Watch: Sendable {
+  private let count = Atomic(0)
+
+  var watchers: Int {
+    get { count.load(ordering: .relaxed) }
+    set { count.store(newValue, ordering: .relaxed) }
+  }
+
+  var isWatched: Bool { watchers > 0 }
 }

@@ -592,3 +592,62 @@ extension Hub {
 }
 
 extension Instant { fileprivate static let beginning = Instant(nanoseconds: 0) }
+
+package struct AppChanges: Sendable, Equatable, CustomStringConvertible {
+  /// IDs in the order of the apps.
+  package let new: [String]
+  package let gone: [String]
+  package let changed: [String]
+
+  init(from former: [Application], to applications: [Application]) {
+    func app(_ id: String, in apps: [Application]) -> Application? {
+      apps.first { $0.id.isSame(as: id) }
+    }
+    new = applications.map(\.id).filter { app($0, in: former) == nil }
+    gone = former.map(\.id).filter { app($0, in: applications) == nil }
+    changed = applications.filter { new in app(new.id, in: former).map { $0 != new } ?? false }.map(
+      \.id)
+  }
+
+  /// A summary for a message; "nothing has changed" if there is no difference.
+  package var description: String {
+    func part(_ ids: [String], _ one: String, _ several: String) -> String? {
+      guard let first = ids.first else { return nil }
+      return ids.count == 1
+        ? "app '\(first)' \(one)"
+        : "apps " + ids.map { "'\($0)'" }.joined(separator: ", ") + " \(several)"
+    }
+    let parts = [
+      part(new, "is new", "are new"), part(changed, "has changed", "have changed"),
+      part(gone, "is gone", "are gone"),
+    ].compactMap(\.self)
+    return parts.isEmpty ? "nothing has changed" : parts.joined(separator: "; ")
+  }
+}
+
+/// Connections of a stopping server in closing order, spread evenly over a period.
+final class ClosingWave {
+  private var connections: [ServerConnection]
+  private let begin: Instant
+  private let total: Duration
+  private var count = 0
+
+  init(_ connections: [ServerConnection], from begin: Instant, over total: Duration) {
+    (self.connections, self.begin, self.total) = (connections, begin, total)
+  }
+
+  /// The last connection closes at the end of the period.
+  private func turn(of number: Int) -> Instant {
+    let share = total.wholeNanoseconds / Int64(max(connections.count, 1))
+    return begin.advanced(by: .nanoseconds(share * Int64(number + 1)))
+  }
+
+  /// Returns the connections that became due since the last call.
+  func due(at now: Instant) -> ArraySlice<ServerConnection> {
+    let first = count
+    while count < connections.count, turn(of: count) <= now { count += 1 }
+    return connections[first..<count]
+  }
+
+  var next: Instant? { count < connections.count ? turn(of: count) : nil }
+}

@@ -352,3 +352,115 @@ extension ServeSettings {
     #endif
   }
 }
+
+/// The texts of `--print-env` and `--print-snippets`.
+extension ServeSettings {
+  func printedText(port: UInt16) -> String? {
+    switch printed {
+    case nil: nil
+    case .environment: environmentBlock(port: port)
+    case .snippets:
+      lines(port: port, comment: "//") { target in Snippet.pusherJS.text(for: target) }
+    }
+  }
+
+  /// Lines for a `.env` file that point an application at this server, with Laravel's names.
+  func environmentBlock(port: UInt16) -> String {
+    lines(port: port, comment: "#") { target in target.environment(secret: target.app.secret) }
+  }
+
+  /// Each app gets its lines; with several apps, a comment above them holds the id.
+  private func lines(
+    port: UInt16, comment: String, _ text: (SnippetTarget) -> String
+  ) -> String {
+    let url = HTTPURL(
+      scheme: isSecure ? .https : .http, host: listen.reachable, port: Int(port))
+    return server.applications.map { app in
+      let target = SnippetTarget(app, at: url, signsChannels: server.authEndpoints != .nobody)
+      let head = server.applications.count > 1 ? "\(comment) app \(app.id)\n" : ""
+      return head + text(target)
+    }.joined(separator: "\n")
+  }
+}
+
+/// The file of `serve --record`: all console entries as JSON lines.
+///
+/// A slow disk does not block the server: entries above the limit are dropped, with a warning.
+final class RunRecord {
+  private let server: Server
+  private let output: OutputQueue
+  private let path: String
+  private let diagnostics: Diagnostics
+  private let reader: Int
+  private(set) var failure: ExitStatus?
+  private let loop: EventLoop
+
+  init(
+    _ path: String, of server: Server, loop: EventLoop, diagnostics: Diagnostics
+  ) throws(FileFault) {
+    (self.path, self.server, self.diagnostics, self.loop) = (path, server, diagnostics, loop)
+    let file = try OutputFile(path, terminator: 0x0A) { diagnostics.warning("--record: \($0)") }
+    output = OutputQueue(descriptor: OutputDescriptor(file), limit: ServerFeed.queueLimit)
+    guard let reader = server.feed.open(loop.wakeUp) else {
+      throw FileFault(reason: "the server has too many observers")
+    }
+    self.reader = reader
+    output.onFailure = { [weak self] in self?.outputFailed($0) }
+    loop.add(output)
+    loop.beforeWait { [weak self] in self?.flush() }
+  }
+
+  func flush() {
+    guard failure == nil else { return }
+    if output.buffer.count < ServerFeed.queueLimit {
+      for line in server.feed.take(reader) { add(line) }
+    }
+    output.flush()
+  }
+
+  private func add(_ line: ServerFeed.Line) {
+    switch line {
+    case .entry(_, let text):
+      output.buffer.append(text)
+      output.buffer.append(UInt8(ascii: "\n"))
+    case .dropped(let loss):
+      diagnostics.warning("--record: '\(path)' is slow: \(loss.count) entries were dropped")
+    }
+  }
+
+  private func outputFailed(_ failure: OutputQueue.Failure) {
+    self.failure = diagnostics.cannotPrint(failure.reason, to: path)
+    loop.stop()
+  }
+}
+
+/// Reports the numbers of clients and events to the service manager.
+final class ServerProgress {
+  private let manager: ServiceManager
+  private let loop: EventLoop
+  private var connections = 0
+  private var events = 0
+  private var lastEventAt: Instant?
+
+  init(_ manager: ServiceManager, loop: EventLoop) {
+    (self.manager, self.loop) = (manager, loop)
+    manager.follow(loop) { [unowned self] in text }
+  }
+
+  func note(_ event: ServerLogEvent) {
+    switch event {
+    case .connected: connections += 1
+    case .disconnected: connections -= 1
+    case .event, .clientEvent:
+      events += 1
+      lastEventAt = loop.now
+    default: return
+    }
+    manager.progressed(at: loop.now)
+  }
+
+  private var text: String {
+    let clients = Quantities.words(connections, of: "connection")
+    return loop.progress(events, lastAt: lastEventAt).map { "\(clients), \($0)" } ?? clients
+  }
+}

@@ -328,3 +328,86 @@ extension EventLinePalette {
     channels: [36, 32, 33, 35, 34, 31].map { "\u{1B}[\($0)m" }, reset: "\u{1B}[0m",
     gap: "\u{1B}[1;33m")
 }
+
+/// Counts printed events and their bytes by name, for `--summary`.
+final class EventTally {
+  private struct NameCount {
+    var events = 0
+    var bytes = 0
+  }
+
+  private var rows = NameTable<NameCount>()
+  private var others = NameCount()
+  private var total = NameCount()
+  /// Maximum number of names, which a peer chooses; further events are counted together.
+  static let mostNames = 1000
+
+  func note(_ name: String, bytes: Int) {
+    Self.count(bytes, &total)
+    if rows[name] == nil, rows.count >= Self.mostNames {
+      Self.count(bytes, &others)
+    } else {
+      Self.count(bytes, &rows[name, default: NameCount()])
+    }
+  }
+
+  private static func count(_ bytes: Int, _ row: inout NameCount) {
+    row.events += 1
+    row.bytes += bytes
+  }
+
+  var lines: [String] {
+    var shown = rows.names.map { ($0, rows[$0] ?? NameCount()) }
+    shown.sort { ($1.1.bytes, $0.0) < ($0.1.bytes, $1.0) }
+    if others.events > 0 { shown.append(("(all other names)", others)) }
+    shown.append(("(all)", total))
+    let events = Self.column("events", shown.map(\.1.events))
+    let bytes = Self.column("bytes", shown.map(\.1.bytes))
+    let names = ["event"] + shown.map(\.0)
+    return zip(zip(events, bytes), names).map { "\($0.0)  \($0.1)  \($1)" }
+  }
+
+  private static func column(_ heading: String, _ numbers: [Int]) -> [String] {
+    let cells = [heading] + numbers.map(String.init)
+    let width = cells.map(\.count).max() ?? 0
+    return cells.map { String(repeating: " ", count: width - $0.count) + $0 }
+  }
+}
+
+/// Writes the lines of one protocol.
+protocol LineWriter: AnyObject {
+  var parts: EventLineParts { get }
+  /// Writes an event that the program itself made.
+  func write(event: String, channel: String?, data: JSONValue)
+}
+
+extension LineWriter {
+  var hasFastWay: Bool { parts.hasFastWay }
+
+  /// Sets the time of the following lines, as RFC 3339 text; `nil` leaves it out.
+  func setReceivedAt(_ time: String?) {
+    guard let time else { return parts.leading.removeAll() }
+    parts.leading.set("received_at", time)
+  }
+}
+
+/// Prints only the data of events: `-o raw`; a string has no quotes.
+struct RawText {
+  let output: ByteBuffer
+  let style: EventLineStyle
+  func write(_ envelope: Envelope) { write(envelope.shownData) }
+
+  func write(_ data: JSONValue) {
+    if case .string(let text) = data {
+      output.append(style.forTerminal ? Diagnostics.escaped(text) : text)
+    } else {
+      JSONWriter.write(data, into: output, forTerminal: style.forTerminal)
+    }
+    output.append(style.terminator)
+  }
+}
+
+extension Envelope {
+  /// The data as people see it.
+  var shownData: JSONValue { base64Token.map { .string($0.text) } ?? data }
+}

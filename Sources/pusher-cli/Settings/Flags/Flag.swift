@@ -171,3 +171,105 @@ struct Flag: Equatable, Sendable {
       ? "of at least \(range.lowerBound)" : "from \(range.lowerBound) to \(range.upperBound)"
   }
 }
+
+/// The flag table, from which parser, help, manual and completions are made; one row per flag.
+///
+/// A name may have several rows with the same kind of value, since a flag may precede the command.
+/// Rows are in the order of the help.
+enum Flags {
+  static let all =
+    Flag.receiving + Flag.forwarding + Flag.steering + Flag.sending + Flag.asking + Flag.loading
+    + Flag.requesting + Flag.serving + Flag.hooking + Flag.watching + Flag.consoles
+    + Flag.connecting + Flag.authorizing + Flag.waiting + Flag.speaking
+
+  static func of(_ command: Command) -> [Flag] { all.filter { $0.commands.contains(command) } }
+
+  /// Returns the row of a long name: the command's own, else the first one.
+  static func named(_ name: String, for command: Command? = nil) -> Flag? {
+    first(for: command) { $0.name == name }
+  }
+
+  static func withLetter(_ letter: Character, for command: Command? = nil) -> Flag? {
+    first(for: command) { $0.letter == letter }
+  }
+
+  /// Returns the flags that a flag excludes or cancels, whichever row says so.
+  static func rivals(of name: String, for command: Command) -> [String] {
+    of(command).flatMap { row in
+      let others = row.excludes.map(\.name) + [row.cancels].compactMap { $0 }
+      return row.name == name ? others : others.contains(name) ? [row.name] : []
+    }
+  }
+
+  private static func first(for command: Command?, where fits: (Flag) -> Bool) -> Flag? {
+    let rows = all.filter(fits)
+    return rows.first { row in command.map(row.commands.contains) ?? true } ?? rows.first
+  }
+}
+
+extension Set<Command> {
+  static let every = Set(Command.allCases)
+  /// Call the HTTP API.
+  static let calling: Set = [
+    Command.trigger, .channels, .users, .terminate, .check, .bench, .webhook,
+  ]
+  /// Sign without a server.
+  static let signing: Set = [Command.auth, .sign, .verify]
+  static let joining: Set = [Command.subscribe, .check]
+  /// Subscribe as `subscribe` does.
+  static let authorizing = joining.union([.bench])
+  static let client = calling.union(joining)
+  static let printing: Set = [Command.subscribe, .sse]
+  static let dialling = client.union([.sse])
+  static let working = client.union(signing).union([.serve, .webhook])
+  static let talking = working.union([.sse])
+}
+
+/// Options that a command does not have, and what to use in their place.
+extension Flags {
+  /// Returns the reason why `command` refuses a flag, typed as `written`; `nil` if it has the flag.
+  static func refusal(of flag: Flag, written: String, by command: Command) -> String? {
+    guard !of(command).contains(flag) else { return nil }
+    let start = "\(command.rawValue) has no option \(written)"
+    if let hint = hint(for: flag, written: written, by: command) { return "\(start): \(hint)" }
+    let owners = Command.allCases.filter { of($0).contains(flag) }.map(\.rawValue)
+    let list =
+      owners.count > 1
+      ? owners.dropLast().joined(separator: ", ") + " and " + owners[owners.count - 1]
+      : owners.joined()
+    let name = written == flag.spelling ? "it" : flag.spelling
+    return "\(start) (\(name) belongs to \(list))"
+  }
+
+  /// Returns the right option where the list of owners would not help; `nil` for most flags.
+  private static func hint(for flag: Flag, written: String, by command: Command) -> String? {
+    switch (command, flag) {
+    case (.sse, .key) where written == "-k":
+      "-k is --key; to skip the check of the certificate, give --insecure"
+    case (.sse, _) where flag.group == .connection:
+      "its URL names the server; for channels, use 'pusher-cli subscribe'"
+    case (.serve, .host), (.serve, .url): "give its address with --listen HOST:PORT"
+    case (.serve, .scheme): "--tls-cert and --tls-key make it speak https and wss"
+    case (.serve, .path): "it answers at /; a proxy can take a prefix away"
+    case (.serve, .local): "it is the server of --local"
+    case (.serve, .output), (.serve, .raw), (.serve, .format):
+      "--log-events prints events as JSON lines"
+    case (.serve, .authEndpoint): "--auth-endpoints answers authorisation requests"
+    case (.auth, _) where flag.group == .connection, (.sign, _) where flag.group == .connection,
+      (.verify, _) where flag.group == .connection:
+      "it signs without a server; leave the option out"
+    case (.auth, .channel), (.sign, .channel), (.verify, .channel), (.channels, .channel),
+      (.users, .channel), (.check, .channel):
+      "give the channel as an argument"
+    case (.terminate, .userID): "give the user as an argument"
+    case (.trigger, .timeout), (.channels, .timeout), (.users, .timeout), (.terminate, .timeout),
+      (.check, .timeout):
+      "--connect-timeout limits the wait"
+    case (.bench, .timeout): "--time sets how long it sends"
+    case (.bench, .count): "--rate and --time set the number of events"
+    case (.subscribe, .prefix): "give a pattern as a channel, such as 'private-*'"
+    case (.subscribe, .until): "--until-event ends the run at the name of an event"
+    default: nil
+    }
+  }
+}
