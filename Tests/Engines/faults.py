@@ -260,37 +260,6 @@ def kept_by(received, value):
     return len({value(one) for one in received})
 
 
-def forwarders(page):
-    """Two of them side by side, of which one is killed."""
-    receiver = Receiver()
-    stage = Stage(page, {"WEBHOOK_URL": receiver.url})
-    block = page.take("subscribe orders --reconnect always --forward")
-    first, _ = stage.start(f"exec {block}"), stage.start(block)
-    stage.await_subscribers(3)
-    events = 150
-    publisher = stage.publish(events, 75, hostile=False)
-    wait("events come", lambda: len(receiver.received()) >= 100)
-    first.kill()
-    stage.await_published(publisher)
-    ids = set(range(events))
-
-    def delivered():
-        return {json.loads(one["body"])["data"]["id"] for one in receiver.received()}
-
-    wait("all are delivered", lambda: delivered() == ids)
-    received = receiver.received()
-    keys = kept_by(received, lambda one: one["key"])
-    kept = kept_by(received, lambda one: json.loads(one["body"])["data"]["id"])
-    print(f"recipes: two forwarders, one killed: sent {events}, received {len(received)}, lost {events - kept}, "
-          f"kept {keys} by Idempotency-Key", flush=True)
-    stage.close()
-    # An event that the two got in different seconds has two keys.
-    if kept != events or not events <= keys <= events + 10 or len(received) < events + 20:
-        raise Failure("two forwarders: another count than the page tells")
-    receiver.process.end()
-    stream_forwarders(page)
-
-
 class Stream(http.server.BaseHTTPRequestHandler):
     """A stream whose events have ids."""
 
@@ -316,7 +285,8 @@ class Stream(http.server.BaseHTTPRequestHandler):
         pass
 
 
-def stream_forwarders(page):
+def forwarders(page):
+    """Two of them side by side, of which one is killed."""
     receiver = Receiver()
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Stream)
     server.daemon_threads = True
@@ -331,7 +301,7 @@ def stream_forwarders(page):
     wait("all are delivered", lambda: kept_by(receiver.received(), lambda one: one["body"]) == 100)
     received = receiver.received()
     keys = kept_by(received, lambda one: one["key"])
-    print(f"recipes: the same with sse and ids: sent 100, received {len(received)}, lost 0, kept {keys} by Idempotency-Key",
+    print(f"recipes: two forwarders of sse, one killed: sent 100, received {len(received)}, lost 0, kept {keys} by Idempotency-Key",
           flush=True)
     stage.close()
     receiver.process.end()
