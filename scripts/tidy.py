@@ -24,16 +24,17 @@ IMPORTS = {
     "PusherCore/Transport": "CSystemEpoll PusherPlatform Synchronization", "PusherCore/Feed": "Synchronization",
     "PusherCore/Signing": "Synchronization", "PusherCore/Face": "Synchronization", "PusherCore/API": "Synchronization",
 }
-# Where a rule holds, what it refuses, and what to write instead. Rules on texts see the strings too.
+# Each rule: the files that it applies to, what it refuses there, and what to do instead.
 TIME = r"^(?!PusherCore/(Transport/|Crypto/|Face/PusherWaiting\.swift))"
 NAMES = (r"^(PusherServer/|PusherCore/(Channels|Feed|Signing|Face|API)/)"
-         r"(?!.*(PusherNetwork|EventSource(Core)?|PusherChannels|PusherAPI(\+Channels)?|PusherClientOptions|StagedFault)\.swift)")
+         r"(?!.*(PusherNetwork|EventSource(Core)?|PusherChannels|PusherAPI|PusherClientOptions|StagedFault)\.swift)")
 RULES = [(re.compile(place), re.compile(refused), instead) for place, refused, instead in [
     (TIME, r"SystemRandomNumberGenerator|\.(random|randomElement|shuffled?)\(|ContinuousClock|SuspendingClock|clock_gettime|\b(u|nano)?sleep\("
      r"|(?<!SystemClock)\.now\(", "clocks and random numbers come from Transport and Crypto, as arguments"),
     ("", r"\btry!|\bas!|fatalError\(\)", "handle the error"),
-    (NAMES, r"\[String:|Set<String>|Dictionary<String|(?<!\.)\bhas(Pre|Suf)fix\(|\.has(Pre|Suf)fix\(", "names are bytes: NameTable, NameSet, begins(with:)"),
+    (NAMES, r"\[String:|Set<String>|Dictionary<String|\bhas(Pre|Suf)fix\(", "names are bytes: NameTable, NameSet, begins(with:)"),
 ]]
+# Searches for texts, which stand in strings.
 TEXTS = re.compile(r'\.contains\("(?:[^"\\]|\\.){2,}"\)|\.split\(separator: "(?:[^"\\]|\\.){2,}|\.replacing\("(?:[^"\\]|\\.){2,}'
                    r'|\.ranges\(of:|(?<!utf8)\.lastRange\(|(?<!utf8)\.lastIndex(?!\(of: (UInt8|quote))[ (]')
 DECLARED = re.compile(r"^(?!.*\b(?:file)?private\b)[^\n]*?\b(?:struct|class|enum|protocol|actor|typealias)\s+([A-Z]\w*)", re.M)
@@ -58,6 +59,9 @@ for target, room, _, code in files.values():
     for name in DECLARED.findall(code):
         homes[target][name].add(room)
 
+# A name that a lower target also declares may mean that target's type.
+below = {target: set().union(*(homes[lower] for lower in list(ROOMS)[:index])) for index, target in enumerate(ROOMS)}
+
 for path, (target, room, texts, code) in files.items():
     place = str(path.relative_to(SOURCES))
     known, own = levels.get(target) or {}, None
@@ -65,7 +69,6 @@ for path, (target, room, texts, code) in files.items():
         own = known.get(room)
         if own is None:
             found.append(f"{place}: '{room}' is no room of {target}: {', '.join(known)}")
-    below = set().union(*(homes[lower] for lower in list(ROOMS)[: list(ROOMS).index(target)])) if target in ROOMS else set()
     allowed = set(f"{IMPORTS.get(target, '')} {IMPORTS.get(f'{target}/{room}', '')}".split())
     for number, (line, text) in enumerate(zip(code.split("\n"), texts.split("\n")), 1):
         problems = [instead for where, refused, instead in RULES if where.search(place) and refused.search(line)]
@@ -76,7 +79,7 @@ for path, (target, room, texts, code) in files.items():
             problems.append(f"{module[1]} may not be imported here")
         for name in re.findall(r"\b[A-Z]\w*", line) if own is not None else []:
             rooms = homes[target].get(name, set())
-            if name in COMMON or name in below or not rooms or room in rooms:
+            if name in COMMON or name in below[target] or not rooms or room in rooms:
                 continue
             if all(known.get(other, -1) >= own for other in rooms):
                 problems.append(f"'{name}' belongs to {' or '.join(sorted(rooms))}, which {room} may not use")

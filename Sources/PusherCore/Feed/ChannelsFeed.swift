@@ -46,7 +46,7 @@ package final class ChannelsFeed: Feed {
   ) throws(TLSError) {
     (self.loop, self.destination, self.settings) = (loop, destination, settings)
     (self.signer, self.sink) = (signer, sink)
-    tls = try destination.tlsContext(loop)
+    tls = try destination.tlsContext(loop, to: destination.url)
     session = Session(options: options, random: SecureRandom.generator)
   }
 
@@ -59,7 +59,7 @@ package final class ChannelsFeed: Feed {
     to destination: Destination, settings: WebSocketSettings, options: SessionOptions,
     signer: any Signer, sink: any EventSink, reason: String
   ) throws(TLSError) {
-    let tls = try destination.tlsContext(loop)
+    let tls = try destination.tlsContext(loop, to: destination.url)
     self.signer.cancelAll()
     forgetRefreshedHeaders()
     (self.tls, self.destination, self.settings) = (tls, destination, settings)

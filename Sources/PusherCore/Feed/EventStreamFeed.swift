@@ -36,7 +36,7 @@ package final class EventStreamFeed: Feed {
     // If every request sent the field, the same events would come again.
     let first = lastEventID.isEmpty ? destination.headers["Last-Event-ID"] : lastEventID
     parser = EventStreamParser(limits: settings.limits, lastEventID: first ?? "")
-    tls = try destination.tlsContext(loop)
+    tls = try destination.tlsContext(loop, to: destination.url)
     session = EventSourceSession(options: options, random: SecureRandom.generator)
   }
 

@@ -26,7 +26,7 @@ package struct Destination: Sendable {
   /// Returns the TLS context that the loop shares; `nil` for a URL that is not secure.
   ///
   /// - Throws: ``TLSError`` if the trust roots cannot be read.
-  func tlsContext(_ loop: EventLoop) throws(TLSError) -> TLSContext? {
+  func tlsContext(_ loop: EventLoop, to url: HTTPURL) throws(TLSError) -> TLSContext? {
     url.isSecure ? try loop.tlsContexts.client(tls, environment: trust) : nil
   }
 }

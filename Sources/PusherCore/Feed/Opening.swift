@@ -59,9 +59,7 @@ package final class Opening {
     times.begin = times.begin ?? loop.now
     let tls: TLSContext?
     do throws(TLSError) {
-      tls =
-        trail.url.isSecure
-        ? try loop.tlsContexts.client(destination.tls, environment: destination.trust) : nil
+      tls = try destination.tlsContext(loop, to: trail.url)
     } catch {
       // The caller is not done yet.
       failure = loop.schedule(after: .zero) { [unowned self] in

@@ -9,7 +9,7 @@ package final class TLSContextCache {
     weak var context: TLSContext?
   }
 
-  /// What changes when a file is replaced or written.
+  /// Facts about a file; one of them changes if the file is replaced or written.
   private struct FileMark: Equatable {
     let (device, number, size): (UInt64, UInt64, Int64)
     let (seconds, nanoseconds): (Int, Int)

@@ -90,11 +90,8 @@ private final class ServeRun {
   private let progress: ServerProgress
   private let readiness: Readiness
   private let startedAt: Instant
-  private lazy var reading = AppsReading(origin, loop: loop, diagnostics: diagnostics) {
-    [unowned self] apps in
-    guard !server.isStopping else { return nil }
-    return "\(try server.renew(apps))"
-  }
+  private lazy var reading = AppsReading(
+    origin, of: server, loop: loop, diagnostics: diagnostics)
   private var signal: Int32?
   private var status: ExitStatus?
   private var hasStopped = false
@@ -249,16 +246,14 @@ private final class AppsReading {
   private let origin: SettingsOrigin
   private let loop: EventLoop
   private let diagnostics: Diagnostics
-  private let take: ([Application]) throws -> String?
+  private let server: Server
   private var open: OpenReading?
   private var isWanted = false
 
-  /// - Parameter take: Applies the apps, and returns the changes; `nil` at the end of the run.
   init(
-    _ origin: SettingsOrigin, loop: EventLoop, diagnostics: Diagnostics,
-    take: @escaping ([Application]) throws -> String?
+    _ origin: SettingsOrigin, of server: Server, loop: EventLoop, diagnostics: Diagnostics
   ) {
-    (self.origin, self.loop, self.diagnostics, self.take) = (origin, loop, diagnostics, take)
+    (self.origin, self.server, self.loop, self.diagnostics) = (origin, server, loop, diagnostics)
   }
 
   private var file: String { origin.appsFile ?? "" }
@@ -283,10 +278,10 @@ private final class AppsReading {
   private func end(_ answer: Answer) {
     if let open { loop.remove(open) }
     open = nil
+    // A server that stops needs no apps, and reports nothing about them.
+    if server.isStopping { return }
     do {
-      if let changes = try take(try answer.get()) {
-        diagnostics.notice("read \(file) again: \(changes)")
-      }
+      diagnostics.notice("read \(file) again: \(try server.renew(try answer.get()))")
     } catch {
       let reason = (error as? UsageError)?.message ?? "\(error)"
       diagnostics.warning("SIGHUP: \(reason); the apps stay as they are")
