@@ -1,154 +1,237 @@
+/// A rate limit of the server: it drops messages with error 4301, or ends the connection.
+///
+/// ``ErrorSubject`` decides whether an error 4301 is about the limit.
+package struct RateLimit: Sendable, Equatable {
+  package static let code = 4301
+
+  /// The requests as they are spread over time, once bursts have been answered.
+  package struct Plan: Sendable, Equatable {
+    /// Maximum number of requests in one interval.
+    package let requests: Int
+    package let interval: Duration
+    /// Time until the last request is sent.
+    package let rest: Duration
+  }
+
+  /// The server's words; `nil` if it ends the connection without any.
+  package let message: String?
+  /// Number of subscriptions and sign-ins that wait.
+  package let waiting: Int
+  /// Time until the first of them is sent again.
+  package let retryIn: Duration
+  package var plan: Plan?
+
+  package var cause: String {
+    message.map(Self.cause) ?? "the server's rate limit (it ends the connection, without an error)"
+  }
+
+  package static func cause(_ message: String) -> String {
+    "the server's rate limit (error \(code)\(message.isEmpty ? "" : ": \(message)"))"
+  }
+
+  /// The limit in one sentence.
+  package var inWords: String {
+    let requests = waiting == 1 ? "1 request waits" : "\(waiting) requests wait"
+    guard let plan else { return "\(cause): \(requests); retrying in \(retryIn.inWords)" }
+    return "\(cause): sending \(plan.requests) in \(plan.interval.inWords); \(requests), "
+      + "which takes about \(plan.rest.inWords)"
+  }
+}
+
 /// Decides when a subscription or a sign-in is sent, once the server's rate limit has dropped some.
 ///
-/// Without a limit, everything is sent at once. After an error of the limit, nothing is sent for a
-/// while, then one request as a probe. Each dropped probe doubles the wait. An answered probe shows
-/// how long the limit lasts. From then on, one burst is sent in each interval. Its size is the
-/// number of requests that the server answered before it dropped one. A server that closes the
-/// connection at its limit is not probed: each close makes the interval longer.
+/// Without a limit, everything is sent at once. A limit that cuts a burst halves the next bursts.
+/// After a drop, each burst begins with one request; the others follow its answer. A burst without
+/// any answer doubles the time between two of them: the server still counts the last one. Reverb with `terminate_on_limit` ends its output before it writes the error. So an end
+/// without a reason, soon after a burst with answered and unanswered requests, halves the bursts
+/// too. If it was an accident, that costs little: the bursts double again with each connection that
+/// is lost after a minute without a limit.
 ///
-/// Sources: Laravel Reverb, `rate_limiting` (all messages of a connection within a time,
-/// `terminate_on_limit`); Pusher's error codes, 4301.
+/// Sources: Laravel Reverb, `rate_limiting` (all messages of a connection within a time) and
+/// `Server::ensureWithinRateLimit`; `DuplexResourceStream::end` of ReactPHP, which drops later
+/// output; Pusher's error codes, 4301.
 struct RequestPace {
-  private static let firstWait = Duration.seconds(1)
-  private static let longestWait = Duration.seconds(60)
-  /// First and longest interval between two bursts after the server closed a connection.
-  private static let firstInterval = Duration.seconds(10)
-  private static let longestInterval = Duration.seconds(600)
-  /// An error of the limit explains a connection that is lost within this time.
+  /// First and longest time between two bursts.
+  private static let intervals = (Duration.seconds(1), Duration.seconds(60))
+  /// The same after the server ended a connection, where each further burst is a risk.
+  private static let intervalsAfterEnd = (Duration.seconds(10), Duration.seconds(600))
+  /// Maximum time from a limit, or from a burst, to the end of the connection that it explains.
   private static let explanationTime = Duration.seconds(5)
+  /// Time without a limit after which the bursts double.
+  private static let calmTime = Duration.seconds(60)
 
   /// Maximum requests in one burst; `nil` before any limit.
   private(set) var burst: Int?
   /// Time from the start of one burst to the next.
   private(set) var interval = Duration.zero
   private var start: Instant?
-  private var probeStart: Instant?
+  private var lastSent: Instant?
   private var sent = 0
   private var answered = 0
   /// Since the present burst began.
   private var dropped = 0
-  private var isProbing = false
-  private var wait = Duration.zero
   /// After a drop, nothing is sent until this time.
   private var resumesAt: Instant?
-  private var lastDrop: (time: Instant, message: String)?
+  /// True from a drop to the next answer: one request shows whether the limit lasts.
+  private var isProbing = false
+  /// On the present connection.
+  private var lastDrop: Instant?
+  private var lastLimit: Instant?
+  /// The server's words about its limit, if it ever used any.
+  private(set) var message: String?
+  /// True after the plan was given for this connection.
+  private var hasPlanned = false
+  private var clientEvents = ClientEvents()
 
   mutating func maySend(at now: Instant) -> Bool {
     guard resumesAt == nil else { return false }
-    if isProbing { return sent == 0 }
     guard let burst else { return true }
     if let start, now >= start.advanced(by: interval) { beginBurst() }
-    return sent < burst
+    return sent < (isProbing ? 1 : burst)
   }
 
-  private mutating func beginBurst() { (start, sent, answered) = (nil, 0, 0) }
+  private mutating func beginBurst() { (start, sent, answered, dropped) = (nil, 0, 0, 0) }
 
   mutating func noteSent(at now: Instant) {
-    if isProbing { probeStart = now } else if burst == nil, sent == answered { beginBurst() }
+    if burst == nil, sent == answered { beginBurst() }
     start = start ?? now
+    lastSent = now
     sent += 1
   }
 
   mutating func noteAnswered() {
     answered = min(answered + 1, sent)
-    guard isProbing, resumesAt == nil, let start, let probeStart else { return }
-    isProbing = false
-    wait = .zero
-    interval = start.duration(to: probeStart)
-    self.start = probeStart
+    if resumesAt == nil { isProbing = false }
   }
 
   enum Drop: Equatable {
     /// No request waits for an answer: the server dropped another message.
     case other
-    /// Requests are dropped; the first is sent again after this time.
+    /// Requests are dropped; they are sent again after this time.
     case hold(for: Duration)
     /// Another drop in the same burst.
     case more
   }
 
   mutating func noteDropped(_ message: String, at now: Instant) -> Drop {
-    lastDrop = (now, message)
-    if resumesAt != nil {
+    self.message = message
+    (lastDrop, lastLimit) = (now, now)
+    guard resumesAt == nil else {
       dropped += 1
       return .more
     }
     guard sent > answered else { return .other }
     dropped += 1
-    wait = wait == .zero ? Self.firstWait : min(wait + wait, Self.longestWait)
-    resumesAt = now.advanced(by: wait)
-    return .hold(for: wait)
+    if answered > 0 || burst == nil { halve() }
+    if answered == 0 || interval == .zero { lengthen(Self.intervals) }
+    isProbing = true
+    resumesAt = now.advanced(by: interval)
+    return .hold(for: interval)
   }
 
-  /// Probes after the wait; returns the number of dropped messages that were not requests.
-  mutating func resume(at now: Instant) -> Int? {
-    guard let resumesAt, now >= resumesAt else { return nil }
+  private mutating func halve() { burst = max((burst ?? sent) / 2, 1) }
+
+  private mutating func lengthen(_ bounds: (first: Duration, longest: Duration)) {
+    interval = max(min(interval + interval, bounds.longest), bounds.first)
+  }
+
+  /// Begins the next burst after the wait; returns the number of client events that were dropped.
+  mutating func resume(at now: Instant) -> Int {
+    guard let resumesAt, now >= resumesAt else { return 0 }
+    defer { beginBurst() }
     self.resumesAt = nil
-    let others = settle()
-    if sent > answered { isProbing = true }
-    if isProbing {
-      (sent, answered) = (0, 0)
-    } else {
-      // Every request was answered: other messages met the limit.
-      wait = .zero
+    return takeDroppedEvents(at: now)
+  }
+
+  /// Each unanswered request explains one drop; the others were client events or pings.
+  private mutating func takeDroppedEvents(at now: Instant) -> Int {
+    takeClientEvents(max(dropped - (sent - answered), 0), at: now)
+  }
+
+  /// Learns from the end of the connection, and starts over for the next one.
+  ///
+  /// Returns the number of client events that were dropped.
+  ///
+  /// - Parameter isSilent: The end has no reason.
+  mutating func connectionLost(isSilent: Bool, at now: Instant) -> Int {
+    let isCut = sent > answered
+    if explanation(at: now) != nil {
+      if isCut { lengthen(Self.intervalsAfterEnd) }
+    } else if isSilent, isCut, answered > 0, let lastSent,
+      lastSent.duration(to: now) < Self.explanationTime
+    {
+      halve()
+      lengthen(Self.intervalsAfterEnd)
+      lastLimit = now
+    } else if let burst, let lastLimit, lastLimit.duration(to: now) >= Self.calmTime {
+      self.burst = min(burst, 1 << 32) * 2
     }
-    return others
-  }
-
-  /// Learns from a burst that was cut; returns the same number as ``resume(at:)``.
-  private mutating func settle() -> Int {
-    let unanswered = sent - answered
-    defer { dropped = 0 }
-    if unanswered > 0, !isProbing {
-      burst = answered > 0 ? min(burst ?? answered, answered) : burst ?? 1
+    defer {
+      beginBurst()
+      (resumesAt, isProbing, lastDrop) = (nil, false, nil)
+      (hasPlanned, clientEvents) = (false, ClientEvents())
     }
-    return max(dropped - unanswered, 0)
+    return resumesAt == nil ? 0 : takeDroppedEvents(at: now)
   }
 
-  /// Resets for the next connection; returns the same number as ``resume(at:)``.
-  mutating func connectionLost() -> Int {
-    var others = 0
-    if resumesAt != nil {
-      let isCut = sent > answered
-      others = settle()
-      if isCut { lengthenInterval() }
-    }
-    beginBurst()
-    (resumesAt, isProbing, wait, lastDrop) = (nil, false, .zero, nil)
-    return others
-  }
-
-  private mutating func lengthenInterval() {
-    interval = max(min(interval + interval, Self.longestInterval), Self.firstInterval)
-  }
-
-  /// Learns that the server ends connections at its limit, without an error.
-  mutating func noteSilentEnd(burst allowed: Int) {
-    burst = min(burst ?? allowed, allowed)
-    lengthenInterval()
-  }
-
+  /// Returns the server's words about a limit that explains a loss now.
   func explanation(at now: Instant) -> String? {
-    guard let lastDrop, lastDrop.time.duration(to: now) < Self.explanationTime else { return nil }
-    return lastDrop.message
+    guard let lastDrop, lastDrop.duration(to: now) < Self.explanationTime else { return nil }
+    return message
   }
 
-  var lastMessage: String { lastDrop?.message ?? "" }
-
-  /// Returns how `waiting` requests are sent, once the limit is known and delays them.
-  func plan(for waiting: Int, at now: Instant) -> RateLimit.Plan? {
-    guard let burst, let start, resumesAt == nil, !isProbing, interval > .zero, sent >= burst,
-      waiting > 0
+  /// Returns how `waiting` requests are sent, once for each connection that the limit delays.
+  mutating func plan(for waiting: Int, at now: Instant) -> RateLimit? {
+    guard !hasPlanned, waiting > 0, let burst, let start, resumesAt == nil, interval > .zero,
+      sent >= burst, answered == sent
     else { return nil }
+    hasPlanned = true
     let bursts = (waiting - 1) / burst + 1
     let end = start.advanced(by: interval * bursts)
-    return RateLimit.Plan(requests: burst, interval: interval, rest: now.duration(to: end))
+    return RateLimit(
+      message: message, waiting: waiting, retryIn: now.duration(to: start.advanced(by: interval)),
+      plan: RateLimit.Plan(requests: burst, interval: interval, rest: now.duration(to: end)))
   }
 
   /// Earliest time of the next request, if any waits.
   func deadline(isAnyHeld: Bool) -> Instant? {
     if let resumesAt { return resumesAt }
-    guard isAnyHeld, burst != nil, !isProbing else { return nil }
+    guard isAnyHeld, burst != nil, !isProbing || sent == 0 else { return nil }
     return start?.advanced(by: interval)
+  }
+
+  mutating func noteClientEvent(at now: Instant) { clientEvents.noteSent(at: now) }
+
+  /// Returns the number of client events among `count` messages that the server did not pass on.
+  mutating func takeClientEvents(_ count: Int, at now: Instant) -> Int {
+    clientEvents.take(count, at: now)
+  }
+
+  /// Client events that the server may still drop or refuse.
+  ///
+  /// The server confirms no client event, so an error soon after one is about it.
+  private struct ClientEvents {
+    /// Maximum time from an event to an error about it.
+    private static let time = Duration.seconds(10)
+
+    private var sent = 0
+    private var lastSent: Instant?
+
+    mutating func noteSent(at now: Instant) {
+      forgetOld(at: now)
+      sent += 1
+      lastSent = now
+    }
+
+    mutating func take(_ count: Int, at now: Instant) -> Int {
+      forgetOld(at: now)
+      let events = min(count, sent)
+      sent -= events
+      return events
+    }
+
+    private mutating func forgetOld(at now: Instant) {
+      if let lastSent, lastSent.duration(to: now) > Self.time { sent = 0 }
+    }
   }
 }

@@ -28,7 +28,7 @@ package struct Session {
   /// The `pusher:ping` messages of all connections, in both directions.
   package internal(set) var pings = PingCounts()
   private var reconnector: Reconnector
-  var rates = RateLimits()
+  var pace = RequestPace()
   private var decryptor: EventDecryptor
   private var outbox = Fifo<SessionOutput>()
 
@@ -118,8 +118,9 @@ package struct Session {
     case .connecting: break
     case .idle, .waiting, .ended: return
     }
+    let isSilent = isSilent(loss)
     let loss = explained(loss, at: now)
-    forgetConnection(at: now)
+    forgetConnection(isSilent: isSilent, at: now)
     // A connection that this side dropped has not proved stable, however long it lasted.
     if case .dropped = loss { lived = nil }
     if let lived, lived >= Reconnector.stableAfter { reconnector.noteStable() }
@@ -129,12 +130,15 @@ package struct Session {
   }
 
   /// Opens a gap if events came on the connection and some may be missing.
-  private mutating func forgetConnection(at now: Instant) {
+  ///
+  /// - Parameter isSilent: The server ended the connection without a reason.
+  private mutating func forgetConnection(isSilent: Bool = false, at now: Instant) {
     if isConnected, subscriptions.isAnySubscribed {
       reconnector.openGap(at: link.delivery.startOfLoss(at: now))
     }
     link.end()
-    forgetPace(at: now)
+    reportDroppedEvents(pace.connectionLost(isSilent: isSilent, at: now), pace.message)
+    signIn.authorization = nil
     for channel in channels { abandon(channel) }
     if signIn.state != .unwanted { signIn.state = .waiting }
   }
@@ -172,7 +176,7 @@ package struct Session {
   mutating func replace(_ options: SessionOptions) {
     self.options = options
     decryptor.restart(service: options.service)
-    rates = RateLimits()
+    pace = RequestPace()
     reconnector.restart(options.reconnect)
     for channel in channels { subscriptions[channel]?.signatures = SignatureAttempts() }
     signIn.signatures = SignatureAttempts()
@@ -569,46 +573,6 @@ extension Session {
   }
 }
 
-/// Client events that the server may still drop or refuse.
-///
-/// The server confirms no client event, so an error soon after one is about it.
-struct ClientEventRisk {
-  /// Maximum time from an event to an error about it.
-  private static let time = Duration.seconds(10)
-
-  private var sent = 0
-  private var lastSent: Instant?
-
-  mutating func noteSent(at now: Instant) {
-    forgetOld(at: now)
-    sent += 1
-    lastSent = now
-  }
-
-  /// Returns the number of client events among `count` messages that the server did not pass on.
-  mutating func take(_ count: Int, at now: Instant) -> Int {
-    forgetOld(at: now)
-    let events = min(count, sent)
-    sent -= events
-    return events
-  }
-
-  private mutating func forgetOld(at now: Instant) {
-    if let lastSent, lastSent.duration(to: now) > Self.time { sent = 0 }
-  }
-}
-
-/// The server's rate limit, and everything it may drop.
-struct RateLimits {
-  var pace = RequestPace()
-  var silent = SilentLimit()
-  var clientEvents = ClientEventRisk()
-  /// The server's words about its limit, if it ever used any.
-  var message: String?
-  /// True after the plan was reported on this connection.
-  fileprivate var hasToldPlan = false
-}
-
 /// Obeys the server's rate limit.
 ///
 /// The limit is never a refusal: dropped requests are sent again, as ``RequestPace`` decides.
@@ -616,11 +580,10 @@ extension Session {
   /// Handles an error of the rate limit: the server dropped a message.
   mutating func dropped(_ message: String, channel: String?, at now: Instant) {
     if let channel, !isUnanswered(channel) {
-      return reportDroppedEvents(1, message, at: now)
+      return reportDroppedEvents(pace.takeClientEvents(1, at: now), message)
     }
-    rates.message = message
-    switch rates.pace.noteDropped(message, at: now) {
-    case .other: reportDroppedEvents(1, message, at: now)
+    switch pace.noteDropped(message, at: now) {
+    case .other: reportDroppedEvents(pace.takeClientEvents(1, at: now), message)
     case .more: break
     case .hold(let time):
       subscriptions.holdRequests()
@@ -639,7 +602,7 @@ extension Session {
     -> Bool
   {
     if let channel, isUnanswered(channel) { return false }
-    guard rates.clientEvents.take(1, at: now) > 0 else { return false }
+    guard pace.takeClientEvents(1, at: now) > 0 else { return false }
     report(.clientEventRefused(message: message))
     return true
   }
@@ -648,16 +611,14 @@ extension Session {
     subscriptions.isRequest(channel) || subscriptions.isHeld(channel)
   }
 
-  private mutating func reportDroppedEvents(_ count: Int, _ message: String, at now: Instant) {
-    let events = rates.clientEvents.take(count, at: now)
-    if events > 0 { report(.clientEventsDropped(count: events, message: message)) }
+  private mutating func reportDroppedEvents(_ count: Int, _ message: String?) {
+    if count > 0 { report(.clientEventsDropped(count: count, message: message ?? "")) }
   }
 
   /// Sends the requests that the rate limit allows now: the sign-in first, then channels in order.
   private mutating func sendHeld(at now: Instant) {
-    while isConnected, signIn.isHeld || subscriptions.firstHeld != nil, rates.pace.maySend(at: now)
-    {
-      rates.pace.noteSent(at: now)
+    while isConnected, signIn.isHeld || subscriptions.firstHeld != nil, pace.maySend(at: now) {
+      pace.noteSent(at: now)
       if case .held(let auth) = signIn.state {
         signIn.authorization = auth
         signIn.state = .requested(until: now.advanced(by: options.connectTimeout))
@@ -666,75 +627,48 @@ extension Session {
         send(subscription: channel, at: now)
       }
     }
-    tellPlan(at: now)
-  }
-
-  /// Reports once for each connection how long the limit delays the requests.
-  private mutating func tellPlan(at now: Instant) {
-    guard isConnected, !rates.hasToldPlan, signIn.isHeld || subscriptions.firstHeld != nil
-    else { return }
+    guard isConnected, signIn.isHeld || subscriptions.firstHeld != nil else { return }
     // Channels whose turn has not come count too.
     let waiting = subscriptions.unsentCount + (signIn.isHeld ? 1 : 0)
-    guard let plan = rates.pace.plan(for: waiting, at: now),
-      let next = rates.pace.deadline(isAnyHeld: true)
-    else { return }
-    rates.hasToldPlan = true
-    report(
-      .rateLimited(
-        RateLimit(
-          message: rates.message, waiting: waiting, retryIn: now.duration(to: next), plan: plan)))
+    if let limit = pace.plan(for: waiting, at: now) { report(.rateLimited(limit)) }
   }
 
   mutating func noteAnswered(at now: Instant) {
-    rates.pace.noteAnswered()
-    rates.silent.noteAnswered()
+    pace.noteAnswered()
     sendHeld(at: now)
   }
 
   /// Nothing is sent while the answers are not read.
   private var paceDeadline: Instant? {
     guard !isReadingPaused else { return nil }
-    return rates.pace.deadline(isAnyHeld: signIn.isHeld || subscriptions.firstHeld != nil)
+    return pace.deadline(isAnyHeld: signIn.isHeld || subscriptions.firstHeld != nil)
   }
 
   private mutating func tickPace(at now: Instant) {
     guard !isReadingPaused else { return }
-    if let others = rates.pace.resume(at: now) {
-      reportDroppedEvents(others, rates.pace.lastMessage, at: now)
-    }
+    reportDroppedEvents(pace.resume(at: now), pace.message)
     sendHeld(at: now)
   }
 
-  /// A limit that was just met explains a close without a code of the protocol.
-  ///
-  /// An end without any code may be the limit itself: see ``SilentLimit``.
-  mutating func explained(_ loss: ConnectionLoss, at now: Instant) -> ConnectionLoss {
-    let isSilent: Bool
-    switch loss {
-    case .closed(let code, _) where code.map({ !(4000..<5000).contains($0) }) ?? true:
-      isSilent = code == nil || code == 1006
-    case .network where isConnected: isSilent = true
-    default: return loss
+  /// The server ended the connection without a reason, as it may do at its limit.
+  private func isSilent(_ loss: ConnectionLoss) -> Bool {
+    guard isConnected, link.lastError == nil else { return false }
+    return switch loss {
+    case .closed(let code, _): code == nil || code == 1006
+    case .network: true
+    default: false
     }
-    if let message = rates.pace.explanation(at: now) {
-      return .closed(code: RateLimit.code, reason: message)
-    }
-    guard isSilent, link.lastError == nil else { return loss }
-    let unanswered = subscriptions.requestedCount + (signIn.isRequested ? 1 : 0)
-    if let burst = rates.silent.connectionEnded(unanswered: unanswered) {
-      rates.pace.noteSilentEnd(burst: burst)
-    }
-    return loss
   }
 
-  /// Resets the pace after a loss, but remembers a limit that was met.
-  private mutating func forgetPace(at now: Instant) {
-    let message = rates.pace.lastMessage
-    reportDroppedEvents(rates.pace.connectionLost(), message, at: now)
-    rates.clientEvents = ClientEventRisk()
-    rates.silent.connectionLost()
-    rates.hasToldPlan = false
-    signIn.authorization = nil
+  /// A limit that was just met explains a close without a code of the protocol.
+  private func explained(_ loss: ConnectionLoss, at now: Instant) -> ConnectionLoss {
+    switch loss {
+    case .closed(let code?, _) where (4000..<5000).contains(code): return loss
+    case .closed: break
+    case .network where isConnected: break
+    default: return loss
+    }
+    return pace.explanation(at: now).map { .closed(code: RateLimit.code, reason: $0) } ?? loss
   }
 }
 
@@ -1106,7 +1040,7 @@ extension Session {
   /// The owner queues waiting events, because the queue outlives the session.
   package mutating func trigger(_ event: ClientEvent, at now: Instant) -> Bool {
     guard isConnected, subscriptions[event.channel]?.state == .subscribed else { return false }
-    rates.clientEvents.noteSent(at: now)
+    pace.noteClientEvent(at: now)
     emit(.send(command.clientEvent(event)))
     return true
   }

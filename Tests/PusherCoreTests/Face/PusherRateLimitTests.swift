@@ -32,14 +32,14 @@ import Testing
     async throws
   {
     let service = try Self.service(20)
-    let names = (1...50).map { "c\($0)" }
+    let names = (1...70).map { "c\($0)" }
     let (pusher, delegate) = Self.client(service, names)
     _ = try await delegate.subscribed.wait(for: names.count)
     #expect(Set(delegate.subscribed.values) == Set(names))
     #expect(delegate.failed.values.isEmpty)
     #expect(delegate.connected.values.count == 1)
-    #expect(delegate.logged.values.contains { $0.contains("30 requests wait; retrying in 1 s") })
-    #expect(delegate.logged.values.contains { $0.contains("it allows 20 in ") })
+    #expect(delegate.logged.values.contains { $0.contains("50 requests wait; retrying in 1 s") })
+    #expect(delegate.logged.values.contains { $0.contains("sending 17 in 1 s") })
     withExtendedLifetime(pusher) {}
   }
 
@@ -52,8 +52,8 @@ import Testing
     // Each connection starts over, so the last has all channels.
     _ = try await delegate.subscribed.wait { Set($0.suffix(names.count)) == Set(names) }
     #expect(delegate.failed.values.isEmpty)
-    #expect(delegate.connected.values.count == 3)
-    #expect(delegate.logged.values.contains { $0.contains("it allows 18 in 10 s") })
+    #expect(delegate.connected.values.count <= 3)
+    #expect(delegate.logged.values.contains { $0.contains("sending 15 in 10 s") })
     withExtendedLifetime(pusher) {}
   }
 }
