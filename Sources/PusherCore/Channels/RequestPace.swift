@@ -41,8 +41,9 @@ package struct RateLimit: Sendable, Equatable {
 /// Decides when a subscription or a sign-in is sent, once the server's rate limit has dropped some.
 ///
 /// Without a limit, everything is sent at once. A limit that cuts a burst halves the next bursts.
-/// After a drop, each burst begins with one request; the others follow its answer. A burst without
-/// any answer doubles the time between two of them: the server still counts the last one. Reverb with `terminate_on_limit` ends its output before it writes the error. So an end
+/// After a drop, a burst begins with one request; the others follow its answer. A burst without any
+/// answer doubles the time between two of them: the server still counts the last one. So does an
+/// end of the connection in any burst but its first, which is cut because it is too large. Reverb with `terminate_on_limit` ends its output before it writes the error. So an end
 /// without a reason, soon after a burst with answered and unanswered requests, halves the bursts
 /// too. If it was an accident, that costs little: the bursts double again with each connection that
 /// is lost after a minute without a limit.
@@ -65,6 +66,8 @@ struct RequestPace {
   /// Time from the start of one burst to the next.
   private(set) var interval = Duration.zero
   private var start: Instant?
+  /// Of the present connection.
+  private var isFirstBurst = true
   private var lastSent: Instant?
   private var sent = 0
   private var answered = 0
@@ -86,7 +89,10 @@ struct RequestPace {
   mutating func maySend(at now: Instant) -> Bool {
     guard resumesAt == nil else { return false }
     guard let burst else { return true }
-    if let start, now >= start.advanced(by: interval) { beginBurst() }
+    if let start, now >= start.advanced(by: interval) {
+      beginBurst()
+      isFirstBurst = false
+    }
     return sent < (isProbing ? 1 : burst)
   }
 
@@ -122,7 +128,6 @@ struct RequestPace {
     }
     guard sent > answered else { return .other }
     dropped += 1
-    if answered > 0 || burst == nil { halve() }
     if answered == 0 || interval == .zero { lengthen(Self.intervals) }
     isProbing = true
     resumesAt = now.advanced(by: interval)
@@ -140,6 +145,8 @@ struct RequestPace {
     guard let resumesAt, now >= resumesAt else { return 0 }
     defer { beginBurst() }
     self.resumesAt = nil
+    // Without an unanswered request, other messages met the limit.
+    if sent > answered, answered > 0 || burst == nil { halve() }
     return takeDroppedEvents(at: now)
   }
 
@@ -154,21 +161,19 @@ struct RequestPace {
   ///
   /// - Parameter isSilent: The end has no reason.
   mutating func connectionLost(isSilent: Bool, at now: Instant) -> Int {
-    let isCut = sent > answered
-    if explanation(at: now) != nil {
-      if isCut { lengthen(Self.intervalsAfterEnd) }
-    } else if isSilent, isCut, answered > 0, let lastSent,
-      lastSent.duration(to: now) < Self.explanationTime
-    {
-      halve()
-      lengthen(Self.intervalsAfterEnd)
+    let isSoon = lastSent.map { $0.duration(to: now) < Self.explanationTime } ?? false
+    let isAnswered = answered > 0 || !isFirstBurst
+    let isLimit = explanation(at: now) != nil || isSilent && isAnswered && isSoon
+    if isLimit, sent > answered {
+      if isFirstBurst { halve() }
+      if !isFirstBurst || interval < Self.intervalsAfterEnd.0 { lengthen(Self.intervalsAfterEnd) }
       lastLimit = now
     } else if let burst, let lastLimit, lastLimit.duration(to: now) >= Self.calmTime {
       self.burst = min(burst, 1 << 32) * 2
     }
     defer {
       beginBurst()
-      (resumesAt, isProbing, lastDrop) = (nil, false, nil)
+      (resumesAt, isProbing, lastDrop, isFirstBurst) = (nil, false, nil, true)
       (hasPlanned, clientEvents) = (false, ClientEvents())
     }
     return resumesAt == nil ? 0 : takeDroppedEvents(at: now)

@@ -204,13 +204,16 @@ import Testing
     #expect(harness.session.isFullySubscribed)
   }
 
-  @Test func `another end in a burst doubles the time between bursts`() {
+  @Test func `an end in a later burst doubles the time between bursts`() {
     var harness = connected()
-    _ = again(&harness, after: 12)
-    #expect(sent(again(&harness, after: 7)).count == 5)
-    for name in Self.names.prefix(5) { harness.succeed(name) }
+    #expect(sent(again(&harness, after: 12)).count == 10)
+    for name in Self.names.prefix(10) { harness.succeed(name) }
+    #expect(sent(harness.advance(.seconds(10))).count == 10)
+    harness.succeed("ch11")
+    #expect(sent(again(&harness, after: 0)).count == 10)
+    for name in Self.names.prefix(10) { harness.succeed(name) }
     #expect(sent(harness.advance(.milliseconds(19_999))).isEmpty)
-    #expect(sent(harness.advance(.milliseconds(1))).count == 5)
+    #expect(sent(harness.advance(.milliseconds(1))).count == 10)
   }
 
   @Test func `an end without a missing answer, or without any answer, is an accident`() {
@@ -255,9 +258,12 @@ import Testing
     var harness = connected()
     _ = again(&harness, after: 12)
     #expect(sent(again(&harness, after: 7)).count == 5)
-    for name in Self.names.prefix(5) { harness.succeed(name) }
-    for _ in 0..<6 { harness.advance(.seconds(10)) }
-    #expect(sent(again(&harness, after: 20)).count == 10)
+    for burst in 0..<4 {
+      for name in Self.names.dropFirst(5 * burst).prefix(5) { harness.succeed(name) }
+      harness.advance(.seconds(10))
+    }
+    harness.advance(.seconds(20))
+    #expect(sent(again(&harness, after: 0)).count == 10)
   }
 
   @Test func `another server has no known limit`() {
@@ -423,8 +429,8 @@ import Testing
       let setup: Comment = "seed \(seed): \(channels) channels, \(most) in \(seconds) s, \(closes)"
       #expect(outcome.joined.count == channels, setup)
       #expect(outcome.failures.isEmpty, setup)
-      // The first burst has no estimate; doubling finds the window in a few steps.
-      let inVain = closes ? 8 : max(channels - most, 0) + 8
+      // A burst is too large at most a few times; doubling finds the window in a few steps.
+      let inVain = closes ? 12 : 2 * max(channels - most, 0) + 12
       #expect(outcome.drops <= inVain, "\(setup): \(outcome)")
       #expect(outcome.connections <= 9, setup)
     }
@@ -438,12 +444,12 @@ import Testing
     #expect(outcome.time < .seconds(10))
   }
 
-  @Test func `60 in 2 s, then an end without a word: 200 are joined on the third connection`() {
+  @Test func `60 in 2 s, then an end without a word: 200 are joined over few connections`() {
     let outcome = play(
       channels: 200, most: 60, time: .seconds(2), closes: true, delay: .milliseconds(5), seed: 1,
       isSilent: true)
     #expect(outcome.joined.count == 200)
-    #expect(outcome.connections == 3)
+    #expect(outcome.connections <= 4)
     #expect(outcome.failures.isEmpty)
     #expect(outcome.time < .seconds(60))
   }
@@ -461,7 +467,7 @@ import Testing
       let setup: Comment = "seed \(seed): \(channels) channels, \(most) in \(seconds) s"
       #expect(outcome.joined.count == channels, setup)
       #expect(outcome.failures.isEmpty, setup)
-      #expect(outcome.connections <= 7, "\(setup): \(outcome)")
+      #expect(outcome.connections <= 9, "\(setup): \(outcome)")
     }
   }
 }
