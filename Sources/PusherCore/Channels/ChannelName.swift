@@ -95,3 +95,20 @@ public enum ChannelName {
     }
   }
 }
+
+/// The channel for a user's own events.
+public enum UserChannel {
+  /// Prefix of such channels.
+  public static let prefix = "#server-to-user-"
+  /// Maximum length of a user ID on Pusher, in characters.
+  public static let maximumIDLength = 128
+
+  /// Returns the channel of a user.
+  public static func name(userID: String) -> String { prefix + userID }
+
+  /// Returns the user of such a channel; `nil` for every other channel.
+  public static func userID(channelName name: String) -> String? {
+    guard let id = name.dropping(prefix: prefix), !id.isEmpty else { return nil }
+    return id
+  }
+}

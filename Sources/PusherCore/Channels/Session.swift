@@ -18,17 +18,17 @@ package struct Session {
   }
 
   private(set) var options: SessionOptions
-  var random: any RandomNumberGenerator
+  private var random: any RandomNumberGenerator
   private(set) var phase = Phase.idle
-  var link = Link()
-  var subscriptions = SubscriptionTable()
-  var signIn = SignIn()
+  private var link = Link()
+  private(set) var subscriptions = SubscriptionTable()
+  private(set) var signIn = SignIn()
   /// True while the owner leaves the socket unread.
   private(set) var isReadingPaused = false
   /// The `pusher:ping` messages of all connections, in both directions.
-  package internal(set) var pings = PingCounts()
+  package private(set) var pings = PingCounts()
   private var reconnector: Reconnector
-  var pace = RequestPace()
+  private var pace = RequestPace()
   private var decryptor: EventDecryptor
   private var outbox = Fifo<SessionOutput>()
 
@@ -41,10 +41,10 @@ package struct Session {
 
   package mutating func nextOutput() -> SessionOutput? { outbox.popFirst() }
 
-  var command: ClientCommand { ClientCommand(service: options.service) }
+  private var command: ClientCommand { ClientCommand(service: options.service) }
 
-  mutating func emit(_ output: SessionOutput) { outbox.append(output) }
-  mutating func report(_ event: SessionEvent) { outbox.append(.report(event)) }
+  private mutating func emit(_ output: SessionOutput) { outbox.append(output) }
+  private mutating func report(_ event: SessionEvent) { outbox.append(.report(event)) }
 
   package var isConnected: Bool { socketID != nil }
 
@@ -95,7 +95,7 @@ package struct Session {
     report(.connection(.ended(reason)))
   }
 
-  mutating func established(socketID: String, activityTimeout: Duration?, at now: Instant) {
+  private mutating func established(socketID: String, activityTimeout: Duration?, at now: Instant) {
     guard case .connecting = phase else {
       report(.malformed(reason: "a second connection_established", bytes: []))
       return
@@ -173,7 +173,7 @@ package struct Session {
   }
 
   /// Everything learned about the former server is forgotten.
-  mutating func replace(_ options: SessionOptions) {
+  private mutating func replace(_ options: SessionOptions) {
     self.options = options
     decryptor.restart(service: options.service)
     pace = RequestPace()
@@ -307,7 +307,7 @@ struct Rekeying: Equatable {
 }
 
 /// Decrypts events of the usual shape with the keys that opened the last ones.
-struct EventDecryptor {
+private struct EventDecryptor {
   private static let capacity = 8
 
   fileprivate let plainText = ByteBuffer()
@@ -356,7 +356,7 @@ struct EventDecryptor {
 /// If a key does not decrypt an event, the app may have replaced it. The session then asks for
 /// authorisation once, and later events wait. It reports the events that still do not decrypt.
 extension Session {
-  mutating func deliver(_ envelope: Envelope, at now: Instant) -> Received {
+  private mutating func deliver(_ envelope: Envelope, at now: Instant) -> Received {
     guard let token = envelope.channelToken, Self.mayBeEncrypted(token),
       let channel = envelope.channelName, ChannelKind(channelName: channel) == .encrypted
     else { return .event(envelope, name: nil) }
@@ -428,7 +428,7 @@ extension Session {
     }
   }
 
-  mutating func giveUp(_ rekeying: Rekeying, _ channel: String, _ reason: String) {
+  private mutating func giveUp(_ rekeying: Rekeying, _ channel: String, _ reason: String) {
     for message in rekeying.messages {
       Envelope.with(message) { reportUndecrypted($0, channel, reason) }
     }
@@ -442,7 +442,7 @@ extension Session {
         channel: channel, event: envelope.eventName, data: envelope.dataText, reason: reason))
   }
 
-  static func key(of auth: Authorization) throws(AuthorizationFailure) -> ChannelKey {
+  private static func key(of auth: Authorization) throws(AuthorizationFailure) -> ChannelKey {
     guard let secret = auth.sharedSecret else {
       throw .unusable("the answer has no \"shared_secret\", which encrypted channels need")
     }
@@ -578,7 +578,7 @@ extension Session {
 /// The limit is never a refusal: dropped requests are sent again, as ``RequestPace`` decides.
 extension Session {
   /// Handles an error of the rate limit: the server dropped a message.
-  mutating func dropped(_ message: String, channel: String?, at now: Instant) {
+  private mutating func dropped(_ message: String, channel: String?, at now: Instant) {
     if let channel, !isUnanswered(channel) {
       return reportDroppedEvents(pace.takeClientEvents(1, at: now), message)
     }
@@ -633,7 +633,7 @@ extension Session {
     if let limit = pace.plan(for: waiting, at: now) { report(.rateLimited(limit)) }
   }
 
-  mutating func noteAnswered(at now: Instant) {
+  private mutating func noteAnswered(at now: Instant) {
     pace.noteAnswered()
     sendHeld(at: now)
   }
@@ -685,7 +685,9 @@ extension Session {
   /// The error has a channel's name beside it; or it is about a signature, and belongs to the first
   /// unanswered channel if it names none; or it names an unanswered channel and speaks of a
   /// refusal. An error that may be a refusal is kept, since it can explain a missing answer.
-  mutating func refused(code: Int?, message: String, channel: String?, at now: Instant) -> Bool {
+  private mutating func refused(code: Int?, message: String, channel: String?, at now: Instant)
+    -> Bool
+  {
     let named = channel ?? channelNamed(in: message)
     let isAboutSignature = code == 4009 || message.holds("ignature")
     let refused: String?
@@ -772,7 +774,7 @@ extension Session {
     ask(.user, socketID)
   }
 
-  mutating func authenticated(_ result: Authorization.Result, at now: Instant) {
+  private mutating func authenticated(_ result: Authorization.Result, at now: Instant) {
     guard signIn.state == .authenticating else { return }
     do throws(AuthorizationFailure) {
       let auth = try result.get()
@@ -789,7 +791,7 @@ extension Session {
   }
 
   /// Subscribes to the user's own channel, then to all others.
-  mutating func signedIn(_ userData: JSONValue, at now: Instant) {
+  private mutating func signedIn(_ userData: JSONValue, at now: Instant) {
     switch signIn.state {
     case .requested(let until):
       link.delivery.noteAnswer(to: until.advanced(by: .zero - options.connectTimeout), at: now)
@@ -814,7 +816,7 @@ extension Session {
   }
 
   /// Gives up the sign-in on this connection, and subscribes to the channels that do not need it.
-  mutating func signInFailed(_ failure: SubscriptionFailure, at now: Instant) {
+  private mutating func signInFailed(_ failure: SubscriptionFailure, at now: Instant) {
     guard signIn.isPending else { return }
     if case .requested = signIn.state { noteAnswered(at: now) }
     signIn.state = .failed
@@ -885,7 +887,7 @@ extension Session {
     closeGapIfSettled(at: now)
   }
 
-  mutating func begin(_ channel: String, at now: Instant) {
+  private mutating func begin(_ channel: String, at now: Instant) {
     guard let subscription = subscriptions[channel], subscription.state == .waiting else { return }
     subscriptions[channel]?.signatures.restart()
     if subscription.kind.needsAuthorization {
@@ -901,7 +903,7 @@ extension Session {
     ask(.channel(channel), socketID)
   }
 
-  mutating func ask(_ subject: AuthorizationRequest.Subject, _ socketID: String) {
+  private mutating func ask(_ subject: AuthorizationRequest.Subject, _ socketID: String) {
     emit(.authorize(AuthorizationRequest(subject, socketID: socketID, generation: link.generation)))
   }
 
@@ -911,7 +913,7 @@ extension Session {
     sendHeld(at: now)
   }
 
-  mutating func send(subscription channel: String, at now: Instant) {
+  private mutating func send(subscription channel: String, at now: Instant) {
     let deadline = now.advanced(by: options.connectTimeout)
     subscriptions[channel]?.remark = nil
     subscriptions[channel]?.state = .requested(until: deadline)
@@ -951,7 +953,7 @@ extension Session {
   }
 
   /// The members of a presence channel are in `envelope`.
-  mutating func succeeded(_ channel: String, _ envelope: Envelope, at now: Instant) {
+  private mutating func succeeded(_ channel: String, _ envelope: Envelope, at now: Instant) {
     guard var subscription = subscriptions[channel] else { return }
     let isNew = subscription.state != .subscribed
     switch subscription.state {
@@ -989,7 +991,7 @@ extension Session {
     }
   }
 
-  mutating func memberAdded(_ channel: String, _ member: PusherPresenceChannelMember) {
+  private mutating func memberAdded(_ channel: String, _ member: PusherPresenceChannelMember) {
     let wasCut = subscriptions[channel]?.roster?.isCut ?? true
     subscriptions[channel]?.roster?.insert(member.userId, member.userInfo)
     report(.memberAdded(channel: channel, member))
@@ -998,12 +1000,12 @@ extension Session {
     }
   }
 
-  mutating func memberRemoved(_ channel: String, _ userID: String) {
+  private mutating func memberRemoved(_ channel: String, _ userID: String) {
     let known = subscriptions[channel]?.roster?.remove(userID)
     report(.memberRemoved(channel: channel, known ?? PusherPresenceChannelMember(userId: userID)))
   }
 
-  mutating func fail(_ channel: String, _ failure: SubscriptionFailure, at now: Instant) {
+  private mutating func fail(_ channel: String, _ failure: SubscriptionFailure, at now: Instant) {
     guard isConnected, let subscription = subscriptions[channel], !subscription.state.isSettled
     else { return }
     subscriptions[channel]?.state = .failed
@@ -1128,5 +1130,170 @@ struct Keepalive {
     if pingSent != nil, !isPaused { return .dead }
     pingSent = now
     return .sendPing
+  }
+}
+
+package enum SessionEvent: Sendable, Equatable {
+  case connected(socketID: String, activityTimeout: Duration)
+  case pong
+  /// `presence` has the members on presence channels.
+  case subscribed(channel: String, presence: PresenceRoster?)
+  /// Not retried on this connection.
+  case subscriptionFailed(channel: String, SubscriptionFailure)
+  /// The signer is unavailable now and is asked again.
+  case authorizationDelayed(channel: String, reason: String, retryIn: Duration)
+  /// The server knows the user; events for the user come on ``UserChannel``.
+  case signedIn(userID: String, userData: JSONValue)
+  /// Not retried on this connection; the channels are subscribed without it.
+  case signInFailed(SubscriptionFailure)
+  case signInDelayed(reason: String, retryIn: Duration)
+  case watchlist(isOnline: Bool, userIDs: [String])
+  /// A presence channel has more members than the limit; reported once for each list.
+  case membersLeftOut(channel: String, PresenceLimits)
+  case memberAdded(channel: String, PusherPresenceChannelMember)
+  case memberRemoved(channel: String, PusherPresenceChannelMember)
+  /// The server's rate limit dropped or delays subscriptions or the sign-in; they are sent later.
+  ///
+  /// Reported after each drop, and once for each connection with the plan.
+  case rateLimited(RateLimit)
+  /// The server's rate limit dropped client events; `message` has the server's words.
+  case clientEventsDropped(count: Int, message: String)
+  /// The server refused a client event for good; `message` has the server's words.
+  case clientEventRefused(message: String)
+  /// A `pusher:error`, which does not end the connection.
+  case error(code: Int?, message: String)
+  /// An event of the connection; a gap ends when every channel is subscribed again.
+  case connection(ConnectionEvent)
+  /// `data` is the ciphertext of an event that was dropped.
+  case decryptionFailed(channel: String, event: String, data: String?, reason: String)
+  /// The event was dropped because this version does not know it.
+  case unknownInternalEvent(name: String, channel: String?)
+  /// The message was dropped because it breaks the protocol.
+  case malformed(reason: String, bytes: [UInt8])
+}
+
+/// Failure of a subscription.
+public struct SubscriptionFailure: Error, Sendable, Equatable {
+  /// `AuthError`, `Timeout`, or the server's name for it.
+  public var type: String
+  /// The problem, in the server's or the signer's words.
+  public var message: String
+  /// The HTTP status that explains the failure, if any.
+  public var status: Int?
+  /// The side that has to act.
+  public var fault: Fault
+  /// The error of your ``AsyncAuthorizer`` that is the cause; `==` does not compare it.
+  public var underlyingError: (any Error)?
+
+  /// Creates a failure; the default fault is the user's.
+  public init(
+    type: String, message: String, status: Int? = nil, fault: Fault = .you,
+    underlyingError: (any Error)? = nil
+  ) {
+    (self.type, self.message, self.status) = (type, message, status)
+    (self.fault, self.underlyingError) = (fault, underlyingError)
+  }
+
+  /// Compares type, message, status and fault.
+  public static func == (left: SubscriptionFailure, right: SubscriptionFailure) -> Bool {
+    (left.type, left.message, left.status) == (right.type, right.message, right.status)
+      && left.fault == right.fault
+  }
+
+  static func timeout(_ time: Duration) -> SubscriptionFailure {
+    SubscriptionFailure(
+      type: "Timeout", message: "no answer within \(time.inWords)", fault: .network)
+  }
+}
+
+/// Tasks for the owner of a session, in order.
+package enum SessionOutput: Sendable, Equatable {
+  case dial
+  case send(String)
+  /// Answer a ping with this message; one of several waiting answers is enough.
+  case answerPing(String)
+  /// Ask for a signature, and pass the answer to ``Session/authorized(_:_:at:)``.
+  case authorize(AuthorizationRequest)
+  /// Pass on an event that was decrypted late: a message for ``Envelope/init(_:isDecrypted:)``.
+  case deliver([UInt8])
+  case close
+  /// Drop the socket, or the attempt to get one.
+  case abort
+  case report(SessionEvent)
+}
+
+package struct SessionOptions: Sendable {
+  package var service: PusherService
+  /// Silence before a ping is sent; a shorter timeout of the server takes precedence.
+  package var activityTimeout: Duration
+  package var pongTimeout: Duration
+  /// From name resolution to `connection_established`, and from each subscription to its answer.
+  package var connectTimeout: Duration
+  package var reconnect: ReconnectPolicy
+  package var presence = PresenceLimits()
+  /// True if a retry without a wait is planned first, so that the owner can move or stop it.
+  package var announcesRetries = false
+
+  /// The defaults are those of the protocol page.
+  package init(
+    service: PusherService = .pusher, activityTimeout: Duration = .seconds(120),
+    pongTimeout: Duration = .seconds(30), connectTimeout: Duration = .seconds(10),
+    reconnect: ReconnectPolicy = ReconnectPolicy()
+  ) {
+    (self.service, self.activityTimeout) = (service, activityTimeout)
+    (self.pongTimeout, self.connectTimeout) = (pongTimeout, connectTimeout)
+    self.reconnect = reconnect
+  }
+}
+
+struct SignIn: Equatable {
+  enum State: Equatable {
+    case unwanted
+    case waiting
+    /// The signer was asked.
+    case authenticating
+    /// The signer is asked again at this time.
+    case delayed(until: Instant)
+    /// The server's rate limit allows no request now; the server may have dropped an earlier one.
+    case held(Authorization)
+    /// The server was asked, and must answer by this time.
+    case requested(until: Instant)
+    case done(userID: String)
+    case failed
+  }
+
+  var state = State.unwanted
+  var authorization: Authorization?
+  var signatures = SignatureAttempts()
+  /// The user's own channel, once subscribed.
+  var channel: String?
+
+  /// Some channels are only for users who are signed in.
+  var isPending: Bool {
+    switch state {
+    case .waiting, .authenticating, .delayed, .held, .requested: true
+    case .unwanted, .done, .failed: false
+    }
+  }
+
+  var userID: String? {
+    if case .done(let userID) = state { userID } else { nil }
+  }
+
+  var isHeld: Bool {
+    if case .held = state { true } else { false }
+  }
+
+  var isRequested: Bool {
+    if case .requested = state { true } else { false }
+  }
+
+  /// Answers are not late while nothing is read.
+  func deadline(ignoringRequests: Bool) -> Instant? {
+    switch state {
+    case .delayed(let until): until
+    case .requested(let until): ignoringRequests ? nil : until
+    case .unwanted, .waiting, .authenticating, .held, .done, .failed: nil
+    }
   }
 }
