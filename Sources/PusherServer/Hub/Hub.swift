@@ -384,3 +384,256 @@ extension Hub {
         offline: user.watchlist.filter { !online.contains($0) }), at: now)
   }
 }
+
+/// A client of a hub.
+///
+/// A session never calls the hub from these functions. The driver removes a session that ends by a
+/// message.
+package protocol HubSession: AnyObject {
+  var socketID: String { get }
+  /// Address of the client; `nil` if a proxy hides it.
+  var address: ClientAddress? { get }
+  var subscriptions: NameSet { get }
+  var user: SignedInUser? { get set }
+  /// Sends a message to this client only.
+  func send(_ text: String, at now: Instant)
+  /// Sends a message that others get too; returns false if the client takes no more messages.
+  func deliver(_ frame: SharedFrame, at now: Instant) -> Bool
+  /// Reports a refusal that came after the request was accepted.
+  ///
+  /// - Parameter isSubscribed: True if an earlier subscription stays.
+  func refuse(
+    _ channel: String, _ refusal: SubscriptionRefusal, isSubscribed: Bool, at now: Instant)
+  /// Closes the connection because the app terminated its user.
+  func terminate(at now: Instant)
+}
+
+extension HubSession { package var address: ClientAddress? { nil } }
+
+package protocol ChannelNaming: Sendable {
+  func kind(of channel: String) -> ChannelKind
+  func isCache(_ channel: String) -> Bool
+}
+
+package struct Member: Sendable, Equatable {
+  package let userID: String
+  package let info: JSONValue?
+  /// ID in messages: a string or a number.
+  package let id: JSONValue
+
+  package init(userID: String, info: JSONValue? = nil, id: JSONValue? = nil) {
+    self.userID = userID
+    self.info = info
+    self.id = id ?? .string(userID)
+  }
+}
+
+/// Members of a presence channel, each with its number of connections.
+package struct MemberList: Sendable, Equatable {
+  private struct Entry: Equatable {
+    /// The member, as the user's first connection described it.
+    let member: Member
+    var connections = 1
+  }
+
+  private var entries = OrderedTable<Entry>()
+
+  package init() {}
+
+  package var count: Int { entries.count }
+  package var members: [Member] { entries.elements.map(\.value.member) }
+  package subscript(userID: String) -> Member? { entries[userID]?.member }
+
+  /// Adds a connection; returns true for the user's first connection.
+  package mutating func join(_ member: Member) -> Bool {
+    if entries[member.userID] != nil {
+      entries[member.userID]?.connections += 1
+      return false
+    }
+    entries[member.userID] = Entry(member: member)
+    return true
+  }
+
+  /// Removes a connection; returns the member if it was the last one.
+  package mutating func leave(_ userID: String) -> Member? {
+    guard let entry = entries[userID] else { return nil }
+    guard entry.connections == 1 else {
+      entries[userID]?.connections -= 1
+      return nil
+    }
+    entries[userID] = nil
+    return entry.member
+  }
+
+  /// The `presence` object: `ids`, `hash` and `count`.
+  func json(omitsMissingInfo: Bool) -> JSONValue {
+    let known = omitsMissingInfo ? members.filter { $0.info != nil } : members
+    return [
+      "ids": .array(members.map(\.id)),
+      "hash": .object(known.map { .init($0.userID, $0.info ?? .null) }), "count": .integer(count),
+    ]
+  }
+}
+
+final class HubChannel {
+  struct Place {
+    fileprivate var index: Int
+    /// User on a presence channel.
+    let userID: String?
+    /// The user's ID in messages to others.
+    let memberID: JSONValue?
+  }
+
+  private(set) var subscribers: [any HubSession] = []
+  private var places: [ObjectIdentifier: Place] = [:]
+
+  /// Adds a subscriber, or changes its user.
+  func put(_ session: any HubSession, userID: String?, memberID: JSONValue?) {
+    let key = ObjectIdentifier(session)
+    let index = places[key]?.index ?? subscribers.count
+    places[key] = Place(index: index, userID: userID, memberID: memberID)
+    if index == subscribers.count { subscribers.append(session) }
+  }
+
+  func remove(_ session: any HubSession) -> Place? {
+    let key = ObjectIdentifier(session)
+    guard let place = places.removeValue(forKey: key) else { return nil }
+    let last = subscribers.removeLast()
+    if last !== session {
+      subscribers[place.index] = last
+      places[ObjectIdentifier(last)]?.index = place.index
+    }
+    return place
+  }
+
+  func place(of session: any HubSession) -> Place? { places[ObjectIdentifier(session)] }
+}
+
+package struct SignedInUser: Sendable, Equatable {
+  let member: Member
+  package let watchlist: [String]
+
+  package init(member: Member, watchlist: [String]) {
+    (self.member, self.watchlist) = (member, watchlist)
+  }
+
+  package var id: String { member.userID }
+}
+
+/// The signed text of a sign-in; the answer repeats both parts.
+package struct SignInProof: Sendable {
+  let auth: String
+  let userData: String
+
+  package init(auth: String, userData: String) { (self.auth, self.userData) = (auth, userData) }
+}
+
+struct SignedInUsers {
+  private typealias Sessions = [ObjectIdentifier: any HubSession]
+
+  private var sessions = NameTable<Sessions>()
+  private var watchers = NameTable<Sessions>()
+
+  func sessions(of userID: String) -> [any HubSession] {
+    sessions[userID].map { Array($0.values) } ?? []
+  }
+
+  func watchers(of userID: String) -> [any HubSession] {
+    watchers[userID].map { Array($0.values) } ?? []
+  }
+
+  mutating func add(_ session: any HubSession, _ user: SignedInUser) {
+    let key = ObjectIdentifier(session)
+    sessions[user.id, default: [:]][key] = session
+    for watched in user.watchlist { watchers[watched, default: [:]][key] = session }
+  }
+
+  mutating func remove(_ session: any HubSession, _ user: SignedInUser) {
+    let key = ObjectIdentifier(session)
+    for watched in user.watchlist {
+      watchers[watched]?[key] = nil
+      if watchers[watched]?.isEmpty == true { watchers[watched] = nil }
+    }
+    sessions[user.id]?[key] = nil
+    if sessions[user.id]?.isEmpty == true { sessions[user.id] = nil }
+  }
+}
+
+/// A client's address, for its share of an app's channels: an IPv4 address, or an IPv6 network of
+/// 64 bits, which one client has for itself.
+package struct ClientAddress: Hashable, Sendable, CustomStringConvertible {
+  private let family: SocketAddress.Family
+  private let number: UInt64
+
+  package init(_ address: SocketAddress) {
+    let octets = address.octets
+    // An IPv4 client of a socket for both families (RFC 4291 section 2.5.5.2).
+    let isMapped =
+      octets.count == 16 && octets[..<10].allSatisfy { $0 == 0 } && octets[10...11] == [255, 255]
+    family = isMapped ? .ipv4 : address.family
+    let part = isMapped ? octets[12...] : octets[..<(octets.count == 4 ? 4 : 8)]
+    number = part.reduce(0) { $0 << 8 | UInt64($1) }
+  }
+
+  package var description: String {
+    let size = family == .ipv4 ? 4 : 8
+    let octets = (0..<size).map { UInt8(truncatingIfNeeded: number >> (8 * (size - 1 - $0))) }
+    guard family == .ipv6 else { return octets.map { String($0) }.joined(separator: ".") }
+    let whole = octets + [UInt8](repeating: 0, count: 8)
+    return SocketAddress(family: .ipv6, octets: whole, port: 0).host + "/64"
+  }
+}
+
+/// The occupied channels that each address has to answer for.
+///
+/// The address whose socket occupies a channel answers for it. When that socket leaves, the
+/// address of another subscriber takes over.
+struct AddressShares {
+  private var owners = NameTable<ClientAddress>()
+  private var counts: [ClientAddress: Int] = [:]
+
+  func count(of address: ClientAddress) -> Int { counts[address] ?? 0 }
+  func hasOwner(_ channel: String) -> Bool { owners[channel] != nil }
+
+  /// Notes who occupies a channel, unless it has an owner.
+  mutating func occupy(_ channel: String, by address: ClientAddress?) {
+    guard let address, owners[channel] == nil else { return }
+    owners[channel] = address
+    counts[address, default: 0] += 1
+  }
+
+  /// Passes a channel that `former` answers for to another address, if there is one.
+  mutating func hand(_ channel: String, from former: ClientAddress?, to next: ClientAddress?) {
+    guard let former, former != next, owners[channel] == former else { return }
+    vacate(channel)
+    occupy(channel, by: next)
+  }
+
+  mutating func vacate(_ channel: String) {
+    guard let address = owners.removeValue(of: channel), let count = counts[address] else { return }
+    counts[address] = count == 1 ? nil : count - 1
+  }
+}
+
+/// A limit on an app's channels, with the client that reached it.
+package enum ChannelLimit: Sendable, Equatable {
+  case app
+  case socket(id: String)
+  case address(ClientAddress)
+  /// The socket subscribes faster than it may.
+  case pace(socketID: String)
+
+  /// The kinds of limits that were logged; each is logged once.
+  struct Kinds: OptionSet {
+    let rawValue: UInt8
+  }
+
+  var kind: Kinds {
+    switch self {
+    case .app: Kinds(rawValue: 1)
+    case .socket: Kinds(rawValue: 2)
+    case .address: Kinds(rawValue: 4)
+    case .pace: Kinds(rawValue: 8)
+    }
+  }
+}

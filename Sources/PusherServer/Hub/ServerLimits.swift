@@ -79,3 +79,99 @@ package struct ServerLimits: Sendable, Equatable {
     WebSocketLimits(frame: sizes.clientMessage, message: sizes.clientMessage)
   }
 }
+
+/// Limits of one app; `nil` means the server's limit, or none.
+package struct AppLimits: Sendable, Equatable {
+  /// Maximum number of sockets; refused like sockets beyond ``ServerLimits/connections``.
+  package var connections: Int?
+  package var subscriptions: Int?
+  package var channelsPerAddress: Int?
+  package var presenceMembers: Int?
+  package var eventData: Int?
+  package var clientEventsPerSecond: Int?
+  package var cachedEvents: Int?
+  /// Maximum number of API events per second, counted once per channel (403).
+  package var eventsPerSecond: Int?
+  /// Maximum size of API event data per second, in bytes, counted once per channel (403).
+  package var bytesPerSecond: Int?
+  package var messageRate: MessageRateLimit?
+
+  package init() {}
+
+  package func refusal(ofEvents isOfEvents: Bool) -> String {
+    isOfEvents
+      ? "over quota: the app may send \(eventsPerSecond ?? 0) events a second"
+      : "over quota: the app may send \(bytesPerSecond ?? 0) bytes of data a second"
+  }
+
+  /// The limits of the app override those of the server.
+  func applied(to server: ServerLimits) -> ServerLimits {
+    var limits = server
+    limits.subscriptions = subscriptions ?? limits.subscriptions
+    limits.channelsPerAddress = channelsPerAddress ?? limits.channelsPerAddress
+    limits.presenceMembers = presenceMembers ?? limits.presenceMembers
+    limits.sizes.eventData = eventData ?? limits.sizes.eventData
+    limits.clientEventsPerSecond = clientEventsPerSecond ?? limits.clientEventsPerSecond
+    limits.cachedEvents = cachedEvents ?? limits.cachedEvents
+    limits.messageRate = messageRate ?? limits.messageRate
+    return limits
+  }
+}
+
+/// Limits an amount per second.
+///
+/// A second starts with the first amount after the previous second.
+struct SecondQuota {
+  private let limit: Int?
+  private var began: Instant?
+  private var used = 0
+
+  init(_ limit: Int?) { self.limit = limit }
+
+  mutating func hasRoom(for amount: Int, at now: Instant) -> Bool {
+    guard let limit else { return true }
+    if began.map({ $0.duration(to: now) >= .seconds(1) }) ?? true { used = 0 }
+    return amount <= limit - used
+  }
+
+  mutating func take(_ amount: Int, at now: Instant) {
+    guard limit != nil else { return }
+    if used == 0 { began = now }
+    used += amount
+  }
+}
+
+/// A limit on all messages of one connection, as Reverb's `rate_limiting` of an app.
+///
+/// Source: `ensureWithinRateLimit` of Laravel Reverb 1.9, and its `config/reverb.php`, which has
+/// the defaults.
+package struct MessageRateLimit: Sendable, Equatable {
+  /// Maximum number of messages in a window; `max_attempts`.
+  package var messages = 60
+  /// Time from the first message of a window to its end; `decay_seconds`.
+  package var window = Duration.seconds(60)
+  /// Ends the connection at the first message above the limit; `terminate_on_limit`.
+  package var endsConnection = false
+
+  package init() {}
+}
+
+/// Counts the messages of a connection in fixed windows, as Laravel's `RateLimiter` does.
+///
+/// A window starts with its first message. Refused messages neither count nor prolong it.
+struct MessageWindow {
+  let limit: MessageRateLimit
+  private var end: Instant?
+  private var count = 0
+
+  init(_ limit: MessageRateLimit) { self.limit = limit }
+
+  /// Counts and allows one more message, unless the window is full.
+  mutating func admit(at now: Instant) -> Bool {
+    if let end, now >= end { (self.end, count) = (nil, 0) }
+    guard count < limit.messages else { return false }
+    if end == nil { end = now.advanced(by: limit.window) }
+    count += 1
+    return true
+  }
+}

@@ -188,3 +188,238 @@ extension ServerFeed.Reader {
     dropped > 0 ? ServerFeed.Loss(count: dropped, last: number - 1, cause: .slow) : nil
   }
 }
+
+/// The last entries of a feed as encoded text, for readers who come later.
+///
+/// All texts share one ring of bytes, each behind its length. So the ring bounds the memory
+/// exactly. The system provides the ring's pages as they are filled.
+package struct EntryHistory: Sendable {
+  /// Size of the ring, in bytes.
+  package static let byteLimit = 4 << 20
+  /// Size of the length before each text, in bytes.
+  package static let lengthSize = 4
+
+  private let countLimit: Int
+  private let byteLimit: Int
+  private var bytes: [UInt8] = []
+  /// Place of the oldest entry in the ring.
+  private var start = 0
+  private var used = 0
+  package private(set) var count = 0
+
+  /// - Parameters:
+  ///   - countLimit: Maximum number of entries, at least 1.
+  ///   - byteLimit: Maximum size of texts and lengths, at most 4 GiB.
+  package init(_ countLimit: Int, byteLimit: Int = EntryHistory.byteLimit) {
+    (self.countLimit, self.byteLimit) = (countLimit, byteLimit)
+    // Growth by copying would need more than the limit.
+    bytes.reserveCapacity(byteLimit)
+  }
+
+  /// Adds an entry in place of the oldest ones; a text that does not fit leaves nothing behind.
+  ///
+  /// Entries must have consecutive numbers, so the entries before a missing one are dropped too.
+  package mutating func add(_ text: String) {
+    let size = text.utf8.count
+    guard size <= byteLimit - Self.lengthSize else { return removeAll() }
+    while count == countLimit || used + Self.lengthSize + size > byteLimit { removeFirst() }
+    let length = (0..<Self.lengthSize).map { UInt8(truncatingIfNeeded: size >> (8 * $0)) }
+    write(length[...])
+    write(text.utf8[...])
+    count += 1
+  }
+
+  /// Returns the texts after the oldest `skipped` ones, oldest first.
+  package func texts(skipping skipped: Int) -> [String] {
+    var texts: [String] = []
+    var place = start
+    for index in 0..<count {
+      let size = length(at: place)
+      if index >= skipped {
+        texts.append(String(decoding: read(size, at: place + Self.lengthSize), as: UTF8.self))
+      }
+      place = (place + Self.lengthSize + size) % byteLimit
+    }
+    return texts
+  }
+
+  private mutating func removeAll() { (start, used, count) = ((start + used) % byteLimit, 0, 0) }
+
+  private mutating func removeFirst() {
+    let size = Self.lengthSize + length(at: start)
+    start = (start + size) % byteLimit
+    used -= size
+    count -= 1
+  }
+
+  // MARK: The ring
+
+  private func length(at place: Int) -> Int {
+    read(Self.lengthSize, at: place).reversed().reduce(0) { $0 << 8 | Int($1) }
+  }
+
+  /// Returns bytes that may continue at the ring's beginning; `place` may be beyond its end.
+  private func read(_ count: Int, at place: Int) -> [UInt8] {
+    let first = place % byteLimit
+    let straight = min(count, byteLimit - first)
+    return Array(bytes[first..<first + straight]) + bytes[..<(count - straight)]
+  }
+
+  private mutating func write<Text: Collection>(_ part: Text) where Text.Element == UInt8 {
+    let first = (start + used) % byteLimit
+    let straight = min(part.count, byteLimit - first)
+    put(part.prefix(straight), at: first)
+    put(part.dropFirst(straight), at: 0)
+    used += part.count
+  }
+
+  /// Replaces bytes, and adds the ones for which the array has not grown yet.
+  private mutating func put<Text: Collection>(_ part: Text, at place: Int)
+  where Text.Element == UInt8 {
+    let end = min(place + part.count, bytes.count)
+    bytes.replaceSubrange(place..<end, with: part)
+  }
+}
+
+/// Members of the JSON object that describes an event in the console; docs/console.md lists them.
+package enum ServerEntry {
+  /// Returns `nil` if the console does not show the event.
+  ///
+  /// - Parameter caused: Number of the last events that a request caused.
+  static func members(
+    of event: ServerLogEvent, app: String?, caused: Int = 0
+  ) -> [JSONValue.Member]? {
+    switch event {
+    case .event(let name, let channel, let data, let recipients):
+      return make(
+        "event",
+        [
+          "source": "api", "app": app, "channel": channel, "event": name,
+          "data": data.text ?? JSONWriter.text(data),
+        ], recipients.map { .init("recipients", .integer($0)) })
+    case .clientEvent(let socketID, let name, let channel, let message, let recipients):
+      return make(
+        "event",
+        [
+          "source": "client", "app": app, "channel": channel, "event": name,
+          "data": data(of: message), "socket_id": socketID,
+        ], recipients.map { .init("recipients", .integer($0)) })
+    // Requests of the page itself are not shown, unless access was refused.
+    case .request(_, let path, let status, _) where ConsolePath.isOwn(path) && status != 403:
+      return nil
+    case .request(let method, let path, let status, let reason):
+      let entry = make(
+        "request", ["method": method, "path": path], .init("status", .integer(status)),
+        reason: reason)
+      return caused == 0 ? entry : entry + [.init("events", .integer(caused))]
+    default: return ofSocket(event, app: app) ?? ofWebhook(event) ?? ofServer(event)
+    }
+  }
+
+  static func members(of notice: WebhookNotice, app: String) -> [JSONValue.Member]? {
+    switch notice.kind {
+    case .channelOccupied, .channelVacated:
+      make(
+        "channel",
+        [
+          "action": notice.kind == .channelOccupied ? "occupied" : "vacated", "app": app,
+          "channel": notice.channel,
+        ])
+    case .memberAdded, .memberRemoved:
+      make(
+        "member",
+        [
+          "action": notice.kind == .memberAdded ? "added" : "removed", "app": app,
+          "channel": notice.channel, "user_id": notice.userID,
+        ], notice.userInfo.map { .init("user_info", $0) })
+    case .clientEvent, .cacheMiss, .subscriptionCount: nil
+    }
+  }
+
+  private static func ofSocket(_ event: ServerLogEvent, app: String?) -> [JSONValue.Member]? {
+    switch event {
+    case .connected(let socketID):
+      make("connection", ["action": "opened", "app": app, "socket_id": socketID])
+    case .disconnected(let socketID, let code, let reason):
+      make(
+        "connection", ["action": "closed", "app": app, "socket_id": socketID],
+        code.map { .init("code", .integer($0)) }, reason: reason)
+    case .refused(let code, let reason):
+      make("connection", ["action": "refused"], .init("code", .integer(code)), reason: reason)
+    case .signedIn(let socketID, let userID):
+      make("user", ["action": "signed_in", "app": app, "socket_id": socketID, "user_id": userID])
+    case .signInRefused(let socketID, let reason):
+      make("user", ["action": "refused", "app": app, "socket_id": socketID], reason: reason)
+    case .subscribed(let socketID, let channel, let userID):
+      make(
+        "subscription",
+        [
+          "action": "subscribed", "app": app, "socket_id": socketID, "channel": channel,
+          "user_id": userID,
+        ])
+    case .subscriptionRefused(let socketID, let channel, let reason):
+      make(
+        "subscription",
+        ["action": "refused", "app": app, "socket_id": socketID, "channel": channel],
+        reason: reason)
+    case .unsubscribed(let socketID, let channel):
+      make(
+        "subscription",
+        ["action": "unsubscribed", "app": app, "socket_id": socketID, "channel": channel])
+    case .clientError(let socketID, let reason):
+      make("error", ["app": app, "socket_id": socketID], reason: reason)
+    default: nil
+    }
+  }
+
+  private static func ofWebhook(_ event: ServerLogEvent) -> [JSONValue.Member]? {
+    switch event {
+    case .webhookSent(let webhook, let status):
+      make("webhook", texts(of: webhook, "sent"), .init("status", .integer(status)))
+    case .webhookFailed(let webhook, let reason, let delay):
+      make(
+        "webhook", texts(of: webhook, "failed"),
+        .init("retry_in", .number("\(delay.inSeconds)")), reason: reason)
+    case .webhookDropped(let webhook, let reason):
+      make("webhook", texts(of: webhook, "dropped"), reason: reason)
+    case .webhooksDiscarded(let url, let count, let reason):
+      make(
+        "webhook", ["action": "dropped", "url": url, "event": "\(count) in the queue"],
+        reason: reason)
+    default: nil
+    }
+  }
+
+  private static func texts(
+    of webhook: SentWebhook, _ action: String
+  ) -> KeyValuePairs<String, String?> {
+    [
+      "action": action, "app": webhook.app, "url": webhook.url, "event": webhook.event,
+      "body": webhook.body.isEmpty ? nil : String(decoding: webhook.body, as: UTF8.self),
+    ]
+  }
+
+  private static func ofServer(_ event: ServerLogEvent) -> [JSONValue.Member]? {
+    switch event {
+    case .busLost, .busError, .busRefused, .accessRefused, .queuesFull, .channelsFull, .dropped:
+      make("error", [:], reason: event.description)
+    default: nil
+    }
+  }
+
+  private static func make(
+    _ kind: String, _ texts: KeyValuePairs<String, String?>, _ other: JSONValue.Member? = nil,
+    reason: String = ""
+  ) -> [JSONValue.Member] {
+    var members = [JSONValue.Member("kind", .string(kind))]
+    for (name, text) in texts { if let text { members.append(.init(name, .string(text))) } }
+    if let other { members.append(other) }
+    if !reason.isEmpty { members.append(.init("reason", .string(reason))) }
+    return members
+  }
+
+  private static func data(of message: String) -> String? {
+    guard let data = (try? JSONParser.parse(message))?["data"] else { return nil }
+    return data.text ?? JSONWriter.text(data)
+  }
+}

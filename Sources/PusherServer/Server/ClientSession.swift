@@ -576,3 +576,253 @@ extension ClientSession {
     return nil
   }
 }
+
+enum ClientMessage: Equatable {
+  /// `auth` is empty or absent for public channels.
+  case subscribe(channel: String, auth: String, channelData: String?)
+  case unsubscribe(channel: String)
+  case signIn(auth: String, userData: String)
+  case ping
+  case pong
+  /// Event for the other subscribers; `data` as sent.
+  case clientEvent(name: String, channel: String, data: JSONValue?)
+  /// Unknown event of the protocol, or an application event without `client-`.
+  case unknown(name: String)
+  case malformed(String)
+
+  /// Reads a message; `data` of protocol events may be an object, or a string that holds one.
+  init(_ bytes: ByteView, service: PusherService) {
+    let value: JSONValue
+    do throws(JSONError) {
+      value = try JSONParser.parse(bytes)
+    } catch {
+      self = .malformed("the message is \(error)")
+      return
+    }
+    guard let name = value["event"]?.text else {
+      self = .malformed("the message's event is missing or not a string")
+      return
+    }
+    if let command = name.dropping(prefix: service.eventPrefix) {
+      let data = Self.object(value["data"])
+      self = Self.command(command, data, name)
+    } else if name.begins(with: "client-") {
+      guard let channel = value["channel"]?.text else {
+        self = .malformed("the client event '\(name)' names no channel")
+        return
+      }
+      self = .clientEvent(name: name, channel: channel, data: value["data"])
+    } else {
+      self = .unknown(name: name)
+    }
+  }
+
+  private static func command(_ command: String, _ data: JSONValue, _ name: String) -> Self {
+    switch command {
+    case "ping": return .ping
+    case "pong": return .pong
+    case "signin":
+      guard let userData = data["user_data"]?.text else {
+        return .malformed("user_data is not a string, so it cannot be checked")
+      }
+      return .signIn(auth: data["auth"]?.text ?? "", userData: userData)
+    case "subscribe", "unsubscribe":
+      guard let channel = data["channel"]?.text else {
+        return .malformed("\(name) names no channel")
+      }
+      guard command == "subscribe" else { return .unsubscribe(channel: channel) }
+      let channelData = data["channel_data"]
+      guard channelData == nil || channelData == .null || channelData?.text != nil else {
+        return .malformed("channel_data is not a string, so it cannot be checked")
+      }
+      return .subscribe(
+        channel: channel, auth: data["auth"]?.text ?? "",
+        channelData: channelData?.text.flatMap { $0.isEmpty ? nil : $0 })
+    default: return .unknown(name: name)
+    }
+  }
+
+  private static func object(_ data: JSONValue?) -> JSONValue {
+    guard case .string(let text) = data else { return data ?? .null }
+    return (try? JSONParser.parse(text)) ?? .null
+  }
+}
+
+/// Schedules pings to a silent client, and detects a lost one.
+///
+/// A connection with `ownSilence` gets no pings: it counts as lost if the server has sent no
+/// message for this time.
+struct Heartbeat {
+  enum Action: Equatable {
+    case none
+    case sendPing
+    case lost
+  }
+
+  private let pingInterval: Duration
+  private let pongTimeout: Duration
+  private let ownSilence: Duration?
+  private var lastActivity: Instant
+  private var pingSent: Instant?
+  private var lastMessage: Instant
+
+  init(limits: ServerLimits, at now: Instant) {
+    pingInterval = limits.times.ping ?? limits.times.activity
+    pongTimeout = limits.times.pong
+    ownSilence = limits.times.ownSilence
+    lastActivity = now
+    lastMessage = now
+  }
+
+  var deadline: Instant {
+    if let ownSilence { return lastMessage.advanced(by: ownSilence) }
+    return pingSent?.advanced(by: pongTimeout) ?? lastActivity.advanced(by: pingInterval)
+  }
+
+  mutating func noteActivity(at now: Instant) {
+    lastActivity = now
+    pingSent = nil
+  }
+
+  /// Records a sent message; control frames do not count.
+  mutating func noteMessage(at now: Instant) { lastMessage = now }
+
+  mutating func tick(at now: Instant) -> Action {
+    guard now >= deadline else { return .none }
+    guard pingSent == nil, ownSilence == nil else { return .lost }
+    pingSent = now
+    return .sendPing
+  }
+}
+
+/// The limits on what a client sends over time.
+struct ClientRates {
+  var events: RateWindow
+  /// `nil` for no limit.
+  var messages: MessageWindow?
+  var joins = JoinPace()
+
+  init(_ limits: ServerLimits) {
+    events = RateWindow(limit: limits.clientEventsPerSecond)
+    messages = limits.messageRate.map(MessageWindow.init)
+  }
+
+  /// Takes the app's new limits; an unchanged window of messages continues.
+  mutating func renew(_ limits: ServerLimits) {
+    let former = self
+    self = ClientRates(limits)
+    joins = former.joins
+    if let window = former.messages, window.limit == limits.messageRate { messages = window }
+  }
+}
+
+/// Limits how fast a socket subscribes: a burst of all its channels, then so many in a second.
+///
+/// A departure uses up the same room, but always succeeds.
+struct JoinPace {
+  /// The whole burst is allowed again from this time on; `nil` before the first subscription.
+  private var recovery: Instant?
+  /// Minimum size of the burst.
+  private static let burst = 1000
+
+  /// Counts and allows one more subscription, unless the room is used up.
+  mutating func admit(_ limits: ServerLimits, at now: Instant) -> Bool {
+    let step = Duration.seconds(1) / max(limits.joinsPerSecond, 1)
+    let room = step * (max(limits.subscriptions, Self.burst) - 1)
+    let start = max(recovery ?? now, now)
+    guard now.duration(to: start) <= room else { return false }
+    recovery = start.advanced(by: step)
+    return true
+  }
+
+  mutating func noteDeparture(_ limits: ServerLimits, at now: Instant) {
+    _ = admit(limits, at: now)
+  }
+}
+
+/// Limits the number of events within any second; `nil` for no limit.
+struct RateWindow {
+  private let limit: Int?
+  /// Times of the last events; once there are `limit`, `next` is the index of the oldest.
+  private var times: [Instant] = []
+  private var next = 0
+
+  init(limit: Int?) { self.limit = limit }
+
+  /// Counts and allows one more event, unless the limit is reached.
+  mutating func admit(at now: Instant) -> Bool {
+    guard let limit else { return true }
+    guard limit > 0 else { return false }
+    guard times.count == limit else {
+      times.append(now)
+      return true
+    }
+    guard times[next].duration(to: now) >= .seconds(1) else { return false }
+    times[next] = now
+    next = (next + 1) % limit
+    return true
+  }
+}
+
+/// Clients with output, and the memory of that output, which is limited to protect the machine.
+///
+/// Buffers count with their capacity: a growing queue takes up to twice the size of its content.
+/// Only the server's thread may use the ledger.
+package final class OutputLedger {
+  package let limit: Int
+  package private(set) var total = 0
+  /// Reduces the output: sends as much as the sockets take, and drops clients.
+  var makeRoom: (() -> Void)?
+  private var isRelieving = false
+
+  package init(limit: Int) { self.limit = limit }
+
+  private var touched: [ClientSession] = []
+
+  /// Lists a session with new output, or one that has ended.
+  func touch(_ session: ClientSession) {
+    guard !session.isTouched else { return }
+    session.isTouched = true
+    touched.append(session)
+  }
+
+  /// Returns and clears the list of sessions.
+  package func takeTouched() -> [ClientSession] {
+    for session in touched { session.isTouched = false }
+    return touched.takeAll()
+  }
+
+  var isFull: Bool { total > limit }
+
+  /// Records a change of a client's waiting output, in bytes.
+  func note(_ change: Int) {
+    total += change
+    guard change > 0, isFull, !isRelieving else { return }
+    isRelieving = true
+    defer { isRelieving = false }
+    makeRoom?()
+  }
+}
+
+extension Server {
+  /// Output waiting for all clients, in bytes, computed from scratch.
+  package var recountedBytes: Int { acceptor.connections.reduce(0) { $0 + $1.waitingBytes } }
+
+  /// Sends as much as the sockets take, then drops the slowest readers until an eighth is free.
+  ///
+  /// Sockets come first because one event for many healthy clients may fill the queues.
+  func makeRoom() {
+    let now = loop.now
+    for connection in acceptor.connections { connection.flush(at: now) }
+    let ledger = context.ledger
+    guard ledger.isFull else { return }
+    var waiting = acceptor.connections.filter { $0.waitingBytes > 0 && $0.socket is ClientSession }
+    waiting.sort { $0.waitingBytes > $1.waitingBytes }
+    var dropped = 0
+    for connection in waiting where ledger.total > ledger.limit / 8 * 7 {
+      connection.cut("all clients together left more than \(ledger.limit) bytes unread", at: now)
+      dropped += 1
+    }
+    noteFullQueues(dropped: dropped)
+  }
+}
