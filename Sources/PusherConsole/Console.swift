@@ -5,19 +5,17 @@ package import PusherServer
 ///
 /// All paths begin with `/console`; see docs/console.md. Only the loop's thread may use it.
 package final class Console: ServerConsole {
-  package static let path = ConsolePath.page
+  package static let path = ServerRoute.console.paths[0]
   package static let paths = [path] + ConsoleCall.calls.map { "\(path)/\($0.name)" }
 
-  private unowned let host: any ConsoleHost
+  private unowned let host: Server
   private let options: ConsoleOptions
-  private let access: ConsoleAccess
   private let instance = StreamInstance.unique()
   private let started = SystemClock.wall().rfc3339
   private var streams: [ConsoleStream] = []
 
-  package init(_ options: ConsoleOptions, host: any ConsoleHost) {
+  package init(_ options: ConsoleOptions, host: Server) {
     (self.options, self.host) = (options, host)
-    access = ConsoleAccess(token: options.token)
     host.feed.keep(options.history)
   }
 
@@ -28,7 +26,7 @@ package final class Console: ServerConsole {
   ) -> (any ConnectionSocket)? {
     let head = request.head
     guard RequestTarget.path(of: head.target).isSame(as: Self.path + "/events"),
-      head.method == "GET", access.refusal(head) == nil, let source = source(for: head)
+      head.method == "GET", refusal(head) == nil, let source = source(for: head)
     else { return nil }
     let stream = ConsoleStream(source, hello: hello, on: connection, at: now) { [weak self] ended in
       self?.streams.removeAll { $0 === ended }
@@ -88,7 +86,7 @@ package final class Console: ServerConsole {
 
   package func begin(_ request: HTTPRequestReader.Request, at now: Instant) -> CallBeginning {
     let isPage = RequestTarget.path(of: request.head.target).isSame(as: Self.path)
-    if let refusal = access.refusal(request.head) {
+    if let refusal = refusal(request.head) {
       return .answer(isPage ? refusal : refusal.asFailure.closed)
     }
     if isPage { return .answer(page(request.head)) }
@@ -104,49 +102,18 @@ package final class Console: ServerConsole {
     }
     return head.takesGzip ? ConsolePage.compressed : ConsolePage.answer
   }
-}
 
-package struct ConsoleOptions: Sendable, Equatable, CustomReflectable {
-  /// Secret that a browser must send; never logged.
-  package let token: String
-  /// True if later runs have the same token.
-  package let keepsToken: Bool
-  package let version: String
-  /// File of a past run, shown instead of current events.
-  package let recording: String?
-  package let reach: Reach
-  /// Number of current entries that are kept for later readers.
-  package let history: Int
+  // MARK: Access
 
-  /// - Parameters:
-  ///   - token: Only letters, digits, `-`, `.`, `_` and `~`; new for each run unless it is kept.
-  ///   - history: Has no effect on a recording.
-  package init(
-    token: String, keepsToken: Bool = false, version: String, recording: String? = nil,
-    reach: Reach = .thisMachine, history: Int = 0
-  ) {
-    (self.token, self.keepsToken, self.version) = (token, keepsToken, version)
-    (self.recording, self.reach) = (recording, reach)
-    self.history = recording == nil ? history : 0
-  }
+  // A request needs the token of the run. Pages of other origins have no token and cannot read an
+  // answer: the console sends no CORS fields. The `Origin` field still betrays a page that learned
+  // the token.
 
-  /// Empty, so that `dump` shows no secret.
-  package var customMirror: Mirror { Mirror(self, children: []) }
-}
-
-/// Access to the console: a request needs the token of the run.
-///
-/// Pages of other origins have no token and cannot read an answer: the console sends no CORS
-/// fields. The `Origin` field still betrays a page that learned the token.
-struct ConsoleAccess {
-  private let token: [UInt8]
-
-  init(token: String) { self.token = Array(token.utf8) }
-
-  func refusal(_ head: HTTPRequestHead) -> HTTPAnswer? {
+  private func refusal(_ head: HTTPRequestHead) -> HTTPAnswer? {
     guard isOwn(head) else { return .refusal(403, "the console answers only its own page") }
     guard let given = token(in: head),
-      Digest.equalInConstantTime(Digest.sha256(Array(given.utf8)), Digest.sha256(token))
+      Digest.equalInConstantTime(
+        Digest.sha256(Array(given.utf8)), Digest.sha256(Array(options.token.utf8)))
     else {
       return .refusal(
         403, "the console needs the token of this run: open the address that serve printed")
@@ -180,6 +147,33 @@ struct ConsoleAccess {
         || $0.lowercased() == "https://\(host.lowercased())"
     }
   }
+}
+
+package struct ConsoleOptions: Sendable, Equatable, CustomReflectable {
+  /// Secret that a browser must send; never logged.
+  package let token: String
+  package let keepsToken: Bool
+  package let version: String
+  /// File of a past run, shown instead of current events.
+  package let recording: String?
+  package let reach: Reach
+  /// Number of current entries that are kept for later readers.
+  package let history: Int
+
+  /// - Parameters:
+  ///   - token: Only letters, digits, `-`, `.`, `_` and `~`; new for each run unless it is kept.
+  ///   - history: Has no effect on a recording.
+  package init(
+    token: String, keepsToken: Bool = false, version: String, recording: String? = nil,
+    reach: Reach = .thisMachine, history: Int = 0
+  ) {
+    (self.token, self.keepsToken, self.version) = (token, keepsToken, version)
+    (self.recording, self.reach) = (recording, reach)
+    self.history = recording == nil ? history : 0
+  }
+
+  /// Empty, so that `dump` shows no secret.
+  package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 /// The console's page: one document that includes its style sheet and scripts and loads nothing
@@ -254,7 +248,7 @@ enum ConsolePage {
     var text = ""
     var hashes: (style: [String], script: [String]) = ([], [])
     for line in document.pieces(separatedBy: "\n") {
-      guard let part = Part(line),
+      guard let part = part(line),
         let bytes = files.first(where: { $0.name.isSame(as: part.file) })?.bytes
       else {
         text += line + "\n"
@@ -278,24 +272,17 @@ enum ConsolePage {
     hashes.isEmpty ? "'none'" : hashes.joined(separator: " ")
   }
 
-  private struct Part {
-    let element: String
-    let file: String
-
-    init?(_ line: Substring) {
-      let forms: [(String, StaticString, StaticString)] = [
-        ("style", #"<link rel="stylesheet" href=""#, #"">"#),
-        ("script", #"<script src=""#, #""></script>"#),
-      ]
-      for (element, beginning, end) in forms {
-        guard let start = line.range(ofBytes: beginning)?.upperBound,
-          let stop = line.range(ofBytes: end, from: start)?.lowerBound
-        else { continue }
-        self.element = element
-        file = String(line[start..<stop])
-        return
-      }
-      return nil
+  private static func part(_ line: Substring) -> (element: String, file: String)? {
+    let forms: [(String, StaticString, StaticString)] = [
+      ("style", #"<link rel="stylesheet" href=""#, #"">"#),
+      ("script", #"<script src=""#, #""></script>"#),
+    ]
+    for (element, beginning, end) in forms {
+      guard let start = line.range(ofBytes: beginning)?.upperBound,
+        let stop = line.range(ofBytes: end, from: start)?.lowerBound
+      else { continue }
+      return (element, String(line[start..<stop]))
     }
+    return nil
   }
 }

@@ -6,7 +6,7 @@ internal import PusherServer
 /// Questions are GET requests with a query, orders are POST requests with a JSON object. A failed
 /// call gets a status from 400 and `{"error":"…"}`.
 struct ConsoleCall: ServerCall {
-  let host: any ConsoleHost
+  let host: Server
   let target: RequestTarget?
   /// Path after `/console/`, as sent.
   private let name: String
@@ -18,7 +18,7 @@ struct ConsoleCall: ServerCall {
   private let isRecording: Bool
 
   init(
-    _ request: HTTPRequestReader.Request, host: any ConsoleHost, isRecording: Bool, at now: Instant
+    _ request: HTTPRequestReader.Request, host: Server, isRecording: Bool, at now: Instant
   ) {
     (self.host, self.isRecording, self.now) = (host, isRecording, now)
     target = RequestTarget(request.head.target)
@@ -34,10 +34,12 @@ struct ConsoleCall: ServerCall {
     ("snippets", ["GET"]),
   ]
 
+  typealias Part = (offset: Int, limit: Int)
+
   enum Step {
     case beginning
     /// The answer shows a part of the names.
-    case names(Hub, ListPart)
+    case names(Hub, Part)
     case summaries(Hub, total: Int)
     case details(Hub, channel: String)
     case event(APICall)
@@ -123,13 +125,9 @@ struct ConsoleCall: ServerCall {
   // MARK: Parameters
 
   func order() throws(HTTPAnswer) -> JSONValue {
-    guard let text = String(validating: body, as: UTF8.self) else {
-      throw .failure(400, "the body is not UTF-8")
+    do throws(HTTPAnswer) { return try HTTPAnswer.object(ofBody: body) } catch {
+      throw error.asFailure
     }
-    guard let value = try? JSONParser.parse(text), case .object = value else {
-      throw .failure(400, "the body is not a JSON object")
-    }
-    return value
   }
 
   private func askedHub() throws(HTTPAnswer) -> Hub { try hub(target?["app"]) }
@@ -250,8 +248,8 @@ extension ConsoleCall {
       return stagedFaults
     }
     let text = try text("add", in: order)
-    guard host.faults.faults.count < FaultControl.limit else {
-      throw .failure(400, "a server has at most \(FaultControl.limit) faults; remove them first")
+    guard host.faults.faults.count < FaultScript.limit else {
+      throw .failure(400, "a server has at most \(FaultScript.limit) faults; remove them first")
     }
     do throws(StagedFaultError) {
       host.faults.add([try StagedFault(parsing: text)])
@@ -286,7 +284,7 @@ extension ConsoleCall {
     return ask(hub, .channels(prefix: ""), .names(hub, try part()))
   }
 
-  mutating func list(_ names: [String], _ part: ListPart, _ hub: Hub) -> CallProgress {
+  mutating func list(_ names: [String], _ part: Part, _ hub: Hub) -> CallProgress {
     let wanted = Array((target?["filter"] ?? "").utf8)
     let found = names.filter { $0.holds(wanted) }
     let shown = Array(found.dropFirst(part.offset).prefix(part.limit))
@@ -313,8 +311,8 @@ extension ConsoleCall {
   }
 
   func details(_ channel: ChannelFacts, _ hub: Hub) -> HTTPAnswer {
-    let sockets = host.connections(ofApp: hub.application.id)
-      .filter { $0.channels.contains(channel.name) }.map(\.socketID).sorted()
+    let sockets = host.sessions(ofApp: hub.application.id)
+      .filter { $0.subscriptions.contains(channel.name) }.map(\.socketID).sorted()
     let members = channel.members.members
     let listed = members.prefix(Self.pageLimit).map { member in
       JSONValue.object(present: ["user_id": .string(member.userID), "user_info": member.info])
@@ -336,15 +334,16 @@ extension ConsoleCall {
     let part = try part()
     let wanted = Array((target?["filter"] ?? "").utf8)
     let wall = SystemClock.wall()
-    let found = host.connections(ofApp: hub.application.id).filter { $0.holds(wanted) }
-      .sorted { $0.age > $1.age }
+    let found = host.sessions(ofApp: hub.application.id).filter { $0.holds(wanted) }
+      .sorted { $0.traffic.since < $1.traffic.since }
     let shown = found.dropFirst(part.offset).prefix(part.limit)
     return .json([
-      "total": .integer(found.count), "connections": .array(shown.map { $0.description(at: wall) }),
+      "total": .integer(found.count),
+      "connections": .array(shown.map { $0.facts(at: host.loop.now, wall) }),
     ])
   }
 
-  private func part() throws(HTTPAnswer) -> ListPart {
+  private func part() throws(HTTPAnswer) -> Part {
     func number(_ name: String, _ usual: Int, _ range: ClosedRange<Int>) throws(HTTPAnswer) -> Int {
       guard let text = target?[name] else { return usual }
       guard let number = Int(text), range.contains(number) else {
@@ -353,37 +352,36 @@ extension ConsoleCall {
       }
       return number
     }
-    return ListPart(
-      offset: try number("offset", 0, 0...1_000_000_000),
-      limit: try number("limit", Self.pageLimit, 1...Self.pageLimit))
+    return (
+      try number("offset", 0, 0...1_000_000_000),
+      try number("limit", Self.pageLimit, 1...Self.pageLimit)
+    )
   }
 }
 
-struct ListPart {
-  let offset: Int
-  let limit: Int
-}
-
-extension ConnectionFacts {
+extension ClientSession {
   private static let channelLimit = 100
 
   /// Searches the socket ID, user ID, address and channels.
   fileprivate func holds(_ wanted: [UInt8]) -> Bool {
     guard !wanted.isEmpty else { return true }
-    return socketID.holds(wanted) || userID?.holds(wanted) == true
-      || peer?.description.holds(wanted) == true || channels.sorted.contains { $0.holds(wanted) }
+    return socketID.holds(wanted) || user?.id.holds(wanted) == true
+      || carrier?.peer?.description.holds(wanted) == true
+      || subscriptions.sorted.contains { $0.holds(wanted) }
   }
 
-  fileprivate func description(at wall: WallTime) -> JSONValue {
-    let names = channels.sorted
+  fileprivate func facts(at now: Instant, _ wall: WallTime) -> JSONValue {
+    let names = subscriptions.sorted
+    let age = traffic.since.duration(to: now)
     let since = WallTime(
       millisecondsSince1970: wall.millisecondsSince1970 - age.wholeNanoseconds / 1_000_000)
     return .object(present: [
-      "socket_id": .string(socketID), "address": peer.map { .string($0.description) },
-      "since": .string(since.rfc3339), "user_id": userID.map { .string($0) },
+      "socket_id": .string(socketID), "address": carrier?.peer.map { .string($0.description) },
+      "since": .string(since.rfc3339), "user_id": user.map { .string($0.id) },
       "channels": .array(names.prefix(Self.channelLimit).map(JSONValue.string)),
       "more_channels": .integer(max(names.count - Self.channelLimit, 0)),
-      "received": .integer(received), "sent": .integer(sent), "queued_bytes": .integer(queuedBytes),
+      "received": .integer(traffic.received), "sent": .integer(traffic.sent),
+      "queued_bytes": .integer(output.count),
     ])
   }
 }

@@ -6,11 +6,14 @@ package import PusherServer
 /// It does no input or output: events of the link and the time come in; orders, the log and a
 /// deadline go out.
 package struct RedisMemberGroup {
-  package struct Order {
-    fileprivate let recipient: Recipient
+  /// An order, with the part that takes its answer.
+  package enum Order {
+    case member(RedisMember, ClusterOrder)
+    case fence([[UInt8]], Fence.Step, link: Int)
+    case farewell
 
     package var action: ClusterOrder.Action {
-      switch recipient {
+      switch self {
       case .member(_, let order): order.action
       case .fence(let words, _, _): .command(words)
       case .farewell: .command([Array("PING".utf8)])
@@ -18,19 +21,17 @@ package struct RedisMemberGroup {
     }
   }
 
-  fileprivate enum Recipient {
-    case member(RedisMember, ClusterOrder)
-    case fence([[UInt8]], Fence.Step, link: Int)
-    case farewell
-  }
-
   private var members: [RedisMember] = []
-  /// Members of removed apps, until their membership has ended.
   private var leaving: [RedisMember] = []
   private var fence = Fence()
   private var orders = Fifo<Order>()
   private var log: [ServerLogEvent] = []
-  private var link = Link()
+  /// Reason of the lost link; `nil` while there is one.
+  private var loss: String? = "not connected yet"
+  private var hasToldLoss = false
+  /// True if the link and all members work, as last logged.
+  private var isWell = false
+  package private(set) var isSettled = false
   private var resignation = Resignation.none
   private var nextSign: Instant
   private let random: any RandomNumberGenerator
@@ -38,18 +39,9 @@ package struct RedisMemberGroup {
   private let secret: RedisPassword?
   private let webhookDelay: Duration
 
-  private struct Link {
-    var loss: String? = "not connected yet"
-    var hasToldLoss = false
-    /// True if the link and all members work, as last logged.
-    var isWell = false
-    var isSettled = false
-  }
-
   private enum Resignation {
     case none
     case begun
-    /// The members have ended, and a PING waits for its answer.
     case asked
     case done
   }
@@ -75,16 +67,14 @@ package struct RedisMemberGroup {
       setup, database: database, secret: secret, webhookDelay: webhookDelay,
       random: random, at: now)
     members.append(member)
-    if link.loss == nil, fence.isRaised { member.register(isFenced: true, at: now) }
+    if loss == nil, fence.isRaised { member.register(isFenced: true, at: now) }
     return member
   }
 
   package mutating func giveUp(_ place: any ClusterMember, at now: Instant) {
     for member in members where member === place {
       member.resign(at: now)
-      // Other nodes count the subscribers of these channels.
-      member.order(.unsubscribe(member.keys.usersBus), .nothing)
-      member.order(.unsubscribe(member.keys.answers(member.identity.id)), .nothing)
+      member.stopListening()
       leaving.append(member)
     }
     members.removeAll { $0 === place }
@@ -92,29 +82,27 @@ package struct RedisMemberGroup {
 
   /// Reason for being cut off from the other nodes; `nil` while connected.
   package var failure: String? {
-    if let reason = link.loss ?? members.lazy.compactMap(\.trouble.refusal).first { return reason }
+    if let reason = loss ?? members.lazy.compactMap(\.refusal).first { return reason }
     if members.contains(where: \.isGathering) { return "waiting for the other servers" }
     return members.allSatisfy(\.isActive) ? nil : "registering"
   }
 
-  package var isSettled: Bool { link.isSettled }
-
   // MARK: The link
 
   package mutating func linkUp(at now: Instant) {
-    (link.loss, link.hasToldLoss) = (nil, false)
+    (loss, hasToldLoss) = (nil, false)
     add(fence.raise())
     checkWell()
   }
 
   package mutating func linkLost(_ reason: String, at now: Instant) {
-    link.isWell = false
-    link.loss = reason
+    isWell = false
+    loss = reason
     fence.lower()
     for member in members + leaving { member.lose(at: now) }
-    if !link.hasToldLoss { log.append(.busLost(reason: reason)) }
-    link.hasToldLoss = true
-    link.isSettled = true
+    if !hasToldLoss { log.append(.busLost(reason: reason)) }
+    hasToldLoss = true
+    isSettled = true
   }
 
   package mutating func take(_ channel: [UInt8], _ payload: [UInt8], at now: Instant) {
@@ -124,7 +112,7 @@ package struct RedisMemberGroup {
   }
 
   package mutating func receive(_ result: RedisResult, for order: Order, at now: Instant) {
-    switch order.recipient {
+    switch order {
     case .member(let member, let order):
       member.receive(result, for: order, at: now)
       check(member)
@@ -141,25 +129,25 @@ package struct RedisMemberGroup {
 
   private mutating func add(_ commands: [([[UInt8]], Fence.Step)]) {
     for (words, step) in commands {
-      orders.append(Order(recipient: .fence(words, step, link: fence.link)))
+      orders.append(.fence(words, step, link: fence.link))
     }
   }
 
   private mutating func check(_ member: RedisMember) {
-    for reason in member.outbox.takeRefusals() {
-      link.isWell = false
+    for reason in member.takeRefusals() {
+      isWell = false
       if let reason { log.append(.busRefused(reason: reason)) }
-      link.isSettled = true
+      isSettled = true
     }
     checkWell()
     if case .begun = resignation { leaveCluster() }
   }
 
   private mutating func checkWell() {
-    guard !link.isWell, link.loss == nil, members.allSatisfy(\.isActive) else { return }
+    guard !isWell, loss == nil, members.allSatisfy(\.isActive) else { return }
     log.append(.busBack)
-    link.isWell = true
-    link.isSettled = true
+    isWell = true
+    isSettled = true
   }
 
   // MARK: Output
@@ -174,13 +162,13 @@ package struct RedisMemberGroup {
     gatherOrders(of: members)
     guard !leaving.isEmpty else { return }
     gatherOrders(of: leaving)
-    leaving.removeAll { $0.hasLeft && $0.departures.unanswered == 0 }
+    leaving.removeAll(where: \.isGone)
   }
 
   private mutating func gatherOrders(of members: [RedisMember]) {
     for member in members {
       while let order = member.nextOrder() {
-        orders.append(Order(recipient: .member(member, order)))
+        orders.append(.member(member, order))
       }
     }
   }
@@ -217,7 +205,7 @@ package struct RedisMemberGroup {
     resignation = .asked
     // The answer to PING comes after the answers to the members' last orders.
     gatherOrders(of: members)
-    orders.append(Order(recipient: .farewell))
+    orders.append(.farewell)
   }
 }
 
@@ -234,7 +222,6 @@ package struct Fence {
 
   private enum State {
     case lowered
-    /// Asks for the `run_id` of the process and the number of the connection.
     case asking(process: [UInt8]?)
     /// Kills the former connections.
     case ending(process: [UInt8], own: Int64, missing: Int, isFenced: Bool)
@@ -242,7 +229,6 @@ package struct Fence {
   }
 
   private var state = State.lowered
-  /// The `run_id` of the latest process.
   private var process: [UInt8]?
   private var connections: [Int64] = []
   /// True if the number of an earlier connection is unknown.

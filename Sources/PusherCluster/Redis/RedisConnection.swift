@@ -45,7 +45,6 @@ final class RedisConnection: LoopSource {
     loop.add(self)
   }
 
-  /// Closes the connection; the owner gets no more calls.
   func close() {
     guard !isClosed else { return }
     isClosed = true

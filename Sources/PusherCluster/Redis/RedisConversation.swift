@@ -11,14 +11,12 @@ package final class RedisConversation {
   package enum Role: Sendable, Equatable {
     case commands
     case subscriber
-    /// Questions for a Sentinel, which is neither primary nor replica.
     case sentinel
   }
 
   package enum Event: Equatable {
     case ready
     case reply(RedisReply)
-    /// Redis confirmed the oldest pending subscription.
     case subscribed([UInt8])
     /// Redis refused the oldest pending subscription; with the text of the error.
     case refused([UInt8], String)
@@ -26,7 +24,7 @@ package final class RedisConversation {
   }
 
   private enum Expectation {
-    case preparation(RedisPreparation.Step)
+    case preparation(RedisPreparation)
     case reply
     case subscription([UInt8])
     case unsubscription([UInt8])
@@ -215,20 +213,18 @@ package final class RedisConversation {
 }
 
 /// The first commands of a connection: credentials, name, database and the server's role.
-enum RedisPreparation {
-  enum Step {
-    case identify(RedisCommand)
-    case name
-    case select(database: Int)
-    case role
-    case ping
-  }
+private enum RedisPreparation {
+  case identify(RedisCommand)
+  case name
+  case select(database: Int)
+  case role
+  case ping
 
   /// Returns the steps, which are sent at once; a Sentinel gets the password only after it asks.
   static func steps(
     _ role: RedisConversation.Role, _ settings: RedisSettings, identifies: Bool
-  ) -> [Step] {
-    var steps: [Step] = []
+  ) -> [RedisPreparation] {
+    var steps: [RedisPreparation] = []
     if identifies, let password = settings.password {
       let words = ["AUTH"] + (settings.user.map { [$0] } ?? []) + [password.text]
       steps.append(.identify(RedisCommand(words.map { Array($0.utf8) })))
@@ -239,9 +235,7 @@ enum RedisPreparation {
     if settings.database != 0 { steps.append(.select(database: settings.database)) }
     return steps + [.role, .ping]
   }
-}
 
-extension RedisPreparation.Step {
   var command: RedisCommand {
     switch self {
     case .identify(let command): command
@@ -306,11 +300,9 @@ extension RedisReply {
   }
 }
 
-/// A command for Redis: words of bytes.
 package struct RedisCommand: Sendable, Equatable {
   private let words: [[UInt8]]
 
-  /// There is at least one word, the command's name.
   package init(_ words: [[UInt8]]) {
     precondition(!words.isEmpty, "a command without a name")
     self.words = words

@@ -8,7 +8,6 @@ package typealias RedisResult = Result<RedisReply, RedisFailure>
 ///
 /// Source: Redis's page "RESP protocol specification".
 package enum RedisReply: Sendable, Equatable {
-  /// A simple string, such as `OK`.
   case status(String)
   /// An error, such as `WRONGTYPE Operation against a key …`; its first word is the ``errorCode``.
   case error(String)
@@ -26,6 +25,10 @@ package enum RedisReply: Sendable, Equatable {
     case .error, .integer, .null, .array: nil
     }
   }
+
+  package var text: String? { content.map { String(decoding: $0, as: UTF8.self) } }
+
+  package var integer: Int64? { if case .integer(let number) = self { number } else { nil } }
 
   /// The first word of an error, such as `NOAUTH`, cut to 40 bytes; `nil` for any other reply.
   package var errorCode: String? {
@@ -170,7 +173,6 @@ extension RedisReply {
     if result != REDIS_OK { failure = .limit("out of memory for a reply") }
   }
 
-  /// Returns the next whole reply; `nil` if more bytes are needed.
   package func next() throws(Failure) -> RedisReply? {
     if let failure { throw failure }
     do throws(Failure) {
@@ -229,14 +231,9 @@ extension RedisReply {
 }
 
 /// Builds a reply from hiredis's parts, and refuses parts above a limit before they take memory.
-final class RedisReplyBuilder {
-  private struct OpenArray {
-    var missing: Int
-    var elements: [RedisReply] = []
-  }
-
+private final class RedisReplyBuilder {
   private let limits: RedisReader.Limits
-  private var open: [OpenArray] = []
+  private var open: [(missing: Int, elements: [RedisReply])] = []
   private var done: RedisReply?
   private var bytes = 0
   private var elements = 0
@@ -295,7 +292,7 @@ final class RedisReplyBuilder {
     }
     elements += count
     if count == 0 { return add(.array([])) }
-    open.append(OpenArray(missing: count))
+    open.append((count, []))
     return true
   }
 

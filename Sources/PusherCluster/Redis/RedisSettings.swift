@@ -1,6 +1,5 @@
 internal import PusherCore
 
-/// Host and port of a server; an IPv6 address has no brackets.
 package struct RedisEndpoint: Sendable, Equatable, CustomStringConvertible {
   package var host: String
   package var port: UInt16
@@ -24,7 +23,6 @@ package struct RedisPassword: Sendable, CustomStringConvertible, CustomReflectab
 }
 
 extension RedisPassword: Equatable {
-  /// Compares in constant time.
   package static func == (left: RedisPassword, right: RedisPassword) -> Bool {
     Digest.equalInConstantTime(Array(left.text.utf8), Array(right.text.utf8))
   }
@@ -34,7 +32,6 @@ extension RedisPassword: Equatable {
 package struct RedisSettings: Sendable, Equatable {
   /// The server, or the Sentinels if ``primaryName`` is set.
   package var endpoints: [RedisEndpoint]
-  /// True if every connection uses TLS.
   package var isSecure: Bool
   /// The user of an access control list; `nil` for the default user.
   package var user: String?
@@ -53,7 +50,6 @@ package struct RedisSettings: Sendable, Equatable {
 }
 
 extension RedisSettings: CustomStringConvertible, CustomReflectable {
-  /// The URL without user and password.
   package var description: String {
     let scheme = isSecure ? "rediss" : "redis"
     let places = endpoints.map(\.description).joined(separator: ",")

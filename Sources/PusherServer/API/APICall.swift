@@ -166,19 +166,15 @@ package struct APICall: ServerCall {
     case admission([APIEvent], Reason)
     case publication([APIEvent], Reason)
     case names(ChannelInfo)
-    case facts(Question)
+    case eventFacts(ChannelInfo)
+    case batchFacts([APIEvent])
+    case channelFacts(ChannelInfo)
+    case users
     case list(ChannelList)
     case pause(ChannelList)
   }
 
   enum Reason { case event, batch, user }
-
-  enum Question {
-    case event(ChannelInfo)
-    case batch([APIEvent])
-    case channel(ChannelInfo)
-    case users
-  }
 
   // MARK: Steps
 
@@ -197,12 +193,9 @@ package struct APICall: ServerCall {
     case (.names(let info), .channels(let names)):
       guard let names else { return end(.unavailable) }
       return list(ChannelList(names, info))
-    case (.facts(let question), .facts(let facts)):
+    case (_, .facts(let facts)):
       guard let facts else { return end(.unavailable) }
-      return tell(facts, question)
-    case (.list(let list), .facts(let facts)):
-      guard let facts else { return end(.unavailable) }
-      return add(facts, to: list)
+      return tell(facts)
     default: preconditionFailure("the answer does not match the question")
     }
   }
@@ -253,9 +246,9 @@ package struct APICall: ServerCall {
     let asksInfo = dialect.has(.answersInfo) && events.contains { !$0.info.isEmpty }
     switch reason {
     case .event where asksInfo:
-      return ask(.facts(events[0].channels), .facts(.event(events[0].info)))
+      return ask(.facts(events[0].channels), .eventFacts(events[0].info))
     case .batch where asksInfo:
-      return ask(.facts(events.flatMap { $0.channels.prefix(1) }), .facts(.batch(events)))
+      return ask(.facts(events.flatMap { $0.channels.prefix(1) }), .batchFacts(events))
     case .batch: return done(dialect.batchDone)
     case .event, .user: return done(dialect.done)
     }
@@ -263,20 +256,22 @@ package struct APICall: ServerCall {
 
   // MARK: Facts
 
-  private func tell(_ facts: [ChannelFacts], _ question: Question) -> CallProgress {
-    switch question {
-    case .event(let info):
+  private mutating func tell(_ facts: [ChannelFacts]) -> CallProgress {
+    switch step {
+    case .eventFacts(let info):
       let channels = facts.map { JSONValue.Member($0.name, .object(attributes(of: $0, info))) }
       return done(["channels": .object(channels)])
-    case .batch(let events):
+    case .batchFacts(let events):
       let entries = zip(events, facts).map { JSONValue.object(attributes(of: $1, $0.info)) }
       return done(["batch": .array(entries)])
-    case .channel(let info):
+    case .channelFacts(let info):
       let channel = facts.first ?? ChannelFacts(name: path[1])
       if let all = dialect.answers.attributes(of: channel) { return done(.object(all)) }
       let occupied = JSONValue.Member("occupied", .bool(channel.subscriptions > 0))
       return done(.object([occupied] + attributes(of: channel, info)))
     case .users: return users(of: facts.first ?? ChannelFacts(name: path[1]))
+    case .list(let list): return add(facts, to: list)
+    default: preconditionFailure("the answer does not match the question")
     }
   }
 
@@ -328,7 +323,6 @@ package struct APICall: ServerCall {
 }
 
 final class ChannelList {
-  /// Maximum number of channels per turn of the loop.
   static let portion = 1000
 
   let info: ChannelInfo
@@ -362,14 +356,14 @@ struct APIEvent {
 
 extension APICall {
   package mutating func event() throws(HTTPAnswer) -> CallProgress {
-    let value = try object()
+    let value = try HTTPAnswer.object(ofBody: body, tellsError: true)
     if let refusal = dialect.answers.refusal(ofEvent: value) { throw refusal }
     return publish([try checkedEvent(value)], .event)
   }
 
   /// The answer has an entry for each event if any event asks for information.
   mutating func batch() throws(HTTPAnswer) -> CallProgress {
-    let value = try object()
+    let value = try HTTPAnswer.object(ofBody: body, tellsError: true)
     if let refusal = dialect.answers.refusal(ofBatch: value) { throw refusal }
     guard let elements = value["batch"]?.elements else {
       throw .refusal(400, "the body has no array called batch")
@@ -390,7 +384,7 @@ extension APICall {
   }
 
   mutating func userEvent() throws(HTTPAnswer) -> CallProgress {
-    let members = try object().members ?? []
+    let members = try HTTPAnswer.object(ofBody: body, tellsError: true).members ?? []
     let channel = JSONValue.Member("channel", .string(UserChannel.name(userID: path[1])))
     let others = members.filter { $0.name != "channels" && $0.name != "channel" }
     return publish([try checkedEvent(.object(others + [channel]))], .user)
@@ -399,18 +393,6 @@ extension APICall {
   mutating func terminate() throws(HTTPAnswer) -> CallProgress {
     guard hub.terminateConnections(userID: path[1], at: now) else { throw .unavailable }
     return ask(.published, .publication([], .user))
-  }
-
-  private func object() throws(HTTPAnswer) -> JSONValue {
-    let text = try HTTPAnswer.text(ofBody: body)
-    let value: JSONValue
-    do throws(JSONError) {
-      value = try JSONParser.parse(text)
-    } catch {
-      throw .refusal(400, "the body is \(error)")
-    }
-    guard case .object = value else { throw .refusal(400, "the body is not a JSON object") }
-    return value
   }
 
   private func checkedEvent(_ value: JSONValue) throws(HTTPAnswer) -> APIEvent {
@@ -494,11 +476,11 @@ extension APICall {
     guard !isMissing || !dialect.has(.refusesMissingCounts) else {
       throw .refusal(400, "only presence channels have a user_count")
     }
-    return ask(.facts([name]), .facts(.channel(info)))
+    return ask(.facts([name]), .channelFacts(info))
   }
 
   mutating func users() throws(HTTPAnswer) -> CallProgress {
-    ask(.facts([try checkedName()], withMembers: true), .facts(.users))
+    ask(.facts([try checkedName()], withMembers: true), .users)
   }
 
   func connections() -> CallProgress { done(["connections": .integer(hub.connectionCount)]) }
@@ -506,6 +488,22 @@ extension APICall {
   private func checkedName() throws(HTTPAnswer) -> String {
     guard let problem = dialect.answers.problem(inChannel: path[1]) else { return path[1] }
     throw .refusal(400, "Invalid channel: \(problem)")
+  }
+}
+
+extension HTTPAnswer {
+  /// Returns a body as a JSON object; throws status 400 for any other body.
+  package static func object(
+    ofBody body: [UInt8], tellsError: Bool = false
+  ) throws(HTTPAnswer) -> JSONValue {
+    let text = try text(ofBody: body)
+    do throws(JSONError) {
+      let value = try JSONParser.parse(text)
+      if case .object = value { return value }
+    } catch  where tellsError {
+      throw .refusal(400, "the body is \(error)")
+    } catch {}
+    throw .refusal(400, "the body is not a JSON object")
   }
 }
 
@@ -540,12 +538,7 @@ extension ServerCall {
 }
 
 package struct CallTable<Asker> {
-  private struct Key: Hashable {
-    let hub: ObjectIdentifier
-    let number: Int
-  }
-
-  private var waiting: [Key: (call: any ServerCall, caller: Asker)] = [:]
+  private var waiting: [ObjectIdentifier: [Int: (call: any ServerCall, caller: Asker)]] = [:]
   private var paused: [(call: any ServerCall, caller: Asker)] = []
 
   package init() {}
@@ -559,7 +552,7 @@ package struct CallTable<Asker> {
     switch progress {
     case .answer(let answer): return answer
     case .waits(let hub, let number):
-      waiting[Key(hub: ObjectIdentifier(hub), number: number)] = (call, caller)
+      waiting[ObjectIdentifier(hub), default: [:]][number] = (call, caller)
     case .pauses: paused.append((call, caller))
     }
     return nil
@@ -569,9 +562,10 @@ package struct CallTable<Asker> {
   package mutating func take(from hub: Hub, at now: Instant) -> [(Asker, HTTPAnswer)] {
     var done: [(Asker, HTTPAnswer)] = []
     for (number, answer) in hub.takeAnswers() {
-      let key = Key(hub: ObjectIdentifier(hub), number: number)
-      guard let (waiting, caller) = waiting.removeValue(forKey: key) else { continue }
-      var call = waiting
+      guard let found = waiting[ObjectIdentifier(hub)]?.removeValue(forKey: number) else {
+        continue
+      }
+      var (call, caller) = found
       let progress = call.take(answer, at: now)
       if let answer = keep(call, progress, for: caller) { done.append((caller, answer)) }
     }

@@ -26,11 +26,9 @@ package struct Dialect: RawRepresentable, CaseIterable, Hashable, Sendable, Cust
   /// Messages for mistakes that need more than the reason.
   var mistakes: [Mistake: MistakeAnswer] = [:]
 
-  /// Close code for too many connections.
   var connectionQuota = PusherCode.overQuota
   var clientEventKinds: Set<ChannelKind> = [.private, .presence]
 
-  /// Answer to a call without a result.
   var done = JSONValue.object([])
   var batchDone = JSONValue.object([])
 
@@ -74,7 +72,6 @@ extension Dialect {
   package enum Trait: Sendable {
     case sendsWebhooks
     case sendsSubscriptionCounts
-    /// Checks protocol and library version of a connection.
     case checksVersions
     /// Keeps numeric IDs of presence members as numbers; Pusher documents strings.
     case keepsNumbers
@@ -87,41 +84,30 @@ extension Dialect {
     case knowsCompression
     /// Pings with frames, instead of messages, after the client has sent a control frame.
     case pingsWithFrames
-    /// Answers `info` in calls that send events.
     case answersInfo
     case countsConnections
-    /// Finds the app by its key if the path to close a user's connections lacks it.
     case findsAppByKey
     /// Refuses calls older than ten minutes.
     case checksTimestamps
     /// Refuses to return a missing count, such as the users of a public channel.
     case refusesMissingCounts
-    /// Returns counts of channels without subscribers.
     case countsEmptyChannels
     /// Returns a count of connections beside the count of users for a presence channel.
     case countsMembersTwice
     case tellsUserInfo
-    /// Requires a valid ID for the excluded socket.
     case checksExcludedSocket
     case acceptsEveryData
     /// Reads binary messages as text, instead of closing the connection.
     case readsBinary
-    /// Has a limit on all messages of a connection.
     case limitsMessages
   }
 
   enum Mistake {
-    /// Malformed message or unknown action.
     case uselessMessage
-    /// Unsubscribes from a channel without a subscription.
     case noSubscription
-    /// Sends an event to a channel without a subscription.
     case notMember
-    /// Sends a client event, which the app does not allow.
     case clientEventsOff
-    /// Sends an event that is not relayed.
     case clientEvent
-    /// Sends a message above the rate limit of the app.
     case messageRate
   }
 
@@ -179,7 +165,6 @@ protocol DialectAnswers: ChannelNaming {
   func refusal(ofBatch body: JSONValue) -> HTTPAnswer?
 }
 
-/// Pusher's answers are the defaults.
 struct PusherAnswers: DialectAnswers {}
 
 extension DialectAnswers {

@@ -12,13 +12,9 @@ package struct StagedFault: Sendable, Equatable, CustomStringConvertible {
     case latePong(Duration)
     /// Splits a message into two fragments, inside a multi-byte character if there is one.
     case splitUTF8
-    /// Pads a message to this size, in bytes.
     case hugeFrame(size: Int)
-    /// Removes the last byte of a message.
     case badJSON
-    /// Sends a message twice.
     case duplicate
-    /// Sends a message after the next one.
     case reorder
     /// Rejects all signatures; authorisation endpoints answer with this status.
     case authFail(status: Int)
@@ -29,13 +25,10 @@ package struct StagedFault: Sendable, Equatable, CustomStringConvertible {
   let after: Int
   /// Affected channels; `nil` for all.
   let channel: Glob?
-  /// Maximum number of affected connections.
   let connections: Int
-  /// Maximum number of repetitions on all connections together.
   let times: Int
   package let description: String
 
-  /// Kind of event that triggers the fault.
   enum Moment {
     case ending
     case message
@@ -198,19 +191,23 @@ private struct FaultSettings {
 ///
 /// A session asks the script about each message. Any thread may use it.
 package final class FaultScript: Sendable {
-  fileprivate struct Entry {
+  private struct Entry {
     let id: Int
     let fault: StagedFault
     var connectionsLeft: Int
     var timesLeft: Int
+
+    /// Counts a connection, and returns whether the fault may affect it.
+    mutating func claim(_ seen: inout [Int: Int]) -> Bool {
+      if seen[id] != nil { return true }
+      guard connectionsLeft > 0 else { return false }
+      connectionsLeft -= 1
+      seen[id] = 0
+      return true
+    }
   }
 
-  fileprivate struct StagedFaults {
-    var entries: [Entry] = []
-    var nextID = 0
-  }
-
-  private let state = Locked(StagedFaults())
+  private let state = Locked((entries: [Entry](), nextID: 0))
   /// Number of faults; readable without the lock, because sessions ask before each message.
   private let count = Atomic(0)
 
@@ -219,19 +216,14 @@ package final class FaultScript: Sendable {
   package var isEmpty: Bool { count.load(ordering: .relaxed) == 0 }
   package var faults: [StagedFault] { state.withLock { $0.entries.map(\.fault) } }
 
-  /// A staged fault with its remaining repetitions and connections; `nil` for no limit.
-  package struct Remainder: Sendable {
-    package let fault: StagedFault
-    package let times: Int?
-    package let connections: Int?
-  }
-
-  package var remainders: [Remainder] {
+  /// The faults with their remaining repetitions and connections; `nil` for no limit.
+  package var remainders: [(fault: StagedFault, times: Int?, connections: Int?)] {
     state.withLock { state in
       state.entries.map { entry in
-        Remainder(
-          fault: entry.fault, times: entry.fault.times == .max ? nil : entry.timesLeft,
-          connections: entry.fault.connections == .max ? nil : entry.connectionsLeft)
+        (
+          entry.fault, entry.fault.times == .max ? nil : entry.timesLeft,
+          entry.fault.connections == .max ? nil : entry.connectionsLeft
+        )
       }
     }
   }
@@ -270,7 +262,6 @@ package final class FaultScript: Sendable {
     return delay
   }
 
-  /// Returns the status of a failing authorisation; `nil` if no fault is due.
   func refusal(on channel: String, _ line: inout FaultLine) -> Int? {
     guard case .authFail(let status) = due(.signature, on: channel, &line) else { return nil }
     return status
@@ -288,54 +279,31 @@ package final class FaultScript: Sendable {
     due(.ending, on: channel, &line)
   }
 
+  /// Returns the due fault, and counts the message; endings count the current message too.
   private func due(
     _ moment: StagedFault.Moment, on channel: String?, _ line: inout FaultLine
   ) -> StagedFault.Kind? {
-    let seen = line.seen
-    let (kind, after) = state.withLock { $0.due(moment, on: channel, seen) }
+    let before = line.seen
+    let (kind, after) = state.withLock { state -> (StagedFault.Kind?, [Int: Int]) in
+      var seen = before
+      let isEnding = moment == .ending
+      for index in state.entries.indices where state.entries[index].fault.moment == moment {
+        let (id, fault) = (state.entries[index].id, state.entries[index].fault)
+        guard state.entries[index].timesLeft > 0, !isEnding || channel == nil || fault.after > 0,
+          channel.map(fault.concerns) ?? true, state.entries[index].claim(&seen)
+        else { continue }
+        let passed = seen[id] ?? 0
+        let count = isEnding && channel == nil ? passed : passed + 1
+        seen[id] = count
+        guard (isEnding ? count : passed) >= fault.after else { continue }
+        state.entries[index].timesLeft -= 1
+        return (fault.kind, seen)
+      }
+      return (nil, seen)
+    }
     line.seen = after
     return kind
   }
-}
-
-extension FaultScript.StagedFaults {
-  /// Returns the due fault, and the new counts of the connection.
-  ///
-  /// Endings count the current message too.
-  fileprivate mutating func due(
-    _ moment: StagedFault.Moment, on channel: String?, _ seenBefore: [Int: Int]
-  ) -> (StagedFault.Kind?, [Int: Int]) {
-    var seen = seenBefore
-    let isEnding = moment == .ending
-    for index in entries.indices where entries[index].fault.moment == moment {
-      let (id, fault) = (entries[index].id, entries[index].fault)
-      guard entries[index].timesLeft > 0, !isEnding || channel == nil || fault.after > 0,
-        channel.map(fault.concerns) ?? true, claim(index, &seen)
-      else { continue }
-      let before = seen[id] ?? 0
-      let count = isEnding && channel == nil ? before : before + 1
-      seen[id] = count
-      guard (isEnding ? count : before) >= fault.after else { continue }
-      entries[index].timesLeft -= 1
-      return (fault.kind, seen)
-    }
-    return (nil, seen)
-  }
-
-  private mutating func claim(_ index: Int, _ seen: inout [Int: Int]) -> Bool {
-    let id = entries[index].id
-    if seen[id] != nil { return true }
-    guard entries[index].connectionsLeft > 0 else { return false }
-    entries[index].connectionsLeft -= 1
-    seen[id] = 0
-    return true
-  }
-}
-
-struct LatePong {
-  let due: Instant
-  /// Payload of the ping frame; `nil` for `pusher:ping`.
-  let frame: [UInt8]?
 }
 
 struct FaultLine {
@@ -344,7 +312,8 @@ struct FaultLine {
   /// True if all output is suppressed.
   var isBlackhole = false
   var held: SharedFrame?
-  var latePongs: [LatePong] = []
+  /// Each with the payload of the ping frame; `nil` for `pusher:ping`.
+  var latePongs: [(due: Instant, frame: [UInt8]?)] = []
   /// Output beyond the limit that a staged message may use, in bytes.
   var allowance = 0
 
@@ -353,9 +322,7 @@ struct FaultLine {
 }
 
 /// `/faults`: programs on this machine change the staged faults while the server runs.
-package struct FaultControl {
-  let script: FaultScript
-
+extension FaultScript {
   static let path = "/faults"
   package static let limit = 100
 
@@ -365,37 +332,27 @@ package struct FaultControl {
       return .refusal(403, "only programs on the server's machine can stage faults")
     }
     switch request.head.method {
-    case "GET", "HEAD": return state
-    case "DELETE":
-      script.removeAll()
-      return state
-    case "POST": return add(request.body)
+    case "GET", "HEAD": break
+    case "DELETE": removeAll()
+    case "POST":
+      do throws(HTTPAnswer) { try add(HTTPAnswer.text(ofBody: request.body)) } catch {
+        return error
+      }
     default: return .refusal(request.head.method, allow: "GET, POST, DELETE")
     }
+    return .json(["faults": .array(faults.map { .string($0.description) })])
   }
 
   /// Adds one fault per line; adds none if any line is invalid.
-  private func add(_ body: [UInt8]) -> HTTPAnswer {
-    guard let text = String(validating: body, as: UTF8.self) else {
-      return .refusal(400, "the body is not UTF-8")
-    }
+  private func add(_ text: String) throws(HTTPAnswer) {
     let lines = text.lines
-    guard !lines.isEmpty, script.faults.count + lines.count <= Self.limit else {
-      return .refusal(400, "write one fault a line; a server has at most \(Self.limit) faults")
+    guard !lines.isEmpty, faults.count + lines.count <= Self.limit else {
+      throw .refusal(400, "write one fault a line; a server has at most \(Self.limit) faults")
     }
     do throws(StagedFaultError) {
       var faults: [StagedFault] = []
       for line in lines { faults.append(try StagedFault(parsing: String(line))) }
-      script.add(faults)
-    } catch { return .refusal(400, error.description) }
-    return state
-  }
-
-  private var state: HTTPAnswer { .faults(of: script) }
-}
-
-extension HTTPAnswer {
-  static func faults(of script: FaultScript) -> HTTPAnswer {
-    .json(["faults": .array(script.faults.map { .string($0.description) })])
+      add(faults)
+    } catch { throw .refusal(400, error.description) }
   }
 }

@@ -12,7 +12,6 @@ package final class Hub {
   }
 
   private var setup: AppSetup
-  /// The connection to all nodes, with their state.
   let member: any ClusterMember
   var sessions = NameTable<any HubSession>()
   var channels = NameTable<HubChannel>()
@@ -20,9 +19,8 @@ package final class Hub {
   private var waiters: [Int: Waiter] = [:]
   private var answers: [(number: Int, answer: ClusterAnswer)] = []
   private var events: [ServerLogEvent] = []
-  /// Channels by the address that occupies them.
   var shares = AddressShares()
-  private var toldLimits = ChannelLimit.Kinds()
+  private var toldLimits: Set<Int> = []
 
   package var application: Application { setup.application }
   var limits: ServerLimits { setup.limits }
@@ -63,7 +61,6 @@ package final class Hub {
     handleNews(at: now)
   }
 
-  /// Checks the limits on the channels of a socket, its address and the app.
   func makeSureOfRoom(
     for channel: String, of session: any HubSession
   ) throws(SubscriptionRefusal) {
@@ -90,7 +87,6 @@ package final class Hub {
     return SubscriptionRefusal(reason: reason, code: .overQuota)
   }
 
-  /// Returns the refusal of a socket that subscribes faster than it may.
   func tooFast(_ session: any HubSession) -> SubscriptionRefusal {
     let limit = limits.joinsPerSecond
     logFirst(.pace(socketID: session.socketID), limit)
@@ -98,7 +94,6 @@ package final class Hub {
       reason: "above the rate limit of subscriptions: \(limit) in 1 s", code: .clientEventRate)
   }
 
-  /// Logs the first refusal of each kind.
   private func logFirst(_ limit: ChannelLimit, _ number: Int) {
     guard toldLimits.insert(limit.kind).inserted else { return }
     log(.channelsFull(app: application.id, limit, number))
@@ -236,7 +231,6 @@ package final class Hub {
 }
 
 extension Hub {
-  /// Delivers a message to the sockets; returns the number of recipients.
   @discardableResult private func deliver(_ message: BusMessage, at now: Instant) -> Int {
     switch message {
     case .channel(let name, let frame, let excluded):
@@ -309,28 +303,8 @@ extension Hub {
 
   func take(_ answer: ClusterAnswer, _ waiter: Waiter, at now: Instant) {
     switch (waiter, answer) {
-    case (.join(let request, let session), .joined(let answer)):
-      joined(request, session, answer, at: now)
-    case (.signIn(let user, let proof, let session), .signedIn(let online)):
-      signedIn(user, proof, session, online, at: now)
-    default: preconditionFailure("the answer does not match the question")
-    }
-  }
-
-  private func joined(
-    _ request: JoinRequest, _ session: any HubSession, _ answer: JoinAnswer, at now: Instant
-  ) {
-    let name = request.channel
-    switch answer {
-    case .full(let keepsFormer):
-      if !keepsFormer { _ = remove(session, from: name) }
-      let refusal = SubscriptionRefusal(
-        reason: "a presence channel has at most \(limits.presenceMembers) members",
-        code: .overQuota, cause: .fullChannel)
-      let isSubscribed = channels[name]?.place(of: session) != nil
-      forgetShare(of: name)
-      session.refuse(name, refusal, isSubscribed: isSubscribed, at: now)
-    case .joined(let joined):
+    case (.join(let request, let session), .joined(let joined)):
+      let name = request.channel
       let isWanted = sessions[session.socketID] === session && session.subscriptions.contains(name)
       guard isWanted else {
         // The session left before the answer came.
@@ -339,6 +313,18 @@ extension Hub {
         return
       }
       subscribed(request, session, joined, at: now)
+    case (.join(let request, let session), .full(let keepsFormer)):
+      let name = request.channel
+      if !keepsFormer { _ = remove(session, from: name) }
+      let refusal = SubscriptionRefusal(
+        reason: "a presence channel has at most \(limits.presenceMembers) members",
+        code: .overQuota, cause: .fullChannel)
+      let isSubscribed = channels[name]?.place(of: session) != nil
+      forgetShare(of: name)
+      session.refuse(name, refusal, isSubscribed: isSubscribed, at: now)
+    case (.signIn(let user, let proof, let session), .signedIn(let online)):
+      signedIn(user, proof, session, online, at: now)
+    default: preconditionFailure("the answer does not match the question")
     }
   }
 
@@ -361,7 +347,7 @@ extension Hub {
   }
 
   private func replay(
-    _ event: CachedEvents.Event?, on name: String, to session: any HubSession, at now: Instant
+    _ event: CachedEvent?, on name: String, to session: any HubSession, at now: Instant
   ) {
     guard let event else {
       session.send(text.cacheMiss(channel: name), at: now)
@@ -395,7 +381,6 @@ package protocol HubSession: AnyObject {
   var address: ClientAddress? { get }
   var subscriptions: NameSet { get }
   var user: SignedInUser? { get set }
-  /// Sends a message to this client only.
   func send(_ text: String, at now: Instant)
   /// Sends a message that others get too; returns false if the client takes no more messages.
   func deliver(_ frame: SharedFrame, at now: Instant) -> Bool
@@ -404,7 +389,6 @@ package protocol HubSession: AnyObject {
   /// - Parameter isSubscribed: True if an earlier subscription stays.
   func refuse(
     _ channel: String, _ refusal: SubscriptionRefusal, isSubscribed: Bool, at now: Instant)
-  /// Closes the connection because the app terminated its user.
   func terminate(at now: Instant)
 }
 
@@ -465,7 +449,6 @@ package struct MemberList: Sendable, Equatable {
     return entry.member
   }
 
-  /// The `presence` object: `ids`, `hash` and `count`.
   func json(omitsMissingInfo: Bool) -> JSONValue {
     let known = omitsMissingInfo ? members.filter { $0.info != nil } : members
     return [
@@ -487,7 +470,6 @@ final class HubChannel {
   private(set) var subscribers: [any HubSession] = []
   private var places: [ObjectIdentifier: Place] = [:]
 
-  /// Adds a subscriber, or changes its user.
   func put(_ session: any HubSession, userID: String?, memberID: JSONValue?) {
     let key = ObjectIdentifier(session)
     let index = places[key]?.index ?? subscribers.count
@@ -566,13 +548,9 @@ package struct ClientAddress: Hashable, Sendable, CustomStringConvertible {
   private let number: UInt64
 
   package init(_ address: SocketAddress) {
-    let octets = address.octets
-    // An IPv4 client of a socket for both families (RFC 4291 section 2.5.5.2).
-    let isMapped =
-      octets.count == 16 && octets[..<10].allSatisfy { $0 == 0 } && octets[10...11] == [255, 255]
-    family = isMapped ? .ipv4 : address.family
-    let part = isMapped ? octets[12...] : octets[..<(octets.count == 4 ? 4 : 8)]
-    number = part.reduce(0) { $0 << 8 | UInt64($1) }
+    let octets = address.unmapped
+    family = octets.count == 4 ? .ipv4 : address.family
+    number = octets.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
   }
 
   package var description: String {
@@ -581,6 +559,16 @@ package struct ClientAddress: Hashable, Sendable, CustomStringConvertible {
     guard family == .ipv6 else { return octets.map { String($0) }.joined(separator: ".") }
     let whole = octets + [UInt8](repeating: 0, count: 8)
     return SocketAddress(family: .ipv6, octets: whole, port: 0).host + "/64"
+  }
+}
+
+extension SocketAddress {
+  /// The octets: four also for an IPv4 client of a socket for both families (RFC 4291 section
+  /// 2.5.5.2).
+  var unmapped: [UInt8] {
+    let isMapped =
+      octets.count == 16 && octets[..<10].allSatisfy { $0 == 0 } && octets[10...11] == [255, 255]
+    return isMapped ? Array(octets[12...]) : octets
   }
 }
 
@@ -620,20 +608,14 @@ package enum ChannelLimit: Sendable, Equatable {
   case app
   case socket(id: String)
   case address(ClientAddress)
-  /// The socket subscribes faster than it may.
   case pace(socketID: String)
 
-  /// The kinds of limits that were logged; each is logged once.
-  struct Kinds: OptionSet {
-    let rawValue: UInt8
-  }
-
-  var kind: Kinds {
+  var kind: Int {
     switch self {
-    case .app: Kinds(rawValue: 1)
-    case .socket: Kinds(rawValue: 2)
-    case .address: Kinds(rawValue: 4)
-    case .pace: Kinds(rawValue: 8)
+    case .app: 1
+    case .socket: 2
+    case .address: 3
+    case .pace: 4
     }
   }
 }

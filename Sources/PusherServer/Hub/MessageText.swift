@@ -2,7 +2,6 @@ package import PusherCore
 
 /// Parts of messages that differ between servers; the defaults are Pusher's.
 package struct MessageShapes: Sendable {
-  /// Makes the data of an error a string that holds JSON.
   var embedsErrors = false
   var ping: JSONValue? = .string("{}")
   var pong: JSONValue? = .string("{}")

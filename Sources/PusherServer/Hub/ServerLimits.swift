@@ -1,8 +1,6 @@
 internal import PusherCore
 
-/// Limits of a server, in number, size and time.
 package struct ServerLimits: Sendable, Equatable {
-  /// Maximum sizes, in bytes.
   package struct Sizes: Sendable, Equatable {
     /// Maximum size of a client's message; a longer one closes the connection with 1009.
     package var clientMessage = 102_400
@@ -12,9 +10,7 @@ package struct ServerLimits: Sendable, Equatable {
     package var apiBody = 1 << 20
     /// Maximum length of a presence member's ID, in characters.
     package var userID = 128
-    /// Maximum size of a presence member's `channel_data`.
     package var channelData = 1024
-    /// Maximum size of a signed-in user's `user_data`.
     package var userData = 16_384
     /// Maximum output waiting for one client; more closes the connection with 4100.
     package var outputQueue = 1 << 20
@@ -25,17 +21,14 @@ package struct ServerLimits: Sendable, Equatable {
   package struct Times: Sendable, Equatable {
     /// Maximum time for a request's head, and for its body.
     package var request = Duration.seconds(10)
-    /// Maximum idle time between two requests.
     package var keepAlive = Duration.seconds(75)
     /// Time after which a silent client must send something; sent to it as `activity_timeout`.
     package var activity = Duration.seconds(120)
     /// Time after which the server pings a silent client; default: `activity`.
     package var ping: Duration?
-    /// Maximum time for the answer to a ping.
     package var pong = Duration.seconds(30)
     /// Closes a connection with 4201 after this time without a message to it; replaces pings.
     package var ownSilence: Duration?
-    /// Maximum time for the answer to a close frame.
     package var close = Duration.seconds(5)
     /// Lifetime of a cache channel's event; `nil` for no limit.
     package var cachedEvent: Duration? = .seconds(1800)
@@ -47,22 +40,18 @@ package struct ServerLimits: Sendable, Equatable {
   package var callers = 256
   package var channelsOfEvent = 100
   package var batch = 10
-  /// Maximum number of occupied channels of an app on this server.
   package var channels = 100_000
   /// Maximum number of channels of an app that the sockets of one address occupy.
   package var channelsPerAddress = 25_000
-  /// Maximum number of channels of a socket.
   package var subscriptions = 10_000
   /// Maximum number of subscriptions of a socket in a second (4301), after a burst of
   /// ``subscriptions``, at least 1000.
   package var joinsPerSecond = 100
   package var presenceMembers = 100
   package var watchlist = 100
-  /// Maximum number of cache channels with a stored event.
   package var cachedEvents = 1000
   /// Maximum number of client events per socket and second (4301); `nil` for no limit.
   package var clientEventsPerSecond: Int? = 10
-  /// Limit on all messages of a socket; `nil` for no limit.
   package var messageRate: MessageRateLimit?
   package var sizes = Sizes()
   package var times = Times()
@@ -118,29 +107,6 @@ package struct AppLimits: Sendable, Equatable {
   }
 }
 
-/// Limits an amount per second.
-///
-/// A second starts with the first amount after the previous second.
-struct SecondQuota {
-  private let limit: Int?
-  private var began: Instant?
-  private var used = 0
-
-  init(_ limit: Int?) { self.limit = limit }
-
-  mutating func hasRoom(for amount: Int, at now: Instant) -> Bool {
-    guard let limit else { return true }
-    if began.map({ $0.duration(to: now) >= .seconds(1) }) ?? true { used = 0 }
-    return amount <= limit - used
-  }
-
-  mutating func take(_ amount: Int, at now: Instant) {
-    guard limit != nil else { return }
-    if used == 0 { began = now }
-    used += amount
-  }
-}
-
 /// A limit on all messages of one connection, as Reverb's `rate_limiting` of an app.
 ///
 /// Source: `ensureWithinRateLimit` of Laravel Reverb 1.9, and its `config/reverb.php`, which has
@@ -166,7 +132,6 @@ struct MessageWindow {
 
   init(_ limit: MessageRateLimit) { self.limit = limit }
 
-  /// Counts and allows one more message, unless the window is full.
   mutating func admit(at now: Instant) -> Bool {
     if let end, now >= end { (self.end, count) = (nil, 0) }
     guard count < limit.messages else { return false }

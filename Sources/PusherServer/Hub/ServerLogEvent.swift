@@ -3,7 +3,6 @@ package import PusherCore
 /// An entry of the server's log; no case holds a secret.
 package enum ServerLogEvent: Sendable, Equatable, CustomStringConvertible {
   case connected(socketID: String)
-  /// Refused socket: unknown key, unsupported protocol, or too many connections.
   case refused(code: Int, reason: String)
   /// Closed socket; `code` is from the close frame, if there was one.
   case disconnected(socketID: String, code: Int?, reason: String)
@@ -22,7 +21,6 @@ package enum ServerLogEvent: Sendable, Equatable, CustomStringConvertible {
   /// The connection to Redis is lost; nothing is published until it is back.
   case busLost(reason: String)
   case busBack
-  /// Redis refused a command.
   case busError(reason: String)
   /// Redis refuses a required command; nothing is published until it accepts it.
   case busRefused(reason: String)
@@ -123,7 +121,6 @@ package struct SentWebhook: Sendable, Equatable, CustomStringConvertible {
   package let app: String
   /// Scheme, host and port of the receiver; the rest of its URL may be a token.
   package let url: String
-  /// Kind of the event, or the number of events.
   package let event: String
   /// Body as sent; empty for several webhooks.
   package let body: [UInt8]
@@ -206,12 +203,25 @@ package struct WebhookNotice: Sendable, Equatable {
     self.details = details
   }
 
+  package static func memberAdded(_ channel: String, _ member: Member) -> WebhookNotice {
+    WebhookNotice(
+      .memberAdded, channel, userID: member.userID, id: member.id, userInfo: member.info)
+  }
+
+  package static func memberRemoved(_ channel: String, _ member: Member) -> WebhookNotice {
+    WebhookNotice(.memberRemoved, channel, userID: member.userID, id: member.id)
+  }
+
+  package static func subscriptionCount(_ channel: String, _ count: Int) -> WebhookNotice {
+    WebhookNotice(
+      .subscriptionCount, channel, details: [.init("subscription_count", .integer(count))])
+  }
+
   /// Body of a webhook with this event only; `milliseconds` is the time since 1970.
   package func body(milliseconds: Int64) -> [UInt8] {
     Self.body([self], milliseconds: milliseconds)
   }
 
-  /// Body of a webhook with these events, in order.
   package static func body(_ notices: some Sequence<Self>, milliseconds: Int64) -> [UInt8] {
     let body: JSONValue = [
       "time_ms": .number(String(milliseconds)), "events": .array(notices.map(\.event)),

@@ -14,23 +14,18 @@ package final class ServerFeed: Sendable {
   /// Consecutive entries that a reader does not get.
   package struct Loss: Sendable, Equatable {
     package enum Cause: String, Sendable {
-      /// The reader was slow.
       case slow
       /// The reader came too late: the entries are no longer kept.
       case expired
     }
 
     package let count: Int
-    /// Number of the last of them.
     package let last: Int
     package let cause: Cause
   }
 
-  /// The entry with which a reader begins.
   package enum Start: Sendable, Equatable {
-    /// The next entry.
     case now
-    /// The oldest entry that is kept.
     case oldest
     /// The entry after this number; entries that are no longer kept are counted.
     case after(Int)
@@ -55,7 +50,6 @@ package final class ServerFeed: Sendable {
     /// The history takes entries also while there are no readers.
     var watchers: Int { readers.count + (history == nil ? 0 : 1) }
 
-    /// Gives a new reader the kept entries from its start on.
     func fill(_ reader: inout Reader, from start: Start) {
       let oldest = lastEntry + 1 - (history?.count ?? 0)
       var next = oldest
@@ -76,7 +70,6 @@ package final class ServerFeed: Sendable {
     }
   }
 
-  /// Maximum number of simultaneous readers.
   package static let readerLimit = 16
   /// Default maximum of waiting entries per reader, in bytes.
   package static let queueLimit = 4 << 20
@@ -128,7 +121,6 @@ package final class ServerFeed: Sendable {
 
   package func closeRecording() { state.withLock { $0.otherReaders -= 1 } }
 
-  /// Returns and removes the waiting lines, oldest first.
   package func take(_ reader: Int) -> [Line] {
     state.withLock { state in
       guard var own = state.readers[reader], !own.waiting.isEmpty || own.dropped > 0 else {
@@ -183,7 +175,6 @@ extension ServerFeed.Reader {
     return isFirst
   }
 
-  /// Returns the entries left out just before an entry.
   fileprivate func loss(before number: Int) -> ServerFeed.Loss? {
     dropped > 0 ? ServerFeed.Loss(count: dropped, last: number - 1, cause: .slow) : nil
   }
@@ -194,7 +185,6 @@ extension ServerFeed.Reader {
 /// All texts share one ring of bytes, each behind its length. So the ring bounds the memory
 /// exactly. The system provides the ring's pages as they are filled.
 package struct EntryHistory: Sendable {
-  /// Size of the ring, in bytes.
   package static let byteLimit = 4 << 20
   /// Size of the length before each text, in bytes.
   package static let lengthSize = 4
@@ -281,116 +271,84 @@ package struct EntryHistory: Sendable {
   }
 }
 
-/// Members of the JSON object that describes an event in the console; docs/console.md lists them.
-package enum ServerEntry {
+// Members of the JSON object that describes an event in the console; docs/console.md lists them.
+
+extension ServerLogEvent {
   /// Returns `nil` if the console does not show the event.
   ///
   /// - Parameter caused: Number of the last events that a request caused.
-  static func members(
-    of event: ServerLogEvent, app: String?, caused: Int = 0
-  ) -> [JSONValue.Member]? {
-    switch event {
+  func entry(app: String?, caused: Int) -> [JSONValue.Member]? {
+    switch self {
     case .event(let name, let channel, let data, let recipients):
-      return make(
+      members(
         "event",
         [
           "source": "api", "app": app, "channel": channel, "event": name,
           "data": data.text ?? JSONWriter.text(data),
         ], recipients.map { .init("recipients", .integer($0)) })
     case .clientEvent(let socketID, let name, let channel, let message, let recipients):
-      return make(
+      members(
         "event",
         [
           "source": "client", "app": app, "channel": channel, "event": name,
-          "data": data(of: message), "socket_id": socketID,
+          "data": (try? JSONParser.parse(message))?["data"].map { $0.text ?? JSONWriter.text($0) },
+          "socket_id": socketID,
         ], recipients.map { .init("recipients", .integer($0)) })
-    // Requests of the page itself are not shown, unless access was refused.
-    case .request(_, let path, let status, _) where ConsolePath.isOwn(path) && status != 403:
-      return nil
     case .request(let method, let path, let status, let reason):
-      let entry = make(
+      members(
         "request", ["method": method, "path": path], .init("status", .integer(status)),
-        reason: reason)
-      return caused == 0 ? entry : entry + [.init("events", .integer(caused))]
-    default: return ofSocket(event, app: app) ?? ofWebhook(event) ?? ofServer(event)
-    }
-  }
-
-  static func members(of notice: WebhookNotice, app: String) -> [JSONValue.Member]? {
-    switch notice.kind {
-    case .channelOccupied, .channelVacated:
-      make(
-        "channel",
-        [
-          "action": notice.kind == .channelOccupied ? "occupied" : "vacated", "app": app,
-          "channel": notice.channel,
-        ])
-    case .memberAdded, .memberRemoved:
-      make(
-        "member",
-        [
-          "action": notice.kind == .memberAdded ? "added" : "removed", "app": app,
-          "channel": notice.channel, "user_id": notice.userID,
-        ], notice.userInfo.map { .init("user_info", $0) })
-    case .clientEvent, .cacheMiss, .subscriptionCount: nil
-    }
-  }
-
-  private static func ofSocket(_ event: ServerLogEvent, app: String?) -> [JSONValue.Member]? {
-    switch event {
+        reason: reason) + (caused == 0 ? [] : [.init("events", .integer(caused))])
     case .connected(let socketID):
-      make("connection", ["action": "opened", "app": app, "socket_id": socketID])
+      members("connection", ["action": "opened", "app": app, "socket_id": socketID])
     case .disconnected(let socketID, let code, let reason):
-      make(
+      members(
         "connection", ["action": "closed", "app": app, "socket_id": socketID],
         code.map { .init("code", .integer($0)) }, reason: reason)
     case .refused(let code, let reason):
-      make("connection", ["action": "refused"], .init("code", .integer(code)), reason: reason)
+      members(
+        "connection", ["action": "refused"], .init("code", .integer(code)), reason: reason)
     case .signedIn(let socketID, let userID):
-      make("user", ["action": "signed_in", "app": app, "socket_id": socketID, "user_id": userID])
+      members(
+        "user", ["action": "signed_in", "app": app, "socket_id": socketID, "user_id": userID])
     case .signInRefused(let socketID, let reason):
-      make("user", ["action": "refused", "app": app, "socket_id": socketID], reason: reason)
+      members("user", ["action": "refused", "app": app, "socket_id": socketID], reason: reason)
     case .subscribed(let socketID, let channel, let userID):
-      make(
+      members(
         "subscription",
         [
           "action": "subscribed", "app": app, "socket_id": socketID, "channel": channel,
           "user_id": userID,
         ])
     case .subscriptionRefused(let socketID, let channel, let reason):
-      make(
+      members(
         "subscription",
         ["action": "refused", "app": app, "socket_id": socketID, "channel": channel],
         reason: reason)
     case .unsubscribed(let socketID, let channel):
-      make(
+      members(
         "subscription",
         ["action": "unsubscribed", "app": app, "socket_id": socketID, "channel": channel])
     case .clientError(let socketID, let reason):
-      make("error", ["app": app, "socket_id": socketID], reason: reason)
-    default: nil
-    }
-  }
-
-  private static func ofWebhook(_ event: ServerLogEvent) -> [JSONValue.Member]? {
-    switch event {
+      members("error", ["app": app, "socket_id": socketID], reason: reason)
     case .webhookSent(let webhook, let status):
-      make("webhook", texts(of: webhook, "sent"), .init("status", .integer(status)))
+      members("webhook", texts(of: webhook, "sent"), .init("status", .integer(status)))
     case .webhookFailed(let webhook, let reason, let delay):
-      make(
+      members(
         "webhook", texts(of: webhook, "failed"),
         .init("retry_in", .number("\(delay.inSeconds)")), reason: reason)
     case .webhookDropped(let webhook, let reason):
-      make("webhook", texts(of: webhook, "dropped"), reason: reason)
+      members("webhook", texts(of: webhook, "dropped"), reason: reason)
     case .webhooksDiscarded(let url, let count, let reason):
-      make(
+      members(
         "webhook", ["action": "dropped", "url": url, "event": "\(count) in the queue"],
         reason: reason)
-    default: nil
+    case .busLost, .busError, .busRefused, .accessRefused, .queuesFull, .channelsFull, .dropped:
+      members("error", [:], reason: description)
+    case .delivered, .busBack: nil
     }
   }
 
-  private static func texts(
+  private func texts(
     of webhook: SentWebhook, _ action: String
   ) -> KeyValuePairs<String, String?> {
     [
@@ -398,28 +356,37 @@ package enum ServerEntry {
       "body": webhook.body.isEmpty ? nil : String(decoding: webhook.body, as: UTF8.self),
     ]
   }
+}
 
-  private static func ofServer(_ event: ServerLogEvent) -> [JSONValue.Member]? {
-    switch event {
-    case .busLost, .busError, .busRefused, .accessRefused, .queuesFull, .channelsFull, .dropped:
-      make("error", [:], reason: event.description)
-    default: nil
+extension WebhookNotice {
+  func entry(app: String) -> [JSONValue.Member]? {
+    switch kind {
+    case .channelOccupied, .channelVacated:
+      members(
+        "channel",
+        [
+          "action": kind == .channelOccupied ? "occupied" : "vacated", "app": app,
+          "channel": channel,
+        ])
+    case .memberAdded, .memberRemoved:
+      members(
+        "member",
+        [
+          "action": kind == .memberAdded ? "added" : "removed", "app": app, "channel": channel,
+          "user_id": userID,
+        ], userInfo.map { .init("user_info", $0) })
+    case .clientEvent, .cacheMiss, .subscriptionCount: nil
     }
   }
+}
 
-  private static func make(
-    _ kind: String, _ texts: KeyValuePairs<String, String?>, _ other: JSONValue.Member? = nil,
-    reason: String = ""
-  ) -> [JSONValue.Member] {
-    var members = [JSONValue.Member("kind", .string(kind))]
-    for (name, text) in texts { if let text { members.append(.init(name, .string(text))) } }
-    if let other { members.append(other) }
-    if !reason.isEmpty { members.append(.init("reason", .string(reason))) }
-    return members
-  }
-
-  private static func data(of message: String) -> String? {
-    guard let data = (try? JSONParser.parse(message))?["data"] else { return nil }
-    return data.text ?? JSONWriter.text(data)
-  }
+private func members(
+  _ kind: String, _ texts: KeyValuePairs<String, String?>, _ other: JSONValue.Member? = nil,
+  reason: String = ""
+) -> [JSONValue.Member] {
+  var members = [JSONValue.Member("kind", .string(kind))]
+  for (name, text) in texts { if let text { members.append(.init(name, .string(text))) } }
+  if let other { members.append(other) }
+  if !reason.isEmpty { members.append(.init("reason", .string(reason))) }
+  return members
 }

@@ -14,12 +14,6 @@ package final class SessionContext {
   }
 }
 
-struct Traffic: Sendable {
-  let since: Instant
-  var received = 0
-  var sent = 0
-}
-
 /// One client's socket at the level of the protocol.
 ///
 /// Bytes come in through the connection's input, then ``receive(at:)``; they go out through its
@@ -40,7 +34,7 @@ package final class ClientSession: HubSession, ConnectionSocket {
   package var input: ByteBuffer { connection.input }
   package var output: ByteBuffer { connection.output }
   /// Connection of the session; `nil` in tests.
-  weak var carrier: ServerConnection?
+  package weak var carrier: ServerConnection?
   let hub: Hub
   let context: SessionContext
   package var subscriptions = NameSet()
@@ -53,8 +47,8 @@ package final class ClientSession: HubSession, ConnectionSocket {
   private var state = State.open
   private var usesControlFrames = false
   private var heartbeat: Heartbeat
-  private(set) var traffic: Traffic
-  /// Output of this client that the ledger has counted, in bytes.
+  /// Begin of the session, and the number of messages from and to the client.
+  package private(set) var traffic: (since: Instant, received: Int, sent: Int)
   private var noted = 0
   var faults = FaultLine()
   /// Reason of the end, until the session leaves the hub.
@@ -73,7 +67,7 @@ package final class ClientSession: HubSession, ConnectionSocket {
     readsCompressed = connection.readableWindowBits == SharedFrame.windowBits
     rates = ClientRates(hub.limits)
     heartbeat = Heartbeat(limits: hub.limits, at: now)
-    traffic = Traffic(since: now)
+    traffic = (now, 0, 0)
     hub.connect(self)
     send(
       hub.text.connectionEstablished(
@@ -83,7 +77,6 @@ package final class ClientSession: HubSession, ConnectionSocket {
 
   func renewLimits() { rates.renew(hub.limits) }
 
-  /// True if the driver should close the socket after the output is sent.
   package var isFinished: Bool { if case .finished = state { true } else { false } }
   package var isOpen: Bool { if case .open = state { true } else { false } }
   package var isServed: Bool { isOpen }
@@ -139,7 +132,6 @@ package final class ClientSession: HubSession, ConnectionSocket {
     noteOutput()
   }
 
-  /// Sends due pings, and closes the connection if the answer is late.
   package func tick(at now: Instant) {
     switch state {
     case .open:
@@ -190,7 +182,6 @@ package final class ClientSession: HubSession, ConnectionSocket {
     write(frame.view, at: now)
   }
 
-  /// Sends a message that others get too; returns false if the client takes no more messages.
   package func deliver(_ frame: SharedFrame, at now: Instant) -> Bool {
     if let channel = frame.channel, !context.faults.isEmpty {
       return deliverStaged(frame, on: channel, at: now)
@@ -213,7 +204,6 @@ package final class ClientSession: HubSession, ConnectionSocket {
     noteOutput()
   }
 
-  /// Updates the ledger.
   private func noteOutput() {
     let change = connection.output.heldBytes - noted
     noted += change
@@ -238,7 +228,6 @@ package final class ClientSession: HubSession, ConnectionSocket {
     close(code.closeCode, reason: reason, at: now)
   }
 
-  /// Closes the socket for shutdown; clients should reconnect at once.
   package func stop(at now: Instant) {
     close(.generic, reason: "the server is shutting down", at: now)
   }
@@ -278,7 +267,6 @@ package final class ClientSession: HubSession, ConnectionSocket {
 }
 
 extension ClientSession {
-  /// Returns false if the client takes no more messages.
   private func deliverStaged(_ frame: SharedFrame, on channel: String, at now: Instant) -> Bool {
     guard isOpen, !faults.isBlackhole else { return false }
     let change = context.faults.change(on: channel, &faults)
@@ -296,7 +284,6 @@ extension ClientSession {
     return isSent
   }
 
-  /// Closes the connection if a fault is due before any event.
   func stageGreeting(at now: Instant) {
     guard isOpen, !faults.isBlackhole, !context.faults.isEmpty else { return }
     endStaged(context.faults.ending(after: nil, &faults), at: now)
@@ -310,9 +297,9 @@ extension ClientSession {
     }
     guard faults.latePongs.count < FaultLine.pongLimit else { return }
     noteFault("a pong is delayed")
-    let pong = LatePong(due: now.advanced(by: delay), frame: frame)
-    let place = faults.latePongs.firstIndex { $0.due > pong.due } ?? faults.latePongs.endIndex
-    faults.latePongs.insert(pong, at: place)
+    let due = now.advanced(by: delay)
+    let index = faults.latePongs.firstIndex { $0.due > due } ?? faults.latePongs.endIndex
+    faults.latePongs.insert((due, frame), at: index)
   }
 
   private func sendPong(frame: [UInt8]?, at now: Instant) {
@@ -379,7 +366,6 @@ extension ClientSession {
     return deliverPlain(frame, at: now)
   }
 
-  /// Adds a member to a message, so that it has this size, in bytes.
   private static func padded(_ text: String, to size: Int) -> String {
     let start = text.dropLast() + #","padding":""#
     let count = max(0, size - start.utf8.count - 2)
@@ -695,7 +681,6 @@ struct Heartbeat {
   }
 }
 
-/// The limits on what a client sends over time.
 struct ClientRates {
   var events: RateWindow
   /// `nil` for no limit.
@@ -722,10 +707,8 @@ struct ClientRates {
 struct JoinPace {
   /// The whole burst is allowed again from this time on; `nil` before the first subscription.
   private var recovery: Instant?
-  /// Minimum size of the burst.
   private static let burst = 1000
 
-  /// Counts and allows one more subscription, unless the room is used up.
   mutating func admit(_ limits: ServerLimits, at now: Instant) -> Bool {
     let step = Duration.seconds(1) / max(limits.joinsPerSecond, 1)
     let room = step * (max(limits.subscriptions, Self.burst) - 1)
@@ -749,7 +732,6 @@ struct RateWindow {
 
   init(limit: Int?) { self.limit = limit }
 
-  /// Counts and allows one more event, unless the limit is reached.
   mutating func admit(at now: Instant) -> Bool {
     guard let limit else { return true }
     guard limit > 0 else { return false }
@@ -779,14 +761,12 @@ package final class OutputLedger {
 
   private var touched: [ClientSession] = []
 
-  /// Lists a session with new output, or one that has ended.
   func touch(_ session: ClientSession) {
     guard !session.isTouched else { return }
     session.isTouched = true
     touched.append(session)
   }
 
-  /// Returns and clears the list of sessions.
   package func takeTouched() -> [ClientSession] {
     for session in touched { session.isTouched = false }
     return touched.takeAll()
@@ -794,7 +774,6 @@ package final class OutputLedger {
 
   var isFull: Bool { total > limit }
 
-  /// Records a change of a client's waiting output, in bytes.
   func note(_ change: Int) {
     total += change
     guard change > 0, isFull, !isRelieving else { return }

@@ -10,15 +10,13 @@ package final class Server {
   package let context: SessionContext
   package let applications: Applications
   package let feed = ServerFeed()
-  /// Connection to servers of other processes.
   let cluster: (any Cluster)?
-  /// Apps as the options or the file list them.
   var served: [Application]
   var access: AccessGate
   var refusals = RefusalReport()
   var calls = CallTable<Caller>()
   /// Work that waits until the reachability of other nodes is known.
-  private var pendingWork: PendingWork?
+  private var pendingWork: (done: () -> Void, calls: [(any ServerCall, Caller)])?
   private(set) var ending: Ending?
   /// Number of events since the last request: those of the call that is answered next.
   private var eventsOfCall = 0
@@ -29,15 +27,7 @@ package final class Server {
     loop: loop, policy: cluster == nil ? options.webhooks : options.webhooks.withoutDelay,
     report: { [weak self] in self?.report($0) }, onIdle: { [weak self] in self?.checkStopped() })
 
-  struct Caller {
-    let head: HTTPRequestHead
-    let connection: ServerConnection
-  }
-
-  struct PendingWork {
-    var done: () -> Void = {}
-    var calls: [(any ServerCall, Caller)] = []
-  }
+  typealias Caller = (head: HTTPRequestHead, connection: ServerConnection)
 
   struct Ending {
     let whenDone: () -> Void
@@ -65,7 +55,7 @@ package final class Server {
     (self.options, self.loop, self.log, self.cluster) = (options, loop, log, cluster)
     access = AccessGate(options.access)
     served = options.applications
-    pendingWork = cluster == nil ? nil : PendingWork()
+    pendingWork = cluster == nil ? nil : ({}, [])
     applications = Applications(
       limits: options.limits, dialect: options.dialect,
       text: MessageText(service: options.service, dialect: options.dialect), random: random)
@@ -96,7 +86,6 @@ package final class Server {
     acceptor.tls = try options.certificate?.context()
   }
 
-  /// Listening address, with the port that the system picked.
   package var address: SocketAddress { acceptor.address }
   package var port: UInt16 { address.port }
   package var connectionCount: Int { applications.connectionCount }
@@ -133,20 +122,32 @@ package final class Server {
     ending = Ending(whenDone: whenDone)
     let now = loop.now
     acceptor.close(at: now)
-    let wave = ClosingWave(
-      acceptor.connections.filter { $0.socket != nil }, from: now, over: drain)
-    closeNext(of: wave, patience: patience)
+    let connections = acceptor.connections.filter { $0.socket != nil }
+    let share = drain.wholeNanoseconds / Int64(max(connections.count, 1))
+    let interval = Duration.nanoseconds(share)
+    close(
+      connections[...], at: now.advanced(by: interval), every: interval, patience: patience)
     checkStopped()
   }
 
-  private func closeNext(of wave: ClosingWave, patience: Duration) {
+  /// Closes connections one after the other; the last one closes at the end of the period.
+  private func close(
+    _ connections: ArraySlice<ServerConnection>, at due: Instant, every interval: Duration,
+    patience: Duration
+  ) {
     let now = loop.now
-    for connection in wave.due(at: now) { connection.stop(at: now) }
+    var (rest, due) = (connections, due)
+    while due <= now, let next = rest.popFirst() {
+      next.stop(at: now)
+      due = due.advanced(by: interval)
+    }
     deliver()
-    guard let next = wave.next else {
+    guard !rest.isEmpty else {
       return setStopTimer(now.advanced(by: patience)) { [weak self] in self?.cutConnections() }
     }
-    setStopTimer(next) { [weak self] in self?.closeNext(of: wave, patience: patience) }
+    setStopTimer(due) { [weak self, rest, due] in
+      self?.close(rest, at: due, every: interval, patience: patience)
+    }
   }
 
   private func setStopTimer(_ deadline: Instant, _ action: @escaping () -> Void) {
@@ -322,7 +323,8 @@ extension Server {
   }
 }
 
-extension Server: ConsoleHost {
+/// What the console shows and does.
+extension Server {
   package var faults: FaultScript { context.faults }
   package var isShared: Bool { cluster != nil }
   package var signsChannels: Bool { options.authEndpoints != .nobody }
@@ -335,19 +337,21 @@ extension Server: ConsoleHost {
     var caused = 0
     switch event {
     case .event: if cluster == nil { eventsOfCall += 1 }
-    case .request: swap(&caused, &eventsOfCall)
+    case .request(_, let path, let status, _):
+      swap(&caused, &eventsOfCall)
+      // Requests of the page itself are not shown, unless access was refused.
+      if ServerRoute.isOfConsole(path), status != 403 { return }
     default: break
     }
-    feed.note(ServerEntry.members(of: event, app: app, caused: caused), on: loop.wakeUp)
+    feed.note(event.entry(app: app, caused: caused), on: loop.wakeUp)
   }
 
   func noteForConsole(_ application: Application, _ notices: [WebhookNotice]) {
     for notice in notices where notice.audience != .webhooks {
-      feed.note(ServerEntry.members(of: notice, app: application.id), on: loop.wakeUp)
+      feed.note(notice.entry(app: application.id), on: loop.wakeUp)
     }
   }
 
-  /// Takes notices of apps without webhooks, which only observers get.
   func takeUnsentNotices() {
     for hub in applications.hubs where hub.application.webhooks.isEmpty {
       noteForConsole(hub.application, hub.takeNotices())
@@ -356,11 +360,7 @@ extension Server: ConsoleHost {
 
   // MARK: Questions
 
-  package func connections(ofApp id: String) -> [ConnectionFacts] {
-    sessions(ofApp: id).map { ConnectionFacts($0, age: $0.traffic.since.duration(to: loop.now)) }
-  }
-
-  private func sessions(ofApp id: String) -> [ClientSession] {
+  package func sessions(ofApp id: String) -> [ClientSession] {
     clients.filter { $0.isOpen && $0.hub.application.id.isSame(as: id) }
   }
 
@@ -379,15 +379,6 @@ extension Server: ConsoleHost {
   }
 }
 
-extension ConnectionFacts {
-  fileprivate init(_ session: ClientSession, age: Duration) {
-    self.init(
-      socketID: session.socketID, peer: session.carrier?.peer, age: age, userID: session.user?.id,
-      channels: session.subscriptions, received: session.traffic.received,
-      sent: session.traffic.sent, queuedBytes: session.output.count)
-  }
-}
-
 extension Server: ConnectionAcceptorOwner {
   func answer(
     _ request: HTTPRequestReader.Request, on connection: ServerConnection, at now: Instant
@@ -401,7 +392,7 @@ extension Server: ConnectionAcceptorOwner {
     if route == .console, let stream = console?.stream(for: request, on: connection, at: now) {
       return .socket(stream)
     }
-    let caller = Caller(head: request.head, connection: connection)
+    let caller = (head: request.head, connection: connection)
     guard let answer = begin(request, for: route, caller, at: now) else { return .later }
     report(answer, to: request.head)
     return .answer(answer, isLast: false)
@@ -452,7 +443,7 @@ extension Server: ConnectionAcceptorOwner {
       if let authorized = endpoint.answer(request) { return authorized }
     // A console that only this machine may use leaves the path to the dialect.
     case .api where options.console == .everybody && request.head.isForRoot:
-      return .redirect(to: ConsolePath.page)
+      return .redirect(to: ServerRoute.console.paths[0])
     case .socket, .api: break
     }
     let seconds = SystemClock.wall().secondsSince1970
@@ -473,7 +464,7 @@ extension Server: ConnectionAcceptorOwner {
 
   private func answerFaults(_ request: HTTPRequestReader.Request, at now: Instant) -> HTTPAnswer {
     let count = context.faults.faults.count
-    let answer = FaultControl(script: context.faults).answer(request)
+    let answer = context.faults.answer(request)
     if context.faults.faults.count > count { stageGreetings(at: now) }
     return answer
   }
@@ -561,7 +552,6 @@ extension Server {
 
 // Functions for owners of a single-node hub, which answers at once.
 extension Hub {
-  /// Occupied channels, sorted.
   package var occupiedChannels: [String] {
     guard case .answered(.channels(let names?)) = ask(.channels(prefix: ""), at: .beginning) else {
       return []
@@ -625,33 +615,6 @@ package struct AppChanges: Sendable, Equatable, CustomStringConvertible {
   }
 }
 
-/// Connections of a stopping server in closing order, spread evenly over a period.
-final class ClosingWave {
-  private var connections: [ServerConnection]
-  private let begin: Instant
-  private let total: Duration
-  private var count = 0
-
-  init(_ connections: [ServerConnection], from begin: Instant, over total: Duration) {
-    (self.connections, self.begin, self.total) = (connections, begin, total)
-  }
-
-  /// The last connection closes at the end of the period.
-  private func turn(of number: Int) -> Instant {
-    let share = total.wholeNanoseconds / Int64(max(connections.count, 1))
-    return begin.advanced(by: .nanoseconds(share * Int64(number + 1)))
-  }
-
-  /// Returns the connections that became due since the last call.
-  func due(at now: Instant) -> ArraySlice<ServerConnection> {
-    let first = count
-    while count < connections.count, turn(of: count) <= now { count += 1 }
-    return connections[first..<count]
-  }
-
-  var next: Instant? { count < connections.count ? turn(of: count) : nil }
-}
-
 /// The console of a server, which the module PusherConsole provides.
 package protocol ServerConsole: AnyObject {
   /// Returns the stream of entries that a request asks for; `nil` for other requests.
@@ -660,40 +623,6 @@ package protocol ServerConsole: AnyObject {
   ) -> (any ConnectionSocket)?
   /// Starts to answer a request for the page or for one of its calls.
   func begin(_ request: HTTPRequestReader.Request, at now: Instant) -> CallBeginning
-  /// Sends the waiting entries to the streams.
   func flush(at now: Instant)
-  /// Reports a changed list of apps to the streams.
   func appsChanged()
-}
-
-/// The server that a console shows.
-package protocol ConsoleHost: AnyObject {
-  var loop: EventLoop { get }
-  var applications: Applications { get }
-  var feed: ServerFeed { get }
-  var faults: FaultScript { get }
-  /// True if other processes share the channels.
-  var isShared: Bool { get }
-  /// True if the authorisation endpoints answer.
-  var signsChannels: Bool { get }
-
-  func connections(ofApp id: String) -> [ConnectionFacts]
-  func disconnect(_ socketID: String, ofApp id: String) -> Bool
-  /// Returns false if the app has no receivers.
-  func sendWebhook(_ name: String, _ body: [UInt8], ofApp id: String) -> Bool
-  /// Applies faults to connections that already exist.
-  func stageGreetings()
-}
-
-package struct ConnectionFacts: Sendable {
-  package let socketID: String
-  package let peer: SocketAddress?
-  package let age: Duration
-  package let userID: String?
-  package let channels: NameSet
-  /// Number of messages from and to the client.
-  package let received: Int
-  package let sent: Int
-  /// Output that the client has not taken yet, in bytes.
-  package let queuedBytes: Int
 }

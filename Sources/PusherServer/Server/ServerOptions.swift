@@ -43,7 +43,7 @@ package struct CertificateFiles: Sendable, Equatable {
 
 /// The part of the server that a request is for.
 ///
-/// ``Server`` answers by route, so that every reachable path has an audience here.
+/// ``Server`` answers by route, so that the options decide here who reaches each path.
 package enum ServerRoute: Sendable, Hashable, CaseIterable {
   /// WebSocket at `/app/KEY`; the key gives access.
   case socket
@@ -54,28 +54,13 @@ package enum ServerRoute: Sendable, Hashable, CaseIterable {
   case faults
   case console
 
-  package enum Audience: Sendable {
-    case clients
-    case publicAPI
-    /// The developer on this machine, unless an option opens the route.
-    case localDevelopment
-  }
-
-  package var audience: Audience {
-    switch self {
-    case .socket: .clients
-    case .api: .publicAPI
-    case .authorization, .faults, .console: .localDevelopment
-    }
-  }
-
   /// Paths of a route for local development; the other routes have no fixed paths.
   package var paths: [String] {
     switch self {
     case .socket, .api: []
     case .authorization: AuthEndpoint.paths
-    case .faults: [FaultControl.path]
-    case .console: [ConsolePath.page]
+    case .faults: [FaultScript.path]
+    case .console: ["/console"]
     }
   }
 
@@ -92,9 +77,15 @@ package enum ServerRoute: Sendable, Hashable, CaseIterable {
 
   private static func owner(of path: String) -> ServerRoute {
     if path.begins(with: "/apps/") { return .api }
-    if ConsolePath.isOwn(path) { return .console }
-    if path.isSame(as: FaultControl.path) { return .faults }
+    if isOfConsole(path) { return .console }
+    if path.isSame(as: FaultScript.path) { return .faults }
     return AuthEndpoint.isOwn(path) ? .authorization : .api
+  }
+
+  /// Returns whether the path is the console's page or one below it.
+  static func isOfConsole(_ path: String) -> Bool {
+    let page = console.paths[0]
+    return path.isSame(as: page) || path.begins(with: page + "/")
   }
 
   package var name: String {
@@ -102,14 +93,13 @@ package enum ServerRoute: Sendable, Hashable, CaseIterable {
     case .socket: "sockets"
     case .api: "the HTTP API"
     case .authorization: "the authorisation endpoints"
-    case .faults: FaultControl.path
+    case .faults: FaultScript.path
     case .console: "the console"
     }
   }
 }
 
 extension HTTPRequestHead {
-  /// True if the request asks for the address of the server without a path.
   var isForRoot: Bool {
     (method == "GET" || method == "HEAD") && RequestTarget.path(of: target).isSame(as: "/")
   }

@@ -71,7 +71,6 @@ final class RefusedSocket: ConnectionSocket {
   private let connection: WebSocketConnection
   var input: ByteBuffer { connection.input }
   var output: ByteBuffer { connection.output }
-  /// Time limit for the client's answer to the close frame.
   let deadline: Instant?
   private(set) var isFinished = false
   var isServed: Bool { false }

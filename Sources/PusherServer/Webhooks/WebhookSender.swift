@@ -2,16 +2,7 @@ package import PusherCore
 
 /// Passes notices of a node's hubs to the webhooks of their apps.
 final class WebhookRouter {
-  private final class Place {
-    let hub: Hub
-    let application: Application
-    let dispatcher: WebhookDispatcher
-
-    init(_ hub: Hub, _ dispatcher: WebhookDispatcher) {
-      (self.hub, self.dispatcher) = (hub, dispatcher)
-      application = hub.application
-    }
-  }
+  private typealias Place = (hub: Hub, application: Application, dispatcher: WebhookDispatcher)
 
   private let loop: EventLoop
   private let policy: WebhookPolicy
@@ -50,16 +41,16 @@ final class WebhookRouter {
     places = hubs.compactMap { hub in
       let app = hub.application
       guard let place = former.first(where: { $0.hub === hub }), place.application.tells(as: app)
-      else { return dispatcher(app).map { Place(hub, $0) } }
+      else {
+        return WebhookDispatcher(
+          app, loop: loop, tls: tls, policy: policy, report: report,
+          onIdle: { [weak self] in self?.noteIdle() }
+        ).map { (hub, app, $0) }
+      }
       return place
     }
-    for place in former where !places.contains(where: { $0 === place }) { retire(place) }
-  }
-
-  private func dispatcher(_ application: Application) -> WebhookDispatcher? {
-    WebhookDispatcher(
-      application, loop: loop, tls: tls, policy: policy, report: report,
-      onIdle: { [weak self] in self?.noteIdle() })
+    for place in former
+    where !places.contains(where: { $0.dispatcher === place.dispatcher }) { retire(place) }
   }
 
   private func retire(_ place: Place) {
@@ -75,7 +66,6 @@ final class WebhookRouter {
     onIdle()
   }
 
-  /// - Parameter watch: Receives the notices too.
   func takeNotices(at now: Instant, _ watch: (Application, [WebhookNotice]) -> Void) {
     for place in places {
       let notices = place.hub.takeNotices()
@@ -96,7 +86,6 @@ final class WebhookRouter {
   private var dispatchers: [WebhookDispatcher] { places.map(\.dispatcher) + retired }
   var isIdle: Bool { dispatchers.allSatisfy(\.isIdle) }
 
-  /// Sends all waiting and held-back notices when the server ends.
   func finish() { for dispatcher in dispatchers { dispatcher.finish() } }
   func close() { for dispatcher in dispatchers { dispatcher.close() } }
 }
@@ -115,18 +104,11 @@ package struct DelayedNotices {
     let userID: Name?
   }
 
-  private struct Departure {
-    let key: Key
-    let notice: WebhookNotice
-    let due: Instant
-    let number: Int
-  }
-
   /// Maximum number of delayed departures; further ones are sent at once.
   package static let limit = 10_000
 
   private let delay: Duration
-  private var departures: [Departure] = []
+  private var departures: [(key: Key, notice: WebhookNotice, due: Instant, number: Int)] = []
   /// Numbers of departures that no arrival has cancelled.
   private var standing: [Key: Int] = [:]
   private var count = 0
@@ -148,13 +130,11 @@ package struct DelayedNotices {
       guard delay > .zero, departures.count < Self.limit else { return notice }
       count += 1
       standing[key] = count
-      departures.append(
-        Departure(key: key, notice: notice, due: now.advanced(by: delay), number: count))
+      departures.append((key, notice, now.advanced(by: delay), count))
       return nil
     }
   }
 
-  /// Returns the departures whose delay has passed.
   package mutating func takeDue(at now: Instant) -> [WebhookNotice] {
     let due = departures.prefix { $0.due <= now }
     departures.removeFirst(due.count)
@@ -213,13 +193,11 @@ package final class WebhookDispatcher {
     timer.deadline = nil
   }
 
-  /// Sends all waiting and delayed notices when the server ends.
   package func finish() {
     retire()
     for sender in senders { sender.finish() }
   }
 
-  /// Gives up all waiting webhooks, and reports their number.
   package func close() {
     loop.remove(timer)
     for sender in senders { sender.close() }
@@ -247,18 +225,14 @@ package final class WebhookDispatcher {
 }
 
 package struct WebhookPolicy: Sendable, Equatable {
-  /// Delay of departure notices.
   package var delay = Duration.seconds(3)
   /// Wait before the second attempt; each further wait is twice as long.
   package var firstRetry = Duration.seconds(1)
   /// Maximum time from the first attempt to the last.
   package var patience = Duration.seconds(300)
   package var timeout = Duration.seconds(10)
-  /// Maximum time for waiting webhooks after the server ends.
   package var grace = Duration.seconds(2)
-  /// Maximum number of webhooks waiting for one receiver; further ones are dropped.
   package var queue = 1000
-  /// Maximum size of the webhooks waiting for one receiver, in bytes.
   package var queuedBytes = 16 << 20
   /// Kinds of events to send; a return still cancels a departure if only departures are sent.
   package var kinds = WebhookNotice.Kind.allCases
@@ -268,7 +242,6 @@ package struct WebhookPolicy: Sendable, Equatable {
 
   package init() {}
 
-  /// The policy for nodes that delay departures together.
   var withoutDelay: WebhookPolicy {
     var policy = self
     policy.delay = .zero

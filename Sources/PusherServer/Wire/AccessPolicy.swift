@@ -200,7 +200,6 @@ package struct LocalHost: Sendable, Hashable, CustomStringConvertible {
 
   // MARK: Addresses
 
-  /// Parses four decimal numbers without leading zeros.
   private static func octets4(_ text: String) -> [UInt8]? {
     let octets = text.utf8.split(separator: UInt8(ascii: "."))
       .compactMap { UInt8(String(decoding: $0, as: UTF8.self)) }
@@ -213,9 +212,8 @@ package struct LocalHost: Sendable, Hashable, CustomStringConvertible {
     guard let address = Resolver.literal(text, port: 0), address.family == .ipv6 else {
       return false
     }
-    let zeros = [UInt8](repeating: 0, count: 15)
-    let isMapped = address.octets.starts(with: zeros.prefix(10) + [0xFF, 0xFF])
-    return address.octets == zeros + [1] || isMapped && address.octets[12] == 127
+    let octets = address.unmapped
+    return octets.count == 4 ? octets[0] == 127 : octets == [UInt8](repeating: 0, count: 15) + [1]
   }
 
   // MARK: Characters
@@ -315,11 +313,8 @@ extension ClientAddress {
 extension SocketAddress {
   /// True for loopback, link-local and private addresses (RFC 6890).
   var isNear: Bool {
+    let octets = unmapped
     if octets.count == 16 {
-      let isMapped = octets[..<10].allSatisfy { $0 == 0 } && octets[10...11] == [255, 255]
-      if isMapped {
-        return SocketAddress(family: .ipv4, octets: Array(octets[12...]), port: port).isNear
-      }
       let isLoopback = octets[..<15].allSatisfy { $0 == 0 } && octets[15] == 1
       return isLoopback || octets[0] & 0xFE == 0xFC || octets[0] == 0xFE && octets[1] & 0xC0 == 0x80
     }
