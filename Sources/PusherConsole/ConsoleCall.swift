@@ -6,13 +6,13 @@ internal import PusherServer
 /// Questions are GET requests with a query, orders are POST requests with a JSON object. A failed
 /// call gets a status from 400 and `{"error":"…"}`.
 struct ConsoleCall: ServerCall {
-  let host: Server
-  let target: RequestTarget?
+  private let host: Server
+  private let target: RequestTarget?
   /// Path after `/console/`, as sent.
   private let name: String
-  let method: String
-  let body: [UInt8]
-  var now: Instant
+  private let method: String
+  private let body: [UInt8]
+  private var now: Instant
   private var step = Step.beginning
   /// A page of a past run answers no questions.
   private let isRecording: Bool
@@ -34,9 +34,9 @@ struct ConsoleCall: ServerCall {
     ("snippets", ["GET"]),
   ]
 
-  typealias Part = (offset: Int, limit: Int)
+  private typealias Part = (offset: Int, limit: Int)
 
-  enum Step {
+  private enum Step {
     case beginning
     /// The answer shows a part of the names.
     case names(Hub, Part)
@@ -59,12 +59,12 @@ struct ConsoleCall: ServerCall {
     } catch { return failed(error) }
   }
 
-  func done(_ answer: HTTPAnswer) -> CallProgress { .answer(answer.closed) }
-  func failed(_ failure: HTTPAnswer) -> CallProgress { .answer(failure.closed) }
+  private func done(_ answer: HTTPAnswer) -> CallProgress { .answer(answer.closed) }
+  private func failed(_ failure: HTTPAnswer) -> CallProgress { .answer(failure.closed) }
 
   // MARK: Steps
 
-  mutating func ask(_ hub: Hub, _ question: ClusterQuestion, _ step: Step) -> CallProgress {
+  private mutating func ask(_ hub: Hub, _ question: ClusterQuestion, _ step: Step) -> CallProgress {
     self.step = step
     return ask(hub, question, at: now)
   }
@@ -91,7 +91,7 @@ struct ConsoleCall: ServerCall {
   /// No call of the console pauses.
   mutating func proceed(at now: Instant) -> CallProgress { failed(.unavailableToConsole) }
 
-  mutating func sent(_ call: APICall, _ progress: CallProgress) -> CallProgress {
+  private mutating func sent(_ call: APICall, _ progress: CallProgress) -> CallProgress {
     step = .event(call)
     guard case .answer(let answer) = progress else { return progress }
     return done(answer.status < 300 ? .done : .failure(answer.status, answer.body))
@@ -124,7 +124,7 @@ struct ConsoleCall: ServerCall {
 
   // MARK: Parameters
 
-  func order() throws(HTTPAnswer) -> JSONValue {
+  private func order() throws(HTTPAnswer) -> JSONValue {
     do throws(HTTPAnswer) { return try HTTPAnswer.object(ofBody: body) } catch {
       throw error.asFailure
     }
@@ -132,7 +132,7 @@ struct ConsoleCall: ServerCall {
 
   private func askedHub() throws(HTTPAnswer) -> Hub { try hub(target?["app"]) }
 
-  func hub(_ id: String?) throws(HTTPAnswer) -> Hub {
+  private func hub(_ id: String?) throws(HTTPAnswer) -> Hub {
     guard let id else { throw .failure(400, "the call names no app") }
     guard let hub = host.applications.hub(id: id) else {
       throw .failure(404, "no app has the id '\(id)'")
@@ -140,7 +140,7 @@ struct ConsoleCall: ServerCall {
     return hub
   }
 
-  func text(_ name: String, in order: JSONValue) throws(HTTPAnswer) -> String {
+  private func text(_ name: String, in order: JSONValue) throws(HTTPAnswer) -> String {
     guard let text = order[name]?.text else { throw .failure(400, "the body has no \(name)") }
     return text
   }
@@ -172,7 +172,7 @@ extension HTTPAnswer {
 
 extension ConsoleCall {
   /// Sends an event as an API call does, without a signature.
-  mutating func trigger() throws(HTTPAnswer) -> CallProgress {
+  private mutating func trigger() throws(HTTPAnswer) -> CallProgress {
     let order = try order()
     let hub = try hub(order["app"]?.text)
     let event = try event(order, hub.application)
@@ -206,7 +206,7 @@ extension ConsoleCall {
     return Array(JSONWriter.text(body).utf8)
   }
 
-  func disconnect() throws(HTTPAnswer) -> HTTPAnswer {
+  private func disconnect() throws(HTTPAnswer) -> HTTPAnswer {
     let order = try order()
     let hub = try hub(order["app"]?.text)
     let socketID = try text("socket_id", in: order)
@@ -216,7 +216,7 @@ extension ConsoleCall {
     return .done
   }
 
-  func terminate() throws(HTTPAnswer) -> HTTPAnswer {
+  private func terminate() throws(HTTPAnswer) -> HTTPAnswer {
     let order = try order()
     let hub = try hub(order["app"]?.text)
     let user = try text("user_id", in: order)
@@ -262,7 +262,7 @@ extension ConsoleCall {
 
   // MARK: Webhooks
 
-  func sendWebhook() throws(HTTPAnswer) -> HTTPAnswer {
+  private func sendWebhook() throws(HTTPAnswer) -> HTTPAnswer {
     let order = try order()
     let hub = try hub(order["app"]?.text)
     let body = try text("body", in: order)
@@ -279,19 +279,19 @@ extension ConsoleCall {
   private static let pageLimit = 200
 
   /// Returns the occupied channels whose names contain a text.
-  mutating func channels() throws(HTTPAnswer) -> CallProgress {
+  private mutating func channels() throws(HTTPAnswer) -> CallProgress {
     let hub = try askedHub()
     return ask(hub, .channels(prefix: ""), .names(hub, try part()))
   }
 
-  mutating func list(_ names: [String], _ part: Part, _ hub: Hub) -> CallProgress {
+  private mutating func list(_ names: [String], _ part: Part, _ hub: Hub) -> CallProgress {
     let wanted = Array((target?["filter"] ?? "").utf8)
     let found = names.filter { $0.holds(wanted) }
     let shown = Array(found.dropFirst(part.offset).prefix(part.limit))
     return ask(hub, .facts(shown), .summaries(hub, total: found.count))
   }
 
-  func summaries(_ facts: [ChannelFacts], _ total: Int, _ hub: Hub) -> HTTPAnswer {
+  private func summaries(_ facts: [ChannelFacts], _ total: Int, _ hub: Hub) -> HTTPAnswer {
     .json(["total": .integer(total), "channels": .array(facts.map { summary($0, hub) })])
   }
 
@@ -304,13 +304,13 @@ extension ConsoleCall {
     ])
   }
 
-  mutating func channel() throws(HTTPAnswer) -> CallProgress {
+  private mutating func channel() throws(HTTPAnswer) -> CallProgress {
     let hub = try askedHub()
     guard let name = target?["channel"] else { throw .failure(400, "the call names no channel") }
     return ask(hub, .facts([name], withMembers: true), .details(hub, channel: name))
   }
 
-  func details(_ channel: ChannelFacts, _ hub: Hub) -> HTTPAnswer {
+  private func details(_ channel: ChannelFacts, _ hub: Hub) -> HTTPAnswer {
     let sockets = host.sessions(ofApp: hub.application.id)
       .filter { $0.subscriptions.contains(channel.name) }.map(\.socketID).sorted()
     let members = channel.members.members
@@ -329,7 +329,7 @@ extension ConsoleCall {
   }
 
   /// Returns the sockets with a property that contains a text.
-  func connections() throws(HTTPAnswer) -> HTTPAnswer {
+  private func connections() throws(HTTPAnswer) -> HTTPAnswer {
     let hub = try askedHub()
     let part = try part()
     let wanted = Array((target?["filter"] ?? "").utf8)
@@ -388,7 +388,7 @@ extension ClientSession {
 
 extension ConsoleCall {
   /// Returns the answer of an authorisation endpoint, with the signed text.
-  func signed() throws(HTTPAnswer) -> HTTPAnswer {
+  private func signed() throws(HTTPAnswer) -> HTTPAnswer {
     let order = try order()
     let app = try hub(order["app"]?.text).application
     let socketID = try socketID(in: order)
@@ -424,7 +424,7 @@ extension ConsoleCall {
   // MARK: Checks
 
   /// Explains why an app's authorisation is invalid, or confirms it.
-  func checked() throws(HTTPAnswer) -> HTTPAnswer {
+  private func checked() throws(HTTPAnswer) -> HTTPAnswer {
     let order = try order()
     let claim = AuthorizationClaim(
       key: try text("key", in: order).trimmed, socketID: try text("socket_id", in: order).trimmed,
@@ -447,7 +447,7 @@ extension String {
 
 extension ConsoleCall {
   /// The snippets for an app; `url` is the address at which the page found this server.
-  func snippets() throws(HTTPAnswer) -> HTTPAnswer {
+  private func snippets() throws(HTTPAnswer) -> HTTPAnswer {
     let hub = try askedHub()
     let url: HTTPURL
     do throws(HTTPError) {
@@ -465,7 +465,7 @@ extension ConsoleCall {
 }
 
 /// An authorisation that an app's endpoint gave to a socket, to be checked for its developer.
-struct AuthorizationClaim {
+private struct AuthorizationClaim {
   let key: String
   let socketID: String
   let channel: String

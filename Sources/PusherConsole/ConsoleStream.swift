@@ -61,7 +61,6 @@ final class ConsoleStream: ConnectionSocket {
   /// Drops input after the request.
   func receive(at now: Instant) { input.removeAll() }
   func inputEnded(at now: Instant) { finish() }
-  func outputSent(at now: Instant) {}
 
   func tick(at now: Instant) {
     guard nextComment <= now, !isFinished else { return }

@@ -133,7 +133,9 @@ package final class RedisLink {
           [weak self] outcome, now in
           switch outcome {
           case .success((let endpoint, let sentinel)):
-            self?.askFirst(sentinel)
+            // A Sentinel that has answered is the first one in the next search.
+            self?.settings.endpoints.removeAll { $0 == sentinel }
+            self?.settings.endpoints.insert(sentinel, at: 0)
             self?.open(endpoint, tls)
           case .failure(let failure): self?.lose(failure, at: now)
           }
@@ -142,12 +144,6 @@ package final class RedisLink {
       let place = settings.endpoints.first?.description ?? ""
       lose(.transport(place, .tls(error)), at: loop.now)
     }
-  }
-
-  /// Moves a Sentinel that has answered to the front for the next search.
-  private func askFirst(_ sentinel: RedisEndpoint) {
-    settings.endpoints.removeAll { $0 == sentinel }
-    settings.endpoints.insert(sentinel, at: 0)
   }
 
   private func open(_ endpoint: RedisEndpoint, _ tls: TLSContext?) {

@@ -161,7 +161,7 @@ package struct APICall: ServerCall {
     (self.hub, self.dialect, self.now, self.perform) = (hub, dialect, now, perform)
   }
 
-  enum Step {
+  private enum Step {
     case beginning
     case admission([APIEvent], Reason)
     case publication([APIEvent], Reason)
@@ -174,11 +174,11 @@ package struct APICall: ServerCall {
     case pause(ChannelList)
   }
 
-  enum Reason { case event, batch, user }
+  private enum Reason { case event, batch, user }
 
   // MARK: Steps
 
-  mutating func ask(_ question: ClusterQuestion, _ step: Step) -> CallProgress {
+  private mutating func ask(_ question: ClusterQuestion, _ step: Step) -> CallProgress {
     self.step = step
     return ask(hub, question, at: now)
   }
@@ -210,7 +210,7 @@ package struct APICall: ServerCall {
     }
   }
 
-  func done(_ value: JSONValue) -> CallProgress { end(.json(value)) }
+  private func done(_ value: JSONValue) -> CallProgress { end(.json(value)) }
 
   private func end(_ answer: HTTPAnswer) -> CallProgress {
     .answer(isWorded ? dialect.answers.worded(answer) : answer)
@@ -219,7 +219,7 @@ package struct APICall: ServerCall {
   // MARK: Events
 
   /// Publishes all events, or none if the app is over its quota.
-  mutating func publish(_ events: [APIEvent], _ reason: Reason) -> CallProgress {
+  private mutating func publish(_ events: [APIEvent], _ reason: Reason) -> CallProgress {
     let count = events.reduce(0) { $0 + $1.channels.count }
     let bytes = events.reduce(0) { $0 + $1.channels.count * $1.bytes }
     return ask(.admit(events: count, bytes: bytes), .admission(events, reason))
@@ -322,7 +322,7 @@ package struct APICall: ServerCall {
   }
 }
 
-final class ChannelList {
+private final class ChannelList {
   static let portion = 1000
 
   let info: ChannelInfo
@@ -332,7 +332,7 @@ final class ChannelList {
   init(_ names: [String], _ info: ChannelInfo) { (self.names, self.info) = (names[...], info) }
 }
 
-struct ChannelInfo {
+private struct ChannelInfo {
   private let names: [String]
 
   /// Reads names separated by commas; ignores unknown names.
@@ -344,7 +344,7 @@ struct ChannelInfo {
   func asks(for name: String) -> Bool { names.contains(name) }
 }
 
-struct APIEvent {
+private struct APIEvent {
   let name: String
   let channels: [String]
   /// A string, or any other value if the dialect allows it.

@@ -6,20 +6,20 @@ package import PusherCore
 /// nodes. Frames go into the queues of sessions, which never call back. Answers, log and notices
 /// wait until the driver takes them. A hub belongs to one thread.
 package final class Hub {
-  enum Waiter {
+  private enum Waiter {
     case join(JoinRequest, any HubSession)
     case signIn(SignedInUser, SignInProof, any HubSession)
   }
 
   private var setup: AppSetup
   let member: any ClusterMember
-  var sessions = NameTable<any HubSession>()
-  var channels = NameTable<HubChannel>()
-  var users = SignedInUsers()
+  private var sessions = NameTable<any HubSession>()
+  private var channels = NameTable<HubChannel>()
+  private var users = SignedInUsers()
   private var waiters: [Int: Waiter] = [:]
   private var answers: [(number: Int, answer: ClusterAnswer)] = []
   private var events: [ServerLogEvent] = []
-  var shares = AddressShares()
+  private var shares = AddressShares()
   private var toldLimits: Set<Int> = []
 
   package var application: Application { setup.application }
@@ -110,7 +110,7 @@ package final class Hub {
     member.leave(name, userID: place.userID, at: now)
   }
 
-  func remove(_ session: any HubSession, from name: String) -> HubChannel.Place? {
+  private func remove(_ session: any HubSession, from name: String) -> HubChannel.Place? {
     guard let channel = channels[name], let place = channel.remove(session) else { return nil }
     if let other = channel.subscribers.first {
       shares.hand(name, from: session.address, to: other.address)
@@ -223,7 +223,7 @@ package final class Hub {
   package func takeLog() -> [ServerLogEvent] { events.takeAll() }
   package func takeNotices() -> [WebhookNotice] { member.takeNotices() }
 
-  func note(_ notice: @autoclosure () -> WebhookNotice) {
+  private func note(_ notice: @autoclosure () -> WebhookNotice) {
     if !application.webhooks.isEmpty { member.note(notice()) }
   }
 
@@ -286,7 +286,7 @@ extension Hub {
     ask(.signIn(user, socketID: session.socketID), .signIn(user, proof, session), at: now)
   }
 
-  func signOut(_ session: any HubSession, at now: Instant) {
+  private func signOut(_ session: any HubSession, at now: Instant) {
     guard let user = session.user else { return }
     session.user = nil
     users.remove(session, user)
@@ -301,7 +301,7 @@ extension Hub {
     handleNews(at: now)
   }
 
-  func take(_ answer: ClusterAnswer, _ waiter: Waiter, at now: Instant) {
+  private func take(_ answer: ClusterAnswer, _ waiter: Waiter, at now: Instant) {
     switch (waiter, answer) {
     case (.join(let request, let session), .joined(let joined)):
       let name = request.channel

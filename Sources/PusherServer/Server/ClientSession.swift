@@ -41,7 +41,7 @@ package final class ClientSession: HubSession, ConnectionSocket {
   package var user: SignedInUser?
   /// True if the ledger lists the session as having output.
   var isTouched = false
-  var rates: ClientRates
+  private var rates: ClientRates
   /// True if the client reads frames compressed for all clients.
   private let readsCompressed: Bool
   private var state = State.open
@@ -50,7 +50,7 @@ package final class ClientSession: HubSession, ConnectionSocket {
   /// Begin of the session, and the number of messages from and to the client.
   package private(set) var traffic: (since: Instant, received: Int, sent: Int)
   private var noted = 0
-  var faults = FaultLine()
+  private var faults = FaultLine()
   /// Reason of the end, until the session leaves the hub.
   private var ending: (code: Int?, reason: String)?
 
@@ -105,7 +105,7 @@ package final class ClientSession: HubSession, ConnectionSocket {
         traffic.received += 1
         // The rate limit counts before anything is parsed, as in Reverb.
         if isOpen, admitsMessage(at: now) {
-          handle(ClientMessage(bytes, service: hub.text.service), at: now)
+          handle(bytes, at: now)
         }
       case .binary: close(.unsupportedData, reason: "binary messages are not supported", at: now)
       case .ping(let payload):
@@ -244,7 +244,7 @@ package final class ClientSession: HubSession, ConnectionSocket {
   }
 
   /// Ends the connection without a close frame from the server, after the waiting output is sent.
-  func finish(code: Int? = nil, reason: String, at now: Instant) {
+  private func finish(code: Int? = nil, reason: String, at now: Instant) {
     let wasOpen = isOpen
     guard !isFinished else { return }
     state = .finished
@@ -290,7 +290,7 @@ extension ClientSession {
   }
 
   /// Answers a ping, with a staged delay if a fault is due; `frame` is the payload of a ping frame.
-  func answerPing(frame: [UInt8]? = nil, at now: Instant) {
+  private func answerPing(frame: [UInt8]? = nil, at now: Instant) {
     guard !context.faults.isEmpty, let delay = context.faults.pongDelay(&faults) else {
       sendPong(frame: frame, at: now)
       return
@@ -378,21 +378,61 @@ extension ClientSession {
 }
 
 extension ClientSession {
-  func handle(_ message: ClientMessage, at now: Instant) {
-    switch message {
-    case .ping: answerPing(at: now)
-    case .pong: break
-    case .signIn(let auth, let userData): signIn(auth: auth, userData: userData, at: now)
-    case .subscribe(let channel, let auth, let channelData):
-      subscribe(to: channel, auth: auth, channelData: channelData, at: now)
-    case .unsubscribe(let channel): unsubscribe(from: channel, at: now)
-    case .clientEvent(let name, let channel, let data):
-      relay(name: name, channel: channel, data: data, at: now)
-    case .unknown(let name):
-      complain(
-        "Unknown event '\(name)': client events begin with client-", .uselessMessage, at: now)
-    case .malformed(let reason): complain("Invalid message: \(reason)", .uselessMessage, at: now)
+  /// Handles a message; `data` of protocol events may be an object, or a string that holds one.
+  private func handle(_ bytes: ByteView, at now: Instant) {
+    let value: JSONValue
+    do throws(JSONError) { value = try JSONParser.parse(bytes) } catch {
+      return refuse("the message is \(error)", at: now)
     }
+    guard let name = value["event"]?.text else {
+      return refuse("the message's event is missing or not a string", at: now)
+    }
+    if let command = name.dropping(prefix: hub.text.service.eventPrefix) {
+      var data = value["data"] ?? .null
+      if case .string(let text) = data { data = (try? JSONParser.parse(text)) ?? .null }
+      handle(command, name, data, at: now)
+    } else if name.begins(with: "client-") {
+      guard let channel = value["channel"]?.text else {
+        return refuse("the client event '\(name)' names no channel", at: now)
+      }
+      relay(name: name, channel: channel, data: value["data"], at: now)
+    } else {
+      refuse(unknown: name, at: now)
+    }
+  }
+
+  private func handle(_ command: String, _ name: String, _ data: JSONValue, at now: Instant) {
+    switch command {
+    case "ping": answerPing(at: now)
+    case "pong": break
+    case "signin":
+      guard let userData = data["user_data"]?.text else {
+        return refuse("user_data is not a string, so it cannot be checked", at: now)
+      }
+      signIn(auth: data["auth"]?.text ?? "", userData: userData, at: now)
+    case "subscribe", "unsubscribe":
+      guard let channel = data["channel"]?.text else {
+        return refuse("\(name) names no channel", at: now)
+      }
+      guard command == "subscribe" else { return unsubscribe(from: channel, at: now) }
+      let channelData = data["channel_data"]
+      guard channelData == nil || channelData == .null || channelData?.text != nil else {
+        return refuse("channel_data is not a string, so it cannot be checked", at: now)
+      }
+      // `auth` is empty or absent for public channels.
+      subscribe(
+        to: channel, auth: data["auth"]?.text ?? "",
+        channelData: channelData?.text.flatMap { $0.isEmpty ? nil : $0 }, at: now)
+    default: refuse(unknown: name, at: now)
+    }
+  }
+
+  private func refuse(_ reason: String, at now: Instant) {
+    complain("Invalid message: \(reason)", .uselessMessage, at: now)
+  }
+
+  private func refuse(unknown name: String, at now: Instant) {
+    complain("Unknown event '\(name)': client events begin with client-", .uselessMessage, at: now)
   }
 
   /// Returns false for a message above the rate limit: an error event answers it, or the connection
@@ -563,77 +603,6 @@ extension ClientSession {
   }
 }
 
-enum ClientMessage: Equatable {
-  /// `auth` is empty or absent for public channels.
-  case subscribe(channel: String, auth: String, channelData: String?)
-  case unsubscribe(channel: String)
-  case signIn(auth: String, userData: String)
-  case ping
-  case pong
-  /// Event for the other subscribers; `data` as sent.
-  case clientEvent(name: String, channel: String, data: JSONValue?)
-  /// Unknown event of the protocol, or an application event without `client-`.
-  case unknown(name: String)
-  case malformed(String)
-
-  /// Reads a message; `data` of protocol events may be an object, or a string that holds one.
-  init(_ bytes: ByteView, service: PusherService) {
-    let value: JSONValue
-    do throws(JSONError) {
-      value = try JSONParser.parse(bytes)
-    } catch {
-      self = .malformed("the message is \(error)")
-      return
-    }
-    guard let name = value["event"]?.text else {
-      self = .malformed("the message's event is missing or not a string")
-      return
-    }
-    if let command = name.dropping(prefix: service.eventPrefix) {
-      let data = Self.object(value["data"])
-      self = Self.command(command, data, name)
-    } else if name.begins(with: "client-") {
-      guard let channel = value["channel"]?.text else {
-        self = .malformed("the client event '\(name)' names no channel")
-        return
-      }
-      self = .clientEvent(name: name, channel: channel, data: value["data"])
-    } else {
-      self = .unknown(name: name)
-    }
-  }
-
-  private static func command(_ command: String, _ data: JSONValue, _ name: String) -> Self {
-    switch command {
-    case "ping": return .ping
-    case "pong": return .pong
-    case "signin":
-      guard let userData = data["user_data"]?.text else {
-        return .malformed("user_data is not a string, so it cannot be checked")
-      }
-      return .signIn(auth: data["auth"]?.text ?? "", userData: userData)
-    case "subscribe", "unsubscribe":
-      guard let channel = data["channel"]?.text else {
-        return .malformed("\(name) names no channel")
-      }
-      guard command == "subscribe" else { return .unsubscribe(channel: channel) }
-      let channelData = data["channel_data"]
-      guard channelData == nil || channelData == .null || channelData?.text != nil else {
-        return .malformed("channel_data is not a string, so it cannot be checked")
-      }
-      return .subscribe(
-        channel: channel, auth: data["auth"]?.text ?? "",
-        channelData: channelData?.text.flatMap { $0.isEmpty ? nil : $0 })
-    default: return .unknown(name: name)
-    }
-  }
-
-  private static func object(_ data: JSONValue?) -> JSONValue {
-    guard case .string(let text) = data else { return data ?? .null }
-    return (try? JSONParser.parse(text)) ?? .null
-  }
-}
-
 /// Schedules pings to a silent client, and detects a lost one.
 ///
 /// A connection with `ownSilence` gets no pings: it counts as lost if the server has sent no
@@ -780,28 +749,5 @@ package final class OutputLedger {
     isRelieving = true
     defer { isRelieving = false }
     makeRoom?()
-  }
-}
-
-extension Server {
-  /// Output waiting for all clients, in bytes, computed from scratch.
-  package var recountedBytes: Int { acceptor.connections.reduce(0) { $0 + $1.waitingBytes } }
-
-  /// Sends as much as the sockets take, then drops the slowest readers until an eighth is free.
-  ///
-  /// Sockets come first because one event for many healthy clients may fill the queues.
-  func makeRoom() {
-    let now = loop.now
-    for connection in acceptor.connections { connection.flush(at: now) }
-    let ledger = context.ledger
-    guard ledger.isFull else { return }
-    var waiting = acceptor.connections.filter { $0.waitingBytes > 0 && $0.socket is ClientSession }
-    waiting.sort { $0.waitingBytes > $1.waitingBytes }
-    var dropped = 0
-    for connection in waiting where ledger.total > ledger.limit / 8 * 7 {
-      connection.cut("all clients together left more than \(ledger.limit) bytes unread", at: now)
-      dropped += 1
-    }
-    noteFullQueues(dropped: dropped)
   }
 }

@@ -6,30 +6,30 @@ package import PusherCore
 package final class Server {
   package let options: ServerOptions
   package let loop: EventLoop
-  let acceptor: ConnectionAcceptor
+  private let acceptor: ConnectionAcceptor
   package let context: SessionContext
   package let applications: Applications
   package let feed = ServerFeed()
-  let cluster: (any Cluster)?
-  var served: [Application]
-  var access: AccessGate
-  var refusals = RefusalReport()
-  var calls = CallTable<Caller>()
+  private let cluster: (any Cluster)?
+  private var served: [Application]
+  private var access: AccessGate
+  private var refusals = RefusalReport()
+  private var calls = CallTable<Caller>()
   /// Work that waits until the reachability of other nodes is known.
   private var pendingWork: (done: () -> Void, calls: [(any ServerCall, Caller)])?
-  private(set) var ending: Ending?
+  private var ending: Ending?
   /// Number of events since the last request: those of the call that is answered next.
   private var eventsOfCall = 0
   private var hasToldFullQueues = false
   private let log: (ServerLogEvent) -> Void
   package var console: (any ServerConsole)?
-  private(set) lazy var webhooks = WebhookRouter(
+  private lazy var webhooks = WebhookRouter(
     loop: loop, policy: cluster == nil ? options.webhooks : options.webhooks.withoutDelay,
     report: { [weak self] in self?.report($0) }, onIdle: { [weak self] in self?.checkStopped() })
 
-  typealias Caller = (head: HTTPRequestHead, connection: ServerConnection)
+  private typealias Caller = (head: HTTPRequestHead, connection: ServerConnection)
 
-  struct Ending {
+  private struct Ending {
     let whenDone: () -> Void
     /// Limits the wait for clients, then for other nodes and webhook receivers.
     var timer: LoopTimer?
@@ -143,7 +143,10 @@ package final class Server {
     }
     deliver()
     guard !rest.isEmpty else {
-      return setStopTimer(now.advanced(by: patience)) { [weak self] in self?.cutConnections() }
+      return setStopTimer(now.advanced(by: patience)) { [weak self] in
+        guard let self else { return }
+        for connection in acceptor.connections { connection.cut(at: loop.now) }
+      }
     }
     setStopTimer(due) { [weak self, rest, due] in
       self?.close(rest, at: due, every: interval, patience: patience)
@@ -155,11 +158,6 @@ package final class Server {
     let timer = LoopTimer(deadline: deadline, action: action)
     ending?.timer = timer
     loop.add(timer)
-  }
-
-  private func cutConnections() {
-    let now = loop.now
-    for connection in acceptor.connections { connection.cut(at: now) }
   }
 
   private func checkStopped() {
@@ -202,7 +200,7 @@ package final class Server {
   // MARK: Output
 
   /// Logs an entry after earlier entries of the hubs.
-  func report(_ event: ServerLogEvent) {
+  private func report(_ event: ServerLogEvent) {
     takeLog()
     tell(event, app: nil)
   }
@@ -220,10 +218,31 @@ package final class Server {
   }
 
   /// Logs the first time that clients were dropped because all queues together were full.
-  func noteFullQueues(dropped: Int) {
+  private func noteFullQueues(dropped: Int) {
     guard !hasToldFullQueues else { return }
     hasToldFullQueues = true
     report(.queuesFull(limit: options.limits.sizes.allOutput, dropped: dropped))
+  }
+
+  /// Output waiting for all clients, in bytes, computed from scratch.
+  package var recountedBytes: Int { acceptor.connections.reduce(0) { $0 + $1.waitingBytes } }
+
+  /// Sends as much as the sockets take, then drops the slowest readers until an eighth is free.
+  ///
+  /// Sockets come first because one event for many healthy clients may fill the queues.
+  private func makeRoom() {
+    let now = loop.now
+    for connection in acceptor.connections { connection.flush(at: now) }
+    let ledger = context.ledger
+    guard ledger.isFull else { return }
+    var waiting = acceptor.connections.filter { $0.waitingBytes > 0 && $0.socket is ClientSession }
+    waiting.sort { $0.waitingBytes > $1.waitingBytes }
+    var dropped = 0
+    for connection in waiting where ledger.total > ledger.limit / 8 * 7 {
+      connection.cut("all clients together left more than \(ledger.limit) bytes unread", at: now)
+      dropped += 1
+    }
+    noteFullQueues(dropped: dropped)
   }
 
   /// Sends the output of the last round and the news of other nodes.
@@ -239,25 +258,19 @@ package final class Server {
         // A client's message may have made the hub handle the news first.
         finish(calls.take(from: hub, at: now))
       }
-      let hasSent = flushTouched(at: now)
+      let touched = context.ledger.takeTouched()
+      for session in touched {
+        session.carrier?.flush(at: now)
+        session.settle(at: now)
+      }
       takeLog()
-      if !hasSent { break }
+      if touched.isEmpty { break }
     }
     takeNotices(at: now)
     cluster?.flush(at: now)
     console?.flush(at: now)
     if calls.hasTurn { loop.wakeUp.signal() }
     if ending?.hasBegunToResign == true, cluster?.hasResigned == true { checkStopped() }
-  }
-
-  /// Returns false if no session had output.
-  private func flushTouched(at now: Instant) -> Bool {
-    let touched = context.ledger.takeTouched()
-    for session in touched {
-      session.carrier?.flush(at: now)
-      session.settle(at: now)
-    }
-    return !touched.isEmpty
   }
 
   private func takeNotices(at now: Instant) {
@@ -282,7 +295,7 @@ extension Server {
     return changes
   }
 
-  func setups(of apps: [Application]) -> [AppSetup] {
+  private func setups(of apps: [Application]) -> [AppSetup] {
     apps.map {
       AppSetup(
         $0, limits: options.limits, service: options.service, dialect: options.dialect,
@@ -304,7 +317,7 @@ extension Server {
     }
   }
 
-  func forgetUnusedApps() {
+  private func forgetUnusedApps() {
     let deserted = applications.forgetUnusedApps()
     guard !deserted.isEmpty else { return }
     for hub in deserted where !applications.hubs.contains(where: { $0.member === hub.member }) {
@@ -333,7 +346,7 @@ extension Server {
   ///
   /// A call runs to its end at once, so its events are the last ones before its request. With other
   /// nodes the answer comes later, after events of other calls.
-  func noteForConsole(_ event: ServerLogEvent, app: String?) {
+  private func noteForConsole(_ event: ServerLogEvent, app: String?) {
     var caused = 0
     switch event {
     case .event: if cluster == nil { eventsOfCall += 1 }
@@ -346,13 +359,13 @@ extension Server {
     feed.note(event.entry(app: app, caused: caused), on: loop.wakeUp)
   }
 
-  func noteForConsole(_ application: Application, _ notices: [WebhookNotice]) {
+  private func noteForConsole(_ application: Application, _ notices: [WebhookNotice]) {
     for notice in notices where notice.audience != .webhooks {
       feed.note(notice.entry(app: application.id), on: loop.wakeUp)
     }
   }
 
-  func takeUnsentNotices() {
+  private func takeUnsentNotices() {
     for hub in applications.hubs where hub.application.webhooks.isEmpty {
       noteForConsole(hub.application, hub.takeNotices())
     }
@@ -398,7 +411,7 @@ extension Server: ConnectionAcceptorOwner {
     return .answer(answer, isLast: false)
   }
 
-  func finish(_ done: [(caller: Caller, answer: HTTPAnswer)]) {
+  private func finish(_ done: [(caller: Caller, answer: HTTPAnswer)]) {
     for (caller, answer) in done {
       report(answer, to: caller.head)
       caller.connection.answerNow(answer, at: loop.now)
@@ -437,7 +450,11 @@ extension Server: ConnectionAcceptorOwner {
   ) -> HTTPAnswer? {
     switch route {
     case .console: if let console { return keep(console.begin(request, at: now), caller) }
-    case .faults: return answerFaults(request, at: now)
+    case .faults:
+      let count = context.faults.faults.count
+      let answer = context.faults.answer(request)
+      if context.faults.faults.count > count { stageGreetings(at: now) }
+      return answer
     case .authorization:
       let endpoint = AuthEndpoint(applications, refusal: context.faults.endpointFailure)
       if let authorized = endpoint.answer(request) { return authorized }
@@ -462,15 +479,8 @@ extension Server: ConnectionAcceptorOwner {
     }
   }
 
-  private func answerFaults(_ request: HTTPRequestReader.Request, at now: Instant) -> HTTPAnswer {
-    let count = context.faults.faults.count
-    let answer = context.faults.answer(request)
-    if context.faults.faults.count > count { stageGreetings(at: now) }
-    return answer
-  }
-
   /// Continues held calls, now that the reachability of other nodes is known.
-  func settle(at now: Instant) {
+  private func settle(at now: Instant) {
     guard let waiting = pendingWork else { return }
     pendingWork = nil
     if !isStopping { waiting.done() }
@@ -532,7 +542,9 @@ extension Server {
     stageGreetings(at: loop.now)
   }
 
-  func stageGreetings(at now: Instant) { for session in clients { session.stageGreeting(at: now) } }
+  private func stageGreetings(at now: Instant) {
+    for session in clients { session.stageGreeting(at: now) }
+  }
 
   package func dropClients() {
     let now = loop.now
@@ -546,7 +558,9 @@ extension Server {
     for session in clients { session.close(code, reason: reason, at: now) }
   }
 
-  var clients: [ClientSession] { acceptor.connections.compactMap { $0.socket as? ClientSession } }
+  private var clients: [ClientSession] {
+    acceptor.connections.compactMap { $0.socket as? ClientSession }
+  }
   package var hubs: [Hub] { applications.hubs }
 }
 

@@ -105,7 +105,6 @@ final class RefusedSocket: ConnectionSocket {
   }
   func inputEnded(at now: Instant) { isFinished = true }
   func tick(at now: Instant) { isFinished = true }
-  func outputSent(at now: Instant) {}
   func stop(at now: Instant) {}
   func lost(reason: String, at now: Instant) {}
 }

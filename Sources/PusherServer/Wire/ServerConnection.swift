@@ -20,7 +20,10 @@ package protocol ConnectionSocket: AnyObject {
   func settle(at now: Instant)
 }
 
-extension ConnectionSocket { package func settle(at now: Instant) {} }
+extension ConnectionSocket {
+  package func outputSent(at now: Instant) {}
+  package func settle(at now: Instant) {}
+}
 
 enum ConnectionAnswer {
   /// `isLast` ends the connection after the answer.
