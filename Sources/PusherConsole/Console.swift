@@ -5,19 +5,17 @@ package import PusherServer
 ///
 /// All paths begin with `/console`; see docs/console.md. Only the loop's thread may use it.
 package final class Console: ServerConsole {
-  package static let path = ConsolePath.page
+  package static let path = ServerRoute.console.paths[0]
   package static let paths = [path] + ConsoleCall.calls.map { "\(path)/\($0.name)" }
 
-  private unowned let host: any ConsoleHost
+  private unowned let host: Server
   private let options: ConsoleOptions
-  private let access: ConsoleAccess
   private let instance = StreamInstance.unique()
   private let started = SystemClock.wall().rfc3339
   private var streams: [ConsoleStream] = []
 
-  package init(_ options: ConsoleOptions, host: any ConsoleHost) {
+  package init(_ options: ConsoleOptions, host: Server) {
     (self.options, self.host) = (options, host)
-    access = ConsoleAccess(token: options.token)
     host.feed.keep(options.history)
   }
 
@@ -28,7 +26,7 @@ package final class Console: ServerConsole {
   ) -> (any ConnectionSocket)? {
     let head = request.head
     guard RequestTarget.path(of: head.target).isSame(as: Self.path + "/events"),
-      head.method == "GET", access.refusal(head) == nil, let source = source(for: head)
+      head.method == "GET", refusal(head) == nil, let source = source(for: head)
     else { return nil }
     let stream = ConsoleStream(source, hello: hello, on: connection, at: now) { [weak self] ended in
       self?.streams.removeAll { $0 === ended }
@@ -88,7 +86,7 @@ package final class Console: ServerConsole {
 
   package func begin(_ request: HTTPRequestReader.Request, at now: Instant) -> CallBeginning {
     let isPage = RequestTarget.path(of: request.head.target).isSame(as: Self.path)
-    if let refusal = access.refusal(request.head) {
+    if let refusal = refusal(request.head) {
       return .answer(isPage ? refusal : refusal.asFailure.closed)
     }
     if isPage { return .answer(page(request.head)) }
@@ -104,49 +102,18 @@ package final class Console: ServerConsole {
     }
     return head.takesGzip ? ConsolePage.compressed : ConsolePage.answer
   }
-}
 
-package struct ConsoleOptions: Sendable, Equatable, CustomReflectable {
-  /// Secret that a browser must send; never logged.
-  package let token: String
-  /// True if later runs have the same token.
-  package let keepsToken: Bool
-  package let version: String
-  /// File of a past run, shown instead of current events.
-  package let recording: String?
-  package let reach: Reach
-  /// Number of current entries that are kept for later readers.
-  package let history: Int
+  // MARK: Access
 
-  /// - Parameters:
-  ///   - token: Only letters, digits, `-`, `.`, `_` and `~`; new for each run unless it is kept.
-  ///   - history: Has no effect on a recording.
-  package init(
-    token: String, keepsToken: Bool = false, version: String, recording: String? = nil,
-    reach: Reach = .thisMachine, history: Int = 0
-  ) {
-    (self.token, self.keepsToken, self.version) = (token, keepsToken, version)
-    (self.recording, self.reach) = (recording, reach)
-    self.history = recording == nil ? history : 0
-  }
+  // A request needs the token of the run. Pages of other origins have no token and cannot read an
+  // answer: the console sends no CORS fields. The `Origin` field still betrays a page that learned
+  // the token.
 
-  /// Empty, so that `dump` shows no secret.
-  package var customMirror: Mirror { Mirror(self, children: []) }
-}
-
-/// Access to the console: a request needs the token of the run.
-///
-/// Pages of other origins have no token and cannot read an answer: the console sends no CORS
-/// fields. The `Origin` field still betrays a page that learned the token.
-struct ConsoleAccess {
-  private let token: [UInt8]
-
-  init(token: String) { self.token = Array(token.utf8) }
-
-  func refusal(_ head: HTTPRequestHead) -> HTTPAnswer? {
+  private func refusal(_ head: HTTPRequestHead) -> HTTPAnswer? {
     guard isOwn(head) else { return .refusal(403, "the console answers only its own page") }
     guard let given = token(in: head),
-      Digest.equalInConstantTime(Digest.sha256(Array(given.utf8)), Digest.sha256(token))
+      Digest.equalInConstantTime(
+        Digest.sha256(Array(given.utf8)), Digest.sha256(Array(options.token.utf8)))
     else {
       return .refusal(
         403, "the console needs the token of this run: open the address that serve printed")
@@ -179,5 +146,143 @@ struct ConsoleAccess {
       $0.lowercased() == "http://\(host.lowercased())"
         || $0.lowercased() == "https://\(host.lowercased())"
     }
+  }
+}
+
+package struct ConsoleOptions: Sendable, Equatable, CustomReflectable {
+  /// Secret that a browser must send; never logged.
+  package let token: String
+  package let keepsToken: Bool
+  package let version: String
+  /// File of a past run, shown instead of current events.
+  package let recording: String?
+  package let reach: Reach
+  /// Number of current entries that are kept for later readers.
+  package let history: Int
+
+  /// - Parameters:
+  ///   - token: Only letters, digits, `-`, `.`, `_` and `~`; new for each run unless it is kept.
+  ///   - history: Has no effect on a recording.
+  package init(
+    token: String, keepsToken: Bool = false, version: String, recording: String? = nil,
+    reach: Reach = .thisMachine, history: Int = 0
+  ) {
+    (self.token, self.keepsToken, self.version) = (token, keepsToken, version)
+    (self.recording, self.reach) = (recording, reach)
+    self.history = recording == nil ? history : 0
+  }
+
+  /// Empty, so that `dump` shows no secret.
+  package var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// The console's page: one document that includes its style sheet and scripts and loads nothing
+/// else.
+///
+/// The first request assembles it from the files in `Page`. The Content-Security-Policy names the
+/// hash of each part, so that injected text never runs.
+enum ConsolePage {
+  private static let files: [(name: String, bytes: [UInt8])] = [
+    ("address.js", PackageResources.address_js),
+    ("calls.js", PackageResources.calls_js),
+    ("channels.js", PackageResources.channels_js),
+    ("chart.js", PackageResources.chart_js),
+    ("connect.js", PackageResources.connect_js),
+    ("connections.js", PackageResources.connections_js),
+    ("console.css", PackageResources.console_css),
+    ("console.js", PackageResources.console_js),
+    ("copy.js", PackageResources.copy_js),
+    ("detail.js", PackageResources.detail_js),
+    ("empty.js", PackageResources.empty_js),
+    ("entries.js", PackageResources.entries_js),
+    ("fault-words.js", PackageResources.fault_words_js),
+    ("faults.js", PackageResources.faults_js),
+    ("filter-bar.js", PackageResources.filter_bar_js),
+    ("filters.js", PackageResources.filters_js),
+    ("folds.js", PackageResources.folds_js),
+    ("globs.js", PackageResources.globs_js),
+    ("json-text.js", PackageResources.json_text_js),
+    ("json-view.js", PackageResources.json_view_js),
+    ("keyboard.js", PackageResources.keyboard_js),
+    ("list.js", PackageResources.list_js),
+    ("rates.js", PackageResources.rates_js),
+    ("replay.js", PackageResources.replay_js),
+    ("rows.js", PackageResources.rows_js),
+    ("send.js", PackageResources.send_js),
+    ("sent.js", PackageResources.sent_js),
+    ("signing.js", PackageResources.signing_js),
+    ("stream.js", PackageResources.stream_js),
+    ("tables.js", PackageResources.tables_js),
+    ("text.js", PackageResources.text_js),
+    ("webhooks.js", PackageResources.webhooks_js),
+  ]
+
+  static let answer: HTTPAnswer = {
+    let (text, policy) = assembled(
+      String(decoding: PackageResources.console_html, as: UTF8.self), files)
+    var answer = HTTPAnswer.text(text)
+    answer.contentType = "text/html; charset=utf-8"
+    answer.headers = HTTPHeaders([
+      ("Content-Security-Policy", policy), ("X-Content-Type-Options", "nosniff"),
+      ("Referrer-Policy", "no-referrer"), ("Cache-Control", "no-store"),
+      ("Cross-Origin-Opener-Policy", "same-origin"),
+      ("Cross-Origin-Resource-Policy", "same-origin"), ("Vary", "Accept-Encoding"),
+    ])
+    return answer
+  }()
+
+  /// A third of the size; the page holds no secret that the compressed length could reveal.
+  static let compressed: HTTPAnswer = {
+    var compressed = answer
+    compressed.headers.append("Content-Encoding", "gzip")
+    compressed.encoded = ContentEncoder.gzip(Array((answer.body + "\n").utf8))
+    return compressed
+  }()
+
+  /// Returns the document with the files inlined, and the policy that allows exactly these files.
+  ///
+  /// Source: CSP Level 3, sections "script-src" and "Trusted Types".
+  static func assembled(
+    _ document: String, _ files: [(name: String, bytes: [UInt8])]
+  ) -> (text: String, policy: String) {
+    var text = ""
+    var hashes: (style: [String], script: [String]) = ([], [])
+    for line in document.pieces(separatedBy: "\n") {
+      guard let part = part(line),
+        let bytes = files.first(where: { $0.name.isSame(as: part.file) })?.bytes
+      else {
+        text += line + "\n"
+        continue
+      }
+      let content = String(decoding: bytes, as: UTF8.self)
+      text += "<\(part.element)>\(content)</\(part.element)>\n"
+      let hash = "'sha256-\(Base64.encode(Digest.sha256(Array(content.utf8))))'"
+      if part.element == "style" { hashes.style.append(hash) } else { hashes.script.append(hash) }
+    }
+    let policy = [
+      "default-src 'none'", "style-src \(list(hashes.style))",
+      "script-src \(list(hashes.script))", "connect-src 'self'", "base-uri 'none'",
+      "form-action 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'",
+      "trusted-types 'none'",
+    ]
+    return (text, policy.joined(separator: "; "))
+  }
+
+  private static func list(_ hashes: [String]) -> String {
+    hashes.isEmpty ? "'none'" : hashes.joined(separator: " ")
+  }
+
+  private static func part(_ line: Substring) -> (element: String, file: String)? {
+    let forms: [(String, StaticString, StaticString)] = [
+      ("style", #"<link rel="stylesheet" href=""#, #"">"#),
+      ("script", #"<script src=""#, #""></script>"#),
+    ]
+    for (element, beginning, end) in forms {
+      guard let start = line.range(ofBytes: beginning)?.upperBound,
+        let stop = line.range(ofBytes: end, from: start)?.lowerBound
+      else { continue }
+      return (element, String(line[start..<stop]))
+    }
+    return nil
   }
 }

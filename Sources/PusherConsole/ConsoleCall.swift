@@ -6,19 +6,19 @@ internal import PusherServer
 /// Questions are GET requests with a query, orders are POST requests with a JSON object. A failed
 /// call gets a status from 400 and `{"error":"…"}`.
 struct ConsoleCall: ServerCall {
-  let host: any ConsoleHost
-  let target: RequestTarget?
+  private let host: Server
+  private let target: RequestTarget?
   /// Path after `/console/`, as sent.
   private let name: String
-  let method: String
-  let body: [UInt8]
-  var now: Instant
+  private let method: String
+  private let body: [UInt8]
+  private var now: Instant
   private var step = Step.beginning
   /// A page of a past run answers no questions.
   private let isRecording: Bool
 
   init(
-    _ request: HTTPRequestReader.Request, host: any ConsoleHost, isRecording: Bool, at now: Instant
+    _ request: HTTPRequestReader.Request, host: Server, isRecording: Bool, at now: Instant
   ) {
     (self.host, self.isRecording, self.now) = (host, isRecording, now)
     target = RequestTarget(request.head.target)
@@ -34,10 +34,12 @@ struct ConsoleCall: ServerCall {
     ("snippets", ["GET"]),
   ]
 
-  enum Step {
+  private typealias Part = (offset: Int, limit: Int)
+
+  private enum Step {
     case beginning
     /// The answer shows a part of the names.
-    case names(Hub, ListPart)
+    case names(Hub, Part)
     case summaries(Hub, total: Int)
     case details(Hub, channel: String)
     case event(APICall)
@@ -57,12 +59,12 @@ struct ConsoleCall: ServerCall {
     } catch { return failed(error) }
   }
 
-  func done(_ answer: HTTPAnswer) -> CallProgress { .answer(answer.closed) }
-  func failed(_ failure: HTTPAnswer) -> CallProgress { .answer(failure.closed) }
+  private func done(_ answer: HTTPAnswer) -> CallProgress { .answer(answer.closed) }
+  private func failed(_ failure: HTTPAnswer) -> CallProgress { .answer(failure.closed) }
 
   // MARK: Steps
 
-  mutating func ask(_ hub: Hub, _ question: ClusterQuestion, _ step: Step) -> CallProgress {
+  private mutating func ask(_ hub: Hub, _ question: ClusterQuestion, _ step: Step) -> CallProgress {
     self.step = step
     return ask(hub, question, at: now)
   }
@@ -89,7 +91,7 @@ struct ConsoleCall: ServerCall {
   /// No call of the console pauses.
   mutating func proceed(at now: Instant) -> CallProgress { failed(.unavailableToConsole) }
 
-  mutating func sent(_ call: APICall, _ progress: CallProgress) -> CallProgress {
+  private mutating func sent(_ call: APICall, _ progress: CallProgress) -> CallProgress {
     step = .event(call)
     guard case .answer(let answer) = progress else { return progress }
     return done(answer.status < 300 ? .done : .failure(answer.status, answer.body))
@@ -122,19 +124,15 @@ struct ConsoleCall: ServerCall {
 
   // MARK: Parameters
 
-  func order() throws(HTTPAnswer) -> JSONValue {
-    guard let text = String(validating: body, as: UTF8.self) else {
-      throw .failure(400, "the body is not UTF-8")
+  private func order() throws(HTTPAnswer) -> JSONValue {
+    do throws(HTTPAnswer) { return try HTTPAnswer.object(ofBody: body) } catch {
+      throw error.asFailure
     }
-    guard let value = try? JSONParser.parse(text), case .object = value else {
-      throw .failure(400, "the body is not a JSON object")
-    }
-    return value
   }
 
   private func askedHub() throws(HTTPAnswer) -> Hub { try hub(target?["app"]) }
 
-  func hub(_ id: String?) throws(HTTPAnswer) -> Hub {
+  private func hub(_ id: String?) throws(HTTPAnswer) -> Hub {
     guard let id else { throw .failure(400, "the call names no app") }
     guard let hub = host.applications.hub(id: id) else {
       throw .failure(404, "no app has the id '\(id)'")
@@ -142,7 +140,7 @@ struct ConsoleCall: ServerCall {
     return hub
   }
 
-  func text(_ name: String, in order: JSONValue) throws(HTTPAnswer) -> String {
+  private func text(_ name: String, in order: JSONValue) throws(HTTPAnswer) -> String {
     guard let text = order[name]?.text else { throw .failure(400, "the body has no \(name)") }
     return text
   }
@@ -174,7 +172,7 @@ extension HTTPAnswer {
 
 extension ConsoleCall {
   /// Sends an event as an API call does, without a signature.
-  mutating func trigger() throws(HTTPAnswer) -> CallProgress {
+  private mutating func trigger() throws(HTTPAnswer) -> CallProgress {
     let order = try order()
     let hub = try hub(order["app"]?.text)
     let event = try event(order, hub.application)
@@ -208,7 +206,7 @@ extension ConsoleCall {
     return Array(JSONWriter.text(body).utf8)
   }
 
-  func disconnect() throws(HTTPAnswer) -> HTTPAnswer {
+  private func disconnect() throws(HTTPAnswer) -> HTTPAnswer {
     let order = try order()
     let hub = try hub(order["app"]?.text)
     let socketID = try text("socket_id", in: order)
@@ -218,7 +216,7 @@ extension ConsoleCall {
     return .done
   }
 
-  func terminate() throws(HTTPAnswer) -> HTTPAnswer {
+  private func terminate() throws(HTTPAnswer) -> HTTPAnswer {
     let order = try order()
     let hub = try hub(order["app"]?.text)
     let user = try text("user_id", in: order)
@@ -250,8 +248,8 @@ extension ConsoleCall {
       return stagedFaults
     }
     let text = try text("add", in: order)
-    guard host.faults.faults.count < FaultControl.limit else {
-      throw .failure(400, "a server has at most \(FaultControl.limit) faults; remove them first")
+    guard host.faults.faults.count < FaultScript.limit else {
+      throw .failure(400, "a server has at most \(FaultScript.limit) faults; remove them first")
     }
     do throws(StagedFaultError) {
       host.faults.add([try StagedFault(parsing: text)])
@@ -264,7 +262,7 @@ extension ConsoleCall {
 
   // MARK: Webhooks
 
-  func sendWebhook() throws(HTTPAnswer) -> HTTPAnswer {
+  private func sendWebhook() throws(HTTPAnswer) -> HTTPAnswer {
     let order = try order()
     let hub = try hub(order["app"]?.text)
     let body = try text("body", in: order)
@@ -281,19 +279,19 @@ extension ConsoleCall {
   private static let pageLimit = 200
 
   /// Returns the occupied channels whose names contain a text.
-  mutating func channels() throws(HTTPAnswer) -> CallProgress {
+  private mutating func channels() throws(HTTPAnswer) -> CallProgress {
     let hub = try askedHub()
     return ask(hub, .channels(prefix: ""), .names(hub, try part()))
   }
 
-  mutating func list(_ names: [String], _ part: ListPart, _ hub: Hub) -> CallProgress {
+  private mutating func list(_ names: [String], _ part: Part, _ hub: Hub) -> CallProgress {
     let wanted = Array((target?["filter"] ?? "").utf8)
     let found = names.filter { $0.holds(wanted) }
     let shown = Array(found.dropFirst(part.offset).prefix(part.limit))
     return ask(hub, .facts(shown), .summaries(hub, total: found.count))
   }
 
-  func summaries(_ facts: [ChannelFacts], _ total: Int, _ hub: Hub) -> HTTPAnswer {
+  private func summaries(_ facts: [ChannelFacts], _ total: Int, _ hub: Hub) -> HTTPAnswer {
     .json(["total": .integer(total), "channels": .array(facts.map { summary($0, hub) })])
   }
 
@@ -306,15 +304,15 @@ extension ConsoleCall {
     ])
   }
 
-  mutating func channel() throws(HTTPAnswer) -> CallProgress {
+  private mutating func channel() throws(HTTPAnswer) -> CallProgress {
     let hub = try askedHub()
     guard let name = target?["channel"] else { throw .failure(400, "the call names no channel") }
     return ask(hub, .facts([name], withMembers: true), .details(hub, channel: name))
   }
 
-  func details(_ channel: ChannelFacts, _ hub: Hub) -> HTTPAnswer {
-    let sockets = host.connections(ofApp: hub.application.id)
-      .filter { $0.channels.contains(channel.name) }.map(\.socketID).sorted()
+  private func details(_ channel: ChannelFacts, _ hub: Hub) -> HTTPAnswer {
+    let sockets = host.sessions(ofApp: hub.application.id)
+      .filter { $0.subscriptions.contains(channel.name) }.map(\.socketID).sorted()
     let members = channel.members.members
     let listed = members.prefix(Self.pageLimit).map { member in
       JSONValue.object(present: ["user_id": .string(member.userID), "user_info": member.info])
@@ -331,20 +329,21 @@ extension ConsoleCall {
   }
 
   /// Returns the sockets with a property that contains a text.
-  func connections() throws(HTTPAnswer) -> HTTPAnswer {
+  private func connections() throws(HTTPAnswer) -> HTTPAnswer {
     let hub = try askedHub()
     let part = try part()
     let wanted = Array((target?["filter"] ?? "").utf8)
     let wall = SystemClock.wall()
-    let found = host.connections(ofApp: hub.application.id).filter { $0.holds(wanted) }
-      .sorted { $0.age > $1.age }
+    let found = host.sessions(ofApp: hub.application.id).filter { $0.holds(wanted) }
+      .sorted { $0.traffic.since < $1.traffic.since }
     let shown = found.dropFirst(part.offset).prefix(part.limit)
     return .json([
-      "total": .integer(found.count), "connections": .array(shown.map { $0.description(at: wall) }),
+      "total": .integer(found.count),
+      "connections": .array(shown.map { $0.facts(at: host.loop.now, wall) }),
     ])
   }
 
-  private func part() throws(HTTPAnswer) -> ListPart {
+  private func part() throws(HTTPAnswer) -> Part {
     func number(_ name: String, _ usual: Int, _ range: ClosedRange<Int>) throws(HTTPAnswer) -> Int {
       guard let text = target?[name] else { return usual }
       guard let number = Int(text), range.contains(number) else {
@@ -353,44 +352,43 @@ extension ConsoleCall {
       }
       return number
     }
-    return ListPart(
-      offset: try number("offset", 0, 0...1_000_000_000),
-      limit: try number("limit", Self.pageLimit, 1...Self.pageLimit))
+    return (
+      try number("offset", 0, 0...1_000_000_000),
+      try number("limit", Self.pageLimit, 1...Self.pageLimit)
+    )
   }
 }
 
-struct ListPart {
-  let offset: Int
-  let limit: Int
-}
-
-extension ConnectionFacts {
+extension ClientSession {
   private static let channelLimit = 100
 
   /// Searches the socket ID, user ID, address and channels.
   fileprivate func holds(_ wanted: [UInt8]) -> Bool {
     guard !wanted.isEmpty else { return true }
-    return socketID.holds(wanted) || userID?.holds(wanted) == true
-      || peer?.description.holds(wanted) == true || channels.sorted.contains { $0.holds(wanted) }
+    return socketID.holds(wanted) || user?.id.holds(wanted) == true
+      || carrier?.peer?.description.holds(wanted) == true
+      || subscriptions.sorted.contains { $0.holds(wanted) }
   }
 
-  fileprivate func description(at wall: WallTime) -> JSONValue {
-    let names = channels.sorted
+  fileprivate func facts(at now: Instant, _ wall: WallTime) -> JSONValue {
+    let names = subscriptions.sorted
+    let age = traffic.since.duration(to: now)
     let since = WallTime(
       millisecondsSince1970: wall.millisecondsSince1970 - age.wholeNanoseconds / 1_000_000)
     return .object(present: [
-      "socket_id": .string(socketID), "address": peer.map { .string($0.description) },
-      "since": .string(since.rfc3339), "user_id": userID.map { .string($0) },
+      "socket_id": .string(socketID), "address": carrier?.peer.map { .string($0.description) },
+      "since": .string(since.rfc3339), "user_id": user.map { .string($0.id) },
       "channels": .array(names.prefix(Self.channelLimit).map(JSONValue.string)),
       "more_channels": .integer(max(names.count - Self.channelLimit, 0)),
-      "received": .integer(received), "sent": .integer(sent), "queued_bytes": .integer(queuedBytes),
+      "received": .integer(traffic.received), "sent": .integer(traffic.sent),
+      "queued_bytes": .integer(output.count),
     ])
   }
 }
 
 extension ConsoleCall {
   /// Returns the answer of an authorisation endpoint, with the signed text.
-  func signed() throws(HTTPAnswer) -> HTTPAnswer {
+  private func signed() throws(HTTPAnswer) -> HTTPAnswer {
     let order = try order()
     let app = try hub(order["app"]?.text).application
     let socketID = try socketID(in: order)
@@ -426,7 +424,7 @@ extension ConsoleCall {
   // MARK: Checks
 
   /// Explains why an app's authorisation is invalid, or confirms it.
-  func checked() throws(HTTPAnswer) -> HTTPAnswer {
+  private func checked() throws(HTTPAnswer) -> HTTPAnswer {
     let order = try order()
     let claim = AuthorizationClaim(
       key: try text("key", in: order).trimmed, socketID: try text("socket_id", in: order).trimmed,
@@ -449,7 +447,7 @@ extension String {
 
 extension ConsoleCall {
   /// The snippets for an app; `url` is the address at which the page found this server.
-  func snippets() throws(HTTPAnswer) -> HTTPAnswer {
+  private func snippets() throws(HTTPAnswer) -> HTTPAnswer {
     let hub = try askedHub()
     let url: HTTPURL
     do throws(HTTPError) {
@@ -463,5 +461,134 @@ extension ConsoleCall {
       .object(present: [
         "snippets": .array(list), "missing_secret": place.missingSecret.map { .string($0) },
       ]))
+  }
+}
+
+/// An authorisation that an app's endpoint gave to a socket, to be checked for its developer.
+private struct AuthorizationClaim {
+  let key: String
+  let socketID: String
+  let channel: String
+  /// `KEY:HEX`, or only the signature.
+  let auth: String
+  let channelData: String?
+
+  /// Returns the problems, one sentence each; empty if a server would accept the authorisation.
+  func findings(apps: [Application], kind: ChannelKind) -> [String] {
+    var findings = problems(kind)
+    guard let app = apps.first(where: { $0.key.isSame(as: key) }) else {
+      return findings + ["no app of this server has the key '\(key)'"]
+    }
+    if let named, !named.isSame(as: key) {
+      findings.append("auth begins with the key '\(named)', but the app's key is '\(key)'")
+    }
+    guard isHexadecimal else {
+      return findings + ["the signature is not 64 hexadecimal digits (HMAC SHA-256)"]
+    }
+    guard !isSignature(app, socketID, channel, channelData) else {
+      if hex != hex.lowercased() { findings.append("the signature must be in lower case") }
+      return findings
+    }
+    return findings + [reason(app, others: apps)]
+  }
+
+  private func problems(_ kind: ChannelKind) -> [String] {
+    var problems: [String] = []
+    if !SocketID.isValid(socketID) {
+      problems.append("the socket id must be two numbers joined by a dot, not '\(socketID)'")
+    }
+    if let problem = ChannelName.problem(in: channel) {
+      problems.append("the channel name is invalid: \(problem)")
+    }
+    switch kind {
+    case .presence: problems += presenceProblems
+    default:
+      if channelData != nil, kind.needsAuthorization {
+        problems.append("channel_data is only for presence channels; do not sign it for others")
+      }
+    }
+    if !kind.needsAuthorization {
+      problems.append("'\(channel)' is a public channel, which needs no authorisation")
+    }
+    return problems
+  }
+
+  private var presenceProblems: [String] {
+    guard let channelData else { return ["a presence channel needs channel_data with a user_id"] }
+    guard let data = try? JSONParser.parse(channelData), case .object = data else {
+      return ["channel_data is not a JSON object"]
+    }
+    guard let id = data["user_id"]?.identifier, !id.isEmpty else {
+      return ["channel_data has no user_id"]
+    }
+    return []
+  }
+
+  // MARK: The signature
+
+  var stringToSign: String {
+    SubscriptionSignature.stringToSign(
+      socketID: socketID, channel: channel, channelData: channelData)
+  }
+
+  private var named: String? {
+    auth.utf8.firstIndex(of: UInt8(ascii: ":")).map { String(auth[..<$0]) }
+  }
+
+  private var hex: String {
+    auth.utf8.firstIndex(of: UInt8(ascii: ":")).map { String(auth[$0...].dropFirst()) } ?? auth
+  }
+
+  private var isHexadecimal: Bool {
+    hex.utf8.count == 64 && hex.utf8.allSatisfy { Hex.value(of: $0) != nil }
+  }
+
+  private func isSignature(
+    _ app: Application, _ socketID: String, _ channel: String, _ data: String?
+  ) -> Bool {
+    isAuth(
+      app.signature.authorize(socketID: socketID, channel: channel, channelData: data).auth, of: app
+    )
+  }
+
+  private func isAuth(_ right: String, of app: Application) -> Bool {
+    let right = right.dropping(prefix: app.key + ":") ?? ""
+    return Digest.equalInConstantTime(Array(hex.lowercased().utf8), Array(right.utf8))
+  }
+
+  /// Tries common mistakes to explain why the signature differs.
+  private func reason(_ app: Application, others: [Application]) -> String {
+    if channelData != nil, isSignature(app, socketID, channel, nil) {
+      return "the signature leaves out channel_data; sign 'SOCKET_ID:CHANNEL:CHANNEL_DATA'"
+    }
+    if let data = channelData, let value = try? JSONParser.parse(data),
+      isSignature(app, socketID, channel, JSONWriter.text(value))
+    {
+      return "channel_data was changed after it was signed: sign exactly the text that is sent"
+    }
+    for former in others
+    where !former.key.isSame(as: app.key) && isSignature(former, socketID, channel, channelData) {
+      return "the signature was made with the secret of app '\(former.id)'"
+    }
+    for other in otherSpellings where isSignature(app, socketID, other, channelData) {
+      return "the signature is for channel '\(other)'"
+    }
+    let signIn = app.signature.signIn(socketID: socketID, userData: channelData ?? "")
+    if isAuth(signIn, of: app) {
+      return "the signature is for a user's sign-in, not for a subscription"
+    }
+    return "the signature does not match: the socket id, the channel, channel_data or the "
+      + "app's secret was different where it was signed"
+  }
+
+  /// Other channel names that are easily signed by mistake.
+  private var otherSpellings: [String] {
+    var names = ["private-", "presence-", "private-encrypted-"].map { $0 + channel }
+    for prefix in ["private-encrypted-", "private-", "presence-"] {
+      guard let plain = channel.dropping(prefix: prefix) else { continue }
+      names += [plain, "private-" + plain, "presence-" + plain, "private-encrypted-" + plain]
+    }
+    names.append(channel.lowercased())
+    return names.filter { !$0.isSame(as: channel) }
   }
 }

@@ -61,7 +61,6 @@ final class ConsoleStream: ConnectionSocket {
   /// Drops input after the request.
   func receive(at now: Instant) { input.removeAll() }
   func inputEnded(at now: Instant) { finish() }
-  func outputSent(at now: Instant) {}
 
   func tick(at now: Instant) {
     guard nextComment <= now, !isFinished else { return }
@@ -148,5 +147,176 @@ struct StreamInstance: Equatable {
       digits.utf8.allSatisfy({ $0 &- 0x30 < 10 })
     else { return nil }
     return Int(digits)
+  }
+}
+
+/// A file of a past run, written by `--record`.
+///
+/// Another thread reads one portion at a time, after the earlier portion is sent. So the file may
+/// have any size, and a slow disk does not delay the server.
+final class RecordedRun: ConsoleSource {
+  private let feed: ServerFeed
+  private let instance: StreamInstance
+  /// Number of lines that the reader has already.
+  private let known: Int
+  private let wakeUp: WakeUp
+  private let reader: Locked<RecordingReader>
+  /// The portion that the thread has read.
+  private let answer = Locked<RecordingReader.Portion?>(nil)
+  private var portion = RecordingReader.Portion()
+  private var next = 0
+  private var isReading = false
+  private var isOver = false
+  private var isClosed = false
+
+  /// Fails if the file cannot be opened, or if `feed` has its maximum number of readers.
+  ///
+  /// - Parameter known: Number of lines that the reader has already.
+  init?(
+    _ path: String, _ feed: ServerFeed, of instance: StreamInstance, after known: Int,
+    wakeUp: WakeUp
+  ) {
+    guard let file = try? FileReader(path), feed.openRecording() else { return nil }
+    (self.feed, self.instance, self.known, self.wakeUp) = (feed, instance, known, wakeUp)
+    reader = Locked(RecordingReader(file))
+  }
+
+  var hasMore: Bool { next < portion.lines.count }
+
+  func fill(_ output: ByteBuffer, upTo limit: Int) -> Bool {
+    while output.count < limit, !isOver {
+      if next == portion.lines.count {
+        if portion.isLast {
+          isOver = true
+          EventStreamWriter.write(event: "end", data: "{}", to: output)
+          break
+        }
+        guard takePortion() else { return readOn() }
+        continue
+      }
+      if case .entry(let number, _) = portion.lines[next], number > known {
+        output.write(portion.lines[next], of: instance)
+      }
+      next += 1
+    }
+    // The page keeps its entries, and reconnects if the answer ends.
+    return true
+  }
+
+  private func takePortion() -> Bool {
+    let taken = answer.withLock { answer in
+      defer { answer = nil }
+      return answer
+    }
+    guard let taken else { return false }
+    (portion, next, isReading) = (taken, 0, false)
+    return true
+  }
+
+  /// Returns false if no thread can be started.
+  private func readOn() -> Bool {
+    guard !isReading else { return true }
+    isReading = DetachedThread.start(name: "pusher-record") { [reader, answer, wakeUp] in
+      let portion = reader.withLock { $0.next() }
+      answer.withLock { $0 = portion }
+      wakeUp.signal()
+    }
+    return isReading
+  }
+
+  func close() {
+    guard !isClosed else { return }
+    (isClosed, isOver) = (true, true)
+    feed.closeRecording()
+  }
+}
+
+/// Reads the lines of a recording, one JSON object per line.
+///
+/// It works in portions of bounded size. Any thread may ask for a portion, one thread at a time.
+package struct RecordingReader {
+  struct Portion: Sendable {
+    var lines: [ServerFeed.Line] = []
+    var isLast = false
+  }
+
+  private let file: FileReader
+  private let rest = ByteBuffer()
+  /// Number of bytes in ``rest`` without a line end.
+  private var searched = 0
+  private var lineNumber = 0
+  /// True while the rest of an overlong line is dropped.
+  private var skipsLine = false
+  private static let readSize = 64 << 10
+  private static let portionSize = 1 << 20
+  /// A portion ends when its lines reach this size, in bytes.
+  package static let linesSize = 256 << 10
+  /// Maximum size of a line, in bytes; a longer line becomes an error entry.
+  package static let lineLimit = 4 << 20
+
+  init(_ file: FileReader) { self.file = file }
+
+  /// Returns the next lines; none if the portion had only blank lines.
+  mutating func next() -> Portion {
+    var portion = Portion()
+    var (read, size) = (0, 0)
+    while size < Self.linesSize {
+      if let line = takeLine() {
+        lineNumber += 1
+        guard !line.isEmpty else { continue }
+        let text = entry(line)
+        size += text.utf8.count
+        portion.lines.append(.entry(lineNumber, text))
+        continue
+      }
+      guard read < Self.portionSize else { break }
+      let before = rest.count
+      guard file.read(into: rest, atMost: Self.readSize) else {
+        addLast(to: &portion)
+        break
+      }
+      read += rest.count - before
+    }
+    return portion
+  }
+
+  /// Returns the next complete line without its end; `nil` if more input is needed.
+  private mutating func takeLine() -> [UInt8]? {
+    let view = rest.view
+    while searched < view.count, view[searched] != 0x0A { searched += 1 }
+    guard searched < view.count else {
+      if view.count > Self.lineLimit { skipsLine = true }
+      if skipsLine {
+        rest.removeAll()
+        searched = 0
+      }
+      return nil
+    }
+    // Text in place of an overlong line; no valid entry.
+    let line = skipsLine ? [0x3F] : view[0..<searched].array
+    skipsLine = false
+    rest.consume(searched + 1)
+    searched = 0
+    return line
+  }
+
+  private mutating func addLast(to portion: inout Portion) {
+    portion.isLast = true
+    guard skipsLine || !rest.isEmpty else { return }
+    lineNumber += 1
+    portion.lines.append(.entry(lineNumber, entry(skipsLine ? [0x3F] : rest.view.array)))
+    rest.removeAll()
+  }
+
+  private func entry(_ line: [UInt8]) -> String {
+    let text = String(decoding: line, as: UTF8.self)
+    if let value = try? JSONParser.parse(text), value["kind"]?.text != nil {
+      return JSONWriter.text(value)
+    }
+    let fault: JSONValue = [
+      "n": .integer(lineNumber), "kind": "error",
+      "reason": .string("line \(lineNumber) of the recording is not an entry"),
+    ]
+    return JSONWriter.text(fault)
   }
 }

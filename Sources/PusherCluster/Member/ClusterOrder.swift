@@ -28,7 +28,6 @@ package final class ClusterOrder {
 
   package let action: Action
   let purpose: Purpose
-  /// The registration that sent the order.
   let registration: Int
 
   init(action: Action, purpose: Purpose, registration: Int) {
@@ -36,30 +35,11 @@ package final class ClusterOrder {
   }
 
   enum Purpose {
+    case nothing
     /// Checks for a refusal only; the text names the command.
     case check(String)
-    case registration(RegistrationStep)
-    case lease(LeaseStep)
-    case followed(RedisChannel)
-    case join(String)
-    /// Reads a page of a channel's members.
-    case page(String, RedisChannel)
-    case signIn
-    case leave(Departures.Subscription)
-    case signOut(userID: String)
-    /// Publishes the count of a large channel.
-    case count(String)
-    case publish
-    case question(Int, QuestionStep)
-    /// Takes the due departures, or `all`.
-    case departures(all: Bool)
-    /// A step in the removal of a dead node's entries.
-    case cleaning(Int, CleaningStep)
-    case reap(node: String)
-    case nothing
-  }
 
-  enum RegistrationStep {
+    // The registration.
     case listening
     /// True if Redis still lists the former name of this node.
     case wasKnown
@@ -67,16 +47,30 @@ package final class ClusterOrder {
     case wasReaped
     case began
     case entered
-    /// Enters connections again.
     case rejoined(EntrySlice)
     case probe
     case gathering
-  }
 
-  enum LeaseStep {
+    // The lease.
     case sign
     case nodes
     case leases([String])
+
+    // The sockets.
+    case followed(RedisChannel)
+    case join(String)
+    case page(String, RedisChannel)
+    case signIn
+    case leave(String, Member?)
+    case signOut(userID: String)
+    case count(String)
+
+    case publish
+    case question(Int, QuestionStep)
+    /// Takes the due departures, or `all`.
+    case departures(all: Bool)
+    case cleaning(Int, CleaningStep)
+    case reap(node: String)
   }
 
   enum QuestionStep {
@@ -96,19 +90,28 @@ package final class ClusterOrder {
   }
 }
 
-struct MemberOutbox {
-  private var orders = Fifo<ClusterOrder>()
-  private var news: [ClusterNews] = []
-  private var notices: [WebhookNotice] = []
-  /// Refusals since the last call, each with the reason if it was not logged before.
-  private var refusals: [String?] = []
+/// The Lua script of the cluster; each operation is one change of an app's state in Redis.
+package enum ClusterScript {
+  package static let script = RedisScript(
+    String(decoding: PackageResources.cluster_lua, as: UTF8.self))
+}
 
-  mutating func add(_ order: ClusterOrder) { orders.append(order) }
-  mutating func add(_ item: ClusterNews) { news.append(item) }
-  mutating func add(_ notice: WebhookNotice) { notices.append(notice) }
-  mutating func addRefusal(_ reason: String?) { refusals.append(reason) }
-  mutating func nextOrder() -> ClusterOrder? { orders.popFirst() }
-  mutating func takeNews() -> [ClusterNews] { news.takeAll() }
-  mutating func takeNotices() -> [WebhookNotice] { notices.takeAll() }
-  mutating func takeRefusals() -> [String?] { refusals.takeAll() }
+package struct ClusterCall: Sendable, Equatable {
+  package let operation: String
+  package let keys: [[UInt8]]
+  package let names: [String]
+  /// The operation, the named arguments, then any further arguments.
+  package let words: [[UInt8]]
+
+  package init(_ operation: String, keys: [[UInt8]], names: [String], _ values: [[UInt8]]) {
+    (self.operation, self.keys, self.names) = (operation, keys, names)
+    words = [Array(operation.utf8)] + values
+  }
+}
+
+extension RedisLink {
+  /// Runs an operation of the cluster, with the result as from ``run(_:keys:arguments:_:)``.
+  package func run(_ call: ClusterCall, _ reply: @escaping (RedisResult) -> Void) {
+    run(ClusterScript.script, keys: call.keys, arguments: call.words, reply)
+  }
 }

@@ -114,13 +114,13 @@ extension Member {
   }
 }
 
-extension CachedEvents.Event {
+extension CachedEvent {
   var stored: String { JSONWriter.text(["name": .string(name), "data": data]) }
 
   init?(stored text: String) {
     guard let value = try? JSONParser.parse(text), let name = value["name"]?.text,
       let data = value["data"]
     else { return nil }
-    self.init(name: name, data: data, expiry: nil)
+    self.init(name: name, data: data)
   }
 }

@@ -6,11 +6,14 @@ package import PusherServer
 /// It does no input or output: events of the link and the time come in; orders, the log and a
 /// deadline go out.
 package struct RedisMemberGroup {
-  package struct Order {
-    fileprivate let recipient: Recipient
+  /// An order, with the part that takes its answer.
+  package enum Order {
+    case member(RedisMember, ClusterOrder)
+    case fence([[UInt8]], Fence.Step, link: Int)
+    case farewell
 
     package var action: ClusterOrder.Action {
-      switch recipient {
+      switch self {
       case .member(_, let order): order.action
       case .fence(let words, _, _): .command(words)
       case .farewell: .command([Array("PING".utf8)])
@@ -18,19 +21,17 @@ package struct RedisMemberGroup {
     }
   }
 
-  fileprivate enum Recipient {
-    case member(RedisMember, ClusterOrder)
-    case fence([[UInt8]], Fence.Step, link: Int)
-    case farewell
-  }
-
   private var members: [RedisMember] = []
-  /// Members of removed apps, until their membership has ended.
   private var leaving: [RedisMember] = []
   private var fence = Fence()
   private var orders = Fifo<Order>()
   private var log: [ServerLogEvent] = []
-  private var link = Link()
+  /// Reason of the lost link; `nil` while there is one.
+  private var loss: String? = "not connected yet"
+  private var hasToldLoss = false
+  /// True if the link and all members work, as last logged.
+  private var isWell = false
+  package private(set) var isSettled = false
   private var resignation = Resignation.none
   private var nextSign: Instant
   private let random: any RandomNumberGenerator
@@ -38,18 +39,9 @@ package struct RedisMemberGroup {
   private let secret: RedisPassword?
   private let webhookDelay: Duration
 
-  private struct Link {
-    var loss: String? = "not connected yet"
-    var hasToldLoss = false
-    /// True if the link and all members work, as last logged.
-    var isWell = false
-    var isSettled = false
-  }
-
   private enum Resignation {
     case none
     case begun
-    /// The members have ended, and a PING waits for its answer.
     case asked
     case done
   }
@@ -75,16 +67,14 @@ package struct RedisMemberGroup {
       setup, database: database, secret: secret, webhookDelay: webhookDelay,
       random: random, at: now)
     members.append(member)
-    if link.loss == nil, fence.isRaised { member.register(isFenced: true, at: now) }
+    if loss == nil, fence.isRaised { member.register(isFenced: true, at: now) }
     return member
   }
 
   package mutating func giveUp(_ place: any ClusterMember, at now: Instant) {
     for member in members where member === place {
       member.resign(at: now)
-      // Other nodes count the subscribers of these channels.
-      member.order(.unsubscribe(member.keys.usersBus), .nothing)
-      member.order(.unsubscribe(member.keys.answers(member.identity.id)), .nothing)
+      member.stopListening()
       leaving.append(member)
     }
     members.removeAll { $0 === place }
@@ -92,29 +82,27 @@ package struct RedisMemberGroup {
 
   /// Reason for being cut off from the other nodes; `nil` while connected.
   package var failure: String? {
-    if let reason = link.loss ?? members.lazy.compactMap(\.trouble.refusal).first { return reason }
+    if let reason = loss ?? members.lazy.compactMap(\.refusal).first { return reason }
     if members.contains(where: \.isGathering) { return "waiting for the other servers" }
     return members.allSatisfy(\.isActive) ? nil : "registering"
   }
 
-  package var isSettled: Bool { link.isSettled }
-
   // MARK: The link
 
   package mutating func linkUp(at now: Instant) {
-    (link.loss, link.hasToldLoss) = (nil, false)
+    (loss, hasToldLoss) = (nil, false)
     add(fence.raise())
     checkWell()
   }
 
   package mutating func linkLost(_ reason: String, at now: Instant) {
-    link.isWell = false
-    link.loss = reason
+    isWell = false
+    loss = reason
     fence.lower()
     for member in members + leaving { member.lose(at: now) }
-    if !link.hasToldLoss { log.append(.busLost(reason: reason)) }
-    link.hasToldLoss = true
-    link.isSettled = true
+    if !hasToldLoss { log.append(.busLost(reason: reason)) }
+    hasToldLoss = true
+    isSettled = true
   }
 
   package mutating func take(_ channel: [UInt8], _ payload: [UInt8], at now: Instant) {
@@ -124,7 +112,7 @@ package struct RedisMemberGroup {
   }
 
   package mutating func receive(_ result: RedisResult, for order: Order, at now: Instant) {
-    switch order.recipient {
+    switch order {
     case .member(let member, let order):
       member.receive(result, for: order, at: now)
       check(member)
@@ -141,25 +129,25 @@ package struct RedisMemberGroup {
 
   private mutating func add(_ commands: [([[UInt8]], Fence.Step)]) {
     for (words, step) in commands {
-      orders.append(Order(recipient: .fence(words, step, link: fence.link)))
+      orders.append(.fence(words, step, link: fence.link))
     }
   }
 
   private mutating func check(_ member: RedisMember) {
-    for reason in member.outbox.takeRefusals() {
-      link.isWell = false
+    for reason in member.takeRefusals() {
+      isWell = false
       if let reason { log.append(.busRefused(reason: reason)) }
-      link.isSettled = true
+      isSettled = true
     }
     checkWell()
     if case .begun = resignation { leaveCluster() }
   }
 
   private mutating func checkWell() {
-    guard !link.isWell, link.loss == nil, members.allSatisfy(\.isActive) else { return }
+    guard !isWell, loss == nil, members.allSatisfy(\.isActive) else { return }
     log.append(.busBack)
-    link.isWell = true
-    link.isSettled = true
+    isWell = true
+    isSettled = true
   }
 
   // MARK: Output
@@ -174,13 +162,13 @@ package struct RedisMemberGroup {
     gatherOrders(of: members)
     guard !leaving.isEmpty else { return }
     gatherOrders(of: leaving)
-    leaving.removeAll { $0.hasLeft && $0.departures.unanswered == 0 }
+    leaving.removeAll(where: \.isGone)
   }
 
   private mutating func gatherOrders(of members: [RedisMember]) {
     for member in members {
       while let order = member.nextOrder() {
-        orders.append(Order(recipient: .member(member, order)))
+        orders.append(.member(member, order))
       }
     }
   }
@@ -217,6 +205,108 @@ package struct RedisMemberGroup {
     resignation = .asked
     // The answer to PING comes after the answers to the members' last orders.
     gatherOrders(of: members)
-    orders.append(Order(recipient: .farewell))
+    orders.append(.farewell)
+  }
+}
+
+/// Ends the earlier connections of a link, so that none of their orders reaches Redis later.
+///
+/// Orders on a lost connection may still be on their way. If Redis is the same process, the fence
+/// kills its earlier connections there. Another process never receives them.
+package struct Fence {
+  package enum Step: Sendable {
+    case process
+    case connection
+    case kill
+  }
+
+  private enum State {
+    case lowered
+    case asking(process: [UInt8]?)
+    /// Kills the former connections.
+    case ending(process: [UInt8], own: Int64, missing: Int, isFenced: Bool)
+    case raised
+  }
+
+  private var state = State.lowered
+  private var process: [UInt8]?
+  private var connections: [Int64] = []
+  /// True if the number of an earlier connection is unknown.
+  private var hasUnknown = false
+  package private(set) var link = 0
+
+  package init() {}
+
+  var isRaised: Bool { if case .raised = state { true } else { false } }
+
+  package mutating func lower() {
+    link += 1
+    state = .lowered
+  }
+
+  package mutating func raise() -> [([[UInt8]], Step)] {
+    lower()
+    state = .asking(process: nil)
+    return [
+      (["INFO", "server"].map(\.redisBytes), .process),
+      (["CLIENT", "ID"].map(\.redisBytes), .connection),
+    ]
+  }
+
+  package enum Outcome {
+    case nothing
+    case orders([([[UInt8]], Step)])
+    /// The fence is raised; `isFenced` is true if the former connections are known to be closed.
+    case raised(isFenced: Bool)
+  }
+
+  package mutating func receive(
+    _ result: RedisResult, for step: Step, ofLink number: Int
+  ) -> Outcome {
+    guard number == link else { return .nothing }
+    switch (state, step) {
+    case (.asking, .process):
+      if case .success(let reply) = result {
+        state = .asking(process: Self.process(in: reply.content ?? []))
+      }
+      return .nothing
+    case (.asking(let met), .connection):
+      guard case .success(let reply) = result else { return .nothing }
+      return learned(met, reply)
+    case (.ending(let met, let own, let missing, let isFenced), .kill):
+      let isOver = if case .success(.integer) = result { isFenced } else { false }
+      guard missing == 1 else {
+        state = .ending(process: met, own: own, missing: missing - 1, isFenced: isOver)
+        return .nothing
+      }
+      return end(isFenced: isOver, own: own, met: met)
+    default: return .nothing
+    }
+  }
+
+  private mutating func learned(_ met: [UInt8]?, _ reply: RedisReply) -> Outcome {
+    guard let met, case .integer(let own) = reply else {
+      // The user may lack the right to ask; then this connection also stays unknown the next time.
+      return end(isFenced: connections.isEmpty && !hasUnknown, own: nil, met: met)
+    }
+    if let process, process != met { (connections, hasUnknown) = ([], false) }
+    guard !connections.isEmpty else { return end(isFenced: !hasUnknown, own: own, met: met) }
+    state = .ending(process: met, own: own, missing: connections.count, isFenced: !hasUnknown)
+    return .orders(
+      connections.map { (["CLIENT", "KILL", "ID", "\($0)"].map(\.redisBytes), .kill) })
+  }
+
+  private mutating func end(isFenced: Bool, own: Int64?, met: [UInt8]?) -> Outcome {
+    state = .raised
+    process = met
+    connections = own.map { [$0] } ?? []
+    hasUnknown = own == nil || !isFenced
+    return .raised(isFenced: isFenced)
+  }
+
+  private static func process(in info: [UInt8]) -> [UInt8]? {
+    let name = Array("run_id:".utf8)
+    return info.split(whereSeparator: { $0 == 0x0A || $0 == 0x0D })
+      .first { $0.starts(with: name) }.map { Array($0.dropFirst(name.count)) }
   }
 }

@@ -11,14 +11,12 @@ package final class RedisConversation {
   package enum Role: Sendable, Equatable {
     case commands
     case subscriber
-    /// Questions for a Sentinel, which is neither primary nor replica.
     case sentinel
   }
 
   package enum Event: Equatable {
     case ready
     case reply(RedisReply)
-    /// Redis confirmed the oldest pending subscription.
     case subscribed([UInt8])
     /// Redis refused the oldest pending subscription; with the text of the error.
     case refused([UInt8], String)
@@ -26,7 +24,7 @@ package final class RedisConversation {
   }
 
   private enum Expectation {
-    case preparation(RedisPreparation.Step)
+    case preparation(RedisPreparation)
     case reply
     case subscription([UInt8])
     case unsubscription([UInt8])
@@ -211,5 +209,125 @@ package final class RedisConversation {
       return .refused(place, command: "the connection", error: reply.words(without: secret))
     }
     return .violation(place, "it sent an unexpected answer")
+  }
+}
+
+/// The first commands of a connection: credentials, name, database and the server's role.
+private enum RedisPreparation {
+  case identify(RedisCommand)
+  case name
+  case select(database: Int)
+  case role
+  case ping
+
+  /// Returns the steps, which are sent at once; a Sentinel gets the password only after it asks.
+  static func steps(
+    _ role: RedisConversation.Role, _ settings: RedisSettings, identifies: Bool
+  ) -> [RedisPreparation] {
+    var steps: [RedisPreparation] = []
+    if identifies, let password = settings.password {
+      let words = ["AUTH"] + (settings.user.map { [$0] } ?? []) + [password.text]
+      steps.append(.identify(RedisCommand(words.map { Array($0.utf8) })))
+    }
+    steps.append(.name)
+    if role == .sentinel { return steps }
+    guard role == .commands else { return steps + [.role] }
+    if settings.database != 0 { steps.append(.select(database: settings.database)) }
+    return steps + [.role, .ping]
+  }
+
+  var command: RedisCommand {
+    switch self {
+    case .identify(let command): command
+    case .name: RedisCommand("CLIENT", "SETNAME", "pusher-cli")
+    case .select(let database): RedisCommand("SELECT", "\(database)")
+    case .role: RedisCommand("ROLE")
+    case .ping: RedisCommand("PING")
+    }
+  }
+
+  func check(_ reply: RedisReply, at place: String, _ secret: RedisPassword?) throws(RedisFailure) {
+    if reply.isError("NOAUTH") { throw .credentials(place, code: "NOAUTH") }
+    switch self {
+    case .identify:
+      guard case .error = reply else { return }
+      throw .credentials(place, code: reply.codeWord)
+    case .name:
+      // The name only helps people who read the list of clients, so a refusal does no harm.
+      return
+    case .select(let database):
+      guard case .error = reply else { return }
+      let words = reply.words(without: secret)
+      throw .refused(place, command: "SELECT \(database)", error: words)
+    case .role: try checkRole(reply, at: place, secret)
+    case .ping:
+      // A server that still loads its data from disk says so here.
+      guard case .error = reply, !reply.isError("NOPERM") else { return }
+      throw .refused(place, command: "PING", error: reply.words(without: secret))
+    }
+  }
+
+  private func checkRole(
+    _ reply: RedisReply, at place: String, _ secret: RedisPassword?
+  ) throws(RedisFailure) {
+    switch reply {
+    case .array(let parts):
+      switch parts.first?.content {
+      case Array("master".utf8): return
+      case Array("slave".utf8): throw .notPrimary(place)
+      case Array("sentinel".utf8):
+        throw .refused(
+          place, command: "the connection",
+          error: "it is a Sentinel, which needs a URL with redis+sentinel")
+      default: throw .violation(place, "its answer to ROLE names no role")
+      }
+    // If the user may not send ROLE, a replica shows itself later by refusing writes.
+    case .error where reply.isError("NOPERM"): return
+    case .error: throw .refused(place, command: "ROLE", error: reply.words(without: secret))
+    case .status, .integer, .bytes, .null:
+      throw .violation(place, "its answer to ROLE names no role")
+    }
+  }
+}
+
+extension RedisReply {
+  /// The code of an error, as a message may show it; a code has upper-case letters only.
+  fileprivate var codeWord: String {
+    guard let code = errorCode, code.utf8.allSatisfy({ (0x41...0x5A).contains($0) }) else {
+      return "ERR"
+    }
+    return code
+  }
+}
+
+package struct RedisCommand: Sendable, Equatable {
+  private let words: [[UInt8]]
+
+  package init(_ words: [[UInt8]]) {
+    precondition(!words.isEmpty, "a command without a name")
+    self.words = words
+  }
+
+  package init(_ words: String...) { self.init(words.map { Array($0.utf8) }) }
+
+  /// Maximum size on the wire, in bytes: each word has a length and two line ends.
+  package var size: Int { words.reduce(24) { $0 + $1.count + 24 } }
+
+  /// Appends the wire form: an array of bulk strings.
+  ///
+  /// Source: Redis's page "RESP protocol specification".
+  package func write(to output: ByteBuffer) {
+    Self.write(UInt8(ascii: "*"), words.count, to: output)
+    for word in words {
+      Self.write(UInt8(ascii: "$"), word.count, to: output)
+      output.append(word)
+      output.append("\r\n")
+    }
+  }
+
+  private static func write(_ type: UInt8, _ length: Int, to output: ByteBuffer) {
+    output.append(type)
+    output.append(decimal: length)
+    output.append("\r\n")
   }
 }

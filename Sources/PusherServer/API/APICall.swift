@@ -1,5 +1,140 @@
 package import PusherCore
 
+/// The HTTP API: turns one request into one answer, and changes the hub.
+///
+/// Source: Pusher's page "HTTP API reference".
+package struct APIRouter {
+  private let applications: Applications
+
+  package init(_ applications: Applications) { self.applications = applications }
+
+  /// - Parameters:
+  ///   - seconds: Time since 1970.
+  ///   - isHeld: Makes an authentic call pause before it has an effect.
+  package func begin(
+    _ request: HTTPRequestReader.Request, seconds: Int64, isHeld: Bool = false, at now: Instant
+  ) -> CallBeginning {
+    do throws(HTTPAnswer) {
+      var call = try call(request, seconds: seconds, at: now)
+      if isHeld { return .call(call, .pauses) }
+      let progress = call.proceed(at: now)
+      if case .answer(let answer) = progress { return .answer(answer) }
+      return .call(call, progress)
+    } catch { return .answer(dialect.answers.worded(error)) }
+  }
+
+  private var dialect: Dialect { applications.dialect }
+
+  private func call(
+    _ request: HTTPRequestReader.Request, seconds: Int64, at now: Instant
+  ) throws(HTTPAnswer) -> APICall {
+    let head = request.head
+    guard let target = RequestTarget(head.target) else {
+      throw .refusal(400, "the path or the query is not percent-encoded UTF-8")
+    }
+    if let page = dialect.answers.page(target.path) { throw page }
+    guard let place = place(of: target) else {
+      throw .refusal(404, "Unknown path: the API is at /apps/ID, sockets at /app/KEY")
+    }
+    guard let (method, perform) = route(place.call) else { throw .refusal(404, "Unknown API call") }
+    guard head.method == method else { throw .refusal(head.method, allow: method) }
+    guard let hub = place.hub else { throw .refusal(404, "Unknown app: \(place.app)") }
+    if let refusal = refusal(request, target, for: hub.application, seconds: seconds) {
+      throw refusal
+    }
+    guard hub.application.isEnabled else { throw .refusal(403, "The app is disabled") }
+    return APICall(
+      path: place.call, target: target, body: request.body, hub: hub, dialect: dialect, at: now,
+      perform)
+  }
+
+  /// Finds the app by its key for the official Python library, which closes a user's connections at
+  /// `/users/ID/terminate_connections`.
+  private func place(of target: RequestTarget) -> (app: String, hub: Hub?, call: [String])? {
+    guard let segments = target.segments, segments.count >= 3 else { return nil }
+    if segments[0] == "apps" {
+      return (segments[1], applications.hub(id: segments[1]), Array(segments.dropFirst(2)))
+    }
+    guard dialect.has(.findsAppByKey), segments[0] == "users",
+      segments[2] == "terminate_connections"
+    else { return nil }
+    let key = target["auth_key"] ?? ""
+    return ("with key '\(key)'", applications.hub(key: key), segments)
+  }
+
+  private func route(_ path: [String]) -> (method: String, perform: APICall.Perform)? {
+    switch (path.first, path.count, path.last) {
+    case ("events", 1, _): ("POST", { (call) throws(HTTPAnswer) in try call.event() })
+    case ("batch_events", 1, _): ("POST", { (call) throws(HTTPAnswer) in try call.batch() })
+    case ("users", 3, "events"): ("POST", { (call) throws(HTTPAnswer) in try call.userEvent() })
+    case ("users", 3, "terminate_connections"):
+      ("POST", { (call) throws(HTTPAnswer) in try call.terminate() })
+    case ("channels", 1, _): ("GET", { (call) throws(HTTPAnswer) in try call.channels() })
+    case ("channels", 2, _): ("GET", { (call) throws(HTTPAnswer) in try call.channel() })
+    case ("channels", 3, "users"): ("GET", { (call) throws(HTTPAnswer) in try call.users() })
+    case ("connections", 1, _) where dialect.has(.countsConnections): ("GET", { $0.connections() })
+    default: nil
+    }
+  }
+}
+
+extension APIRouter {
+  /// Returns `nil` if the call is authentic.
+  private func refusal(
+    _ request: HTTPRequestReader.Request, _ target: RequestTarget, for application: Application,
+    seconds: Int64
+  ) -> HTTPAnswer? {
+    guard let key = target["auth_key"], let given = target["auth_signature"] else {
+      return .refusal(401, "this call needs auth_key and auth_signature")
+    }
+    guard key.isSame(as: application.key) else {
+      return .refusal(401, "Unknown auth_key: this is not the key of app \(application.id)")
+    }
+    guard target["auth_version"] == APIRequestSignature.version else {
+      return .refusal(401, "auth_version is not \(APIRequestSignature.version)")
+    }
+    if let refusal = timestampRefusal(target, seconds) ?? bodyRefusal(target, request.body) {
+      return refusal
+    }
+    let signed = APIRequestSignature.stringToSign(
+      method: request.head.method, path: target.path, parameters: target.parameters)
+    guard !APIRequestSignature.isValid(given, of: signed, secret: application.secret) else {
+      return nil
+    }
+    let shown = JSONWriter.text(.string(signed))
+    return .refusal(
+      401,
+      "Invalid signature: you should have sent HmacSHA256Hex(\(shown), your_secret_key), "
+        + "but you sent \(JSONWriter.text(.string(given)))")
+  }
+
+  private func timestampRefusal(_ target: RequestTarget, _ seconds: Int64) -> HTTPAnswer? {
+    guard let text = target["auth_timestamp"], let timestamp = Int64(text) else {
+      return .refusal(401, "auth_timestamp is not a Unix time in seconds")
+    }
+    let tolerance = APIRequestSignature.timestampTolerance
+    guard dialect.has(.checksTimestamps) else { return nil }
+    guard (seconds - tolerance...seconds + tolerance).contains(timestamp) else {
+      return .refusal(
+        401,
+        "Timestamp expired: Given timestamp (\(timestamp)) not within \(tolerance)s "
+          + "of server time (\(seconds))")
+    }
+    return nil
+  }
+
+  private func bodyRefusal(_ target: RequestTarget, _ body: [UInt8]) -> HTTPAnswer? {
+    let digest = APIRequestSignature.bodyDigest(body)
+    guard let given = target["body_md5"] else {
+      return body.isEmpty ? nil : .refusal(401, "a call with a body needs body_md5")
+    }
+    guard given.lowercased() == digest else {
+      return .refusal(401, "Invalid body_md5: the body's MD5 is \(digest)")
+    }
+    return nil
+  }
+}
+
 /// An authentic call of the HTTP API.
 ///
 /// All checks come before the first effect. The call asks the hub one question at a time. An answer
@@ -26,28 +161,24 @@ package struct APICall: ServerCall {
     (self.hub, self.dialect, self.now, self.perform) = (hub, dialect, now, perform)
   }
 
-  enum Step {
+  private enum Step {
     case beginning
     case admission([APIEvent], Reason)
     case publication([APIEvent], Reason)
     case names(ChannelInfo)
-    case facts(Question)
+    case eventFacts(ChannelInfo)
+    case batchFacts([APIEvent])
+    case channelFacts(ChannelInfo)
+    case users
     case list(ChannelList)
     case pause(ChannelList)
   }
 
-  enum Reason { case event, batch, user }
-
-  enum Question {
-    case event(ChannelInfo)
-    case batch([APIEvent])
-    case channel(ChannelInfo)
-    case users
-  }
+  private enum Reason { case event, batch, user }
 
   // MARK: Steps
 
-  mutating func ask(_ question: ClusterQuestion, _ step: Step) -> CallProgress {
+  private mutating func ask(_ question: ClusterQuestion, _ step: Step) -> CallProgress {
     self.step = step
     return ask(hub, question, at: now)
   }
@@ -62,12 +193,9 @@ package struct APICall: ServerCall {
     case (.names(let info), .channels(let names)):
       guard let names else { return end(.unavailable) }
       return list(ChannelList(names, info))
-    case (.facts(let question), .facts(let facts)):
+    case (_, .facts(let facts)):
       guard let facts else { return end(.unavailable) }
-      return tell(facts, question)
-    case (.list(let list), .facts(let facts)):
-      guard let facts else { return end(.unavailable) }
-      return add(facts, to: list)
+      return tell(facts)
     default: preconditionFailure("the answer does not match the question")
     }
   }
@@ -82,7 +210,7 @@ package struct APICall: ServerCall {
     }
   }
 
-  func done(_ value: JSONValue) -> CallProgress { end(.json(value)) }
+  private func done(_ value: JSONValue) -> CallProgress { end(.json(value)) }
 
   private func end(_ answer: HTTPAnswer) -> CallProgress {
     .answer(isWorded ? dialect.answers.worded(answer) : answer)
@@ -91,7 +219,7 @@ package struct APICall: ServerCall {
   // MARK: Events
 
   /// Publishes all events, or none if the app is over its quota.
-  mutating func publish(_ events: [APIEvent], _ reason: Reason) -> CallProgress {
+  private mutating func publish(_ events: [APIEvent], _ reason: Reason) -> CallProgress {
     let count = events.reduce(0) { $0 + $1.channels.count }
     let bytes = events.reduce(0) { $0 + $1.channels.count * $1.bytes }
     return ask(.admit(events: count, bytes: bytes), .admission(events, reason))
@@ -118,9 +246,9 @@ package struct APICall: ServerCall {
     let asksInfo = dialect.has(.answersInfo) && events.contains { !$0.info.isEmpty }
     switch reason {
     case .event where asksInfo:
-      return ask(.facts(events[0].channels), .facts(.event(events[0].info)))
+      return ask(.facts(events[0].channels), .eventFacts(events[0].info))
     case .batch where asksInfo:
-      return ask(.facts(events.flatMap { $0.channels.prefix(1) }), .facts(.batch(events)))
+      return ask(.facts(events.flatMap { $0.channels.prefix(1) }), .batchFacts(events))
     case .batch: return done(dialect.batchDone)
     case .event, .user: return done(dialect.done)
     }
@@ -128,20 +256,22 @@ package struct APICall: ServerCall {
 
   // MARK: Facts
 
-  private func tell(_ facts: [ChannelFacts], _ question: Question) -> CallProgress {
-    switch question {
-    case .event(let info):
+  private mutating func tell(_ facts: [ChannelFacts]) -> CallProgress {
+    switch step {
+    case .eventFacts(let info):
       let channels = facts.map { JSONValue.Member($0.name, .object(attributes(of: $0, info))) }
       return done(["channels": .object(channels)])
-    case .batch(let events):
+    case .batchFacts(let events):
       let entries = zip(events, facts).map { JSONValue.object(attributes(of: $1, $0.info)) }
       return done(["batch": .array(entries)])
-    case .channel(let info):
+    case .channelFacts(let info):
       let channel = facts.first ?? ChannelFacts(name: path[1])
       if let all = dialect.answers.attributes(of: channel) { return done(.object(all)) }
       let occupied = JSONValue.Member("occupied", .bool(channel.subscriptions > 0))
       return done(.object([occupied] + attributes(of: channel, info)))
     case .users: return users(of: facts.first ?? ChannelFacts(name: path[1]))
+    case .list(let list): return add(facts, to: list)
+    default: preconditionFailure("the answer does not match the question")
     }
   }
 
@@ -192,8 +322,7 @@ package struct APICall: ServerCall {
   }
 }
 
-final class ChannelList {
-  /// Maximum number of channels per turn of the loop.
+private final class ChannelList {
   static let portion = 1000
 
   let info: ChannelInfo
@@ -203,7 +332,7 @@ final class ChannelList {
   init(_ names: [String], _ info: ChannelInfo) { (self.names, self.info) = (names[...], info) }
 }
 
-struct ChannelInfo {
+private struct ChannelInfo {
   private let names: [String]
 
   /// Reads names separated by commas; ignores unknown names.
@@ -215,7 +344,7 @@ struct ChannelInfo {
   func asks(for name: String) -> Bool { names.contains(name) }
 }
 
-struct APIEvent {
+private struct APIEvent {
   let name: String
   let channels: [String]
   /// A string, or any other value if the dialect allows it.
@@ -227,14 +356,14 @@ struct APIEvent {
 
 extension APICall {
   package mutating func event() throws(HTTPAnswer) -> CallProgress {
-    let value = try object()
+    let value = try HTTPAnswer.object(ofBody: body, tellsError: true)
     if let refusal = dialect.answers.refusal(ofEvent: value) { throw refusal }
     return publish([try checkedEvent(value)], .event)
   }
 
   /// The answer has an entry for each event if any event asks for information.
   mutating func batch() throws(HTTPAnswer) -> CallProgress {
-    let value = try object()
+    let value = try HTTPAnswer.object(ofBody: body, tellsError: true)
     if let refusal = dialect.answers.refusal(ofBatch: value) { throw refusal }
     guard let elements = value["batch"]?.elements else {
       throw .refusal(400, "the body has no array called batch")
@@ -255,7 +384,7 @@ extension APICall {
   }
 
   mutating func userEvent() throws(HTTPAnswer) -> CallProgress {
-    let members = try object().members ?? []
+    let members = try HTTPAnswer.object(ofBody: body, tellsError: true).members ?? []
     let channel = JSONValue.Member("channel", .string(UserChannel.name(userID: path[1])))
     let others = members.filter { $0.name != "channels" && $0.name != "channel" }
     return publish([try checkedEvent(.object(others + [channel]))], .user)
@@ -264,18 +393,6 @@ extension APICall {
   mutating func terminate() throws(HTTPAnswer) -> CallProgress {
     guard hub.terminateConnections(userID: path[1], at: now) else { throw .unavailable }
     return ask(.published, .publication([], .user))
-  }
-
-  private func object() throws(HTTPAnswer) -> JSONValue {
-    let text = try HTTPAnswer.text(ofBody: body)
-    let value: JSONValue
-    do throws(JSONError) {
-      value = try JSONParser.parse(text)
-    } catch {
-      throw .refusal(400, "the body is \(error)")
-    }
-    guard case .object = value else { throw .refusal(400, "the body is not a JSON object") }
-    return value
   }
 
   private func checkedEvent(_ value: JSONValue) throws(HTTPAnswer) -> APIEvent {
@@ -359,11 +476,11 @@ extension APICall {
     guard !isMissing || !dialect.has(.refusesMissingCounts) else {
       throw .refusal(400, "only presence channels have a user_count")
     }
-    return ask(.facts([name]), .facts(.channel(info)))
+    return ask(.facts([name]), .channelFacts(info))
   }
 
   mutating func users() throws(HTTPAnswer) -> CallProgress {
-    ask(.facts([try checkedName()], withMembers: true), .facts(.users))
+    ask(.facts([try checkedName()], withMembers: true), .users)
   }
 
   func connections() -> CallProgress { done(["connections": .integer(hub.connectionCount)]) }
@@ -371,5 +488,98 @@ extension APICall {
   private func checkedName() throws(HTTPAnswer) -> String {
     guard let problem = dialect.answers.problem(inChannel: path[1]) else { return path[1] }
     throw .refusal(400, "Invalid channel: \(problem)")
+  }
+}
+
+extension HTTPAnswer {
+  /// Returns a body as a JSON object; throws status 400 for any other body.
+  package static func object(
+    ofBody body: [UInt8], tellsError: Bool = false
+  ) throws(HTTPAnswer) -> JSONValue {
+    let text = try text(ofBody: body)
+    do throws(JSONError) {
+      let value = try JSONParser.parse(text)
+      if case .object = value { return value }
+    } catch  where tellsError {
+      throw .refusal(400, "the body is \(error)")
+    } catch {}
+    throw .refusal(400, "the body is not a JSON object")
+  }
+}
+
+package enum CallProgress {
+  case answer(HTTPAnswer)
+  /// The call waits for the hub's answer with this number.
+  case waits(Hub, Int)
+  /// The call continues in the loop's next turn, so that other connections are served.
+  case pauses
+}
+
+package enum CallBeginning {
+  case answer(HTTPAnswer)
+  case call(any ServerCall, CallProgress)
+}
+
+package protocol ServerCall {
+  mutating func take(_ answer: ClusterAnswer, at now: Instant) -> CallProgress
+  mutating func proceed(at now: Instant) -> CallProgress
+}
+
+extension ServerCall {
+  /// Asks a hub a question, and continues if the answer is available at once.
+  package mutating func ask(_ hub: Hub, _ question: ClusterQuestion, at now: Instant)
+    -> CallProgress
+  {
+    switch hub.ask(question, at: now) {
+    case .answered(let answer): take(answer, at: now)
+    case .later(let number): .waits(hub, number)
+    }
+  }
+}
+
+package struct CallTable<Asker> {
+  private var waiting: [ObjectIdentifier: [Int: (call: any ServerCall, caller: Asker)]] = [:]
+  private var paused: [(call: any ServerCall, caller: Asker)] = []
+
+  package init() {}
+
+  package var hasTurn: Bool { !paused.isEmpty }
+
+  /// Stores a call until it can continue; returns its answer if there is one already.
+  package mutating func keep(
+    _ call: any ServerCall, _ progress: CallProgress, for caller: Asker
+  ) -> HTTPAnswer? {
+    switch progress {
+    case .answer(let answer): return answer
+    case .waits(let hub, let number):
+      waiting[ObjectIdentifier(hub), default: [:]][number] = (call, caller)
+    case .pauses: paused.append((call, caller))
+    }
+    return nil
+  }
+
+  /// Passes answers of a hub to their calls; returns the answers of finished calls.
+  package mutating func take(from hub: Hub, at now: Instant) -> [(Asker, HTTPAnswer)] {
+    var done: [(Asker, HTTPAnswer)] = []
+    for (number, answer) in hub.takeAnswers() {
+      guard let found = waiting[ObjectIdentifier(hub)]?.removeValue(forKey: number) else {
+        continue
+      }
+      var (call, caller) = found
+      let progress = call.take(answer, at: now)
+      if let answer = keep(call, progress, for: caller) { done.append((caller, answer)) }
+    }
+    return done
+  }
+
+  /// Gives each paused call a turn; returns the answers of finished calls.
+  package mutating func takeTurns(at now: Instant) -> [(Asker, HTTPAnswer)] {
+    let due = paused
+    paused = []
+    return due.compactMap { call, caller in
+      var call = call
+      let progress = call.proceed(at: now)
+      return keep(call, progress, for: caller).map { (caller, $0) }
+    }
   }
 }

@@ -120,16 +120,17 @@ package struct AuthEndpoint {
   }
 }
 
-/// Fields of a form, or members of a JSON object.
 private struct Question {
   let socketID: String
   /// Form values that look like JSON objects or arrays are parsed; all others are strings.
   let fields: JSONValue
 
   init(_ request: HTTPRequestReader.Request) throws(HTTPAnswer) {
-    let body = try HTTPAnswer.text(ofBody: request.body)
     let type = request.head.headers["Content-Type"]?.prefix { $0 != ";" }.lowercased() ?? ""
-    fields = try type.ends(with: "json") ? Self.object(body) : Self.form(body)
+    fields =
+      try type.ends(with: "json")
+      ? HTTPAnswer.object(ofBody: request.body)
+      : Self.form(HTTPAnswer.text(ofBody: request.body))
     guard let socketID = fields["socket_id"]?.text, SocketID.isValid(socketID) else {
       throw .refusal(400, "socket_id is missing or not two numbers joined by a dot")
     }
@@ -147,13 +148,6 @@ private struct Question {
       return .string(userID)
     }
     return id
-  }
-
-  private static func object(_ body: String) throws(HTTPAnswer) -> JSONValue {
-    guard let value = try? JSONParser.parse(body), case .object = value else {
-      throw .refusal(400, "the body is not a JSON object")
-    }
-    return value
   }
 
   private static func form(_ body: String) throws(HTTPAnswer) -> JSONValue {

@@ -26,11 +26,9 @@ package struct Dialect: RawRepresentable, CaseIterable, Hashable, Sendable, Cust
   /// Messages for mistakes that need more than the reason.
   var mistakes: [Mistake: MistakeAnswer] = [:]
 
-  /// Close code for too many connections.
   var connectionQuota = PusherCode.overQuota
   var clientEventKinds: Set<ChannelKind> = [.private, .presence]
 
-  /// Answer to a call without a result.
   var done = JSONValue.object([])
   var batchDone = JSONValue.object([])
 
@@ -74,7 +72,6 @@ extension Dialect {
   package enum Trait: Sendable {
     case sendsWebhooks
     case sendsSubscriptionCounts
-    /// Checks protocol and library version of a connection.
     case checksVersions
     /// Keeps numeric IDs of presence members as numbers; Pusher documents strings.
     case keepsNumbers
@@ -87,41 +84,30 @@ extension Dialect {
     case knowsCompression
     /// Pings with frames, instead of messages, after the client has sent a control frame.
     case pingsWithFrames
-    /// Answers `info` in calls that send events.
     case answersInfo
     case countsConnections
-    /// Finds the app by its key if the path to close a user's connections lacks it.
     case findsAppByKey
     /// Refuses calls older than ten minutes.
     case checksTimestamps
     /// Refuses to return a missing count, such as the users of a public channel.
     case refusesMissingCounts
-    /// Returns counts of channels without subscribers.
     case countsEmptyChannels
     /// Returns a count of connections beside the count of users for a presence channel.
     case countsMembersTwice
     case tellsUserInfo
-    /// Requires a valid ID for the excluded socket.
     case checksExcludedSocket
     case acceptsEveryData
     /// Reads binary messages as text, instead of closing the connection.
     case readsBinary
-    /// Has a limit on all messages of a connection.
     case limitsMessages
   }
 
   enum Mistake {
-    /// Malformed message or unknown action.
     case uselessMessage
-    /// Unsubscribes from a channel without a subscription.
     case noSubscription
-    /// Sends an event to a channel without a subscription.
     case notMember
-    /// Sends a client event, which the app does not allow.
     case clientEventsOff
-    /// Sends an event that is not relayed.
     case clientEvent
-    /// Sends a message above the rate limit of the app.
     case messageRate
   }
 
@@ -152,4 +138,61 @@ extension MessageText {
   package init(service: PusherService = .pusher, dialect: Dialect) {
     self.init(service: service, shapes: dialect.shapes)
   }
+}
+
+/// Answers that differ between servers by more than a value.
+protocol DialectAnswers: ChannelNaming {
+  func problem(inChannel name: String) -> String?
+  func problem(inEvent name: String) -> String?
+  func message(_ text: MessageText, _ refusal: SubscriptionRefusal, channel: String) -> String
+  /// Relayed data of a client event; `nil` if the event is refused.
+  func relayed(_ data: JSONValue?) -> JSONValue??
+
+  /// Words a refusal of the API as this server does.
+  func worded(_ answer: HTTPAnswer) -> HTTPAnswer
+  /// Pages that need no signature.
+  func page(_ path: String) -> HTTPAnswer?
+  /// Fixed information about a channel; `nil` if the request decides.
+  func attributes(of channel: ChannelFacts) -> [JSONValue.Member]?
+  func listed(_ channel: ChannelFacts) -> [JSONValue.Member]?
+  func cached(_ event: CachedFacts, channel: String) -> JSONValue
+  func refusal(ofUsersOf channel: ChannelFacts) -> HTTPAnswer?
+  /// Refusal of an event's data, beyond Pusher's rules.
+  func refusal(ofData data: JSONValue?) -> HTTPAnswer?
+  /// Refusal of an event before all other checks; `nil` on most servers.
+  func refusal(ofEvent event: JSONValue) -> HTTPAnswer?
+  /// Refusal of a batch before all other checks; `nil` on most servers.
+  func refusal(ofBatch body: JSONValue) -> HTTPAnswer?
+}
+
+struct PusherAnswers: DialectAnswers {}
+
+extension DialectAnswers {
+  func kind(of channel: String) -> ChannelKind { ChannelKind(channelName: channel) }
+  func isCache(_ channel: String) -> Bool { ChannelName.isCache(channel) }
+  func problem(inChannel name: String) -> String? { ChannelName.problem(in: name) }
+  func problem(inEvent name: String) -> String? { EventName.problem(in: name) }
+
+  func message(_ text: MessageText, _ refusal: SubscriptionRefusal, channel: String) -> String {
+    text.error(code: refusal.code, message: refusal.reason, channel: channel)
+  }
+
+  func relayed(_ data: JSONValue?) -> JSONValue?? { .some(data) }
+  func worded(_ answer: HTTPAnswer) -> HTTPAnswer { answer }
+  func page(_ path: String) -> HTTPAnswer? { nil }
+  func attributes(of channel: ChannelFacts) -> [JSONValue.Member]? { nil }
+  func listed(_ channel: ChannelFacts) -> [JSONValue.Member]? { attributes(of: channel) }
+
+  func cached(_ event: CachedFacts, channel: String) -> JSONValue {
+    let left = event.timeLeft.map { JSONValue.integer(Int($0.components.seconds)) }
+    return .object(present: ["data": .string(event.data), "ttl": left])
+  }
+
+  func refusal(ofUsersOf channel: ChannelFacts) -> HTTPAnswer? {
+    kind(of: channel.name) == .presence ? nil : .refusal(400, "only presence channels have users")
+  }
+
+  func refusal(ofData data: JSONValue?) -> HTTPAnswer? { nil }
+  func refusal(ofEvent event: JSONValue) -> HTTPAnswer? { nil }
+  func refusal(ofBatch body: JSONValue) -> HTTPAnswer? { nil }
 }

@@ -1,4 +1,5 @@
 package import PusherCore
+internal import Synchronization
 
 package struct StagedFault: Sendable, Equatable, CustomStringConvertible {
   package enum Kind: Sendable, Equatable {
@@ -11,13 +12,9 @@ package struct StagedFault: Sendable, Equatable, CustomStringConvertible {
     case latePong(Duration)
     /// Splits a message into two fragments, inside a multi-byte character if there is one.
     case splitUTF8
-    /// Pads a message to this size, in bytes.
     case hugeFrame(size: Int)
-    /// Removes the last byte of a message.
     case badJSON
-    /// Sends a message twice.
     case duplicate
-    /// Sends a message after the next one.
     case reorder
     /// Rejects all signatures; authorisation endpoints answer with this status.
     case authFail(status: Int)
@@ -28,13 +25,10 @@ package struct StagedFault: Sendable, Equatable, CustomStringConvertible {
   let after: Int
   /// Affected channels; `nil` for all.
   let channel: Glob?
-  /// Maximum number of affected connections.
   let connections: Int
-  /// Maximum number of repetitions on all connections together.
   let times: Int
   package let description: String
 
-  /// Kind of event that triggers the fault.
   enum Moment {
     case ending
     case message
@@ -190,5 +184,175 @@ private struct FaultSettings {
         description: "\(name): \(key) must be a time such as 500ms, 5s or 2m, not '\(text)'")
     }
     return .milliseconds(number * unit)
+  }
+}
+
+/// Staged faults of a server, with the remaining repetitions of each.
+///
+/// A session asks the script about each message. Any thread may use it.
+package final class FaultScript: Sendable {
+  private struct Entry {
+    let id: Int
+    let fault: StagedFault
+    var connectionsLeft: Int
+    var timesLeft: Int
+
+    /// Counts a connection, and returns whether the fault may affect it.
+    mutating func claim(_ seen: inout [Int: Int]) -> Bool {
+      if seen[id] != nil { return true }
+      guard connectionsLeft > 0 else { return false }
+      connectionsLeft -= 1
+      seen[id] = 0
+      return true
+    }
+  }
+
+  private let state = Locked((entries: [Entry](), nextID: 0))
+  /// Number of faults; readable without the lock, because sessions ask before each message.
+  private let count = Atomic(0)
+
+  package init() {}
+
+  package var isEmpty: Bool { count.load(ordering: .relaxed) == 0 }
+  package var faults: [StagedFault] { state.withLock { $0.entries.map(\.fault) } }
+
+  /// The faults with their remaining repetitions and connections; `nil` for no limit.
+  package var remainders: [(fault: StagedFault, times: Int?, connections: Int?)] {
+    state.withLock { state in
+      state.entries.map { entry in
+        (
+          entry.fault, entry.fault.times == .max ? nil : entry.timesLeft,
+          entry.fault.connections == .max ? nil : entry.connectionsLeft
+        )
+      }
+    }
+  }
+
+  package func add(_ faults: [StagedFault]) {
+    state.withLock { state in
+      for fault in faults {
+        state.entries.append(
+          Entry(
+            id: state.nextID, fault: fault, connectionsLeft: fault.connections,
+            timesLeft: fault.times))
+        state.nextID += 1
+      }
+      count.store(state.entries.count, ordering: .relaxed)
+    }
+  }
+
+  package func removeAll() {
+    state.withLock { state in
+      state.entries.removeAll()
+      count.store(0, ordering: .relaxed)
+    }
+  }
+
+  /// Returns the fault for a message on a channel; the first due fault wins.
+  func change(on channel: String, _ line: inout FaultLine) -> StagedFault.Kind? {
+    due(.message, on: channel, &line)
+  }
+
+  var holdsPongs: Bool {
+    !isEmpty && state.withLock { $0.entries.contains { $0.fault.moment == .pong } }
+  }
+
+  func pongDelay(_ line: inout FaultLine) -> Duration? {
+    guard case .latePong(let delay) = due(.pong, on: nil, &line) else { return nil }
+    return delay
+  }
+
+  func refusal(on channel: String, _ line: inout FaultLine) -> Int? {
+    guard case .authFail(let status) = due(.signature, on: channel, &line) else { return nil }
+    return status
+  }
+
+  /// Returns the status of a failing authorisation endpoint; sign-ins have no channel.
+  func endpointFailure(on channel: String?) -> Int? {
+    guard !isEmpty else { return nil }
+    var line = FaultLine()
+    return refusal(on: channel ?? "", &line)
+  }
+
+  /// Returns how a connection ends after a message, or after the greeting, which has no channel.
+  func ending(after channel: String?, _ line: inout FaultLine) -> StagedFault.Kind? {
+    due(.ending, on: channel, &line)
+  }
+
+  /// Returns the due fault, and counts the message; endings count the current message too.
+  private func due(
+    _ moment: StagedFault.Moment, on channel: String?, _ line: inout FaultLine
+  ) -> StagedFault.Kind? {
+    let before = line.seen
+    let (kind, after) = state.withLock { state -> (StagedFault.Kind?, [Int: Int]) in
+      var seen = before
+      let isEnding = moment == .ending
+      for index in state.entries.indices where state.entries[index].fault.moment == moment {
+        let (id, fault) = (state.entries[index].id, state.entries[index].fault)
+        guard state.entries[index].timesLeft > 0, !isEnding || channel == nil || fault.after > 0,
+          channel.map(fault.concerns) ?? true, state.entries[index].claim(&seen)
+        else { continue }
+        let passed = seen[id] ?? 0
+        let count = isEnding && channel == nil ? passed : passed + 1
+        seen[id] = count
+        guard (isEnding ? count : passed) >= fault.after else { continue }
+        state.entries[index].timesLeft -= 1
+        return (fault.kind, seen)
+      }
+      return (nil, seen)
+    }
+    line.seen = after
+    return kind
+  }
+}
+
+struct FaultLine {
+  /// Number of events that passed each fault, by fault ID.
+  var seen: [Int: Int] = [:]
+  /// True if all output is suppressed.
+  var isBlackhole = false
+  var held: SharedFrame?
+  /// Each with the payload of the ping frame; `nil` for `pusher:ping`.
+  var latePongs: [(due: Instant, frame: [UInt8]?)] = []
+  /// Output beyond the limit that a staged message may use, in bytes.
+  var allowance = 0
+
+  /// Maximum number of delayed pongs; further pings get no answer.
+  static let pongLimit = 100
+}
+
+/// `/faults`: programs on this machine change the staged faults while the server runs.
+extension FaultScript {
+  static let path = "/faults"
+  package static let limit = 100
+
+  func answer(_ request: HTTPRequestReader.Request) -> HTTPAnswer {
+    // Programs of the developer may change faults; pages in a browser may not.
+    guard request.head.headers["Origin"] == nil else {
+      return .refusal(403, "only programs on the server's machine can stage faults")
+    }
+    switch request.head.method {
+    case "GET", "HEAD": break
+    case "DELETE": removeAll()
+    case "POST":
+      do throws(HTTPAnswer) { try add(HTTPAnswer.text(ofBody: request.body)) } catch {
+        return error
+      }
+    default: return .refusal(request.head.method, allow: "GET, POST, DELETE")
+    }
+    return .json(["faults": .array(faults.map { .string($0.description) })])
+  }
+
+  /// Adds one fault per line; adds none if any line is invalid.
+  private func add(_ text: String) throws(HTTPAnswer) {
+    let lines = text.lines
+    guard !lines.isEmpty, faults.count + lines.count <= Self.limit else {
+      throw .refusal(400, "write one fault a line; a server has at most \(Self.limit) faults")
+    }
+    do throws(StagedFaultError) {
+      var faults: [StagedFault] = []
+      for line in lines { faults.append(try StagedFault(parsing: String(line))) }
+      add(faults)
+    } catch { throw .refusal(400, error.description) }
   }
 }

@@ -1,4 +1,5 @@
 package import PusherCore
+internal import Synchronization
 
 /// An app on the server; clients use its key, the HTTP API its ID.
 package struct Application: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
@@ -10,7 +11,6 @@ package struct Application: Sendable, Equatable, CustomStringConvertible, Custom
   package var sendsSubscriptionCounts = false
   /// Receivers of webhooks; `http` or `https`.
   package var webhooks: [HTTPURL] = []
-  /// Source of the keys of encrypted channels.
   package var masterKey: EncryptionMasterKey?
   package var limits = AppLimits()
   /// A disabled app refuses sockets with 4003 and API calls with 403.
@@ -37,7 +37,6 @@ package struct Application: Sendable, Equatable, CustomStringConvertible, Custom
 ///
 /// Source: the protocol page, section "Error codes".
 package enum PusherCode: Int, Sendable {
-  /// No app has the key.
   case unknownApplication = 4001
   case applicationDisabled = 4003
   case overQuota = 4004
@@ -65,7 +64,6 @@ package struct SubscriptionRefusal: Error, Equatable {
     case name
     case fullChannel
     case longMember
-    /// The member's data is not JSON.
     case malformedMember
     case other
   }
@@ -80,31 +78,26 @@ extension Application {
   func verify(
     _ auth: String, socketID: String, channel: String, channelData: String?
   ) throws(SubscriptionRefusal) {
-    if let named = foreignKey(in: auth) {
-      throw SubscriptionRefusal(
-        reason: "Invalid key in subscription auth data: '\(named)'", cause: .unauthorized)
-    }
     let expected = signature.authorize(
       socketID: socketID, channel: channel, channelData: channelData)
-    if let reason = Self.problem(
-      auth, expected: expected.auth,
-      of: SubscriptionSignature.stringToSign(
-        socketID: socketID, channel: channel, channelData: channelData))
-    {
-      throw SubscriptionRefusal(reason: reason, cause: .unauthorized)
+    let signed = SubscriptionSignature.stringToSign(
+      socketID: socketID, channel: channel, channelData: channelData)
+    if let problem = problem(auth, of: "subscription", expected: expected.auth, of: signed) {
+      throw SubscriptionRefusal(reason: problem, cause: .unauthorized)
     }
   }
 
-  /// Returns the text before the colon, if it is not the key; the whole text without a colon.
-  private func foreignKey(in auth: String) -> String? {
-    guard let colon = auth.firstIndex(of: ":") else { return auth }
-    let named = String(auth[..<colon])
-    return named.isSame(as: key) ? nil : named
-  }
-
-  private static func problem(_ auth: String, expected: String, of signed: String) -> String? {
+  /// Returns `nil` for a valid authorisation.
+  private func problem(
+    _ auth: String, of what: String, hint: String = "", expected: String, of signed: String
+  ) -> String? {
+    let named = auth.prefix { $0 != ":" }
+    // The text before the colon, or the whole text without a colon.
+    guard named.endIndex < auth.endIndex, String(named).isSame(as: key) else {
+      return "Invalid key in \(what) auth data: '\(named)'\(hint)"
+    }
     guard !Digest.equalInConstantTime(Array(auth.utf8), Array(expected.utf8)) else { return nil }
-    let given = auth.drop { $0 != ":" }.dropFirst()
+    let given = auth[named.endIndex...].dropFirst()
     return "Invalid signature: Expected HMAC SHA256 hex digest of \(signed), but got \(given)"
   }
 
@@ -114,15 +107,12 @@ extension Application {
     func refusal(_ reason: String) -> SubscriptionRefusal {
       SubscriptionRefusal(reason: reason, code: .unauthorized)
     }
-    if let named = foreignKey(in: auth) {
-      throw refusal("Invalid key in user auth data: '\(named)', expected KEY:SIGNATURE")
-    }
-    let expected = signature.signIn(socketID: socketID, userData: userData)
-    if let reason = Self.problem(
-      auth, expected: expected,
+    if let problem = problem(
+      auth, of: "user", hint: ", expected KEY:SIGNATURE",
+      expected: signature.signIn(socketID: socketID, userData: userData),
       of: SubscriptionSignature.stringToSign(socketID: socketID, userData: userData))
     {
-      throw refusal(reason)
+      throw refusal(problem)
     }
     guard userData.utf8.count <= limits.sizes.userData else {
       throw refusal(
@@ -147,11 +137,8 @@ extension Application {
   }
 }
 
-/// How a server reads users and members.
 package struct MemberForm: Sendable {
-  /// Keeps a numeric ID as a number.
   package var keepsNumbers: Bool
-  /// Refuses a `user_info` that is not an object.
   package var requiresInfoObject: Bool
 
   package init(keepsNumbers: Bool, requiresInfoObject: Bool) {
@@ -204,4 +191,40 @@ extension Member {
     self.init(
       userID: userID, info: data["user_info"], id: form.keepsNumbers ? id : .string(userID))
   }
+}
+
+/// Settings of an app, equal on all its nodes.
+package struct AppSetup: Sendable {
+  package let application: Application
+  /// The app's own limits where set, else the server's.
+  package let limits: ServerLimits
+  package let text: MessageText
+  package let naming: any ChannelNaming
+  /// Observers of the app; `nil` if there can be none.
+  var watch: Watch?
+
+  /// Notices need a webhook or an observer; users' own channels have none.
+  package func notes(_ notice: @autoclosure () -> WebhookNotice) -> Bool {
+    guard !application.webhooks.isEmpty || watch?.isWatched == true else { return false }
+    return !notice().channel.begins(with: "#")
+  }
+
+  package func tellsCount(of channel: String) -> Bool {
+    application.sendsSubscriptionCounts && naming.kind(of: channel) != .presence
+      && !channel.begins(with: "#")
+  }
+}
+
+/// Number of observers.
+///
+/// Observers get notices that otherwise only webhooks get. Any thread may use it.
+package final class Watch: Sendable {
+  private let count = Atomic(0)
+
+  var watchers: Int {
+    get { count.load(ordering: .relaxed) }
+    set { count.store(newValue, ordering: .relaxed) }
+  }
+
+  var isWatched: Bool { watchers > 0 }
 }

@@ -6,37 +6,32 @@ package struct JoinRequest: Sendable {
   /// User on a presence channel.
   package let member: Member?
   package var isSecond = false
-  /// User ID of the existing subscription.
   package var formerUserID: String?
 
   package init(channel: String, socketID: String, member: Member?) {
     (self.channel, self.socketID, self.member) = (channel, socketID, member)
   }
+
+  /// True if the socket is already subscribed as the same user; then it only gets another answer.
+  package var isAgain: Bool { isSecond && formerUserID.isSame(as: member?.userID) }
 }
 
-package enum JoinAnswer: Sendable {
-  case joined(Joined)
-  /// `keepsFormer` tells if an existing subscription stays.
-  case full(keepsFormer: Bool)
-}
-
-/// State of the channel after a socket subscribed.
 package struct Joined: Sendable {
   /// The user's ID in messages to others, on presence channels.
-  var memberID: JSONValue?
-  package var members: MemberList?
-  var cached: CachedEvents.Event?
+  let memberID: JSONValue?
+  package let members: MemberList?
+  let cached: CachedEvent?
 
-  package init(memberID: JSONValue?, members: MemberList?, cached: CachedEvents.Event?) {
-    (self.memberID, self.members, self.cached) = (memberID, members, cached)
+  package init(_ request: JoinRequest, members: MemberList?, cached: CachedEvent?) {
+    self.members = request.member == nil ? nil : members
+    memberID = request.member.flatMap { members?[$0.userID]?.id }
+    self.cached = cached
   }
 }
 
 package enum Admission: Sendable {
   case admitted
-  /// The app has sent too much, for this reason.
   case overQuota(String)
-  /// The other nodes cannot be reached.
   case unavailable
 }
 
@@ -52,6 +47,14 @@ package struct ChannelFacts: Sendable {
   package init(name: String) { self.name = name }
 }
 
+/// The last event of a cache channel, as the API published it.
+package struct CachedEvent: Sendable {
+  package let name: String
+  package let data: JSONValue
+
+  package init(name: String, data: JSONValue) { (self.name, self.data) = (name, data) }
+}
+
 /// Last event of a cache channel, as the HTTP API reports it.
 package struct CachedFacts: Sendable {
   package let name: String
@@ -59,8 +62,9 @@ package struct CachedFacts: Sendable {
   /// Remaining lifetime; `nil` without a limit.
   package let timeLeft: Duration?
 
-  package init(name: String, data: String, timeLeft: Duration?) {
-    (self.name, self.data, self.timeLeft) = (name, data, timeLeft)
+  package init(_ event: CachedEvent, timeLeft: Duration?) {
+    (name, data) = (event.name, event.data.text ?? JSONWriter.text(event.data))
+    self.timeLeft = timeLeft
   }
 }
 
@@ -78,7 +82,9 @@ package enum ClusterQuestion {
 }
 
 package enum ClusterAnswer {
-  case joined(JoinAnswer)
+  case joined(Joined)
+  /// The channel is full; `keepsFormer` tells if an existing subscription stays.
+  case full(keepsFormer: Bool)
   case signedIn(NameSet)
   case admission(Admission)
   /// False if the events may be lost.
@@ -117,16 +123,10 @@ package enum ClusterNews {
 /// A member never calls its hub. Each change is one step for all nodes. Its effects wait as
 /// ``ClusterNews``, in the order of the changes.
 package protocol ClusterMember: AnyObject {
+  var node: NodeRecord { get set }
   func adopt(_ setup: AppSetup)
 
-  func connect(_ socketID: String)
-  func disconnect(_ socketID: String)
-  /// Covers any node, as far as this node knows.
-  func hasSocket(_ socketID: String) -> Bool
-  /// Number of sockets on all nodes.
   var connectionCount: Int { get }
-  /// Number of sockets on this node.
-  var ownConnectionCount: Int { get }
   /// True if all departures from this node are counted and announced.
   var isDeserted: Bool { get }
   /// Number of occupied channels that this node knows.
@@ -139,22 +139,90 @@ package protocol ClusterMember: AnyObject {
   func signOut(_ userID: String, at now: Instant)
   /// Ends the user's connections on all nodes; returns false while other nodes are unreachable.
   func terminate(userID: String, at now: Instant) -> Bool
-  /// Sends an event to the subscribers of its channel.
   func publish(_ event: ChannelEvent, at now: Instant) -> Publication
   /// Handles due work: counts of large channels are sent every few seconds.
   func tick(at now: Instant)
-
-  func takeNews() -> [ClusterNews]
-
-  /// Adds a notice for the app's webhooks, in the order of the changes.
-  func note(_ notice: WebhookNotice)
-  func takeNotices() -> [WebhookNotice]
 }
 
 extension ClusterMember {
-  /// Returns true if the channel is occupied, or fewer than `limit` channels are.
+  package var setup: AppSetup { node.setup }
+  package func adopt(_ setup: AppSetup) { node.setup = setup }
+  package func connect(_ socketID: String) { node.sockets.insert(socketID) }
+  package func disconnect(_ socketID: String) { node.sockets.remove(socketID) }
+  /// Covers any node, as far as this node knows.
+  package func hasSocket(_ socketID: String) -> Bool { node.sockets.contains(socketID) }
+  package var ownConnectionCount: Int { node.sockets.count }
+
+  package func takeNews() -> [ClusterNews] { node.takeNews() }
+  package func takeNotices() -> [WebhookNotice] { node.takeNotices() }
+  /// Adds a notice for the app's webhooks, in the order of the changes.
+  package func note(_ notice: WebhookNotice) { node.note(notice) }
+
   func hasRoom(for channel: String, limit: Int) -> Bool {
     channelCount < limit || isOccupied(channel)
+  }
+}
+
+/// What every member keeps of its own node, and its output.
+package struct NodeRecord {
+  package internal(set) var setup: AppSetup
+  package fileprivate(set) var sockets = NameSet()
+  package private(set) var users = NameTable<Int>()
+  private var news: [ClusterNews] = []
+  private var notices: [WebhookNotice] = []
+  /// Channels whose counts wait for the next interval.
+  private var lateCounts = NameSet()
+  private var lastCounts: Instant?
+
+  private static let promptCount = 100
+  /// Time between two counts of a channel with more subscribers.
+  package static let countInterval = Duration.seconds(5)
+
+  package init(_ setup: AppSetup) { self.setup = setup }
+
+  package mutating func add(_ item: ClusterNews) { news.append(item) }
+
+  package mutating func tell(_ channel: String, _ message: String, except socketID: String?) {
+    news.append(.message(.channel(channel, SharedFrame(message), except: socketID)))
+  }
+
+  fileprivate mutating func note(_ notice: WebhookNotice) {
+    if setup.notes(notice) { notices.append(notice) }
+  }
+
+  fileprivate mutating func takeNews() -> [ClusterNews] { news.takeAll() }
+  fileprivate mutating func takeNotices() -> [WebhookNotice] { notices.takeAll() }
+
+  // MARK: Users
+
+  package mutating func signIn(_ userID: String) -> Bool {
+    users[userID, default: 0] += 1
+    return users[userID] == 1
+  }
+
+  /// Returns true for the user's last connection; `nil` for an unknown user.
+  package mutating func signOut(_ userID: String) -> Bool? {
+    guard let count = users[userID] else { return nil }
+    users[userID] = count == 1 ? nil : count - 1
+    return count == 1
+  }
+
+  // MARK: Counts
+
+  /// Notes a changed number of subscribers; returns true if it must be sent at once, as for few
+  /// subscribers.
+  package mutating func isCountDue(_ channel: String, _ count: Int) -> Bool {
+    guard count > 0, setup.tellsCount(of: channel) else { return false }
+    if count > Self.promptCount { lateCounts.insert(channel) } else { lateCounts.remove(channel) }
+    return count <= Self.promptCount
+  }
+
+  package mutating func takeDueCounts(at now: Instant) -> [String] {
+    guard !lateCounts.isEmpty else { return [] }
+    if let lastCounts, lastCounts.duration(to: now) < Self.countInterval { return [] }
+    lastCounts = now
+    defer { lateCounts.removeAll() }
+    return lateCounts.sorted
   }
 }
 
@@ -163,9 +231,7 @@ package protocol Cluster: AnyObject {
   /// Returns the member for an app: the earlier one unless it was given up, else a new one.
   func place(for setup: AppSetup) -> any ClusterMember
   func giveUp(_ place: any ClusterMember)
-  /// Explains why the other nodes are unreachable; `nil` while they are reachable.
   var failure: String? { get }
-  /// True if the reachability of the other nodes is known.
   var isSettled: Bool { get }
   func flush(at now: Instant)
   func takeLog() -> [ServerLogEvent]
@@ -173,4 +239,43 @@ package protocol Cluster: AnyObject {
   /// True if the other nodes know that this server has left.
   var hasResigned: Bool { get }
   func close()
+}
+
+/// A message for sockets of one app on any node.
+package enum BusMessage: Sendable {
+  /// For the subscribers of a channel, except one socket.
+  case channel(String, SharedFrame, except: String?)
+  /// For sockets whose users watch a user, except one socket.
+  case watchers(String, SharedFrame, except: String?)
+  case terminate(userID: String)
+}
+
+package struct ChannelEvent {
+  package let name: String
+  package let channel: String
+  package let data: JSONValue?
+  /// User of the sending client, on presence channels.
+  var userID: JSONValue?
+  package var excluded: String?
+  package var isFromClient = false
+  /// True if a cache channel should store the event; only API events are stored.
+  package var isKept = false
+
+  package init(
+    name: String, channel: String, data: JSONValue?, userID: JSONValue? = nil,
+    excluded: String? = nil, isFromClient: Bool = false, isKept: Bool = false
+  ) {
+    (self.name, self.channel, self.data, self.userID) = (name, channel, data, userID)
+    (self.excluded, self.isFromClient, self.isKept) = (excluded, isFromClient, isKept)
+  }
+
+  /// Message text, the same in every dialect.
+  package var text: String {
+    MessageText.event(name: name, channel: channel, data: data, userID: userID)
+  }
+
+  /// Message for the subscribers, encoded once.
+  var message: BusMessage {
+    .channel(channel, SharedFrame(text, channel: channel), except: excluded)
+  }
 }

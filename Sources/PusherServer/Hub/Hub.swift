@@ -6,23 +6,21 @@ package import PusherCore
 /// nodes. Frames go into the queues of sessions, which never call back. Answers, log and notices
 /// wait until the driver takes them. A hub belongs to one thread.
 package final class Hub {
-  enum Waiter {
+  private enum Waiter {
     case join(JoinRequest, any HubSession)
     case signIn(SignedInUser, SignInProof, any HubSession)
   }
 
   private var setup: AppSetup
-  /// The connection to all nodes, with their state.
   let member: any ClusterMember
-  var sessions = NameTable<any HubSession>()
-  var channels = NameTable<HubChannel>()
-  var users = SignedInUsers()
+  private var sessions = NameTable<any HubSession>()
+  private var channels = NameTable<HubChannel>()
+  private var users = SignedInUsers()
   private var waiters: [Int: Waiter] = [:]
   private var answers: [(number: Int, answer: ClusterAnswer)] = []
   private var events: [ServerLogEvent] = []
-  /// Channels by the address that occupies them.
-  var shares = AddressShares()
-  private var toldLimits = ChannelLimit.Kinds()
+  private var shares = AddressShares()
+  private var toldLimits: Set<Int> = []
 
   package var application: Application { setup.application }
   var limits: ServerLimits { setup.limits }
@@ -63,7 +61,6 @@ package final class Hub {
     handleNews(at: now)
   }
 
-  /// Checks the limits on the channels of a socket, its address and the app.
   func makeSureOfRoom(
     for channel: String, of session: any HubSession
   ) throws(SubscriptionRefusal) {
@@ -90,7 +87,6 @@ package final class Hub {
     return SubscriptionRefusal(reason: reason, code: .overQuota)
   }
 
-  /// Returns the refusal of a socket that subscribes faster than it may.
   func tooFast(_ session: any HubSession) -> SubscriptionRefusal {
     let limit = limits.joinsPerSecond
     logFirst(.pace(socketID: session.socketID), limit)
@@ -98,7 +94,6 @@ package final class Hub {
       reason: "above the rate limit of subscriptions: \(limit) in 1 s", code: .clientEventRate)
   }
 
-  /// Logs the first refusal of each kind.
   private func logFirst(_ limit: ChannelLimit, _ number: Int) {
     guard toldLimits.insert(limit.kind).inserted else { return }
     log(.channelsFull(app: application.id, limit, number))
@@ -115,7 +110,7 @@ package final class Hub {
     member.leave(name, userID: place.userID, at: now)
   }
 
-  func remove(_ session: any HubSession, from name: String) -> HubChannel.Place? {
+  private func remove(_ session: any HubSession, from name: String) -> HubChannel.Place? {
     guard let channel = channels[name], let place = channel.remove(session) else { return nil }
     if let other = channel.subscribers.first {
       shares.hand(name, from: session.address, to: other.address)
@@ -228,7 +223,7 @@ package final class Hub {
   package func takeLog() -> [ServerLogEvent] { events.takeAll() }
   package func takeNotices() -> [WebhookNotice] { member.takeNotices() }
 
-  func note(_ notice: @autoclosure () -> WebhookNotice) {
+  private func note(_ notice: @autoclosure () -> WebhookNotice) {
     if !application.webhooks.isEmpty { member.note(notice()) }
   }
 
@@ -236,7 +231,6 @@ package final class Hub {
 }
 
 extension Hub {
-  /// Delivers a message to the sockets; returns the number of recipients.
   @discardableResult private func deliver(_ message: BusMessage, at now: Instant) -> Int {
     switch message {
     case .channel(let name, let frame, let excluded):
@@ -292,7 +286,7 @@ extension Hub {
     ask(.signIn(user, socketID: session.socketID), .signIn(user, proof, session), at: now)
   }
 
-  func signOut(_ session: any HubSession, at now: Instant) {
+  private func signOut(_ session: any HubSession, at now: Instant) {
     guard let user = session.user else { return }
     session.user = nil
     users.remove(session, user)
@@ -307,30 +301,10 @@ extension Hub {
     handleNews(at: now)
   }
 
-  func take(_ answer: ClusterAnswer, _ waiter: Waiter, at now: Instant) {
+  private func take(_ answer: ClusterAnswer, _ waiter: Waiter, at now: Instant) {
     switch (waiter, answer) {
-    case (.join(let request, let session), .joined(let answer)):
-      joined(request, session, answer, at: now)
-    case (.signIn(let user, let proof, let session), .signedIn(let online)):
-      signedIn(user, proof, session, online, at: now)
-    default: preconditionFailure("the answer does not match the question")
-    }
-  }
-
-  private func joined(
-    _ request: JoinRequest, _ session: any HubSession, _ answer: JoinAnswer, at now: Instant
-  ) {
-    let name = request.channel
-    switch answer {
-    case .full(let keepsFormer):
-      if !keepsFormer { _ = remove(session, from: name) }
-      let refusal = SubscriptionRefusal(
-        reason: "a presence channel has at most \(limits.presenceMembers) members",
-        code: .overQuota, cause: .fullChannel)
-      let isSubscribed = channels[name]?.place(of: session) != nil
-      forgetShare(of: name)
-      session.refuse(name, refusal, isSubscribed: isSubscribed, at: now)
-    case .joined(let joined):
+    case (.join(let request, let session), .joined(let joined)):
+      let name = request.channel
       let isWanted = sessions[session.socketID] === session && session.subscriptions.contains(name)
       guard isWanted else {
         // The session left before the answer came.
@@ -339,6 +313,18 @@ extension Hub {
         return
       }
       subscribed(request, session, joined, at: now)
+    case (.join(let request, let session), .full(let keepsFormer)):
+      let name = request.channel
+      if !keepsFormer { _ = remove(session, from: name) }
+      let refusal = SubscriptionRefusal(
+        reason: "a presence channel has at most \(limits.presenceMembers) members",
+        code: .overQuota, cause: .fullChannel)
+      let isSubscribed = channels[name]?.place(of: session) != nil
+      forgetShare(of: name)
+      session.refuse(name, refusal, isSubscribed: isSubscribed, at: now)
+    case (.signIn(let user, let proof, let session), .signedIn(let online)):
+      signedIn(user, proof, session, online, at: now)
+    default: preconditionFailure("the answer does not match the question")
     }
   }
 
@@ -361,7 +347,7 @@ extension Hub {
   }
 
   private func replay(
-    _ event: CachedEvents.Event?, on name: String, to session: any HubSession, at now: Instant
+    _ event: CachedEvent?, on name: String, to session: any HubSession, at now: Instant
   ) {
     guard let event else {
       session.send(text.cacheMiss(channel: name), at: now)
@@ -382,5 +368,254 @@ extension Hub {
       text.watchlist(
         online: user.watchlist.filter { online.contains($0) },
         offline: user.watchlist.filter { !online.contains($0) }), at: now)
+  }
+}
+
+/// A client of a hub.
+///
+/// A session never calls the hub from these functions. The driver removes a session that ends by a
+/// message.
+package protocol HubSession: AnyObject {
+  var socketID: String { get }
+  /// Address of the client; `nil` if a proxy hides it.
+  var address: ClientAddress? { get }
+  var subscriptions: NameSet { get }
+  var user: SignedInUser? { get set }
+  func send(_ text: String, at now: Instant)
+  /// Sends a message that others get too; returns false if the client takes no more messages.
+  func deliver(_ frame: SharedFrame, at now: Instant) -> Bool
+  /// Reports a refusal that came after the request was accepted.
+  ///
+  /// - Parameter isSubscribed: True if an earlier subscription stays.
+  func refuse(
+    _ channel: String, _ refusal: SubscriptionRefusal, isSubscribed: Bool, at now: Instant)
+  func terminate(at now: Instant)
+}
+
+extension HubSession { package var address: ClientAddress? { nil } }
+
+package protocol ChannelNaming: Sendable {
+  func kind(of channel: String) -> ChannelKind
+  func isCache(_ channel: String) -> Bool
+}
+
+package struct Member: Sendable, Equatable {
+  package let userID: String
+  package let info: JSONValue?
+  /// ID in messages: a string or a number.
+  package let id: JSONValue
+
+  package init(userID: String, info: JSONValue? = nil, id: JSONValue? = nil) {
+    self.userID = userID
+    self.info = info
+    self.id = id ?? .string(userID)
+  }
+}
+
+/// Members of a presence channel, each with its number of connections.
+package struct MemberList: Sendable, Equatable {
+  private struct Entry: Equatable {
+    /// The member, as the user's first connection described it.
+    let member: Member
+    var connections = 1
+  }
+
+  private var entries = OrderedTable<Entry>()
+
+  package init() {}
+
+  package var count: Int { entries.count }
+  package var members: [Member] { entries.elements.map(\.value.member) }
+  package subscript(userID: String) -> Member? { entries[userID]?.member }
+
+  /// Adds a connection; returns true for the user's first connection.
+  package mutating func join(_ member: Member) -> Bool {
+    if entries[member.userID] != nil {
+      entries[member.userID]?.connections += 1
+      return false
+    }
+    entries[member.userID] = Entry(member: member)
+    return true
+  }
+
+  /// Removes a connection; returns the member if it was the last one.
+  package mutating func leave(_ userID: String) -> Member? {
+    guard let entry = entries[userID] else { return nil }
+    guard entry.connections == 1 else {
+      entries[userID]?.connections -= 1
+      return nil
+    }
+    entries[userID] = nil
+    return entry.member
+  }
+
+  func json(omitsMissingInfo: Bool) -> JSONValue {
+    let known = omitsMissingInfo ? members.filter { $0.info != nil } : members
+    return [
+      "ids": .array(members.map(\.id)),
+      "hash": .object(known.map { .init($0.userID, $0.info ?? .null) }), "count": .integer(count),
+    ]
+  }
+}
+
+final class HubChannel {
+  struct Place {
+    fileprivate var index: Int
+    /// User on a presence channel.
+    let userID: String?
+    /// The user's ID in messages to others.
+    let memberID: JSONValue?
+  }
+
+  private(set) var subscribers: [any HubSession] = []
+  private var places: [ObjectIdentifier: Place] = [:]
+
+  func put(_ session: any HubSession, userID: String?, memberID: JSONValue?) {
+    let key = ObjectIdentifier(session)
+    let index = places[key]?.index ?? subscribers.count
+    places[key] = Place(index: index, userID: userID, memberID: memberID)
+    if index == subscribers.count { subscribers.append(session) }
+  }
+
+  func remove(_ session: any HubSession) -> Place? {
+    let key = ObjectIdentifier(session)
+    guard let place = places.removeValue(forKey: key) else { return nil }
+    let last = subscribers.removeLast()
+    if last !== session {
+      subscribers[place.index] = last
+      places[ObjectIdentifier(last)]?.index = place.index
+    }
+    return place
+  }
+
+  func place(of session: any HubSession) -> Place? { places[ObjectIdentifier(session)] }
+}
+
+package struct SignedInUser: Sendable, Equatable {
+  let member: Member
+  package let watchlist: [String]
+
+  package init(member: Member, watchlist: [String]) {
+    (self.member, self.watchlist) = (member, watchlist)
+  }
+
+  package var id: String { member.userID }
+}
+
+/// The signed text of a sign-in; the answer repeats both parts.
+package struct SignInProof: Sendable {
+  let auth: String
+  let userData: String
+
+  package init(auth: String, userData: String) { (self.auth, self.userData) = (auth, userData) }
+}
+
+struct SignedInUsers {
+  private typealias Sessions = [ObjectIdentifier: any HubSession]
+
+  private var sessions = NameTable<Sessions>()
+  private var watchers = NameTable<Sessions>()
+
+  func sessions(of userID: String) -> [any HubSession] {
+    sessions[userID].map { Array($0.values) } ?? []
+  }
+
+  func watchers(of userID: String) -> [any HubSession] {
+    watchers[userID].map { Array($0.values) } ?? []
+  }
+
+  mutating func add(_ session: any HubSession, _ user: SignedInUser) {
+    let key = ObjectIdentifier(session)
+    sessions[user.id, default: [:]][key] = session
+    for watched in user.watchlist { watchers[watched, default: [:]][key] = session }
+  }
+
+  mutating func remove(_ session: any HubSession, _ user: SignedInUser) {
+    let key = ObjectIdentifier(session)
+    for watched in user.watchlist {
+      watchers[watched]?[key] = nil
+      if watchers[watched]?.isEmpty == true { watchers[watched] = nil }
+    }
+    sessions[user.id]?[key] = nil
+    if sessions[user.id]?.isEmpty == true { sessions[user.id] = nil }
+  }
+}
+
+/// A client's address, for its share of an app's channels: an IPv4 address, or an IPv6 network of
+/// 64 bits, which one client has for itself.
+package struct ClientAddress: Hashable, Sendable, CustomStringConvertible {
+  private let family: SocketAddress.Family
+  private let number: UInt64
+
+  package init(_ address: SocketAddress) {
+    let octets = address.unmapped
+    family = octets.count == 4 ? .ipv4 : address.family
+    number = octets.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+  }
+
+  package var description: String {
+    let size = family == .ipv4 ? 4 : 8
+    let octets = (0..<size).map { UInt8(truncatingIfNeeded: number >> (8 * (size - 1 - $0))) }
+    guard family == .ipv6 else { return octets.map { String($0) }.joined(separator: ".") }
+    let whole = octets + [UInt8](repeating: 0, count: 8)
+    return SocketAddress(family: .ipv6, octets: whole, port: 0).host + "/64"
+  }
+}
+
+extension SocketAddress {
+  /// The octets: four also for an IPv4 client of a socket for both families (RFC 4291 section
+  /// 2.5.5.2).
+  var unmapped: [UInt8] {
+    let isMapped =
+      octets.count == 16 && octets[..<10].allSatisfy { $0 == 0 } && octets[10...11] == [255, 255]
+    return isMapped ? Array(octets[12...]) : octets
+  }
+}
+
+/// The occupied channels that each address has to answer for.
+///
+/// The address whose socket occupies a channel answers for it. When that socket leaves, the
+/// address of another subscriber takes over.
+struct AddressShares {
+  private var owners = NameTable<ClientAddress>()
+  private var counts: [ClientAddress: Int] = [:]
+
+  func count(of address: ClientAddress) -> Int { counts[address] ?? 0 }
+  func hasOwner(_ channel: String) -> Bool { owners[channel] != nil }
+
+  /// Notes who occupies a channel, unless it has an owner.
+  mutating func occupy(_ channel: String, by address: ClientAddress?) {
+    guard let address, owners[channel] == nil else { return }
+    owners[channel] = address
+    counts[address, default: 0] += 1
+  }
+
+  /// Passes a channel that `former` answers for to another address, if there is one.
+  mutating func hand(_ channel: String, from former: ClientAddress?, to next: ClientAddress?) {
+    guard let former, former != next, owners[channel] == former else { return }
+    vacate(channel)
+    occupy(channel, by: next)
+  }
+
+  mutating func vacate(_ channel: String) {
+    guard let address = owners.removeValue(of: channel), let count = counts[address] else { return }
+    counts[address] = count == 1 ? nil : count - 1
+  }
+}
+
+/// A limit on an app's channels, with the client that reached it.
+package enum ChannelLimit: Sendable, Equatable {
+  case app
+  case socket(id: String)
+  case address(ClientAddress)
+  case pace(socketID: String)
+
+  var kind: Int {
+    switch self {
+    case .app: 1
+    case .socket: 2
+    case .address: 3
+    case .pace: 4
+    }
   }
 }

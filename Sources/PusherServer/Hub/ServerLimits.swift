@@ -1,8 +1,6 @@
 internal import PusherCore
 
-/// Limits of a server, in number, size and time.
 package struct ServerLimits: Sendable, Equatable {
-  /// Maximum sizes, in bytes.
   package struct Sizes: Sendable, Equatable {
     /// Maximum size of a client's message; a longer one closes the connection with 1009.
     package var clientMessage = 102_400
@@ -12,9 +10,7 @@ package struct ServerLimits: Sendable, Equatable {
     package var apiBody = 1 << 20
     /// Maximum length of a presence member's ID, in characters.
     package var userID = 128
-    /// Maximum size of a presence member's `channel_data`.
     package var channelData = 1024
-    /// Maximum size of a signed-in user's `user_data`.
     package var userData = 16_384
     /// Maximum output waiting for one client; more closes the connection with 4100.
     package var outputQueue = 1 << 20
@@ -25,17 +21,14 @@ package struct ServerLimits: Sendable, Equatable {
   package struct Times: Sendable, Equatable {
     /// Maximum time for a request's head, and for its body.
     package var request = Duration.seconds(10)
-    /// Maximum idle time between two requests.
     package var keepAlive = Duration.seconds(75)
     /// Time after which a silent client must send something; sent to it as `activity_timeout`.
     package var activity = Duration.seconds(120)
     /// Time after which the server pings a silent client; default: `activity`.
     package var ping: Duration?
-    /// Maximum time for the answer to a ping.
     package var pong = Duration.seconds(30)
     /// Closes a connection with 4201 after this time without a message to it; replaces pings.
     package var ownSilence: Duration?
-    /// Maximum time for the answer to a close frame.
     package var close = Duration.seconds(5)
     /// Lifetime of a cache channel's event; `nil` for no limit.
     package var cachedEvent: Duration? = .seconds(1800)
@@ -47,22 +40,18 @@ package struct ServerLimits: Sendable, Equatable {
   package var callers = 256
   package var channelsOfEvent = 100
   package var batch = 10
-  /// Maximum number of occupied channels of an app on this server.
   package var channels = 100_000
   /// Maximum number of channels of an app that the sockets of one address occupy.
   package var channelsPerAddress = 25_000
-  /// Maximum number of channels of a socket.
   package var subscriptions = 10_000
   /// Maximum number of subscriptions of a socket in a second (4301), after a burst of
   /// ``subscriptions``, at least 1000.
   package var joinsPerSecond = 100
   package var presenceMembers = 100
   package var watchlist = 100
-  /// Maximum number of cache channels with a stored event.
   package var cachedEvents = 1000
   /// Maximum number of client events per socket and second (4301); `nil` for no limit.
   package var clientEventsPerSecond: Int? = 10
-  /// Limit on all messages of a socket; `nil` for no limit.
   package var messageRate: MessageRateLimit?
   package var sizes = Sizes()
   package var times = Times()
@@ -77,5 +66,77 @@ package struct ServerLimits: Sendable, Equatable {
 
   var webSocket: WebSocketLimits {
     WebSocketLimits(frame: sizes.clientMessage, message: sizes.clientMessage)
+  }
+}
+
+/// Limits of one app; `nil` means the server's limit, or none.
+package struct AppLimits: Sendable, Equatable {
+  /// Maximum number of sockets; refused like sockets beyond ``ServerLimits/connections``.
+  package var connections: Int?
+  package var subscriptions: Int?
+  package var channelsPerAddress: Int?
+  package var presenceMembers: Int?
+  package var eventData: Int?
+  package var clientEventsPerSecond: Int?
+  package var cachedEvents: Int?
+  /// Maximum number of API events per second, counted once per channel (403).
+  package var eventsPerSecond: Int?
+  /// Maximum size of API event data per second, in bytes, counted once per channel (403).
+  package var bytesPerSecond: Int?
+  package var messageRate: MessageRateLimit?
+
+  package init() {}
+
+  package func refusal(ofEvents isOfEvents: Bool) -> String {
+    isOfEvents
+      ? "over quota: the app may send \(eventsPerSecond ?? 0) events a second"
+      : "over quota: the app may send \(bytesPerSecond ?? 0) bytes of data a second"
+  }
+
+  /// The limits of the app override those of the server.
+  func applied(to server: ServerLimits) -> ServerLimits {
+    var limits = server
+    limits.subscriptions = subscriptions ?? limits.subscriptions
+    limits.channelsPerAddress = channelsPerAddress ?? limits.channelsPerAddress
+    limits.presenceMembers = presenceMembers ?? limits.presenceMembers
+    limits.sizes.eventData = eventData ?? limits.sizes.eventData
+    limits.clientEventsPerSecond = clientEventsPerSecond ?? limits.clientEventsPerSecond
+    limits.cachedEvents = cachedEvents ?? limits.cachedEvents
+    limits.messageRate = messageRate ?? limits.messageRate
+    return limits
+  }
+}
+
+/// A limit on all messages of one connection, as Reverb's `rate_limiting` of an app.
+///
+/// Source: `ensureWithinRateLimit` of Laravel Reverb 1.9, and its `config/reverb.php`, which has
+/// the defaults.
+package struct MessageRateLimit: Sendable, Equatable {
+  /// Maximum number of messages in a window; `max_attempts`.
+  package var messages = 60
+  /// Time from the first message of a window to its end; `decay_seconds`.
+  package var window = Duration.seconds(60)
+  /// Ends the connection at the first message above the limit; `terminate_on_limit`.
+  package var endsConnection = false
+
+  package init() {}
+}
+
+/// Counts the messages of a connection in fixed windows, as Laravel's `RateLimiter` does.
+///
+/// A window starts with its first message. Refused messages neither count nor prolong it.
+struct MessageWindow {
+  let limit: MessageRateLimit
+  private var end: Instant?
+  private var count = 0
+
+  init(_ limit: MessageRateLimit) { self.limit = limit }
+
+  mutating func admit(at now: Instant) -> Bool {
+    if let end, now >= end { (self.end, count) = (nil, 0) }
+    guard count < limit.messages else { return false }
+    if end == nil { end = now.advanced(by: limit.window) }
+    count += 1
+    return true
   }
 }

@@ -3,7 +3,6 @@ package import PusherCore
 /// An entry of the server's log; no case holds a secret.
 package enum ServerLogEvent: Sendable, Equatable, CustomStringConvertible {
   case connected(socketID: String)
-  /// Refused socket: unknown key, unsupported protocol, or too many connections.
   case refused(code: Int, reason: String)
   /// Closed socket; `code` is from the close frame, if there was one.
   case disconnected(socketID: String, code: Int?, reason: String)
@@ -22,7 +21,6 @@ package enum ServerLogEvent: Sendable, Equatable, CustomStringConvertible {
   /// The connection to Redis is lost; nothing is published until it is back.
   case busLost(reason: String)
   case busBack
-  /// Redis refused a command.
   case busError(reason: String)
   /// Redis refuses a required command; nothing is published until it accepts it.
   case busRefused(reason: String)
@@ -123,7 +121,6 @@ package struct SentWebhook: Sendable, Equatable, CustomStringConvertible {
   package let app: String
   /// Scheme, host and port of the receiver; the rest of its URL may be a token.
   package let url: String
-  /// Kind of the event, or the number of events.
   package let event: String
   /// Body as sent; empty for several webhooks.
   package let body: [UInt8]
@@ -154,5 +151,89 @@ package enum AccessRefusal: Sendable, Hashable, CustomStringConvertible {
   private static func beginning(of text: String) -> String {
     guard text.utf8.count > 100 else { return text }
     return String(decoding: text.utf8.prefix(100), as: UTF8.self) + "…"
+  }
+}
+
+/// An event for an app's webhook.
+///
+/// Source: Pusher's page "Webhooks", section "Webhook format".
+package struct WebhookNotice: Sendable, Equatable {
+  /// Kinds with Pusher's names.
+  package enum Kind: String, Sendable, CaseIterable {
+    case channelOccupied = "channel_occupied"
+    case channelVacated = "channel_vacated"
+    /// A user's first connection joined a presence channel.
+    case memberAdded = "member_added"
+    /// A user's last connection left a presence channel.
+    case memberRemoved = "member_removed"
+    /// A client sent an event. The notice names its user on presence channels.
+    case clientEvent = "client_event"
+    /// A cache channel had no event for a new subscriber.
+    case cacheMiss = "cache_miss"
+    case subscriptionCount = "subscription_count"
+  }
+
+  package enum Audience: Sendable {
+    case everybody
+    /// Observers only; webhooks get the notice later or never.
+    case console
+    /// Receivers of webhooks only; observers already have the notice.
+    case webhooks
+  }
+
+  package let kind: Kind
+  package let channel: String
+  package let userID: String?
+  /// The user's ID in webhooks: a string or a number.
+  private let id: JSONValue?
+  /// The app's information about a new member; not part of webhooks.
+  let userInfo: JSONValue?
+  package var audience = Audience.everybody
+  private let details: [JSONValue.Member]
+
+  package init(
+    _ kind: Kind, _ channel: String, userID: String? = nil, id: JSONValue? = nil,
+    userInfo: JSONValue? = nil, details: [JSONValue.Member] = []
+  ) {
+    self.kind = kind
+    self.channel = channel
+    self.userID = userID
+    self.id = id ?? userID.map(JSONValue.string)
+    self.userInfo = userInfo
+    self.details = details
+  }
+
+  package static func memberAdded(_ channel: String, _ member: Member) -> WebhookNotice {
+    WebhookNotice(
+      .memberAdded, channel, userID: member.userID, id: member.id, userInfo: member.info)
+  }
+
+  package static func memberRemoved(_ channel: String, _ member: Member) -> WebhookNotice {
+    WebhookNotice(.memberRemoved, channel, userID: member.userID, id: member.id)
+  }
+
+  package static func subscriptionCount(_ channel: String, _ count: Int) -> WebhookNotice {
+    WebhookNotice(
+      .subscriptionCount, channel, details: [.init("subscription_count", .integer(count))])
+  }
+
+  /// Body of a webhook with this event only; `milliseconds` is the time since 1970.
+  package func body(milliseconds: Int64) -> [UInt8] {
+    Self.body([self], milliseconds: milliseconds)
+  }
+
+  package static func body(_ notices: some Sequence<Self>, milliseconds: Int64) -> [UInt8] {
+    let body: JSONValue = [
+      "time_ms": .number(String(milliseconds)), "events": .array(notices.map(\.event)),
+    ]
+    return Array(JSONWriter.text(body).utf8)
+  }
+
+  private var event: JSONValue {
+    let beginning: [JSONValue.Member] = [
+      .init("name", .string(kind.rawValue)), .init("channel", .string(channel)),
+    ]
+    let user = id.map { [JSONValue.Member("user_id", $0)] } ?? []
+    return .object(beginning + details + user)
   }
 }

@@ -1,40 +1,59 @@
 internal import PusherCore
 
 /// The only node of an app: it decides about all changes and answers at once.
-final class SoloMember {
-  private var news: [ClusterNews] = []
-  private var notices: [WebhookNotice] = []
-  private var setup: AppSetup
-  private var sockets = NameSet()
+final class SoloMember: ClusterMember {
+  var node: NodeRecord
   private var channels = NameTable<SoloChannel>()
-  private var users = NameTable<Int>()
-  private var cache: CachedEvents
-  private var counts = SubscriptionCounts()
+  /// Events of cache channels, in the order in which their channels were first cached.
+  private var cache = OrderedTable<(event: CachedEvent, expiry: Instant?)>()
   private var eventQuota: SecondQuota
   private var byteQuota: SecondQuota
 
+  private final class SoloChannel {
+    var count = 0
+    var members = MemberList()
+  }
+
   init(_ setup: AppSetup) {
-    self.setup = setup
-    cache = CachedEvents(limit: setup.limits.cachedEvents, lifetime: setup.limits.times.cachedEvent)
+    node = NodeRecord(setup)
     eventQuota = SecondQuota(setup.application.limits.eventsPerSecond)
     byteQuota = SecondQuota(setup.application.limits.bytesPerSecond)
   }
 
-  private var application: Application { setup.application }
-  private var limits: ServerLimits { setup.limits }
   private var text: MessageText { setup.text }
-  private var naming: any ChannelNaming { setup.naming }
+
+  func adopt(_ new: AppSetup) {
+    let (former, limits) = (setup.application.limits, new.application.limits)
+    node.setup = new
+    forgetOldest()
+    if limits.eventsPerSecond != former.eventsPerSecond {
+      eventQuota = SecondQuota(limits.eventsPerSecond)
+    }
+    if limits.bytesPerSecond != former.bytesPerSecond {
+      byteQuota = SecondQuota(limits.bytesPerSecond)
+    }
+  }
+
+  var connectionCount: Int { ownConnectionCount }
+  var isDeserted: Bool { node.sockets.isEmpty }
+  var channelCount: Int { channels.count }
+  func isOccupied(_ channel: String) -> Bool { channels[channel] != nil }
+  var isAvailable: Bool { true }
+
+  func tick(at now: Instant) { for name in node.takeDueCounts(at: now) { tellCount(name) } }
 
   // MARK: Subscriptions
 
-  private func join(_ request: JoinRequest, at now: Instant) -> JoinAnswer {
+  private func join(_ request: JoinRequest, at now: Instant) -> ClusterAnswer {
     let (name, member) = (request.channel, request.member)
-    if let member, !hasRoom(for: member.userID, in: name) { return .full(keepsFormer: true) }
-    if request.isSecond {
-      let isSame = request.formerUserID.isSame(as: member?.userID)
-      if isSame { return .joined(joined(name, member, at: now)) }
-      leave(name, userID: request.formerUserID, at: now)
+    // Further connections of present users are always allowed.
+    if let member, let members = channels[name]?.members, members[member.userID] == nil,
+      members.count >= setup.limits.presenceMembers
+    {
+      return .full(keepsFormer: true)
     }
+    if request.isAgain { return .joined(joined(request, at: now)) }
+    if request.isSecond { leave(name, userID: request.formerUserID, at: now) }
     let channel = channels[name] ?? SoloChannel()
     if channel.count == 0 {
       channels[name] = channel
@@ -42,67 +61,94 @@ final class SoloMember {
     }
     channel.count += 1
     let isNew = member.map { channel.members.join($0) } ?? false
-    let answer = joined(name, member, at: now)
+    let answer = joined(request, at: now)
     noteCount(name, channel)
     if isNew, let member {
-      note(
-        .init(.memberAdded, name, userID: member.userID, id: member.id, userInfo: member.info))
+      note(.memberAdded(name, member))
       send(name, text.memberAdded(channel: name, member: member), except: request.socketID)
     }
     return .joined(answer)
   }
 
-  private func joined(_ name: String, _ member: Member?, at now: Instant) -> Joined {
-    let members = member == nil ? nil : channels[name]?.members
+  private func joined(_ request: JoinRequest, at now: Instant) -> Joined {
+    let name = request.channel
     return Joined(
-      memberID: member.flatMap { members?[$0.userID]?.id }, members: members,
-      cached: naming.isCache(name) ? cache.event(of: name, at: now) : nil)
+      request, members: channels[name]?.members,
+      cached: setup.naming.isCache(name) ? cached(name, at: now)?.event : nil)
   }
 
-  /// Further connections of present users are always allowed.
-  private func hasRoom(for userID: String, in name: String) -> Bool {
-    guard let members = channels[name]?.members else { return true }
-    return members[userID] != nil || members.count < limits.presenceMembers
+  func leave(_ name: String, userID: String?, at now: Instant) {
+    guard let channel = channels[name] else { return }
+    channel.count -= 1
+    if channel.count == 0 { channels[name] = nil }
+    if let userID, let gone = channel.members.leave(userID) {
+      note(.memberRemoved(name, gone))
+      send(name, text.memberRemoved(channel: name, userID: gone.id), except: nil)
+    } else {
+      noteCount(name, channel)
+    }
+    if channel.count == 0 { note(.init(.channelVacated, name)) }
   }
-
-  // MARK: Counts
 
   private func noteCount(_ name: String, _ channel: SoloChannel) {
-    guard channel.count > 0, setup.tellsCount(of: name) else { return }
-    if counts.note(name, count: channel.count) { tellCount(name) }
+    if node.isCountDue(name, channel.count) { tellCount(name) }
   }
 
   private func tellCount(_ name: String) {
     guard let count = channels[name]?.count else { return }
     send(name, text.subscriptionCount(channel: name, count: count), except: nil)
-    note(.init(.subscriptionCount, name, details: [.init("subscription_count", .integer(count))]))
+    note(.subscriptionCount(name, count))
   }
 
   private func send(_ channel: String, _ message: String, except socketID: String?) {
-    guard channels[channel] != nil else { return }
-    news.append(.message(.channel(channel, SharedFrame(message), except: socketID)))
+    if channels[channel] != nil { node.tell(channel, message, except: socketID) }
+  }
+
+  // MARK: Users
+
+  private func signIn(_ user: SignedInUser, socketID: String) -> NameSet {
+    if node.signIn(user.id) {
+      tellWatchers(of: user.id, text.watchlist(online: [user.id]), except: socketID)
+    }
+    return NameSet(user.watchlist.filter { node.users[$0] != nil })
+  }
+
+  func signOut(_ userID: String, at now: Instant) {
+    guard node.signOut(userID) == true else { return }
+    tellWatchers(of: userID, text.watchlist(offline: [userID]), except: nil)
+  }
+
+  private func tellWatchers(of userID: String, _ message: String, except socketID: String?) {
+    node.add(.message(.watchers(userID, SharedFrame(message), except: socketID)))
+  }
+
+  func terminate(userID: String, at now: Instant) -> Bool {
+    if node.users[userID] != nil { node.add(.message(.terminate(userID: userID))) }
+    return true
   }
 
   // MARK: Questions
 
-  private func signIn(_ user: SignedInUser, socketID: String) -> NameSet {
-    users[user.id, default: 0] += 1
-    if users[user.id] == 1 {
-      tellWatchers(of: user.id, text.watchlist(online: [user.id]), except: socketID)
+  func ask(_ question: ClusterQuestion, at now: Instant) -> ClusterReply {
+    switch question {
+    case .join(let request): .answered(join(request, at: now))
+    case .signIn(let user, let socketID): .answered(.signedIn(signIn(user, socketID: socketID)))
+    case .admit(let events, let bytes):
+      .answered(.admission(admit(events: events, bytes: bytes, at: now)))
+    case .published: .answered(.published(true))
+    case .facts(let names, _): .answered(.facts(names.map { facts($0, at: now) }))
+    case .channels(let prefix):
+      .answered(.channels(channels.names.filter { $0.begins(with: prefix) }.sorted()))
     }
-    return NameSet(user.watchlist.filter { users[$0] != nil })
-  }
-
-  private func tellWatchers(of userID: String, _ message: String, except socketID: String?) {
-    news.append(.message(.watchers(userID, SharedFrame(message), except: socketID)))
   }
 
   private func admit(events: Int, bytes: Int, at now: Instant) -> Admission {
+    let limits = setup.application.limits
     guard eventQuota.hasRoom(for: events, at: now) else {
-      return .overQuota(application.limits.refusal(ofEvents: true))
+      return .overQuota(limits.refusal(ofEvents: true))
     }
     guard byteQuota.hasRoom(for: bytes, at: now) else {
-      return .overQuota(application.limits.refusal(ofEvents: false))
+      return .overQuota(limits.refusal(ofEvents: false))
     }
     eventQuota.take(events, at: now)
     byteQuota.take(bytes, at: now)
@@ -115,90 +161,58 @@ final class SoloMember {
       (facts.subscriptions, facts.members) = (channel.count, channel.members)
       facts.memberCount = channel.members.count
     }
-    facts.cached = cache.event(of: name, at: now).map {
-      CachedFacts(
-        name: $0.name, data: $0.data.text ?? JSONWriter.text($0.data),
-        timeLeft: $0.expiry.map(now.duration))
+    facts.cached = cached(name, at: now).map {
+      CachedFacts($0.event, timeLeft: $0.expiry.map(now.duration))
     }
     return facts
   }
-}
 
-extension SoloMember: ClusterMember {
-  func adopt(_ new: AppSetup) {
-    let (former, limits) = (application.limits, new.application.limits)
-    setup = new
-    cache.limit = new.limits.cachedEvents
-    if limits.eventsPerSecond != former.eventsPerSecond {
-      eventQuota = SecondQuota(limits.eventsPerSecond)
-    }
-    if limits.bytesPerSecond != former.bytesPerSecond {
-      byteQuota = SecondQuota(limits.bytesPerSecond)
-    }
-  }
-
-  func connect(_ socketID: String) { sockets.insert(socketID) }
-  func disconnect(_ socketID: String) { sockets.remove(socketID) }
-  func hasSocket(_ socketID: String) -> Bool { sockets.contains(socketID) }
-  var connectionCount: Int { sockets.count }
-  var ownConnectionCount: Int { sockets.count }
-  var isDeserted: Bool { sockets.isEmpty }
-  var channelCount: Int { channels.count }
-  func isOccupied(_ channel: String) -> Bool { channels[channel] != nil }
-  var isAvailable: Bool { true }
-
-  func ask(_ question: ClusterQuestion, at now: Instant) -> ClusterReply {
-    switch question {
-    case .join(let request): .answered(.joined(join(request, at: now)))
-    case .signIn(let user, let socketID): .answered(.signedIn(signIn(user, socketID: socketID)))
-    case .admit(let events, let bytes):
-      .answered(.admission(admit(events: events, bytes: bytes, at: now)))
-    case .published: .answered(.published(true))
-    case .facts(let names, _): .answered(.facts(names.map { facts($0, at: now) }))
-    case .channels(let prefix):
-      .answered(.channels(channels.names.filter { $0.begins(with: prefix) }.sorted()))
-    }
-  }
-
-  func leave(_ name: String, userID: String?, at now: Instant) {
-    guard let channel = channels[name] else { return }
-    channel.count -= 1
-    if channel.count == 0 { channels[name] = nil }
-    if let userID, let gone = channel.members.leave(userID) {
-      note(.init(.memberRemoved, name, userID: gone.userID, id: gone.id))
-      send(name, text.memberRemoved(channel: name, userID: gone.id), except: nil)
-    } else {
-      noteCount(name, channel)
-    }
-    if channel.count == 0 { note(.init(.channelVacated, name)) }
-  }
-
-  func signOut(_ userID: String, at now: Instant) {
-    guard let count = users[userID] else { return }
-    users[userID] = count == 1 ? nil : count - 1
-    if count == 1 { tellWatchers(of: userID, text.watchlist(offline: [userID]), except: nil) }
-  }
-
-  func terminate(userID: String, at now: Instant) -> Bool {
-    if users[userID] != nil { news.append(.message(.terminate(userID: userID))) }
-    return true
-  }
+  // MARK: Events
 
   func publish(_ event: ChannelEvent, at now: Instant) -> Publication {
-    if event.isKept {
-      cache.store(name: event.name, data: event.data ?? .null, for: event.channel, at: now)
+    if event.isKept, setup.limits.cachedEvents > 0 {
+      let expiry = setup.limits.times.cachedEvent.map(now.advanced)
+      cache[event.channel] = (CachedEvent(name: event.name, data: event.data ?? .null), expiry)
+      forgetOldest()
     }
     return .here(channels[event.channel] == nil ? nil : event.message)
   }
 
-  func tick(at now: Instant) { for name in counts.takeDue(at: now) { tellCount(name) } }
+  private func cached(
+    _ channel: String, at now: Instant
+  ) -> (event: CachedEvent, expiry: Instant?)? {
+    guard let entry = cache[channel] else { return nil }
+    return entry.expiry.map { now >= $0 } ?? false ? nil : entry
+  }
 
-  func takeNews() -> [ClusterNews] { news.takeAll() }
-  func takeNotices() -> [WebhookNotice] { notices.takeAll() }
-  func note(_ notice: WebhookNotice) { if setup.notes(notice) { notices.append(notice) } }
+  private func forgetOldest() {
+    while cache.count > setup.limits.cachedEvents,
+      let oldest = cache.elements.first(where: { _ in true })
+    {
+      cache[oldest.name] = nil
+    }
+  }
 }
 
-private final class SoloChannel {
-  var count = 0
-  var members = MemberList()
+/// Limits an amount per second.
+///
+/// A second starts with the first amount after the previous second.
+private struct SecondQuota {
+  private let limit: Int?
+  private var began: Instant?
+  private var used = 0
+
+  init(_ limit: Int?) { self.limit = limit }
+
+  mutating func hasRoom(for amount: Int, at now: Instant) -> Bool {
+    guard let limit else { return true }
+    if began.map({ $0.duration(to: now) >= .seconds(1) }) ?? true { used = 0 }
+    return amount <= limit - used
+  }
+
+  mutating func take(_ amount: Int, at now: Instant) {
+    guard limit != nil else { return }
+    if used == 0 { began = now }
+    used += amount
+  }
 }

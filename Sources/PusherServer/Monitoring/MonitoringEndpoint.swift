@@ -27,7 +27,6 @@ package final class MonitoringEndpoint {
   private let access: AccessPolicy
   private let source: Source
 
-  /// Starts listening; throws ``TransportError`` if the address is not available.
   package init(
     loop: EventLoop, at address: ListenAddress, access: AccessPolicy, source: Source
   ) throws(TransportError) {

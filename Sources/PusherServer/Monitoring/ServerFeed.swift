@@ -14,23 +14,18 @@ package final class ServerFeed: Sendable {
   /// Consecutive entries that a reader does not get.
   package struct Loss: Sendable, Equatable {
     package enum Cause: String, Sendable {
-      /// The reader was slow.
       case slow
       /// The reader came too late: the entries are no longer kept.
       case expired
     }
 
     package let count: Int
-    /// Number of the last of them.
     package let last: Int
     package let cause: Cause
   }
 
-  /// The entry with which a reader begins.
   package enum Start: Sendable, Equatable {
-    /// The next entry.
     case now
-    /// The oldest entry that is kept.
     case oldest
     /// The entry after this number; entries that are no longer kept are counted.
     case after(Int)
@@ -55,7 +50,6 @@ package final class ServerFeed: Sendable {
     /// The history takes entries also while there are no readers.
     var watchers: Int { readers.count + (history == nil ? 0 : 1) }
 
-    /// Gives a new reader the kept entries from its start on.
     func fill(_ reader: inout Reader, from start: Start) {
       let oldest = lastEntry + 1 - (history?.count ?? 0)
       var next = oldest
@@ -76,7 +70,6 @@ package final class ServerFeed: Sendable {
     }
   }
 
-  /// Maximum number of simultaneous readers.
   package static let readerLimit = 16
   /// Default maximum of waiting entries per reader, in bytes.
   package static let queueLimit = 4 << 20
@@ -128,7 +121,6 @@ package final class ServerFeed: Sendable {
 
   package func closeRecording() { state.withLock { $0.otherReaders -= 1 } }
 
-  /// Returns and removes the waiting lines, oldest first.
   package func take(_ reader: Int) -> [Line] {
     state.withLock { state in
       guard var own = state.readers[reader], !own.waiting.isEmpty || own.dropped > 0 else {
@@ -183,8 +175,218 @@ extension ServerFeed.Reader {
     return isFirst
   }
 
-  /// Returns the entries left out just before an entry.
   fileprivate func loss(before number: Int) -> ServerFeed.Loss? {
     dropped > 0 ? ServerFeed.Loss(count: dropped, last: number - 1, cause: .slow) : nil
   }
+}
+
+/// The last entries of a feed as encoded text, for readers who come later.
+///
+/// All texts share one ring of bytes, each behind its length. So the ring bounds the memory
+/// exactly. The system provides the ring's pages as they are filled.
+package struct EntryHistory: Sendable {
+  package static let byteLimit = 4 << 20
+  /// Size of the length before each text, in bytes.
+  package static let lengthSize = 4
+
+  private let countLimit: Int
+  private let byteLimit: Int
+  private var bytes: [UInt8] = []
+  /// Place of the oldest entry in the ring.
+  private var start = 0
+  private var used = 0
+  package private(set) var count = 0
+
+  /// - Parameters:
+  ///   - countLimit: Maximum number of entries, at least 1.
+  ///   - byteLimit: Maximum size of texts and lengths, at most 4 GiB.
+  package init(_ countLimit: Int, byteLimit: Int = EntryHistory.byteLimit) {
+    (self.countLimit, self.byteLimit) = (countLimit, byteLimit)
+    // Growth by copying would need more than the limit.
+    bytes.reserveCapacity(byteLimit)
+  }
+
+  /// Adds an entry in place of the oldest ones; a text that does not fit leaves nothing behind.
+  ///
+  /// Entries must have consecutive numbers, so the entries before a missing one are dropped too.
+  package mutating func add(_ text: String) {
+    let size = text.utf8.count
+    guard size <= byteLimit - Self.lengthSize else { return removeAll() }
+    while count == countLimit || used + Self.lengthSize + size > byteLimit { removeFirst() }
+    let length = (0..<Self.lengthSize).map { UInt8(truncatingIfNeeded: size >> (8 * $0)) }
+    write(length[...])
+    write(text.utf8[...])
+    count += 1
+  }
+
+  /// Returns the texts after the oldest `skipped` ones, oldest first.
+  package func texts(skipping skipped: Int) -> [String] {
+    var texts: [String] = []
+    var place = start
+    for index in 0..<count {
+      let size = length(at: place)
+      if index >= skipped {
+        texts.append(String(decoding: read(size, at: place + Self.lengthSize), as: UTF8.self))
+      }
+      place = (place + Self.lengthSize + size) % byteLimit
+    }
+    return texts
+  }
+
+  private mutating func removeAll() { (start, used, count) = ((start + used) % byteLimit, 0, 0) }
+
+  private mutating func removeFirst() {
+    let size = Self.lengthSize + length(at: start)
+    start = (start + size) % byteLimit
+    used -= size
+    count -= 1
+  }
+
+  // MARK: The ring
+
+  private func length(at place: Int) -> Int {
+    read(Self.lengthSize, at: place).reversed().reduce(0) { $0 << 8 | Int($1) }
+  }
+
+  /// Returns bytes that may continue at the ring's beginning; `place` may be beyond its end.
+  private func read(_ count: Int, at place: Int) -> [UInt8] {
+    let first = place % byteLimit
+    let straight = min(count, byteLimit - first)
+    return Array(bytes[first..<first + straight]) + bytes[..<(count - straight)]
+  }
+
+  private mutating func write<Text: Collection>(_ part: Text) where Text.Element == UInt8 {
+    let first = (start + used) % byteLimit
+    let straight = min(part.count, byteLimit - first)
+    put(part.prefix(straight), at: first)
+    put(part.dropFirst(straight), at: 0)
+    used += part.count
+  }
+
+  /// Replaces bytes, and adds the ones for which the array has not grown yet.
+  private mutating func put<Text: Collection>(_ part: Text, at place: Int)
+  where Text.Element == UInt8 {
+    let end = min(place + part.count, bytes.count)
+    bytes.replaceSubrange(place..<end, with: part)
+  }
+}
+
+// Members of the JSON object that describes an event in the console; docs/console.md lists them.
+
+extension ServerLogEvent {
+  /// Returns `nil` if the console does not show the event.
+  ///
+  /// - Parameter caused: Number of the last events that a request caused.
+  func entry(app: String?, caused: Int) -> [JSONValue.Member]? {
+    switch self {
+    case .event(let name, let channel, let data, let recipients):
+      members(
+        "event",
+        [
+          "source": "api", "app": app, "channel": channel, "event": name,
+          "data": data.text ?? JSONWriter.text(data),
+        ], recipients.map { .init("recipients", .integer($0)) })
+    case .clientEvent(let socketID, let name, let channel, let message, let recipients):
+      members(
+        "event",
+        [
+          "source": "client", "app": app, "channel": channel, "event": name,
+          "data": (try? JSONParser.parse(message))?["data"].map { $0.text ?? JSONWriter.text($0) },
+          "socket_id": socketID,
+        ], recipients.map { .init("recipients", .integer($0)) })
+    case .request(let method, let path, let status, let reason):
+      members(
+        "request", ["method": method, "path": path], .init("status", .integer(status)),
+        reason: reason) + (caused == 0 ? [] : [.init("events", .integer(caused))])
+    case .connected(let socketID):
+      members("connection", ["action": "opened", "app": app, "socket_id": socketID])
+    case .disconnected(let socketID, let code, let reason):
+      members(
+        "connection", ["action": "closed", "app": app, "socket_id": socketID],
+        code.map { .init("code", .integer($0)) }, reason: reason)
+    case .refused(let code, let reason):
+      members(
+        "connection", ["action": "refused"], .init("code", .integer(code)), reason: reason)
+    case .signedIn(let socketID, let userID):
+      members(
+        "user", ["action": "signed_in", "app": app, "socket_id": socketID, "user_id": userID])
+    case .signInRefused(let socketID, let reason):
+      members("user", ["action": "refused", "app": app, "socket_id": socketID], reason: reason)
+    case .subscribed(let socketID, let channel, let userID):
+      members(
+        "subscription",
+        [
+          "action": "subscribed", "app": app, "socket_id": socketID, "channel": channel,
+          "user_id": userID,
+        ])
+    case .subscriptionRefused(let socketID, let channel, let reason):
+      members(
+        "subscription",
+        ["action": "refused", "app": app, "socket_id": socketID, "channel": channel],
+        reason: reason)
+    case .unsubscribed(let socketID, let channel):
+      members(
+        "subscription",
+        ["action": "unsubscribed", "app": app, "socket_id": socketID, "channel": channel])
+    case .clientError(let socketID, let reason):
+      members("error", ["app": app, "socket_id": socketID], reason: reason)
+    case .webhookSent(let webhook, let status):
+      members("webhook", texts(of: webhook, "sent"), .init("status", .integer(status)))
+    case .webhookFailed(let webhook, let reason, let delay):
+      members(
+        "webhook", texts(of: webhook, "failed"),
+        .init("retry_in", .number("\(delay.inSeconds)")), reason: reason)
+    case .webhookDropped(let webhook, let reason):
+      members("webhook", texts(of: webhook, "dropped"), reason: reason)
+    case .webhooksDiscarded(let url, let count, let reason):
+      members(
+        "webhook", ["action": "dropped", "url": url, "event": "\(count) in the queue"],
+        reason: reason)
+    case .busLost, .busError, .busRefused, .accessRefused, .queuesFull, .channelsFull, .dropped:
+      members("error", [:], reason: description)
+    case .delivered, .busBack: nil
+    }
+  }
+
+  private func texts(
+    of webhook: SentWebhook, _ action: String
+  ) -> KeyValuePairs<String, String?> {
+    [
+      "action": action, "app": webhook.app, "url": webhook.url, "event": webhook.event,
+      "body": webhook.body.isEmpty ? nil : String(decoding: webhook.body, as: UTF8.self),
+    ]
+  }
+}
+
+extension WebhookNotice {
+  func entry(app: String) -> [JSONValue.Member]? {
+    switch kind {
+    case .channelOccupied, .channelVacated:
+      members(
+        "channel",
+        [
+          "action": kind == .channelOccupied ? "occupied" : "vacated", "app": app,
+          "channel": channel,
+        ])
+    case .memberAdded, .memberRemoved:
+      members(
+        "member",
+        [
+          "action": kind == .memberAdded ? "added" : "removed", "app": app, "channel": channel,
+          "user_id": userID,
+        ], userInfo.map { .init("user_info", $0) })
+    case .clientEvent, .cacheMiss, .subscriptionCount: nil
+    }
+  }
+}
+
+private func members(
+  _ kind: String, _ texts: KeyValuePairs<String, String?>, _ other: JSONValue.Member? = nil,
+  reason: String = ""
+) -> [JSONValue.Member] {
+  var members = [JSONValue.Member("kind", .string(kind))]
+  for (name, text) in texts { if let text { members.append(.init(name, .string(text))) } }
+  if let other { members.append(other) }
+  if !reason.isEmpty { members.append(.init("reason", .string(reason))) }
+  return members
 }

@@ -14,12 +14,6 @@ package final class SessionContext {
   }
 }
 
-struct Traffic: Sendable {
-  let since: Instant
-  var received = 0
-  var sent = 0
-}
-
 /// One client's socket at the level of the protocol.
 ///
 /// Bytes come in through the connection's input, then ``receive(at:)``; they go out through its
@@ -40,23 +34,23 @@ package final class ClientSession: HubSession, ConnectionSocket {
   package var input: ByteBuffer { connection.input }
   package var output: ByteBuffer { connection.output }
   /// Connection of the session; `nil` in tests.
-  weak var carrier: ServerConnection?
+  package weak var carrier: ServerConnection?
   let hub: Hub
   let context: SessionContext
   package var subscriptions = NameSet()
   package var user: SignedInUser?
   /// True if the ledger lists the session as having output.
   var isTouched = false
-  var rates: ClientRates
+  private var rates: ClientRates
   /// True if the client reads frames compressed for all clients.
   private let readsCompressed: Bool
   private var state = State.open
   private var usesControlFrames = false
   private var heartbeat: Heartbeat
-  private(set) var traffic: Traffic
-  /// Output of this client that the ledger has counted, in bytes.
+  /// Begin of the session, and the number of messages from and to the client.
+  package private(set) var traffic: (since: Instant, received: Int, sent: Int)
   private var noted = 0
-  var faults = FaultLine()
+  private var faults = FaultLine()
   /// Reason of the end, until the session leaves the hub.
   private var ending: (code: Int?, reason: String)?
 
@@ -73,7 +67,7 @@ package final class ClientSession: HubSession, ConnectionSocket {
     readsCompressed = connection.readableWindowBits == SharedFrame.windowBits
     rates = ClientRates(hub.limits)
     heartbeat = Heartbeat(limits: hub.limits, at: now)
-    traffic = Traffic(since: now)
+    traffic = (now, 0, 0)
     hub.connect(self)
     send(
       hub.text.connectionEstablished(
@@ -83,7 +77,6 @@ package final class ClientSession: HubSession, ConnectionSocket {
 
   func renewLimits() { rates.renew(hub.limits) }
 
-  /// True if the driver should close the socket after the output is sent.
   package var isFinished: Bool { if case .finished = state { true } else { false } }
   package var isOpen: Bool { if case .open = state { true } else { false } }
   package var isServed: Bool { isOpen }
@@ -112,7 +105,7 @@ package final class ClientSession: HubSession, ConnectionSocket {
         traffic.received += 1
         // The rate limit counts before anything is parsed, as in Reverb.
         if isOpen, admitsMessage(at: now) {
-          handle(ClientMessage(bytes, service: hub.text.service), at: now)
+          handle(bytes, at: now)
         }
       case .binary: close(.unsupportedData, reason: "binary messages are not supported", at: now)
       case .ping(let payload):
@@ -139,7 +132,6 @@ package final class ClientSession: HubSession, ConnectionSocket {
     noteOutput()
   }
 
-  /// Sends due pings, and closes the connection if the answer is late.
   package func tick(at now: Instant) {
     switch state {
     case .open:
@@ -190,7 +182,6 @@ package final class ClientSession: HubSession, ConnectionSocket {
     write(frame.view, at: now)
   }
 
-  /// Sends a message that others get too; returns false if the client takes no more messages.
   package func deliver(_ frame: SharedFrame, at now: Instant) -> Bool {
     if let channel = frame.channel, !context.faults.isEmpty {
       return deliverStaged(frame, on: channel, at: now)
@@ -213,7 +204,6 @@ package final class ClientSession: HubSession, ConnectionSocket {
     noteOutput()
   }
 
-  /// Updates the ledger.
   private func noteOutput() {
     let change = connection.output.heldBytes - noted
     noted += change
@@ -238,7 +228,6 @@ package final class ClientSession: HubSession, ConnectionSocket {
     close(code.closeCode, reason: reason, at: now)
   }
 
-  /// Closes the socket for shutdown; clients should reconnect at once.
   package func stop(at now: Instant) {
     close(.generic, reason: "the server is shutting down", at: now)
   }
@@ -255,7 +244,7 @@ package final class ClientSession: HubSession, ConnectionSocket {
   }
 
   /// Ends the connection without a close frame from the server, after the waiting output is sent.
-  func finish(code: Int? = nil, reason: String, at now: Instant) {
+  private func finish(code: Int? = nil, reason: String, at now: Instant) {
     let wasOpen = isOpen
     guard !isFinished else { return }
     state = .finished
@@ -278,7 +267,6 @@ package final class ClientSession: HubSession, ConnectionSocket {
 }
 
 extension ClientSession {
-  /// Returns false if the client takes no more messages.
   private func deliverStaged(_ frame: SharedFrame, on channel: String, at now: Instant) -> Bool {
     guard isOpen, !faults.isBlackhole else { return false }
     let change = context.faults.change(on: channel, &faults)
@@ -296,23 +284,22 @@ extension ClientSession {
     return isSent
   }
 
-  /// Closes the connection if a fault is due before any event.
   func stageGreeting(at now: Instant) {
     guard isOpen, !faults.isBlackhole, !context.faults.isEmpty else { return }
     endStaged(context.faults.ending(after: nil, &faults), at: now)
   }
 
   /// Answers a ping, with a staged delay if a fault is due; `frame` is the payload of a ping frame.
-  func answerPing(frame: [UInt8]? = nil, at now: Instant) {
+  private func answerPing(frame: [UInt8]? = nil, at now: Instant) {
     guard !context.faults.isEmpty, let delay = context.faults.pongDelay(&faults) else {
       sendPong(frame: frame, at: now)
       return
     }
     guard faults.latePongs.count < FaultLine.pongLimit else { return }
     noteFault("a pong is delayed")
-    let pong = LatePong(due: now.advanced(by: delay), frame: frame)
-    let place = faults.latePongs.firstIndex { $0.due > pong.due } ?? faults.latePongs.endIndex
-    faults.latePongs.insert(pong, at: place)
+    let due = now.advanced(by: delay)
+    let index = faults.latePongs.firstIndex { $0.due > due } ?? faults.latePongs.endIndex
+    faults.latePongs.insert((due, frame), at: index)
   }
 
   private func sendPong(frame: [UInt8]?, at now: Instant) {
@@ -379,7 +366,6 @@ extension ClientSession {
     return deliverPlain(frame, at: now)
   }
 
-  /// Adds a member to a message, so that it has this size, in bytes.
   private static func padded(_ text: String, to size: Int) -> String {
     let start = text.dropLast() + #","padding":""#
     let count = max(0, size - start.utf8.count - 2)
@@ -392,21 +378,61 @@ extension ClientSession {
 }
 
 extension ClientSession {
-  func handle(_ message: ClientMessage, at now: Instant) {
-    switch message {
-    case .ping: answerPing(at: now)
-    case .pong: break
-    case .signIn(let auth, let userData): signIn(auth: auth, userData: userData, at: now)
-    case .subscribe(let channel, let auth, let channelData):
-      subscribe(to: channel, auth: auth, channelData: channelData, at: now)
-    case .unsubscribe(let channel): unsubscribe(from: channel, at: now)
-    case .clientEvent(let name, let channel, let data):
-      relay(name: name, channel: channel, data: data, at: now)
-    case .unknown(let name):
-      complain(
-        "Unknown event '\(name)': client events begin with client-", .uselessMessage, at: now)
-    case .malformed(let reason): complain("Invalid message: \(reason)", .uselessMessage, at: now)
+  /// Handles a message; `data` of protocol events may be an object, or a string that holds one.
+  private func handle(_ bytes: ByteView, at now: Instant) {
+    let value: JSONValue
+    do throws(JSONError) { value = try JSONParser.parse(bytes) } catch {
+      return refuse("the message is \(error)", at: now)
     }
+    guard let name = value["event"]?.text else {
+      return refuse("the message's event is missing or not a string", at: now)
+    }
+    if let command = name.dropping(prefix: hub.text.service.eventPrefix) {
+      var data = value["data"] ?? .null
+      if case .string(let text) = data { data = (try? JSONParser.parse(text)) ?? .null }
+      handle(command, name, data, at: now)
+    } else if name.begins(with: "client-") {
+      guard let channel = value["channel"]?.text else {
+        return refuse("the client event '\(name)' names no channel", at: now)
+      }
+      relay(name: name, channel: channel, data: value["data"], at: now)
+    } else {
+      refuse(unknown: name, at: now)
+    }
+  }
+
+  private func handle(_ command: String, _ name: String, _ data: JSONValue, at now: Instant) {
+    switch command {
+    case "ping": answerPing(at: now)
+    case "pong": break
+    case "signin":
+      guard let userData = data["user_data"]?.text else {
+        return refuse("user_data is not a string, so it cannot be checked", at: now)
+      }
+      signIn(auth: data["auth"]?.text ?? "", userData: userData, at: now)
+    case "subscribe", "unsubscribe":
+      guard let channel = data["channel"]?.text else {
+        return refuse("\(name) names no channel", at: now)
+      }
+      guard command == "subscribe" else { return unsubscribe(from: channel, at: now) }
+      let channelData = data["channel_data"]
+      guard channelData == nil || channelData == .null || channelData?.text != nil else {
+        return refuse("channel_data is not a string, so it cannot be checked", at: now)
+      }
+      // `auth` is empty or absent for public channels.
+      subscribe(
+        to: channel, auth: data["auth"]?.text ?? "",
+        channelData: channelData?.text.flatMap { $0.isEmpty ? nil : $0 }, at: now)
+    default: refuse(unknown: name, at: now)
+    }
+  }
+
+  private func refuse(_ reason: String, at now: Instant) {
+    complain("Invalid message: \(reason)", .uselessMessage, at: now)
+  }
+
+  private func refuse(unknown name: String, at now: Instant) {
+    complain("Unknown event '\(name)': client events begin with client-", .uselessMessage, at: now)
   }
 
   /// Returns false for a message above the rate limit: an error event answers it, or the connection
@@ -574,5 +600,154 @@ extension ClientSession {
       return ("rate limit of \(limit) in a second exceeded", .clientEvent, .clientEventRate)
     }
     return nil
+  }
+}
+
+/// Schedules pings to a silent client, and detects a lost one.
+///
+/// A connection with `ownSilence` gets no pings: it counts as lost if the server has sent no
+/// message for this time.
+struct Heartbeat {
+  enum Action: Equatable {
+    case none
+    case sendPing
+    case lost
+  }
+
+  private let pingInterval: Duration
+  private let pongTimeout: Duration
+  private let ownSilence: Duration?
+  private var lastActivity: Instant
+  private var pingSent: Instant?
+  private var lastMessage: Instant
+
+  init(limits: ServerLimits, at now: Instant) {
+    pingInterval = limits.times.ping ?? limits.times.activity
+    pongTimeout = limits.times.pong
+    ownSilence = limits.times.ownSilence
+    lastActivity = now
+    lastMessage = now
+  }
+
+  var deadline: Instant {
+    if let ownSilence { return lastMessage.advanced(by: ownSilence) }
+    return pingSent?.advanced(by: pongTimeout) ?? lastActivity.advanced(by: pingInterval)
+  }
+
+  mutating func noteActivity(at now: Instant) {
+    lastActivity = now
+    pingSent = nil
+  }
+
+  /// Records a sent message; control frames do not count.
+  mutating func noteMessage(at now: Instant) { lastMessage = now }
+
+  mutating func tick(at now: Instant) -> Action {
+    guard now >= deadline else { return .none }
+    guard pingSent == nil, ownSilence == nil else { return .lost }
+    pingSent = now
+    return .sendPing
+  }
+}
+
+struct ClientRates {
+  var events: RateWindow
+  /// `nil` for no limit.
+  var messages: MessageWindow?
+  var joins = JoinPace()
+
+  init(_ limits: ServerLimits) {
+    events = RateWindow(limit: limits.clientEventsPerSecond)
+    messages = limits.messageRate.map(MessageWindow.init)
+  }
+
+  /// Takes the app's new limits; an unchanged window of messages continues.
+  mutating func renew(_ limits: ServerLimits) {
+    let former = self
+    self = ClientRates(limits)
+    joins = former.joins
+    if let window = former.messages, window.limit == limits.messageRate { messages = window }
+  }
+}
+
+/// Limits how fast a socket subscribes: a burst of all its channels, then so many in a second.
+///
+/// A departure uses up the same room, but always succeeds.
+struct JoinPace {
+  /// The whole burst is allowed again from this time on; `nil` before the first subscription.
+  private var recovery: Instant?
+  private static let burst = 1000
+
+  mutating func admit(_ limits: ServerLimits, at now: Instant) -> Bool {
+    let step = Duration.seconds(1) / max(limits.joinsPerSecond, 1)
+    let room = step * (max(limits.subscriptions, Self.burst) - 1)
+    let start = max(recovery ?? now, now)
+    guard now.duration(to: start) <= room else { return false }
+    recovery = start.advanced(by: step)
+    return true
+  }
+
+  mutating func noteDeparture(_ limits: ServerLimits, at now: Instant) {
+    _ = admit(limits, at: now)
+  }
+}
+
+/// Limits the number of events within any second; `nil` for no limit.
+struct RateWindow {
+  private let limit: Int?
+  /// Times of the last events; once there are `limit`, `next` is the index of the oldest.
+  private var times: [Instant] = []
+  private var next = 0
+
+  init(limit: Int?) { self.limit = limit }
+
+  mutating func admit(at now: Instant) -> Bool {
+    guard let limit else { return true }
+    guard limit > 0 else { return false }
+    guard times.count == limit else {
+      times.append(now)
+      return true
+    }
+    guard times[next].duration(to: now) >= .seconds(1) else { return false }
+    times[next] = now
+    next = (next + 1) % limit
+    return true
+  }
+}
+
+/// Clients with output, and the memory of that output, which is limited to protect the machine.
+///
+/// Buffers count with their capacity: a growing queue takes up to twice the size of its content.
+/// Only the server's thread may use the ledger.
+package final class OutputLedger {
+  package let limit: Int
+  package private(set) var total = 0
+  /// Reduces the output: sends as much as the sockets take, and drops clients.
+  var makeRoom: (() -> Void)?
+  private var isRelieving = false
+
+  package init(limit: Int) { self.limit = limit }
+
+  private var touched: [ClientSession] = []
+
+  func touch(_ session: ClientSession) {
+    guard !session.isTouched else { return }
+    session.isTouched = true
+    touched.append(session)
+  }
+
+  package func takeTouched() -> [ClientSession] {
+    for session in touched { session.isTouched = false }
+    return touched.takeAll()
+  }
+
+  var isFull: Bool { total > limit }
+
+  func note(_ change: Int) {
+    total += change
+    guard change > 0, isFull, !isRelieving else { return }
+    isRelieving = true
+    defer { isRelieving = false }
+    makeRoom?()
   }
 }

@@ -6,40 +6,30 @@ package import PusherCore
 package final class Server {
   package let options: ServerOptions
   package let loop: EventLoop
-  let acceptor: ConnectionAcceptor
+  private let acceptor: ConnectionAcceptor
   package let context: SessionContext
   package let applications: Applications
   package let feed = ServerFeed()
-  /// Connection to servers of other processes.
-  let cluster: (any Cluster)?
-  /// Apps as the options or the file list them.
-  var served: [Application]
-  var access: AccessGate
-  var refusals = RefusalReport()
-  var calls = CallTable<Caller>()
+  private let cluster: (any Cluster)?
+  private var served: [Application]
+  private var access: AccessGate
+  private var refusals = RefusalReport()
+  private var calls = CallTable<Caller>()
   /// Work that waits until the reachability of other nodes is known.
-  private var pendingWork: PendingWork?
-  private(set) var ending: Ending?
+  private var pendingWork: (done: () -> Void, calls: [(any ServerCall, Caller)])?
+  private var ending: Ending?
   /// Number of events since the last request: those of the call that is answered next.
   private var eventsOfCall = 0
   private var hasToldFullQueues = false
   private let log: (ServerLogEvent) -> Void
   package var console: (any ServerConsole)?
-  private(set) lazy var webhooks = WebhookRouter(
+  private lazy var webhooks = WebhookRouter(
     loop: loop, policy: cluster == nil ? options.webhooks : options.webhooks.withoutDelay,
     report: { [weak self] in self?.report($0) }, onIdle: { [weak self] in self?.checkStopped() })
 
-  struct Caller {
-    let head: HTTPRequestHead
-    let connection: ServerConnection
-  }
+  private typealias Caller = (head: HTTPRequestHead, connection: ServerConnection)
 
-  struct PendingWork {
-    var done: () -> Void = {}
-    var calls: [(any ServerCall, Caller)] = []
-  }
-
-  struct Ending {
+  private struct Ending {
     let whenDone: () -> Void
     /// Limits the wait for clients, then for other nodes and webhook receivers.
     var timer: LoopTimer?
@@ -65,7 +55,7 @@ package final class Server {
     (self.options, self.loop, self.log, self.cluster) = (options, loop, log, cluster)
     access = AccessGate(options.access)
     served = options.applications
-    pendingWork = cluster == nil ? nil : PendingWork()
+    pendingWork = cluster == nil ? nil : ({}, [])
     applications = Applications(
       limits: options.limits, dialect: options.dialect,
       text: MessageText(service: options.service, dialect: options.dialect), random: random)
@@ -96,7 +86,6 @@ package final class Server {
     acceptor.tls = try options.certificate?.context()
   }
 
-  /// Listening address, with the port that the system picked.
   package var address: SocketAddress { acceptor.address }
   package var port: UInt16 { address.port }
   package var connectionCount: Int { applications.connectionCount }
@@ -133,20 +122,35 @@ package final class Server {
     ending = Ending(whenDone: whenDone)
     let now = loop.now
     acceptor.close(at: now)
-    let wave = ClosingWave(
-      acceptor.connections.filter { $0.socket != nil }, from: now, over: drain)
-    closeNext(of: wave, patience: patience)
+    let connections = acceptor.connections.filter { $0.socket != nil }
+    let share = drain.wholeNanoseconds / Int64(max(connections.count, 1))
+    let interval = Duration.nanoseconds(share)
+    close(
+      connections[...], at: now.advanced(by: interval), every: interval, patience: patience)
     checkStopped()
   }
 
-  private func closeNext(of wave: ClosingWave, patience: Duration) {
+  /// Closes connections one after the other; the last one closes at the end of the period.
+  private func close(
+    _ connections: ArraySlice<ServerConnection>, at due: Instant, every interval: Duration,
+    patience: Duration
+  ) {
     let now = loop.now
-    for connection in wave.due(at: now) { connection.stop(at: now) }
-    deliver()
-    guard let next = wave.next else {
-      return setStopTimer(now.advanced(by: patience)) { [weak self] in self?.cutConnections() }
+    var (rest, due) = (connections, due)
+    while due <= now, let next = rest.popFirst() {
+      next.stop(at: now)
+      due = due.advanced(by: interval)
     }
-    setStopTimer(next) { [weak self] in self?.closeNext(of: wave, patience: patience) }
+    deliver()
+    guard !rest.isEmpty else {
+      return setStopTimer(now.advanced(by: patience)) { [weak self] in
+        guard let self else { return }
+        for connection in acceptor.connections { connection.cut(at: loop.now) }
+      }
+    }
+    setStopTimer(due) { [weak self, rest, due] in
+      self?.close(rest, at: due, every: interval, patience: patience)
+    }
   }
 
   private func setStopTimer(_ deadline: Instant, _ action: @escaping () -> Void) {
@@ -154,11 +158,6 @@ package final class Server {
     let timer = LoopTimer(deadline: deadline, action: action)
     ending?.timer = timer
     loop.add(timer)
-  }
-
-  private func cutConnections() {
-    let now = loop.now
-    for connection in acceptor.connections { connection.cut(at: now) }
   }
 
   private func checkStopped() {
@@ -201,7 +200,7 @@ package final class Server {
   // MARK: Output
 
   /// Logs an entry after earlier entries of the hubs.
-  func report(_ event: ServerLogEvent) {
+  private func report(_ event: ServerLogEvent) {
     takeLog()
     tell(event, app: nil)
   }
@@ -219,10 +218,31 @@ package final class Server {
   }
 
   /// Logs the first time that clients were dropped because all queues together were full.
-  func noteFullQueues(dropped: Int) {
+  private func noteFullQueues(dropped: Int) {
     guard !hasToldFullQueues else { return }
     hasToldFullQueues = true
     report(.queuesFull(limit: options.limits.sizes.allOutput, dropped: dropped))
+  }
+
+  /// Output waiting for all clients, in bytes, computed from scratch.
+  package var recountedBytes: Int { acceptor.connections.reduce(0) { $0 + $1.waitingBytes } }
+
+  /// Sends as much as the sockets take, then drops the slowest readers until an eighth is free.
+  ///
+  /// Sockets come first because one event for many healthy clients may fill the queues.
+  private func makeRoom() {
+    let now = loop.now
+    for connection in acceptor.connections { connection.flush(at: now) }
+    let ledger = context.ledger
+    guard ledger.isFull else { return }
+    var waiting = acceptor.connections.filter { $0.waitingBytes > 0 && $0.socket is ClientSession }
+    waiting.sort { $0.waitingBytes > $1.waitingBytes }
+    var dropped = 0
+    for connection in waiting where ledger.total > ledger.limit / 8 * 7 {
+      connection.cut("all clients together left more than \(ledger.limit) bytes unread", at: now)
+      dropped += 1
+    }
+    noteFullQueues(dropped: dropped)
   }
 
   /// Sends the output of the last round and the news of other nodes.
@@ -238,25 +258,19 @@ package final class Server {
         // A client's message may have made the hub handle the news first.
         finish(calls.take(from: hub, at: now))
       }
-      let hasSent = flushTouched(at: now)
+      let touched = context.ledger.takeTouched()
+      for session in touched {
+        session.carrier?.flush(at: now)
+        session.settle(at: now)
+      }
       takeLog()
-      if !hasSent { break }
+      if touched.isEmpty { break }
     }
     takeNotices(at: now)
     cluster?.flush(at: now)
     console?.flush(at: now)
     if calls.hasTurn { loop.wakeUp.signal() }
     if ending?.hasBegunToResign == true, cluster?.hasResigned == true { checkStopped() }
-  }
-
-  /// Returns false if no session had output.
-  private func flushTouched(at now: Instant) -> Bool {
-    let touched = context.ledger.takeTouched()
-    for session in touched {
-      session.carrier?.flush(at: now)
-      session.settle(at: now)
-    }
-    return !touched.isEmpty
   }
 
   private func takeNotices(at now: Instant) {
@@ -281,7 +295,7 @@ extension Server {
     return changes
   }
 
-  func setups(of apps: [Application]) -> [AppSetup] {
+  private func setups(of apps: [Application]) -> [AppSetup] {
     apps.map {
       AppSetup(
         $0, limits: options.limits, service: options.service, dialect: options.dialect,
@@ -303,7 +317,7 @@ extension Server {
     }
   }
 
-  func forgetUnusedApps() {
+  private func forgetUnusedApps() {
     let deserted = applications.forgetUnusedApps()
     guard !deserted.isEmpty else { return }
     for hub in deserted where !applications.hubs.contains(where: { $0.member === hub.member }) {
@@ -322,7 +336,8 @@ extension Server {
   }
 }
 
-extension Server: ConsoleHost {
+/// What the console shows and does.
+extension Server {
   package var faults: FaultScript { context.faults }
   package var isShared: Bool { cluster != nil }
   package var signsChannels: Bool { options.authEndpoints != .nobody }
@@ -331,24 +346,26 @@ extension Server: ConsoleHost {
   ///
   /// A call runs to its end at once, so its events are the last ones before its request. With other
   /// nodes the answer comes later, after events of other calls.
-  func noteForConsole(_ event: ServerLogEvent, app: String?) {
+  private func noteForConsole(_ event: ServerLogEvent, app: String?) {
     var caused = 0
     switch event {
     case .event: if cluster == nil { eventsOfCall += 1 }
-    case .request: swap(&caused, &eventsOfCall)
+    case .request(_, let path, let status, _):
+      swap(&caused, &eventsOfCall)
+      // Requests of the page itself are not shown, unless access was refused.
+      if ServerRoute.isOfConsole(path), status != 403 { return }
     default: break
     }
-    feed.note(ServerEntry.members(of: event, app: app, caused: caused), on: loop.wakeUp)
+    feed.note(event.entry(app: app, caused: caused), on: loop.wakeUp)
   }
 
-  func noteForConsole(_ application: Application, _ notices: [WebhookNotice]) {
+  private func noteForConsole(_ application: Application, _ notices: [WebhookNotice]) {
     for notice in notices where notice.audience != .webhooks {
-      feed.note(ServerEntry.members(of: notice, app: application.id), on: loop.wakeUp)
+      feed.note(notice.entry(app: application.id), on: loop.wakeUp)
     }
   }
 
-  /// Takes notices of apps without webhooks, which only observers get.
-  func takeUnsentNotices() {
+  private func takeUnsentNotices() {
     for hub in applications.hubs where hub.application.webhooks.isEmpty {
       noteForConsole(hub.application, hub.takeNotices())
     }
@@ -356,11 +373,7 @@ extension Server: ConsoleHost {
 
   // MARK: Questions
 
-  package func connections(ofApp id: String) -> [ConnectionFacts] {
-    sessions(ofApp: id).map { ConnectionFacts($0, age: $0.traffic.since.duration(to: loop.now)) }
-  }
-
-  private func sessions(ofApp id: String) -> [ClientSession] {
+  package func sessions(ofApp id: String) -> [ClientSession] {
     clients.filter { $0.isOpen && $0.hub.application.id.isSame(as: id) }
   }
 
@@ -379,15 +392,6 @@ extension Server: ConsoleHost {
   }
 }
 
-extension ConnectionFacts {
-  fileprivate init(_ session: ClientSession, age: Duration) {
-    self.init(
-      socketID: session.socketID, peer: session.carrier?.peer, age: age, userID: session.user?.id,
-      channels: session.subscriptions, received: session.traffic.received,
-      sent: session.traffic.sent, queuedBytes: session.output.count)
-  }
-}
-
 extension Server: ConnectionAcceptorOwner {
   func answer(
     _ request: HTTPRequestReader.Request, on connection: ServerConnection, at now: Instant
@@ -401,13 +405,13 @@ extension Server: ConnectionAcceptorOwner {
     if route == .console, let stream = console?.stream(for: request, on: connection, at: now) {
       return .socket(stream)
     }
-    let caller = Caller(head: request.head, connection: connection)
+    let caller = (head: request.head, connection: connection)
     guard let answer = begin(request, for: route, caller, at: now) else { return .later }
     report(answer, to: request.head)
     return .answer(answer, isLast: false)
   }
 
-  func finish(_ done: [(caller: Caller, answer: HTTPAnswer)]) {
+  private func finish(_ done: [(caller: Caller, answer: HTTPAnswer)]) {
     for (caller, answer) in done {
       report(answer, to: caller.head)
       caller.connection.answerNow(answer, at: loop.now)
@@ -446,13 +450,17 @@ extension Server: ConnectionAcceptorOwner {
   ) -> HTTPAnswer? {
     switch route {
     case .console: if let console { return keep(console.begin(request, at: now), caller) }
-    case .faults: return answerFaults(request, at: now)
+    case .faults:
+      let count = context.faults.faults.count
+      let answer = context.faults.answer(request)
+      if context.faults.faults.count > count { stageGreetings(at: now) }
+      return answer
     case .authorization:
       let endpoint = AuthEndpoint(applications, refusal: context.faults.endpointFailure)
       if let authorized = endpoint.answer(request) { return authorized }
     // A console that only this machine may use leaves the path to the dialect.
     case .api where options.console == .everybody && request.head.isForRoot:
-      return .redirect(to: ConsolePath.page)
+      return .redirect(to: ServerRoute.console.paths[0])
     case .socket, .api: break
     }
     let seconds = SystemClock.wall().secondsSince1970
@@ -471,15 +479,8 @@ extension Server: ConnectionAcceptorOwner {
     }
   }
 
-  private func answerFaults(_ request: HTTPRequestReader.Request, at now: Instant) -> HTTPAnswer {
-    let count = context.faults.faults.count
-    let answer = FaultControl(script: context.faults).answer(request)
-    if context.faults.faults.count > count { stageGreetings(at: now) }
-    return answer
-  }
-
   /// Continues held calls, now that the reachability of other nodes is known.
-  func settle(at now: Instant) {
+  private func settle(at now: Instant) {
     guard let waiting = pendingWork else { return }
     pendingWork = nil
     if !isStopping { waiting.done() }
@@ -541,7 +542,9 @@ extension Server {
     stageGreetings(at: loop.now)
   }
 
-  func stageGreetings(at now: Instant) { for session in clients { session.stageGreeting(at: now) } }
+  private func stageGreetings(at now: Instant) {
+    for session in clients { session.stageGreeting(at: now) }
+  }
 
   package func dropClients() {
     let now = loop.now
@@ -555,13 +558,14 @@ extension Server {
     for session in clients { session.close(code, reason: reason, at: now) }
   }
 
-  var clients: [ClientSession] { acceptor.connections.compactMap { $0.socket as? ClientSession } }
+  private var clients: [ClientSession] {
+    acceptor.connections.compactMap { $0.socket as? ClientSession }
+  }
   package var hubs: [Hub] { applications.hubs }
 }
 
 // Functions for owners of a single-node hub, which answers at once.
 extension Hub {
-  /// Occupied channels, sorted.
   package var occupiedChannels: [String] {
     guard case .answered(.channels(let names?)) = ask(.channels(prefix: ""), at: .beginning) else {
       return []
@@ -625,29 +629,14 @@ package struct AppChanges: Sendable, Equatable, CustomStringConvertible {
   }
 }
 
-/// Connections of a stopping server in closing order, spread evenly over a period.
-final class ClosingWave {
-  private var connections: [ServerConnection]
-  private let begin: Instant
-  private let total: Duration
-  private var count = 0
-
-  init(_ connections: [ServerConnection], from begin: Instant, over total: Duration) {
-    (self.connections, self.begin, self.total) = (connections, begin, total)
-  }
-
-  /// The last connection closes at the end of the period.
-  private func turn(of number: Int) -> Instant {
-    let share = total.wholeNanoseconds / Int64(max(connections.count, 1))
-    return begin.advanced(by: .nanoseconds(share * Int64(number + 1)))
-  }
-
-  /// Returns the connections that became due since the last call.
-  func due(at now: Instant) -> ArraySlice<ServerConnection> {
-    let first = count
-    while count < connections.count, turn(of: count) <= now { count += 1 }
-    return connections[first..<count]
-  }
-
-  var next: Instant? { count < connections.count ? turn(of: count) : nil }
+/// The console of a server, which the module PusherConsole provides.
+package protocol ServerConsole: AnyObject {
+  /// Returns the stream of entries that a request asks for; `nil` for other requests.
+  func stream(
+    for request: HTTPRequestReader.Request, on connection: ServerConnection, at now: Instant
+  ) -> (any ConnectionSocket)?
+  /// Starts to answer a request for the page or for one of its calls.
+  func begin(_ request: HTTPRequestReader.Request, at now: Instant) -> CallBeginning
+  func flush(at now: Instant)
+  func appsChanged()
 }

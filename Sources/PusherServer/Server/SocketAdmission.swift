@@ -71,7 +71,6 @@ final class RefusedSocket: ConnectionSocket {
   private let connection: WebSocketConnection
   var input: ByteBuffer { connection.input }
   var output: ByteBuffer { connection.output }
-  /// Time limit for the client's answer to the close frame.
   let deadline: Instant?
   private(set) var isFinished = false
   var isServed: Bool { false }
@@ -106,7 +105,6 @@ final class RefusedSocket: ConnectionSocket {
   }
   func inputEnded(at now: Instant) { isFinished = true }
   func tick(at now: Instant) { isFinished = true }
-  func outputSent(at now: Instant) {}
   func stop(at now: Instant) {}
   func lost(reason: String, at now: Instant) {}
 }

@@ -4,9 +4,7 @@ package import PusherCore
 ///
 /// Only the loop's thread may use it. A connection may send many requests.
 package final class WebhookReceiver {
-  /// Maximum size of a webhook, in bytes.
   package static let bodyLimit = 4 << 20
-  /// Maximum time for a request, and maximum idle time of a connection.
   package static let patience = Duration.seconds(30)
   /// Maximum number of connections; one more closes the longest idle one.
   package static let connectionLimit = 256

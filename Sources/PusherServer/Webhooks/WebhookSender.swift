@@ -1,18 +1,238 @@
 package import PusherCore
 
+/// Passes notices of a node's hubs to the webhooks of their apps.
+final class WebhookRouter {
+  private typealias Place = (hub: Hub, application: Application, dispatcher: WebhookDispatcher)
+
+  private let loop: EventLoop
+  private let policy: WebhookPolicy
+  private let report: (ServerLogEvent) -> Void
+  private let onIdle: () -> Void
+  private var places: [Place] = []
+  /// Dispatchers of removed apps or former webhooks that still have waiting notices.
+  private var retired: [WebhookDispatcher] = []
+  private var tls: TLSContext?
+
+  init(
+    loop: EventLoop, policy: WebhookPolicy, report: @escaping (ServerLogEvent) -> Void,
+    onIdle: @escaping () -> Void
+  ) { (self.loop, self.policy, self.report, self.onIdle) = (loop, policy, report, onIdle) }
+
+  /// - Throws: ``TLSError`` if an app has secure webhooks and certificates cannot be checked.
+  static func check(_ applications: [Application], _ policy: WebhookPolicy) throws(TLSError) {
+    _ = try context(applications, policy)
+  }
+
+  private static func context(
+    _ applications: [Application], _ policy: WebhookPolicy
+  ) throws(TLSError) -> TLSContext? {
+    guard applications.contains(where: { $0.webhooks.contains(where: \.isSecure) }) else {
+      return nil
+    }
+    return try TLSContext.client(TLSConfiguration(), environment: policy.trust)
+  }
+
+  /// Replaces the hubs, leaving ones included.
+  ///
+  /// - Throws: ``TLSError`` as ``check(_:_:)`` does; then nothing has changed.
+  func renew(_ hubs: [Hub]) throws(TLSError) {
+    if tls == nil { tls = try Self.context(hubs.map(\.application), policy) }
+    let former = places
+    places = hubs.compactMap { hub in
+      let app = hub.application
+      guard let place = former.first(where: { $0.hub === hub }), place.application.tells(as: app)
+      else {
+        return WebhookDispatcher(
+          app, loop: loop, tls: tls, policy: policy, report: report,
+          onIdle: { [weak self] in self?.noteIdle() }
+        ).map { (hub, app, $0) }
+      }
+      return place
+    }
+    for place in former
+    where !places.contains(where: { $0.dispatcher === place.dispatcher }) { retire(place) }
+  }
+
+  private func retire(_ place: Place) {
+    let dispatcher = place.dispatcher
+    dispatcher.take(place.hub.takeNotices(), at: loop.now)
+    dispatcher.retire()
+    if dispatcher.isIdle { dispatcher.close() } else { retired.append(dispatcher) }
+  }
+
+  private func noteIdle() {
+    for dispatcher in retired where dispatcher.isIdle { dispatcher.close() }
+    retired.removeAll(where: \.isIdle)
+    onIdle()
+  }
+
+  func takeNotices(at now: Instant, _ watch: (Application, [WebhookNotice]) -> Void) {
+    for place in places {
+      let notices = place.hub.takeNotices()
+      guard !notices.isEmpty else { continue }
+      watch(place.application, notices)
+      place.dispatcher.take(notices, at: now)
+    }
+  }
+
+  func send(_ name: String, _ body: [UInt8], ofApp id: String) -> Bool {
+    guard let place = places.first(where: { $0.application.id.isSame(as: id) }) else {
+      return false
+    }
+    place.dispatcher.send(name, body)
+    return true
+  }
+
+  private var dispatchers: [WebhookDispatcher] { places.map(\.dispatcher) + retired }
+  var isIdle: Bool { dispatchers.allSatisfy(\.isIdle) }
+
+  func finish() { for dispatcher in dispatchers { dispatcher.finish() } }
+  func close() { for dispatcher in dispatchers { dispatcher.close() } }
+}
+
+extension Application {
+  fileprivate func tells(as other: Application) -> Bool {
+    webhooks == other.webhooks && key.isSame(as: other.key) && secret.isSame(as: other.secret)
+  }
+}
+
+/// Delays departure notices, because a member who returns soon has not left.
+package struct DelayedNotices {
+  private struct Key: Hashable {
+    let channel: Name
+    /// `nil` for the channel itself.
+    let userID: Name?
+  }
+
+  /// Maximum number of delayed departures; further ones are sent at once.
+  package static let limit = 10_000
+
+  private let delay: Duration
+  private var departures: [(key: Key, notice: WebhookNotice, due: Instant, number: Int)] = []
+  /// Numbers of departures that no arrival has cancelled.
+  private var standing: [Key: Int] = [:]
+  private var count = 0
+
+  package init(delay: Duration) { self.delay = delay }
+
+  package var deadline: Instant? { departures.first?.due }
+
+  /// Returns the notice if it should be sent at once.
+  ///
+  /// An arrival that cancels a departure is not sent.
+  package mutating func take(_ notice: WebhookNotice, at now: Instant) -> WebhookNotice? {
+    let key = Key(channel: Name(notice.channel), userID: notice.userID.map { Name($0) })
+    switch notice.kind {
+    case .channelOccupied, .memberAdded:
+      return standing.removeValue(forKey: key) == nil ? notice : nil
+    case .clientEvent, .cacheMiss, .subscriptionCount: return notice
+    case .channelVacated, .memberRemoved:
+      guard delay > .zero, departures.count < Self.limit else { return notice }
+      count += 1
+      standing[key] = count
+      departures.append((key, notice, now.advanced(by: delay), count))
+      return nil
+    }
+  }
+
+  package mutating func takeDue(at now: Instant) -> [WebhookNotice] {
+    let due = departures.prefix { $0.due <= now }
+    departures.removeFirst(due.count)
+    return due.compactMap { departure in
+      guard standing[departure.key] == departure.number else { return nil }
+      standing[departure.key] = nil
+      return departure.notice
+    }
+  }
+}
+
+/// Sends an app's webhooks to all of its receivers, departures after a delay.
+///
+/// Only the loop's thread may use it.
+package final class WebhookDispatcher {
+  private var delayed: DelayedNotices
+  private let senders: [WebhookSender]
+  private let loop: EventLoop
+  private let policy: WebhookPolicy
+  private lazy var timer = LoopTimer(deadline: nil) { [weak self] in self?.sendDue() }
+
+  /// Returns `nil` for an app without receivers.
+  ///
+  /// - Parameters:
+  ///   - report: Gets an entry for each webhook that was sent, failed or is lost.
+  ///   - onIdle: Called when a receiver has taken its last webhook.
+  package init?(
+    _ application: Application, loop: EventLoop, tls: TLSContext?, policy: WebhookPolicy,
+    report: @escaping (ServerLogEvent) -> Void, onIdle: @escaping () -> Void
+  ) {
+    guard !application.webhooks.isEmpty else { return nil }
+    (self.loop, self.policy) = (loop, policy)
+    delayed = DelayedNotices(delay: policy.delay)
+    senders = application.webhooks.map { url in
+      WebhookSender(
+        loop: loop, url: url, application: application, tls: tls, policy: policy, report: report,
+        onIdle: onIdle)
+    }
+    loop.add(timer)
+  }
+
+  package func take(_ notices: [WebhookNotice], at now: Instant) {
+    guard !notices.isEmpty else { return }
+    send(notices.compactMap { $0.audience == .console ? nil : delayed.take($0, at: now) })
+    timer.deadline = delayed.deadline
+  }
+
+  package var isIdle: Bool { delayed.deadline == nil && senders.allSatisfy(\.isIdle) }
+
+  /// Number of webhooks that a receiver has not taken yet, without delayed notices.
+  package var openCount: Int { senders.reduce(0) { $0 + $1.openCount } }
+
+  /// Sends delayed notices, because no more notices come; failed webhooks are retried as before.
+  func retire() {
+    send(delayed.takeDue(at: Instant(nanoseconds: .max)))
+    timer.deadline = nil
+  }
+
+  package func finish() {
+    retire()
+    for sender in senders { sender.finish() }
+  }
+
+  package func close() {
+    loop.remove(timer)
+    for sender in senders { sender.close() }
+  }
+
+  func send(_ name: String, _ body: [UInt8]) { for sender in senders { sender.send(name, body) } }
+
+  private func sendDue() {
+    send(delayed.takeDue(at: loop.now))
+    timer.deadline = delayed.deadline
+  }
+
+  private func send(_ notices: [WebhookNotice]) {
+    let wanted = notices.filter { policy.kinds.contains($0.kind) }
+    guard !wanted.isEmpty else { return }
+    let milliseconds = SystemClock.wall().millisecondsSince1970
+    var rest = wanted[...]
+    while let first = rest.first {
+      let batch = rest.prefix(max(policy.batch, 1))
+      rest = rest.dropFirst(batch.count)
+      let name = batch.count == 1 ? first.kind.rawValue : "\(batch.count) events"
+      send(name, WebhookNotice.body(batch, milliseconds: milliseconds))
+    }
+  }
+}
+
 package struct WebhookPolicy: Sendable, Equatable {
-  /// Delay of departure notices.
   package var delay = Duration.seconds(3)
   /// Wait before the second attempt; each further wait is twice as long.
   package var firstRetry = Duration.seconds(1)
   /// Maximum time from the first attempt to the last.
   package var patience = Duration.seconds(300)
   package var timeout = Duration.seconds(10)
-  /// Maximum time for waiting webhooks after the server ends.
   package var grace = Duration.seconds(2)
-  /// Maximum number of webhooks waiting for one receiver; further ones are dropped.
   package var queue = 1000
-  /// Maximum size of the webhooks waiting for one receiver, in bytes.
   package var queuedBytes = 16 << 20
   /// Kinds of events to send; a return still cancels a departure if only departures are sent.
   package var kinds = WebhookNotice.Kind.allCases
@@ -22,7 +242,6 @@ package struct WebhookPolicy: Sendable, Equatable {
 
   package init() {}
 
-  /// The policy for nodes that delay departures together.
   var withoutDelay: WebhookPolicy {
     var policy = self
     policy.delay = .zero

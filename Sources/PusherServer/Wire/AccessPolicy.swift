@@ -140,3 +140,187 @@ package struct RefusalReport {
     return told.count == Self.limit
   }
 }
+
+/// The host of a request or an origin; knows whether it can only mean this machine.
+///
+/// Loopback addresses are local, and so are the names reserved by RFC 6761: `localhost`, and names
+/// under `.localhost` and `.test`, which development servers use. A dot at the end is ignored (RFC
+/// 1034 section 3.1), and so is case. Other spellings of addresses, such as `127.1` or `0x7f.1`,
+/// are not local: browsers send the plain address instead.
+package struct LocalHost: Sendable, Hashable, CustomStringConvertible {
+  /// In lower case, without brackets, without a dot at the end.
+  package let name: String
+  private let isAddress6: Bool
+
+  /// Parses a name, an address, or an IPv6 address in brackets; `nil` for all other texts.
+  package init?(_ text: some StringProtocol) {
+    var bytes = Array(text.utf8)[...]
+    isAddress6 = bytes.first == UInt8(ascii: "[")
+    if isAddress6 {
+      guard bytes.last == UInt8(ascii: "]"), bytes.count > 2 else { return nil }
+      bytes = bytes.dropFirst().dropLast()
+      guard bytes.allSatisfy(Self.isAddressByte) else { return nil }
+    } else {
+      if bytes.last == UInt8(ascii: ".") { bytes.removeLast() }
+      let labels = bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+      guard bytes.count <= 253, !labels.contains(where: \.isEmpty),
+        bytes.allSatisfy(Self.isNameByte)
+      else { return nil }
+    }
+    name = String(decoding: bytes.map(Self.lowercased), as: UTF8.self)
+  }
+
+  /// Parses `HOST` or `HOST:PORT` of a Host field or an origin; returns `nil` for all other texts.
+  package static func split(_ authority: some StringProtocol) -> (host: LocalHost, port: Int?)? {
+    let bytes = Array(authority.utf8)
+    let end = bytes.lastIndex(of: UInt8(ascii: "]")) ?? bytes.startIndex
+    guard let colon = bytes[end...].firstIndex(of: UInt8(ascii: ":")) else {
+      return LocalHost(authority).map { ($0, nil) }
+    }
+    let digits = bytes[(colon + 1)...]
+    guard let host = LocalHost(String(decoding: bytes[..<colon], as: UTF8.self)),
+      digits.count <= 5, digits.allSatisfy({ $0 &- 0x30 < 10 })
+    else { return nil }
+    guard !digits.isEmpty else { return (host, nil) }
+    guard let port = Int(String(decoding: digits, as: UTF8.self)), 1...65_535 ~= port else {
+      return nil
+    }
+    return (host, port)
+  }
+
+  package var isLocal: Bool {
+    if isAddress6 { return Self.isLoopback6(name) }
+    if let octets = Self.octets4(name) { return octets[0] == 127 }
+    let labels = name.utf8.split(separator: UInt8(ascii: "."))
+    let last = labels.last.map { Array($0) } ?? []
+    return last == Array("localhost".utf8) || labels.count > 1 && last == Array("test".utf8)
+  }
+
+  package var description: String { isAddress6 ? "[\(name)]" : name }
+
+  // MARK: Addresses
+
+  private static func octets4(_ text: String) -> [UInt8]? {
+    let octets = text.utf8.split(separator: UInt8(ascii: "."))
+      .compactMap { UInt8(String(decoding: $0, as: UTF8.self)) }
+    let isPlain = octets.map { String($0) }.joined(separator: ".").isSame(as: text)
+    return octets.count == 4 && isPlain ? octets : nil
+  }
+
+  /// Accepts `::1` and IPv4 loopback addresses in IPv6 (RFC 4291 sections 2.5.3 and 2.5.5.2).
+  private static func isLoopback6(_ text: String) -> Bool {
+    guard let address = Resolver.literal(text, port: 0), address.family == .ipv6 else {
+      return false
+    }
+    let octets = address.unmapped
+    return octets.count == 4 ? octets[0] == 127 : octets == [UInt8](repeating: 0, count: 15) + [1]
+  }
+
+  // MARK: Characters
+
+  private static func isNameByte(_ byte: UInt8) -> Bool {
+    byte &- 0x30 < 10 || (byte | 0x20) &- 0x61 < 26 || byte == UInt8(ascii: "-")
+      || byte == UInt8(ascii: "_") || byte == UInt8(ascii: ".")
+  }
+
+  private static func isAddressByte(_ byte: UInt8) -> Bool {
+    byte &- 0x30 < 10 || (byte | 0x20) &- 0x61 < 6 || byte == UInt8(ascii: ":")
+      || byte == UInt8(ascii: ".")
+  }
+
+  private static func lowercased(_ byte: UInt8) -> UInt8 { byte &- 0x41 < 26 ? byte | 0x20 : byte }
+}
+
+/// A sign that a request came from another machine.
+///
+/// The peer's address is not enough: a local proxy connects from 127.0.0.1 for every client. A
+/// proxy that adds no field and replaces `Host` by a local name cannot be recognised;
+/// docs/cluster.md explains its setup.
+package enum RemoteSign: Sendable, Hashable, CustomStringConvertible {
+  case address
+  /// The request names no host, or a host that is not local.
+  case host
+  /// Field of a proxy, in its usual spelling.
+  case field(String)
+
+  /// Fields that proxies add: RFC 7239, RFC 9110 section 7.6.3, RFC 8586, and names of products.
+  package static let fields = [
+    "Forwarded", "Via", "CDN-Loop", "X-Real-IP", "X-Client-IP", "X-Cluster-Client-IP",
+    "X-Original-Forwarded-For", "X-Original-Host", "X-Original-URL", "X-ProxyUser-IP",
+    "X-Envoy-External-Address", "X-Amzn-Trace-Id", "X-Azure-ClientIP", "X-Azure-SocketIP",
+    "True-Client-IP", "CF-Connecting-IP", "CF-Ray", "Fastly-Client-IP", "Fly-Client-IP",
+    "Proxy-Client-IP", "WL-Proxy-Client-IP", "Front-End-Https",
+  ]
+  /// Common prefix of `X-Forwarded-For`, `-Host`, `-Proto` and their relatives, in lower case.
+  package static let family = "x-forwarded"
+
+  package init?(_ head: HTTPRequestHead, peer: SocketAddress?) {
+    guard let peer, LocalHost.split(peer.description)?.host.isLocal == true else {
+      self = .address
+      return
+    }
+    let named = RequestTarget.authority(of: head.target).map { [$0] } ?? []
+    let hosts = named + head.headers.all("Host")
+    guard !hosts.isEmpty, hosts.allSatisfy({ LocalHost.split($0)?.host.isLocal == true }) else {
+      self = .host
+      return
+    }
+    guard let name = Self.proxyField(of: head) else { return nil }
+    self = .field(name)
+  }
+
+  static func hasField(_ head: HTTPRequestHead) -> Bool { proxyField(of: head) != nil }
+
+  private static func proxyField(of head: HTTPRequestHead) -> String? {
+    head.headers.fields.lazy.compactMap { proxyField($0.name) }.first
+  }
+
+  private static func proxyField(_ name: String) -> String? {
+    let lower = name.lowercased()
+    // The family has one name: a client may invent endless names, and each sign is logged once.
+    if lower.begins(with: family) { return "X-Forwarded-*" }
+    return fields.first { $0.lowercased().isSame(as: lower) }
+  }
+
+  package var description: String {
+    switch self {
+    case .address: "the connection comes from another machine"
+    case .host: "its Host is not local"
+    case .field(let name): "it has \(name)"
+    }
+  }
+}
+
+package enum Reach: Sendable, Equatable {
+  case nobody
+  /// Requests that began on this machine, by ``RemoteSign``.
+  case thisMachine
+  /// Everybody who reaches the server, also through a proxy.
+  case everybody
+}
+
+extension ClientAddress {
+  /// Returns the address of a socket's client; `nil` if a proxy hides it.
+  ///
+  /// A proxy is near: it connects from this machine or from a private network, and adds a field.
+  /// A field alone proves nothing, because a client could send it to escape its share.
+  init?(of peer: SocketAddress?, sending head: HTTPRequestHead) {
+    guard let peer, !(peer.isNear && RemoteSign.hasField(head)) else { return nil }
+    self.init(peer)
+  }
+}
+
+extension SocketAddress {
+  /// True for loopback, link-local and private addresses (RFC 6890).
+  var isNear: Bool {
+    let octets = unmapped
+    if octets.count == 16 {
+      let isLoopback = octets[..<15].allSatisfy { $0 == 0 } && octets[15] == 1
+      return isLoopback || octets[0] & 0xFE == 0xFC || octets[0] == 0xFE && octets[1] & 0xC0 == 0x80
+    }
+    return switch (octets[0], octets[1]) {
+    case (10, _), (127, _), (169, 254), (172, 16...31), (192, 168), (100, 64...127): true
+    default: false
+    }
+  }
+}

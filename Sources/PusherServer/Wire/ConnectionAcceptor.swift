@@ -4,7 +4,6 @@ protocol ConnectionAcceptorOwner: AnyObject {
   func answer(
     _ request: HTTPRequestReader.Request, on connection: ServerConnection, at now: Instant
   ) -> ConnectionAnswer
-  /// Reports a malformed request with its answer.
   func refused(_ answer: HTTPAnswer)
   /// Reports a connection that ended before it became a WebSocket or a call.
   func dropped(_ reason: String)
@@ -37,27 +36,31 @@ package struct ListenAddress: Sendable, Equatable {
 
 /// Listens on a port and manages the connections: their number, turns and deadlines.
 ///
+/// Callers are connections with HTTP requests. They have their own places, so that they cannot keep
+/// sockets out. A new connection, which may become either, takes any place. If all are taken, the
+/// connection that has waited longest for its client is closed.
+///
 /// Only the loop's thread may use it.
 final class ConnectionAcceptor {
   let loop: EventLoop
-  /// Listening address, with the port that the system picked.
   let address: SocketAddress
-  /// Limits of requests: size of bodies, and times.
   let limits: ServerLimits
   weak var owner: (any ConnectionAcceptorOwner)?
   /// Read buffer of all connections; empty between two calls.
   let scratch = ByteBuffer(capacity: 65_536)
   private(set) var isClosed = false
-  /// TLS for new connections; `nil` for none.
   var tls: TLSContext?
   private let listener: Listener
-  private let table: ConnectionTable
-  /// Connections with more requests than answers.
+  private let limit: Int
+  private var all: [ObjectIdentifier: ServerConnection] = [:]
+  private var callers: [ObjectIdentifier: ServerConnection] = [:]
+  /// Next connections to close, the first one last; one expensive search serves many closings.
+  private var waiting: [(connection: ServerConnection, wait: ClientWait)] = []
+  private static let searchLimit = 256
   private var turns: [ServerConnection] = []
   private lazy var turnTimer = LoopTimer(deadline: nil) { [weak self] in self?.takeTurns() }
   private lazy var scanTimer = LoopTimer(deadline: nil) { [weak self] in self?.scan() }
 
-  /// Precision of the connections' deadlines.
   private static let scanInterval = Duration.seconds(1)
 
   init(
@@ -65,7 +68,7 @@ final class ConnectionAcceptor {
     limits: ServerLimits
   ) throws(TransportError) {
     self.loop = loop
-    table = ConnectionTable(sockets: sockets, callers: limits.callers)
+    limit = sockets + limits.callers
     self.limits = limits
     self.tls = tls
     let door = AcceptorLink()
@@ -87,8 +90,8 @@ final class ConnectionAcceptor {
   /// Lets the listener call an acceptor that is created after the listener.
   private final class AcceptorLink { weak var acceptor: ConnectionAcceptor? }
 
-  var isEmpty: Bool { table.isEmpty }
-  var connections: [ServerConnection] { table.connections }
+  var isEmpty: Bool { all.isEmpty }
+  var connections: [ServerConnection] { Array(all.values) }
 
   /// Stops accepting, and closes idle connections, except sockets and unused connections.
   func close(at now: Instant) {
@@ -101,22 +104,54 @@ final class ConnectionAcceptor {
 
   private func accept(_ descriptor: Int32, _ peer: SocketAddress?, at now: Instant) {
     let connection = ServerConnection(self, descriptor: descriptor, peer: peer, tls: tls, at: now)
-    guard table.take(connection, at: now) else {
+    guard all.count < limit || makePlace(at: now) else {
       connection.cut("too many connections", at: now)
       return
     }
+    all[ObjectIdentifier(connection)] = connection
     scheduleScan(at: now)
   }
 
   func admit(caller connection: ServerConnection, at now: Instant) -> Bool {
-    table.admit(caller: connection, at: now)
+    guard callers[ObjectIdentifier(connection)] == nil else { return true }
+    if callers.count >= limits.callers {
+      guard let first = Self.waiting(of: callers).min(by: { $0.wait < $1.wait }) else {
+        return false
+      }
+      first.connection.closeForNewer(at: now)
+    }
+    callers[ObjectIdentifier(connection)] = connection
+    return true
   }
 
-  func release(caller connection: ServerConnection) { table.release(caller: connection) }
+  func release(caller connection: ServerConnection) { callers[ObjectIdentifier(connection)] = nil }
 
   func forget(_ connection: ServerConnection) {
-    table.remove(connection)
+    all[ObjectIdentifier(connection)] = nil
+    callers[ObjectIdentifier(connection)] = nil
     owner?.forgot(connection)
+  }
+
+  /// Closes the connection that has waited longest; returns false if all are in use.
+  private func makePlace(at now: Instant) -> Bool {
+    if closeNext(at: now) { return true }
+    waiting = Self.waiting(of: all).sorted { $0.wait > $1.wait }.suffix(Self.searchLimit)
+    return closeNext(at: now)
+  }
+
+  private func closeNext(at now: Instant) -> Bool {
+    while let (connection, wait) = waiting.popLast() {
+      guard connection.clientWait == wait else { continue }
+      connection.closeForNewer(at: now)
+      return true
+    }
+    return false
+  }
+
+  private static func waiting(of connections: [ObjectIdentifier: ServerConnection]) -> [(
+    connection: ServerConnection, wait: ClientWait
+  )] {
+    connections.values.compactMap { connection in connection.clientWait.map { (connection, $0) } }
   }
 
   // MARK: Time
@@ -146,11 +181,20 @@ final class ConnectionAcceptor {
   /// Checks all deadlines at once: they are long, and one timer is cheaper than thousands.
   private func scan() {
     let now = loop.now
-    for connection in table.connections where connection.deadline <= now {
-      connection.tick(at: now)
-    }
-    table.forgetWaiting()
+    for connection in connections where connection.deadline <= now { connection.tick(at: now) }
+    waiting = []
     owner?.scanned(at: now)
-    if !table.isEmpty { scheduleScan(at: now) }
+    if !all.isEmpty { scheduleScan(at: now) }
+  }
+}
+
+struct ClientWait: Comparable {
+  /// True if the client still needs the connection: it is new, or a request has begun.
+  let isOwed: Bool
+  let since: Instant
+
+  /// The lesser wait is closed first: idle connections before needed ones, then the longest wait.
+  static func < (left: ClientWait, right: ClientWait) -> Bool {
+    (left.isOwed ? 1 : 0, left.since) < (right.isOwed ? 1 : 0, right.since)
   }
 }

@@ -1,11 +1,9 @@
 package import PusherCore
 
-/// A connection after its last request: a WebSocket, or an answer that does not end.
 package protocol ConnectionSocket: AnyObject {
   /// Bytes of the client from now on.
   var input: ByteBuffer { get }
   var output: ByteBuffer { get }
-  /// True if the connection ends once all output is sent.
   var isFinished: Bool { get }
   /// False if only the closing messages are left.
   var isServed: Bool { get }
@@ -22,7 +20,10 @@ package protocol ConnectionSocket: AnyObject {
   func settle(at now: Instant)
 }
 
-extension ConnectionSocket { package func settle(at now: Instant) {} }
+extension ConnectionSocket {
+  package func outputSent(at now: Instant) {}
+  package func settle(at now: Instant) {}
+}
 
 enum ConnectionAnswer {
   /// `isLast` ends the connection after the answer.
@@ -50,7 +51,7 @@ package final class ServerConnection: SocketStreamDelegate {
   private static let lingerTime = Duration.seconds(2)
 
   private unowned let acceptor: ConnectionAcceptor
-  let peer: SocketAddress?
+  package let peer: SocketAddress?
   private var phase: Phase {
     // Only requests wait for their turn. A socket is always read, so that its end is noticed.
     didSet { if !phase.isHTTP { stream?.wantsRead = true } }
@@ -64,7 +65,6 @@ package final class ServerConnection: SocketStreamDelegate {
   private var closesWhenSent = false
   private var hasAsked = false
   private var unanswered: HTTPRequestReader.Request?
-  /// Start of the wait for the client's next bytes.
   private var waitsSince: Instant
 
   init(
@@ -202,7 +202,6 @@ package final class ServerConnection: SocketStreamDelegate {
       to: answers, keepsAlive: !closesWhenSent, withoutBody: request.head.method == "HEAD")
   }
 
-  /// Sends a later answer if the client is still connected, then gives the next request its turn.
   func answerNow(_ answer: HTTPAnswer, at now: Instant) {
     guard let request = unanswered, stream != nil else { return }
     unanswered = nil
@@ -316,7 +315,6 @@ package final class ServerConnection: SocketStreamDelegate {
     }
   }
 
-  /// Closes the connection to free its place.
   func closeForNewer(at now: Instant) {
     let isOwed = clientWait?.isOwed ?? true
     ended(isOwed ? "too many connections; this one waited longest" : nil, at: now)

@@ -307,3 +307,165 @@ extension PusherTestServer {
     }
   }
 }
+
+/// An event on a ``PusherTestServer``.
+public enum PusherTestEvent: Sendable, Equatable {
+  /// A client connected.
+  case connected(socketID: String)
+  /// A client disconnected; `code` is from the close frame, if there was one.
+  case disconnected(socketID: String, code: Int?)
+  /// A subscription was confirmed; `userID` is set on presence channels.
+  case subscribed(socketID: String, channel: String, userID: String?)
+  /// A subscription was refused, with the reason sent to the client.
+  case subscriptionRefused(socketID: String, channel: String, reason: String)
+  /// A client unsubscribed from a channel.
+  case unsubscribed(socketID: String, channel: String)
+  /// A client signed in as a user.
+  case signedIn(socketID: String, userID: String)
+  /// An event of the HTTP API was sent to this number of clients.
+  case event(name: String, channel: String, data: String, recipients: Int)
+  /// A client event was relayed to this number of other clients.
+  case clientEvent(socketID: String, name: String, channel: String, recipients: Int)
+  /// An HTTP request was answered with this status.
+  case request(method: String, path: String, status: Int)
+  /// Any other event, in words.
+  case other(String)
+
+  init(_ event: ServerLogEvent) {
+    switch event {
+    case .connected(let socketID): self = .connected(socketID: socketID)
+    case .disconnected(let socketID, let code, _):
+      self = .disconnected(socketID: socketID, code: code)
+    case .subscribed(let socketID, let channel, let userID):
+      self = .subscribed(socketID: socketID, channel: channel, userID: userID)
+    case .subscriptionRefused(let socketID, let channel, let reason):
+      self = .subscriptionRefused(socketID: socketID, channel: channel, reason: reason)
+    case .unsubscribed(let socketID, let channel):
+      self = .unsubscribed(socketID: socketID, channel: channel)
+    case .signedIn(let socketID, let userID): self = .signedIn(socketID: socketID, userID: userID)
+    case .event(let name, let channel, let data, let recipients):
+      self = .event(
+        name: name, channel: channel, data: data.text ?? data.jsonText, recipients: recipients ?? 0)
+    case .clientEvent(let socketID, let name, let channel, _, let recipients):
+      self = .clientEvent(
+        socketID: socketID, name: name, channel: channel, recipients: recipients ?? 0)
+    case .request(let method, let path, let status, _):
+      self = .request(method: method, path: path, status: status)
+    default: self = .other(event.description)
+    }
+  }
+}
+
+/// State that a test server shares with its thread.
+final class TestServerState: Sendable {
+  /// Work for the thread; the server is `nil` if it was stopped in the meantime.
+  typealias Order = @Sendable (Server?) -> Void
+
+  private struct Status {
+    /// Set while the server listens.
+    var orders: ThreadOrders<Order>?
+    var observers: [Int: AsyncStream<PusherTestEvent>.Continuation] = [:]
+    var observerCount = 0
+  }
+
+  private let status = Locked(Status())
+
+  /// Calls `order` on the server's thread, or here if there is no server.
+  func post(_ order: @escaping Order) {
+    let (isOpen, wakeUp) = status.withLock { status in
+      (status.orders != nil, status.orders?.post(order))
+    }
+    if isOpen { wakeUp?.signal() } else { order(nil) }
+  }
+
+  var isOpen: Bool { status.withLock { $0.orders != nil } }
+
+  func open(_ wakeUp: WakeUp) {
+    status.withLock { status in
+      status.orders = ThreadOrders()
+      status.orders?.wakeUp = wakeUp
+    }
+  }
+
+  /// Stops taking orders and returns the waiting ones.
+  func close() -> [Order] {
+    status.withLock { status in
+      defer { status.orders = nil }
+      return status.orders?.take() ?? []
+    }
+  }
+
+  func takeOrders() -> [Order] { status.withLock { $0.orders?.take() ?? [] } }
+
+  // MARK: Observers
+
+  /// Returns a sequence of the events from now on.
+  func observe() -> AsyncStream<PusherTestEvent> {
+    let (events, continuation) = AsyncStream.makeStream(of: PusherTestEvent.self)
+    let number = status.withLock { status in
+      status.observerCount += 1
+      status.observers[status.observerCount] = continuation
+      return status.observerCount
+    }
+    continuation.onTermination = { [weak self] _ in
+      _ = self?.status.withLock { $0.observers.removeValue(forKey: number) }
+    }
+    return events
+  }
+
+  func tell(_ event: PusherTestEvent) {
+    for observer in status.withLock({ Array($0.observers.values) }) { observer.yield(event) }
+  }
+
+  func finish() {
+    let observers = status.withLock { status in
+      defer { status.observers = [:] }
+      return Array(status.observers.values)
+    }
+    for observer in observers { observer.finish() }
+  }
+}
+
+final class ServerMember: LoopMember {
+  private let loop: EventLoop
+  private let thread: LoopThread
+  private let desk: TestServerState
+  private var server: Server?
+
+  /// Maximum time for clients to answer the close frame.
+  private static let patience = Duration.seconds(1)
+
+  /// Listens; `ready` gets the port, or the reason of the failure.
+  init(
+    _ options: ServerOptions, on thread: LoopThread, _ loop: EventLoop, _ desk: TestServerState,
+    ready: (Result<UInt16, PusherTestServerError>) -> Void
+  ) {
+    self.loop = loop
+    self.thread = thread
+    self.desk = desk
+    do throws(TransportError) {
+      let server = try Server(
+        options: options, random: SecureRandom.generator, loop: loop,
+        log: { desk.tell(PusherTestEvent($0)) })
+      self.server = server
+      desk.open(loop.wakeUp)
+      ready(.success(server.port))
+    } catch { ready(.failure(.notListening("\(error)"))) }
+  }
+
+  func beginRound() {
+    guard let server else { return thread.leave(self, loop) }
+    let orders = desk.takeOrders()
+    for order in orders { order(server) }
+    // The server sends the resulting output at the start of a round.
+    if !orders.isEmpty { loop.wakeUp.signal() }
+  }
+
+  func end() { server?.stop(patience: Self.patience) { self.leave() } }
+
+  private func leave() {
+    server = nil
+    for order in desk.close() { order(nil) }
+    thread.leave(self, loop)
+  }
+}

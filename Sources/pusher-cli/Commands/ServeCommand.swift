@@ -228,7 +228,7 @@ private final class ServeRun {
     }
     if let page = settings.console.page {
       let place = settings.listen.reachablePlace(server.port)
-      diagnostics.notice("console at \(web)://\(place)\(ConsolePath.page)?token=\(page.token)")
+      diagnostics.notice("console at \(web)://\(place)\(Console.path)?token=\(page.token)")
     }
     guard !settings.defaulted.isEmpty else { return }
     diagnostics.notice(

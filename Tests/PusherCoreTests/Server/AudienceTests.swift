@@ -48,7 +48,7 @@ struct AudienceTests {
     let options = ServerOptions(applications: [.forTests()])
     for route in ServerRoute.allCases {
       let isOpen = options.reach(of: route) == .everybody
-      #expect(isOpen == (route.audience != .localDevelopment), "\(route)")
+      #expect(isOpen == [.socket, .api].contains(route), "\(route)")
       #expect(route.paths.isEmpty == isOpen, "\(route)")
       for path in route.paths {
         var full = options
@@ -88,8 +88,7 @@ struct AudienceTests {
   func `no path for development is open to a request that a proxy brought`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let server = try Self.server()
-    let development = ServerRoute.allCases.filter { $0.audience == .localDevelopment }
-    for path in development.flatMap(\.paths) + Console.paths {
+    for path in ServerRoute.allCases.flatMap(\.paths) + Console.paths {
       for method in ["GET", "POST", "OPTIONS", "DELETE", "HEAD"] {
         let fields = Self.proxied(&random)
         let target = path + ["", "?token=\(Self.token)"][random.below(2)]
