@@ -600,8 +600,8 @@ limit() {
 # it excludes the start. Each figure is taken twice, and the table shows both if they differ. Times
 # depend on the machine's load; these figures do not.
 
-# count SIDE EVENTS: counts a run of a side with the events of the row in `total`. simdjson reads the
-# messages; an event stream is compared with messages of the same size.
+# count SIDE EVENTS: counts a run of a side with the events of the row in `total`. simdjson reads
+# the messages; an event stream is compared with messages of the same size.
 count() {
   profile=$work/callgrind-$1-$2
   rm -f "$profile"

@@ -15,6 +15,8 @@ run() {
 }
 
 secret=''
+# That of the processes here.
+mount -t proc proc /proc
 mount --bind "$work/root" "$mounted"
 mount -o remount,bind,ro "$mounted"
 ip link set lo up
@@ -51,7 +53,6 @@ ends() {
     exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin chroot --userspec=65532:65532 "$root" /usr/bin/pusher-cli "$@"
   ' sh "$mounted" "$@" 2>"$work/said-$1" &
   first=$!
-  pids="$first $pids"
   await grep 'listening on\|retrying' "$work/said-$1" || fail "as the first process $1 says: $(cat "$work/said-$1")"
   kill "$(pgrep -P "$first")"
   result=0
