@@ -44,7 +44,9 @@ struct EventFigures {
   var delivered = 0
   var doubled = 0
   var outOfOrder = 0
+  /// Events with the wrong text, the wrong time or on the wrong channel.
   var wrong = 0
+  /// Time of the last call that was accepted, and of the last delivery of an event of the plan.
   var lastAccepted: Instant?
   var lastDelivery: Instant?
   var delays = DelayHistogram()

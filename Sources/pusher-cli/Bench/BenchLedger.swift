@@ -7,18 +7,14 @@ final class DeliveryLedger {
   let plan: BenchPlan
   private let message: BenchMessage
   private(set) var account: DeliveryAccount
-  private(set) var delays = DelayHistogram()
+  fileprivate(set) var figures = EventFigures()
   var seconds = BenchSeconds()
-  /// Events with the wrong text, the wrong time or on the wrong channel.
-  private(set) var wrong = 0
   /// Beginning of the plan; `nil` before it.
   ///
   /// Deliveries before it are of another run.
   var begin: Instant? { didSet { origin = begin } }
   /// Time of the first row; connections that are made before the plan begins have no row.
   var origin: Instant?
-  /// Time of the last delivery of an event of the plan.
-  private(set) var lastDelivery: Instant?
 
   init(plan: BenchPlan, message: BenchMessage, subscribers: Int) {
     (self.plan, self.message) = (plan, message)
@@ -35,7 +31,7 @@ final class DeliveryLedger {
   ) -> Bool {
     switch message.read(view, isData: isData) {
     case .foreign: return false
-    case .wrong: wrong += 1
+    case .wrong: figures.wrong += 1
     case .event(let name): note(name.number, name, subscriber, channel, at: now)
     case .member(let name, let hasLeft):
       note(hasLeft ? name.number + 1 : name.number, name, subscriber, channel, at: now)
@@ -50,14 +46,14 @@ final class DeliveryLedger {
     guard let begin, name.channel == channel, let call = plan.call(of: number, on: channel),
       number != name.number || plan.microseconds(of: call) == name.microseconds
     else {
-      wrong += 1
+      figures.wrong += 1
       return
     }
-    lastDelivery = now
+    figures.lastDelivery = now
     guard account.note(number, by: subscriber) else { return }
     let elapsed = begin.duration(to: now)
     let delay = elapsed - plan.time(of: call)
-    delays.record(delay)
+    figures.delays.record(delay)
     seconds.noteDelivery(at: elapsed, after: delay)
   }
 
@@ -78,15 +74,7 @@ final class SendLedger {
   let plan: BenchPlan
   /// The accepted events, by channel.
   private(set) var accepted: [EventSet]
-  private(set) var sent = 0
-  /// Events of calls that were refused, not answered or not sent.
-  private(set) var failed = 0
-  /// Time from the intended sending to the sending.
-  private(set) var late = DelayHistogram()
-  /// Time of the last call that was accepted.
-  private(set) var lastAccepted: Instant?
   private let ledger: DeliveryLedger
-  private(set) var errors = ErrorCounts()
 
   init(_ ledger: DeliveryLedger) {
     self.ledger = ledger
@@ -96,27 +84,27 @@ final class SendLedger {
 
   /// Called when a call is handed to the network.
   func noteBegin(_ call: Int, at now: Instant) {
-    late.record(ledger.elapsed(at: now) - plan.time(of: call))
+    ledger.figures.late.record(ledger.elapsed(at: now) - plan.time(of: call))
   }
 
   func noteAccepted(_ call: Int, at now: Instant) {
-    lastAccepted = now
+    ledger.figures.lastAccepted = now
     for number in plan.numbers(of: call) { accepted[plan.channel(of: call)].insert(number) }
-    sent += plan.batch
+    ledger.figures.sent += plan.batch
     ledger.seconds.noteSent(plan.batch, intended: plan.time(of: call))
   }
 
   func noteFailed(
     _ call: Int, _ code: String, _ reason: String, _ cause: Cause? = nil, at now: Instant
   ) {
-    failed += plan.batch
+    ledger.figures.failed += plan.batch
     ledger.seconds.noteFailed(plan.batch, intended: plan.time(of: call))
     noteError(code, reason, cause, at: now)
   }
 
   /// Notes an error that is about no single call.
   func noteError(_ code: String, _ reason: String, _ cause: Cause?, at now: Instant) {
-    errors.note(code, reason, cause)
+    ledger.figures.errors.note(code, reason, cause)
     ledger.noteError(at: now)
   }
 }

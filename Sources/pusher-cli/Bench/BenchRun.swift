@@ -113,7 +113,8 @@ final class BenchRun {
     }
     traffic.stop()
     wait {
-      self.hasAll || self.silence > max(Self.deliveryPatience, self.ledger.delays.largest * 2)
+      self.hasAll
+        || self.silence > max(Self.deliveryPatience, self.ledger.figures.delays.largest * 2)
     }
   }
 
@@ -158,7 +159,8 @@ final class BenchRun {
   private var silence: Duration {
     let plan = ledger.plan
     let end = ledger.begin?.advanced(by: plan.time(of: plan.callCount - 1))
-    let last = [end, ledger.lastDelivery, sends.lastAccepted].compactMap(\.self).max()
+    let last = [end, ledger.figures.lastDelivery, ledger.figures.lastAccepted].compactMap(\.self)
+      .max()
     return last?.duration(to: loop.now) ?? .zero
   }
 
@@ -198,7 +200,7 @@ final class BenchRun {
     let latest = ledger.seconds.latest
     let p99 = latest.p99.map { ", p99 \(BenchTable.time($0.inSeconds * 1000))" } ?? ""
     let elapsed = begin.duration(to: loop.now).inSeconds
-    return "\(BenchNumber.text(elapsed, places: 0)) s: \(sends.sent) events sent, "
+    return "\(BenchNumber.text(elapsed, places: 0)) s: \(ledger.figures.sent) events sent, "
       + "\(latest.delivered) deliveries this second\(p99), "
       + "\(max(deliveries - ledger.account.delivered, 0)) not there yet, \(sockets)"
   }
@@ -210,7 +212,7 @@ final class BenchRun {
     var figures = RunFigures()
     if ledger.begin != nil { figures.events = eventFigures() }
     (figures.connections, figures.cost, figures.errors) = (fleet.figures, meter, fleet.errors)
-    figures.errors.add(sends.errors)
+    figures.errors.add(ledger.figures.errors)
     ledger.seconds.finish()
     figures.rows = ledger.seconds.rows
     return figures
@@ -218,12 +220,11 @@ final class BenchRun {
 
   private func eventFigures() -> EventFigures {
     let account = ledger.account
-    var figures = EventFigures(
-      sent: sends.sent, failed: sends.failed, receivers: receivers.reduce(0, +),
-      delivered: account.delivered, doubled: account.doubled, outOfOrder: account.outOfOrder,
-      wrong: ledger.wrong, lastAccepted: sends.lastAccepted, lastDelivery: ledger.lastDelivery,
-      delays: ledger.delays, late: sends.late, errors: sends.errors,
-      closedVisitors: traffic?.closedVisitors ?? [])
+    var figures = ledger.figures
+    figures.receivers = receivers.reduce(0, +)
+    figures.closedVisitors = traffic?.closedVisitors ?? []
+    (figures.delivered, figures.doubled) = (account.delivered, account.doubled)
+    figures.outOfOrder = account.outOfOrder
     for subscriber in fleet.counted {
       let accepted = sends.accepted[subscriber.channel]
       let missing = account.missing(by: subscriber.number, of: accepted) { number in
