@@ -339,19 +339,17 @@ struct BenchTable {
       "\(BenchNumber.grouped(count("delivered") ?? 0)) of \(BenchNumber.grouped(expected))"
         + perSecond("deliveries_per_second"))
     let lost = count("lost") ?? 0
-    let share = lost > 0 ? " (\(Self.share(lost, of: expected)))" : ""
     let by =
       lost > 0
-      ? " by \(count("losing_subscribers") ?? 0) subscribers, "
+      ? " (\(Self.share(lost, of: expected))) by \(count("losing_subscribers") ?? 0) subscribers, "
         + "at most \(count("most_lost") ?? 0) each"
       : ""
-    add("lost", "\(BenchNumber.grouped(lost))\(share)\(by)")
-    add("doubled", BenchNumber.grouped(count("doubled") ?? 0))
-    add("out of order", BenchNumber.grouped(count("out_of_order") ?? 0))
-    add("wrong", BenchNumber.grouped(count("wrong") ?? 0))
-    addTimes(
-      "delay", [("p50", "p50"), ("p90", "p90"), ("p99", "p99"), ("p99.9", "p999"), ("max", "max")])
-    addTimes("sent late", [("p50", "late_p50"), ("p99", "late_p99"), ("max", "late_max")])
+    add("lost", BenchNumber.grouped(lost) + by)
+    for (name, figure) in [
+      ("doubled", "doubled"), ("out of order", "out_of_order"), ("wrong", "wrong"),
+    ] { add(name, BenchNumber.grouped(count(figure) ?? 0)) }
+    addTimes("delay", "", ["p50", "p90", "p99", "p99.9", "max"])
+    addTimes("sent late", "late_")
   }
 
   private mutating func addConnections() {
@@ -360,10 +358,8 @@ struct BenchTable {
       "subscribers",
       "\(BenchNumber.grouped(count("connected") ?? 0)) of \(BenchNumber.grouped(all))"
         + perSecond("connects_per_second"))
-    for step in BenchFigure.steps {
-      addTimes(step, ["p50", "p99", "max"].map { ($0, "\(step)_\($0)") })
-    }
-    addTimes("back after", [("p50", "back_p50"), ("p99", "back_p99"), ("max", "back_max")])
+    for step in BenchFigure.steps { addTimes(step, step + "_") }
+    addTimes("back after", "back_")
     if let reconnects = count("reconnects"), reconnects > 0 {
       add("reconnects", "\(reconnects), with \(count("gaps") ?? 0) gaps")
     }
@@ -416,9 +412,12 @@ struct BenchTable {
     return ", \(BenchNumber.grouped(Int(rate.rounded()))) a second"
   }
 
-  private mutating func addTimes(_ name: String, _ parts: [(label: String, figure: String)]) {
-    let shown = parts.compactMap { part in
-      report.values[part.figure].map { "\(part.label) \(Self.time($0))" }
+  /// - Parameter prefix: Of the figures' names, which are the labels without points.
+  private mutating func addTimes(
+    _ name: String, _ prefix: String, _ labels: [String] = ["p50", "p99", "max"]
+  ) {
+    let shown = labels.compactMap { label in
+      report.values[prefix + label.filter { $0 != "." }].map { "\(label) \(Self.time($0))" }
     }
     if !shown.isEmpty { add(name, shown.joined(separator: ", ")) }
   }

@@ -161,8 +161,8 @@ struct DelayImage {
   private var title: String { "Delays of bench \(report.mode.rawValue) on \(report.host)" }
 
   private var summary: String {
-    let delays = [("p50", "p50"), ("p99", "p99"), ("max", "max")].compactMap { label, name in
-      report.values[name].map { "\(label) \(BenchTable.time($0))" }
+    let delays = ["p50", "p99", "max"].compactMap { name in
+      report.values[name].map { "\(name) \(BenchTable.time($0))" }
     }
     let counts = ["sent", "delivered", "lost"].compactMap { name in
       report.values[name].map { "\(BenchNumber.grouped(Int($0))) \(name)" }
