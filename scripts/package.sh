@@ -8,7 +8,7 @@
 #   scripts/package.sh symbols PROGRAM              the newest symbol of each library
 #   scripts/package.sh formulas ADDRESS SOURCE TARBALL FOLDER
 #
-# Prints the paths of what it makes. A package has the program's version; the first three append
+# Prints the paths of what it makes. A package has the program's version; deb, rpm and arch append
 # REVISION (1). Same program, commit and revision give the same bytes. File times are those of the
 # last commit unless SOURCE_DATE_EPOCH is set. Packages fail for a program that would not start on
 # Ubuntu 22.04, the oldest supported system.
