@@ -53,10 +53,7 @@ uninstall: ## remove what install put there
 	  "$(ZSHDIR)/_pusher-cli" "$(FISHDIR)/pusher-cli.fish"
 
 package: build ## build all packages in dist/: Debian, tarball, wheel, rpm and Arch Linux
-	@scripts/deb.sh $(PROGRAM) dist
-	@scripts/dist.sh $(PROGRAM) dist
-	@scripts/wheel.sh $(PROGRAM) dist
-	@scripts/nfpm.sh $(PROGRAM) dist
+	@scripts/package.sh all $(PROGRAM) dist
 
 release: ## check and make a release in dist/, and say what a person must still do
 	@scripts/release.sh

@@ -103,7 +103,7 @@ let package = Package(
       ],
       swiftSettings: strict
     ),
-    // The tested client of `scripts/conformance.sh`; built, never installed.
+    // The tested client of `scripts/check.sh conformance`; built, never installed.
     .executableTarget(
       name: "autobahn-testee",
       dependencies: ["PusherCore"],

@@ -3,19 +3,14 @@
 #
 #   scripts/build.sh PATH
 set -eu
+# shellcheck source=scripts/common.sh
+. "$(dirname "$0")/common.sh"
 cd "$(dirname "$0")/.."
 
-swift=${SWIFT:-swift}
 program=$1
-
-if ! command -v "$swift" >/dev/null 2>&1; then
-  echo "build: no '$swift' found: install Swift 6.2 or newer from swift.org" >&2
-  exit 1
-fi
-if ! pkg-config --exists openssl zlib libsodium hiredis 2>/dev/null; then
-  echo 'build: OpenSSL, zlib, libsodium or hiredis is missing: run scripts/install-packages.sh build' >&2
-  exit 1
-fi
+need_swift
+pkg-config --exists openssl zlib libsodium hiredis 2>/dev/null ||
+  fail 'OpenSSL, zlib, libsodium or hiredis is missing: run scripts/install-packages.sh build'
 
 # Only the tests check exclusive access (docs/decisions/0015). Builds are reproducible in any
 # folder: no debugging information, which contains the folder's name, and no hashes of the compiler,

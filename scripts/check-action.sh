@@ -13,21 +13,18 @@
 # shellcheck disable=SC2016
 set -eu
 
+# shellcheck source=scripts/common.sh
+. "$(dirname "$0")/common.sh"
 program=$(realpath "$1")
 cd "$(dirname "$0")/.."
-. scripts/ending.sh
 temporary=$(mktemp -d)
 work=$temporary
 folder=''
 
 fail() {
-  echo "check-action: $*" >&2
+  echo "$script: $*" >&2
   [ ! -s "$work/said" ] || sed 's/^/  it said: /' "$work/said" >&2
   exit 1
-}
-
-say() {
-  echo "check-action: $*"
 }
 
 python=$(scripts/python-peers.sh lint)
@@ -51,10 +48,7 @@ judge vendor.github-issue-forms .github/ISSUE_TEMPLATE/bug.yml .github/ISSUE_TEM
 say 'schemas and zizmor: no findings'
 
 # The steps ignore the settings of the caller's own services.
-for name in $(env | sed -n 's/^\(\(PUSHER\|REVERB\|SOKETI\)_[A-Z_]*\)=.*/\1/p') \
-  ALL_PROXY HTTPS_PROXY BROADCAST_CONNECTION BROADCAST_DRIVER; do
-  unset "$name"
-done
+forget_services
 export XDG_CONFIG_HOME="$work"
 mkdir "$work/bin"
 ln -s "$program" "$work/bin/pusher-cli"
@@ -63,7 +57,7 @@ PATH=$work/bin:$PATH
 
 # Ends the processes that the job's steps have left.
 end_job() {
-  [ -z "$folder" ] || "$python" scripts/run-action.py "$folder" end
+  [ -z "$folder" ] || "$python" Tests/Action/runner.py "$folder" end
 }
 # `stop` ends the script with the status that it finds.
 # shellcheck disable=SC2154
@@ -78,7 +72,7 @@ job() {
 
 # act WORD...: runs a step of the job.
 act() {
-  "$python" scripts/run-action.py "$folder" "$@" >"$work/said" 2>&1
+  "$python" Tests/Action/runner.py "$folder" "$@" >"$work/said" 2>&1
 }
 
 # refuse TEXT INPUT...: the Action must fail with TEXT in an error, and without an event.
@@ -92,12 +86,7 @@ refuse() {
 
 # gone PROCESS: waits until a process has ended.
 gone() {
-  turns=0
-  while kill -0 "$1" 2>/dev/null; do
-    turns=$((turns + 1))
-    [ "$turns" -lt 100 ] || fail "the process $1 does not end"
-    sleep 0.1
-  done
+  await sh -c '! kill -0 "$1"' sh "$1" || fail "the process $1 does not end"
 }
 
 order='{"event":"order.created","channel":"orders","data":{"id":1,"total":1.10}}'
@@ -110,23 +99,9 @@ event() {
 
 job install
 version=$("$program" --version | sed 's/^pusher-cli //')
-"$python" - "$program" "$version" "$work/pusher_cli-$version-py3-none-any.whl" <<'PYTHON'
-import sys, zipfile
-
-program, version, path = sys.argv[1:]
-name = f"pusher_cli-{version}"
-with zipfile.ZipFile(path, "w") as wheel:
-    script = zipfile.ZipInfo(f"{name}.data/scripts/pusher-cli")
-    script.external_attr = 0o100755 << 16
-    wheel.writestr(script, open(program, "rb").read())
-    wheel.writestr(
-        f"{name}.dist-info/METADATA", f"Metadata-Version: 2.1\nName: pusher-cli\nVersion: {version}\n")
-    wheel.writestr(
-        f"{name}.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: py3-none-any\n")
-    wheel.writestr(f"{name}.dist-info/RECORD", "")
-PYTHON
+wheel=$(scripts/package.sh wheel "$program" "$work" 2>"$work/said") || fail 'no wheel can be made'
 PATH=$usual
-act with wheel="$work/pusher_cli-$version-py3-none-any.whl" || fail 'the wheel cannot be installed'
+act with wheel="$wheel" || fail 'the wheel cannot be installed'
 act run '[ "$(command -v pusher-cli)" = "$RUNNER_TEMP/pusher-cli/bin/pusher-cli" ] && pusher-cli --version' ||
   fail 'the installed program is not on PATH'
 refuse "cannot find the wheel" wheel="$work/none.whl"
@@ -150,14 +125,11 @@ say 'local server: reached by a later step'
 # The event comes from another step, after the subscription.
 act with install=false expect='order.*' channel=orders timeout=30s &
 waiting=$!
-turns=0
-until "$python" scripts/run-action.py "$folder" run 'pusher-cli channels | grep -q orders' >/dev/null 2>&1; do
-  turns=$((turns + 1))
-  [ "$turns" -lt 100 ] || fail 'the step that waits does not subscribe'
-  kill -0 "$waiting" 2>/dev/null || fail 'the step that waits has ended'
-  sleep 0.1
-done
-"$python" scripts/run-action.py "$folder" run "$send" >"$work/sent" 2>&1 || fail "cannot send: $(cat "$work/sent")"
+pids=$waiting
+await "$python" Tests/Action/runner.py "$folder" run 'pusher-cli channels | grep -q orders' ||
+  fail 'the step that waits does not subscribe'
+pids=''
+"$python" Tests/Action/runner.py "$folder" run "$send" >"$work/sent" 2>&1 || fail "cannot send: $(cat "$work/sent")"
 wait "$waiting" || fail 'the event was sent, but not found'
 event
 act with install=false expect=order.created channel='news orders' timeout=30s run="$send" || fail 'no event of the commands'
@@ -223,7 +195,7 @@ mkdir "$work/project"
 printf '#!/bin/sh\n%s\n' "$send" >"$work/project/place-order.sh"
 chmod +x "$work/project/place-order.sh"
 here=$PWD
-(cd "$work/project" && "$python" "$here/scripts/run-action.py" "$folder" steps "$work/page.yml" install=false) \
+(cd "$work/project" && "$python" "$here/Tests/Action/runner.py" "$folder" steps "$work/page.yml" install=false) \
   >"$work/said" 2>&1 || fail 'the example of docs/recipes.md fails'
 event
 say 'example of docs/recipes.md: as printed there'

@@ -7,19 +7,15 @@
 # the time of a release. Uses loopback only, and ends everything it starts.
 set -eu
 
-# shellcheck source=scripts/ending.sh
-. "$(dirname "$0")/ending.sh"
+# shellcheck source=scripts/common.sh
+. "$(dirname "$0")/common.sh"
 if [ $# -gt 0 ]; then
   program=$1
 else
   cd "$(dirname "$0")/.."
-  swift=${SWIFT:-swift}
   echo 'demo: installs what a build needs, builds the program (about a minute), and shows events'
   scripts/install-packages.sh build
-  if ! command -v "$swift" >/dev/null 2>&1; then
-    echo "demo: no '$swift' found: install Swift 6.2 or newer from swift.org" >&2
-    exit 1
-  fi
+  need_swift
   "$swift" build --quiet --product pusher-cli
   program=$("$swift" build --show-bin-path)/pusher-cli
 fi
@@ -38,26 +34,8 @@ show() {
   printf '\n$ %s\n' "$*"
 }
 
-# await WHAT COMMAND...: waits until COMMAND succeeds, for at most 15 seconds.
-await() {
-  what=$1
-  shift
-  turns=0
-  until "$@" >/dev/null 2>&1; do
-    turns=$((turns + 1))
-    [ "$turns" -lt 150 ] || fail "$what did not happen within 15 seconds"
-    for pid in $pids; do
-      kill -0 "$pid" 2>/dev/null || fail "$what did not happen: the program ended"
-    done
-    sleep 0.1
-  done
-}
-
 # The demo ignores the settings of the reader's own services.
-for name in $(env | sed -n 's/^\(\(PUSHER\|REVERB\|SOKETI\)_[A-Z_]*\)=.*/\1/p') \
-  ALL_PROXY HTTPS_PROXY BROADCAST_CONNECTION BROADCAST_DRIVER; do
-  unset "$name"
-done
+forget_services
 export XDG_CONFIG_HOME="$work"
 # The environment carries the secret because arguments are public.
 export PUSHER_APP_ID=local PUSHER_APP_KEY=local PUSHER_APP_SECRET=local
@@ -66,7 +44,7 @@ show 'pusher-cli serve --listen 127.0.0.1:0 --port-file port &'
 "$program" serve --listen 127.0.0.1:0 --port-file "$work/port" \
   </dev/null >"$work/server.out" 2>"$work/server.err" &
 pids=$!
-await 'a port from the server' test -s "$work/port"
+await test -s "$work/port" || fail 'the server did not start'
 port=$(cat "$work/port")
 echo "listening on 127.0.0.1:$port"
 
@@ -80,7 +58,7 @@ pids="$subscriber $pids"
 all_subscribed() {
   [ "$(grep -c '"pusher:subscription_succeeded"' "$work/events")" -eq 3 ]
 }
-await 'subscribing to three channels' all_subscribed
+await all_subscribed || fail 'the program did not subscribe to three channels'
 echo 'subscribed to all three'
 
 # trigger CHANNEL EVENT DATA CONNECTION-OPTION...

@@ -10,9 +10,8 @@ set -eu
 cd "$(dirname "$0")/.."
 
 program=$1
-swift=${SWIFT:-swift}
-# shellcheck source=scripts/ending.sh
-. scripts/ending.sh
+# shellcheck source=scripts/common.sh
+. scripts/common.sh
 work=$(mktemp -d)
 temporary=$work
 
@@ -39,24 +38,22 @@ export PUSHER_APP_ID=local PUSHER_APP_KEY=local PUSHER_APP_SECRET=local
 "$program" serve --listen 127.0.0.1:0 --port-file "$work/port" \
   </dev/null >/dev/null 2>"$work/server.err" &
 pids=$!
-turns=0
-until [ -s "$work/port" ]; do
-  turns=$((turns + 1))
-  [ "$turns" -lt 150 ] || fail 'the server did not start within 15 seconds'
-  sleep 0.1
-done
+await test -s "$work/port" || fail 'the server did not start'
 port=$(cat "$work/port")
+
+# trigger WORD...: triggers an event.
+trigger() {
+  "$program" trigger --host 127.0.0.1 --port "$port" --scheme http --key local --app-id local "$@" </dev/null || true
+}
 
 timeout 20 "$folder/ticker" 127.0.0.1 "$port" local 2 >"$work/out" 2>&1 &
 ticker=$!
-turns=0
 # The ticker announces itself, but a pipe may delay the line: send prices until it has enough.
-while kill -0 "$ticker" 2>/dev/null && [ "$turns" -lt 100 ]; do
-  turns=$((turns + 1))
-  "$program" trigger --host 127.0.0.1 --port "$port" --scheme http --key local --app-id local \
-    -c stocks -e new-price '{"company":"Acme","price":"1.10"}' </dev/null >/dev/null 2>&1 || true
-  sleep 0.1
-done
+has_prices() {
+  trigger -c stocks -e new-price '{"company":"Acme","price":"1.10"}'
+  ! kill -0 "$ticker"
+}
+await has_prices || true
 wait "$ticker" || fail 'the ticker failed'
 expect ticker watching 'Acme is now priced at 1.10'
 
@@ -70,47 +67,40 @@ expect notifier 'connecting -> connected' 'job 7 is done'
 # A signal ends it after its current jobs.
 timeout 20 stdbuf -oL "$folder/worker" 127.0.0.1 "$port" local >"$work/out" 2>&1 &
 worker=$!
-turns=0
-until grep -q '^job 1$' "$work/out"; do
-  turns=$((turns + 1))
-  [ "$turns" -lt 150 ] || fail 'the worker did no job within 15 seconds'
-  "$program" trigger --host 127.0.0.1 --port "$port" --scheme http --key local --app-id local \
-    -c jobs -e job 1 </dev/null >/dev/null 2>&1 || true
-  sleep 0.1
-done
+has_job() {
+  trigger -c jobs -e job 1
+  grep '^job 1$' "$work/out"
+}
+await has_job || fail 'the worker did no job'
 # timeout(1) forwards the signal.
 kill -TERM "$worker"
-status=0
-wait "$worker" || status=$?
-[ "$status" -eq 0 ] || fail "the worker ended with status $status"
+wait "$worker" || fail "the worker ended with status $?"
 expect worker 'job 1' 'all jobs are done'
 
 # README's program as printed, with the default port of `serve`. Runs in its own network, where root
 # can make one, so that the port is free.
 cat >"$work/readme" <<'END'
+. scripts/common.sh
+ip link set lo up 2>/dev/null || true
 unset PUSHER_APP_ID PUSHER_APP_KEY PUSHER_APP_SECRET
-[ "$4" != own ] || ip link set lo up
 "$1" serve --port-file "$3/readme.port" </dev/null >/dev/null 2>"$3/server.err" &
-server=$!
+pids=$!
 timeout 20 stdbuf -oL "$2" >"$3/out" 2>&1 &
-reader=$!
-turns=0
-until grep -q '^{"id":1}$' "$3/out"; do
-  turns=$((turns + 1))
-  [ "$turns" -lt 150 ] || break
-  sleep 0.1
-  "$1" trigger --local -c orders -e order.created '{"id":1}' </dev/null >/dev/null 2>&1 || true
-done
-kill "$reader" "$server"
+pids="$! $pids"
+is_read() {
+  "$1" trigger --local -c orders -e order.created '{"id":1}' </dev/null
+  grep '^{"id":1}$' "$2/out"
+}
+await is_read "$1" "$3"
 END
-if unshare --net true 2>/dev/null; then
-  timeout 60 unshare --net sh "$work/readme" "$program" "$folder/orders" "$work" own
-else
-  timeout 60 sh "$work/readme" "$program" "$folder/orders" "$work" shared
-fi
+own=''
+if unshare --net true 2>/dev/null; then own='unshare --net'; fi
+# Word splitting is intended.
+# shellcheck disable=SC2086
+timeout 60 $own sh "$work/readme" "$program" "$folder/orders" "$work" || true
 expect "README's program" '{"id":1}'
 
-scripts/test-certificates.sh "$work/certificates"
+Tests/certificates.sh "$work/certificates"
 timeout 60 "$folder/tour" "$work/certificates" >"$work/out" 2>&1 || fail 'the tour failed'
 if grep -E '( failed:|^a forged webhook was taken)' "$work/out"; then fail 'a sample of the tour failed'; fi
 expect 'tour: the first pages' 'overview: 1.10' 'overview: ACME 1.5' 'watching' \

@@ -7,43 +7,48 @@
 #   FUZZ_SECONDS=N   time of each harness (60); 0 only runs the seeds
 #
 # Repeat a finding with: .build-fuzz/bin/HARNESS INPUT
+#
+#   scripts/fuzz.sh differential [COUNT [SEED]]   compares the fast path from messages to lines with
+#                    the general one, over COUNT generated messages between guard pages (10,000,000
+#                    from seed 1). Prints the first difference and exits with status 1
 set -eu
-cd "$(dirname "$0")/.."
 
+# shellcheck source=scripts/common.sh
+. "$(dirname "$0")/common.sh"
+cd "$(dirname "$0")/.."
 swiftc=${SWIFTC:-swiftc}
 seconds=${FUZZ_SECONDS:-60}
 work=.build-fuzz
-
-case $seconds in
-  '' | *[!0-9]*)
-    echo "fuzz: FUZZ_SECONDS is no number of seconds: $seconds" >&2
-    exit 2
-    ;;
-esac
-if [ $# -eq 0 ]; then
-  for source in Tests/Fuzzing/Harnesses/*.swift; do
-    set -- "$@" "$(basename "$source" .swift)"
+mode='-g -sanitize=fuzzer,address'
+if [ "${1:-}" = differential ]; then
+  # As the release program.
+  work=.build-differential
+  mode='-enforce-exclusivity=unchecked'
+  count=${2:-10000000}
+  seed=${3:-1}
+  case $count$seed in *[!0-9]*) wrong "no numbers: $count $seed" ;; esac
+  set -- Differential
+else
+  case $seconds in '' | *[!0-9]*) wrong "FUZZ_SECONDS is no number of seconds: $seconds" ;; esac
+  # Word splitting is intended: names without blanks.
+  # shellcheck disable=SC2046
+  [ $# -gt 0 ] || set -- $(cd Tests/Fuzzing/Harnesses && printf '%s\n' *.swift | sed 's/\.swift$//')
+  for harness in "$@"; do
+    [ -f "Tests/Fuzzing/Harnesses/$harness.swift" ] || wrong "there is no harness '$harness' in Tests/Fuzzing/Harnesses"
   done
 fi
-for harness in "$@"; do
-  if [ ! -f "Tests/Fuzzing/Harnesses/$harness.swift" ]; then
-    echo "fuzz: there is no harness '$harness' in Tests/Fuzzing/Harnesses" >&2
-    exit 2
-  fi
-done
 scripts/install-packages.sh build
 mkdir -p "$work/bin" "$work/findings"
 
-# compile ARGUMENT...: compiles a part with optimisation and branch coverage. The modules are one
-# package, as in Package.swift, so harnesses can use package declarations.
+# compile ARGUMENT...: compiles a part with optimisation; a harness also with branch coverage. The
+# modules are one package, as in Package.swift, so harnesses can use package declarations.
 compile() {
-  # Word splitting is intended: pkg-config prints a list of words.
-  # shellcheck disable=SC2046
-  "$swiftc" -swift-version 6 -package-name pusher_cli -parse-as-library -whole-module-optimization -O -g \
+  # Word splitting is intended: lists of words.
+  # shellcheck disable=SC2046,SC2086
+  "$swiftc" -swift-version 6 -package-name pusher_cli -parse-as-library -whole-module-optimization -O $mode \
     -enable-upcoming-feature ExistentialAny -enable-upcoming-feature InternalImportsByDefault \
-    -enable-upcoming-feature MemberImportVisibility -sanitize=fuzzer,address \
-    -I Sources/CSystemEpoll -I Sources/CSystemVectors -I Sources/CSystemOpenSSL -I Sources/CSystemZlib -I Sources/CSystemSodium \
-    -I Sources/CSystemHiredis -I "$work" \
+    -enable-upcoming-feature MemberImportVisibility \
+    $(printf -- '-I %s ' Sources/CSystem*) -I "$work" \
     $(pkg-config --cflags-only-I openssl zlib libsodium hiredis) "$@" </dev/null
 }
 
@@ -52,12 +57,12 @@ is_stale() {
   [ -f "$1" ] || return 0
   product=$1
   shift
-  [ -n "$(find "$@" -newer "$product" -name '*.swift')" ]
+  [ -n "$(find "$@" -newer "$product" '(' -name '*.swift' -o -name '*.h' ')')" ]
 }
 
 stale=false
 for module in PusherPlatform PusherCore PusherServer; do
-  if $stale || is_stale "$work/$module.o" "Sources/$module"; then
+  if $stale || is_stale "$work/$module.o" "Sources/$module" Sources/CSystemVectors; then
     echo "fuzz: compiling $module" >&2
     # Word splitting is intended: source paths contain no blanks.
     # shellcheck disable=SC2046
@@ -68,26 +73,37 @@ for module in PusherPlatform PusherCore PusherServer; do
 done
 
 # Code that harnesses share with the tests, and the program's line writers.
-shared="Tests/PusherCoreTests/Support/ReceivedEvent.swift"
-for file in GuardedBytes HTTPHeadParser+Once SeededGenerator StrictJSON WireBytes; do shared="$shared Tests/TestSupport/$file.swift"; done
+shared="Tests/TestSupport/GuardedBytes.swift Tests/TestSupport/SeededGenerator.swift"
 for file in EventLineStyle EventLine EventStreamLine ForeignEventName; do
   shared="$shared Sources/pusher-cli/Lines/$file.swift"
 done
+if [ "$1" = Differential ]; then
+  shared="$shared Tests/TestSupport/RandomJSON.swift Tests/TestSupport/RandomMessage.swift"
+else
+  shared="$shared Tests/PusherCoreTests/Support/ReceivedEvent.swift Tests/Fuzzing"
+  for file in HTTPHeadParser+Once StrictJSON WireBytes; do shared="$shared Tests/TestSupport/$file.swift"; done
+fi
 for harness in "$@"; do
+  source=Tests/Fuzzing/Harnesses/$harness.swift
+  [ "$harness" != Differential ] || source=Tests/Differential/Differential.swift
   # Word splitting is intended: source paths contain no blanks.
   # shellcheck disable=SC2086
-  if $stale || is_stale "$work/bin/$harness" Tests/Fuzzing $shared; then
-    echo "fuzz: compiling the harness $harness" >&2
+  if $stale || is_stale "$work/bin/$harness" $source $shared; then
+    echo "fuzz: compiling $harness" >&2
     # shellcheck disable=SC2046,SC2086
     compile -module-name FuzzHarness -emit-executable -emit-module-path "$work/FuzzHarness.swiftmodule" \
-      Tests/Fuzzing/*.swift "Tests/Fuzzing/Harnesses/$harness.swift" \
-      $shared "$work/PusherPlatform.o" "$work/PusherCore.o" "$work/PusherServer.o" \
+      $source $(printf '%s\n' $shared | sed 's|^Tests/Fuzzing$|Tests/Fuzzing/*.swift|') \
+      "$work/PusherPlatform.o" "$work/PusherCore.o" "$work/PusherServer.o" \
       $(pkg-config --libs openssl zlib libsodium hiredis) -o "$work/bin/$harness" 2>"$work/link.log" || {
       cat "$work/link.log" >&2
       exit 1
     }
   fi
 done
+if [ "$1" = Differential ]; then
+  "$work/bin/Differential" "$count" "$seed"
+  exit 0
+fi
 
 failed=0
 for harness in "$@"; do

@@ -3,11 +3,13 @@
 #
 #   scripts/install-packages.sh SET...
 #
-# Sets: build, test, browser, lint, bench, container, package, engines, integrations.
-#
 # Without apt-get it names the packages, and continues if pkg-config finds the libraries.
+#
+# A set is a variable with its packages.
+# shellcheck disable=SC2034
 set -eu
 
+sets='build test browser lint bench container package engines integrations'
 build='make libhiredis-dev libssl-dev libsodium-dev zlib1g-dev pkg-config binutils g++'
 test="$build python3 python3-venv ca-certificates curl jq libnginx-mod-nchan faketime logrotate mandoc microsocks nginx-light openssl procps prometheus redis-server redis-tools tinyproxy-bin fish zsh"
 # A download of 140 MB: the tests of the console's page and its parts run where it is installed.
@@ -25,24 +27,16 @@ say() {
 
 wanted=''
 for set in "$@"; do
-  case $set in
-    build) wanted="$wanted $build" ;;
-    test) wanted="$wanted $test" ;;
-    browser) wanted="$wanted $browser" ;;
-    lint) wanted="$wanted $lint" ;;
-    bench) wanted="$wanted $bench" ;;
-    container) wanted="$wanted $container" ;;
-    package) wanted="$wanted $package" ;;
-    engines) wanted="$wanted $engines" ;;
-    integrations) wanted="$wanted $integrations" ;;
+  case " $sets " in
+    *" $set "*) eval "wanted=\"\$wanted \$$set\"" ;;
     *)
-      say "no set is called '$set'; there are build, test, browser, lint, bench, container, package, engines and integrations"
+      say "no set is called '$set'; there are: $sets"
       exit 2
       ;;
   esac
 done
 if [ -z "$wanted" ]; then
-  say 'name at least one set: build, test, browser, lint, bench, container, package, engines or integrations'
+  say "name at least one set: $sets"
   exit 2
 fi
 

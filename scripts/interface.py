@@ -21,30 +21,19 @@ PROMISED = ROOT / "Tests" / "interface"
 LIBRARIES = ["PusherCore", "PusherTesting"]
 
 
-def tools():
-    """Returns the folder of the compiler's tools."""
+def graphs(module, modules):
+    """Extracts the symbol graphs of a module: its own, and those of its extensions."""
     swift = shutil.which("swift")
     if swift is None:
         sys.exit("interface: no 'swift' found: install Swift 6.2 or newer from swift.org")
-    return pathlib.Path(swift).resolve().parent
-
-
-def target(folder):
-    info = subprocess.run(
-        [folder / "swiftc", "-print-target-info"], capture_output=True, check=True, text=True
-    )
-    return json.loads(info.stdout)["target"]["triple"]
-
-
-def graphs(module, modules, folder):
-    """Extracts the symbol graphs of a module: its own, and those of its extensions."""
-    systems = [path.parent for path in ROOT.glob("Sources/CSystem*/module.modulemap")]
+    folder = pathlib.Path(swift).resolve().parent
+    info = subprocess.run([folder / "swiftc", "-print-target-info"], capture_output=True, check=True)
     command = [
-        folder / "swift-symbolgraph-extract", "-module-name", module, "-target", target(folder),
-        "-minimum-access-level", "public", "-skip-synthesized-members", "-I", modules,
+        folder / "swift-symbolgraph-extract", "-module-name", module, "-minimum-access-level", "public",
+        "-target", json.loads(info.stdout)["target"]["triple"], "-skip-synthesized-members", "-I", modules,
     ]
-    for system in systems:
-        command += ["-I", system]
+    for path in ROOT.glob("Sources/CSystem*/module.modulemap"):
+        command += ["-I", path.parent]
     with tempfile.TemporaryDirectory() as output:
         subprocess.run([*command, "-output-dir", output], check=True)
         return [json.loads(path.read_text()) for path in sorted(pathlib.Path(output).iterdir())]
@@ -67,20 +56,15 @@ def path(symbol):
     return ".".join(symbol["pathComponents"])
 
 
-def interface(module, modules, folder):
-    found = {line for graph in graphs(module, modules, folder) for line in lines(graph)}
-    return sorted(found)
-
-
 def main():
     words = [word for word in sys.argv[1:] if word != "--write"]
     if len(words) not in (1, 2):
         sys.exit("interface: name the folder of the built modules, such as .build/debug/Modules")
     promises = pathlib.Path(words[1]) if len(words) == 2 else PROMISED
-    folder = tools()
     changed = False
     for module in LIBRARIES:
-        built = interface(module, pathlib.Path(words[0]).resolve(), folder)
+        found = graphs(module, pathlib.Path(words[0]).resolve())
+        built = sorted({line for graph in found for line in lines(graph)})
         file = promises / f"{module}.txt"
         if "--write" in sys.argv:
             file.write_text("\n".join(built) + "\n")

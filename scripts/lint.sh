@@ -32,7 +32,7 @@ swift=${SWIFT:-swift}
 check "$swift" 'Swift sources' \
   "$swift" format lint --strict --parallel --recursive Sources Tests Package.swift
 check mandoc manual mandoc -T lint -W warning man/pusher-cli.1
-check shellcheck 'shell scripts' shellcheck scripts/*.sh packaging/*/*.sh .ci/run
+check shellcheck 'shell scripts' shellcheck scripts/*.sh packaging/*/*.sh Tests/*.sh Tests/*/*.sh .ci/run
 check codespell spelling codespell
 check python3 'width of prose' scripts/prose.py
 check python3 rooms scripts/tidy.py

@@ -8,17 +8,12 @@
 # contradicts it, and that the public interface is the promised one. Then it checks the packages. A
 # tag needs `make ci` too. The same commit, folder and tools give the same bytes.
 set -eu
+# shellcheck source=scripts/common.sh
+. "$(dirname "$0")/common.sh"
 cd "$(dirname "$0")/.."
 
-swift=${SWIFT:-swift}
 program=dist/pusher-cli
-
-fail() {
-  echo "release: $*" >&2
-  exit 1
-}
-
-version=$(scripts/version.sh)
+version=$(version)
 changes=$(git status --porcelain)
 [ -z "$changes" ] || fail "commit or remove these changes first: $changes"
 first=$(sed -n 's/^## //p' CHANGELOG.md | head -n 1)
@@ -32,13 +27,13 @@ CI=true make --no-print-directory lint
 "$swift" build --quiet --target PusherTesting </dev/null
 scripts/interface.py "$("$swift" build --show-bin-path)/Modules"
 echo 'release: the public interface is the promised one'
-scripts/check-dependency.sh
+scripts/check.sh dependency
 
 rm -rf dist
 make --no-print-directory package
 said=$("$program" --version)
 [ "$said" = "pusher-cli $version" ] || fail "the program says '$said', not version $version"
-"$(scripts/python-peers.sh release)" scripts/sbom.py "$program" "dist/pusher-cli-$version.cdx.json"
+"$(scripts/python-peers.sh release)" packaging/sbom.py "$program" "dist/pusher-cli-$version.cdx.json"
 scripts/check-packages.sh "$program"
 # The tarball's own sum is in the list.
 rm -f dist/*.sha256
@@ -54,5 +49,5 @@ release: dist/ holds pusher-cli $version, built from $(git rev-parse --short=12 
   2. git tag --sign v$version && git push origin v$version
   3. sign dist/SHA256SUMS, and publish all of dist/ but the program as the release v$version
   4. upload the wheel to PyPI; .github/workflows/release.yml does that, and drafts the release
-  5. scripts/formulas.sh, with the address of the release, for Homebrew and Nix
+  5. scripts/package.sh formulas, with the address of the release, for Homebrew and Nix
 END

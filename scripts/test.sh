@@ -1,29 +1,91 @@
 #!/bin/sh
 # Installs the requirements, builds the debug program and the tests, and runs all tests.
 #
+#   scripts/test.sh
+#   scripts/test.sh redis                          the program's tests, with every server on Redis:
+#                                                  each has a database of one redis-server
+#   scripts/test.sh thread|address [ARGUMENT...]   with a sanitizer, in a separate folder; arguments
+#                                                  of `swift test`: --filter NAME. A finding in a
+#                                                  test, or in a program started by a test, fails
+#   scripts/test.sh summary LOG STATUS             the summary of a run's log: reasons for skipped
+#                                                  tests; errors; tests that never ended; last line
+#
 # Prints few lines after success, and the errors after a failure; .build/test.log is the whole log.
 # The last line, with counts, is the test runner's, and so is the status.
 set -eu
-cd "$(dirname "$0")/.."
 
-swift=${SWIFT:-swift}
-log=.build/test.log
+# shellcheck source=scripts/common.sh
+. "$(dirname "$0")/common.sh"
+
+# summary LOG STATUS
+summary() {
+  # Prints each reason once, although several cases and tests give it.
+  sed -n 's/^➜ .* skipped: "\(.*\)"$/\1/p' "$1" | sort | uniq -c | sort -rn | head -n 20 | cut -c 1-200 |
+    sed 's/^ *\([0-9]*\) /test: \1 skipped: /'
+  if [ "$2" -ne 0 ]; then
+    printf 'test: status %s; what failed:\n' "$2"
+    grep -a -A 8 'recorded an issue\|[Ff]atal error\|Crash\|\(^\| \)error: ' "$1" | grep -a -v -e '^✔' -e '^◇' | cut -c 1-1000 | tail -n 120 || true
+    awk '
+      /^◇ Test / && !/^◇ Test (case|run) / { sub(/^◇ Test /, ""); sub(/ started\.$/, ""); open[$0] = 1 }
+      /^(✔|✘) Test / { sub(/^(✔|✘) Test /, ""); sub(/( with [0-9]+ test cases?)? (passed|failed) after .*$/, ""); delete open[$0] }
+      END { for (name in open) print "test: began and did not end: " name }
+    ' "$1"
+  fi
+  tail -n 1 "$1"
+}
+
+kind=${1:-}
+[ $# -eq 0 ] || shift
+case $kind in
+  summary)
+    summary "$@"
+    exit 0
+    ;;
+  '' | redis | thread | address) cd "$(dirname "$0")/.." ;;
+  *) wrong "name redis, thread or address, not '$kind'" ;;
+esac
 
 scripts/install-packages.sh test
-# Not every distribution has this package; without it the tests that open a page are skipped.
-scripts/install-packages.sh browser || printf '%s\n' 'test: no browser, its tests are skipped' >&2
 # Tests with other libraries use this interpreter.
 PUSHER_CLI_TEST_PYTHON=$(scripts/python-peers.sh page)
-export PUSHER_CLI_TEST_PYTHON
 # A crash must not wait for Swift's backtrace, which can hang.
 SWIFT_BACKTRACE=enable=no
-export SWIFT_BACKTRACE
+export PUSHER_CLI_TEST_PYTHON SWIFT_BACKTRACE
 
+case $kind in
+  thread | address)
+    folder=.build-$kind
+    # Leaks of the test runner itself would fail the run. Foundation's Process reads beyond the
+    # last, shorter entry of /proc/self/fd.
+    mkdir -p "$folder"
+    echo 'interceptor_via_fun:findMaximumOpenFromProcSelfFD' >"$folder/suppressions"
+    # The sanitizer reads the quotes around a path with blanks.
+    # shellcheck disable=SC2089
+    ASAN_OPTIONS="detect_leaks=0:suppressions='$PWD/$folder/suppressions'"
+    # Some tests cannot run under a sanitizer and check this variable.
+    PUSHER_CLI_SANITIZER=$kind
+    # shellcheck disable=SC2090
+    export ASAN_OPTIONS PUSHER_CLI_SANITIZER
+    "$swift" build --build-tests --scratch-path "$folder" --sanitize="$kind" </dev/null
+    # The limit of half an hour is many times the need of a slow machine.
+    bounded 1800 "$swift" test --scratch-path "$folder" --sanitize="$kind" --skip-build --disable-xctest "$@" </dev/null
+    exit 0
+    ;;
+  redis)
+    temporary=$(mktemp -d)
+    start_redis "$temporary" --databases 100000
+    export PUSHER_CLI_TEST_SERVE="--redis redis://127.0.0.1:$redis_port/{n}"
+    ;;
+esac
+
+# Not every distribution has this package; without it the tests that open a page are skipped.
+scripts/install-packages.sh browser || printf '%s\n' 'test: no browser, its tests are skipped' >&2
+log=.build/test.log
 mkdir -p .build
 printf 'test: building; the whole log is in %s\n' "$PWD/$log"
-status=0
-"$swift" build --build-tests >"$log" 2>&1 </dev/null || status=$?
-if [ "$status" -eq 0 ]; then
+result=0
+"$swift" build --build-tests >"$log" 2>&1 </dev/null || result=$?
+if [ "$result" -eq 0 ]; then
   # Runs the bundle itself where it is a program: its output reaches the log at once, even if it is
   # killed.
   bundle=$("$swift" build --show-bin-path)/pusher-cliPackageTests.xctest
@@ -32,16 +94,15 @@ if [ "$status" -eq 0 ]; then
   else
     set -- "$swift" test --skip-build --disable-xctest
   fi
-  # For scripts/test-redis.sh: only the program's tests, with every `serve` on Redis.
-  if [ -n "${PUSHER_CLI_TEST_SERVE:-}" ]; then set -- "$@" --filter CLITests; fi
+  [ "$kind" != redis ] || set -- "$@" --filter CLITests
   # The limit of a quarter of an hour is many times the need of a slow machine.
   command -v timeout >/dev/null 2>&1 && set -- timeout 900 "$@"
   printf 'test: running\n'
   # In the background, so that an interrupt ends the tests too.
   "$@" >>"$log" 2>&1 </dev/null &
   tests=$!
-  trap 'kill "$tests" 2>/dev/null; exit 130' INT TERM
-  wait "$tests" || status=$?
+  pids="$tests $pids"
+  wait "$tests" || result=$?
 fi
-scripts/test-summary.sh "$log" "$status"
-exit "$status"
+summary "$log" "$result"
+exit "$result"

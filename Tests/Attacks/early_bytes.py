@@ -184,7 +184,7 @@ class Context:
         self.program, self.folder = program, folder
         self.draw = random.Random(seed)
         self.cases = self.wrong = 0
-        subprocess.run([ROOT / "scripts/test-certificates.sh", folder], check=True, capture_output=True)
+        subprocess.run([ROOT / "Tests/certificates.sh", folder], check=True, capture_output=True)
         self.outgoing = ssl.create_default_context(cafile=f"{folder}/root.pem")
         self.incoming = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self.incoming.load_cert_chain(f"{folder}/valid.pem", f"{folder}/valid.key")

@@ -249,6 +249,7 @@ class Stage:
             ("--port-file", [*serve, "--port-file", "FILE"], ""),
             ("--apps", [*serve, "--apps", "FILE"], '[{"id":"1","key":"k","secret":"s"}]'),
             ("--record", [*serve, "--record", "FILE"], ""),
+            ("--console-token-file", [*serve, "--console", "--console-token-file", "FILE"], "0123456789abcdef" * 2 + "\n"),
             ("--open-recording", [*serve, "--console", "--open-recording", "FILE"], ""),
         ]
         if self.certificate:

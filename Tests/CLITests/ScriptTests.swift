@@ -89,8 +89,8 @@ import Testing
     let file = TemporaryFolder.shared.file("log")
     defer { try? FileManager.default.removeItem(atPath: file) }
     try Data((log.joined(separator: "\n") + "\n").utf8).write(to: URL(filePath: file))
-    let script = Documentation.folder + "/scripts/test-summary.sh"
-    let result = try PusherCLI.tool([script, file, String(status)])
+    let script = Documentation.folder + "/scripts/test.sh"
+    let result = try PusherCLI.tool([script, "summary", file, String(status)])
     #expect(result.ending == .exited(0))
     return result.outputText.split(separator: "\n").map(String.init)
   }

@@ -1,4 +1,4 @@
-"""What the runs of `scripts/recipes.sh` share: the blocks of the page, processes that end with us, events, and a count."""
+"""What the runs of `scripts/check.sh recipes` share: the blocks of the page, processes that end with us, events, and a count."""
 
 import atexit
 import collections

@@ -2,7 +2,7 @@
 # of nixpkgs. Many releases of nixpkgs lack Swift 6.2, which a build needs.
 #
 # A template: Nix refuses it as it is. The address and the checksum of the tarball exist only after a
-# release. Then scripts/formulas.sh writes the expression, with both in place of the words in
+# release. Then scripts/package.sh formulas writes the expression, with both in place of the words in
 # capitals between @.
 #
 # Checked: the syntax (nix-instantiate --parse), and the version. Not checked: a build by Nix.

@@ -10,6 +10,6 @@ class SystemsHook(BuildHookInterface):
     def initialize(self, version, build_data):
         glibc = os.environ.get("PUSHER_CLI_GLIBC")
         if not glibc:
-            raise RuntimeError("no PUSHER_CLI_GLIBC: build the wheel with scripts/wheel.sh")
+            raise RuntimeError("no PUSHER_CLI_GLIBC: build the wheel with scripts/package.sh wheel")
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-manylinux_{glibc.replace('.', '_')}_{platform.machine()}"

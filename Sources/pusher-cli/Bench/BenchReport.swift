@@ -18,7 +18,7 @@ struct BenchReport {
   /// A row for each second.
   let rows: [BenchSeconds.Row]
   /// CPU time and memory of the program itself.
-  let cost: CostFigures
+  let cost: ProcessMeter
 
   /// - Parameters:
   ///   - opened: Intended time of the first connection.
@@ -44,12 +44,11 @@ struct BenchReport {
   }
 
   private mutating func noteEvents(_ events: EventFigures, _ begin: Instant?) {
-    let losses = events.losses
     let counts = [
-      "sent": events.sent, "failed": events.failed, "expected": losses.expected,
-      "delivered": events.delivered, "lost": losses.lost, "doubled": events.doubled,
+      "sent": events.sent, "failed": events.failed, "expected": events.expected,
+      "delivered": events.delivered, "lost": events.lost, "doubled": events.doubled,
       "out_of_order": events.outOfOrder, "wrong": events.wrong,
-      "losing_subscribers": losses.subscribers, "most_lost": losses.most,
+      "losing_subscribers": events.losingSubscribers, "most_lost": events.mostLost,
     ]
     for (name, count) in counts { values[name] = Double(count) }
     values["events_per_second"] = Self.rate(events.sent, from: begin, to: events.lastAccepted)
@@ -142,20 +141,50 @@ struct BenchReport {
           figure.member,
           .object(present: [
             "before": .number(BenchNumber.text(before)), "now": .number(BenchNumber.text(now)),
-            "change_percent": BenchChange.percent(from: before, to: now).map {
+            "change_percent": Self.change(from: before, to: now).map {
               .number(BenchNumber.text($0, places: 1))
             },
           ]))
       })
   }
-}
 
-/// The change of a figure between two runs.
-enum BenchChange {
-  /// Returns `nil` if the earlier figure is zero and the later is not.
-  static func percent(from before: Double, to now: Double) -> Double? {
+  /// Returns the change of a figure between two runs; `nil` if the earlier figure is zero and the
+  /// later is not.
+  static func change(from before: Double, to now: Double) -> Double? {
     if before == now { return 0 }
     return before == 0 ? nil : (now - before) / before * 100
+  }
+
+  // MARK: Files of --histogram, --csv and --svg
+
+  /// Makes each file before the load, so that a wrong name costs no run.
+  static func checkFiles(_ settings: BenchSettings) throws(UsageError) {
+    for (flag, path) in settings.files.map({ ($0.flag.spelling, $0.path) }) {
+      switch FileReplacement.writablePlace(path) {
+      case .failure(let fault): throw UsageError("\(flag): cannot write '\(path)': \(fault.reason)")
+      case .success(.nothing):
+        if let reason = WrittenFile.write([], to: path) {
+          throw UsageError("\(flag): cannot write '\(path)': \(reason)")
+        }
+      case .success: break
+      }
+    }
+  }
+
+  /// Writes the files; returns the status of a failure, which is reported.
+  func writeFiles(_ settings: BenchSettings, _ diagnostics: Diagnostics) -> ExitStatus? {
+    var status: ExitStatus?
+    let files = [
+      (settings.histogramFile, delays?.table),
+      (settings.csvFile, BenchSeconds.csv(rows)),
+      (settings.svgFile, settings.svgFile.map { _ in DelayImage(self).text }),
+    ]
+    for case (let path?, let text?) in files {
+      if let reason = WrittenFile.write(Array(text.utf8), to: path) {
+        status = diagnostics.cannotPrint(reason, to: path)
+      }
+    }
+    return status
   }
 }
 
@@ -172,5 +201,253 @@ extension BenchSettings {
       "seconds": plan ? .number(BenchNumber.text(load.time.inSeconds)) : nil,
       "ramp_seconds": plan ? .number(BenchNumber.text(load.ramp.inSeconds)) : nil,
     ])
+  }
+}
+
+/// The part of the planned load that a run did not make.
+///
+/// Such a run is no measurement, whatever its figures are: fewer subscribers or events than planned
+/// are easier for a server.
+struct LoadShortfall: Equatable {
+  /// One sentence.
+  let reason: String
+  /// Decides about the exit status.
+  let cause: Cause
+
+  /// Returns `nil` for a run that made its load: every subscriber was subscribed, and the server
+  /// took every event.
+  init?(_ settings: BenchSettings, _ figures: RunFigures, isInterrupted: Bool) {
+    guard !isInterrupted else {
+      (reason, cause) = ("a signal ended the run", .time)
+      return
+    }
+    let connections = figures.connections
+    let all = connections.subscribers
+    var parts: [(words: String, cause: Cause)] = []
+    // Those that were missing when the load began.
+    var subscribed = connections.firstJoins
+    if let events = figures.events {
+      subscribed = min(
+        subscribed, events.receivers + (settings.mode == .client ? settings.load.channels : 0))
+    }
+    if subscribed < all {
+      parts.append(
+        Self.part(
+          "\(Self.count(subscribed, of: all)) subscribers were subscribed",
+          connections.refusals.main == nil ? figures.errors : connections.refusals))
+    }
+    if settings.mode.sendsEvents {
+      // Without subscribers, nothing is sent.
+      if let part = Self.calls(settings, figures), parts.isEmpty || figures.events != nil {
+        parts.append(part)
+      }
+    } else if settings.mode == .storm, parts.isEmpty, connections.connected < all {
+      let count = Self.count(connections.connected, of: all)
+      parts.append(Self.part("\(count) subscribers came back after the cut", figures.errors))
+    }
+    guard let first = parts.first else { return nil }
+    reason = parts.map(\.words).joined(separator: "; ")
+    cause = first.cause
+  }
+
+  /// - Parameter errors: The most frequent one explains the part.
+  private static func part(
+    _ words: String, _ errors: ErrorCounts
+  ) -> (words: String, cause: Cause) {
+    guard let (entry, cause) = errors.main else { return (words, .unreachable) }
+    return ("\(words) (\(entry.inWords))", cause)
+  }
+
+  /// Events that were not sent, or that the server did not take.
+  private static func calls(
+    _ settings: BenchSettings, _ figures: RunFigures
+  ) -> (words: String, cause: Cause)? {
+    let plan = BenchPlan(settings)
+    let events = figures.events ?? EventFigures()
+    // The server confirms no client event, but says which ones its rate limit drops.
+    let limited = settings.mode == .client ? figures.errors.entry(of: "\(RateLimit.code)") : nil
+    let dropped = limited?.count ?? 0
+    let made = max(events.sent / plan.batch - dropped, 0)
+    guard made < plan.callCount else { return nil }
+    let what =
+      switch settings.mode {
+      case .client: "client events"
+      case .presence: "joins and leaves"
+      case .fanout, .connect, .storm: "calls"
+      }
+    let words = "the server accepted \(count(made, of: plan.callCount)) \(what)"
+    if let limited, dropped > events.failed {
+      return ("\(words) (\(limited.inWords))", .overloaded)
+    }
+    return part(words, events.errors)
+  }
+
+  private static func count(_ count: Int, of all: Int) -> String {
+    "\(count == 0 ? "none" : BenchNumber.grouped(count)) of \(BenchNumber.grouped(all))"
+  }
+}
+
+extension ErrorCounts.CodeCount {
+  /// The code of the protocol or of HTTP and the reason, which may name the code itself.
+  fileprivate var inWords: String {
+    let number = code.split(separator: " ").last.map(String.init) ?? code
+    let reason = Redaction.redact(example)
+    let numbers = reason.utf8.split { !(0x30...0x39).contains($0) }
+    guard Int(number) != nil, !numbers.contains(where: { $0.elementsEqual(number.utf8) }) else {
+      return reason
+    }
+    return reason.isEmpty ? number : "\(number): \(reason)"
+  }
+}
+
+/// The report for people: a line for each figure that says something.
+struct BenchTable {
+  private let report: BenchReport
+  private let baseline: BenchBaseline?
+  private var lines: [String] = []
+
+  private static let width = 14
+  private static let longestList = 5
+
+  init(_ report: BenchReport, _ baseline: BenchBaseline?) {
+    (self.report, self.baseline) = (report, baseline)
+    if let shortfall = report.shortfall { add("not valid", Diagnostics.escaped(shortfall.reason)) }
+    addEvents()
+    addConnections()
+    addErrors()
+    addOwnCost()
+    addComparison()
+  }
+
+  var text: String { lines.map { $0 + "\n" }.joined() }
+
+  private mutating func add(_ name: String, _ text: String) {
+    let blanks = String(repeating: " ", count: max(1, Self.width - name.utf8.count))
+    lines.append(name + blanks + text)
+  }
+
+  private mutating func addEvents() {
+    guard let sent = count("sent"), let expected = count("expected") else { return }
+    let failed = count("failed") ?? 0
+    add(
+      "events",
+      "\(BenchNumber.grouped(sent)) sent"
+        + (failed > 0 ? ", \(BenchNumber.grouped(failed)) not accepted" : "")
+        + perSecond("events_per_second"))
+    add(
+      "deliveries",
+      "\(BenchNumber.grouped(count("delivered") ?? 0)) of \(BenchNumber.grouped(expected))"
+        + perSecond("deliveries_per_second"))
+    let lost = count("lost") ?? 0
+    let by =
+      lost > 0
+      ? " (\(Self.share(lost, of: expected))) by \(count("losing_subscribers") ?? 0) subscribers, "
+        + "at most \(count("most_lost") ?? 0) each"
+      : ""
+    add("lost", BenchNumber.grouped(lost) + by)
+    for (name, figure) in [
+      ("doubled", "doubled"), ("out of order", "out_of_order"), ("wrong", "wrong"),
+    ] { add(name, BenchNumber.grouped(count(figure) ?? 0)) }
+    addTimes("delay", "", ["p50", "p90", "p99", "p99.9", "max"])
+    addTimes("sent late", "late_")
+  }
+
+  private mutating func addConnections() {
+    let all = (count("connected") ?? 0) + (count("unconnected") ?? 0)
+    add(
+      "subscribers",
+      "\(BenchNumber.grouped(count("connected") ?? 0)) of \(BenchNumber.grouped(all))"
+        + perSecond("connects_per_second"))
+    for step in BenchFigure.steps { addTimes(step, step + "_") }
+    addTimes("back after", "back_")
+    if let reconnects = count("reconnects"), reconnects > 0 {
+      add("reconnects", "\(reconnects), with \(count("gaps") ?? 0) gaps")
+    }
+  }
+
+  private mutating func addErrors() {
+    for (index, error) in report.errors.enumerated() {
+      let example = Diagnostics.escaped(error.example)
+      add(index == 0 ? "errors" : "", "\(error.count) x \(error.code): \(example)")
+    }
+    guard !report.closedVisitors.isEmpty else { return }
+    let shown = report.closedVisitors.prefix(Self.longestList).joined(separator: ", ")
+    let rest = report.closedVisitors.count - Self.longestList
+    add("visitors", "closed: \(shown)" + (rest > 0 ? " and \(rest) more" : ""))
+  }
+
+  private mutating func addOwnCost() {
+    guard let cpu = report.values["cpu"] else { return }
+    let share = BenchNumber.text(cpu, places: 0)
+    let memory = count("memory_per_socket").map { ", \(($0 + 512) / 1024) KiB a socket" } ?? ""
+    add("bench itself", "\(share) % of a core\(memory)")
+    guard report.wasLimit else { return }
+    lines.append(
+      "The bench used \(share) % of a core: the figures say what it can do, not the server.")
+    if EventLoop.processorCount > 1 {
+      lines.append("To use more cores, run it in several shells, each with a part of the load.")
+    }
+  }
+
+  private mutating func addComparison() {
+    guard let baseline else { return }
+    lines += ["", Self.row("compared", ["before", "now", "change"])]
+    for figure in BenchFigure.all {
+      guard let before = baseline.figures[figure.name], let now = report.values[figure.name] else {
+        continue
+      }
+      let percent = BenchReport.change(from: before, to: now)
+      let change = percent.map { ($0 > 0 ? "+" : "") + BenchNumber.text($0, places: 1) + " %" }
+      let cells = [before, now].map { Self.shown($0, figure.unit) }
+      lines.append(Self.row(figure.name, cells + [change ?? "new"]))
+    }
+  }
+
+  // MARK: Parts
+
+  private func count(_ name: String) -> Int? { report.values[name].map { Int($0) } }
+
+  private func perSecond(_ name: String) -> String {
+    guard let rate = report.values[name] else { return "" }
+    return ", \(BenchNumber.grouped(Int(rate.rounded()))) a second"
+  }
+
+  /// - Parameter prefix: Of the figures' names, which are the labels without points.
+  private mutating func addTimes(
+    _ name: String, _ prefix: String, _ labels: [String] = ["p50", "p99", "max"]
+  ) {
+    let shown = labels.compactMap { label in
+      report.values[prefix + label.filter { $0 != "." }].map { "\(label) \(Self.time($0))" }
+    }
+    if !shown.isEmpty { add(name, shown.joined(separator: ", ")) }
+  }
+
+  private static func share(_ count: Int, of all: Int) -> String {
+    guard all > 0 else { return "none expected" }
+    return BenchNumber.text(Double(count) / Double(all) * 100, places: 3) + " %"
+  }
+
+  /// Writes milliseconds with three digits, in the unit that suits them.
+  static func time(_ milliseconds: Double) -> String {
+    if milliseconds >= 10_000 { return BenchNumber.text(milliseconds / 1000, places: 1) + " s" }
+    if milliseconds >= 1000 { return BenchNumber.text(milliseconds / 1000, places: 2) + " s" }
+    let places = milliseconds >= 100 ? 0 : milliseconds >= 10 ? 1 : milliseconds >= 1 ? 2 : 3
+    return BenchNumber.text(milliseconds, places: places) + " ms"
+  }
+
+  static func shown(_ value: Double, _ unit: BenchFigure.Unit) -> String {
+    switch unit {
+    case .count, .rate: BenchNumber.grouped(Int(max(min(value.rounded(), 1e15), -1e15)))
+    case .percent: BenchNumber.text(value, places: 1) + " %"
+    case .bytes: "\(Int(max(min(value, 1e15), 0)) / 1024) KiB"
+    case .time: time(value)
+    }
+  }
+
+  /// Writes a name and its cells, which end at the same columns in every row.
+  private static func row(_ name: String, _ cells: [String]) -> String {
+    let blanks = { String(repeating: " ", count: max(1, $0)) }
+    return name + blanks(22 - name.utf8.count)
+      + cells.map { blanks(14 - $0.utf8.count) + $0 }.joined()
   }
 }

@@ -5,12 +5,19 @@ final class BenchRun {
   private let settings: BenchSettings
   private let diagnostics: Diagnostics
   private let loop: EventLoop
-  private let steps: BenchSteps
+  private let message: BenchMessage
+  private let ledger: DeliveryLedger
+  private let sends: SendLedger
+  private let fleet: BenchFleet
+  private var traffic: BenchTraffic?
+  private var meter = ProcessMeter()
   private var openedAt: Instant?
   private var ticker: LoopTimer?
   private var signal: Int32?
   /// True if the load cannot be made, so that nothing more is worth a try.
   private var isHopeless = false
+  /// Subscribers that must get each event, by channel.
+  private var receivers: [Int] = []
 
   /// Time without a change after which the rest of the subscribers is given up.
   private static let patience = Duration.seconds(60)
@@ -20,6 +27,8 @@ final class BenchRun {
   private static let callPatience = Duration.seconds(15)
   /// Time to sign the first call, so that no call is late.
   private static let preparation = Duration.milliseconds(100)
+  /// Time for the closing handshakes.
+  private static let closingTime = Duration.seconds(2)
   private static let look = Duration.milliseconds(20)
 
   /// Waits for the server of `--local`.
@@ -29,7 +38,12 @@ final class BenchRun {
     (self.settings, self.diagnostics) = (settings, diagnostics)
     loop = try EventLoop()
     LocalServerWait.run(settings.subscription.connection, on: loop, diagnostics)
-    steps = BenchSteps(settings, run: run, loop: loop, diagnostics: diagnostics)
+    message = BenchMessage(
+      run: run, size: settings.load.size, readsMembers: settings.mode == .presence)
+    ledger = DeliveryLedger(
+      plan: BenchPlan(settings), message: message, subscribers: settings.load.subscribers)
+    sends = SendLedger(ledger)
+    fleet = BenchFleet(settings, ledger, loop: loop, diagnostics: diagnostics)
   }
 
   /// Runs until the end, and returns the report.
@@ -41,73 +55,118 @@ final class BenchRun {
       loop.stop()
     }
     startTicking()
-    let begin = loop.now
-    openedAt = begin
-    steps.open(at: begin)
-    wait { self.steps.state.settled == self.settings.load.subscribers || self.isStuck }
-    steps.settle()
-    if steps.state.connected == 0 { isHopeless = true }
+    open()
     if !isOver { try work() }
     if let ticker { loop.remove(ticker) }
-    steps.finish()
-    while !steps.isClosed { runShortly() }
-    steps.abort()
+    close()
     let report = BenchReport(
-      settings, steps.figures(), opened: openedAt, begin: steps.ledger.begin,
-      isInterrupted: signal != nil)
+      settings, figures(), opened: openedAt, begin: ledger.begin, isInterrupted: signal != nil)
     return (report, signal)
   }
 
   private var isOver: Bool { signal != nil || isHopeless }
 
+  /// Opens the sockets, which is measured by itself.
+  private func open() {
+    let begin = loop.now
+    openedAt = begin
+    meter.begin(at: begin)
+    if !settings.mode.sendsEvents { ledger.origin = begin }
+    fleet.open(at: begin)
+    wait { self.fleet.settled == self.settings.load.subscribers || self.isStuck }
+    meter.end(at: loop.now)
+    let connected = fleet.connected
+    meter.noteMemory(sockets: connected)
+    if connected == 0 { isHopeless = true }
+  }
+
   private func work() throws {
     switch settings.mode {
     case .connect: break
     case .storm:
-      let all = steps.state.connected
-      steps.cut()
-      wait { self.steps.state.connected >= all || self.isStuck }
+      let all = fleet.connected
+      meter.begin(at: loop.now)
+      fleet.cut()
+      wait { self.fleet.connected >= all || self.isStuck }
     case .fanout, .client, .presence: try sendAll()
     }
   }
 
   private func sendAll() throws {
-    try steps.prepare()
-    steps.traffic?.onRefusal = { [unowned self] in
+    let traffic = try BenchTraffic(settings, fleet, message, sends)
+    self.traffic = traffic
+    traffic.onRefusal = { [unowned self] in
       isHopeless = true
       loop.stop()
     }
-    wait { self.steps.traffic?.isReady ?? true || self.isStuck }
+    wait { traffic.isReady || self.isStuck }
     guard !isOver else { return }
-    steps.begin(at: loop.now.advanced(by: Self.preparation))
-    wait { self.isSent }
-    steps.stop()
-    wait { self.isComplete }
+    let begin = loop.now.advanced(by: Self.preparation)
+    meter.begin(at: loop.now)
+    countReceivers()
+    ledger.begin = begin
+    traffic.begin(at: begin)
+    wait {
+      // Also counts the client events that have left.
+      let isIdle = traffic.isIdle
+      return traffic.isDone && (isIdle || self.silence > Self.callPatience)
+    }
+    traffic.stop()
+    wait {
+      self.hasAll
+        || self.silence > max(Self.deliveryPatience, self.ledger.figures.delays.largest * 2)
+    }
   }
 
-  /// True if every call was sent and answered, or no answer has come for long.
-  private var isSent: Bool {
-    let state = steps.state
-    return state.isDone && (state.isIdle || silence(state) > Self.callPatience)
+  /// From now on, the subscribers of this moment must get each event.
+  private func countReceivers() {
+    receivers = [Int](repeating: 0, count: ledger.plan.channels)
+    let hasSenders = settings.mode == .client
+    for subscriber in fleet.subscribers where subscriber.isSubscribed {
+      guard !hasSenders || subscriber.number >= ledger.plan.channels else { continue }
+      subscriber.isCounted = true
+      receivers[subscriber.channel] += 1
+    }
   }
 
-  /// True if every event came, or nothing has come for long.
-  private var isComplete: Bool {
-    let state = steps.state
-    return state.hasAll || silence(state) > max(Self.deliveryPatience, state.longestDelay * 2)
+  /// Closes every socket with a close frame, and drops those whose server does not answer in time.
+  private func close() {
+    fleet.noteEnd()
+    meter.end(at: loop.now)
+    let end = loop.now.advanced(by: Self.closingTime)
+    fleet.close()
+    while !fleet.isClosed, loop.now < end { runShortly() }
+    // The visitors of the mode `presence` leave then: earlier, subscribers would get the news.
+    traffic?.close()
+    fleet.abort()
+  }
+
+  /// Deliveries of the accepted events to all receivers.
+  private var deliveries: Int {
+    zip(sends.accepted, receivers).reduce(0) { $0 + $1.0.count * $1.1 }
+  }
+
+  /// True if every subscriber has every event.
+  private var hasAll: Bool {
+    guard ledger.account.delivered >= deliveries else { return false }
+    return fleet.counted.allSatisfy { subscriber in
+      let wanted = sends.accepted[subscriber.channel]
+      return ledger.account.received(by: subscriber.number, of: wanted) == wanted.count
+    }
   }
 
   /// Time since the last call of the plan, its last answer and its last delivery.
-  private func silence(_ state: BenchState) -> Duration {
-    let plan = steps.ledger.plan
-    let end = steps.ledger.begin?.advanced(by: plan.time(of: plan.callCount - 1))
-    let last = [end, state.lastDelivery, state.lastAccepted].compactMap(\.self).max()
+  private var silence: Duration {
+    let plan = ledger.plan
+    let end = ledger.begin?.advanced(by: plan.time(of: plan.callCount - 1))
+    let last = [end, ledger.figures.lastDelivery, ledger.figures.lastAccepted].compactMap(\.self)
+      .max()
     return last?.duration(to: loop.now) ?? .zero
   }
 
   /// True if subscribers are missing, and none came for long.
   private var isStuck: Bool {
-    guard let last = steps.state.lastChange else { return false }
+    guard let last = fleet.lastChange ?? openedAt else { return false }
     return last.duration(to: loop.now) > Self.patience
   }
 
@@ -136,39 +195,47 @@ final class BenchRun {
   }
 
   private var progress: String {
-    let state = steps.state
-    let sockets = "\(state.connected) of \(settings.load.subscribers) subscribers"
-    guard let begin = steps.ledger.begin else { return sockets }
-    let latest = steps.ledger.seconds.latest
+    let sockets = "\(fleet.connected) of \(settings.load.subscribers) subscribers"
+    guard let begin = ledger.begin else { return sockets }
+    let latest = ledger.seconds.latest
     let p99 = latest.p99.map { ", p99 \(BenchTable.time($0.inSeconds * 1000))" } ?? ""
     let elapsed = begin.duration(to: loop.now).inSeconds
-    return "\(BenchNumber.text(elapsed, places: 0)) s: \(state.sent) events sent, "
+    return "\(BenchNumber.text(elapsed, places: 0)) s: \(ledger.figures.sent) events sent, "
       + "\(latest.delivered) deliveries this second\(p99), "
-      + "\(state.missing) not there yet, \(sockets)"
+      + "\(max(deliveries - ledger.account.delivered, 0)) not there yet, \(sockets)"
   }
-}
 
-/// The progress of a run.
-struct BenchState: Equatable {
-  var connected = 0
-  /// Subscribers whose first attempt has an outcome.
-  var settled = 0
-  var sent = 0
-  /// Deliveries of the sent events to all subscribers.
-  var expected = 0
-  var delivered = 0
-  /// True if every call of the plan was handed to the network.
-  var isDone = false
-  /// True if no call waits for an answer.
-  var isIdle = false
-  /// True if all is sent, and every subscriber has every event.
-  var hasAll = false
-  /// Time of the last outcome of an attempt.
-  var lastChange: Instant?
-  var lastDelivery: Instant?
-  var lastAccepted: Instant?
-  var longestDelay = Duration.zero
+  // MARK: Figures
 
-  /// Deliveries that are under way or lost.
-  var missing: Int { max(expected - delivered, 0) }
+  /// Returns the figures, and counts the losses; called once, at the end.
+  private func figures() -> RunFigures {
+    var figures = RunFigures()
+    if ledger.begin != nil { figures.events = eventFigures() }
+    (figures.connections, figures.cost, figures.errors) = (fleet.figures, meter, fleet.errors)
+    figures.errors.add(ledger.figures.errors)
+    ledger.seconds.finish()
+    figures.rows = ledger.seconds.rows
+    return figures
+  }
+
+  private func eventFigures() -> EventFigures {
+    let account = ledger.account
+    var figures = ledger.figures
+    figures.receivers = receivers.reduce(0, +)
+    figures.closedVisitors = traffic?.closedVisitors ?? []
+    (figures.delivered, figures.doubled) = (account.delivered, account.doubled)
+    figures.outOfOrder = account.outOfOrder
+    for subscriber in fleet.counted {
+      let accepted = sends.accepted[subscriber.channel]
+      let missing = account.missing(by: subscriber.number, of: accepted) { number in
+        guard let call = ledger.plan.call(of: number, on: subscriber.channel) else { return }
+        ledger.seconds.noteLost(intended: ledger.plan.time(of: call))
+      }
+      figures.expected += accepted.count
+      figures.lost += missing
+      if missing > 0 { figures.losingSubscribers += 1 }
+      figures.mostLost = max(figures.mostLost, missing)
+    }
+    return figures
+  }
 }

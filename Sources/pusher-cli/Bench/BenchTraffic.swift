@@ -5,18 +5,20 @@ final class BenchTraffic {
   private let plan: BenchPlan
   private let loop: EventLoop
   private let sender: any BenchSender
-  private let visitors: MemberSender?
   private let api: APISender?
-  private var pacer: BenchPacer?
+  /// Time of the first call; `nil` before ``begin(at:)``.
+  private var begin: Instant?
+  private var next = 0
+  private lazy var timer = PreciseTimer { [unowned self] in sendDue(at: $0) }
+  /// Fires halfway to the next call: its preparation would hold up a call that leaves now.
+  private lazy var preparation = PreciseTimer { [unowned self] _ in sender.prepare(next) }
 
   /// - Throws: ``TLSError`` for invalid certificates.
   init(
-    _ settings: BenchSettings, _ fleet: BenchFleet, _ message: BenchMessage, _ sends: SendLedger,
-    _ crew: BenchCrew
+    _ settings: BenchSettings, _ fleet: BenchFleet, _ message: BenchMessage, _ sends: SendLedger
   ) throws {
-    (plan, loop) = (sends.plan, crew.loop)
+    (plan, loop) = (sends.plan, fleet.loop)
     var api: APISender?
-    var visitors: MemberSender?
     if settings.mode == .client {
       // The first subscriber of each channel has the channel's number.
       let senders = Array(fleet.subscribers.prefix(sends.plan.channels))
@@ -28,10 +30,9 @@ final class BenchTraffic {
       guard case .secret(let secret, _, _) = settings.subscription.authorization else {
         throw UsageError("the mode 'presence' needs the secret")
       }
-      let members = try MemberSender(settings, secret: secret, message, sends, crew)
-      (sender, visitors) = (members, members)
+      sender = try MemberSender(settings, secret: secret, message, sends, fleet)
     }
-    (self.api, self.visitors) = (api, visitors)
+    self.api = api
   }
 
   /// Called if the server does not accept the app's signature.
@@ -40,24 +41,364 @@ final class BenchTraffic {
     set { api?.onRefusal = newValue }
   }
 
-  var isReady: Bool { visitors?.isReady ?? true }
+  var isReady: Bool { sender.isReady }
 
   /// Channels of the mode `presence` whose visitor lost its connection.
-  var closedVisitors: [String] { visitors?.closedVisitors ?? [] }
+  var closedVisitors: [String] { (sender as? MemberSender)?.closedVisitors ?? [] }
 
-  /// Starts the plan.
-  func begin(at begin: Instant) { pacer = BenchPacer(plan, from: begin, sender, loop: loop) }
+  /// Starts the plan: hands each call to the sender at its intended time.
+  func begin(at begin: Instant) {
+    self.begin = begin
+    loop.add(timer)
+    loop.add(preparation)
+    waitForNext(at: loop.now)
+  }
 
-  /// True if every call was handed to the network.
-  var isDone: Bool { pacer?.isDone ?? false }
+  /// True if every call was handed to the sender.
+  var isDone: Bool { next == plan.callCount }
   /// True if no call waits for an answer.
   var isIdle: Bool { sender.isIdle }
 
   /// Sends no more; calls without an answer count as failed.
   func stop() {
-    pacer?.stop()
+    if begin != nil {
+      loop.remove(timer)
+      loop.remove(preparation)
+    }
     sender.stop()
   }
 
   func close() { sender.close() }
+
+  private func sendDue(at now: Instant) {
+    while let due, due <= now {
+      sender.send(next, at: now)
+      next += 1
+    }
+    waitForNext(at: now)
+  }
+
+  private func waitForNext(at now: Instant) {
+    guard let due else { return }
+    timer.deadline = due
+    if sender.preparesCalls {
+      preparation.deadline = now.advanced(by: now.duration(to: due) / 2)
+    }
+  }
+
+  /// Time of the next call; `nil` after the last one.
+  private var due: Instant? {
+    next < plan.callCount ? begin?.advanced(by: plan.time(of: next)) : nil
+  }
+}
+
+/// Sends the calls of a plan when they are due.
+protocol BenchSender: AnyObject {
+  /// True if the plan can start.
+  var isReady: Bool { get }
+  /// Sends a call now, or as soon as the earlier calls of its channel are answered.
+  func send(_ call: Int, at now: Instant)
+  /// True if ``prepare(_:)`` does anything.
+  var preparesCalls: Bool { get }
+  /// Prepares the next call while there is time.
+  func prepare(_ call: Int)
+  /// True if no call waits for an answer.
+  var isIdle: Bool { get }
+  /// Sends no more; calls without an answer count as failed.
+  func stop()
+  /// Closes the connections of the sender.
+  func close()
+}
+
+extension BenchSender {
+  var isReady: Bool { true }
+  var preparesCalls: Bool { false }
+  func prepare(_ call: Int) {}
+  func close() {}
+}
+
+/// Sends client events, each channel's by its first subscriber.
+///
+/// The server confirms none of them, so an event counts as sent once the system has it.
+private final class ClientSender: BenchSender {
+  /// By channel.
+  private let senders: [BenchSubscriber]
+  /// Calls in the output of their connection, which is named by its ``BenchSubscriber/losses``.
+  private var waiting: [Fifo<(call: Int, connection: Int)>]
+  private let message: BenchMessage
+  private let ledger: SendLedger
+  private let loop: EventLoop
+
+  /// - Parameter senders: One for each channel, in order.
+  init(
+    _ senders: [BenchSubscriber], _ message: BenchMessage, _ ledger: SendLedger, loop: EventLoop
+  ) {
+    (self.senders, self.message, self.ledger, self.loop) = (senders, message, ledger, loop)
+    waiting = senders.map { _ in Fifo() }
+  }
+
+  var isIdle: Bool {
+    for channel in senders.indices { settle(channel) }
+    return waiting.allSatisfy(\.isEmpty)
+  }
+
+  func send(_ call: Int, at now: Instant) {
+    let plan = ledger.plan
+    let channel = plan.channel(of: call)
+    let sender = senders[channel]
+    ledger.noteBegin(call, at: loop.now)
+    for number in plan.numbers(of: call) {
+      let name = plan.name(of: number, in: call)
+      do throws(ClientEventError) {
+        let event = try ClientEvent(
+          channel: sender.channelName, name: BenchMessage.event, data: message.data(name))
+        guard sender.feed?.trigger(event) == true else { return fail(call, sender) }
+      } catch { return ledger.noteFailed(call, "unsent", "\(error)", at: loop.now) }
+    }
+    waiting[channel].append((call, sender.losses))
+    settle(channel)
+  }
+
+  func stop() {
+    for channel in senders.indices {
+      settle(channel)
+      for left in waiting[channel].takeAll() { fail(left.call, senders[channel]) }
+    }
+  }
+
+  private func fail(_ call: Int, _ sender: BenchSubscriber) {
+    ledger.noteFailed(
+      call, "unsent", "the sender of \(sender.channelName) is not connected", at: loop.now)
+  }
+
+  /// Counts the calls that have left, and those whose connection was lost before.
+  private func settle(_ channel: Int) {
+    let sender = senders[channel]
+    while let first = waiting[channel].first {
+      if first.connection != sender.losses {
+        fail(first.call, sender)
+      } else if sender.feed?.hasSentAll == true {
+        ledger.noteAccepted(first.call, at: loop.now)
+      } else {
+        return
+      }
+      _ = waiting[channel].popFirst()
+    }
+  }
+}
+
+/// Lets a member join and leave each presence channel, over one more connection a channel.
+///
+/// The user id of each member is the label of its join, so the news about it is a numbered event:
+/// the join has the number of the label, the leave the next one.
+private final class MemberSender: BenchSender {
+  private let visitors: [Visitor]
+  private let message: BenchMessage
+  private let ledger: SendLedger
+  private let loop: EventLoop
+
+  init(
+    _ settings: BenchSettings, secret: Secret, _ message: BenchMessage, _ ledger: SendLedger,
+    _ fleet: BenchFleet
+  ) throws {
+    (self.message, self.ledger, loop) = (message, ledger, fleet.loop)
+    let subscription = settings.subscription
+    visitors = try subscription.channels.map { channel in
+      let signer = VisitorSigner(subscription.signature(secret))
+      let answers = JoinAnswers()
+      let feed = try ChannelsFeed(
+        loop: fleet.loop, destination: subscription.destination, settings: subscription.webSocket,
+        options: subscription.benchOptions, signer: signer, sink: answers)
+      return Visitor(feed, signer, answers, channel: channel, ledger, fleet)
+    }
+  }
+
+  /// True if every visitor is connected, or cannot be.
+  var isReady: Bool { visitors.allSatisfy { $0.isSettled } }
+
+  /// Channels whose visitor lost its connection.
+  var closedVisitors: [String] { visitors.filter(\.wasClosed).map(\.channel) }
+
+  var isIdle: Bool { visitors.allSatisfy { $0.isIdle } }
+
+  func send(_ call: Int, at now: Instant) {
+    let plan = ledger.plan
+    let visitor = visitors[plan.channel(of: call)]
+    ledger.noteBegin(call, at: loop.now)
+    let number = plan.numbers(of: call).lowerBound
+    let name = plan.name(of: number, in: call)
+    let isSent =
+      number.isMultiple(of: 2)
+      ? visitor.join(as: message.label(name), call) : visitor.leave(call)
+    if !isSent {
+      ledger.noteFailed(
+        call, "unsent", "the visitor of \(visitor.channel) is not connected", at: loop.now)
+    }
+  }
+
+  func stop() { for visitor in visitors { visitor.stop() } }
+
+  func close() { for visitor in visitors { visitor.close() } }
+}
+
+/// The connection that joins and leaves one channel.
+private final class Visitor: ChannelsFeedDelegate {
+  let channel: String
+  private let feed: ChannelsFeed
+  private let signer: VisitorSigner
+  private let ledger: SendLedger
+  private let loop: EventLoop
+  private var isConnected = false
+  private var hasEnded = false
+  /// True after the count has ended.
+  private var isDone = false
+  /// Messages that the session has sent.
+  private var sentCount = 0
+  /// False before the first join, and after each leave.
+  private var isInside = false
+  /// Joins and leaves that the server has not answered yet.
+  private var pending = Fifo<(call: Int, isJoin: Bool)>()
+  /// True after the server or the network closed the connection.
+  private(set) var wasClosed = false
+
+  init(
+    _ feed: ChannelsFeed, _ signer: VisitorSigner, _ answers: JoinAnswers, channel: String,
+    _ ledger: SendLedger, _ fleet: BenchFleet
+  ) {
+    (self.feed, self.signer, self.channel) = (feed, signer, channel)
+    (self.ledger, loop) = (ledger, fleet.loop)
+    feed.delegate = self
+    answers.onAnswer = { [unowned self] in joined() }
+    feed.connect(in: fleet.deadlines)
+  }
+
+  var isSettled: Bool { isConnected || hasEnded }
+
+  /// True if nothing waits to leave.
+  var isIdle: Bool { pending.isEmpty || feed.hasSentAll }
+
+  func join(as userID: String, _ call: Int) -> Bool {
+    guard isConnected else { return false }
+    signer.userID = userID
+    isInside = send((call, true)) { feed.subscribe(channel) }
+    // Otherwise the session would join later, when it is another call's turn.
+    if !isInside { feed.unsubscribe(channel) }
+    return isInside
+  }
+
+  /// Returns false if the join was not sent, so that nobody can leave.
+  func leave(_ call: Int) -> Bool {
+    guard isInside, isConnected else { return false }
+    isInside = false
+    return send((call, false)) { feed.unsubscribe(channel) }
+  }
+
+  /// Returns false if the session sends nothing now, as while it obeys a rate limit.
+  private func send(_ call: (call: Int, isJoin: Bool), _ body: () -> Void) -> Bool {
+    let before = sentCount
+    body()
+    guard sentCount > before else { return false }
+    pending.append(call)
+    return true
+  }
+
+  /// Ends the count: on a connection that holds, what has left needs no answer.
+  func stop() {
+    isDone = true
+    guard isConnected, feed.hasSentAll else { return giveUp() }
+    for sent in pending.takeAll() { ledger.noteAccepted(sent.call, at: loop.now) }
+  }
+
+  func close() {
+    isDone = true
+    feed.abort()
+  }
+
+  /// Counts the oldest join as accepted, with every leave before it: the server works in order.
+  private func joined() {
+    while let sent = pending.popFirst() {
+      ledger.noteAccepted(sent.call, at: loop.now)
+      if sent.isJoin { return }
+    }
+  }
+
+  /// Nobody knows what the server has done with the rest.
+  private func giveUp() {
+    for lost in pending.takeAll() {
+      ledger.noteFailed(
+        lost.call, "unanswered", "the visitor of \(channel) lost its connection", at: loop.now)
+    }
+  }
+
+  // MARK: ChannelsFeedDelegate
+
+  func feed(received event: Envelope, named name: String?, at now: Instant) {}
+
+  func feed(reports event: SessionEvent, at now: Instant) {
+    switch event {
+    case .connected: isConnected = true
+    case .subscriptionFailed(_, let failure):
+      ledger.noteError(
+        failure.status.map { "http \($0)" } ?? failure.type,
+        "the visitor of \(channel): \(failure.message)", Cause(failure), at: loop.now)
+    case .error(RateLimit.code?, let message):
+      guard let dropped = pending.popFirst() else { return }
+      ledger.noteFailed(dropped.call, "\(RateLimit.code)", message, .overloaded, at: loop.now)
+    default: break
+    }
+  }
+
+  func feed(reports event: ConnectionEvent, at now: Instant) {
+    switch event {
+    case .disconnected(let loss, let code, _, _):
+      guard !isDone else { return }
+      (isConnected, wasClosed) = (false, true)
+      giveUp()
+      ledger.noteError(
+        loss.code(code), "the visitor of \(channel): \(loss)", Cause(loss, code: code),
+        at: loop.now)
+      // Otherwise the next connection would bring the same member again.
+      if isInside { feed.unsubscribe(channel) }
+      isInside = false
+    case .ended: hasEnded = true
+    default: break
+    }
+  }
+
+  func feedSinkIsFull() {}
+  func feedClosed() {}
+  func feed(exchanged text: @autoclosure () -> String, isSent: Bool) {
+    if isSent { sentCount += 1 }
+  }
+}
+
+/// Sees the answers to a visitor's joins, which come in the order of the joins.
+///
+/// The session does not report an answer that comes after the visitor has left again.
+private final class JoinAnswers: EventSink {
+  var onAnswer: (() -> Void)?
+
+  /// The event's name is among the first bytes; the list of members may be long.
+  private static let headLength = 400
+
+  func take(message: ByteView) -> SinkVerdict {
+    let head = message[0..<min(message.count, Self.headLength)]
+    if head.has("subscription_succeeded") { onAnswer?() }
+    return .declined
+  }
+}
+
+/// Signs the visitor's subscriptions with the secret, each as another member.
+private final class VisitorSigner: Signer {
+  private let signature: SubscriptionSignature
+  var userID = ""
+
+  init(_ signature: SubscriptionSignature) { self.signature = signature }
+
+  func sign(_ request: AuthorizationRequest, completion: @escaping Completion) {
+    let member = PresenceMember(userID: userID)
+    SecretSigner(signature: self.signature, member: member).sign(request, completion: completion)
+  }
+
+  func cancelAll() {}
 }

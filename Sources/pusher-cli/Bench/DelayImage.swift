@@ -1,6 +1,108 @@
 internal import PusherCore
 internal import PusherPlatform
 
+/// The delays of a run in columns of one or more seconds.
+///
+/// A column shows its worst second: the percentiles of several seconds cannot be added up.
+struct DelayColumns {
+  let columns: [BenchSeconds.Row]
+  /// Seconds of a column.
+  let width: Int
+
+  init(_ rows: [BenchSeconds.Row], atMost limit: Int) {
+    let width = max(1, (rows.count + limit - 1) / max(limit, 1))
+    columns = stride(from: 0, to: rows.count, by: width).map { start in
+      rows[start..<min(start + width, rows.count)].reduce(into: BenchSeconds.Row()) { worst, row in
+        worst.p50 = [worst.p50, row.p50].compactMap(\.self).max()
+        worst.p99 = [worst.p99, row.p99].compactMap(\.self).max()
+        worst.largest = [worst.largest, row.largest].compactMap(\.self).max()
+        worst.lost += row.lost
+      }
+    }
+    self.width = width
+  }
+}
+
+/// The delays over the time, as bars for a terminal.
+struct DelayChart {
+  private let columns: [BenchSeconds.Row]
+  private let width: Int
+  private let seconds: Int
+  /// The value of a whole bar, in milliseconds.
+  private let top: Double
+  private let isUnicode: Bool
+
+  /// Lines of a whole bar.
+  private static let height = 6
+  /// Number of columns before the bars, so that these begin where the texts of ``BenchTable`` do.
+  private static let margin = 14
+  /// Fewer columns make no chart.
+  private static let narrowest = 10
+  /// Parts of a character: the lowest eighths.
+  private static let eighths = Array("▁▂▃▄▅▆▇█")
+
+  /// Returns `nil` for a run without two seconds to compare, and for a narrow terminal.
+  init?(_ rows: [BenchSeconds.Row], columns: Int, isUnicode: Bool) {
+    let room = columns - Self.margin - 1
+    guard room >= Self.narrowest, rows.count(where: { $0.p99 != nil }) > 1 else { return nil }
+    let grouped = DelayColumns(rows, atMost: room)
+    let longest = grouped.columns.compactMap(\.p99).max() ?? .zero
+    (self.columns, width, seconds) = (grouped.columns, grouped.width, rows.count)
+    top = max(longest.inSeconds * 1000, 0.001)
+    self.isUnicode = isUnicode
+  }
+
+  var text: String {
+    var lines = [heading]
+    for row in (0..<Self.height).reversed() {
+      let label =
+        row == Self.height - 1 ? BenchTable.time(top) : row == 0 ? BenchTable.time(0) : ""
+      lines.append(line(label, isUnicode ? "│" : "|", columns.map { cell($0, row) }))
+    }
+    lines.append(line("", isUnicode ? "└" : "+", columns.map { _ in isUnicode ? "─" : "-" }))
+    if hasLosses { lines.append(line("", " ", columns.map { $0.lost > 0 ? "x" : " " })) }
+    let end = "\(seconds) s"
+    let gap = max(1, columns.count - "0 s".count - end.count)
+    lines.append(line("", " ", Array("0 s" + String(repeating: " ", count: gap) + end)))
+    return lines.map { $0 + "\n" }.joined()
+  }
+
+  private var hasLosses: Bool { columns.contains { $0.lost > 0 } }
+
+  private var heading: String {
+    let bars = isUnicode ? "█ p50, ░ p99" : "# p50, : p99"
+    let column = width == 1 ? "a column is 1 s" : "a column is the worst second of \(width)"
+    return Self.padded("delays") + bars + (hasLosses ? ", x lost" : "") + "; " + column
+  }
+
+  private func line(_ label: String, _ edge: Character, _ cells: [Character]) -> String {
+    let blanks = String(repeating: " ", count: max(0, Self.margin - 2 - label.count))
+    var line = blanks + label + " " + String(edge) + String(cells)
+    while line.utf8.last == UInt8(ascii: " ") { line.removeLast() }
+    return line
+  }
+
+  private static func padded(_ text: String) -> String {
+    text + String(repeating: " ", count: max(1, margin - text.count))
+  }
+
+  private func cell(_ column: BenchSeconds.Row, _ row: Int) -> Character {
+    guard let p50 = column.p50, let p99 = column.p99 else { return " " }
+    // A short delay is more than none.
+    let filled = max(1, parts(p50))
+    if filled >= (row + 1) * Self.eighths.count { return isUnicode ? "█" : "#" }
+    let rest = filled - row * Self.eighths.count
+    if rest > 0 { return isUnicode ? Self.eighths[rest - 1] : "#" }
+    return parts(p99) > row * Self.eighths.count ? (isUnicode ? "░" : ":") : " "
+  }
+
+  /// The height of a delay, in eighths of a character.
+  private func parts(_ delay: Duration) -> Int {
+    let whole = Double(Self.height * Self.eighths.count)
+    return Int((min(delay.inSeconds * 1000 / top, 1) * whole).rounded())
+  }
+}
+
 /// The delays over the time, as an SVG image without scripts and without other files.
 struct DelayImage {
   private let report: BenchReport
@@ -59,8 +161,8 @@ struct DelayImage {
   private var title: String { "Delays of bench \(report.mode.rawValue) on \(report.host)" }
 
   private var summary: String {
-    let delays = [("p50", "p50"), ("p99", "p99"), ("max", "max")].compactMap { label, name in
-      report.values[name].map { "\(label) \(BenchTable.time($0))" }
+    let delays = ["p50", "p99", "max"].compactMap { name in
+      report.values[name].map { "\(name) \(BenchTable.time($0))" }
     }
     let counts = ["sent", "delivered", "lost"].compactMap { name in
       report.values[name].map { "\(BenchNumber.grouped(Int($0))) \(name)" }
@@ -177,7 +279,7 @@ struct DelayImage {
   // MARK: Data
 
   private var lines: String {
-    let all: [(name: String, value: (DelayColumns.Column) -> Duration?)] = [
+    let all: [(name: String, value: (BenchSeconds.Row) -> Duration?)] = [
       ("max", \.largest), ("p99", \.p99), ("p50", \.p50),
     ]
     return all.enumerated().map { index, line in
@@ -191,7 +293,7 @@ struct DelayImage {
   }
 
   /// Returns a path with one point for each column that has a value, and a gap for the others.
-  private func path(_ value: (DelayColumns.Column) -> Duration?) -> String {
+  private func path(_ value: (BenchSeconds.Row) -> Duration?) -> String {
     var path = ""
     var isConnected = false
     for (index, column) in grouped.columns.enumerated() {

@@ -1,4 +1,5 @@
 internal import PusherCore
+internal import PusherPlatform
 
 /// Runs `bench`: asks if it must, loads the server, and prints the figures.
 enum BenchCommand {
@@ -6,12 +7,12 @@ enum BenchCommand {
   private static let otherDescriptors = 64
 
   static func run(_ settings: BenchSettings, diagnostics: Diagnostics) -> ExitStatus {
-    if let status = BenchConsent.missing(settings, diagnostics) { return status }
+    if let status = missingConsent(settings, diagnostics) { return status }
     return diagnostics.outcome {
-      try BenchFiles.check(settings)
+      try BenchReport.checkFiles(settings)
       try makeRoom(settings)
       warn(settings, diagnostics)
-      diagnostics.info("load on \(place(settings)): \(BenchConsent.words(settings))")
+      diagnostics.info("load on \(place(settings)): \(words(settings))")
       let run = Hex.encode(SecureRandom.bytes(4))
       let (report, signal) = try BenchRun(settings, run: run, diagnostics: diagnostics).run()
       return end(report, signal, settings, diagnostics)
@@ -64,7 +65,7 @@ enum BenchCommand {
     _ report: BenchReport, _ signal: Int32?, _ settings: BenchSettings, _ diagnostics: Diagnostics
   ) -> ExitStatus {
     let printed = diagnostics.print(text(report, settings))
-    let written = BenchFiles.write(report, settings, diagnostics)
+    let written = report.writeFiles(settings, diagnostics)
     if let signal { Signals.die(of: signal) }
     if printed != .success { return printed }
     if let written { return written }
@@ -84,6 +85,66 @@ enum BenchCommand {
     guard let columns = OutputDescriptor(1)?.columns else { return table }
     let chart = DelayChart(report.rows, columns: columns, isUnicode: settings.isUnicode)
     return table + (chart.map { "\n" + $0.text } ?? "")
+  }
+
+  // MARK: Consent
+
+  /// Asks before another machine is loaded: services bill messages, and limit them.
+  ///
+  /// Returns `nil` to go on, or the status to end with.
+  private static func missingConsent(_ settings: BenchSettings, _ diagnostics: Diagnostics)
+    -> ExitStatus?
+  {
+    let host = settings.subscription.connection.host
+    if settings.isConfirmed || isLocal(settings) { return nil }
+    guard StandardDescriptors.isTerminal(0), StandardDescriptors.isTerminal(2) else {
+      diagnostics.usage(
+        UsageError(
+          "bench would put load on \(host): \(words(settings)); give --yes if that is meant"))
+      return .usage
+    }
+    diagnostics.answer("load \(host)? \(words(settings)) [y/N]")
+    guard isYes(answer()) else {
+      diagnostics.answer("nothing was sent")
+      return .usage
+    }
+    return nil
+  }
+
+  /// True if sockets and calls go to this machine only.
+  private static func isLocal(_ settings: BenchSettings) -> Bool {
+    let hosts = [settings.subscription.connection.host, settings.api?.connection.host]
+    return hosts.compactMap(\.self).allSatisfy(Loopback.contains)
+  }
+
+  /// Returns the load in words, with the number of messages.
+  static func words(_ settings: BenchSettings) -> String {
+    let load = settings.load
+    let sockets = "\(BenchNumber.grouped(load.subscribers)) connections"
+    guard settings.mode.sendsEvents else {
+      return settings.mode == .storm ? "\(sockets), each made twice" : sockets
+    }
+    let plan = BenchPlan(settings)
+    let events = plan.eventCount
+    let receivers = load.subscribers / load.channels - (settings.mode == .client ? 1 : 0)
+    let (deliveries, isHuge) = events.multipliedReportingOverflow(by: max(receivers, 1))
+    let count = isHuge ? "more than 10^18" : BenchNumber.grouped(deliveries)
+    return "\(sockets), \(BenchNumber.grouped(events)) events in \(load.time.inWords), "
+      + "about \(count) messages to subscribers"
+  }
+
+  static func isYes(_ answer: String) -> Bool {
+    ["y", "yes"].contains(answer.lowercased())
+  }
+
+  /// Reads one line of the terminal.
+  private static func answer() -> String {
+    var bytes: [UInt8] = []
+    var byte: UInt8 = 0
+    while bytes.count < 64, unsafe read(0, &byte, 1) == 1, byte != UInt8(ascii: "\n") {
+      bytes.append(byte)
+    }
+    return String(decoding: bytes, as: UTF8.self)
   }
 }
 

@@ -208,27 +208,27 @@ struct BenchSettingsTests {
   func `a change is a percentage of the earlier figure`(
     before: Double, now: Double, percent: Double
   ) {
-    #expect(BenchChange.percent(from: before, to: now) == percent)
+    #expect(BenchReport.change(from: before, to: now) == percent)
   }
 
   @Test func `a change from nothing has no percentage`() {
-    #expect(BenchChange.percent(from: 0, to: 0) == 0)
-    #expect(BenchChange.percent(from: 0, to: 3) == nil)
+    #expect(BenchReport.change(from: 0, to: 0) == 0)
+    #expect(BenchReport.change(from: 0, to: 3) == nil)
   }
 
   @Test(arguments: ["y", "Y", "yes", "YES"])
   func `only yes is consent`(answer: String) {
-    #expect(BenchConsent.isYes(answer))
-    #expect(!BenchConsent.isYes(answer + "!") && !BenchConsent.isYes(""))
+    #expect(BenchCommand.isYes(answer))
+    #expect(!BenchCommand.isYes(answer + "!") && !BenchCommand.isYes(""))
   }
 
   @Test func `the load is told in messages before it begins`() throws {
     #expect(
-      BenchConsent.words(try bench("--local"))
+      BenchCommand.words(try bench("--local"))
         == "100 connections, 1,000 events in 10 s, about 100,000 messages to subscribers")
     #expect(
-      BenchConsent.words(try bench("client --local --channels 50 --rate 10"))
+      BenchCommand.words(try bench("client --local --channels 50 --rate 10"))
         == "100 connections, 100 events in 10 s, about 100 messages to subscribers")
-    #expect(BenchConsent.words(try bench("storm --local")) == "100 connections, each made twice")
+    #expect(BenchCommand.words(try bench("storm --local")) == "100 connections, each made twice")
   }
 }

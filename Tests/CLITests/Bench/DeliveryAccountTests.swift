@@ -23,7 +23,8 @@ struct DeliveryAccountTests {
 
   @Test func `an event in order is new, and nothing is missing`() {
     var account = empty
-    for number in 0..<130 { #expect(account.note(number, by: 0) == .new) }
+    let areNew = (0..<130).map { account.note($0, by: 0) }
+    #expect(areNew.allSatisfy(\.self))
     #expect(account.delivered == 130 && account.doubled == 0 && account.outOfOrder == 0)
     #expect(missing(account, 0, accepted(0..<130)) == [])
     #expect(account.received(by: 0, of: accepted(0..<130)) == 130)
@@ -33,14 +34,16 @@ struct DeliveryAccountTests {
     var account = empty
     _ = account.note(5, by: 0)
     #expect(missing(account, 1, accepted([5])) == [5])
-    #expect(account.note(5, by: 1) == .new)
+    let isNew = account.note(5, by: 1)
+    #expect(isNew)
     #expect(account.doubled == 0)
   }
 
   @Test func `a second delivery is doubled, and no longer counted as delivered`() {
     var account = empty
     _ = account.note(64, by: 0)
-    #expect(account.note(64, by: 0) == .doubled)
+    let isNew = account.note(64, by: 0)
+    #expect(!isNew)
     #expect(account.delivered == 1 && account.doubled == 1 && account.outOfOrder == 0)
   }
 
@@ -97,7 +100,7 @@ struct BenchSecondsTests {
     seconds.noteError(at: .seconds(1))
     seconds.finish()
     #expect(
-      seconds.csv == """
+      BenchSeconds.csv(seconds.rows) == """
         second,sent,failed,delivered,lost,p50_ms,p99_ms,max_ms,connected,errors
         0,0,0,1,0,4,4,4,0,0
         1,0,0,0,0,,,,1,1

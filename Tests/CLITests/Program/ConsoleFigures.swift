@@ -2,12 +2,12 @@ import Foundation
 import PusherCore
 import Testing
 
-/// Cost of the console's page in a browser, printed by `scripts/console-figures.sh`.
+/// Cost of the console's page in a browser, printed by `scripts/console.sh figures`.
 @Suite(
   "The console's page: figures", .serialized,
   .enabled(
     if: ProcessInfo.processInfo.environment["PUSHER_CLI_CONSOLE_FIGURES"] != nil
-      && Browser.path != nil, "scripts/console-figures.sh runs it"), .runsPrograms)
+      && Browser.path != nil, "scripts/console.sh figures runs it"), .runsPrograms)
 struct ConsoleFigures {
   /// Records the longest task, starting before the page's own scripts.
   private static let watch = """

@@ -4,8 +4,8 @@ import Testing
 
 @Suite("docs/recipes.md, run as it is printed", .runsPrograms)
 struct RecipePageTests {
-  /// The last part has engines of its own: `scripts/recipes.sh` runs its blocks, and fails when one
-  /// of them is left out.
+  /// The last part has engines of its own: `scripts/check.sh recipes` runs its blocks, and fails
+  /// when one of them is left out.
   private static let engines = "\n## The engines that events go to\n"
   private static let page = (try? Documentation.text("docs/recipes.md")) ?? ""
   private static let all = Documentation.fenced(text: page)

@@ -4,8 +4,8 @@ import Testing
 
 /// Hours in minutes: many reconnects with traffic between them, and their cost.
 ///
-/// `MINUTES=n scripts/soak.sh` runs it and sets `PUSHER_CLI_SOAK_MINUTES`. Figures go to standard
-/// output.
+/// `MINUTES=n scripts/endurance.sh soak` runs it and sets `PUSHER_CLI_SOAK_MINUTES`. Figures go to
+/// standard output.
 @Suite("Endurance", .runsPrograms)
 struct SoakTests {
   private static let minutes = ProcessInfo.processInfo.environment["PUSHER_CLI_SOAK_MINUTES"]

@@ -1,7 +1,7 @@
 import Foundation
 import PusherCore
 
-/// The certificates of scripts/test-certificates.sh, made once for a test run.
+/// The certificates of Tests/certificates.sh, made once for a test run.
 struct CertificateMatrix: Sendable {
   /// `nil` if the script fails because openssl is missing.
   static let shared = try? CertificateMatrix()
@@ -12,7 +12,7 @@ struct CertificateMatrix: Sendable {
     folder = TemporaryFolder.shared.file("certificate-matrix")
     let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent().deletingLastPathComponent()
-    let script = root.appending(path: "scripts/test-certificates.sh").path
+    let script = root.appending(path: "Tests/certificates.sh").path
     let result = try PusherCLI.tool(["sh", script, folder])
     guard result.ending == .exited(0) else { throw Unexpected("\(script): \(result.errorText)") }
   }

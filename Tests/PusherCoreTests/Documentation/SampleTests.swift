@@ -3,7 +3,7 @@ import Testing
 
 /// The Swift blocks of the README and the articles are part of `Examples/` or `Integrations/`.
 ///
-/// `make examples` and `scripts/integrations.sh` build and run them.
+/// `make examples` and `scripts/check.sh integrations` build and run them.
 @Suite struct `The samples of the pages` {
   private static let root = URL(filePath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()

@@ -1,0 +1,106 @@
+# shellcheck shell=sh
+# Sourced by the other scripts: their messages, temporary files and programs, which end with them.
+#
+#   . scripts/common.sh
+#
+# $pids: processes to end, the last one first · $temporary: folder to remove, or empty. Both may
+# change until the end.
+#
+# Only some scripts use a variable.
+# shellcheck disable=SC2034
+script=${0##*/}
+script=${script%.sh}
+swift=${SWIFT:-swift}
+pids=''
+temporary=''
+
+stop() {
+  status=$?
+  trap - EXIT
+  for pid in $pids; do
+    kill "$pid" 2>/dev/null || true
+    wait "$pid" 2>/dev/null || true
+  done
+  [ -z "$temporary" ] || rm -rf "$temporary"
+  exit "$status"
+}
+trap stop EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+fail() {
+  echo "$script: $*" >&2
+  exit 1
+}
+
+say() {
+  echo "$script: $*"
+}
+
+# wrong WHAT: ends the script, since its arguments are wrong.
+wrong() {
+  echo "$script: $*" >&2
+  exit 2
+}
+
+need_swift() {
+  command -v "$swift" >/dev/null 2>&1 || fail "no '$swift' found: install Swift 6.2 or newer from swift.org"
+}
+
+# version: prints the version of the sources.
+version() {
+  sed -n 's/^ *static let current = "\(.*\)"$/\1/p' Sources/pusher-cli/Settings/Version.swift
+}
+
+# bounded SECONDS COMMAND...: runs a command with a time limit, where the system has timeout(1).
+bounded() {
+  if command -v timeout >/dev/null 2>&1; then timeout "$@"; else shift && "$@"; fi
+}
+
+# suite SECONDS NAME: runs one suite of the built tests.
+suite() {
+  bounded "$1" "$swift" test --skip-build --disable-xctest --filter "$2" </dev/null
+}
+
+# await COMMAND...: waits until COMMAND succeeds, for at most 20 seconds. It fails earlier if one of
+# $pids ends.
+await() {
+  turns=0
+  until "$@" >/dev/null 2>&1; do
+    turns=$((turns + 1))
+    [ "$turns" -lt 200 ] || return 1
+    for pid in $pids; do
+      kill -0 "$pid" 2>/dev/null || return 1
+    done
+    sleep 0.1
+  done
+}
+
+# start_redis FOLDER [OPTION...]: starts one on a free port of 127.0.0.1, which writes nothing to
+# disk, and sets `redis_port`. It ends with the script.
+start_redis() {
+  redis_log=$1/redis.log
+  redis_port=$(python3 -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1])')
+  redis-server --bind 127.0.0.1 --port "$redis_port" --save '' --appendonly no --dir "$@" >"$redis_log" 2>&1 </dev/null &
+  pids="$! $pids"
+  await grep -q 'Ready to accept connections' "$redis_log" ||
+    fail "redis-server did not start: $(tail -n 3 "$redis_log")"
+}
+
+# forget_services: unsets the settings of the caller's own services.
+forget_services() {
+  for name in $(env | sed -n 's/^\(\(PUSHER\|REVERB\|SOKETI\)_[A-Z_]*\)=.*/\1/p') \
+    ALL_PROXY HTTPS_PROXY BROADCAST_CONNECTION BROADCAST_DRIVER; do
+    unset "$name"
+  done
+}
+
+# product NAME FOLDER: builds a release program of the package, and prints its path.
+product() {
+  product=$1
+  set -- build -c release --product "$1" --scratch-path "$2"
+  [ "$(uname -s)" != Linux ] || set -- "$@" --static-swift-stdlib
+  "$swift" "$@" >&2 </dev/null
+  echo "$("$swift" "$@" --show-bin-path)/$product"
+}
