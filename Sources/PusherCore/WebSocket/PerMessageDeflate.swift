@@ -1,5 +1,5 @@
 /// Agreed parameters of permessage-deflate (RFC 7692 section 7.1).
-package struct PerMessageDeflateParameters: Sendable, Equatable {
+package struct PerMessageDeflate: Sendable, Equatable {
   package struct Direction: Sendable, Equatable {
     /// The window is `1 << windowBits` bytes; 8 to 15.
     package let windowBits: Int
@@ -33,8 +33,8 @@ package struct PerMessageDeflateParameters: Sendable, Equatable {
   }
 }
 
-/// Negotiates permessage-deflate in the `Sec-WebSocket-Extensions` fields.
-package enum PerMessageDeflate {
+/// The negotiation, in the `Sec-WebSocket-Extensions` fields.
+extension PerMessageDeflate {
   /// A client's offer: the server may choose every parameter.
   package static let offer = "permessage-deflate; client_max_window_bits"
 
@@ -44,7 +44,7 @@ package enum PerMessageDeflate {
   /// unknown or repeated parameter, a value out of 8 to 15 or in the wrong place.
   package static func accept(
     _ answers: [String]
-  ) throws(InvalidExtension) -> PerMessageDeflateParameters? {
+  ) throws(InvalidExtension) -> PerMessageDeflate? {
     let extensions = try WebSocketExtension.parse(answers)
     guard let answer = extensions.first else { return nil }
     if let foreign = extensions.first(where: { $0.name != "permessage-deflate" }) {
@@ -66,7 +66,7 @@ package enum PerMessageDeflate {
   /// Declines invalid, unknown and repeated parameters, and windows that zlib cannot write.
   package static func choose(
     from offers: [String]
-  ) -> (parameters: PerMessageDeflateParameters, answer: String)? {
+  ) -> (parameters: PerMessageDeflate, answer: String)? {
     guard let extensions = try? WebSocketExtension.parse(offers) else { return nil }
     for candidate in extensions where candidate.name == "permessage-deflate" {
       guard let requested = try? Requested(candidate),
@@ -91,8 +91,8 @@ package enum PerMessageDeflate {
     return parts.joined(separator: "; ")
   }
 
-  private struct Requested {
-    var parameters = PerMessageDeflateParameters()
+  fileprivate struct Requested {
+    var parameters = PerMessageDeflate()
     var clientBitsWithoutValue = false
     var namesServerBits = false
 
@@ -122,6 +122,73 @@ package enum PerMessageDeflate {
         throw InvalidExtension(reason: "a window size is not a number from 8 to 15")
       }
       return bits
+    }
+  }
+}
+
+package struct InvalidExtension: Error, Equatable { package let reason: String }
+
+/// One element of a `Sec-WebSocket-Extensions` list (RFC 6455 section 9.1).
+private struct WebSocketExtension {
+  let name: String
+  var parameters: [(name: String, value: String?)] = []
+
+  static func parse(_ fields: [String]) throws(InvalidExtension) -> [WebSocketExtension] {
+    var elements: [WebSocketExtension] = []
+    for field in fields {
+      var reader = Reader(rest: [UInt8](field.utf8)[...])
+      elements += try reader.elements()
+    }
+    return elements
+  }
+
+  private struct Reader {
+    var rest: ArraySlice<UInt8>
+
+    mutating func elements() throws(InvalidExtension) -> [WebSocketExtension] {
+      var elements: [WebSocketExtension] = []
+      while true {
+        // Empty elements are part of every HTTP list (RFC 9110 section 5.6.1).
+        while take(UInt8(ascii: ",")) {}
+        guard !rest.isEmpty else { return elements }
+        var element = WebSocketExtension(name: try token())
+        while take(UInt8(ascii: ";")) {
+          let name = try token()
+          element.parameters.append((name, take(UInt8(ascii: "=")) ? try value() : nil))
+        }
+        guard rest.isEmpty || rest.first == UInt8(ascii: ",") else { throw Self.malformed }
+        elements.append(element)
+      }
+    }
+
+    private static let malformed = InvalidExtension(
+      reason: "the Sec-WebSocket-Extensions field is malformed")
+
+    /// Takes one byte and the blanks around it, if it comes next.
+    private mutating func take(_ byte: UInt8) -> Bool {
+      skipBlanks()
+      guard rest.first == byte else { return false }
+      rest.removeFirst()
+      skipBlanks()
+      return true
+    }
+
+    private mutating func skipBlanks() { rest = rest.drop { $0 == 0x20 || $0 == 0x09 } }
+
+    private mutating func token() throws(InvalidExtension) -> String {
+      let token = rest.prefix { ASCII.isToken($0) }
+      guard !token.isEmpty else { throw Self.malformed }
+      rest = rest.dropFirst(token.count)
+      return String(decoding: token, as: UTF8.self)
+    }
+
+    /// A token, or a quoted string whose content is a token.
+    private mutating func value() throws(InvalidExtension) -> String {
+      guard rest.first == UInt8(ascii: "\"") else { return try token() }
+      rest.removeFirst()
+      let value = try token()
+      guard rest.popFirst() == UInt8(ascii: "\"") else { throw Self.malformed }
+      return value
     }
   }
 }

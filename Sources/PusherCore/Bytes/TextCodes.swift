@@ -1,3 +1,27 @@
+/// Lower-case hexadecimal, as every Pusher signature is written.
+package enum Hex {
+  private static let digits = [UInt8]("0123456789abcdef".utf8)
+
+  package static func encode(_ bytes: [UInt8]) -> String {
+    var text: [UInt8] = []
+    text.reserveCapacity(bytes.count * 2)
+    for byte in bytes {
+      text.append(digits[Int(byte >> 4)])
+      text.append(digits[Int(byte & 15)])
+    }
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  @inline(__always) package static func value(of digit: UInt8) -> UInt8? {
+    switch digit {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): digit &- 0x30
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): digit &- 0x57
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): digit &- 0x37
+    default: nil
+    }
+  }
+}
+
 /// Base64 with padding (RFC 4648 section 4).
 package enum Base64 {
   private static let alphabet = [UInt8](
@@ -82,5 +106,20 @@ package enum Base64 {
       }
       return table
     }()
+  }
+}
+
+/// Escapes text byte by byte: a shell or a language ignores that a combining mark changes a
+/// character.
+package enum EscapedText {
+  /// Returns the text with a backslash before each byte of `special`.
+  package static func escaped(_ text: String, _ special: String) -> String {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(text.utf8.count)
+    for byte in text.utf8 {
+      if special.utf8.contains(byte) { bytes.append(UInt8(ascii: "\\")) }
+      bytes.append(byte)
+    }
+    return String(decoding: bytes, as: UTF8.self)
   }
 }
