@@ -7,10 +7,9 @@ final class ClientDriver: LoopMember {
   var run: ClientRun?
   /// Sessions that are closing while a new one may already be connecting.
   private var retired: [ObjectIdentifier: RetiredClient] = [:]
-  private lazy var drops = DropReporter(loop, connection.drops) { [unowned self] in
+  private lazy var drops = DropReporter(loop, connection.readers) { [unowned self] in
     reportDropped($0)
   }
-  private var isShuttingDown = false
   /// True after the thread asked all members to end; no connection may follow.
   private var isEnding = false
 
@@ -71,18 +70,13 @@ final class ClientDriver: LoopMember {
   func beginRound() {
     if let events = run?.dispatcher.beginRound(), events > 0 { count(.events, by: events) }
     drops.beginRound()
-    while true {
-      let orders = connection.takeOrders()
-      if orders.isEmpty { break }
-      for order in orders {
-        connection.deliverChanges()
-        carryOut(order)
-      }
-    }
-    // The member leaves the thread when nothing is open.
-    if isShuttingDown || isEnding, run == nil, retired.isEmpty {
+    connection.thread.serve(self, on: loop) {
+      guard run == nil, retired.isEmpty, isEnding || connection.isShutDown else { return false }
       drops.end()
-      connection.leave(self)
+      return true
+    } carryOut: { order in
+      connection.deliverChanges()
+      carryOut(order)
     }
   }
 
@@ -101,21 +95,20 @@ final class ClientDriver: LoopMember {
     case .flush(let channel): flush(channel)
     case .answered(let question, let answer): run?.signer.answer(question, answer)
     case .signIn: run?.feed.signIn()
-    case .refuse(let channel, let failure):
-      tell(.subscriptionFailed(channel: channel.name, response: nil, data: nil, error: failure))
+    case .reportRefused: reportRefused()
     case .trim: run?.dispatcher.trim()
-    case .read: run?.feed.isPaused = connection.readingHold.isHeld
-    case .shutDown:
-      isShuttingDown = true
-      retire()
+    case .read: run?.feed.isPaused = connection.readers.areBehind
+    case .shutDown: retire()
     }
   }
 
   // MARK: Connecting
 
   private func connect(_ generation: Int) {
+    reportRefused()
+    guard connection.state.withLock({ $0.generation == generation && !$0.isShutDown })
+    else { return }
     retire()
-    guard connection.state.withLock({ $0.generation == generation }) else { return }
     if isEnding || delegate?.connectionWillConnect(connection) == false {
       connection.change(to: .disconnected, generation: generation)
       return
@@ -129,7 +122,7 @@ final class ClientDriver: LoopMember {
         run.dispatcher.channels[channel.name] = channel
         run.feed.subscribe(channel.name)
       }
-      run.feed.isPaused = connection.readingHold.isHeld
+      run.feed.isPaused = connection.readers.areBehind
       run.feed.connect()
     } catch {
       connection.change(to: .disconnected, generation: generation, because: error)
@@ -235,6 +228,12 @@ final class ClientDriver: LoopMember {
     }
   }
 
+  private func reportRefused() {
+    for (channel, failure) in connection.takeRefused() {
+      tell(.subscriptionFailed(channel: channel.name, response: nil, data: nil, error: failure))
+    }
+  }
+
   // MARK: Reporting
 
   func tell(_ notice: @autoclosure () -> DelegateNotice) { connection.tell(notice()) }
@@ -267,7 +266,7 @@ extension ClientDriver: ChannelsFeedDelegate {
 
   /// Stops reading while a sequence is behind; the `read` order resumes it.
   private func pauseWhileHeld() {
-    if connection.readingHold.isHeld { run?.feed.isPaused = true }
+    if connection.readers.areBehind { run?.feed.isPaused = true }
   }
 
   func feed(received event: Envelope, named name: String?, at now: Instant) {

@@ -117,8 +117,6 @@ struct BindingTable {
 
   var isEmpty: Bool { all.isEmpty && named.isEmpty }
 
-  func wants(_ name: String) -> Bool { !all.isEmpty || named[name] != nil }
-
   /// Returns the handlers of events with this name; the handlers of this name alone come first.
   func handlers(of name: String) -> [EventHandler] {
     if !named.isEmpty, let those = named[name] { return those + all }
@@ -330,11 +328,11 @@ extension PusherEventBindings {
     where isWanted: @escaping @Sendable (PusherEvent) -> Bool
   ) -> StreamReader<PusherEvent> {
     let binding = PusherBinding()
-    let drops = reportsDrops ? handlers.connection.drops : nil
+    let drops = reportsDrops ? handlers.connection.readers : nil
     let queue = EventQueue<PusherEvent>(buffering) { [weak connection = handlers.connection] in
       connection?.hold(reading: $0)
     } whenDropped: {
-      drops?.add()
+      drops?.noteDropped()
     } whenCancelled: { [weak list = handlers.list] _, _ in
       list?.unbind(binding)
     }

@@ -2,187 +2,17 @@ internal import Synchronization
 
 /// Passes events to the handlers: the hot path of the library.
 ///
-/// Each `connect()` and `switch(to:)` makes one, for use on the callback thread.
+/// Each `connect()` and `switch(to:)` makes one, for use on the callback thread. It keeps the parts
+/// of the last event, most of which the next event shares. They are small private properties, so
+/// that the compiler can prove exclusive access to each.
 final class EventDispatcher: EventSink {
   private let connection: PusherConnection
   private let generation: Int
   /// Common prefix of the event names that the session handles.
   private let protocolPrefix: [UInt8]
   /// Channels known to the session, by name.
-  var channels = NameTable<PusherChannel>() { didSet { recent.forgetChannel() } }
-  private let recent: RecentParts
+  var channels = NameTable<PusherChannel>() { didSet { forgetChannel() } }
 
-  var bindings: BindingList { connection.bindings }
-
-  init(connection: PusherConnection, service: PusherService, generation: Int) {
-    self.connection = connection
-    self.generation = generation
-    let prefix = service.commonPrefix
-    protocolPrefix = Array(prefix.utf8)
-    recent = RecentParts(protocolPrefix: prefix)
-  }
-
-  func take(message: ByteView) -> SinkVerdict {
-    guard let data = recent.read(message) else { return takeUnusual(message) }
-    guard isLive else { return .taken }
-    var delivery = recent.next(of: self)
-    if delivery.isWanted {
-      let text = data.text(isASCII: UTF8Validator.isASCII(message))
-      // The delivery is not in use while handlers run, so handlers may call the client.
-      delivery.handOut(text, received: recent.readTime())
-    }
-    recent.takeBack(delivery)
-    return verdict
-  }
-
-  @inline(never) private func takeUnusual(_ message: ByteView) -> SinkVerdict {
-    guard let envelope = try? Envelope(message), isPlain(envelope) else { return .declined }
-    guard isLive else { return .taken }
-    dispatch(PusherEvent(envelope, eventName: envelope.eventName, timeReceived: now))
-    return verdict
-  }
-
-  @inline(__always)
-  private var verdict: SinkVerdict { connection.readingHold.isHeld ? .takenAndFull : .taken }
-
-  /// Returns true if the session does not need this event.
-  private func isPlain(_ envelope: Envelope) -> Bool {
-    let name = envelope.eventToken
-    if unsafe name.raw.starts(with: protocolPrefix) || name.isEscaped { return false }
-    guard let channel = envelope.channelToken else { return true }
-    return !channel.begins(with: "private-encrypted-") && !channel.isEscaped
-  }
-
-  /// False as soon as `disconnect()` is called.
-  var isLive: Bool { connection.liveGeneration.load(ordering: .relaxed) == generation }
-
-  /// Starts a round of the loop, and returns the number of events in the last one.
-  func beginRound() -> Int { recent.beginRound() }
-
-  /// Releases handlers that were unbound.
-  func trim() { recent.trim(connection.bindings) }
-
-  private var now: WallTime { recent.readTime() }
-
-  /// Calls the channel's handlers, then the client's, in the order of binding.
-  func dispatch(_ event: PusherEvent) {
-    if let name = event.channelName { recent.find(name, in: channels) }
-    let (own, all) = recent.tables(connection.bindings)
-    recent.count()
-    if let own, event.channelName != nil { call(own, event) }
-    if let all { call(all, event) }
-  }
-
-  @inline(__always) private func call(_ table: BindingTable, _ event: PusherEvent) {
-    if !table.named.isEmpty, let handlers = table.named[event.eventName] {
-      for handler in handlers { handler.receive(event) }
-    }
-    for handler in table.all { handler.receive(event) }
-  }
-
-  /// Dispatches an event of the general path under its public name.
-  func dispatch(_ envelope: Envelope, named name: String?) {
-    dispatch(PusherEvent(envelope, eventName: name ?? envelope.eventName, timeReceived: now))
-  }
-
-  /// Dispatches an event made by the client itself, if any handler wants it.
-  func dispatch(_ name: String, channel channelName: String?, data: () -> JSONValue) {
-    guard isWanted(name, channelName) else { return }
-    dispatch(
-      PusherEvent(
-        eventName: name, channelName: channelName, data: data().jsonText, timeReceived: now))
-  }
-
-  /// Dispatches an event without a channel to one list of handlers.
-  func dispatch(_ name: String, to bindings: BindingList, data: JSONValue) {
-    var snapshot = BindingList.Snapshot()
-    bindings.refresh(&snapshot)
-    let event = PusherEvent(
-      eventName: name, channelName: nil, data: data.jsonText, timeReceived: now)
-    call(snapshot.table, event)
-  }
-
-  private func isWanted(_ name: String, _ channelName: String?) -> Bool {
-    if let channelName { recent.find(channelName, in: channels) }
-    let (own, all) = recent.tables(connection.bindings)
-    if let all, all.wants(name) { return true }
-    guard let own, channelName != nil else { return false }
-    return own.wants(name)
-  }
-}
-
-/// An event and its recipients, reused for messages that differ only in their data.
-///
-/// A single instance is moved, never copied, so that no reference count changes per event.
-struct EventDelivery: ~Copyable {
-  /// Has no data while it is kept for the next event.
-  private var event: PusherEvent
-  private let recipients: EventRecipients
-
-  init(_ event: PusherEvent, to recipients: EventRecipients) {
-    self.event = event
-    self.recipients = recipients
-  }
-
-  /// False after a handler was bound or unbound.
-  var isCurrent: Bool { @inline(__always) get { recipients.areCurrent } }
-
-  var isWanted: Bool { @inline(__always) get { recipients.first != nil } }
-
-  @inline(__always) mutating func handOut(_ data: consuming String, received time: WallTime) {
-    event.data = consume data
-    event.timeReceived = time
-    recipients.first?.receive(event)
-    if recipients.hasMore { recipients.callOthers(event) }
-    event.data = nil
-  }
-}
-
-/// Handlers of an event: the channel's, then the client's; handlers of the name come first.
-final class EventRecipients {
-  let first: EventHandler?
-  let hasMore: Bool
-  private let handlers: [EventHandler]
-  private let own: BindingList?
-  private let ownChange: UInt
-  private let all: BindingList
-  private let allChange: UInt
-
-  init(
-    of name: String, own: BindingList?, _ ownSnapshot: borrowing BindingList.Snapshot,
-    all: BindingList, _ allSnapshot: borrowing BindingList.Snapshot
-  ) {
-    // Avoids an array for the common channel without handlers.
-    var handlers = allSnapshot.table.handlers(of: name)
-    if own != nil, !ownSnapshot.isEmpty {
-      handlers = ownSnapshot.table.handlers(of: name) + handlers
-    }
-    first = handlers.first
-    hasMore = handlers.count > 1
-    self.handlers = handlers
-    self.own = own
-    ownChange = ownSnapshot.changes
-    self.all = all
-    allChange = allSnapshot.changes
-  }
-
-  @inline(never) func callOthers(_ event: PusherEvent) {
-    for index in 1..<handlers.count { handlers[index].receive(event) }
-  }
-
-  var areCurrent: Bool {
-    @inline(__always) get {
-      guard all.changeCount == allChange else { return false }
-      guard let own else { return true }
-      return own.changeCount == ownChange
-    }
-  }
-}
-
-/// Parts of the last event, most of which the next event shares.
-///
-/// A class of small properties, so that the compiler can prove exclusive access to each.
-final class RecentParts {
   private let reader: PlainEventReader
   /// Target of the reader for an event's data.
   private let scratch = ByteBuffer(capacity: 65_536)
@@ -191,28 +21,38 @@ final class RecentParts {
   private static let longestHead = 512
   /// Receive time of the current round; read from the clock once a round.
   private var timeReceived: WallTime?
-  private var channel = RecentChannel()
   private var eventName = RecentName()
   private var channelName = RecentName()
-  private var global = BindingList.Snapshot()
+  private var channel = RecentChannel()
+  private var all = BindingList.Snapshot()
   /// Delivery for the last names; `nil` while in use, and if there is none.
   private var delivery: EventDelivery?
   /// False if handlers changed the channels while the delivery was in use.
   private var mayTakeBack = false
   private var handedOut = 0
 
-  init(protocolPrefix: String) { reader = PlainEventReader(protocolPrefix: protocolPrefix) }
+  init(connection: PusherConnection, service: PusherService, generation: Int) {
+    (self.connection, self.generation) = (connection, generation)
+    let prefix = service.commonPrefix
+    protocolPrefix = Array(prefix.utf8)
+    reader = PlainEventReader(protocolPrefix: prefix)
+  }
 
-  /// Starts a round, and returns the number of events in the last one.
+  /// False as soon as `disconnect()` is called.
+  var isLive: Bool { connection.liveGeneration.load(ordering: .relaxed) == generation }
+
+  /// Starts a round of the loop, and returns the number of events in the last one.
   func beginRound() -> Int {
     timeReceived = nil
     defer { handedOut = 0 }
     return handedOut
   }
 
-  @inline(__always) func readTime() -> WallTime {
-    if let timeReceived { return timeReceived }
-    return readClock()
+  private var now: WallTime {
+    @inline(__always) get {
+      if let timeReceived { return timeReceived }
+      return readClock()
+    }
   }
 
   @inline(never) private func readClock() -> WallTime {
@@ -221,10 +61,40 @@ final class RecentParts {
     return now
   }
 
+  /// Releases handlers that were unbound.
+  func trim() {
+    channel.refresh()
+    connection.bindings.refresh(&all)
+    delivery = nil
+  }
+
+  private func forgetChannel() {
+    channel = RecentChannel()
+    delivery = nil
+    mayTakeBack = false
+  }
+
+  // MARK: Events from the socket
+
+  func take(message: ByteView) -> SinkVerdict {
+    guard let data = read(message) else { return takeUnusual(message) }
+    guard isLive else { return .taken }
+    handedOut &+= 1
+    mayTakeBack = true
+    var delivery = nextDelivery()
+    if delivery.isWanted {
+      let text = data.text(isASCII: UTF8Validator.isASCII(message))
+      // The delivery is not in use while handlers run, so handlers may call the client.
+      delivery.handOut(text, received: now)
+    }
+    if mayTakeBack { self.delivery = consume delivery }
+    return verdict
+  }
+
   /// Returns the data of a message and remembers its names; `nil` for a message of unusual shape.
   ///
   /// The view is valid until the next call.
-  @inline(__always) func read(_ message: ByteView) -> ByteView? {
+  @inline(__always) private func read(_ message: ByteView) -> ByteView? {
     // Names equal to the last message's need no search and no comparison one by one.
     let known = head.view
     if known.count > 0, message.count > known.count, message.beginsWithSame(as: known),
@@ -244,58 +114,143 @@ final class RecentParts {
     return parts.data
   }
 
-  /// Returns the delivery for the last names; ``takeBack(_:)`` follows.
-  @inline(__always) func next(of dispatcher: EventDispatcher) -> EventDelivery {
-    handedOut &+= 1
-    mayTakeBack = true
+  @inline(__always) private func nextDelivery() -> EventDelivery {
     if let known = delivery.take(), known.isCurrent { return known }
-    return renewed(dispatcher)
+    return newDelivery()
   }
 
-  @inline(never) private func renewed(_ dispatcher: EventDispatcher) -> EventDelivery {
-    if channel.change != channelName.changes {
-      find(channelName.text, in: dispatcher.channels)
-      channel.change = channelName.changes
-    }
-    let bindings = dispatcher.bindings
-    refresh(bindings)
+  @inline(never) private func newDelivery() -> EventDelivery {
     let event = PusherEvent(
-      eventName: eventName.text, channelName: channelName.text, timeReceived: readTime())
-    let recipients = channel.recipients(of: eventName.text, bindings, global)
-    return EventDelivery(event, to: recipients)
+      eventName: eventName.text, channelName: channelName.text, timeReceived: now)
+    return EventDelivery(event, to: recipients(of: eventName.text, on: channelName.text))
   }
 
-  /// Keeps the delivery for the next event.
-  @inline(__always) func takeBack(_ delivery: consuming EventDelivery) {
-    if mayTakeBack { self.delivery = consume delivery }
+  @inline(never) private func takeUnusual(_ message: ByteView) -> SinkVerdict {
+    guard let envelope = try? Envelope(message), isPlain(envelope) else { return .declined }
+    guard isLive else { return .taken }
+    dispatch(envelope, named: nil)
+    return verdict
   }
 
-  func find(_ name: String, in channels: NameTable<PusherChannel>) {
-    channel.find(name, in: channels)
+  @inline(__always)
+  private var verdict: SinkVerdict { connection.readers.areBehind ? .takenAndFull : .taken }
+
+  /// Returns true if the session does not need this event.
+  private func isPlain(_ envelope: Envelope) -> Bool {
+    let name = envelope.eventToken
+    if unsafe name.raw.starts(with: protocolPrefix) || name.isEscaped { return false }
+    guard let channel = envelope.channelToken else { return true }
+    return !channel.begins(with: "private-encrypted-") && !channel.isEscaped
   }
 
-  func forgetChannel() {
-    channel.forget()
-    delivery = nil
-    mayTakeBack = false
+  // MARK: Events from the session and the client
+
+  /// Dispatches an event of the general path under its public name.
+  func dispatch(_ envelope: Envelope, named name: String?) {
+    handedOut &+= 1
+    let name = name ?? envelope.eventName
+    let recipients = recipients(of: name, on: envelope.channelName)
+    guard recipients.first != nil else { return }
+    recipients.receive(PusherEvent(envelope, eventName: name, timeReceived: now))
   }
 
-  private func refresh(_ bindings: BindingList) {
-    channel.refresh()
-    bindings.refresh(&global)
+  /// Dispatches an event made by the client itself, if any handler wants it.
+  func dispatch(_ name: String, channel: String?, data: () -> JSONValue) {
+    let recipients = recipients(of: name, on: channel)
+    guard recipients.first != nil else { return }
+    handedOut &+= 1
+    recipients.receive(
+      PusherEvent(eventName: name, channelName: channel, data: data().jsonText, timeReceived: now))
   }
 
-  /// Returns the handlers of the last channel and of the client; `nil` for none.
-  func tables(_ bindings: BindingList) -> (BindingTable?, BindingTable?) {
-    refresh(bindings)
-    return (channel.table, global.isEmpty ? nil : global.table)
+  /// Dispatches an event without a channel to one list of handlers.
+  func dispatch(_ name: String, to bindings: BindingList, data: JSONValue) {
+    var snapshot = BindingList.Snapshot()
+    bindings.refresh(&snapshot)
+    let event = PusherEvent(
+      eventName: name, channelName: nil, data: data.jsonText, timeReceived: now)
+    for handler in snapshot.table.handlers(of: name) { handler.receive(event) }
   }
 
-  func count() { handedOut &+= 1 }
+  private func recipients(of name: String, on channelName: String?) -> EventRecipients {
+    var own: BindingList?
+    if let channelName {
+      if !channel.isNamed(channelName) {
+        channel = RecentChannel(name: channelName, channel: channels[channelName])
+      }
+      own = channel.refresh()
+    }
+    connection.bindings.refresh(&all)
+    return EventRecipients(of: name, own: own, channel.snapshot, all: connection.bindings, all)
+  }
+}
 
-  func trim(_ bindings: BindingList) {
-    refresh(bindings)
-    delivery = nil
+/// An event and its recipients, reused for messages that differ only in their data.
+///
+/// A single instance is moved, never copied, so that no reference count changes per event.
+private struct EventDelivery: ~Copyable {
+  /// Has no data while it is kept for the next event.
+  private var event: PusherEvent
+  private let recipients: EventRecipients
+
+  init(_ event: PusherEvent, to recipients: EventRecipients) {
+    (self.event, self.recipients) = (event, recipients)
+  }
+
+  /// False after a handler was bound or unbound.
+  var isCurrent: Bool { @inline(__always) get { recipients.areCurrent } }
+
+  var isWanted: Bool { @inline(__always) get { recipients.first != nil } }
+
+  @inline(__always) mutating func handOut(_ data: consuming String, received time: WallTime) {
+    event.data = consume data
+    event.timeReceived = time
+    recipients.receive(event)
+    event.data = nil
+  }
+}
+
+/// Handlers of an event: the channel's, then the client's; handlers of the name come first.
+private final class EventRecipients {
+  let first: EventHandler?
+  private let hasMore: Bool
+  private let handlers: [EventHandler]
+  private let own: BindingList?
+  private let ownChange: UInt
+  private let all: BindingList
+  private let allChange: UInt
+
+  init(
+    of name: String, own: BindingList?, _ ownSnapshot: borrowing BindingList.Snapshot,
+    all: BindingList, _ allSnapshot: borrowing BindingList.Snapshot
+  ) {
+    // Avoids an array for the common channel without handlers.
+    var handlers = allSnapshot.table.handlers(of: name)
+    if own != nil, !ownSnapshot.isEmpty {
+      handlers = ownSnapshot.table.handlers(of: name) + handlers
+    }
+    first = handlers.first
+    hasMore = handlers.count > 1
+    self.handlers = handlers
+    (self.own, ownChange) = (own, ownSnapshot.changes)
+    (self.all, allChange) = (all, allSnapshot.changes)
+  }
+
+  @inline(__always) func receive(_ event: PusherEvent) {
+    first?.receive(event)
+    if hasMore { callOthers(event) }
+  }
+
+  @inline(never) private func callOthers(_ event: PusherEvent) {
+    for index in 1..<handlers.count { handlers[index].receive(event) }
+  }
+
+  var areCurrent: Bool {
+    @inline(__always) get {
+      guard all.changeCount == allChange else { return false }
+      guard let own else { return true }
+      return own.changeCount == ownChange
+    }
   }
 }
 
@@ -303,55 +258,36 @@ final class RecentParts {
 private struct RecentName {
   private let bytes = ByteBuffer(capacity: 256)
   private(set) var text = ""
-  private(set) var changes = 0
 
-  @inline(__always) @discardableResult mutating func update(to view: ByteView) -> Bool {
-    if bytes.view.holdsSame(as: view) { return false }
+  @inline(__always) mutating func update(to view: ByteView) -> Bool {
+    if bytes.view.count == view.count, bytes.view.beginsWithSame(as: view) { return false }
     bytes.removeAll()
     bytes.append(view)
     text = view.text
-    changes &+= 1
     return true
   }
 }
 
+/// Channel of the last lookup; there may be none of this name.
 private struct RecentChannel {
-  private var name: String?
-  private var channel: PusherChannel?
-  private var snapshot = BindingList.Snapshot()
-  /// `changes` of the recent name for which the channel was found; negative for other lookups.
-  var change = -1
+  private let name: String?
+  private let channel: PusherChannel?
+  private(set) var snapshot = BindingList.Snapshot()
 
-  var table: BindingTable? { snapshot.isEmpty ? nil : snapshot.table }
-
-  /// Returns the recipients of the channel's events of one name; `all` are the client's handlers.
-  func recipients(of name: String, _ all: BindingList, _ snapshot: borrowing BindingList.Snapshot)
-    -> EventRecipients
-  { EventRecipients(of: name, own: channel?.bindings, self.snapshot, all: all, snapshot) }
-
-  mutating func find(_ name: String, in channels: NameTable<PusherChannel>) {
-    if let known = self.name, name.isSame(as: known) { return }
-    change = -1
-    self.name = name
-    channel = channels[name]
-    snapshot = BindingList.Snapshot()
+  init(name: String? = nil, channel: PusherChannel? = nil) {
+    (self.name, self.channel) = (name, channel)
   }
 
-  mutating func refresh() { channel?.bindings.refresh(&snapshot) }
+  func isNamed(_ other: String) -> Bool { name.map { $0.isSame(as: other) } ?? false }
 
-  mutating func forget() {
-    name = nil
-    change = -1
-    channel = nil
-    snapshot = BindingList.Snapshot()
+  /// Updates the snapshot of the channel's handlers, and returns their list.
+  @discardableResult mutating func refresh() -> BindingList? {
+    channel?.bindings.refresh(&snapshot)
+    return channel?.bindings
   }
 }
 
 extension ByteView {
-  @inline(__always) fileprivate func holdsSame(as other: ByteView) -> Bool {
-    count == other.count && beginsWithSame(as: other)
-  }
-
   /// Returns whether this view begins with `other`, which must not be longer.
   ///
   /// The wide loads stay within the padding after each view.

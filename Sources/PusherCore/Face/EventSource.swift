@@ -175,14 +175,15 @@ public struct EventSourceSettings: Sendable {
 /// Reason why an event stream ended or could not be opened.
 public typealias EventSourceError = ConnectionLoss
 
-/// State of an ``EventSource`` that all threads share, and the tasks for its own thread.
-final class EventSourceCore: Sendable {
+/// State of an ``EventSource`` that all threads share, and the orders for its own thread.
+private final class EventSourceCore: Sendable {
   typealias MessageHandler = @Sendable (_ id: String?, _ event: String?, _ data: String?) -> Void
   typealias CompleteHandler = @Sendable (Int?, Bool?, EventSourceError?) -> Void
 
-  enum Task: Sendable {
+  enum Order: Sendable {
     case connect(generation: Int, lastEventID: String)
-    case disconnect
+    /// Closes streams of earlier generations.
+    case disconnect(generation: Int)
     /// Resume reading, unless a reader is behind.
     case read
     case shutDown
@@ -194,8 +195,9 @@ final class EventSourceCore: Sendable {
     var lastEventID: String?
     /// Reason of the last loss or failed attempt; `nil` if a stream or `disconnect` followed.
     var failure: EventSourceError?
-    /// Number of `connect` calls; identifies results of an earlier call.
+    /// Number of `connect` and `disconnect` calls; identifies results of an earlier call.
     var generation = 0
+    var isShutDown = false
     var openHandlers: [@Sendable () -> Void] = []
     var completeHandlers: [CompleteHandler] = []
     var messageHandlers: [MessageHandler] = []
@@ -203,7 +205,6 @@ final class EventSourceCore: Sendable {
     var gapHandlers: [@Sendable (PusherGap) -> Void] = []
     var dropHandlers: [@Sendable (Int) -> Void] = []
     var streams: [ObjectIdentifier: EventQueue<EventSourceMessage>] = [:]
-    fileprivate var thread = ThreadOrders<Task>()
 
     var isRead: Bool { !(streams.isEmpty && messageHandlers.isEmpty && listeners.isEmpty) }
   }
@@ -212,78 +213,68 @@ final class EventSourceCore: Sendable {
   let headers: [String: String]
   let settings: EventSourceSettings
   let state: Locked<Status>
-  let readingHold = ReadingHold()
-  let drops = DropCounter()
-  private let thread: LoopThread
+  let readers = SlowReaders()
+  let thread: OnDemandThread<Order>
 
   init(url: String, headers: [String: String], settings: EventSourceSettings) {
     (self.url, self.headers, self.settings) = (url, headers, settings)
-    thread = settings.runtime?.thread ?? LoopThread(name: "pusher-stream")
-    let time = settings.reconnectionTime.wholeNanoseconds / 1_000_000
-    state = Locked(Status(retryTime: Int(time)))
+    thread = OnDemandThread(settings.runtime?.thread ?? LoopThread(name: "pusher-stream"))
+    state = Locked(Status(retryTime: settings.reconnectionTime.inMilliseconds))
   }
 
   func connect(lastEventID: String?) {
-    let (wakeUp, needsThread) = state.withLock { state -> (WakeUp?, Bool) in
-      guard state.readyState == .closed else { return (nil, false) }
+    let generation = state.withLock { state -> Int? in
+      guard state.readyState == .closed else { return nil }
       state.readyState = .connecting
       state.generation += 1
       (state.lastEventID, state.failure) = (lastEventID, nil)
-      defer { state.thread.hasThread = true }
-      let task = Task.connect(generation: state.generation, lastEventID: lastEventID ?? "")
-      return (state.thread.post(task), !state.thread.hasThread)
-    }
-    wakeUp?.signal()
-    guard needsThread else { return }
-    thread.join { [self] loop in
-      state.withLock { $0.thread.wakeUp = loop.wakeUp }
-      return EventSourceDriver(loop: loop, core: self)
-    } failed: { [self] in
-      threadFailed(.network($0))
-    }
-  }
-
-  /// Reports that no thread could be made; another `connect` may succeed.
-  func threadFailed(_ error: EventSourceError) {
-    let generation = state.withLock { state in
-      state.thread = ThreadOrders()
       return state.generation
     }
-    completed(generation, status: nil, shouldReconnect: false, error)
+    guard let generation else { return }
+    post(.connect(generation: generation, lastEventID: lastEventID ?? ""), isFirst: true)
   }
 
   func disconnect() {
-    let wakeUp = state.withLock { state -> WakeUp? in
+    let generation = state.withLock { state -> Int? in
       guard state.readyState != .closed else { return nil }
       (state.readyState, state.failure) = (.closed, nil)
       state.generation += 1
-      return state.thread.post(.disconnect)
+      return state.generation
     }
-    wakeUp?.signal()
+    // A `connect` on another thread may not have posted its order yet.
+    if let generation { post(.disconnect(generation: generation), isFirst: true) }
   }
 
   func shutDown() {
-    let (streams, wakeUp) = state.withLock { state in
+    let streams = state.withLock { state in
       state.generation += 1
-      state.readyState = .closed
+      (state.readyState, state.isShutDown) = (.closed, true)
       defer { state.streams.removeAll() }
-      return (
-        Array(state.streams.values), state.thread.hasThread ? state.thread.post(.shutDown) : nil
-      )
+      return state.streams.values
     }
     for stream in streams { stream.finish() }
-    wakeUp?.signal()
+    post(.shutDown)
+  }
+
+  /// Without a thread only a first order makes one; another `connect` may succeed after a failure.
+  private func post(_ order: Order, isFirst: Bool = false) {
+    thread.post(order, isFirst: isFirst) { [self] in
+      EventSourceDriver(loop: $0, core: self)
+    } failed: { [self] reason, _ in
+      let generation = state.withLock { $0.generation }
+      completed(generation, status: nil, shouldReconnect: false, .network(reason))
+    }
   }
 
   func messages(
     _ buffering: PusherBuffering, reportsDrops: Bool
   ) -> StreamReader<EventSourceMessage> {
-    let drops = reportsDrops ? drops : nil
+    let drops = reportsDrops ? readers : nil
     let queue = EventQueue<EventSourceMessage>(buffering) { [weak self] isBehind in
-      guard let self, readingHold.change(isBehind) else { return }
-      state.withLock { $0.thread.hasThread ? $0.thread.post(.read) : nil }?.signal()
+      guard let self, readers.change(isBehind) else { return }
+      post(.read)
     } whenDropped: {
-      drops?.add()
+      drops?.noteDropped()
     } whenCancelled: { [weak self] key, isTaskCancelled in
       self?.removeReader(key, isTaskCancelled: isTaskCancelled)
     }
@@ -303,54 +294,44 @@ final class EventSourceCore: Sendable {
 
   // MARK: From the source's thread
 
-  func takeTasks() -> [Task] { state.withLock { $0.thread.take() } }
-
-  /// Leaves the thread, unless new tasks arrived just now.
-  func leave(_ driver: EventSourceDriver, _ loop: EventLoop) {
-    guard state.withLock({ $0.thread.leave() }) else { return }
-    thread.leave(driver, loop)
+  /// Notes a result of the call `generation`; `nil` if another call has followed.
+  private func note<Result>(_ generation: Int, _ body: (inout Status) -> Result) -> Result? {
+    state.withLock { $0.generation == generation ? body(&$0) : nil }
   }
 
   func opened(_ generation: Int) {
-    let handlers = state.withLock { state -> [@Sendable () -> Void] in
-      guard state.generation == generation else { return [] }
+    let handlers = note(generation) { state in
       (state.readyState, state.failure) = (.open, nil)
       return state.openHandlers
     }
-    for handler in handlers { handler() }
+    for handler in handlers ?? [] { handler() }
   }
 
   func reconnecting(_ generation: Int, after failure: EventSourceError?) {
-    state.withLock { state in
-      guard state.generation == generation else { return }
-      (state.readyState, state.failure) = (.connecting, failure)
-    }
+    _ = note(generation) { ($0.readyState, $0.failure) = (.connecting, failure) }
   }
 
   func noteRetryTime(_ time: Int, _ generation: Int) {
-    state.withLock { if $0.generation == generation { $0.retryTime = time } }
+    _ = note(generation) { $0.retryTime = time }
   }
 
   func received(_ message: EventSourceMessage, retryTime: Int, _ generation: Int) {
-    let (handlers, streams) = state.withLock {
+    let recipients = note(generation) {
       state -> ([MessageHandler], [EventQueue<EventSourceMessage>]) in
-      guard state.generation == generation else { return ([], []) }
       state.lastEventID = message.id
       state.retryTime = retryTime
       var handlers = message.event == "message" ? state.messageHandlers : []
       if !state.listeners.isEmpty { handlers += state.listeners[message.event] ?? [] }
       return (handlers, state.streams.isEmpty ? [] : Array(state.streams.values))
     }
+    guard let (handlers, streams) = recipients else { return }
     for handler in handlers { handler(message.id, message.event, message.data) }
     for stream in streams { stream.add(message) }
   }
 
   func missed(_ gap: PusherGap, _ generation: Int) {
-    let (handlers, streams) = state.withLock {
-      state -> ([@Sendable (PusherGap) -> Void], [EventQueue<EventSourceMessage>]) in
-      guard state.generation == generation else { return ([], []) }
-      return (state.gapHandlers, Array(state.streams.values))
-    }
+    let recipients = note(generation) { ($0.gapHandlers, $0.streams.values) }
+    guard let (handlers, streams) = recipients else { return }
     for handler in handlers { handler(gap) }
     for stream in streams { stream.add(gap) }
   }
@@ -370,40 +351,38 @@ final class EventSourceCore: Sendable {
         guard state.generation == generation else { return ([], []) }
         (state.readyState, state.failure) = (.closed, error)
       }
-      defer { if state.readyState == .closed { state.streams.removeAll() } }
-      return (
-        state.completeHandlers, state.readyState == .closed ? Array(state.streams.values) : []
-      )
+      guard state.readyState == .closed else { return (state.completeHandlers, []) }
+      defer { state.streams.removeAll() }
+      return (state.completeHandlers, Array(state.streams.values))
     }
     for handler in handlers { handler(status, shouldReconnect, error) }
     for stream in streams { stream.finish() }
   }
 }
 
-/// Runs on an event source's thread: executes its tasks and reports their results.
-final class EventSourceDriver: LoopMember {
+/// Runs on an event source's thread: executes its orders and reports their results.
+private final class EventSourceDriver: LoopMember {
   private let loop: EventLoop
   fileprivate let core: EventSourceCore
   private var feed: EventStreamFeed?
   private var generation = 0
-  private lazy var drops = DropReporter(loop, core.drops) { [unowned self] in
+  private lazy var drops = DropReporter(loop, core.readers) { [unowned self] in
     core.reportDropped($0)
   }
-  private var isShuttingDown = false
   /// True after the thread asked all members to end; no stream may follow.
   private var isEnding = false
 
-  init(loop: EventLoop, core: EventSourceCore) {
-    self.loop = loop
-    self.core = core
-  }
+  init(loop: EventLoop, core: EventSourceCore) { (self.loop, self.core) = (loop, core) }
 
   func beginRound() {
     drops.beginRound()
-    carryOutTasks()
-    if isShuttingDown || isEnding, feed == nil {
+    core.thread.serve(self, on: loop) {
+      guard feed?.isClosed ?? true, isEnding || core.state.withLock({ $0.isShutDown })
+      else { return false }
       drops.end()
-      core.leave(self, loop)
+      return true
+    } carryOut: {
+      carryOut($0)
     }
   }
 
@@ -412,31 +391,22 @@ final class EventSourceDriver: LoopMember {
     core.disconnect()
   }
 
-  private func carryOutTasks() {
-    while true {
-      let tasks = core.takeTasks()
-      if tasks.isEmpty { return }
-      for task in tasks { carryOut(task) }
-    }
-  }
-
-  private func carryOut(_ task: EventSourceCore.Task) {
-    switch task {
+  private func carryOut(_ order: EventSourceCore.Order) {
+    switch order {
     case .connect(let generation, let lastEventID):
+      guard core.state.withLock({ $0.generation }) == generation else { return }
       drop()
       if isEnding {
         core.completed(generation, status: nil, shouldReconnect: false, nil)
       } else {
         connect(generation, lastEventID)
       }
-    case .disconnect:
+    case .disconnect(let generation):
       let status = feed?.lastStatus
-      drop()
+      if self.generation < generation { drop() }
       core.completed(nil, status: status, shouldReconnect: false, nil)
-    case .shutDown:
-      drop()
-      isShuttingDown = true
-    case .read: feed?.isPaused = core.readingHold.isHeld
+    case .shutDown: drop()
+    case .read: feed?.isPaused = core.readers.areBehind
     }
   }
 
@@ -452,7 +422,7 @@ final class EventSourceDriver: LoopMember {
       let feed = try make(lastEventID)
       self.feed = feed
       feed.delegate = self
-      feed.isPaused = core.readingHold.isHeld
+      feed.isPaused = core.readers.areBehind
       feed.connect()
     } catch {
       core.completed(generation, status: nil, shouldReconnect: false, .invalidRequest("\(error)"))
@@ -491,7 +461,7 @@ final class EventSourceDriver: LoopMember {
 
     func take(event: EventStreamEvent) -> SinkVerdict {
       driver.received(event)
-      return driver.core.readingHold.isHeld ? .takenAndFull : .taken
+      return driver.core.readers.areBehind ? .takenAndFull : .taken
     }
   }
 
@@ -502,7 +472,7 @@ final class EventSourceDriver: LoopMember {
       data: event.data.text)
     core.received(message, retryTime: feed.reconnectionTime.inMilliseconds, generation)
     // A handler may have called `connect` or `disconnect`, which apply before the next event.
-    carryOutTasks()
+    core.thread.serve(self, on: loop, isIdle: { false }, carryOut: { carryOut($0) })
   }
 }
 
@@ -531,7 +501,7 @@ extension EventSourceDriver: FeedDelegate {
 
   func feedSinkIsFull() {
     // The reader may have caught up already, and `read` may have come before this call.
-    feed?.isPaused = core.readingHold.isHeld
+    feed?.isPaused = core.readers.areBehind
   }
 
   func feed(exchanged text: @autoclosure () -> String, isSent: Bool) {}

@@ -8,13 +8,12 @@ public final class PusherConnection: Sendable {
   let bindings = BindingList()
   let userState = UserState()
   let state: Locked<Status>
-  let thread: LoopThread
+  let thread: OnDemandThread<ClientOrder>
   let logger: (any PusherLogger)?
   let metrics: (any PusherMetrics)?
   /// ``Status/generation`` whose events are dispatched, 0 for none; read for every event.
   let liveGeneration = Atomic<Int>(0)
-  let readingHold = ReadingHold()
-  let drops = DropCounter()
+  let readers = SlowReaders()
   private let notices = Locked<DelegateQueue?>(nil)
 
   struct Status {
@@ -23,7 +22,8 @@ public final class PusherConnection: Sendable {
     /// Number of `connect()` calls; identifies results of an earlier call.
     var generation = 0
     var isShutDown = false
-    var thread = ThreadOrders<ClientOrder>()
+    /// Subscriptions that cannot be, until a thread reports them to the delegate.
+    var refused: [(PusherChannel, SubscriptionFailure)] = []
     var changes: [StateChange] = []
     var observers: [ObjectIdentifier: EventQueue<ConnectionState>] = [:]
     /// Reason of the last loss or failed attempt; `nil` if a connection or `disconnect()` followed.
@@ -54,7 +54,7 @@ public final class PusherConnection: Sendable {
   }
 
   init(key: String, options: PusherClientOptions) {
-    thread = options.runtime?.thread ?? LoopThread(name: "pusher-client")
+    thread = OnDemandThread(options.runtime?.thread ?? LoopThread(name: "pusher-client"))
     logger = options.logger
     metrics = options.metrics
     state = Locked(Status(place: Target(key: key, options: options)))
@@ -234,7 +234,7 @@ extension PusherConnection {
   func subscribe(_ name: String, _ arguments: SubscribeArguments) -> PusherChannel {
     if let failure = Self.failure(name) {
       let channel = make(name, failure)
-      post(.refuse(channel, failure))
+      refuse(channel, failure)
       return channel
     }
     let channel = state.withLock { state in
@@ -263,8 +263,13 @@ extension PusherConnection {
     let failure = SubscriptionFailure.invalidName(
       "'\(name)' is not a presence channel: its name does not begin with presence-")
     let channel = PusherPresenceChannel(name: name, connection: self, failure: failure)
-    post(.refuse(channel, failure))
+    refuse(channel, failure)
     return channel
+  }
+
+  private func refuse(_ channel: PusherChannel, _ failure: SubscriptionFailure) {
+    state.withLock { if !$0.isShutDown { $0.refused.append((channel, failure)) } }
+    post(.reportRefused)
   }
 
   private func make(_ name: String, _ failure: SubscriptionFailure?) -> PusherChannel {
@@ -321,38 +326,44 @@ enum ClientOrder: Sendable {
   /// The caller's code answered the question with this number.
   case answered(question: Int, CallerAnswer)
   case signIn
-  /// Report to the delegate that the channel cannot be subscribed.
-  case refuse(PusherChannel, SubscriptionFailure)
+  /// Report the refused subscriptions to the delegate.
+  case reportRefused
   /// Release handlers that were unbound.
   case trim
   /// Resume reading, unless a reader is behind.
   case read
   case shutDown
-
-  /// True if the order waits for a thread.
-  fileprivate var outlivesIdleness: Bool {
-    if case .refuse = self { true } else { false }
-  }
 }
 
 extension PusherConnection {
-  /// Enqueues an order for the client's thread.
+  /// Enqueues an order for the client's thread, unless the client is gone.
   ///
-  /// There is no thread before the first `connect()`. That call reads all wanted channels itself,
-  /// so only reports for the delegate are kept for it.
-  func post(_ order: ClientOrder) {
-    let wakeUp = state.withLock { state -> WakeUp? in
-      guard !state.isShutDown, state.thread.hasThread || order.outlivesIdleness else { return nil }
-      return state.thread.post(order)
-    }
-    wakeUp?.signal()
+  /// Without a thread, only a first order makes one: `connect()` reads all wanted channels and
+  /// refused subscriptions itself.
+  func post(_ order: ClientOrder, isFirst: Bool = false) {
+    if !isShutDown { send(order, isFirst: isFirst) }
   }
 
-  func takeOrders() -> [ClientOrder] { state.withLock { $0.thread.take() } }
+  private func send(_ order: ClientOrder, isFirst: Bool = false) {
+    thread.post(order, isFirst: isFirst) { [self] in
+      ClientDriver(loop: $0, connection: self)
+    } failed: { [self] reason, _ in
+      threadFailed(reason)
+    }
+  }
+
+  var isShutDown: Bool { state.withLock { $0.isShutDown } }
+
+  func takeRefused() -> [(PusherChannel, SubscriptionFailure)] {
+    state.withLock { state in
+      defer { state.refused = [] }
+      return state.refused
+    }
+  }
 
   /// Stops or resumes reading for one reader.
   func hold(reading isBehind: Bool) {
-    if readingHold.change(isBehind) { post(.read) }
+    if readers.change(isBehind) { post(.read) }
   }
 
   func trim() { post(.trim) }
@@ -361,7 +372,7 @@ extension PusherConnection {
 
   /// Same as ``Pusher/connect()``; works from any state but `connecting` and `connected`.
   public func connect() {
-    let needsThread = state.withLock { state -> Bool? in
+    let generation = state.withLock { state -> Int? in
       guard !state.isShutDown, ![.connecting, .connected].contains(state.connectionState)
       else { return nil }
       state.generation += 1
@@ -369,12 +380,9 @@ extension PusherConnection {
       if state.connectionState != .reconnecting { state.failure = nil }
       liveGeneration.store(state.generation, ordering: .relaxed)
       Self.change(&state, to: .connecting)
-      defer { state.thread.hasThread = true }
-      return !state.thread.hasThread
+      return state.generation
     }
-    guard let needsThread else { return }
-    if needsThread { startThread() }
-    post(.connect(generation: state.withLock { $0.generation }))
+    if let generation { post(.connect(generation: generation), isFirst: true) }
   }
 
   /// Same as ``Pusher/disconnect()``.
@@ -398,44 +406,23 @@ extension PusherConnection {
     trim()
   }
 
-  private func startThread() {
-    thread.join { [self] loop in
-      state.withLock { $0.thread.wakeUp = loop.wakeUp }
-      return ClientDriver(loop: loop, connection: self)
-    } failed: { [self] in
-      threadFailed($0)
-    }
-  }
-
-  /// Leaves the thread, unless new orders arrived just now.
-  func leave(_ driver: ClientDriver) {
-    guard state.withLock({ $0.thread.leave() }) else { return }
-    thread.leave(driver, driver.loop)
-  }
-
   /// Reports the failure on this thread, since there is no callback thread.
-  func threadFailed(_ reason: String) {
+  private func threadFailed(_ reason: String) {
     let failure = PusherConfigurationError.system(reason)
-    let generation = state.withLock { state in
-      state.thread = ThreadOrders()
-      return state.generation
-    }
+    let generation = state.withLock { $0.generation }
     change(to: .disconnected, generation: generation, because: failure)
     tell(.failed(failure, willRetry: false))
   }
 
   func shutDown() {
-    let (channels, observers, wakeUp) = state.withLock { state in
-      // Without a thread nobody takes the orders, which hold the channels and the connection.
-      let wakeUp = state.thread.post(.shutDown)
-      if !state.thread.hasThread { state.thread = ThreadOrders() }
+    let (channels, observers) = state.withLock { state in
       state.isShutDown = true
       liveGeneration.store(0, ordering: .relaxed)
       Self.change(&state, to: .disconnected)
       state.changes = []
-      (state.socketId, state.failure) = (nil, nil)
+      (state.socketId, state.failure, state.refused) = (nil, nil, [])
       defer { (state.channels, state.observers) = (NameTable(), [:]) }
-      return (state.channels, state.observers.values, wakeUp)
+      return (state.channels, state.observers.values)
     }
     for observer in observers { observer.finish() }
     for channel in channels.elements { channel.end() }
@@ -443,7 +430,7 @@ extension PusherConnection {
     userState.end()
     endNotices()
     userDataFetcher = nil
-    wakeUp?.signal()
+    send(.shutDown)
   }
 
   // MARK: State

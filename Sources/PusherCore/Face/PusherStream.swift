@@ -328,15 +328,27 @@ final class EventQueue<Value: Sendable>: Sendable {
   }
 }
 
-/// Counts slow readers; a client's socket is not read while there is one.
-final class ReadingHold: Sendable {
-  private let holders = Atomic<Int>(0)
+/// A client's or a source's readers that are too slow: the socket is not read while one is behind.
+///
+/// It also counts the events that the buffers of plain sequences dropped. The callback thread alone
+/// counts and looks, but in closures that any thread may hold.
+final class SlowReaders: Sendable {
+  private let behind = Atomic<Int>(0)
+  private let dropped = Atomic<Int>(0)
 
-  @inline(__always) var isHeld: Bool { holders.load(ordering: .relaxed) > 0 }
+  @inline(__always) var areBehind: Bool { behind.load(ordering: .relaxed) > 0 }
 
   /// Adds or removes a slow reader, and returns whether the last one was removed.
   func change(_ isBehind: Bool) -> Bool {
-    holders.wrappingAdd(isBehind ? 1 : -1, ordering: .relaxed).newValue == 0 && !isBehind
+    behind.wrappingAdd(isBehind ? 1 : -1, ordering: .relaxed).newValue == 0 && !isBehind
+  }
+
+  func noteDropped() { dropped.wrappingAdd(1, ordering: .relaxed) }
+
+  /// Returns the number of dropped events since the last look.
+  @inline(__always) fileprivate func takeDropped() -> Int {
+    if dropped.load(ordering: .relaxed) == 0 { return 0 }
+    return dropped.exchange(0, ordering: .relaxed)
   }
 }
 
@@ -348,8 +360,6 @@ struct EventBuffer<Value: Sendable>: Sendable {
   private static var gapLimit: Int { 16 }
 
   private let kind: PusherBuffering.Kind
-  /// Losses and gaps before all elements of `queue`.
-  private var front: [Element] = []
   private var queue = Fifo<Element>()
   private var eventCount = 0
   private var gapCount = 0
@@ -383,20 +393,19 @@ struct EventBuffer<Value: Sendable>: Sendable {
   }
 
   private mutating func dropOldest() {
+    var marks: [Element] = []
     while let element = queue.popFirst() {
-      guard case .event = element else {
-        front.append(element)
-        continue
-      }
-      eventCount -= 1
-      droppedCount += 1
-      if case .lost(let count)? = front.last {
-        front[front.count - 1] = .lost(count + 1)
-      } else {
-        front.append(.lost(1))
-      }
-      return
+      if case .event = element { break }
+      marks.append(element)
     }
+    eventCount -= 1
+    droppedCount += 1
+    if case .lost(let count)? = marks.last {
+      marks[marks.count - 1] = .lost(count + 1)
+    } else {
+      marks.append(.lost(1))
+    }
+    for mark in marks.reversed() { queue.prepend(mark) }
   }
 
   private mutating func dropNewest() {
@@ -418,15 +427,10 @@ struct EventBuffer<Value: Sendable>: Sendable {
       queue[index] = .gap(PusherGap(from: former.from, to: gap.to))
       return
     }
-    for index in front.indices.reversed() {
-      guard case .gap(let former) = front[index] else { continue }
-      front[index] = .gap(PusherGap(from: former.from, to: gap.to))
-      return
-    }
   }
 
   mutating func take() -> Element? {
-    let element = front.isEmpty ? queue.popFirst() : front.removeFirst()
+    let element = queue.popFirst()
     switch element {
     case .event: eventCount -= 1
     case .gap: gapCount -= 1
@@ -436,7 +440,6 @@ struct EventBuffer<Value: Sendable>: Sendable {
   }
 
   mutating func removeAll() {
-    front = []
     queue = Fifo()
     (eventCount, gapCount) = (0, 0)
   }
@@ -469,39 +472,22 @@ struct DropPace {
   }
 }
 
-/// Number of events that the buffers of plain sequences dropped since the last look.
-///
-/// The callback thread alone counts and looks, but in closures that any thread may hold.
-final class DropCounter: Sendable {
-  private let count = Atomic<Int>(0)
-
-  func add() { count.wrappingAdd(1, ordering: .relaxed) }
-
-  @inline(__always) func take() -> Int {
-    if count.load(ordering: .relaxed) == 0 { return 0 }
-    return count.exchange(0, ordering: .relaxed)
-  }
-}
-
 /// Reports the events that slow readers of plain sequences did not get, on the callback thread.
 final class DropReporter {
   private let loop: EventLoop
-  private let counter: DropCounter
+  private let readers: SlowReaders
   private var pace = DropPace()
   private var timer: LoopTimer?
   private let report: (Int) -> Void
 
-  init(_ loop: EventLoop, _ counter: DropCounter, report: @escaping (Int) -> Void) {
-    (self.loop, self.counter, self.report) = (loop, counter, report)
+  init(_ loop: EventLoop, _ readers: SlowReaders, report: @escaping (Int) -> Void) {
+    (self.loop, self.readers, self.report) = (loop, readers, report)
   }
 
   /// Reports what the last round dropped, or sets a timer for the report.
   func beginRound() {
-    let count = counter.take()
-    if count > 0 { noteDropped(count) }
-  }
-
-  private func noteDropped(_ count: Int) {
+    let count = readers.takeDropped()
+    if count == 0 { return }
     pace.add(count)
     reportIfDue()
   }
@@ -520,7 +506,7 @@ final class DropReporter {
 
   /// Reports the rest; the loop has no timer afterwards.
   func end() {
-    pace.add(counter.take())
+    pace.add(readers.takeDropped())
     if let timer { loop.remove(timer) }
     timer = nil
     if let count = pace.takeRest() { report(count) }

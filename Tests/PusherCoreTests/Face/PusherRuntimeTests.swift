@@ -109,9 +109,9 @@ import Testing
     var pusher: Pusher? = client(nil)
     try await pusher?.connected()
     let thread = try #require(pusher?.connection.thread)
-    #expect(thread.memberCount == 1)
+    #expect(thread.isWorking)
     pusher = nil
-    try await condition("the thread is gone") { thread.memberCount == 0 }
+    try await condition("the thread is gone") { !thread.isWorking }
   }
 
   @Test func `a client that disconnects leaves the others connected`() async throws {
