@@ -267,29 +267,3 @@ public struct AuthorizationUnavailable: Error, Sendable, Equatable, CustomString
   /// The reason.
   public var description: String { reason }
 }
-
-/// Answer of the caller's own code.
-enum CallerAnswer: Sendable {
-  /// `nil` rejects the channel or the user.
-  case authorization(Authorization?)
-  /// The request to send to an endpoint; `nil` rejects the channel.
-  case request(AuthRequest?)
-  case failed(any Error)
-
-  init(_ result: Result<PusherAuth, any Error>) {
-    switch result {
-    case .success(let auth): self = .authorization(Authorization(auth))
-    case .failure(let error): self = .failed(error)
-    }
-  }
-}
-
-extension AuthorizationFailure {
-  /// Describes an error thrown by the caller's code, which messages call `name`.
-  init(_ error: any Error, of name: String) {
-    let reason = "the \(name) failed: \(error)"
-    self =
-      error is AuthorizationUnavailable
-      ? .unavailable(status: nil, reason) : .refused(status: nil, reason)
-  }
-}
