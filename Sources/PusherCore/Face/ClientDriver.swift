@@ -229,7 +229,8 @@ final class ClientDriver: LoopMember {
   }
 
   private func reportRefused() {
-    for (channel, failure) in connection.takeRefused() {
+    for channel in connection.takeRefused() {
+      guard let failure = channel.failure else { continue }
       tell(.subscriptionFailed(channel: channel.name, response: nil, data: nil, error: failure))
     }
   }
@@ -388,7 +389,20 @@ extension ClientDriver: ChannelsFeedDelegate {
 
   private func report(_ event: SessionEvent, _ run: ClientRun) {
     switch event {
-    case .signedIn, .signInFailed, .signInDelayed, .watchlist: reportUser(event, run)
+    case .signedIn(let userID, let userData): signedIn(run, userID, userData)
+    case .signInFailed(let failure): userFailed(failure, run)
+    case .signInDelayed(let reason, let delay):
+      log(.warning, "sign-in failed, retrying in \(delay.inWords): \(reason)")
+      // Channels are subscribed after the sign-in.
+      noteDelayed(.unavailable("sign-in", reason), run)
+    case .watchlist(let isOnline, let userIDs):
+      let change = PusherWatchlistEvent(name: isOnline ? "online" : "offline", userIds: userIDs)
+      run.dispatcher.dispatch(
+        change.name, to: connection.userState.watchlist,
+        data: [
+          "name": .string(change.name), "user_ids": .array(userIDs.map(JSONValue.string)),
+        ])
+      tell(.watchlist(change))
     case .subscribed(let name, let roster): subscribed(run, name, roster)
     case .subscriptionFailed(let name, let failure): failed(run, name, failure)
     case .membersLeftOut(let name, let limits):
@@ -413,7 +427,9 @@ extension ClientDriver: ChannelsFeedDelegate {
       run.dispatcher.dispatch(publicName("error"), channel: nil) {
         ["code": code.map(JSONValue.integer) ?? .null, "message": .string(message)]
       }
-    case .rateLimited(let limit): rateLimited(limit, run)
+    case .rateLimited(let limit):
+      log(.warning, limit.inWords)
+      noteDelayed(SubscriptionFailure(type: "RateLimit", message: limit.cause, fault: .peer), run)
     case .clientEventsDropped(let count, let message):
       log(.warning, "\(RateLimit.cause(message)) dropped \(count) client events")
     case .clientEventRefused(let message):
@@ -435,11 +451,6 @@ extension ClientDriver: ChannelsFeedDelegate {
       log(.warning, "message ignored: \(reason)")
     default: break
     }
-  }
-
-  private func rateLimited(_ limit: RateLimit, _ run: ClientRun) {
-    log(.warning, limit.inWords)
-    noteDelayed(SubscriptionFailure(type: "RateLimit", message: limit.cause, fault: .peer), run)
   }
 
   private func noteDelayed(_ delay: SubscriptionFailure?, _ run: ClientRun) {
@@ -506,26 +517,6 @@ extension ClientDriver: ChannelsFeedDelegate {
   }
 
   // MARK: The user
-
-  private func reportUser(_ event: SessionEvent, _ run: ClientRun) {
-    switch event {
-    case .signedIn(let userID, let userData): signedIn(run, userID, userData)
-    case .signInFailed(let failure): userFailed(failure, run)
-    case .signInDelayed(let reason, let delay):
-      log(.warning, "sign-in failed, retrying in \(delay.inWords): \(reason)")
-      // Channels are subscribed after the sign-in.
-      noteDelayed(.unavailable("sign-in", reason), run)
-    case .watchlist(let isOnline, let userIDs):
-      let change = PusherWatchlistEvent(name: isOnline ? "online" : "offline", userIds: userIDs)
-      run.dispatcher.dispatch(
-        change.name, to: connection.userState.watchlist,
-        data: [
-          "name": .string(change.name), "user_ids": .array(userIDs.map(JSONValue.string)),
-        ])
-      tell(.watchlist(change))
-    default: break
-    }
-  }
 
   private func signedIn(_ run: ClientRun, _ userID: String, _ userData: JSONValue) {
     log(.info, "signed in as user \(userID)")

@@ -44,8 +44,9 @@ public class PusherChannel: PusherEventBindings, @unchecked Sendable {
     }
   }
 
+  /// - Parameter problem: Why the channel cannot be subscribed.
   init(
-    name: String, connection: PusherConnection, failure: SubscriptionFailure? = nil,
+    name: String, connection: PusherConnection, problem: String? = nil,
     bindings: BindingList = BindingList()
   ) {
     self.name = name
@@ -53,6 +54,7 @@ public class PusherChannel: PusherEventBindings, @unchecked Sendable {
     self.connection = connection
     self.bindings = bindings
     serial = Self.lastSerial.wrappingAdd(1, ordering: .relaxed).newValue
+    let failure = problem.map { SubscriptionFailure(type: "InvalidName", message: $0) }
     state = Locked(Status(isWanted: failure == nil, failure: failure))
   }
 
@@ -76,14 +78,7 @@ public class PusherChannel: PusherEventBindings, @unchecked Sendable {
   /// Called with each subscription count, on the callback thread.
   public var onSubscriptionCountChanged: (@Sendable (Int) -> Void)? {
     get { state.withLock { $0.countHandler } }
-    set {
-      let former = state.withLock { state in
-        defer { state.countHandler = newValue }
-        return state.countHandler
-      }
-      // The former closure is released here, outside the lock.
-      withExtendedLifetime(former) {}
-    }
+    set { state.replace(\.countHandler, with: newValue) }
   }
 
   /// Number of subscriptions that the server last reported on the current connection.
@@ -101,15 +96,8 @@ public class PusherChannel: PusherEventBindings, @unchecked Sendable {
 
   // MARK: For the client
 
-  func renew(auth: PusherAuth?) { state.withLock { $0.auth = auth ?? $0.auth } }
-
   /// Takes the authorisation passed to `subscribe`, which is valid for one socket only.
-  func takeAuth() -> PusherAuth? {
-    state.withLock { state in
-      defer { state.auth = nil }
-      return state.auth
-    }
-  }
+  func takeAuth() -> PusherAuth? { state.replace(\.auth, with: nil) }
 
   func noteAsked() { state.withLock { $0.failure = nil } }
 
@@ -139,12 +127,7 @@ public class PusherChannel: PusherEventBindings, @unchecked Sendable {
   func forgetLoss() { state.withLock { $0.wasLost = false } }
 
   /// Returns once whether events may have been missed.
-  func takeLoss() -> Bool {
-    state.withLock { state in
-      defer { state.wasLost = false }
-      return state.wasLost
-    }
-  }
+  func takeLoss() -> Bool { state.replace(\.wasLost, with: false) }
 
   func noteSubscriptionCount(_ count: Int) {
     let handler = state.withLock { state in
@@ -299,15 +282,11 @@ extension PusherEventBindings where Self: PusherChannel {
 public final class PusherPresenceChannel: PusherChannel, @unchecked Sendable {
   private let presence = Locked(Presence())
 
-  struct Handlers {
-    var onMemberAdded: (@Sendable (PusherPresenceChannelMember) -> Void)?
-    var onMemberRemoved: (@Sendable (PusherPresenceChannelMember) -> Void)?
-  }
-
   private struct Presence {
     var roster = PresenceRoster()
     var myId: String?
-    var handlers = Handlers()
+    var onMemberAdded: (@Sendable (PusherPresenceChannelMember) -> Void)?
+    var onMemberRemoved: (@Sendable (PusherPresenceChannelMember) -> Void)?
     weak var delegate: (any PusherPresenceChannelDelegate)?
   }
 
@@ -332,16 +311,14 @@ public final class PusherPresenceChannel: PusherChannel, @unchecked Sendable {
 
   /// Called when a member joins, on the callback thread.
   public var onMemberAdded: (@Sendable (PusherPresenceChannelMember) -> Void)? {
-    get { presence.withLock { $0.handlers.onMemberAdded } }
-    set {
-      replaceHandlers { Handlers(onMemberAdded: newValue, onMemberRemoved: $0.onMemberRemoved) }
-    }
+    get { presence.withLock { $0.onMemberAdded } }
+    set { presence.replace(\.onMemberAdded, with: newValue) }
   }
 
   /// Called when a member leaves, on the callback thread.
   public var onMemberRemoved: (@Sendable (PusherPresenceChannelMember) -> Void)? {
-    get { presence.withLock { $0.handlers.onMemberRemoved } }
-    set { replaceHandlers { Handlers(onMemberAdded: $0.onMemberAdded, onMemberRemoved: newValue) } }
+    get { presence.withLock { $0.onMemberRemoved } }
+    set { presence.replace(\.onMemberRemoved, with: newValue) }
   }
 
   /// Delegate for joins and leaves, in addition to the closures; the reference is weak.
@@ -352,22 +329,13 @@ public final class PusherPresenceChannel: PusherChannel, @unchecked Sendable {
 
   // MARK: For the client
 
-  /// Replaces the closures that `new` has.
-  func renew(_ new: Handlers) {
-    replaceHandlers {
-      Handlers(
-        onMemberAdded: new.onMemberAdded ?? $0.onMemberAdded,
-        onMemberRemoved: new.onMemberRemoved ?? $0.onMemberRemoved)
-    }
-  }
-
-  private func replaceHandlers(_ replacement: (Handlers) -> Handlers) {
-    let former = presence.withLock { presence in
-      defer { presence.handlers = replacement(presence.handlers) }
-      return presence.handlers
-    }
-    // The former closures are released here, outside the lock.
-    withExtendedLifetime(former) {}
+  /// Replaces the closures that are given.
+  func renew(
+    _ added: (@Sendable (PusherPresenceChannelMember) -> Void)?,
+    _ removed: (@Sendable (PusherPresenceChannelMember) -> Void)?
+  ) {
+    if let added { onMemberAdded = added }
+    if let removed { onMemberRemoved = removed }
   }
 
   func noteMembers(_ roster: PresenceRoster, myId: String?) {
@@ -380,7 +348,7 @@ public final class PusherPresenceChannel: PusherChannel, @unchecked Sendable {
   func noteAdded(_ member: PusherPresenceChannelMember) {
     let (handler, delegate) = presence.withLock { presence in
       presence.roster.insert(member.userId, member.userInfo)
-      return (presence.handlers.onMemberAdded, presence.delegate)
+      return (presence.onMemberAdded, presence.delegate)
     }
     handler?(member)
     delegate?.presenceChannel(self, memberAdded: member)
@@ -389,7 +357,7 @@ public final class PusherPresenceChannel: PusherChannel, @unchecked Sendable {
   func noteRemoved(_ member: PusherPresenceChannelMember) {
     let (handler, delegate) = presence.withLock { presence in
       _ = presence.roster.remove(member.userId)
-      return (presence.handlers.onMemberRemoved, presence.delegate)
+      return (presence.onMemberRemoved, presence.delegate)
     }
     handler?(member)
     delegate?.presenceChannel(self, memberRemoved: member)
@@ -397,6 +365,17 @@ public final class PusherPresenceChannel: PusherChannel, @unchecked Sendable {
 
   override func end() {
     super.end()
-    replaceHandlers { _ in Handlers() }
+    (onMemberAdded, onMemberRemoved) = (nil, nil)
+  }
+}
+
+extension Locked {
+  /// Replaces a field and returns its former value, which so is released outside the lock.
+  @discardableResult
+  func replace<Field: Sendable>(_ field: WritableKeyPath<Value, Field>, with new: Field) -> Field {
+    withLock { value in
+      defer { value[keyPath: field] = new }
+      return value[keyPath: field]
+    }
   }
 }

@@ -22,9 +22,9 @@ public final class PusherConnection: Sendable {
     /// Number of `connect()` calls; identifies results of an earlier call.
     var generation = 0
     var isShutDown = false
-    /// Subscriptions that cannot be, until a thread reports them to the delegate.
-    var refused: [(PusherChannel, SubscriptionFailure)] = []
-    var changes: [StateChange] = []
+    /// Channels that cannot be subscribed, until a thread reports them to the delegate.
+    var refused: [PusherChannel] = []
+    var changes: [(old: ConnectionState, new: ConnectionState)] = []
     var observers: [ObjectIdentifier: EventQueue<ConnectionState>] = [:]
     /// Reason of the last loss or failed attempt; `nil` if a connection or `disconnect()` followed.
     var failure: (any Error)?
@@ -46,11 +46,6 @@ public final class PusherConnection: Sendable {
     var options: PusherClientOptions
     /// Number of `switch(to:)` calls, so that each is executed once.
     var number = 0
-  }
-
-  struct StateChange {
-    let old: ConnectionState
-    let new: ConnectionState
   }
 
   init(key: String, options: PusherClientOptions) {
@@ -136,14 +131,7 @@ public final class PusherConnection: Sendable {
   /// The callback thread calls it for each subscription of a presence channel.
   public var userDataFetcher: (@Sendable () -> PusherPresenceChannelMember)? {
     get { state.withLock { $0.userDataFetcher } }
-    set {
-      let former = state.withLock { state in
-        defer { state.userDataFetcher = newValue }
-        return state.userDataFetcher
-      }
-      // The former closure is released here, outside the lock.
-      withExtendedLifetime(former) {}
-    }
+    set { state.replace(\.userDataFetcher, with: newValue) }
   }
 
   /// Sends a client event on `channel`; same as
@@ -225,64 +213,52 @@ extension PusherConnection {
 
   func channel(_ name: String) -> PusherChannel? { state.withLock { $0.channels[name] } }
 
-  struct SubscribeArguments {
-    var auth: PusherAuth?
-    var handlers = PusherPresenceChannel.Handlers()
-    weak var delegate: (any PusherPresenceChannelDelegate)?
-  }
-
-  func subscribe(_ name: String, _ arguments: SubscribeArguments) -> PusherChannel {
-    if let failure = Self.failure(name) {
-      let channel = make(name, failure)
-      refuse(channel, failure)
-      return channel
-    }
+  /// Returns the wanted channel with this name; `prepare` runs before a subscription of its kind.
+  func subscribe(
+    _ name: String, auth: PusherAuth? = nil, prepare: (PusherPresenceChannel) -> Void = { _ in }
+  ) -> PusherChannel {
+    let problem =
+      UserChannel.userID(channelName: name) == nil
+      ? ChannelName.problem(in: name) : "sign in to subscribe to the channel of a user"
+    if let problem { return refuse(make(name, problem)) }
     let channel = state.withLock { state in
       if let channel = state.channels[name] { return channel }
-      let channel = make(name, nil)
+      let channel = make(name)
       if !state.isShutDown { state.channels[name] = channel }
       return channel
     }
-    channel.renew(auth: arguments.auth)
-    if let presence = channel as? PusherPresenceChannel {
-      presence.renew(arguments.handlers)
-      if let delegate = arguments.delegate { presence.delegate = delegate }
-    }
+    if let auth { channel.auth = auth }
+    if let presence = channel as? PusherPresenceChannel { prepare(presence) }
     post(.subscribe(channel))
     return channel
   }
 
   /// Returns a presence channel; a name with another prefix gives a failed channel.
-  func subscribePresence(_ name: String, _ arguments: SubscribeArguments) -> PusherPresenceChannel {
+  func subscribePresence(
+    _ name: String, auth: PusherAuth? = nil, prepare: (PusherPresenceChannel) -> Void
+  ) -> PusherPresenceChannel {
     // A channel of another kind must not be requested.
     if ChannelKind(channelName: name) == .presence,
-      let channel = subscribe(name, arguments) as? PusherPresenceChannel
+      let channel = subscribe(name, auth: auth, prepare: prepare) as? PusherPresenceChannel
     {
       return channel
     }
-    let failure = SubscriptionFailure.invalidName(
-      "'\(name)' is not a presence channel: its name does not begin with presence-")
-    let channel = PusherPresenceChannel(name: name, connection: self, failure: failure)
-    refuse(channel, failure)
+    return refuse(
+      PusherPresenceChannel(
+        name: name, connection: self,
+        problem: "'\(name)' is not a presence channel: its name does not begin with presence-"))
+  }
+
+  private func refuse<Channel: PusherChannel>(_ channel: Channel) -> Channel {
+    state.withLock { if !$0.isShutDown { $0.refused.append(channel) } }
+    post(.reportRefused)
     return channel
   }
 
-  private func refuse(_ channel: PusherChannel, _ failure: SubscriptionFailure) {
-    state.withLock { if !$0.isShutDown { $0.refused.append((channel, failure)) } }
-    post(.reportRefused)
-  }
-
-  private func make(_ name: String, _ failure: SubscriptionFailure?) -> PusherChannel {
+  private func make(_ name: String, _ problem: String? = nil) -> PusherChannel {
     ChannelKind(channelName: name) == .presence
-      ? PusherPresenceChannel(name: name, connection: self, failure: failure)
-      : PusherChannel(name: name, connection: self, failure: failure)
-  }
-
-  private static func failure(_ name: String) -> SubscriptionFailure? {
-    if UserChannel.userID(channelName: name) != nil {
-      return .invalidName("sign in to subscribe to the channel of a user")
-    }
-    return ChannelName.problem(in: name).map(SubscriptionFailure.invalidName)
+      ? PusherPresenceChannel(name: name, connection: self, problem: problem)
+      : PusherChannel(name: name, connection: self, problem: problem)
   }
 
   func unsubscribe(_ channel: PusherChannel) {
@@ -297,20 +273,10 @@ extension PusherConnection {
   }
 
   func unsubscribeAll() {
-    let channels = state.withLock { state in
-      defer { state.channels = NameTable() }
-      return state.channels
-    }
-    for channel in channels.elements {
+    for channel in state.replace(\.channels, with: NameTable()).elements {
       channel.end()
       post(.unsubscribe(channel))
     }
-  }
-}
-
-extension SubscriptionFailure {
-  fileprivate static func invalidName(_ message: String) -> SubscriptionFailure {
-    SubscriptionFailure(type: "InvalidName", message: message)
   }
 }
 
@@ -354,12 +320,7 @@ extension PusherConnection {
 
   var isShutDown: Bool { state.withLock { $0.isShutDown } }
 
-  func takeRefused() -> [(PusherChannel, SubscriptionFailure)] {
-    state.withLock { state in
-      defer { state.refused = [] }
-      return state.refused
-    }
-  }
+  func takeRefused() -> [PusherChannel] { state.replace(\.refused, with: []) }
 
   /// Stops or resumes reading for one reader.
   func hold(reading isBehind: Bool) {
@@ -420,7 +381,7 @@ extension PusherConnection {
       liveGeneration.store(0, ordering: .relaxed)
       Self.change(&state, to: .disconnected)
       state.changes = []
-      (state.socketId, state.failure, state.refused) = (nil, nil, [])
+      (state.socketId, state.failure) = (nil, nil)
       defer { (state.channels, state.observers) = (NameTable(), [:]) }
       return (state.channels, state.observers.values)
     }
@@ -430,14 +391,15 @@ extension PusherConnection {
     userState.end()
     endNotices()
     userDataFetcher = nil
+    _ = takeRefused()
     send(.shutDown)
   }
 
   // MARK: State
 
-  static func change(_ state: inout Status, to new: ConnectionState) {
+  private static func change(_ state: inout Status, to new: ConnectionState) {
     guard state.connectionState != new else { return }
-    state.changes.append(StateChange(old: state.connectionState, new: new))
+    state.changes.append((state.connectionState, new))
     state.connectionState = new
     for observer in state.observers.values { observer.add(new) }
   }
@@ -477,10 +439,7 @@ extension PusherConnection {
   /// Reports state changes to the delegate; only on the callback thread.
   func deliverChanges() {
     while true {
-      let changes = state.withLock { state in
-        defer { state.changes = [] }
-        return state.changes
-      }
+      let changes = state.replace(\.changes, with: [])
       if changes.isEmpty { return }
       for change in changes { tell(.changed(from: change.old, to: change.new)) }
     }

@@ -51,9 +51,12 @@ extension Pusher {
   public var states: AsyncStream<ConnectionState> { connection.states }
 }
 
-extension PusherConnection {
-  private static let lateness = 64
+extension PusherBuffering {
+  /// For states and the like, of which a slow reader needs the latest.
+  fileprivate static let latest = newest(64)
+}
 
+extension PusherConnection {
   /// The reason why there is no connection, in words; `nil` if there is one.
   fileprivate var obstacle: String? {
     let (state, failure) = state.withLock { ($0.connectionState, $0.failure) }
@@ -69,7 +72,7 @@ extension PusherConnection {
   ///
   /// A reader more than 64 changes behind gets the latest.
   public var states: AsyncStream<ConnectionState> {
-    let queue = EventQueue<ConnectionState>(.newest(Self.lateness)) { [weak self] key, _ in
+    let queue = EventQueue<ConnectionState>(.latest) { [weak self] key, _ in
       _ = self?.state.withLock { $0.observers.removeValue(forKey: key) != nil }
     }
     let reader = StreamReader(queue)
@@ -90,8 +93,6 @@ extension PusherChannel {
     /// The client makes no further attempt to connect.
     case gaveUp(any Error)
   }
-
-  private static let lateness = 64
 
   /// Returns after the server has confirmed the channel; immediately if it already has.
   ///
@@ -144,7 +145,7 @@ extension PusherChannel {
 
   /// - Parameter beginningNow: True if the current state comes first, if it ends a wait.
   private func news(beginningNow: Bool) -> StreamReader<News> {
-    let queue = EventQueue<News>(.newest(Self.lateness)) { [weak self] key, _ in
+    let queue = EventQueue<News>(.latest) { [weak self] key, _ in
       self?.removeObserver(key)
     }
     if !add(queue, beginningNow: beginningNow) { queue.finish() }
