@@ -1,20 +1,22 @@
 /// Runs on a client's thread: executes orders and reports their results.
 final class ClientDriver: LoopMember {
   private static let goodbyeTime = Duration.seconds(1)
-  let loop: EventLoop
-  let connection: PusherConnection
+  private let loop: EventLoop
+  private let connection: PusherConnection
   /// Session of the last `connect()`, until it ends.
-  var run: ClientRun?
+  private var run: ClientRun?
   /// Sessions that are closing while a new one may already be connecting.
   private var retired: [ObjectIdentifier: RetiredClient] = [:]
-  private lazy var drops = DropReporter(loop, connection.readers) { [unowned self] in
-    reportDropped($0)
+  private lazy var drops = DropReporter(loop, connection.readers) { [unowned self] number in
+    count(.dropped, by: number)
+    log(.warning, "a reader of events() is too slow; events dropped: \(number)")
+    tell(.dropped(number))
   }
   /// True after the thread asked all members to end; no connection may follow.
   private var isEnding = false
 
   /// One call of `connect()`, with all its reconnects.
-  final class ClientRun {
+  private final class ClientRun {
     let generation: Int
     let feed: ChannelsFeed
     /// Parts for the current place; `switch(to:)` replaces them.
@@ -22,24 +24,18 @@ final class ClientDriver: LoopMember {
     var dispatcher: EventDispatcher { parts.dispatcher }
     var signer: MethodSigner { parts.signer }
     var isMoving = false
-    private let user: UserState
     var isEstablished = false
     /// Reason why this side ended the session.
     var veto: ConnectionLoss?
     var end: ConnectionEnd?
     var goodbye: LoopTimer?
 
-    init(generation: Int, feed: ChannelsFeed, _ parts: Parts, user: UserState) {
-      (self.generation, self.feed, self.parts, self.user) = (generation, feed, parts, user)
-    }
-
-    func noteLost() {
-      for channel in dispatcher.channels.elements { channel.noteLost() }
-      user.noteLost()
+    init(generation: Int, feed: ChannelsFeed, _ parts: Parts) {
+      (self.generation, self.feed, self.parts) = (generation, feed, parts)
     }
   }
 
-  struct Parts {
+  private struct Parts {
     let place: PusherConnection.Target
     let destination: Destination
     let session: SessionOptions
@@ -61,11 +57,8 @@ final class ClientDriver: LoopMember {
   }
 
   init(loop: EventLoop, connection: PusherConnection) {
-    self.loop = loop
-    self.connection = connection
+    (self.loop, self.connection) = (loop, connection)
   }
-
-  var delegate: (any PusherDelegate)? { connection.delegate }
 
   func beginRound() {
     if let events = run?.dispatcher.beginRound(), events > 0 { count(.events, by: events) }
@@ -109,7 +102,7 @@ final class ClientDriver: LoopMember {
     guard connection.state.withLock({ $0.generation == generation && !$0.isShutDown })
     else { return }
     retire()
-    if isEnding || delegate?.connectionWillConnect(connection) == false {
+    if isEnding || connection.delegate?.connectionWillConnect(connection) == false {
       connection.change(to: .disconnected, generation: generation)
       return
     }
@@ -140,7 +133,7 @@ final class ClientDriver: LoopMember {
         options: parts.session, signer: SigningQueue(parts.signer), sink: parts.dispatcher)
     } catch { throw .tls("\(error)") }
     feed.delegate = self
-    return ClientRun(generation: generation, feed: feed, parts, user: connection.userState)
+    return ClientRun(generation: generation, feed: feed, parts)
   }
 
   /// Moves to the place of `switch(to:)`; without a session the next `connect()` uses it.
@@ -170,7 +163,7 @@ final class ClientDriver: LoopMember {
   private func retire() {
     guard let run else { return }
     self.run = nil
-    run.noteLost()
+    noteLost(run)
     if let goodbye = run.goodbye { loop.remove(goodbye) }
     guard !run.feed.isClosed else { return }
     let feed = run.feed
@@ -183,6 +176,11 @@ final class ClientDriver: LoopMember {
     retired[key] = last
     feed.delegate = last
     feed.disconnect()
+  }
+
+  private func noteLost(_ run: ClientRun) {
+    for channel in run.dispatcher.channels.elements { channel.noteLost() }
+    connection.userState.noteLost()
   }
 
   private func disconnect() {
@@ -219,7 +217,7 @@ final class ClientDriver: LoopMember {
     run.feed.unsubscribe(channel.name)
   }
 
-  func flush(_ channel: PusherChannel) {
+  private func flush(_ channel: PusherChannel) {
     guard let run, run.dispatcher.channels[channel.name] === channel else { return }
     let events = channel.takeUnsent()
     for (index, event) in events.enumerated() where !run.feed.trigger(event) {
@@ -237,14 +235,14 @@ final class ClientDriver: LoopMember {
 
   // MARK: Reporting
 
-  func tell(_ notice: @autoclosure () -> DelegateNotice) { connection.tell(notice()) }
+  private func tell(_ notice: @autoclosure () -> DelegateNotice) { connection.tell(notice()) }
 
-  func log(_ level: PusherLogLevel, _ message: @autoclosure () -> String) {
+  private func log(_ level: PusherLogLevel, _ message: @autoclosure () -> String) {
     connection.logger?.log(level, message)
     tell(.log(message()))
   }
 
-  func count(_ what: PusherCount, by amount: Int = 1) {
+  private func count(_ what: PusherCount, by amount: Int = 1) {
     connection.metrics?.count(what, by: amount)
   }
 }
@@ -272,12 +270,15 @@ extension ClientDriver: ChannelsFeedDelegate {
 
   func feed(received event: Envelope, named name: String?, at now: Instant) {
     guard let dispatcher = run?.dispatcher, dispatcher.isLive else { return }
-    let isCount = name == publicName("subscription_count")
-    let count = isCount ? noteSubscriptionCount(event, dispatcher) : nil
-    dispatcher.dispatch(event, named: name)
-    if let count, let channel = event.channelName {
-      tell(.subscriptionCount(channel: channel, count))
+    var notice: DelegateNotice?
+    if name == publicName("subscription_count"), let name = event.channelName,
+      let channel = dispatcher.channels[name], let count = event.data["subscription_count"]?.integer
+    {
+      channel.noteSubscriptionCount(count)
+      notice = .subscriptionCount(channel: name, count)
     }
+    dispatcher.dispatch(event, named: name)
+    if let notice { tell(notice) }
     pauseWhileHeld()
   }
 
@@ -291,7 +292,7 @@ extension ClientDriver: ChannelsFeedDelegate {
     guard let run else { return }
     self.run = nil
     if let goodbye = run.goodbye { loop.remove(goodbye) }
-    run.noteLost()
+    noteLost(run)
     let loss: ConnectionLoss? =
       switch run.end {
       case .lost(let loss, _), .retriesExhausted(let loss, _, _): loss
@@ -320,7 +321,10 @@ extension ClientDriver: ChannelsFeedDelegate {
       guard run.dispatcher.isLive else { return }
       count(.gaps)
       let gap = PusherGap(from: start, to: end, at: now)
-      missed(gap, run)
+      for channel in run.dispatcher.channels.elements where channel.takeLoss() {
+        channel.bindings.tell(gap)
+      }
+      connection.bindings.tell(gap)
       let length = start.duration(to: end)
       log(.warning, "subscribed again; events of \(length.inWords) may be missing")
       tell(.gap(gap, length: length))
@@ -335,20 +339,6 @@ extension ClientDriver: ChannelsFeedDelegate {
     if run.dispatcher.isLive { report(event, run) }
   }
 
-  private func missed(_ gap: PusherGap, _ run: ClientRun) {
-    for channel in run.dispatcher.channels.elements where channel.takeLoss() {
-      channel.bindings.tell(gap)
-    }
-    connection.bindings.tell(gap)
-  }
-
-  /// Reports events that slow readers of `events()` did not get.
-  func reportDropped(_ number: Int) {
-    count(.dropped, by: number)
-    log(.warning, "a reader of events() is too slow; events dropped: \(number)")
-    tell(.dropped(number))
-  }
-
   private func connected(_ run: ClientRun, _ socketID: String) {
     run.isEstablished = true
     connection.state.withLock { $0.failedAttempts = 0 }
@@ -361,11 +351,11 @@ extension ClientDriver: ChannelsFeedDelegate {
   }
 
   private func disconnected(_ run: ClientRun, _ loss: ConnectionLoss, retryIn delay: Duration?) {
-    run.noteLost()
+    noteLost(run)
     guard let delay else { return }
     log(.warning, "\(run.isEstablished ? "connection lost" : "cannot connect"): \(loss)")
     var planned: Duration? = delay
-    if let delegate, !run.isMoving {
+    if let delegate = connection.delegate, !run.isMoving {
       planned = delegate.connectionWillReconnect(connection, afterDelay: delay)
     }
     if planned != nil {
@@ -493,15 +483,7 @@ extension ClientDriver: ChannelsFeedDelegate {
     }
   }
 
-  private func noteSubscriptionCount(_ event: Envelope, _ dispatcher: EventDispatcher) -> Int? {
-    guard let name = event.channelName, let channel = dispatcher.channels[name],
-      let count = event.data["subscription_count"]?.integer
-    else { return nil }
-    channel.noteSubscriptionCount(count)
-    return count
-  }
-
-  func publicName(_ name: String) -> String {
+  private func publicName(_ name: String) -> String {
     (run?.parts.place.options ?? connection.options).service.eventPrefix + name
   }
 

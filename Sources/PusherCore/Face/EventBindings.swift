@@ -79,7 +79,6 @@ extension PusherEventBindings {
     eventName: String, to owner: Owner,
     eventCallback: @escaping @Sendable (_ owner: Owner, PusherEvent) -> Void
   ) -> PusherBinding { handlers.list.bind(to: eventName, owner, eventCallback) }
-
 }
 
 final class EventHandler: Sendable {
@@ -131,43 +130,27 @@ struct BindingTable {
     }
   }
 
-  /// Removes one handler; if `name` is given, only from that name.
-  mutating func remove(_ binding: PusherBinding, named name: String?) -> EventHandler? {
-    if let name { return Self.remove(binding, from: &named, name) }
-    if let place = all.firstIndex(where: { $0.binding == binding }) {
-      return all.remove(at: place)
+  /// Removes and returns handlers; if `name` is given, only of events with this name.
+  mutating func remove(
+    from name: String?, where isUnwanted: (EventHandler) -> Bool
+  ) -> [EventHandler] {
+    var removed: [EventHandler] = []
+    if name == nil {
+      removed = all.filter(isUnwanted)
+      if !removed.isEmpty { all.removeAll(where: isUnwanted) }
     }
-    for name in named.names {
-      if let handler = Self.remove(binding, from: &named, name) { return handler }
+    for name in name.map({ [$0] }) ?? named.names {
+      let unwanted = named[name]?.filter(isUnwanted) ?? []
+      if unwanted.isEmpty { continue }
+      named[name]?.removeAll(where: isUnwanted)
+      if named[name]?.isEmpty == true { named[name] = nil }
+      removed += unwanted
     }
-    return nil
-  }
-
-  private static func remove(
-    _ binding: PusherBinding, from named: inout NameTable<[EventHandler]>, _ name: String
-  ) -> EventHandler? {
-    guard let place = named[name]?.firstIndex(where: { $0.binding == binding }) else { return nil }
-    let handler = named[name]?.remove(at: place)
-    if named[name]?.isEmpty == true { named[name] = nil }
-    return handler
-  }
-
-  /// Removes and returns the handlers of sequences; a sequence is never bound to a name, because
-  /// it also gets the gaps.
-  mutating func removeSequences() -> [EventHandler] {
-    let sequences = all.filter(\.isSequence)
-    if !sequences.isEmpty { all.removeAll(where: \.isSequence) }
-    return sequences
-  }
-
-  mutating func removeAll(named name: String) -> [EventHandler] {
-    named.removeValue(of: name) ?? []
+    return removed
   }
 }
 
 /// ``BindingTable`` for all threads; the callback thread reads a snapshot without a lock.
-///
-/// Callers get removed handlers: a user's closure must not be released under the lock.
 final class BindingList: Sendable {
   private let table = Locked(BindingTable())
   private let changes = Atomic<UInt>(0)
@@ -175,10 +158,9 @@ final class BindingList: Sendable {
   @inline(__always) var changeCount: UInt { changes.load(ordering: .acquiring) }
 
   struct Snapshot {
-    fileprivate(set) var table = BindingTable() { didSet { isEmpty = table.isEmpty } }
+    fileprivate(set) var table = BindingTable()
     /// Change count of the copy; no list has the initial value.
     fileprivate(set) var changes = UInt.max
-    private(set) var isEmpty = true
   }
 
   func bind(to name: String?, _ call: @escaping @Sendable (PusherEvent) -> Void) -> PusherBinding {
@@ -221,34 +203,22 @@ final class BindingList: Sendable {
 
   /// Returns whether the binding was found.
   @discardableResult func unbind(_ binding: PusherBinding, from name: String? = nil) -> Bool {
-    let handler = table.withLock { $0.remove(binding, named: name) }
-    noteChange()
-    handler?.unbind()
-    return handler != nil
+    remove(from: name) { $0.binding == binding }
   }
 
-  func unbindAll(named name: String) {
-    let handlers = table.withLock { $0.removeAll(named: name) }
+  /// Unbinds all handlers; if `name` is given, only of events with this name.
+  func unbindAll(named name: String? = nil) { remove(from: name) { _ in true } }
+
+  func endSequences() { remove(from: nil, where: \.isSequence) }
+
+  @discardableResult
+  private func remove(from name: String?, where isUnwanted: (EventHandler) -> Bool) -> Bool {
+    // The handlers outlive the lock: a user's closure must not be released under it.
+    let handlers = table.withLock { $0.remove(from: name, where: isUnwanted) }
+    if handlers.isEmpty { return false }
     noteChange()
     for handler in handlers { handler.unbind() }
-  }
-
-  func unbindAll() {
-    let former = table.withLock { table in
-      let former = table
-      table = BindingTable()
-      return former
-    }
-    noteChange()
-    for handler in former.all { handler.unbind() }
-    for handler in former.named.elements.joined() { handler.unbind() }
-  }
-
-  func endSequences() {
-    let handlers = table.withLock { $0.removeSequences() }
-    guard !handlers.isEmpty else { return }
-    noteChange()
-    for handler in handlers { handler.unbind() }
+    return true
   }
 
   func tell(_ gap: PusherGap) {
@@ -257,12 +227,9 @@ final class BindingList: Sendable {
 
   private func noteChange() { changes.wrappingAdd(1, ordering: .releasing) }
 
-  /// Updates a snapshot of this list, and returns whether it was outdated.
-  @inline(__always) @discardableResult func refresh(_ snapshot: inout Snapshot) -> Bool {
+  @inline(__always) func refresh(_ snapshot: inout Snapshot) {
     let now = changeCount
-    guard now != snapshot.changes else { return false }
-    read(&snapshot, now)
-    return true
+    if now != snapshot.changes { read(&snapshot, now) }
   }
 
   private func read(_ snapshot: inout Snapshot, _ now: UInt) {

@@ -226,7 +226,7 @@ private final class EventRecipients {
   ) {
     // Avoids an array for the common channel without handlers.
     var handlers = allSnapshot.table.handlers(of: name)
-    if own != nil, !ownSnapshot.isEmpty {
+    if own != nil, !ownSnapshot.table.isEmpty {
       handlers = ownSnapshot.table.handlers(of: name) + handlers
     }
     first = handlers.first
