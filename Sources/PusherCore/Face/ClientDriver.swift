@@ -111,7 +111,8 @@ final class ClientDriver: LoopMember {
       self.run = run
       if connection.userState.isWanted { run.feed.signIn() }
       for channel in connection.wantedChannels.elements.sorted(by: { $0.serial < $1.serial }) {
-        channel.forgetLoss()
+        // A gap of the former session is none of this one.
+        channel.takeLoss()
         run.dispatcher.channels[channel.name] = channel
         run.feed.subscribe(channel.name)
       }
@@ -219,11 +220,7 @@ final class ClientDriver: LoopMember {
 
   private func flush(_ channel: PusherChannel) {
     guard let run, run.dispatcher.channels[channel.name] === channel else { return }
-    let events = channel.takeUnsent()
-    for (index, event) in events.enumerated() where !run.feed.trigger(event) {
-      channel.putBack(events[index...])
-      return
-    }
+    channel.sendUnsent(run.feed.trigger)
   }
 
   private func reportRefused() {

@@ -123,11 +123,8 @@ public class PusherChannel: PusherEventBindings, @unchecked Sendable {
     }
   }
 
-  /// Drops a gap of the former session.
-  func forgetLoss() { state.withLock { $0.wasLost = false } }
-
   /// Returns once whether events may have been missed.
-  func takeLoss() -> Bool { state.replace(\.wasLost, with: false) }
+  @discardableResult func takeLoss() -> Bool { state.replace(\.wasLost, with: false) }
 
   func noteSubscriptionCount(_ count: Int) {
     let handler = state.withLock { state in
@@ -163,9 +160,7 @@ public class PusherChannel: PusherEventBindings, @unchecked Sendable {
     }
   }
 
-  func removeObserver(_ key: ObjectIdentifier) {
-    _ = state.withLock { $0.observers.removeValue(forKey: key) != nil }
-  }
+  func removeObserver(_ key: ObjectIdentifier) { state.withLock { $0.observers[key] = nil } }
 
   func end() {
     let observers = state.withLock { state in
@@ -180,25 +175,12 @@ public class PusherChannel: PusherEventBindings, @unchecked Sendable {
     onSubscriptionCountChanged = nil
   }
 
-  func takeUnsent() -> [ClientEvent] {
-    state.withLock { state in
-      guard state.isSubscribed else { return [] }
-      defer { state.unsent = [] }
-      return state.unsent
-    }
-  }
-
-  func putBack(_ events: ArraySlice<ClientEvent>) {
-    state.withLock { state in if state.isWanted { state.unsent.insert(contentsOf: events, at: 0) } }
-  }
-
-  private func enqueue(_ event: ClientEvent) throws(ClientEventError) {
-    try state.withLock { (state) throws(ClientEventError) in
-      guard state.isWanted else { throw .notSubscribed(channel: name) }
-      guard state.unsent.count < Self.clientEventLimit else {
-        throw .queueFull(channel: name, limit: Self.clientEventLimit)
-      }
-      state.unsent.append(event)
+  /// Sends the client events that wait, until `send` cannot.
+  func sendUnsent(_ send: (ClientEvent) -> Bool) {
+    let events = state.withLock { $0.isSubscribed ? $0.unsent.takeAll() : [] }
+    for (index, event) in events.enumerated() where !send(event) {
+      let rest = events[index...]
+      return state.withLock { if $0.isWanted { $0.unsent.insert(contentsOf: rest, at: 0) } }
     }
   }
 }
@@ -219,7 +201,14 @@ extension PusherChannel {
   /// - Throws: ``ClientEventError`` for an invalid name or data, a channel that is neither private
   ///   nor presence, a full queue, and an unsubscribed channel. Nothing is sent then.
   public func trigger(eventName: String, data: JSONValue) throws(ClientEventError) {
-    try enqueue(try ClientEvent(channel: name, name: eventName, data: data))
+    let event = try ClientEvent(channel: name, name: eventName, data: data)
+    try state.withLock { (state) throws(ClientEventError) in
+      guard state.isWanted else { throw .notSubscribed(channel: name) }
+      guard state.unsent.count < Self.clientEventLimit else {
+        throw .queueFull(channel: name, limit: Self.clientEventLimit)
+      }
+      state.unsent.append(event)
+    }
     connection.post(.flush(self))
   }
 

@@ -149,15 +149,15 @@ public enum PusherHost: Sendable, Equatable {
 
 extension PusherClientOptions {
   static let standardActivityTimeout = Duration.seconds(120)
-  static let clientName = "swift-pusher-core"
-  static let clientVersion = "1.0"
 
   func destination(key: String) throws(PusherConfigurationError) -> Destination {
     guard !key.isEmpty else { throw .missingKey }
-    let prefix = try checkedPath()
+    guard let prefix = HTTPURL.prefix(path ?? "") else { throw .invalidPath(path ?? "") }
+    let host = try checkedHost()
+    if let port, !(1...65_535).contains(port) { throw .invalidPort(port) }
     let url = service.socketURL(
-      isSecure: useTLS, host: try checkedHost(), port: try checkedPort(), prefix: prefix, key: key,
-      clientName: Self.clientName, version: Self.clientVersion)
+      isSecure: useTLS, host: host, port: port, prefix: prefix, key: key,
+      clientName: "swift-pusher-core", version: "1.0")
     return Destination(
       url: url, headers: try checkedHeaders(), routing: try network.routing(), tls: tls,
       trust: network.trust)
@@ -197,18 +197,6 @@ extension PusherClientOptions {
       && !name.contains("#")
     guard isHostAlone else { throw .invalidHost(name, reason: "it has more than a host name") }
     return url.host
-  }
-
-  private func checkedPort() throws(PusherConfigurationError) -> Int? {
-    guard let port else { return nil }
-    guard (1...65_535).contains(port) else { throw .invalidPort(port) }
-    return port
-  }
-
-  private func checkedPath() throws(PusherConfigurationError) -> String {
-    let text = path ?? ""
-    guard let path = HTTPURL.prefix(text) else { throw .invalidPath(text) }
-    return path
   }
 
   func sessionOptions() throws(PusherConfigurationError) -> SessionOptions {

@@ -123,8 +123,6 @@ public final class PusherConnection: Sendable {
     }
   }
 
-  private func endNotices() { notices.withLock { $0 }?.end() }
-
   /// Returns this client's presence member, with ``AuthMethod/inline(secret:)``; `nil` for the
   /// socket ID.
   ///
@@ -389,7 +387,7 @@ extension PusherConnection {
     for channel in channels.elements { channel.end() }
     bindings.unbindAll()
     userState.end()
-    endNotices()
+    notices.withLock { $0 }?.end()
     userDataFetcher = nil
     _ = takeRefused()
     send(.shutDown)

@@ -73,7 +73,7 @@ extension PusherConnection {
   /// A reader more than 64 changes behind gets the latest.
   public var states: AsyncStream<ConnectionState> {
     let queue = EventQueue<ConnectionState>(.latest) { [weak self] key, _ in
-      _ = self?.state.withLock { $0.observers.removeValue(forKey: key) != nil }
+      self?.state.withLock { $0.observers[key] = nil }
     }
     let reader = StreamReader(queue)
     let isOver = state.withLock { state in
