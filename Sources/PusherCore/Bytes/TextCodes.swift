@@ -63,7 +63,7 @@ package enum Base64 {
     var end = unsafe UnsafeMutableRawPointer(output.tail)
     // A wrong character gives a byte that no group has, so one check at the end finds them all.
     var seen: UInt32 = 0
-    unsafe GroupTable.all.withUnsafeBufferPointer { table in
+    unsafe groups.withUnsafeBufferPointer { table in
       func part(_ place: Int, _ character: UInt32) -> UInt32 {
         unsafe table[place &<< 8 | Int(truncatingIfNeeded: character & 0xFF)]
       }
@@ -86,27 +86,26 @@ package enum Base64 {
       }
       put(group)
     }
-    guard seen <= GroupTable.largest else { return false }
+    guard seen <= largestGroup else { return false }
     output.commit(text.count / 4 * 3 - padding)
     return true
   }
 
+  /// The first byte of a group is the lowest one.
+  private static let largestGroup: UInt32 = 0xFF_FFFF
   /// Bits that each character adds to a group of three bytes, by its place in the four.
-  private enum GroupTable {
-    /// The first byte of a group is the lowest one.
-    static let largest: UInt32 = 0xFF_FFFF
-    /// Four tables of 256 entries; bytes outside the alphabet have more than ``largest``.
-    static let all: [UInt32] = {
-      var table = [UInt32](repeating: ~largest, count: 4 * 256)
-      for place in 0..<4 {
-        for (value, character) in alphabet.enumerated() {
-          let group = UInt32(value) << (18 - 6 * place)
-          table[place * 256 + Int(character)] = (group << 8).byteSwapped
-        }
+  ///
+  /// Four tables of 256 entries; bytes outside the alphabet have more than ``largestGroup``.
+  private static let groups: [UInt32] = {
+    var table = [UInt32](repeating: ~largestGroup, count: 4 * 256)
+    for place in 0..<4 {
+      for (value, character) in alphabet.enumerated() {
+        let group = UInt32(value) << (18 - 6 * place)
+        table[place * 256 + Int(character)] = (group << 8).byteSwapped
       }
-      return table
-    }()
-  }
+    }
+    return table
+  }()
 }
 
 extension String {

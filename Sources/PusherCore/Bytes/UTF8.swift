@@ -121,24 +121,27 @@ private struct UTF8Sequence {
   }
 }
 
-/// Repairs UTF-8 as the decoder of the Encoding standard does.
-///
-/// Each longest incomplete character, and each byte that cannot begin a character, becomes U+FFFD.
-package enum UTF8Repair {
-  /// Returns `false`, with a part appended, if the result exceeds `limit`; it may grow threefold.
-  package static func append(_ bytes: ByteView, to buffer: ByteBuffer, limit: Int) -> Bool {
+extension ByteBuffer {
+  /// Appends bytes as UTF-8, repaired as the decoder of the Encoding standard does.
+  ///
+  /// Each longest incomplete character, and each byte that cannot begin a character, becomes
+  /// U+FFFD. Returns `false`, with a part appended, if the result, which may be three times as
+  /// large, exceeds `limit`.
+  package func append(repairing bytes: ByteView, limit: Int) -> Bool {
     var written = 0
     var index = 0
     while index < bytes.count {
       let start = index
-      while index < bytes.count, case (true, let end) = character(bytes, at: index) { index = end }
+      while index < bytes.count, case (true, let end) = Self.character(bytes, at: index) {
+        index = end
+      }
       written += index > start ? index - start : 3
       guard written <= limit else { return false }
       if index > start {
-        buffer.append(bytes[start..<index])
+        append(bytes[start..<index])
       } else {
-        buffer.append("\u{FFFD}" as StaticString)
-        index = character(bytes, at: index).end
+        append("\u{FFFD}" as StaticString)
+        index = Self.character(bytes, at: index).end
       }
     }
     return true

@@ -393,7 +393,7 @@ extension EventStreamReader {
   private func append(_ value: ByteView, to buffer: ByteBuffer) throws(EventStreamError) {
     if UTF8Validator.isValid(value) {
       buffer.append(value)
-    } else if !UTF8Repair.append(value, to: buffer, limit: limits.event - buffer.count) {
+    } else if !buffer.append(repairing: value, limit: limits.event - buffer.count) {
       throw .eventTooLarge(limit: limits.event)
     }
   }

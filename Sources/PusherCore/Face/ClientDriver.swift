@@ -6,7 +6,7 @@ final class ClientDriver: LoopMember {
   /// Session of the last `connect()`, until it ends.
   private var run: ClientRun?
   /// Sessions that are closing while a new one may already be connecting.
-  private var retired: [ObjectIdentifier: RetiredClient] = [:]
+  private var retired: [(feed: ChannelsFeed, goodbye: LoopTimer)] = []
   private lazy var drops = DropReporter(loop, connection.readers) { [unowned self] number in
     count(.dropped, by: number)
     log(.warning, "a reader of events() is too slow; events dropped: \(number)")
@@ -63,6 +63,8 @@ final class ClientDriver: LoopMember {
   func beginRound() {
     if let events = run?.dispatcher.beginRound(), events > 0 { count(.events, by: events) }
     drops.beginRound()
+    for (feed, goodbye) in retired where feed.isClosed { loop.remove(goodbye) }
+    retired.removeAll(where: \.feed.isClosed)
     connection.thread.serve(self, on: loop) {
       guard run == nil, retired.isEmpty, isEnding || connection.isShutDown else { return false }
       drops.end()
@@ -167,16 +169,9 @@ final class ClientDriver: LoopMember {
     noteLost(run)
     if let goodbye = run.goodbye { loop.remove(goodbye) }
     guard !run.feed.isClosed else { return }
-    let feed = run.feed
-    let key = ObjectIdentifier(feed)
-    let timer = limitGoodbye(of: feed)
-    let last = RetiredClient { [unowned self] in
-      loop.remove(timer)
-      retired[key] = nil
-    }
-    retired[key] = last
-    feed.delegate = last
-    feed.disconnect()
+    retired.append((run.feed, limitGoodbye(of: run.feed)))
+    run.feed.delegate = nil
+    run.feed.disconnect()
   }
 
   private func noteLost(_ run: ClientRun) {
@@ -242,19 +237,6 @@ final class ClientDriver: LoopMember {
   private func count(_ what: PusherCount, by amount: Int = 1) {
     connection.metrics?.count(what, by: amount)
   }
-}
-
-private final class RetiredClient: ChannelsFeedDelegate {
-  private let whenClosed: () -> Void
-
-  init(whenClosed: @escaping () -> Void) { self.whenClosed = whenClosed }
-
-  func feedClosed() { whenClosed() }
-  func feedSinkIsFull() {}
-  func feed(received event: Envelope, named name: String?, at now: Instant) {}
-  func feed(reports event: SessionEvent, at now: Instant) {}
-  func feed(reports event: ConnectionEvent, at now: Instant) {}
-  func feed(exchanged text: @autoclosure () -> String, isSent: Bool) {}
 }
 
 extension ClientDriver: ChannelsFeedDelegate {

@@ -111,6 +111,8 @@ final class EventHandler: Sendable {
 }
 
 struct BindingTable {
+  /// Change count of a ``BindingList`` when this copy was made; no list has the initial value.
+  fileprivate(set) var change = UInt.max
   private(set) var all: [EventHandler] = []
   private(set) var named = NameTable<[EventHandler]>()
 
@@ -150,18 +152,12 @@ struct BindingTable {
   }
 }
 
-/// ``BindingTable`` for all threads; the callback thread reads a snapshot without a lock.
+/// ``BindingTable`` for all threads; the callback thread reads a copy without a lock.
 final class BindingList: Sendable {
   private let table = Locked(BindingTable())
   private let changes = Atomic<UInt>(0)
 
   @inline(__always) var changeCount: UInt { changes.load(ordering: .acquiring) }
-
-  struct Snapshot {
-    fileprivate(set) var table = BindingTable()
-    /// Change count of the copy; no list has the initial value.
-    fileprivate(set) var changes = UInt.max
-  }
 
   func bind(to name: String?, _ call: @escaping @Sendable (PusherEvent) -> Void) -> PusherBinding {
     let binding = PusherBinding()
@@ -227,15 +223,16 @@ final class BindingList: Sendable {
 
   private func noteChange() { changes.wrappingAdd(1, ordering: .releasing) }
 
-  @inline(__always) func refresh(_ snapshot: inout Snapshot) {
+  /// Updates a copy of this list's table.
+  @inline(__always) func refresh(_ copy: inout BindingTable) {
     let now = changeCount
-    if now != snapshot.changes { read(&snapshot, now) }
+    if now != copy.change { read(into: &copy, now) }
   }
 
-  private func read(_ snapshot: inout Snapshot, _ now: UInt) {
-    let former = snapshot.table
-    snapshot.table = table.withLock { $0 }
-    snapshot.changes = now
+  private func read(into copy: inout BindingTable, _ now: UInt) {
+    let former = copy
+    copy = table.withLock { $0 }
+    copy.change = now
     // The last reference to a handler is released here, outside the lock.
     withExtendedLifetime(former) {}
   }

@@ -23,8 +23,12 @@ final class EventDispatcher: EventSink {
   private var timeReceived: WallTime?
   private var eventName = RecentName()
   private var channelName = RecentName()
-  private var channel = RecentChannel()
-  private var all = BindingList.Snapshot()
+  /// Channel of the last lookup, with its handlers; there may be none of this name.
+  private var foundName: String?
+  private var foundChannel: PusherChannel?
+  private var own = BindingTable()
+  /// Handlers of the client.
+  private var all = BindingTable()
   /// Delivery for the last names; `nil` while in use, and if there is none.
   private var delivery: EventDelivery?
   /// False if handlers changed the channels while the delivery was in use.
@@ -63,13 +67,13 @@ final class EventDispatcher: EventSink {
 
   /// Releases handlers that were unbound.
   func trim() {
-    channel.refresh()
+    foundChannel?.bindings.refresh(&own)
     connection.bindings.refresh(&all)
     delivery = nil
   }
 
   private func forgetChannel() {
-    channel = RecentChannel()
+    (foundName, foundChannel, own) = (nil, nil, BindingTable())
     delivery = nil
     mayTakeBack = false
   }
@@ -165,23 +169,24 @@ final class EventDispatcher: EventSink {
 
   /// Dispatches an event without a channel to one list of handlers.
   func dispatch(_ name: String, to bindings: BindingList, data: JSONValue) {
-    var snapshot = BindingList.Snapshot()
-    bindings.refresh(&snapshot)
+    var table = BindingTable()
+    bindings.refresh(&table)
     let event = PusherEvent(
       eventName: name, channelName: nil, data: data.jsonText, timeReceived: now)
-    for handler in snapshot.table.handlers(of: name) { handler.receive(event) }
+    for handler in table.handlers(of: name) { handler.receive(event) }
   }
 
   private func recipients(of name: String, on channelName: String?) -> EventRecipients {
-    var own: BindingList?
+    var channel: PusherChannel?
     if let channelName {
-      if !channel.isNamed(channelName) {
-        channel = RecentChannel(name: channelName, channel: channels[channelName])
+      if foundName.map({ !$0.isSame(as: channelName) }) ?? true {
+        (foundName, foundChannel, own) = (channelName, channels[channelName], BindingTable())
       }
-      own = channel.refresh()
+      channel = foundChannel
     }
+    channel?.bindings.refresh(&own)
     connection.bindings.refresh(&all)
-    return EventRecipients(of: name, own: own, channel.snapshot, all: connection.bindings, all)
+    return EventRecipients(of: name, channel?.bindings, own, connection.bindings, all)
   }
 }
 
@@ -221,19 +226,17 @@ private final class EventRecipients {
   private let allChange: UInt
 
   init(
-    of name: String, own: BindingList?, _ ownSnapshot: borrowing BindingList.Snapshot,
-    all: BindingList, _ allSnapshot: borrowing BindingList.Snapshot
+    of name: String, _ own: BindingList?, _ ownTable: borrowing BindingTable,
+    _ all: BindingList, _ allTable: borrowing BindingTable
   ) {
     // Avoids an array for the common channel without handlers.
-    var handlers = allSnapshot.table.handlers(of: name)
-    if own != nil, !ownSnapshot.table.isEmpty {
-      handlers = ownSnapshot.table.handlers(of: name) + handlers
-    }
+    var handlers = allTable.handlers(of: name)
+    if own != nil, !ownTable.isEmpty { handlers = ownTable.handlers(of: name) + handlers }
     first = handlers.first
     hasMore = handlers.count > 1
     self.handlers = handlers
-    (self.own, ownChange) = (own, ownSnapshot.changes)
-    (self.all, allChange) = (all, allSnapshot.changes)
+    (self.own, ownChange) = (own, ownTable.change)
+    (self.all, allChange) = (all, allTable.change)
   }
 
   @inline(__always) func receive(_ event: PusherEvent) {
@@ -265,25 +268,6 @@ private struct RecentName {
     bytes.append(view)
     text = view.text
     return true
-  }
-}
-
-/// Channel of the last lookup; there may be none of this name.
-private struct RecentChannel {
-  private let name: String?
-  private let channel: PusherChannel?
-  private(set) var snapshot = BindingList.Snapshot()
-
-  init(name: String? = nil, channel: PusherChannel? = nil) {
-    (self.name, self.channel) = (name, channel)
-  }
-
-  func isNamed(_ other: String) -> Bool { name.map { $0.isSame(as: other) } ?? false }
-
-  /// Updates the snapshot of the channel's handlers, and returns their list.
-  @discardableResult mutating func refresh() -> BindingList? {
-    channel?.bindings.refresh(&snapshot)
-    return channel?.bindings
   }
 }
 

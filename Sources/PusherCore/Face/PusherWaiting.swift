@@ -31,7 +31,7 @@ extension Pusher {
   public func connected(within limit: Duration? = nil) async throws {
     connection.connect()
     let connection = connection
-    try await TimeLimit.run(within: limit) {
+    try await PusherWaitError.limit(limit) {
       for await state in connection.states {
         switch state {
         case .connected: return
@@ -115,7 +115,7 @@ extension PusherChannel {
   }
 
   private func awaitSubscription(within limit: Duration?) async throws {
-    try await TimeLimit.run(within: limit) { [self] in
+    try await PusherWaitError.limit(limit) { [self] in
       for await news in news(beginningNow: true).events {
         switch news {
         case .subscribed: return
@@ -153,10 +153,10 @@ extension PusherChannel {
   }
 }
 
-enum TimeLimit {
+extension PusherWaitError {
   /// Runs `body` for at most `limit`, then cancels it and throws the reason.
-  static func run(
-    within limit: Duration?, _ body: @escaping @Sendable () async throws -> Void,
+  static func limit(
+    _ limit: Duration?, _ body: @escaping @Sendable () async throws -> Void,
     reason: () -> String
   ) async throws {
     guard let limit else { return try await body() }
@@ -172,6 +172,6 @@ enum TimeLimit {
       defer { group.cancelAll() }
       return try await group.next() ?? false
     }
-    guard isInTime else { throw PusherWaitError.timeout(limit, reason: reason()) }
+    guard isInTime else { throw Self.timeout(limit, reason: reason()) }
   }
 }

@@ -62,7 +62,9 @@ package struct ClientHandshake: Sendable {
   ///
   /// A 101 without an offered subprotocol is accepted. A subprotocol that was not offered is an
   /// error, and so is every extension but permessage-deflate with legal parameters.
-  package func accept(_ head: HTTPResponseHead) throws(HandshakeError) -> NegotiatedWebSocket {
+  package func accept(
+    _ head: HTTPResponseHead
+  ) throws(HandshakeError) -> (subprotocol: String?, deflate: PerMessageDeflate?) {
     guard head.status == 101 else {
       if (300...399).contains(head.status), let location = head.headers["Location"] {
         throw .redirect(location: location, status: head.status)
@@ -84,20 +86,12 @@ package struct ClientHandshake: Sendable {
       throw .invalid("the server chose the subprotocol '\(foreign)', which was not offered")
     }
     guard chosen.count <= 1 else { throw .invalid("the server chose two subprotocols") }
-    return NegotiatedWebSocket(subprotocol: chosen.first, deflate: try acceptedDeflate(head))
-  }
-
-  private func acceptedDeflate(
-    _ head: HTTPResponseHead
-  ) throws(HandshakeError) -> PerMessageDeflate? {
-    do throws(InvalidExtension) {
-      let accepted = try PerMessageDeflate.accept(head.headers.all("Sec-WebSocket-Extensions"))
-      guard accepted == nil || deflate else {
-        throw InvalidExtension(
-          reason: "the server chose the extension 'permessage-deflate', which was not offered")
-      }
-      return accepted
-    } catch { throw .invalid(error.reason) }
+    let accepted = try PerMessageDeflate.accept(head.headers.all("Sec-WebSocket-Extensions"))
+    guard accepted == nil || deflate else {
+      throw .invalid(
+        "the server chose the extension 'permessage-deflate', which was not offered")
+    }
+    return (chosen.first, accepted)
   }
 }
 
@@ -116,11 +110,6 @@ package enum HandshakeError: Error, Equatable, CustomStringConvertible {
     case .invalid(let reason): "invalid upgrade: \(reason)"
     }
   }
-}
-
-package struct NegotiatedWebSocket: Sendable, Equatable {
-  package let subprotocol: String?
-  package let deflate: PerMessageDeflate?
 }
 
 /// A server's answer to an opening handshake (RFC 6455 section 4.2).
@@ -143,7 +132,9 @@ package enum ServerHandshake {
   /// The answer names the first supported subprotocol, and the first acceptable compression.
   package static func respond(
     to head: HTTPRequestHead, supportedSubprotocol: (String) -> Bool = { _ in false }, deflate: Bool
-  ) throws(Refusal) -> (HTTPResponseHead, NegotiatedWebSocket) {
+  ) throws(Refusal) -> (
+    HTTPResponseHead, (subprotocol: String?, deflate: PerMessageDeflate?)
+  ) {
     let key = try checkedKey(head)
     var headers = HTTPHeaders([
       ("Upgrade", "websocket"), ("Connection", "Upgrade"),
@@ -156,7 +147,7 @@ package enum ServerHandshake {
     if let chosen { headers.append("Sec-WebSocket-Extensions", chosen.answer) }
     return (
       HTTPResponseHead(status: 101, reason: "Switching Protocols", headers: headers),
-      NegotiatedWebSocket(subprotocol: subprotocol, deflate: chosen?.parameters)
+      (subprotocol, chosen?.parameters)
     )
   }
 

@@ -44,19 +44,18 @@ extension PerMessageDeflate {
   /// unknown or repeated parameter, a value out of 8 to 15 or in the wrong place.
   package static func accept(
     _ answers: [String]
-  ) throws(InvalidExtension) -> PerMessageDeflate? {
+  ) throws(HandshakeError) -> PerMessageDeflate? {
     let extensions = try WebSocketExtension.parse(answers)
     guard let answer = extensions.first else { return nil }
     if let foreign = extensions.first(where: { $0.name != "permessage-deflate" }) {
-      throw InvalidExtension(
-        reason: "the server chose the extension '\(foreign.name)', which was not offered")
+      throw .invalid("the server chose the extension '\(foreign.name)', which was not offered")
     }
     guard extensions.count == 1 else {
-      throw InvalidExtension(reason: "the server chose permessage-deflate twice")
+      throw .invalid("the server chose permessage-deflate twice")
     }
     let requested = try Requested(answer)
     guard !requested.clientBitsWithoutValue else {
-      throw InvalidExtension(reason: "client_max_window_bits has no value")
+      throw .invalid("client_max_window_bits has no value")
     }
     return requested.parameters
   }
@@ -96,11 +95,11 @@ extension PerMessageDeflate {
     var clientBitsWithoutValue = false
     var namesServerBits = false
 
-    init(_ element: WebSocketExtension) throws(InvalidExtension) {
+    init(_ element: WebSocketExtension) throws(HandshakeError) {
       var seen: Set<String> = []
       for (name, value) in element.parameters {
         guard seen.insert(name).inserted else {
-          throw InvalidExtension(reason: "\(name) is given twice")
+          throw .invalid("\(name) is given twice")
         }
         switch (name, value) {
         case ("server_no_context_takeover", nil): parameters.serverNoContextTakeover = true
@@ -111,29 +110,27 @@ extension PerMessageDeflate {
         case ("server_max_window_bits", let value?):
           parameters.serverMaxWindowBits = try Self.windowBits(value)
           namesServerBits = true
-        default: throw InvalidExtension(reason: "a permessage-deflate parameter is invalid")
+        default: throw .invalid("a permessage-deflate parameter is invalid")
         }
       }
     }
 
     /// A decimal from 8 to 15 without leading zeros.
-    private static func windowBits(_ text: String) throws(InvalidExtension) -> Int {
+    private static func windowBits(_ text: String) throws(HandshakeError) -> Int {
       guard let bits = Int(text), (8...15).contains(bits), String(bits) == text else {
-        throw InvalidExtension(reason: "a window size is not a number from 8 to 15")
+        throw .invalid("a window size is not a number from 8 to 15")
       }
       return bits
     }
   }
 }
 
-package struct InvalidExtension: Error, Equatable { package let reason: String }
-
 /// One element of a `Sec-WebSocket-Extensions` list (RFC 6455 section 9.1).
 private struct WebSocketExtension {
   let name: String
   var parameters: [(name: String, value: String?)] = []
 
-  static func parse(_ fields: [String]) throws(InvalidExtension) -> [WebSocketExtension] {
+  static func parse(_ fields: [String]) throws(HandshakeError) -> [WebSocketExtension] {
     var elements: [WebSocketExtension] = []
     for field in fields {
       var reader = Reader(rest: [UInt8](field.utf8)[...])
@@ -145,7 +142,7 @@ private struct WebSocketExtension {
   private struct Reader {
     var rest: ArraySlice<UInt8>
 
-    mutating func elements() throws(InvalidExtension) -> [WebSocketExtension] {
+    mutating func elements() throws(HandshakeError) -> [WebSocketExtension] {
       var elements: [WebSocketExtension] = []
       while true {
         // Empty elements are part of every HTTP list (RFC 9110 section 5.6.1).
@@ -161,8 +158,8 @@ private struct WebSocketExtension {
       }
     }
 
-    private static let malformed = InvalidExtension(
-      reason: "the Sec-WebSocket-Extensions field is malformed")
+    private static let malformed = HandshakeError.invalid(
+      "the Sec-WebSocket-Extensions field is malformed")
 
     /// Takes one byte and the blanks around it, if it comes next.
     private mutating func take(_ byte: UInt8) -> Bool {
@@ -175,7 +172,7 @@ private struct WebSocketExtension {
 
     private mutating func skipBlanks() { rest = rest.drop { $0 == 0x20 || $0 == 0x09 } }
 
-    private mutating func token() throws(InvalidExtension) -> String {
+    private mutating func token() throws(HandshakeError) -> String {
       let token = rest.prefix { ASCII.isToken($0) }
       guard !token.isEmpty else { throw Self.malformed }
       rest = rest.dropFirst(token.count)
@@ -183,7 +180,7 @@ private struct WebSocketExtension {
     }
 
     /// A token, or a quoted string whose content is a token.
-    private mutating func value() throws(InvalidExtension) -> String {
+    private mutating func value() throws(HandshakeError) -> String {
       guard rest.first == UInt8(ascii: "\"") else { return try token() }
       rest.removeFirst()
       let value = try token()

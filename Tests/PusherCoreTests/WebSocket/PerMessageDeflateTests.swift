@@ -40,7 +40,7 @@ struct PerMessageDeflateTests {
     "PERMESSAGE-DEFLATE",
   ])
   func `an answer that RFC 7692 section 7.1 forbids is refused`(answer: String) {
-    #expect(throws: InvalidExtension.self) { try PerMessageDeflate.accept([answer]) }
+    #expect(throws: HandshakeError.self) { try PerMessageDeflate.accept([answer]) }
   }
 
   @Test(arguments: [
