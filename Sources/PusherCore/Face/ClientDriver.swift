@@ -168,10 +168,9 @@ final class ClientDriver: LoopMember {
     self.run = nil
     noteLost(run)
     if let goodbye = run.goodbye { loop.remove(goodbye) }
-    guard !run.feed.isClosed else { return }
-    retired.append((run.feed, limitGoodbye(of: run.feed)))
     run.feed.delegate = nil
     run.feed.disconnect()
+    if !run.feed.isClosed { retired.append((run.feed, limitGoodbye(of: run.feed))) }
   }
 
   private func noteLost(_ run: ClientRun) {

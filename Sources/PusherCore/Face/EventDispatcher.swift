@@ -179,7 +179,7 @@ final class EventDispatcher: EventSink {
   private func recipients(of name: String, on channelName: String?) -> EventRecipients {
     var channel: PusherChannel?
     if let channelName {
-      if foundName.map({ !$0.isSame(as: channelName) }) ?? true {
+      if !foundName.isSame(as: channelName) {
         (foundName, foundChannel, own) = (channelName, channels[channelName], BindingTable())
       }
       channel = foundChannel
