@@ -22,12 +22,12 @@ IMPORTS = {
     "PusherCore/Bytes": "CSystemVectors", "PusherCore/JSON": "CSystemVectors", "PusherCore/Crypto": "CSystemOpenSSL CSystemSodium",
     "PusherCore/TLS": "CSystemOpenSSL PusherPlatform", "PusherCore/Compression": "CSystemZlib",
     "PusherCore/Transport": "CSystemEpoll PusherPlatform Synchronization", "PusherCore/Feed": "Synchronization",
-    "PusherCore/Signing": "Synchronization", "PusherCore/Face": "Synchronization", "PusherCore/API": "Synchronization",
+    "PusherCore/Face": "Synchronization", "PusherCore/API": "Synchronization",
 }
 # Each rule: the files that it applies to, what it refuses there, and what to do instead.
 TIME = r"^(?!PusherCore/(Transport/|Crypto/|Face/PusherWaiting\.swift))"
 NAMES = (r"^(PusherServer/|PusherCore/(Channels|Feed|Signing|Face|API)/)"
-         r"(?!.*(PusherNetwork|EventSource(Core)?|PusherChannels|PusherAPI|PusherClientOptions|StagedFault)\.swift)")
+         r"(?!.*(EventSource|PusherConnection|PusherAPI|PusherClientOptions|StagedFault)\.swift)")
 RULES = [(re.compile(place), re.compile(refused), instead) for place, refused, instead in [
     (TIME, r"SystemRandomNumberGenerator|\.(random|randomElement|shuffled?)\(|ContinuousClock|SuspendingClock|clock_gettime|\b(u|nano)?sleep\("
      r"|(?<!SystemClock)\.now\(", "clocks and random numbers come from Transport and Crypto, as arguments"),

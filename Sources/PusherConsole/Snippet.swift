@@ -220,7 +220,7 @@ package struct SnippetTarget: Sendable {
 
   /// A string of PHP or Ruby that replaces nothing in the text.
   func singleQuoted(_ text: String) -> String {
-    "'" + EscapedText.escaped(text, "\\'") + "'"
+    "'" + text.escaping("\\'") + "'"
   }
 
   /// A word for a POSIX shell.
@@ -252,6 +252,6 @@ package struct SnippetTarget: Sendable {
     let isPlain = value.utf8.allSatisfy { byte in
       byte &- 0x30 < 10 || (byte | 0x20) &- 0x61 < 26 || "-._:/@%+,".utf8.contains(byte)
     }
-    return isPlain ? value : "\"" + EscapedText.escaped(value, "\\\"$`") + "\""
+    return isPlain ? value : "\"" + value.escaping("\\\"$`") + "\""
   }
 }

@@ -66,7 +66,7 @@ struct RecordReader: ~Copyable {
     var data = record
     if !UTF8Validator.isValid(record) {
       repaired.removeAll()
-      guard UTF8Repair.append(record, to: repaired, limit: limit) else {
+      guard repaired.append(repairing: record, limit: limit) else {
         throw .eventTooLarge(limit: limit)
       }
       data = repaired.view

@@ -1,21 +1,22 @@
 /// Runs on a client's thread: executes orders and reports their results.
 final class ClientDriver: LoopMember {
   private static let goodbyeTime = Duration.seconds(1)
-  let loop: EventLoop
-  let connection: PusherConnection
+  private let loop: EventLoop
+  private let connection: PusherConnection
   /// Session of the last `connect()`, until it ends.
-  var run: ClientRun?
+  private var run: ClientRun?
   /// Sessions that are closing while a new one may already be connecting.
-  private var retired: [ObjectIdentifier: RetiredClient] = [:]
-  private lazy var drops = DropReporter(loop, connection.drops) { [unowned self] in
-    reportDropped($0)
+  private var retired: [(feed: ChannelsFeed, goodbye: LoopTimer)] = []
+  private lazy var drops = DropReporter(loop, connection.readers) { [unowned self] number in
+    count(.dropped, by: number)
+    log(.warning, "a reader of events() is too slow; events dropped: \(number)")
+    tell(.dropped(number))
   }
-  private var isShuttingDown = false
   /// True after the thread asked all members to end; no connection may follow.
   private var isEnding = false
 
   /// One call of `connect()`, with all its reconnects.
-  final class ClientRun {
+  private final class ClientRun {
     let generation: Int
     let feed: ChannelsFeed
     /// Parts for the current place; `switch(to:)` replaces them.
@@ -23,24 +24,18 @@ final class ClientDriver: LoopMember {
     var dispatcher: EventDispatcher { parts.dispatcher }
     var signer: MethodSigner { parts.signer }
     var isMoving = false
-    private let user: UserState
     var isEstablished = false
     /// Reason why this side ended the session.
     var veto: ConnectionLoss?
     var end: ConnectionEnd?
     var goodbye: LoopTimer?
 
-    init(generation: Int, feed: ChannelsFeed, _ parts: Parts, user: UserState) {
-      (self.generation, self.feed, self.parts, self.user) = (generation, feed, parts, user)
-    }
-
-    func noteLost() {
-      for channel in dispatcher.channels.elements { channel.noteLost() }
-      user.noteLost()
+    init(generation: Int, feed: ChannelsFeed, _ parts: Parts) {
+      (self.generation, self.feed, self.parts) = (generation, feed, parts)
     }
   }
 
-  struct Parts {
+  private struct Parts {
     let place: PusherConnection.Target
     let destination: Destination
     let session: SessionOptions
@@ -62,27 +57,21 @@ final class ClientDriver: LoopMember {
   }
 
   init(loop: EventLoop, connection: PusherConnection) {
-    self.loop = loop
-    self.connection = connection
+    (self.loop, self.connection) = (loop, connection)
   }
-
-  var delegate: (any PusherDelegate)? { connection.delegate }
 
   func beginRound() {
     if let events = run?.dispatcher.beginRound(), events > 0 { count(.events, by: events) }
     drops.beginRound()
-    while true {
-      let orders = connection.takeOrders()
-      if orders.isEmpty { break }
-      for order in orders {
-        connection.deliverChanges()
-        carryOut(order)
-      }
-    }
-    // The member leaves the thread when nothing is open.
-    if isShuttingDown || isEnding, run == nil, retired.isEmpty {
+    for (feed, goodbye) in retired where feed.isClosed { loop.remove(goodbye) }
+    retired.removeAll(where: \.feed.isClosed)
+    connection.thread.serve(self, on: loop) {
+      guard run == nil, retired.isEmpty, isEnding || connection.isShutDown else { return false }
       drops.end()
-      connection.leave(self)
+      return true
+    } carryOut: { order in
+      connection.deliverChanges()
+      carryOut(order)
     }
   }
 
@@ -101,22 +90,21 @@ final class ClientDriver: LoopMember {
     case .flush(let channel): flush(channel)
     case .answered(let question, let answer): run?.signer.answer(question, answer)
     case .signIn: run?.feed.signIn()
-    case .refuse(let channel, let failure):
-      tell(.subscriptionFailed(channel: channel.name, response: nil, data: nil, error: failure))
+    case .reportRefused: reportRefused()
     case .trim: run?.dispatcher.trim()
-    case .read: run?.feed.isPaused = connection.readingHold.isHeld
-    case .shutDown:
-      isShuttingDown = true
-      retire()
+    case .read: run?.feed.isPaused = connection.readers.areBehind
+    case .shutDown: retire()
     }
   }
 
   // MARK: Connecting
 
   private func connect(_ generation: Int) {
+    reportRefused()
+    guard connection.state.withLock({ $0.generation == generation && !$0.isShutDown })
+    else { return }
     retire()
-    guard connection.state.withLock({ $0.generation == generation }) else { return }
-    if isEnding || delegate?.connectionWillConnect(connection) == false {
+    if isEnding || connection.delegate?.connectionWillConnect(connection) == false {
       connection.change(to: .disconnected, generation: generation)
       return
     }
@@ -125,11 +113,12 @@ final class ClientDriver: LoopMember {
       self.run = run
       if connection.userState.isWanted { run.feed.signIn() }
       for channel in connection.wantedChannels.elements.sorted(by: { $0.serial < $1.serial }) {
-        channel.forgetLoss()
+        // A gap of the former session is none of this one.
+        channel.takeLoss()
         run.dispatcher.channels[channel.name] = channel
         run.feed.subscribe(channel.name)
       }
-      run.feed.isPaused = connection.readingHold.isHeld
+      run.feed.isPaused = connection.readers.areBehind
       run.feed.connect()
     } catch {
       connection.change(to: .disconnected, generation: generation, because: error)
@@ -147,7 +136,7 @@ final class ClientDriver: LoopMember {
         options: parts.session, signer: SigningQueue(parts.signer), sink: parts.dispatcher)
     } catch { throw .tls("\(error)") }
     feed.delegate = self
-    return ClientRun(generation: generation, feed: feed, parts, user: connection.userState)
+    return ClientRun(generation: generation, feed: feed, parts)
   }
 
   /// Moves to the place of `switch(to:)`; without a session the next `connect()` uses it.
@@ -177,19 +166,16 @@ final class ClientDriver: LoopMember {
   private func retire() {
     guard let run else { return }
     self.run = nil
-    run.noteLost()
+    noteLost(run)
     if let goodbye = run.goodbye { loop.remove(goodbye) }
-    guard !run.feed.isClosed else { return }
-    let feed = run.feed
-    let key = ObjectIdentifier(feed)
-    let timer = limitGoodbye(of: feed)
-    let last = RetiredClient { [unowned self] in
-      loop.remove(timer)
-      retired[key] = nil
-    }
-    retired[key] = last
-    feed.delegate = last
-    feed.disconnect()
+    run.feed.delegate = nil
+    run.feed.disconnect()
+    if !run.feed.isClosed { retired.append((run.feed, limitGoodbye(of: run.feed))) }
+  }
+
+  private func noteLost(_ run: ClientRun) {
+    for channel in run.dispatcher.channels.elements { channel.noteLost() }
+    connection.userState.noteLost()
   }
 
   private func disconnect() {
@@ -226,40 +212,30 @@ final class ClientDriver: LoopMember {
     run.feed.unsubscribe(channel.name)
   }
 
-  func flush(_ channel: PusherChannel) {
+  private func flush(_ channel: PusherChannel) {
     guard let run, run.dispatcher.channels[channel.name] === channel else { return }
-    let events = channel.takeUnsent()
-    for (index, event) in events.enumerated() where !run.feed.trigger(event) {
-      channel.putBack(events[index...])
-      return
+    channel.sendUnsent(run.feed.trigger)
+  }
+
+  private func reportRefused() {
+    for channel in connection.takeRefused() {
+      guard let failure = channel.failure else { continue }
+      tell(.subscriptionFailed(channel: channel.name, response: nil, data: nil, error: failure))
     }
   }
 
   // MARK: Reporting
 
-  func tell(_ notice: @autoclosure () -> DelegateNotice) { connection.tell(notice()) }
+  private func tell(_ notice: @autoclosure () -> DelegateNotice) { connection.tell(notice()) }
 
-  func log(_ level: PusherLogLevel, _ message: @autoclosure () -> String) {
+  private func log(_ level: PusherLogLevel, _ message: @autoclosure () -> String) {
     connection.logger?.log(level, message)
     tell(.log(message()))
   }
 
-  func count(_ what: PusherCount, by amount: Int = 1) {
+  private func count(_ what: PusherCount, by amount: Int = 1) {
     connection.metrics?.count(what, by: amount)
   }
-}
-
-private final class RetiredClient: ChannelsFeedDelegate {
-  private let whenClosed: () -> Void
-
-  init(whenClosed: @escaping () -> Void) { self.whenClosed = whenClosed }
-
-  func feedClosed() { whenClosed() }
-  func feedSinkIsFull() {}
-  func feed(received event: Envelope, named name: String?, at now: Instant) {}
-  func feed(reports event: SessionEvent, at now: Instant) {}
-  func feed(reports event: ConnectionEvent, at now: Instant) {}
-  func feed(exchanged text: @autoclosure () -> String, isSent: Bool) {}
 }
 
 extension ClientDriver: ChannelsFeedDelegate {
@@ -267,17 +243,20 @@ extension ClientDriver: ChannelsFeedDelegate {
 
   /// Stops reading while a sequence is behind; the `read` order resumes it.
   private func pauseWhileHeld() {
-    if connection.readingHold.isHeld { run?.feed.isPaused = true }
+    if connection.readers.areBehind { run?.feed.isPaused = true }
   }
 
   func feed(received event: Envelope, named name: String?, at now: Instant) {
     guard let dispatcher = run?.dispatcher, dispatcher.isLive else { return }
-    let isCount = name == publicName("subscription_count")
-    let count = isCount ? noteSubscriptionCount(event, dispatcher) : nil
-    dispatcher.dispatch(event, named: name)
-    if let count, let channel = event.channelName {
-      tell(.subscriptionCount(channel: channel, count))
+    var notice: DelegateNotice?
+    if name == publicName("subscription_count"), let name = event.channelName,
+      let channel = dispatcher.channels[name], let count = event.data["subscription_count"]?.integer
+    {
+      channel.noteSubscriptionCount(count)
+      notice = .subscriptionCount(channel: name, count)
     }
+    dispatcher.dispatch(event, named: name)
+    if let notice { tell(notice) }
     pauseWhileHeld()
   }
 
@@ -291,7 +270,7 @@ extension ClientDriver: ChannelsFeedDelegate {
     guard let run else { return }
     self.run = nil
     if let goodbye = run.goodbye { loop.remove(goodbye) }
-    run.noteLost()
+    noteLost(run)
     let loss: ConnectionLoss? =
       switch run.end {
       case .lost(let loss, _), .retriesExhausted(let loss, _, _): loss
@@ -320,7 +299,10 @@ extension ClientDriver: ChannelsFeedDelegate {
       guard run.dispatcher.isLive else { return }
       count(.gaps)
       let gap = PusherGap(from: start, to: end, at: now)
-      missed(gap, run)
+      for channel in run.dispatcher.channels.elements where channel.takeLoss() {
+        channel.bindings.tell(gap)
+      }
+      connection.bindings.tell(gap)
       let length = start.duration(to: end)
       log(.warning, "subscribed again; events of \(length.inWords) may be missing")
       tell(.gap(gap, length: length))
@@ -335,20 +317,6 @@ extension ClientDriver: ChannelsFeedDelegate {
     if run.dispatcher.isLive { report(event, run) }
   }
 
-  private func missed(_ gap: PusherGap, _ run: ClientRun) {
-    for channel in run.dispatcher.channels.elements where channel.takeLoss() {
-      channel.bindings.tell(gap)
-    }
-    connection.bindings.tell(gap)
-  }
-
-  /// Reports events that slow readers of `events()` did not get.
-  func reportDropped(_ number: Int) {
-    count(.dropped, by: number)
-    log(.warning, "a reader of events() is too slow; events dropped: \(number)")
-    tell(.dropped(number))
-  }
-
   private func connected(_ run: ClientRun, _ socketID: String) {
     run.isEstablished = true
     connection.state.withLock { $0.failedAttempts = 0 }
@@ -361,11 +329,11 @@ extension ClientDriver: ChannelsFeedDelegate {
   }
 
   private func disconnected(_ run: ClientRun, _ loss: ConnectionLoss, retryIn delay: Duration?) {
-    run.noteLost()
+    noteLost(run)
     guard let delay else { return }
     log(.warning, "\(run.isEstablished ? "connection lost" : "cannot connect"): \(loss)")
     var planned: Duration? = delay
-    if let delegate, !run.isMoving {
+    if let delegate = connection.delegate, !run.isMoving {
       planned = delegate.connectionWillReconnect(connection, afterDelay: delay)
     }
     if planned != nil {
@@ -389,7 +357,20 @@ extension ClientDriver: ChannelsFeedDelegate {
 
   private func report(_ event: SessionEvent, _ run: ClientRun) {
     switch event {
-    case .signedIn, .signInFailed, .signInDelayed, .watchlist: reportUser(event, run)
+    case .signedIn(let userID, let userData): signedIn(run, userID, userData)
+    case .signInFailed(let failure): userFailed(failure, run)
+    case .signInDelayed(let reason, let delay):
+      log(.warning, "sign-in failed, retrying in \(delay.inWords): \(reason)")
+      // Channels are subscribed after the sign-in.
+      noteDelayed(.unavailable("sign-in", reason), run)
+    case .watchlist(let isOnline, let userIDs):
+      let change = PusherWatchlistEvent(name: isOnline ? "online" : "offline", userIds: userIDs)
+      run.dispatcher.dispatch(
+        change.name, to: connection.userState.watchlist,
+        data: [
+          "name": .string(change.name), "user_ids": .array(userIDs.map(JSONValue.string)),
+        ])
+      tell(.watchlist(change))
     case .subscribed(let name, let roster): subscribed(run, name, roster)
     case .subscriptionFailed(let name, let failure): failed(run, name, failure)
     case .membersLeftOut(let name, let limits):
@@ -414,7 +395,9 @@ extension ClientDriver: ChannelsFeedDelegate {
       run.dispatcher.dispatch(publicName("error"), channel: nil) {
         ["code": code.map(JSONValue.integer) ?? .null, "message": .string(message)]
       }
-    case .rateLimited(let limit): rateLimited(limit, run)
+    case .rateLimited(let limit):
+      log(.warning, limit.inWords)
+      noteDelayed(SubscriptionFailure(type: "RateLimit", message: limit.cause, fault: .peer), run)
     case .clientEventsDropped(let count, let message):
       log(.warning, "\(RateLimit.cause(message)) dropped \(count) client events")
     case .clientEventRefused(let message):
@@ -436,11 +419,6 @@ extension ClientDriver: ChannelsFeedDelegate {
       log(.warning, "message ignored: \(reason)")
     default: break
     }
-  }
-
-  private func rateLimited(_ limit: RateLimit, _ run: ClientRun) {
-    log(.warning, limit.inWords)
-    noteDelayed(SubscriptionFailure(type: "RateLimit", message: limit.cause, fault: .peer), run)
   }
 
   private func noteDelayed(_ delay: SubscriptionFailure?, _ run: ClientRun) {
@@ -483,15 +461,7 @@ extension ClientDriver: ChannelsFeedDelegate {
     }
   }
 
-  private func noteSubscriptionCount(_ event: Envelope, _ dispatcher: EventDispatcher) -> Int? {
-    guard let name = event.channelName, let channel = dispatcher.channels[name],
-      let count = event.data["subscription_count"]?.integer
-    else { return nil }
-    channel.noteSubscriptionCount(count)
-    return count
-  }
-
-  func publicName(_ name: String) -> String {
+  private func publicName(_ name: String) -> String {
     (run?.parts.place.options ?? connection.options).service.eventPrefix + name
   }
 
@@ -507,26 +477,6 @@ extension ClientDriver: ChannelsFeedDelegate {
   }
 
   // MARK: The user
-
-  private func reportUser(_ event: SessionEvent, _ run: ClientRun) {
-    switch event {
-    case .signedIn(let userID, let userData): signedIn(run, userID, userData)
-    case .signInFailed(let failure): userFailed(failure, run)
-    case .signInDelayed(let reason, let delay):
-      log(.warning, "sign-in failed, retrying in \(delay.inWords): \(reason)")
-      // Channels are subscribed after the sign-in.
-      noteDelayed(.unavailable("sign-in", reason), run)
-    case .watchlist(let isOnline, let userIDs):
-      let change = PusherWatchlistEvent(name: isOnline ? "online" : "offline", userIds: userIDs)
-      run.dispatcher.dispatch(
-        change.name, to: connection.userState.watchlist,
-        data: [
-          "name": .string(change.name), "user_ids": .array(userIDs.map(JSONValue.string)),
-        ])
-      tell(.watchlist(change))
-    default: break
-    }
-  }
 
   private func signedIn(_ run: ClientRun, _ userID: String, _ userData: JSONValue) {
     log(.info, "signed in as user \(userID)")

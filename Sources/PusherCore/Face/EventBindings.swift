@@ -79,7 +79,6 @@ extension PusherEventBindings {
     eventName: String, to owner: Owner,
     eventCallback: @escaping @Sendable (_ owner: Owner, PusherEvent) -> Void
   ) -> PusherBinding { handlers.list.bind(to: eventName, owner, eventCallback) }
-
 }
 
 final class EventHandler: Sendable {
@@ -112,12 +111,12 @@ final class EventHandler: Sendable {
 }
 
 struct BindingTable {
+  /// Change count of a ``BindingList`` when this copy was made; no list has the initial value.
+  fileprivate(set) var change = UInt.max
   private(set) var all: [EventHandler] = []
   private(set) var named = NameTable<[EventHandler]>()
 
   var isEmpty: Bool { all.isEmpty && named.isEmpty }
-
-  func wants(_ name: String) -> Bool { !all.isEmpty || named[name] != nil }
 
   /// Returns the handlers of events with this name; the handlers of this name alone come first.
   func handlers(of name: String) -> [EventHandler] {
@@ -133,55 +132,32 @@ struct BindingTable {
     }
   }
 
-  /// Removes one handler; if `name` is given, only from that name.
-  mutating func remove(_ binding: PusherBinding, named name: String?) -> EventHandler? {
-    if let name { return Self.remove(binding, from: &named, name) }
-    if let place = all.firstIndex(where: { $0.binding == binding }) {
-      return all.remove(at: place)
+  /// Removes and returns handlers; if `name` is given, only of events with this name.
+  mutating func remove(
+    from name: String?, where isUnwanted: (EventHandler) -> Bool
+  ) -> [EventHandler] {
+    var removed: [EventHandler] = []
+    if name == nil {
+      removed = all.filter(isUnwanted)
+      if !removed.isEmpty { all.removeAll(where: isUnwanted) }
     }
-    for name in named.names {
-      if let handler = Self.remove(binding, from: &named, name) { return handler }
+    for name in name.map({ [$0] }) ?? named.names {
+      let unwanted = named[name]?.filter(isUnwanted) ?? []
+      if unwanted.isEmpty { continue }
+      named[name]?.removeAll(where: isUnwanted)
+      if named[name]?.isEmpty == true { named[name] = nil }
+      removed += unwanted
     }
-    return nil
-  }
-
-  private static func remove(
-    _ binding: PusherBinding, from named: inout NameTable<[EventHandler]>, _ name: String
-  ) -> EventHandler? {
-    guard let place = named[name]?.firstIndex(where: { $0.binding == binding }) else { return nil }
-    let handler = named[name]?.remove(at: place)
-    if named[name]?.isEmpty == true { named[name] = nil }
-    return handler
-  }
-
-  /// Removes and returns the handlers of sequences; a sequence is never bound to a name, because
-  /// it also gets the gaps.
-  mutating func removeSequences() -> [EventHandler] {
-    let sequences = all.filter(\.isSequence)
-    if !sequences.isEmpty { all.removeAll(where: \.isSequence) }
-    return sequences
-  }
-
-  mutating func removeAll(named name: String) -> [EventHandler] {
-    named.removeValue(of: name) ?? []
+    return removed
   }
 }
 
-/// ``BindingTable`` for all threads; the callback thread reads a snapshot without a lock.
-///
-/// Callers get removed handlers: a user's closure must not be released under the lock.
+/// ``BindingTable`` for all threads; the callback thread reads a copy without a lock.
 final class BindingList: Sendable {
   private let table = Locked(BindingTable())
   private let changes = Atomic<UInt>(0)
 
   @inline(__always) var changeCount: UInt { changes.load(ordering: .acquiring) }
-
-  struct Snapshot {
-    fileprivate(set) var table = BindingTable() { didSet { isEmpty = table.isEmpty } }
-    /// Change count of the copy; no list has the initial value.
-    fileprivate(set) var changes = UInt.max
-    private(set) var isEmpty = true
-  }
 
   func bind(to name: String?, _ call: @escaping @Sendable (PusherEvent) -> Void) -> PusherBinding {
     let binding = PusherBinding()
@@ -223,34 +199,22 @@ final class BindingList: Sendable {
 
   /// Returns whether the binding was found.
   @discardableResult func unbind(_ binding: PusherBinding, from name: String? = nil) -> Bool {
-    let handler = table.withLock { $0.remove(binding, named: name) }
-    noteChange()
-    handler?.unbind()
-    return handler != nil
+    remove(from: name) { $0.binding == binding }
   }
 
-  func unbindAll(named name: String) {
-    let handlers = table.withLock { $0.removeAll(named: name) }
+  /// Unbinds all handlers; if `name` is given, only of events with this name.
+  func unbindAll(named name: String? = nil) { remove(from: name) { _ in true } }
+
+  func endSequences() { remove(from: nil, where: \.isSequence) }
+
+  @discardableResult
+  private func remove(from name: String?, where isUnwanted: (EventHandler) -> Bool) -> Bool {
+    // The handlers outlive the lock: a user's closure must not be released under it.
+    let handlers = table.withLock { $0.remove(from: name, where: isUnwanted) }
+    if handlers.isEmpty { return false }
     noteChange()
     for handler in handlers { handler.unbind() }
-  }
-
-  func unbindAll() {
-    let former = table.withLock { table in
-      let former = table
-      table = BindingTable()
-      return former
-    }
-    noteChange()
-    for handler in former.all { handler.unbind() }
-    for handler in former.named.elements.joined() { handler.unbind() }
-  }
-
-  func endSequences() {
-    let handlers = table.withLock { $0.removeSequences() }
-    guard !handlers.isEmpty else { return }
-    noteChange()
-    for handler in handlers { handler.unbind() }
+    return true
   }
 
   func tell(_ gap: PusherGap) {
@@ -259,19 +223,85 @@ final class BindingList: Sendable {
 
   private func noteChange() { changes.wrappingAdd(1, ordering: .releasing) }
 
-  /// Updates a snapshot of this list, and returns whether it was outdated.
-  @inline(__always) @discardableResult func refresh(_ snapshot: inout Snapshot) -> Bool {
+  /// Updates a copy of this list's table.
+  @inline(__always) func refresh(_ copy: inout BindingTable) {
     let now = changeCount
-    guard now != snapshot.changes else { return false }
-    read(&snapshot, now)
-    return true
+    if now != copy.change { read(into: &copy, now) }
   }
 
-  private func read(_ snapshot: inout Snapshot, _ now: UInt) {
-    let former = snapshot.table
-    snapshot.table = table.withLock { $0 }
-    snapshot.changes = now
+  private func read(into copy: inout BindingTable, _ now: UInt) {
+    let former = copy
+    copy = table.withLock { $0 }
+    copy.change = now
     // The last reference to a handler is released here, outside the lock.
     withExtendedLifetime(former) {}
+  }
+}
+
+/// Events as sequences: plain, or with marks where events are missing.
+extension PusherEventBindings {
+  /// All events as a sequence, across reconnects, until the client disconnects.
+  ///
+  /// ```swift
+  /// for await event in channel.events() { show(event) }
+  /// ```
+  ///
+  /// <doc:ThreadsAndLifetime> says what ends the sequence. By default a slow reader loses events
+  /// and never stops its client; with ``PusherBuffering/suspending`` no event is dropped.
+  ///
+  /// The sequence skips the places where events are missing. The client reports both kinds:
+  /// - dropped events to ``PusherDelegate/connectionDroppedEvents(_:count:)``
+  /// - gaps to ``PusherDelegate/connectionMayHaveMissedEvents(_:during:)``
+  ///
+  /// The logger gets a warning for each, and the metrics count them. ``feed(buffering:)`` marks
+  /// both at their place among the events.
+  public func events(buffering: PusherBuffering = .newest(1024)) -> PusherEvents {
+    PusherEvents(read(buffering, reportsDrops: true) { _ in true })
+  }
+
+  /// Events of this name as a sequence; otherwise the same as ``events(buffering:)``.
+  ///
+  /// The buffer holds events of this name only.
+  public func events(
+    named eventName: String, buffering: PusherBuffering = .newest(1024)
+  ) -> PusherEvents {
+    PusherEvents(
+      read(buffering, reportsDrops: true) { $0.eventName.isSame(as: eventName) })
+  }
+
+  /// All events as a sequence that also marks losses and gaps, at the place of the missing events.
+  ///
+  /// ```swift
+  /// for await element in channel.feed() {
+  ///   switch element {
+  ///   case .event(let event): show(event)
+  ///   case .lost(let count): warn("\(count) events were dropped")
+  ///   case .gap(let gap): await reload(since: gap.from)
+  ///   }
+  /// }
+  /// ```
+  ///
+  /// It begins, buffers and ends as ``events(buffering:)`` does. Delegate, logger and metrics are
+  /// not told of losses in a feed, but of gaps.
+  public func feed(buffering: PusherBuffering = .newest(1024)) -> PusherEventFeed {
+    PusherEventFeed(read(buffering, reportsDrops: false) { _ in true })
+  }
+
+  private func read(
+    _ buffering: PusherBuffering, reportsDrops: Bool,
+    where isWanted: @escaping @Sendable (PusherEvent) -> Bool
+  ) -> StreamReader<PusherEvent> {
+    let binding = PusherBinding()
+    let drops = reportsDrops ? handlers.connection.readers : nil
+    let queue = EventQueue<PusherEvent>(buffering) { [weak connection = handlers.connection] in
+      connection?.hold(reading: $0)
+    } whenDropped: {
+      drops?.noteDropped()
+    } whenCancelled: { [weak list = handlers.list] _, _ in
+      list?.unbind(binding)
+    }
+    let take: @Sendable (PusherEvent) -> Void = { if isWanted($0) { queue.add($0) } }
+    handlers.list.insert(EventHandler(binding, call: take, queue: queue), for: nil)
+    return StreamReader(queue)
   }
 }

@@ -174,3 +174,343 @@ public struct EventSourceSettings: Sendable {
 
 /// Reason why an event stream ended or could not be opened.
 public typealias EventSourceError = ConnectionLoss
+
+/// State of an ``EventSource`` that all threads share, and the orders for its own thread.
+private final class EventSourceCore: Sendable {
+  typealias MessageHandler = @Sendable (_ id: String?, _ event: String?, _ data: String?) -> Void
+  typealias CompleteHandler = @Sendable (Int?, Bool?, EventSourceError?) -> Void
+
+  enum Order: Sendable {
+    case connect(generation: Int, lastEventID: String)
+    /// Closes streams of earlier generations.
+    case disconnect(generation: Int)
+    /// Resume reading, unless a reader is behind.
+    case read
+    case shutDown
+  }
+
+  struct Status {
+    var readyState = EventSourceState.closed
+    var retryTime: Int
+    var lastEventID: String?
+    /// Reason of the last loss or failed attempt; `nil` if a stream or `disconnect` followed.
+    var failure: EventSourceError?
+    /// Number of `connect` and `disconnect` calls; identifies results of an earlier call.
+    var generation = 0
+    var isShutDown = false
+    var openHandlers: [@Sendable () -> Void] = []
+    var completeHandlers: [CompleteHandler] = []
+    var messageHandlers: [MessageHandler] = []
+    var listeners = NameTable<[MessageHandler]>()
+    var gapHandlers: [@Sendable (PusherGap) -> Void] = []
+    var dropHandlers: [@Sendable (Int) -> Void] = []
+    var streams: [ObjectIdentifier: EventQueue<EventSourceMessage>] = [:]
+
+    var isRead: Bool { !(streams.isEmpty && messageHandlers.isEmpty && listeners.isEmpty) }
+  }
+
+  let url: String
+  let headers: [String: String]
+  let settings: EventSourceSettings
+  let state: Locked<Status>
+  let readers = SlowReaders()
+  let thread: OnDemandThread<Order>
+
+  init(url: String, headers: [String: String], settings: EventSourceSettings) {
+    (self.url, self.headers, self.settings) = (url, headers, settings)
+    thread = OnDemandThread(settings.runtime?.thread ?? LoopThread(name: "pusher-stream"))
+    state = Locked(Status(retryTime: settings.reconnectionTime.inMilliseconds))
+  }
+
+  func connect(lastEventID: String?) {
+    let generation = state.withLock { state -> Int? in
+      guard state.readyState == .closed else { return nil }
+      state.readyState = .connecting
+      state.generation += 1
+      (state.lastEventID, state.failure) = (lastEventID, nil)
+      return state.generation
+    }
+    guard let generation else { return }
+    post(.connect(generation: generation, lastEventID: lastEventID ?? ""), isFirst: true)
+  }
+
+  func disconnect() {
+    let generation = state.withLock { state -> Int? in
+      guard state.readyState != .closed else { return nil }
+      (state.readyState, state.failure) = (.closed, nil)
+      state.generation += 1
+      return state.generation
+    }
+    // A `connect` on another thread may not have posted its order yet.
+    if let generation { post(.disconnect(generation: generation), isFirst: true) }
+  }
+
+  func shutDown() {
+    let streams = state.withLock { state in
+      state.generation += 1
+      (state.readyState, state.isShutDown) = (.closed, true)
+      defer { state.streams.removeAll() }
+      return state.streams.values
+    }
+    for stream in streams { stream.finish() }
+    post(.shutDown)
+  }
+
+  /// Without a thread only a first order makes one; another `connect` may succeed after a failure.
+  private func post(_ order: Order, isFirst: Bool = false) {
+    thread.post(order, isFirst: isFirst) { [self] in
+      EventSourceDriver(loop: $0, core: self)
+    } failed: { [self] reason, _ in
+      let generation = state.withLock { $0.generation }
+      completed(generation, status: nil, shouldReconnect: false, .network(reason))
+    }
+  }
+
+  func messages(
+    _ buffering: PusherBuffering, reportsDrops: Bool
+  ) -> StreamReader<EventSourceMessage> {
+    let drops = reportsDrops ? readers : nil
+    let queue = EventQueue<EventSourceMessage>(buffering) { [weak self] isBehind in
+      guard let self, readers.change(isBehind) else { return }
+      post(.read)
+    } whenDropped: {
+      drops?.noteDropped()
+    } whenCancelled: { [weak self] key, isTaskCancelled in
+      self?.removeReader(key, isTaskCancelled: isTaskCancelled)
+    }
+    state.withLock { $0.streams[ObjectIdentifier(queue)] = queue }
+    return StreamReader(queue)
+  }
+
+  /// A cancelled task closes the source unless something else reads it; a reader that leaves its
+  /// loop may read again.
+  private func removeReader(_ key: ObjectIdentifier, isTaskCancelled: Bool) {
+    let isRead = state.withLock { state in
+      state.streams.removeValue(forKey: key)
+      return state.isRead
+    }
+    if isTaskCancelled, !isRead { disconnect() }
+  }
+
+  // MARK: From the source's thread
+
+  /// Notes a result of the call `generation`; `nil` if another call has followed.
+  private func note<Result>(_ generation: Int, _ body: (inout Status) -> Result) -> Result? {
+    state.withLock { $0.generation == generation ? body(&$0) : nil }
+  }
+
+  func opened(_ generation: Int) {
+    let handlers = note(generation) { state in
+      (state.readyState, state.failure) = (.open, nil)
+      return state.openHandlers
+    }
+    for handler in handlers ?? [] { handler() }
+  }
+
+  func reconnecting(_ generation: Int, after failure: EventSourceError?) {
+    _ = note(generation) { ($0.readyState, $0.failure) = (.connecting, failure) }
+  }
+
+  func noteRetryTime(_ time: Int, _ generation: Int) {
+    _ = note(generation) { $0.retryTime = time }
+  }
+
+  func received(_ message: EventSourceMessage, retryTime: Int, _ generation: Int) {
+    let recipients = note(generation) {
+      state -> ([MessageHandler], [EventQueue<EventSourceMessage>]) in
+      state.lastEventID = message.id
+      state.retryTime = retryTime
+      var handlers = message.event == "message" ? state.messageHandlers : []
+      if !state.listeners.isEmpty { handlers += state.listeners[message.event] ?? [] }
+      return (handlers, state.streams.isEmpty ? [] : Array(state.streams.values))
+    }
+    guard let (handlers, streams) = recipients else { return }
+    for handler in handlers { handler(message.id, message.event, message.data) }
+    for stream in streams { stream.add(message) }
+  }
+
+  func missed(_ gap: PusherGap, _ generation: Int) {
+    let recipients = note(generation) { ($0.gapHandlers, $0.streams.values) }
+    guard let (handlers, streams) = recipients else { return }
+    for handler in handlers { handler(gap) }
+    for stream in streams { stream.add(gap) }
+  }
+
+  /// Reports events that slow readers did not get.
+  func reportDropped(_ count: Int) {
+    for handler in state.withLock({ $0.dropHandlers }) { handler(count) }
+  }
+
+  /// Reports that the source is closed; `generation` is `nil` after `disconnect`.
+  func completed(
+    _ generation: Int?, status: Int?, shouldReconnect: Bool, _ error: EventSourceError?
+  ) {
+    let (handlers, streams) = state.withLock {
+      state -> ([CompleteHandler], [EventQueue<EventSourceMessage>]) in
+      if let generation {
+        guard state.generation == generation else { return ([], []) }
+        (state.readyState, state.failure) = (.closed, error)
+      }
+      guard state.readyState == .closed else { return (state.completeHandlers, []) }
+      defer { state.streams.removeAll() }
+      return (state.completeHandlers, Array(state.streams.values))
+    }
+    for handler in handlers { handler(status, shouldReconnect, error) }
+    for stream in streams { stream.finish() }
+  }
+}
+
+/// Runs on an event source's thread: executes its orders and reports their results.
+private final class EventSourceDriver: LoopMember {
+  private let loop: EventLoop
+  fileprivate let core: EventSourceCore
+  private var feed: EventStreamFeed?
+  private var generation = 0
+  private lazy var drops = DropReporter(loop, core.readers) { [unowned self] in
+    core.reportDropped($0)
+  }
+  /// True after the thread asked all members to end; no stream may follow.
+  private var isEnding = false
+
+  init(loop: EventLoop, core: EventSourceCore) { (self.loop, self.core) = (loop, core) }
+
+  func beginRound() {
+    drops.beginRound()
+    core.thread.serve(self, on: loop) {
+      guard feed?.isClosed ?? true, isEnding || core.state.withLock({ $0.isShutDown })
+      else { return false }
+      drops.end()
+      return true
+    } carryOut: {
+      carryOut($0)
+    }
+  }
+
+  func end() {
+    isEnding = true
+    core.disconnect()
+  }
+
+  private func carryOut(_ order: EventSourceCore.Order) {
+    switch order {
+    case .connect(let generation, let lastEventID):
+      guard core.state.withLock({ $0.generation }) == generation else { return }
+      drop()
+      if isEnding {
+        core.completed(generation, status: nil, shouldReconnect: false, nil)
+      } else {
+        connect(generation, lastEventID)
+      }
+    case .disconnect(let generation):
+      let status = feed?.lastStatus
+      if self.generation < generation { drop() }
+      core.completed(nil, status: status, shouldReconnect: false, nil)
+    case .shutDown: drop()
+    case .read: feed?.isPaused = core.readers.areBehind
+    }
+  }
+
+  private func drop() {
+    feed?.delegate = nil
+    feed?.disconnect()
+    feed = nil
+  }
+
+  private func connect(_ generation: Int, _ lastEventID: String) {
+    self.generation = generation
+    do {
+      let feed = try make(lastEventID)
+      self.feed = feed
+      feed.delegate = self
+      feed.isPaused = core.readers.areBehind
+      feed.connect()
+    } catch {
+      core.completed(generation, status: nil, shouldReconnect: false, .invalidRequest("\(error)"))
+    }
+  }
+
+  private func make(_ lastEventID: String) throws -> EventStreamFeed {
+    let settings = core.settings
+    let url = try HTTPURL(parsing: core.url)
+    guard url.scheme == .http || url.scheme == .https else {
+      throw HTTPError.invalidURL("its scheme is neither http nor https")
+    }
+    let destination = Destination(
+      url: url,
+      headers: HTTPHeaders(core.headers.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }),
+      routing: try settings.network.routing(), tls: settings.tls, trust: settings.network.trust)
+    let request = EventStreamSettings(
+      method: settings.method, body: settings.body, acceptsCompression: settings.acceptsCompression,
+      limits: EventStreamLimits(
+        line: settings.maximumEventSize + 64, event: settings.maximumEventSize))
+    // Keeps the delay that an earlier stream asked for.
+    let wait = core.state.withLock { $0.retryTime }
+    let options = EventSourceOptions(
+      reconnect: settings.reconnect, reconnectionTime: .milliseconds(wait),
+      connectTimeout: settings.connectTimeout, silenceTimeout: settings.silenceTimeout)
+    return try EventStreamFeed(
+      loop: loop, destination: destination, settings: request, options: options,
+      lastEventID: lastEventID, sink: DriverSink(self))
+  }
+
+  /// Passes events to the driver, which the feed must not retain.
+  private final class DriverSink: EventSink {
+    private unowned let driver: EventSourceDriver
+
+    init(_ driver: EventSourceDriver) { self.driver = driver }
+
+    func take(event: EventStreamEvent) -> SinkVerdict {
+      driver.received(event)
+      return driver.core.readers.areBehind ? .takenAndFull : .taken
+    }
+  }
+
+  private func received(_ event: EventStreamEvent) {
+    guard let feed else { return }
+    let message = EventSourceMessage(
+      id: event.lastEventID.isEmpty ? nil : event.lastEventID.text, event: event.type.text,
+      data: event.data.text)
+    core.received(message, retryTime: feed.reconnectionTime.inMilliseconds, generation)
+    // A handler may have called `connect` or `disconnect`, which apply before the next event.
+    core.thread.serve(self, on: loop, isIdle: { false }, carryOut: { carryOut($0) })
+  }
+}
+
+extension EventSourceDriver: FeedDelegate {
+  func feed(reports event: ConnectionEvent, at now: Instant) {
+    switch event {
+    case .opened: core.opened(generation)
+    case .reconnectionTime(let time): core.noteRetryTime(time.inMilliseconds, generation)
+    case .disconnected(let loss, _, .some, _):
+      core.reconnecting(generation, after: loss.failure)
+    case .ended(let end): ended(end, status: feed?.lastStatus)
+    case .gap(let start, let end): core.missed(PusherGap(from: start, to: end, at: now), generation)
+    case .upgraded, .redirected, .disconnected, .resumedElsewhere: break
+    }
+  }
+
+  private func ended(_ end: ConnectionEnd, status: Int?) {
+    switch end {
+    case .asked: break
+    case .finished: core.completed(generation, status: status, shouldReconnect: false, nil)
+    case .lost(let loss, _), .retriesExhausted(let loss, _, _):
+      core.completed(
+        generation, status: status, shouldReconnect: !loss.endsEventSource, loss.failure)
+    }
+  }
+
+  func feedSinkIsFull() {
+    // The reader may have caught up already, and `read` may have come before this call.
+    feed?.isPaused = core.readers.areBehind
+  }
+
+  func feed(exchanged text: @autoclosure () -> String, isSent: Bool) {}
+  func feedClosed() {}
+}
+
+extension ConnectionLoss {
+  /// The loss, unless the server ended the stream properly.
+  fileprivate var failure: ConnectionLoss? { self == .ended ? nil : self }
+}
+
+extension Duration { fileprivate var inMilliseconds: Int { Int(wholeNanoseconds / 1_000_000) } }

@@ -1,10 +1,24 @@
+internal import Synchronization
+
 /// Signs with the user's ``AuthMethod`` and ``UserAuthMethod``, on the callback thread.
 final class MethodSigner: Signer {
+  /// An open question to the caller's code, which messages call `name`.
+  private struct Question {
+    let name: String
+    let request: AuthorizationRequest
+    let completion: Completion
+    let timer: LoopTimer
+    var task: Task<Void, Never>?
+  }
+
+  private let loop: EventLoop
   private let connection: PusherConnection
   private let place: PusherConnection.Target
   private let dispatcher: EventDispatcher
   private let calls: EndpointCalls
-  private let questions: OpenQuestions<CallerAnswer>
+  private var questions: [Int: Question] = [:]
+  /// Unique in the process: an answer for an earlier connection must not match.
+  private static let lastQuestion = Atomic<Int>(0)
   /// Outcomes by channel; the user's has an empty name.
   private var outcomes = NameTable<SigningOutcome>()
 
@@ -12,14 +26,14 @@ final class MethodSigner: Signer {
     loop: EventLoop, connection: PusherConnection, place: PusherConnection.Target,
     dispatcher: EventDispatcher, network: Destination
   ) {
-    (self.connection, self.place, self.dispatcher) = (connection, place, dispatcher)
-    let timeout = place.options.connectTimeout
+    (self.loop, self.connection, self.place) = (loop, connection, place)
+    self.dispatcher = dispatcher
     var endpoints = network
     // The client certificate and the pinned keys are for the service only.
     endpoints.tls = network.tls.forAnotherServer
     calls = EndpointCalls(
-      loop: loop, network: endpoints, timeout: timeout, remedy: "add header fields to its request")
-    questions = OpenQuestions(loop: loop, timeout: timeout)
+      loop: loop, network: endpoints, timeout: place.options.connectTimeout,
+      remedy: "add header fields to its request")
   }
 
   func memberID(of channel: String) -> String? { outcomes[channel]?.memberID }
@@ -40,19 +54,19 @@ final class MethodSigner: Signer {
 
   func cancelAll() {
     calls.cancelAll()
-    questions.cancelAll()
+    for number in Array(questions.keys) { _ = close(number) }
   }
-
-  /// Resolves a question with the answer of the caller's code; late and second answers are ignored.
-  func answer(_ question: Int, _ answer: CallerAnswer) { questions.answer(question, answer) }
 
   // MARK: Channels
 
   private func authorize(
     _ request: AuthorizationRequest, _ channel: String, _ completion: @escaping Completion
   ) {
+    let socketID = request.socketID
     let completion: Completion = { [unowned self] result in
-      if case .success(let auth) = result, let id = Self.memberID(auth) {
+      if case .success(let auth) = result, let data = auth.data,
+        let id = (try? JSONParser.parse(data))?["user_id"]?.identifier
+      {
         outcomes[channel, default: SigningOutcome()].memberID = id
       }
       completion(result)
@@ -64,18 +78,39 @@ final class MethodSigner: Signer {
     case .endpoint(let endpoint):
       let path = place.options.service.authorizationPath
       ask(.form(endpoint, path: path, request), request, completion)
-    case .authRequestBuilder(let builder): ask(builder, request, channel, completion)
+    case .authRequestBuilder(let builder as any AsyncAuthRequestBuilder):
+      let number = open("request builder", about: request, completion)
+      answer(number) {
+        .request(try await builder.request(socketID: socketID, channelName: channel))
+      }
+    case .authRequestBuilder(let builder):
+      guard let form = builder.requestFor(socketID: socketID, channelName: channel) else {
+        return completion(.failure(.noRequest))
+      }
+      ask(form, request, completion)
     case .inline(let secret):
       secretSigner(secret, member: member(of: channel)).sign(request, completion: completion)
-    case .authorizer(let authorizer): ask(authorizer, request, channel, completion)
+    case .authorizer(let authorizer as any AsyncAuthorizer):
+      answer(open("authorizer", about: request, completion)) {
+        let auth = try await authorizer.authorization(socketID: socketID, channelName: channel)
+        return .authorization(auth.map(Authorization.init))
+      }
+    case .authorizer(let authorizer as any ResultAuthorizer):
+      let reply = reply(to: open("authorizer", about: request, completion))
+      authorizer.fetchAuth(socketID: socketID, channelName: channel) { result in
+        switch result {
+        case .success(let auth): reply(.authorization(Authorization(auth)))
+        case .failure(let error): reply(.failed(error))
+        }
+      }
+    case .authorizer(let authorizer):
+      let reply = reply(to: open("authorizer", about: request, completion))
+      authorizer.fetchAuthValue(socketID: socketID, channelName: channel) { auth in
+        reply(.authorization(auth.map(Authorization.init)))
+      }
     case .noMethod:
       completion(.failure(.refused(status: nil, "no authorisation method is set (authMethod)")))
     }
-  }
-
-  private static func memberID(_ auth: Authorization) -> String? {
-    guard let data = auth.data else { return nil }
-    return (try? JSONParser.parse(data))?["user_id"]?.identifier
   }
 
   private func member(of channel: String) -> SecretSigner.Member? {
@@ -98,119 +133,93 @@ final class MethodSigner: Signer {
   // MARK: The user
 
   private func authenticate(_ request: AuthorizationRequest, _ completion: @escaping Completion) {
-    let options = place.options
-    switch options.userAuthMethod {
+    let socketID = request.socketID
+    switch place.options.userAuthMethod {
     case .endpoint(let endpoint):
-      let path = options.service.userAuthenticationPath
+      let path = place.options.service.userAuthenticationPath
       ask(.form(endpoint, path: path, request), request, completion)
     case .inline(let secret, let userData):
       guard userData["id"]?.identifier?.isEmpty == false else {
         return completion(.failure(.refused(status: nil, "the user's data has no id")))
       }
       secretSigner(secret, userData: userData.jsonText).sign(request, completion: completion)
-    case .authenticator(let authenticator): ask(authenticator, request, completion)
+    case .authenticator(let authenticator as any AsyncUserAuthenticator):
+      answer(open("authenticator", about: request, completion)) {
+        let auth = try await authenticator.authentication(socketID: socketID)
+        return .authorization(auth.map(Authorization.init))
+      }
+    case .authenticator(let authenticator):
+      let reply = reply(to: open("authenticator", about: request, completion))
+      authenticator.fetchUserAuth(socketID: socketID) { auth in
+        reply(.authorization(auth.map(Authorization.init)))
+      }
     case .noMethod:
       let reason = "no sign-in method is set (userAuthMethod)"
       completion(.failure(.refused(status: nil, reason)))
     }
   }
 
-  // MARK: With the caller's code
+  // MARK: Questions to the caller's code
 
-  private func ask(
-    _ authorizer: any Authorizer, _ request: AuthorizationRequest, _ channel: String,
-    _ completion: @escaping Completion
-  ) {
-    let number = open("authorizer", about: request, completion)
-    let (connection, socketID) = (connection, request.socketID)
-    switch authorizer {
-    case let authorizer as any AsyncAuthorizer:
-      answer(number) {
-        let auth = try await authorizer.authorization(socketID: socketID, channelName: channel)
-        return .authorization(auth.map(Authorization.init))
-      }
-    case let authorizer as any ResultAuthorizer:
-      authorizer.fetchAuth(socketID: socketID, channelName: channel) { result in
-        connection.post(.answered(question: number, CallerAnswer(result)))
-      }
-    default:
-      authorizer.fetchAuthValue(socketID: socketID, channelName: channel) { auth in
-        let answer = CallerAnswer.authorization(auth.map(Authorization.init))
-        connection.post(.answered(question: number, answer))
-      }
-    }
-  }
-
-  private func ask(
-    _ authenticator: any UserAuthenticator, _ request: AuthorizationRequest,
-    _ completion: @escaping Completion
-  ) {
-    let number = open("authenticator", about: request, completion)
-    let (connection, socketID) = (connection, request.socketID)
-    if let authenticator = authenticator as? any AsyncUserAuthenticator {
-      return answer(number) {
-        let auth = try await authenticator.authentication(socketID: socketID)
-        return .authorization(auth.map(Authorization.init))
-      }
-    }
-    authenticator.fetchUserAuth(socketID: socketID) { auth in
-      let answer = CallerAnswer.authorization(auth.map(Authorization.init))
-      connection.post(.answered(question: number, answer))
-    }
-  }
-
-  private func ask(
-    _ builder: any AuthRequestBuilderProtocol, _ request: AuthorizationRequest, _ channel: String,
-    _ completion: @escaping Completion
-  ) {
-    let socketID = request.socketID
-    guard let builder = builder as? any AsyncAuthRequestBuilder else {
-      guard let form = builder.requestFor(socketID: socketID, channelName: channel) else {
-        return completion(.failure(.noRequest))
-      }
-      return ask(form, request, completion)
-    }
-    answer(open("request builder", about: request, completion)) {
-      .request(try await builder.request(socketID: socketID, channelName: channel))
-    }
-  }
-
-  /// Opens a question to the caller's code, which messages call `name`, and returns its number.
+  /// Opens a question, and returns its number.
   private func open(
     _ name: String, about request: AuthorizationRequest, _ completion: @escaping Completion
   ) -> Int {
-    questions.open(name) { [unowned self] result in
-      switch result {
-      case .success(.authorization(let auth?)): completion(.success(auth))
-      case .success(.authorization(nil)):
-        completion(.failure(.refused(status: nil, "the \(name) refused")))
-      case .success(.request(let form?)): ask(form, request, completion)
-      case .success(.request(nil)): completion(.failure(.noRequest))
-      case .success(.failed(let error)):
-        outcomes[request.channel ?? "", default: SigningOutcome()].error = error
-        completion(.failure(AuthorizationFailure(error, of: name)))
-      case .failure(let failure): completion(.failure(failure))
-      }
+    let number = Self.lastQuestion.wrappingAdd(1, ordering: .relaxed).newValue
+    let timeout = place.options.connectTimeout
+    let timer = LoopTimer(deadline: loop.now.advanced(by: timeout)) { [unowned self] in
+      guard close(number) != nil else { return }
+      let reason = "the \(name) did not answer within \(timeout.inWords)"
+      completion(.failure(.unavailable(status: nil, reason)))
     }
+    loop.add(timer)
+    questions[number] = Question(
+      name: name, request: request, completion: completion, timer: timer)
+    return number
+  }
+
+  private func reply(to number: Int) -> @Sendable (CallerAnswer) -> Void {
+    let connection = connection
+    return { connection.post(.answered(question: number, $0)) }
   }
 
   /// Runs `body` in a task that is cancelled with its question.
   private func answer(_ number: Int, _ body: @escaping @Sendable () async throws -> CallerAnswer) {
-    let connection = connection
+    let reply = reply(to: number)
     // High priority, because a subscription waits for the answer.
-    let task = Task(priority: .high) {
-      let answer: CallerAnswer
-      do {
-        answer = try await body()
-      } catch {
-        answer = .failed(error)
-      }
-      connection.post(.answered(question: number, answer))
+    questions[number]?.task = Task(priority: .high) {
+      do { reply(try await body()) } catch { reply(.failed(error)) }
     }
-    questions.onEnd(of: number) { task.cancel() }
   }
 
-  // MARK: With an endpoint
+  /// Resolves a question with the answer of the caller's code; late and second answers are ignored.
+  func answer(_ number: Int, _ answer: CallerAnswer) {
+    guard let question = close(number) else { return }
+    let (name, completion) = (question.name, question.completion)
+    switch answer {
+    case .authorization(let auth?): completion(.success(auth))
+    case .authorization(nil):
+      completion(.failure(.refused(status: nil, "the \(name) refused")))
+    case .request(let form?): ask(form, question.request, completion)
+    case .request(nil): completion(.failure(.noRequest))
+    case .failed(let error):
+      outcomes[question.request.channel ?? "", default: SigningOutcome()].error = error
+      let reason = "the \(name) failed: \(error)"
+      completion(
+        .failure(
+          error is AuthorizationUnavailable
+            ? .unavailable(status: nil, reason) : .refused(status: nil, reason)))
+    }
+  }
+
+  private func close(_ number: Int) -> Question? {
+    guard let question = questions.removeValue(forKey: number) else { return nil }
+    loop.remove(question.timer)
+    question.task?.cancel()
+    return question
+  }
+
+  // MARK: Questions to an endpoint
 
   private func ask(
     _ form: AuthRequest, _ request: AuthorizationRequest, _ completion: @escaping Completion
@@ -228,12 +237,25 @@ final class MethodSigner: Signer {
       let reason = "cannot ask the endpoint: \(error)"
       return completion(.failure(.refused(status: nil, reason)))
     }
-    calls.ask(call, about: request) { [unowned self] response in
-      outcomes[request.channel ?? "", default: SigningOutcome()].note(response)
+    calls.ask(call, about: request) { [unowned self] answer in
+      let fields = answer.head.headers.fields.map { AuthRequest.Field($0.name, $0.value) }
+      let response = AuthResponse(statusCode: answer.head.status, headers: fields)
+      outcomes[request.channel ?? "", default: SigningOutcome()].response = response
+      outcomes[request.channel ?? "", default: SigningOutcome()].body = String(
+        decoding: answer.body, as: UTF8.self)
     } completion: {
       completion($0)
     }
   }
+}
+
+/// Answer of the caller's own code.
+enum CallerAnswer: Sendable {
+  /// `nil` rejects the channel or the user.
+  case authorization(Authorization?)
+  /// The request to send to an endpoint; `nil` rejects the channel.
+  case request(AuthRequest?)
+  case failed(any Error)
 }
 
 /// Outcome of the last request about a channel or the user.
@@ -245,12 +267,6 @@ struct SigningOutcome {
   var body: String?
   /// Error of the caller's code.
   var error: (any Error)?
-
-  fileprivate mutating func note(_ answer: HTTPExchange.Response) {
-    let fields = answer.head.headers.fields.map { AuthRequest.Field($0.name, $0.value) }
-    response = AuthResponse(statusCode: answer.head.status, headers: fields)
-    body = String(decoding: answer.body, as: UTF8.self)
-  }
 }
 
 extension AuthorizationFailure {

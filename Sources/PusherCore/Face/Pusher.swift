@@ -84,11 +84,9 @@ public final class Pusher: PusherEventBindings {
     onMemberRemoved: (@Sendable (PusherPresenceChannelMember) -> Void)? = nil,
     onSubscriptionCountChanged: (@Sendable (Int) -> Void)? = nil
   ) -> PusherChannel {
-    let channel = connection.subscribe(
-      channelName,
-      .init(
-        auth: auth, handlers: .init(onMemberAdded: onMemberAdded, onMemberRemoved: onMemberRemoved))
-    )
+    let channel = connection.subscribe(channelName, auth: auth) {
+      $0.renew(onMemberAdded, onMemberRemoved)
+    }
     if let onSubscriptionCountChanged {
       channel.onSubscriptionCountChanged = onSubscriptionCountChanged
     }
@@ -101,23 +99,23 @@ public final class Pusher: PusherEventBindings {
     onMemberAdded: (@Sendable (PusherPresenceChannelMember) -> Void)? = nil,
     onMemberRemoved: (@Sendable (PusherPresenceChannelMember) -> Void)? = nil
   ) -> PusherPresenceChannel {
-    connection.subscribePresence(
-      channelName,
-      .init(
-        auth: auth, handlers: .init(onMemberAdded: onMemberAdded, onMemberRemoved: onMemberRemoved))
-    )
+    connection.subscribePresence(channelName, auth: auth) {
+      $0.renew(onMemberAdded, onMemberRemoved)
+    }
   }
 
   /// Subscribes to `private-` plus the name, as in libPusher.
   @discardableResult public func subscribeToPrivateChannel(named name: String) -> PusherChannel {
-    connection.subscribe("private-" + name, .init())
+    connection.subscribe("private-" + name)
   }
 
   /// Subscribes to `presence-` plus the name, as in libPusher; the delegate reference is weak.
   @discardableResult public func subscribeToPresenceChannel(
     named name: String, delegate: (any PusherPresenceChannelDelegate)? = nil
   ) -> PusherPresenceChannel {
-    connection.subscribePresence("presence-" + name, .init(delegate: delegate))
+    connection.subscribePresence("presence-" + name) {
+      if let delegate { $0.delegate = delegate }
+    }
   }
 
   /// Returns the wanted channel with this name, prefix included; `nil` if there is none.
@@ -219,7 +217,7 @@ extension Pusher {
   public func run() async throws {
     connection.connect()
     for await state in connection.states where state == .disconnected {
-      if let failure = connection.state.withLock({ $0.failure }) { throw failure }
+      if let failure = connection.failure { throw failure }
       return
     }
     connection.disconnect()

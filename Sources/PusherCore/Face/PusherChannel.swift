@@ -44,8 +44,9 @@ public class PusherChannel: PusherEventBindings, @unchecked Sendable {
     }
   }
 
+  /// - Parameter problem: Why the channel cannot be subscribed.
   init(
-    name: String, connection: PusherConnection, failure: SubscriptionFailure? = nil,
+    name: String, connection: PusherConnection, problem: String? = nil,
     bindings: BindingList = BindingList()
   ) {
     self.name = name
@@ -53,6 +54,7 @@ public class PusherChannel: PusherEventBindings, @unchecked Sendable {
     self.connection = connection
     self.bindings = bindings
     serial = Self.lastSerial.wrappingAdd(1, ordering: .relaxed).newValue
+    let failure = problem.map { SubscriptionFailure(type: "InvalidName", message: $0) }
     state = Locked(Status(isWanted: failure == nil, failure: failure))
   }
 
@@ -76,14 +78,7 @@ public class PusherChannel: PusherEventBindings, @unchecked Sendable {
   /// Called with each subscription count, on the callback thread.
   public var onSubscriptionCountChanged: (@Sendable (Int) -> Void)? {
     get { state.withLock { $0.countHandler } }
-    set {
-      let former = state.withLock { state in
-        defer { state.countHandler = newValue }
-        return state.countHandler
-      }
-      // The former closure is released here, outside the lock.
-      withExtendedLifetime(former) {}
-    }
+    set { state.replace(\.countHandler, with: newValue) }
   }
 
   /// Number of subscriptions that the server last reported on the current connection.
@@ -101,15 +96,8 @@ public class PusherChannel: PusherEventBindings, @unchecked Sendable {
 
   // MARK: For the client
 
-  func renew(auth: PusherAuth?) { state.withLock { $0.auth = auth ?? $0.auth } }
-
   /// Takes the authorisation passed to `subscribe`, which is valid for one socket only.
-  func takeAuth() -> PusherAuth? {
-    state.withLock { state in
-      defer { state.auth = nil }
-      return state.auth
-    }
-  }
+  func takeAuth() -> PusherAuth? { state.replace(\.auth, with: nil) }
 
   func noteAsked() { state.withLock { $0.failure = nil } }
 
@@ -135,16 +123,8 @@ public class PusherChannel: PusherEventBindings, @unchecked Sendable {
     }
   }
 
-  /// Drops a gap of the former session.
-  func forgetLoss() { state.withLock { $0.wasLost = false } }
-
   /// Returns once whether events may have been missed.
-  func takeLoss() -> Bool {
-    state.withLock { state in
-      defer { state.wasLost = false }
-      return state.wasLost
-    }
-  }
+  @discardableResult func takeLoss() -> Bool { state.replace(\.wasLost, with: false) }
 
   func noteSubscriptionCount(_ count: Int) {
     let handler = state.withLock { state in
@@ -180,9 +160,7 @@ public class PusherChannel: PusherEventBindings, @unchecked Sendable {
     }
   }
 
-  func removeObserver(_ key: ObjectIdentifier) {
-    _ = state.withLock { $0.observers.removeValue(forKey: key) != nil }
-  }
+  func removeObserver(_ key: ObjectIdentifier) { state.withLock { $0.observers[key] = nil } }
 
   func end() {
     let observers = state.withLock { state in
@@ -197,25 +175,12 @@ public class PusherChannel: PusherEventBindings, @unchecked Sendable {
     onSubscriptionCountChanged = nil
   }
 
-  func takeUnsent() -> [ClientEvent] {
-    state.withLock { state in
-      guard state.isSubscribed else { return [] }
-      defer { state.unsent = [] }
-      return state.unsent
-    }
-  }
-
-  func putBack(_ events: ArraySlice<ClientEvent>) {
-    state.withLock { state in if state.isWanted { state.unsent.insert(contentsOf: events, at: 0) } }
-  }
-
-  private func enqueue(_ event: ClientEvent) throws(ClientEventError) {
-    try state.withLock { (state) throws(ClientEventError) in
-      guard state.isWanted else { throw .notSubscribed(channel: name) }
-      guard state.unsent.count < Self.clientEventLimit else {
-        throw .queueFull(channel: name, limit: Self.clientEventLimit)
-      }
-      state.unsent.append(event)
+  /// Sends the client events that wait, until `send` cannot.
+  func sendUnsent(_ send: (ClientEvent) -> Bool) {
+    let events = state.withLock { $0.isSubscribed ? $0.unsent.takeAll() : [] }
+    for (index, event) in events.enumerated() where !send(event) {
+      let rest = events[index...]
+      return state.withLock { if $0.isWanted { $0.unsent.insert(contentsOf: rest, at: 0) } }
     }
   }
 }
@@ -236,7 +201,14 @@ extension PusherChannel {
   /// - Throws: ``ClientEventError`` for an invalid name or data, a channel that is neither private
   ///   nor presence, a full queue, and an unsubscribed channel. Nothing is sent then.
   public func trigger(eventName: String, data: JSONValue) throws(ClientEventError) {
-    try enqueue(try ClientEvent(channel: name, name: eventName, data: data))
+    let event = try ClientEvent(channel: name, name: eventName, data: data)
+    try state.withLock { (state) throws(ClientEventError) in
+      guard state.isWanted else { throw .notSubscribed(channel: name) }
+      guard state.unsent.count < Self.clientEventLimit else {
+        throw .queueFull(channel: name, limit: Self.clientEventLimit)
+      }
+      state.unsent.append(event)
+    }
     connection.post(.flush(self))
   }
 
@@ -290,4 +262,109 @@ extension PusherEventBindings where Self: PusherChannel {
   @discardableResult public func bind(
     eventName: String, eventCallback: @escaping @Sendable (Any?) -> Void
   ) -> PusherBinding { bind(eventName: eventName, callback: eventCallback) }
+}
+
+/// A channel with a list of its members.
+///
+/// The members are known after the subscription. After a reconnect the server's new list replaces
+/// the old one, and the differences are reported as joins and leaves.
+public final class PusherPresenceChannel: PusherChannel, @unchecked Sendable {
+  private let presence = Locked(Presence())
+
+  private struct Presence {
+    var roster = PresenceRoster()
+    var myId: String?
+    var onMemberAdded: (@Sendable (PusherPresenceChannelMember) -> Void)?
+    var onMemberRemoved: (@Sendable (PusherPresenceChannelMember) -> Void)?
+    weak var delegate: (any PusherPresenceChannelDelegate)?
+  }
+
+  /// Members in the order in which they joined.
+  public var members: [PusherPresenceChannelMember] { presence.withLock { $0.roster }.members }
+
+  /// Number of members.
+  public var memberCount: Int { presence.withLock { $0.roster.count } }
+
+  /// Member id of this client; `nil` before the channel is subscribed.
+  public var myId: String? { presence.withLock { $0.myId } }
+
+  /// Returns this client's own member; `nil` before the channel is subscribed.
+  public func me() -> PusherPresenceChannelMember? {
+    presence.withLock { presence in presence.myId.flatMap { presence.roster[$0] } }
+  }
+
+  /// Returns the member with this id.
+  public func findMember(userId: String) -> PusherPresenceChannelMember? {
+    presence.withLock { $0.roster[userId] }
+  }
+
+  /// Called when a member joins, on the callback thread.
+  public var onMemberAdded: (@Sendable (PusherPresenceChannelMember) -> Void)? {
+    get { presence.withLock { $0.onMemberAdded } }
+    set { presence.replace(\.onMemberAdded, with: newValue) }
+  }
+
+  /// Called when a member leaves, on the callback thread.
+  public var onMemberRemoved: (@Sendable (PusherPresenceChannelMember) -> Void)? {
+    get { presence.withLock { $0.onMemberRemoved } }
+    set { presence.replace(\.onMemberRemoved, with: newValue) }
+  }
+
+  /// Delegate for joins and leaves, in addition to the closures; the reference is weak.
+  public weak var delegate: (any PusherPresenceChannelDelegate)? {
+    get { presence.withLock { $0.delegate } }
+    set { presence.withLock { $0.delegate = newValue } }
+  }
+
+  // MARK: For the client
+
+  /// Replaces the closures that are given.
+  func renew(
+    _ added: (@Sendable (PusherPresenceChannelMember) -> Void)?,
+    _ removed: (@Sendable (PusherPresenceChannelMember) -> Void)?
+  ) {
+    if let added { onMemberAdded = added }
+    if let removed { onMemberRemoved = removed }
+  }
+
+  func noteMembers(_ roster: PresenceRoster, myId: String?) {
+    presence.withLock { presence in
+      presence.roster = roster
+      presence.myId = myId ?? presence.myId
+    }
+  }
+
+  func noteAdded(_ member: PusherPresenceChannelMember) {
+    let (handler, delegate) = presence.withLock { presence in
+      presence.roster.insert(member.userId, member.userInfo)
+      return (presence.onMemberAdded, presence.delegate)
+    }
+    handler?(member)
+    delegate?.presenceChannel(self, memberAdded: member)
+  }
+
+  func noteRemoved(_ member: PusherPresenceChannelMember) {
+    let (handler, delegate) = presence.withLock { presence in
+      _ = presence.roster.remove(member.userId)
+      return (presence.onMemberRemoved, presence.delegate)
+    }
+    handler?(member)
+    delegate?.presenceChannel(self, memberRemoved: member)
+  }
+
+  override func end() {
+    super.end()
+    (onMemberAdded, onMemberRemoved) = (nil, nil)
+  }
+}
+
+extension Locked {
+  /// Replaces a field and returns its former value, which so is released outside the lock.
+  @discardableResult
+  func replace<Field: Sendable>(_ field: WritableKeyPath<Value, Field>, with new: Field) -> Field {
+    withLock { value in
+      defer { value[keyPath: field] = new }
+      return value[keyPath: field]
+    }
+  }
 }

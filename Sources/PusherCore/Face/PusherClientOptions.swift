@@ -149,15 +149,15 @@ public enum PusherHost: Sendable, Equatable {
 
 extension PusherClientOptions {
   static let standardActivityTimeout = Duration.seconds(120)
-  static let clientName = "swift-pusher-core"
-  static let clientVersion = "1.0"
 
   func destination(key: String) throws(PusherConfigurationError) -> Destination {
     guard !key.isEmpty else { throw .missingKey }
-    let prefix = try checkedPath()
+    guard let prefix = HTTPURL.prefix(path ?? "") else { throw .invalidPath(path ?? "") }
+    let host = try checkedHost()
+    if let port, !(1...65_535).contains(port) { throw .invalidPort(port) }
     let url = service.socketURL(
-      isSecure: useTLS, host: try checkedHost(), port: try checkedPort(), prefix: prefix, key: key,
-      clientName: Self.clientName, version: Self.clientVersion)
+      isSecure: useTLS, host: host, port: port, prefix: prefix, key: key,
+      clientName: "swift-pusher-core", version: "1.0")
     return Destination(
       url: url, headers: try checkedHeaders(), routing: try network.routing(), tls: tls,
       trust: network.trust)
@@ -199,18 +199,6 @@ extension PusherClientOptions {
     return url.host
   }
 
-  private func checkedPort() throws(PusherConfigurationError) -> Int? {
-    guard let port else { return nil }
-    guard (1...65_535).contains(port) else { throw .invalidPort(port) }
-    return port
-  }
-
-  private func checkedPath() throws(PusherConfigurationError) -> String {
-    let text = path ?? ""
-    guard let path = HTTPURL.prefix(text) else { throw .invalidPath(text) }
-    return path
-  }
-
   func sessionOptions() throws(PusherConfigurationError) -> SessionOptions {
     for time in [activityTimeout, connectTimeout, retries.pongResponseTimeout] {
       if let time, time <= .zero { throw .invalidTimeout(time) }
@@ -224,4 +212,153 @@ extension PusherClientOptions {
     options.announcesRetries = true
     return options
   }
+}
+
+/// Proxies, and the location of trusted certificates.
+///
+/// The library does not read the process's environment. Pass it if the client should use it:
+///
+/// ```swift
+/// let network = PusherNetwork(environment: ProcessInfo.processInfo.environment)
+/// let options = PusherClientOptions(network: network)
+/// ```
+public struct PusherNetwork: Sendable, Equatable {
+  /// Proxy for all servers and endpoints: `http://`, `socks5h://` or `socks5://`, then
+  /// `[USER[:PASSWORD]@]HOST[:PORT]`.
+  ///
+  /// An empty string means no proxy; `nil` means the environment's.
+  public var proxy: String?
+  /// Environment variables by name.
+  ///
+  /// The library reads `HTTPS_PROXY` or `HTTP_PROXY` by the server's scheme, then `ALL_PROXY`, and
+  /// `NO_PROXY`, the lower-case name of each first; and, without a `caFile`, `SSL_CERT_FILE` and
+  /// `SSL_CERT_DIR`. If `REQUEST_METHOD` is set, a web client may have set `HTTP_PROXY`, so only
+  /// `http_proxy` is used.
+  public var environment: [String: String]
+
+  /// Creates a network; by default without a proxy, and with the system's trusted certificates.
+  public init(proxy: String? = nil, environment: [String: String] = [:]) {
+    (self.proxy, self.environment) = (proxy, environment)
+  }
+
+  func routing() throws(PusherConfigurationError) -> Routing {
+    do throws(RoutingError) {
+      return try Routing(proxy: proxy, environment: environment)
+    } catch {
+      throw .invalidProxy("\(error)")
+    }
+  }
+
+  var trust: TLSEnvironment { TLSEnvironment(environment) }
+}
+
+extension PusherNetwork: CustomStringConvertible, CustomReflectable {
+  /// Says whether there is a proxy; its URL may contain a password.
+  public var description: String { proxy == nil ? "network" : "network with a proxy" }
+
+  /// Empty, so that no dump shows a password or the environment.
+  public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// Times of retries; see <doc:Reconnecting>.
+public struct RetrySettings: Sendable, Equatable {
+  /// Minimum delay before an attempt, from which longer delays grow; at least 10 ms.
+  public var reconnectDelay: Duration
+  /// Maximum delay between two attempts; `nil` for no limit.
+  public var maxReconnectGap: Duration?
+  /// Maximum number of failed attempts in a row, counted until a connection lasts 5 s; `nil` for no
+  /// limit.
+  public var reconnectAttemptsMax: Int?
+  /// Maximum time for the answer to a ping before the connection counts as lost.
+  public var pongResponseTimeout: Duration
+
+  /// Creates settings; the defaults are those of ``standard``.
+  public init(
+    reconnectDelay: Duration = .seconds(1), maxReconnectGap: Duration? = .seconds(120),
+    reconnectAttemptsMax: Int? = nil, pongResponseTimeout: Duration = .seconds(30)
+  ) {
+    (self.reconnectDelay, self.maxReconnectGap) = (reconnectDelay, maxReconnectGap)
+    self.reconnectAttemptsMax = reconnectAttemptsMax
+    self.pongResponseTimeout = pongResponseTimeout
+  }
+
+  /// Default: any number of attempts, with delays from 1 s to 120 s.
+  public static let standard = RetrySettings()
+
+  /// Defaults in PusherSwift's README: six attempts, no maximum delay.
+  public static let pusherSwift = RetrySettings(maxReconnectGap: nil, reconnectAttemptsMax: 6)
+
+  /// Defaults of libPusher 1.6: three attempts, delays from 5 s.
+  public static let libPusher = RetrySettings(reconnectDelay: .seconds(5), reconnectAttemptsMax: 3)
+}
+
+extension RetrySettings {
+  static let longestGap = Duration.seconds(31_536_000)
+
+  func policy(_ mode: ReconnectPolicy.Mode) -> ReconnectPolicy {
+    let ceiling = maxReconnectGap ?? Self.longestGap
+    // A maximum below the minimum means quick retries, but the client must still wait.
+    let shortest = Duration.milliseconds(10)
+    let floor = min(max(reconnectDelay, shortest), max(shortest, ceiling))
+    return ReconnectPolicy(
+      mode: mode, maximumAttempts: reconnectAttemptsMax.map { max($0, 0) },
+      backoff: Backoff(floor: floor, ceiling: ceiling))
+  }
+}
+
+/// Writes a client's log messages.
+///
+/// The library depends on no logging package. <doc:OnServers> has an adapter for swift-log.
+public protocol PusherLogger: Sendable {
+  /// Logs one message without secrets; called on the callback thread, in order.
+  ///
+  /// Call `message` only if the level is enabled: it makes the text.
+  func log(_ level: PusherLogLevel, _ message: () -> String)
+}
+
+/// Importance of a message, with swift-log's names.
+public enum PusherLogLevel: String, Sendable, CaseIterable, Comparable {
+  /// Messages sent, and received ones that the client handles itself.
+  case trace
+  /// Information for developers.
+  case debug
+  /// Connections and sign-ins.
+  case info
+  /// Something failed, and the client continues.
+  case warning
+  /// The client has given up.
+  case error
+
+  /// Returns whether `left` is less important.
+  public static func < (left: PusherLogLevel, right: PusherLogLevel) -> Bool {
+    left.rank < right.rank
+  }
+
+  private var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
+}
+
+/// Takes a client's counts, for a monitoring system.
+///
+/// The library depends on no metrics package. <doc:OnServers> has an adapter for swift-metrics.
+public protocol PusherMetrics: Sendable {
+  /// Adds to a counter; called on the callback thread, for events once per read.
+  func count(_ what: PusherCount, by amount: Int)
+}
+
+/// Counters of a client; the raw values are names for a monitoring system.
+public enum PusherCount: String, Sendable, CaseIterable {
+  /// Received events, including the service's own if a handler is bound to them.
+  case events = "events_total"
+  /// Sockets that the server has greeted.
+  case connections = "connections_total"
+  /// Lost connections and failed attempts.
+  case losses = "losses_total"
+  /// Gaps in which events may be missing.
+  case gaps = "gaps_total"
+  /// Events that slow readers of ``PusherEventBindings/events(buffering:)`` did not get.
+  case dropped = "dropped_total"
+  /// Failed subscriptions.
+  case failedSubscriptions = "failed_subscriptions_total"
+  /// Dropped messages: malformed, unknown, or impossible to decrypt.
+  case leftOut = "left_out_total"
 }

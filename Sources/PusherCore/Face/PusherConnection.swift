@@ -8,13 +8,12 @@ public final class PusherConnection: Sendable {
   let bindings = BindingList()
   let userState = UserState()
   let state: Locked<Status>
-  let thread: LoopThread
+  let thread: OnDemandThread<ClientOrder>
   let logger: (any PusherLogger)?
   let metrics: (any PusherMetrics)?
   /// ``Status/generation`` whose events are dispatched, 0 for none; read for every event.
   let liveGeneration = Atomic<Int>(0)
-  let readingHold = ReadingHold()
-  let drops = DropCounter()
+  let readers = SlowReaders()
   private let notices = Locked<DelegateQueue?>(nil)
 
   struct Status {
@@ -23,8 +22,9 @@ public final class PusherConnection: Sendable {
     /// Number of `connect()` calls; identifies results of an earlier call.
     var generation = 0
     var isShutDown = false
-    var thread = ThreadOrders<ClientOrder>()
-    var changes: [StateChange] = []
+    /// Channels that cannot be subscribed, until a thread reports them to the delegate.
+    var refused: [PusherChannel] = []
+    var changes: [(old: ConnectionState, new: ConnectionState)] = []
     var observers: [ObjectIdentifier: EventQueue<ConnectionState>] = [:]
     /// Reason of the last loss or failed attempt; `nil` if a connection or `disconnect()` followed.
     var failure: (any Error)?
@@ -48,13 +48,8 @@ public final class PusherConnection: Sendable {
     var number = 0
   }
 
-  struct StateChange {
-    let old: ConnectionState
-    let new: ConnectionState
-  }
-
   init(key: String, options: PusherClientOptions) {
-    thread = options.runtime?.thread ?? LoopThread(name: "pusher-client")
+    thread = OnDemandThread(options.runtime?.thread ?? LoopThread(name: "pusher-client"))
     logger = options.logger
     metrics = options.metrics
     state = Locked(Status(place: Target(key: key, options: options)))
@@ -128,22 +123,13 @@ public final class PusherConnection: Sendable {
     }
   }
 
-  private func endNotices() { notices.withLock { $0 }?.end() }
-
   /// Returns this client's presence member, with ``AuthMethod/inline(secret:)``; `nil` for the
   /// socket ID.
   ///
   /// The callback thread calls it for each subscription of a presence channel.
   public var userDataFetcher: (@Sendable () -> PusherPresenceChannelMember)? {
     get { state.withLock { $0.userDataFetcher } }
-    set {
-      let former = state.withLock { state in
-        defer { state.userDataFetcher = newValue }
-        return state.userDataFetcher
-      }
-      // The former closure is released here, outside the lock.
-      withExtendedLifetime(former) {}
-    }
+    set { state.replace(\.userDataFetcher, with: newValue) }
   }
 
   /// Sends a client event on `channel`; same as
@@ -225,59 +211,52 @@ extension PusherConnection {
 
   func channel(_ name: String) -> PusherChannel? { state.withLock { $0.channels[name] } }
 
-  struct SubscribeArguments {
-    var auth: PusherAuth?
-    var handlers = PusherPresenceChannel.Handlers()
-    weak var delegate: (any PusherPresenceChannelDelegate)?
-  }
-
-  func subscribe(_ name: String, _ arguments: SubscribeArguments) -> PusherChannel {
-    if let failure = Self.failure(name) {
-      let channel = make(name, failure)
-      post(.refuse(channel, failure))
-      return channel
-    }
+  /// Returns the wanted channel with this name; `prepare` runs before a subscription of its kind.
+  func subscribe(
+    _ name: String, auth: PusherAuth? = nil, prepare: (PusherPresenceChannel) -> Void = { _ in }
+  ) -> PusherChannel {
+    let problem =
+      UserChannel.userID(channelName: name) == nil
+      ? ChannelName.problem(in: name) : "sign in to subscribe to the channel of a user"
+    if let problem { return refuse(make(name, problem)) }
     let channel = state.withLock { state in
       if let channel = state.channels[name] { return channel }
-      let channel = make(name, nil)
+      let channel = make(name)
       if !state.isShutDown { state.channels[name] = channel }
       return channel
     }
-    channel.renew(auth: arguments.auth)
-    if let presence = channel as? PusherPresenceChannel {
-      presence.renew(arguments.handlers)
-      if let delegate = arguments.delegate { presence.delegate = delegate }
-    }
+    if let auth { channel.auth = auth }
+    if let presence = channel as? PusherPresenceChannel { prepare(presence) }
     post(.subscribe(channel))
     return channel
   }
 
   /// Returns a presence channel; a name with another prefix gives a failed channel.
-  func subscribePresence(_ name: String, _ arguments: SubscribeArguments) -> PusherPresenceChannel {
+  func subscribePresence(
+    _ name: String, auth: PusherAuth? = nil, prepare: (PusherPresenceChannel) -> Void
+  ) -> PusherPresenceChannel {
     // A channel of another kind must not be requested.
     if ChannelKind(channelName: name) == .presence,
-      let channel = subscribe(name, arguments) as? PusherPresenceChannel
+      let channel = subscribe(name, auth: auth, prepare: prepare) as? PusherPresenceChannel
     {
       return channel
     }
-    let failure = SubscriptionFailure.invalidName(
-      "'\(name)' is not a presence channel: its name does not begin with presence-")
-    let channel = PusherPresenceChannel(name: name, connection: self, failure: failure)
-    post(.refuse(channel, failure))
+    return refuse(
+      PusherPresenceChannel(
+        name: name, connection: self,
+        problem: "'\(name)' is not a presence channel: its name does not begin with presence-"))
+  }
+
+  private func refuse<Channel: PusherChannel>(_ channel: Channel) -> Channel {
+    state.withLock { if !$0.isShutDown { $0.refused.append(channel) } }
+    post(.reportRefused)
     return channel
   }
 
-  private func make(_ name: String, _ failure: SubscriptionFailure?) -> PusherChannel {
+  private func make(_ name: String, _ problem: String? = nil) -> PusherChannel {
     ChannelKind(channelName: name) == .presence
-      ? PusherPresenceChannel(name: name, connection: self, failure: failure)
-      : PusherChannel(name: name, connection: self, failure: failure)
-  }
-
-  private static func failure(_ name: String) -> SubscriptionFailure? {
-    if UserChannel.userID(channelName: name) != nil {
-      return .invalidName("sign in to subscribe to the channel of a user")
-    }
-    return ChannelName.problem(in: name).map(SubscriptionFailure.invalidName)
+      ? PusherPresenceChannel(name: name, connection: self, problem: problem)
+      : PusherChannel(name: name, connection: self, problem: problem)
   }
 
   func unsubscribe(_ channel: PusherChannel) {
@@ -292,20 +271,10 @@ extension PusherConnection {
   }
 
   func unsubscribeAll() {
-    let channels = state.withLock { state in
-      defer { state.channels = NameTable() }
-      return state.channels
-    }
-    for channel in channels.elements {
+    for channel in state.replace(\.channels, with: NameTable()).elements {
       channel.end()
       post(.unsubscribe(channel))
     }
-  }
-}
-
-extension SubscriptionFailure {
-  fileprivate static func invalidName(_ message: String) -> SubscriptionFailure {
-    SubscriptionFailure(type: "InvalidName", message: message)
   }
 }
 
@@ -321,38 +290,39 @@ enum ClientOrder: Sendable {
   /// The caller's code answered the question with this number.
   case answered(question: Int, CallerAnswer)
   case signIn
-  /// Report to the delegate that the channel cannot be subscribed.
-  case refuse(PusherChannel, SubscriptionFailure)
+  /// Report the refused subscriptions to the delegate.
+  case reportRefused
   /// Release handlers that were unbound.
   case trim
   /// Resume reading, unless a reader is behind.
   case read
   case shutDown
-
-  /// True if the order waits for a thread.
-  fileprivate var outlivesIdleness: Bool {
-    if case .refuse = self { true } else { false }
-  }
 }
 
 extension PusherConnection {
-  /// Enqueues an order for the client's thread.
+  /// Enqueues an order for the client's thread, unless the client is gone.
   ///
-  /// There is no thread before the first `connect()`. That call reads all wanted channels itself,
-  /// so only reports for the delegate are kept for it.
-  func post(_ order: ClientOrder) {
-    let wakeUp = state.withLock { state -> WakeUp? in
-      guard !state.isShutDown, state.thread.hasThread || order.outlivesIdleness else { return nil }
-      return state.thread.post(order)
-    }
-    wakeUp?.signal()
+  /// Without a thread, only a first order makes one: `connect()` reads all wanted channels and
+  /// refused subscriptions itself.
+  func post(_ order: ClientOrder, isFirst: Bool = false) {
+    if !isShutDown { send(order, isFirst: isFirst) }
   }
 
-  func takeOrders() -> [ClientOrder] { state.withLock { $0.thread.take() } }
+  private func send(_ order: ClientOrder, isFirst: Bool = false) {
+    thread.post(order, isFirst: isFirst) { [self] in
+      ClientDriver(loop: $0, connection: self)
+    } failed: { [self] reason, _ in
+      threadFailed(reason)
+    }
+  }
+
+  var isShutDown: Bool { state.withLock { $0.isShutDown } }
+
+  func takeRefused() -> [PusherChannel] { state.replace(\.refused, with: []) }
 
   /// Stops or resumes reading for one reader.
   func hold(reading isBehind: Bool) {
-    if readingHold.change(isBehind) { post(.read) }
+    if readers.change(isBehind) { post(.read) }
   }
 
   func trim() { post(.trim) }
@@ -361,7 +331,7 @@ extension PusherConnection {
 
   /// Same as ``Pusher/connect()``; works from any state but `connecting` and `connected`.
   public func connect() {
-    let needsThread = state.withLock { state -> Bool? in
+    let generation = state.withLock { state -> Int? in
       guard !state.isShutDown, ![.connecting, .connected].contains(state.connectionState)
       else { return nil }
       state.generation += 1
@@ -369,12 +339,9 @@ extension PusherConnection {
       if state.connectionState != .reconnecting { state.failure = nil }
       liveGeneration.store(state.generation, ordering: .relaxed)
       Self.change(&state, to: .connecting)
-      defer { state.thread.hasThread = true }
-      return !state.thread.hasThread
+      return state.generation
     }
-    guard let needsThread else { return }
-    if needsThread { startThread() }
-    post(.connect(generation: state.withLock { $0.generation }))
+    if let generation { post(.connect(generation: generation), isFirst: true) }
   }
 
   /// Same as ``Pusher/disconnect()``.
@@ -398,59 +365,39 @@ extension PusherConnection {
     trim()
   }
 
-  private func startThread() {
-    thread.join { [self] loop in
-      state.withLock { $0.thread.wakeUp = loop.wakeUp }
-      return ClientDriver(loop: loop, connection: self)
-    } failed: { [self] in
-      threadFailed($0)
-    }
-  }
-
-  /// Leaves the thread, unless new orders arrived just now.
-  func leave(_ driver: ClientDriver) {
-    guard state.withLock({ $0.thread.leave() }) else { return }
-    thread.leave(driver, driver.loop)
-  }
-
   /// Reports the failure on this thread, since there is no callback thread.
-  func threadFailed(_ reason: String) {
+  private func threadFailed(_ reason: String) {
     let failure = PusherConfigurationError.system(reason)
-    let generation = state.withLock { state in
-      state.thread = ThreadOrders()
-      return state.generation
-    }
+    let generation = state.withLock { $0.generation }
     change(to: .disconnected, generation: generation, because: failure)
     tell(.failed(failure, willRetry: false))
   }
 
   func shutDown() {
-    let (channels, observers, wakeUp) = state.withLock { state in
-      // Without a thread nobody takes the orders, which hold the channels and the connection.
-      let wakeUp = state.thread.post(.shutDown)
-      if !state.thread.hasThread { state.thread = ThreadOrders() }
+    let (channels, observers) = state.withLock { state in
       state.isShutDown = true
       liveGeneration.store(0, ordering: .relaxed)
       Self.change(&state, to: .disconnected)
       state.changes = []
       (state.socketId, state.failure) = (nil, nil)
       defer { (state.channels, state.observers) = (NameTable(), [:]) }
-      return (state.channels, state.observers.values, wakeUp)
+      return (state.channels, state.observers.values)
     }
     for observer in observers { observer.finish() }
     for channel in channels.elements { channel.end() }
     bindings.unbindAll()
     userState.end()
-    endNotices()
+    notices.withLock { $0 }?.end()
     userDataFetcher = nil
-    wakeUp?.signal()
+    _ = takeRefused()
+    send(.shutDown)
   }
 
   // MARK: State
 
-  static func change(_ state: inout Status, to new: ConnectionState) {
+  private static func change(_ state: inout Status, to new: ConnectionState) {
     guard state.connectionState != new else { return }
-    state.changes.append(StateChange(old: state.connectionState, new: new))
+    state.changes.append((state.connectionState, new))
     state.connectionState = new
     for observer in state.observers.values { observer.add(new) }
   }
@@ -490,10 +437,7 @@ extension PusherConnection {
   /// Reports state changes to the delegate; only on the callback thread.
   func deliverChanges() {
     while true {
-      let changes = state.withLock { state in
-        defer { state.changes = [] }
-        return state.changes
-      }
+      let changes = state.replace(\.changes, with: [])
       if changes.isEmpty { return }
       for change in changes { tell(.changed(from: change.old, to: change.new)) }
     }
@@ -556,5 +500,30 @@ extension PusherClientOptions {
     do throws(TLSError) {
       _ = try TLSContext.client(destination.tls, environment: destination.trust)
     } catch { throw .tls("\(error)") }
+  }
+}
+
+/// Channels that a client wants.
+public struct PusherChannels: Sendable {
+  private let connection: PusherConnection
+
+  init(_ connection: PusherConnection) { self.connection = connection }
+
+  /// Channels by name, as of now; names are ASCII, so that `String` keys distinguish them.
+  public var channels: [String: PusherChannel] {
+    Dictionary(connection.wantedChannels.elements.map { ($0.name, $0) }) { $1 }
+  }
+
+  /// Returns the channel with this name, prefix included; `nil` if it is not wanted.
+  public func find(name: String) -> PusherChannel? { connection.channel(name) }
+
+  /// Returns the presence channel with this name, prefix included; `nil` if there is none.
+  public func findPresence(name: String) -> PusherPresenceChannel? {
+    connection.channel(name) as? PusherPresenceChannel
+  }
+
+  /// Channels that the server has confirmed on the current connection.
+  public var subscribed: [PusherChannel] {
+    connection.wantedChannels.elements.filter(\.isSubscribed)
   }
 }

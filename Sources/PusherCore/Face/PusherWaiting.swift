@@ -31,7 +31,7 @@ extension Pusher {
   public func connected(within limit: Duration? = nil) async throws {
     connection.connect()
     let connection = connection
-    try await TimeLimit.run(within: limit) {
+    try await PusherWaitError.limit(limit) {
       for await state in connection.states {
         switch state {
         case .connected: return
@@ -51,9 +51,12 @@ extension Pusher {
   public var states: AsyncStream<ConnectionState> { connection.states }
 }
 
-extension PusherConnection {
-  private static let lateness = 64
+extension PusherBuffering {
+  /// For states and the like, of which a slow reader needs the latest.
+  fileprivate static let latest = newest(64)
+}
 
+extension PusherConnection {
   /// The reason why there is no connection, in words; `nil` if there is one.
   fileprivate var obstacle: String? {
     let (state, failure) = state.withLock { ($0.connectionState, $0.failure) }
@@ -69,8 +72,8 @@ extension PusherConnection {
   ///
   /// A reader more than 64 changes behind gets the latest.
   public var states: AsyncStream<ConnectionState> {
-    let queue = EventQueue<ConnectionState>(.newest(Self.lateness)) { [weak self] key, _ in
-      _ = self?.state.withLock { $0.observers.removeValue(forKey: key) != nil }
+    let queue = EventQueue<ConnectionState>(.latest) { [weak self] key, _ in
+      self?.state.withLock { $0.observers[key] = nil }
     }
     let reader = StreamReader(queue)
     let isOver = state.withLock { state in
@@ -90,8 +93,6 @@ extension PusherChannel {
     /// The client makes no further attempt to connect.
     case gaveUp(any Error)
   }
-
-  private static let lateness = 64
 
   /// Returns after the server has confirmed the channel; immediately if it already has.
   ///
@@ -114,7 +115,7 @@ extension PusherChannel {
   }
 
   private func awaitSubscription(within limit: Duration?) async throws {
-    try await TimeLimit.run(within: limit) { [self] in
+    try await PusherWaitError.limit(limit) { [self] in
       for await news in news(beginningNow: true).events {
         switch news {
         case .subscribed: return
@@ -144,7 +145,7 @@ extension PusherChannel {
 
   /// - Parameter beginningNow: True if the current state comes first, if it ends a wait.
   private func news(beginningNow: Bool) -> StreamReader<News> {
-    let queue = EventQueue<News>(.newest(Self.lateness)) { [weak self] key, _ in
+    let queue = EventQueue<News>(.latest) { [weak self] key, _ in
       self?.removeObserver(key)
     }
     if !add(queue, beginningNow: beginningNow) { queue.finish() }
@@ -152,10 +153,10 @@ extension PusherChannel {
   }
 }
 
-enum TimeLimit {
+extension PusherWaitError {
   /// Runs `body` for at most `limit`, then cancels it and throws the reason.
-  static func run(
-    within limit: Duration?, _ body: @escaping @Sendable () async throws -> Void,
+  static func limit(
+    _ limit: Duration?, _ body: @escaping @Sendable () async throws -> Void,
     reason: () -> String
   ) async throws {
     guard let limit else { return try await body() }
@@ -171,6 +172,6 @@ enum TimeLimit {
       defer { group.cancelAll() }
       return try await group.next() ?? false
     }
-    guard isInTime else { throw PusherWaitError.timeout(limit, reason: reason()) }
+    guard isInTime else { throw Self.timeout(limit, reason: reason()) }
   }
 }

@@ -70,7 +70,7 @@ final class EndpointCalls {
       ) { [unowned self] result, _ in
         exchanges[number] = nil
         if case .success(let response) = result { whenAnswered(response) }
-        completion(EndpointAnswer(url: call.url.place, remedy: remedy).read(result, to: request))
+        completion(read(result, of: call.url.place, to: request))
       }
     } catch {
       completion(
@@ -90,17 +90,13 @@ final class EndpointCalls {
     context = made
     return made
   }
-}
 
-/// Reads the answer of an endpoint; every failure names the URL, and the reason in the body.
-private struct EndpointAnswer {
-  /// The URL for messages.
-  let url: String
-  let remedy: String
+  // MARK: Answers
 
-  func read(_ result: HTTPExchange.Outcome, to request: AuthorizationRequest)
-    -> Authorization.Result
-  {
+  /// Reads an answer; every failure names the `url`, and the reason in the body.
+  private func read(
+    _ result: HTTPExchange.Outcome, of url: String, to request: AuthorizationRequest
+  ) -> Authorization.Result {
     switch result {
     case .failure(.http(.endedEarly)):
       .failure(
@@ -108,15 +104,15 @@ private struct EndpointAnswer {
     case .failure(.http(let error)):
       .failure(.unusable("the endpoint's answer is invalid: \(error) (\(url))"))
     case .failure(let failure): .failure(.unavailable(status: nil, "\(failure) (\(url))"))
-    case .success(let response): read(response, to: request)
+    case .success(let response): read(response, of: url, to: request)
     }
   }
 
   private func read(
-    _ response: HTTPExchange.Response, to request: AuthorizationRequest
+    _ response: HTTPExchange.Response, of url: String, to request: AuthorizationRequest
   ) -> Authorization.Result {
     let status = response.head.status
-    if [200, 201].contains(status) { return granted(response, to: request) }
+    if [200, 201].contains(status) { return granted(response, of: url, to: request) }
     var words = "the endpoint answered HTTP \(status)"
     if let place = response.redirect {
       let isLogin = ["login", "signin", "sign-in", "sign_in"].contains {
@@ -133,7 +129,7 @@ private struct EndpointAnswer {
   }
 
   private func granted(
-    _ response: HTTPExchange.Response, to request: AuthorizationRequest
+    _ response: HTTPExchange.Response, of url: String, to request: AuthorizationRequest
   ) -> Authorization.Result {
     let (status, body) = (response.head.status, response.body)
     if let problem = response.problem {

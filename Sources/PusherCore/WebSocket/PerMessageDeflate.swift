@@ -1,5 +1,5 @@
 /// Agreed parameters of permessage-deflate (RFC 7692 section 7.1).
-package struct PerMessageDeflateParameters: Sendable, Equatable {
+package struct PerMessageDeflate: Sendable, Equatable {
   package struct Direction: Sendable, Equatable {
     /// The window is `1 << windowBits` bytes; 8 to 15.
     package let windowBits: Int
@@ -33,8 +33,8 @@ package struct PerMessageDeflateParameters: Sendable, Equatable {
   }
 }
 
-/// Negotiates permessage-deflate in the `Sec-WebSocket-Extensions` fields.
-package enum PerMessageDeflate {
+/// The negotiation, in the `Sec-WebSocket-Extensions` fields.
+extension PerMessageDeflate {
   /// A client's offer: the server may choose every parameter.
   package static let offer = "permessage-deflate; client_max_window_bits"
 
@@ -44,19 +44,18 @@ package enum PerMessageDeflate {
   /// unknown or repeated parameter, a value out of 8 to 15 or in the wrong place.
   package static func accept(
     _ answers: [String]
-  ) throws(InvalidExtension) -> PerMessageDeflateParameters? {
+  ) throws(HandshakeError) -> PerMessageDeflate? {
     let extensions = try WebSocketExtension.parse(answers)
     guard let answer = extensions.first else { return nil }
     if let foreign = extensions.first(where: { $0.name != "permessage-deflate" }) {
-      throw InvalidExtension(
-        reason: "the server chose the extension '\(foreign.name)', which was not offered")
+      throw .invalid("the server chose the extension '\(foreign.name)', which was not offered")
     }
     guard extensions.count == 1 else {
-      throw InvalidExtension(reason: "the server chose permessage-deflate twice")
+      throw .invalid("the server chose permessage-deflate twice")
     }
     let requested = try Requested(answer)
     guard !requested.clientBitsWithoutValue else {
-      throw InvalidExtension(reason: "client_max_window_bits has no value")
+      throw .invalid("client_max_window_bits has no value")
     }
     return requested.parameters
   }
@@ -66,7 +65,7 @@ package enum PerMessageDeflate {
   /// Declines invalid, unknown and repeated parameters, and windows that zlib cannot write.
   package static func choose(
     from offers: [String]
-  ) -> (parameters: PerMessageDeflateParameters, answer: String)? {
+  ) -> (parameters: PerMessageDeflate, answer: String)? {
     guard let extensions = try? WebSocketExtension.parse(offers) else { return nil }
     for candidate in extensions where candidate.name == "permessage-deflate" {
       guard let requested = try? Requested(candidate),
@@ -91,16 +90,16 @@ package enum PerMessageDeflate {
     return parts.joined(separator: "; ")
   }
 
-  private struct Requested {
-    var parameters = PerMessageDeflateParameters()
+  fileprivate struct Requested {
+    var parameters = PerMessageDeflate()
     var clientBitsWithoutValue = false
     var namesServerBits = false
 
-    init(_ element: WebSocketExtension) throws(InvalidExtension) {
+    init(_ element: WebSocketExtension) throws(HandshakeError) {
       var seen: Set<String> = []
       for (name, value) in element.parameters {
         guard seen.insert(name).inserted else {
-          throw InvalidExtension(reason: "\(name) is given twice")
+          throw .invalid("\(name) is given twice")
         }
         switch (name, value) {
         case ("server_no_context_takeover", nil): parameters.serverNoContextTakeover = true
@@ -111,17 +110,82 @@ package enum PerMessageDeflate {
         case ("server_max_window_bits", let value?):
           parameters.serverMaxWindowBits = try Self.windowBits(value)
           namesServerBits = true
-        default: throw InvalidExtension(reason: "a permessage-deflate parameter is invalid")
+        default: throw .invalid("a permessage-deflate parameter is invalid")
         }
       }
     }
 
     /// A decimal from 8 to 15 without leading zeros.
-    private static func windowBits(_ text: String) throws(InvalidExtension) -> Int {
+    private static func windowBits(_ text: String) throws(HandshakeError) -> Int {
       guard let bits = Int(text), (8...15).contains(bits), String(bits) == text else {
-        throw InvalidExtension(reason: "a window size is not a number from 8 to 15")
+        throw .invalid("a window size is not a number from 8 to 15")
       }
       return bits
+    }
+  }
+}
+
+/// One element of a `Sec-WebSocket-Extensions` list (RFC 6455 section 9.1).
+private struct WebSocketExtension {
+  let name: String
+  var parameters: [(name: String, value: String?)] = []
+
+  static func parse(_ fields: [String]) throws(HandshakeError) -> [WebSocketExtension] {
+    var elements: [WebSocketExtension] = []
+    for field in fields {
+      var reader = Reader(rest: [UInt8](field.utf8)[...])
+      elements += try reader.elements()
+    }
+    return elements
+  }
+
+  private struct Reader {
+    var rest: ArraySlice<UInt8>
+
+    mutating func elements() throws(HandshakeError) -> [WebSocketExtension] {
+      var elements: [WebSocketExtension] = []
+      while true {
+        // Empty elements are part of every HTTP list (RFC 9110 section 5.6.1).
+        while take(UInt8(ascii: ",")) {}
+        guard !rest.isEmpty else { return elements }
+        var element = WebSocketExtension(name: try token())
+        while take(UInt8(ascii: ";")) {
+          let name = try token()
+          element.parameters.append((name, take(UInt8(ascii: "=")) ? try value() : nil))
+        }
+        guard rest.isEmpty || rest.first == UInt8(ascii: ",") else { throw Self.malformed }
+        elements.append(element)
+      }
+    }
+
+    private static let malformed = HandshakeError.invalid(
+      "the Sec-WebSocket-Extensions field is malformed")
+
+    /// Takes one byte and the blanks around it, if it comes next.
+    private mutating func take(_ byte: UInt8) -> Bool {
+      skipBlanks()
+      guard rest.first == byte else { return false }
+      rest.removeFirst()
+      skipBlanks()
+      return true
+    }
+
+    private mutating func skipBlanks() { rest = rest.drop { $0 == 0x20 || $0 == 0x09 } }
+
+    private mutating func token() throws(HandshakeError) -> String {
+      let token = rest.prefix { ASCII.isToken($0) }
+      guard !token.isEmpty else { throw Self.malformed }
+      rest = rest.dropFirst(token.count)
+      return String(decoding: token, as: UTF8.self)
+    }
+
+    /// A token, or a quoted string whose content is a token.
+    private mutating func value() throws(HandshakeError) -> String {
+      guard rest.first == UInt8(ascii: "\"") else { return try token() }
+      rest.removeFirst()
+      let value = try token()
+      guard rest.popFirst() == UInt8(ascii: "\"") else { throw Self.malformed }
+      return value
     }
   }
 }

@@ -34,7 +34,7 @@ package final class WebSocketConnection {
 
   package let input: ByteBuffer
   package let output: ByteBuffer
-  package internal(set) var state = State.open
+  package private(set) var state = State.open
   /// False to leave the pongs to the receiver of ``WebSocketEvent/ping(_:)``.
   package var answersPings = true
   package private(set) var closeReceived: (code: CloseCode?, reason: String)?
@@ -46,34 +46,44 @@ package final class WebSocketConnection {
   private let shortPathLimit: Int
   /// True if the input begins with a frame header, no message has begun, and frames come unmasked.
   private var mayTakeShortPath: Bool
-  var sender: FrameSender
   private var assembler: MessageAssembler
+  private let outgoing: PerMessageDeflate.Direction?
+  private var random: any RandomNumberGenerator
+  /// Created with the first message that is sent compressed.
+  private var deflater: Deflater?
+  private var compressed: ByteBuffer?
+  /// True after we sent a close frame, which no message may follow.
+  private var hasClosed = false
+  /// The latest ping that waits because the output is full.
+  private var owedPong: [UInt8]?
   private var pending: PendingFrame?
   private var validator = UTF8Validator()
   private var inputHasEnded = false
 
   /// Maximum capacity that an empty input keeps, in bytes.
   private static let keptInput = 1 << 20
+  /// Pongs wait above this size: a peer that pings and does not read must not cost memory.
+  private static let pongThreshold = 1 << 20
 
   /// - Parameters:
   ///   - deflate: The terms of the handshake.
   ///   - random: Draws masks; must be unpredictable for a client.
   ///   - input: May hold bytes that came with the handshake.
   package init(
-    role: Role, deflate: PerMessageDeflateParameters? = nil,
+    role: Role, deflate: PerMessageDeflate? = nil,
     limits: WebSocketLimits = WebSocketLimits(), random: any RandomNumberGenerator,
     input: ByteBuffer? = nil
   ) {
-    (self.role, self.limits) = (role, limits)
+    (self.role, self.limits, self.random) = (role, limits, random)
     self.input = input ?? ByteBuffer()
     // A server has thousands of connections, most of them idle.
     output = ByteBuffer(capacity: role == .server ? 256 : 4096)
-    readableWindowBits = deflate?.outgoing(from: role).windowBits
+    let outgoing = deflate?.outgoing(from: role)
+    readableWindowBits = outgoing?.windowBits
+    // RFC 7692 section 6 permits no compression, and zlib cannot write every window.
+    self.outgoing = outgoing.flatMap { Deflater.windowBits.contains($0.windowBits) ? $0 : nil }
     shortPathLimit = min(limits.frame, limits.message)
     mayTakeShortPath = role == .client
-    sender = FrameSender(
-      output: output, isClient: role == .client, outgoing: deflate?.outgoing(from: role),
-      random: random)
     assembler = MessageAssembler(
       limit: limits.message, incoming: deflate?.outgoing(from: role == .client ? .server : .client))
   }
@@ -114,7 +124,10 @@ package final class WebSocketConnection {
       input.removeAll()
       return nil
     }
-    sender.answerOwedPing()
+    if let owed = owedPong, output.count <= Self.pongThreshold {
+      owedPong = nil
+      sendFrame(.pong, owed)
+    }
     if input.isEmpty, input.capacity > Self.keptInput { input.removeAll() }
     defer { mayTakeShortPath = role == .client && pending == nil && canBeginMessage }
     do throws(WebSocketError) {
@@ -186,7 +199,7 @@ package final class WebSocketConnection {
     let header = frame.header
     let available = min(input.count, header.length)
     let fresh = input.view[frame.done..<available]
-    if let mask = header.mask { FrameMask.apply(mask, to: fresh, offset: frame.done) }
+    if let mask = header.mask { FrameEncoder.apply(mask, to: fresh, offset: frame.done) }
     guard header.opcode != .text || validator.feed(fresh) else { throw .invalidUTF8 }
     guard available == header.length else {
       pending?.done = available
@@ -204,7 +217,7 @@ package final class WebSocketConnection {
     let header = frame.header
     let count = min(input.count, header.length - frame.done)
     let piece = input.view[0..<count]
-    if let mask = header.mask { FrameMask.apply(mask, to: piece, offset: frame.done) }
+    if let mask = header.mask { FrameEncoder.apply(mask, to: piece, offset: frame.done) }
     try assembler.append(piece)
     input.consume(count)
     guard frame.done + count == header.length else {
@@ -217,18 +230,18 @@ package final class WebSocketConnection {
 
   private func receiveWhole(_ header: FrameHeader) throws(WebSocketError) -> Step {
     let payload = input.view[0..<header.length]
-    if let mask = header.mask { FrameMask.apply(mask, to: payload) }
+    if let mask = header.mask { FrameEncoder.apply(mask, to: payload) }
     input.consume(header.length)
     return .event(try assembler.inflate(header.opcode, whole: payload))
   }
 
   private func receiveControl(_ header: FrameHeader) throws(WebSocketError) -> Step {
     let payload = input.view[header.size..<header.size + header.length]
-    if let mask = header.mask { FrameMask.apply(mask, to: payload) }
+    if let mask = header.mask { FrameEncoder.apply(mask, to: payload) }
     input.consume(header.size + header.length)
     switch header.opcode {
     case .ping:
-      if answersPings { sender.answerPing(payload) }
+      if answersPings { answerPing(payload) }
       return .event(.ping(payload))
     case .pong: return .event(.pong(payload))
     default: return .event(try receiveClose(payload))
@@ -248,14 +261,14 @@ package final class WebSocketConnection {
       code = received
       reason = text.text
     }
-    sender.close(code, reason: "")
+    sendClose(code, reason: "")
     state = .closed
     closeReceived = (code, reason)
     return .closed(code, reason: reason)
   }
 
   private func fail(_ error: WebSocketError) -> WebSocketEvent {
-    if error.closeCode.isValidOnWire { sender.close(error.closeCode, reason: error.description) }
+    if error.closeCode.isValidOnWire { sendClose(error.closeCode, reason: error.description) }
     state = .closed
     return .failed(error)
   }
@@ -265,32 +278,72 @@ package final class WebSocketConnection {
 extension WebSocketConnection {
   /// The text must be UTF-8 and must not lie in the output.
   @discardableResult
-  package func send(text: ByteView) -> Bool { unsafe sender.send(.text, text.raw) }
+  package func send(text: ByteView) -> Bool { unsafe send(.text, text.raw) }
 
   @discardableResult package func send(text: String) -> Bool {
     var text = text
-    return text.withUTF8 { unsafe sender.send(.text, UnsafeRawBufferPointer($0)) }
+    return text.withUTF8 { unsafe send(.text, UnsafeRawBufferPointer($0)) }
   }
 
   /// The bytes must not lie in the output.
   @discardableResult
-  package func send(binary: ByteView) -> Bool { unsafe sender.send(.binary, binary.raw) }
+  package func send(binary: ByteView) -> Bool { unsafe send(.binary, binary.raw) }
 
   @discardableResult package func send(binary: [UInt8]) -> Bool {
-    unsafe binary.withUnsafeBytes { unsafe sender.send(.binary, $0) }
+    unsafe binary.withUnsafeBytes { unsafe send(.binary, $0) }
+  }
+
+  private func send(_ opcode: Opcode, _ payload: UnsafeRawBufferPointer) -> Bool {
+    guard !hasClosed else { return false }
+    guard let outgoing, payload.count > 0 else {
+      unsafe FrameEncoder.frame(opcode, payload: payload, mask: mask(), into: output)
+      return true
+    }
+    let deflater = self.deflater ?? Deflater(windowBits: outgoing.windowBits)
+    self.deflater = deflater
+    let compressed = self.compressed ?? ByteBuffer()
+    self.compressed = compressed
+    unsafe deflater.deflate(payload, into: compressed)
+    if !outgoing.takesContextOver { deflater.reset() }
+    FrameEncoder.frame(
+      opcode, payload: compressed.view, isCompressed: true, mask: mask(), into: output)
+    compressed.removeAll()
+    return true
   }
 
   /// Sends a frame that ``FrameEncoder`` wrote in advance, for many clients at once.
-  @discardableResult
-  package func send(encodedFrame frame: ByteView) -> Bool { sender.sendEncoded(frame) }
+  @discardableResult package func send(encodedFrame frame: ByteView) -> Bool {
+    precondition(role == .server, "a client's frames are masked one by one")
+    guard !hasClosed else { return false }
+    output.append(frame)
+    return true
+  }
 
   /// The payload has at most 125 bytes, as in ``pong(_:)``.
   @discardableResult
-  package func ping(_ payload: [UInt8] = []) -> Bool { sender.sendControl(.ping, payload) }
+  package func ping(_ payload: [UInt8] = []) -> Bool { sendControl(.ping, payload) }
 
   /// Sends an unsolicited pong; pings are answered without it.
   @discardableResult
-  package func pong(_ payload: [UInt8] = []) -> Bool { sender.sendControl(.pong, payload) }
+  package func pong(_ payload: [UInt8] = []) -> Bool { sendControl(.pong, payload) }
+
+  private func sendControl(_ opcode: Opcode, _ payload: [UInt8]) -> Bool {
+    precondition(payload.count <= 125, "a control frame holds at most 125 bytes")
+    guard !hasClosed else { return false }
+    sendFrame(opcode, payload)
+    return true
+  }
+
+  /// Pings are answered even after our own close frame (RFC 6455 section 5.5.2).
+  private func answerPing(_ payload: ByteView) {
+    guard output.count <= Self.pongThreshold else {
+      // Section 5.5.3: of several pings only the latest need be answered.
+      owedPong = payload.array
+      return
+    }
+    owedPong = nil
+    FrameEncoder.frame(.pong, payload: payload, mask: mask(), into: output)
+  }
 
   /// Begins the close handshake; ``next()`` still returns messages until the peer's close frame.
   ///
@@ -299,6 +352,175 @@ extension WebSocketConnection {
   package func close(_ code: CloseCode = .normal, reason: String = "") {
     guard state == .open else { return }
     state = .closing
-    sender.close(code, reason: reason)
+    sendClose(code, reason: reason)
   }
+
+  private func sendClose(_ code: CloseCode?, reason: String) {
+    guard !hasClosed else { return }
+    hasClosed = true
+    owedPong = nil
+    var payload: [UInt8] = []
+    if let code, code.isValidOnWire {
+      payload = [UInt8(code.rawValue >> 8), UInt8(code.rawValue & 0xFF)]
+      for character in reason.unicodeScalars {
+        let bytes = Array(String(character).utf8)
+        guard payload.count + bytes.count <= 125 else { break }
+        payload += bytes
+      }
+    }
+    sendFrame(.close, payload)
+  }
+
+  private func sendFrame(_ opcode: Opcode, _ payload: [UInt8]) {
+    FrameEncoder.frame(opcode, payload: payload, mask: mask(), into: output)
+  }
+
+  private func mask() -> UInt32? {
+    role == .client ? UInt32(truncatingIfNeeded: random.next()) : nil
+  }
+}
+
+/// Assembles messages that are fragmented or compressed.
+///
+/// Each piece is inflated, measured and checked on arrival, so that the first bad byte fails at
+/// once (RFC 6455 sections 5.4 and 8.1, RFC 7692 section 6.2).
+private struct MessageAssembler: ~Copyable {
+  private let limit: Int
+  private let incoming: PerMessageDeflate.Direction?
+  /// Created with the first message that needs it; most connections never do.
+  private var buffer: ByteBuffer?
+  private var inflater: Inflater?
+  private var opcode: Opcode?
+  private var isCompressed = false
+  private var validator = UTF8Validator()
+
+  init(limit: Int, incoming: PerMessageDeflate.Direction?) {
+    (self.limit, self.incoming) = (limit, incoming)
+  }
+
+  var isInProgress: Bool { opcode != nil }
+
+  /// True while a finished message is not dropped yet.
+  var holdsMessage: Bool { opcode == nil && buffer?.isEmpty == false }
+
+  mutating func begin(_ opcode: Opcode, isCompressed: Bool) {
+    (self.opcode, self.isCompressed) = (opcode, isCompressed)
+    validator = UTF8Validator()
+  }
+
+  /// Compressed payload is checked later.
+  func checkRoom(for length: Int) throws(WebSocketError) {
+    guard !isCompressed, length > limit - (buffer?.count ?? 0) else { return }
+    throw .messageTooLarge(limit: limit)
+  }
+
+  mutating func append(_ piece: ByteView) throws(WebSocketError) {
+    let message = messageBuffer()
+    let before = message.count
+    if isCompressed {
+      do {
+        try messageInflater().inflate(piece, into: message, limit: limit)
+      } catch {
+        // The bytes inflated before this failure may hold an earlier one.
+        try validate(from: before)
+        throw Self.failure(error)
+      }
+    } else {
+      message.append(piece)
+    }
+    try validate(from: before)
+  }
+
+  /// Ends the message; the view is valid until ``reset()``.
+  mutating func finish() throws(WebSocketError) -> WebSocketEvent {
+    let message = messageBuffer()
+    if isCompressed {
+      let before = message.count
+      do {
+        try messageInflater().finishMessage(into: message, limit: limit)
+      } catch {
+        // The inflated bytes count first, as in a message that comes whole.
+        try validate(from: before)
+        throw Self.failure(error)
+      }
+      if incoming?.takesContextOver == false { inflater?.reset() }
+      try validate(from: before)
+    }
+    let isText = opcode == .text
+    opcode = nil
+    guard isText else { return .binary(message.view) }
+    guard validator.isComplete else { throw .invalidUTF8 }
+    return .text(message.view)
+  }
+
+  /// Inflates a message of one compressed frame; the view is valid until ``reset()``.
+  mutating func inflate(
+    _ opcode: Opcode, whole payload: ByteView
+  ) throws(WebSocketError) -> WebSocketEvent {
+    let message = messageBuffer()
+    let inflater = messageInflater()
+    do {
+      try inflater.inflateMessage(payload, into: message, limit: limit)
+    } catch {
+      // The bytes inflated before this failure may hold an earlier one.
+      validator = UTF8Validator()
+      guard opcode != .text || validator.feed(message.view) else { throw .invalidUTF8 }
+      throw Self.failure(error)
+    }
+    if incoming?.takesContextOver == false { inflater.reset() }
+    guard opcode == .text else { return .binary(message.view) }
+    guard UTF8Validator.isValid(message.view) else { throw .invalidUTF8 }
+    return .text(message.view)
+  }
+
+  mutating func reset() { buffer?.removeAll() }
+
+  private mutating func validate(from start: Int) throws(WebSocketError) {
+    guard opcode == .text, let message = buffer else { return }
+    guard validator.feed(message.view[start..<message.count]) else { throw .invalidUTF8 }
+  }
+
+  private mutating func messageBuffer() -> ByteBuffer {
+    let made = buffer ?? ByteBuffer(capacity: 65_536)
+    buffer = made
+    return made
+  }
+
+  private mutating func messageInflater() -> Inflater {
+    let made = inflater ?? Inflater(windowBits: incoming?.windowBits ?? 15)
+    inflater = made
+    return made
+  }
+
+  private static func failure(_ failure: Inflater.Failure) -> WebSocketError {
+    switch failure {
+    case .invalidData: .invalidCompressedData
+    case .outputLimit(let limit): .messageTooLarge(limit: limit)
+    }
+  }
+}
+
+/// Limits for a peer.
+package struct WebSocketLimits: Sendable, Equatable {
+  /// On the wire, in bytes.
+  package var frame: Int
+  /// After inflation, in bytes: the sum of the fragments.
+  package var message: Int
+
+  package init(frame: Int = 16 << 20, message: Int = 16 << 20) {
+    (self.frame, self.message) = (frame, message)
+  }
+}
+
+/// Views are valid until the next call of ``WebSocketConnection/next()`` or more input.
+package enum WebSocketEvent {
+  case text(ByteView)
+  case binary(ByteView)
+  /// The pong is already in the output, if ``WebSocketConnection/answersPings``.
+  case ping(ByteView)
+  case pong(ByteView)
+  /// The answer is already in the output; nothing follows.
+  case closed(CloseCode?, reason: String)
+  /// A close frame is in the output if one can be sent; nothing follows.
+  case failed(WebSocketError)
 }

@@ -55,3 +55,29 @@ package enum WebSocketError: Error, Equatable, CustomStringConvertible {
     }
   }
 }
+
+/// RFC 6455 section 7.4 and the IANA registry; Pusher's own codes are 4000 to 4299.
+package struct CloseCode: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+  package let rawValue: UInt16
+
+  package init(rawValue: UInt16) { self.rawValue = rawValue }
+
+  package static let normal = CloseCode(rawValue: 1000)
+  package static let protocolError = CloseCode(rawValue: 1002)
+  package static let unsupportedData = CloseCode(rawValue: 1003)
+  /// Never on the wire: a connection that ended without a close frame.
+  package static let abnormal = CloseCode(rawValue: 1006)
+  package static let invalidData = CloseCode(rawValue: 1007)
+  package static let messageTooBig = CloseCode(rawValue: 1009)
+  package static let internalError = CloseCode(rawValue: 1011)
+
+  /// Section 7.4.2: a registered code, or 3000 to 4999.
+  package var isValidOnWire: Bool {
+    switch rawValue {
+    case 1000...1003, 1007...1014, 3000...4999: true
+    default: false
+    }
+  }
+
+  package var description: String { String(rawValue) }
+}

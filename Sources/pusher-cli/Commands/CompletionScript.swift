@@ -234,7 +234,7 @@ extension CompletionScript {
   }
 
   private static func fishQuoted(_ text: String) -> String {
-    "'" + EscapedText.escaped(text, "'\\") + "'"
+    "'" + text.escaping("'\\") + "'"
   }
 }
 
@@ -321,7 +321,7 @@ extension CompletionScript {
     let names = flag.spellings.map { name in
       flag.takesValue ? name + (name.hasPrefix("--") ? "=" : "+") : name
     }
-    let text = "[" + EscapedText.escaped(flag.summary, "[]:\\") + "]"
+    let text = "[" + flag.summary.escaping("[]:\\") + "]"
     var value = ""
     if flag.takesValue {
       value =

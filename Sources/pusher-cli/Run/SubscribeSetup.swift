@@ -55,17 +55,17 @@ extension SubscribeSettings {
     func signature(_ first: Secret) -> SubscriptionSignature {
       self.signature(refresh?.secret ?? first)
     }
-    let user: any Signer =
+    let user: (any Signer)? =
       switch userSignIn {
-      case .unwanted: NoSigner()
+      case .unwanted: nil
       case .secret(let secret, let userData):
         SecretSigner(signature: signature(secret), userData: userData)
       case .endpoint(let endpoint): try asking(endpoint, loop: loop)
       case .command(let command): running(command, loop: loop)
       }
-    let channels: any Signer =
+    let channels: (any Signer)? =
       switch authorization {
-      case .unavailable: NoSigner()
+      case .unavailable: nil
       case .secret(let secret, let member, let encryptionKey):
         SecretSigner(signature: signature(secret), member: member, masterKey: encryptionKey)
       case .endpoint(let endpoint): SigningQueue(try asking(endpoint, loop: loop))
@@ -79,10 +79,7 @@ extension SubscribeSettings {
   }
 
   private func running(_ command: String, loop: EventLoop) -> CommandSigner {
-    CommandSigner(
-      loop: loop, command: command,
-      variables: .init(channel: "PUSHER_CLI_CHANNEL", socketID: "PUSHER_CLI_SOCKET_ID"),
-      timeout: connection.connectTimeout)
+    CommandSigner(loop: loop, command: command, timeout: connection.connectTimeout)
   }
 
   private func asking(_ endpoint: AuthorizationEndpoint, loop: EventLoop) throws -> EndpointSigner {

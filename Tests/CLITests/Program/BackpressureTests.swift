@@ -48,7 +48,7 @@ struct BackpressureTests {
     `what a few reads bring compressed waits where it came from, while the reader does not read`()
     throws
   {
-    let block = FrameBlock(count: 40_000, deflate: PerMessageDeflateParameters())
+    let block = FrameBlock(count: 40_000, deflate: PerMessageDeflate())
     // A few reads return all of it, many times the queue size at which reading pauses.
     #expect(block.bytes.count < 4 << 20)
     let joined = Gate()

@@ -6,7 +6,7 @@ struct FrameBlock: Sendable {
   let bytes: [UInt8]
 
   /// Makes `count` events with about 200 bytes of data each, compressed with `deflate` unless nil.
-  init(count: Int, deflate: PerMessageDeflateParameters? = nil) {
+  init(count: Int, deflate: PerMessageDeflate? = nil) {
     let socket = WebSocketConnection(
       role: .server, deflate: deflate, random: SystemRandomNumberGenerator(), input: nil)
     for number in 0..<count {

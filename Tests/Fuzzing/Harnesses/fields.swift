@@ -55,7 +55,7 @@ private func checkExtensions(_ text: String) {
   require(answered == chosen.parameters, "answered \(chosen.answer) to \(text)")
 }
 
-private func check(_ parameters: PerMessageDeflateParameters) {
+private func check(_ parameters: PerMessageDeflate) {
   for role in [WebSocketConnection.Role.client, .server] {
     require((8...15).contains(parameters.outgoing(from: role).windowBits), "\(parameters)")
   }

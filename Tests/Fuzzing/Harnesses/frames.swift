@@ -19,7 +19,7 @@ public func fuzzFrames(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
 
 private struct FrameLink {
   private let role: WebSocketConnection.Role
-  private let deflate: PerMessageDeflateParameters?
+  private let deflate: PerMessageDeflate?
   private let limits: WebSocketLimits
 
   init(choices: UInt8) {
@@ -27,7 +27,7 @@ private struct FrameLink {
     deflate =
       choices & 2 == 0
       ? nil
-      : PerMessageDeflateParameters(
+      : PerMessageDeflate(
         serverNoContextTakeover: choices & 4 != 0, clientNoContextTakeover: choices & 8 != 0,
         serverMaxWindowBits: choices & 16 == 0 ? 15 : 9,
         clientMaxWindowBits: choices & 16 == 0 ? 15 : 9)

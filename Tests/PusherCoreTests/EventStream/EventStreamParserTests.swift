@@ -161,7 +161,7 @@ struct UTF8RepairTests {
 
   private func repaired(_ bytes: [UInt8]) -> [UInt8] {
     let output = ByteBuffer()
-    #expect(withView(bytes) { UTF8Repair.append($0, to: output, limit: 1000) })
+    #expect(withView(bytes) { output.append(repairing: $0, limit: 1000) })
     return output.array
   }
 }

@@ -109,9 +109,9 @@ import Testing
     var pusher: Pusher? = client(nil)
     try await pusher?.connected()
     let thread = try #require(pusher?.connection.thread)
-    #expect(thread.memberCount == 1)
+    #expect(thread.isWorking)
     pusher = nil
-    try await condition("the thread is gone") { thread.memberCount == 0 }
+    try await condition("the thread is gone") { !thread.isWorking }
   }
 
   @Test func `a client that disconnects leaves the others connected`() async throws {
@@ -190,6 +190,25 @@ import Testing
     #expect(await call.value == .cancelled)
     _ = try await silent.closed.wait()
     #expect(runtime.memberCount == 0)
+  }
+
+  @Test func `close does not wait for an event source that has ended`() async throws {
+    let runtime = PusherRuntime(name: "rt-ended")
+    let stream = try RawServer { peer in
+      _ = peer.head()
+      peer.send(Array("HTTP/1.1 204 No Content\r\n\r\n".utf8))
+      peer.waitForEnd()
+    }
+    var settings = EventSourceSettings()
+    settings.runtime = runtime
+    let source = EventSource(url: "http://127.0.0.1:\(stream.port)/", settings: settings)
+    let ended = Gathered<Int>()
+    source.onComplete { status, _, _ in ended.add(status ?? 0) }
+    source.connect()
+    #expect(try await ended.wait() == [204])
+    await runtime.close()
+    #expect(runtime.memberCount == 0)
+    #expect(source.readyState == .closed)
   }
 
   @Test func `the run of a client connects it, and closes the connection when it is cancelled`()

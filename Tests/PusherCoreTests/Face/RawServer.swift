@@ -94,7 +94,7 @@ final class RawServer: Sendable {
     let agreed = extensions.map { "Sec-WebSocket-Extensions: \($0)\r\n" } ?? ""
     let answer =
       "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-      + "Sec-WebSocket-Accept: \(WebSocketKey.accept(String(key)))\r\n\(agreed)\r\n"
+      + "Sec-WebSocket-Accept: \(ServerHandshake.accept(String(key)))\r\n\(agreed)\r\n"
     let greeting =
       #"{"event":"pusher:connection_established","data":"{\"socket_id\":\"1.2\",\"activity_timeout\":120}"}"#
     peer.send(Array(answer.utf8) + textFrame(greeting))

@@ -7,7 +7,7 @@ import Testing
   private func run(
     _ limit: Duration, _ body: @escaping @Sendable () async throws -> Void
   ) async throws {
-    try await TimeLimit.run(within: limit, body) { "no end" }
+    try await PusherWaitError.limit(limit, body) { "no end" }
   }
 
   @Test func `a body that ends in time has ended by itself`() async throws {

@@ -11,7 +11,7 @@ struct SharedCompressionTests {
     let session: ClientSession
     private let wire: WebSocketConnection
 
-    init(_ hub: Hub, _ socketID: String, _ deflate: PerMessageDeflateParameters?) {
+    init(_ hub: Hub, _ socketID: String, _ deflate: PerMessageDeflate?) {
       session = ClientSession(
         WebSocketConnection(role: .server, deflate: deflate, random: SeededGenerator(seed: 1)),
         socketID: socketID, hub: hub, context: SessionContext(), at: SharedCompressionTests.now)
@@ -42,7 +42,7 @@ struct SharedCompressionTests {
     #"{"event":"e","channel":"news","data":"\#(data)"}"#
   }
 
-  private static let usual = PerMessageDeflateParameters()
+  private static let usual = PerMessageDeflate()
 
   @Test func `a large message is compressed for those who read that, and for no others`() {
     let (reader, other) = (Client(hub, "1.1", Self.usual), Client(hub, "1.2", nil))

@@ -24,7 +24,7 @@ enum ReceivedEvent: Equatable {
 extension WebSocketConnection {
   /// A client with known masks.
   static func client(
-    deflate: PerMessageDeflateParameters? = nil, limits: WebSocketLimits = WebSocketLimits()
+    deflate: PerMessageDeflate? = nil, limits: WebSocketLimits = WebSocketLimits()
   ) -> WebSocketConnection {
     WebSocketConnection(
       role: .client, deflate: deflate, limits: limits,
@@ -32,7 +32,7 @@ extension WebSocketConnection {
   }
 
   static func server(
-    deflate: PerMessageDeflateParameters? = nil, limits: WebSocketLimits = WebSocketLimits()
+    deflate: PerMessageDeflate? = nil, limits: WebSocketLimits = WebSocketLimits()
   ) -> WebSocketConnection {
     WebSocketConnection(
       role: .server, deflate: deflate, limits: limits, random: SystemRandomNumberGenerator())

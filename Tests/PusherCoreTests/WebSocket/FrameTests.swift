@@ -75,7 +75,7 @@ struct FrameTests {
       for length in 0..<40 {
         let payload = (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ 3) }
         let masked = buffer(payload)
-        FrameMask.apply(mask, to: masked.view, offset: offset)
+        FrameEncoder.apply(mask, to: masked.view, offset: offset)
         #expect(masked.array == payload.indices.map { payload[$0] ^ key[(offset + $0) % 4] })
       }
     }

@@ -26,7 +26,7 @@ struct HandshakeTests {
   }
 
   @Test func `the key of section 1.3 gives the accept value of section 1.3`() {
-    #expect(WebSocketKey.accept("dGhlIHNhbXBsZSBub25jZQ==") == Self.accept)
+    #expect(ServerHandshake.accept("dGhlIHNhbXBsZSBub25jZQ==") == Self.accept)
   }
 
   @Test func `the request holds what section 4.1 asks for`() throws {
@@ -91,7 +91,7 @@ struct HandshakeTests {
     ])
     #expect(
       try handshake(deflate: true).accept(chosen).deflate
-        == PerMessageDeflateParameters(serverMaxWindowBits: 9))
+        == PerMessageDeflate(serverMaxWindowBits: 9))
     #expect(throws: HandshakeError.self) { try handshake().accept(chosen) }
   }
 
@@ -127,7 +127,7 @@ struct HandshakeTests {
     let response = try #require(try HTTPHeadParser.response(from: buffer(head.encode())))
     #expect(try client.accept(response) == agreed)
     #expect(agreed.subprotocol == "y")
-    #expect(agreed.deflate == PerMessageDeflateParameters())
+    #expect(agreed.deflate == PerMessageDeflate())
   }
 
   @Test(arguments: [

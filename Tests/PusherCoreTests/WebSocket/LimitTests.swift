@@ -43,7 +43,7 @@ struct LimitTests {
 
   @Test func `an inflated message of exactly the limit passes and one byte more is refused`() {
     for (count, passes) in [(1000, true), (1001, false)] {
-      let deflate = PerMessageDeflateParameters()
+      let deflate = PerMessageDeflate()
       let server = WebSocketConnection.server(deflate: deflate)
       server.send(text: String(repeating: "z", count: count))
       let client = WebSocketConnection.client(
@@ -60,7 +60,7 @@ struct LimitTests {
   }
 
   @Test func `a bomb in many fragments is refused when the sum passes the limit`() {
-    let deflate = PerMessageDeflateParameters()
+    let deflate = PerMessageDeflate()
     let server = WebSocketConnection.server(deflate: deflate)
     server.send(binary: [UInt8](repeating: 0, count: 40 << 20))
     let client = WebSocketConnection.client(deflate: deflate)

@@ -5,18 +5,18 @@ import Testing
 @Suite("permessage-deflate (RFC 7692)")
 struct PerMessageDeflateTests {
   @Test(arguments: [
-    ("permessage-deflate", PerMessageDeflateParameters()),
+    ("permessage-deflate", PerMessageDeflate()),
     (
       "permessage-deflate; server_no_context_takeover; client_no_context_takeover",
-      PerMessageDeflateParameters(serverNoContextTakeover: true, clientNoContextTakeover: true)
+      PerMessageDeflate(serverNoContextTakeover: true, clientNoContextTakeover: true)
     ),
     (
       "permessage-deflate;server_max_window_bits=8 ; client_max_window_bits=\"9\"",
-      PerMessageDeflateParameters(serverMaxWindowBits: 8, clientMaxWindowBits: 9)
+      PerMessageDeflate(serverMaxWindowBits: 8, clientMaxWindowBits: 9)
     ),
   ])
   func `a legal answer fixes the parameters`(
-    answer: String, expected: PerMessageDeflateParameters
+    answer: String, expected: PerMessageDeflate
   ) throws {
     #expect(try PerMessageDeflate.accept([answer]) == expected)
   }
@@ -40,7 +40,7 @@ struct PerMessageDeflateTests {
     "PERMESSAGE-DEFLATE",
   ])
   func `an answer that RFC 7692 section 7.1 forbids is refused`(answer: String) {
-    #expect(throws: InvalidExtension.self) { try PerMessageDeflate.accept([answer]) }
+    #expect(throws: HandshakeError.self) { try PerMessageDeflate.accept([answer]) }
   }
 
   @Test(arguments: [
@@ -77,17 +77,17 @@ struct PerMessageDeflateTests {
 
   @Test func `the message of section 7.2.3.1 arrives in one frame, in two, and around a ping`() {
     let payload = wire("f2 48 cd c9 c9 07 00")
-    let client = WebSocketConnection.client(deflate: PerMessageDeflateParameters())
+    let client = WebSocketConnection.client(deflate: PerMessageDeflate())
     #expect(client.events(after: wire("c1 07") + payload) == [.text("Hello")])
     let fragments = wire("41 03 f2 48 cd 89 00 80 04 c9 c9 07 00")
-    let other = WebSocketConnection.client(deflate: PerMessageDeflateParameters())
+    let other = WebSocketConnection.client(deflate: PerMessageDeflate())
     #expect(other.events(after: fragments) == [.ping([]), .text("Hello")])
     #expect(other.events(after: wire("c1 05 f2 00 11 00 00")) == [.text("Hello")])
     #expect(other.events(after: textFrame("plain too")) == [.text("plain too")])
   }
 
   @Test func `without takeover each message stands alone`() {
-    let parameters = PerMessageDeflateParameters(serverNoContextTakeover: true)
+    let parameters = PerMessageDeflate(serverNoContextTakeover: true)
     let client = WebSocketConnection.client(deflate: parameters)
     #expect(client.events(after: wire("c1 07 f2 48 cd c9 c9 07 00")) == [.text("Hello")])
     #expect(
@@ -102,7 +102,7 @@ struct PerMessageDeflateTests {
   func `the compressed bit belongs to first frames of messages`(
     hex: String, error: WebSocketError?
   ) {
-    let client = WebSocketConnection.client(deflate: PerMessageDeflateParameters())
+    let client = WebSocketConnection.client(deflate: PerMessageDeflate())
     #expect(client.events(after: wire(hex)) == (error.map { [.failed($0)] } ?? []))
   }
 
@@ -111,7 +111,7 @@ struct PerMessageDeflateTests {
     ([0x61, 0xFF] + [UInt8](repeating: 0x62, count: 5)).withUnsafeBytes {
       Deflater(windowBits: 15).deflate($0, into: output)
     }
-    let client = WebSocketConnection.client(deflate: PerMessageDeflateParameters())
+    let client = WebSocketConnection.client(deflate: PerMessageDeflate())
     #expect(
       client.events(after: frame(.text, output.array, isFinal: false, isCompressed: true))
         == [.failed(.invalidUTF8)])
@@ -126,9 +126,9 @@ struct PerMessageDeflateTests {
       let output = ByteBuffer()
       content.withUnsafeBytes { Deflater(windowBits: 15).deflate($0, into: output) }
       let bytes = frame(.binary, output.array, isCompressed: true)
-      let whole = WebSocketConnection.client(deflate: PerMessageDeflateParameters())
+      let whole = WebSocketConnection.client(deflate: PerMessageDeflate())
       #expect(whole.events(after: bytes) == [.binary(content)])
-      let cut = WebSocketConnection.client(deflate: PerMessageDeflateParameters())
+      let cut = WebSocketConnection.client(deflate: PerMessageDeflate())
       #expect(cut.events(after: Array(bytes.dropLast())).isEmpty)
       #expect(cut.events(after: [bytes[bytes.count - 1]]) == [.binary(content)])
     }
@@ -152,8 +152,8 @@ struct PerMessageDeflateTests {
       // A valid message first gives both the same window.
       let bytes =
         frame(.text, output.array, isCompressed: true) + frame(.text, payload, isCompressed: true)
-      let whole = WebSocketConnection.client(deflate: PerMessageDeflateParameters())
-      let cut = WebSocketConnection.client(deflate: PerMessageDeflateParameters())
+      let whole = WebSocketConnection.client(deflate: PerMessageDeflate())
+      let cut = WebSocketConnection.client(deflate: PerMessageDeflate())
       let events = whole.events(after: bytes)
       #expect(bytes.flatMap { cut.events(after: [$0]) } == events, "\(payload)")
       if case .failed(let error)? = events.last { failures.insert("\(error)") }
@@ -164,7 +164,7 @@ struct PerMessageDeflateTests {
 
   @Test func `a side held to a window of 256 bytes sends uncompressed`() {
     let client = WebSocketConnection.client(
-      deflate: PerMessageDeflateParameters(clientMaxWindowBits: 8))
+      deflate: PerMessageDeflate(clientMaxWindowBits: 8))
     client.send(text: "Hello")
     #expect(client.takeOutput() == wire("81 85 37 fa 21 3d 7f 9f 4d 51 58"))
   }

@@ -5,12 +5,12 @@ import Testing
 @Suite("Random conversations between a client and a server")
 struct RoundTripTests {
   /// No compression, and every combination of takeover with several windows.
-  static let negotiations: [PerMessageDeflateParameters?] =
+  static let negotiations: [PerMessageDeflate?] =
     [nil]
     + [true, false].flatMap { server in
       [true, false].flatMap { client in
         [(8, 8), (9, 12), (15, 15), (10, 9)].map { bits in
-          PerMessageDeflateParameters(
+          PerMessageDeflate(
             serverNoContextTakeover: server, clientNoContextTakeover: client,
             serverMaxWindowBits: bits.0, clientMaxWindowBits: bits.1)
         }
@@ -68,7 +68,7 @@ struct RoundTripTests {
     let firsts: [UInt8] = [0x81, 0xC1, 0x01, 0x41, 0x80, 0x00, 0x82, 0x88, 0x89, 0x8A]
     for round in 0..<2000 {
       let client = WebSocketConnection.client(
-        deflate: round % 2 == 0 ? nil : PerMessageDeflateParameters(),
+        deflate: round % 2 == 0 ? nil : PerMessageDeflate(),
         limits: WebSocketLimits(frame: 4096, message: 8192))
       var failures = 0
       for _ in 0..<6 {

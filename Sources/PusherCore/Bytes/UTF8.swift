@@ -100,7 +100,7 @@ package struct UTF8Validator: Sendable {
 }
 
 /// Bytes that may follow the first byte of a character (RFC 3629 section 4).
-struct UTF8Sequence {
+private struct UTF8Sequence {
   /// From 1 to 3.
   let continuations: Int
   /// Range of the first of them; the others are 0x80 to 0xBF.
@@ -118,5 +118,47 @@ struct UTF8Sequence {
     case 0xF4: (continuations, low, high) = (3, 0x80, 0x8F)
     default: return nil
     }
+  }
+}
+
+extension ByteBuffer {
+  /// Appends bytes as UTF-8, repaired as the decoder of the Encoding standard does.
+  ///
+  /// Each longest incomplete character, and each byte that cannot begin a character, becomes
+  /// U+FFFD. Returns `false`, with a part appended, if the result, which may be three times as
+  /// large, exceeds `limit`.
+  package func append(repairing bytes: ByteView, limit: Int) -> Bool {
+    var written = 0
+    var index = 0
+    while index < bytes.count {
+      let start = index
+      while index < bytes.count, case (true, let end) = Self.character(bytes, at: index) {
+        index = end
+      }
+      written += index > start ? index - start : 3
+      guard written <= limit else { return false }
+      if index > start {
+        append(bytes[start..<index])
+      } else {
+        append("\u{FFFD}" as StaticString)
+        index = Self.character(bytes, at: index).end
+      }
+    }
+    return true
+  }
+
+  /// Reads the character at `start`; an incomplete one ends with its last valid byte.
+  private static func character(_ bytes: ByteView, at start: Int) -> (isWhole: Bool, end: Int) {
+    let lead = bytes[start]
+    guard lead >= 0x80 else { return (true, start + 1) }
+    guard let sequence = UTF8Sequence(lead: lead) else { return (false, start + 1) }
+    var range = sequence.low...sequence.high
+    var index = start + 1
+    let whole = index + sequence.continuations
+    while index < whole, index < bytes.count, range.contains(bytes[index]) {
+      range = 0x80...0xBF
+      index += 1
+    }
+    return (index == whole, index)
   }
 }

@@ -1,31 +1,44 @@
-/// Runs a shell command that prints the JSON of an endpoint's response; another status than 0
-/// refuses.
-package final class CommandSigner: Signer {
-  /// Environment variables for the command; only the socket's id for a user.
-  package struct Variables: Sendable {
-    package var channel: String
-    package var socketID: String
+internal import PusherCore
 
-    package init(channel: String, socketID: String) {
-      (self.channel, self.socketID) = (channel, socketID)
-    }
+/// Asks one signer about channels and another about the user; a missing one refuses all requests.
+final class SplitSigner: Signer {
+  private let channels: (any Signer)?
+  private let user: (any Signer)?
+
+  init(channels: (any Signer)?, user: (any Signer)?) {
+    (self.channels, self.user) = (channels, user)
   }
 
+  func sign(_ request: AuthorizationRequest, completion: @escaping Completion) {
+    guard let signer = request.channel == nil ? user : channels else {
+      let what = request.channel == nil ? "sign-in" : "authorisation"
+      return completion(.failure(.refused(status: nil, "no \(what) method is set")))
+    }
+    signer.sign(request, completion: completion)
+  }
+
+  func cancelAll() {
+    channels?.cancelAll()
+    user?.cancelAll()
+  }
+}
+
+/// Runs a shell command that prints the JSON of an endpoint's response; another status than 0
+/// refuses.
+final class CommandSigner: Signer {
   private let loop: EventLoop
   private let command: String
-  private let variables: Variables
   private let timeout: Duration
   private var processes: [Int: ChildProcess] = [:]
   private var nextProcess = 0
 
-  package init(loop: EventLoop, command: String, variables: Variables, timeout: Duration) {
-    (self.loop, self.command) = (loop, command)
-    (self.variables, self.timeout) = (variables, timeout)
+  init(loop: EventLoop, command: String, timeout: Duration) {
+    (self.loop, self.command, self.timeout) = (loop, command, timeout)
   }
 
-  package func sign(_ request: AuthorizationRequest, completion: @escaping Completion) {
-    var environment = [(variables.socketID, request.socketID)]
-    if let channel = request.channel { environment.append((variables.channel, channel)) }
+  func sign(_ request: AuthorizationRequest, completion: @escaping Completion) {
+    var environment = [("PUSHER_CLI_SOCKET_ID", request.socketID)]
+    if let channel = request.channel { environment.append(("PUSHER_CLI_CHANNEL", channel)) }
     let number = nextProcess
     nextProcess += 1
     let question = ChildProcess.Command(line: command, environment: environment, timeout: timeout)
@@ -41,7 +54,7 @@ package final class CommandSigner: Signer {
     } catch { finish(.failure(error)) }
   }
 
-  package func cancelAll() {
+  func cancelAll() {
     for process in processes.values { process.cancel(at: loop.now) }
     processes.removeAll()
   }

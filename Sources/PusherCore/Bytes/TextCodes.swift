@@ -1,3 +1,27 @@
+/// Lower-case hexadecimal, as every Pusher signature is written.
+package enum Hex {
+  private static let digits = [UInt8]("0123456789abcdef".utf8)
+
+  package static func encode(_ bytes: [UInt8]) -> String {
+    var text: [UInt8] = []
+    text.reserveCapacity(bytes.count * 2)
+    for byte in bytes {
+      text.append(digits[Int(byte >> 4)])
+      text.append(digits[Int(byte & 15)])
+    }
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  @inline(__always) package static func value(of digit: UInt8) -> UInt8? {
+    switch digit {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): digit &- 0x30
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): digit &- 0x57
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): digit &- 0x37
+    default: nil
+    }
+  }
+}
+
 /// Base64 with padding (RFC 4648 section 4).
 package enum Base64 {
   private static let alphabet = [UInt8](
@@ -39,7 +63,7 @@ package enum Base64 {
     var end = unsafe UnsafeMutableRawPointer(output.tail)
     // A wrong character gives a byte that no group has, so one check at the end finds them all.
     var seen: UInt32 = 0
-    unsafe GroupTable.all.withUnsafeBufferPointer { table in
+    unsafe groups.withUnsafeBufferPointer { table in
       func part(_ place: Int, _ character: UInt32) -> UInt32 {
         unsafe table[place &<< 8 | Int(truncatingIfNeeded: character & 0xFF)]
       }
@@ -62,25 +86,39 @@ package enum Base64 {
       }
       put(group)
     }
-    guard seen <= GroupTable.largest else { return false }
+    guard seen <= largestGroup else { return false }
     output.commit(text.count / 4 * 3 - padding)
     return true
   }
 
+  /// The first byte of a group is the lowest one.
+  private static let largestGroup: UInt32 = 0xFF_FFFF
   /// Bits that each character adds to a group of three bytes, by its place in the four.
-  private enum GroupTable {
-    /// The first byte of a group is the lowest one.
-    static let largest: UInt32 = 0xFF_FFFF
-    /// Four tables of 256 entries; bytes outside the alphabet have more than ``largest``.
-    static let all: [UInt32] = {
-      var table = [UInt32](repeating: ~largest, count: 4 * 256)
-      for place in 0..<4 {
-        for (value, character) in alphabet.enumerated() {
-          let group = UInt32(value) << (18 - 6 * place)
-          table[place * 256 + Int(character)] = (group << 8).byteSwapped
-        }
+  ///
+  /// Four tables of 256 entries; bytes outside the alphabet have more than ``largestGroup``.
+  private static let groups: [UInt32] = {
+    var table = [UInt32](repeating: ~largestGroup, count: 4 * 256)
+    for place in 0..<4 {
+      for (value, character) in alphabet.enumerated() {
+        let group = UInt32(value) << (18 - 6 * place)
+        table[place * 256 + Int(character)] = (group << 8).byteSwapped
       }
-      return table
-    }()
+    }
+    return table
+  }()
+}
+
+extension String {
+  /// Returns the text with a backslash before each byte of `special`.
+  ///
+  /// Byte by byte: a shell or a language ignores that a combining mark changes a character.
+  package func escaping(_ special: String) -> String {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(utf8.count)
+    for byte in utf8 {
+      if special.utf8.contains(byte) { bytes.append(UInt8(ascii: "\\")) }
+      bytes.append(byte)
+    }
+    return String(decoding: bytes, as: UTF8.self)
   }
 }

@@ -62,7 +62,9 @@ package struct ClientHandshake: Sendable {
   ///
   /// A 101 without an offered subprotocol is accepted. A subprotocol that was not offered is an
   /// error, and so is every extension but permessage-deflate with legal parameters.
-  package func accept(_ head: HTTPResponseHead) throws(HandshakeError) -> NegotiatedWebSocket {
+  package func accept(
+    _ head: HTTPResponseHead
+  ) throws(HandshakeError) -> (subprotocol: String?, deflate: PerMessageDeflate?) {
     guard head.status == 101 else {
       if (300...399).contains(head.status), let location = head.headers["Location"] {
         throw .redirect(location: location, status: head.status)
@@ -76,7 +78,7 @@ package struct ClientHandshake: Sendable {
     guard head.headers.tokens("Connection").contains(where: { $0 == "upgrade" }) else {
       throw .invalid("the answer has no Connection: Upgrade")
     }
-    guard head.headers.all("Sec-WebSocket-Accept") == [WebSocketKey.accept(key)] else {
+    guard head.headers.all("Sec-WebSocket-Accept") == [ServerHandshake.accept(key)] else {
       throw .invalid("Sec-WebSocket-Accept does not match the key")
     }
     let chosen = head.headers.all("Sec-WebSocket-Protocol")
@@ -84,20 +86,12 @@ package struct ClientHandshake: Sendable {
       throw .invalid("the server chose the subprotocol '\(foreign)', which was not offered")
     }
     guard chosen.count <= 1 else { throw .invalid("the server chose two subprotocols") }
-    return NegotiatedWebSocket(subprotocol: chosen.first, deflate: try acceptedDeflate(head))
-  }
-
-  private func acceptedDeflate(
-    _ head: HTTPResponseHead
-  ) throws(HandshakeError) -> PerMessageDeflateParameters? {
-    do throws(InvalidExtension) {
-      let accepted = try PerMessageDeflate.accept(head.headers.all("Sec-WebSocket-Extensions"))
-      guard accepted == nil || deflate else {
-        throw InvalidExtension(
-          reason: "the server chose the extension 'permessage-deflate', which was not offered")
-      }
-      return accepted
-    } catch { throw .invalid(error.reason) }
+    let accepted = try PerMessageDeflate.accept(head.headers.all("Sec-WebSocket-Extensions"))
+    guard accepted == nil || deflate else {
+      throw .invalid(
+        "the server chose the extension 'permessage-deflate', which was not offered")
+    }
+    return (chosen.first, accepted)
   }
 }
 
@@ -118,14 +112,69 @@ package enum HandshakeError: Error, Equatable, CustomStringConvertible {
   }
 }
 
-package struct NegotiatedWebSocket: Sendable, Equatable {
-  package let subprotocol: String?
-  package let deflate: PerMessageDeflateParameters?
-}
+/// A server's answer to an opening handshake (RFC 6455 section 4.2).
+package enum ServerHandshake {
+  /// Rejects a request that is not a handshake; ``response`` is the answer.
+  package struct Refusal: Error, Equatable { package let response: HTTPResponseHead }
 
-/// Proof that a server understood the handshake (RFC 6455 section 4.2.2).
-package enum WebSocketKey {
+  /// Returns the proof that a server understood a client's key.
   package static func accept(_ key: String) -> String {
     Base64.encode(Digest.sha1([UInt8]((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8)))
+  }
+
+  /// Reports whether a request asks for a WebSocket, even in a wrong form.
+  package static func isUpgrade(_ head: HTTPRequestHead) -> Bool {
+    head.headers.tokens("Upgrade").contains(where: { $0 == "websocket" })
+  }
+
+  /// Returns the 101 that accepts a request, and the agreed terms.
+  ///
+  /// The answer names the first supported subprotocol, and the first acceptable compression.
+  package static func respond(
+    to head: HTTPRequestHead, supportedSubprotocol: (String) -> Bool = { _ in false }, deflate: Bool
+  ) throws(Refusal) -> (
+    HTTPResponseHead, (subprotocol: String?, deflate: PerMessageDeflate?)
+  ) {
+    let key = try checkedKey(head)
+    var headers = HTTPHeaders([
+      ("Upgrade", "websocket"), ("Connection", "Upgrade"),
+      ("Sec-WebSocket-Accept", ServerHandshake.accept(key)),
+    ])
+    let subprotocol = head.headers.list("Sec-WebSocket-Protocol").first(where: supportedSubprotocol)
+    if let subprotocol { headers.append("Sec-WebSocket-Protocol", subprotocol) }
+    let chosen =
+      deflate ? PerMessageDeflate.choose(from: head.headers.all("Sec-WebSocket-Extensions")) : nil
+    if let chosen { headers.append("Sec-WebSocket-Extensions", chosen.answer) }
+    return (
+      HTTPResponseHead(status: 101, reason: "Switching Protocols", headers: headers),
+      (subprotocol, chosen?.parameters)
+    )
+  }
+
+  private static func checkedKey(_ head: HTTPRequestHead) throws(Refusal) -> String {
+    guard head.method == "GET" else { throw refusal(405, "Method Not Allowed", [("Allow", "GET")]) }
+    guard head.minorVersion >= 1, head.headers.all("Host").count == 1 else {
+      throw refusal(400, "Bad Request")
+    }
+    guard isUpgrade(head), head.headers.tokens("Connection").contains(where: { $0 == "upgrade" })
+    else {
+      throw refusal(426, "Upgrade Required", [("Upgrade", "websocket"), ("Connection", "Upgrade")])
+    }
+    guard head.headers.all("Sec-WebSocket-Version") == ["13"] else {
+      throw refusal(426, "Upgrade Required", [("Sec-WebSocket-Version", "13")])
+    }
+    let keys = head.headers.all("Sec-WebSocket-Key")
+    guard keys.count == 1, let key = keys.first, Base64.decode(key)?.count == 16 else {
+      throw refusal(400, "Bad Request")
+    }
+    return key
+  }
+
+  private static func refusal(
+    _ status: Int, _ reason: String, _ fields: [(String, String)] = []
+  ) -> Refusal {
+    var headers = HTTPHeaders(fields)
+    headers.append("Content-Length", "0")
+    return Refusal(response: HTTPResponseHead(status: status, reason: reason, headers: headers))
   }
 }
