@@ -1,9 +1,5 @@
 // Maps the failures of each layer to the loss of a connection.
 extension ConnectionLoss {
-  init(_ foreign: ForeignProtocol) {
-    self = foreign == .tls ? .network("\(foreign)", .onlyTLS) : .violation("\(foreign)")
-  }
-
   package init(_ error: TransportError) {
     switch error {
     case .tls(let error):

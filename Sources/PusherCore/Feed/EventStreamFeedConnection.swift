@@ -55,7 +55,7 @@ package final class EventStreamFeedConnection: FeedConnection {
     (self.sink, self.delegate) = (sink, delegate)
   }
 
-  package func start() { start(to: destination, isUpgrade: false) }
+  package func start() { start(to: destination) }
 
   package var owner: (any FeedConnectionDelegate)? { delegate }
   package var openStage: ConnectionStage? { nil }
@@ -67,8 +67,9 @@ package final class EventStreamFeedConnection: FeedConnection {
 
   // MARK: Request and head
 
-  package func request(_ trail: RedirectTrail, over route: Route) throws(ConnectionLoss) -> [UInt8]
-  {
+  package var isUpgrade: Bool { false }
+
+  package func request(_ trail: RedirectTrail, over route: Route) -> [UInt8]? {
     askedURL = trail.url
     var request = settings.request(
       trail, headers: destination.headers, dropsBody: dropsBody, lastEventID: parser.resumeID)
@@ -84,7 +85,8 @@ package final class EventStreamFeedConnection: FeedConnection {
     do throws(HTTPError) {
       bytes = try request.encode(over: route)
     } catch {
-      throw .invalidRequest("\(error)")
+      end(.invalidRequest("\(error)"), at: loop.now)
+      return nil
     }
     delegate?.connectionExchanged(
       head: "\(request.method) \(request.url.path)\(Self.shown(request.headers))", isRequest: true)

@@ -1,36 +1,3 @@
-package struct Destination: Sendable {
-  /// The whole URL; its scheme decides about TLS.
-  package var url: HTTPURL
-  /// Fields of the request; credentials and Host do not follow a redirect to another server.
-  package var headers: HTTPHeaders
-  package var routing: Routing
-  package var tls: TLSConfiguration
-  package var trust: TLSEnvironment
-
-  package init(
-    url: HTTPURL, headers: HTTPHeaders = HTTPHeaders(), routing: Routing = Routing(),
-    tls: TLSConfiguration = TLSConfiguration(), trust: TLSEnvironment = TLSEnvironment()
-  ) {
-    (self.url, self.headers, self.routing) = (url, headers, routing)
-    (self.tls, self.trust) = (tls, trust)
-  }
-
-  /// Returns a copy with further fields, which replace fields of the same name.
-  func adding(_ fields: HTTPHeaders) -> Destination {
-    var destination = self
-    for field in fields.fields { destination.headers.remove(field.name) }
-    for field in fields.fields { destination.headers.append(field.name, field.value) }
-    return destination
-  }
-
-  /// Returns the TLS context that the loop shares; `nil` for a URL that is not secure.
-  ///
-  /// - Throws: ``TLSError`` if the trust roots cannot be read.
-  func tlsContext(_ loop: EventLoop, to url: HTTPURL) throws(TLSError) -> TLSContext? {
-    url.isSecure ? try loop.tlsContexts.client(tls, environment: trust) : nil
-  }
-}
-
 /// Options of a WebSocket request, besides its ``Destination``.
 package struct WebSocketSettings: Sendable, Equatable {
   /// Subprotocols to offer, the preferred one first; most servers need none.

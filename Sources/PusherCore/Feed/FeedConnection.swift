@@ -58,6 +58,8 @@ package protocol FeedConnection: SocketStreamDelegate, OpeningDelegate {
   func outputHasRoom(at now: Instant)
   /// Ends with a close frame if the protocol has one, else like ``abort()``.
   func close()
+  /// True if the request asks for an upgrade instead of a document.
+  var isUpgrade: Bool { get }
   /// Stage of an open stream that still waits for its beginning; `nil` for none.
   var openStage: ConnectionStage? { get }
 }
@@ -65,7 +67,13 @@ package protocol FeedConnection: SocketStreamDelegate, OpeningDelegate {
 extension FeedConnection {
   package var isOpen: Bool { state.stream != nil && !state.isOver }
   package var wasOpen: Bool { state.stream != nil }
-  package var stage: ConnectionStage? { state.isOver ? nil : state.opening?.stage ?? openStage }
+
+  package var stage: ConnectionStage? {
+    guard !state.isOver, let opening = state.opening else { return state.isOver ? nil : openStage }
+    let received = input.count
+    return opening.stage
+      ?? (isUpgrade ? .upgrading(received: received) : .asking(received: received))
+  }
 
   package var isPaused: Bool {
     get { state.isPaused }
@@ -77,16 +85,15 @@ extension FeedConnection {
     }
   }
 
-  package func start(to destination: Destination, isUpgrade: Bool) {
-    let opening = Opening(
-      loop: loop, to: destination, isUpgrade: isUpgrade, isPaused: state.isPaused,
-      input: input, delegate: self)
+  package func start(to destination: Destination) {
+    let opening = Opening(loop: loop, to: destination, input: input, delegate: self)
+    opening.isPaused = state.isPaused
     state.opening = opening
     opening.start()
   }
 
   package func open(_ opening: Opening, at now: Instant) {
-    state.isSecure = opening.isSecure
+    state.isSecure = opening.trail.url.isSecure
     state.times = opening.times
     state.times.answered = loop.now
     state.stream = opening.handOver(to: self)
@@ -147,7 +154,34 @@ extension FeedConnection {
   }
 
   package func openingReceived(_ head: HTTPResponseHead) {}
-  package func openingFailed(_ loss: ConnectionLoss, at now: Instant) { end(loss, at: now) }
+  package func follows(_ status: Int) -> Bool { true }
+
+  package func opening(
+    cannotFollow head: HTTPResponseHead, _ error: RedirectError, at now: Instant
+  ) { end(.refused(status: head.status, reason: "\(error)"), at: now) }
+
+  package func opening(
+    _ opening: Opening, failed failure: HTTPExchange.Failure, at now: Instant
+  ) { end(loss(failure, opening), at: now) }
+
+  private func loss(_ failure: HTTPExchange.Failure, _ opening: Opening) -> ConnectionLoss {
+    switch failure {
+    case .http(.endedEarly):
+      let part = input.isEmpty ? "before it answered" : "in the middle of its answer"
+      let upgrade = !isUpgrade ? "" : input.isEmpty ? " the upgrade" : " to the upgrade"
+      return .network(
+        "the server closed the connection \(part)\(upgrade)", input.isEmpty ? opening.silence : nil)
+    case .http(.foreign(.tls)): return .network("\(ForeignProtocol.tls)", .onlyTLS)
+    case .transport(let error):
+      let loss = ConnectionLoss(error)
+      // An event stream's message says by itself that no answer came.
+      let explainsItself = !isUpgrade && opening.silence == .noAnswer
+      guard case .network(let what, nil) = loss, !explainsItself, opening.isAsking, input.isEmpty
+      else { return loss }
+      return .network(what, opening.silence)
+    case .http, .timeout: return .violation("\(failure)")
+    }
+  }
 
   // MARK: The stream
 

@@ -35,7 +35,7 @@ package final class WebSocketFeedConnection: FeedConnection {
     (self.sink, self.delegate) = (sink, delegate)
   }
 
-  package func start() { start(to: destination, isUpgrade: true) }
+  package func start() { start(to: destination) }
 
   package var output: ByteBuffer { socket?.output ?? nothing }
   package var owner: (any FeedConnectionDelegate)? { delegate }
@@ -77,8 +77,9 @@ package final class WebSocketFeedConnection: FeedConnection {
 
   // MARK: The upgrade
 
-  package func request(_ trail: RedirectTrail, over route: Route) throws(ConnectionLoss) -> [UInt8]
-  {
+  package var isUpgrade: Bool { true }
+
+  package func request(_ trail: RedirectTrail, over route: Route) -> [UInt8]? {
     let handshake = ClientHandshake(
       url: trail.url, headers: trail.headers(destination.headers),
       subprotocols: settings.subprotocols, deflate: settings.compressionOffer != nil,
@@ -87,7 +88,8 @@ package final class WebSocketFeedConnection: FeedConnection {
     do throws(HTTPError) {
       return try handshake.request()
     } catch {
-      throw .dropped("cannot request the upgrade: \(error)")
+      end(.dropped("cannot request the upgrade: \(error)"), at: loop.now)
+      return nil
     }
   }
 
@@ -110,7 +112,7 @@ package final class WebSocketFeedConnection: FeedConnection {
   /// Returns the refusal of a server that first agreed to the upgrade, as when its app fails.
   private func secondAnswer() -> ConnectionLoss? {
     guard !hasReceivedMessage, input.view.begins(with: "HTTP/1.") else { return nil }
-    var parser = HTTPHeadParser(limits: HTTPHeadLimits())
+    var parser = HTTPHeadParser()
     guard let head = try? parser.response(from: input), head.status >= 300 else { return nil }
     return .refused(
       status: head.status, reason: "\(head.reason), after it had agreed to the upgrade")

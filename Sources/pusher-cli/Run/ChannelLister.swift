@@ -14,7 +14,7 @@ final class ChannelLister {
   /// Beginning of the wanted names; empty for all channels.
   private let prefix: String
   private let loop: EventLoop
-  private let http: HTTPConnection
+  private let calls: APIConnection
   private let diagnostics: Diagnostics
   private var timer: LoopTimer?
   private var asksForCounts = true
@@ -37,7 +37,7 @@ final class ChannelLister {
     (self.access, self.client) = (access, client ?? { access.client })
     (self.interval, self.prefix) = (interval, prefix)
     (self.loop, self.diagnostics) = (loop, diagnostics)
-    http = try access.httpConnection(loop: loop)
+    calls = try access.calls(on: loop)
   }
 
   /// Asks from now on; returns true at the first call.
@@ -55,7 +55,7 @@ final class ChannelLister {
 
   func stop() {
     isOver = true
-    http.close()
+    calls.close()
     if let timer { loop.remove(timer) }
   }
 
@@ -69,9 +69,9 @@ final class ChannelLister {
     isAsking = true
     let client = client()
     do throws(HTTPError) {
-      try http.send(client.request(call)) { [unowned self] result, _ in
+      try calls.send(client.request(call), of: client) { [unowned self] answer, _ in
         isAsking = false
-        if !isOver { answered(result, to: client) }
+        if !isOver { take(answer, to: client) }
       }
     } catch {
       isAsking = false
@@ -79,30 +79,23 @@ final class ChannelLister {
     }
   }
 
-  private func answered(
-    _ result: Result<HTTPExchange.Response, HTTPExchange.Failure>, to client: APIClient
-  ) {
-    let connection = access.connection
-    switch result {
-    case .failure(let failure): fail("\(failure)", cause: Cause(failure))
-    case .success(let response):
-      switch client.answer(response) {
-      case .accepted(let body): take(body)
-      case .rejected where asksForCounts:
-        asksForCounts = false
-        ask()
-      case .unavailable(let status, let reason): fail(Hints.told(status, reason), cause: nil)
-      case .refused(let status, let reason, let refusal):
-        fail(
-          Hints.told(status, reason) + Hints.refused(refusal, of: client),
-          cause: Cause(httpStatus: status))
-      case .rejected(let status, let reason), .unexpected(let status, let reason):
-        fail(
-          // The WebSocket works: the scheme is right, and a look at the port cannot help.
-          Hints.told(status, reason)
-            + (hasList ? "" : Hints.apiHint(status: status, reason, connection, isFound: false)),
-          cause: Cause(httpStatus: status))
-      }
+  private func take(_ answer: APIAnswer, to client: APIClient) {
+    switch answer {
+    case .missing(let failure): fail("\(failure)", cause: Cause(failure))
+    case .accepted(let body): take(body)
+    case .rejected where asksForCounts:
+      asksForCounts = false
+      ask()
+    case .unavailable(let status, let reason): fail(Hints.told(status, reason), cause: nil)
+    case .refused(let status, let reason, let refusal):
+      fail(
+        Hints.told(status, reason) + Hints.refused(refusal, of: client),
+        cause: Cause(httpStatus: status))
+    case .rejected(let status, let reason), .unexpected(let status, let reason):
+      // The WebSocket works: the scheme is right, and a look at the port cannot help.
+      let hint =
+        hasList ? "" : Hints.apiHint(status: status, reason, access.connection, isFound: false)
+      fail(Hints.told(status, reason) + hint, cause: Cause(httpStatus: status))
     }
   }
 

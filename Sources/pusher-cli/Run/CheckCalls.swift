@@ -50,17 +50,35 @@ struct CheckCalls {
   private func answer(
     to call: APIRequest, _ expected: String
   ) throws(CheckFailure) -> Answer {
-    let result: HTTPResult
+    let (outcome, head): (APIAnswer, HTTPResponseHead?)
     do {
-      let http = try access.httpConnection(loop: loop)
-      result = try http.result(of: client.request(call), on: loop, run: loop.run)
-      http.close()
+      let calls = try access.calls(on: loop)
+      (outcome, head) = try calls.answer(
+        to: client.request(call), of: client, on: loop, run: loop.run)
+      calls.close()
     } catch {
       throw CheckFailure(expected: expected, came: "\(error)", cause: Cause(starting: error))
     }
-    switch result {
-    case .failure(let failure): throw problem(failure, expected)
-    case .success(let response): return try verdict(response, expected)
+    let skew = head.flatMap(Self.skew)
+    switch outcome {
+    case .missing(let failure): throw problem(failure, expected)
+    case .accepted(let body): return Answer(status: head?.status ?? 0, body: body, skew: skew)
+    case .refused(let status, let reason, let refusal):
+      var advice = ["check that app id \(access.appID) and the secret belong to this key"]
+      if refusal != .signature || !client.prefix.isEmpty {
+        advice = [Hints.advice(refusal, of: client)]
+      }
+      if let skew { advice.insert("set the clock: \(skew)", at: 0) }
+      throw CheckFailure(
+        expected: expected, came: Hints.told(status, reason), cause: .notAllowed, advice: advice)
+    case .rejected(let status, let reason), .unavailable(let status, let reason),
+      .unexpected(let status, let reason):
+      throw CheckFailure(
+        expected: expected,
+        came: Hints.told(status, reason)
+          + Hints.apiHint(
+            status: status, reason, access.connection, isFound: look(Hints.problem(status: status))),
+        cause: Cause(httpStatus: status))
     }
   }
 
@@ -75,31 +93,6 @@ struct CheckCalls {
     case .http, .timeout: break
     }
     return problem
-  }
-
-  private func verdict(
-    _ response: HTTPExchange.Response, _ expected: String
-  ) throws(CheckFailure) -> Answer {
-    let skew = Self.skew(response.head)
-    let status = response.head.status
-    switch client.answer(response) {
-    case .accepted(let body): return Answer(status: status, body: body, skew: skew)
-    case .refused(_, let reason, let refusal):
-      var advice = ["check that app id \(access.appID) and the secret belong to this key"]
-      if refusal != .signature || !client.prefix.isEmpty {
-        advice = [Hints.advice(refusal, of: client)]
-      }
-      if let skew { advice.insert("set the clock: \(skew)", at: 0) }
-      throw CheckFailure(
-        expected: expected, came: Hints.told(status, reason), cause: .notAllowed, advice: advice)
-    case .rejected(_, let reason), .unavailable(_, let reason), .unexpected(_, let reason):
-      throw CheckFailure(
-        expected: expected,
-        came: Hints.told(status, reason)
-          + Hints.apiHint(
-            status: status, reason, access.connection, isFound: look(Hints.problem(status: status))),
-        cause: Cause(httpStatus: status))
-    }
   }
 
   private func look(_ problem: NetworkProblem?) -> Bool {

@@ -1,0 +1,243 @@
+final class HTTPCall: Sendable {
+  typealias Outcome = Result<HTTPExchange.Response, Failure>
+
+  enum Failure: Error, Equatable {
+    case http(HTTPError)
+    case unreachable(String)
+    case cancelled
+  }
+
+  fileprivate let request: HTTPExchange.Request
+  /// The server and the way to it; calls with the same one share connections.
+  let way: Destination
+  fileprivate let timeout: Duration
+  fileprivate let deadline: Instant
+  fileprivate let answer = FirstAnswer<Outcome>()
+
+  /// - Parameter timeout: Starts now and includes the wait for a connection.
+  init(
+    _ request: HTTPExchange.Request, routing: Routing = Routing(),
+    tls: TLSConfiguration = TLSConfiguration(), trust: TLSEnvironment = TLSEnvironment(),
+    timeout: Duration
+  ) {
+    self.request = request
+    let url = HTTPURL(scheme: request.url.scheme, host: request.url.host, port: request.url.port)
+    way = Destination(url: url, routing: routing, tls: tls, trust: trust)
+    self.timeout = timeout
+    deadline = SystemClock.now().advanced(by: timeout)
+  }
+
+  fileprivate var isLate: Failure { .unreachable("\(HTTPExchange.Failure.timeout(timeout))") }
+}
+
+/// Carries out calls from any thread on one loop's thread, over kept connections.
+final class HTTPCalls: Sendable {
+  fileprivate enum Order: Sendable {
+    case begin(HTTPCall)
+    case stop(HTTPCall)
+  }
+
+  struct Limits: Sendable {
+    /// Maximum number of connections; the wait for one counts towards a call's timeout.
+    var connections = 64
+    /// Lifetime of an idle connection; common servers close theirs after 5 s or more.
+    var idleTime = Duration.seconds(4)
+  }
+
+  fileprivate let limits: Limits
+  fileprivate let desk: OnDemandThread<Order>
+
+  init(on thread: LoopThread, limits: Limits = Limits()) {
+    desk = OnDemandThread(thread)
+    self.limits = limits
+  }
+
+  var isWorking: Bool { desk.isWorking }
+
+  /// Returns the result of a call; ``HTTPCall/Failure/cancelled`` at once if the task is cancelled.
+  func outcome(of call: HTTPCall) async -> HTTPCall.Outcome {
+    await withTaskCancellationHandler {
+      await call.answer.value { post(.begin(call), isFirst: true) }
+    } onCancel: {
+      call.answer.give(.failure(.cancelled))
+      post(.stop(call), isFirst: false)
+    }
+  }
+
+  private func post(_ order: Order, isFirst: Bool) {
+    desk.post(order, isFirst: isFirst) { [self] loop in
+      HTTPCallDriver(loop: loop, calls: self)
+    } failed: { reason, lost in
+      for case .begin(let call) in lost { call.answer.give(.failure(.unreachable(reason))) }
+    }
+  }
+}
+
+/// The part of ``HTTPCalls`` on the loop's thread: gives connections to calls and keeps idle ones.
+private final class HTTPCallDriver: LoopMember {
+  private final class Line {
+    let way: Destination
+    let connection: HTTPConnection
+    var call: HTTPCall?
+    var idleTimer: LoopTimer?
+
+    init(_ way: Destination, _ connection: HTTPConnection) {
+      (self.way, self.connection) = (way, connection)
+    }
+  }
+
+  private let loop: EventLoop
+  private let calls: HTTPCalls
+  private var lines: [Line] = []
+  private var waiting: [(call: HTTPCall, timer: LoopTimer)] = []
+  private var isEnding = false
+
+  init(loop: EventLoop, calls: HTTPCalls) { (self.loop, self.calls) = (loop, calls) }
+
+  func beginRound() {
+    calls.desk.serve(
+      self, on: loop, isIdle: { lines.isEmpty && waiting.isEmpty }, carryOut: carryOut)
+  }
+
+  func end() {
+    isEnding = true
+    for line in lines { close(line) }
+    for call in waiting.map(\.call) {
+      drop(call)
+      call.answer.give(.failure(.cancelled))
+    }
+  }
+
+  private func carryOut(_ order: HTTPCalls.Order) {
+    switch order {
+    case .begin(let call):
+      if call.answer.isGiven { return }
+      if isEnding { return call.answer.give(.failure(.cancelled)) }
+      if !begin(call) { wait(call) }
+    case .stop(let call):
+      drop(call)
+      guard let line = lines.first(where: { $0.call === call }) else { return }
+      close(line)
+      fill()
+    }
+  }
+
+  private func wait(_ call: HTTPCall) {
+    let timer = LoopTimer(deadline: call.deadline) { [unowned self] in
+      drop(call)
+      call.answer.give(.failure(call.isLate))
+    }
+    waiting.append((call, timer))
+    loop.add(timer)
+  }
+
+  private func drop(_ call: HTTPCall) {
+    guard let index = waiting.firstIndex(where: { $0.call === call }) else { return }
+    loop.remove(waiting.remove(at: index).timer)
+  }
+
+  private func fill() { while let next = waiting.first, begin(next.call) { drop(next.call) } }
+
+  /// Starts `call` on a kept connection to its server or on a new one; returns false without room.
+  private func begin(_ call: HTTPCall) -> Bool {
+    // The last used connection has been idle for the shortest time.
+    if let line = lines.last(where: { $0.call == nil && $0.way == call.way }) {
+      send(call, over: line)
+      return true
+    }
+    if lines.count >= calls.limits.connections {
+      // Make room: close a connection kept for another server.
+      guard let idle = lines.first(where: { $0.call == nil }) else { return false }
+      close(idle)
+    }
+    let line = Line(
+      call.way,
+      HTTPConnection(loop: loop, to: call.way, timeout: call.timeout, bodyLimit: 1 << 20))
+    lines.append(line)
+    send(call, over: line)
+    return true
+  }
+
+  private func send(_ call: HTTPCall, over line: Line) {
+    forgetTimer(of: line)
+    line.call = call
+    do throws(HTTPError) {
+      let left = loop.now.duration(to: call.deadline)
+      try line.connection.send(call.request, timeout: left) { [unowned self, unowned line] in
+        answered(call, over: line, $0, at: $1)
+      }
+    } catch {
+      close(line)
+      call.answer.give(.failure(.http(error)))
+    }
+  }
+
+  private func answered(
+    _ call: HTTPCall, over line: Line, _ result: HTTPExchange.Outcome, at now: Instant
+  ) {
+    line.call = nil
+    if line.connection.isKept { keep(line, at: now) } else { close(line) }
+    call.answer.give(
+      result.mapError { failure in
+        if case .timeout = failure { call.isLate } else { .unreachable("\(failure)") }
+      })
+    fill()
+  }
+
+  private func keep(_ line: Line, at now: Instant) {
+    lines.removeAll { $0 === line }
+    lines.append(line)
+    let timer = LoopTimer(deadline: now.advanced(by: calls.limits.idleTime)) {
+      [unowned self, unowned line] in close(line)
+    }
+    line.idleTimer = timer
+    loop.add(timer)
+  }
+
+  private func forgetTimer(of line: Line) {
+    if let timer = line.idleTimer { loop.remove(timer) }
+    line.idleTimer = nil
+  }
+
+  /// Closes the connection; its call, if any, ends with ``HTTPCall/Failure/cancelled``.
+  private func close(_ line: Line) {
+    forgetTimer(of: line)
+    line.connection.close()
+    lines.removeAll { $0 === line }
+    line.call?.answer.give(.failure(.cancelled))
+    line.call = nil
+  }
+}
+
+/// An answer that one task awaits and any thread may give; later answers are ignored.
+final class FirstAnswer<Value: Sendable>: Sendable {
+  private struct Progress {
+    var continuation: CheckedContinuation<Value, Never>?
+    var value: Value?
+  }
+
+  private let progress = Locked(Progress())
+
+  var isGiven: Bool { progress.withLock { $0.value != nil } }
+
+  /// Waits for the answer; calls `ask` first if there is none yet.
+  func value(asking ask: () -> Void) async -> Value {
+    await withCheckedContinuation { continuation in
+      let value = progress.withLock { progress -> Value? in
+        if progress.value == nil { progress.continuation = continuation }
+        return progress.value
+      }
+      if let value { continuation.resume(returning: value) } else { ask() }
+    }
+  }
+
+  func give(_ value: Value) {
+    let continuation = progress.withLock { progress -> CheckedContinuation<Value, Never>? in
+      guard progress.value == nil else { return nil }
+      progress.value = value
+      defer { progress.continuation = nil }
+      return progress.continuation
+    }
+    continuation?.resume(returning: value)
+  }
+}
