@@ -182,7 +182,7 @@ package final class ServerConnection: SocketStreamDelegate {
       stream?.wantsRead = false
       wait(acceptor.limits.times.keepAlive, from: now)
     case .head(let head):
-      if let bytes = try? head.encode() { answers.append(bytes) }
+      answers.append(head)
       closesWhenSent = true
     case .socket(let socket):
       phase = .socket(socket)
