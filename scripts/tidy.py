@@ -19,7 +19,7 @@ IMPORTS = {
     "PusherPlatform": "Glibc Musl Darwin", "PusherServer": "PusherCore Synchronization", "PusherConsole": "PusherCore PusherServer",
     "PusherCluster": "PusherCore PusherServer", "PusherTesting": "PusherCore PusherServer", "PusherCluster/Redis": "CSystemHiredis",
     "pusher-cli": "PusherCluster PusherConsole PusherCore PusherPlatform PusherServer Synchronization", "pusher-cli/Run": "CProgram",
-    "PusherCore/Bytes": "CSystemVectors", "PusherCore/JSON": "CSystemVectors", "PusherCore/Crypto": "CSystemOpenSSL CSystemSodium",
+    "PusherCore/Bytes": "CSystemVectors PusherPlatform", "PusherCore/JSON": "CSystemVectors", "PusherCore/Crypto": "CSystemOpenSSL CSystemSodium",
     "PusherCore/TLS": "CSystemOpenSSL PusherPlatform", "PusherCore/Compression": "CSystemZlib",
     "PusherCore/Transport": "CSystemEpoll PusherPlatform Synchronization", "PusherCore/Feed": "Synchronization",
     "PusherCore/Signing": "Synchronization", "PusherCore/Face": "Synchronization", "PusherCore/API": "Synchronization",

@@ -230,3 +230,137 @@ extension FeedConnection {
     broke(ConnectionLoss(error), at: now)
   }
 }
+
+/// A refusal whose body is still being read for the reason.
+struct Refusal {
+  static let patience = Duration.seconds(1)
+  /// Maximum number of bytes to read.
+  private static let sizeLimit = 16 << 10
+
+  private let head: HTTPResponseHead
+  private let reason: String
+  private let retryAfter: Duration?
+  private var reader: HTTPBodyReader
+  private let body = ByteBuffer()
+
+  /// Returns `nil` for any other loss, and for an answer without a readable body.
+  init?(_ loss: ConnectionLoss, _ head: HTTPResponseHead, method: String) {
+    guard case .refused(_, let reason, let retryAfter) = loss,
+      let reader = try? HTTPBodyReader(head, requestMethod: method), !reader.isComplete
+    else { return nil }
+    (self.head, self.reason, self.retryAfter) = (head, reason, retryAfter)
+    self.reader = reader
+  }
+
+  /// Takes the received bytes, and returns whether the body is complete or long enough.
+  mutating func read(from input: ByteBuffer) -> Bool {
+    guard let isWhole = try? reader.read(from: input, into: body) else { return true }
+    return isWhole || body.count >= Self.sizeLimit
+  }
+
+  var loss: ConnectionLoss {
+    let limit = Self.sizeLimit * 4
+    let text = (try? head.headers.decoded(body.array, limit: limit, isCut: true)) ?? []
+    let words = RefusalReason.line(of: text)
+    // Many servers repeat the status line in the body.
+    let status = "\(head.status) \(head.reason)"
+    let isNew = ![reason, "page '\(status)'", "page '\(head.reason)'", status].contains(words)
+    let said = [reason, isNew ? words : ""].filter { !$0.isEmpty }.joined(separator: ": ")
+    return .refused(status: head.status, reason: said, retryAfter: retryAfter)
+  }
+}
+
+extension FeedConnection {
+  /// Ends with a refusal after its body has come or has taken too long.
+  func refuse(
+    _ loss: ConnectionLoss, _ head: HTTPResponseHead, _ opening: Opening, to method: String,
+    at now: Instant
+  ) {
+    guard let refusal = Refusal(loss, head, method: method) else { return end(loss, at: now) }
+    state.refusal = refusal
+    open(opening, at: now)
+    let timer = LoopTimer(deadline: now.advanced(by: Refusal.patience)) { [weak self] in
+      guard let self, let refusal = state.refusal else { return }
+      end(refusal.loss, at: loop.now)
+    }
+    state.refusalTimer = timer
+    loop.add(timer)
+    readRefusal(at: now)
+  }
+
+  func readRefusal(at now: Instant) {
+    guard isOpen, state.refusal?.read(from: input) == true || state.breakdown != nil else { return }
+    if let refusal = state.refusal { end(refusal.loss, at: now) }
+  }
+}
+
+// Maps the failures of each layer to the loss of a connection.
+extension ConnectionLoss {
+  package init(_ error: TransportError) {
+    switch error {
+    case .tls(let error):
+      self =
+        error.trustProblem.map { .untrusted("\(error)", $0) }
+        ?? .network("\(error)", error.networkProblem)
+    // Our own reason already names the missing family.
+    case .resolve(_, let reason) where !reason.begins(with: "it has no IP"):
+      self = .network("\(error)", .unknownName)
+    case .connect(_, let reason) where reason == SystemError.connectionRefused.description:
+      self = .network("\(error)", .connectionRefused)
+    case .proxy(_, let proxyError) where proxyError.isDoubtful: self = .network("\(error)", .proxy)
+    case .timeout(.handshaking): self = .network("\(error)", .handshakeSilent)
+    // The message about a loss already says that the connection is lost.
+    case .reset(let reason): self = .network(reason)
+    default: self = .network("\(error)")
+    }
+  }
+
+  /// Maps a WebSocket protocol error, or an end without a close frame.
+  init(_ error: WebSocketError) {
+    switch error {
+    case .endedWithoutCloseFrame(let insideMessage):
+      let place = insideMessage ? "incomplete message" : "no close frame"
+      self = .closed(code: nil, reason: place)
+    default: self = .violation("\(error)")
+    }
+  }
+
+  /// Maps an unexpected status; `now` is needed for a date in Retry-After.
+  init(refusal head: HTTPResponseHead, at now: WallTime) {
+    let isLost = RedirectTrail.isRedirect(head.status)
+    self = .refused(
+      status: head.status, reason: isLost ? "a redirect without a Location" : head.reason,
+      retryAfter: head.retryAfter(at: now))
+  }
+
+  /// Maps a failed upgrade; `now` is needed for a date in Retry-After.
+  init(upgradeFailure error: any Error, at now: WallTime) {
+    switch error {
+    case HandshakeError.refused(let head): self.init(refusal: head, at: now)
+    case HandshakeError.redirect(_, let status):
+      self = .refused(status: status, reason: "a redirect that is not followed")
+    default: self = .violation("\(error)")
+    }
+  }
+}
+
+extension TLSError {
+  fileprivate var networkProblem: NetworkProblem? {
+    switch self {
+    case .handshakeClosed: .handshakeClosed
+    case .notTLS: .notTLS
+    default: nil
+    }
+  }
+
+  /// The side that did not trust the other, if trust failed.
+  fileprivate var trustProblem: TrustProblem? {
+    switch self {
+    case .certificate: .certificate
+    case .unknownAuthority: .unknownAuthority
+    case .publicKey: .publicKey
+    case .clientCertificate: .clientCertificate
+    default: nil
+    }
+  }
+}

@@ -45,29 +45,42 @@ final class HTTPCalls: Sendable {
   }
 
   fileprivate let limits: Limits
-  fileprivate let desk: OnDemandThread<Order>
+  fileprivate let thread: LoopThread
+  fileprivate let orders = Locked(ThreadOrders<Order>())
 
   init(on thread: LoopThread, limits: Limits = Limits()) {
-    desk = OnDemandThread(thread)
-    self.limits = limits
+    (self.thread, self.limits) = (thread, limits)
   }
 
-  var isWorking: Bool { desk.isWorking }
+  var isWorking: Bool { orders.withLock { $0.hasThread } }
 
   /// Returns the result of a call; ``HTTPCall/Failure/cancelled`` at once if the task is cancelled.
   func outcome(of call: HTTPCall) async -> HTTPCall.Outcome {
     await withTaskCancellationHandler {
-      await call.answer.value { post(.begin(call), isFirst: true) }
+      await call.answer.value { post(.begin(call), joins: true) }
     } onCancel: {
       call.answer.give(.failure(.cancelled))
-      post(.stop(call), isFirst: false)
+      post(.stop(call), joins: false)
     }
   }
 
-  private func post(_ order: Order, isFirst: Bool) {
-    desk.post(order, isFirst: isFirst) { [self] loop in
-      HTTPCallDriver(loop: loop, calls: self)
-    } failed: { reason, lost in
+  /// Posts an order; if it `joins`, makes the driver, which exists only while it has work.
+  private func post(_ order: Order, joins: Bool) {
+    let (wakeUp, needsThread) = orders.withLock { orders -> (WakeUp?, Bool) in
+      guard joins || orders.hasThread else { return (nil, false) }
+      defer { orders.hasThread = true }
+      return (orders.post(order), !orders.hasThread)
+    }
+    wakeUp?.signal()
+    guard needsThread else { return }
+    thread.join { [self] loop in
+      orders.withLock { $0.wakeUp = loop.wakeUp }
+      return HTTPCallDriver(loop: loop, calls: self)
+    } failed: { [self] reason in
+      let lost = orders.withLock { orders in
+        defer { orders = ThreadOrders() }
+        return orders.take()
+      }
       for case .begin(let call) in lost { call.answer.give(.failure(.unreachable(reason))) }
     }
   }
@@ -94,9 +107,15 @@ private final class HTTPCallDriver: LoopMember {
 
   init(loop: EventLoop, calls: HTTPCalls) { (self.loop, self.calls) = (loop, calls) }
 
+  /// Carries out all orders, then leaves the thread if there is nothing to do.
   func beginRound() {
-    calls.desk.serve(
-      self, on: loop, isIdle: { lines.isEmpty && waiting.isEmpty }, carryOut: carryOut)
+    while true {
+      let taken = calls.orders.withLock { $0.take() }
+      for order in taken { carryOut(order) }
+      if !taken.isEmpty { continue }
+      guard lines.isEmpty && waiting.isEmpty else { return }
+      if calls.orders.withLock({ $0.leave() }) { return calls.thread.leave(self, loop) }
+    }
   }
 
   func end() {
@@ -210,7 +229,7 @@ private final class HTTPCallDriver: LoopMember {
 }
 
 /// An answer that one task awaits and any thread may give; later answers are ignored.
-final class FirstAnswer<Value: Sendable>: Sendable {
+private final class FirstAnswer<Value: Sendable>: Sendable {
   private struct Progress {
     var continuation: CheckedContinuation<Value, Never>?
     var value: Value?

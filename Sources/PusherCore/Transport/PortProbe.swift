@@ -120,17 +120,17 @@ package enum LocalPort {
   }
 
   private static func answer(of address: SocketAddress) -> Answer {
-    guard let descriptor = try? Syscalls.makeSocket(address.family) else { return .unknown }
-    defer { Syscalls.closeDescriptor(descriptor) }
+    guard let descriptor = try? SystemCalls.makeSocket(address.family) else { return .unknown }
+    defer { SystemCalls.closeDescriptor(descriptor) }
     do throws(SystemError) {
-      if try Syscalls.startConnecting(descriptor, to: address) { return .open }
+      if try SystemCalls.startConnecting(descriptor, to: address) { return .open }
       // An answer that does not come at once comes very soon on this machine.
       var looks = 50
-      while looks > 0, try !Syscalls.isWritable(descriptor) {
+      while looks > 0, try !SystemCalls.isWritable(descriptor) {
         looks -= 1
-        Syscalls.pause(milliseconds: interval)
+        SystemCalls.pause(milliseconds: interval)
       }
-      switch Syscalls.pendingError(descriptor) {
+      switch SystemCalls.pendingError(descriptor) {
       case nil: return .open
       case .connectionRefused: return .refused
       default: return .unknown

@@ -91,7 +91,7 @@ package final class SocketStream {
     loop.add(telling: self)
   }
 
-  deinit { if descriptor >= 0 { Syscalls.closeDescriptor(descriptor) } }
+  deinit { if descriptor >= 0 { SystemCalls.closeDescriptor(descriptor) } }
 
   /// Connects to the end of `route`, with TLS if `tls` is given.
   ///
@@ -115,7 +115,7 @@ package final class SocketStream {
       delegate: delegate)
     stream.descriptor = descriptor
     stream.peer = peer
-    Syscalls.tuneConnection(descriptor)
+    SystemCalls.tuneConnection(descriptor)
     return stream
   }
 
@@ -140,7 +140,7 @@ package final class SocketStream {
     if descriptor >= 0 { try? flush() }
     loop.remove(telling: self)
     if descriptor >= 0 {
-      Syscalls.closeDescriptor(descriptor)
+      SystemCalls.closeDescriptor(descriptor)
       descriptor = -1
     }
     state = .closed
@@ -253,7 +253,7 @@ extension SocketStream {
       let count = try unsafe buffer.write(minimum: atMost) {
         (free: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int in
         let target = unsafe UnsafeMutableRawBufferPointer(rebasing: free[..<atMost])
-        guard let count = try unsafe Syscalls.receiveBytes(descriptor, target) else {
+        guard let count = try unsafe SystemCalls.receiveBytes(descriptor, target) else {
           wouldBlock = true
           return 0
         }
@@ -315,7 +315,9 @@ extension SocketStream {
   private func send(_ buffer: ByteBuffer) throws(TransportError) {
     do throws(SystemError) {
       while !buffer.isEmpty {
-        guard let count = unsafe try Syscalls.sendBytes(descriptor, buffer.view.raw) else { return }
+        guard let count = unsafe try SystemCalls.sendBytes(descriptor, buffer.view.raw) else {
+          return
+        }
         buffer.consume(count)
       }
     } catch { throw .reset(reason: error.description) }
@@ -355,7 +357,7 @@ extension SocketStream {
       families: route.families, at: now
     ) { [weak self] outcome, now in
       guard let self else {
-        if case .success((let descriptor, _)) = outcome { Syscalls.closeDescriptor(descriptor) }
+        if case .success((let descriptor, _)) = outcome { SystemCalls.closeDescriptor(descriptor) }
         return
       }
       switch outcome {

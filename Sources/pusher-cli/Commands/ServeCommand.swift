@@ -70,7 +70,7 @@ extension ServeCommand {
   /// Raises the limit of open files to fit the maximum number of connections.
   private static func makeRoom(_ settings: ServeSettings, _ diagnostics: Diagnostics) {
     let connections = settings.server.limits.connections
-    let limit = DescriptorLimit.raise(to: connections + otherDescriptors)
+    let limit = SystemCalls.raiseDescriptorLimit(to: connections + otherDescriptors)
     guard settings.asksForConnections, limit < connections + otherDescriptors else { return }
     diagnostics.warning(
       "--max-connections \(connections): the system allows \(limit) open files; "

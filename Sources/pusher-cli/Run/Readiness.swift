@@ -22,7 +22,7 @@ final class Readiness {
 
   init(command: String?, descriptor: Int32? = nil, loop: EventLoop, diagnostics: Diagnostics) {
     (self.command, self.descriptor) = (command, descriptor)
-    if let descriptor { SystemCalls.keep(descriptor) }
+    if let descriptor { SystemCalls.closeOnExec(descriptor) }
     (self.loop, self.diagnostics) = (loop, diagnostics)
   }
 
@@ -35,7 +35,11 @@ final class Readiness {
     manager.ready(status)
     guard !hasStarted else { return }
     hasStarted = true
-    if let descriptor { SystemCalls.tellReady(descriptor) }
+    if let descriptor {
+      // A reader may have gone.
+      _ = SystemCalls.writeWhole(Array("ready\n".utf8), to: descriptor)
+      SystemCalls.closeDescriptor(descriptor)
+    }
     start(environment)
   }
 
