@@ -4,20 +4,20 @@ package final class EventStreamFeed: Feed {
   package var session: EventSourceSession
   package var connection: EventStreamFeedConnection?
   package var state = FeedState()
-  private let destination: Destination
-  private let settings: EventStreamSettings
+  fileprivate let destination: Destination
+  fileprivate let settings: EventStreamSettings
   /// Keeps the context in the loop's cache between two connections.
   private let tls: TLSContext?
-  private let sink: any EventSink
-  private let parser: EventStreamParser
+  fileprivate let sink: any EventSink
+  fileprivate let parser: EventStreamParser
   /// The last `retry:` that the session knows, in milliseconds.
   private var knownReconnectionTime: Int?
   /// The status of the last answer, of any type; `nil` before the first.
-  package private(set) var lastStatus: Int?
+  package fileprivate(set) var lastStatus: Int?
   package var delegate: (any FeedDelegate)?
   package var fieldSource: (any FieldSource)?
   /// The body of the last stream, if it ended without an event.
-  package private(set) var eventlessBody: BodySample?
+  package fileprivate(set) var eventlessBody: BodySample?
   /// The cookies to store and send; `nil` for none.
   package var cookies: CookieJar?
   /// The field of answers that names the session; `nil` to look for none.
@@ -66,10 +66,7 @@ package final class EventStreamFeed: Feed {
   package func makeConnection() -> EventStreamFeedConnection {
     parser.reset()
     eventlessBody = nil
-    return EventStreamFeedConnection(
-      loop: loop, destination: destination.adding(state.refreshedHeaders), settings: settings,
-      parser: parser, sink: sink, cookies: cookies, sessionField: sessionField,
-      delegate: self)
+    return EventStreamFeedConnection(of: self)
   }
 
   package func forgetQuestions() {}
@@ -83,47 +80,15 @@ package final class EventStreamFeed: Feed {
   }
 }
 
-extension EventStreamFeed: EventStreamFeedConnectionDelegate {
-  package func connectionExchanged(head: String, isRequest: Bool) {
-    delegate?.feed(exchanged: head, isSent: isRequest)
-  }
-
-  package func connectionAnswered(status: Int) { lastStatus = status }
-
-  package func connectionOpened(_ resumption: Resumption?, at now: Instant) {
-    perform { $0.opened(at: $1, resumption) }
-  }
-
-  package func connectionFinished(at now: Instant) {
-    connection = nil
-    perform { session, _ in session.finished() }
-  }
-
-  package func connectionReceivedEvent() { session.noteEvent() }
-  package func connectionHeldNoEvent(_ body: BodySample) { eventlessBody = body }
+extension EventStreamFeed {
   package func connectionDelivered(at now: Instant) { session.noteDelivery(at: now) }
 
-  package func connectionReadFields() {
+  /// Takes the fields that have come so far.
+  fileprivate func connectionReadFields() {
     guard let time = parser.reconnectionTime, time != knownReconnectionTime else { return }
     knownReconnectionTime = time
     perform { session, _ in session.setReconnectionTime(milliseconds: time) }
   }
-}
-
-package protocol EventStreamFeedConnectionDelegate: FeedConnectionDelegate {
-  /// Traces a head that was sent or received, without its secrets.
-  func connectionExchanged(head: String, isRequest: Bool)
-  /// The head of the final answer came.
-  func connectionAnswered(status: Int)
-  /// The answer is an event stream; `resumption` is its place, if that is not the one asked for.
-  func connectionOpened(_ resumption: Resumption?, at now: Instant)
-  /// The server answered 204, and the connection is over.
-  func connectionFinished(at now: Instant)
-  func connectionReceivedEvent()
-  /// The body is over, and no event was in it.
-  func connectionHeldNoEvent(_ body: BodySample)
-  /// All fields so far have been read.
-  func connectionReadFields()
 }
 
 /// One request for an event stream, with its redirects and the stream.
@@ -137,8 +102,6 @@ package final class EventStreamFeedConnection: FeedConnection {
   private let settings: EventStreamSettings
   private let parser: EventStreamParser
   private let sink: any EventSink
-  private let cookies: CookieJar?
-  private let sessionField: SessionField?
   private var askedURL: HTTPURL?
   /// ID of the event after which the last request asks for the stream.
   private var askedID: String?
@@ -153,26 +116,21 @@ package final class EventStreamFeedConnection: FeedConnection {
   /// Only needed until the first event.
   private var sample = BodySample(contentType: nil, format: .eventStream)
   /// The owner, kept until the end; a weak reference would slow every event.
-  private var delegate: (any EventStreamFeedConnectionDelegate)?
+  private var feed: EventStreamFeed?
 
-  /// - Parameter parser: Must be at the beginning of a stream.
-  init(
-    loop: EventLoop, destination: Destination, settings: EventStreamSettings,
-    parser: EventStreamParser, sink: any EventSink, cookies: CookieJar? = nil,
-    sessionField: SessionField? = nil, delegate: any EventStreamFeedConnectionDelegate
-  ) {
-    self.sessionField = sessionField
-    (self.cookies, self.loop, self.destination) = (cookies, loop, destination)
-    (self.settings, self.parser) = (settings, parser)
-    (self.sink, self.delegate) = (sink, delegate)
+  /// Its parser must be at the beginning of a stream.
+  fileprivate init(of feed: EventStreamFeed) {
+    (loop, settings, parser, sink) = (feed.loop, feed.settings, feed.parser, feed.sink)
+    destination = feed.destination.adding(feed.state.refreshedHeaders)
+    self.feed = feed
   }
 
   package func start() { start(to: destination) }
 
-  package var owner: (any FeedConnectionDelegate)? { delegate }
+  package var owner: (any FeedConnectionDelegate)? { feed }
   package var openStage: ConnectionStage? { nil }
 
-  package func forgetOwner() { delegate = nil }
+  package func forgetOwner() { feed = nil }
 
   package func close() { abort() }
   package func outputHasRoom(at now: Instant) {}
@@ -185,11 +143,11 @@ package final class EventStreamFeedConnection: FeedConnection {
     askedURL = trail.url
     var request = settings.request(
       trail, headers: destination.headers, dropsBody: dropsBody, lastEventID: parser.resumeID)
-    if let cookie = cookies?.field(for: trail.url, at: SystemClock.wall()) {
+    if let cookie = feed?.cookies?.field(for: trail.url, at: SystemClock.wall()) {
       let typed = request.headers.all("Cookie")
       request.headers.replace("Cookie", with: (typed + [cookie]).joined(separator: "; "))
     }
-    if let sessionField, let value = sessionField.field(for: trail.url) {
+    if let sessionField = feed?.sessionField, let value = sessionField.field(for: trail.url) {
       request.headers.replace(sessionField.name, with: value)
     }
     askedID = Resumption.asked(by: request.headers, request.url)
@@ -200,19 +158,19 @@ package final class EventStreamFeedConnection: FeedConnection {
       end(.invalidRequest("\(error)"), at: loop.now)
       return nil
     }
-    delegate?.connectionExchanged(
-      head: "\(request.method) \(request.url.path)\(Self.shown(request.headers))", isRequest: true)
+    feed?.delegate?.feed(
+      exchanged: "\(request.method) \(request.url.path)\(Self.shown(request.headers))", isSent: true)
     return bytes
   }
 
   package func openingReceived(_ head: HTTPResponseHead) {
-    delegate?.connectionExchanged(
-      head: "\(head.status) \(head.reason)\(Self.shown(head.headers))", isRequest: false)
+    feed?.delegate?.feed(
+      exchanged: "\(head.status) \(head.reason)\(Self.shown(head.headers))", isSent: false)
     if let askedURL {
-      cookies?.store(head.headers, from: askedURL, at: SystemClock.wall())
-      sessionField?.store(head.headers, from: askedURL)
+      feed?.cookies?.store(head.headers, from: askedURL, at: SystemClock.wall())
+      feed?.sessionField?.store(head.headers, from: askedURL)
     }
-    delegate?.connectionAnswered(status: head.status)
+    feed?.lastStatus = head.status
   }
 
   package func openingRedirected(status: Int, to place: String, at now: Instant) {
@@ -220,14 +178,15 @@ package final class EventStreamFeedConnection: FeedConnection {
     if status == 303 || (status == 301 || status == 302) && settings.method == "POST" {
       dropsBody = true
     }
-    delegate?.connectionRedirected(status: status, to: place, at: now)
+    feed?.connectionRedirected(status: status, to: place, at: now)
   }
 
   package func opening(_ opening: Opening, answered head: HTTPResponseHead, at now: Instant) {
     if head.status == 204 {
-      let delegate = delegate
+      let feed = feed
       abort()
-      delegate?.connectionFinished(at: now)
+      feed?.connection = nil
+      feed?.perform { session, _ in session.finished() }
       return
     }
     do throws(ConnectionLoss) {
@@ -236,7 +195,8 @@ package final class EventStreamFeedConnection: FeedConnection {
       return refuse(error, head, opening, to: settings.method, at: now)
     }
     open(opening, at: now)
-    delegate?.connectionOpened(Resumption(of: head.headers, asked: askedID), at: now)
+    let resumption = Resumption(of: head.headers, asked: askedID)
+    feed?.perform { $0.opened(at: $1, resumption) }
     drain(at: now)
   }
 
@@ -280,7 +240,7 @@ package final class EventStreamFeedConnection: FeedConnection {
 
   package func drain(at now: Instant) {
     if state.refusal != nil { return readRefusal(at: now) }
-    guard isOpen, let delegate, !state.isDraining else { return }
+    guard isOpen, let feed, !state.isDraining else { return }
     state.isDraining = true
     defer { state.isDraining = false }
     do throws(EventStreamError) {
@@ -288,23 +248,23 @@ package final class EventStreamFeedConnection: FeedConnection {
         if let event = try parser.next() {
           if !hasReceivedEvent {
             hasReceivedEvent = true
-            delegate.connectionReceivedEvent()
+            feed.session.noteEvent()
           }
-          if sink.take(event: event) == .takenAndFull { delegate.connectionSinkIsFull() }
+          if sink.take(event: event) == .takenAndFull { feed.connectionSinkIsFull() }
           // A handler may have ended the connection.
           guard isOpen else { return }
         } else if !fill() {
           if body?.isComplete == true { state.breakdown = state.breakdown ?? .ended }
           if completesEvent() { continue }
           // The fields come before the end, because the end asks for the reconnection time.
-          delegate.connectionReadFields()
-          tellDelivered(to: delegate, at: now)
+          feed.connectionReadFields()
+          tellDelivered(to: feed, at: now)
           if let loss = state.breakdown { bodyEnded(loss, at: now) }
           return
         }
       }
     } catch {
-      delegate.connectionReadFields()
+      feed.connectionReadFields()
       end(.limit("\(error)"), at: now)
     }
   }
@@ -325,16 +285,16 @@ package final class EventStreamFeedConnection: FeedConnection {
     if parser.isInsideEvent, !(isEmpty && sample.isForeign) {
       return end(loss.insideEvent, at: now)
     }
-    if isEmpty { delegate?.connectionHeldNoEvent(sample) }
+    if isEmpty { feed?.eventlessBody = sample }
     end(loss, at: now)
   }
 
   /// Reports that all received events were handed out, if the stream is alive or ended properly.
-  private func tellDelivered(to delegate: any EventStreamFeedConnectionDelegate, at now: Instant) {
+  private func tellDelivered(to feed: EventStreamFeed, at now: Instant) {
     guard !state.isBehind, !parser.isInsideEvent else { return }
     switch state.breakdown {
-    case nil: delegate.connectionDelivered(at: state.lastRead ?? now)
-    case .ended, .endedUnmarked: delegate.connectionDelivered(at: now)
+    case nil: feed.connectionDelivered(at: state.lastRead ?? now)
+    case .ended, .endedUnmarked: feed.connectionDelivered(at: now)
     default: break
     }
   }

@@ -184,8 +184,6 @@ extension Feed {
 
   package var interest: LoopInterest { LoopInterest(deadline: session.deadline) }
 
-  package func ready(_ events: PollEvents, at now: Instant) {}
-
   package func expired(at now: Instant) {
     let stage = connection?.stage
     perform { $0.tick(at: $1, stage: stage) }

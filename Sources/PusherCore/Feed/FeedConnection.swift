@@ -185,8 +185,6 @@ extension FeedConnection {
 
   // MARK: The stream
 
-  package func streamOpened(_ stream: SocketStream, at now: Instant) {}
-
   package func streamReadable(_ stream: SocketStream, at now: Instant) {
     if loop.hasStalled { state.isBehind = true }
     for _ in 0..<FeedConnectionState.readsWhenBehind {

@@ -279,8 +279,6 @@ final class PipeWriter: LoopSource {
     close()
   }
 
-  func expired(at now: Instant) {}
-
   func close() {
     loop.remove(self)
     if descriptor >= 0 { SystemCalls.closeDescriptor(descriptor) }

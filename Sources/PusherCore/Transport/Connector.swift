@@ -34,8 +34,6 @@ final class Connector: LoopSource {
     LoopInterest(deadline: dialer.failure == nil ? dialer.deadline : LoopInterest.immediately)
   }
 
-  func ready(_ events: PollEvents, at now: Instant) {}
-
   func expired(at now: Instant) {
     while completion != nil, let address = dialer.nextAttempt(at: now) { start(address, at: now) }
     finishIfFailed(at: now)
@@ -139,8 +137,6 @@ private final class Attempt: LoopSource {
   func ready(_ events: PollEvents, at now: Instant) {
     owner.attemptEnded(self, error: SystemCalls.pendingError(descriptor), at: now)
   }
-
-  func expired(at now: Instant) {}
 
   func release() -> Int32 {
     loop.remove(self)
@@ -303,9 +299,11 @@ package final class Resolver {
     lastNumber += 1
     let ticket = Ticket(number: lastNumber)
     open[ticket] = completion
-    let question = Question(
-      host: host, port: port, family: family, scope: scope, ticket: ticket, wakeUp: wakeUp)
-    if !DetachedThread.start(name: "pusher-resolve", { question.answer() }) {
+    let isStarted = DetachedThread.start(name: "pusher-resolve") { [wakeUp] in
+      let answer = Self.answer(host, port, family, scope)
+      wakeUp.post { $0.resolver.deliver(answer, to: ticket) }
+    }
+    if !isStarted {
       let error = TransportError.resolve(host: host, reason: "cannot start a thread")
       wakeUp.post { $0.resolver.deliver(.failure(error), to: ticket) }
     }
@@ -314,8 +312,19 @@ package final class Resolver {
 
   package func cancel(_ ticket: Ticket) { open[ticket] = nil }
 
-  fileprivate func deliver(_ answer: Answer, to ticket: Ticket) {
+  private func deliver(_ answer: Answer, to ticket: Ticket) {
     open.removeValue(forKey: ticket)?(answer)
+  }
+
+  private static func answer(
+    _ host: String, _ port: UInt16, _ family: SocketAddress.Family?, _ scope: Scope
+  ) -> Answer {
+    func isFound(_ answer: Answer) -> Bool { (try? answer.get())?.isEmpty == false }
+    let isLocal = scope == .all || host.lowercased() == "localhost"
+    let answer = ask(host, port: port, family: family, flags: isLocal ? 0 : AI_ADDRCONFIG)
+    guard family == nil, !isLocal, !isFound(answer) else { return answer }
+    let all = ask(host, port: port, flags: 0)
+    return isFound(all) ? all : answer
   }
 
   static func ask(
@@ -377,35 +386,5 @@ package final class Resolver {
       unsafe next = entry.pointee.ai_next
     }
     return addresses
-  }
-}
-
-private struct Question: Sendable {
-  let host: String
-  let port: UInt16
-  let family: SocketAddress.Family?
-  let scope: Resolver.Scope
-  let ticket: Resolver.Ticket
-  let wakeUp: WakeUp
-
-  func answer() {
-    let answer = found()
-    wakeUp.post { [ticket] in $0.resolver.deliver(answer, to: ticket) }
-  }
-
-  private func found() -> Resolver.Answer {
-    let isLocal = scope == .all || host.lowercased() == "localhost"
-    let answer = ask(isLocal ? 0 : AI_ADDRCONFIG)
-    guard family == nil, !isLocal, !Self.isFound(answer) else { return answer }
-    let all = ask(0)
-    return Self.isFound(all) ? all : answer
-  }
-
-  private func ask(_ flags: Int32) -> Resolver.Answer {
-    Resolver.ask(host, port: port, family: family, flags: flags)
-  }
-
-  private static func isFound(_ answer: Resolver.Answer) -> Bool {
-    (try? answer.get())?.isEmpty == false
   }
 }

@@ -92,10 +92,6 @@ internal import PusherPlatform
   func remove(member: any LoopMember) { members.removeAll { $0 === member } }
   func endMembers() { for member in members { member.end() } }
 
-  package static var processorCount: Int { SystemCalls.processorCount }
-
-  /// Sleeps 1 ms within a round, while another thread does something that this one needs.
-  package func pause() { SystemCalls.pause(milliseconds: 1) }
   package func stop() { isStopping = true }
 
   package func run() {
@@ -295,6 +291,11 @@ package protocol LoopSource: AnyObject {
   func expired(at now: Instant)
 }
 
+extension LoopSource {
+  package func ready(_ events: PollEvents, at now: Instant) {}
+  package func expired(at now: Instant) {}
+}
+
 /// Calls its action once at its deadline, which may be moved until then.
 package final class LoopTimer: LoopSource {
   /// `nil` for never, and after the call.
@@ -306,8 +307,6 @@ package final class LoopTimer: LoopSource {
   }
 
   package var interest: LoopInterest { LoopInterest(deadline: deadline) }
-
-  package func ready(_ events: PollEvents, at now: Instant) {}
 
   package func expired(at now: Instant) {
     deadline = nil
@@ -651,8 +650,6 @@ package final class DeadlineQueue: LoopSource {
   package init() {}
 
   package var interest: LoopInterest { LoopInterest(deadline: heap.first?.deadline) }
-
-  package func ready(_ events: PollEvents, at now: Instant) {}
 
   /// Reads the deadline of a source, which may have become earlier.
   package func note(_ source: any LoopSource) {

@@ -12,7 +12,12 @@ final class HTTPCall: Sendable {
   let way: Destination
   fileprivate let timeout: Duration
   fileprivate let deadline: Instant
-  fileprivate let answer = FirstAnswer<Outcome>()
+  private let progress = Locked(Progress())
+
+  private struct Progress {
+    var continuation: CheckedContinuation<Outcome, Never>?
+    var outcome: Outcome?
+  }
 
   /// - Parameter timeout: Starts now and includes the wait for a connection.
   init(
@@ -28,6 +33,29 @@ final class HTTPCall: Sendable {
   }
 
   fileprivate var isLate: Failure { .unreachable("\(HTTPExchange.Failure.timeout(timeout))") }
+  fileprivate var isOver: Bool { progress.withLock { $0.outcome != nil } }
+
+  /// Waits for the outcome; calls `ask` first if there is none yet.
+  fileprivate func outcome(asking ask: () -> Void) async -> Outcome {
+    await withCheckedContinuation { continuation in
+      let outcome = progress.withLock { progress -> Outcome? in
+        if progress.outcome == nil { progress.continuation = continuation }
+        return progress.outcome
+      }
+      if let outcome { continuation.resume(returning: outcome) } else { ask() }
+    }
+  }
+
+  /// Ends the call from any thread; a later end is ignored.
+  fileprivate func end(_ outcome: Outcome) {
+    let continuation = progress.withLock { progress -> CheckedContinuation<Outcome, Never>? in
+      guard progress.outcome == nil else { return nil }
+      progress.outcome = outcome
+      defer { progress.continuation = nil }
+      return progress.continuation
+    }
+    continuation?.resume(returning: outcome)
+  }
 }
 
 /// Carries out calls from any thread on one loop's thread, over kept connections.
@@ -57,9 +85,9 @@ final class HTTPCalls: Sendable {
   /// Returns the result of a call; ``HTTPCall/Failure/cancelled`` at once if the task is cancelled.
   func outcome(of call: HTTPCall) async -> HTTPCall.Outcome {
     await withTaskCancellationHandler {
-      await call.answer.value { post(.begin(call), joins: true) }
+      await call.outcome { post(.begin(call), joins: true) }
     } onCancel: {
-      call.answer.give(.failure(.cancelled))
+      call.end(.failure(.cancelled))
       post(.stop(call), joins: false)
     }
   }
@@ -81,7 +109,7 @@ final class HTTPCalls: Sendable {
         defer { orders = ThreadOrders() }
         return orders.take()
       }
-      for case .begin(let call) in lost { call.answer.give(.failure(.unreachable(reason))) }
+      for case .begin(let call) in lost { call.end(.failure(.unreachable(reason))) }
     }
   }
 }
@@ -123,15 +151,15 @@ private final class HTTPCallDriver: LoopMember {
     for line in lines { close(line) }
     for call in waiting.map(\.call) {
       drop(call)
-      call.answer.give(.failure(.cancelled))
+      call.end(.failure(.cancelled))
     }
   }
 
   private func carryOut(_ order: HTTPCalls.Order) {
     switch order {
     case .begin(let call):
-      if call.answer.isGiven { return }
-      if isEnding { return call.answer.give(.failure(.cancelled)) }
+      if call.isOver { return }
+      if isEnding { return call.end(.failure(.cancelled)) }
       if !begin(call) { wait(call) }
     case .stop(let call):
       drop(call)
@@ -144,7 +172,7 @@ private final class HTTPCallDriver: LoopMember {
   private func wait(_ call: HTTPCall) {
     let timer = LoopTimer(deadline: call.deadline) { [unowned self] in
       drop(call)
-      call.answer.give(.failure(call.isLate))
+      call.end(.failure(call.isLate))
     }
     waiting.append((call, timer))
     loop.add(timer)
@@ -187,7 +215,7 @@ private final class HTTPCallDriver: LoopMember {
       }
     } catch {
       close(line)
-      call.answer.give(.failure(.http(error)))
+      call.end(.failure(.http(error)))
     }
   }
 
@@ -196,7 +224,7 @@ private final class HTTPCallDriver: LoopMember {
   ) {
     line.call = nil
     if line.connection.isKept { keep(line, at: now) } else { close(line) }
-    call.answer.give(
+    call.end(
       result.mapError { failure in
         if case .timeout = failure { call.isLate } else { .unreachable("\(failure)") }
       })
@@ -223,40 +251,7 @@ private final class HTTPCallDriver: LoopMember {
     forgetTimer(of: line)
     line.connection.close()
     lines.removeAll { $0 === line }
-    line.call?.answer.give(.failure(.cancelled))
+    line.call?.end(.failure(.cancelled))
     line.call = nil
-  }
-}
-
-/// An answer that one task awaits and any thread may give; later answers are ignored.
-private final class FirstAnswer<Value: Sendable>: Sendable {
-  private struct Progress {
-    var continuation: CheckedContinuation<Value, Never>?
-    var value: Value?
-  }
-
-  private let progress = Locked(Progress())
-
-  var isGiven: Bool { progress.withLock { $0.value != nil } }
-
-  /// Waits for the answer; calls `ask` first if there is none yet.
-  func value(asking ask: () -> Void) async -> Value {
-    await withCheckedContinuation { continuation in
-      let value = progress.withLock { progress -> Value? in
-        if progress.value == nil { progress.continuation = continuation }
-        return progress.value
-      }
-      if let value { continuation.resume(returning: value) } else { ask() }
-    }
-  }
-
-  func give(_ value: Value) {
-    let continuation = progress.withLock { progress -> CheckedContinuation<Value, Never>? in
-      guard progress.value == nil else { return nil }
-      progress.value = value
-      defer { progress.continuation = nil }
-      return progress.continuation
-    }
-    continuation?.resume(returning: value)
   }
 }

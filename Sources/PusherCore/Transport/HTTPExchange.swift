@@ -245,8 +245,6 @@ extension HTTPExchange: OpeningDelegate {
 }
 
 extension HTTPExchange: SocketStreamDelegate {
-  package func streamOpened(_ stream: SocketStream, at now: Instant) {}
-
   package func streamWritable(_ stream: SocketStream, at now: Instant) {
     do throws(TransportError) {
       try stream.write(from: output)
@@ -346,9 +344,6 @@ package final class HTTPConnection {
 }
 
 extension HTTPConnection: SocketStreamDelegate {
-  package func streamOpened(_ stream: SocketStream, at now: Instant) {}
-  package func streamWritable(_ stream: SocketStream, at now: Instant) {}
-
   /// Without an open request, any input is an end or an error.
   package func streamReadable(_ stream: SocketStream, at now: Instant) {
     stream.close()

@@ -85,8 +85,6 @@ extension PortProbe: SocketStreamDelegate {
     }
   }
 
-  package func streamWritable(_ stream: SocketStream, at now: Instant) {}
-
   package func streamFailed(_ stream: SocketStream, _ error: TransportError, at now: Instant) {
     switch error {
     case .tls(.handshakeClosed), .tls(.notTLS): end(false)
@@ -98,8 +96,6 @@ extension PortProbe: SocketStreamDelegate {
 }
 
 package enum LocalPort {
-  private static let interval: UInt32 = 20
-
   private enum Answer { case open, refused, unknown }
 
   /// Returns whether `host`, a loopback address or `localhost`, refuses connections to `port`.
@@ -125,11 +121,7 @@ package enum LocalPort {
     do throws(SystemError) {
       if try SystemCalls.startConnecting(descriptor, to: address) { return .open }
       // An answer that does not come at once comes very soon on this machine.
-      var looks = 50
-      while looks > 0, try !SystemCalls.isWritable(descriptor) {
-        looks -= 1
-        SystemCalls.pause(milliseconds: interval)
-      }
+      _ = SystemCalls.hasRoom(descriptor, milliseconds: 1000)
       switch SystemCalls.pendingError(descriptor) {
       case nil: return .open
       case .connectionRefused: return .refused

@@ -8,6 +8,11 @@ package protocol SocketStreamDelegate: AnyObject {
   func streamFailed(_ stream: SocketStream, _ error: TransportError, at now: Instant)
 }
 
+extension SocketStreamDelegate {
+  package func streamOpened(_ stream: SocketStream, at now: Instant) {}
+  package func streamWritable(_ stream: SocketStream, at now: Instant) {}
+}
+
 /// A TCP connection, optionally with TLS: name → address → connection → proxy → handshake → open.
 ///
 /// Nothing blocks; only the loop calls back. The loop keeps an unclosed stream, and the owner

@@ -42,15 +42,7 @@ package enum SystemCalls {
     return Int(count)
   }
 
-  /// `poll` of one descriptor without waiting: true if it is writable or has failed.
-  static func isWritable(_ descriptor: Int32) throws(SystemError) -> Bool {
-    var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-    let count = unsafe poll(&entry, 1, 0)
-    guard count >= 0 else { throw .last }
-    return count == 1
-  }
-
-  static var processorCount: Int { max(sysconf(Int32(_SC_NPROCESSORS_ONLN)), 1) }
+  package static var processorCount: Int { max(sysconf(Int32(_SC_NPROCESSORS_ONLN)), 1) }
 
   /// `poll` of nothing: sleeps, unless a signal comes.
   package static func pause(milliseconds: UInt32) {

@@ -89,8 +89,6 @@ package final class ServerConnection: SocketStreamDelegate {
 
   // MARK: The stream
 
-  package func streamOpened(_ stream: SocketStream, at now: Instant) {}
-
   package func streamReadable(_ stream: SocketStream, at now: Instant) {
     let scratch = acceptor.scratch
     do throws(TransportError) {

@@ -298,8 +298,6 @@ private final class AppsReading {
     init(completion: @escaping (Answer) -> Void) { self.completion = completion }
 
     var interest: LoopInterest { LoopInterest() }
-    func ready(_ events: PollEvents, at now: Instant) {}
-    func expired(at now: Instant) {}
   }
 }
 

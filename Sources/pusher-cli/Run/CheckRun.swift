@@ -306,7 +306,6 @@ final class StreamTrial: SocketStreamDelegate {
   }
 
   func streamReadable(_ stream: SocketStream, at now: Instant) {}
-  func streamWritable(_ stream: SocketStream, at now: Instant) {}
 }
 
 /// The stages of `check` on one connection: upgrade, greeting, ping and subscriptions.

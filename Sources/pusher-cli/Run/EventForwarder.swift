@@ -222,8 +222,6 @@ final class EventForwarder: LoopSource {
     }
   }
 
-  func ready(_ events: PollEvents, at now: Instant) {}
-
   func expired(at now: Instant) {
     guard case .not = cut else {
       if case .until(let end) = cut, end <= now { finishCut() }

@@ -148,8 +148,6 @@ final class EventHook: LoopSource {
     LoopInterest(deadline: pauseEnds ?? (mayStart ? LoopInterest.immediately : nil))
   }
 
-  func ready(_ events: PollEvents, at now: Instant) {}
-
   func expired(at now: Instant) {
     // Commands start before the next wait.
     if let ends = pauseEnds, ends <= now { pauseEnds = nil }
