@@ -294,3 +294,14 @@ extension PusherAPI.Event {
 
   package func check() throws(TriggerError) { try alone.check() }
 }
+
+extension APIRequest {
+  /// The call that sends these events: a single one without a batch.
+  package static func sending(
+    _ events: [PusherAPI.Event], appID: String
+  ) throws(TriggerError) -> APIRequest {
+    events.count == 1
+      ? try events[0].alone.request(appID: appID)
+      : try BatchRequest(events: events).request(appID: appID)
+  }
+}

@@ -159,7 +159,8 @@ package final class EventStreamFeedConnection: FeedConnection {
       return nil
     }
     feed?.delegate?.feed(
-      exchanged: "\(request.method) \(request.url.path)\(Self.shown(request.headers))", isSent: true)
+      exchanged: "\(request.method) \(request.url.path)\(Self.shown(request.headers))", isSent: true
+    )
     return bytes
   }
 

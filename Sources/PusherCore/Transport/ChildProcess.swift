@@ -70,7 +70,7 @@ package final class ChildProcess: LoopSource {
   private var deadline: Instant?
   private var failure: Failure?
   /// Result of the command itself; other processes of its group may still run.
-  private var ending: SystemCalls.Ending?
+  private var status: Int32?
   private var hasEnded = false
   private var isWatched = false
   /// Time of SIGKILL for the group, after SIGTERM.
@@ -122,8 +122,8 @@ package final class ChildProcess: LoopSource {
     deadline = nil
     if let killTime, killTime <= now { SystemCalls.killGroup(process, SIGKILL) }
     guard !isWatched else { return }
-    if let ending = SystemCalls.collect(process) {
-      finish(ending, at: now)
+    if let status = SystemCalls.collect(process) {
+      finish(status, at: now)
     } else {
       deadline = now.advanced(by: Self.interval)
     }
@@ -176,9 +176,9 @@ package final class ChildProcess: LoopSource {
   }
 
   /// Reads the rest of the output, also while another process keeps the pipe open.
-  private func finish(_ collected: SystemCalls.Ending? = nil, at now: Instant) {
+  private func finish(_ collected: Int32? = nil, at now: Instant) {
     readOutput(at: now)
-    ending = collected ?? SystemCalls.collect(process)
+    status = collected ?? SystemCalls.collect(process)
     Children.collectOrphans()
     hasEnded = true
     deadline = nil
@@ -206,13 +206,7 @@ package final class ChildProcess: LoopSource {
       completion(.failure(failure), now)
       return
     }
-    let status: Int32 =
-      switch ending {
-      case .exited(let status): status
-      case .signalled(let signal): 128 + signal
-      case nil: 255
-      }
-    completion(.success(Output(bytes: output.array, status: status)), now)
+    completion(.success(Output(bytes: output.array, status: status ?? 255)), now)
   }
 
   private func readOutput(at now: Instant) {
@@ -387,11 +381,6 @@ extension ProcessStatus {
 // `environ` is a global variable of C, which nothing here changes.
 
 extension SystemCalls {
-  enum Ending: Sendable, Equatable {
-    case exited(Int32)
-    case signalled(Int32)
-  }
-
   /// `posix_spawn` of `/bin/sh -c command`, in its own process group, with these descriptors.
   ///
   /// The child starts with no signal blocked, and with the default action for each.
@@ -460,13 +449,14 @@ extension SystemCalls {
     #endif
   }
 
-  /// `waitpid(WNOHANG)`: collects an ended process; `nil` if it still runs.
-  static func collect(_ process: Int32) -> Ending? {
+  /// `waitpid(WNOHANG)`: collects an ended process, and returns its status as shells do; `nil` if
+  /// it still runs.
+  static func collect(_ process: Int32) -> Int32? {
     var status: Int32 = 0
     guard Children.collecting(process, { unsafe waitpid(process, &status, WNOHANG) == process })
     else { return nil }
     let signal = status & 0x7f
-    return signal == 0 ? .exited(status >> 8 & 0xff) : .signalled(signal)
+    return signal == 0 ? status >> 8 & 0xff : 128 + signal
   }
 
   static func openNothing() throws(SystemError) -> Int32 {

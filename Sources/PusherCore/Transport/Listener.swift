@@ -126,13 +126,7 @@ package struct HandedSocket: Sendable, Equatable {
 
   package init(descriptor: Int32) throws(Fault) {
     SystemCalls.closeOnExec(descriptor)
-    switch SystemCalls.kind(ofSocket: descriptor) {
-    case .stream(isListening: true): break
-    case .stream(isListening: false): throw .notListening
-    case .other: throw .notAStream
-    case .noSocket(.badDescriptor): throw .notOpen
-    case .noSocket: throw .notASocket
-    }
+    try SystemCalls.checkListening(descriptor)
     guard let address = SystemCalls.localAddress(descriptor) else { throw .notInternet }
     self.init(descriptor: descriptor, address: address)
   }

@@ -1,3 +1,4 @@
+internal import CSystemEpoll
 internal import PusherPlatform
 
 /// Thin functions for system calls on descriptors; each comment names the C original.
@@ -130,11 +131,7 @@ extension SystemCalls {
 
   /// `getsockopt(SO_ERROR)`: the result of a connection attempt; `nil` for success.
   static func pendingError(_ descriptor: Int32) -> SystemError? {
-    var code: Int32 = 0
-    var length = socklen_t(MemoryLayout<Int32>.size)
-    guard unsafe getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &length) == 0 else {
-      return .last
-    }
+    guard let code = option(descriptor, SO_ERROR) else { return .last }
     return code == 0 ? nil : SystemError(code: code)
   }
 
@@ -159,16 +156,12 @@ extension SystemCalls {
     return descriptor
   }
 
-  enum SocketKind {
-    case stream(isListening: Bool)
-    case other
-    case noSocket(SystemError)
-  }
-
-  static func kind(ofSocket descriptor: Int32) -> SocketKind {
-    guard let type = option(descriptor, SO_TYPE) else { return .noSocket(.last) }
-    guard type == stream else { return .other }
-    return .stream(isListening: option(descriptor, SO_ACCEPTCONN).map { $0 != 0 } ?? false)
+  static func checkListening(_ descriptor: Int32) throws(HandedSocket.Fault) {
+    guard let type = option(descriptor, SO_TYPE) else {
+      throw SystemError.last == .badDescriptor ? .notOpen : .notASocket
+    }
+    guard type == stream else { throw .notAStream }
+    guard option(descriptor, SO_ACCEPTCONN) ?? 0 != 0 else { throw .notListening }
   }
 
   private static func option(_ descriptor: Int32, _ name: Int32) -> Int32? {

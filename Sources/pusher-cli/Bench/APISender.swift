@@ -134,12 +134,7 @@ final class APISender: BenchSender {
       let name = plan.name(of: number, in: call)
       events.append(try event(message.data(name).jsonText, channels[channel]))
     }
-    if let only = events.first, events.count == 1 {
-      return client.request(
-        try TriggerRequest(name: only.name, channels: [only.channel], data: only.data)
-          .request(appID: client.appID))
-    }
-    return client.request(try BatchRequest(events: events).request(appID: client.appID))
+    return client.request(try .sending(events, appID: client.appID))
   }
 
   private func event(_ data: String, _ channel: String) throws -> BatchRequest.Event {
