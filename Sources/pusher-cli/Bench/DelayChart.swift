@@ -1,4 +1,77 @@
 internal import PusherCore
+internal import PusherPlatform
+
+/// Counts of delays in buckets of equal relative width, as HdrHistogram has them.
+///
+/// Each value is known to three significant digits. The size is fixed: about 270 KiB.
+/// Source: hdrhistogram.org, `recordValue` and `getValueAtPercentile`.
+struct DelayHistogram: Equatable {
+  /// Buckets of one power of two: enough for three digits.
+  private static let half = 1024
+  private static let bits = 11
+  /// The largest value that is told apart; larger ones count as this one.
+  static let limit = Duration.seconds(3600)
+  private static let size = index(of: limit.wholeNanoseconds) + 1
+
+  private var counts = [Int](repeating: 0, count: size)
+  private(set) var count = 0
+  private(set) var largest = Duration.zero
+  private var sum = 0.0
+
+  /// Counts a delay; a negative one counts as zero.
+  mutating func record(_ delay: Duration) {
+    let value = max(delay.wholeNanoseconds, 0)
+    counts[Self.index(of: min(value, Self.limit.wholeNanoseconds))] += 1
+    count += 1
+    sum += Double(value)
+    largest = max(largest, .nanoseconds(value))
+  }
+
+  mutating func removeAll() {
+    for index in counts.indices { counts[index] = 0 }
+    (count, largest, sum) = (0, .zero, 0)
+  }
+
+  var mean: Duration? { count == 0 ? nil : .nanoseconds(Int64(sum / Double(count))) }
+
+  /// Returns the delay that `percent` of all delays do not exceed; `nil` without delays.
+  func percentile(_ percent: Double) -> Duration? {
+    guard count > 0 else { return nil }
+    let rank = max(1, min(count, Int((percent * Double(count) / 100 - 1e-6).rounded(.up))))
+    var seen = 0
+    for (index, number) in counts.enumerated() where number > 0 {
+      seen += number
+      if seen >= rank { return min(Self.highest(of: index), largest) }
+    }
+    return largest
+  }
+
+  /// The filled buckets with their largest value, and the number of delays up to there.
+  var steps: [(value: Duration, seen: Int)] {
+    var steps: [(value: Duration, seen: Int)] = []
+    var seen = 0
+    for (index, number) in counts.enumerated() where number > 0 {
+      seen += number
+      steps.append((min(Self.highest(of: index), largest), seen))
+    }
+    return steps
+  }
+
+  // MARK: Buckets
+
+  /// Values below 2048 have a bucket each; above, 1024 buckets share each power of two.
+  private static func index(of value: Int64) -> Int {
+    let power = max(0, 64 - (value | 2047).leadingZeroBitCount - bits)
+    return power * half + Int(value >> Int64(power))
+  }
+
+  private static func highest(of index: Int) -> Duration {
+    guard index >= 2 * half else { return .nanoseconds(index) }
+    let power = index / half - 1
+    let low = Int64(index % half + half) << Int64(power)
+    return .nanoseconds(low + (1 << Int64(power)) - 1)
+  }
+}
 
 /// The delays of a run in columns of one or more seconds.
 ///
@@ -116,5 +189,229 @@ extension Optional where Wrapped: Comparable {
   fileprivate static func largest(_ left: Wrapped?, _ right: Wrapped?) -> Wrapped? {
     guard let left, let right else { return left ?? right }
     return max(left, right)
+  }
+}
+
+/// The delays over the time, as an SVG image without scripts and without other files.
+struct DelayImage {
+  private let report: BenchReport
+  private let grouped: DelayColumns
+  private let seconds: Int
+  /// Powers of ten of a millisecond at both ends of the axis.
+  private let low: Int
+  private let high: Int
+
+  /// Maximum number of points of a line.
+  static let pointLimit = 1000
+  private static let width = 900.0
+  private static let height = 420.0
+  private static let left = 84.0
+  private static let right = 876.0
+  private static let top = 80.0
+  private static let bottom = 356.0
+  /// Maximum number of labels below the axis of the time.
+  private static let labelLimit = 12
+  /// Shortest delay of the axis, in milliseconds.
+  private static let shortest = 0.001
+
+  init(_ report: BenchReport) {
+    self.report = report
+    seconds = report.rows.count
+    grouped = DelayColumns(report.rows, atMost: Self.pointLimit)
+    let columns = grouped.columns
+    let least = columns.compactMap(\.p50).min() ?? .milliseconds(1)
+    let most = columns.compactMap(\.largest).max() ?? .milliseconds(1)
+    low = Int(log10(Self.milliseconds(least)).rounded(.down))
+    high = max(Int(log10(Self.milliseconds(most)).rounded(.up)), low + 1)
+  }
+
+  var text: String {
+    let size = "\(Int(Self.width)) \(Int(Self.height))"
+    let left = Self.number(Self.left)
+    return """
+      <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 \(size)" role="img">
+      <title>\(Self.escaped(title))</title>
+      <desc>\(Self.escaped(summary))</desc>
+      \(Self.style)
+      <rect class="back" width="100%" height="100%"/>
+      <text class="title" x="\(left)" y="28">\(Self.escaped(title))</text>
+      <text x="\(left)" y="50">\(Self.escaped(summary))</text>
+      \(delayAxis)
+      \(timeAxis)
+      \(lines)
+      \(losses)
+      </svg>
+
+      """
+  }
+
+  // MARK: Texts
+
+  private var title: String { "Delays of bench \(report.mode.rawValue) on \(report.host)" }
+
+  private var summary: String {
+    let delays = [("p50", "p50"), ("p99", "p99"), ("max", "max")].compactMap { label, name in
+      report.values[name].map { "\(label) \(BenchTable.time($0))" }
+    }
+    let counts = ["sent", "delivered", "lost"].compactMap { name in
+      report.values[name].map { "\(BenchNumber.grouped(Int($0))) \(name)" }
+    }
+    let each = grouped.width > 1 ? ["each point is the worst second of \(grouped.width)"] : []
+    return (delays + counts + each).joined(separator: ", ")
+  }
+
+  private static func escaped(_ text: String) -> String {
+    var escaped = ""
+    for scalar in Diagnostics.escaped(text).unicodeScalars {
+      switch scalar {
+      case "&": escaped += "&amp;"
+      case "<": escaped += "&lt;"
+      case ">": escaped += "&gt;"
+      default: escaped.unicodeScalars.append(scalar)
+      }
+    }
+    return escaped
+  }
+
+  private static let style = """
+    <style>
+    svg { color-scheme: light dark; font: 13px system-ui, sans-serif; }
+    text { fill: #1f2328; } .title { font-weight: 600; font-size: 16px; }
+    .back { fill: #ffffff; } .grid { stroke: #d1d9e0; }
+    path { fill: none; stroke-width: 2; stroke-linecap: round; stroke-linejoin: round; }
+    .p50 { stroke: #0969da; } .p99 { stroke: #bc4c00; stroke-dasharray: 7 4; }
+    .max { stroke: #59636e; stroke-dasharray: 1 4; } .lost { stroke: #cf222e; }
+    @media (prefers-color-scheme: dark) {
+    text { fill: #e6edf3; } .back { fill: #0d1117; } .grid { stroke: #3d444d; }
+    .p50 { stroke: #58a6ff; } .p99 { stroke: #ffa657; } .max { stroke: #9198a1; }
+    .lost { stroke: #ff7b72; }
+    }
+    </style>
+    """
+
+  // MARK: Axes
+
+  private var delayAxis: String {
+    var parts = [
+      """
+      <text x="20" y="218" text-anchor="middle" transform="rotate(-90 20 218)">\
+      delay, logarithmic</text>
+      """
+    ]
+    let (left, right) = (Self.number(Self.left), Self.number(Self.right))
+    let beside = Self.number(Self.left - 8)
+    for power in low...high {
+      let value = pow(10, Double(power))
+      let place = Self.number(y(value))
+      let label = BenchTable.time(value)
+      parts.append(
+        """
+        <line class="grid" x1="\(left)" x2="\(right)" y1="\(place)" y2="\(place)"/>
+        <text x="\(beside)" y="\(place)" dy="4" text-anchor="end">\(label)</text>
+        """)
+    }
+    return parts.joined(separator: "\n")
+  }
+
+  private var timeAxis: String {
+    let middle = Self.number((Self.left + Self.right) / 2)
+    var parts = [
+      """
+      <text x="\(middle)" y="\(Self.number(Self.bottom + 50))" text-anchor="middle">time in seconds</text>
+      """
+    ]
+    let (edge, end) = (Self.number(Self.bottom), Self.number(Self.bottom + 5))
+    for second in stride(from: 0, through: seconds, by: step) {
+      let place = Self.number(x(Double(second)))
+      parts.append(
+        """
+        <line class="grid" x1="\(place)" x2="\(place)" y1="\(edge)" y2="\(end)"/>
+        <text x="\(place)" y="\(Self.number(Self.bottom + 24))" text-anchor="middle">\(second)</text>
+        """)
+    }
+    return parts.joined(separator: "\n")
+  }
+
+  /// Seconds between two labels: 1, 2 or 5 times a power of ten.
+  private var step: Int {
+    var power = 1
+    while true {
+      for factor in [1, 2, 5] where seconds / (factor * power) < Self.labelLimit {
+        return factor * power
+      }
+      power *= 10
+    }
+  }
+
+  private func x(_ second: Double) -> Double {
+    Self.left + (Self.right - Self.left) * second / Double(max(seconds, 1))
+  }
+
+  /// The middle of a column.
+  private func x(column: Int) -> Double {
+    let first = column * grouped.width
+    let end = min(first + grouped.width, seconds)
+    return x(Double(first + end) / 2)
+  }
+
+  private func y(_ milliseconds: Double) -> Double {
+    let share = (log10(milliseconds) - Double(low)) / Double(high - low)
+    return Self.bottom - (Self.bottom - Self.top) * min(max(share, 0), 1)
+  }
+
+  private static func milliseconds(_ delay: Duration) -> Double {
+    max(delay.inSeconds * 1000, shortest)
+  }
+
+  private static func number(_ value: Double) -> String { BenchNumber.text(value, places: 1) }
+
+  // MARK: Data
+
+  private var lines: String {
+    let all: [(name: String, value: (DelayColumns.Column) -> Duration?)] = [
+      ("max", \.largest), ("p99", \.p99), ("p50", \.p50),
+    ]
+    return all.enumerated().map { index, line in
+      let start = Self.right - 80 * Double(index + 1)
+      return """
+        <path class="\(line.name)" d="M\(Self.number(start)) 64h30"/>
+        <text x="\(Self.number(start + 36))" y="68">\(line.name)</text>
+        <path class="\(line.name)" id="\(line.name)" d="\(path(line.value))"/>
+        """
+    }.joined(separator: "\n")
+  }
+
+  /// Returns a path with one point for each column that has a value, and a gap for the others.
+  private func path(_ value: (DelayColumns.Column) -> Duration?) -> String {
+    var path = ""
+    var isConnected = false
+    for (index, column) in grouped.columns.enumerated() {
+      guard let delay = value(column) else {
+        isConnected = false
+        continue
+      }
+      let point = "\(Self.number(x(column: index))) \(Self.number(y(Self.milliseconds(delay))))"
+      // The line of no length shows a point without neighbours.
+      path += isConnected ? "L\(point)" : "M\(point)h0"
+      isConnected = true
+    }
+    return path
+  }
+
+  private var losses: String {
+    let marks = grouped.columns.enumerated().filter { $0.element.lost > 0 }
+    let drawn = marks.map { index, column in
+      let place = "\(Self.number(x(column: index) - 4)) \(Self.number(Self.bottom - 4))"
+      let title = "\(column.lost) lost in second \(index * grouped.width)"
+      return """
+        <path class="lost" d="M\(place)l8 8m0 -8l-8 8"><title>\(title)</title></path>
+        """
+    }
+    let legend =
+      marks.isEmpty
+      ? []
+      : ["<text x=\"\(Self.number(Self.left + 14))\" y=\"68\">lost events</text>"]
+        + ["<path class=\"lost\" d=\"M\(Self.number(Self.left)) 60l8 8m0 -8l-8 8\"/>"]
+    return (legend + drawn).joined(separator: "\n")
   }
 }
