@@ -106,7 +106,7 @@ extension FeedConnection {
   package func abort() {
     state.isOver = true
     forgetOwner()
-    if let timer = state.refusalTimer { loop.remove(timer) }
+    loop.cancel(&state.refusalTimer)
     state.opening?.abort()
     state.opening = nil
     state.stream?.close()
@@ -277,12 +277,10 @@ extension FeedConnection {
     guard let refusal = Refusal(loss, head, method: method) else { return end(loss, at: now) }
     state.refusal = refusal
     open(opening, at: now)
-    let timer = LoopTimer(deadline: now.advanced(by: Refusal.patience)) { [weak self] in
+    state.refusalTimer = loop.schedule(after: Refusal.patience) { [weak self] in
       guard let self, let refusal = state.refusal else { return }
       end(refusal.loss, at: loop.now)
     }
-    state.refusalTimer = timer
-    loop.add(timer)
     readRefusal(at: now)
   }
 

@@ -323,6 +323,12 @@ extension EventLoop {
     return timer
   }
 
+  /// Removes a timer, which is not called again.
+  package func cancel(_ timer: inout LoopTimer?) {
+    if let timer { remove(timer) }
+    timer = nil
+  }
+
   /// Runs until the condition holds, or `time` has passed; returns whether it holds.
   package func run(atMost time: Duration, until isSo: () -> Bool) -> Bool {
     var isLate = false

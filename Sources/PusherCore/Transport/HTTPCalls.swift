@@ -206,12 +206,13 @@ private final class HTTPCallDriver: LoopMember {
   }
 
   private func send(_ call: HTTPCall, over line: Line) {
-    forgetTimer(of: line)
+    loop.cancel(&line.idleTimer)
     line.call = call
     do throws(HTTPError) {
       let left = loop.now.duration(to: call.deadline)
-      try line.connection.send(call.request, timeout: left) { [unowned self, unowned line] in
-        answered(call, over: line, $0, at: $1)
+      try line.connection.send(call.request, timeout: left) {
+        [unowned self, unowned line] result, _ in
+        answered(call, over: line, result)
       }
     } catch {
       close(line)
@@ -220,10 +221,18 @@ private final class HTTPCallDriver: LoopMember {
   }
 
   private func answered(
-    _ call: HTTPCall, over line: Line, _ result: HTTPExchange.Outcome, at now: Instant
+    _ call: HTTPCall, over line: Line, _ result: HTTPExchange.Outcome
   ) {
     line.call = nil
-    if line.connection.isKept { keep(line, at: now) } else { close(line) }
+    if line.connection.isKept {
+      lines.removeAll { $0 === line }
+      lines.append(line)
+      line.idleTimer = loop.schedule(after: calls.limits.idleTime) {
+        [unowned self, unowned line] in close(line)
+      }
+    } else {
+      close(line)
+    }
     call.end(
       result.mapError { failure in
         if case .timeout = failure { call.isLate } else { .unreachable("\(failure)") }
@@ -231,24 +240,9 @@ private final class HTTPCallDriver: LoopMember {
     fill()
   }
 
-  private func keep(_ line: Line, at now: Instant) {
-    lines.removeAll { $0 === line }
-    lines.append(line)
-    let timer = LoopTimer(deadline: now.advanced(by: calls.limits.idleTime)) {
-      [unowned self, unowned line] in close(line)
-    }
-    line.idleTimer = timer
-    loop.add(timer)
-  }
-
-  private func forgetTimer(of line: Line) {
-    if let timer = line.idleTimer { loop.remove(timer) }
-    line.idleTimer = nil
-  }
-
   /// Closes the connection; its call, if any, ends with ``HTTPCall/Failure/cancelled``.
   private func close(_ line: Line) {
-    forgetTimer(of: line)
+    loop.cancel(&line.idleTimer)
     line.connection.close()
     lines.removeAll { $0 === line }
     line.call?.end(.failure(.cancelled))

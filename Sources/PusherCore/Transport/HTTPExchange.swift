@@ -155,8 +155,7 @@ package final class HTTPExchange {
   }
 
   private func finish(_ result: Outcome, at now: Instant) {
-    if let timer { loop.remove(timer) }
-    timer = nil
+    loop.cancel(&timer)
     opening?.abort()
     opening = nil
     stream?.close()

@@ -140,8 +140,7 @@ package final class Opening {
   }
 
   private func close() {
-    if let failure { loop.remove(failure) }
-    failure = nil
+    loop.cancel(&failure)
     stream?.close()
     stream = nil
   }

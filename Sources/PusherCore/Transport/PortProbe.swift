@@ -30,9 +30,8 @@ package final class PortProbe {
     completion: @escaping (Bool) -> Void
   ) {
     (self.question, self.loop, self.completion) = (question, loop, completion)
-    let timer = LoopTimer(deadline: loop.now.advanced(by: time)) { self.end(false) }
+    let timer = loop.schedule(after: time) { self.end(false) }
     self.timer = timer
-    loop.add(timer)
     var tls: TLSContext?
     if let offer = question.offer {
       tls = try? TLSContext.client(TLSConfiguration(insecure: true), offering: offer)
@@ -50,8 +49,7 @@ package final class PortProbe {
     guard let completion else { return }
     self.completion = nil
     stream?.close()
-    if let timer { loop.remove(timer) }
-    timer = nil
+    loop.cancel(&timer)
     completion(isFound)
   }
 }

@@ -403,7 +403,9 @@ extension SocketStream {
     var isOpen = false
     do throws(TransportError) {
       while !isOpen {
-        try say(negotiation.output)
+        outgoing.append(negotiation.output.view)
+        negotiation.output.removeAll()
+        try flush()
         guard let count = try receive(into: input, atMost: 4096) else { break }
         isOpen = try Self.take(input, negotiation, from: proxy, isLast: count == 0)
       }
@@ -431,12 +433,6 @@ extension SocketStream {
       if isLast && !isOpen { throw .endedEarly }
       return isOpen
     } catch { throw .proxy(proxy.description, error) }
-  }
-
-  private func say(_ bytes: ByteBuffer) throws(TransportError) {
-    outgoing.append(bytes.view)
-    bytes.removeAll()
-    try flush()
   }
 }
 

@@ -151,8 +151,7 @@ final class FleetPacer {
   }
 
   func stop(_ loop: EventLoop) {
-    if let timer { loop.remove(timer) }
-    timer = nil
+    loop.cancel(&timer)
   }
 }
 

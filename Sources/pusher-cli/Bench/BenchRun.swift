@@ -128,12 +128,10 @@ final class BenchRun {
 
   /// Says once a second what happens; a terminal shows it, and a pipe with -v.
   private func startTicking() {
-    let timer = LoopTimer(deadline: loop.now.advanced(by: .seconds(1))) { [unowned self] in
+    ticker = loop.schedule(after: .seconds(1)) { [unowned self] in
       diagnostics.info(progress)
       ticker?.deadline = loop.now.advanced(by: .seconds(1))
     }
-    ticker = timer
-    loop.add(timer)
   }
 
   private var progress: String {
@@ -379,7 +377,9 @@ enum BenchConsent {
   /// Returns `nil` to go on, or the status to end with.
   static func missing(_ settings: BenchSettings, _ diagnostics: Diagnostics) -> ExitStatus? {
     let host = settings.subscription.connection.host
-    if settings.isConfirmed || isLocal(settings) { return nil }
+    let hosts = [host, settings.api?.connection.host]
+    let isLocal = hosts.compactMap(\.self).allSatisfy(Loopback.contains)
+    if settings.isConfirmed || isLocal { return nil }
     guard StandardDescriptors.isTerminal(0), StandardDescriptors.isTerminal(2) else {
       diagnostics.usage(
         UsageError(
@@ -392,12 +392,6 @@ enum BenchConsent {
       return .usage
     }
     return nil
-  }
-
-  /// True if sockets and calls go to this machine only.
-  private static func isLocal(_ settings: BenchSettings) -> Bool {
-    let hosts = [settings.subscription.connection.host, settings.api?.connection.host]
-    return hosts.compactMap(\.self).allSatisfy(Loopback.contains)
   }
 
   /// Returns the load in words, with the number of messages.

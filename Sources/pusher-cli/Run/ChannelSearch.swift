@@ -45,7 +45,8 @@ struct ChannelSearch {
   mutating func take(_ list: [Listed], standing: (String) -> Standing) -> Changes {
     var changes = Changes()
     var occupied = NameSet()
-    for channel in list where isSearched(channel.name) {
+    for channel in list
+    where Self.isChannel(channel.name) && patterns.contains(where: { $0.matches(channel.name) }) {
       let standing = standing(channel.name)
       if standing == .typed { continue }
       let isOurs = joined.contains(channel.name)
@@ -66,10 +67,6 @@ struct ChannelSearch {
 
   /// Handles a channel without other subscribers; returns whether to leave it.
   mutating func vacated(_ channel: String) -> Bool { joined.remove(channel) }
-
-  private func isSearched(_ name: String) -> Bool {
-    Self.isChannel(name) && patterns.contains { $0.matches(name) }
-  }
 
   /// Returns false for an invalid name of the server's list, and for the channel of a user.
   static func isChannel(_ name: String) -> Bool {
@@ -282,14 +279,10 @@ final class Discovery {
   /// Handles the server's count of subscribers.
   func counted(_ count: Int, on channel: String) {
     guard count <= 1, channels.state(of: channel) == .subscribed else { return }
-    leaveIfOurs(channel)
+    if search.vacated(channel) { leave(channel) }
   }
 
   func stop() { lister.stop() }
-
-  private func leaveIfOurs(_ channel: String) {
-    if search.vacated(channel) { leave(channel) }
-  }
 
   private func leave(_ channel: String) {
     diagnostics.info("left \(channel): no other subscribers")
