@@ -170,7 +170,7 @@ extension Feed {
     closeIfEnded()
   }
 
-  package func closeIfEnded() {
+  private func closeIfEnded() {
     guard state.hasEnded, connection == nil, !isClosed else { return }
     state.isClosed = true
     loop.remove(self)

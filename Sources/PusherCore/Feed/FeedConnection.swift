@@ -28,13 +28,13 @@ package struct FeedConnectionState {
   /// new.
   fileprivate(set) var isBehind = false
   /// Maximum number of reads in one turn while behind.
-  static let readsWhenBehind = 2
+  fileprivate static let readsWhenBehind = 2
   fileprivate(set) var lastRead: Instant?
   fileprivate(set) var isSecure = false
   package fileprivate(set) var times = OpeningTimes()
   /// A refusal whose body is being read.
   var refusal: Refusal?
-  var refusalTimer: LoopTimer?
+  fileprivate var refusalTimer: LoopTimer?
 }
 
 /// One connection of a feed: an opening, then a stream until its end.

@@ -259,7 +259,7 @@ package enum PercentEncoding {
   private static let digits = [UInt8]("0123456789ABCDEF".utf8)
 
   /// Returns whether a byte is a letter, a digit or one of `-._~`.
-  static func isUnreserved(_ byte: UInt8) -> Bool {
+  fileprivate static func isUnreserved(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
       UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),

@@ -17,12 +17,12 @@ internal import CSystemOpenSSL
   private let incoming: OpaquePointer
   private let outgoing: OpaquePointer
   let context: TLSContext
-  let peerName: String?
+  private let peerName: String?
   private var isEstablished = false
   private var failure: TLSError?
   /// First objection to the peer's certificate chain.
-  var objection: TLSError?
-  var wasAskedForCertificate = false
+  private var objection: TLSError?
+  private var wasAskedForCertificate = false
 
   /// True if a read or handshake needs bytes from the socket; else do not wait for the socket.
   package private(set) var needsInput = false
@@ -192,7 +192,7 @@ internal import CSystemOpenSSL
 
 extension TLSEngine {
   /// Sends `peerName` and checks certificates against it (RFC 6066 section 3, RFC 9525 section 6).
-  func expectPeer() throws(TLSError) {
+  private func expectPeer() throws(TLSError) {
     let here = unsafe Unmanaged.passUnretained(self).toOpaque()
     // Place 0 is OpenSSL's "application data".
     guard unsafe SSL_set_ex_data(connection, 0, here) == 1 else { throw .lastFailure }
@@ -309,7 +309,7 @@ extension TLSEngine {
   }
 
   /// Returns the error for an alert about our certificate, if the peer asked for one.
-  func refusalOfCertificate(_ cause: OpenSSLErrors.Entry) -> TLSError? {
+  private func refusalOfCertificate(_ cause: OpenSSLErrors.Entry) -> TLSError? {
     guard wasAskedForCertificate, cause.library == ERR_LIB_SSL else { return nil }
     // Alerts of RFC 8446 section 6.2 that a server may send for a certificate.
     let alerts = [40, 42, 43, 44, 45, 46, 48, 49, 116].map { SSL_AD_REASON_OFFSET + $0 }
@@ -320,7 +320,7 @@ extension TLSEngine {
 
 extension TLSEngine {
   /// Rejects a peer whose public key is not pinned; without pins, accepts every peer.
-  func checkPins() throws(TLSError) {
+  private func checkPins() throws(TLSError) {
     guard !context.pins.isEmpty else { return }
     guard let certificate = unsafe SSL_get1_peer_certificate(connection) else {
       throw .setup(reason: "the server sent no certificate to compare with the pinned key")

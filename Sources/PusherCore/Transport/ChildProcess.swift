@@ -244,7 +244,7 @@ package final class ChildProcess: LoopSource {
 }
 
 /// Writes bytes to a pipe, then closes it; a reader that stops early is not an error.
-final class PipeWriter: LoopSource {
+private final class PipeWriter: LoopSource {
   private let loop: EventLoop
   private var descriptor: Int32
   private let waiting: ByteBuffer
@@ -288,7 +288,7 @@ package enum Children {
   private static let started = Locked<Set<Int32>>([])
   private static let collectsOrphans = Locked(false)
 
-  package static var includeOrphans: Bool { getpid() == 1 || pusher_is_subreaper() == 1 }
+  private static var includeOrphans: Bool { getpid() == 1 || pusher_is_subreaper() == 1 }
 
   /// Makes ``collectOrphans()`` collect orphans if this process can get any; returns if it can.
   package static func adoptOrphans() -> Bool {
@@ -298,7 +298,9 @@ package enum Children {
   }
 
   /// Calls `start`, which returns 0 for success, and records the process as ours.
-  static func starting(_ process: inout Int32, by start: (inout Int32) -> Int32) -> Int32 {
+  fileprivate static func starting(_ process: inout Int32, by start: (inout Int32) -> Int32)
+    -> Int32
+  {
     started.withLock { started in
       let code = start(&process)
       if code == 0 { started.insert(process) }
@@ -307,7 +309,7 @@ package enum Children {
   }
 
   /// Calls `collect`, and forgets the command if that returns true because it had ended.
-  static func collecting(_ process: Int32, _ collect: () -> Bool) -> Bool {
+  fileprivate static func collecting(_ process: Int32, _ collect: () -> Bool) -> Bool {
     started.withLock { started in
       guard collect() else { return false }
       started.remove(process)
@@ -424,7 +426,9 @@ extension SystemCalls {
   }
 
   /// `kill` for the process group led by `process`.
-  static func killGroup(_ process: Int32, _ signal: Int32) { _ = kill(-process, signal) }
+  fileprivate static func killGroup(_ process: Int32, _ signal: Int32) {
+    _ = kill(-process, signal)
+  }
 
   /// Returns whether a process of the group still runs; zombies do not count.
   static func isGroupAlive(_ process: Int32) -> Bool {
@@ -432,14 +436,14 @@ extension SystemCalls {
   }
 
   /// `waitid(WNOWAIT)`: blocks until the process has ended, without collecting it.
-  static func waitUntilEnded(_ process: Int32) {
+  fileprivate static func waitUntilEnded(_ process: Int32) {
     var information = unsafe siginfo_t()
     while unsafe waitid(P_PID, id_t(process), &information, WEXITED | WNOWAIT) < 0 && errno == EINTR
     {}
   }
 
   /// `waitid(WNOWAIT | WNOHANG)`: an ended child that was not collected; 0 without one.
-  static func endedChild() -> Int32 {
+  fileprivate static func endedChild() -> Int32 {
     var information = unsafe siginfo_t()
     guard unsafe waitid(P_ALL, 0, &information, WEXITED | WNOWAIT | WNOHANG) == 0 else { return 0 }
     #if !canImport(Darwin)
@@ -476,7 +480,7 @@ extension SystemCalls {
   /// `write` to a pipe; if the pipe is closed, throws `SystemError.brokenPipe` without SIGPIPE.
   ///
   /// SIGPIPE is blocked in this thread during the call, and consumed if it came.
-  static func writeQuietly(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer)
+  fileprivate static func writeQuietly(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer)
     throws(SystemError) -> Int?
   {
     var pipeSignal = sigset_t()

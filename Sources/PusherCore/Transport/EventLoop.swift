@@ -388,7 +388,7 @@ package struct LoopPlace: Sendable, Equatable {
 /// The telling sources of a loop, watched by epoll(7): idle sources cost a round nothing.
 ///
 /// Changes are read once before the next wait, so that several cost one system call.
-final class ReadinessSet {
+private final class ReadinessSet {
   private struct Entry {
     var source: (any ReportingSource)?
     var generation: UInt32 = 0
@@ -608,7 +608,7 @@ package final class WakeUp: Sendable {
     SystemCalls.closeDescriptor(writeEnd)
   }
 
-  var descriptor: Int32 { readEnd }
+  fileprivate var descriptor: Int32 { readEnd }
 
   /// Starts another round of the loop; several calls before that count as one.
   package func signal() {
@@ -623,13 +623,13 @@ package final class WakeUp: Sendable {
     signal()
   }
 
-  func drain() {
+  fileprivate func drain() {
     unsafe withUnsafeTemporaryAllocation(byteCount: 512, alignment: 1) { buffer in
       while let count = unsafe try? SystemCalls.readBytes(readEnd, buffer), count == buffer.count {}
     }
   }
 
-  func takeWork() -> [@Sendable (EventLoop) -> Void] {
+  fileprivate func takeWork() -> [@Sendable (EventLoop) -> Void] {
     work.withLock { waiting in
       defer { waiting.removeAll() }
       return waiting

@@ -20,7 +20,7 @@ final class BenchFleet {
   init(_ count: Int, crew: BenchCrew, connectionsPerSecond rate: Int) {
     (self.crew, self.rate) = (crew, rate)
     subscribers = (0..<count).map { BenchSubscriber($0, crew: crew) }
-    crew.delegate = self
+    crew.fleet = self
   }
 
   private var loop: EventLoop { crew.loop }
@@ -69,7 +69,7 @@ final class BenchFleet {
 
   func close() {
     pacer.stop(loop)
-    crew.delegate = nil
+    crew.fleet = nil
     for subscriber in subscribers { subscriber.close() }
   }
 
@@ -77,20 +77,25 @@ final class BenchFleet {
   var isClosed: Bool { subscribers.allSatisfy { $0.isClosed } }
 }
 
-extension BenchFleet: BenchSubscriberDelegate {
-  func subscriberSettled(_ subscriber: BenchSubscriber, at now: Instant) {
+extension BenchFleet {
+  /// The subscriber was subscribed for the first time, or cannot be.
+  fileprivate func subscriberSettled(_ subscriber: BenchSubscriber, at now: Instant) {
     times.lastChange = now
     settled += 1
     if settled == subscribers.count { onSettled?() }
   }
 
-  func subscriberJoined(_ subscriber: BenchSubscriber, _ steps: ConnectionSteps, at now: Instant) {
+  /// The subscriber is subscribed, for the first time or again.
+  fileprivate func subscriberJoined(
+    _ subscriber: BenchSubscriber, _ steps: ConnectionSteps, at now: Instant
+  ) {
     if subscriber.isSettled { reconnects += 1 }
     times.note(steps, isFirst: !subscriber.isSettled, at: now)
     crew.ledger.noteConnected(at: now)
   }
 
-  func subscriberFailed(
+  /// - Parameter cause: `nil` for an error that does not keep the subscriber away.
+  fileprivate func subscriberFailed(
     _ subscriber: BenchSubscriber, _ code: String, _ reason: String, _ cause: Cause?,
     at now: Instant
   ) {
@@ -99,7 +104,7 @@ extension BenchFleet: BenchSubscriberDelegate {
     crew.ledger.noteError(at: now)
   }
 
-  func subscriberHadGap() { gaps += 1 }
+  fileprivate func subscriberHadGap() { gaps += 1 }
 }
 
 /// Times of all connections of a run.
@@ -130,7 +135,7 @@ struct FleetTimes {
 }
 
 /// Starts items, each at its intended time.
-final class FleetPacer {
+private final class FleetPacer {
   private var timer: LoopTimer?
 
   /// - Parameter due: The intended times, in order of the items.
@@ -153,19 +158,6 @@ final class FleetPacer {
   func stop(_ loop: EventLoop) {
     loop.cancel(&timer)
   }
-}
-
-/// Receives the reports of a run's subscribers, on the loop's thread.
-protocol BenchSubscriberDelegate: AnyObject {
-  /// The subscriber was subscribed for the first time, or cannot be.
-  func subscriberSettled(_ subscriber: BenchSubscriber, at now: Instant)
-  /// The subscriber is subscribed, for the first time or again.
-  func subscriberJoined(_ subscriber: BenchSubscriber, _ steps: ConnectionSteps, at now: Instant)
-  /// - Parameter cause: `nil` for an error that does not keep the subscriber away.
-  func subscriberFailed(
-    _ subscriber: BenchSubscriber, _ code: String, _ reason: String, _ cause: Cause?,
-    at now: Instant)
-  func subscriberHadGap()
 }
 
 /// Times of the steps of one connection; a step that did not happen has none.
@@ -234,7 +226,7 @@ final class BenchSubscriber {
   private func settle(at now: Instant) {
     guard !isSettled else { return }
     isSettled = true
-    crew.delegate?.subscriberSettled(self, at: now)
+    crew.fleet?.subscriberSettled(self, at: now)
   }
 
   private func upgraded(at now: Instant) {
@@ -256,7 +248,7 @@ final class BenchSubscriber {
     isSubscribed = true
     steps.subscription = greetedAt?.duration(to: now)
     steps.connect = begin?.duration(to: now)
-    crew.delegate?.subscriberJoined(self, steps, at: now)
+    crew.fleet?.subscriberJoined(self, steps, at: now)
     (begin, greetedAt) = (nil, nil)
     settle(at: now)
   }
@@ -297,7 +289,7 @@ extension BenchSubscriber: ChannelsFeedDelegate {
   }
 
   private func failed(_ code: String, _ reason: String, _ cause: Cause?, at now: Instant) {
-    crew.delegate?.subscriberFailed(self, code, reason, cause, at: now)
+    crew.fleet?.subscriberFailed(self, code, reason, cause, at: now)
   }
 
   func feed(reports event: ConnectionEvent, at now: Instant) {
@@ -311,7 +303,7 @@ extension BenchSubscriber: ChannelsFeedDelegate {
         failed(loss.code(code), loss.description, Cause(loss, code: code), at: crew.loop.now)
       }
       isCut = false
-    case .gap: crew.delegate?.subscriberHadGap()
+    case .gap: crew.fleet?.subscriberHadGap()
     case .ended: settle(at: crew.loop.now)
     case .opened, .redirected, .reconnectionTime, .resumedElsewhere: break
     }
@@ -332,7 +324,7 @@ final class BenchCrew {
   let ledger: DeliveryLedger
   let diagnostics: Diagnostics
   let channels: [String]
-  weak var delegate: (any BenchSubscriberDelegate)?
+  fileprivate weak var fleet: BenchFleet?
   private let subscription: SubscribeSettings
   /// Made once: thousands of feeds share its texts.
   private let destination: Destination

@@ -76,7 +76,7 @@ struct DelayHistogram: Equatable {
 /// The delays of a run in columns of one or more seconds.
 ///
 /// A column shows its worst second: the percentiles of several seconds cannot be added up.
-struct DelayColumns {
+private struct DelayColumns {
   struct Column: Equatable {
     var p50: Duration?
     var p99: Duration?

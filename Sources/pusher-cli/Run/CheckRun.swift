@@ -272,7 +272,7 @@ extension ConnectionLoss {
 }
 
 /// Opens a stream, with or without TLS, and closes it; runs the loop meanwhile.
-final class StreamTrial: SocketStreamDelegate {
+private final class StreamTrial: SocketStreamDelegate {
   typealias Opened = (peer: SocketAddress?, security: TLSSummary?)
 
   private let loop: EventLoop
@@ -309,7 +309,7 @@ final class StreamTrial: SocketStreamDelegate {
 }
 
 /// The stages of `check` on one connection: upgrade, greeting, ping and subscriptions.
-final class CheckConversation {
+private final class CheckConversation {
   private let settings: SubscribeSettings
   private let loop: EventLoop
   private let diagnostics: Diagnostics
@@ -485,7 +485,7 @@ extension CheckConversation: ChannelsFeedDelegate {
 final class NoSink: EventSink {}
 
 /// Looks for the cluster of pusher.com that knows an app key, after the given one did not.
-enum ClusterSearch {
+private enum ClusterSearch {
   private static let patience = Duration.seconds(2)
 
   static func advice(
@@ -510,7 +510,7 @@ enum ClusterSearch {
 }
 
 /// The calls of the HTTP API for the stages of `check`.
-struct CheckCalls {
+private struct CheckCalls {
   let access: APIAccess
   private let client: APIClient
   private let loop: EventLoop
@@ -656,7 +656,7 @@ struct RoundTrip {
   /// A server on another continent needs less.
   static let usual = Duration.seconds(1)
 
-  init(
+  fileprivate init(
     _ settings: RoundTripSettings, calls: CheckCalls, conversation: CheckConversation,
     loop: EventLoop, diagnostics: Diagnostics
   ) {
@@ -811,7 +811,7 @@ struct CheckFailure: Error {
 }
 
 /// Prints each stage as it ends, in columns or as JSON lines.
-final class CheckReport {
+private final class CheckReport {
   private let isJSON: Bool
   private let diagnostics: Diagnostics
   private var printStatus = ExitStatus.success
