@@ -139,12 +139,9 @@ package struct ThreadOrders<Element: Sendable>: Sendable {
 
 package enum DetachedThread {
   fileprivate final class Body: Sendable {
-    let name: String
     let run: @Sendable () -> Void
 
-    init(_ name: String, _ run: @escaping @Sendable () -> Void) {
-      (self.name, self.run) = (name, run)
-    }
+    init(_ run: @escaping @Sendable () -> Void) { self.run = run }
   }
 
   package enum Signals: Sendable {
@@ -175,36 +172,32 @@ package enum DetachedThread {
     }
     unsafe pthread_sigmask(SIG_BLOCK, &blocked, &before)
     defer { unsafe pthread_sigmask(SIG_SETMASK, &before, nil) }
-    let argument = unsafe Unmanaged.passRetained(Body(name, run))
-    guard unsafe create(argument.toOpaque()) else {
+    let body = Body {
+      setName(name)
+      run()
+    }
+    let argument = unsafe Unmanaged.passRetained(body)
+    #if canImport(Glibc)
+      var thread = pthread_t()
+    #else
+      var thread: pthread_t?
+    #endif
+    guard unsafe pthread_create(&thread, nil, enterThread, argument.toOpaque()) == 0 else {
       unsafe argument.release()
       return false
     }
+    #if canImport(Glibc)
+      pthread_detach(thread)
+    #else
+      if let thread = unsafe thread { unsafe pthread_detach(thread) }
+    #endif
     return true
   }
-
-  #if canImport(Glibc)
-    private static func create(_ argument: UnsafeMutableRawPointer) -> Bool {
-      var thread = pthread_t()
-      let code = unsafe pthread_create(&thread, nil, enterThread, argument)
-      if code == 0 { pthread_detach(thread) }
-      return code == 0
-    }
-  #else
-    private static func create(_ argument: UnsafeMutableRawPointer) -> Bool {
-      var thread: pthread_t?
-      let code = unsafe pthread_create(&thread, nil, enterThread, argument)
-      if code == 0, let thread = unsafe thread { unsafe pthread_detach(thread) }
-      return code == 0
-    }
-  #endif
 }
 
 private func enterThread(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
   guard let argument = unsafe argument else { return nil }
-  let body = unsafe Unmanaged<DetachedThread.Body>.fromOpaque(argument).takeRetainedValue()
-  setName(body.name)
-  body.run()
+  unsafe Unmanaged<DetachedThread.Body>.fromOpaque(argument).takeRetainedValue().run()
   return nil
 }
 

@@ -519,12 +519,8 @@ private struct CheckCalls {
     (self.access, self.client, self.loop) = (access, access.client, loop)
   }
 
-  private struct Answer {
-    var status: Int
-    var body: String
-    /// Difference of the clocks, in words; `nil` if it is small or unknown.
-    var skew: String?
-  }
+  /// `skew` is the difference of the clocks, in words; `nil` if it is small or unknown.
+  private typealias Answer = (status: Int, body: String, skew: String?)
 
   func listChannels() throws(CheckFailure) -> String {
     let call = APIRequest.channels(appID: access.appID)
@@ -571,7 +567,7 @@ private struct CheckCalls {
     let skew = head.flatMap(Self.skew)
     switch outcome {
     case .missing(let failure): throw problem(failure, expected)
-    case .accepted(let body): return Answer(status: head?.status ?? 0, body: body, skew: skew)
+    case .accepted(let body): return (head?.status ?? 0, body, skew)
     case .refused(let status, let reason, let refusal):
       var advice = ["check that app id \(access.appID) and the secret belong to this key"]
       if refusal != .signature || !client.prefix.isEmpty {
