@@ -57,7 +57,7 @@ final class Connector: LoopSource {
     }
     for family in dialer.openQuestions {
       let ticket = loop.resolver.resolve(
-        host, port: port, family: family, scope: unfound == nil ? .reachable : .all
+        host, port: port, family: family, isForAll: unfound != nil
       ) { [unowned self] in answered(family, $0, at: loop.now) }
       questions.append(ticket)
     }
@@ -265,18 +265,12 @@ package struct Dialer {
 package final class Resolver {
   package typealias Answer = Result<[SocketAddress], TransportError>
 
-  package enum Scope: Sendable {
-    /// Addresses of families that this machine uses beyond loopback (AI_ADDRCONFIG).
-    case reachable
-    /// All addresses: without a network, a machine finds names of its hosts file only this way.
-    case all
-  }
-
-  package struct Ticket: Hashable, Sendable { fileprivate let number: UInt64 }
+  /// Number of an open question.
+  package typealias Ticket = UInt64
 
   private let wakeUp: WakeUp
   private var open: [Ticket: (Answer) -> Void] = [:]
-  private var lastNumber: UInt64 = 0
+  private var lastTicket: Ticket = 0
 
   init(wakeUp: WakeUp) { self.wakeUp = wakeUp }
 
@@ -292,15 +286,18 @@ package final class Resolver {
   ///
   /// Addresses come in the system's order (RFC 6724), none for a name without this family. For both
   /// families, all addresses count if none is reachable.
+  ///
+  /// - Parameter isForAll: True for addresses of families too that this machine does not use beyond
+  ///   loopback (AI_ADDRCONFIG): without a network, names of its hosts file are found only this way.
   package func resolve(
-    _ host: String, port: UInt16, family: SocketAddress.Family? = nil, scope: Scope = .reachable,
+    _ host: String, port: UInt16, family: SocketAddress.Family? = nil, isForAll: Bool = false,
     completion: @escaping (Answer) -> Void
   ) -> Ticket {
-    lastNumber += 1
-    let ticket = Ticket(number: lastNumber)
+    lastTicket += 1
+    let ticket = lastTicket
     open[ticket] = completion
     let isStarted = DetachedThread.start(name: "pusher-resolve") { [wakeUp] in
-      let answer = Self.answer(host, port, family, scope)
+      let answer = Self.answer(host, port, family, isForAll: isForAll)
       wakeUp.post { $0.resolver.deliver(answer, to: ticket) }
     }
     if !isStarted {
@@ -317,10 +314,10 @@ package final class Resolver {
   }
 
   private static func answer(
-    _ host: String, _ port: UInt16, _ family: SocketAddress.Family?, _ scope: Scope
+    _ host: String, _ port: UInt16, _ family: SocketAddress.Family?, isForAll: Bool
   ) -> Answer {
     func isFound(_ answer: Answer) -> Bool { (try? answer.get())?.isEmpty == false }
-    let isLocal = scope == .all || host.lowercased() == "localhost"
+    let isLocal = isForAll || host.lowercased() == "localhost"
     let answer = ask(host, port: port, family: family, flags: isLocal ? 0 : AI_ADDRCONFIG)
     guard family == nil, !isLocal, !isFound(answer) else { return answer }
     let all = ask(host, port: port, flags: 0)
