@@ -33,9 +33,13 @@ final class ConsoleStream: ConnectionSocket {
     input = carrier.input
     nextComment = now.advanced(by: Self.heartbeat)
     output.append(
-      "HTTP/1.1 200 OK\r\nContent-Type: \(EventStreamWriter.contentType)\r\n"
-        + "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
-        + "X-Accel-Buffering: no\r\nConnection: close\r\n\r\n")
+      HTTPResponseHead(
+        status: 200, reason: "OK",
+        headers: HTTPHeaders([
+          ("Content-Type", EventStreamWriter.contentType), ("Cache-Control", "no-store"),
+          ("X-Content-Type-Options", "nosniff"), ("X-Accel-Buffering", "no"),
+          ("Connection", "close"),
+        ])))
     greet(hello)
   }
 

@@ -85,8 +85,6 @@ final class RedisConnection: LoopSource {
     LoopInterest(deadline: isUnwritten ? LoopInterest.immediately : conversation?.deadline)
   }
 
-  func ready(_ events: PollEvents, at now: Instant) {}
-
   func expired(at now: Instant) {
     do throws(RedisFailure) {
       try conversation?.tick(at: now)

@@ -148,8 +148,6 @@ public struct PusherAPI: Sendable {
     case .success(let response): return try Self.value(client.answer(response), of: client)
     case .failure(.http(let error)): throw .invalid("\(error)")
     case .failure(.unreachable(let reason)): throw .unreachable(reason)
-    case .failure(.late(let timeout)):
-      throw .unreachable("\(HTTPExchange.Failure.timeout(timeout))")
     case .failure(.cancelled): throw .cancelled
     }
   }
@@ -184,6 +182,7 @@ public struct PusherAPI: Sendable {
     case .rejected(let status, let reason): throw .rejected(status: status, reason)
     case .unavailable(let status, let reason): throw .unavailable(status: status, reason)
     case .unexpected(let status, let reason): throw .unexpected(status: status, reason)
+    case .missing(let failure): throw .unreachable("\(failure)")
     }
   }
 }

@@ -242,7 +242,7 @@ public struct PusherNetwork: Sendable, Equatable {
   }
 
   func routing() throws(PusherConfigurationError) -> Routing {
-    do throws(RoutingError) {
+    do throws(ProxyURLError) {
       return try Routing(proxy: proxy, environment: environment)
     } catch {
       throw .invalidProxy("\(error)")

@@ -170,7 +170,7 @@ extension Feed {
     closeIfEnded()
   }
 
-  package func closeIfEnded() {
+  private func closeIfEnded() {
     guard state.hasEnded, connection == nil, !isClosed else { return }
     state.isClosed = true
     loop.remove(self)
@@ -183,8 +183,6 @@ extension Feed {
   // MARK: The clock
 
   package var interest: LoopInterest { LoopInterest(deadline: session.deadline) }
-
-  package func ready(_ events: PollEvents, at now: Instant) {}
 
   package func expired(at now: Instant) {
     let stage = connection?.stage

@@ -28,13 +28,13 @@ package struct FeedConnectionState {
   /// new.
   fileprivate(set) var isBehind = false
   /// Maximum number of reads in one turn while behind.
-  static let readsWhenBehind = 2
+  fileprivate static let readsWhenBehind = 2
   fileprivate(set) var lastRead: Instant?
   fileprivate(set) var isSecure = false
   package fileprivate(set) var times = OpeningTimes()
   /// A refusal whose body is being read.
   var refusal: Refusal?
-  var refusalTimer: LoopTimer?
+  fileprivate var refusalTimer: LoopTimer?
 }
 
 /// One connection of a feed: an opening, then a stream until its end.
@@ -58,6 +58,8 @@ package protocol FeedConnection: SocketStreamDelegate, OpeningDelegate {
   func outputHasRoom(at now: Instant)
   /// Ends with a close frame if the protocol has one, else like ``abort()``.
   func close()
+  /// True if the request asks for an upgrade instead of a document.
+  var isUpgrade: Bool { get }
   /// Stage of an open stream that still waits for its beginning; `nil` for none.
   var openStage: ConnectionStage? { get }
 }
@@ -65,7 +67,13 @@ package protocol FeedConnection: SocketStreamDelegate, OpeningDelegate {
 extension FeedConnection {
   package var isOpen: Bool { state.stream != nil && !state.isOver }
   package var wasOpen: Bool { state.stream != nil }
-  package var stage: ConnectionStage? { state.isOver ? nil : state.opening?.stage ?? openStage }
+
+  package var stage: ConnectionStage? {
+    guard !state.isOver, let opening = state.opening else { return state.isOver ? nil : openStage }
+    let received = input.count
+    return opening.stage
+      ?? (isUpgrade ? .upgrading(received: received) : .asking(received: received))
+  }
 
   package var isPaused: Bool {
     get { state.isPaused }
@@ -77,16 +85,15 @@ extension FeedConnection {
     }
   }
 
-  package func start(to destination: Destination, isUpgrade: Bool) {
-    let opening = Opening(
-      loop: loop, to: destination, isUpgrade: isUpgrade, isPaused: state.isPaused,
-      input: input, delegate: self)
+  package func start(to destination: Destination) {
+    let opening = Opening(loop: loop, to: destination, input: input, delegate: self)
+    opening.isPaused = state.isPaused
     state.opening = opening
     opening.start()
   }
 
   package func open(_ opening: Opening, at now: Instant) {
-    state.isSecure = opening.isSecure
+    state.isSecure = opening.trail.url.isSecure
     state.times = opening.times
     state.times.answered = loop.now
     state.stream = opening.handOver(to: self)
@@ -99,7 +106,7 @@ extension FeedConnection {
   package func abort() {
     state.isOver = true
     forgetOwner()
-    if let timer = state.refusalTimer { loop.remove(timer) }
+    loop.cancel(&state.refusalTimer)
     state.opening?.abort()
     state.opening = nil
     state.stream?.close()
@@ -147,11 +154,36 @@ extension FeedConnection {
   }
 
   package func openingReceived(_ head: HTTPResponseHead) {}
-  package func openingFailed(_ loss: ConnectionLoss, at now: Instant) { end(loss, at: now) }
+  package func follows(_ status: Int) -> Bool { true }
+
+  package func opening(
+    cannotFollow head: HTTPResponseHead, _ error: RedirectError, at now: Instant
+  ) { end(.refused(status: head.status, reason: "\(error)"), at: now) }
+
+  package func opening(
+    _ opening: Opening, failed failure: HTTPExchange.Failure, at now: Instant
+  ) { end(loss(failure, opening), at: now) }
+
+  private func loss(_ failure: HTTPExchange.Failure, _ opening: Opening) -> ConnectionLoss {
+    switch failure {
+    case .http(.endedEarly):
+      let part = input.isEmpty ? "before it answered" : "in the middle of its answer"
+      let upgrade = !isUpgrade ? "" : input.isEmpty ? " the upgrade" : " to the upgrade"
+      return .network(
+        "the server closed the connection \(part)\(upgrade)", input.isEmpty ? opening.silence : nil)
+    case .http(.foreign(.tls)): return .network("\(ForeignProtocol.tls)", .onlyTLS)
+    case .transport(let error):
+      let loss = ConnectionLoss(error)
+      // An event stream's message says by itself that no answer came.
+      let explainsItself = !isUpgrade && opening.silence == .noAnswer
+      guard case .network(let what, nil) = loss, !explainsItself, opening.isAsking, input.isEmpty
+      else { return loss }
+      return .network(what, opening.silence)
+    case .http, .timeout: return .violation("\(failure)")
+    }
+  }
 
   // MARK: The stream
-
-  package func streamOpened(_ stream: SocketStream, at now: Instant) {}
 
   package func streamReadable(_ stream: SocketStream, at now: Instant) {
     if loop.hasStalled { state.isBehind = true }
@@ -194,5 +226,137 @@ extension FeedConnection {
 
   package func streamFailed(_ stream: SocketStream, _ error: TransportError, at now: Instant) {
     broke(ConnectionLoss(error), at: now)
+  }
+}
+
+/// A refusal whose body is still being read for the reason.
+struct Refusal {
+  static let patience = Duration.seconds(1)
+  /// Maximum number of bytes to read.
+  private static let sizeLimit = 16 << 10
+
+  private let head: HTTPResponseHead
+  private let reason: String
+  private let retryAfter: Duration?
+  private var reader: HTTPBodyReader
+  private let body = ByteBuffer()
+
+  /// Returns `nil` for any other loss, and for an answer without a readable body.
+  init?(_ loss: ConnectionLoss, _ head: HTTPResponseHead, method: String) {
+    guard case .refused(_, let reason, let retryAfter) = loss,
+      let reader = try? HTTPBodyReader(head, requestMethod: method), !reader.isComplete
+    else { return nil }
+    (self.head, self.reason, self.retryAfter) = (head, reason, retryAfter)
+    self.reader = reader
+  }
+
+  /// Takes the received bytes, and returns whether the body is complete or long enough.
+  mutating func read(from input: ByteBuffer) -> Bool {
+    guard let isWhole = try? reader.read(from: input, into: body) else { return true }
+    return isWhole || body.count >= Self.sizeLimit
+  }
+
+  var loss: ConnectionLoss {
+    let limit = Self.sizeLimit * 4
+    let text = (try? head.headers.decoded(body.array, limit: limit, isCut: true)) ?? []
+    let words = RefusalReason.line(of: text)
+    // Many servers repeat the status line in the body.
+    let status = "\(head.status) \(head.reason)"
+    let isNew = ![reason, "page '\(status)'", "page '\(head.reason)'", status].contains(words)
+    let said = [reason, isNew ? words : ""].filter { !$0.isEmpty }.joined(separator: ": ")
+    return .refused(status: head.status, reason: said, retryAfter: retryAfter)
+  }
+}
+
+extension FeedConnection {
+  /// Ends with a refusal after its body has come or has taken too long.
+  func refuse(
+    _ loss: ConnectionLoss, _ head: HTTPResponseHead, _ opening: Opening, to method: String,
+    at now: Instant
+  ) {
+    guard let refusal = Refusal(loss, head, method: method) else { return end(loss, at: now) }
+    state.refusal = refusal
+    open(opening, at: now)
+    state.refusalTimer = loop.schedule(after: Refusal.patience) { [weak self] in
+      guard let self, let refusal = state.refusal else { return }
+      end(refusal.loss, at: loop.now)
+    }
+    readRefusal(at: now)
+  }
+
+  func readRefusal(at now: Instant) {
+    guard isOpen, state.refusal?.read(from: input) == true || state.breakdown != nil else { return }
+    if let refusal = state.refusal { end(refusal.loss, at: now) }
+  }
+}
+
+// Maps the failures of each layer to the loss of a connection.
+extension ConnectionLoss {
+  package init(_ error: TransportError) {
+    switch error {
+    case .tls(let error):
+      self =
+        error.trustProblem.map { .untrusted("\(error)", $0) }
+        ?? .network("\(error)", error.networkProblem)
+    // Our own reason already names the missing family.
+    case .resolve(_, let reason) where !reason.begins(with: "it has no IP"):
+      self = .network("\(error)", .unknownName)
+    case .connect(_, let reason) where reason == SystemError.connectionRefused.description:
+      self = .network("\(error)", .connectionRefused)
+    case .proxy(_, let proxyError) where proxyError.isDoubtful: self = .network("\(error)", .proxy)
+    case .timeout(.handshaking): self = .network("\(error)", .handshakeSilent)
+    // The message about a loss already says that the connection is lost.
+    case .reset(let reason): self = .network(reason)
+    default: self = .network("\(error)")
+    }
+  }
+
+  /// Maps a WebSocket protocol error, or an end without a close frame.
+  init(_ error: WebSocketError) {
+    switch error {
+    case .endedWithoutCloseFrame(let insideMessage):
+      let place = insideMessage ? "incomplete message" : "no close frame"
+      self = .closed(code: nil, reason: place)
+    default: self = .violation("\(error)")
+    }
+  }
+
+  /// Maps an unexpected status; `now` is needed for a date in Retry-After.
+  init(refusal head: HTTPResponseHead, at now: WallTime) {
+    let isLost = RedirectTrail.isRedirect(head.status)
+    self = .refused(
+      status: head.status, reason: isLost ? "a redirect without a Location" : head.reason,
+      retryAfter: head.retryAfter(at: now))
+  }
+
+  /// Maps a failed upgrade; `now` is needed for a date in Retry-After.
+  init(upgradeFailure error: any Error, at now: WallTime) {
+    switch error {
+    case HandshakeError.refused(let head): self.init(refusal: head, at: now)
+    case HandshakeError.redirect(_, let status):
+      self = .refused(status: status, reason: "a redirect that is not followed")
+    default: self = .violation("\(error)")
+    }
+  }
+}
+
+extension TLSError {
+  fileprivate var networkProblem: NetworkProblem? {
+    switch self {
+    case .handshakeClosed: .handshakeClosed
+    case .notTLS: .notTLS
+    default: nil
+    }
+  }
+
+  /// The side that did not trust the other, if trust failed.
+  fileprivate var trustProblem: TrustProblem? {
+    switch self {
+    case .certificate: .certificate
+    case .unknownAuthority: .unknownAuthority
+    case .publicKey: .publicKey
+    case .clientCertificate: .clientCertificate
+    default: nil
+    }
   }
 }

@@ -65,8 +65,7 @@ final class EndpointCalls {
     let number = lastNumber
     do {
       exchanges[number] = try HTTPExchange(
-        loop: loop, request: call, routing: network.routing,
-        tls: try context(for: call.url), timeout: timeout
+        loop: loop, request: call, to: network, tls: try context(for: call.url), timeout: timeout
       ) { [unowned self] result, _ in
         exchanges[number] = nil
         if case .success(let response) = result { whenAnswered(response) }
@@ -86,9 +85,8 @@ final class EndpointCalls {
   func context(for url: HTTPURL) throws(TLSError) -> TLSContext? {
     guard url.isSecure else { return nil }
     if let context { return context }
-    let made = try loop.tlsContexts.client(network.tls, environment: network.trust)
-    context = made
-    return made
+    context = try loop.tlsContexts.client(network.tls, environment: network.trust)
+    return context
   }
 
   // MARK: Answers

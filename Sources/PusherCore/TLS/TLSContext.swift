@@ -1,4 +1,57 @@
 internal import CSystemOpenSSL
+internal import PusherPlatform
+
+/// Checks of a server's certificate, and our own certificate.
+///
+/// Each connection reads the files, and fails if it cannot read one.
+public struct TLSConfiguration: Sendable, Equatable {
+  /// PEM file of the only trusted authorities; `nil` for the system's.
+  public var caFile: String?
+  /// Accepts every certificate for any name; for tests only.
+  public var insecure: Bool
+  /// PEM file with our certificate and its chain, sent if the server asks.
+  public var certificateFile: String?
+  /// PEM file of our key; `nil` if ``certificateFile`` holds it.
+  public var keyFile: String?
+  /// Accepted public keys of the server, checked even with ``insecure``; empty for any key.
+  public var pins: Set<PublicKeyPin>
+
+  /// Texts of files that can be read only once, by path: pipes, and standard input.
+  package var kept: [String: [UInt8]] = [:]
+
+  /// Makes settings; without arguments, the defaults.
+  public init(
+    caFile: String? = nil, insecure: Bool = false, certificateFile: String? = nil,
+    keyFile: String? = nil, pins: Set<PublicKeyPin> = []
+  ) {
+    (self.caFile, self.insecure, self.certificateFile) = (caFile, insecure, certificateFile)
+    (self.keyFile, self.pins) = (keyFile, pins)
+  }
+
+  package var forAnotherServer: TLSConfiguration {
+    var other = TLSConfiguration(caFile: caFile, insecure: insecure)
+    other.kept = kept.filter { $0.key == caFile }
+    return other
+  }
+}
+
+/// Values of `SSL_CERT_FILE` and `SSL_CERT_DIR`, as in other programs with OpenSSL.
+package struct TLSEnvironment: Sendable, Equatable {
+  /// PEM file of authorities; empty counts as unset.
+  package var certificateFile: String?
+  /// Directories with hashed names, separated by colons; empty counts as unset.
+  package var certificateDirectories: String?
+
+  package init(certificateFile: String? = nil, certificateDirectories: String? = nil) {
+    (self.certificateFile, self.certificateDirectories) = (certificateFile, certificateDirectories)
+  }
+
+  package init(_ variables: [String: String]) {
+    self.init(
+      certificateFile: variables["SSL_CERT_FILE"], certificateDirectories: variables["SSL_CERT_DIR"]
+    )
+  }
+}
 
 /// Settings shared by connections: trusted authorities, own certificate, TLS 1.2 or newer.
 ///
@@ -118,16 +171,27 @@ internal import CSystemOpenSSL
     if path == nil && directories == nil { try trustSystem() }
   }
 
+  /// Debian and derivatives · Fedora's equivalent · FreeBSD.
+  private static let systemDirectories = ["/etc/ssl/certs", "/etc/pki/tls/certs", "/etc/certs/CA"]
+
+  /// Debian, Alpine · Fedora, RHEL · openSUSE · macOS, OpenBSD, Alpine · FreeBSD.
+  private static let systemFiles = [
+    "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem", "/usr/local/share/certs/ca-root-nss.crt",
+  ]
+
+  /// Trusts the system's authorities.
+  ///
+  /// Hashed directories come first: they cost nothing until a certificate is checked. OpenSSL's
+  /// default always parses the bundle (30 to 50 ms).
   private func trustSystem() throws(TLSError) {
-    if let directory = TrustStore.hashedDirectory() {
-      try trust(directory: directory)
-      return
-    }
-    for file in TrustStore.bundleFiles {
+    let hashed = Self.systemDirectories.first { unsafe pusher_has_hashed_certificates($0) == 1 }
+    if let hashed { return try trust(directory: hashed) }
+    for file in Self.systemFiles {
       OpenSSLErrors.clear()
       if unsafe SSL_CTX_load_verify_file(pointer, file) == 1 { return }
     }
-    throw .noTrustStore(searched: TrustStore.directories + TrustStore.bundleFiles)
+    throw .noTrustStore(searched: Self.systemDirectories + Self.systemFiles)
   }
 
   private func trust(_ file: PEMFile) throws(TLSError) {
@@ -143,22 +207,131 @@ internal import CSystemOpenSSL
   }
 }
 
-/// Locations of the system's trusted authorities.
-///
-/// Hashed directories come first: they cost nothing until a certificate is checked. OpenSSL's
-/// default always parses the bundle (30 to 50 ms).
-enum TrustStore {
-  /// Debian and derivatives · Fedora's equivalent · FreeBSD.
-  static let directories = ["/etc/ssl/certs", "/etc/pki/tls/certs", "/etc/certs/CA"]
+/// TLS contexts of one loop's clients, shared by equal settings with equal files while in use.
+package final class TLSContextCache {
+  private struct Entry {
+    let configuration: TLSConfiguration
+    let environment: TLSEnvironment
+    let marks: [FileMark?]
+    weak var context: TLSContext?
+  }
 
-  /// Debian, Alpine · Fedora, RHEL · openSUSE · macOS, OpenBSD, Alpine · FreeBSD.
-  static let bundleFiles = [
-    "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
-    "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem", "/usr/local/share/certs/ca-root-nss.crt",
-  ]
+  /// Facts about a file; one of them changes if the file is replaced or written.
+  private struct FileMark: Equatable {
+    let (device, number, size): (UInt64, UInt64, Int64)
+    let (seconds, nanoseconds): (Int, Int)
+  }
 
-  /// Returns the first directory with certificates under their hashes.
-  static func hashedDirectory() -> String? {
-    directories.first { unsafe pusher_has_hashed_certificates($0) == 1 }
+  private var entries: [Entry] = []
+
+  package var count: Int { entries.count { $0.context != nil } }
+
+  package init() {}
+
+  /// Returns the context for these settings: one in use, else a new one.
+  ///
+  /// A changed file makes a new context, so each connection has the present certificates.
+  package func client(
+    _ configuration: TLSConfiguration, environment: TLSEnvironment = TLSEnvironment()
+  ) throws(TLSError) -> TLSContext {
+    entries.removeAll { $0.context == nil }
+    let marks = Self.marks(of: configuration)
+    let known = entries.first {
+      $0.configuration == configuration && $0.environment == environment && $0.marks == marks
+    }
+    if let context = known?.context { return context }
+    let context = try TLSContext.client(configuration, environment: environment)
+    entries.append(
+      Entry(
+        configuration: configuration, environment: environment, marks: marks, context: context))
+    return context
+  }
+
+  /// A text that is kept cannot change.
+  private static func marks(of configuration: TLSConfiguration) -> [FileMark?] {
+    [configuration.caFile, configuration.certificateFile, configuration.keyFile].map { path in
+      var status = stat()
+      guard let path, configuration.kept[path] == nil, unsafe stat(path, &status) == 0 else {
+        return nil
+      }
+      #if canImport(Darwin)
+        let changed = status.st_ctimespec
+      #else
+        let changed = status.st_ctim
+      #endif
+      return FileMark(
+        device: UInt64(bitPattern: Int64(status.st_dev)), number: UInt64(status.st_ino),
+        size: Int64(status.st_size), seconds: Int(changed.tv_sec), nanoseconds: changed.tv_nsec)
+    }
+  }
+}
+
+/// The text of a file with certificates or a key, in PEM form.
+private struct PEMFile {
+  /// Maximum size, in bytes; a system's authorities take about 250 KB.
+  static let largest = 16 << 20
+
+  let path: String
+  private let text: [UInt8]
+
+  /// Takes the text that `kept` has for the path, else reads the file.
+  ///
+  /// Rejects files that have no end or wait for a writer: pipes, devices, huge files.
+  init(_ path: String, kept: [String: [UInt8]]) throws(TLSError) {
+    self.path = path
+    if let text = kept[path] {
+      self.text = text
+      return
+    }
+    do throws(FileReader.Fault) {
+      text = try FileReader(path).contents(atMost: Self.largest)
+    } catch {
+      let reason =
+        switch error {
+        case .system(let error): error.words
+        case .notRegular: error.description
+        case .tooLarge: "it is larger than \(Self.largest >> 20) MiB"
+        }
+      throw .file(path: path, reason: reason)
+    }
+  }
+
+  /// Passes each certificate to `use`, which returns false after a failure of OpenSSL.
+  func withCertificates(_ use: (_ certificate: OpaquePointer) -> Bool) throws(TLSError) {
+    try unsafe reading { (input: OpaquePointer) throws(TLSError) in
+      var count = 0
+      while let certificate = unsafe PEM_read_bio_X509_AUX(input, nil, nil, nil) {
+        defer { unsafe X509_free(certificate) }
+        guard unsafe use(certificate) else { throw .unusable(path) }
+        count += 1
+      }
+      // The search for one more certificate fails at the end, with this reason.
+      let end = ERR_peek_last_error()
+      let isEnd = ERR_GET_LIB(end) == ERR_LIB_PEM && ERR_GET_REASON(end) == PEM_R_NO_START_LINE
+      guard count > 0, isEnd else { throw .unusable(path) }
+      OpenSSLErrors.clear()
+    }
+  }
+
+  /// Passes the private key to `use`, which returns false after a failure of OpenSSL.
+  func withKey(_ use: (_ key: OpaquePointer) -> Bool) throws(TLSError) {
+    try unsafe reading { (input: OpaquePointer) throws(TLSError) in
+      // Without a callback, OpenSSL would prompt for a passphrase on the terminal.
+      let key = unsafe PEM_read_bio_PrivateKey(input, nil, { _, _, _, _ in -1 }, nil)
+      guard let key = unsafe key else { throw .unusable(path) }
+      defer { unsafe EVP_PKEY_free(key) }
+      guard unsafe use(key) else { throw .unusable(path) }
+    }
+  }
+
+  private func reading(_ body: (OpaquePointer) throws(TLSError) -> Void) throws(TLSError) {
+    OpenSSLErrors.clear()
+    let result = unsafe text.withUnsafeBytes { bytes -> Result<Void, TLSError> in
+      guard let input = unsafe BIO_new_mem_buf(bytes.baseAddress, Int32(clamping: bytes.count))
+      else { return .failure(.lastFailure) }
+      defer { unsafe BIO_free(input) }
+      return Result { () throws(TLSError) in try unsafe body(input) }
+    }
+    try result.get()
   }
 }

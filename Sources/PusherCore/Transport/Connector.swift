@@ -1,3 +1,5 @@
+internal import PusherPlatform
+
 /// Resolves a name and makes the attempts of a ``Dialer`` until one succeeds or all have failed.
 final class Connector: LoopSource {
   typealias Outcome = Result<(descriptor: Int32, peer: SocketAddress), TransportError>
@@ -32,8 +34,6 @@ final class Connector: LoopSource {
     LoopInterest(deadline: dialer.failure == nil ? dialer.deadline : LoopInterest.immediately)
   }
 
-  func ready(_ events: PollEvents, at now: Instant) {}
-
   func expired(at now: Instant) {
     while completion != nil, let address = dialer.nextAttempt(at: now) { start(address, at: now) }
     finishIfFailed(at: now)
@@ -57,7 +57,7 @@ final class Connector: LoopSource {
     }
     for family in dialer.openQuestions {
       let ticket = loop.resolver.resolve(
-        host, port: port, family: family, scope: unfound == nil ? .reachable : .all
+        host, port: port, family: family, isForAll: unfound != nil
       ) { [unowned self] in answered(family, $0, at: loop.now) }
       questions.append(ticket)
     }
@@ -78,10 +78,10 @@ final class Connector: LoopSource {
 
   private func start(_ address: SocketAddress, at now: Instant) {
     do throws(SystemError) {
-      let descriptor = try Syscalls.makeSocket(address.family)
+      let descriptor = try SystemCalls.makeSocket(address.family)
       let attempt = Attempt(owner: self, loop: loop, descriptor: descriptor, address: address)
       attempts.append(attempt)
-      if try Syscalls.startConnecting(descriptor, to: address) {
+      if try SystemCalls.startConnecting(descriptor, to: address) {
         attemptEnded(attempt, error: nil, at: now)
       } else {
         loop.add(attempt)
@@ -104,7 +104,7 @@ final class Connector: LoopSource {
       return
     }
     let descriptor = attempt.release()
-    Syscalls.tuneConnection(descriptor)
+    SystemCalls.tuneConnection(descriptor)
     finish(.success((descriptor, attempt.address)), at: now)
   }
 
@@ -135,10 +135,8 @@ private final class Attempt: LoopSource {
   var interest: LoopInterest { LoopInterest(descriptor: descriptor, events: .write) }
 
   func ready(_ events: PollEvents, at now: Instant) {
-    owner.attemptEnded(self, error: Syscalls.pendingError(descriptor), at: now)
+    owner.attemptEnded(self, error: SystemCalls.pendingError(descriptor), at: now)
   }
-
-  func expired(at now: Instant) {}
 
   func release() -> Int32 {
     loop.remove(self)
@@ -148,6 +146,242 @@ private final class Attempt: LoopSource {
 
   func close() {
     let descriptor = release()
-    if descriptor >= 0 { Syscalls.closeDescriptor(descriptor) }
+    if descriptor >= 0 { SystemCalls.closeDescriptor(descriptor) }
+  }
+}
+
+package enum AddressFamilies: Sendable, Equatable {
+  case any
+  case ipv4Only
+  case ipv6Only
+
+  /// Families to look up, in order of preference (RFC 8305 section 4).
+  var preference: [SocketAddress.Family] {
+    switch self {
+    case .any: [.ipv6, .ipv4]
+    case .ipv4Only: [.ipv4]
+    case .ipv6Only: [.ipv6]
+    }
+  }
+}
+
+/// Decides the order and times of connection attempts: Happy Eyeballs version 2 (RFC 8305).
+///
+/// Both families are looked up at once. IPv6 goes first if its addresses come within
+/// ``resolutionDelay`` of the others (section 3). The families then alternate (section 4). The next
+/// attempt starts when one has failed or has taken ``attemptDelay`` (section 5). The owner looks
+/// up, connects, and reports the results.
+package struct Dialer {
+  /// Wait of the second family for the first (RFC 8305 section 8).
+  package static let resolutionDelay = Duration.milliseconds(50)
+  /// Time before the next attempt starts beside this one (RFC 8305 section 8).
+  package static let attemptDelay = Duration.milliseconds(250)
+  private let host: String
+  private let preference: [SocketAddress.Family]
+  private var open: [SocketAddress.Family]
+  private var waiting: [SocketAddress] = []
+  private var lastFamily: SocketAddress.Family?
+  private var running = 0
+  private var nextStart = LoopInterest.immediately
+  private var lastFailure: (address: SocketAddress, reason: String)?
+  private var unresolved: String?
+
+  package init(host: String, families: AddressFamilies) {
+    self.host = host
+    preference = families.preference
+    open = families.preference
+  }
+
+  package var openQuestions: [SocketAddress.Family] { open }
+
+  package private(set) var hasAttempted = false
+
+  /// Takes a family's addresses, which may be none.
+  package mutating func resolved(
+    _ family: SocketAddress.Family, _ addresses: [SocketAddress], at now: Instant
+  ) {
+    guard let index = open.firstIndex(of: family) else { return }
+    open.remove(at: index)
+    waiting += addresses
+    guard !hasAttempted else { return }
+    let isPreferred = family == preference.first
+    if isPreferred || open.isEmpty {
+      nextStart = LoopInterest.immediately
+    } else if !addresses.isEmpty {
+      nextStart = now.advanced(by: Self.resolutionDelay)
+    }
+  }
+
+  package mutating func resolutionFailed(
+    _ family: SocketAddress.Family, reason: String, at now: Instant
+  ) {
+    // IPv6 may fail for lack of an IPv6 network, so its error says less about the name.
+    if unresolved == nil || family == preference.last { unresolved = reason }
+    resolved(family, [], at: now)
+  }
+
+  /// Returns the address to try now; call it until it returns `nil`.
+  package mutating func nextAttempt(at now: Instant) -> SocketAddress? {
+    guard !waiting.isEmpty, nextStart <= now else { return nil }
+    let turn = lastFamily.map { last in preference.first { $0 != last } ?? last } ?? preference[0]
+    let address = waiting.remove(at: waiting.firstIndex { $0.family == turn } ?? 0)
+    lastFamily = address.family
+    hasAttempted = true
+    running += 1
+    nextStart = now.advanced(by: Self.attemptDelay)
+    return address
+  }
+
+  /// Records a failed attempt; the next one may start at once.
+  package mutating func attemptFailed(_ address: SocketAddress, reason: String) {
+    running -= 1
+    nextStart = LoopInterest.immediately
+    lastFailure = (address, reason)
+  }
+
+  /// Time to ask for the next attempt; `nil` without waiting addresses.
+  package var deadline: Instant? { waiting.isEmpty ? nil : nextStart }
+
+  package var failure: TransportError? {
+    guard running == 0 && waiting.isEmpty && open.isEmpty else { return nil }
+    if let lastFailure {
+      return .connect(address: lastFailure.address.description, reason: lastFailure.reason)
+    }
+    return .resolve(host: host, reason: unresolved ?? missing)
+  }
+
+  private var missing: String {
+    switch preference {
+    case [.ipv4]: "it has no IPv4 address"
+    case [.ipv6]: "it has no IPv6 address"
+    default: "it has no address"
+    }
+  }
+}
+
+/// Resolves names with `getaddrinfo`, which knows the system's rules but may hang for a minute.
+///
+/// Each query has its own thread, so that a hanging one does not delay others.
+package final class Resolver {
+  package typealias Answer = Result<[SocketAddress], TransportError>
+
+  /// Number of an open question.
+  package typealias Ticket = UInt64
+
+  private let wakeUp: WakeUp
+  private var open: [Ticket: (Answer) -> Void] = [:]
+  private var lastTicket: Ticket = 0
+
+  init(wakeUp: WakeUp) { self.wakeUp = wakeUp }
+
+  /// Parses `host` as an address; `nil` for a name.
+  package static func literal(_ host: String, port: UInt16) -> SocketAddress? {
+    guard case .success(let addresses) = ask(host, port: port, flags: AI_NUMERICHOST) else {
+      return nil
+    }
+    return addresses.first
+  }
+
+  /// Resolves `host`, for one family or both; the loop calls `completion` once, later.
+  ///
+  /// Addresses come in the system's order (RFC 6724), none for a name without this family. For both
+  /// families, all addresses count if none is reachable.
+  ///
+  /// - Parameter isForAll: True for addresses of families too that this machine does not use beyond
+  ///   loopback (AI_ADDRCONFIG): without a network, names of its hosts file are found only this way.
+  package func resolve(
+    _ host: String, port: UInt16, family: SocketAddress.Family? = nil, isForAll: Bool = false,
+    completion: @escaping (Answer) -> Void
+  ) -> Ticket {
+    lastTicket += 1
+    let ticket = lastTicket
+    open[ticket] = completion
+    let isStarted = DetachedThread.start(name: "pusher-resolve") { [wakeUp] in
+      let answer = Self.answer(host, port, family, isForAll: isForAll)
+      wakeUp.post { $0.resolver.deliver(answer, to: ticket) }
+    }
+    if !isStarted {
+      let error = TransportError.resolve(host: host, reason: "cannot start a thread")
+      wakeUp.post { $0.resolver.deliver(.failure(error), to: ticket) }
+    }
+    return ticket
+  }
+
+  package func cancel(_ ticket: Ticket) { open[ticket] = nil }
+
+  private func deliver(_ answer: Answer, to ticket: Ticket) {
+    open.removeValue(forKey: ticket)?(answer)
+  }
+
+  private static func answer(
+    _ host: String, _ port: UInt16, _ family: SocketAddress.Family?, isForAll: Bool
+  ) -> Answer {
+    func isFound(_ answer: Answer) -> Bool { (try? answer.get())?.isEmpty == false }
+    let isLocal = isForAll || host.lowercased() == "localhost"
+    let answer = ask(host, port: port, family: family, flags: isLocal ? 0 : AI_ADDRCONFIG)
+    guard family == nil, !isLocal, !isFound(answer) else { return answer }
+    let all = ask(host, port: port, flags: 0)
+    return isFound(all) ? all : answer
+  }
+
+  static func ask(
+    _ host: String, port: UInt16, family: SocketAddress.Family? = nil, flags: Int32
+  ) -> Answer {
+    guard !host.isEmpty && !host.utf8.contains(0) else {
+      return .failure(.resolve(host: host, reason: "not a host name"))
+    }
+    var hints = unsafe addrinfo()
+    unsafe hints.ai_flags = flags
+    switch family {
+    case .ipv4: unsafe hints.ai_family = AF_INET
+    case .ipv6: unsafe hints.ai_family = AF_INET6
+    case nil: break
+    }
+    #if canImport(Glibc)
+      unsafe hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+    #else
+      unsafe hints.ai_socktype = SOCK_STREAM
+    #endif
+    var list: UnsafeMutablePointer<addrinfo>?
+    let code = unsafe getaddrinfo(host, String(port), &hints, &list)
+    if family != nil && lacksFamily(code) { return .success([]) }
+    guard code == 0 else {
+      let reason =
+        code == EAI_SYSTEM
+        ? SystemError.last.description : unsafe String(cString: gai_strerror(code))
+      return .failure(
+        .resolve(host: host, reason: reason.prefix(1).lowercased() + reason.dropFirst()))
+    }
+    defer { unsafe freeaddrinfo(list) }
+    let addresses = unsafe addresses(in: list)
+    guard !addresses.isEmpty || family != nil else {
+      return .failure(.resolve(host: host, reason: "no IPv4 or IPv6 address"))
+    }
+    return .success(addresses)
+  }
+
+  /// Returns whether the name exists, but without an address of the family.
+  private static func lacksFamily(_ code: Int32) -> Bool {
+    #if !canImport(Darwin)
+      // EAI_NODATA and EAI_ADDRFAMILY, which the headers show to GNU sources only.
+      code == -5 || code == -9
+    #else
+      code == EAI_NODATA || code == EAI_ADDRFAMILY
+    #endif
+  }
+
+  private static func addresses(in list: UnsafeMutablePointer<addrinfo>?) -> [SocketAddress] {
+    var addresses: [SocketAddress] = []
+    var next = unsafe list
+    while let entry = unsafe next {
+      if let pointer = unsafe entry.pointee.ai_addr,
+        let address = unsafe SystemCalls.address(pointer, length: Int(entry.pointee.ai_addrlen)),
+        !addresses.contains(address)
+      {
+        addresses.append(address)
+      }
+      unsafe next = entry.pointee.ai_next
+    }
+    return addresses
   }
 }

@@ -1,6 +1,4 @@
-/// One request and its response (RFC 9112) with one deadline.
-///
-/// ``HTTPConnection`` follows redirects; an exchange does not.
+/// One request and its response (RFC 9112), with its redirects and one deadline.
 package final class HTTPExchange {
   package struct Request: Sendable {
     package var method: String
@@ -92,20 +90,22 @@ package final class HTTPExchange {
   package typealias Completion = (Outcome, Instant) -> Void
 
   private let request: Request
-  private let route: Route
   private let bodyLimit: Int
   private let loop: EventLoop
   private let input = ByteBuffer(capacity: 16_384)
   private let output = ByteBuffer()
   private let body = ByteBuffer(capacity: 4096)
-  private var headParser = HTTPHeadParser()
+  /// The first request until it is sent, then `nil`.
+  private var encoded: [UInt8]?
+  /// `nil` after the head of the answer.
+  private var opening: Opening?
   private var head: HTTPResponseHead?
   private var reader: HTTPBodyReader?
   private var stream: SocketStream?
-  private(set) var hasAnswer = false
+  private var hasLeftOrigin = false
   /// Takes the connection if another request may follow on it; called before the completion.
-  var onKept: ((SocketStream) -> Void)?
-  private var timers: [LoopTimer] = []
+  fileprivate var onKept: ((SocketStream) -> Void)?
+  private var timer: LoopTimer?
   private var completion: Completion?
   /// Retains the exchange until it is over, for owners that only want the response.
   private var itself: HTTPExchange?
@@ -115,44 +115,32 @@ package final class HTTPExchange {
   /// Throws if the request cannot be encoded.
   ///
   /// - Parameters:
-  ///   - tls: Required for `https` URLs.
+  ///   - destination: The way to the server; its URL and fields do not count.
+  ///   - tls: Context for the request's server; `nil` for the loop's.
   ///   - timeout: Time from name resolution to the response's last byte.
   ///   - idle: Open connection to the right server without a request.
   package init(
-    loop: EventLoop, request: Request, routing: Routing = Routing(), tls: TLSContext?,
+    loop: EventLoop, request: Request, to destination: Destination, tls: TLSContext? = nil,
     timeout: Duration, bodyLimit: Int = 1 << 20, over idle: SocketStream? = nil,
     completion: @escaping Completion
   ) throws(HTTPError) {
-    precondition(!request.url.isSecure || tls != nil, "a secure URL needs a TLS context")
     (self.request, self.bodyLimit) = (request, bodyLimit)
     (self.loop, self.completion) = (loop, completion)
-    route = routing.route(to: request.url)
-    output.append(try request.encode(over: route))
-    add(timer: loop.now.advanced(by: timeout)) { [weak self, loop] in
-      self?.fail(.timeout(timeout), at: loop.now)
-    }
+    encoded = try request.encode(over: destination.routing.route(to: request.url))
     itself = self
-    if let idle {
-      idle.delegate = self
-      stream = idle
-      do throws(TransportError) {
-        try idle.write(from: output)
-      } catch {
-        // Deferred: the loop reports failures.
-        add(timer: LoopInterest.immediately) { [weak self, loop] in
-          self?.fail(.transport(error), at: loop.now)
-        }
-      }
-    } else {
-      stream = SocketStream.connect(
-        loop: loop, to: route, tls: request.url.isSecure ? tls : nil, delegate: self)
+    timer = loop.schedule(after: timeout) { [unowned self] in
+      fail(.timeout(timeout), at: loop.now)
     }
-  }
-
-  private func add(timer deadline: Instant, _ action: @escaping () -> Void) {
-    let timer = LoopTimer(deadline: deadline, action: action)
-    timers.append(timer)
-    loop.add(timer)
+    var destination = destination
+    destination.url = request.url
+    let opening = Opening(
+      loop: loop, to: destination, tls: tls, input: input, output: output, delegate: self)
+    self.opening = opening
+    if let idle {
+      opening.start(over: idle, isRepeatable: request.isRepeatable)
+    } else {
+      opening.start()
+    }
   }
 
   /// Cancels the exchange unless it is over, without calling the completion.
@@ -167,8 +155,9 @@ package final class HTTPExchange {
   }
 
   private func finish(_ result: Outcome, at now: Instant) {
-    for timer in timers { loop.remove(timer) }
-    timers = []
+    loop.cancel(&timer)
+    opening?.abort()
+    opening = nil
     stream?.close()
     stream = nil
     let completion = completion
@@ -177,14 +166,12 @@ package final class HTTPExchange {
     itself = nil
   }
 
-  private func parse() throws(HTTPError) -> Bool {
-    if head == nil {
-      if let foreign = ForeignProtocol(input.view) { throw .foreign(foreign) }
-      guard let next = try headParser.finalResponse(from: input) else { return false }
-      head = next
-      reader = try HTTPBodyReader(next, requestMethod: request.method, limit: bodyLimit)
-    }
-    return try reader?.read(from: input, into: body) ?? false
+  // MARK: The body
+
+  private func readBody(at now: Instant) {
+    do throws(HTTPError) {
+      if try reader?.read(from: input, into: body) == true { complete(at: now) }
+    } catch { fail(.http(error), at: now) }
   }
 
   private func complete(at now: Instant) {
@@ -200,37 +187,76 @@ package final class HTTPExchange {
   /// Returns whether another request may follow on this connection (RFC 9112 section 9.3).
   private func isReusable(_ head: HTTPResponseHead, _ stream: SocketStream) -> Bool {
     let options = head.headers.tokens("Connection")
-    return request.keepsConnection && stream.isOpen && input.isEmpty && output.isEmpty
-      && head.minorVersion >= 1 && !options.contains(where: { $0 == "close" })
+    return request.keepsConnection && !hasLeftOrigin && stream.isOpen && input.isEmpty
+      && output.isEmpty && head.minorVersion >= 1 && !options.contains(where: { $0 == "close" })
       && reader?.endsWithConnection == false
   }
 
   private func inputEnded(at now: Instant) {
     do throws(HTTPError) {
-      guard reader != nil else { throw .endedEarly }
       try reader?.inputEnded()
       complete(at: now)
     } catch { fail(.http(error), at: now) }
   }
 }
 
-extension HTTPExchange: SocketStreamDelegate {
-  package func streamOpened(_ stream: SocketStream, at now: Instant) {
-    streamWritable(stream, at: now)
-  }
-
-  package func streamWritable(_ stream: SocketStream, at now: Instant) {
-    do throws(TransportError) {
-      try stream.write(from: output)
+extension HTTPExchange: OpeningDelegate {
+  package func request(_ trail: RedirectTrail, over route: Route) -> [UInt8]? {
+    hasLeftOrigin = trail.hasLeftOrigin
+    if let encoded, trail.count == 0 { return encoded }
+    var next = request
+    (next.url, next.headers) = (trail.url, trail.headers(request.headers))
+    do throws(HTTPError) {
+      return try next.encode(over: route)
     } catch {
-      fail(.transport(error), at: now)
+      fail(.http(error), at: loop.now)
+      return nil
     }
   }
 
-  package func streamReadable(_ stream: SocketStream, at now: Instant) {
-    let result: SocketStream.ReadResult
+  /// RFC 9110 section 15.4: clients turn a POST into a GET for the other statuses, and a GET does
+  /// not do what the POST was for.
+  package func follows(_ status: Int) -> Bool {
+    request.followsRedirects && (request.method == "GET" || [307, 308].contains(status))
+  }
+
+  package func opening(cannotFollow head: HTTPResponseHead, _: RedirectError, at now: Instant) {
+    finish(.success(Response(head: head, body: [])), at: now)
+  }
+
+  package func opening(_ opening: Opening, answered head: HTTPResponseHead, at now: Instant) {
+    self.head = head
+    stream = opening.handOver(to: self)
+    self.opening = nil
+    do throws(HTTPError) {
+      reader = try HTTPBodyReader(head, requestMethod: request.method, limit: bodyLimit)
+    } catch { return fail(.http(error), at: now) }
+    readBody(at: now)
+  }
+
+  package func opening(_ opening: Opening, failed failure: Failure, at now: Instant) {
+    fail(failure, at: now)
+  }
+
+  package func openingReceived(bytes count: Int, at now: Instant) {}
+  package func openingReceived(_ head: HTTPResponseHead) {}
+  package func openingRedirected(status: Int, to place: String, at now: Instant) {}
+}
+
+extension HTTPExchange: SocketStreamDelegate {
+  package func streamWritable(_ stream: SocketStream, at now: Instant) {
     do throws(TransportError) {
-      result = try stream.read(into: input, atMost: 16_384)
+      try stream.write(from: output)
+    } catch { fail(.transport(error), at: now) }
+  }
+
+  package func streamReadable(_ stream: SocketStream, at now: Instant) {
+    do throws(TransportError) {
+      switch try stream.read(into: input, atMost: 16_384) {
+      case .wouldBlock: break
+      case .bytes: readBody(at: now)
+      case .end: inputEnded(at: now)
+      }
     } catch {
       // A server that rejects a request unread may reset the connection after its response.
       if let head, head.status >= 400, reader?.endsWithConnection == true {
@@ -238,22 +264,92 @@ extension HTTPExchange: SocketStreamDelegate {
       } else {
         fail(.transport(error), at: now)
       }
-      return
     }
-    if case .bytes = result { hasAnswer = true }
-    do throws(HTTPError) {
-      let isComplete = try parse()
-      if let refusal = head.flatMap(route.refusal) {
-        finish(.failure(.transport(refusal)), at: now)
-      } else if isComplete {
-        complete(at: now)
-      } else if result == .end {
-        inputEnded(at: now)
-      }
-    } catch { fail(.http(error), at: now) }
   }
 
   package func streamFailed(_ stream: SocketStream, _ error: TransportError, at now: Instant) {
     fail(.transport(error), at: now)
+  }
+}
+
+/// Sends requests to one server, one at a time, over a persistent connection if possible.
+///
+/// Follows redirects for requests that want it, within their time. Belongs to the loop's thread.
+/// Source: RFC 9112 section 9.3.
+package final class HTTPConnection {
+  private let loop: EventLoop
+  private let destination: Destination
+  private let tls: TLSContext?
+  private let timeout: Duration
+  private let bodyLimit: Int
+  private var idle: SocketStream?
+  private var exchange: HTTPExchange?
+  private let scratch = ByteBuffer(capacity: 64)
+
+  /// - Parameters:
+  ///   - destination: The server and the way to it; its fields do not count.
+  ///   - tls: Context for the server; `nil` for the loop's at each new connection.
+  package init(
+    loop: EventLoop, to destination: Destination, tls: TLSContext? = nil, timeout: Duration,
+    bodyLimit: Int = 16 << 20
+  ) {
+    (self.loop, self.destination, self.tls) = (loop, destination, tls)
+    (self.timeout, self.bodyLimit) = (timeout, bodyLimit)
+  }
+
+  package var isKept: Bool { idle != nil }
+
+  /// Starts a request, one at a time; the loop calls `completion` once.
+  ///
+  /// A repeatable request is sent again if a kept connection breaks before any response. Other
+  /// requests are not: the server may have acted on them. Throws if the request cannot be encoded.
+  package func send(
+    _ request: HTTPExchange.Request, timeout limit: Duration? = nil,
+    completion: @escaping HTTPExchange.Completion
+  ) throws(HTTPError) {
+    precondition(exchange == nil, "one request at a time")
+    var request = request
+    request.keepsConnection = true
+    let exchange = try HTTPExchange(
+      loop: loop, request: request, to: destination, tls: tls, timeout: limit ?? timeout,
+      bodyLimit: bodyLimit, over: takeIdle()
+    ) { [weak self] result, now in
+      self?.exchange = nil
+      completion(result, now)
+    }
+    exchange.onKept = { [weak self] stream in
+      stream.delegate = self
+      self?.idle = stream
+    }
+    self.exchange = exchange
+  }
+
+  /// Cancels the open request without calling its completion, and closes the connection.
+  package func close() {
+    exchange?.cancel()
+    exchange = nil
+    idle?.close()
+    idle = nil
+  }
+
+  private func takeIdle() -> SocketStream? {
+    guard let stream = idle else { return nil }
+    idle = nil
+    if stream.isOpen, (try? stream.read(into: scratch, atMost: 64)) == .wouldBlock { return stream }
+    scratch.removeAll()
+    stream.close()
+    return nil
+  }
+}
+
+extension HTTPConnection: SocketStreamDelegate {
+  /// Without an open request, any input is an end or an error.
+  package func streamReadable(_ stream: SocketStream, at now: Instant) {
+    stream.close()
+    if idle === stream { idle = nil }
+  }
+
+  package func streamFailed(_ stream: SocketStream, _ error: TransportError, at now: Instant) {
+    if idle === stream { idle = nil }
   }
 }

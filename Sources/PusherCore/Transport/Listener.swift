@@ -39,9 +39,9 @@ package final class Listener: LoopSource {
     }
     let descriptor: Int32
     do throws(SystemError) {
-      descriptor = try Syscalls.startListening(at: wanted, reusesPort: reusesPort)
+      descriptor = try SystemCalls.startListening(at: wanted, reusesPort: reusesPort)
     } catch { throw .listen(address: wanted.description, reason: error.description) }
-    let address = Syscalls.localAddress(descriptor) ?? wanted
+    let address = SystemCalls.localAddress(descriptor) ?? wanted
     self.init(loop, descriptor, at: address, isOwn: true, onAccept)
   }
 
@@ -49,17 +49,17 @@ package final class Listener: LoopSource {
     loop: EventLoop, handed socket: HandedSocket, onAccept: @escaping Acceptor
   ) {
     // Affects all holders: one of them may accept the connection that another was woken for.
-    Syscalls.makeNonBlocking(socket.descriptor)
+    SystemCalls.makeNonBlocking(socket.descriptor)
     self.init(loop, socket.descriptor, at: socket.address, isOwn: false, onAccept)
   }
 
-  deinit { if descriptor >= 0 { Syscalls.closeDescriptor(descriptor) } }
+  deinit { if descriptor >= 0 { SystemCalls.closeDescriptor(descriptor) } }
 
   /// Accepts waiting connections, which would be reset, then closes; those of a handed socket stay.
   package func finish(at now: Instant) {
     loop.remove(self)
     for _ in 0..<Self.mostWaiting where isOwn && descriptor >= 0 {
-      guard let (accepted, peer) = try? Syscalls.acceptConnection(descriptor) else { break }
+      guard let (accepted, peer) = try? SystemCalls.acceptConnection(descriptor) else { break }
       onAccept(accepted, peer, now)
     }
     close()
@@ -68,7 +68,7 @@ package final class Listener: LoopSource {
   /// Stops accepting; accepted connections stay open.
   package func close() {
     loop.remove(self)
-    if descriptor >= 0 { Syscalls.closeDescriptor(descriptor) }
+    if descriptor >= 0 { SystemCalls.closeDescriptor(descriptor) }
     descriptor = -1
   }
 
@@ -81,7 +81,7 @@ package final class Listener: LoopSource {
     // The bound keeps a rush of new connections from delaying existing ones.
     for _ in 0..<64 where descriptor >= 0 {
       do throws(SystemError) {
-        guard let (accepted, peer) = try Syscalls.acceptConnection(descriptor) else { return }
+        guard let (accepted, peer) = try SystemCalls.acceptConnection(descriptor) else { return }
         onAccept(accepted, peer, now)
       } catch {
         // The connection still waits, so `poll` would return at once, again and again.
@@ -92,4 +92,49 @@ package final class Listener: LoopSource {
   }
 
   package func expired(at now: Instant) { pausedUntil = nil }
+}
+
+/// A listening TCP socket from another process, which may keep it too, so that no connection is
+/// lost.
+package struct HandedSocket: Sendable, Equatable {
+  /// The ``Listener`` that takes the socket closes it.
+  package let descriptor: Int32
+  package let address: SocketAddress
+
+  package enum Fault: Error, Equatable, CustomStringConvertible {
+    case notOpen
+    case notASocket
+    case notAStream
+    /// A connection, or a socket without `listen`.
+    case notListening
+    case notInternet
+
+    package var description: String {
+      switch self {
+      case .notOpen: "it is not open"
+      case .notASocket: "it is not a socket"
+      case .notAStream: "it is not a stream socket"
+      case .notListening: "it is not a listening socket"
+      case .notInternet: "it has no IP address"
+      }
+    }
+  }
+
+  package init(descriptor: Int32, address: SocketAddress) {
+    (self.descriptor, self.address) = (descriptor, address)
+  }
+
+  package init(descriptor: Int32) throws(Fault) {
+    SystemCalls.closeOnExec(descriptor)
+    try SystemCalls.checkListening(descriptor)
+    guard let address = SystemCalls.localAddress(descriptor) else { throw .notInternet }
+    self.init(descriptor: descriptor, address: address)
+  }
+
+  /// Returns another descriptor of the same socket; a connection goes to any of them.
+  package func copy() throws(TransportError) -> HandedSocket {
+    do throws(SystemError) {
+      return HandedSocket(descriptor: try SystemCalls.copy(of: descriptor), address: address)
+    } catch { throw .listen(address: address.description, reason: error.description) }
+  }
 }

@@ -30,9 +30,8 @@ package final class PortProbe {
     completion: @escaping (Bool) -> Void
   ) {
     (self.question, self.loop, self.completion) = (question, loop, completion)
-    let timer = LoopTimer(deadline: loop.now.advanced(by: time)) { self.end(false) }
+    let timer = loop.schedule(after: time) { self.end(false) }
     self.timer = timer
-    loop.add(timer)
     var tls: TLSContext?
     if let offer = question.offer {
       tls = try? TLSContext.client(TLSConfiguration(insecure: true), offering: offer)
@@ -50,8 +49,7 @@ package final class PortProbe {
     guard let completion else { return }
     self.completion = nil
     stream?.close()
-    if let timer { loop.remove(timer) }
-    timer = nil
+    loop.cancel(&timer)
     completion(isFound)
   }
 }
@@ -85,8 +83,6 @@ extension PortProbe: SocketStreamDelegate {
     }
   }
 
-  package func streamWritable(_ stream: SocketStream, at now: Instant) {}
-
   package func streamFailed(_ stream: SocketStream, _ error: TransportError, at now: Instant) {
     switch error {
     case .tls(.handshakeClosed), .tls(.notTLS): end(false)
@@ -98,8 +94,6 @@ extension PortProbe: SocketStreamDelegate {
 }
 
 package enum LocalPort {
-  private static let interval: UInt32 = 20
-
   private enum Answer { case open, refused, unknown }
 
   /// Returns whether `host`, a loopback address or `localhost`, refuses connections to `port`.
@@ -120,17 +114,13 @@ package enum LocalPort {
   }
 
   private static func answer(of address: SocketAddress) -> Answer {
-    guard let descriptor = try? Syscalls.makeSocket(address.family) else { return .unknown }
-    defer { Syscalls.closeDescriptor(descriptor) }
+    guard let descriptor = try? SystemCalls.makeSocket(address.family) else { return .unknown }
+    defer { SystemCalls.closeDescriptor(descriptor) }
     do throws(SystemError) {
-      if try Syscalls.startConnecting(descriptor, to: address) { return .open }
+      if try SystemCalls.startConnecting(descriptor, to: address) { return .open }
       // An answer that does not come at once comes very soon on this machine.
-      var looks = 50
-      while looks > 0, try !Syscalls.isWritable(descriptor) {
-        looks -= 1
-        Syscalls.pause(milliseconds: interval)
-      }
-      switch Syscalls.pendingError(descriptor) {
+      _ = SystemCalls.hasRoom(descriptor, milliseconds: 1000)
+      switch SystemCalls.pendingError(descriptor) {
       case nil: return .open
       case .connectionRefused: return .refused
       default: return .unknown

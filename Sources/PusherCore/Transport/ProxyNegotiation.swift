@@ -1,101 +1,16 @@
-/// Negotiates with a proxy of any kind until the tunnel is open, without I/O.
-package final class ProxyNegotiation {
-  private var tunnel: any ProxyTunnel
-  package let output = ByteBuffer(capacity: 512)
-
-  /// Starts the negotiation; the proxy resolves `host` unless `address` is known.
-  package init(
-    proxy: Proxy, host: String, port: UInt16, address: SocketAddress?
-  ) throws(ProxyError) {
-    switch proxy.kind {
-    case .http:
-      let tunnel = HTTPTunnel(host: host, port: port, credentials: proxy.credentials)
-      output.append(try tunnel.request())
-      self.tunnel = tunnel
-    case .socks5, .socks5h:
-      let tunnel = SOCKSTunnel(
-        host: host, port: port, address: address, credentials: proxy.credentials)
-      output.append(try tunnel.greeting())
-      self.tunnel = tunnel
-    }
-  }
-
-  /// Parses received bytes; returns true once the tunnel is open.
-  package func receive(from input: ByteBuffer) throws(ProxyError) -> Bool {
-    try tunnel.receive(from: input, sending: output)
-  }
-}
-
-protocol ProxyTunnel {
-  /// Parses the proxy's answers in `input`, and appends the bytes to send to `output`.
-  ///
-  /// Returns true once the tunnel is open, with only the server's bytes left in `input`. Between
-  /// calls, only append to `input`.
-  mutating func receive(from input: ByteBuffer, sending output: ByteBuffer) throws(ProxyError)
-    -> Bool
-}
-
-/// Asks an HTTP proxy to connect to a server: `CONNECT` (RFC 9110 section 9.3.6, RFC 7617).
+/// Negotiates with a proxy until the tunnel is open, without I/O.
 ///
-/// Does no I/O: send ``request()``, then pass received bytes to ``receive(from:sending:)``.
-package struct HTTPTunnel: ProxyTunnel {
-  /// Limits of each head, interim responses included.
+/// An HTTP proxy gets a `CONNECT` (RFC 9110 section 9.3.6, RFC 7617), a SOCKS proxy the exchange of
+/// RFC 1928, also with a password (RFC 1929).
+package final class ProxyNegotiation {
+  /// Limits of each head of an HTTP proxy, interim responses included.
   package static let limits = HTTPHeadLimits(bytes: 16_384, headers: 128)
   package static let interimLimit = 8
-  private let destination: String
-  private let credentials: ProxyCredentials?
-  private var parser = HTTPHeadParser(limits: limits)
-  private var interimCount = 0
-
-  /// - Parameter credentials: Sent with the first request, since a refusal would cost a connection.
-  package init(host: String, port: UInt16, credentials: ProxyCredentials?) {
-    destination = "\(host.contains(":") ? "[\(host)]" : host):\(port)"
-    self.credentials = credentials
-  }
-
-  package func request() throws(ProxyError) -> [UInt8] {
-    var headers = HTTPHeaders([("Host", destination)])
-    if let credentials { headers.append("Proxy-Authorization", credentials.basic) }
-    do throws(HTTPError) {
-      return try HTTPRequestHead(method: "CONNECT", target: destination, headers: headers).encode()
-    } catch { throw .invalidName("\(error)") }
-  }
-
-  mutating func receive(from input: ByteBuffer, sending _: ByteBuffer) throws(ProxyError) -> Bool {
-    while let head = try nextHead(from: input) {
-      switch head.status {
-      // Fields for a body's length mean nothing here (RFC 9110 section 9.3.6).
-      case 200..<300: return true
-      case 100..<200 where head.status != 101:
-        interimCount += 1
-        guard interimCount <= Self.interimLimit else {
-          throw .invalidAnswer("more than \(Self.interimLimit) interim answers")
-        }
-      case 407: throw ProxyError(wanting: head, credentials: credentials)
-      // Against RFC 9110, tinyproxy answers wrong credentials with 401.
-      case 401 where credentials != nil: throw .credentialsRefused
-      default:
-        throw .refused(
-          destination: destination, status: head.status, reason: String(head.reason.prefix(100)))
-      }
-    }
-    return false
-  }
-
-  private mutating func nextHead(from input: ByteBuffer) throws(ProxyError) -> HTTPResponseHead? {
-    do throws(HTTPError) {
-      return try parser.response(from: input)
-    } catch { throw .invalidAnswer("\(error)") }
-  }
-}
-
-/// Asks a SOCKS 5 proxy to connect to a server (RFC 1928), also with a password (RFC 1929).
-///
-/// Does no I/O: send ``greeting()``, then call ``receive(from:sending:)`` and send its output.
-package struct SOCKSTunnel: ProxyTunnel {
-  package static let nameLimit = 255
+  private static let nameLimit = 255
 
   private enum State {
+    /// An HTTP proxy was asked.
+    case connecting(HTTPHeadParser, interimCount: Int)
     case greeted
     case authenticating
     case asked
@@ -111,39 +26,72 @@ package struct SOCKSTunnel: ProxyTunnel {
   private let port: UInt16
   private let address: SocketAddress?
   private let credentials: ProxyCredentials?
-  private var state = State.greeted
+  private var state: State
+  package let output = ByteBuffer(capacity: 512)
 
+  /// Starts the negotiation; the proxy resolves `host` unless `address` is known.
+  ///
+  /// Credentials go with the first request, since a refusal would cost a connection.
   package init(
-    host: String, port: UInt16, address: SocketAddress?, credentials: ProxyCredentials?
-  ) {
-    (self.host, self.port) = (host, port)
-    (self.address, self.credentials) = (address, credentials)
-  }
-
-  package func greeting() throws(ProxyError) -> [UInt8] {
-    guard address != nil || (1...Self.nameLimit).contains(host.utf8.count) else {
-      throw .invalidName("SOCKS names have 1 to \(Self.nameLimit) bytes")
+    proxy: Proxy, host: String, port: UInt16, address: SocketAddress?
+  ) throws(ProxyError) {
+    (self.host, self.port, self.address) = (host, port, address)
+    credentials = proxy.credentials
+    switch proxy.kind {
+    case .http:
+      state = .connecting(HTTPHeadParser(limits: Self.limits), interimCount: 0)
+      var headers = HTTPHeaders([("Host", destination)])
+      if let credentials { headers.append("Proxy-Authorization", credentials.basic) }
+      do throws(HTTPError) {
+        output.append(
+          try HTTPRequestHead(method: "CONNECT", target: destination, headers: headers).encode())
+      } catch { throw .invalidName("\(error)") }
+    case .socks5, .socks5h:
+      state = .greeted
+      guard address != nil || (1...Self.nameLimit).contains(host.utf8.count) else {
+        throw .invalidName("SOCKS names have 1 to \(Self.nameLimit) bytes")
+      }
+      output.append(
+        credentials == nil ? [5, 1, Method.none] : [5, 2, Method.none, Method.password])
     }
-    return credentials == nil ? [5, 1, Method.none] : [5, 2, Method.none, Method.password]
   }
 
-  mutating func receive(
-    from input: ByteBuffer, sending output: ByteBuffer
-  ) throws(ProxyError) -> Bool {
+  private var destination: String { "\(host.contains(":") ? "[\(host)]" : host):\(port)" }
+
+  /// Parses the proxy's answers, and returns true once the tunnel is open, with only the server's
+  /// bytes left in `input`.
+  ///
+  /// Between calls, only append to `input`.
+  package func receive(from input: ByteBuffer) throws(ProxyError) -> Bool {
     while true {
       switch state {
+      case .connecting(var parser, let count):
+        let head: HTTPResponseHead?
+        do throws(HTTPError) {
+          head = try parser.response(from: input)
+        } catch { throw .invalidAnswer("\(error)") }
+        state = .connecting(parser, interimCount: head == nil ? count : count + 1)
+        guard let head else { return false }
+        // Fields for a body's length mean nothing here (RFC 9110 section 9.3.6).
+        if head.isSuccess { return true }
+        guard (100..<200).contains(head.status), head.status != 101 else {
+          throw refusal(head)
+        }
+        guard count < Self.interimLimit else {
+          throw .invalidAnswer("more than \(Self.interimLimit) interim answers")
+        }
       case .greeted:
         guard input.count >= 1 else { return false }
         guard input.view[0] == 5 else { throw .invalidAnswer("it does not speak SOCKS 5") }
         guard input.count >= 2 else { return false }
-        try choose(input.view[1], sending: output)
+        try choose(input.view[1])
         input.consume(2)
       case .authenticating:
         guard input.count >= 2 else { return false }
         guard input.view[0] == 1 else { throw .invalidAnswer("it does not speak RFC 1929") }
         guard input.view[1] == 0 else { throw .credentialsRefused }
         input.consume(2)
-        ask(sending: output)
+        ask()
       case .asked:
         guard let length = try replyLength(input.view), input.count >= length else { return false }
         input.consume(length)
@@ -152,10 +100,21 @@ package struct SOCKSTunnel: ProxyTunnel {
     }
   }
 
+  private func refusal(_ head: HTTPResponseHead) -> ProxyError {
+    switch head.status {
+    case 407: ProxyError(wanting: head, credentials: credentials)
+    // Against RFC 9110, tinyproxy answers wrong credentials with 401.
+    case 401 where credentials != nil: .credentialsRefused
+    default:
+      .refused(
+        destination: destination, status: head.status, reason: String(head.reason.prefix(100)))
+    }
+  }
+
   /// Handles the method chosen by the proxy (RFC 1928 section 3).
-  private mutating func choose(_ method: UInt8, sending output: ByteBuffer) throws(ProxyError) {
+  private func choose(_ method: UInt8) throws(ProxyError) {
     switch (method, credentials) {
-    case (Method.none, _): ask(sending: output)
+    case (Method.none, _): ask()
     case (Method.password, let credentials?):
       let user = [UInt8](credentials.user.utf8.prefix(255))
       let password = [UInt8](credentials.password.utf8.prefix(255))
@@ -167,7 +126,7 @@ package struct SOCKSTunnel: ProxyTunnel {
     }
   }
 
-  private mutating func ask(sending output: ByteBuffer) {
+  private func ask() {
     output.append([5, 1, 0])
     switch address?.family {
     case .ipv4: output.append(UInt8(1))
@@ -186,8 +145,7 @@ package struct SOCKSTunnel: ProxyTunnel {
     guard reply.count >= 2 else { return nil }
     let verdict = SOCKSReply(rawValue: reply[1])
     guard verdict == .succeeded else {
-      let name = host.contains(":") ? "[\(host)]" : host
-      throw .socksRefused(destination: "\(name):\(port)", verdict)
+      throw .socksRefused(destination: destination, verdict)
     }
     guard reply.count >= 4 else { return nil }
     switch reply[3] {
@@ -196,5 +154,77 @@ package struct SOCKSTunnel: ProxyTunnel {
     case 3: return reply.count >= 5 ? 7 + Int(reply[4]) : nil
     default: throw .invalidAnswer("its reply has an unknown address type, \(reply[3])")
     }
+  }
+}
+
+/// A proxy's failure to connect to the server; the description follows the proxy's name.
+package enum ProxyError: Error, Equatable, CustomStringConvertible {
+  case unreachable(String)
+  case refused(destination: String, status: Int, reason: String)
+  case credentialsMissing
+  case credentialsRefused
+  case unsupportedAuthentication(offered: String)
+  case socksRefused(destination: String, SOCKSReply)
+  /// The proxy's protocol cannot express the server's name.
+  case invalidName(String)
+  case invalidAnswer(String)
+  /// The connection ended before the complete answer.
+  case endedEarly
+  /// The connection broke before the complete answer.
+  case lost(String)
+  case timedOut
+
+  /// True if the server may not be a proxy.
+  package var isDoubtful: Bool {
+    switch self {
+    case .unreachable, .invalidAnswer, .endedEarly, .lost, .timedOut: true
+    // Web servers answer CONNECT with these.
+    case .refused(_, let status, _): [400, 404, 405, 501].contains(status)
+    default: false
+    }
+  }
+
+  package var description: String {
+    switch self {
+    case .unreachable(let reason): "cannot be reached: \(reason)"
+    case .refused(let destination, let status, let reason):
+      "refused to connect to \(destination): HTTP \(status)" + (reason.isEmpty ? "" : " \(reason)")
+    case .credentialsMissing: "wants a user name and password"
+    case .credentialsRefused: "rejected the user name and password"
+    case .unsupportedAuthentication(let offered):
+      "wants authentication by \(offered), which is not supported"
+    case .socksRefused(let destination, let reply): "refused to connect to \(destination): \(reply)"
+    case .invalidName(let reason): "cannot reach this server: \(reason)"
+    case .invalidAnswer(let reason): "sent an invalid answer: \(reason)"
+    case .endedEarly: "closed the connection before its answer was complete"
+    case .lost(let reason): "dropped the connection: \(reason)"
+    case .timedOut: "did not answer in time"
+    }
+  }
+}
+
+/// A SOCKS proxy's reply (RFC 1928 section 6); an open set.
+package struct SOCKSReply: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
+  package let rawValue: UInt8
+
+  package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+  package static let succeeded = SOCKSReply(rawValue: 0)
+
+  package var description: String {
+    let words =
+      switch rawValue {
+      case 0: "succeeded"
+      case 1: "general failure"
+      case 2: "not allowed by its rules"
+      case 3: "network unreachable"
+      case 4: "host unreachable"
+      case 5: "connection refused"
+      case 6: "time to live expired"
+      case 7: "command not supported"
+      case 8: "address type not supported"
+      default: "unknown reason"
+      }
+    return "\(words) (SOCKS reply \(rawValue))"
   }
 }

@@ -8,6 +8,11 @@ package protocol SocketStreamDelegate: AnyObject {
   func streamFailed(_ stream: SocketStream, _ error: TransportError, at now: Instant)
 }
 
+extension SocketStreamDelegate {
+  package func streamOpened(_ stream: SocketStream, at now: Instant) {}
+  package func streamWritable(_ stream: SocketStream, at now: Instant) {}
+}
+
 /// A TCP connection, optionally with TLS: name → address → connection → proxy → handshake → open.
 ///
 /// Nothing blocks; only the loop calls back. The loop keeps an unclosed stream, and the owner
@@ -91,7 +96,7 @@ package final class SocketStream {
     loop.add(telling: self)
   }
 
-  deinit { if descriptor >= 0 { Syscalls.closeDescriptor(descriptor) } }
+  deinit { if descriptor >= 0 { SystemCalls.closeDescriptor(descriptor) } }
 
   /// Connects to the end of `route`, with TLS if `tls` is given.
   ///
@@ -115,7 +120,7 @@ package final class SocketStream {
       delegate: delegate)
     stream.descriptor = descriptor
     stream.peer = peer
-    Syscalls.tuneConnection(descriptor)
+    SystemCalls.tuneConnection(descriptor)
     return stream
   }
 
@@ -140,7 +145,7 @@ package final class SocketStream {
     if descriptor >= 0 { try? flush() }
     loop.remove(telling: self)
     if descriptor >= 0 {
-      Syscalls.closeDescriptor(descriptor)
+      SystemCalls.closeDescriptor(descriptor)
       descriptor = -1
     }
     state = .closed
@@ -253,7 +258,7 @@ extension SocketStream {
       let count = try unsafe buffer.write(minimum: atMost) {
         (free: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int in
         let target = unsafe UnsafeMutableRawBufferPointer(rebasing: free[..<atMost])
-        guard let count = try unsafe Syscalls.receiveBytes(descriptor, target) else {
+        guard let count = try unsafe SystemCalls.receiveBytes(descriptor, target) else {
           wouldBlock = true
           return 0
         }
@@ -315,7 +320,9 @@ extension SocketStream {
   private func send(_ buffer: ByteBuffer) throws(TransportError) {
     do throws(SystemError) {
       while !buffer.isEmpty {
-        guard let count = unsafe try Syscalls.sendBytes(descriptor, buffer.view.raw) else { return }
+        guard let count = unsafe try SystemCalls.sendBytes(descriptor, buffer.view.raw) else {
+          return
+        }
         buffer.consume(count)
       }
     } catch { throw .reset(reason: error.description) }
@@ -355,7 +362,7 @@ extension SocketStream {
       families: route.families, at: now
     ) { [weak self] outcome, now in
       guard let self else {
-        if case .success((let descriptor, _)) = outcome { Syscalls.closeDescriptor(descriptor) }
+        if case .success((let descriptor, _)) = outcome { SystemCalls.closeDescriptor(descriptor) }
         return
       }
       switch outcome {
@@ -396,7 +403,9 @@ extension SocketStream {
     var isOpen = false
     do throws(TransportError) {
       while !isOpen {
-        try say(negotiation.output)
+        outgoing.append(negotiation.output.view)
+        negotiation.output.removeAll()
+        try flush()
         guard let count = try receive(into: input, atMost: 4096) else { break }
         isOpen = try Self.take(input, negotiation, from: proxy, isLast: count == 0)
       }
@@ -424,12 +433,6 @@ extension SocketStream {
       if isLast && !isOpen { throw .endedEarly }
       return isOpen
     } catch { throw .proxy(proxy.description, error) }
-  }
-
-  private func say(_ bytes: ByteBuffer) throws(TransportError) {
-    outgoing.append(bytes.view)
-    bytes.removeAll()
-    try flush()
   }
 }
 

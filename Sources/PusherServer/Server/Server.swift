@@ -502,8 +502,7 @@ extension Server: ConnectionAcceptorOwner {
       connection = WebSocketConnection(
         role: .server, deflate: negotiated.deflate, limits: options.limits.webSocket,
         random: NoRandom(), input: carrier.input)
-      guard let bytes = try? head.encode() else { return .head(head) }
-      connection.output.append(bytes)
+      connection.output.append(head)
     } catch {
       var head = error.response
       head.headers.append("Connection", "close")

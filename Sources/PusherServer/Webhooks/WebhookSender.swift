@@ -286,7 +286,8 @@ final class WebhookSender {
     let backoff = Backoff(floor: policy.firstRetry / 2, ceiling: policy.patience)
     deliveries = Deliveries(jobs: 1, backoff: backoff, patience: policy.patience)
     connection = HTTPConnection(
-      loop: loop, tls: tls, timeout: policy.timeout, bodyLimit: Self.answerLimit)
+      loop: loop, to: Destination(url: url), tls: tls, timeout: policy.timeout,
+      bodyLimit: Self.answerLimit)
     loop.add(timer)
   }
 
@@ -366,10 +367,7 @@ final class WebhookSender {
     if isIdle { onIdle() }
   }
 
-  private func take(
-    _ result: Result<HTTPExchange.Response, HTTPExchange.Failure>, of delivery: Delivery,
-    at now: Instant
-  ) {
+  private func take(_ result: HTTPExchange.Outcome, of delivery: Delivery, at now: Instant) {
     switch result {
     case .success(let answer) where answer.head.isSuccess:
       deliveries.end(delivery.number)

@@ -74,52 +74,9 @@ package struct HTTPRequestReader {
   }
 
   /// Returns the interim answer that the client waits for, once.
-  package mutating func takeContinue() -> String? {
+  package mutating func takeContinue() -> HTTPResponseHead? {
     guard owesContinue else { return nil }
     owesContinue = false
-    return "HTTP/1.1 100 Continue\r\n\r\n"
-  }
-}
-
-extension HTTPAnswer {
-  /// A HEAD request gets the head only.
-  package func write(to output: ByteBuffer, keepsAlive: Bool, withoutBody: Bool = false) {
-    let length = encoded?.count ?? body.utf8.count + (isJSON ? 0 : 1)
-    var lines = "HTTP/1.1 \(status) \(Self.reason(status))\r\n"
-    // RFC 9110 section 8.6: an answer without content has no length.
-    if status != 204 {
-      let usual = isJSON ? "application/json" : "text/plain; charset=utf-8"
-      lines += "Content-Type: \(contentType ?? usual)\r\n"
-      lines += "Content-Length: \(length)\r\n"
-    }
-    if let allow { lines += "Allow: \(allow)\r\n" }
-    for field in headers.fields { lines += "\(field.name): \(field.value)\r\n" }
-    lines += keepsAlive ? "\r\n" : "Connection: close\r\n\r\n"
-    output.append(lines)
-    guard !withoutBody else { return }
-    if let encoded { return output.append(encoded) }
-    output.append(body)
-    if !isJSON { output.append("\n" as StaticString) }
-  }
-
-  private static func reason(_ status: Int) -> String {
-    switch status {
-    case 200: "OK"
-    case 204: "No Content"
-    case 302: "Found"
-    case 400: "Bad Request"
-    case 401: "Unauthorized"
-    case 403: "Forbidden"
-    case 404: "Not Found"
-    case 405: "Method Not Allowed"
-    case 408: "Request Timeout"
-    case 413: "Content Too Large"
-    case 422: "Unprocessable Content"
-    case 431: "Request Header Fields Too Large"
-    case 501: "Not Implemented"
-    case 503: "Service Unavailable"
-    case 505: "HTTP Version Not Supported"
-    default: "Error"
-    }
+    return HTTPResponseHead(status: 100, reason: "Continue")
   }
 }

@@ -89,8 +89,6 @@ package final class ServerConnection: SocketStreamDelegate {
 
   // MARK: The stream
 
-  package func streamOpened(_ stream: SocketStream, at now: Instant) {}
-
   package func streamReadable(_ stream: SocketStream, at now: Instant) {
     let scratch = acceptor.scratch
     do throws(TransportError) {
@@ -182,7 +180,7 @@ package final class ServerConnection: SocketStreamDelegate {
       stream?.wantsRead = false
       wait(acceptor.limits.times.keepAlive, from: now)
     case .head(let head):
-      if let bytes = try? head.encode() { answers.append(bytes) }
+      answers.append(head)
       closesWhenSent = true
     case .socket(let socket):
       phase = .socket(socket)

@@ -9,11 +9,11 @@ final class APISender: BenchSender {
   private static let width = 8
 
   private final class Lane {
-    let http: HTTPConnection
+    let calls: APIConnection
     var waiting = Fifo<Int>()
     var isBusy = false
 
-    init(_ http: HTTPConnection) { self.http = http }
+    init(_ calls: APIConnection) { self.calls = calls }
   }
 
   private let client: APIClient
@@ -41,7 +41,7 @@ final class APISender: BenchSender {
     key = settings.encryptionKey
     var lanes: [Lane] = []
     for _ in 0..<min(channels.count, Self.width) {
-      lanes.append(Lane(try access.httpConnection(loop: loop)))
+      lanes.append(Lane(try access.calls(on: loop)))
     }
     self.lanes = lanes
   }
@@ -64,7 +64,7 @@ final class APISender: BenchSender {
 
   func stop() {
     for lane in lanes {
-      lane.http.close()
+      lane.calls.close()
       _ = lane.waiting.takeAll()
     }
     for call in open.sorted() {
@@ -95,33 +95,30 @@ final class APISender: BenchSender {
     let request = try ready ?? request(call)
     ledger.noteBegin(call, at: loop.now)
     lane.isBusy = true
-    try lane.http.send(request) { [unowned self, unowned lane] outcome, _ in
+    try lane.calls.send(request, of: client) { [unowned self, unowned lane] answer, _ in
       lane.isBusy = false
-      ended(call, outcome)
+      ended(call, answer)
       advance(lane)
     }
   }
 
-  private func ended(_ call: Int, _ outcome: HTTPExchange.Outcome) {
+  private func ended(_ call: Int, _ answer: APIAnswer) {
     open.remove(call)
     let now = loop.now
-    switch outcome {
-    case .failure(let failure):
+    switch answer {
+    case .missing(let failure):
       var code = "network"
       if case .timeout = failure { code = "timeout" }
       ledger.noteFailed(call, "api \(code)", "\(failure)", Cause(failure), at: now)
-    case .success(let response):
-      switch client.answer(response) {
-      case .accepted: ledger.noteAccepted(call, at: now)
-      case .refused(let status, let reason, let refusal):
-        let words = [reason, Hints.advice(refusal, of: client)].filter { !$0.isEmpty }
-        noteAnswer(call, status, words.joined(separator: "; "), at: now)
-        isRefused = true
-        onRefusal?()
-      case .rejected(let status, let reason), .unavailable(let status, let reason),
-        .unexpected(let status, let reason):
-        noteAnswer(call, status, reason, at: now)
-      }
+    case .accepted: ledger.noteAccepted(call, at: now)
+    case .refused(let status, let reason, let refusal):
+      let words = [reason, Hints.advice(refusal, of: client)].filter { !$0.isEmpty }
+      noteAnswer(call, status, words.joined(separator: "; "), at: now)
+      isRefused = true
+      onRefusal?()
+    case .rejected(let status, let reason), .unavailable(let status, let reason),
+      .unexpected(let status, let reason):
+      noteAnswer(call, status, reason, at: now)
     }
   }
 
@@ -137,12 +134,7 @@ final class APISender: BenchSender {
       let name = plan.name(of: number, in: call)
       events.append(try event(message.data(name).jsonText, channels[channel]))
     }
-    if let only = events.first, events.count == 1 {
-      return client.request(
-        try TriggerRequest(name: only.name, channels: [only.channel], data: only.data)
-          .request(appID: client.appID))
-    }
-    return client.request(try BatchRequest(events: events).request(appID: client.appID))
+    return client.request(try .sending(events, appID: client.appID))
   }
 
   private func event(_ data: String, _ channel: String) throws -> BatchRequest.Event {

@@ -30,7 +30,7 @@ enum BenchCommand {
     // A visitor of the mode `presence` has a socket of its own.
     let visitors = settings.mode == .presence ? load.channels : 0
     let wanted = load.subscribers + visitors + otherDescriptors
-    let limit = DescriptorLimit.raise(to: wanted)
+    let limit = SystemCalls.raiseDescriptorLimit(to: wanted)
     guard limit < wanted else { return }
     throw UsageError(
       "--subscribers \(load.subscribers): the system allows \(limit) open files, and "

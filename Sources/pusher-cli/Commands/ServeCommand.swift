@@ -70,7 +70,7 @@ extension ServeCommand {
   /// Raises the limit of open files to fit the maximum number of connections.
   private static func makeRoom(_ settings: ServeSettings, _ diagnostics: Diagnostics) {
     let connections = settings.server.limits.connections
-    let limit = DescriptorLimit.raise(to: connections + otherDescriptors)
+    let limit = SystemCalls.raiseDescriptorLimit(to: connections + otherDescriptors)
     guard settings.asksForConnections, limit < connections + otherDescriptors else { return }
     diagnostics.warning(
       "--max-connections \(connections): the system allows \(limit) open files; "
@@ -298,8 +298,6 @@ private final class AppsReading {
     init(completion: @escaping (Answer) -> Void) { self.completion = completion }
 
     var interest: LoopInterest { LoopInterest() }
-    func ready(_ events: PollEvents, at now: Instant) {}
-    func expired(at now: Instant) {}
   }
 }
 

@@ -1,3 +1,5 @@
+internal import PusherCore
+
 /// Writes to descriptor 2; a reader that has stopped reading cannot block the program.
 ///
 /// A message waits briefly for room. Without room it is dropped, and so are later ones until there
@@ -64,6 +66,8 @@ final class StandardError: @unchecked Sendable {
   /// Waits briefly for room, never without end: a terminal may report room and accept nothing.
   private func wait(for descriptor: OutputDescriptor) {
     let pause = Self.patience / Int32(Self.turns)
-    if SystemCalls.hasRoom(descriptor.number, milliseconds: pause) { SystemCalls.pause() }
+    if SystemCalls.hasRoom(descriptor.number, milliseconds: pause) {
+      SystemCalls.pause(milliseconds: 1)
+    }
   }
 }

@@ -9,7 +9,7 @@ final class APICaller {
   private let client: APIClient
   private let diagnostics: Diagnostics
   let loop: EventLoop
-  private let http: HTTPConnection
+  private let calls: APIConnection
   private var signal: Int32?
   private let startedAt: Instant
   /// State of the run, for SIGUSR1; without it, the report names the server that must answer.
@@ -23,7 +23,7 @@ final class APICaller {
     loop = try EventLoop()
     LocalServerWait.run(access.connection, on: loop, diagnostics)
     startedAt = loop.now
-    http = try access.httpConnection(loop: loop)
+    calls = try access.calls(on: loop)
     Signals.watch(loop) { [unowned self] in
       answerQuestion()
     } onSignal: { [unowned self] number in
@@ -36,7 +36,7 @@ final class APICaller {
   func runLoop() {
     loop.run()
     guard let signal else { return }
-    http.close()
+    calls.close()
     Signals.die(of: signal)
   }
 
@@ -72,27 +72,19 @@ final class APICaller {
   func send(_ call: APIRequest) throws(Failure) -> APIAnswer {
     let request = client.request(call)
     diagnostics.debug("> \(request.method) \(request.url.path) on \(access.connection.host)")
-    switch try exchange(request) {
-    case .success(let response):
-      diagnostics.debug("< HTTP \(response.head.status)")
-      return client.answer(response)
-    case .failure(let failure):
-      let text = Hints.explained(
-        failure, access.connection, isFound: look(Hints.problem(failure)))
-      let next =
-        if case .transport(let error) = failure { Hints.tryCheck(.init(error)) } else { "" }
-      diagnostics.error(text + next)
-      throw Failure(status: ExitStatus(Cause(failure)))
-    }
-  }
-
-  private func exchange(_ request: HTTPExchange.Request) throws(Failure) -> HTTPResult {
+    let (answer, head): (APIAnswer, HTTPResponseHead?)
     do throws(HTTPError) {
-      return try http.result(of: request, on: loop, run: runLoop)
+      (answer, head) = try calls.answer(to: request, of: client, on: loop, run: runLoop)
     } catch {
       diagnostics.error("cannot send the request: \(error)")
       throw Failure(status: .usage)
     }
+    if let head { diagnostics.debug("< HTTP \(head.status)") }
+    guard case .missing(let failure) = answer else { return answer }
+    let text = Hints.explained(failure, access.connection, isFound: look(Hints.problem(failure)))
+    let next = if case .transport(let error) = failure { Hints.tryCheck(.init(error)) } else { "" }
+    diagnostics.error(text + next)
+    throw Failure(status: ExitStatus(Cause(failure)))
   }
 
   /// Returns the body of an accepted answer, and reports any other answer.
@@ -104,6 +96,8 @@ final class APICaller {
   ) throws(Failure) -> String {
     switch answer {
     case .accepted(let body): return body
+    // Reported by ``send(_:)``.
+    case .missing(let failure): throw Failure(status: ExitStatus(Cause(failure)))
     case .refused(let status, let reason, let refusal):
       throw fail(status, reason, about, Hints.refused(refusal, of: client))
     case .rejected(let status, let reason), .unavailable(let status, let reason),
@@ -130,36 +124,33 @@ final class APICaller {
   }
 }
 
-typealias HTTPResult = Result<HTTPExchange.Response, HTTPExchange.Failure>
-
-extension HTTPConnection {
-  /// Sends a request and waits for the result.
+extension APIConnection {
+  /// Sends a request and waits for the answer.
   ///
   /// - Parameter run: Runs the loop until it stops.
-  func result(
-    of request: HTTPExchange.Request, on loop: EventLoop, run: () -> Void
-  ) throws(HTTPError) -> HTTPResult {
-    var result: HTTPResult?
-    try send(request) { answer, _ in
-      result = answer
+  func answer(
+    to request: HTTPExchange.Request, of client: APIClient, on loop: EventLoop, run: () -> Void
+  ) throws(HTTPError) -> (APIAnswer, HTTPResponseHead?) {
+    var answer: (APIAnswer, HTTPResponseHead?)?
+    try send(request, of: client) {
+      answer = ($0, $1)
       loop.stop()
     }
     while true {
       run()
-      if let result { return result }
+      if let answer { return answer }
     }
   }
 }
 
 extension APIAccess {
   /// - Throws: ``TLSError`` for invalid certificates.
-  func httpConnection(loop: EventLoop) throws(TLSError) -> HTTPConnection {
-    let (tls, trust) = (connection.tls, connection.trust)
-    func context() throws(TLSError) -> TLSContext {
-      try TLSContext.client(tls, environment: trust)
-    }
-    return HTTPConnection(
-      loop: loop, routing: connection.routing, tls: connection.isSecure ? try context() : nil,
-      timeout: connection.connectTimeout, redirectTLS: context)
+  func calls(on loop: EventLoop) throws(TLSError) -> APIConnection {
+    try APIConnection(
+      loop: loop,
+      to: Destination(
+        url: connection.apiURL, routing: connection.routing, tls: connection.tls,
+        trust: connection.trust),
+      timeout: connection.connectTimeout)
   }
 }

@@ -45,7 +45,8 @@ struct ChannelSearch {
   mutating func take(_ list: [Listed], standing: (String) -> Standing) -> Changes {
     var changes = Changes()
     var occupied = NameSet()
-    for channel in list where isSearched(channel.name) {
+    for channel in list
+    where Self.isChannel(channel.name) && patterns.contains(where: { $0.matches(channel.name) }) {
       let standing = standing(channel.name)
       if standing == .typed { continue }
       let isOurs = joined.contains(channel.name)
@@ -66,10 +67,6 @@ struct ChannelSearch {
 
   /// Handles a channel without other subscribers; returns whether to leave it.
   mutating func vacated(_ channel: String) -> Bool { joined.remove(channel) }
-
-  private func isSearched(_ name: String) -> Bool {
-    Self.isChannel(name) && patterns.contains { $0.matches(name) }
-  }
 
   /// Returns false for an invalid name of the server's list, and for the channel of a user.
   static func isChannel(_ name: String) -> Bool {
@@ -98,5 +95,333 @@ struct ChannelSearch {
       let count = channel.value["subscription_count"] ?? channel.value["user_count"]
       return Listed(name: channel.name, count: count?.integer)
     }
+  }
+}
+
+/// Asks the HTTP API for the occupied channels at an interval, and reports failures.
+final class ChannelLister {
+  enum Event {
+    case list([ChannelSearch.Listed])
+    /// No list will come; the user has seen the error.
+    case refusal(Cause)
+  }
+
+  private let access: APIAccess
+  private let client: () -> APIClient
+  private let interval: Duration
+  /// Beginning of the wanted names; empty for all channels.
+  private let prefix: String
+  private let loop: EventLoop
+  private let calls: APIConnection
+  private let diagnostics: Diagnostics
+  private var timer: LoopTimer?
+  private var asksForCounts = true
+  private var isAsking = false
+  private var isConnected = false
+  private var isOver = false
+  private var isFailing = false
+  private(set) var hasList = false
+  /// Called before each request.
+  var onQuestion: (() -> Void)?
+  var onEvent: ((Event) -> Void)?
+
+  /// - Parameter client: Evaluated for each request; by default the client of `access`.
+  /// - Throws: ``TLSError`` for invalid certificates.
+  init(
+    _ access: APIAccess, client: (() -> APIClient)? = nil, prefix: String = "",
+    every interval: Duration, loop: EventLoop,
+    diagnostics: Diagnostics
+  ) throws(TLSError) {
+    (self.access, self.client) = (access, client ?? { access.client })
+    (self.interval, self.prefix) = (interval, prefix)
+    (self.loop, self.diagnostics) = (loop, diagnostics)
+    calls = try access.calls(on: loop)
+  }
+
+  /// Asks from now on; returns true at the first call.
+  @discardableResult func connected() -> Bool {
+    isConnected = true
+    guard timer == nil else { return false }
+    let timer = LoopTimer(deadline: loop.now) { [unowned self] in ask() }
+    self.timer = timer
+    loop.add(timer)
+    return true
+  }
+
+  /// Asks no more until the next connection.
+  func disconnected() { isConnected = false }
+
+  func stop() {
+    isOver = true
+    calls.close()
+    if let timer { loop.remove(timer) }
+  }
+
+  private func ask() {
+    timer?.deadline = loop.now.advanced(by: interval)
+    guard isConnected, !isAsking, !isOver else { return }
+    onQuestion?()
+    let call = APIRequest.channels(
+      appID: access.appID, filter: prefix.isEmpty ? nil : prefix,
+      info: asksForCounts ? ["subscription_count"] : [])
+    isAsking = true
+    let client = client()
+    do throws(HTTPError) {
+      try calls.send(client.request(call), of: client) { [unowned self] answer, _ in
+        isAsking = false
+        if !isOver { take(answer, to: client) }
+      }
+    } catch {
+      isAsking = false
+      fail("\(error)", cause: .settings)
+    }
+  }
+
+  private func take(_ answer: APIAnswer, to client: APIClient) {
+    switch answer {
+    case .missing(let failure): fail("\(failure)", cause: Cause(failure))
+    case .accepted(let body): take(body)
+    case .rejected where asksForCounts:
+      asksForCounts = false
+      ask()
+    case .unavailable(let status, let reason): fail(Hints.told(status, reason), cause: nil)
+    case .refused(let status, let reason, let refusal):
+      fail(
+        Hints.told(status, reason) + Hints.refused(refusal, of: client),
+        cause: Cause(httpStatus: status))
+    case .rejected(let status, let reason), .unexpected(let status, let reason):
+      // The WebSocket works: the scheme is right, and a look at the port cannot help.
+      let hint =
+        hasList ? "" : Hints.apiHint(status: status, reason, access.connection, isFound: false)
+      fail(Hints.told(status, reason) + hint, cause: Cause(httpStatus: status))
+    }
+  }
+
+  private func take(_ body: String) {
+    guard let answer = try? JSONParser.parse(body), let list = ChannelSearch.list(answer) else {
+      return fail("the answer does not follow the HTTP API", cause: .brokenProtocol)
+    }
+    if isFailing { diagnostics.warning("listing channels works again") }
+    (isFailing, hasList) = (false, true)
+    onEvent?(.list(list))
+  }
+
+  /// - Parameter cause: The cause of a final failure; `nil` if retrying may help.
+  private func fail(_ reason: String, cause: Cause?) {
+    guard let cause, !hasList, cause != .overloaded, cause != .unreachable else {
+      if !isFailing {
+        diagnostics.warning("cannot list channels: \(reason); retrying")
+      }
+      isFailing = true
+      return
+    }
+    diagnostics.error("cannot list channels: \(reason)")
+    onEvent?(.refusal(cause))
+  }
+}
+
+/// Polls the HTTP API for occupied channels and subscribes to those that match a pattern.
+final class Discovery {
+  enum Event {
+    /// The channels of the first list are being joined.
+    case firstList
+    /// No list will come; the user has seen the error.
+    case refusal(Cause)
+    case left(String)
+  }
+
+  private let settings: DiscoverySettings
+  private let lister: ChannelLister
+  private let channels: ChannelMembership
+  private let diagnostics: Diagnostics
+  private var search: ChannelSearch
+  /// Channels that were confirmed before the pending request.
+  private var confirmed = NameSet()
+  private var hasSaidLimit = false
+  private(set) var hasList = false
+  var onEvent: ((Event) -> Void)?
+
+  /// - Throws: ``TLSError`` for invalid certificates.
+  init(
+    _ settings: DiscoverySettings, refresh: CredentialRefresh?, loop: EventLoop,
+    channels: ChannelMembership, diagnostics: Diagnostics
+  ) throws(TLSError) {
+    (self.settings, self.channels, self.diagnostics) = (settings, channels, diagnostics)
+    search = ChannelSearch(patterns: settings.patterns, limit: settings.limit)
+    lister = try ChannelLister(
+      settings.access,
+      client: { settings.access.client(refresh?.secret) }, prefix: search.prefix,
+      every: settings.interval, loop: loop,
+      diagnostics: diagnostics)
+    lister.onQuestion = { [unowned self] in
+      confirmed = NameSet(search.joined.sorted.filter { channels.state(of: $0) == .subscribed })
+    }
+    lister.onEvent = { [unowned self] event in
+      switch event {
+      case .list(let list): take(list)
+      case .refusal(let cause): onEvent?(.refusal(cause))
+      }
+    }
+  }
+
+  func connected() {
+    guard lister.connected() else { return }
+    diagnostics.info(
+      "looking for channels that match \(settings.patterns.joined(separator: ", ")) every "
+        + "\(settings.interval.inWords); events before the subscription are missed")
+  }
+
+  func disconnected() {
+    lister.disconnected()
+    confirmed.removeAll()
+  }
+
+  /// Handles the server's count of subscribers.
+  func counted(_ count: Int, on channel: String) {
+    guard count <= 1, channels.state(of: channel) == .subscribed else { return }
+    if search.vacated(channel) { leave(channel) }
+  }
+
+  func stop() { lister.stop() }
+
+  private func leave(_ channel: String) {
+    diagnostics.info("left \(channel): no other subscribers")
+    channels.leave(channel)
+    onEvent?(.left(channel))
+  }
+
+  // MARK: The list
+
+  private func take(_ list: [ChannelSearch.Listed]) {
+    join(list)
+    guard !hasList else { return }
+    hasList = true
+    onEvent?(.firstList)
+  }
+
+  private func join(_ list: [ChannelSearch.Listed]) {
+    let counted = list.map { channel in
+      let roster =
+        confirmed.contains(channel.name) ? channels.feed.session.roster(of: channel.name) : nil
+      return ChannelSearch.Listed(name: channel.name, count: channel.count ?? roster?.count)
+    }
+    let changes = search.take(counted) { standing(of: $0) }
+    for channel in changes.leave { leave(channel) }
+    for channel in changes.join { channels.join(channel) }
+    guard changes.leftOut > 0, !hasSaidLimit else { return }
+    hasSaidLimit = true
+    diagnostics.warning(
+      ChannelSearch.words(leftOut: changes.leftOut, of: "matching channel", limit: settings.limit))
+  }
+
+  private func standing(of channel: String) -> ChannelSearch.Standing {
+    channels.isTyped(channel) ? .typed : channels.standing(of: channel, confirmed: confirmed)
+  }
+}
+
+extension ChannelMembership {
+  /// Returns the state of a channel for ``ChannelSearch``; named channels are not told apart.
+  ///
+  /// - Parameter confirmed: Channels that were subscribed before the request for the list.
+  func standing(of channel: String, confirmed: NameSet) -> ChannelSearch.Standing {
+    switch state(of: channel) {
+    case .subscribed where confirmed.contains(channel): .confirmed
+    case .refused: .refused
+    case .subscribed, .expected, .unwanted: .open
+    }
+  }
+}
+
+/// The channels of a run of `subscribe`, and the state of each.
+final class ChannelMembership {
+  /// State of a channel on the present connection.
+  enum State {
+    case unwanted
+    /// The server has not answered yet.
+    case expected
+    case subscribed, refused
+  }
+
+  let feed: ChannelsFeed
+  /// Channels of the command line; their refusal can end the run.
+  private let typed: NameSet
+  private var wanted: NameSet
+  /// Channels without an answer on this connection.
+  private var missing: NameSet
+  /// Channels of the command line that were never subscribed in this run.
+  private var neverSubscribed: NameSet
+  private var refused = NameSet()
+
+  init(_ typed: [String], feed: ChannelsFeed) {
+    self.feed = feed
+    self.typed = NameSet(typed)
+    wanted = self.typed
+    missing = wanted
+    neverSubscribed = wanted
+  }
+
+  var count: Int { wanted.count }
+  var names: [String] { wanted.sorted }
+  var areAllSettled: Bool { missing.isEmpty }
+  var isAnyAllowed: Bool { refused.count < wanted.count }
+  func isTyped(_ channel: String) -> Bool { typed.contains(channel) }
+  var isComplete: Bool { neverSubscribed.isEmpty }
+  func never(of channels: [String]) -> [String] { channels.filter(neverSubscribed.contains) }
+
+  func state(of channel: String) -> State {
+    guard wanted.contains(channel) else { return .unwanted }
+    if refused.contains(channel) { return .refused }
+    return missing.contains(channel) ? .expected : .subscribed
+  }
+
+  func counts(isConnected: Bool) -> (subscribed: Int, expected: Int, refused: Int) {
+    // Answers of an earlier connection do not count.
+    guard isConnected else { return (0, count, 0) }
+    let subscribed = max(count - missing.count - refused.count, 0)
+    return (subscribed, missing.count, refused.count)
+  }
+
+  // MARK: Requests
+
+  /// Subscribes to a channel; asks again for a refused one.
+  func join(_ channel: String) {
+    if refused.contains(channel) { leave(channel) }
+    guard wanted.insert(channel) else { return }
+    missing.insert(channel)
+    feed.subscribe(channel)
+  }
+
+  func leave(_ channel: String) {
+    guard wanted.remove(channel) else { return }
+    missing.remove(channel)
+    neverSubscribed.remove(channel)
+    refused.remove(channel)
+    feed.unsubscribe(channel)
+  }
+
+  // MARK: Answers of the server
+
+  /// Resets the states: nothing is subscribed on a new connection.
+  func connected() {
+    missing = wanted
+    refused.removeAll()
+  }
+
+  func subscribed(_ channel: String) {
+    guard wanted.contains(channel) else { return }
+    neverSubscribed.remove(channel)
+    refused.remove(channel)
+    missing.remove(channel)
+  }
+
+  func refuse(_ channel: String) {
+    guard wanted.contains(channel) else { return }
+    refused.insert(channel)
+  }
+
+  /// Stops waiting for a refused channel.
+  func giveUp(_ channel: String) {
+    neverSubscribed.remove(channel)
+    missing.remove(channel)
   }
 }

@@ -271,22 +271,8 @@ extension ConnectionLoss {
   }
 }
 
-extension EventLoop {
-  /// Runs until the condition holds, or `time` has passed; returns whether it holds.
-  func run(atMost time: Duration, until isSo: () -> Bool) -> Bool {
-    var isLate = false
-    let timer = schedule(after: time) { [unowned self] in
-      isLate = true
-      stop()
-    }
-    defer { remove(timer) }
-    while !isSo(), !isLate { run() }
-    return isSo()
-  }
-}
-
 /// Opens a stream, with or without TLS, and closes it; runs the loop meanwhile.
-final class StreamTrial: SocketStreamDelegate {
+private final class StreamTrial: SocketStreamDelegate {
   typealias Opened = (peer: SocketAddress?, security: TLSSummary?)
 
   private let loop: EventLoop
@@ -320,5 +306,585 @@ final class StreamTrial: SocketStreamDelegate {
   }
 
   func streamReadable(_ stream: SocketStream, at now: Instant) {}
-  func streamWritable(_ stream: SocketStream, at now: Instant) {}
+}
+
+/// The stages of `check` on one connection: upgrade, greeting, ping and subscriptions.
+private final class CheckConversation {
+  private let settings: SubscribeSettings
+  private let loop: EventLoop
+  private let diagnostics: Diagnostics
+  private var feed: ChannelsFeed?
+  private var isUpgraded = false
+  private var greeting: (socketID: String, activityTimeout: Duration)?
+  private var loss: (loss: ConnectionLoss, code: Int?)?
+  private var limit: RateLimit?
+  private var hasPong = false
+  private var subscribed: [String: String] = [:]
+  private var refused: [String: SubscriptionFailure] = [:]
+  private var awaited: (event: CheckEvent, arrival: Instant?)?
+
+  init(_ settings: SubscribeSettings, loop: EventLoop, diagnostics: Diagnostics) {
+    (self.settings, self.diagnostics, self.loop) = (settings, diagnostics, loop)
+  }
+
+  var lossCode: Int? { loss?.code }
+  var isOpen: Bool { greeting != nil && loss == nil }
+  func isSubscribed(to channel: String) -> Bool { subscribed[channel] != nil }
+
+  func upgrade() throws(CheckFailure) -> String {
+    let expected = "101 from \(settings.connection.host) for the upgrade to WebSocket"
+    do {
+      try start()
+    } catch {
+      throw CheckFailure(expected: expected, came: "\(error)", cause: Cause(starting: error))
+    }
+    try wait(for: expected) { self.isUpgraded && (self.loss == nil || self.hasEndedLater) }
+    return "101, the server speaks WebSocket"
+  }
+
+  /// True if the connection ended after the upgrade.
+  private var hasEndedLater: Bool {
+    if case .closed? = loss?.loss { true } else { false }
+  }
+
+  private func start() throws {
+    var options = settings.sessionOptions()
+    options.reconnect = ReconnectPolicy(mode: .never)
+    let feed = try settings.makeFeed(
+      options, sink: NoSink(), loop: loop, refresh: settings.refresh(loop, diagnostics))
+    self.feed = feed
+    feed.delegate = self
+    feed.connect()
+  }
+
+  func waitForGreeting() throws(CheckFailure) -> String {
+    try wait(for: "connection_established, the protocol's greeting") { self.greeting != nil }
+    guard let greeting else { return "" }
+    return "socket \(greeting.socketID), activity timeout \(greeting.activityTimeout.inWords)"
+  }
+
+  func ping() throws(CheckFailure) -> String {
+    feed?.connection?.send(ClientCommand(service: settings.connection.service).ping)
+    try wait(for: "a pong") { self.hasPong }
+    return "answered"
+  }
+
+  func subscribe(to channel: String) throws(CheckFailure) -> String {
+    feed?.subscribe(channel)
+    try wait(for: "pusher_internal:subscription_succeeded for \(channel)") {
+      self.subscribed[channel] != nil || self.refused[channel] != nil
+    }
+    if let failure = refused[channel] {
+      let status = failure.status.map { " (status \($0))" } ?? ""
+      throw CheckFailure(
+        expected: "\(authoriser(of: channel))confirmed by the server",
+        came: "\(failure.type): \(Redaction.redact(failure.message))\(status)",
+        cause: Cause(failure), advice: advice(for: channel))
+    }
+    return "\(authoriser(of: channel))subscribed\(subscribed[channel] ?? "")"
+  }
+
+  /// Notes the arrival of an event from now on; the event is published after this call.
+  func expect(_ event: CheckEvent) { awaited = (event, nil) }
+
+  /// Waits for the expected event; returns `nil` if it does not come in time.
+  func arrival() throws(CheckFailure) -> Instant? {
+    _ = loop.run(atMost: settings.connection.connectTimeout) {
+      awaited?.arrival != nil || loss != nil
+    }
+    if let arrival = awaited?.arrival { return arrival }
+    guard let (loss, code) = loss else { return nil }
+    throw CheckFailure("the event on this connection", loss, code: code, settings, loop)
+  }
+
+  private func authoriser(of channel: String) -> String {
+    guard ChannelKind(channelName: channel).needsAuthorization else { return "" }
+    return switch settings.authorization {
+    case .secret: "signed with the secret, "
+    case .endpoint: "authorised by the endpoint, "
+    case .command: "authorised by the command, "
+    case .unavailable: ""
+    }
+  }
+
+  private func advice(for channel: String) -> [String] {
+    guard ChannelKind(channelName: channel).needsAuthorization else { return [] }
+    let key = Diagnostics.shortened(key: settings.connection.key)
+    return switch settings.authorization {
+    case .secret: ["check that the secret belongs to key \(key)"]
+    case .endpoint(let endpoint): ["check the answer of \(Disclosure.place.shown(endpoint.url))"]
+    case .command: ["run the command of --auth-command by hand"]
+    case .unavailable: []
+    }
+  }
+
+  /// Closes the connection, and waits up to 200 ms for the server's close frame.
+  func close() {
+    guard let feed, !feed.isClosed else { return }
+    feed.disconnect()
+    if !loop.run(atMost: .milliseconds(200), until: { feed.isClosed }) { feed.abort() }
+    while !feed.isClosed { loop.run() }
+  }
+
+  /// Runs the loop until the condition holds; throws after a loss or a timeout.
+  private func wait(for expected: String, until isSo: () -> Bool) throws(CheckFailure) {
+    let limit = settings.connection.connectTimeout
+    _ = loop.run(atMost: limit) { isSo() || loss != nil }
+    if isSo() { return }
+    if loss == nil, let came = self.limit.map({ Redaction.redact($0.cause) }) {
+      throw CheckFailure(expected: expected, came: came, cause: .overloaded)
+    }
+    guard let (loss, code) = loss else {
+      throw CheckFailure(
+        expected: expected, came: "no answer within \(limit.inWords)", cause: .unreachable)
+    }
+    throw CheckFailure(expected, loss, code: code, settings, loop)
+  }
+}
+
+extension CheckConversation: ChannelsFeedDelegate {
+  func feed(received event: Envelope, named name: String?, at now: Instant) {
+    guard let awaited, awaited.arrival == nil, awaited.event.isCarried(by: event) else { return }
+    self.awaited = (awaited.event, now)
+    loop.stop()
+  }
+
+  func feed(reports event: SessionEvent, at now: Instant) {
+    switch event {
+    case .connected(let socketID, let activityTimeout): greeting = (socketID, activityTimeout)
+    case .pong: hasPong = true
+    case .subscribed(let channel, let presence):
+      limit = nil
+      subscribed[channel] = presence.map { ", \(Quantities.words($0.count, of: "member"))" } ?? ""
+    case .subscriptionFailed(let channel, let failure): refused[channel] = failure
+    case .rateLimited(let limit): self.limit = limit
+    default: return
+    }
+    loop.stop()
+  }
+
+  func feed(reports event: ConnectionEvent, at now: Instant) {
+    switch event {
+    case .upgraded: isUpgraded = true
+    case .ended(.lost(let loss, let code)), .ended(.retriesExhausted(let loss, let code, _)):
+      self.loss = (loss, code)
+    default: return
+    }
+    loop.stop()
+  }
+
+  func feed(exchanged text: @autoclosure () -> String, isSent: Bool) {
+    diagnostics.debug("\(isSent ? ">" : "<") \(Redaction.redact(text()))")
+  }
+
+  func feedSinkIsFull() {}
+  func feedClosed() { loop.stop() }
+}
+
+/// Leaves every message to the session.
+final class NoSink: EventSink {}
+
+/// Looks for the cluster of pusher.com that knows an app key, after the given one did not.
+private enum ClusterSearch {
+  private static let patience = Duration.seconds(2)
+
+  static func advice(
+    _ settings: SubscribeSettings, loop: EventLoop, diagnostics: Diagnostics
+  ) -> [String] {
+    guard let asked = settings.connection.cluster, PusherService.clusters.contains(asked) else {
+      return []
+    }
+    for cluster in PusherService.clusters where cluster != asked {
+      var neighbour = settings
+      neighbour.connection.host = settings.connection.service.host(cluster: cluster)
+      neighbour.connection.network.connectTimeout = min(
+        settings.connection.connectTimeout, patience)
+      let conversation = CheckConversation(neighbour, loop: loop, diagnostics: diagnostics)
+      defer { conversation.close() }
+      if (try? conversation.upgrade()) != nil, (try? conversation.waitForGreeting()) != nil {
+        return ["cluster \(cluster) knows this key: add --cluster \(cluster)"]
+      }
+    }
+    return ["no other public cluster knows this key: is it the app key, and not the app id?"]
+  }
+}
+
+/// The calls of the HTTP API for the stages of `check`.
+private struct CheckCalls {
+  let access: APIAccess
+  private let client: APIClient
+  private let loop: EventLoop
+
+  init(_ access: APIAccess, on loop: EventLoop) {
+    (self.access, self.client, self.loop) = (access, access.client, loop)
+  }
+
+  /// `skew` is the difference of the clocks, in words; `nil` if it is small or unknown.
+  private typealias Answer = (status: Int, body: String, skew: String?)
+
+  func listChannels() throws(CheckFailure) -> String {
+    let call = APIRequest.channels(appID: access.appID)
+    let answer = try answer(to: call, "HTTP 200 for a signed GET to \(access.connection.host)")
+    let clock = answer.skew.map { "; \($0)" } ?? ""
+    return "HTTP \(answer.status), the signature is right\(clock)"
+  }
+
+  func publish(
+    _ event: CheckEvent, encryptedWith key: EncryptionMasterKey?
+  ) throws(CheckFailure) {
+    let expected = "HTTP 200 for an event to \(access.connection.host)"
+    let call: APIRequest
+    do {
+      call = try TriggerRequest(name: CheckEvent.name, channels: [event.channel], data: event.data)
+        .encrypted(with: key).request(appID: access.appID)
+    } catch {
+      throw CheckFailure(expected: expected, came: "\(error)", cause: .settings)
+    }
+    _ = try answer(to: call, expected)
+  }
+
+  /// Returns whether the app behind the HTTP API has a subscriber on the channel; `nil` if the
+  /// answer does not say so.
+  func isOccupied(_ channel: String) -> Bool? {
+    let call = APIRequest.channel(channel, appID: access.appID)
+    guard let answer = try? answer(to: call, ""), let body = try? JSONParser.parse(answer.body)
+    else { return nil }
+    return body["occupied"]?.bool
+  }
+
+  private func answer(
+    to call: APIRequest, _ expected: String
+  ) throws(CheckFailure) -> Answer {
+    let (outcome, head): (APIAnswer, HTTPResponseHead?)
+    do {
+      let calls = try access.calls(on: loop)
+      (outcome, head) = try calls.answer(
+        to: client.request(call), of: client, on: loop, run: loop.run)
+      calls.close()
+    } catch {
+      throw CheckFailure(expected: expected, came: "\(error)", cause: Cause(starting: error))
+    }
+    let skew = head.flatMap(Self.skew)
+    switch outcome {
+    case .missing(let failure): throw problem(failure, expected)
+    case .accepted(let body): return (head?.status ?? 0, body, skew)
+    case .refused(let status, let reason, let refusal):
+      var advice = ["check that app id \(access.appID) and the secret belong to this key"]
+      if refusal != .signature || !client.prefix.isEmpty {
+        advice = [Hints.advice(refusal, of: client)]
+      }
+      if let skew { advice.insert("set the clock: \(skew)", at: 0) }
+      throw CheckFailure(
+        expected: expected, came: Hints.told(status, reason), cause: .notAllowed, advice: advice)
+    case .rejected(let status, let reason), .unavailable(let status, let reason),
+      .unexpected(let status, let reason):
+      throw CheckFailure(
+        expected: expected,
+        came: Hints.told(status, reason)
+          + Hints.apiHint(
+            status: status, reason, access.connection, isFound: look(Hints.problem(status: status))),
+        cause: Cause(httpStatus: status))
+    }
+  }
+
+  private func problem(_ failure: HTTPExchange.Failure, _ expected: String) -> CheckFailure {
+    var problem = CheckFailure(
+      expected: expected,
+      came: Hints.explained(failure, access.connection, isFound: look(Hints.problem(failure))),
+      cause: Cause(failure))
+    switch failure {
+    case .transport(let error): problem.note(ConnectionLoss(error))
+    case .http(.foreign(.tls)): problem.isMismatch = true
+    case .http, .timeout: break
+    }
+    return problem
+  }
+
+  private func look(_ problem: NetworkProblem?) -> Bool {
+    SecondLook(access.connection).find(problem, on: loop, run: loop.run)
+  }
+
+  /// Compares our clock with the server's; ignores less than 2 s, because `Date` has whole seconds.
+  private static func skew(_ head: HTTPResponseHead) -> String? {
+    let now = SystemClock.wall()
+    guard let date = head.headers["Date"], let theirs = HTTPDate.parse(date, now: now) else {
+      return nil
+    }
+    let seconds = theirs.secondsSince1970 - now.secondsSince1970
+    guard seconds.magnitude >= 2 else { return nil }
+    return "this machine's clock is \(seconds.magnitude) s "
+      + "\(seconds > 0 ? "behind" : "ahead of") the server's"
+  }
+}
+
+/// The event of `check --publish`; its data tells it from the event of every other run.
+struct CheckEvent: Equatable, Sendable {
+  static let name = "pusher-cli-check"
+
+  let channel: String
+  /// 32 hexadecimal digits.
+  let token: String
+
+  init(on channel: String, token: String = Hex.encode(SecureRandom.bytes(16))) {
+    (self.channel, self.token) = (channel, token)
+  }
+
+  /// Returns the name of a public channel that no app uses.
+  static func ownChannel() -> String { "\(name)-\(Hex.encode(SecureRandom.bytes(4)))" }
+
+  var data: String { #"{"token":"\#(token)"}"# }
+
+  func isCarried(by event: Envelope) -> Bool {
+    event.eventName.isSame(as: Self.name) && event.channelName?.isSame(as: channel) == true
+      && event.dataText?.holds(Array(token.utf8)) == true
+  }
+}
+
+/// The last stage of `check --publish`: an event goes to the HTTP API and comes back on the
+/// subscription.
+struct RoundTrip {
+  private let settings: RoundTripSettings
+  private let calls: CheckCalls
+  private let conversation: CheckConversation
+  private let loop: EventLoop
+  private let diagnostics: Diagnostics
+
+  /// A server on another continent needs less.
+  static let usual = Duration.seconds(1)
+
+  fileprivate init(
+    _ settings: RoundTripSettings, calls: CheckCalls, conversation: CheckConversation,
+    loop: EventLoop, diagnostics: Diagnostics
+  ) {
+    (self.settings, self.calls, self.conversation) = (settings, calls, conversation)
+    (self.loop, self.diagnostics) = (loop, diagnostics)
+  }
+
+  /// Publishes on a subscribed channel; `nil` means a channel of the program's own.
+  func run(on channel: String?) throws(CheckFailure) -> CheckOutcome {
+    do throws(CheckFailure) {
+      let time = try time(on: channel)
+      if let warning = Self.warning(after: time) { diagnostics.warning(warning) }
+      return .returned(
+        after: time, on: channel, advice: AppAdvice.afterSuccess(settings.app, on: channel))
+    } catch {
+      var failure = error
+      failure.advice += AppAdvice.afterFailure(settings.app)
+      throw failure
+    }
+  }
+
+  private func time(on channel: String?) throws(CheckFailure) -> Duration {
+    let event = CheckEvent(on: channel ?? CheckEvent.ownChannel())
+    if channel == nil { _ = try conversation.subscribe(to: event.channel) }
+    conversation.expect(event)
+    let start = loop.now
+    try calls.publish(event, encryptedWith: settings.encryptionKey)
+    diagnostics.info("published \(CheckEvent.name) to \(event.channel)")
+    guard let arrival = try conversation.arrival() else { throw missing(event) }
+    return start.duration(to: arrival)
+  }
+
+  static func warning(after time: Duration) -> String? {
+    guard time > usual else { return nil }
+    return "round trip: the event came late, after \(time.inWords); "
+      + "are the server, its Redis or a proxy on the way busy?"
+  }
+
+  /// Asks the HTTP API whether it knows the subscription, which tells two servers from one.
+  private func missing(_ event: CheckEvent) -> CheckFailure {
+    let connection = calls.access.connection
+    var failure = CheckFailure(
+      expected: "the event on \(event.channel)",
+      came: "the HTTP API accepted the event, but nothing came within "
+        + connection.connectTimeout.inWords,
+      cause: .overloaded)
+    switch calls.isOccupied(event.channel) {
+    case false?:
+      failure.isMismatch = true
+      failure.advice = [
+        "the HTTP API sees no subscriber: it serves another app or another node than the WebSocket",
+        "check app id \(calls.access.appID) and --api-url; do all nodes share one Redis?",
+      ]
+    case true?:
+      failure.advice = ["the HTTP API sees the subscriber, so the event got lost inside the server"]
+    case nil:
+      failure.advice = ["the HTTP API does not say whether it sees the subscriber"]
+    }
+    return failure
+  }
+}
+
+/// Advice about an app whose events do not come; a given `.env` makes it specific.
+enum AppAdvice {
+  private static let page = "more: docs/when-nothing-arrives.md"
+
+  /// Returns the advice after an event came back: the server delivers, so the rest is the app's.
+  ///
+  /// - Parameter channel: Channel of the command line; `nil` for one of the program's own.
+  static func afterSuccess(_ app: BroadcastingApp, on channel: String?) -> [String] {
+    [
+      "the server delivers; if events of the app do not come, look at the app:",
+      app.detour ?? broadcaster(app), queue(app), name(channel),
+      "Laravel Echo wants a leading dot before a name of broadcastAs(): listen('.order.created')",
+      page,
+    ]
+  }
+
+  /// Returns the advice after an event was refused or did not come.
+  static func afterFailure(_ app: BroadcastingApp) -> [String] {
+    ["events of the app go the same way: repair this first"] + [app.detour].compactMap { $0 }
+      + [page]
+  }
+
+  private static func broadcaster(_ app: BroadcastingApp) -> String {
+    if let setting = app.broadcaster {
+      return "\(setting.origin) is '\(setting.value)': is it so where the app runs?"
+    }
+    guard let file = app.file else {
+      return "Laravel sends only if BROADCAST_CONNECTION is reverb or pusher: give its .env with "
+        + "--env-file"
+    }
+    return "\(file) has no BROADCAST_CONNECTION: set it to reverb or pusher"
+  }
+
+  private static func queue(_ app: BroadcastingApp) -> String {
+    switch app.queue {
+    case let queue? where queue.value.isSame(as: "sync"):
+      "\(queue.origin) is 'sync': events need no queue worker"
+    case let queue?:
+      "\(queue.origin) is '\(queue.value)': does a queue worker run (php artisan queue:work)? "
+        + "only ShouldBroadcastNow needs none"
+    case nil:
+      "does a queue worker run (php artisan queue:work)? only ShouldBroadcastNow needs none"
+    }
+  }
+
+  private static func name(_ channel: String?) -> String {
+    guard let channel else {
+      return "does the app send to the channel of your subscriber, with private- or presence-?"
+    }
+    guard ChannelKind(channelName: channel) == .public else {
+      return "does the app send to \(channel)? "
+        + "PrivateChannel and PresenceChannel of Laravel add the prefix"
+    }
+    return "does the app send to \(channel)? private-\(channel) and presence-\(channel) are "
+      + "different channels"
+  }
+}
+
+enum CheckOutcome {
+  case passed(String)
+  /// An event came back; `advice` says what to look at in the app.
+  case returned(after: Duration, on: String?, advice: [String])
+  case failed(CheckFailure)
+  /// An earlier stage failed, or a requirement is missing.
+  case notTried(String)
+}
+
+struct CheckFailure: Error {
+  var expected: String
+  var came: String
+  var cause: Cause
+  /// True if the settings do not fit a server that may be fine.
+  var isMismatch = false
+  /// True if a proxy was unreachable, or refused to connect.
+  var isOfProxy = false
+  /// The unreachable part on this machine, in words; `nil` for another machine.
+  var neighbour: String?
+  /// Results of further checks, and remedies.
+  var advice: [String] = []
+
+  var fault: String {
+    if isMismatch { return "your settings" }
+    return switch cause {
+    case .settings, .notAllowed: "you"
+    case .unreachable, .time: neighbour ?? "the network"
+    case .overloaded, .refused, .brokenProtocol, .unmet: "the server"
+    case .defect, .output: "this program"
+    }
+  }
+}
+
+/// Prints each stage as it ends, in columns or as JSON lines.
+private final class CheckReport {
+  private let isJSON: Bool
+  private let diagnostics: Diagnostics
+  private var printStatus = ExitStatus.success
+  private(set) var failure: ExitStatus?
+
+  private let width: Int
+  private static let leastWidth = 14
+  private static let mostWidth = 40
+
+  init(isJSON: Bool, channels: [String], diagnostics: Diagnostics) {
+    self.isJSON = isJSON
+    let widths = channels.map { Diagnostics.escaped($0).count }.filter { $0 <= Self.mostWidth }
+    width = max(Self.leastWidth, widths.max() ?? 0)
+    self.diagnostics = diagnostics
+  }
+
+  var status: ExitStatus { printStatus == .success ? failure ?? .success : printStatus }
+
+  func add(_ stage: String, _ outcome: CheckOutcome, after time: Duration? = nil) {
+    if case .failed(let problem) = outcome, failure == nil { failure = problem.cause.status }
+    guard printStatus == .success else { return }
+    let text = isJSON ? line(stage, outcome, time) : columns(stage, outcome, time)
+    printStatus = diagnostics.print(text)
+  }
+
+  private func columns(_ stage: String, _ outcome: CheckOutcome, _ time: Duration?) -> String {
+    let name = Diagnostics.escaped(stage)
+    let time = time.map { " (\($0.inMilliseconds))" } ?? ""
+    let indent = String(repeating: " ", count: width + 2)
+    let head = name.count > width ? name + "\n" + indent : name + indent.dropFirst(name.count)
+    func lines(_ words: String, _ details: [String]) -> String {
+      let rest = details.map { indent + Diagnostics.escaped($0) + "\n" }
+      return head + Diagnostics.escaped(words) + "\n" + rest.joined()
+    }
+    switch outcome {
+    case .passed(let detail): return lines("ok: \(detail)\(time)", [])
+    case .returned(let time, let channel, let advice):
+      return lines("ok: \(Self.words(time, channel))", advice)
+    case .notTried(let reason): return lines("not tried: \(reason)", [])
+    case .failed(let problem):
+      return lines(
+        "FAILED: \(problem.came)\(time)",
+        ["expected: \(problem.expected)", "at fault: \(problem.fault)"] + problem.advice)
+    }
+  }
+
+  private func line(_ stage: String, _ outcome: CheckOutcome, _ time: Duration?) -> String {
+    var (problem, advice, time): (CheckFailure?, [String]?, Duration?) = (nil, nil, time)
+    let (result, detail): (String, String)
+    switch outcome {
+    case .passed(let words): (result, detail) = ("ok", words)
+    case .returned(let trip, let channel, let words):
+      (result, detail) = ("ok", Self.words(trip, channel))
+      (advice, time) = (words, trip)
+    case .notTried(let reason): (result, detail) = ("not tried", reason)
+    case .failed(let failure):
+      (result, detail) = ("failed", failure.came)
+      (problem, advice) = (failure, failure.advice)
+    }
+    let line = JSONValue.object(present: [
+      "stage": .string(stage), "result": .string(result), "detail": .string(detail),
+      "expected": problem.map { .string($0.expected) }, "fault": problem.map { .string($0.fault) },
+      "advice": advice.map { .array($0.map { .string($0) }) },
+      "seconds": time.map { .number($0.secondsText) },
+    ])
+    return line.jsonText + "\n"
+  }
+
+  private static func words(_ time: Duration, _ channel: String?) -> String {
+    time.inMilliseconds + (channel.map { " on \($0)" } ?? "")
+  }
+}
+
+extension Duration {
+  /// Formats a time, such as `12.3 ms`.
+  fileprivate var inMilliseconds: String {
+    let tenths = wholeNanoseconds / 100_000
+    return "\(tenths / 10).\(tenths % 10) ms"
+  }
 }

@@ -82,12 +82,7 @@ final class CredentialRefresh: FieldSource {
   func cancel() {
     process?.cancel(at: loop.now)
     process = nil
-    forgetTimer()
-  }
-
-  private func forgetTimer() {
-    if let timer { loop.remove(timer) }
-    timer = nil
+    loop.cancel(&timer)
   }
 
   /// Answers from inside the loop, because the calling feed is not done yet.
@@ -95,7 +90,7 @@ final class CredentialRefresh: FieldSource {
     _ result: Result<HTTPHeaders, FieldSourceError>, _ completion: @escaping Completion
   ) {
     timer = loop.schedule(after: .zero) { [unowned self] in
-      forgetTimer()
+      loop.cancel(&timer)
       completion(result)
     }
   }

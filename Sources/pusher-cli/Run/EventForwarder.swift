@@ -86,8 +86,8 @@ final class EventForwarder: LoopSource {
 
   private func makeConnection() -> HTTPConnection {
     HTTPConnection(
-      loop: loop, routing: network.routing, tls: tls, timeout: network.connectTimeout,
-      bodyLimit: Self.answerLimit)
+      loop: loop, to: Destination(url: settings.url, routing: network.routing), tls: tls,
+      timeout: network.connectTimeout, bodyLimit: Self.answerLimit)
   }
 
   /// The receiver in messages; path and query may hold a token.
@@ -112,7 +112,7 @@ final class EventForwarder: LoopSource {
     } catch { failed(delivery, "cannot send the request: \(error)", at: loop.now) }
   }
 
-  private func answered(_ delivery: Delivery, _ result: HTTPResult, at now: Instant) {
+  private func answered(_ delivery: Delivery, _ result: HTTPExchange.Outcome, at now: Instant) {
     switch result {
     case .success(let answer) where answer.head.isSuccess: delivered(delivery)
     case .success(let answer):
@@ -221,8 +221,6 @@ final class EventForwarder: LoopSource {
     case .done: LoopInterest()
     }
   }
-
-  func ready(_ events: PollEvents, at now: Instant) {}
 
   func expired(at now: Instant) {
     guard case .not = cut else {

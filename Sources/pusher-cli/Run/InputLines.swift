@@ -60,8 +60,6 @@ final class InputLines: LoopSource {
     onInput?()
   }
 
-  func expired(at now: Instant) {}
-
   private struct InputEnd: Error {}
 }
 

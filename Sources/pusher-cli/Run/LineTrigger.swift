@@ -168,7 +168,7 @@ final class LineTrigger {
   }
 
   private func send(_ batch: [Line]) throws {
-    let call = try request(batch)
+    let call = try APIRequest.sending(batch.map(\.event), appID: caller.appID)
     if settings.isDryRun {
       let printed = diagnostics.print(caller.shown(call))
       if printed != .success { throw APICaller.Failure(status: printed) }
@@ -192,16 +192,6 @@ final class LineTrigger {
     }
     _ = try caller.accepted(answer)
     sent += batch.count
-  }
-
-  private func request(_ batch: [Line]) throws -> APIRequest {
-    if batch.count == 1, let event = batch.first?.event {
-      return try TriggerRequest(
-        name: event.name, channels: [event.channel], data: event.data, socketID: event.socketID
-      ).request(appID: caller.appID)
-    }
-    return try BatchRequest(events: batch.map(\.event))
-      .request(appID: caller.appID)
   }
 
   /// Retrying is safe: a server that answers 429 or 503 has done nothing.

@@ -1,4 +1,5 @@
 internal import PusherCore
+internal import PusherPlatform
 
 /// Announces that a run is ready: to the service manager, and with the command of `--on-ready`.
 ///
@@ -22,7 +23,7 @@ final class Readiness {
 
   init(command: String?, descriptor: Int32? = nil, loop: EventLoop, diagnostics: Diagnostics) {
     (self.command, self.descriptor) = (command, descriptor)
-    if let descriptor { SystemCalls.keep(descriptor) }
+    if let descriptor { SystemCalls.closeOnExec(descriptor) }
     (self.loop, self.diagnostics) = (loop, diagnostics)
   }
 
@@ -35,7 +36,11 @@ final class Readiness {
     manager.ready(status)
     guard !hasStarted else { return }
     hasStarted = true
-    if let descriptor { SystemCalls.tellReady(descriptor) }
+    if let descriptor {
+      // A reader may have gone.
+      _ = SystemCalls.writeWhole(Array("ready\n".utf8), to: descriptor)
+      SystemCalls.closeDescriptor(descriptor)
+    }
     start(environment)
   }
 
@@ -75,5 +80,149 @@ final class Readiness {
     let problem = isCut ? nil : result.problem
     if let problem { diagnostics.error("--on-ready: \(problem)") }
     onEnd?(problem != nil)
+  }
+}
+
+/// Reports the state of a run to the service manager, with datagrams to `NOTIFY_SOCKET`.
+///
+/// Does nothing without the variable. Never waits for the manager, and ignores failures. Source:
+/// sd_notify(3), section "Notes".
+final class ServiceManager {
+  private let address: [UInt8]?
+  private let watchdogInterval: Duration?
+  private var watchdog: LoopTimer?
+  private var hasSaidReady = false
+  private var lastStatus = ""
+  private var progress: (() -> String)?
+  private var progressTimer: LoopTimer?
+  private var toldProgressAt: Instant?
+  /// The server's last sign of life at the previous check.
+  private var lastHeard: Instant?
+
+  /// Reads the address from the environment: an absolute path, or `@` and an abstract name.
+  init(_ environment: [String: String]) {
+    let name = environment["NOTIFY_SOCKET"] ?? ""
+    var bytes = Array(name.utf8)
+    if bytes.first == UInt8(ascii: "@") {
+      bytes[0] = 0
+    } else if bytes.first == UInt8(ascii: "/") {
+      bytes.append(0)
+    } else {
+      bytes = []
+    }
+    address = bytes.count > 1 && bytes.count <= Self.longestAddress ? bytes : nil
+    watchdogInterval = environment["WATCHDOG_USEC"].flatMap(Quantities.integer).flatMap {
+      $0 > 0 ? .microseconds($0 / 2) : nil
+    }
+  }
+
+  /// Size of `sun_path` in sockaddr_un.
+  private static let longestAddress = MemoryLayout.size(ofValue: sockaddr_un().sun_path)
+
+  /// Reports readiness once; later calls only change the status.
+  func ready(_ status: String) {
+    guard !hasSaidReady else { return self.status(status) }
+    hasSaidReady = true
+    lastStatus = status
+    tell("READY=1\n\(statusLine)")
+  }
+
+  /// Reports the state in words, which ``follow(_:_:)`` extends; a repeated text is not sent.
+  func status(_ text: String) {
+    guard text != lastStatus else { return }
+    lastStatus = text
+    tell(statusLine)
+  }
+
+  private var statusLine: String {
+    let progress = progress?() ?? ""
+    return
+      "STATUS=\(Diagnostics.escaped(progress.isEmpty ? lastStatus : "\(lastStatus); \(progress)"))"
+  }
+
+  private static let progressInterval = Duration.seconds(1)
+
+  /// Adds the words of `progress` to the status from now on.
+  func follow(_ loop: EventLoop, _ progress: @escaping () -> String) {
+    guard address != nil else { return }
+    self.progress = progress
+    let timer = LoopTimer(deadline: nil) { [unowned self] in tellProgress(at: loop.now) }
+    loop.add(timer)
+    progressTimer = timer
+  }
+
+  /// Reports progress, at most once per second.
+  func progressed(at now: Instant) {
+    guard let progressTimer, progressTimer.deadline == nil else { return }
+    guard let due = toldProgressAt?.advanced(by: Self.progressInterval), due > now else {
+      return tellProgress(at: now)
+    }
+    progressTimer.deadline = due
+  }
+
+  private func tellProgress(at now: Instant) {
+    progressTimer?.deadline = nil
+    toldProgressAt = now
+    tell(statusLine)
+  }
+
+  func stopping() { tell("STOPPING=1") }
+
+  /// Maximum silence of a live server: half a watchdog interval, so that each has a ping's answer.
+  var longestSilence: Duration? {
+    guard address != nil, let watchdogInterval else { return nil }
+    return .nanoseconds(max(watchdogInterval.wholeNanoseconds / 2, 1_000_000))
+  }
+
+  /// Sends a sign of life twice as often as required, while the loop runs.
+  ///
+  /// - Parameter heardAt: Time of the server's last message; without a new one, no sign is sent.
+  func watch(_ loop: EventLoop, heardAt: (() -> Instant?)? = nil) {
+    guard address != nil, let watchdogInterval else { return }
+    let heard = heardAt?()
+    if heardAt == nil || heard != nil && heard != lastHeard { tell("WATCHDOG=1") }
+    lastHeard = heard ?? lastHeard
+    let timer =
+      watchdog ?? LoopTimer(deadline: nil) { [unowned self] in watch(loop, heardAt: heardAt) }
+    if watchdog == nil { loop.add(timer) }
+    watchdog = timer
+    timer.deadline = loop.now.advanced(by: watchdogInterval)
+  }
+
+  private func tell(_ state: String) {
+    guard let address else { return }
+    #if canImport(Glibc)
+      let kind = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+      let flags = Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)
+    #elseif canImport(Musl)
+      let kind = SOCK_DGRAM | SOCK_CLOEXEC
+      let flags = Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)
+    #else
+      let kind = SOCK_DGRAM
+      let flags = MSG_DONTWAIT
+    #endif
+    let descriptor = socket(AF_UNIX, kind, 0)
+    guard descriptor >= 0 else { return }
+    defer { close(descriptor) }
+    var target = sockaddr_un()
+    target.sun_family = sa_family_t(AF_UNIX)
+    unsafe withUnsafeMutableBytes(of: &target.sun_path) { unsafe $0.copyBytes(from: address) }
+    let length = MemoryLayout<sockaddr_un>.offset(of: \.sun_path).map { $0 + address.count }
+    let message = Array(state.utf8)
+    unsafe withUnsafePointer(to: &target) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+        _ = unsafe sendto(
+          descriptor, message, message.count, flags, generic, socklen_t(length ?? 0))
+      }
+    }
+  }
+}
+
+extension EventLoop {
+  /// Such as `3 events, the last at 2026-11-22T11:44:24.243Z`; `nil` before the first.
+  func progress(_ events: Int, lastAt: Instant?) -> String? {
+    guard events > 0, let lastAt else { return nil }
+    let last = SystemClock.wall().advanced(by: now.duration(to: lastAt))
+    return "\(Quantities.words(events, of: "event")), the last at \(last.rfc3339)"
   }
 }

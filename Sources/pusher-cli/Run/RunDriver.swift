@@ -299,8 +299,7 @@ final class DiskSync {
   }
 
   func finish() {
-    if let timer { loop.remove(timer) }
-    timer = nil
+    loop.cancel(&timer)
     guard output.written != synchronized else { return }
     synchronized = output.written
     output.synchronize()

@@ -154,8 +154,6 @@ final class Signals: LoopSource {
     }
   }
 
-  func expired(at now: Instant) {}
-
   static func name(_ number: Int32) -> String {
     switch number {
     case SIGINT: "SIGINT"

@@ -89,8 +89,6 @@ final class StateKeeper: LoopSource {
   }
 
   var interest: LoopInterest { LoopInterest(deadline: deadline) }
-  func ready(_ events: PollEvents, at now: Instant) {}
-
   func expired(at now: Instant) {
     collect()
     if wanted == file.id { deadline = nil } else { save(at: now) }

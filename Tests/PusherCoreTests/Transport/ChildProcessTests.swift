@@ -124,11 +124,11 @@ import Testing
     @Test func `a group in which only zombies are left runs no more`() throws {
       // The zombie's parent has left the group and never collects it.
       let line = "(sleep 0.01 & echo $!; exec setsid sleep 600) & echo $!; exec sleep 600"
-      let pipe = try Syscalls.makePipe()
-      let nothing = try Syscalls.openNothing()
-      let leader = try Syscalls.spawnShell(
+      let pipe = try SystemCalls.makePipe()
+      let nothing = try SystemCalls.openNothing()
+      let leader = try SystemCalls.spawnShell(
         line, extra: [], input: nothing, output: pipe.writeEnd)
-      for descriptor in [nothing, pipe.writeEnd] { Syscalls.closeDescriptor(descriptor) }
+      for descriptor in [nothing, pipe.writeEnd] { SystemCalls.closeDescriptor(descriptor) }
       let file = FileHandle(fileDescriptor: pipe.readEnd, closeOnDealloc: true)
       var text = ""
       while text.count(where: { $0 == "\n" }) < 2 {
@@ -142,11 +142,11 @@ import Testing
       {
         usleep(2000)
       }
-      #expect(Syscalls.isGroupAlive(leader))
+      #expect(SystemCalls.isGroupAlive(leader))
       kill(leader, SIGKILL)
-      while Syscalls.collect(leader) == nil { usleep(2000) }
+      while SystemCalls.collect(leader) == nil { usleep(2000) }
       #expect(kill(-leader, 0) == 0)
-      #expect(!Syscalls.isGroupAlive(leader))
+      #expect(!SystemCalls.isGroupAlive(leader))
     }
   #endif
 }

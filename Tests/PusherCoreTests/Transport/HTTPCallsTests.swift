@@ -67,7 +67,7 @@ import Testing
     func way(
       _ text: String = "https://example.com/b", _ tls: TLSConfiguration = TLSConfiguration(),
       proxy: String? = nil
-    ) throws -> HTTPCall.Way {
+    ) throws -> Destination {
       HTTPCall(
         .init(method: "GET", url: try HTTPURL(parsing: text)),
         routing: try Routing(proxy: proxy, environment: [:]), tls: tls, timeout: .seconds(1)

@@ -1,5 +1,6 @@
-import PusherCore
 import Testing
+
+@testable import PusherCore
 
 /// Several requests on one connection: RFC 9112 section 9.3.
 @Suite struct HTTPConnectionTests {
@@ -12,12 +13,16 @@ import Testing
     private var streams: [SocketStream] = []
     private let input = ByteBuffer()
 
-    init(_ loop: EventLoop, _ answers: [String]) throws(TransportError) {
+    init(
+      _ loop: EventLoop, _ answers: [String], tls: TLSContext? = nil
+    ) throws(TransportError) {
       self.answers = answers
       listener = try Listener(loop: loop, host: "127.0.0.1", port: 0) {
         [unowned self, unowned loop] descriptor, peer, _ in
         connections += 1
-        streams.append(.adopt(loop: loop, descriptor: descriptor, peer: peer, delegate: self))
+        streams.append(
+          .adopt(
+            loop: loop, descriptor: descriptor, peer: peer, tls: tls, delegate: self))
       }
     }
 
@@ -60,7 +65,9 @@ import Testing
     init(_ answers: [String]) throws {
       harness = try LoopHarness()
       server = try Server(harness.loop, answers)
-      client = HTTPConnection(loop: harness.loop, tls: nil, timeout: .seconds(60))
+      let url = try HTTPURL(parsing: "http://127.0.0.1:\(server.port)/")
+      client = HTTPConnection(
+        loop: harness.loop, to: Destination(url: url), timeout: .seconds(60))
     }
 
     func ask(
@@ -82,7 +89,7 @@ import Testing
   @Test func `one connection serves one request after another`() throws {
     let run = try Run([Self.ok, Self.ok, Self.ok])
     for _ in 0..<3 { #expect(try run.ask("POST") == 200) }
-    #expect(run.server.connections == 1 && run.client.connectionCount == 1)
+    #expect(run.server.connections == 1)
     #expect(!run.server.requests[0].lowercased().contains("connection:"))
   }
 
@@ -147,6 +154,59 @@ import Testing
     // The next request does not read leftovers of this answer.
     #expect(try run.ask { $0.wantsBody = false } == 200)
     #expect(run.server.connections == 3)
+  }
+
+  @Test func `pinned keys and the client's certificate are for the first server only`() throws {
+    let files = TestCertificates.shared
+    let harness = try LoopHarness()
+    func context(_ name: String) throws -> TLSContext {
+      try .server(certificateFile: files.certificate(name), keyFile: files.key(name))
+    }
+    let last = try Server(harness.loop, [Self.ok], tls: context("self"))
+    let redirect =
+      "HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: https://127.0.0.1:\(last.port)/y\r\n\r\n"
+    let first = try Server(harness.loop, [redirect], tls: context("localhost"))
+    let url = try HTTPURL(parsing: "https://127.0.0.1:\(first.port)/x")
+    var destination = Destination(url: url, tls: TLSConfiguration(insecure: true))
+    func ask() throws -> HTTPExchange.Outcome? {
+      var request = HTTPExchange.Request(method: "GET", url: url)
+      request.followsRedirects = true
+      var outcome: HTTPExchange.Outcome?
+      _ = try HTTPExchange(
+        loop: harness.loop, request: request, to: destination, timeout: .seconds(60)
+      ) { [loop = harness.loop] result, _ in
+        outcome = result
+        loop.stop()
+      }
+      #expect(harness.run())
+      return outcome
+    }
+
+    destination.tls.pins = [try #require(PublicKeyPin(digest: [UInt8](repeating: 0, count: 32)))]
+    guard case .failure(.transport(.tls(.publicKey(let seen, _))))? = try ask() else {
+      Issue.record("the first server's key is not checked")
+      return
+    }
+    destination.tls.pins = [seen]
+    destination.tls.certificateFile = files.certificate("localhost")
+    destination.tls.keyFile = files.key("localhost")
+    #expect(try ask()?.get().head.status == 200)
+    #expect(last.requests.first?.hasPrefix("GET /y ") == true)
+    let elsewhere = try HTTPURL(parsing: "https://127.0.0.1:\(last.port)/y")
+    #expect(try destination.tlsContext(harness.loop, to: url)?.hasCertificate == true)
+    #expect(try destination.tlsContext(harness.loop, to: elsewhere)?.hasCertificate == false)
+  }
+
+  @Test func `a redirect to TLS at the same host keeps the pinned keys`() throws {
+    let loop = try EventLoop()
+    let pin = try #require(PublicKeyPin(digest: [UInt8](repeating: 0, count: 32)))
+    let destination = Destination(
+      url: try HTTPURL(parsing: "http://example.com/"),
+      tls: TLSConfiguration(insecure: true, pins: [pin]))
+    for (url, pins) in [("https://example.com/", 1), ("https://example.org/", 0)] {
+      let context = try destination.tlsContext(loop, to: HTTPURL(parsing: url))
+      #expect(context?.pins.count == pins)
+    }
   }
 
   @Test func `a connection whose body is not wanted is kept, when the body is short`() throws {

@@ -49,7 +49,7 @@ import Testing
     _ = try HTTPExchange(
       loop: harness.loop,
       request: HTTPExchange.Request(method: method, url: url, body: [UInt8](body.utf8)),
-      tls: secure ? .client(TLSConfiguration(caFile: files.authority)) : nil, timeout: timeout,
+      to: Destination(url: url, tls: TLSConfiguration(caFile: files.authority)), timeout: timeout,
       bodyLimit: 100
     ) { result, _ in
       outcome = result

@@ -74,7 +74,7 @@ private struct Talk {
 
   @Test func `interim answers are passed over, but not for ever`() throws {
     let interim = "HTTP/1.1 103 Early\r\n\r\n"
-    let enough = String(repeating: interim, count: HTTPTunnel.interimLimit)
+    let enough = String(repeating: interim, count: ProxyNegotiation.interimLimit)
     try Talk.check(bytes(enough + "HTTP/1.1 200 OK\r\n\r\n"), sends: bytes(request + "\r\n")) {
       try Talk("http://proxy")
     }
@@ -133,7 +133,7 @@ private struct Talk {
       #expect(throws: ProxyError.self) { try talk.receive(bytes(text)) }
     }
     var talk = try Talk("http://proxy")
-    let limit = HTTPTunnel.limits.bytes
+    let limit = ProxyNegotiation.limits.bytes
     #expect(throws: ProxyError.invalidAnswer("the HTTP head is longer than \(limit) bytes")) {
       try talk.receive(
         bytes("HTTP/1.1 200 OK\r\nX: ") + [UInt8](repeating: UInt8(ascii: "a"), count: limit))

@@ -74,3 +74,60 @@ extension HTTPAnswer {
     self = .refusal(status, error.description)
   }
 }
+
+extension HTTPAnswer {
+  /// A HEAD request gets the head only.
+  package func write(to output: ByteBuffer, keepsAlive: Bool, withoutBody: Bool = false) {
+    let length = encoded?.count ?? body.utf8.count + (isJSON ? 0 : 1)
+    var fields = HTTPHeaders()
+    // RFC 9110 section 8.6: an answer without content has no length.
+    if status != 204 {
+      let usual = isJSON ? "application/json" : "text/plain; charset=utf-8"
+      fields.append("Content-Type", contentType ?? usual)
+      fields.append("Content-Length", "\(length)")
+    }
+    if let allow { fields.append("Allow", allow) }
+    for field in headers.fields { fields.append(field.name, field.value) }
+    if !keepsAlive { fields.append("Connection", "close") }
+    output.append(
+      HTTPResponseHead(status: status, reason: Self.reason(status), headers: fields))
+    guard !withoutBody else { return }
+    if let encoded { return output.append(encoded) }
+    output.append(body)
+    if !isJSON { output.append("\n" as StaticString) }
+  }
+
+  private static func reason(_ status: Int) -> String {
+    switch status {
+    case 200: "OK"
+    case 204: "No Content"
+    case 302: "Found"
+    case 400: "Bad Request"
+    case 401: "Unauthorized"
+    case 403: "Forbidden"
+    case 404: "Not Found"
+    case 405: "Method Not Allowed"
+    case 408: "Request Timeout"
+    case 413: "Content Too Large"
+    case 422: "Unprocessable Content"
+    case 431: "Request Header Fields Too Large"
+    case 501: "Not Implemented"
+    case 503: "Service Unavailable"
+    case 505: "HTTP Version Not Supported"
+    default: "Error"
+    }
+  }
+}
+
+extension ByteBuffer {
+  /// Appends a head; a field with a character that HTTP does not allow is left out.
+  package func append(_ head: HTTPResponseHead) {
+    if let bytes = try? head.encode() { return append(bytes) }
+    var legal = HTTPResponseHead(status: head.status, reason: "")
+    for field in head.headers.fields {
+      legal.headers.append(field.name, field.value)
+      if (try? legal.encode()) == nil { legal.headers.remove(field.name) }
+    }
+    append((try? legal.encode()) ?? [])
+  }
+}

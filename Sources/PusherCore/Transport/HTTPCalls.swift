@@ -1,0 +1,251 @@
+final class HTTPCall: Sendable {
+  typealias Outcome = Result<HTTPExchange.Response, Failure>
+
+  enum Failure: Error, Equatable {
+    case http(HTTPError)
+    case unreachable(String)
+    case cancelled
+  }
+
+  fileprivate let request: HTTPExchange.Request
+  /// The server and the way to it; calls with the same one share connections.
+  let way: Destination
+  fileprivate let timeout: Duration
+  fileprivate let deadline: Instant
+  private let progress = Locked(Progress())
+
+  private struct Progress {
+    var continuation: CheckedContinuation<Outcome, Never>?
+    var outcome: Outcome?
+  }
+
+  /// - Parameter timeout: Starts now and includes the wait for a connection.
+  init(
+    _ request: HTTPExchange.Request, routing: Routing = Routing(),
+    tls: TLSConfiguration = TLSConfiguration(), trust: TLSEnvironment = TLSEnvironment(),
+    timeout: Duration
+  ) {
+    self.request = request
+    let url = HTTPURL(scheme: request.url.scheme, host: request.url.host, port: request.url.port)
+    way = Destination(url: url, routing: routing, tls: tls, trust: trust)
+    self.timeout = timeout
+    deadline = SystemClock.now().advanced(by: timeout)
+  }
+
+  fileprivate var isLate: Failure { .unreachable("\(HTTPExchange.Failure.timeout(timeout))") }
+  fileprivate var isOver: Bool { progress.withLock { $0.outcome != nil } }
+
+  /// Waits for the outcome; calls `ask` first if there is none yet.
+  fileprivate func outcome(asking ask: () -> Void) async -> Outcome {
+    await withCheckedContinuation { continuation in
+      let outcome = progress.withLock { progress -> Outcome? in
+        if progress.outcome == nil { progress.continuation = continuation }
+        return progress.outcome
+      }
+      if let outcome { continuation.resume(returning: outcome) } else { ask() }
+    }
+  }
+
+  /// Ends the call from any thread; a later end is ignored.
+  fileprivate func end(_ outcome: Outcome) {
+    let continuation = progress.withLock { progress -> CheckedContinuation<Outcome, Never>? in
+      guard progress.outcome == nil else { return nil }
+      progress.outcome = outcome
+      defer { progress.continuation = nil }
+      return progress.continuation
+    }
+    continuation?.resume(returning: outcome)
+  }
+}
+
+/// Carries out calls from any thread on one loop's thread, over kept connections.
+final class HTTPCalls: Sendable {
+  fileprivate enum Order: Sendable {
+    case begin(HTTPCall)
+    case stop(HTTPCall)
+  }
+
+  struct Limits: Sendable {
+    /// Maximum number of connections; the wait for one counts towards a call's timeout.
+    var connections = 64
+    /// Lifetime of an idle connection; common servers close theirs after 5 s or more.
+    var idleTime = Duration.seconds(4)
+  }
+
+  fileprivate let limits: Limits
+  fileprivate let thread: LoopThread
+  fileprivate let orders = Locked(ThreadOrders<Order>())
+
+  init(on thread: LoopThread, limits: Limits = Limits()) {
+    (self.thread, self.limits) = (thread, limits)
+  }
+
+  var isWorking: Bool { orders.withLock { $0.hasThread } }
+
+  /// Returns the result of a call; ``HTTPCall/Failure/cancelled`` at once if the task is cancelled.
+  func outcome(of call: HTTPCall) async -> HTTPCall.Outcome {
+    await withTaskCancellationHandler {
+      await call.outcome { post(.begin(call), joins: true) }
+    } onCancel: {
+      call.end(.failure(.cancelled))
+      post(.stop(call), joins: false)
+    }
+  }
+
+  /// Posts an order; if it `joins`, makes the driver, which exists only while it has work.
+  private func post(_ order: Order, joins: Bool) {
+    let (wakeUp, needsThread) = orders.withLock { orders -> (WakeUp?, Bool) in
+      guard joins || orders.hasThread else { return (nil, false) }
+      defer { orders.hasThread = true }
+      return (orders.post(order), !orders.hasThread)
+    }
+    wakeUp?.signal()
+    guard needsThread else { return }
+    thread.join { [self] loop in
+      orders.withLock { $0.wakeUp = loop.wakeUp }
+      return HTTPCallDriver(loop: loop, calls: self)
+    } failed: { [self] reason in
+      let lost = orders.withLock { orders in
+        defer { orders = ThreadOrders() }
+        return orders.take()
+      }
+      for case .begin(let call) in lost { call.end(.failure(.unreachable(reason))) }
+    }
+  }
+}
+
+/// The part of ``HTTPCalls`` on the loop's thread: gives connections to calls and keeps idle ones.
+private final class HTTPCallDriver: LoopMember {
+  private final class Line {
+    let way: Destination
+    let connection: HTTPConnection
+    var call: HTTPCall?
+    var idleTimer: LoopTimer?
+
+    init(_ way: Destination, _ connection: HTTPConnection) {
+      (self.way, self.connection) = (way, connection)
+    }
+  }
+
+  private let loop: EventLoop
+  private let calls: HTTPCalls
+  private var lines: [Line] = []
+  private var waiting: [(call: HTTPCall, timer: LoopTimer)] = []
+  private var isEnding = false
+
+  init(loop: EventLoop, calls: HTTPCalls) { (self.loop, self.calls) = (loop, calls) }
+
+  /// Carries out all orders, then leaves the thread if there is nothing to do.
+  func beginRound() {
+    while true {
+      let taken = calls.orders.withLock { $0.take() }
+      for order in taken { carryOut(order) }
+      if !taken.isEmpty { continue }
+      guard lines.isEmpty && waiting.isEmpty else { return }
+      if calls.orders.withLock({ $0.leave() }) { return calls.thread.leave(self, loop) }
+    }
+  }
+
+  func end() {
+    isEnding = true
+    for line in lines { close(line) }
+    for call in waiting.map(\.call) {
+      drop(call)
+      call.end(.failure(.cancelled))
+    }
+  }
+
+  private func carryOut(_ order: HTTPCalls.Order) {
+    switch order {
+    case .begin(let call):
+      if call.isOver { return }
+      if isEnding { return call.end(.failure(.cancelled)) }
+      if !begin(call) { wait(call) }
+    case .stop(let call):
+      drop(call)
+      guard let line = lines.first(where: { $0.call === call }) else { return }
+      close(line)
+      fill()
+    }
+  }
+
+  private func wait(_ call: HTTPCall) {
+    let timer = LoopTimer(deadline: call.deadline) { [unowned self] in
+      drop(call)
+      call.end(.failure(call.isLate))
+    }
+    waiting.append((call, timer))
+    loop.add(timer)
+  }
+
+  private func drop(_ call: HTTPCall) {
+    guard let index = waiting.firstIndex(where: { $0.call === call }) else { return }
+    loop.remove(waiting.remove(at: index).timer)
+  }
+
+  private func fill() { while let next = waiting.first, begin(next.call) { drop(next.call) } }
+
+  /// Starts `call` on a kept connection to its server or on a new one; returns false without room.
+  private func begin(_ call: HTTPCall) -> Bool {
+    // The last used connection has been idle for the shortest time.
+    if let line = lines.last(where: { $0.call == nil && $0.way == call.way }) {
+      send(call, over: line)
+      return true
+    }
+    if lines.count >= calls.limits.connections {
+      // Make room: close a connection kept for another server.
+      guard let idle = lines.first(where: { $0.call == nil }) else { return false }
+      close(idle)
+    }
+    let line = Line(
+      call.way,
+      HTTPConnection(loop: loop, to: call.way, timeout: call.timeout, bodyLimit: 1 << 20))
+    lines.append(line)
+    send(call, over: line)
+    return true
+  }
+
+  private func send(_ call: HTTPCall, over line: Line) {
+    loop.cancel(&line.idleTimer)
+    line.call = call
+    do throws(HTTPError) {
+      let left = loop.now.duration(to: call.deadline)
+      try line.connection.send(call.request, timeout: left) {
+        [unowned self, unowned line] result, _ in
+        answered(call, over: line, result)
+      }
+    } catch {
+      close(line)
+      call.end(.failure(.http(error)))
+    }
+  }
+
+  private func answered(
+    _ call: HTTPCall, over line: Line, _ result: HTTPExchange.Outcome
+  ) {
+    line.call = nil
+    if line.connection.isKept {
+      lines.removeAll { $0 === line }
+      lines.append(line)
+      line.idleTimer = loop.schedule(after: calls.limits.idleTime) {
+        [unowned self, unowned line] in close(line)
+      }
+    } else {
+      close(line)
+    }
+    call.end(
+      result.mapError { failure in
+        if case .timeout = failure { call.isLate } else { .unreachable("\(failure)") }
+      })
+    fill()
+  }
+
+  /// Closes the connection; its call, if any, ends with ``HTTPCall/Failure/cancelled``.
+  private func close(_ line: Line) {
+    loop.cancel(&line.idleTimer)
+    line.connection.close()
+    lines.removeAll { $0 === line }
+    line.call?.end(.failure(.cancelled))
+    line.call = nil
+  }
+}
