@@ -1,34 +1,32 @@
 internal import PusherCore
 
-/// Runs `bench`: asks if it must, loads the server, and prints the figures.
-enum BenchCommand {
+/// `bench` asks if it must, loads the server, and prints the figures.
+extension BenchSettings: RunnableSettings {
   /// Descriptors besides the sockets of the subscribers.
   private static let otherDescriptors = 64
 
-  static func run(_ settings: BenchSettings, diagnostics: Diagnostics) -> ExitStatus {
-    if let status = BenchConsent.missing(settings, diagnostics) { return status }
+  func run(from origin: Resolved, _ diagnostics: Diagnostics) -> ExitStatus {
+    if let status = BenchConsent.missing(self, diagnostics) { return status }
     return diagnostics.outcome {
-      try BenchFiles.check(settings)
-      try makeRoom(settings)
-      warn(settings, diagnostics)
-      diagnostics.info("load on \(place(settings)): \(BenchConsent.words(settings))")
+      try BenchFiles.check(self)
+      try makeRoom()
+      warn(diagnostics)
+      diagnostics.info("load on \(place): \(BenchConsent.words(self))")
       let run = Hex.encode(SecureRandom.bytes(4))
-      let (report, signal) = try BenchRun(settings, run: run, diagnostics: diagnostics).run()
-      return end(report, signal, settings, diagnostics)
+      let (report, signal) = try BenchRun(self, run: run, diagnostics: diagnostics).run()
+      return end(report, signal, diagnostics)
     }
   }
 
-  private static func place(_ settings: BenchSettings) -> String {
-    let connection = settings.subscription.connection
-    return "\(connection.host) port \(connection.port)"
+  private var place: String {
+    "\(subscription.connection.host) port \(subscription.connection.port)"
   }
 
   /// Raises the limit of open files.
-  private static func makeRoom(_ settings: BenchSettings) throws(UsageError) {
-    let load = settings.load
+  private func makeRoom() throws(UsageError) {
     // A visitor of the mode `presence` has a socket of its own.
-    let visitors = settings.mode == .presence ? load.channels : 0
-    let wanted = load.subscribers + visitors + otherDescriptors
+    let visitors = mode == .presence ? load.channels : 0
+    let wanted = load.subscribers + visitors + Self.otherDescriptors
     let limit = DescriptorLimit.raise(to: wanted)
     guard limit < wanted else { return }
     throw UsageError(
@@ -37,10 +35,9 @@ enum BenchCommand {
         + "'prlimit --pid $$ --nofile=\(wanted)', and then bench again")
   }
 
-  private static func warn(_ settings: BenchSettings, _ diagnostics: Diagnostics) {
-    let load = settings.load
+  private func warn(_ diagnostics: Diagnostics) {
     let perSender = load.rate / Double(load.channels)
-    if settings.mode == .client, perSender > Double(BenchLoad.clientEventLimit) {
+    if mode == .client, perSender > Double(BenchLoad.clientEventLimit) {
       diagnostics.warning(
         "each channel's sender sends \(BenchNumber.text(perSender)) client events a second; Pusher "
           + "passes on \(BenchLoad.clientEventLimit): raise --channels or lower --rate")
@@ -48,11 +45,11 @@ enum BenchCommand {
     if let warning = LocalPorts.current?.warning(for: load.subscribers) {
       diagnostics.warning(warning)
     }
-    guard let baseline = settings.baseline else { return }
+    guard let baseline = baseline else { return }
     if !baseline.isValid {
       diagnostics.warning("--compare: the earlier run did not make its load")
     }
-    let names = baseline.differences(from: settings.shownLoad)
+    let names = baseline.differences(from: shownLoad)
     if !names.isEmpty {
       diagnostics.warning(
         "--compare: the earlier run had another load: \(names.joined(separator: ", "))")
@@ -60,16 +57,16 @@ enum BenchCommand {
   }
 
   /// Prints the figures; returns the status.
-  private static func end(
-    _ report: BenchReport, _ signal: Int32?, _ settings: BenchSettings, _ diagnostics: Diagnostics
+  private func end(
+    _ report: BenchReport, _ signal: Int32?, _ diagnostics: Diagnostics
   ) -> ExitStatus {
-    let printed = diagnostics.print(text(report, settings))
-    let written = BenchFiles.write(report, settings, diagnostics)
+    let printed = diagnostics.print(text(report))
+    let written = BenchFiles.write(report, self, diagnostics)
     if let signal { Signals.die(of: signal) }
     if printed != .success { return printed }
     if let written { return written }
     if let shortfall = report.shortfall { diagnostics.error(shortfall.reason) }
-    let failures = report.failures(settings.conditions)
+    let failures = report.failures(conditions)
     for failure in failures {
       diagnostics.error("--fail '\(failure.condition.text)': \(failure.words)")
     }
@@ -77,12 +74,12 @@ enum BenchCommand {
     return failures.isEmpty ? .success : .condition
   }
 
-  private static func text(_ report: BenchReport, _ settings: BenchSettings) -> String {
-    if settings.isJSON { return report.json(settings.baseline) }
-    let table = BenchTable(report, settings.baseline).text
+  private func text(_ report: BenchReport) -> String {
+    if isJSON { return report.json(baseline) }
+    let table = BenchTable(report, baseline).text
     // A chart is for people; a pipe gets the table alone.
     guard let columns = OutputDescriptor(1)?.columns else { return table }
-    let chart = DelayChart(report.rows, columns: columns, isUnicode: settings.isUnicode)
+    let chart = DelayChart(report.rows, columns: columns, isUnicode: isUnicode)
     return table + (chart.map { "\n" + $0.text } ?? "")
   }
 }

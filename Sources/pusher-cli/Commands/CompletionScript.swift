@@ -46,7 +46,7 @@ enum CompletionScript: String, CaseIterable, Sendable {
   static func operands(of command: Command) -> [String] {
     switch command {
     case .help: Command.allCases.map(\.rawValue) + HelpPage.topics.map(\.name)
-    case .config: Set<Command>.talking.map(\.rawValue).sorted() + ConfigCommand.words
+    case .config: Set<Command>.talking.map(\.rawValue).sorted() + ConfigSettings.words
     case .completion: allCases.map(\.rawValue)
     case .sign, .verify: ["channel", "user", "request", "webhook"]
     case .webhook: ["listen", "send"]
@@ -70,7 +70,7 @@ extension CompletionScript {
     ]
     for command in Command.allCases {
       let names = words(of: command).joined(separator: " | ")
-      let offered = (operands(of: command) + Flags.of(command).flatMap(\.spellings))
+      let offered = (operands(of: command) + Flag.of(command).flatMap(\.spellings))
       lines.append("    \(names)) words='\(offered.joined(separator: " "))' ;;")
     }
     lines += [
@@ -137,7 +137,7 @@ extension CompletionScript {
     """#
 
   private static func bashValues(of command: Command) -> [String] {
-    Flags.of(command).filter(\.takesValue).map { flag in
+    Flag.of(command).filter(\.takesValue).map { flag in
       let patterns = words(of: command).flatMap { word in flag.spellings.map { "\(word):\($0)" } }
       let action =
         switch flag.offeredValues {
@@ -168,7 +168,7 @@ extension CompletionScript {
     for command in Command.allCases {
       let condition =
         "-n '__fish_seen_subcommand_from \(words(of: command).joined(separator: " "))'"
-      for flag in Flags.of(command) {
+      for flag in Flag.of(command) {
         lines.append("complete -c pusher-cli \(condition) \(fishSpecification(flag))")
       }
       for operand in operands(of: command) {
@@ -251,7 +251,7 @@ extension CompletionScript {
     for command in Command.allCases {
       lines.append("        \(words(of: command).joined(separator: "|")))")
       lines.append("          _arguments -s \\")
-      lines += Flags.of(command).map { "            \(zshSpecification($0)) \\" }
+      lines += Flag.of(command).map { "            \(zshSpecification($0)) \\" }
       lines += ["            \(zshOperands(of: command))", "          ;;"]
     }
     lines += [

@@ -82,7 +82,7 @@ extension HelpPage {
   private static func text(of command: Command, complete: Bool) -> String {
     var lines = frames[command].map { [$0] } ?? []
     for group in Flag.Group.allCases {
-      let rows = Flags.of(command).filter { $0.group == group && (complete || $0.isCommon) }
+      let rows = Flag.of(command).filter { $0.group == group && (complete || $0.isCommon) }
       guard !rows.isEmpty else { continue }
       if complete {
         lines += ["", "\(group.rawValue):"]

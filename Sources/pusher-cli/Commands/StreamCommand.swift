@@ -1,10 +1,22 @@
 internal import PusherCore
 
-enum StreamCommand {
-  static func run(_ settings: StreamSettings, diagnostics: Diagnostics) -> ExitStatus {
-    RunDriver.start(diagnostics, settings.feed) { loop, descriptor in
-      try StreamRun(settings, descriptor: descriptor, loop: loop, diagnostics: diagnostics).start()
+extension StreamSettings: RunnableSettings {
+  func run(from origin: Resolved, _ diagnostics: Diagnostics) -> ExitStatus {
+    RunDriver.start(diagnostics, feed) { loop, descriptor in
+      try StreamRun(self, descriptor: descriptor, loop: loop, diagnostics: diagnostics).start()
     }
+  }
+
+  fileprivate var destination: Destination {
+    Destination(
+      url: url, headers: HTTPHeaders(headers.map { ($0.name, $0.value) }), routing: network.routing,
+      tls: network.tls, trust: network.trust)
+  }
+
+  fileprivate var options: EventSourceOptions {
+    EventSourceOptions(
+      reconnect: feed.policy(floor: .zero), reconnectionTime: feed.reconnectDelay,
+      connectTimeout: network.connectTimeout, silenceTimeout: feed.activityTimeout)
   }
 }
 
@@ -156,19 +168,5 @@ extension StreamRun: RunPart {
     case .asked, .finished: break
     }
     return RunEnd.Closing(end, wasOpen: wasOpen)
-  }
-}
-
-extension StreamSettings {
-  fileprivate var destination: Destination {
-    Destination(
-      url: url, headers: HTTPHeaders(headers.map { ($0.name, $0.value) }), routing: network.routing,
-      tls: network.tls, trust: network.trust)
-  }
-
-  fileprivate var options: EventSourceOptions {
-    EventSourceOptions(
-      reconnect: feed.policy(floor: .zero), reconnectionTime: feed.reconnectDelay,
-      connectTimeout: network.connectTimeout, silenceTimeout: feed.activityTimeout)
   }
 }

@@ -15,13 +15,13 @@ extension SubscribeSettings {
     return feed
   }
 
-  /// - Parameter origin: Where a run without an end reads the secret again.
+  /// - Parameter resolved: Where a run without an end reads the secret again.
   func refresh(
-    _ loop: EventLoop, _ diagnostics: Diagnostics, from origin: SettingsOrigin? = nil
+    _ loop: EventLoop, _ diagnostics: Diagnostics, from resolved: Resolved? = nil
   ) -> CredentialRefresh? {
     var readSecret: (() throws(UsageError) -> Secret)?
-    if let origin, let file = secretFile {
-      readSecret = { () throws(UsageError) in try origin.secret(in: file) }
+    if let resolved, let file = secretFile {
+      readSecret = { () throws(UsageError) in try resolved.secretAgain(in: file) }
     }
     return CredentialRefresh(
       fields, readSecret: readSecret, timeout: connection.connectTimeout, loop: loop,

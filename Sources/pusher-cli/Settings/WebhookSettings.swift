@@ -1,6 +1,34 @@
 internal import PusherCore
 internal import PusherServer
 
+/// The settings of `webhook listen`.
+struct WebhookSettings: CommandSettings {
+  var listen: ListenSettings
+  var key: String
+  var secret: Secret
+  var count: Int?
+  var timeout: Duration?
+  var hasTimestamps: Bool
+  /// All of these must hold for an event.
+  var conditions: [WhereClause]
+  /// One of these ends the run with failure.
+  var failConditions: [WhereClause]
+  var common: CommonSettings
+
+  init(_ resolved: inout Resolved) throws(UsageError) {
+    try resolved.arguments.requireWebhookWord("listen")
+    try resolved.arguments.refuse(Flag.ofWebhookSend, by: "webhook listen", of: "webhook send")
+    listen = try ListenSettings(&resolved)
+    (key, secret) = try resolved.signer(resolved.app(.api))
+    count = resolved[.count].integer
+    timeout = resolved[.timeout].duration
+    hasTimestamps = resolved[.timestamps].isOn
+    conditions = try resolved.conditions(of: .whereExpression)
+    failConditions = try resolved.conditions(of: .failWhere)
+    common = CommonSettings(resolved)
+  }
+}
+
 /// The settings of `webhook send`.
 struct WebhookSendSettings: CommandSettings {
   /// The connection, and the channels of the command line.
@@ -17,33 +45,32 @@ struct WebhookSendSettings: CommandSettings {
   /// Maximum number of events in one webhook: the first look may find thousands of channels.
   private static let batch = 100
 
-  init(_ reader: inout SettingsReader) throws(UsageError) {
-    let typed = reader.typed
-    try typed.requireWord("send")
-    try typed.refuse(Flag.ofWebhookListen, by: "webhook send", of: "webhook listen")
+  init(_ resolved: inout Resolved) throws(UsageError) {
+    try resolved.arguments.requireWebhookWord("send")
+    try resolved.arguments.refuse(Flag.ofWebhookListen, by: "webhook send", of: "webhook listen")
     receivers = []
-    for text in typed.texts(.webhookTo) {
+    for text in resolved[.webhookTo].texts {
       receivers.append(try Application.webhook(text, Flag.webhookTo.spelling))
     }
     guard !receivers.isEmpty else {
       throw UsageError("no receiver: give --to URL", helpFor: .webhook)
     }
     policy = WebhookPolicy()
-    policy.delay = typed.time(.webhookDelay)
-    policy.kinds = try Self.kinds(reader.patterns(.webhookEvent))
+    policy.delay = resolved[.webhookDelay].time
+    policy.kinds = try Self.kinds(resolved.patterns(.webhookEvent))
     policy.batch = Self.batch
-    interval = typed.time(.every)
+    interval = resolved[.every].time
     let joins = policy.kinds.contains { !WebhookNotice.Kind.ofChannels.contains($0) }
-    try Self.check(typed.texts(.channel), joins: joins)
-    access = try reader.apiAccess()
-    subscription = try SubscribeSettings(&reader, channels: typed.texts(.channel))
-    let userID = typed.word(.webhookUserID)
+    try Self.check(resolved[.channel].texts, joins: joins)
+    access = try APIAccess(&resolved)
+    subscription = try SubscribeSettings(&resolved, channels: resolved[.channel].texts)
+    let userID = resolved[.webhookUserID].word
     subscription.authorization = .secret(
       access.secret, PresenceMember(userID: userID, userInfo: nil))
     watch = WatchSettings(
       userID: userID, channels: subscription.channels, joinsPresence: joins,
-      channelLimit: typed.number(.webhookMaxChannels), memberLimit: subscription.maxMembers,
-      reportsStart: typed.isOn(.initial))
+      channelLimit: resolved[.webhookMaxChannels].number, memberLimit: subscription.maxMembers,
+      reportsStart: resolved[.initial].isOn)
   }
 
   /// Returns the kinds that match a pattern; all for no pattern.
@@ -96,7 +123,7 @@ extension WebhookNotice.Kind {
 
 extension TypedArguments {
   /// Requires the one argument of `webhook`.
-  func requireWord(_ word: String) throws(UsageError) {
+  fileprivate func requireWebhookWord(_ word: String) throws(UsageError) {
     guard operands != [word] else { return }
     let found = operands.first { !["listen", "send"].contains($0) } ?? operands.dropFirst().first
     throw UsageError(
