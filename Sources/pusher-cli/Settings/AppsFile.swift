@@ -190,51 +190,37 @@ struct AppsFile {
 extension MessageRateLimit {
   fileprivate static let amounts = 1...1_000_000_000
   fileprivate static let amountInWords = "a whole number from 1 to 1000000000"
-}
 
-/// The variables of Reverb's `config/reverb.php` for the rate limit of its app.
-struct RateLimitVariables: Equatable, Sendable {
-  static let names = [
+  /// The variables of Reverb's `config/reverb.php` for the rate limit of its app.
+  static let variables = [
     "REVERB_APP_RATE_LIMITING_ENABLED", "REVERB_APP_RATE_LIMIT_MAX_ATTEMPTS",
     "REVERB_APP_RATE_LIMIT_DECAY_SECONDS", "REVERB_APP_RATE_LIMIT_TERMINATE",
   ]
 
-  private let enabled: Setting?
-  private let attempts: Setting?
-  private let seconds: Setting?
-  private let terminate: Setting?
-
-  init(_ environment: Environment) {
-    let settings = Self.names.map { environment.first($0) }
-    (enabled, attempts) = (settings[0], settings[1])
-    (seconds, terminate) = (settings[2], settings[3])
-  }
-
-  /// The variable that turns the limit on; `nil` while it is off.
+  /// Returns the variable that turns the limit on; `nil` while it is off.
   ///
   /// Only `true` does, as in Reverb: 1 stays a text, and the limit stays off.
-  var switchedOn: Setting? {
-    guard let enabled, ["true", "(true)"].contains(enabled.value.lowercased()) else { return nil }
-    return enabled
+  static func switchedOn(in environment: Environment) -> Setting? {
+    environment.first(variables[0]).flatMap {
+      ["true", "(true)"].contains($0.value.lowercased()) ? $0 : nil
+    }
   }
 
-  /// Returns the limit; `nil` while it is off.
-  func limit() throws(UsageError) -> MessageRateLimit? {
-    guard switchedOn != nil else { return nil }
-    var limit = MessageRateLimit()
-    if let attempts { limit.messages = try Self.amount(attempts) }
-    if let seconds { limit.window = .seconds(try Self.amount(seconds)) }
+  /// Takes the limit of the variables.
+  init(_ environment: Environment) throws(UsageError) {
+    func amount(_ name: String) throws(UsageError) -> Int? {
+      guard let setting = environment.first(name) else { return nil }
+      guard let number = Quantities.integer(setting.value), Self.amounts ~= number else {
+        throw UsageError("\(setting.origin): '\(setting.value)' is not \(Self.amountInWords)")
+      }
+      return number
+    }
+    self.init()
+    if let attempts = try amount(Self.variables[1]) { messages = attempts }
+    if let seconds = try amount(Self.variables[2]) { window = .seconds(seconds) }
     // The texts that PHP counts as false, once Laravel has read the variable.
     let no = ["false", "(false)", "0"]
-    limit.endsConnection = terminate.map { !no.contains($0.value.lowercased()) } ?? false
-    return limit
-  }
-
-  private static func amount(_ setting: Setting) throws(UsageError) -> Int {
-    guard let number = Quantities.integer(setting.value), MessageRateLimit.amounts ~= number else {
-      throw UsageError(
-        "\(setting.origin): '\(setting.value)' is not \(MessageRateLimit.amountInWords)")
-    }
-    return number
+    endsConnection =
+      environment.first(Self.variables[3]).map { !no.contains($0.value.lowercased()) } ?? false
   }
 }

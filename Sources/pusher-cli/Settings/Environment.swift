@@ -1,5 +1,6 @@
 internal import PusherCore
 internal import PusherPlatform
+internal import PusherServer
 
 /// A value and its option or variable, for messages.
 struct Setting: Equatable, Sendable {
@@ -23,8 +24,8 @@ struct CredentialSource: Equatable, Sendable {
   var port: Setting?
   var scheme: Setting?
   var path: Setting?
-  /// Reverb's rate limit, for `serve`.
-  var rateLimit: RateLimitVariables?
+  /// The variables with Reverb's rate limit, for `serve`.
+  var rateLimit: Environment?
   /// Variable that must name the server, for self-hosted families.
   var requiredHost: String?
   var origin: String { key?.origin ?? host?.origin ?? "default" }
@@ -32,7 +33,7 @@ struct CredentialSource: Equatable, Sendable {
 }
 
 /// The environment; an empty variable counts as unset, since Laravel ships `PUSHER_HOST=`.
-struct Environment: Sendable {
+struct Environment: Equatable, Sendable {
   /// Variable with systemd's directory of a service's credentials.
   static let serviceCredentials = "CREDENTIALS_DIRECTORY"
   let variables: [String: String]
@@ -110,7 +111,7 @@ struct Environment: Sendable {
     source.scheme = either(.scheme, "REVERB_INTERNAL_SCHEME")
     source.path = first(.path, of: "REVERB_")
     source.requiredHost = "REVERB_HOST"
-    source.rateLimit = RateLimitVariables(self)
+    source.rateLimit = self
     return source
   }
 
@@ -159,7 +160,7 @@ struct Environment: Sendable {
       "LC_ALL", "LC_CTYPE", "LANG", "SSL_CERT_FILE", "SSL_CERT_DIR", "HTTPS_PROXY", "HTTP_PROXY",
       "ALL_PROXY", "NO_PROXY", "REQUEST_METHOD", "JOURNAL_STREAM", "NOTIFY_SOCKET", "WATCHDOG_USEC",
       "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES",
-    ] + RateLimitVariables.names
+    ] + MessageRateLimit.variables
 
   static let lowerCaseNames = names.filter { $0.hasSuffix("_PROXY") }.map { $0.lowercased() }
 

@@ -160,7 +160,7 @@ struct ServeSettings: CommandSettings {
     _ resolved: inout Resolved, _ listen: ListenSettings
   ) throws(UsageError) -> (app: Application, defaulted: [String]) {
     let source = try resolved.source(.api)
-    OtherServer.warn(&resolved, beside: source)
+    warnOfUnread(&resolved, beside: source)
     let local = CredentialSource.local
     var named = resolved.withOptions(source)
     named.key = named.key ?? local.key
@@ -185,13 +185,53 @@ struct ServeSettings: CommandSettings {
     return (app, defaulted)
   }
 
+  /// Variables of other servers that change how these behave: of those with a prefix, all but those
+  /// that `serve` reads, and those without an effect on clients.
+  ///
+  /// Limits must not disappear silently when an app moves here; docs/moving.md translates them.
+  private static let otherServers = [
+    (
+      key: "SOKETI_DEFAULT_APP_KEY", prefixes: ["SOKETI_"],
+      read: [
+        "SOKETI_DEFAULT_APP_ID", "SOKETI_DEFAULT_APP_KEY", "SOKETI_DEFAULT_APP_SECRET",
+        "SOKETI_PORT", "SOKETI_DEBUG",
+      ]
+    ),
+    (
+      key: "REVERB_APP_KEY",
+      prefixes: ["REVERB_APP_", "REVERB_MAX_", "REVERB_PATH", "REVERB_SERVER_PATH"],
+      read: ["REVERB_APP_ID", "REVERB_APP_KEY", "REVERB_APP_SECRET"] + MessageRateLimit.variables
+    ),
+  ]
+
+  /// Warns of settings in the app's file that `serve` does not read.
+  ///
+  /// The process's own environment is not searched: the program reads known variables only.
+  private static func warnOfUnread(_ resolved: inout Resolved, beside source: CredentialSource) {
+    guard let file = resolved.appEnvironments.first(where: { $0.file != nil }),
+      let name = file.file,
+      let server = otherServers.first(where: { "\($0.key) in \(name)" == source.key?.origin })
+    else { return }
+    let unread = file.variables.keys.sorted().filter { variable in
+      server.prefixes.contains { variable.begins(with: $0) } && !server.read.contains(variable)
+        && file.first(variable) != nil && variable.isVisible(without: "")
+    }
+    guard !unread.isEmpty else { return }
+    let more = unread.count > 3 ? " and \(unread.count - 3) more" : ""
+    resolved.warn(
+      "\(name): serve does not read \(unread.prefix(3).joined(separator: ", "))\(more); "
+        + "docs/moving.md says what to set")
+  }
+
   /// Returns the rate limit of Reverb's variables; warns if the dialect does not have it.
   private static func messageRate(
     _ source: CredentialSource, _ resolved: inout Resolved
   ) throws(UsageError) -> MessageRateLimit? {
     let dialect: Dialect = try resolved.choice(.dialect)
-    guard let variables = source.rateLimit, let on = variables.switchedOn else { return nil }
-    if dialect.has(.limitsMessages) { return try variables.limit() }
+    guard let variables = source.rateLimit,
+      let on = MessageRateLimit.switchedOn(in: variables)
+    else { return nil }
+    if dialect.has(.limitsMessages) { return try MessageRateLimit(variables) }
     resolved.warn("\(on.origin) is '\(on.value)', but only --dialect reverb has a rate limit")
     return nil
   }
@@ -306,56 +346,5 @@ struct ConsoleSettings: Equatable, Sendable {
     if tokenFile == "-" {
       throw UsageError("--console-token-file needs a file: standard input cannot keep a token")
     }
-  }
-}
-
-/// Variables of another server that change how it behaves, and that `serve` does not read.
-///
-/// Limits must not disappear silently when an app moves here; docs/moving.md translates them.
-private struct OtherServer {
-  static let all = [
-    OtherServer(
-      key: "SOKETI_DEFAULT_APP_KEY", prefixes: ["SOKETI_"],
-      read: [
-        "SOKETI_DEFAULT_APP_ID", "SOKETI_DEFAULT_APP_KEY", "SOKETI_DEFAULT_APP_SECRET",
-        "SOKETI_PORT", "SOKETI_DEBUG",
-      ]),
-    OtherServer(
-      key: "REVERB_APP_KEY",
-      prefixes: ["REVERB_APP_", "REVERB_MAX_", "REVERB_PATH", "REVERB_SERVER_PATH"],
-      read: ["REVERB_APP_ID", "REVERB_APP_KEY", "REVERB_APP_SECRET"] + RateLimitVariables.names),
-  ]
-
-  let key: String
-  let prefixes: [String]
-  /// Variables that `serve` reads, and those without an effect on clients.
-  let read: [String]
-
-  func has(_ name: String) -> Bool {
-    prefixes.contains { name.begins(with: $0) } && !read.contains { name.isSame(as: $0) }
-  }
-
-  /// Number of variables that a warning names.
-  private static let namedAtMost = 3
-
-  /// Warns of settings in the app's file that `serve` does not read.
-  ///
-  /// The process's own environment is not searched: the program reads known variables only.
-  static func warn(_ resolved: inout Resolved, beside source: CredentialSource) {
-    guard let file = resolved.appEnvironments.first(where: { $0.file != nil }),
-      let name = file.file,
-      let server = all.first(where: {
-        source.key?.origin.isSame(as: "\($0.key) in \(name)") ?? false
-      })
-    else { return }
-    let unread = file.variables.keys.sorted().filter {
-      server.has($0) && file.first($0) != nil && $0.isVisible(without: "")
-    }
-    guard !unread.isEmpty else { return }
-    let more = unread.count - namedAtMost
-    let names = unread.prefix(namedAtMost).joined(separator: ", ")
-    resolved.warn(
-      "\(name): serve does not read \(names)\(more > 0 ? " and \(more) more" : ""); "
-        + "docs/moving.md says what to set")
   }
 }
