@@ -56,7 +56,7 @@ internal import PusherCore
     _ type: Settings.Type, _ typed: TypedArguments, _ environment: [String: String]
   ) throws(UsageError) -> ExitStatus {
     try run(typed, environment) { (settings: Settings, resolved, diagnostics) in
-      settings.run(from: resolved, diagnostics)
+      settings.perform(from: resolved, diagnostics)
     }
   }
 

@@ -2,7 +2,7 @@ internal import PusherCore
 
 /// `trigger` sends one event through the HTTP API, or every line of standard input.
 extension TriggerSettings: RunnableSettings {
-  func run(from origin: Resolved, _ diagnostics: Diagnostics) -> ExitStatus {
+  func perform(from origin: Resolved, _ diagnostics: Diagnostics) -> ExitStatus {
     diagnostics.outcome {
       let caller = try APICaller(access, diagnostics: diagnostics)
       switch payload {
@@ -34,7 +34,7 @@ extension TriggerSettings: RunnableSettings {
 
 /// `channels`, `users` and `terminate` make one API call, and print the answer as JSON lines.
 extension InspectSettings: RunnableSettings {
-  func run(from origin: Resolved, _ diagnostics: Diagnostics) -> ExitStatus {
+  func perform(from origin: Resolved, _ diagnostics: Diagnostics) -> ExitStatus {
     diagnostics.outcome {
       let caller = try APICaller(access, diagnostics: diagnostics)
       let body = try caller.accepted(caller.send(request(caller.appID))) { remedy(for: $0) }

@@ -5,7 +5,7 @@ extension BenchSettings: RunnableSettings {
   /// Descriptors besides the sockets of the subscribers.
   private static let otherDescriptors = 64
 
-  func run(from origin: Resolved, _ diagnostics: Diagnostics) -> ExitStatus {
+  func perform(from origin: Resolved, _ diagnostics: Diagnostics) -> ExitStatus {
     if let status = BenchConsent.missing(self, diagnostics) { return status }
     return diagnostics.outcome {
       try BenchFiles.check(self)

@@ -127,7 +127,7 @@ extension Invocation {
 /// The settings of a command that runs.
 protocol RunnableSettings: CommandSettings {
   /// - Parameter origin: Where a command reads its settings again.
-  func run(from origin: Resolved, _ diagnostics: Diagnostics) -> ExitStatus
+  func perform(from origin: Resolved, _ diagnostics: Diagnostics) -> ExitStatus
 }
 
 /// A first pass over the words that ignores errors.

@@ -8,7 +8,7 @@ internal import PusherServer
 
 /// `serve` runs the local server until a signal ends it.
 extension ServeSettings: RunnableSettings {
-  func run(from origin: Resolved, _ diagnostics: Diagnostics) -> ExitStatus {
+  func perform(from origin: Resolved, _ diagnostics: Diagnostics) -> ExitStatus {
     Environment.forget(ListenSettings.handedVariables)
     makeRoom(diagnostics)
     // Check first: a new descriptor could get the number of standard output.

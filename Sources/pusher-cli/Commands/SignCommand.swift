@@ -2,7 +2,7 @@ internal import PusherCore
 
 /// `auth`, `sign` and `verify` need no server.
 extension SignSettings: RunnableSettings {
-  func run(from origin: Resolved, _ diagnostics: Diagnostics) -> ExitStatus {
+  func perform(from origin: Resolved, _ diagnostics: Diagnostics) -> ExitStatus {
     if case .request(let method, let target, let body) = subject {
       let request = RequestSigning(
         method: method, target: target, body: body, key: key, secret: secret.revealed)

@@ -1,16 +1,10 @@
 internal import PusherCore
 
 extension StreamSettings: RunnableSettings {
-  func run(from origin: Resolved, _ diagnostics: Diagnostics) -> ExitStatus {
+  func perform(from origin: Resolved, _ diagnostics: Diagnostics) -> ExitStatus {
     RunDriver.start(diagnostics, feed) { loop, descriptor in
       try StreamRun(self, descriptor: descriptor, loop: loop, diagnostics: diagnostics).start()
     }
-  }
-
-  fileprivate var destination: Destination {
-    Destination(
-      url: url, headers: HTTPHeaders(headers.map { ($0.name, $0.value) }), routing: network.routing,
-      tls: network.tls, trust: network.trust)
   }
 
   fileprivate var options: EventSourceOptions {
@@ -56,7 +50,8 @@ final class StreamRun {
     }
     self.state = state
     let feed = try EventStreamFeed(
-      loop: loop, destination: settings.destination, settings: settings.request,
+      loop: loop, destination: settings.network.destination(settings.url, settings.headers),
+      settings: settings.request,
       options: settings.options, lastEventID: lastEventID ?? "",
       sink: StreamSink(printer: printer, state: state, handler: run.handler))
     self.feed = feed

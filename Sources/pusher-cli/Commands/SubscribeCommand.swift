@@ -1,7 +1,7 @@
 internal import PusherCore
 
 extension SubscribeSettings: RunnableSettings {
-  func run(from origin: Resolved, _ diagnostics: Diagnostics) -> ExitStatus {
+  func perform(from origin: Resolved, _ diagnostics: Diagnostics) -> ExitStatus {
     RunDriver.start(diagnostics, feed) { loop, descriptor in
       let limits = [feed.run.timeout, feed.run.idleTimeout].compactMap(\.self)
       LocalServerWait.run(connection, atMost: limits.min(), on: loop, diagnostics)
@@ -13,7 +13,7 @@ extension SubscribeSettings: RunnableSettings {
 }
 
 extension CheckSettings: RunnableSettings {
-  func run(from origin: Resolved, _ diagnostics: Diagnostics) -> ExitStatus {
+  func perform(from origin: Resolved, _ diagnostics: Diagnostics) -> ExitStatus {
     diagnostics.outcome { try CheckRun(self, diagnostics: diagnostics).run() }
   }
 }

@@ -2,7 +2,7 @@ internal import PusherCore
 internal import PusherServer
 
 extension WebhookSettings: RunnableSettings {
-  func run(from origin: Resolved, _ diagnostics: Diagnostics) -> ExitStatus {
+  func perform(from origin: Resolved, _ diagnostics: Diagnostics) -> ExitStatus {
     RunDriver.start(diagnostics) { loop, descriptor in
       try WebhookRun(self, descriptor, loop: loop, diagnostics).run()
     }

@@ -2,7 +2,7 @@ internal import PusherCore
 internal import PusherServer
 
 extension WebhookSendSettings: RunnableSettings {
-  func run(from origin: Resolved, _ diagnostics: Diagnostics) -> ExitStatus {
+  func perform(from origin: Resolved, _ diagnostics: Diagnostics) -> ExitStatus {
     RunDriver.start(diagnostics, subscription.feed) { loop, descriptor in
       LocalServerWait.run(
         subscription.connection, atMost: subscription.feed.run.timeout, on: loop, diagnostics)

@@ -33,9 +33,7 @@ extension SubscribeSettings {
       isSecure: connection.isSecure, host: connection.host, port: connection.port,
       prefix: connection.path, key: connection.key, clientName: "swift-pusher-cli",
       version: Version.current)
-    return Destination(
-      url: url, headers: HTTPHeaders(fields.fixed.map { ($0.name, $0.value) }),
-      routing: connection.routing, tls: connection.tls, trust: connection.trust)
+    return connection.network.destination(url, fields.fixed)
   }
 
   /// - Parameter longestSilence: Maximum silence before a ping, if shorter than the settings.
@@ -88,10 +86,8 @@ extension SubscribeSettings {
   private func asking(_ endpoint: AuthorizationEndpoint, loop: EventLoop) throws -> EndpointSigner {
     try EndpointSigner(
       loop: loop,
-      destination: Destination(
-        url: try HTTPURL(parsing: endpoint.url),
-        headers: HTTPHeaders(endpoint.headers.map { ($0.name, $0.value) }),
-        routing: connection.routing, tls: connection.endpointTLS, trust: connection.trust),
+      destination: connection.network.destination(
+        try HTTPURL(parsing: endpoint.url), endpoint.headers, tls: connection.endpointTLS),
       parameters: endpoint.parameters.map { ($0.name, $0.value) },
       timeout: connection.connectTimeout)
   }

@@ -160,6 +160,15 @@ struct NetworkSettings: Equatable, Sendable {
   /// Time from look-up to the server's welcome or answer; for a stream, to the request.
   var connectTimeout: Duration
 
+  /// - Parameter others: The TLS settings of another server than that of the settings.
+  func destination(
+    _ url: HTTPURL, _ headers: [NamedValue], tls others: TLSConfiguration? = nil
+  ) -> Destination {
+    Destination(
+      url: url, headers: HTTPHeaders(headers.map { ($0.name, $0.value) }), routing: routing,
+      tls: others ?? tls, trust: trust)
+  }
+
   /// Returns what checks the certificates of other servers at these URLs; `nil` if none uses TLS.
   func tls(forOthersAt urls: [HTTPURL]) throws(TLSError) -> TLSContext? {
     guard urls.contains(where: \.isSecure) else { return nil }

@@ -5,15 +5,6 @@ protocol CommandSettings: Equatable, Sendable {
   init(_ resolved: inout Resolved) throws(UsageError)
 }
 
-extension CommandSettings {
-  init(
-    _ typed: TypedArguments, environment: [String: String], files: FileAccess = .system
-  ) throws(UsageError) {
-    var resolved = try Resolved(typed, environment: environment, files: files)
-    try self.init(&resolved)
-  }
-}
-
 struct CommonSettings: Equatable, Sendable {
   var verbosity: Verbosity
   var color = ColorChoice.auto
@@ -168,6 +159,18 @@ struct RunSettings: Equatable, Sendable {
   var monitor: ListenSettings?
   var handler: HandlerSettings?
 
+  private static func readyDescriptor(_ resolved: Resolved) throws(UsageError) -> Int32? {
+    guard let number = resolved[.readyFD].integer else { return nil }
+    let descriptor = Int32(clamping: number)
+    guard resolved.files.isOpen(descriptor) else {
+      throw UsageError(
+        "--ready-fd: descriptor \(number) is not open; write \(number)>FILE after the command")
+    }
+    return descriptor
+  }
+}
+
+extension RunSettings {
   fileprivate init(_ resolved: inout Resolved) throws(UsageError) {
     handler = try HandlerSettings(&resolved)
     outputFile = resolved[.outputFile].text
@@ -185,16 +188,6 @@ struct RunSettings: Equatable, Sendable {
     statsInterval = resolved[.stats].duration
     syncInterval = resolved[.sync].duration
     monitor = try ListenSettings(metrics: resolved)
-  }
-
-  private static func readyDescriptor(_ resolved: Resolved) throws(UsageError) -> Int32? {
-    guard let number = resolved[.readyFD].integer else { return nil }
-    let descriptor = Int32(clamping: number)
-    guard resolved.files.isOpen(descriptor) else {
-      throw UsageError(
-        "--ready-fd: descriptor \(number) is not open; write \(number)>FILE after the command")
-    }
-    return descriptor
   }
 }
 
@@ -252,19 +245,6 @@ struct ForwardSettings: Equatable, Sendable {
     "Connection",
   ]
 
-  fileprivate init(_ resolved: inout Resolved, _ given: String) throws(UsageError) {
-    headers = try resolved.headers(.forwardHeader)
-    for name in headers.map({ $0.name.lowercased() }) {
-      guard let own = Self.ownFields.first(where: { $0.lowercased() == name }) else { continue }
-      throw UsageError("--forward-header: pusher-cli sets \(own) for each event; leave it out")
-    }
-    url = try Self.url(given, &resolved)
-    jobs = resolved[.forwardJobs].number
-    patience = resolved[.forwardTimeout].duration
-    deadFile = resolved[.forwardDead].text
-    prints = resolved[.tee].isOn
-  }
-
   private static func url(
     _ given: String, _ resolved: inout Resolved
   ) throws(UsageError) -> HTTPURL {
@@ -280,6 +260,21 @@ struct ForwardSettings: Equatable, Sendable {
           + "@FILE, or use --forward-header @FILE")
     }
     return url
+  }
+}
+
+extension ForwardSettings {
+  fileprivate init(_ resolved: inout Resolved, _ given: String) throws(UsageError) {
+    headers = try resolved.headers(.forwardHeader)
+    for name in headers.map({ $0.name.lowercased() }) {
+      guard let own = Self.ownFields.first(where: { $0.lowercased() == name }) else { continue }
+      throw UsageError("--forward-header: pusher-cli sets \(own) for each event; leave it out")
+    }
+    url = try Self.url(given, &resolved)
+    jobs = resolved[.forwardJobs].number
+    patience = resolved[.forwardTimeout].duration
+    deadFile = resolved[.forwardDead].text
+    prints = resolved[.tee].isOn
   }
 }
 
@@ -311,7 +306,9 @@ struct PrintSettings: Equatable, Sendable {
   var wishes: RunWishes {
     RunWishes(count: count, untilData: untilData?.text, untilEvents: untilEvents)
   }
+}
 
+extension PrintSettings {
   fileprivate init(_ resolved: inout Resolved, _ run: RunSettings) throws(UsageError) {
     includedEvents = try resolved.patterns(.event)
     excludedEvents = try resolved.patterns(.excludeEvent)
@@ -344,7 +341,9 @@ struct EventForm: Equatable, Sendable {
   /// Colour on standard output; `auto` means on a terminal.
   var color: ColorChoice
   var page = PageSettings()
+}
 
+extension EventForm {
   fileprivate init(_ resolved: Resolved) throws(UsageError) {
     output = try resolved.choice(.output)
     template = try resolved[.format].text.map(FormatTemplate.init)

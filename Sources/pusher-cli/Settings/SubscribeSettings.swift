@@ -149,7 +149,9 @@ struct AuthorizationEndpoint: Equatable, Sendable {
   var url: String
   var headers: [NamedValue]
   var parameters: [NamedValue]
+}
 
+extension AuthorizationEndpoint {
   fileprivate init(_ resolved: inout Resolved, _ flag: Flag) throws(UsageError) {
     url = resolved[flag].word
     let url = url
@@ -309,6 +311,16 @@ struct BroadcastingApp: Equatable, Sendable {
       + "set it to reverb or pusher"
   }
 
+  /// Warns if the app sends its events elsewhere: a subscription would work, but get no events.
+  ///
+  /// A typed key or profile may be of another app.
+  fileprivate static func warn(_ resolved: inout Resolved) {
+    guard !resolved[.key].isGiven, !resolved.arguments[.profile].isGiven else { return }
+    if let detour = BroadcastingApp(resolved).detour { resolved.warn(detour) }
+  }
+}
+
+extension BroadcastingApp {
   init(_ resolved: Resolved) {
     // The settings of another app say nothing about the server of --local.
     guard !resolved[.local].isOn else { return }
@@ -316,13 +328,5 @@ struct BroadcastingApp: Equatable, Sendable {
     broadcaster = places.lazy.compactMap(\.broadcaster).first
     queue = places.lazy.compactMap { $0.first("QUEUE_CONNECTION") }.first
     file = places.lazy.compactMap(\.file).first
-  }
-
-  /// Warns if the app sends its events elsewhere: a subscription would work, but get no events.
-  ///
-  /// A typed key or profile may be of another app.
-  fileprivate static func warn(_ resolved: inout Resolved) {
-    guard !resolved[.key].isGiven, !resolved.arguments[.profile].isGiven else { return }
-    if let detour = BroadcastingApp(resolved).detour { resolved.warn(detour) }
   }
 }
