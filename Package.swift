@@ -101,6 +101,7 @@ let package = Package(
         "CProgram", "PusherConsole", "PusherCore", "PusherPlatform", "PusherServer",
         .target(name: "PusherCluster", condition: .when(traits: ["Redis"])),
       ],
+      resources: [.embedInCode("Texts")],
       swiftSettings: strict
     ),
     // The tested client of `scripts/check.sh conformance`; built, never installed.

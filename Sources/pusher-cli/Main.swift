@@ -21,12 +21,13 @@ internal import PusherCore
       case .completion(let script): return early.print(script.text)
       case .configPath: return early.print(ConfigurationFile.path(Environment(environment)) + "\n")
       case .configProfiles(let typed):
-        let names = try SettingsReader.profileNames(typed, environment: environment)
+        let names = try Resolved.profileNames(typed, environment: environment)
         return early.print(names.map { $0 + "\n" }.joined())
       case .config(let typed, let isJSON):
-        return try run(
-          { ConfigCommand.run($0, isJSON: isJSON, diagnostics: $1) }, typed, environment)
-      case .command(let typed): return try run(typed, environment)
+        return try run(typed, environment) { (settings: ConfigSettings, _, diagnostics) in
+          settings.print(isJSON: isJSON, diagnostics)
+        }
+      case .command(let typed): return try run(settings(of: typed), typed, environment)
       }
     } catch {
       early.usage(error)
@@ -34,59 +35,52 @@ internal import PusherCore
     }
   }
 
-  private static func run(
-    _ typed: TypedArguments, _ environment: [String: String]
-  ) throws(UsageError) -> ExitStatus {
+  private static func settings(of typed: TypedArguments) -> any RunnableSettings.Type {
     switch typed.command {
-    case .subscribe: try run(SubscribeCommand.run, typed, environment)
-    case .sse: try run(StreamCommand.run, typed, environment)
-    case .serve: try run(ServeCommand.run, typed, environment)
-    case .trigger: try run(TriggerCommand.run, typed, environment)
-    case .channels, .users, .terminate: try run(InspectCommand.run, typed, environment)
-    case .auth, .sign, .verify: try run(SignCommand.run, typed, environment)
-    case .webhook where typed.operands.first == "send":
-      try run(WebhookSendCommand.run, typed, environment)
-    case .webhook: try run(WebhookCommand.run, typed, environment)
-    case .bench: try run(BenchCommand.run, typed, environment)
-    case .check:
-      try run(
-        { settings, diagnostics in
-          diagnostics.outcome { try CheckRun(settings, diagnostics: diagnostics).run() }
-        }, typed, environment)
+    case .subscribe: SubscribeSettings.self
+    case .sse: StreamSettings.self
+    case .serve: ServeSettings.self
+    case .trigger: TriggerSettings.self
+    case .channels, .users, .terminate: InspectSettings.self
+    case .auth, .sign, .verify: SignSettings.self
+    case .webhook where typed.operands.first == "send": WebhookSendSettings.self
+    case .webhook: WebhookSettings.self
+    case .bench: BenchSettings.self
+    case .check: CheckSettings.self
     case .config, .completion, .help, .version:
       preconditionFailure("these have no settings of their own")
     }
   }
 
-  private static func run<Settings: CommandSettings>(
-    _ command: (Settings, Diagnostics) -> ExitStatus, _ typed: TypedArguments,
-    _ environment: [String: String]
+  private static func run<Settings: RunnableSettings>(
+    _ type: Settings.Type, _ typed: TypedArguments, _ environment: [String: String]
   ) throws(UsageError) -> ExitStatus {
-    try run({ settings, _, diagnostics in command(settings, diagnostics) }, typed, environment)
+    try run(typed, environment) { (settings: Settings, resolved, diagnostics) in
+      settings.perform(from: resolved, diagnostics)
+    }
   }
 
-  /// Runs a command that may read its settings again.
   private static func run<Settings: CommandSettings>(
-    _ command: (Settings, SettingsOrigin, Diagnostics) -> ExitStatus, _ typed: TypedArguments,
-    _ environment: [String: String]
+    _ typed: TypedArguments, _ environment: [String: String],
+    _ command: (Settings, Resolved, Diagnostics) -> ExitStatus
   ) throws(UsageError) -> ExitStatus {
     let files = FileAccess.starting { path in
       let diagnostics = Diagnostics(
-        verbosity: typed.isOn(.quiet) ? .quiet : .normal,
-        color: ColorChoice.forMessages(typed: typed.text(.color), in: Environment(environment)),
+        verbosity: typed[.quiet].isOn ? .quiet : .normal,
+        color: ColorChoice.forMessages(typed: typed[.color].text, in: Environment(environment)),
         environment: environment)
       diagnostics.notice("waiting for input from '\(path)'")
     }
-    var reader = try SettingsReader(typed, environment: environment, files: files)
-    var shown = reader
-    let settings = try Settings(&reader)
+    var resolved = try Resolved(typed, environment: environment, files: files)
+    var shown = resolved
+    let settings = try Settings(&resolved)
     let diagnostics = try voice(settings.common, environment)
     if diagnostics.isShown(.debug), let config = try? ConfigSettings(&shown) {
       for row in config.rows where row.origin != "default" {
         diagnostics.detail("\(row.name): \(row.value), from \(row.origin)")
       }
     }
-    return command(settings, reader.origin, diagnostics)
+    return command(settings, resolved, diagnostics)
   }
 
   private static func voice(

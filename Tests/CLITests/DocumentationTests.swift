@@ -30,7 +30,7 @@ import Testing
   @Test func `every flag is in the complete help of its command`() {
     for command in Self.working {
       let text = HelpPage.command(command, complete: true).text
-      for flag in Flags.of(command) {
+      for flag in Flag.of(command) {
         let name = flag.isOnByDefault ? "--no-" + flag.name : flag.spelling
         let letter = flag.letter.map { "-\($0), " } ?? ""
         let value = flag.metavariable.isEmpty ? "" : " " + flag.metavariable
@@ -43,7 +43,7 @@ import Testing
 
   @Test func `every flag is in the manual, letter and name on one item`() throws {
     let items = try Self.manual().split(separator: "\n").filter { $0.hasPrefix(".It Fl ") }
-    for flag in Flags.all {
+    for flag in Flag.all {
       let heads =
         flag.letter.map { ".It Fl \($0) , Fl -\(flag.name)" }
         ?? ".It Fl -\(flag.name)"
@@ -60,7 +60,7 @@ import Testing
       for part in line.split(separator: " ") where part.hasPrefix("-") && part.count > 1 {
         var name = String(part.dropFirst())
         if name.hasPrefix("no-") { name = String(name.dropFirst(3)) }
-        #expect(Flags.named(name) != nil, "\(part)")
+        #expect(Flag.named(name) != nil, "\(part)")
       }
     }
   }
@@ -148,7 +148,7 @@ import Testing
       $0.hasPrefix("-\(flag.name) ")
     }
     let text = entries.joined().split { !$0.isLetter }
-    let heeding = Flags.all.filter { $0 == flag }.flatMap(\.commands)
+    let heeding = Flag.all.filter { $0 == flag }.flatMap(\.commands)
     #expect(heeding.count > 2)
     for command in heeding where command != .serve || flag == .appID {
       #expect(text.contains { $0 == command.rawValue }, "\(command.rawValue)")

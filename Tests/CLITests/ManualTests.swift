@@ -19,8 +19,8 @@ struct ManualTests {
   }
 
   @Test func `every flag has a text, which ends as a sentence and tells what counts without it`() {
-    for flag in Flags.all {
-      let texts = Flags.all.filter { $0 == flag && !$0.manual.isEmpty }.map(\.manual)
+    for flag in Flag.all {
+      let texts = Flag.all.filter { $0 == flag && !$0.manual.isEmpty }.map(\.manual)
       #expect(!texts.isEmpty, "\(flag.spelling)")
       #expect(flag.manual.isEmpty || flag.manual.hasSuffix("."), "\(flag.spelling)")
       #expect(!flag.manual.contains("  "), "\(flag.spelling)")

@@ -1,35 +1,33 @@
 internal import PusherCore
 internal import PusherPlatform
 
-/// Runs `bench`: asks if it must, loads the server, and prints the figures.
-enum BenchCommand {
+/// `bench` asks if it must, loads the server, and prints the figures.
+extension BenchSettings: RunnableSettings {
   /// Descriptors besides the sockets of the subscribers.
   private static let otherDescriptors = 64
 
-  static func run(_ settings: BenchSettings, diagnostics: Diagnostics) -> ExitStatus {
-    if let status = missingConsent(settings, diagnostics) { return status }
+  func perform(from origin: Resolved, _ diagnostics: Diagnostics) -> ExitStatus {
+    if let status = missingConsent(diagnostics) { return status }
     return diagnostics.outcome {
-      try BenchReport.checkFiles(settings)
-      try makeRoom(settings)
-      warn(settings, diagnostics)
-      diagnostics.info("load on \(place(settings)): \(words(settings))")
+      try BenchReport.checkFiles(self)
+      try makeRoom()
+      warn(diagnostics)
+      diagnostics.info("load on \(place): \(words)")
       let run = Hex.encode(SecureRandom.bytes(4))
-      let (report, signal) = try BenchRun(settings, run: run, diagnostics: diagnostics).run()
-      return end(report, signal, settings, diagnostics)
+      let (report, signal) = try BenchRun(self, run: run, diagnostics: diagnostics).run()
+      return end(report, signal, diagnostics)
     }
   }
 
-  private static func place(_ settings: BenchSettings) -> String {
-    let connection = settings.subscription.connection
-    return "\(connection.host) port \(connection.port)"
+  private var place: String {
+    "\(subscription.connection.host) port \(subscription.connection.port)"
   }
 
   /// Raises the limit of open files.
-  private static func makeRoom(_ settings: BenchSettings) throws(UsageError) {
-    let load = settings.load
+  private func makeRoom() throws(UsageError) {
     // A visitor of the mode `presence` has a socket of its own.
-    let visitors = settings.mode == .presence ? load.channels : 0
-    let wanted = load.subscribers + visitors + otherDescriptors
+    let visitors = mode == .presence ? load.channels : 0
+    let wanted = load.subscribers + visitors + Self.otherDescriptors
     let limit = SystemCalls.raiseDescriptorLimit(to: wanted)
     guard limit < wanted else { return }
     throw UsageError(
@@ -38,10 +36,9 @@ enum BenchCommand {
         + "'prlimit --pid $$ --nofile=\(wanted)', and then bench again")
   }
 
-  private static func warn(_ settings: BenchSettings, _ diagnostics: Diagnostics) {
-    let load = settings.load
+  private func warn(_ diagnostics: Diagnostics) {
     let perSender = load.rate / Double(load.channels)
-    if settings.mode == .client, perSender > Double(BenchLoad.clientEventLimit) {
+    if mode == .client, perSender > Double(BenchLoad.clientEventLimit) {
       diagnostics.warning(
         "each channel's sender sends \(BenchNumber.text(perSender)) client events a second; Pusher "
           + "passes on \(BenchLoad.clientEventLimit): raise --channels or lower --rate")
@@ -49,11 +46,11 @@ enum BenchCommand {
     if let warning = LocalPorts.current?.warning(for: load.subscribers) {
       diagnostics.warning(warning)
     }
-    guard let baseline = settings.baseline else { return }
+    guard let baseline = baseline else { return }
     if !baseline.isValid {
       diagnostics.warning("--compare: the earlier run did not make its load")
     }
-    let names = baseline.differences(from: settings.shownLoad)
+    let names = baseline.differences(from: shownLoad)
     if !names.isEmpty {
       diagnostics.warning(
         "--compare: the earlier run had another load: \(names.joined(separator: ", "))")
@@ -61,16 +58,16 @@ enum BenchCommand {
   }
 
   /// Prints the figures; returns the status.
-  private static func end(
-    _ report: BenchReport, _ signal: Int32?, _ settings: BenchSettings, _ diagnostics: Diagnostics
+  private func end(
+    _ report: BenchReport, _ signal: Int32?, _ diagnostics: Diagnostics
   ) -> ExitStatus {
-    let printed = diagnostics.print(text(report, settings))
-    let written = report.writeFiles(settings, diagnostics)
+    let printed = diagnostics.print(text(report))
+    let written = report.writeFiles(self, diagnostics)
     if let signal { Signals.die(of: signal) }
     if printed != .success { return printed }
     if let written { return written }
     if let shortfall = report.shortfall { diagnostics.error(shortfall.reason) }
-    let failures = report.failures(settings.conditions)
+    let failures = report.failures(conditions)
     for failure in failures {
       diagnostics.error("--fail '\(failure.condition.text)': \(failure.words)")
     }
@@ -78,12 +75,12 @@ enum BenchCommand {
     return failures.isEmpty ? .success : .condition
   }
 
-  private static func text(_ report: BenchReport, _ settings: BenchSettings) -> String {
-    if settings.isJSON { return report.json(settings.baseline) }
-    let table = BenchTable(report, settings.baseline).text
+  private func text(_ report: BenchReport) -> String {
+    if isJSON { return report.json(baseline) }
+    let table = BenchTable(report, baseline).text
     // A chart is for people; a pipe gets the table alone.
     guard let columns = OutputDescriptor(1)?.columns else { return table }
-    let chart = DelayChart(report.rows, columns: columns, isUnicode: settings.isUnicode)
+    let chart = DelayChart(report.rows, columns: columns, isUnicode: isUnicode)
     return table + (chart.map { "\n" + $0.text } ?? "")
   }
 
@@ -92,19 +89,17 @@ enum BenchCommand {
   /// Asks before another machine is loaded: services bill messages, and limit them.
   ///
   /// Returns `nil` to go on, or the status to end with.
-  private static func missingConsent(_ settings: BenchSettings, _ diagnostics: Diagnostics)
-    -> ExitStatus?
-  {
-    let host = settings.subscription.connection.host
-    if settings.isConfirmed || isLocal(settings) { return nil }
+  private func missingConsent(_ diagnostics: Diagnostics) -> ExitStatus? {
+    let host = subscription.connection.host
+    if isConfirmed || isLocal { return nil }
     guard StandardDescriptors.isTerminal(0), StandardDescriptors.isTerminal(2) else {
       diagnostics.usage(
         UsageError(
-          "bench would put load on \(host): \(words(settings)); give --yes if that is meant"))
+          "bench would put load on \(host): \(words); give --yes if that is meant"))
       return .usage
     }
-    diagnostics.answer("load \(host)? \(words(settings)) [y/N]")
-    guard isYes(answer()) else {
+    diagnostics.answer("load \(host)? \(words) [y/N]")
+    guard Self.isYes(Self.answer()) else {
       diagnostics.answer("nothing was sent")
       return .usage
     }
@@ -112,21 +107,20 @@ enum BenchCommand {
   }
 
   /// True if sockets and calls go to this machine only.
-  private static func isLocal(_ settings: BenchSettings) -> Bool {
-    let hosts = [settings.subscription.connection.host, settings.api?.connection.host]
+  private var isLocal: Bool {
+    let hosts = [subscription.connection.host, api?.connection.host]
     return hosts.compactMap(\.self).allSatisfy(Loopback.contains)
   }
 
-  /// Returns the load in words, with the number of messages.
-  static func words(_ settings: BenchSettings) -> String {
-    let load = settings.load
+  /// The load in words, with the number of messages.
+  var words: String {
     let sockets = "\(BenchNumber.grouped(load.subscribers)) connections"
-    guard settings.mode.sendsEvents else {
-      return settings.mode == .storm ? "\(sockets), each made twice" : sockets
+    guard mode.sendsEvents else {
+      return mode == .storm ? "\(sockets), each made twice" : sockets
     }
-    let plan = BenchPlan(settings)
+    let plan = BenchPlan(self)
     let events = plan.eventCount
-    let receivers = load.subscribers / load.channels - (settings.mode == .client ? 1 : 0)
+    let receivers = load.subscribers / load.channels - (mode == .client ? 1 : 0)
     let (deliveries, isHuge) = events.multipliedReportingOverflow(by: max(receivers, 1))
     let count = isHuge ? "more than 10^18" : BenchNumber.grouped(deliveries)
     return "\(sockets), \(BenchNumber.grouped(events)) events in \(load.time.inWords), "

@@ -43,46 +43,41 @@ extension HelpPage {
   /// The printed page: at most 80 columns, with a newline at the end.
   var text: String {
     switch self {
-    case .overview: Self.overviewText
+    case .overview: Self.text(PackageResources.overview_txt)
     case .command(let command, let complete): Self.text(of: command, complete: complete)
-    case .environment: Self.environmentText
+    case .environment: Self.text(PackageResources.environment_txt)
     case .exitCodes: Self.exitCodesText
-    case .output: Self.outputText
-    case .recipes: Self.recipesText
+    case .output: Self.text(PackageResources.output_txt)
+    case .recipes: Self.text(PackageResources.recipes_txt)
     }
   }
 
-  private static let overviewText = """
-    pusher-cli prints the events of a Pusher channel, or of an event stream (SSE),
-    as JSON lines.
+  private static func text(_ bytes: some Collection<UInt8>) -> String {
+    String(decoding: bytes, as: UTF8.self)
+  }
 
-      pusher-cli subscribe --env-file .env '*'      # every event of your app
-      pusher-cli subscribe --local -c private-orders -e 'order.*' -n 1 -W 30s
-      pusher-cli sse https://example.com/stream | jq
-      pusher-cli trigger --local -c my-channel -e greeting '{"hello":"world"}'
-
-    Commands:
-      subscribe [CHANNEL...]   print events as they arrive (short: sub)
-      sse URL                  print the events of an event stream (SSE)
-      trigger [DATA|-]         send an event, or JSON lines, through the HTTP API
-      channels [NAME]          list the occupied channels, or show one
-      users CHANNEL            list members; 'terminate USER' ends connections
-      auth CHANNEL             print the answer of an authorisation endpoint
-      sign, verify KIND        sign by hand, or find out why a signature is refused
-      webhook listen|send      print webhooks, or send them for Reverb
-      serve                    run a local server for development and tests
-      check [CHANNEL...]       test a connection; 'config' shows the settings
-      bench [MODE]             load a server, and tell lost events and delays
-      help [COMMAND|TOPIC]     show help; also 'completion SHELL' and 'version'
-
-    Topics: environment, exit-codes, output, recipes. Manual: man pusher-cli
-
-    """
+  private static let frames: [Command: [UInt8]] = [
+    .subscribe: PackageResources.subscribe_txt,
+    .sse: PackageResources.sse_txt,
+    .trigger: PackageResources.trigger_txt,
+    .channels: PackageResources.channels_txt,
+    .users: PackageResources.users_txt,
+    .terminate: PackageResources.terminate_txt,
+    .auth: PackageResources.auth_txt,
+    .sign: PackageResources.sign_txt,
+    .verify: PackageResources.verify_txt,
+    .webhook: PackageResources.webhook_txt,
+    .serve: PackageResources.serve_txt,
+    .check: PackageResources.check_txt,
+    .bench: PackageResources.bench_txt,
+    .config: PackageResources.config_txt,
+    .completion: PackageResources.completion_txt,
+  ]
 
   private static func text(of command: Command, complete: Bool) -> String {
-    var lines = frames[command].map { [$0] } ?? []
+    var lines = frames[command].map { [text($0.dropLast())] } ?? []
     for group in Flag.Group.allCases {
-      let rows = Flags.of(command).filter { $0.group == group && (complete || $0.isCommon) }
+      let rows = Flag.of(command).filter { $0.group == group && (complete || $0.isCommon) }
       guard !rows.isEmpty else { continue }
       if complete {
         lines += ["", "\(group.rawValue):"]
@@ -111,5 +106,55 @@ extension HelpPage {
       ? "\n" + String(repeating: " ", count: textColumn)
       : String(repeating: " ", count: textColumn - head.count)
     return head + gap + flag.summary + (flag.standard.map { " (\($0))" } ?? "")
+  }
+
+  static var exitCodesText: String {
+    var lines = ["Exit statuses:", ""]
+    for status in ExitStatus.allCases {
+      let number = String(status.rawValue)
+      let head = "  " + String(repeating: " ", count: 3 - number.count) + number + "  "
+      lines += wrapped(status.meaning, head: head)
+    }
+    lines += wrapped(ExitStatus.signals, head: "    -  ")
+    lines += ["", "Another run may help only after status 4.", ""]
+    lines += wrapped(
+      "A run waits for events with --count, --until and --until-event. One of them is enough: "
+        + "the run then ends with 0, whatever comes later. The statuses of all other ends, without "
+        + "such an option and with it:", head: "")
+    lines += ["", "  without  with"]
+    for row in RunWishes.rows {
+      let numbers = [row.statuses.free, row.statuses.unmet].map { String($0.rawValue) }
+      let columns = zip(numbers, [9, 6]).map { number, width in
+        String(repeating: " ", count: width - number.utf8.count) + number
+      }
+      lines += wrapped("\(row.end) (\(row.commands))", head: columns.joined() + "  ")
+    }
+    lines += wrapped("a signal: the run dies of it", head: "        -     -  ")
+    lines += [""]
+    lines += wrapped(
+      "trigger - ends with 0 if all lines were sent or standard input has no event, and a warning "
+        + "says so then. A line that is cut or no event gives 5, a line that the server refuses 3, "
+        + "4 or 5.", head: "")
+    lines += [""]
+    lines += wrapped(
+      "On SIGHUP, subscribe (with settings from a file) and serve (with --apps or --tls-cert) "
+        + "read their files again and continue.", head: "")
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  private static func wrapped(_ text: String, head: String) -> [String] {
+    var lines: [String] = []
+    var line = head
+    var isFresh = true
+    for word in text.split(separator: " ") {
+      if !isFresh, line.count + 1 + word.count > 80 {
+        lines.append(line)
+        line = String(repeating: " ", count: head.count)
+        isFresh = true
+      }
+      line += (isFresh ? "" : " ") + word
+      isFresh = false
+    }
+    return lines + [line]
   }
 }

@@ -63,7 +63,7 @@ enum Invocation: Equatable {
     switch command {
     case .completion: self = .completion(try Self.script(typed.operands))
     case .help: self = .page(try HelpPage(named: typed.operands), .success)
-    case .version: self = .version(isVerbose: typed.count(.verbose) > 0)
+    case .version: self = .version(isVerbose: typed[.verbose].count > 0)
     default: self = .command(typed)
     }
     if command == .serve || command == .version, let extra = typed.operands.first {
@@ -94,7 +94,7 @@ extension Invocation {
         throw UsageError("config profiles takes no arguments (found '\(extra)')", helpFor: .config)
       }
       guard let named = Command(word: word), Set<Command>.talking.contains(named) else {
-        let words = Set<Command>.talking.map(\.rawValue).sorted() + ConfigCommand.words
+        let words = Set<Command>.talking.map(\.rawValue).sorted() + ConfigSettings.words
         let clause = Command.clause(for: word, in: words)
         throw UsageError(
           "config takes a command, 'path' or 'profiles' (found '\(Command.shown(word))')\(clause)",
@@ -124,6 +124,12 @@ extension Invocation {
   }
 }
 
+/// The settings of a command that runs.
+protocol RunnableSettings: CommandSettings {
+  /// - Parameter origin: Where a command reads its settings again.
+  func perform(from origin: Resolved, _ diagnostics: Diagnostics) -> ExitStatus
+}
+
 /// A first pass over the words that ignores errors.
 private struct FirstPass {
   var command: Command?
@@ -138,7 +144,7 @@ private struct FirstPass {
   init(_ words: [String]) {
     let options = words.prefix { $0 != "--" }
     hostAfterHelp =
-      zip(options, options.dropFirst()).first { $0 == "-h" && HostName.isLikely($1) }?.1
+      zip(options, options.dropFirst()).first { $0 == "-h" && Self.isHost($1) }?.1
     var lexer = ArgumentLexer(words)
     var seenOperand = false
     while true {
@@ -162,33 +168,28 @@ private struct FirstPass {
       }
     }
   }
-}
 
-enum HostName {
   /// Returns true for `localhost`, an address, or a name with a dot and a last label of letters.
-  static func isLikely(_ word: String) -> Bool {
+  private static func isHost(_ word: String) -> Bool {
+    func isDigit(_ byte: UInt8) -> Bool { byte &- 0x30 < 10 }
+    func isLetter(_ byte: UInt8) -> Bool { (byte | 0x20) &- 0x61 < 26 }
     let bytes = Array(word.utf8)
     let colons = bytes.filter { $0 == UInt8(ascii: ":") }.count
-    if colons > 1 { return bytes.allSatisfy { Self.isOfAddress6($0) } }
+    if colons > 1 {
+      return bytes.allSatisfy { isDigit($0) || ($0 | 0x20) &- 0x61 < 6 || ":.[]".utf8.contains($0) }
+    }
     let host = bytes.prefix { $0 != UInt8(ascii: ":") }
-    let port = bytes.dropFirst(host.count).dropFirst()
+    let port = bytes.dropFirst(host.count + 1)
     guard port.allSatisfy(isDigit), !port.isEmpty || colons == 0 else { return false }
     let labels = host.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-    guard labels.allSatisfy({ !$0.isEmpty && $0.allSatisfy(isOfLabel) }) else { return false }
-    if labels.count == 4, labels.allSatisfy({ $0.allSatisfy(isDigit) }) { return true }
-    guard let last = labels.last else { return false }
-    return last.elementsEqual("localhost".utf8)
+    guard
+      labels.allSatisfy({ label in
+        !label.isEmpty
+          && label.allSatisfy { isDigit($0) || isLetter($0) || $0 == UInt8(ascii: "-") }
+      }), let last = labels.last
+    else { return false }
+    return labels.count == 4 && labels.joined().allSatisfy(isDigit)
+      || last.elementsEqual("localhost".utf8)
       || labels.count > 1 && last.count > 1 && last.allSatisfy(isLetter)
-  }
-
-  private static func isDigit(_ byte: UInt8) -> Bool { byte &- 0x30 < 10 }
-  private static func isLetter(_ byte: UInt8) -> Bool { (byte | 0x20) &- 0x61 < 26 }
-
-  private static func isOfLabel(_ byte: UInt8) -> Bool {
-    isDigit(byte) || isLetter(byte) || byte == UInt8(ascii: "-")
-  }
-
-  private static func isOfAddress6(_ byte: UInt8) -> Bool {
-    isDigit(byte) || (byte | 0x20) &- 0x61 < 6 || ":.[]".utf8.contains(byte)
   }
 }

@@ -6,22 +6,20 @@ internal import PusherServer
   internal import PusherCluster
 #endif
 
-/// Runs `serve`, the local server, until a signal ends it.
-enum ServeCommand {
-  static func run(
-    _ given: ServeSettings, origin: SettingsOrigin, diagnostics: Diagnostics
-  ) -> ExitStatus {
-    Environment.forget(HandedSockets.variables)
-    makeRoom(given, diagnostics)
+/// `serve` runs the local server until a signal ends it.
+extension ServeSettings: RunnableSettings {
+  func perform(from origin: Resolved, _ diagnostics: Diagnostics) -> ExitStatus {
+    Environment.forget(ListenSettings.handedVariables)
+    makeRoom(diagnostics)
     // Check first: a new descriptor could get the number of standard output.
     let descriptor = OutputDescriptor()
-    if given.logsEvents, descriptor == nil {
+    if logsEvents, descriptor == nil {
       diagnostics.error("cannot print events: standard output is closed")
       return .output
     }
     return diagnostics.outcome {
-      var settings = given
-      settings.console.page = try page(of: given, diagnostics)
+      var settings = self
+      settings.console.page = try page(diagnostics)
       settings.server.console = settings.console.page?.reach ?? .nobody
       let loop = try EventLoop()
       if let file = settings.console.recording {
@@ -47,31 +45,26 @@ enum ServeCommand {
       }
     }
   }
-}
 
-extension ServeCommand {
   /// Returns the console's page; without an option, only a terminal on this machine has it.
-  private static func page(
-    of settings: ServeSettings, _ diagnostics: Diagnostics
-  ) throws(UsageError) -> ConsoleOptions? {
+  private func page(_ diagnostics: Diagnostics) throws(UsageError) -> ConsoleOptions? {
     let isUsual =
-      StandardDescriptors.isTerminal(2) && settings.listen.isLoopback
-      && diagnostics.isShown(.warning)
-    guard let file = settings.console.tokenFile else {
-      return try settings.console.options(
-        isUsual: isUsual, token: Hex.encode(SecureRandom.bytes(16)))
+      StandardDescriptors.isTerminal(2) && listen.isLoopback && diagnostics.isShown(.warning)
+    guard let file = console.tokenFile else {
+      return try console.options(isUsual: isUsual, token: Hex.encode(SecureRandom.bytes(16)))
     }
-    return try settings.console.options(
+    return try console.options(
       isUsual: isUsual, token: try ConsoleTokenFile.token(in: file, tell: diagnostics.info))
   }
 
   private static let otherDescriptors = 512
 
   /// Raises the limit of open files to fit the maximum number of connections.
-  private static func makeRoom(_ settings: ServeSettings, _ diagnostics: Diagnostics) {
-    let connections = settings.server.limits.connections
-    let limit = SystemCalls.raiseDescriptorLimit(to: connections + otherDescriptors)
-    guard settings.asksForConnections, limit < connections + otherDescriptors else { return }
+  private func makeRoom(_ diagnostics: Diagnostics) {
+    let connections = server.limits.connections
+    let wanted = connections + Self.otherDescriptors
+    let limit = SystemCalls.raiseDescriptorLimit(to: wanted)
+    guard asksForConnections, limit < wanted else { return }
     diagnostics.warning(
       "--max-connections \(connections): the system allows \(limit) open files; "
         + "raise the limit with ulimit -n, or with LimitNOFILE of systemd")
@@ -80,7 +73,7 @@ extension ServeCommand {
 
 private final class ServeRun {
   private let settings: ServeSettings
-  private let origin: SettingsOrigin
+  private let origin: Resolved
   private let diagnostics: Diagnostics
   private let loop: EventLoop
   private let server: Server
@@ -100,7 +93,7 @@ private final class ServeRun {
   private static let closeTime: Duration = .milliseconds(250)
 
   init(
-    _ settings: ServeSettings, origin: SettingsOrigin, log: EventLog?, loop: EventLoop,
+    _ settings: ServeSettings, origin: Resolved, log: EventLog?, loop: EventLoop,
     diagnostics: Diagnostics
   ) throws {
     (self.settings, self.origin, self.diagnostics) = (settings, origin, diagnostics)
@@ -179,10 +172,12 @@ private final class ServeRun {
 
   /// Reads the certificate and the apps again on SIGHUP; returns false if no file names them.
   private func readAgain() -> Bool {
-    guard settings.server.certificate != nil || origin.appsFile != nil else { return false }
+    guard settings.server.certificate != nil || origin.typed[.apps].text != nil else {
+      return false
+    }
     guard !server.isStopping else { return true }
     if let files = settings.server.certificate { renewCertificate(files) }
-    if origin.appsFile != nil { reading.begin() }
+    if origin.typed[.apps].text != nil { reading.begin() }
     return true
   }
 
@@ -243,7 +238,7 @@ private final class ServeRun {
 private final class AppsReading {
   typealias Answer = Result<[Application], UsageError>
 
-  private let origin: SettingsOrigin
+  private let origin: Resolved
   private let loop: EventLoop
   private let diagnostics: Diagnostics
   private let server: Server
@@ -251,12 +246,12 @@ private final class AppsReading {
   private var isWanted = false
 
   init(
-    _ origin: SettingsOrigin, of server: Server, loop: EventLoop, diagnostics: Diagnostics
+    _ origin: Resolved, of server: Server, loop: EventLoop, diagnostics: Diagnostics
   ) {
     (self.origin, self.server, self.loop, self.diagnostics) = (origin, server, loop, diagnostics)
   }
 
-  private var file: String { origin.appsFile ?? "" }
+  private var file: String { origin.typed[.apps].text ?? "" }
 
   func begin() {
     guard open == nil else {
@@ -269,7 +264,7 @@ private final class AppsReading {
     loop.add(reading)
     let (key, wakeUp) = (ObjectIdentifier(reading), loop.wakeUp)
     let isStarted = DetachedThread.start(name: "pusher-settings") { [origin] in
-      let answer = Answer { () throws(UsageError) in try origin.servedApps() }
+      let answer = Answer { () throws(UsageError) in try ServeSettings.appsAgain(origin) }
       wakeUp.post { ($0.source(key) as? OpenReading)?.completion(answer) }
     }
     if !isStarted { end(.failure(UsageError("cannot start a thread to read the files"))) }

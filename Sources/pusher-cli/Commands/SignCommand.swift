@@ -1,19 +1,18 @@
 internal import PusherCore
 
-/// Runs `auth`, `sign` and `verify`; they need no server.
-enum SignCommand {
-  static func run(_ settings: SignSettings, diagnostics: Diagnostics) -> ExitStatus {
-    if case .request(let method, let target, let body) = settings.subject {
+/// `auth`, `sign` and `verify` need no server.
+extension SignSettings: RunnableSettings {
+  func perform(from origin: Resolved, _ diagnostics: Diagnostics) -> ExitStatus {
+    if case .request(let method, let target, let body) = subject {
       let request = RequestSigning(
-        method: method, target: target, body: body, key: settings.key,
-        secret: settings.secret.revealed)
+        method: method, target: target, body: body, key: key, secret: secret.revealed)
       let now = SystemClock.wall().secondsSince1970
-      return settings.task == .sign
-        ? print(request.signed(at: settings.timestamp ?? now), diagnostics)
+      return task == .sign
+        ? print(request.signed(at: timestamp ?? now), diagnostics)
         : verdict(request.verified(at: now), diagnostics)
     }
-    let claim = Claim(settings)
-    switch settings.task {
+    let claim = Claim(self)
+    switch task {
     case .authorize: return print(claim.answer, diagnostics)
     case .sign: return print(claim.signed, diagnostics)
     case .verify(let given):
@@ -25,11 +24,11 @@ enum SignCommand {
     }
   }
 
-  private static func print(_ value: JSONValue, _ diagnostics: Diagnostics) -> ExitStatus {
+  private func print(_ value: JSONValue, _ diagnostics: Diagnostics) -> ExitStatus {
     diagnostics.print(JSONWriter.text(value) + "\n")
   }
 
-  private static func verdict(_ value: JSONValue, _ diagnostics: Diagnostics) -> ExitStatus {
+  private func verdict(_ value: JSONValue, _ diagnostics: Diagnostics) -> ExitStatus {
     let isValid = value["valid"] == true
     let printed = print(value, diagnostics)
     return printed == .success && !isValid ? .unauthorized : printed

@@ -1,10 +1,16 @@
 internal import PusherCore
 
-enum StreamCommand {
-  static func run(_ settings: StreamSettings, diagnostics: Diagnostics) -> ExitStatus {
-    RunDriver.start(diagnostics, settings.feed) { loop, descriptor in
-      try StreamRun(settings, descriptor: descriptor, loop: loop, diagnostics: diagnostics).start()
+extension StreamSettings: RunnableSettings {
+  func perform(from origin: Resolved, _ diagnostics: Diagnostics) -> ExitStatus {
+    RunDriver.start(diagnostics, feed) { loop, descriptor in
+      try StreamRun(self, descriptor: descriptor, loop: loop, diagnostics: diagnostics).start()
     }
+  }
+
+  fileprivate var options: EventSourceOptions {
+    EventSourceOptions(
+      reconnect: feed.policy(floor: .zero), reconnectionTime: feed.reconnectDelay,
+      connectTimeout: network.connectTimeout, silenceTimeout: feed.activityTimeout)
   }
 }
 
@@ -44,7 +50,8 @@ final class StreamRun {
     }
     self.state = state
     let feed = try EventStreamFeed(
-      loop: loop, destination: settings.destination, settings: settings.request,
+      loop: loop, destination: settings.network.destination(settings.url, settings.headers),
+      settings: settings.request,
       options: settings.options, lastEventID: lastEventID ?? "",
       sink: StreamSink(printer: printer, state: state, handler: run.handler))
     self.feed = feed
@@ -156,19 +163,5 @@ extension StreamRun: RunPart {
     case .asked, .finished: break
     }
     return RunEnd.Closing(end, wasOpen: wasOpen)
-  }
-}
-
-extension StreamSettings {
-  fileprivate var destination: Destination {
-    Destination(
-      url: url, headers: HTTPHeaders(headers.map { ($0.name, $0.value) }), routing: network.routing,
-      tls: network.tls, trust: network.trust)
-  }
-
-  fileprivate var options: EventSourceOptions {
-    EventSourceOptions(
-      reconnect: feed.policy(floor: .zero), reconnectionTime: feed.reconnectDelay,
-      connectTimeout: network.connectTimeout, silenceTimeout: feed.activityTimeout)
   }
 }

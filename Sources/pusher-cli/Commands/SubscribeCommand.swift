@@ -1,16 +1,20 @@
 internal import PusherCore
 
-enum SubscribeCommand {
-  static func run(
-    _ settings: SubscribeSettings, origin: SettingsOrigin, diagnostics: Diagnostics
-  ) -> ExitStatus {
-    RunDriver.start(diagnostics, settings.feed) { loop, descriptor in
-      let limits = [settings.run.timeout, settings.run.idleTimeout].compactMap(\.self)
-      LocalServerWait.run(settings.connection, atMost: limits.min(), on: loop, diagnostics)
+extension SubscribeSettings: RunnableSettings {
+  func perform(from origin: Resolved, _ diagnostics: Diagnostics) -> ExitStatus {
+    RunDriver.start(diagnostics, feed) { loop, descriptor in
+      let limits = [feed.run.timeout, feed.run.idleTimeout].compactMap(\.self)
+      LocalServerWait.run(connection, atMost: limits.min(), on: loop, diagnostics)
       return try SubscribeRun(
-        settings, origin: origin, descriptor: descriptor, loop: loop, diagnostics: diagnostics
+        self, origin: origin, descriptor: descriptor, loop: loop, diagnostics: diagnostics
       ).start()
     }
+  }
+}
+
+extension CheckSettings: RunnableSettings {
+  func perform(from origin: Resolved, _ diagnostics: Diagnostics) -> ExitStatus {
+    diagnostics.outcome { try CheckRun(self, diagnostics: diagnostics).run() }
   }
 }
 
@@ -34,7 +38,7 @@ final class SubscribeRun {
   private var refusedEvents = 0
 
   init(
-    _ settings: SubscribeSettings, origin: SettingsOrigin, descriptor: OutputDescriptor,
+    _ settings: SubscribeSettings, origin: Resolved, descriptor: OutputDescriptor,
     loop: EventLoop, diagnostics: Diagnostics
   ) throws {
     (self.settings, self.diagnostics) = (settings, diagnostics)

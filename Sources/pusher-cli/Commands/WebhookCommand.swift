@@ -1,15 +1,15 @@
 internal import PusherCore
 internal import PusherServer
 
-/// Runs `webhook listen`: receives webhooks, verifies them and prints their events.
-enum WebhookCommand {
-  static func run(_ settings: WebhookSettings, diagnostics: Diagnostics) -> ExitStatus {
+extension WebhookSettings: RunnableSettings {
+  func perform(from origin: Resolved, _ diagnostics: Diagnostics) -> ExitStatus {
     RunDriver.start(diagnostics) { loop, descriptor in
-      try WebhookRun(settings, descriptor, loop: loop, diagnostics).run()
+      try WebhookRun(self, descriptor, loop: loop, diagnostics).run()
     }
   }
 }
 
+/// Runs `webhook listen`: receives webhooks, verifies them and prints their events.
 private final class WebhookRun {
   private let settings: WebhookSettings
   private let diagnostics: Diagnostics

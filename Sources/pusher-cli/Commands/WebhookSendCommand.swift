@@ -1,22 +1,32 @@
 internal import PusherCore
 internal import PusherServer
 
-/// Runs `webhook send`: watches the channels of a server without webhooks, and sends webhooks.
-enum WebhookSendCommand {
-  static func run(
-    _ settings: WebhookSendSettings, origin: SettingsOrigin, diagnostics: Diagnostics
-  ) -> ExitStatus {
-    let subscription = settings.subscription
-    return RunDriver.start(diagnostics, subscription.feed) { loop, descriptor in
+extension WebhookSendSettings: RunnableSettings {
+  func perform(from origin: Resolved, _ diagnostics: Diagnostics) -> ExitStatus {
+    RunDriver.start(diagnostics, subscription.feed) { loop, descriptor in
       LocalServerWait.run(
-        subscription.connection, atMost: subscription.run.timeout, on: loop, diagnostics)
-      return try WebhookSendRun(
-        settings, origin, descriptor, loop: loop, diagnostics
-      ).start()
+        subscription.connection, atMost: subscription.feed.run.timeout, on: loop, diagnostics)
+      return try WebhookSendRun(self, origin, descriptor, loop: loop, diagnostics).start()
     }
+  }
+
+  /// - Throws: ``TLSError`` if certificates of receivers cannot be checked.
+  fileprivate func dispatcher(
+    on loop: EventLoop, report: @escaping (ServerLogEvent) -> Void
+  ) throws -> WebhookDispatcher {
+    var app = Application(
+      id: access.appID, key: access.connection.key, secret: access.secret.revealed)
+    app.webhooks = receivers
+    let tls = try access.connection.network.tls(forOthersAt: receivers)
+    guard
+      let dispatcher = WebhookDispatcher(
+        app, loop: loop, tls: tls, policy: policy, report: report, onIdle: {})
+    else { throw UsageError("no receiver: give --to URL") }
+    return dispatcher
   }
 }
 
+/// Runs `webhook send`: watches the channels of a server without webhooks, and sends webhooks.
 final class WebhookSendRun {
   private let settings: WebhookSendSettings
   let run: PrintingRun
@@ -41,7 +51,7 @@ final class WebhookSendRun {
   private var host: String { settings.subscription.connection.host }
 
   init(
-    _ settings: WebhookSendSettings, _ origin: SettingsOrigin, _ descriptor: OutputDescriptor,
+    _ settings: WebhookSendSettings, _ origin: Resolved, _ descriptor: OutputDescriptor,
     loop: EventLoop, _ diagnostics: Diagnostics
   ) throws {
     (self.settings, self.diagnostics) = (settings, diagnostics)
@@ -243,23 +253,6 @@ extension WebhookSendRun: ChannelsFeedDelegate {
     }
     members.giveUp(channel)
     becomeReady()
-  }
-}
-
-extension WebhookSendSettings {
-  /// - Throws: ``TLSError`` if certificates of receivers cannot be checked.
-  fileprivate func dispatcher(
-    on loop: EventLoop, report: @escaping (ServerLogEvent) -> Void
-  ) throws -> WebhookDispatcher {
-    var app = Application(
-      id: access.appID, key: access.connection.key, secret: access.secret.revealed)
-    app.webhooks = receivers
-    let tls = try access.connection.network.tls(forOthersAt: receivers)
-    guard
-      let dispatcher = WebhookDispatcher(
-        app, loop: loop, tls: tls, policy: policy, report: report, onIdle: {})
-    else { throw UsageError("no receiver: give --to URL") }
-    return dispatcher
   }
 }
 

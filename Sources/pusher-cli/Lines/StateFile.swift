@@ -29,8 +29,7 @@ final class StateFile {
     do throws(FileFault) {
       if held == nil {
         held = try StateRecord.parse(
-          try WholeFile.contents(ofDescriptor: descriptor, limit: StateRecord.fileLimit, .regular)
-            .get())
+          try FileContent.bytes(ofDescriptor: descriptor, limit: StateRecord.fileLimit).get())
       }
     } catch {
       throw UsageError(

@@ -48,7 +48,7 @@ final class CredentialRefresh: FieldSource {
 
   /// Reads the file again; a pipe in its place, or a file without fields, changes nothing.
   private func read(_ file: inout FieldFile) throws(FieldSourceError) {
-    switch files.contents(file.path, SettingsReader.headerLimit) {
+    switch files.contents(file.path, NamedValue.headerLimit) {
     case .success(let bytes):
       let fields = try Self.fields(bytes, Flag.header.spelling)
       guard fields.isEmpty, !file.fields.isEmpty else {
@@ -134,7 +134,7 @@ final class CredentialRefresh: FieldSource {
       throw FieldSourceError("\(origin): the fields are not UTF-8 text")
     }
     do throws(UsageError) {
-      return try SettingsReader.headers(text, origin)
+      return try NamedValue.headers(text, origin)
     } catch {
       throw FieldSourceError(error.message)
     }

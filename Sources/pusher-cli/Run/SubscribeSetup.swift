@@ -15,13 +15,13 @@ extension SubscribeSettings {
     return feed
   }
 
-  /// - Parameter origin: Where a run without an end reads the secret again.
+  /// - Parameter resolved: Where a run without an end reads the secret again.
   func refresh(
-    _ loop: EventLoop, _ diagnostics: Diagnostics, from origin: SettingsOrigin? = nil
+    _ loop: EventLoop, _ diagnostics: Diagnostics, from resolved: Resolved? = nil
   ) -> CredentialRefresh? {
     var readSecret: (() throws(UsageError) -> Secret)?
-    if let origin, let file = secretFile {
-      readSecret = { () throws(UsageError) in try origin.secret(in: file) }
+    if let resolved, let file = secretFile {
+      readSecret = { () throws(UsageError) in try resolved.secretAgain(in: file) }
     }
     return CredentialRefresh(
       fields, readSecret: readSecret, timeout: connection.connectTimeout, loop: loop,
@@ -33,9 +33,7 @@ extension SubscribeSettings {
       isSecure: connection.isSecure, host: connection.host, port: connection.port,
       prefix: connection.path, key: connection.key, clientName: "swift-pusher-cli",
       version: Version.current)
-    return Destination(
-      url: url, headers: HTTPHeaders(fields.fixed.map { ($0.name, $0.value) }),
-      routing: connection.routing, tls: connection.tls, trust: connection.trust)
+    return connection.network.destination(url, fields.fixed)
   }
 
   /// - Parameter longestSilence: Maximum silence before a ping, if shorter than the settings.
@@ -85,10 +83,8 @@ extension SubscribeSettings {
   private func asking(_ endpoint: AuthorizationEndpoint, loop: EventLoop) throws -> EndpointSigner {
     try EndpointSigner(
       loop: loop,
-      destination: Destination(
-        url: try HTTPURL(parsing: endpoint.url),
-        headers: HTTPHeaders(endpoint.headers.map { ($0.name, $0.value) }),
-        routing: connection.routing, tls: connection.endpointTLS, trust: connection.trust),
+      destination: connection.network.destination(
+        try HTTPURL(parsing: endpoint.url), endpoint.headers, tls: connection.endpointTLS),
       parameters: endpoint.parameters.map { ($0.name, $0.value) },
       timeout: connection.connectTimeout)
   }

@@ -21,12 +21,11 @@ struct BenchSettings: CommandSettings {
   var isConfirmed: Bool
   var common: CommonSettings { subscription.common }
 
-  init(_ reader: inout SettingsReader) throws(UsageError) {
-    let typed = reader.typed
-    let mode = try Self.mode(typed.operands)
+  init(_ resolved: inout Resolved) throws(UsageError) {
+    let mode = try Self.mode(resolved.operands)
     self.mode = mode
-    load = try BenchLoad(typed, mode: mode)
-    let name = typed.text(.benchChannel) ?? mode.standardChannel
+    load = try BenchLoad(resolved.arguments, mode: mode)
+    let name = resolved[.benchChannel].text ?? mode.standardChannel
     if Quantities.integer(name) != nil {
       throw UsageError(
         "-c is --channel, a name, and '\(name)' is a number: give --subscribers \(name)")
@@ -34,26 +33,26 @@ struct BenchSettings: CommandSettings {
     let channels = (1...load.channels).map { "\(name)-\($0)" }
     try Self.check(ChannelKind(channelName: name), name, mode)
     conditions = []
-    for text in typed.texts(.failCondition) {
+    for text in resolved[.failCondition].texts {
       conditions.append(try BenchCondition(parsing: text, mode: mode))
     }
-    baseline = try typed.text(.compare).map { path throws(UsageError) in
-      try BenchBaseline(parsing: reader.text(of: path, "--compare", limit: 1 << 20), path: path)
+    baseline = try resolved[.compare].text.map { path throws(UsageError) in
+      try BenchBaseline(parsing: resolved.text(of: path, "--compare", limit: 1 << 20), path: path)
     }
-    (histogramFile, csvFile) = (typed.text(.histogram), typed.text(.csv))
-    svgFile = typed.text(.svg)
-    isUnicode = reader.environment.isUnicode
-    isJSON = typed.text(.output) == OutputFormat.json.rawValue
-    isConfirmed = typed.isOn(.yes)
-    if mode == .fanout { api = try reader.apiAccess() }
-    subscription = try SubscribeSettings(&reader, channels: channels)
+    (histogramFile, csvFile) = (resolved[.histogram].text, resolved[.csv].text)
+    svgFile = resolved[.svg].text
+    isUnicode = resolved.environment.isUnicode
+    isJSON = resolved.arguments[.output].text == OutputFormat.json.rawValue
+    isConfirmed = resolved[.yes].isOn
+    if mode == .fanout { api = try APIAccess(&resolved) }
+    subscription = try SubscribeSettings(&resolved, channels: channels)
     // Otherwise each of thousands of sockets would read the files of --header again.
     subscription.fields = RequestFields(
       fixed: subscription.fields.all, all: subscription.fields.all)
     if case .secret(_, _, let key?) = subscription.authorization {
       encryptionKey = key
     } else if mode == .fanout, ChannelKind(channelName: name) == .encrypted {
-      encryptionKey = try reader.encryptionKey(for: channels[0])
+      encryptionKey = try resolved.encryptionKey(for: channels[0])
     }
     try checkFiles()
     if mode == .presence, case .secret = subscription.authorization {
@@ -132,5 +131,321 @@ struct BenchBaseline: Equatable, Sendable {
     let names = (load.members ?? []) + (other.members ?? [])
     var known: Set<String> = []
     return names.map(\.name).filter { known.insert($0).inserted && load[$0] != other[$0] }
+  }
+}
+
+/// The kind of load that `bench` puts on a server.
+enum BenchMode: String, CaseIterable, Sendable {
+  /// Sends events through the HTTP API.
+  case fanout
+  /// Sends client events.
+  case client
+  /// Lets members join and leave.
+  case presence
+  /// Only connects and subscribes.
+  case connect
+  /// Loses all connections at once, and waits until the last is back.
+  case storm
+
+  var sendsEvents: Bool {
+    switch self {
+    case .fanout, .client, .presence: true
+    case .connect, .storm: false
+    }
+  }
+
+  /// Options about events that the mode has no use for.
+  var foreignFlags: [Flag] {
+    switch self {
+    case .fanout: []
+    case .client: [.benchBatch]
+    case .presence: [.benchBatch, .dataSize]
+    case .connect, .storm:
+      [.benchRate, .benchBatch, .dataSize, .benchTime, .ramp, .histogram, .svg]
+    }
+  }
+
+  var standardChannel: String {
+    switch self {
+    case .fanout, .connect, .storm: "bench"
+    case .client: "private-bench"
+    case .presence: "presence-bench"
+    }
+  }
+}
+
+/// The size of a load, within limits that are checked before memory is spent.
+struct BenchLoad: Equatable, Sendable {
+  var subscribers: Int
+  var channels: Int
+  /// Events a second, on all channels together.
+  var rate: Double
+  /// Events of one call.
+  var batch: Int
+  /// Size of an event's data, in bytes.
+  var size: Int
+  var time: Duration
+  /// Time over which the rate grows; at most ``time``.
+  var ramp: Duration
+  /// Sockets opened a second.
+  var connectionRate: Int
+
+  /// Maximum number of events of a run: each has a number of the plan.
+  static let eventLimit = 100_000_000
+  /// Maximum memory for the account of deliveries: a bit for each event and subscriber.
+  static let accountLimit = 256 << 20
+  static let longestTime = Duration.seconds(24 * 3600)
+  /// Client events of a connection that Pusher passes on in a second.
+  static let clientEventLimit = 10
+
+  init(_ arguments: TypedArguments, mode: BenchMode) throws(UsageError) {
+    for flag in mode.foreignFlags where arguments[flag].isGiven {
+      throw UsageError("\(flag.spelling) has no use in the mode '\(mode.rawValue)'")
+    }
+    subscribers = arguments[.subscribers].number
+    channels = arguments[.channelCount].number
+    rate = try Self.rate(arguments[.benchRate].word)
+    batch = arguments[.benchBatch].number
+    size = arguments[.dataSize].number
+    time = arguments[.benchTime].time
+    ramp = arguments[.ramp].duration ?? .zero
+    connectionRate = arguments[.connectionsPerSecond].number
+    let least = mode == .client ? 2 : 1
+    guard subscribers >= channels * least else {
+      let need = Quantities.words(least, of: "subscriber")
+      throw UsageError(
+        "--channels \(channels): each channel needs \(need), but --subscribers is \(subscribers)")
+    }
+    if mode == .client, size > ClientEvent.maximumDataLength {
+      throw UsageError(
+        "--size: the data of a client event has at most \(ClientEvent.maximumDataLength) bytes")
+    }
+    if mode.sendsEvents { try checkEvents() }
+  }
+
+  static func rate(_ text: String) throws(UsageError) -> Double {
+    guard let rate = Quantities.rate(text), rate >= 0.01, rate <= 1_000_000 else {
+      throw UsageError("--rate: '\(text)' is not a number of events a second, such as 50 or 0.5")
+    }
+    return rate
+  }
+
+  /// Number of events of the plan, rounded up; infinite for absurd values.
+  private var eventCount: Double { rate * time.inSeconds }
+
+  private func checkEvents() throws(UsageError) {
+    guard time <= Self.longestTime else {
+      throw UsageError("--time: a run sends for at most \(Self.longestTime.inWords)")
+    }
+    guard ramp <= time else {
+      throw UsageError("--ramp \(ramp.inWords) is longer than --time \(time.inWords)")
+    }
+    guard eventCount <= Double(Self.eventLimit) else {
+      throw UsageError(
+        "--rate and --time make more than \(Self.eventLimit) events; the limit keeps their numbers "
+          + "in memory")
+    }
+    let words = (eventCount / Double(channels) + Double(batch)) / 64 + 1
+    guard words * 8 * Double(subscribers) <= Double(Self.accountLimit) else {
+      throw UsageError(
+        "the account of deliveries needs a bit for each event and subscriber, and more than "
+          + "\(Quantities.words(size: Self.accountLimit)): lower --subscribers, --rate or --time, "
+          + "or raise --channels")
+    }
+  }
+}
+
+/// One figure of `bench`: its name in `--fail`, and with its unit in `--output json`.
+struct BenchFigure: Equatable, Sendable {
+  enum Unit: Equatable, Sendable {
+    case count, rate, percent, bytes
+    /// Milliseconds.
+    case time
+  }
+
+  /// The runs that measure the figure.
+  enum Measured: Equatable, Sendable {
+    case always
+    /// Only modes that send events.
+    case withEvents
+    case inStorms
+  }
+
+  let name: String
+  let unit: Unit
+  let measured: Measured
+
+  init(_ name: String, _ unit: Unit, _ measured: Measured = .always) {
+    (self.name, self.unit, self.measured) = (name, unit, measured)
+  }
+
+  /// The member of the JSON output.
+  var member: String { unit == .time ? name + "_ms" : name }
+
+  func isMeasured(in mode: BenchMode) -> Bool {
+    switch measured {
+    case .always: true
+    case .withEvents: mode.sendsEvents
+    case .inStorms: mode == .storm
+    }
+  }
+
+  /// True for figures that are known of a run that did not make its load.
+  var isOfLoad: Bool {
+    ["sent", "failed", "connected", "unconnected", "errors"].contains { $0.isSame(as: name) }
+  }
+
+  /// True if a larger value is the better one.
+  private var isBetterLarge: Bool {
+    unit == .rate
+      || ["sent", "expected", "delivered", "connected"].contains { $0.isSame(as: name) }
+  }
+
+  /// Returns whether a comparison holds for the better values of the figure.
+  func isBetter(_ comparison: BenchCondition.Comparison) -> Bool {
+    switch comparison {
+    case .below, .notAbove: !isBetterLarge
+    case .above, .notBelow: isBetterLarge
+    case .equal, .different: false
+    }
+  }
+
+  /// The steps of a connection with figures of their own, in order.
+  static let steps = ["dial", "tls", "upgrade", "greeting", "subscription", "connect"]
+
+  /// In the order of the output.
+  static let all: [BenchFigure] =
+    [
+      BenchFigure("sent", .count, .withEvents),
+      BenchFigure("failed", .count, .withEvents),
+      BenchFigure("expected", .count, .withEvents),
+      BenchFigure("delivered", .count, .withEvents),
+      BenchFigure("lost", .count, .withEvents), BenchFigure("doubled", .count, .withEvents),
+      BenchFigure("out_of_order", .count, .withEvents), BenchFigure("wrong", .count, .withEvents),
+      BenchFigure("losing_subscribers", .count, .withEvents),
+      BenchFigure("most_lost", .count, .withEvents),
+      BenchFigure("events_per_second", .rate, .withEvents),
+      BenchFigure("deliveries_per_second", .rate, .withEvents),
+    ]
+    + ["p50", "p90", "p99", "p999", "max", "late_p50", "late_p99", "late_max"].map {
+      BenchFigure($0, .time, .withEvents)
+    }
+    + [
+      BenchFigure("connected", .count), BenchFigure("unconnected", .count),
+      BenchFigure("connects_per_second", .rate),
+    ]
+    + steps.flatMap(times)
+    + ["back_p50", "back_p99", "back_max"].map { BenchFigure($0, .time, .inStorms) }
+    + [
+      BenchFigure("reconnects", .count), BenchFigure("gaps", .count),
+      BenchFigure("errors", .count), BenchFigure("cpu", .percent),
+      BenchFigure("memory_per_socket", .bytes),
+    ]
+
+  private static func times(of step: String) -> [BenchFigure] {
+    ["p50", "p99", "max"].map { BenchFigure("\(step)_\($0)", .time) }
+  }
+
+  /// Finds the figure of a name, also of the JSON output; `p99.9` is another spelling of `p999`.
+  static func named(_ name: String) -> BenchFigure? {
+    let name = ["p99.9": "p999", "p99.9_ms": "p999_ms"][name] ?? name
+    return all.first { $0.name.isSame(as: name) || $0.member.isSame(as: name) }
+  }
+}
+
+/// A condition of `--fail`, such as `lost>0` or `p99>200ms`.
+struct BenchCondition: Equatable, Sendable {
+  enum Comparison: String, CaseIterable, Sendable {
+    case notAbove = "<="
+    case notBelow = ">="
+    case equal = "=="
+    case different = "!="
+    case below = "<"
+    case above = ">"
+  }
+
+  let figure: BenchFigure
+  let comparison: Comparison
+  /// In the unit of the figure.
+  let value: Double
+  /// As it was typed.
+  let text: String
+  /// The condition that was probably meant, if this one holds for good values.
+  let opposite: String?
+
+  init(parsing text: String, mode: BenchMode) throws(UsageError) {
+    let start = text.utf8.firstIndex { "<>=!".utf8.contains($0) } ?? text.endIndex
+    let rest = text[start...]
+    guard
+      let comparison = Comparison.allCases.first(where: { String(rest).begins(with: $0.rawValue) })
+    else {
+      throw UsageError(
+        "--fail: '\(text)' is not a figure, an operator and a value, such as 'lost>0'")
+    }
+    let name = ASCII.trimmed(text[..<start]) { $0 == 0x20 }
+    guard let figure = BenchFigure.named(name) else {
+      let clause = Suggestion.clause(for: name, in: BenchFigure.all.map(\.name))
+      throw UsageError("--fail: there is no figure '\(name)'\(clause)")
+    }
+    guard figure.isMeasured(in: mode) else {
+      throw UsageError("--fail: the mode '\(mode.rawValue)' has no figure '\(figure.name)'")
+    }
+    let typed = ASCII.trimmed(Substring(rest.utf8.dropFirst(comparison.rawValue.utf8.count))) {
+      $0 == 0x20
+    }
+    // The name in JSON has the unit, so its value needs none.
+    let isBare = figure.unit == .time && name.ends(with: "_ms")
+    guard
+      let value = (isBare ? Quantities.decimal(typed) : nil) ?? Self.value(typed, of: figure.unit)
+    else {
+      throw UsageError("--fail: '\(typed)' is not \(Self.words(for: figure.unit))")
+    }
+    opposite =
+      figure.isBetter(comparison)
+      ? Self.turned(comparison).map { "\(name)\($0.rawValue)\(typed)" } : nil
+    (self.figure, self.comparison, self.value, self.text) = (figure, comparison, value, text)
+  }
+
+  /// Returns whether the condition holds; an unknown value is no reason to pass.
+  func holds(for measured: Double?) -> Bool {
+    guard let measured else { return true }
+    return switch comparison {
+    case .notAbove: measured <= value
+    case .notBelow: measured >= value
+    case .equal: measured == value
+    case .different: measured != value
+    case .below: measured < value
+    case .above: measured > value
+    }
+  }
+
+  private static func turned(_ comparison: Comparison) -> Comparison? {
+    switch comparison {
+    case .below: .above
+    case .above: .below
+    case .notAbove: .notBelow
+    case .notBelow: .notAbove
+    case .equal, .different: nil
+    }
+  }
+
+  private static func value(_ text: String, of unit: BenchFigure.Unit) -> Double? {
+    switch unit {
+    case .count, .rate: Quantities.decimal(text)
+    case .percent:
+      Quantities.decimal(
+        text.ends(with: "%") ? String(decoding: text.utf8.dropLast(), as: UTF8.self) : text)
+    case .bytes: Quantities.size(text).map(Double.init)
+    case .time: Quantities.duration(text).map { $0.inSeconds * 1000 }
+    }
+  }
+
+  private static func words(for unit: BenchFigure.Unit) -> String {
+    switch unit {
+    case .count, .rate: "a number"
+    case .percent: "a percentage such as 90%"
+    case .bytes: "a size such as 64k"
+    case .time: "a time such as 200ms"
+    }
   }
 }

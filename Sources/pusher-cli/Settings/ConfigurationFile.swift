@@ -17,16 +17,28 @@ struct ConfigurationFile: Equatable, Sendable {
   struct Section: Equatable, Sendable {
     fileprivate(set) var lines: [Line] = []
     fileprivate(set) var secret: SecretOrigin?
-    let path: String
+
+    var source: CredentialSource {
+      func setting(_ flag: Flag) -> Setting? {
+        lines.last { $0.flag == flag }.map { Setting(origin: $0.origin, value: $0.value) }
+      }
+      let file = setting(.secretFile).map { SecretOrigin.file(path: $0.value, origin: $0.origin) }
+      return CredentialSource(
+        key: setting(.key), secret: secret ?? file, appID: setting(.appID),
+        cluster: setting(.cluster), host: setting(.host), port: setting(.port),
+        scheme: setting(.scheme), path: setting(.path))
+    }
+
+    var options: [Line] { lines.filter { $0.flag.role != .app } }
   }
 
-  let path: String
+  private typealias Heading = (profile: String?, command: Command?)
+
   private(set) var profiles: [String: Section] = [:]
-  private(set) var commands: [String: Section] = [:]
+  private(set) var commands: [Command: Section] = [:]
 
   /// Parses a whole file; `home` replaces `~` at the start of a value.
   init(parsing text: String, path: String, home: String?) throws(UsageError) {
-    self.path = path
     var heading: Heading?
     let lines = text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false)
     for (index, bytes) in lines.enumerated() {
@@ -34,7 +46,7 @@ struct ConfigurationFile: Equatable, Sendable {
       let origin = "\(path) line \(index + 1)"
       guard let first = line.utf8.first, !"#;".utf8.contains(first) else { continue }
       if first == UInt8(ascii: "[") {
-        heading = try Heading(line, origin)
+        heading = try Self.heading(line, origin)
         continue
       }
       guard let heading else {
@@ -44,20 +56,13 @@ struct ConfigurationFile: Equatable, Sendable {
     }
   }
 
-  private enum Heading {
-    case profile(String)
-    case command(Command)
-
-    init(_ line: String, _ origin: String) throws(UsageError) {
-      let words = line.dropFirst().dropLast().split(separator: " ").map(String.init)
-      if line.last == "]", words.count == 2, words[0] == "profile" {
-        self = .profile(words[1])
-      } else if line.last == "]", words.count == 1, let command = Command(word: words[0]) {
-        self = .command(command)
-      } else {
-        throw UsageError("\(origin): '\(line)' is not [profile NAME] or [COMMAND]")
-      }
+  private static func heading(_ line: String, _ origin: String) throws(UsageError) -> Heading {
+    let words = line.dropFirst().dropLast().split(separator: " ").map(String.init)
+    if line.last == "]", words.count == 2, words[0] == "profile" { return (words[1], nil) }
+    if line.last == "]", words.count == 1, let command = Command(word: words[0]) {
+      return (nil, command)
     }
+    throw UsageError("\(origin): '\(line)' is not [profile NAME] or [COMMAND]")
   }
 
   private mutating func take(
@@ -71,25 +76,20 @@ struct ConfigurationFile: Equatable, Sendable {
     }
     var value = Self.trimmed(Substring(line.utf8[equals...].dropFirst())).unquoted("\"")
     if let home, value.begins(with: "~/") { value = home + value.dropFirst() }
-    switch heading {
-    case .profile(let profile):
-      if name == "secret" {
-        let secret = SecretOrigin.text(Secret(value), origin: origin)
-        profiles[profile, default: Section(path: path)].secret = secret
-      } else {
-        let line = try Self.line(name, value, nil, origin)
-        profiles[profile, default: Section(path: path)].lines.append(line)
-      }
-    case .command(let command):
-      let line = try Self.line(name, value, command, origin)
-      commands[command.rawValue, default: Section(path: path)].lines.append(line)
+    if let profile = heading.profile, name == "secret" {
+      let secret = SecretOrigin.text(Secret(value), origin: origin)
+      profiles[profile, default: Section()].secret = secret
+      return
     }
+    let line = try Self.line(name, value, heading.command, origin)
+    if let profile = heading.profile { profiles[profile, default: Section()].lines.append(line) }
+    if let command = heading.command { commands[command, default: Section()].lines.append(line) }
   }
 
   private static func line(
     _ name: String, _ value: String, _ command: Command?, _ origin: String
   ) throws(UsageError) -> Line {
-    let known = (command.map(Flags.of) ?? Flags.all).filter {
+    let known = (command.map(Flag.of) ?? Flag.all).filter {
       $0.role == .option || $0.role == .app
     }
     guard let flag = known.first(where: { $0.name == name }) else {
@@ -118,19 +118,26 @@ struct ConfigurationFile: Equatable, Sendable {
   private static func trimmed(_ text: Substring) -> String {
     ASCII.trimmed(text) { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }
   }
-}
 
-extension ConfigurationFile.Section {
-  var source: CredentialSource {
-    func setting(_ flag: Flag) -> Setting? {
-      lines.last { $0.flag == flag }.map { Setting(origin: $0.origin, value: $0.value) }
-    }
-    let file = setting(.secretFile).map { SecretOrigin.file(path: $0.value, origin: $0.origin) }
-    return CredentialSource(
-      key: setting(.key), secret: secret ?? file, appID: setting(.appID),
-      cluster: setting(.cluster), host: setting(.host), port: setting(.port),
-      scheme: setting(.scheme), path: setting(.path))
+  static let systemPath = "/etc/xdg/pusher-cli/config"
+
+  /// Returns the user's file: PUSHER_CLI_CONFIG, else below XDG_CONFIG_HOME or `~/.config`.
+  static func path(_ environment: Environment) -> String {
+    if let named = environment[.config] { return named }
+    let home = environment["HOME"] ?? ""
+    return (environment["XDG_CONFIG_HOME"] ?? home + "/.config") + "/pusher-cli/config"
   }
 
-  var options: [ConfigurationFile.Line] { lines.filter { $0.flag.role != .app } }
+  static func profile(
+    _ name: Setting, in files: [ConfigurationFile]
+  ) throws(UsageError) -> ConfigurationFile.Section {
+    if let section = files.lazy.compactMap({ $0.profiles[name.value] }).first { return section }
+    let known = files.flatMap { $0.profiles.keys }.sorted()
+    let clause =
+      known.isEmpty
+      ? "; no configuration file has a profile"
+      : Suggestion.nearest(to: name.value, in: known).map { "; did you mean '\($0)'?" }
+        ?? "; the profiles are \(known.joined(separator: ", "))"
+    throw UsageError("\(name.origin): no profile '\(name.value)'\(clause)")
+  }
 }

@@ -33,9 +33,7 @@ internal import PusherCore
   func proxy(to host: String) -> Proxy? {
     network.routing.route(to: HTTPURL(scheme: isSecure ? .wss : .ws, host: host, port: port)).proxy
   }
-}
 
-extension SettingsReader {
   /// The two sides of a service; pusher.com has a host name for each.
   enum Face {
     case webSocket, api
@@ -45,78 +43,62 @@ extension SettingsReader {
     }
   }
 
-  var service: PusherService {
-    PusherService.named.first { $0.name == typed.value(.service) }?.service ?? .pusher
-  }
-
-  /// Returns the server: the source's, with single members replaced by options.
-  mutating func connection(
-    _ face: Face, _ source: CredentialSource
-  ) throws(UsageError) -> ConnectionSettings {
-    let key = try key(source)
-    let server = try server(face, source)
-    let isSecure = server.scheme == "https" || server.scheme == "wss"
-    return ConnectionSettings(
-      service: service, host: server.host, port: server.port ?? (isSecure ? 443 : 80),
-      isSecure: isSecure,
-      // A stripped path takes the place of the path that the server sees itself.
-      path: server.strippedPath.isEmpty ? try prefix(source, server.path) : "", key: key.value,
-      network: try network(), isLocal: typed.isOn(.local), strippedPath: server.strippedPath)
-  }
-
-  private struct Server {
-    var host: String
-    var port: Int?
-    var scheme: String
-    /// The path before `/app`, unless an option or the source names one.
-    var path = ""
-    var strippedPath = ""
+  /// Takes one side of the app's server.
+  init(
+    _ resolved: inout Resolved, _ face: Face, _ app: CredentialSource
+  ) throws(UsageError) {
+    key = try resolved.key(app).value
+    service = resolved.service
+    let url = try Self.apiURL(resolved)
+    let port: Int?
+    let scheme: String
+    path = ""
+    if face == .api, let url {
+      (host, port, scheme) = (url.host, url.port, url.scheme.rawValue)
+      strippedPath = url.path
+    } else {
+      let named = try app.host.map(Self.checkedHost)
+      var cluster = resolved[.cluster].isGiven || named == nil ? app.cluster : nil
+      if let named, let name = Self.cluster(of: named) {
+        cluster = Setting(origin: "host", value: name)
+      }
+      if let cluster { try Self.checkCluster(cluster) }
+      if named == nil, cluster == nil, let url {
+        // Nothing else names the server: a proxy for the API has the WebSocket below the same path.
+        (host, port) = (url.host, resolved[.port].integer ?? url.port)
+        scheme = resolved[.scheme].text ?? url.scheme.rawValue
+        path = url.path
+      } else {
+        if named == nil, cluster == nil, let variable = app.requiredHost {
+          throw UsageError(
+            "the app key is for a Reverb server, but no host is set: give --host or \(variable)")
+        }
+        host =
+          cluster.map { [service] in face.host(service, cluster: $0.value) }
+          ?? named ?? face.host(service, cluster: nil)
+        port = try app.port.map(Self.checkedPort)
+        scheme = try app.scheme.map(Self.checkedScheme) ?? resolved[.scheme].word
+      }
+    }
+    isSecure = scheme == "https" || scheme == "wss"
+    self.port = port ?? (isSecure ? 443 : 80)
+    // A stripped path takes the place of the path that the server sees itself.
+    if strippedPath.isEmpty, let prefix = app.path {
+      guard let checked = HTTPURL.prefix(prefix.value) else {
+        throw UsageError("\(prefix.origin): '\(prefix.value)' is not a path such as /realtime")
+      }
+      path = checked
+    }
+    network = try NetworkSettings(&resolved)
+    isLocal = resolved[.local].isOn
   }
 
   /// Returns the address of the HTTP API, if it has one of its own.
-  private func apiURL() throws(UsageError) -> HTTPURL? {
-    guard let text = typed.text(.apiURL) else { return nil }
+  private static func apiURL(_ resolved: Resolved) throws(UsageError) -> HTTPURL? {
+    guard let text = resolved[.apiURL].text else { return nil }
     var url = try UsageError.explaining("--api-url: ", try APIClient.address(text))
     url.host = Loopback.reachable(url.host)
     return url
-  }
-
-  private func server(
-    _ face: Face, _ source: CredentialSource
-  ) throws(UsageError) -> Server {
-    let url = try apiURL()
-    if face == .api, let url {
-      return Server(
-        host: url.host, port: url.port, scheme: url.scheme.rawValue, strippedPath: url.path)
-    }
-    let typedCluster = typed.setting(.cluster)
-    let typedHost = typed.setting(.host)
-    let host = try (typedHost ?? (typedCluster == nil ? source.host : nil)).map(Self.checkedHost)
-    var cluster = typedCluster ?? (host == nil ? source.cluster : nil)
-    if let host, let named = Self.cluster(of: host) {
-      cluster = Setting(origin: "host", value: named)
-    }
-    if let cluster { try Self.checkCluster(cluster) }
-    if host == nil, cluster == nil, let url {
-      // Nothing else names the server: a proxy for the API has the WebSocket below the same path.
-      return Server(
-        host: url.host, port: typed.integer(.port) ?? url.port,
-        scheme: typed.text(.scheme) ?? url.scheme.rawValue, path: url.path)
-    }
-    if host == nil, cluster == nil, let variable = source.requiredHost {
-      throw UsageError(
-        "the app key is for a Reverb server, but no host is set: give --host or \(variable)")
-    }
-    // Port and scheme of another service do not apply to the typed cluster.
-    let inherited = typedCluster == nil ? source : CredentialSource()
-    let name = cluster.map { face.host(service, cluster: $0.value) }
-    let typedPort = typed.integer(.port)
-    let port = typedPort == nil ? inherited.port : nil
-    let scheme = typed.text(.scheme) == nil ? inherited.scheme : nil
-    return Server(
-      host: name ?? host ?? face.host(service, cluster: nil),
-      port: try port.map(Self.checkedPort) ?? typedPort,
-      scheme: try scheme.map(Self.checkedScheme) ?? typed.word(.scheme))
   }
 
   /// Checks a host, and removes brackets; "any address" becomes this machine.
@@ -167,15 +149,102 @@ extension SettingsReader {
     }
     return scheme
   }
+}
 
-  private func prefix(
-    _ source: CredentialSource, _ byDefault: String
-  ) throws(UsageError) -> String {
-    let inherited = typed.text(.cluster) == nil ? source.path : nil
-    guard let setting = typed.setting(.path) ?? inherited else { return byDefault }
-    guard let path = HTTPURL.prefix(setting.value) else {
-      throw UsageError("\(setting.origin): '\(setting.value)' is not a path such as /realtime")
+struct NetworkSettings: Equatable, Sendable {
+  var tls: TLSConfiguration
+  /// Certificate authorities from the environment.
+  var trust: TLSEnvironment
+  /// Proxies, exceptions and kinds of address.
+  var routing: Routing
+  /// Time from look-up to the server's welcome or answer; for a stream, to the request.
+  var connectTimeout: Duration
+
+  /// - Parameter others: The TLS settings of another server than that of the settings.
+  func destination(
+    _ url: HTTPURL, _ headers: [NamedValue], tls others: TLSConfiguration? = nil
+  ) -> Destination {
+    Destination(
+      url: url, headers: HTTPHeaders(headers.map { ($0.name, $0.value) }), routing: routing,
+      tls: others ?? tls, trust: trust)
+  }
+
+  /// Returns what checks the certificates of other servers at these URLs; `nil` if none uses TLS.
+  func tls(forOthersAt urls: [HTTPURL]) throws(TLSError) -> TLSContext? {
+    guard urls.contains(where: \.isSecure) else { return nil }
+    return try TLSContext.client(tls.forAnotherServer, environment: trust)
+  }
+
+  init(_ resolved: inout Resolved) throws(UsageError) {
+    tls = try Self.tls(&resolved)
+    trust = TLSEnvironment(resolved.environment.variables)
+    routing = try Self.routing(resolved)
+    connectTimeout = resolved[.connectTimeout].time
+  }
+
+  private static func tls(_ resolved: inout Resolved) throws(UsageError) -> TLSConfiguration {
+    var tls = TLSConfiguration(insecure: resolved[.insecure].isOn)
+    tls.caFile = try resolved.pemFile(.cacert, &tls.kept)
+    tls.certificateFile = try resolved.pemFile(.tlsCert, &tls.kept)
+    tls.keyFile = try resolved.pemFile(.tlsKey, &tls.kept)
+    for text in resolved[.pinSHA256].texts {
+      guard let pin = PublicKeyPin(text) else {
+        throw UsageError("--pin-sha256: '\(text)' is not a SHA-256 in Base64 (44 characters)")
+      }
+      tls.pins.insert(pin)
     }
-    return path
+    if tls.insecure {
+      resolved.warn(
+        tls.pins.isEmpty
+          ? "--insecure: the server's certificate is not checked; anyone in between can read and alter events"
+          : "--insecure: only the pinned key of the server's certificate is checked",
+        isSilenced: false)
+    }
+    return tls
+  }
+
+  /// `--proxy` applies to every server; `--local` ignores the environment.
+  private static func routing(_ resolved: Resolved) throws(UsageError) -> Routing {
+    var routing = try UsageError.explaining(
+      "",
+      try Routing(
+        proxy: resolved[.proxy].text, calledBy: Flag.proxy.spelling,
+        environment: resolved[.local].isOn ? [:] : resolved.environment.variables))
+    if resolved[.proxy].text != nil, routing.secureProxy?.credentials?.password.isEmpty == false {
+      throw UsageError(
+        "--proxy: a password in the URL would show in ps; put the URL into ALL_PROXY")
+    }
+    if resolved[.ipv4].isOn { routing.families = .ipv4Only }
+    if resolved[.ipv6].isOn { routing.families = .ipv6Only }
+    return routing
+  }
+}
+
+struct APIAccess: Equatable, Sendable {
+  var connection: ConnectionSettings
+  var appID: String
+  var secret: Secret
+  var headers: [NamedValue] = []
+
+  /// The app's API, which signs the calls and reads the answers.
+  var client: APIClient { client(nil) }
+
+  /// - Parameter newer: The secret in place of the one of the start; `nil` for that one.
+  func client(_ newer: Secret?) -> APIClient {
+    APIClient(
+      appID: appID, key: connection.key, secret: (newer ?? secret).revealed, url: connection.apiURL,
+      prefix: connection.path, headers: HTTPHeaders(headers.map { ($0.name, $0.value) }))
+  }
+
+  init(_ resolved: inout Resolved) throws(UsageError) {
+    let app = try resolved.app(.api)
+    connection = try ConnectionSettings(&resolved, .api, app)
+    guard let appID = app.appID else {
+      throw UsageError("no app id: give --app-id or PUSHER_APP_ID")
+    }
+    try Resolved.requireWord(appID, what: "app id")
+    self.appID = appID.value
+    secret = try resolved.signer(app).secret
+    headers = try resolved.headers(.header)
   }
 }

@@ -45,48 +45,7 @@ struct DotEnv: Sendable {
   }
 
   private struct Malformed: Error {}
-}
 
-private struct DotEnvValue {
-  var bytes: [UInt8] = []
-  var literalDollars: Set<Int> = []
-
-  mutating func append(literal byte: UInt8) {
-    if byte == UInt8(ascii: "$") { literalDollars.insert(bytes.count) }
-    bytes.append(byte)
-  }
-
-  func resolved(
-    atMost limit: Int, _ value: (String) -> String?
-  ) throws(DotEnv.TooLarge) -> [UInt8] {
-    var result: [UInt8] = []
-    var index = 0
-    // After one reference without an end, no later reference has an end either.
-    var mayClose = true
-    while index < bytes.count {
-      var replacement = bytes[index...index]
-      if mayClose, bytes[index...].starts(with: "${".utf8), !literalDollars.contains(index) {
-        if let end = bytes[index...].firstIndex(of: UInt8(ascii: "}")) {
-          replacement = Array(Self.text(of: bytes[(index + 2)..<end], value).utf8)[...]
-          index = end
-        } else {
-          mayClose = false
-        }
-      }
-      guard replacement.count <= limit - result.count else { throw DotEnv.TooLarge() }
-      result += replacement
-      index += 1
-    }
-    return result
-  }
-
-  private static func text(of name: ArraySlice<UInt8>, _ value: (String) -> String?) -> String {
-    let parts = String(decoding: name, as: UTF8.self).pieces(separatedBy: ":-")
-    return value(String(parts[0])) ?? parts.dropFirst().joined(separator: ":-")
-  }
-}
-
-extension DotEnv {
   private struct Reader {
     var rest: ArraySlice<UInt8>
     var line = 1
@@ -220,5 +179,44 @@ extension DotEnv {
     }
 
     private static func endsLine(_ byte: UInt8?) -> Bool { byte == 0x0A || byte == 0x0D }
+  }
+}
+
+private struct DotEnvValue {
+  var bytes: [UInt8] = []
+  var literalDollars: Set<Int> = []
+
+  mutating func append(literal byte: UInt8) {
+    if byte == UInt8(ascii: "$") { literalDollars.insert(bytes.count) }
+    bytes.append(byte)
+  }
+
+  func resolved(
+    atMost limit: Int, _ value: (String) -> String?
+  ) throws(DotEnv.TooLarge) -> [UInt8] {
+    var result: [UInt8] = []
+    var index = 0
+    // After one reference without an end, no later reference has an end either.
+    var mayClose = true
+    while index < bytes.count {
+      var replacement = bytes[index...index]
+      if mayClose, bytes[index...].starts(with: "${".utf8), !literalDollars.contains(index) {
+        if let end = bytes[index...].firstIndex(of: UInt8(ascii: "}")) {
+          replacement = Array(Self.text(of: bytes[(index + 2)..<end], value).utf8)[...]
+          index = end
+        } else {
+          mayClose = false
+        }
+      }
+      guard replacement.count <= limit - result.count else { throw DotEnv.TooLarge() }
+      result += replacement
+      index += 1
+    }
+    return result
+  }
+
+  private static func text(of name: ArraySlice<UInt8>, _ value: (String) -> String?) -> String {
+    let parts = String(decoding: name, as: UTF8.self).pieces(separatedBy: ":-")
+    return value(String(parts[0])) ?? parts.dropFirst().joined(separator: ":-")
   }
 }

@@ -1,5 +1,6 @@
 internal import PusherCore
 internal import PusherPlatform
+internal import PusherServer
 
 /// A value and its option or variable, for messages.
 struct Setting: Equatable, Sendable {
@@ -23,8 +24,8 @@ struct CredentialSource: Equatable, Sendable {
   var port: Setting?
   var scheme: Setting?
   var path: Setting?
-  /// Reverb's rate limit, for `serve`.
-  var rateLimit: RateLimitVariables?
+  /// The variables with Reverb's rate limit, for `serve`.
+  var rateLimit: Environment?
   /// Variable that must name the server, for self-hosted families.
   var requiredHost: String?
   var origin: String { key?.origin ?? host?.origin ?? "default" }
@@ -32,7 +33,7 @@ struct CredentialSource: Equatable, Sendable {
 }
 
 /// The environment; an empty variable counts as unset, since Laravel ships `PUSHER_HOST=`.
-struct Environment: Sendable {
+struct Environment: Equatable, Sendable {
   /// Variable with systemd's directory of a service's credentials.
   static let serviceCredentials = "CREDENTIALS_DIRECTORY"
   let variables: [String: String]
@@ -110,7 +111,7 @@ struct Environment: Sendable {
     source.scheme = either(.scheme, "REVERB_INTERNAL_SCHEME")
     source.path = first(.path, of: "REVERB_")
     source.requiredHost = "REVERB_HOST"
-    source.rateLimit = RateLimitVariables(self)
+    source.rateLimit = self
     return source
   }
 
@@ -147,6 +148,42 @@ struct Environment: Sendable {
     var source = source
     source.secret = .file(path: directory + "/secret", origin: Self.serviceCredentials)
     return source
+  }
+
+  /// All variables that the program uses, as the help and the manual list them.
+  static let names =
+    Flag.all.flatMap(\.variables) + [
+      "PUSHER_APP_SECRET", "PUSHER_SECRET", "REVERB_APP_SECRET", "SOKETI_DEFAULT_APP_SECRET",
+      "PUSHER_URL", "PUSHER_ENCRYPTION_MASTER_KEY", "REVERB_INTERNAL_HOST", "REVERB_INTERNAL_PORT",
+      "REVERB_INTERNAL_SCHEME", "BROADCAST_CONNECTION", "BROADCAST_DRIVER", "CREDENTIALS_DIRECTORY",
+      "XDG_CONFIG_HOME", "HOME", "NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "TERM", "COLUMNS",
+      "LC_ALL", "LC_CTYPE", "LANG", "SSL_CERT_FILE", "SSL_CERT_DIR", "HTTPS_PROXY", "HTTP_PROXY",
+      "ALL_PROXY", "NO_PROXY", "REQUEST_METHOD", "JOURNAL_STREAM", "NOTIFY_SOCKET", "WATCHDOG_USEC",
+      "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES",
+    ] + MessageRateLimit.variables
+
+  static let lowerCaseNames = names.filter { $0.hasSuffix("_PROXY") }.map { $0.lowercased() }
+
+  static func ofProcess() -> [String: String] {
+    var variables: [String: String] = [:]
+    for name in names + lowerCaseNames {
+      guard let value = unsafe getenv(name) else { continue }
+      unsafe variables[name] = String(cString: value)
+    }
+    return variables
+  }
+
+  /// True if the locale's encoding is UTF-8.
+  var isUnicode: Bool {
+    let name = (self["LC_ALL"] ?? self["LC_CTYPE"] ?? self["LANG"] ?? "").lowercased()
+    return name.range(ofBytes: "utf-8") != nil || name.range(ofBytes: "utf8") != nil
+  }
+
+  static func forget(_ names: [String]) { for name in names { unsafe unsetenv(name) } }
+
+  /// Returns any variable of this process, for a reference in a `.env` file.
+  static func variableOfProcess(_ name: String) -> String? {
+    unsafe getenv(name).map { unsafe String(cString: $0) }
   }
 }
 
@@ -189,38 +226,6 @@ extension CredentialSource {
   }
 }
 
-extension Environment {
-  /// All variables that the program uses, as the help and the manual list them.
-  static let names =
-    Flags.all.flatMap(\.variables) + [
-      "PUSHER_APP_SECRET", "PUSHER_SECRET", "REVERB_APP_SECRET", "SOKETI_DEFAULT_APP_SECRET",
-      "PUSHER_URL", "PUSHER_ENCRYPTION_MASTER_KEY", "REVERB_INTERNAL_HOST", "REVERB_INTERNAL_PORT",
-      "REVERB_INTERNAL_SCHEME", "BROADCAST_CONNECTION", "BROADCAST_DRIVER", "CREDENTIALS_DIRECTORY",
-      "XDG_CONFIG_HOME", "HOME", "NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "TERM", "COLUMNS",
-      "LC_ALL", "LC_CTYPE", "LANG", "SSL_CERT_FILE", "SSL_CERT_DIR", "HTTPS_PROXY", "HTTP_PROXY",
-      "ALL_PROXY", "NO_PROXY", "REQUEST_METHOD", "JOURNAL_STREAM", "NOTIFY_SOCKET", "WATCHDOG_USEC",
-      "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES",
-    ] + RateLimitVariables.names
-
-  static let lowerCaseNames = names.filter { $0.hasSuffix("_PROXY") }.map { $0.lowercased() }
-
-  static func ofProcess() -> [String: String] {
-    var variables: [String: String] = [:]
-    for name in names + lowerCaseNames {
-      guard let value = unsafe getenv(name) else { continue }
-      unsafe variables[name] = String(cString: value)
-    }
-    return variables
-  }
-
-  static func forget(_ names: [String]) { for name in names { unsafe unsetenv(name) } }
-
-  /// Returns any variable of this process, for a reference in a `.env` file.
-  static func variableOfProcess(_ name: String) -> String? {
-    unsafe getenv(name).map { unsafe String(cString: $0) }
-  }
-}
-
 extension String {
   /// Removes the quotes around a text, if they are one of `quotes`.
   func unquoted(_ quotes: String) -> String {
@@ -234,5 +239,38 @@ extension StringProtocol {
   /// Returns true if the text has only visible ASCII characters, and none of `excluded`.
   func isVisible(without excluded: String) -> Bool {
     utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !excluded.utf8.contains($0) }
+  }
+}
+
+/// A secret that cannot be printed by accident: every description of it is `<secret>`.
+struct Secret: Equatable, Sendable {
+  let revealed: String
+
+  init(_ text: String) { revealed = text }
+}
+
+extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  var description: String { "<secret>" }
+  var debugDescription: String { "<secret>" }
+  /// Empty, so that `dump` and string interpolation of an enclosing value hide the secret too.
+  var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+extension TriggerRequest {
+  /// Returns the event, encrypted if its channel needs it.
+  func encrypted(with key: EncryptionMasterKey?) throws -> TriggerRequest {
+    guard let channel = channels.first(where: { ChannelKind(channelName: $0) == .encrypted }) else {
+      return self
+    }
+    guard let key else { throw MissingEncryptionKey(channel: channel) }
+    return try encrypted(with: key, nonce: SecureRandom.bytes(SecretBox.nonceLength))
+  }
+}
+
+struct MissingEncryptionKey: Error, CustomStringConvertible {
+  let channel: String
+
+  var description: String {
+    "\(channel) is encrypted: give --encryption-key-file or \(Resolved.encryptionKeyVariable)"
   }
 }

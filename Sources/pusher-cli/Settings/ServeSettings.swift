@@ -1,3 +1,4 @@
+internal import PusherConsole
 internal import PusherCore
 internal import PusherServer
 
@@ -26,47 +27,46 @@ struct ServeSettings: CommandSettings {
   var printed: ServedText?
   var common: CommonSettings
 
-  init(_ reader: inout SettingsReader) throws(UsageError) {
-    let typed = reader.typed
-    let handed = try HandedSockets(reader.environment, reader.files)
-    listen = try reader.listening(handed)
-    if let path = typed.text(.apps) {
-      server = ServerOptions(applications: try reader.servedApps(path))
+  init(_ resolved: inout Resolved) throws(UsageError) {
+    let handed = try ListenSettings.handedSockets(resolved)
+    listen = try ListenSettings(&resolved, handed.server)
+    if let path = resolved[.apps].text {
+      server = ServerOptions(applications: try Self.apps(in: path, &resolved))
       defaulted = []
     } else {
-      let (app, defaulted) = try reader.servedApp(listen)
+      let (app, defaulted) = try Self.app(&resolved, listen)
       server = ServerOptions(applications: [app])
       self.defaulted = defaulted
     }
     server.listen = listen.address
-    server.certificate = try reader.certificate()
-    console = try reader.console()
-    server.webhooks.delay = typed.time(.webhookDelay)
-    server.webhooks.trust = TLSEnvironment(reader.environment.variables)
-    server.access = try Self.access(typed, isLocal: listen.isLoopback)
-    server.authEndpoints = reader.authEndpoints(server.access.hosts)
-    server.acceptsCompression = typed.isOn(.compression)
-    monitor = try reader.monitoring(handed)
-    drain = typed.duration(.drain)
-    (logsEvents, printed) = (typed.isOn(.logEvents), ServedText(typed))
-    hasTimestamps = typed.isOn(.timestamps)
-    server.faults = try Self.faults(typed)
-    server.dialect = try reader.choice(.dialect)
-    server.limits = Self.limits(typed, of: server.dialect)
-    asksForConnections = typed.text(.maxConnections) != nil
-    server.service = reader.service
-    if hasTimestamps, !logsEvents, typed.origin(.timestamps) == nil {
+    server.certificate = try Self.certificate(&resolved)
+    console = try ConsoleSettings(resolved)
+    server.webhooks.delay = resolved[.webhookDelay].time
+    server.webhooks.trust = TLSEnvironment(resolved.environment.variables)
+    server.access = try Self.access(resolved, isLocal: listen.isLoopback)
+    server.authEndpoints = Self.authEndpoints(server.access.hosts, &resolved)
+    server.acceptsCompression = resolved[.compression].isOn
+    monitor = try ListenSettings(metrics: &resolved, handed.metrics)
+    drain = resolved[.drain].duration
+    (logsEvents, printed) = (resolved[.logEvents].isOn, ServedText(resolved))
+    hasTimestamps = resolved[.timestamps].isOn
+    server.faults = try Self.faults(resolved)
+    server.dialect = try resolved.choice(.dialect)
+    server.limits = Self.limits(resolved, of: server.dialect)
+    asksForConnections = resolved[.maxConnections].isGiven
+    server.service = resolved.service
+    if hasTimestamps, !logsEvents, resolved[.timestamps].source == nil {
       throw UsageError("--timestamps needs --log-events")
     }
     if !server.dialect.has(.sendsWebhooks),
       server.applications.contains(where: { !$0.webhooks.isEmpty })
     {
-      reader.warn(
+      resolved.warn(
         "\(server.dialect.name) has no webhooks; "
           + "serve --dialect \(server.dialect) sends them anyway")
     }
-    common = reader.common
-    try reader.share(&self)
+    common = CommonSettings(resolved)
+    try share(resolved)
   }
 
   var isSecure: Bool { server.certificate != nil }
@@ -84,31 +84,31 @@ struct ServeSettings: CommandSettings {
     return options.joined(separator: " ")
   }
 
-  private static func limits(_ typed: TypedArguments, of dialect: Dialect) -> ServerLimits {
+  private static func limits(_ resolved: Resolved, of dialect: Dialect) -> ServerLimits {
     var limits = dialect.limits
-    limits.sizes.allOutput = typed.bytes(.maxQueued)
-    limits.connections = typed.number(.maxConnections)
-    limits.channels = typed.number(.serveMaxChannels)
-    limits.channelsPerAddress = typed.number(.maxAddressChannels)
-    limits.subscriptions = typed.number(.maxSocketChannels)
-    limits.joinsPerSecond = typed.number(.joinsPerSecond)
+    limits.sizes.allOutput = resolved[.maxQueued].bytes
+    limits.connections = resolved[.maxConnections].number
+    limits.channels = resolved[.serveMaxChannels].number
+    limits.channelsPerAddress = resolved[.maxAddressChannels].number
+    limits.subscriptions = resolved[.maxSocketChannels].number
+    limits.joinsPerSecond = resolved[.joinsPerSecond].number
     return limits
   }
 
-  private static func faults(_ typed: TypedArguments) throws(UsageError) -> [StagedFault] {
+  private static func faults(_ resolved: Resolved) throws(UsageError) -> [StagedFault] {
     var faults: [StagedFault] = []
-    for text in typed.texts(.fault) {
+    for text in resolved[.fault].texts {
       faults.append(try UsageError.explaining("--fault: ", try StagedFault(parsing: text)))
     }
     return faults
   }
 
   private static func access(
-    _ typed: TypedArguments, isLocal: Bool
+    _ resolved: Resolved, isLocal: Bool
   ) throws(UsageError) -> AccessPolicy {
     var access = AccessPolicy()
     access.hosts.isPublic = !isLocal
-    for text in typed.texts(.allowOrigin) {
+    for text in resolved[.allowOrigin].texts {
       // Accept an origin as copied from a browser's address bar.
       let isPasted = text.hasSuffix("/") && !text.hasSuffix("//")
       guard let origin = OriginPolicy.Origin(isPasted ? text.dropLast() : text[...]) else {
@@ -117,7 +117,7 @@ struct ServeSettings: CommandSettings {
       }
       access.origins.allowed.insert(origin)
     }
-    for text in typed.texts(.allowHost) {
+    for text in resolved[.allowHost].texts {
       guard let host = LocalHost(text) ?? LocalHost("[\(text)]") else {
         throw UsageError("--allow-host: '\(text)' is not a host name or address without a port")
       }
@@ -125,122 +125,163 @@ struct ServeSettings: CommandSettings {
     }
     return access
   }
-}
 
-extension SettingsReader {
-  fileprivate mutating func certificate() throws(UsageError) -> CertificateFiles? {
+  private static func certificate(
+    _ resolved: inout Resolved
+  ) throws(UsageError) -> CertificateFiles? {
     var tls = TLSConfiguration()
-    let (file, key) = (try pemFile(.tlsCert, &tls.kept), try pemFile(.tlsKey, &tls.kept))
+    let file = try resolved.pemFile(.tlsCert, &tls.kept)
+    let key = try resolved.pemFile(.tlsKey, &tls.kept)
     return file.map { CertificateFiles($0, key: key, tls: tls) }
   }
 
-  fileprivate mutating func authEndpoints(_ hosts: HostPolicy) -> Reach {
+  private static func authEndpoints(_ hosts: HostPolicy, _ resolved: inout Resolved) -> Reach {
     let names = hosts.allowed.filter { !$0.isLocal }.map(\.description).sorted()
-    switch typed.choice(.authEndpoints) {
+    switch resolved[.authEndpoints].choice {
     case true where hosts.isPublic || !names.isEmpty:
-      warn(
+      resolved.warn(
         "--auth-endpoints: everyone who reaches this server, also through a proxy, gets signatures "
           + "for every channel")
     case nil where !hosts.isPublic && !names.isEmpty:
-      warn(
+      resolved.warn(
         "--allow-host \(names.joined(separator: ", ")): requests for this name or through a proxy "
           + "cannot use the authorisation endpoints, /faults and the console; --auth-endpoints "
           + "opens the endpoints to everyone, --no-auth-endpoints removes them")
     default: break
     }
     let usual = hosts.isPublic ? Reach.nobody : .thisMachine
-    return typed.choice(.authEndpoints).map { $0 ? .everybody : .nobody } ?? usual
+    return resolved[.authEndpoints].choice.map { $0 ? .everybody : .nobody } ?? usual
   }
 
   /// Returns the app that options and environment name, and the defaults that it uses.
   ///
   /// - Throws: ``UsageError`` also for a public address with the well-known default secret.
-  fileprivate mutating func servedApp(
-    _ listen: ListenSettings
+  private static func app(
+    _ resolved: inout Resolved, _ listen: ListenSettings
   ) throws(UsageError) -> (app: Application, defaulted: [String]) {
-    let source = try source(.api)
-    warnOfUnreadSettings(beside: source)
+    let source = try resolved.source(.api)
+    warnOfUnread(&resolved, beside: source)
     let local = CredentialSource.local
-    var withKey = source
-    withKey.key = source.key ?? local.key
-    let key = try key(withKey)
-    let appID = typed.setting(.appID) ?? source.appID
-    if let appID { try requireWord(appID, what: "app id") }
-    let secret = try secret(source)
+    var named = resolved.withOptions(source)
+    named.key = named.key ?? local.key
+    let key = try resolved.key(named)
+    if let appID = named.appID { try Resolved.requireWord(appID, what: "app id") }
+    let secret = try resolved.secret(named)
     guard secret != nil || listen.isLoopback else {
       throw UsageError(
         "\(listen.handed == nil ? "--listen" : "LISTEN_FDS"): other machines may reach "
           + "\(listen.host), but the app has only the default secret 'local': give --secret-file, "
           + "or PUSHER_APP_KEY and PUSHER_APP_SECRET")
     }
-    var app = try servedDefaults()
-    app.id = appID?.value ?? local.appID?.value ?? app.id
+    var app = try defaults(&resolved)
+    app.id = named.appID?.value ?? local.appID?.value ?? app.id
     app.key = key.value
     app.secret = secret?.revealed ?? app.secret
-    app.limits.messageRate = try messageRate(source)
+    app.limits.messageRate = try messageRate(source, &resolved)
     let defaulted = [
-      appID == nil ? "app id '\(app.id)'" : nil, key == local.key ? "key 'local'" : nil,
+      named.appID == nil ? "app id '\(app.id)'" : nil, key == local.key ? "key 'local'" : nil,
       secret == nil ? "secret 'local'" : nil,
     ].compactMap { $0 }
     return (app, defaulted)
   }
 
+  /// Variables of other servers that change how these behave: of those with a prefix, all but those
+  /// that `serve` reads, and those without an effect on clients.
+  ///
+  /// Limits must not disappear silently when an app moves here; docs/moving.md translates them.
+  private static let otherServers = [
+    (
+      key: "SOKETI_DEFAULT_APP_KEY", prefixes: ["SOKETI_"],
+      read: [
+        "SOKETI_DEFAULT_APP_ID", "SOKETI_DEFAULT_APP_KEY", "SOKETI_DEFAULT_APP_SECRET",
+        "SOKETI_PORT", "SOKETI_DEBUG",
+      ]
+    ),
+    (
+      key: "REVERB_APP_KEY",
+      prefixes: ["REVERB_APP_", "REVERB_MAX_", "REVERB_PATH", "REVERB_SERVER_PATH"],
+      read: ["REVERB_APP_ID", "REVERB_APP_KEY", "REVERB_APP_SECRET"] + MessageRateLimit.variables
+    ),
+  ]
+
+  /// Warns of settings in the app's file that `serve` does not read.
+  ///
+  /// The process's own environment is not searched: the program reads known variables only.
+  private static func warnOfUnread(_ resolved: inout Resolved, beside source: CredentialSource) {
+    guard let file = resolved.appEnvironments.first(where: { $0.file != nil }),
+      let name = file.file,
+      let server = otherServers.first(where: { "\($0.key) in \(name)" == source.key?.origin })
+    else { return }
+    let unread = file.variables.keys.sorted().filter { variable in
+      server.prefixes.contains { variable.begins(with: $0) } && !server.read.contains(variable)
+        && file.first(variable) != nil && variable.isVisible(without: "")
+    }
+    guard !unread.isEmpty else { return }
+    let more = unread.count > 3 ? " and \(unread.count - 3) more" : ""
+    resolved.warn(
+      "\(name): serve does not read \(unread.prefix(3).joined(separator: ", "))\(more); "
+        + "docs/moving.md says what to set")
+  }
+
   /// Returns the rate limit of Reverb's variables; warns if the dialect does not have it.
-  private mutating func messageRate(
-    _ source: CredentialSource
+  private static func messageRate(
+    _ source: CredentialSource, _ resolved: inout Resolved
   ) throws(UsageError) -> MessageRateLimit? {
-    let dialect: Dialect = try choice(.dialect)
-    guard let variables = source.rateLimit, let on = variables.switchedOn else { return nil }
-    if dialect.has(.limitsMessages) { return try variables.limit() }
-    warn("\(on.origin) is '\(on.value)', but only --dialect reverb has a rate limit")
+    let dialect: Dialect = try resolved.choice(.dialect)
+    guard let variables = source.rateLimit,
+      let on = MessageRateLimit.switchedOn(in: variables)
+    else { return nil }
+    if dialect.has(.limitsMessages) { return try MessageRateLimit(variables) }
+    resolved.warn("\(on.origin) is '\(on.value)', but only --dialect reverb has a rate limit")
     return nil
   }
 
-  fileprivate mutating func servedApps(_ path: String) throws(UsageError) -> [Application] {
-    let file = try AppsFile(defaults: servedDefaults(), dialect: choice(.dialect))
-    return try file.apps(in: confidentialText(in: path, "--apps"))
+  private static func apps(
+    in path: String, _ resolved: inout Resolved
+  ) throws(UsageError) -> [Application] {
+    let file = try AppsFile(defaults: defaults(&resolved), dialect: resolved.choice(.dialect))
+    return try file.apps(in: resolved.confidentialText(in: path, "--apps"))
   }
 
-  private mutating func servedDefaults() throws(UsageError) -> Application {
+  /// Reads the apps of `--apps` again, except from standard input and pipes.
+  static func appsAgain(_ resolved: Resolved) throws(UsageError) -> [Application] {
+    guard let path = resolved.typed[.apps].text, !resolved.isKept(path) else {
+      let name =
+        resolved.typed[.apps].text.flatMap { $0 == "-" ? nil : "'\($0)'" } ?? "standard input"
+      throw UsageError("--apps: cannot read \(name) again")
+    }
+    var newer = try resolved.again()
+    return try apps(in: path, &newer)
+  }
+
+  private static func defaults(_ resolved: inout Resolved) throws(UsageError) -> Application {
     var app = Application(id: "1", key: "local", secret: "local")
-    app.allowsClientEvents = typed.isOn(.clientEvents)
-    app.sendsSubscriptionCounts = typed.isOn(.subscriptionCounts)
-    for text in typed.texts(.webhook) {
+    app.allowsClientEvents = resolved[.clientEvents].isOn
+    app.sendsSubscriptionCounts = resolved[.subscriptionCounts].isOn
+    for text in resolved[.webhook].texts {
       app.webhooks.append(try Application.webhook(text, "--webhook"))
     }
-    app.masterKey = try encryptionKey(for: nil, orIfThere: true)
+    app.masterKey = try resolved.encryptionKey(for: nil, orIfThere: true)
     return app
   }
 
-  fileprivate func share(_ settings: inout ServeSettings) throws(UsageError) {
-    let flag = typed.text(.redis)
-    guard let text = flag ?? environment[.redis], !text.isEmpty else { return }
-    let source = flag == nil ? Flag.redis.variable ?? "" : Flag.redis.spelling
+  private mutating func share(_ resolved: Resolved) throws(UsageError) {
+    // A file, whose URL may be empty, comes before the variable.
+    let given = resolved.arguments[.redis]
+    let setting = given.isGiven ? given : resolved[.redis]
+    guard let text = setting.text, !text.isEmpty else { return }
+    let origin = given.isGiven ? Flag.redis.spelling : setting.origin
     #if Redis
-      let redis = try UsageError.explaining("\(source): ", try RedisSettings(parsing: text))
-      guard flag == nil || redis.password == nil else {
+      let redis = try UsageError.explaining("\(origin): ", try RedisSettings(parsing: text))
+      guard !given.isGiven || redis.password == nil else {
         throw UsageError(
           "--redis: a password would show in ps; give the URL in PUSHER_CLI_REDIS_URL")
       }
-      settings.redis = redis
+      self.redis = redis
     #else
       _ = text
-      throw UsageError("\(source): this build cannot use Redis: build it with the trait Redis")
+      throw UsageError("\(origin): this build cannot use Redis: build it with the trait Redis")
     #endif
-  }
-}
-
-extension SettingsOrigin {
-  var appsFile: String? { typed.text(.apps) }
-
-  /// Reads the apps of `--apps` again, except from standard input and pipes.
-  func servedApps() throws(UsageError) -> [Application] {
-    guard let path = appsFile, kept[path] == nil else {
-      let name = appsFile.flatMap { $0 == "-" ? nil : "'\($0)'" } ?? "standard input"
-      throw UsageError("--apps: cannot read \(name) again")
-    }
-    var reader = try SettingsReader(typed, environment: environment, files: .running(kept: kept))
-    return try reader.servedApps(path)
   }
 }
 
@@ -251,13 +292,59 @@ enum ServedText: Equatable, Sendable {
   case snippets
 
   /// Reads the flags, which exclude each other; `nil` without them.
-  init?(_ typed: TypedArguments) {
-    if typed.isOn(.printEnv) {
+  init?(_ resolved: Resolved) {
+    if resolved[.printEnv].isOn {
       self = .environment
-    } else if typed.isOn(.printSnippets) {
+    } else if resolved[.printSnippets].isOn {
       self = .snippets
     } else {
       return nil
+    }
+  }
+}
+
+/// The console page of `serve`, and the record of a run.
+struct ConsoleSettings: Equatable, Sendable {
+  /// `nil` if not given.
+  var isOn: Bool?
+  var record: String?
+  var recording: String?
+  /// File with the token of all runs; `nil` for a new token.
+  var tokenFile: String?
+  /// Number of entries for pages that open later.
+  var history = 0
+  /// The page of this run; `nil` for none.
+  var page: ConsoleOptions?
+
+  /// Returns the page's options; `nil` for no page.
+  ///
+  /// Other machines and proxied requests get the page only with `--console`.
+  ///
+  /// - Parameter token: Evaluated only for a page.
+  func options(
+    isUsual: Bool, token: @autoclosure () throws(UsageError) -> String
+  ) throws(UsageError) -> ConsoleOptions? {
+    guard isOn ?? (isUsual || recording != nil || tokenFile != nil) else { return nil }
+    return ConsoleOptions(
+      token: try token(), keepsToken: tokenFile != nil, version: Version.current,
+      recording: recording, reach: isOn == true ? .everybody : .thisMachine, history: history)
+  }
+
+  fileprivate init(_ resolved: Resolved) throws(UsageError) {
+    isOn = resolved[.console].choice
+    record = resolved[.record].text
+    recording = resolved[.openRecording].text
+    tokenFile = resolved[.consoleTokenFile].text
+    history = resolved[.consoleHistory].number
+    if recording != nil, isOn == false {
+      throw UsageError("--open-recording needs the console: leave out --no-console")
+    }
+    // A file of options may name the token for the runs that have a console.
+    if tokenFile != nil, isOn == false, resolved[.consoleTokenFile].source == nil {
+      throw UsageError("--console-token-file needs the console: leave out --no-console")
+    }
+    if tokenFile == "-" {
+      throw UsageError("--console-token-file needs a file: standard input cannot keep a token")
     }
   }
 }

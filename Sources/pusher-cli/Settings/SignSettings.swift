@@ -29,116 +29,115 @@ struct SignSettings: CommandSettings {
   var common: CommonSettings
   static let bodyLimit = 16 << 20
 
-  init(_ reader: inout SettingsReader) throws(UsageError) {
-    let typed = reader.typed
-    var words = typed.operands[...]
-    switch typed.command {
+  init(_ resolved: inout Resolved) throws(UsageError) {
+    var words = resolved.operands[...]
+    switch resolved.command {
     case .auth:
       task = .authorize
-      subject = try reader.claim(words.popFirst())
+      subject = try Self.claim(words.popFirst(), &resolved)
     default:
       let kinds = ["channel", "user", "request", "webhook"]
       guard let kind = words.popFirst() else {
         throw UsageError(
-          "nothing to \(typed.command.rawValue): give one of \(kinds.joined(separator: ", "))",
-          helpFor: typed.command)
+          "nothing to \(resolved.command.rawValue): give one of \(kinds.joined(separator: ", "))",
+          helpFor: resolved.command)
       }
       guard kinds.contains(kind) else {
         let clause = Suggestion.clause(for: kind, in: kinds)
         throw UsageError(
-          "cannot \(typed.command.rawValue) a '\(kind)'\(clause)", helpFor: typed.command)
+          "cannot \(resolved.command.rawValue) a '\(kind)'\(clause)", helpFor: resolved.command)
       }
-      try Self.refuseUnused(typed, kind)
-      subject = try reader.subject(kind, &words)
-      task = typed.command == .sign ? .sign : .verify(try reader.signature(kind))
+      try Self.refuseUnused(resolved, kind)
+      subject = try Self.subject(kind, &words, &resolved)
+      task = resolved.command == .sign ? .sign : .verify(try Self.signature(kind, resolved))
     }
     if let extra = words.first {
-      throw UsageError("one argument too many: '\(extra)'", helpFor: typed.command)
+      throw UsageError("one argument too many: '\(extra)'", helpFor: resolved.command)
     }
-    timestamp = typed.integer(.timestamp).map(Int64.init)
+    timestamp = resolved[.timestamp].integer.map(Int64.init)
     if case .channel(let name, _, _) = subject, task == .authorize,
       ChannelKind(channelName: name) == .encrypted
     {
-      encryptionKey = try reader.encryptionKey(for: name)
+      encryptionKey = try resolved.encryptionKey(for: name)
     }
-    (key, secret) = try reader.signer()
-    common = reader.common
+    (key, secret) = try resolved.signer(resolved.app(.api))
+    common = CommonSettings(resolved)
   }
-}
 
-extension SignSettings {
   /// Refuses options that the kind has no use for.
   private static func refuseUnused(
-    _ typed: TypedArguments, _ kind: String
+    _ resolved: Resolved, _ kind: String
   ) throws(UsageError) {
-    let name = typed.command.rawValue
+    let name = resolved.command.rawValue
     let isClaim = kind == "channel" || kind == "user"
     let (unused, owner): ([Flag], String) =
       isClaim
       ? ([.signData], "request and webhook")
       : ([.socketID, .signUserID, .signUserInfo], "channel and user")
-    try typed.refuse(unused, by: "\(name) \(kind)", of: "\(name) \(owner)")
+    try resolved.arguments.refuse(unused, by: "\(name) \(kind)", of: "\(name) \(owner)")
     guard kind != "request" else { return }
-    try typed.refuse([.timestamp], by: "\(name) \(kind)", of: "\(name) request")
+    try resolved.arguments.refuse([.timestamp], by: "\(name) \(kind)", of: "\(name) request")
   }
-}
 
-extension SettingsReader {
-  fileprivate mutating func subject(
-    _ kind: String, _ words: inout ArraySlice<String>
-  ) throws(UsageError) -> SignSettings.Subject {
+  private static func subject(
+    _ kind: String, _ words: inout ArraySlice<String>, _ resolved: inout Resolved
+  ) throws(UsageError) -> Subject {
     switch kind {
     case "channel":
       guard let name = words.popFirst() else {
-        throw UsageError("no channel: give one", helpFor: typed.command)
+        throw UsageError("no channel: give one", helpFor: resolved.command)
       }
-      return try claim(name)
-    case "user": return try claim(nil)
+      return try claim(name, &resolved)
+    case "user": return try claim(nil, &resolved)
     case "request":
       guard let method = words.popFirst(), let target = words.popFirst() else {
         throw UsageError(
           "a request needs a method and a path, such as GET /apps/1/channels",
-          helpFor: typed.command)
+          helpFor: resolved.command)
       }
       guard target.hasPrefix("/") else {
         throw UsageError("'\(target)' is not a path; a path begins with / and has no host")
       }
-      return .request(method: method.uppercased(), target: target, body: try body())
+      return .request(method: method.uppercased(), target: target, body: try body(&resolved))
     default:
-      guard let body = try body() else {
+      guard let body = try body(&resolved) else {
         throw UsageError("no body: give it unchanged with --data @FILE or --data @-")
       }
       return .webhook(body: body)
     }
   }
 
-  fileprivate mutating func claim(_ channel: String?) throws(UsageError) -> SignSettings.Subject {
-    guard let socketID = try socketID() else { throw UsageError("no socket: give --socket-id") }
-    let info = try userInfo()
+  private static func claim(
+    _ channel: String?, _ resolved: inout Resolved
+  ) throws(UsageError) -> Subject {
+    guard let socketID = try resolved.socketID() else {
+      throw UsageError("no socket: give --socket-id")
+    }
+    let info = try resolved.userInfo()
     guard let channel else {
-      guard let id = typed.text(.userID) else {
+      guard let id = resolved[.userID].text else {
         throw UsageError("no channel and no user: give a channel, or --user-id to sign in")
       }
       return .user(
-        socketID: socketID, userData: Self.member(id, info, idName: "id", infoName: "user_info"))
+        socketID: socketID, userData: member(id, info, idName: "id", infoName: "user_info"))
     }
-    let name = try channels([channel])[0]
+    let name = try resolved.channels([channel])[0]
     let kind = ChannelKind(channelName: name)
     guard kind.needsAuthorization else {
       throw UsageError("'\(name)' is a public channel, which needs no signature")
     }
     guard kind == .presence else {
-      guard typed.text(.userID) == nil else {
+      guard resolved[.userID].text == nil else {
         throw UsageError("--user-id is for presence channels and for signing in")
       }
       return .channel(name, socketID: socketID, channelData: nil)
     }
-    guard let id = typed.text(.userID) else {
+    guard let id = resolved[.userID].text else {
       throw UsageError("a presence channel needs --user-id")
     }
     return .channel(
       name, socketID: socketID,
-      channelData: Self.member(id, info, idName: "user_id", infoName: "user_info"))
+      channelData: member(id, info, idName: "user_id", infoName: "user_info"))
   }
 
   private static func member(
@@ -148,13 +147,15 @@ extension SettingsReader {
     return start + (info.map { ",\"\(infoName)\":\($0)}" } ?? "}")
   }
 
-  private mutating func body() throws(UsageError) -> String? {
-    guard let data = typed.text(.data) else { return nil }
-    return try textOrFile(data, "--data", limit: SignSettings.bodyLimit, dropsNewline: false)
+  private static func body(_ resolved: inout Resolved) throws(UsageError) -> String? {
+    guard let data = resolved[.data].text else { return nil }
+    return try resolved.textOrFile(data, "--data", limit: bodyLimit, dropsNewline: false)
   }
 
-  fileprivate func signature(_ kind: String) throws(UsageError) -> String? {
-    let given = typed.text(.signature)
+  private static func signature(
+    _ kind: String, _ resolved: Resolved
+  ) throws(UsageError) -> String? {
+    let given = resolved[.signature].text
     if kind == "request" {
       guard given == nil else {
         throw UsageError(

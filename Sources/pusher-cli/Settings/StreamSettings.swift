@@ -15,39 +15,38 @@ struct StreamSettings: FeedCommandSettings {
   var lastEventID: String?
   var stateFile: String?
 
-  init(_ reader: inout SettingsReader) throws(UsageError) {
-    let typed = reader.typed
-    url = try reader.streamURL()
-    fields = try reader.requestFields()
+  init(_ resolved: inout Resolved) throws(UsageError) {
+    url = try Self.url(&resolved)
+    fields = try RequestFields(&resolved)
     headers = fields.fixed
-    let data = try typed.text(.data).map { (text: String) throws(UsageError) in
-      try reader.textOrFile(text, "--data", limit: TriggerSettings.dataLimit)
+    let data = try resolved[.data].text.map { (text: String) throws(UsageError) in
+      try resolved.textOrFile(text, "--data", limit: TriggerSettings.dataLimit)
     }
-    request = try reader.streamRequest(data)
+    request = try Self.request(data, resolved)
     let hasType = fields.all.contains { $0.name.lowercased() == "content-type" }
     if let data, !hasType {
-      reader.warnOfBrokenJSON(data, "--data", sentAs: "a form")
+      resolved.warnOfBrokenJSON(data, "--data", sentAs: "a form")
       headers.append(Self.contentType(of: data))
     }
     if !fields.all.contains(where: { $0.name.lowercased() == "user-agent" }) {
       headers.append(NamedValue(name: "User-Agent", value: "pusher-cli/\(Version.current)"))
     }
-    stateFile = typed.text(.stateFile)
+    stateFile = resolved[.stateFile].text
     guard stateFile != "-" else {
       throw UsageError("--state-file cannot use '-'; name a file")
     }
-    if stateFile != nil { try reader.keepPlace() }
+    if stateFile != nil { try Self.requireOnePosition(resolved) }
     headers.removeAll { $0.name.lowercased() == "last-event-id" }
-    lastEventID = try reader.lastEventID(among: fields.all)
-    network = try reader.network()
+    lastEventID = try Self.lastEventID(resolved, among: fields.all)
+    network = try NetworkSettings(&resolved)
     // A request that may have an effect is repeated only with `--reconnect` or `--retry-post`.
     let hasEffect = request.method != "GET" || data != nil
-    feed = try reader.feed(isRepeatable: !hasEffect)
-    feed.retriesWhenAsked = try reader.retriesPost(hasEffect: hasEffect)
+    feed = try FeedSettings(&resolved, isRepeatable: !hasEffect)
+    feed.retriesWhenAsked = try Self.retriesPost(resolved, hasEffect: hasEffect)
     // The answer to a question may take long to begin, and the question is not asked again.
-    if data != nil, !typed.isGiven(.sseActivityTimeout) { feed.activityTimeout = nil }
-    keepsCookies = typed.isOn(.cookies)
-    sessionHeader = typed.text(.sessionHeader)
+    if data != nil, !resolved[.sseActivityTimeout].isGiven { feed.activityTimeout = nil }
+    keepsCookies = resolved[.cookies].isOn
+    sessionHeader = resolved[.sessionHeader].text
     if let sessionHeader, !ASCII.isToken(sessionHeader) {
       throw UsageError(
         "--session-header: '\(sessionHeader)' is not the name of a field, such as Mcp-Session-Id")
@@ -72,34 +71,18 @@ struct StreamSettings: FeedCommandSettings {
       name: "Content-Type",
       value: isJSON ? "application/json" : "application/x-www-form-urlencoded")
   }
-}
 
-/// Matches data: a pattern with `*` or `?`, else the exact text, such as `[DONE]`.
-struct DataPattern: Equatable, Sendable {
-  let text: String
-  private let glob: Glob?
-
-  init(_ text: String) {
-    self.text = text
-    glob =
-      text.utf8.contains { $0 == UInt8(ascii: "*") || $0 == UInt8(ascii: "?") } ? Glob(text) : nil
-  }
-
-  func matches(_ data: String) -> Bool { glob?.matches(data) ?? data.isSame(as: text) }
-}
-
-extension SettingsReader {
-  fileprivate mutating func streamURL() throws(UsageError) -> HTTPURL {
-    guard let operand = typed.operands.first else {
+  private static func url(_ resolved: inout Resolved) throws(UsageError) -> HTTPURL {
+    guard let operand = resolved.operands.first else {
       throw UsageError("no URL: give one, as in 'pusher-cli sse https://example.com/stream'")
     }
-    if typed.operands.count > 1 {
+    if resolved.operands.count > 1 {
       throw UsageError(
-        "sse takes one URL (found '\(Disclosure.place.shown(typed.operands[1]))' too)",
-        helpFor: typed.command)
+        "sse takes one URL (found '\(Disclosure.place.shown(resolved.operands[1]))' too)",
+        helpFor: resolved.command)
     }
     let isFile = operand.hasPrefix("@")
-    let text = try textOrFile(operand, "the URL", limit: 65_536)
+    let text = try resolved.textOrFile(operand, "the URL")
     let scheme = text.prefix { $0 != ":" }.lowercased()
     guard text.holds("://"), scheme == "http" || scheme == "https" else {
       let clause =
@@ -121,20 +104,22 @@ extension SettingsReader {
   }
 
   /// Refuses options with which the stream has no single place up to which all is done.
-  fileprivate func keepPlace() throws(UsageError) {
-    for flag in [Flag.execJobs, .forwardJobs] where typed.number(flag) > 1 {
+  private static func requireOnePosition(_ resolved: Resolved) throws(UsageError) {
+    for flag in [Flag.execJobs, .forwardJobs] where resolved[flag].number > 1 {
       throw UsageError("--state-file keeps one position in the stream; leave out \(flag.spelling)")
     }
-    guard !typed.isGiven(.forwardTimeout) || typed.isGiven(.forwardDead) else {
+    guard !resolved[.forwardTimeout].isGiven || resolved[.forwardDead].isGiven else {
       throw UsageError(
         "--state-file must lose no event: with --forward-timeout, give --forward-dead too")
     }
   }
 
   /// Returns whether to send a request with an effect again; a file's option is for those only.
-  fileprivate func retriesPost(hasEffect: Bool) throws(UsageError) -> Bool {
-    guard typed.isOn(.retryPost) else { return false }
-    guard hasEffect || typed.origin(.retryPost) != nil else {
+  private static func retriesPost(
+    _ resolved: Resolved, hasEffect: Bool
+  ) throws(UsageError) -> Bool {
+    guard resolved[.retryPost].isOn else { return false }
+    guard hasEffect || resolved[.retryPost].source != nil else {
       throw UsageError(
         "--retry-post is for a request with --data, or with another --method than GET; "
           + "use --reconnect always")
@@ -142,38 +127,112 @@ extension SettingsReader {
     return hasEffect
   }
 
-  fileprivate func streamRequest(_ data: String?) throws(UsageError) -> EventStreamSettings {
-    let method = typed.text(.method) ?? (data == nil ? "GET" : "POST")
+  private static func request(
+    _ data: String?, _ resolved: Resolved
+  ) throws(UsageError) -> EventStreamSettings {
+    let method = resolved[.method].text ?? (data == nil ? "GET" : "POST")
     guard method.utf8.allSatisfy({ (0x41...0x5A).contains($0) }) else {
       throw UsageError("--method: '\(method)' is not a method such as GET or POST")
     }
-    let size = typed.bytes(.maxEvent)
+    let size = resolved[.maxEvent].bytes
     return EventStreamSettings(
       method: method, body: data.map { Array($0.utf8) } ?? [],
-      acceptsCompression: typed.isOn(.compression), accepts: acceptedAnswers,
+      acceptsCompression: resolved[.compression].isOn,
+      // The flags exclude each other.
+      accepts: resolved[.lines].isOn
+        ? .lines : resolved[.acceptJSON].isOn ? .namedTypesAndDocuments : .namedTypes,
       // A line is a name, a colon, a space and a value.
       limits: EventStreamLimits(line: size + 64, event: size))
-  }
-
-  /// The flags exclude each other.
-  private var acceptedAnswers: AcceptedAnswers {
-    if typed.isOn(.lines) { return .lines }
-    return typed.isOn(.acceptJSON) ? .namedTypesAndDocuments : .namedTypes
   }
 
   /// Returns the last event ID of the option or the header.
   ///
   /// The header is not sent with every request, since that would repeat the same events.
-  fileprivate func lastEventID(among headers: [NamedValue]) throws(UsageError) -> String? {
+  private static func lastEventID(
+    _ resolved: Resolved, among headers: [NamedValue]
+  ) throws(UsageError) -> String? {
     let field = headers.last { $0.name.lowercased() == "last-event-id" }
-    guard field == nil || typed.text(.lastEventID) == nil else {
+    guard field == nil || resolved[.lastEventID].text == nil else {
       throw UsageError("--last-event-id and --header both name the last event; give one")
     }
     if let field { return field.value }
-    guard let typed = typed.text(.lastEventID) else { return nil }
+    guard let typed = resolved[.lastEventID].text else { return nil }
     if let objection = EventID.objection(to: typed.utf8) {
       throw UsageError("--last-event-id \(objection)")
     }
     return typed
+  }
+}
+
+/// Matches data: a pattern with `*` or `?`, else the exact text, such as `[DONE]`.
+struct DataPattern: Equatable, Sendable {
+  let text: String
+  private let glob: Glob?
+
+  init(_ text: String) {
+    self.text = text
+    glob =
+      text.utf8.contains { $0 == UInt8(ascii: "*") || $0 == UInt8(ascii: "?") } ? Glob(text) : nil
+  }
+
+  func matches(_ data: String) -> Bool { glob?.matches(data) ?? data.isSame(as: text) }
+}
+
+/// A file with headers that is read again for each connection.
+struct FieldFile: Equatable, Sendable {
+  let path: String
+  var fields: [NamedValue]
+}
+
+struct RequestFields: Equatable, Sendable {
+  var fixed: [NamedValue] = []
+  /// All current headers, including those of files.
+  var all: [NamedValue] = []
+  /// Regular files, read again for each connection; a pipe can be read only once.
+  var files: [FieldFile] = []
+  var command: String?
+  var areFresh: Bool { !files.isEmpty || command != nil }
+}
+
+extension RequestFields {
+  init(_ resolved: inout Resolved) throws(UsageError) {
+    command = resolved[.headerCommand].text
+    let origin = Flag.header.spelling
+    for value in resolved[.header].texts {
+      let text = try resolved.textOrFile(value, origin, limit: NamedValue.headerLimit)
+      let lines = try NamedValue.headers(text, origin)
+      all += lines
+      let path = value.dropping(prefix: "@")
+      if let path, resolved.files.permissions(path) != nil {
+        files.append(FieldFile(path: path, fields: lines))
+      } else {
+        fixed += lines
+      }
+    }
+  }
+}
+
+extension NamedValue {
+  /// Maximum size of a file with headers.
+  static let headerLimit = 65_536
+
+  /// Parses lines of the form `NAME: VALUE`.
+  static func headers(_ text: String, _ origin: String) throws(UsageError) -> [NamedValue] {
+    var headers: [NamedValue] = []
+    for line in text.lines { headers.append(try header(line, origin)) }
+    return headers
+  }
+
+  /// Parses `NAME: VALUE`; the message leaves the text out, since it may be a token.
+  private static func header(_ line: Substring, _ origin: String) throws(UsageError) -> NamedValue {
+    let name = line.prefix { $0 != ":" }
+    let value = ASCII.trimmed(line.dropFirst(name.count + 1))
+    let isPlain = value.unicodeScalars.allSatisfy {
+      $0.value >= 0x20 && $0.value != 0x7F || $0 == "\t"
+    }
+    guard ASCII.isToken(name), isPlain, name.endIndex < line.endIndex else {
+      throw UsageError("\(origin) needs the form 'NAME: VALUE', or @FILE with such lines")
+    }
+    return NamedValue(name: String(name), value: value)
   }
 }

@@ -11,46 +11,46 @@ import Testing
   func `every way to write a value means the same`(line: String) throws {
     let typed = try arguments(line)
     #expect(typed.command == .subscribe)
-    #expect(typed.integer(.count) == 5)
+    #expect(typed[.count].integer == 5)
     #expect(typed.operands == ["room"])
   }
 
   @Test func `letters without a value are joined, the last may take one`() throws {
     let typed = try arguments("subscribe -tLn5 a")
-    #expect(typed.isOn(.timestamps))
-    #expect(typed.isOn(.lifecycle))
-    #expect(typed.integer(.count) == 5)
+    #expect(typed[.timestamps].isOn)
+    #expect(typed[.lifecycle].isOn)
+    #expect(typed[.count].integer == 5)
   }
 
   @Test func `a double hyphen ends the options`() throws {
     let typed = try arguments("subscribe -- -c --key")
     #expect(typed.operands == ["-c", "--key"])
-    #expect(typed.text(.key) == nil)
+    #expect(typed[.key].text == nil)
   }
 
   @Test func `a lone hyphen is a value and an operand`() throws {
     let typed = try arguments("subscribe --secret-file - -")
-    #expect(typed.text(.secretFile) == "-")
+    #expect(typed[.secretFile].text == "-")
     #expect(typed.operands == ["-"])
   }
 
   @Test func `lists repeat and are not split at commas`() throws {
     let typed = try arguments("subscribe -c a,b --channel c -e x -e y,z")
-    #expect(typed.texts(.channel) == ["a,b", "c"])
-    #expect(typed.texts(.event) == ["x", "y,z"])
+    #expect(typed[.channel].texts == ["a,b", "c"])
+    #expect(typed[.event].texts == ["x", "y,z"])
   }
 
   @Test func `a toggle is taken back, the last mention counts`() throws {
-    #expect(try !arguments("subscribe a -t --no-timestamps").isOn(.timestamps))
-    #expect(try arguments("subscribe a --no-timestamps -t").isOn(.timestamps))
-    #expect(try !arguments("subscribe a --no-compression").isOn(.compression))
-    #expect(try arguments("subscribe a").isOn(.compression))
+    #expect(try !arguments("subscribe a -t --no-timestamps")[.timestamps].isOn)
+    #expect(try arguments("subscribe a --no-timestamps -t")[.timestamps].isOn)
+    #expect(try !arguments("subscribe a --no-compression")[.compression].isOn)
+    #expect(try arguments("subscribe a")[.compression].isOn)
   }
 
   @Test func `raw is a shorter way to write an output format`() throws {
-    #expect(try arguments("subscribe a -r").text(.output) == "raw")
-    #expect(try arguments("subscribe a -r -o json").text(.output) == "json")
-    #expect(try arguments("subscribe a -o pretty -r --no-raw").text(.output) == "pretty")
+    #expect(try arguments("subscribe a -r")[.output].text == "raw")
+    #expect(try arguments("subscribe a -r -o json")[.output].text == "json")
+    #expect(try arguments("subscribe a -o pretty -r --no-raw")[.output].text == "pretty")
   }
 
   @Test func `quiet and verbose cancel each other, the last counts`() throws {
@@ -73,8 +73,8 @@ import Testing
   }
 
   @Test func `data alone may be empty`() throws {
-    #expect(try arguments(["trigger", "--data", ""]).text(.data) == "")
-    #expect(try arguments(["trigger", "-d="]).text(.data) == "")
+    #expect(try arguments(["trigger", "--data", ""])[.data].text == "")
+    #expect(try arguments(["trigger", "-d="])[.data].text == "")
     #expect(refusal { _ = try arguments(["trigger", "-e", ""]) } != nil)
   }
 
@@ -168,8 +168,8 @@ import Testing
 
   @Test func `help behind the end of options or as a value is not asked for`() throws {
     #expect(try arguments("subscribe -- --help").operands == ["--help"])
-    #expect(try arguments("subscribe a --key=--help").text(.key) == "--help")
-    #expect(try arguments("subscribe a -kh").text(.key) == "h")
+    #expect(try arguments("subscribe a --key=--help")[.key].text == "--help")
+    #expect(try arguments("subscribe a -kh")[.key].text == "h")
   }
 
   @Test func `every option is shown on request`() throws {

@@ -17,6 +17,13 @@ func arguments(_ words: [String]) throws -> TypedArguments {
 struct NoCommand: Error {}
 
 extension CommandSettings {
+  init(
+    _ typed: TypedArguments, environment: [String: String], files: FileAccess = .system
+  ) throws(UsageError) {
+    var resolved = try Resolved(typed, environment: environment, files: files)
+    try self.init(&resolved)
+  }
+
   var verbosity: Verbosity { common.verbosity }
   var warnings: [UsageWarning] { common.warnings }
 }

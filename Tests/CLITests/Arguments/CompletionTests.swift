@@ -14,7 +14,7 @@ struct CompletionTests {
   @Test(arguments: CompletionScript.allCases)
   func `every flag and every command is in the script`(script: CompletionScript) {
     for command in Command.allCases { #expect(script.text.contains(command.rawValue)) }
-    for flag in Flags.all {
+    for flag in Flag.all {
       let name = flag.isOnByDefault ? "no-" + flag.name : flag.name
       #expect(script.text.contains(script == .fish ? "-l \(name) " : "--\(name)"), "\(name)")
     }

@@ -17,9 +17,9 @@ import Testing
 
   private static func pairs(_ names: (Flag) -> [String]) -> [Pair] {
     Command.allCases.flatMap { command in
-      Flags.of(command).flatMap { flag in
+      Flag.of(command).flatMap { flag in
         names(flag).compactMap { name in
-          Flags.of(command).first { $0.name == name }.map {
+          Flag.of(command).first { $0.name == name }.map {
             Pair(command: command, flag: flag, other: $0)
           }
         }
@@ -89,7 +89,7 @@ import Testing
   }
 
   @Test func `no source beside the table lists names of flags`() throws {
-    let names = Set(Flags.all.map(\.name))
+    let names = Set(Flag.all.map(\.name))
     let folder = Documentation.folder + "/Sources/pusher-cli/"
     let files = try FileManager.default.subpathsOfDirectory(atPath: folder)
       .filter { $0.hasSuffix(".swift") && !$0.contains("/Flags/") }

@@ -47,9 +47,9 @@ struct DisclosureTests {
     }
   }
 
-  @Test(arguments: Flags.all.indices)
+  @Test(arguments: Flag.all.indices)
   func `no form of a value shows what is secret in it`(index: Int) {
-    let flag = Flags.all[index]
+    let flag = Flag.all[index]
     for text in Self.forms(flag.disclosure) {
       let shown = flag.disclosure.shown(text)
       #expect(!shown.contains(Self.marker), "\(flag.spelling) \(text): \(shown)")
@@ -57,7 +57,7 @@ struct DisclosureTests {
   }
 
   @Test func `each row of a kind that holds secrets shows a part of its value`() {
-    let shown = Flags.all.filter {
+    let shown = Flag.all.filter {
       if case .whole = $0.disclosure { false } else { true }
     }.map(\.name)
     #expect(
@@ -68,8 +68,7 @@ struct DisclosureTests {
         "signature", "api-url",
       ])
     // A new row of these kinds must declare its disclosure.
-    for flag in Flags.all where ["URL", "CMD", "HEADER", "K=V", "BODY"].contains(flag.metavariable)
-    {
+    for flag in Flag.all where ["URL", "CMD", "HEADER", "K=V", "BODY"].contains(flag.metavariable) {
       #expect(shown.contains(flag.name), "\(flag.spelling)")
     }
   }
@@ -95,7 +94,7 @@ struct DisclosureTests {
   ) throws -> String {
     let trace = TemporaryFolder.shared.file("trace")
     var texts: [String] = []
-    let isTraced = Flags.of(command).contains(.trace)
+    let isTraced = Flag.of(command).contains(.trace)
     let operands: [Command: [String]] = [
       .sse: ["http://127.0.0.1:1/"], .subscribe: ["private-a"], .webhook: ["listen"],
       .channels: ["a"], .users: ["presence-a"], .auth: ["private-a"], .terminate: ["7"],
@@ -119,7 +118,7 @@ struct DisclosureTests {
     return texts.joined()
   }
 
-  private static let secretive = Flags.all.filter { !forms($0.disclosure).isEmpty }
+  private static let secretive = Flag.all.filter { !forms($0.disclosure).isEmpty }
 
   @Test(arguments: secretive.indices)
   func `no secret of an option is told, whether it stands in a file or was typed`(

@@ -3,12 +3,12 @@ import Testing
 @testable import pusher_cli
 
 @Suite struct `The flag table` {
-  private let names = Set(Flags.all.map(\.name))
+  private let names = Set(Flag.all.map(\.name))
 
   @Test func `every name has one row a command`() {
     #expect(names.count > 80)
     for command in Command.allCases {
-      let flags = Flags.of(command)
+      let flags = Flag.of(command)
       #expect(Set(flags.map(\.name)).count == flags.count)
       let letters = flags.compactMap(\.letter)
       #expect(Set(letters).count == letters.count)
@@ -16,50 +16,50 @@ import Testing
   }
 
   @Test func `rows that share a name or letter agree, since the command may come later`() {
-    for flag in Flags.all {
-      for other in Flags.all where other.name == flag.name {
+    for flag in Flag.all {
+      for other in Flag.all where other.name == flag.name {
         #expect(other.letter == flag.letter && other.takesValue == flag.takesValue)
         #expect(other.allowsEmpty == flag.allowsEmpty)
       }
-      for other in Flags.all where flag.letter != nil && other.letter == flag.letter {
+      for other in Flag.all where flag.letter != nil && other.letter == flag.letter {
         #expect(other.name == flag.name, "-\(flag.letter ?? " ")")
       }
     }
   }
 
   @Test func `a metavariable stands with every value and nowhere else`() {
-    for flag in Flags.all {
+    for flag in Flag.all {
       #expect(flag.takesValue == !flag.metavariable.isEmpty, "\(flag.spelling)")
       #expect(flag.metavariable == flag.metavariable.uppercased())
     }
   }
 
   @Test func `summaries follow the voice`() {
-    for flag in Flags.all {
+    for flag in Flag.all {
       #expect(!flag.summary.isEmpty && !flag.summary.hasSuffix("."), "\(flag.spelling)")
       #expect(!flag.commands.isEmpty)
     }
   }
 
   @Test func `what counts when nothing is given is what could be typed`() {
-    for flag in Flags.all {
+    for flag in Flag.all {
       #expect(flag.standard.flatMap(flag.fault) == nil, "\(flag.spelling)")
       #expect(flag.standard == nil || flag.takesValue)
     }
   }
 
   @Test func `a flag that stands for another, or takes one back, names one that there is`() throws {
-    for flag in Flags.all {
-      if let cancelled = flag.cancels { #expect(Flags.named(cancelled)?.cancels == flag.name) }
+    for flag in Flag.all {
+      if let cancelled = flag.cancels { #expect(Flag.named(cancelled)?.cancels == flag.name) }
       guard let (name, value) = flag.standsFor else { continue }
-      #expect(try #require(Flags.named(name)).fault(in: value) == nil)
+      #expect(try #require(Flag.named(name)).fault(in: value) == nil)
     }
   }
 
   @Test func `what a row excludes or needs is another flag of its commands, said in one row`() {
-    for flag in Flags.all {
+    for flag in Flag.all {
       for name in flag.excludes.map(\.name) + flag.needs {
-        let others = Flags.all.filter {
+        let others = Flag.all.filter {
           $0.name == name && !$0.commands.isDisjoint(with: flag.commands)
         }
         #expect(!others.isEmpty && name != flag.name, "\(flag.name) and \(name)")
@@ -67,20 +67,20 @@ import Testing
       }
     }
     #expect(
-      Flags.all.contains { $0.excludes.count > 2 } && Flags.all.contains { $0.needs.count > 1 })
+      Flag.all.contains { $0.excludes.count > 2 } && Flag.all.contains { $0.needs.count > 1 })
   }
 
   @Test func `a flag takes back what it excludes, whichever row says so`() {
-    #expect(Set(Flags.rivals(of: "forward", for: .subscribe)) == ["exec"])
-    #expect(Set(Flags.rivals(of: "exec", for: .subscribe)) == ["forward"])
-    #expect(Set(Flags.rivals(of: "output", for: .sse)) == ["format", "field"])
-    #expect(Set(Flags.rivals(of: "ipv4", for: .sse)) == ["ipv6"])
-    #expect(Flags.rivals(of: "rate", for: .subscribe).isEmpty)
+    #expect(Set(Flag.rivals(of: "forward", for: .subscribe)) == ["exec"])
+    #expect(Set(Flag.rivals(of: "exec", for: .subscribe)) == ["forward"])
+    #expect(Set(Flag.rivals(of: "output", for: .sse)) == ["format", "field"])
+    #expect(Set(Flag.rivals(of: "ipv4", for: .sse)) == ["ipv6"])
+    #expect(Flag.rivals(of: "rate", for: .subscribe).isEmpty)
   }
 
   @Test func `a variable stands for one flag`() {
-    let own = Set(Flags.all.map(\.name)).map { name in
-      Set(Flags.all.filter { $0.name == name }.flatMap(\.variables))
+    let own = Set(Flag.all.map(\.name)).map { name in
+      Set(Flag.all.filter { $0.name == name }.flatMap(\.variables))
     }
     #expect(own.reduce(0) { $0 + $1.count } == Set(own.joined()).count)
     #expect(Set(Environment.names).count == Environment.names.count)
@@ -93,7 +93,7 @@ import Testing
   }
 
   @Test func `the helper letter is never host`() {
-    #expect(Flags.withLetter("h") == .help)
-    #expect(Flags.withLetter("V") == .version)
+    #expect(Flag.withLetter("h") == .help)
+    #expect(Flag.withLetter("V") == .version)
   }
 }

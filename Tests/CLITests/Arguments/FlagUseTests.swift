@@ -60,7 +60,7 @@ struct FlagUseTests {
 
   /// Returns the words of the options that a row needs.
   private static func needs(of flag: Flag, in command: Command) -> [String] {
-    guard let name = flag.needs.first, let needed = Flags.named(name, for: command) else {
+    guard let name = flag.needs.first, let needed = Flag.named(name, for: command) else {
       return []
     }
     return needs(of: needed, in: command).filter { $0 != flag.spelling }
@@ -73,17 +73,17 @@ struct FlagUseTests {
 
   @Test(arguments: CommandUse.all)
   func `an option of a command changes its run`(use: CommandUse) {
-    for flag in Flags.of(use.command) where flag.role != .action {
+    for flag in Flag.of(use.command) where flag.role != .action {
       let pair = "\(use.command.rawValue) \(flag.spelling)"
       guard !Self.idle.contains(pair) else { continue }
       let start = Self.blanks(Self.lines[pair] ?? "\(use.name) \(use.line)")
       let isMutual = flag.needs.contains {
-        Flags.named($0, for: use.command)?.needs.contains(flag.name) == true
+        Flag.named($0, for: use.command)?.needs.contains(flag.name) == true
       }
       let company =
         Self.blanks(Self.company[pair] ?? "")
         + (isMutual ? [] : Self.needs(of: flag, in: use.command))
-      let partner = isMutual ? Self.words(for: Flags.named(flag.needs[0]) ?? flag, of: .serve) : []
+      let partner = isMutual ? Self.words(for: Flag.named(flag.needs[0]) ?? flag, of: .serve) : []
       let first = start + company
       do {
         let second = first + partner + Self.words(for: flag, of: use.command)
@@ -104,8 +104,8 @@ struct FlagUseTests {
 
   @Test(arguments: Command.allCases)
   func `an option of others is refused, and the right one named`(command: Command) {
-    for name in Set(Flags.all.map(\.name)) {
-      guard let flag = Flags.named(name, for: command), !Flags.of(command).contains(flag) else {
+    for name in Set(Flag.all.map(\.name)) {
+      guard let flag = Flag.named(name, for: command), !Flag.of(command).contains(flag) else {
         continue
       }
       let argument = flag.takesValue ? Argument.value(flag, "x") : .on(flag)

@@ -140,7 +140,7 @@ import Testing
       }
     ),
     ("an unknown option", { _ = try? Invocation(["subscribe", "--" + $0]) }),
-    ("what is shown of a value", { text in _ = Flags.all.map { $0.disclosure.shown(text) } }),
+    ("what is shown of a value", { text in _ = Flag.all.map { $0.disclosure.shown(text) } }),
   ]
 
   @Test(arguments: works.map(\.name))

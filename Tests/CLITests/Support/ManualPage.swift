@@ -17,7 +17,7 @@ struct ManualPage {
   private static func expanded(_ line: Substring) -> [String] {
     guard line.hasPrefix("@options ") else { return [String(line)] }
     let words = line.split(separator: " ").dropFirst()
-    let flags = Flags.all.filter { flag in
+    let flags = Flag.all.filter { flag in
       guard "\(flag.group)" == words.first ?? "", !flag.manual.isEmpty else { return false }
       return words.dropFirst().allSatisfy { word in
         let isTaken = flag.commands.contains { $0.rawValue == word.dropFirst() }

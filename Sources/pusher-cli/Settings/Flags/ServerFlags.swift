@@ -285,4 +285,139 @@ extension Flag {
       port and the key of the server, and hold no secret. With --apps, each app gets its own lines. The server keeps
       running. The page of --console has the same lines, and those for Laravel, PHP, Python, Ruby, Swift and curl.
       """)
+
+  /// Options of `webhook send`.
+  static let watching: [Flag] = [
+    .webhookTo, .webhookEvent, .webhookChannel, .every, .initial, .webhookMaxChannels,
+    .webhookUserID,
+  ]
+
+  /// Options of one word of `webhook`; all others apply to both.
+  ///
+  /// Only `send` connects. So it alone has the options that `channels` has for its connection, and
+  /// `auth`, which signs without one, has not.
+  static let ofWebhookSend: [Flag] =
+    watching + [.webhookDelay, .maxMembers, .reconnect]
+    + Flag.of(.webhook).filter {
+      Flag.of(.channels).contains($0) && !Flag.of(.auth).contains($0)
+    }
+  static let ofWebhookListen: [Flag] = [
+    .webhookListen, .portFile, .count, .timestamps, .whereExpression, .failWhere,
+  ]
+
+  static let webhookTo = Flag(
+    "to", .text("URL"), isRepeatable: true, shows: .place, of: [.webhook], in: .serve,
+    isCommon: true, summary: "send webhooks to URL",
+    manual: """
+      With `webhook send`, send webhooks to URL. May be repeated. Each URL has its own queue, as with --webhook of
+      `serve`. Events that are known at the same moment share a webhook, up to 100 of them. A webhook that is lost
+      changes status 0 to 4.
+      """)
+
+  static let webhookEvent = Flag(
+    "event", letter: "e", .text("GLOB"), isRepeatable: true, of: [.webhook], in: .serve,
+    isCommon: true, summary: "send only webhooks whose name matches",
+    manual: """
+      With `webhook send`, send only webhooks whose name matches GLOB. The names are `channel_occupied`,
+      `channel_vacated`, `member_added`, `member_removed` and `client_event`. With `-e 'channel_*'` the program joins no
+      channel, so nobody sees it as a member. May be repeated; one match is enough.
+      """)
+
+  static let webhookChannel = Flag(
+    "channel", letter: "c", .text("NAME"), isRepeatable: true, of: [.webhook], in: .serve,
+    isCommon: true, summary: "join NAME too, for its client events",
+    manual: """
+      With `webhook send`, join channel NAME too, for its client events. The program joins presence channels by itself,
+      and other channels only if you name them. It is then a subscriber of NAME, and does not count itself. For that,
+      the server must count subscriptions; otherwise nothing reports whether NAME is occupied, and a warning says so.
+      May be repeated.
+      """)
+
+  static let every = Flag(
+    "every", .duration, of: [.webhook], in: .serve, isCommon: true, default: "2s",
+    summary: "look for occupied channels every TIME",
+    manual: """
+      With `webhook send`, list the occupied channels every TIME. The default is {default}. No webhook reports a channel
+      that came and went between two lists.
+      """)
+
+  static let initial = Flag(
+    "initial", isOnByDefault: true, of: [.webhook], in: .serve,
+    summary: "leave out the channels and members of the start",
+    manual: """
+      Report the channels and members that are there when `webhook send` starts. This is the default, because a receiver
+      may not know them. `--no-initial` reports only what changes after the start.
+      """)
+
+  static let webhookMaxChannels = Flag(
+    "max-channels", .integer(1...1_000_000), of: [.webhook], in: .serve, default: "10000",
+    summary: "join at most N presence channels",
+    manual: """
+      With `webhook send`, join at most N presence channels. The default is {default}. Nothing reports the members of
+      further channels, and one warning says so.
+      """)
+
+  static let webhookUserID = Flag(
+    "user-id", .text("ID"), of: [.webhook], in: .authorization, default: "pusher-cli-webhook",
+    summary: "appear as this user",
+    manual: """
+      With `webhook send`, join presence channels as user ID. The default is `{default}`. The other members see this
+      user come and go. Webhooks never report the user, so all programs that send webhooks of an app should have the
+      same ID.
+      """)
+
+  static let consoles: [Flag] = [
+    .console, .consoleTokenFile, .consoleHistory, .record, .openRecording,
+  ]
+
+  static let console = Flag(
+    "console", of: [.serve], in: .serve, isCommon: true,
+    summary: "serve a web page that shows what happens",
+    manual: """
+      Serve a page at `/console` that shows what happens on the server. It shows events, connections, channels and
+      members as they come and go. It also sends events, stages faults and explains a wrong authorisation. The address
+      that is printed at the start contains a token of this run. Without the token, nobody can see or do anything. The
+      page is the default on a terminal if no other machine can connect. It then answers only requests that begin on
+      this machine. With --console, it also answers requests through a proxy or from another machine. The address of
+      the server without a path then leads to the page. `--no-console` turns it off. docs/console.md describes the
+      calls of the page, which programs may use too.
+      """)
+
+  static let consoleTokenFile = Flag(
+    "console-token-file", .text("FILE"), of: [.serve], in: .serve,
+    summary: "keep the token, and so the address, in FILE",
+    manual: """
+      Read the token of the console from FILE; a missing FILE is made. So the address of the page stays the same, and
+      an open page continues after a restart of the server. FILE holds only the token, on one line: 16 to 256 letters,
+      digits, `-`, `.`, `_` or `~`. A FILE that other users can read or change is refused, because the token opens the
+      data of private channels. A FILE on a read-only file system, such as a secret of Kubernetes, is taken. The
+      option turns the page on; without --console, the page answers only this machine.
+      """)
+
+  static let consoleHistory = Flag(
+    "console-history", .integer(0...100_000), of: [.serve], in: .serve, default: "1000",
+    summary: "keep the last N entries, up to 4 MiB",
+    manual: """
+      Keep the last N entries for later pages of the console, by default {default}. Together they take at most 4 MiB of
+      memory; the oldest ones go first. So a page that is loaded again begins with them, and a page that lost its
+      connection misses none of them. With 0, `serve` keeps no entries, and does no work for the console while no page
+      is open.
+      """)
+
+  static let record = Flag(
+    "record", .text("FILE"), of: [.serve], in: .serve,
+    summary: "record everything in FILE, as JSON lines",
+    manual: """
+      Append everything that the console shows to FILE, as JSON lines. Each line has its time; see docs/console.md.
+      Only you can read a new FILE, because it holds the data of private channels. If the disk is too slow, entries are
+      left out, and a warning says so.
+      """)
+
+  static let openRecording = Flag(
+    "open-recording", .text("FILE"), of: [.serve], in: .serve,
+    summary: "show the recording FILE on the console",
+    manual: """
+      Show the recording FILE of --record on the page of --console. The recording replaces the live events. FILE must
+      be a regular file.
+      """)
 }

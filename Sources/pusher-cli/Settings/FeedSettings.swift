@@ -1,0 +1,466 @@
+internal import PusherCore
+
+protocol CommandSettings: Equatable, Sendable {
+  var common: CommonSettings { get }
+  init(_ resolved: inout Resolved) throws(UsageError)
+}
+
+struct CommonSettings: Equatable, Sendable {
+  var verbosity: Verbosity
+  var color = ColorChoice.auto
+  var traceFile: String?
+  var warnings: [UsageWarning]
+
+  init(_ resolved: Resolved) {
+    verbosity = Verbosity(resolved)
+    color = .forMessages(typed: resolved[.color].text, in: resolved.environment)
+    traceFile = resolved[.trace].text
+    warnings = resolved.warnings
+  }
+}
+
+enum Verbosity: Equatable, Sendable {
+  case quiet, normal, verbose
+  /// Protocol frames too.
+  case frames
+
+  fileprivate init(_ resolved: Resolved) {
+    let count = resolved[.verbose].count
+    self =
+      resolved[.quiet].isOn
+      ? .quiet : count == 0 ? .normal : count == 1 ? .verbose : .frames
+  }
+}
+
+enum ColorChoice: String, CaseIterable, Sendable {
+  case auto, always, never
+
+  /// Resolves `auto` by the environment: NO_COLOR, then the variables that force colour, then TERM.
+  ///
+  /// A result of `auto` means on a terminal.
+  func resolved(in environment: Environment) -> ColorChoice {
+    guard self == .auto else { return self }
+    if environment["NO_COLOR"] != nil { return .never }
+    let force = environment["FORCE_COLOR"] ?? environment["CLICOLOR_FORCE"]
+    if let force, force != "0", force != "false" { return .always }
+    return environment["TERM"] == "dumb" ? .never : .auto
+  }
+
+  /// Returns the colour of standard output: the option, then PUSHER_CLI_COLOR, NO_COLOR,
+  /// FORCE_COLOR, TERM.
+  ///
+  /// `auto` means on a terminal. Variables that force colour apply to `pretty` only, in a pipe too.
+  /// JSON is for programs, and only the option colours it in a pipe.
+  fileprivate init(_ resolved: Resolved, for output: OutputFormat) throws(UsageError) {
+    let asked: ColorChoice = try resolved.choice(.color)
+    let isOption = resolved.arguments[.color].isGiven
+    let choice = asked.resolved(in: resolved.environment)
+    self = choice == .always && !isOption && output != .pretty ? .auto : choice
+  }
+
+  static func forMessages(typed: String?, in environment: Environment) -> ColorChoice {
+    let asked = typed ?? environment[.color]
+    return (asked.flatMap(Self.init) ?? .auto).resolved(in: environment)
+  }
+
+  func isOn(forTerminal isTerminal: Bool) -> Bool {
+    switch self {
+    case .always: true
+    case .never: false
+    case .auto: isTerminal
+    }
+  }
+}
+
+struct FeedSettings: Equatable, Sendable {
+  var run: RunSettings
+  var printing: PrintSettings
+  var reconnect: ReconnectMode
+  var maxRetries: Int?
+  /// Minimum wait before a retry; for a stream until the server sets another.
+  var reconnectDelay: Duration
+  var retryMaxDelay: Duration
+  /// Silence before a ping, if the server allows more, or before a stream is requested again.
+  var activityTimeout: Duration?
+  var goesOnAfterRefusals: Bool
+  /// Sends a request again before its first event if the answer asks for that (`--retry-post`).
+  var retriesWhenAsked = false
+  var common: CommonSettings
+
+  /// Reads the options of `subscribe` and `sse`.
+  ///
+  /// - Parameter isRepeatable: A repeated request is harmless, so that it needs no `--reconnect`.
+  init(_ resolved: inout Resolved, isRepeatable: Bool = true) throws(UsageError) {
+    run = try RunSettings(&resolved)
+    printing = try PrintSettings(&resolved, run)
+    let isRepeated = isRepeatable || resolved[.reconnect].isGiven
+    reconnect = isRepeated ? try resolved.choice(.reconnect) : .never
+    maxRetries = resolved[.maxRetries].integer
+    reconnectDelay = resolved[.reconnectDelay].time
+    retryMaxDelay = resolved[.retryMaxDelay].time
+    activityTimeout = resolved[.activityTimeout].duration
+    goesOnAfterRefusals = resolved[.keepGoing].isOn
+    common = CommonSettings(resolved)
+  }
+
+  /// Default minimum wait: a maximum below 1 s asks for quick retries, but 10 ms must pass.
+  var leastWait: Duration { min(.seconds(1), max(.milliseconds(10), retryMaxDelay)) }
+
+  func policy(floor: Duration) -> ReconnectPolicy {
+    let mode: ReconnectPolicy.Mode =
+      switch reconnect {
+      case .auto: .automatic
+      case .always: .always
+      case .never: .never
+      }
+    var policy = ReconnectPolicy(
+      mode: mode, maximumAttempts: maxRetries,
+      backoff: Backoff(floor: floor, ceiling: retryMaxDelay))
+    policy.retriesRefusals = goesOnAfterRefusals
+    policy.retriesWhenAsked = retriesWhenAsked
+    return policy
+  }
+}
+
+/// The settings of `subscribe` and `sse`, which also have the members of ``FeedSettings``.
+@dynamicMemberLookup protocol FeedCommandSettings: CommandSettings {
+  var feed: FeedSettings { get }
+}
+
+extension FeedCommandSettings {
+  var common: CommonSettings { feed.common }
+
+  subscript<Value>(dynamicMember path: KeyPath<FeedSettings, Value>) -> Value {
+    feed[keyPath: path]
+  }
+}
+
+enum ReconnectMode: String, CaseIterable, Sendable {
+  /// The first connection must succeed; later losses are retried.
+  case auto
+  /// The first connection is retried too.
+  case always
+  case never
+}
+
+struct RunSettings: Equatable, Sendable {
+  var timeout: Duration?
+  var idleTimeout: Duration?
+  var onReady: String?
+  /// Descriptor that gets a line when the run is ready.
+  var readyDescriptor: Int32?
+  var statsInterval: Duration?
+  var outputFile: String?
+  /// Gets every event, printed or not.
+  var recordFile: String?
+  /// Maximum time that written events stay in the system's memory.
+  var syncInterval: Duration?
+  /// Address of `--metrics`.
+  var monitor: ListenSettings?
+  var handler: HandlerSettings?
+
+  private static func readyDescriptor(_ resolved: Resolved) throws(UsageError) -> Int32? {
+    guard let number = resolved[.readyFD].integer else { return nil }
+    let descriptor = Int32(clamping: number)
+    guard resolved.files.isOpen(descriptor) else {
+      throw UsageError(
+        "--ready-fd: descriptor \(number) is not open; write \(number)>FILE after the command")
+    }
+    return descriptor
+  }
+}
+
+extension RunSettings {
+  fileprivate init(_ resolved: inout Resolved) throws(UsageError) {
+    handler = try HandlerSettings(&resolved)
+    outputFile = resolved[.outputFile].text
+    if outputFile != nil, let handler, !handler.prints {
+      throw UsageError("--output-file gets no events with --exec or --forward: add --tee")
+    }
+    readyDescriptor = try Self.readyDescriptor(resolved)
+    recordFile = resolved[.recordEvents].text
+    if let outputFile, let recordFile, outputFile.utf8.elementsEqual(recordFile.utf8) {
+      throw UsageError("--record and --output-file name the same file; give each its own file")
+    }
+    timeout = resolved[.timeout].duration
+    idleTimeout = resolved[.idleTimeout].duration
+    onReady = resolved[.onReady].text
+    statsInterval = resolved[.stats].duration
+    syncInterval = resolved[.sync].duration
+    monitor = try ListenSettings(metrics: resolved)
+  }
+}
+
+struct HookSettings: Equatable, Sendable {
+  enum FailureRule: String, CaseIterable, Sendable {
+    case `continue`
+    case stop
+  }
+
+  var command: String
+  var jobs: Int
+  var timeout: Duration?
+  var onFailure: FailureRule
+  var prints: Bool
+}
+
+/// Gets the events instead of the output, or besides it.
+enum HandlerSettings: Equatable, Sendable {
+  case command(HookSettings)
+  case receiver(ForwardSettings)
+
+  var prints: Bool {
+    switch self {
+    case .command(let command): command.prints
+    case .receiver(let receiver): receiver.prints
+    }
+  }
+
+  fileprivate init?(_ resolved: inout Resolved) throws(UsageError) {
+    if let url = resolved[.forward].text {
+      self = .receiver(try ForwardSettings(&resolved, url))
+    } else if let command = resolved[.exec].text {
+      self = .command(
+        HookSettings(
+          command: command, jobs: resolved[.execJobs].number,
+          timeout: resolved[.execTimeout].duration, onFailure: try resolved.choice(.execFail),
+          prints: resolved[.tee].isOn))
+    } else {
+      return nil
+    }
+  }
+}
+
+struct ForwardSettings: Equatable, Sendable {
+  /// http or https URL; user information comes from a file.
+  var url: HTTPURL
+  var headers: [NamedValue]
+  var jobs: Int
+  var patience: Duration?
+  var deadFile: String?
+  var prints: Bool
+
+  static let ownFields = [
+    "Idempotency-Key", "Pusher-Event", "Pusher-Channel", "Content-Length", "Transfer-Encoding",
+    "Connection",
+  ]
+
+  private static func url(
+    _ given: String, _ resolved: inout Resolved
+  ) throws(UsageError) -> HTTPURL {
+    let text = try resolved.textOrFile(given, "--forward")
+    let url = try UsageError.explaining("--forward: ", try HTTPURL(parsing: text))
+    guard url.scheme == .http || url.scheme == .https else {
+      throw UsageError(
+        "--forward: the URL must begin with http:// or https://, not \(url.scheme.rawValue)://")
+    }
+    guard url.userInfo == nil || given.hasPrefix("@") else {
+      throw UsageError(
+        "--forward: a password in the URL would show in ps; put the URL into a file and give "
+          + "@FILE, or use --forward-header @FILE")
+    }
+    return url
+  }
+}
+
+extension ForwardSettings {
+  fileprivate init(_ resolved: inout Resolved, _ given: String) throws(UsageError) {
+    headers = try resolved.headers(.forwardHeader)
+    for name in headers.map({ $0.name.lowercased() }) {
+      guard let own = Self.ownFields.first(where: { $0.lowercased() == name }) else { continue }
+      throw UsageError("--forward-header: pusher-cli sets \(own) for each event; leave it out")
+    }
+    url = try Self.url(given, &resolved)
+    jobs = resolved[.forwardJobs].number
+    patience = resolved[.forwardTimeout].duration
+    deadFile = resolved[.forwardDead].text
+    prints = resolved[.tee].isOn
+  }
+}
+
+struct PrintSettings: Equatable, Sendable {
+  /// Patterns for the event name; empty for all events.
+  var includedEvents: [String]
+  var excludedEvents: [String]
+  /// All of these must hold for an event.
+  var conditions: [WhereClause] = []
+  /// Patterns for the event that ends the run with success.
+  var untilEvents: [String] = []
+  /// Data of the event that ends the run with success.
+  var untilData: DataPattern?
+  /// Patterns for the event that ends the run with failure.
+  var failEvents: [String] = []
+  /// One of these ends the run with failure.
+  var failConditions: [WhereClause] = []
+  var count: Int?
+  var form: EventForm
+  var printsLifecycle = false
+  /// Maximum size of waiting output, in bytes, before the socket stays unread.
+  var bufferSize: Int
+  var printsSummary = false
+  /// False if only the handler gets events.
+  var printsEvents = true
+  /// True to count the events of each channel, for `--metrics`.
+  var countsChannels = false
+
+  var wishes: RunWishes {
+    RunWishes(count: count, untilData: untilData?.text, untilEvents: untilEvents)
+  }
+}
+
+extension PrintSettings {
+  fileprivate init(_ resolved: inout Resolved, _ run: RunSettings) throws(UsageError) {
+    includedEvents = try resolved.patterns(.event)
+    excludedEvents = try resolved.patterns(.excludeEvent)
+    conditions = try resolved.conditions(of: .whereExpression)
+    untilEvents = try resolved.patterns(.untilEvent)
+    untilData = try resolved.patterns(.until).last.map(DataPattern.init)
+    failEvents = try resolved.patterns(.failEvent)
+    failConditions = try resolved.conditions(of: .failWhere)
+    count = resolved[.count].integer
+    form = try EventForm(resolved)
+    printsLifecycle = resolved[.lifecycle].isOn
+    bufferSize = resolved[.buffer].bytes
+    printsSummary = resolved[.summary].isOn
+    printsEvents = run.handler?.prints ?? true
+    countsChannels = run.monitor != nil
+  }
+}
+
+/// The form in which events are printed.
+struct EventForm: Equatable, Sendable {
+  var output: OutputFormat
+  var template: FormatTemplate?
+  /// Field of the data that is printed in place of the line.
+  var field: FieldPath?
+  /// Prints the fields without line ends between them.
+  var joinsFields = false
+  /// Byte after each event: newline or NUL.
+  var terminator = UInt8(ascii: "\n")
+  var hasTimestamps = false
+  /// Colour on standard output; `auto` means on a terminal.
+  var color: ColorChoice
+  var page = PageSettings()
+}
+
+extension EventForm {
+  fileprivate init(_ resolved: Resolved) throws(UsageError) {
+    output = try resolved.choice(.output)
+    template = try resolved[.format].text.map(FormatTemplate.init)
+    if let text = resolved[.field].text {
+      do throws(FieldPathError) {
+        field = try FieldPath(text)
+      } catch {
+        throw UsageError("--field: '\(text)' \(error)")
+      }
+    }
+    joinsFields = resolved[.join].isOn
+    terminator = resolved[.null].isOn ? 0 : UInt8(ascii: "\n")
+    hasTimestamps = resolved[.timestamps].isOn
+    // A template or a field is for programs, whatever the format.
+    color = try ColorChoice(resolved, for: template == nil && field == nil ? output : .raw)
+    if let columns = resolved.environment["COLUMNS"].flatMap(Quantities.integer), columns > 0 {
+      page.columns = columns
+    }
+    page.isUnicode = resolved.environment.isUnicode
+  }
+}
+
+struct PageSettings: Equatable, Sendable {
+  /// Columns if no terminal reports its width.
+  var columns = 80
+  var isUnicode = false
+}
+
+enum OutputFormat: String, CaseIterable, Sendable { case json, pretty, raw }
+
+/// The events that a run waits for; one of them is enough.
+struct RunWishes: Equatable, Sendable {
+  /// Number of events of `--count`.
+  var count: Int?
+  /// Text or pattern of `--until`.
+  var untilData: String?
+  /// Patterns of `--until-event`.
+  var untilEvents: [String] = []
+
+  /// True if the run waits for nothing: it ends with its stream or its time.
+  var areNone: Bool { count == nil && !awaitEvent }
+  /// True if the run waits for a particular event.
+  var awaitEvent: Bool { untilData != nil || !untilEvents.isEmpty }
+}
+
+/// The text that `--format` prints for each event, with placeholders.
+struct FormatTemplate: Equatable, Sendable {
+  enum Field: Character, CaseIterable, Sendable {
+    case event = "e"
+    case channel = "c"
+    /// Text unchanged, anything else as JSON.
+    case data = "d"
+    /// `data` as a field of a table: tabs, newlines and backslashes are escaped.
+    case dataField = "D"
+    case wire = "w"
+    case userID = "u"
+    /// The last event ID of an event stream.
+    case id = "i"
+    /// Time of arrival, RFC 3339.
+    case time = "t"
+    case localTime = "T"
+    /// Time of arrival in seconds since 1970, with milliseconds.
+    case seconds = "s"
+    /// 1 for the first printed event.
+    case number = "N"
+    case line = "j"
+  }
+
+  enum Part: Equatable, Sendable {
+    case text(String)
+    case field(Field)
+  }
+
+  private(set) var parts: [Part] = []
+
+  /// Parses `%e`, `%%`, `\t`, `\n`, `\0` and `\\`; other text stays unchanged.
+  init(_ text: String) throws(UsageError) {
+    if OutputFormat(rawValue: text) != nil {
+      throw UsageError("--format prints its text, here '\(text)': for this format, give -o \(text)")
+    }
+    var rest = text[...]
+    var literal = ""
+    while let character = rest.popFirst() {
+      switch character {
+      case "%":
+        guard let letter = rest.popFirst() else {
+          throw UsageError("--format ends with '%'; write %% for a percent sign")
+        }
+        if letter == "%" {
+          literal.append("%")
+        } else if let field = Field(rawValue: letter) {
+          if !literal.isEmpty { parts.append(.text(literal)) }
+          literal = ""
+          parts.append(.field(field))
+        } else {
+          let known = Field.allCases.map { "%\($0.rawValue)" }.joined(separator: " ")
+          throw UsageError("--format: '%\(letter)' is not one of \(known) %%")
+        }
+      case "\\": literal.append(try Self.escape(rest.popFirst()))
+      default: literal.append(character)
+      }
+    }
+    if !literal.isEmpty { parts.append(.text(literal)) }
+  }
+
+  private static func escape(_ letter: Character?) throws(UsageError) -> Character {
+    switch letter {
+    case "t": return "\t"
+    case "n": return "\n"
+    case "0": return "\0"
+    case "\\": return "\\"
+    case let letter:
+      throw UsageError(
+        "--format: '\\\(letter.map(String.init) ?? "")' is not one of \\t \\n \\0 \\\\")
+    }
+  }
+
+  static let times: [Field] = [.time, .localTime, .seconds]
+  var usesTime: Bool { Self.times.contains { parts.contains(.field($0)) } }
+}
