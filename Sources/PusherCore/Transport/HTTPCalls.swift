@@ -73,42 +73,28 @@ final class HTTPCalls: Sendable {
   }
 
   fileprivate let limits: Limits
-  fileprivate let thread: LoopThread
-  fileprivate let orders = Locked(ThreadOrders<Order>())
+  fileprivate let thread: OnDemandThread<Order>
 
   init(on thread: LoopThread, limits: Limits = Limits()) {
-    (self.thread, self.limits) = (thread, limits)
+    (self.thread, self.limits) = (OnDemandThread(thread), limits)
   }
 
-  var isWorking: Bool { orders.withLock { $0.hasThread } }
+  var isWorking: Bool { thread.isWorking }
 
   /// Returns the result of a call; ``HTTPCall/Failure/cancelled`` at once if the task is cancelled.
   func outcome(of call: HTTPCall) async -> HTTPCall.Outcome {
     await withTaskCancellationHandler {
-      await call.outcome { post(.begin(call), joins: true) }
+      await call.outcome { post(.begin(call), isFirst: true) }
     } onCancel: {
       call.end(.failure(.cancelled))
-      post(.stop(call), joins: false)
+      post(.stop(call), isFirst: false)
     }
   }
 
-  /// Posts an order; if it `joins`, makes the driver, which exists only while it has work.
-  private func post(_ order: Order, joins: Bool) {
-    let (wakeUp, needsThread) = orders.withLock { orders -> (WakeUp?, Bool) in
-      guard joins || orders.hasThread else { return (nil, false) }
-      defer { orders.hasThread = true }
-      return (orders.post(order), !orders.hasThread)
-    }
-    wakeUp?.signal()
-    guard needsThread else { return }
-    thread.join { [self] loop in
-      orders.withLock { $0.wakeUp = loop.wakeUp }
-      return HTTPCallDriver(loop: loop, calls: self)
-    } failed: { [self] reason in
-      let lost = orders.withLock { orders in
-        defer { orders = ThreadOrders() }
-        return orders.take()
-      }
+  private func post(_ order: Order, isFirst: Bool) {
+    thread.post(order, isFirst: isFirst) { [self] loop in
+      HTTPCallDriver(loop: loop, calls: self)
+    } failed: { reason, lost in
       for case .begin(let call) in lost { call.end(.failure(.unreachable(reason))) }
     }
   }
@@ -135,15 +121,9 @@ private final class HTTPCallDriver: LoopMember {
 
   init(loop: EventLoop, calls: HTTPCalls) { (self.loop, self.calls) = (loop, calls) }
 
-  /// Carries out all orders, then leaves the thread if there is nothing to do.
   func beginRound() {
-    while true {
-      let taken = calls.orders.withLock { $0.take() }
-      for order in taken { carryOut(order) }
-      if !taken.isEmpty { continue }
-      guard lines.isEmpty && waiting.isEmpty else { return }
-      if calls.orders.withLock({ $0.leave() }) { return calls.thread.leave(self, loop) }
-    }
+    calls.thread.serve(
+      self, on: loop, isIdle: { lines.isEmpty && waiting.isEmpty }, carryOut: { carryOut($0) })
   }
 
   func end() {

@@ -137,6 +137,55 @@ package struct ThreadOrders<Element: Sendable>: Sendable {
   }
 }
 
+/// Orders to a member of a ``LoopThread`` that exists only while it has work.
+final class OnDemandThread<Order: Sendable>: Sendable {
+  private let thread: LoopThread
+  private let orders = Locked(ThreadOrders<Order>())
+
+  init(_ thread: LoopThread) { self.thread = thread }
+
+  var isWorking: Bool { orders.withLock { $0.hasThread } }
+
+  /// Posts an order; `begin` makes the member if there is none and the order `isFirst`.
+  ///
+  /// `failed` gets the reason and the lost orders if the system has no thread left.
+  func post(
+    _ order: Order, isFirst: Bool, begin: @escaping @Sendable (EventLoop) -> any LoopMember,
+    failed: @escaping @Sendable (String, [Order]) -> Void
+  ) {
+    let (wakeUp, needsThread) = orders.withLock { orders -> (WakeUp?, Bool) in
+      guard isFirst || orders.hasThread else { return (nil, false) }
+      defer { orders.hasThread = true }
+      return (orders.post(order), !orders.hasThread)
+    }
+    wakeUp?.signal()
+    guard needsThread else { return }
+    thread.join { [self] loop in
+      orders.withLock { $0.wakeUp = loop.wakeUp }
+      return begin(loop)
+    } failed: { [self] reason in
+      let lost = orders.withLock { orders in
+        defer { orders = ThreadOrders() }
+        return orders.take()
+      }
+      failed(reason, lost)
+    }
+  }
+
+  /// Carries out all orders, then removes the member if it is idle.
+  func serve(
+    _ member: any LoopMember, on loop: EventLoop, isIdle: () -> Bool, carryOut: (Order) -> Void
+  ) {
+    while true {
+      let taken = orders.withLock { $0.take() }
+      for order in taken { carryOut(order) }
+      if !taken.isEmpty { continue }
+      guard isIdle() else { return }
+      if orders.withLock({ $0.leave() }) { return thread.leave(member, loop) }
+    }
+  }
+}
+
 package enum DetachedThread {
   fileprivate final class Body: Sendable {
     let run: @Sendable () -> Void

@@ -384,7 +384,7 @@ struct BenchTable {
     guard report.wasLimit else { return }
     lines.append(
       "The bench used \(share) % of a core: the figures say what it can do, not the server.")
-    if EventLoop.processorCount > 1 {
+    if SystemCalls.processorCount > 1 {
       lines.append("To use more cores, run it in several shells, each with a part of the load.")
     }
   }
