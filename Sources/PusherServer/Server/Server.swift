@@ -12,7 +12,8 @@ package final class Server {
   package let feed = ServerFeed()
   private let cluster: (any Cluster)?
   private var served: [Application]
-  private var access: AccessGate
+  /// Host of an allowed request without an `Origin`: a program's requests all name the same one.
+  private var admittedHost: String?
   private var refusals = RefusalReport()
   private var calls = CallTable<Caller>()
   /// Work that waits until the reachability of other nodes is known.
@@ -53,7 +54,6 @@ package final class Server {
     loop: EventLoop, log: @escaping (ServerLogEvent) -> Void = { _ in }
   ) throws(TransportError) {
     (self.options, self.loop, self.log, self.cluster) = (options, loop, log, cluster)
-    access = AccessGate(options.access)
     served = options.applications
     pendingWork = cluster == nil ? nil : ({}, [])
     applications = Applications(
@@ -433,7 +433,7 @@ extension Server: ConnectionAcceptorOwner {
   private func refusal(
     of head: HTTPRequestHead, for route: ServerRoute, from peer: SocketAddress?
   ) -> AccessRefusal? {
-    var refusal = access.refusal(head)
+    var refusal = refusalByName(head)
     if refusal == nil, options.reach(of: route) == .thisMachine,
       let sign = RemoteSign(head, peer: peer)
     {
@@ -441,6 +441,19 @@ extension Server: ConnectionAcceptorOwner {
     }
     guard let refusal else { return nil }
     if let isLast = refusals.note(refusal) { report(.accessRefused(refusal, isLast: isLast)) }
+    return refusal
+  }
+
+  private func refusalByName(_ head: HTTPRequestHead) -> AccessRefusal? {
+    var host: String?
+    // Only the `Host` counts: one field, no `Origin`, and no host in the target.
+    if head.target.begins(with: "/"), head.headers["Origin"] == nil {
+      let hosts = head.headers.all("Host")
+      host = hosts.count == 1 ? hosts[0] : nil
+    }
+    if let admittedHost, let host, host.isSame(as: admittedHost) { return nil }
+    let refusal = options.access.refusal(head)
+    if refusal == nil, let host { admittedHost = host }
     return refusal
   }
 
