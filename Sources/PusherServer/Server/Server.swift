@@ -217,13 +217,6 @@ package final class Server {
     for event in cluster?.takeLog() ?? [] { tell(event, app: nil) }
   }
 
-  /// Logs the first time that clients were dropped because all queues together were full.
-  private func noteFullQueues(dropped: Int) {
-    guard !hasToldFullQueues else { return }
-    hasToldFullQueues = true
-    report(.queuesFull(limit: options.limits.sizes.allOutput, dropped: dropped))
-  }
-
   /// Output waiting for all clients, in bytes, computed from scratch.
   package var recountedBytes: Int { acceptor.connections.reduce(0) { $0 + $1.waitingBytes } }
 
@@ -242,7 +235,10 @@ package final class Server {
       connection.cut("all clients together left more than \(ledger.limit) bytes unread", at: now)
       dropped += 1
     }
-    noteFullQueues(dropped: dropped)
+    // Only the first time is logged.
+    guard !hasToldFullQueues else { return }
+    hasToldFullQueues = true
+    report(.queuesFull(limit: options.limits.sizes.allOutput, dropped: dropped))
   }
 
   /// Sends the output of the last round and the news of other nodes.
