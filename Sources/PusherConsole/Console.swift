@@ -28,7 +28,8 @@ package final class Console: ServerConsole {
     guard RequestTarget.path(of: head.target).isSame(as: Self.path + "/events"),
       head.method == "GET", refusal(head) == nil, let source = source(for: head)
     else { return nil }
-    let stream = ConsoleStream(source, hello: hello, on: connection, at: now) { [weak self] ended in
+    let stream = ConsoleStream(source, of: instance, hello: hello, on: connection, at: now) {
+      [weak self] ended in
       self?.streams.removeAll { $0 === ended }
     }
     streams.append(stream)
@@ -41,9 +42,9 @@ package final class Console: ServerConsole {
     let wakeUp = host.loop.wakeUp
     guard let recording = options.recording else {
       let start = last.map { ServerFeed.Start.after($0) } ?? .oldest
-      return LiveSource(host.feed, of: instance, from: start, wakeUp: wakeUp)
+      return LiveSource(host.feed, from: start, wakeUp: wakeUp)
     }
-    return RecordedRun(recording, host.feed, of: instance, after: last ?? 0, wakeUp: wakeUp)
+    return RecordedRun(recording, host.feed, after: last ?? 0, wakeUp: wakeUp)
   }
 
   package func flush(at now: Instant) {

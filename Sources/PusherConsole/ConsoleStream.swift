@@ -2,9 +2,8 @@ internal import PusherCore
 internal import PusherServer
 
 protocol ConsoleSource: AnyObject {
-  /// Appends messages until `output` reaches the limit; false at the end of the source.
-  func fill(_ output: ByteBuffer, upTo limit: Int) -> Bool
-  var hasMore: Bool { get }
+  /// Returns the lines that are ready, maybe none; `nil` if no more can come.
+  func take() -> RecordingReader.Portion?
   func close()
 }
 
@@ -14,6 +13,12 @@ final class ConsoleStream: ConnectionSocket {
   let output = ByteBuffer(capacity: 4096)
   weak var carrier: ServerConnection?
   private let source: any ConsoleSource
+  private let instance: StreamInstance
+  private var portion = RecordingReader.Portion()
+  /// Index of the next line of the portion.
+  private var next = 0
+  /// True after the end of a recording; the answer goes on, because the page would reconnect.
+  private var isOver = false
   private(set) var isFinished = false
   var isServed: Bool { !isFinished }
   private var hasGreeting = false
@@ -26,10 +31,11 @@ final class ConsoleStream: ConnectionSocket {
   private static let heartbeat = Duration.seconds(15)
 
   init(
-    _ source: any ConsoleSource, hello: JSONValue, on carrier: ServerConnection, at now: Instant,
+    _ source: any ConsoleSource, of instance: StreamInstance, hello: JSONValue,
+    on carrier: ServerConnection, at now: Instant,
     onEnd: @escaping (ConsoleStream) -> Void
   ) {
-    (self.source, self.carrier, self.onEnd) = (source, carrier, onEnd)
+    (self.source, self.instance, self.carrier, self.onEnd) = (source, instance, carrier, onEnd)
     input = carrier.input
     nextComment = now.advanced(by: Self.heartbeat)
     output.append(
@@ -54,12 +60,43 @@ final class ConsoleStream: ConnectionSocket {
   func flush(at now: Instant) -> Bool {
     guard !isFinished, let carrier else { return false }
     let before = output.count
-    if !source.fill(output, upTo: Self.outputLimit) { finish() }
+    if !fill() { finish() }
     guard output.count > before || hasGreeting || isFinished else { return false }
     hasGreeting = false
     nextComment = now.advanced(by: Self.heartbeat)
     carrier.flush(at: now)
-    return !isFinished && output.isEmpty && source.hasMore
+    return !isFinished && output.isEmpty && next < portion.lines.count
+  }
+
+  /// Writes lines until the output is full; false at the end of the source.
+  private func fill() -> Bool {
+    while output.count < Self.outputLimit, !isOver {
+      if next < portion.lines.count {
+        write(portion.lines[next])
+        next += 1
+      } else if portion.isLast {
+        isOver = true
+        EventStreamWriter.write(event: "end", data: "{}", to: output)
+      } else {
+        guard let taken = source.take() else { return false }
+        (portion, next) = (taken, 0)
+        if taken.lines.isEmpty, !taken.isLast { return true }
+      }
+    }
+    return true
+  }
+
+  private func write(_ line: ServerFeed.Line) {
+    switch line {
+    case .entry(let number, let text):
+      EventStreamWriter.write(
+        event: "entry", id: instance.messageID(number), data: text, to: output)
+    case .dropped(let loss):
+      // With an ID, so that a reader who comes back is not told again.
+      EventStreamWriter.write(
+        event: "dropped", id: instance.messageID(loss.last),
+        data: #"{"count":\#(loss.count),"reason":"\#(loss.cause.rawValue)"}"#, to: output)
+    }
   }
 
   /// Drops input after the request.
@@ -86,51 +123,16 @@ final class ConsoleStream: ConnectionSocket {
 
 final class LiveSource: ConsoleSource {
   private let feed: ServerFeed
-  private let instance: StreamInstance
   private let reader: Int
-  private var waiting: [ServerFeed.Line] = []
-  private var next = 0
 
   /// Fails if the feed has its maximum number of readers.
-  ///
-  /// - Parameter start: Place where a reader begins, also one that comes back.
-  init?(
-    _ feed: ServerFeed, of instance: StreamInstance, from start: ServerFeed.Start, wakeUp: WakeUp
-  ) {
+  init?(_ feed: ServerFeed, from start: ServerFeed.Start, wakeUp: WakeUp) {
     guard let reader = feed.open(wakeUp, from: start) else { return nil }
-    (self.feed, self.instance, self.reader) = (feed, instance, reader)
+    (self.feed, self.reader) = (feed, reader)
   }
 
-  var hasMore: Bool { next < waiting.count }
-
-  func fill(_ output: ByteBuffer, upTo limit: Int) -> Bool {
-    while output.count < limit {
-      if next == waiting.count {
-        (waiting, next) = (feed.take(reader), 0)
-        if waiting.isEmpty { return true }
-      }
-      output.write(waiting[next], of: instance)
-      next += 1
-    }
-    return true
-  }
-
+  func take() -> RecordingReader.Portion? { RecordingReader.Portion(lines: feed.take(reader)) }
   func close() { feed.close(reader) }
-}
-
-extension ByteBuffer {
-  func write(_ line: ServerFeed.Line, of instance: StreamInstance) {
-    switch line {
-    case .entry(let number, let text):
-      EventStreamWriter.write(
-        event: "entry", id: instance.messageID(number), data: text, to: self)
-    case .dropped(let loss):
-      // With an ID, so that a reader who comes back is not told again.
-      EventStreamWriter.write(
-        event: "dropped", id: instance.messageID(loss.last),
-        data: #"{"count":\#(loss.count),"reason":"\#(loss.cause.rawValue)"}"#, to: self)
-    }
-  }
 }
 
 /// One run of the console, which the IDs of its messages name.
@@ -160,79 +162,43 @@ struct StreamInstance: Equatable {
 /// have any size, and a slow disk does not delay the server.
 final class RecordedRun: ConsoleSource {
   private let feed: ServerFeed
-  private let instance: StreamInstance
   /// Number of lines that the reader has already.
   private let known: Int
   private let wakeUp: WakeUp
   private let reader: Locked<RecordingReader>
   /// The portion that the thread has read.
   private let answer = Locked<RecordingReader.Portion?>(nil)
-  private var portion = RecordingReader.Portion()
-  private var next = 0
   private var isReading = false
-  private var isOver = false
-  private var isClosed = false
 
   /// Fails if the file cannot be opened, or if `feed` has its maximum number of readers.
-  ///
-  /// - Parameter known: Number of lines that the reader has already.
-  init?(
-    _ path: String, _ feed: ServerFeed, of instance: StreamInstance, after known: Int,
-    wakeUp: WakeUp
-  ) {
+  init?(_ path: String, _ feed: ServerFeed, after known: Int, wakeUp: WakeUp) {
     guard let file = try? FileReader(path), feed.openRecording() else { return nil }
-    (self.feed, self.instance, self.known, self.wakeUp) = (feed, instance, known, wakeUp)
+    (self.feed, self.known, self.wakeUp) = (feed, known, wakeUp)
     reader = Locked(RecordingReader(file))
   }
 
-  var hasMore: Bool { next < portion.lines.count }
-
-  func fill(_ output: ByteBuffer, upTo limit: Int) -> Bool {
-    while output.count < limit, !isOver {
-      if next == portion.lines.count {
-        if portion.isLast {
-          isOver = true
-          EventStreamWriter.write(event: "end", data: "{}", to: output)
-          break
-        }
-        guard takePortion() else { return readOn() }
-        continue
-      }
-      if case .entry(let number, _) = portion.lines[next], number > known {
-        output.write(portion.lines[next], of: instance)
-      }
-      next += 1
-    }
-    // The page keeps its entries, and reconnects if the answer ends.
-    return true
-  }
-
-  private func takePortion() -> Bool {
+  func take() -> RecordingReader.Portion? {
     let taken = answer.withLock { answer in
       defer { answer = nil }
       return answer
     }
-    guard let taken else { return false }
-    (portion, next, isReading) = (taken, 0, false)
-    return true
-  }
-
-  /// Returns false if no thread can be started.
-  private func readOn() -> Bool {
-    guard !isReading else { return true }
-    isReading = DetachedThread.start(name: "pusher-record") { [reader, answer, wakeUp] in
-      let portion = reader.withLock { $0.next() }
-      answer.withLock { $0 = portion }
-      wakeUp.signal()
+    if var taken {
+      isReading = false
+      taken.lines.removeAll { if case .entry(let number, _) = $0 { number <= known } else { true } }
+      if !taken.lines.isEmpty || taken.isLast { return taken }
     }
-    return isReading
+    if !isReading {
+      isReading = DetachedThread.start(name: "pusher-record") { [reader, answer, wakeUp] in
+        let portion = reader.withLock { $0.next() }
+        answer.withLock { $0 = portion }
+        wakeUp.signal()
+      }
+    }
+    // Without a thread there are no more lines.
+    return isReading ? RecordingReader.Portion() : nil
   }
 
-  func close() {
-    guard !isClosed else { return }
-    (isClosed, isOver) = (true, true)
-    feed.closeRecording()
-  }
+  func close() { feed.closeRecording() }
 }
 
 /// Reads the lines of a recording, one JSON object per line.

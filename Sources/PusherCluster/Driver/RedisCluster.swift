@@ -10,7 +10,10 @@ package final class RedisCluster: Cluster {
   private let link: RedisLink
   private let loop: EventLoop
   private var isFlushing = false
-  private lazy var timer = LoopTimer(deadline: nil) { [weak self] in self?.tick() }
+  private lazy var timer = LoopTimer(deadline: nil) { [weak self] in
+    guard let self else { return }
+    group.tick(at: loop.now)
+  }
 
   /// Starts to dial; `webhookDelay` is the delay of the webhooks for departures.
   package init(
@@ -27,21 +30,18 @@ package final class RedisCluster: Cluster {
       guard let self else { return }
       group.take(channel, payload, at: self.loop.now)
     }
-    link.onChange = { [weak self] in self?.changed($0) }
+    link.onChange = { [weak self] state in
+      guard let self else { return }
+      switch state {
+      case .up: group.linkUp(at: loop.now)
+      case .down(let reason, _): group.linkLost("\(reason)", at: loop.now)
+      }
+    }
     link.isUseful = { [weak self] in self?.group.failure == nil }
     loop.add(timer)
     timer.deadline = group.deadline
     link.start()
   }
-
-  private func changed(_ state: RedisLink.State) {
-    switch state {
-    case .up: group.linkUp(at: loop.now)
-    case .down(let reason, _): group.linkLost("\(reason)", at: loop.now)
-    }
-  }
-
-  private func tick() { group.tick(at: loop.now) }
 
   package func flush(at now: Instant) {
     isFlushing = true

@@ -6,6 +6,9 @@ package import PusherCore
 /// nodes. Frames go into the queues of sessions, which never call back. Answers, log and notices
 /// wait until the driver takes them. A hub belongs to one thread.
 package final class Hub {
+  /// The signed text of a sign-in; the answer repeats both parts.
+  package typealias SignInProof = (auth: String, userData: String)
+
   private enum Waiter {
     case join(JoinRequest, any HubSession)
     case signIn(SignedInUser, SignInProof, any HubSession)
@@ -15,11 +18,11 @@ package final class Hub {
   let member: any ClusterMember
   private var sessions = NameTable<any HubSession>()
   private var channels = NameTable<HubChannel>()
-  private var users = SignedInUsers()
+  var users = SignedInUsers()
   private var waiters: [Int: Waiter] = [:]
   private var answers: [(number: Int, answer: ClusterAnswer)] = []
   private var events: [ServerLogEvent] = []
-  private var shares = AddressShares()
+  var shares = AddressShares()
   private var toldLimits: Set<Int> = []
 
   package var application: Application { setup.application }
@@ -459,13 +462,8 @@ package struct MemberList: Sendable, Equatable {
 }
 
 final class HubChannel {
-  struct Place {
-    fileprivate var index: Int
-    /// User on a presence channel.
-    let userID: String?
-    /// The user's ID in messages to others.
-    let memberID: JSONValue?
-  }
+  /// A subscriber's index and, on a presence channel, user; `memberID` is the ID for others.
+  typealias Place = (index: Int, userID: String?, memberID: JSONValue?)
 
   private(set) var subscribers: [any HubSession] = []
   private var places: [ObjectIdentifier: Place] = [:]
@@ -473,7 +471,7 @@ final class HubChannel {
   func put(_ session: any HubSession, userID: String?, memberID: JSONValue?) {
     let key = ObjectIdentifier(session)
     let index = places[key]?.index ?? subscribers.count
-    places[key] = Place(index: index, userID: userID, memberID: memberID)
+    places[key] = (index, userID, memberID)
     if index == subscribers.count { subscribers.append(session) }
   }
 
@@ -500,14 +498,6 @@ package struct SignedInUser: Sendable, Equatable {
   }
 
   package var id: String { member.userID }
-}
-
-/// The signed text of a sign-in; the answer repeats both parts.
-package struct SignInProof: Sendable {
-  let auth: String
-  let userData: String
-
-  package init(auth: String, userData: String) { (self.auth, self.userData) = (auth, userData) }
 }
 
 struct SignedInUsers {

@@ -485,7 +485,7 @@ extension ClientSession {
       let user = try hub.application.user(
         auth, socketID: socketID, userData: userData, limits: hub.limits,
         form: context.dialect.memberForm)
-      hub.signIn(self, as: user, SignInProof(auth: auth, userData: userData), at: now)
+      hub.signIn(self, as: user, (auth, userData), at: now)
     } catch {
       hub.log(.signInRefused(socketID: socketID, reason: error.reason))
       send(hub.text.error(code: error.code, message: error.reason), at: now)

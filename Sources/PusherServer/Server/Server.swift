@@ -12,7 +12,8 @@ package final class Server {
   package let feed = ServerFeed()
   private let cluster: (any Cluster)?
   private var served: [Application]
-  private var access: AccessGate
+  /// Host of an allowed request without an `Origin`: a program's requests all name the same one.
+  private var admittedHost: String?
   private var refusals = RefusalReport()
   private var calls = CallTable<Caller>()
   /// Work that waits until the reachability of other nodes is known.
@@ -53,7 +54,6 @@ package final class Server {
     loop: EventLoop, log: @escaping (ServerLogEvent) -> Void = { _ in }
   ) throws(TransportError) {
     (self.options, self.loop, self.log, self.cluster) = (options, loop, log, cluster)
-    access = AccessGate(options.access)
     served = options.applications
     pendingWork = cluster == nil ? nil : ({}, [])
     applications = Applications(
@@ -217,13 +217,6 @@ package final class Server {
     for event in cluster?.takeLog() ?? [] { tell(event, app: nil) }
   }
 
-  /// Logs the first time that clients were dropped because all queues together were full.
-  private func noteFullQueues(dropped: Int) {
-    guard !hasToldFullQueues else { return }
-    hasToldFullQueues = true
-    report(.queuesFull(limit: options.limits.sizes.allOutput, dropped: dropped))
-  }
-
   /// Output waiting for all clients, in bytes, computed from scratch.
   package var recountedBytes: Int { acceptor.connections.reduce(0) { $0 + $1.waitingBytes } }
 
@@ -242,7 +235,10 @@ package final class Server {
       connection.cut("all clients together left more than \(ledger.limit) bytes unread", at: now)
       dropped += 1
     }
-    noteFullQueues(dropped: dropped)
+    // Only the first time is logged.
+    guard !hasToldFullQueues else { return }
+    hasToldFullQueues = true
+    report(.queuesFull(limit: options.limits.sizes.allOutput, dropped: dropped))
   }
 
   /// Sends the output of the last round and the news of other nodes.
@@ -433,7 +429,7 @@ extension Server: ConnectionAcceptorOwner {
   private func refusal(
     of head: HTTPRequestHead, for route: ServerRoute, from peer: SocketAddress?
   ) -> AccessRefusal? {
-    var refusal = access.refusal(head)
+    var refusal = refusalByName(head)
     if refusal == nil, options.reach(of: route) == .thisMachine,
       let sign = RemoteSign(head, peer: peer)
     {
@@ -441,6 +437,19 @@ extension Server: ConnectionAcceptorOwner {
     }
     guard let refusal else { return nil }
     if let isLast = refusals.note(refusal) { report(.accessRefused(refusal, isLast: isLast)) }
+    return refusal
+  }
+
+  private func refusalByName(_ head: HTTPRequestHead) -> AccessRefusal? {
+    var host: String?
+    // Only the `Host` counts: one field, no `Origin`, and no host in the target.
+    if head.target.begins(with: "/"), head.headers["Origin"] == nil {
+      let hosts = head.headers.all("Host")
+      host = hosts.count == 1 ? hosts[0] : nil
+    }
+    if let admittedHost, let host, host.isSame(as: admittedHost) { return nil }
+    let refusal = options.access.refusal(head)
+    if refusal == nil, let host { admittedHost = host }
     return refusal
   }
 

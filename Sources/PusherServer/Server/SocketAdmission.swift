@@ -33,7 +33,9 @@ package enum SocketAdmission {
       return
     }
     // A client without a protocol number is older than the parameter, or written by hand.
-    if checksVersions, let version = target["protocol"], !Self.isSupported(version) {
+    if checksVersions, let version = target["protocol"],
+      !(Int(version).map(Self.protocolVersions.contains) ?? false)
+    {
       self = .refused(.unsupportedProtocol, reason: "Unsupported protocol version: '\(version)'")
       return
     }
@@ -49,10 +51,6 @@ package enum SocketAdmission {
       return
     }
     self = .accepted(hub)
-  }
-
-  private static func isSupported(_ text: String) -> Bool {
-    Int(text).map(protocolVersions.contains) ?? false
   }
 
   /// Accepts `8`, `8.4.0`, `10.1.0-beta.2`: a digit first, then other characters of versions.

@@ -18,30 +18,6 @@ package struct AccessPolicy: Sendable, Equatable {
   }
 }
 
-/// A policy with a cache of the last allowed host: a program's requests all name the same one.
-struct AccessGate {
-  private let policy: AccessPolicy
-  /// Host of an allowed request without an `Origin`.
-  private var admitted: String?
-
-  init(_ policy: AccessPolicy) { self.policy = policy }
-
-  mutating func refusal(_ head: HTTPRequestHead) -> AccessRefusal? {
-    let host = Self.onlyHost(of: head)
-    if let admitted, let host, host.isSame(as: admitted) { return nil }
-    let refusal = policy.refusal(head)
-    if refusal == nil, let host { admitted = host }
-    return refusal
-  }
-
-  /// Returns the `Host` if nothing else counts: one field, no `Origin`, and no host in the target.
-  private static func onlyHost(of head: HTTPRequestHead) -> String? {
-    guard head.target.begins(with: "/"), head.headers["Origin"] == nil else { return nil }
-    let hosts = head.headers.all("Host")
-    return hosts.count == 1 ? hosts[0] : nil
-  }
-}
-
 /// Allowed `Host` names, as protection against DNS rebinding.
 ///
 /// A rebound page seems to read from its own server, so the browser sends no `Origin`. But `Host`

@@ -81,7 +81,7 @@ struct RedisMemberTests {
   }
 
   private static func isJoined(_ news: [ClusterNews]) -> Bool {
-    news.contains { if case .answer(_, .joined(.joined)) = $0 { true } else { false } }
+    news.contains { if case .answer(_, .joined) = $0 { true } else { false } }
   }
 
   // MARK: Registration

@@ -8,18 +8,15 @@ import Testing
 struct WaitingCallTests {
   /// A member that answers a call only when a socket subscribes.
   private final class LateMember: ClusterMember {
+    var node: NodeRecord
     private var waiting: [Int] = []
-    private var news: [ClusterNews] = []
+
+    init(_ setup: AppSetup) { node = NodeRecord(setup) }
 
     var connectionCount: Int { 0 }
-    var ownConnectionCount: Int { 0 }
     var isDeserted: Bool { true }
     var channelCount: Int { 0 }
     var isAvailable: Bool { true }
-    func adopt(_ setup: AppSetup) {}
-    func connect(_ socketID: String) {}
-    func disconnect(_ socketID: String) {}
-    func hasSocket(_ socketID: String) -> Bool { false }
     func isOccupied(_ channel: String) -> Bool { false }
 
     func ask(_ question: ClusterQuestion, at now: Instant) -> ClusterReply {
@@ -28,10 +25,10 @@ struct WaitingCallTests {
       case .published:
         waiting.append(waiting.count + 1)
         return .later(waiting.count)
-      case .join:
-        news += waiting.map { .answer($0, .published(true)) }
+      case .join(let request):
+        for number in waiting { node.add(.answer(number, .published(true))) }
         waiting = []
-        return .answered(.joined(.joined(Joined(memberID: nil, members: nil, cached: nil))))
+        return .answered(.joined(Joined(request, members: nil, cached: nil)))
       default: return .answered(.facts(nil))
       }
     }
@@ -41,19 +38,13 @@ struct WaitingCallTests {
     func terminate(userID: String, at now: Instant) -> Bool { true }
     func publish(_ event: ChannelEvent, at now: Instant) -> Publication { .everywhere }
     func tick(at now: Instant) {}
-    func takeNews() -> [ClusterNews] {
-      defer { news = [] }
-      return news
-    }
-    func note(_ notice: WebhookNotice) {}
-    func takeNotices() -> [WebhookNotice] { [] }
   }
 
   private final class LateCluster: Cluster {
     var failure: String? { nil }
     var isSettled: Bool { true }
     var hasResigned: Bool { true }
-    func place(for setup: AppSetup) -> any ClusterMember { LateMember() }
+    func place(for setup: AppSetup) -> any ClusterMember { LateMember(setup) }
     func giveUp(_ place: any ClusterMember) {}
     func flush(at now: Instant) {}
     func takeLog() -> [ServerLogEvent] { [] }

@@ -205,7 +205,7 @@ final class CrowdRig {
   }
 
   private func count(_ node: Node) {
-    for case .answer(_, .joined(.joined(let joined))) in node.member.takeNews() {
+    for case .answer(_, .joined(let joined)) in node.member.takeNews() {
       node.answers += 1
       node.listed = joined.members?.count ?? 0
     }

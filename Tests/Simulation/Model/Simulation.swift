@@ -174,7 +174,7 @@ package final class Simulation {
     guard let client = at(client), client.user == nil else { return }
     let user = SignedInUser(member: Member(userID: Self.users[user]), watchlist: Self.users)
     servers[client.server].hub.signIn(
-      client, as: user, SignInProof(auth: "", userData: ""), at: now)
+      client, as: user, (auth: "", userData: ""), at: now)
   }
 
   private func disconnect(_ client: SimulatedClient) {
