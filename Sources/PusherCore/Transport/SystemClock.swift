@@ -1,3 +1,6 @@
+// The shim's module includes time.h too. Which module has its types depends on the files that the
+// compiler takes together, so this file imports both.
+internal import CSystemEpoll
 internal import PusherPlatform
 
 /// The system's clocks; the only source of time.
