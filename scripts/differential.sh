@@ -46,7 +46,7 @@ shared=''
 for file in GuardedBytes RandomJSON RandomMessage SeededGenerator; do
   shared="$shared Tests/TestSupport/$file.swift"
 done
-for file in EventLineStyle EventLine EventStreamLine ForeignEventName; do
+for file in EventLine LineMaker; do
   shared="$shared Sources/pusher-cli/Lines/$file.swift"
 done
 # shellcheck disable=SC2046,SC2086

@@ -70,7 +70,7 @@ done
 # Code that harnesses share with the tests, and the program's line writers.
 shared="Tests/PusherCoreTests/Support/ReceivedEvent.swift"
 for file in GuardedBytes HTTPHeadParser+Once SeededGenerator StrictJSON WireBytes; do shared="$shared Tests/TestSupport/$file.swift"; done
-for file in EventLineStyle EventLine EventStreamLine ForeignEventName; do
+for file in EventLine LineMaker; do
   shared="$shared Sources/pusher-cli/Lines/$file.swift"
 done
 for harness in "$@"; do

@@ -31,84 +31,39 @@ package struct EventTranscoder: Sendable {
   ) -> Outcome {
     output.reserve(message.count &+ leading.count &+ Self.overhead)
     let start = unsafe output.tail + leading.count
-    guard let line = unsafe transcode(message, to: start, terminator: terminator) else {
-      return .unusual
-    }
-    if let filter {
-      let name = unsafe ByteView(base: start + line.event.lowerBound, count: line.event.count)
-      guard filter.passes(name) else { return .filtered }
-    }
+    guard let (event, end) = unsafe transcode(message, to: start) else { return .unusual }
+    if let filter, !filter.passes(event) { return .filtered }
+    unsafe end[0] = UInt8(ascii: "}")
+    unsafe end[1] = terminator
     unsafe leading.write(before: start)
-    output.commit(leading.count &+ line.count)
+    output.commit(unsafe leading.count &+ (end + 2 - start))
     return .written
   }
 
-  /// Appends what `template` makes of the line instead.
-  package func append(
-    _ message: ByteView, by template: LineTemplate, number: Int, to output: ByteBuffer,
-    leading: LeadingMembers, terminator: UInt8, filter: FilterMemory?
-  ) -> Outcome {
-    let line = template.line
-    line.removeAll()
-    let outcome = append(
-      message, to: line, leading: leading, terminator: terminator, filter: filter)
-    guard outcome == .written else { return outcome }
-    let fields = Self.fields(of: line.view, leading: leading.count)
-    let isWritten = template.append(fields, number: number, to: output, terminator: terminator)
-    return isWritten ? .written : .unusual
-  }
-
-  private static func fields(of line: ByteView, leading: Int) -> LineTemplate.Fields {
-    // Neither name holds a quote.
-    func name(from start: Int) -> Range<Int> {
-      var end = start
-      while unsafe line.base[end] != UInt8(ascii: "\"") { end &+= 1 }
-      return start..<end
-    }
-    let event = name(from: leading &+ 10)
-    let channel = name(from: event.upperBound &+ 13)
-    let data = (channel.upperBound &+ 9)..<(line.count &- 2)
-    return LineTemplate.Fields(
-      event: line[event], channel: line[channel], data: line[data],
-      line: line[0..<(line.count &- 1)])
-  }
-
-  private struct Line {
-    let count: Int
-    /// The event's name between its quotes, counted from the line's first byte.
-    let event: Range<Int>
-  }
-
-  /// Writes the line at the output's tail; the caller commits or drops it.
+  /// Writes the line at `start`, up to its brace; returns the event's name and the line's end.
   ///
   /// The output must have `message.count` + ``overhead`` bytes reserved.
   @inline(__always) private func transcode(
-    _ message: ByteView, to tail: UnsafeMutablePointer<UInt8>, terminator: UInt8
-  ) -> Line? {
+    _ message: ByteView, to start: UnsafeMutablePointer<UInt8>
+  ) -> (event: ByteView, end: UnsafeMutablePointer<UInt8>)? {
     unsafe message.withNUL { _ in
-      var cursor = unsafe FusedCursor(input: message.base, output: tail)
-      guard let event = unsafe copyEvent(&cursor, from: tail), copyRest(&cursor, message) else {
-        return nil
-      }
-      cursor.put(0x7D)
-      cursor.put(terminator)
-      return Line(count: unsafe cursor.output - tail, event: event)
+      var cursor = unsafe FusedCursor(input: message.base, output: start)
+      guard let event = copyEvent(&cursor), copyRest(&cursor, message) else { return nil }
+      return unsafe (event, cursor.output)
     }
   }
 
   /// Copies `{"event":"NAME"`.
-  @inline(__always) private func copyEvent(
-    _ cursor: inout FusedCursor, from tail: UnsafeMutablePointer<UInt8>
-  ) -> Range<Int>? {
+  @inline(__always) private func copyEvent(_ cursor: inout FusedCursor) -> ByteView? {
     guard cursor.word64() == EnvelopeWord.eventKey, cursor.word16(8) == EnvelopeWord.colonQuote
     else { return nil }
     cursor.copyShort(8)
     cursor.copyShort(2)
     let name = cursor.word64()
     guard !protocolPrefix.begins(name), !reservedPrefix.begins(name) else { return nil }
-    let start = unsafe cursor.output - tail
+    let start = unsafe cursor.output
     guard Self.copyPlainString(&cursor) else { return nil }
-    return unsafe start..<(cursor.output - tail - 1)
+    return unsafe ByteView(base: start, count: cursor.output - start - 1)
   }
 
   /// Copies `,"channel":"NAME","data":VALUE` from either order, up to the closing brace.

@@ -106,20 +106,6 @@ package struct PlainEventReader: Sendable {
   }
 }
 
-extension PlainEventReader {
-  /// The message must be one that ``EventTranscoder`` has taken; others give any part, or `nil`.
-  package static func channel(ofTaken message: ByteView) -> ByteView? {
-    // `{"event":"` has ten bytes, and every name begins after them.
-    guard let nameEnd = message.firstIndex(of: 0x22, from: 10) else { return nil }
-    let rest = message[(nameEnd + 1)..<message.count]
-    let start =
-      rest.begins(with: #","channel":""#)
-      ? nameEnd + 13 : EventTranscoder.channelStart(message).map { $0 + 12 }
-    guard let start, let end = message.firstIndex(of: 0x22, from: start) else { return nil }
-    return message[start..<end]
-  }
-}
-
 /// Prefix of names, as a little-endian word.
 struct NameBeginning {
   private var word: UInt64 = 0

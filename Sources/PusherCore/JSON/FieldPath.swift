@@ -31,6 +31,11 @@ package struct FieldPath: Equatable, Sendable {
     self.path = path
   }
 
+  /// Returns the value in a valid JSON value, a string with its quotes; `nil` without one.
+  ///
+  /// The last of repeated members counts, as in JavaScript.
+  package func value(in json: ByteView) -> ByteView? { try? path.value(in: json) }
+
   private static func named(
     _ rest: inout ArraySlice<UInt8>
   ) throws(FieldPathError) -> ArraySlice<UInt8> {
@@ -57,24 +62,6 @@ package struct FieldPath: Equatable, Sendable {
       digits.count == 1 || digits.first != UInt8(ascii: "0")
     else { return nil }
     return digits.reduce(0) { $0 * 10 + Int($1 &- 0x30) }
-  }
-}
-
-extension FieldPath {
-  /// Returns the value in place, a string with its quotes; `nil` without one.
-  ///
-  /// The last of repeated members counts, as in JavaScript. Data that is not valid JSON, or is
-  /// nested deeper than 250 levels, has no fields: a line shows it as text.
-  package func value(in json: ByteView) -> ByteView? {
-    do throws(JSONError) {
-      var cursor = JSONCursor(json)
-      cursor.skipWhitespace()
-      let value = json[try JSONSkipper.skipValue(&cursor, depthLimit: jsonDepthLimit)]
-      try cursor.requireEnd()
-      return try path.value(in: value)
-    } catch {
-      return nil
-    }
   }
 }
 

@@ -1,109 +1,181 @@
 internal import PusherCore
 
-/// Writes events as JSON lines: `{"received_at"?,"event","channel","user_id"?,"data"}`.
-///
-/// Use each writer on one thread only. ``writeFast(_:filter:)`` and the general ``write(_:named:)``
-/// produce the same bytes for the same message.
-final class EventLineWriter: LineWriter {
-  private let output: ByteBuffer
-  private let style: EventLineStyle
-  let parts: EventLineParts
-  /// Copied from `parts` to avoid a retain per line.
-  private let leading: LeadingMembers
-  private let transcoder: EventTranscoder
-  private let scratch = ByteBuffer()
-  var marksRepaired = false
+/// A canonical JSON line and its parts, which ``LineMaker`` wrote in a known order.
+struct EventLine {
+  /// The line without its end.
+  let text: ByteView
+  /// The line's first bytes, before the key of the event.
+  let head: ByteView
+  /// Names and IDs between their quotes.
+  let event: ByteView
+  let channel: ByteView?
+  /// False for lines of an event stream; a channel may still be `null`.
+  let hasChannel: Bool
+  let userID: ByteView?
+  let id: ByteView?
+  let isRepaired: Bool
+  let data: ByteView
+  /// Decrypted content that is not text, as base64.
+  let base64: ByteView?
 
-  init(
-    output: ByteBuffer, service: PusherService, style: EventLineStyle, usesFastWay: Bool = true
-  ) {
-    self.output = output
-    self.style = style
-    parts = EventLineParts(output: output, style: style, usesFastWay: usesFastWay)
-    leading = parts.leading
-    transcoder = EventTranscoder(
-      protocolPrefix: service.commonPrefix, reservedPrefix: "\(ForeignEventName.reserved)")
-  }
-
-  /// Writes a usual application event, or its `template`, in one pass without allocations.
-  func writeFast(
-    _ message: ByteView, by template: LineTemplate? = nil, number: Int = 0, filter: FilterMemory?
-  ) -> EventTranscoder.Outcome {
-    guard let template else {
-      return transcoder.append(
-        message, to: output, leading: leading, terminator: style.terminator, filter: filter)
-    }
-    return transcoder.append(
-      message, by: template, number: number, to: output, leading: leading,
-      terminator: style.terminator, filter: filter)
-  }
-
-  func write(_ envelope: Envelope, named name: String? = nil) {
-    parts.begin()
-    if let name {
-      parts.writeEvent { JSONString.encode(name, into: $0, forTerminal: style.forTerminal) }
+  /// - Parameter line: The line with its end.
+  init(_ line: ByteView) {
+    let text = line[0..<(line.count - 1)]
+    self.text = text
+    var offset = 1
+    _ = Self.string(#""received_at":""#, in: text, &offset)
+    head = text[0..<offset]
+    event = Self.string(#""event":""#, in: text, &offset) ?? text[0..<0]
+    channel = Self.string(#""channel":""#, in: text, &offset)
+    hasChannel = channel != nil || Self.skip(#""channel":null,"#, in: text, &offset)
+    userID = Self.string(#""user_id":""#, in: text, &offset)
+    id = Self.string(#""id":""#, in: text, &offset)
+    isRepaired = Self.skip(#""repaired":true,"#, in: text, &offset)
+    _ = Self.skip(#""data":"#, in: text, &offset)
+    var behind = offset
+    if Self.skip(#"null,"data_base64":""#, in: text, &behind) {
+      data = text[offset..<(offset + 4)]
+      base64 = text[behind..<(text.count - 2)]
     } else {
-      parts.writeEvent {
-        JSONCompactor.copyString(envelope.eventToken, into: $0, forTerminal: style.forTerminal)
-      }
+      data = text[offset..<(text.count - 1)]
+      base64 = nil
     }
-    writeChannel(envelope.channelToken)
-    if let userID = envelope.userIDToken {
-      parts.writeKey("user_id")
-      JSONCompactor.copyString(userID, into: output, forTerminal: style.forTerminal)
+  }
+
+  private static func skip(_ key: StaticString, in text: ByteView, _ offset: inout Int) -> Bool {
+    guard text[offset..<text.count].begins(with: key) else { return false }
+    offset += key.utf8CodeUnitCount
+    return true
+  }
+
+  /// Steps over a member with a string, and over the comma after it.
+  private static func string(
+    _ key: StaticString, in text: ByteView, _ offset: inout Int
+  ) -> ByteView? {
+    guard skip(key, in: text, &offset) else { return nil }
+    let start = offset
+    var end = start
+    while text[end] != UInt8(ascii: "\"") { end += text[end] == UInt8(ascii: "\\") ? 2 : 1 }
+    offset = end + 2
+    return text[start..<end]
+  }
+
+  var name: String { JSONString.decode(event) }
+
+  func passes(_ filter: FilterMemory) -> Bool {
+    event.holds(UInt8(ascii: "\\")) ? filter.passes(name) : filter.passes(event)
+  }
+
+  /// The data as people see it.
+  var shownData: JSONValue {
+    if let base64 { return .string(base64.text) }
+    return (try? JSONParser.parse(data)) ?? .null
+  }
+
+  /// Appends data as text: a string without its quotes and escapes, anything else as JSON.
+  func writeText(of data: ByteView, into output: ByteBuffer) {
+    if data[0] == UInt8(ascii: "\"") {
+      JSONString.decode(data[1..<(data.count - 1)], into: output)
+    } else if data.holds(UInt8(ascii: "\\")) {
+      JSONWriter.write(shownData, into: output)
+    } else {
+      output.append(data)
     }
-    if marksRepaired {
-      parts.writeKey("repaired")
+  }
+
+  /// Appends only the data, for `-o raw`.
+  func writeRaw(to output: ByteBuffer, _ style: EventLineStyle) {
+    if let base64 {
+      output.append(base64)
+    } else if !style.forTerminal {
+      writeText(of: data, into: output)
+    } else if case .string(let text) = shownData {
+      output.append(Diagnostics.escaped(text))
+    } else {
+      JSONWriter.write(shownData, into: output, forTerminal: true)
+    }
+    output.append(style.terminator)
+  }
+}
+
+/// How a line looks on standard output.
+struct EventLineStyle: Sendable {
+  var terminator: UInt8 = 0x0A
+  /// Escapes DEL and C1 controls too.
+  var forTerminal = false
+  var palette: EventLinePalette?
+
+  var isPlain: Bool { !forTerminal && palette == nil }
+
+  func write(_ line: EventLine, to output: ByteBuffer) {
+    defer { output.append(terminator) }
+    if isPlain { return output.append(line.text) }
+    output.append(line.head)
+    writeKey("event", to: output, isFirst: true)
+    write(line.event, in: palette?.event, to: output)
+    if let channel = line.channel {
+      writeKey("channel", to: output)
+      write(channel, in: palette?.colour(of: channel.array) ?? "", to: output)
+    } else if line.hasChannel {
+      writeKey("channel", to: output)
+      output.append("null" as StaticString)
+    }
+    write("user_id", line.userID, to: output)
+    write("id", line.id, to: output)
+    if line.isRepaired {
+      writeKey("repaired", to: output)
       output.append("true" as StaticString)
     }
-    parts.writeKey("data")
-    writeData(envelope)
-    if let base64 = envelope.base64Token {
-      parts.writeKey("data_base64")
-      JSONCompactor.copyString(base64, into: output, forTerminal: style.forTerminal)
-    }
-    parts.end()
+    writeKey("data", to: output)
+    // The data of a line is valid.
+    try? JSONCompactor.copy(line.data, into: output, forTerminal: forTerminal)
+    write("data_base64", line.base64, to: output)
+    output.append(UInt8(ascii: "}"))
   }
 
-  func write(event: String, channel: String?, data: JSONValue) {
-    parts.begin()
-    parts.writeEvent { JSONString.encode(event, into: $0, forTerminal: style.forTerminal) }
-    scratch.removeAll()
-    if let channel {
-      // The server may have chosen the name; escaping keeps it inside the string.
-      JSONString.encode(channel, into: scratch)
-      writeChannel(scratch.view[1..<(scratch.count - 1)])
-    } else {
-      writeChannel(nil)
-    }
-    parts.writeKey("data")
-    JSONWriter.write(data, into: output, forTerminal: style.forTerminal)
-    parts.end()
+  private func write(_ key: StaticString, _ token: ByteView?, to output: ByteBuffer) {
+    guard let token else { return }
+    writeKey(key, to: output)
+    JSONCompactor.copyString(token, into: output, forTerminal: forTerminal)
   }
 
-  private func writeChannel(_ channel: ByteView?) {
-    parts.writeKey("channel")
-    guard let channel else {
-      output.append("null" as StaticString)
-      return
-    }
-    if let colour = style.palette?.colour(of: channel.array) { output.append(colour) }
-    JSONCompactor.copyString(channel, into: output, forTerminal: style.forTerminal)
-    if let palette = style.palette { output.append(palette.reset) }
+  private func write(_ token: ByteView, in colour: String?, to output: ByteBuffer) {
+    if let colour { output.append(colour) }
+    JSONCompactor.copyString(token, into: output, forTerminal: forTerminal)
+    if let palette { output.append(palette.reset) }
   }
 
-  private func writeData(_ envelope: Envelope) {
-    if let plain = envelope.plainData { return parts.writeData(plain) }
-    guard let token = envelope.dataToken else {
-      output.append("null" as StaticString)
-      return
-    }
-    scratch.removeAll()
-    if let inner = envelope.dataString {
-      JSONString.decode(inner, into: scratch)
-    } else {
-      scratch.append(token)
-    }
-    parts.writeData(scratch.view)
+  private func writeKey(_ key: StaticString, to output: ByteBuffer, isFirst: Bool = false) {
+    if !isFirst { output.append(UInt8(ascii: ",")) }
+    if let palette { output.append(palette.key) }
+    output.append(UInt8(ascii: "\""))
+    output.append(key)
+    output.append(UInt8(ascii: "\""))
+    if let palette { output.append(palette.reset) }
+    output.append(UInt8(ascii: ":"))
+  }
+}
+
+struct EventLinePalette: Sendable {
+  var key: String
+  var event: String
+  /// Each channel keeps one of these colours, chosen by its name.
+  var channels: [String]
+  var reset: String
+  var gap = ""
+
+  /// Dim keys, bold events, one colour per channel.
+  static let standard = EventLinePalette(
+    key: "\u{1B}[2m", event: "\u{1B}[1m",
+    channels: [36, 32, 33, 35, 34, 31].map { "\u{1B}[\($0)m" }, reset: "\u{1B}[0m",
+    gap: "\u{1B}[1;33m")
+
+  func colour(of channel: some Sequence<UInt8>) -> String? {
+    channels.isEmpty ? nil : channels[abs(Self.mark(of: channel) % channels.count)]
+  }
+
+  /// Hash of a name, equal in every run.
+  static func mark(of name: some Sequence<UInt8>) -> Int {
+    name.reduce(5381) { ($0 &* 33) ^ Int($1) }
   }
 }

@@ -9,8 +9,6 @@ final class FieldText {
   private let joins: Bool
   private let output: ByteBuffer
   private let style: EventLineStyle
-  /// JSON that the message holds as a string, without the escapes.
-  private let json = ByteBuffer()
   /// The last found value, as printed.
   private let found = ByteBuffer()
   /// True after joined text, until its line end.
@@ -28,37 +26,18 @@ final class FieldText {
   }
 
   /// Keeps the field for ``write()``; returns false without one.
-  func find(in data: ByteView) -> Bool {
+  ///
+  /// - Parameter source: The data as it came.
+  func find(in data: ByteView, source: () -> String?) -> Bool {
     found.removeAll()
     if let value = path.value(in: data), keep(value) { return true }
-    noteMissing(data)
-    return false
-  }
-
-  private func noteMissing(_ data: ByteView) {
     missing &+= 1
-    guard !holdsError else { return }
+    guard !holdsError else { return false }
     let error = errorPath?.value(in: data)
     holdsError = error.map { !$0.equals("null") && !$0.equals("false") } ?? false
     sample.removeAll()
-    sample.append(data[0..<min(data.count, Diagnostics.longestMessage)])
-  }
-
-  func find(in envelope: Envelope) -> Bool {
-    if let plain = envelope.plainData { return find(in: plain) }
-    json.removeAll()
-    if let text = envelope.dataString {
-      JSONString.decode(text, into: json)
-    } else if let token = envelope.dataToken {
-      return find(in: token)
-    }
-    return find(in: json.view)
-  }
-
-  func find(in data: JSONValue) -> Bool {
-    json.removeAll()
-    JSONWriter.write(data, into: json)
-    return find(in: json.view)
+    sample.append(Array((source() ?? "").utf8.prefix(Diagnostics.longestMessage)))
+    return false
   }
 
   private func keep(_ value: ByteView) -> Bool {

@@ -81,3 +81,95 @@ struct PageWriter {
     }
   }
 }
+
+/// Lays JSON out for people: on one line if it fits, else folded.
+extension PageWriter {
+  /// Maximum depth of folding, so that indentation cannot multiply the output.
+  private static let deepest = 16
+
+  static func line(_ value: JSONValue, columns: Int) -> String? {
+    var budget = columns * 3
+    guard isShort(value, &budget) else { return nil }
+    if value.text?.utf8.dropLast().contains(UInt8(ascii: "\n")) == true { return nil }
+    let line = shown(value)
+    return TextWidth.columns(line) <= columns ? line : nil
+  }
+
+  static func json(_ value: JSONValue) -> String {
+    let buffer = ByteBuffer(capacity: 64)
+    JSONWriter.write(value, into: buffer, forTerminal: true)
+    return buffer.view.text
+  }
+
+  private static func shown(_ value: JSONValue) -> String {
+    if case .string(let text) = value { return Diagnostics.escaped(text) }
+    return json(value)
+  }
+
+  /// Subtracts the size of a value, in bytes, from the budget; stops when none is left.
+  private static func isShort(_ value: JSONValue, _ budget: inout Int) -> Bool {
+    switch value {
+    case .null, .bool: budget -= 4
+    case .number(let digits): budget -= digits.utf8.count
+    case .string(let text): budget -= text.utf8.count
+    case .array(let elements):
+      budget -= elements.count + 1
+      for element in elements where budget >= 0 { _ = isShort(element, &budget) }
+    case .object(let members):
+      budget -= 4 * members.count + 1
+      for member in members where budget >= 0 {
+        budget -= member.name.utf8.count
+        _ = isShort(member.value, &budget)
+      }
+    }
+    return budget >= 0
+  }
+
+  /// Writes data from the current column on, where its lines begin.
+  mutating func writeFolded(_ data: JSONValue, indent: Int) {
+    guard case .string(let text) = data else {
+      return writeIndented(data, after: "", before: "", indent: indent, depth: 0)
+    }
+    for (index, line) in text.unicodeScalars.split(
+      separator: "\n", omittingEmptySubsequences: false
+    ).enumerated() {
+      if index > 0 { newLine(indent: line.isEmpty ? 0 : indent) }
+      fold(Diagnostics.escaped(String(line)), indent: indent)
+    }
+  }
+
+  private mutating func writeIndented(
+    _ value: JSONValue, after head: String, before tail: String, indent: Int, depth: Int
+  ) {
+    let room = width - column - TextWidth.columns(head) - tail.utf8.count
+    var budget = room * 3
+    if depth == Self.deepest || Self.isScalar(value) || Self.isShort(value, &budget) {
+      let line = Self.json(value)
+      if depth == Self.deepest || Self.isScalar(value) || TextWidth.columns(line) <= room {
+        return fold(head + line + tail, indent: min(indent + 2, width / 2))
+      }
+    }
+    let inner = min(indent + 2, width / 2)
+    let isObject = value.members != nil
+    let parts =
+      value.members?.map { (Self.json(.string($0.name)) + ": ", $0.value) }
+      ?? (value.elements ?? []).map { ("", $0) }
+    fold(head + (isObject ? "{" : "["), indent: inner)
+    for (index, (name, value)) in parts.enumerated() {
+      newLine(indent: inner)
+      writeIndented(
+        value, after: name, before: index + 1 < parts.count ? "," : "", indent: inner,
+        depth: depth + 1)
+    }
+    newLine(indent: indent)
+    fold((isObject ? "}" : "]") + tail, indent: indent)
+  }
+
+  private static func isScalar(_ value: JSONValue) -> Bool {
+    switch value {
+    case .array(let elements): elements.isEmpty
+    case .object(let members): members.isEmpty
+    default: true
+    }
+  }
+}

@@ -2,92 +2,93 @@ internal import PusherCore
 
 /// Prints events as `--format` says.
 ///
-/// ``write(number:_:writeLine:)`` accepts any event; ``plain`` prints most events faster.
+/// Control characters of names and IDs are always escaped, those of data only on a terminal.
 final class TemplateText {
-  /// The template for JSON lines; `nil` if it has a field that no JSON line has.
-  let plain: LineTemplate?
   private let template: FormatTemplate
+  /// The template with the times of the burst as text.
+  private var parts: [FormatTemplate.Part]
   private let output: ByteBuffer
   private let style: EventLineStyle
-  private var times: [FormatTemplate.Field: String] = [:]
+  private let scratch = ByteBuffer(capacity: 64)
 
   init(_ template: FormatTemplate, output: ByteBuffer, style: EventLineStyle) {
     (self.template, self.output, self.style) = (template, output, style)
-    let pieces = template.parts.compactMap(\.ofLine)
-    plain = pieces.count == template.parts.count ? LineTemplate(pieces) : nil
+    parts = template.parts
   }
 
   func begin(at time: WallTime) {
-    for (index, field) in FormatTemplate.times.enumerated()
-    where template.parts.contains(.field(field)) {
-      let text = Self.text(of: field, time)
-      times[field] = text
-      plain?.set(text, variable: index)
-    }
-  }
-
-  private static func text(of field: FormatTemplate.Field, _ time: WallTime) -> String {
-    switch field {
-    case .time: time.rfc3339
-    case .localTime: time.localText
-    default: time.secondsText
-    }
-  }
-
-  /// Prints an event; `value` returns the protocol's fields, and `writeLine` appends the JSON line.
-  func write(number: Int, _ value: (FormatTemplate.Field) -> String?, writeLine: () -> Void) {
-    template.write(to: output, style: style) { field in
-      switch field {
-      case .time, .localTime, .seconds: times[field] ?? ""
-      case .number: String(number)
-      default: value(field) ?? ""
+    guard template.usesTime else { return }
+    parts = template.parts.map { part in
+      switch part {
+      case .field(.time): .text(time.rfc3339)
+      case .field(.localTime): .text(time.localText)
+      case .field(.seconds): .text(time.secondsText)
+      default: part
       }
-    } writeLine: {
-      writeLine()
     }
   }
-}
 
-extension FormatTemplate.Part {
-  /// The piece for a JSON line without escapes; `nil` for a field that the line lacks.
-  fileprivate var ofLine: LineTemplate.Piece? {
-    switch self {
-    case .text(let text): .literal(text)
-    case .field(.event): .event
-    case .field(.channel): .channel
-    case .field(.id): .id
-    // Without escapes there are no tabs or newlines to escape.
-    case .field(.data), .field(.dataField): .data
-    case .field(.line): .line
-    case .field(.number): .number
-    // An event with a user ID never takes the fast path.
-    case .field(.userID): .literal("")
-    case .field(.wire): nil
-    case .field(let time): FormatTemplate.times.firstIndex(of: time).map { .variable($0) }
-    }
-  }
-}
-
-extension FormatTemplate {
-  /// Appends an event: fields by `value`, the JSON line with its end by `writeLine`.
-  ///
-  /// Control characters of names and IDs are always escaped, those of data only on a terminal.
-  func write(
-    to output: ByteBuffer, style: EventLineStyle, value: (Field) -> String, writeLine: () -> Void
-  ) {
+  /// - Parameters:
+  ///   - number: Number of the event.
+  ///   - source: The data as it came.
+  func write(_ line: EventLine, number: Int, source: () -> String?) {
     for part in parts {
       switch part {
       case .text(let text): output.append(text)
       case .field(.line):
-        writeLine()
+        style.write(line, to: output)
         output.truncate(to: output.count - 1)
-      case .field(let field):
-        let text = value(field)
-        let isData = [.data, .dataField, .wire].contains(field)
-        output.append(style.forTerminal || !isData ? Diagnostics.escaped(text) : text)
+      case .field(.event): write(name: line.event)
+      case .field(.channel): write(name: line.channel)
+      case .field(.userID): write(name: line.userID)
+      case .field(.id): write(name: line.id)
+      case .field(.number): output.append(decimal: number)
+      case .field(.wire): write(data: source() ?? "")
+      case .field(.data):
+        if style.forTerminal {
+          write(data: text(of: line))
+        } else {
+          line.writeText(of: line.data, into: output)
+        }
+      case .field(.dataField): write(data: Self.field(of: text(of: line)))
+      // Times are text by now.
+      case .field(.time), .field(.localTime), .field(.seconds): break
       }
     }
     output.append(style.terminator)
+  }
+
+  private func write(name token: ByteView?) {
+    guard let token else { return }
+    if token.isPrintableASCII, !token.holds(UInt8(ascii: "\\")) {
+      output.append(token)
+    } else {
+      output.append(Diagnostics.escaped(JSONString.decode(token)))
+    }
+  }
+
+  private func write(data: String) {
+    output.append(style.forTerminal ? Diagnostics.escaped(data) : data)
+  }
+
+  private func text(of line: EventLine) -> String {
+    scratch.removeAll()
+    line.writeText(of: line.data, into: scratch)
+    return scratch.view.text
+  }
+
+  private static func field(of text: String) -> String {
+    var field = ""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\\": field += "\\\\"
+      case "\t": field += "\\t"
+      case "\n": field += "\\n"
+      case "\r": field += "\\r"
+      default: field.unicodeScalars.append(scalar)
+      }
+    }
+    return field
   }
 }
 

@@ -58,7 +58,7 @@ import Testing
     let settings = PrintSettings(
       includedEvents: ["*a*b"], excludedEvents: [], form: EventForm(output: output, color: .never),
       bufferSize: 16 << 20)
-    let printer = EventPrinter(
+    let printer = Printer(
       settings: settings, service: .pusher, output: ByteBuffer(), isTerminal: true,
       wallTime: SystemClock.wall)
     withView(bytes) {

@@ -194,7 +194,9 @@ import Testing
     let days: [Int64] = [20_000, 20_000, 20_001]
     for day in days {
       text.begin(at: WallTime(millisecondsSince1970: (day * 24 + 12) * 3_600_000), columns: 40)
-      text.write(event: "e", data: 1)
+      withView(Array(#"{"event":"e","data":1}"#.utf8) + [0x0A]) {
+        text.write(EventLine($0), isNews: false, members: nil)
+      }
     }
     let lines = output.view.text.split(separator: "\n")
     #expect(lines.count == 4)
