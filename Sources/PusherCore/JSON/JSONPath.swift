@@ -30,12 +30,12 @@ struct JSONPath: Equatable, Sendable {
       cursor.skipWhitespace()
       let isArray = cursor.byte == UInt8(ascii: "[")
       guard isArray || cursor.byte == UInt8(ascii: "{") else {
-        _ = try JSONSkipper.skipValue(&cursor)
+        _ = try cursor.skipValue()
         return nil
       }
       var found: ByteView?
       var index = 0
-      try JSONSkipper.eachPart(&cursor) { name, part in
+      try cursor.eachPart { name, part in
         if name.map({ step.isNamed($0) }) ?? (index == step.index) { found = part }
         index += 1
       }

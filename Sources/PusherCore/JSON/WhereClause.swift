@@ -230,7 +230,7 @@ extension WhereClause {
       let start = cursor
       let range: Range<Int>
       do throws(JSONError) {
-        range = try JSONSkipper.skipValue(&cursor, depthLimit: 0)
+        range = try cursor.skipValue(depthLimit: 0)
       } catch {
         cursor = start
         throw first == UInt8(ascii: "\"") ? .badText : .unknownValue(word())

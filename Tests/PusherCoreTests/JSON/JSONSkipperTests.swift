@@ -8,7 +8,7 @@ import Testing
     let input = buffer(text)
     var cursor = JSONCursor(input.view)
     cursor.skipWhitespace()
-    let range = try JSONSkipper.skipValue(&cursor)
+    let range = try cursor.skipValue()
     try cursor.requireEnd()
     return range
   }
