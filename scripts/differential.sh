@@ -33,11 +33,11 @@ compile() {
     $(pkg-config --cflags-only-I openssl zlib libsodium) "$@" </dev/null
 }
 
-if [ ! -f "$work/PusherCore.o" ] || [ -n "$(find Sources/PusherCore Sources/CSystemVectors -newer "$work/PusherCore.o" -type f)" ]; then
-  echo 'differential: compiling PusherCore' >&2
+if [ ! -f "$work/PusherCore.o" ] || [ -n "$(find Sources/PusherCore Sources/PusherLines Sources/CSystemVectors -newer "$work/PusherCore.o" -type f)" ]; then
+  echo 'differential: compiling PusherCore and PusherLines' >&2
   # Word splitting is intended: source paths contain no blanks.
   # shellcheck disable=SC2046
-  for module in PusherPlatform PusherCore; do
+  for module in PusherPlatform PusherCore PusherLines; do
     compile -module-name "$module" -emit-object -o "$work/$module.o" \
       -emit-module -emit-module-path "$work/$module.swiftmodule" $(find "Sources/$module" -name '*.swift')
   done
@@ -46,11 +46,8 @@ shared=''
 for file in GuardedBytes RandomJSON RandomMessage SeededGenerator; do
   shared="$shared Tests/TestSupport/$file.swift"
 done
-for file in EventLine LineMaker; do
-  shared="$shared Sources/pusher-cli/Lines/$file.swift"
-done
 # shellcheck disable=SC2046,SC2086
 compile -module-name Differential -emit-executable Tests/Differential/Differential.swift $shared "$work/PusherPlatform.o" \
-  "$work/PusherCore.o" \
+  "$work/PusherCore.o" "$work/PusherLines.o" \
   $(pkg-config --libs openssl zlib libsodium) -o "$work/differential"
 "$work/differential" "$count" "$seed"

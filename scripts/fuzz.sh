@@ -56,7 +56,7 @@ is_stale() {
 }
 
 stale=false
-for module in PusherPlatform PusherCore PusherServer; do
+for module in PusherPlatform PusherCore PusherLines PusherServer; do
   if $stale || is_stale "$work/$module.o" "Sources/$module"; then
     echo "fuzz: compiling $module" >&2
     # Word splitting is intended: source paths contain no blanks.
@@ -67,12 +67,9 @@ for module in PusherPlatform PusherCore PusherServer; do
   fi
 done
 
-# Code that harnesses share with the tests, and the program's line writers.
+# Code that harnesses share with the tests.
 shared="Tests/PusherCoreTests/Support/ReceivedEvent.swift"
 for file in GuardedBytes HTTPHeadParser+Once SeededGenerator StrictJSON WireBytes; do shared="$shared Tests/TestSupport/$file.swift"; done
-for file in EventLine LineMaker; do
-  shared="$shared Sources/pusher-cli/Lines/$file.swift"
-done
 for harness in "$@"; do
   # Word splitting is intended: source paths contain no blanks.
   # shellcheck disable=SC2086
@@ -81,7 +78,7 @@ for harness in "$@"; do
     # shellcheck disable=SC2046,SC2086
     compile -module-name FuzzHarness -emit-executable -emit-module-path "$work/FuzzHarness.swiftmodule" \
       Tests/Fuzzing/*.swift "Tests/Fuzzing/Harnesses/$harness.swift" \
-      $shared "$work/PusherPlatform.o" "$work/PusherCore.o" "$work/PusherServer.o" \
+      $shared "$work/PusherPlatform.o" "$work/PusherCore.o" "$work/PusherLines.o" "$work/PusherServer.o" \
       $(pkg-config --libs openssl zlib libsodium hiredis) -o "$work/bin/$harness" 2>"$work/link.log" || {
       cat "$work/link.log" >&2
       exit 1

@@ -1,4 +1,5 @@
 import PusherCore
+import PusherLines
 
 #if canImport(Darwin)
   import Darwin

@@ -1,4 +1,5 @@
 import PusherCore
+import PusherLines
 
 /// Prints events of a stream by the fast way and by the general one, and compares the lines.
 final class StreamLines {

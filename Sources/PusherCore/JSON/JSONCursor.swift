@@ -3,26 +3,28 @@ internal import CSystemVectors
 /// A reading position in JSON text, with the checks that all readers share.
 ///
 /// Bytes after the view never count. The text must be UTF-8; the receiver has checked it.
-struct JSONCursor {
-  let view: ByteView
-  private(set) var offset = 0
+package struct JSONCursor {
+  package let view: ByteView
+  package private(set) var offset = 0
 
-  init(_ view: ByteView) { self.view = view }
+  package init(_ view: ByteView) { self.view = view }
 
-  var atEnd: Bool { offset >= view.count }
+  package var atEnd: Bool { offset >= view.count }
 
   /// The byte at the position, or 0 at the end: NUL is not part of the grammar.
-  var byte: UInt8 { @inline(__always) get { offset < view.count ? unsafe view.base[offset] : 0 } }
+  package var byte: UInt8 {
+    @inline(__always) get { offset < view.count ? unsafe view.base[offset] : 0 }
+  }
 
   @inline(__always) func peek(_ distance: Int) -> UInt8 {
     offset + distance < view.count ? unsafe view.base[offset + distance] : 0
   }
 
-  @inline(__always) mutating func advance(_ count: Int = 1) { offset += count }
+  @inline(__always) package mutating func advance(_ count: Int = 1) { offset += count }
 
   var failure: JSONError { atEnd ? .endsEarly : .unexpected(offset: offset) }
 
-  mutating func skipWhitespace() {
+  package mutating func skipWhitespace() {
     while true {
       switch byte {
       case 0x20, 0x0A, 0x0D, 0x09: offset += 1
@@ -161,14 +163,14 @@ enum JSONGrammar {
 
 extension JSONCursor {
   /// More than a line may nest, because data that is too deep for a line is printed as text.
-  static let depthLimit = 10_000
+  package static let depthLimit = 10_000
 
   /// Checks the value at the cursor and returns its range.
   ///
   /// A list replaces recursion, so that hostile nesting cannot exhaust the stack.
   ///
   /// - Parameter token: Called with each token of the value, without white space.
-  mutating func skipValue(
+  package mutating func skipValue(
     depthLimit: Int = depthLimit, token: (Range<Int>) -> Void = { _ in }
   ) throws(JSONError) -> Range<Int> {
     let first = offset
@@ -201,7 +203,7 @@ extension JSONCursor {
   /// next.
   ///
   /// A member's name is given as it stands between its quotes.
-  mutating func eachPart(
+  package mutating func eachPart(
     _ body: (_ name: ByteView?, _ value: ByteView) -> Void
   ) throws(JSONError) {
     skipWhitespace()

@@ -1,4 +1,5 @@
 internal import PusherCore
+internal import PusherLines
 internal import PusherServer
 
 /// Runs `webhook listen`: receives webhooks, verifies them and prints their events.

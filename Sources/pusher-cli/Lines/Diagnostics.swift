@@ -1,4 +1,5 @@
 internal import PusherCore
+internal import PusherLines
 
 /// Writes the program's messages to descriptor 2, each as one line and one `write(2)`.
 ///
@@ -121,34 +122,7 @@ extension Diagnostics {
   /// Shortens an app key for messages to a recognisable start, such as `ab12…`.
   static func shortened(key: String) -> String { key.count <= 4 ? key : key.prefix(4) + "…" }
 
-  /// Writes control characters, line separators and direction marks as `\u{…}`.
-  static func escaped(_ text: String) -> String { escaped(text, keepsLayout: false) }
-
-  /// - Parameter keepsLayout: Leaves newlines and tabs, which only lay out a text of many lines.
-  static func escaped(_ text: String, keepsLayout: Bool) -> String {
-    if text.utf8.allSatisfy({ 0x20..<0x7F ~= $0 }) { return text }
-    guard text.unicodeScalars.contains(where: isDangerous) else { return text }
-    var result = ""
-    for scalar in text.unicodeScalars {
-      switch scalar {
-      case "\n" where keepsLayout, "\t" where keepsLayout: result.unicodeScalars.append(scalar)
-      case "\n": result += "\\n"
-      case "\r": result += "\\r"
-      case "\t": result += "\\t"
-      case _ where isDangerous(scalar): result += "\\u{\(String(scalar.value, radix: 16))}"
-      default: result.unicodeScalars.append(scalar)
-      }
-    }
-    return result
-  }
-
-  private static func isDangerous(_ scalar: Unicode.Scalar) -> Bool {
-    switch scalar.value {
-    case 0..<0x20, 0x7F..<0xA0: true
-    case 0x061C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069: true
-    default: false
-    }
-  }
+  static func escaped(_ text: String) -> String { TerminalText.escaped(text) }
 }
 
 extension String {

@@ -1,4 +1,5 @@
 internal import PusherCore
+internal import PusherLines
 
 /// Prints events: each has one canonical line, and every output takes that line.
 ///
@@ -82,7 +83,8 @@ final class Printer {
       FieldText($0, joins: form.joinsFields, output: output, style: style)
     }
     let isPretty = form.output == .pretty && form.template == nil && form.field == nil
-    pretty = isPretty ? PrettyText(output: output, style: style, page: form.page) : nil
+    pretty =
+      isPretty ? PrettyText(output: output, style: style, isUnicode: form.page.isUnicode) : nil
     tally = settings.printsSummary ? EventTally() : nil
     channelCounts = settings.countsChannels ? ChannelCounts() : nil
     let filter = EventFilter(include: settings.includedEvents, exclude: settings.excludedEvents)
@@ -298,8 +300,8 @@ final class Printer {
   private func beginShowing() {
     guard !hasBegunBurst, let burstTime else { return }
     hasBegunBurst = true
-    template?.begin(at: burstTime)
-    pretty?.begin(at: burstTime, columns: columns() ?? form.page.columns)
+    template?.begin(at: burstTime, local: burstTime.localText)
+    pretty?.begin(at: burstTime.localText, columns: columns() ?? form.page.columns)
   }
 
   /// Prints a lifecycle line, which is neither counted nor filtered.

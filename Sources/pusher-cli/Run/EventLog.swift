@@ -1,4 +1,5 @@
 internal import PusherCore
+internal import PusherLines
 internal import PusherServer
 
 /// Prints the events of `serve` in the format of `subscribe`.

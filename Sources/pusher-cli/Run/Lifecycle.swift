@@ -1,4 +1,5 @@
 internal import PusherCore
+internal import PusherLines
 
 /// Reports changes of a feed's connection on stderr, and with `-L` as lines on stdout.
 final class Lifecycle {

@@ -1,4 +1,5 @@
 internal import PusherCore
+internal import PusherLines
 
 extension Diagnostics {
   func outcome(of body: () throws -> ExitStatus) -> ExitStatus {
@@ -38,29 +39,5 @@ extension Diagnostics {
     let fault = Signals.endingAtOnce { SystemCalls.writeWhole(bytes, to: 1, waits: true) }
     guard let fault else { return status }
     return outcome(of: fault == .brokenPipe ? .readerGone : .system(fault))
-  }
-}
-
-enum TerminalText {
-  /// Escapes characters that could control or deceive a terminal, as JSON does.
-  ///
-  /// Newlines and tabs stay. JSON stays valid: only its strings can hold escaped characters.
-  static func safe(_ text: String) -> [UInt8] {
-    let input = ByteBuffer(capacity: text.utf8.count)
-    input.append(text)
-    let output = ByteBuffer(capacity: text.utf8.count)
-    return withExtendedLifetime(input) {
-      let view = input.view
-      var start = 0
-      for index in 0..<view.count {
-        let byte = view[index]
-        guard byte < 0x20, byte != UInt8(ascii: "\n"), byte != UInt8(ascii: "\t") else { continue }
-        JSONString.appendForTerminal(view[start..<index], into: output)
-        output.append("\\u00" + Hex.encode([byte]))
-        start = index + 1
-      }
-      JSONString.appendForTerminal(view[start..<view.count], into: output)
-      return output.view.array
-    }
   }
 }

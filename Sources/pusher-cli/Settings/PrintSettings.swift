@@ -1,4 +1,5 @@
 internal import PusherCore
+internal import PusherLines
 
 struct PrintSettings: Equatable, Sendable {
   /// Patterns for the event name; empty for all events.
@@ -102,7 +103,7 @@ extension SettingsReader {
 
   private func form() throws(UsageError) -> EventForm {
     let output: OutputFormat = try choice(.output)
-    let template = try typed.text(.format).map(FormatTemplate.init)
+    let template = try template()
     let field = try field()
     return EventForm(
       output: output, template: template, field: field, joinsFields: typed.isOn(.join),
@@ -110,6 +111,16 @@ extension SettingsReader {
       hasTimestamps: typed.isOn(.timestamps),
       // A template or a field is for programs, whatever the format.
       color: try color(for: template == nil && field == nil ? output : .raw), page: page)
+  }
+
+  private func template() throws(UsageError) -> FormatTemplate? {
+    guard let text = typed.text(.format) else { return nil }
+    if OutputFormat(rawValue: text) != nil {
+      throw UsageError("--format prints its text, here '\(text)': for this format, give -o \(text)")
+    }
+    do throws(FormatTemplateError) {
+      return try FormatTemplate(text)
+    } catch { throw UsageError(error.message) }
   }
 
   private func field() throws(UsageError) -> FieldPath? {

@@ -2,6 +2,7 @@ import PusherCore
 import TestSupport
 import Testing
 
+@testable import PusherLines
 @testable import pusher_cli
 
 @Suite("--format")
@@ -15,7 +16,8 @@ struct FormatTemplateTests {
     let output = ByteBuffer()
     let style = EventLineStyle(terminator: terminator, forTerminal: forTerminal)
     let template = TemplateText(try FormatTemplate(text), output: output, style: style)
-    template.begin(at: WallTime(millisecondsSince1970: 1_763_689_171_121))
+    let time = WallTime(millisecondsSince1970: 1_763_689_171_121)
+    template.begin(at: time, local: time.localText)
     withView(Array((Self.line + "\n").utf8)) { line in
       template.write(EventLine(line), number: 7) { "<w>" }
     }

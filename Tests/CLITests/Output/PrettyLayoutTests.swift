@@ -2,6 +2,7 @@ import PusherCore
 import TestSupport
 import Testing
 
+@testable import PusherLines
 @testable import pusher_cli
 
 @Suite struct `The page of -o pretty` {
@@ -190,10 +191,11 @@ import Testing
 
   @Test func `a new day is a rule across the page`() {
     let output = ByteBuffer()
-    let text = PrettyText(output: output, style: EventLineStyle(), page: PageSettings())
+    let text = PrettyText(output: output, style: EventLineStyle(), isUnicode: false)
     let days: [Int64] = [20_000, 20_000, 20_001]
     for day in days {
-      text.begin(at: WallTime(millisecondsSince1970: (day * 24 + 12) * 3_600_000), columns: 40)
+      let time = WallTime(millisecondsSince1970: (day * 24 + 12) * 3_600_000)
+      text.begin(at: time.localText, columns: 40)
       withView(Array(#"{"event":"e","data":1}"#.utf8) + [0x0A]) {
         text.write(EventLine($0), isNews: false, members: nil)
       }

@@ -1,4 +1,5 @@
 import PusherCore
+import PusherLines
 
 /// Compares the fast way from a message to its line with the general way, and both with a simple
 /// JSON reader.

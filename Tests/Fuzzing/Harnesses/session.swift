@@ -1,4 +1,5 @@
 import PusherCore
+import PusherLines
 
 /// Checks the Pusher protocol of a client: messages, losses, answers of signers and time.
 ///

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PusherCore
 
-@Suite struct JSONSkipperTests {
+@Suite struct SkippedJSONTests {
   private func skip(_ text: String) throws(JSONError) -> Range<Int> {
     let input = buffer(text)
     var cursor = JSONCursor(input.view)

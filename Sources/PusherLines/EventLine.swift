@@ -1,25 +1,25 @@
-internal import PusherCore
+package import PusherCore
 
 /// A canonical JSON line and its parts, which ``LineMaker`` wrote in a known order.
-struct EventLine {
+package struct EventLine {
   /// The line without its end.
-  let text: ByteView
+  package let text: ByteView
   /// The line's first bytes, before the key of the event.
   let head: ByteView
   /// Names and IDs between their quotes.
-  let event: ByteView
-  let channel: ByteView?
+  package let event: ByteView
+  package let channel: ByteView?
   /// False for lines of an event stream; a channel may still be `null`.
-  let hasChannel: Bool
-  let userID: ByteView?
-  let id: ByteView?
-  let isRepaired: Bool
-  let data: ByteView
+  package let hasChannel: Bool
+  package let userID: ByteView?
+  package let id: ByteView?
+  package let isRepaired: Bool
+  package let data: ByteView
   /// Decrypted content that is not text, as base64.
-  let base64: ByteView?
+  package let base64: ByteView?
 
   /// - Parameter line: The line with its end.
-  init(_ line: ByteView) {
+  package init(_ line: ByteView) {
     let text = line[0..<(line.count - 1)]
     self.text = text
     var offset = 1
@@ -55,19 +55,21 @@ struct EventLine {
     guard skip(key, in: text, &offset) else { return nil }
     let start = offset
     var end = start
-    while text[end] != UInt8(ascii: "\"") { end += text[end] == UInt8(ascii: "\\") ? 2 : 1 }
+    while end < text.count, unsafe text.base[end] != UInt8(ascii: "\"") {
+      end += unsafe text.base[end] == UInt8(ascii: "\\") ? 2 : 1
+    }
     offset = end + 2
     return text[start..<end]
   }
 
-  var name: String { JSONString.decode(event) }
+  package var name: String { JSONString.decode(event) }
 
-  func passes(_ filter: FilterMemory) -> Bool {
+  package func passes(_ filter: FilterMemory) -> Bool {
     event.holds(UInt8(ascii: "\\")) ? filter.passes(name) : filter.passes(event)
   }
 
   /// The data as people see it.
-  var shownData: JSONValue {
+  package var shownData: JSONValue {
     if let base64 { return .string(base64.text) }
     return (try? JSONParser.parse(data)) ?? .null
   }
@@ -84,13 +86,13 @@ struct EventLine {
   }
 
   /// Appends only the data, for `-o raw`.
-  func writeRaw(to output: ByteBuffer, _ style: EventLineStyle) {
+  package func writeRaw(to output: ByteBuffer, _ style: EventLineStyle) {
     if let base64 {
       output.append(base64)
     } else if !style.forTerminal {
       writeText(of: data, into: output)
     } else if case .string(let text) = shownData {
-      output.append(Diagnostics.escaped(text))
+      output.append(TerminalText.escaped(text))
     } else {
       JSONWriter.write(shownData, into: output, forTerminal: true)
     }
@@ -99,15 +101,21 @@ struct EventLine {
 }
 
 /// How a line looks on standard output.
-struct EventLineStyle: Sendable {
-  var terminator: UInt8 = 0x0A
+package struct EventLineStyle: Sendable {
+  package var terminator: UInt8
   /// Escapes DEL and C1 controls too.
-  var forTerminal = false
-  var palette: EventLinePalette?
+  package var forTerminal: Bool
+  package var palette: EventLinePalette?
 
-  var isPlain: Bool { !forTerminal && palette == nil }
+  package init(
+    terminator: UInt8 = 0x0A, forTerminal: Bool = false, palette: EventLinePalette? = nil
+  ) {
+    (self.terminator, self.forTerminal, self.palette) = (terminator, forTerminal, palette)
+  }
 
-  func write(_ line: EventLine, to output: ByteBuffer) {
+  package var isPlain: Bool { !forTerminal && palette == nil }
+
+  package func write(_ line: EventLine, to output: ByteBuffer) {
     defer { output.append(terminator) }
     if isPlain { return output.append(line.text) }
     output.append(line.head)
@@ -156,16 +164,22 @@ struct EventLineStyle: Sendable {
   }
 }
 
-struct EventLinePalette: Sendable {
-  var key: String
-  var event: String
+package struct EventLinePalette: Sendable {
+  package var key: String
+  package var event: String
   /// Each channel keeps one of these colours, chosen by its name.
-  var channels: [String]
-  var reset: String
-  var gap = ""
+  package var channels: [String]
+  package var reset: String
+  package var gap: String
+
+  package init(
+    key: String, event: String, channels: [String], reset: String, gap: String = ""
+  ) {
+    (self.key, self.event, self.channels, self.reset, self.gap) = (key, event, channels, reset, gap)
+  }
 
   /// Dim keys, bold events, one colour per channel.
-  static let standard = EventLinePalette(
+  package static let standard = EventLinePalette(
     key: "\u{1B}[2m", event: "\u{1B}[1m",
     channels: [36, 32, 33, 35, 34, 31].map { "\u{1B}[\($0)m" }, reset: "\u{1B}[0m",
     gap: "\u{1B}[1;33m")

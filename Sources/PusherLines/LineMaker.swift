@@ -1,11 +1,11 @@
-internal import PusherCore
+package import PusherCore
 
 /// Writes events as canonical JSON lines:
 /// `{"received_at"?,"event","channel"?,"user_id"?,"id"?,"repaired"?,"data","data_base64"?}`.
 ///
 /// Each event has one such line, and every output takes it as an ``EventLine``. Use each maker on
 /// one thread only. The fast paths and the general ones write the same bytes for the same event.
-final class LineMaker {
+package final class LineMaker {
   private let output: ByteBuffer
   private let terminator: UInt8
   private let usesFastWay: Bool
@@ -13,12 +13,12 @@ final class LineMaker {
   /// `nil` for event streams, whose lines have no channel.
   private let transcoder: EventTranscoder?
   private let scratch = ByteBuffer()
-  var marksRepaired = false
+  package var marksRepaired = false
 
   /// - Parameters:
   ///   - service: `nil` for an event stream.
   ///   - usesFastWay: Permits fast paths, which never change the output.
-  init(
+  package init(
     output: ByteBuffer, service: PusherService?, terminator: UInt8 = 0x0A, usesFastWay: Bool = true
   ) {
     (self.output, self.terminator, self.usesFastWay) = (output, terminator, usesFastWay)
@@ -29,15 +29,15 @@ final class LineMaker {
   }
 
   /// Sets the time of the following lines, as RFC 3339 text.
-  func setReceivedAt(_ time: String) { leading.set("received_at", time) }
+  package func setReceivedAt(_ time: String) { leading.set("received_at", time) }
 
   /// Writes a usual application event in one pass without allocations.
-  func writeFast(_ message: ByteView, filter: FilterMemory?) -> EventTranscoder.Outcome {
+  package func writeFast(_ message: ByteView, filter: FilterMemory?) -> EventTranscoder.Outcome {
     transcoder?.append(
       message, to: output, leading: leading, terminator: terminator, filter: filter) ?? .unusual
   }
 
-  func write(_ envelope: Envelope, named name: String? = nil) {
+  package func write(_ envelope: Envelope, named name: String? = nil) {
     begin()
     if let name {
       JSONString.encode(name, into: output)
@@ -55,7 +55,7 @@ final class LineMaker {
   }
 
   /// Writes an event of a stream; its ID is the last event ID, if any.
-  func write(_ event: EventStreamEvent) {
+  package func write(_ event: EventStreamEvent) {
     if usesFastWay,
       EventStreamTranscoder.append(event, to: output, leading: leading, terminator: terminator)
     {
@@ -73,7 +73,7 @@ final class LineMaker {
   }
 
   /// Writes an event that the program itself made.
-  func write(event: String, channel: String?, data: JSONValue) {
+  package func write(event: String, channel: String?, data: JSONValue) {
     begin()
     JSONString.encode(event, into: output)
     if transcoder != nil {
@@ -126,17 +126,17 @@ final class LineMaker {
 /// Distinguishes the program's own lines: only their names begin with `pusher-cli:`.
 ///
 /// A server may send any name; one with this prefix is printed with `foreign:` before it.
-enum ForeignEventName {
+package enum ForeignEventName {
   static let reserved: StaticString = "pusher-cli:"
-  static let mark = "foreign:"
+  package static let mark = "foreign:"
 
   /// Returns true if an unescaped name has the reserved prefix.
-  @inline(__always) static func needsMark(_ name: ByteView) -> Bool {
+  package static func needsMark(_ name: ByteView) -> Bool {
     name.count >= reserved.utf8CodeUnitCount && name.begins(with: reserved)
   }
 
   /// Returns the marked name of a foreign event, given as a JSON token; `nil` if it needs no mark.
-  static func marked(token: ByteView) -> String? {
+  package static func marked(token: ByteView) -> String? {
     guard let first = token.isEmpty ? nil : token[0], first == 0x70 || first == 0x5C else {
       return nil
     }
@@ -147,7 +147,7 @@ enum ForeignEventName {
     return name.utf8.starts(with: "\(reserved)".utf8) ? mark + name : nil
   }
 
-  static func unmarked(_ name: String) -> String {
+  package static func unmarked(_ name: String) -> String {
     let isMarked = name.utf8.starts(with: "\(mark)\(reserved)".utf8)
     return isMarked ? String(name.dropFirst(mark.count)) : name
   }

@@ -1,24 +1,24 @@
-internal import PusherCore
+package import PusherCore
 
 /// Prints events for people: `-o pretty`.
 ///
 /// ``PrettyLayout`` arranges events. Changes of members and of the connection are sentences; a gap
 /// and a new day are rules across the page.
-final class PrettyText {
+package final class PrettyText {
   private let output: ByteBuffer
   private let style: EventLineStyle
   private var layout: PrettyLayout
   private var time = ""
   private var day = ""
 
-  init(output: ByteBuffer, style: EventLineStyle, page: PageSettings) {
+  package init(output: ByteBuffer, style: EventLineStyle, isUnicode: Bool) {
     self.output = output
     self.style = style
-    layout = PrettyLayout(palette: style.palette, isUnicode: page.isUnicode)
+    layout = PrettyLayout(palette: style.palette, isUnicode: isUnicode)
   }
 
-  func begin(at time: WallTime, columns: Int) {
-    let text = time.localText
+  /// - Parameter text: Local time in RFC 3339.
+  package func begin(at text: String, columns: Int) {
     self.time = String(text.dropFirst(11).prefix(12))
     layout.width = columns
     let today = String(text.prefix(10))
@@ -32,7 +32,7 @@ final class PrettyText {
   /// - Parameters:
   ///   - isNews: True for a lifecycle event, which is a sentence if there are words for it.
   ///   - members: Current number of members of the channel, if known.
-  func write(_ line: EventLine, isNews: Bool, members: Int?) {
+  package func write(_ line: EventLine, isNews: Bool, members: Int?) {
     let (name, data) = (line.name, line.shownData)
     let sentence = isNews ? PrettySentence(name, data, members: members) : nil
     let event = PrettyEvent(
@@ -43,7 +43,7 @@ final class PrettyText {
     output.append(style.terminator)
   }
 
-  func write(gap: GapWords) {
+  package func write(gap: GapWords) {
     layout.write(gap, into: output)
     output.append(style.terminator)
   }
@@ -66,9 +66,13 @@ struct PrettyEvent {
   var body: Body
 }
 
-struct GapWords {
-  var length: String
-  var consequence: String
+package struct GapWords {
+  package var length: String
+  package var consequence: String
+
+  package init(length: String, consequence: String) {
+    (self.length, self.consequence) = (length, consequence)
+  }
 }
 
 /// Arranges events in columns for a terminal of any width: time, channel, event, data.
@@ -112,7 +116,7 @@ struct PrettyLayout {
   // MARK: The columns
 
   private mutating func writeHead(_ event: PrettyEvent, _ writer: inout PageWriter) -> Int {
-    let channel = event.channel.map(Diagnostics.escaped)
+    let channel = event.channel.map(TerminalText.escaped)
     let columns = channel.map(TextWidth.columns) ?? 0
     let colour = channel.flatMap { palette?.colour(of: $0.utf8) }
     if let channel, columns > widest, isNew(channel) {
@@ -139,14 +143,14 @@ struct PrettyLayout {
   private mutating func writeName(
     _ event: PrettyEvent, after end: Int, _ writer: inout PageWriter
   ) -> Int {
-    let name = Diagnostics.escaped(event.name ?? "")
+    let name = TerminalText.escaped(event.name ?? "")
     let columns = TextWidth.columns(name)
     beginCell(columns, after: end, &writer)
     eventColumn = max(eventColumn, min(columns, widest))
     let nameEnd = writer.column + max(columns, min(eventColumn, widest))
     writer.fold(name, indent: Self.indent, in: palette?.event)
     let notes = [
-      event.sender.map { "from " + Diagnostics.escaped($0) }, event.isRepaired ? "repaired" : nil,
+      event.sender.map { "from " + TerminalText.escaped($0) }, event.isRepaired ? "repaired" : nil,
     ]
     for text in notes.compactMap(\.self) {
       writer.beginCell(TextWidth.columns(text), indent: Self.indent)
@@ -166,8 +170,8 @@ struct PrettyLayout {
   }
 
   private func write(_ sentence: PrettySentence, after end: Int, _ writer: inout PageWriter) {
-    let subject = sentence.subject.map(Diagnostics.escaped) ?? ""
-    let rest = Diagnostics.escaped(sentence.rest)
+    let subject = sentence.subject.map(TerminalText.escaped) ?? ""
+    let rest = TerminalText.escaped(sentence.rest)
     // The sentence continues below its start if the line has room for a few words.
     beginCell(min(TextWidth.columns(subject + rest), Self.fewWords), after: end, &writer)
     let indent = writer.room < Self.fewWords ? Self.indent : writer.column
@@ -214,10 +218,10 @@ struct PrettyLayout {
 
   func write(_ gap: GapWords, into output: ByteBuffer) {
     var writer = PageWriter(output: output, width: page, palette: palette)
-    let whole = Diagnostics.escaped("\(gap.length): \(gap.consequence)")
+    let whole = TerminalText.escaped("\(gap.length): \(gap.consequence)")
     let parts =
       TextWidth.columns(whole) + 10 <= page
-      ? [whole] : [gap.length, gap.consequence].map(Diagnostics.escaped)
+      ? [whole] : [gap.length, gap.consequence].map(TerminalText.escaped)
     for (index, part) in parts.enumerated() {
       if index > 0 { writer.newLine(indent: 0) }
       let columns = TextWidth.columns(part)
@@ -254,13 +258,13 @@ extension PrettySentence {
   private static func ofChannel(
     _ word: String, _ data: JSONValue, _ members: Int?
   ) -> PrettySentence? {
-    let there = members.map { " (\(Quantities.words($0, of: "member")))" } ?? ""
+    let there = members.map { " (\(TerminalText.words($0, of: "member")))" } ?? ""
     switch word {
     case "member_added": return Self(subject: name(of: data), rest: " joined" + there)
     case "member_removed": return Self(subject: name(of: data), rest: " left" + there)
     case "subscription_succeeded":
       let count = data["presence"]?["count"]?.integer.map {
-        " (\(Quantities.words($0, of: "member")))"
+        " (\(TerminalText.words($0, of: "member")))"
       }
       return Self(rest: "subscribed" + (count ?? there))
     case "subscription_error": return Self(rest: "subscription refused: " + failure(data))

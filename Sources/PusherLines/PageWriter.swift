@@ -102,7 +102,7 @@ extension PageWriter {
   }
 
   private static func shown(_ value: JSONValue) -> String {
-    if case .string(let text) = value { return Diagnostics.escaped(text) }
+    if case .string(let text) = value { return TerminalText.escaped(text) }
     return json(value)
   }
 
@@ -134,7 +134,7 @@ extension PageWriter {
       separator: "\n", omittingEmptySubsequences: false
     ).enumerated() {
       if index > 0 { newLine(indent: line.isEmpty ? 0 : indent) }
-      fold(Diagnostics.escaped(String(line)), indent: indent)
+      fold(TerminalText.escaped(String(line)), indent: indent)
     }
   }
 
@@ -170,6 +170,47 @@ extension PageWriter {
     case .array(let elements): elements.isEmpty
     case .object(let members): members.isEmpty
     default: true
+    }
+  }
+}
+
+/// Width of text in columns of a terminal (Unicode Standard Annex 11).
+///
+/// `wcwidth(3)` depends on the locale of the process, and the program has none. So this is its rule
+/// with Unicode's tables: marks, joiners and the second half of a Hangul syllable take no column.
+/// Ideographs, kana, Hangul, full width forms and emoji take two, everything else one. The parts of
+/// a joined picture count one by one.
+enum TextWidth {
+  static func columns(_ text: String) -> Int {
+    // Most text is ASCII and needs no scalars.
+    if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.utf8.count }
+    return text.unicodeScalars.reduce(0) { $0 + columns($1) }
+  }
+
+  static func columns(_ scalar: Unicode.Scalar) -> Int {
+    if scalar.value < 0x300 { return 1 }
+    if isWide(scalar.value) { return isMark(scalar) ? 0 : 2 }
+    if isMark(scalar) { return 0 }
+    // The letters of flags are emoji, but each alone is narrow.
+    return scalar.properties.isEmojiPresentation && !(0x1F1E6...0x1F1FF).contains(scalar.value)
+      ? 2 : 1
+  }
+
+  private static func isMark(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.properties.generalCategory {
+    case .nonspacingMark, .enclosingMark, .format: true
+    default: (0x1160...0x11FF).contains(scalar.value)
+    }
+  }
+
+  /// Blocks of wide characters; emoji outside them have a property.
+  private static func isWide(_ value: UInt32) -> Bool {
+    switch value {
+    case 0x1100...0x115F, 0x2E80...0x303E, 0x3041...0x4DBF, 0x4E00...0xA4CF, 0xA960...0xA97F,
+      0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE10...0xFE19, 0xFE30...0xFE6F, 0xFF01...0xFF60,
+      0xFFE0...0xFFE6, 0x16FE0...0x18CFF, 0x1AFF0...0x1B2FF, 0x1F200...0x1F265, 0x20000...0x3FFFD:
+      true
+    default: false
     }
   }
 }
