@@ -1,32 +1,54 @@
 package import PusherCore
 
-/// Prints events for people: `-o pretty`.
+/// Prints events for people: `-o pretty`, in columns for a terminal of any width.
 ///
-/// ``PrettyLayout`` arranges events. Changes of members and of the connection are sentences; a gap
-/// and a new day are rules across the page.
+/// The columns are time, channel, event and data. A column is as wide as its widest entry so far, up
+/// to a quarter of a wide page. A longer channel is cut in the middle, and printed whole above its
+/// first line. Events and data are folded. Changes of members and of the connection are sentences; a
+/// gap and a new day are rules across the page.
 package final class PrettyText {
   private let output: ByteBuffer
-  private let style: EventLineStyle
-  private var layout: PrettyLayout
+  private let terminator: UInt8
+  private let palette: EventLinePalette?
+  private let isUnicode: Bool
+  private var width = 80
   private var time = ""
   private var day = ""
+  private var channelColumn = 0
+  private var eventColumn = 0
+  /// Hashes of the long channels printed last, the latest at the end.
+  private var told: [Int] = []
+
+  /// Minimum width; a narrower terminal wraps lines itself.
+  private static let narrowest = 20
+  private static let broadest = 1000
+  private static let fewWords = 24
+  private static let mostTold = 16
+  private static let indent = 2
 
   package init(output: ByteBuffer, style: EventLineStyle, isUnicode: Bool) {
-    self.output = output
-    self.style = style
-    layout = PrettyLayout(palette: style.palette, isUnicode: isUnicode)
+    (self.output, self.isUnicode) = (output, isUnicode)
+    (terminator, palette) = (style.terminator, style.palette)
   }
+
+  private var page: Int { min(max(width, Self.narrowest), Self.broadest) }
+  private var widest: Int { min(max(page / 4, 14), page - 12, 32) }
 
   /// - Parameter text: Local time in RFC 3339.
   package func begin(at text: String, columns: Int) {
-    self.time = String(text.dropFirst(11).prefix(12))
-    layout.width = columns
+    time = String(text.dropFirst(11).prefix(12))
+    width = columns
     let today = String(text.prefix(10))
     if !day.isEmpty, day != today {
-      layout.write(day: today, into: output)
-      output.append(style.terminator)
+      write { $0.fold(rule(today, TextWidth.columns(today)), indent: 0, in: palette?.key) }
     }
     day = today
+  }
+
+  private func write(_ body: (inout PageWriter) -> Void) {
+    var writer = PageWriter(output: output, width: page, palette: palette)
+    body(&writer)
+    output.append(terminator)
   }
 
   /// - Parameters:
@@ -35,87 +57,50 @@ package final class PrettyText {
   package func write(_ line: EventLine, isNews: Bool, members: Int?) {
     let (name, data) = (line.name, line.shownData)
     let sentence = isNews ? PrettySentence(name, data, members: members) : nil
-    let event = PrettyEvent(
-      time: time, channel: line.channel.map(JSONString.decode), name: name,
-      sender: line.userID.map(JSONString.decode), isRepaired: line.isRepaired,
-      body: sentence.map { .sentence($0) } ?? .data(data))
-    layout.write(event, into: output)
-    output.append(style.terminator)
+    write(
+      PrettyEvent(
+        channel: line.channel.map(JSONString.decode), name: name,
+        sender: line.userID.map(JSONString.decode), isRepaired: line.isRepaired,
+        body: sentence.map { .sentence($0) } ?? .data(data)))
   }
 
-  package func write(gap: GapWords) {
-    layout.write(gap, into: output)
-    output.append(style.terminator)
-  }
-}
-
-struct PrettyEvent {
-  enum Body {
-    case data(JSONValue)
-    case sentence(PrettySentence)
-  }
-
-  /// Local time, such as `12:04:05.123`.
-  var time: String
-  var channel: String?
-  /// The event's name; `nil` with a sentence.
-  var name: String?
-  var sender: String?
-  /// True for an event from `--on-gap`.
-  var isRepaired = false
-  var body: Body
-}
-
-package struct GapWords {
-  package var length: String
-  package var consequence: String
-
-  package init(length: String, consequence: String) {
-    (self.length, self.consequence) = (length, consequence)
-  }
-}
-
-/// Arranges events in columns for a terminal of any width: time, channel, event, data.
-///
-/// A column is as wide as its widest entry so far, up to a quarter of a wide page. A longer channel
-/// is cut in the middle, and printed whole above its first line. Events and data are folded.
-struct PrettyLayout {
-  var width = 80
-  let palette: EventLinePalette?
-  let isUnicode: Bool
-  private var channelColumn = 0
-  private var eventColumn = 0
-  /// Hashes of the long channels printed last, the latest at the end.
-  private var told: [Int] = []
-
-  /// Minimum width; a narrower terminal wraps lines itself.
-  static let narrowest = 20
-  private static let broadest = 1000
-  private static let fewWords = 24
-  private static let mostTold = 16
-  private static let indent = 2
-
-  init(palette: EventLinePalette?, isUnicode: Bool) {
-    (self.palette, self.isUnicode) = (palette, isUnicode)
-  }
-
-  var page: Int { min(max(width, Self.narrowest), Self.broadest) }
-  private var widest: Int { min(max(page / 4, 14), page - 12, 32) }
-
-  mutating func write(_ event: PrettyEvent, into output: ByteBuffer) {
-    var writer = PageWriter(output: output, width: page, palette: palette)
-    let end = writeHead(event, &writer)
-    switch event.body {
-    case .data(let data):
-      let nameEnd = writeName(event, after: end, &writer)
-      write(data, after: nameEnd, &writer)
-    case .sentence(let sentence): write(sentence, after: end, &writer)
+  func write(_ event: PrettyEvent) {
+    write { writer in
+      let end = writeHead(event, &writer)
+      switch event.body {
+      case .data(let data):
+        let nameEnd = writeName(event, after: end, &writer)
+        write(data, after: nameEnd, &writer)
+      case .sentence(let sentence): write(sentence, after: end, &writer)
+      }
     }
+  }
+
+  package func write(gap length: String, consequence: String) {
+    let whole = TerminalText.escaped("\(length): \(consequence)")
+    let parts =
+      TextWidth.columns(whole) + 10 <= page
+      ? [whole] : [length, consequence].map(TerminalText.escaped)
+    write { writer in
+      for (index, part) in parts.enumerated() {
+        if index > 0 { writer.newLine(indent: 0) }
+        let columns = TextWidth.columns(part)
+        let isRule = columns + 10 <= page
+        writer.fold(
+          isRule ? rule(part, columns) : part, indent: isRule ? 0 : Self.indent, in: palette?.gap)
+      }
+    }
+  }
+
+  private func rule(_ words: String, _ columns: Int) -> String {
+    let dash = isUnicode ? "─" : "-"
+    return String(repeating: dash, count: 4) + " \(words) "
+      + String(repeating: dash, count: page - columns - 6)
   }
 
   // MARK: The columns
 
-  private mutating func writeHead(_ event: PrettyEvent, _ writer: inout PageWriter) -> Int {
+  private func writeHead(_ event: PrettyEvent, _ writer: inout PageWriter) -> Int {
     let channel = event.channel.map(TerminalText.escaped)
     let columns = channel.map(TextWidth.columns) ?? 0
     let colour = channel.flatMap { palette?.colour(of: $0.utf8) }
@@ -124,7 +109,7 @@ struct PrettyLayout {
       writer.fold(channel + ":", indent: Self.indent, in: colour)
       writer.newLine(indent: 0)
     }
-    writer.fold(String(event.time.prefix(page < 60 ? 8 : 12)), indent: 0, in: palette?.key)
+    writer.fold(String(time.prefix(page < 60 ? 8 : 12)), indent: 0, in: palette?.key)
     channelColumn = max(channelColumn, min(columns, widest))
     guard channelColumn > 0 else { return writer.column }
     let end = writer.column + 2 + min(channelColumn, widest)
@@ -140,7 +125,7 @@ struct PrettyLayout {
     writer.beginCell(columns, indent: Self.indent)
   }
 
-  private mutating func writeName(
+  private func writeName(
     _ event: PrettyEvent, after end: Int, _ writer: inout PageWriter
   ) -> Int {
     let name = TerminalText.escaped(event.name ?? "")
@@ -202,40 +187,27 @@ struct PrettyLayout {
   }
 
   /// Returns true for a long channel that was not printed lately, and notes it.
-  private mutating func isNew(_ channel: String) -> Bool {
+  private func isNew(_ channel: String) -> Bool {
     let mark = EventLinePalette.mark(of: channel.utf8)
     guard !told.contains(mark) else { return false }
     told = told.suffix(Self.mostTold - 1) + [mark]
     return true
   }
+}
 
-  // MARK: Rules across the page
-
-  func write(day: String, into output: ByteBuffer) {
-    var writer = PageWriter(output: output, width: page, palette: palette)
-    writer.fold(rule(day, TextWidth.columns(day)), indent: 0, in: palette?.key)
+struct PrettyEvent {
+  enum Body {
+    case data(JSONValue)
+    case sentence(PrettySentence)
   }
 
-  func write(_ gap: GapWords, into output: ByteBuffer) {
-    var writer = PageWriter(output: output, width: page, palette: palette)
-    let whole = TerminalText.escaped("\(gap.length): \(gap.consequence)")
-    let parts =
-      TextWidth.columns(whole) + 10 <= page
-      ? [whole] : [gap.length, gap.consequence].map(TerminalText.escaped)
-    for (index, part) in parts.enumerated() {
-      if index > 0 { writer.newLine(indent: 0) }
-      let columns = TextWidth.columns(part)
-      let isRule = columns + 10 <= page
-      writer.fold(
-        isRule ? rule(part, columns) : part, indent: isRule ? 0 : Self.indent, in: palette?.gap)
-    }
-  }
-
-  private func rule(_ words: String, _ columns: Int) -> String {
-    let dash = isUnicode ? "─" : "-"
-    return String(repeating: dash, count: 4) + " \(words) "
-      + String(repeating: dash, count: page - columns - 6)
-  }
+  var channel: String?
+  /// The event's name; `nil` with a sentence.
+  var name: String?
+  var sender: String?
+  /// True for an event from `--on-gap`.
+  var isRepaired = false
+  var body: Body
 }
 
 struct PrettySentence: Equatable {

@@ -236,9 +236,7 @@ extension FusedCursor {
     skip(1)
     return true
   }
-}
 
-extension FusedCursor {
   /// Copies text up to the first byte that a JSON string must escape, or the NUL after it.
   @inline(__always)
   mutating func copyUnescaped() {
@@ -328,46 +326,55 @@ enum JSONPlace {
 
 /// How quotes are written: plain, or escaped inside another JSON string.
 protocol JSONQuotes {
-  static var width: UInt { get }
-  static var firstByte: UInt8 { get }
-  /// Reports whether a quote stands `distance` bytes further on.
-  static func stand(_ cursor: WindowCursor, _ distance: Int) -> Bool
-  /// Reports whether a quote and a colon stand here.
-  static func endName(_ cursor: WindowCursor) -> Bool
-  /// Reports whether `byte` may follow the outermost value.
-  static func isEnd(_ byte: UInt8) -> Bool
-  static func skipBlanks(_ cursor: inout FusedCursor)
-  static func skipQuote(_ cursor: inout FusedCursor) -> Bool
-  /// Copies a string after its opening quote.
-  static func copyStringRest(_ cursor: inout FusedCursor) -> Bool
+  static var areEscaped: Bool { get }
 }
 
 enum PlainQuotes: JSONQuotes {
-  static let width: UInt = 1
-  static let firstByte: UInt8 = 0x22
+  @inline(__always) static var areEscaped: Bool { false }
+}
 
+/// JSON inside a JSON string, unescaped as it is copied: the usual `data` of a Pusher event.
+///
+/// `{\"id\":1}` on the wire becomes `{"id":1}` in the line. White space other than the blank and
+/// escaped controls are unusual.
+enum EscapedQuotes: JSONQuotes {
+  @inline(__always) static var areEscaped: Bool { true }
+}
+
+extension JSONQuotes {
+  @inline(__always) static var width: UInt { areEscaped ? 2 : 1 }
+  @inline(__always) static var firstByte: UInt8 { areEscaped ? 0x5C : 0x22 }
+
+  /// Reports whether a quote stands `distance` bytes further on.
   @inline(__always) static func stand(_ cursor: WindowCursor, _ distance: Int) -> Bool {
-    cursor.peek(UInt(bitPattern: distance)) == 0x22
+    areEscaped
+      ? cursor.word16(distance) == 0x225C : cursor.peek(UInt(bitPattern: distance)) == 0x22
   }
 
-  @inline(__always)
-  static func endName(_ cursor: WindowCursor) -> Bool { cursor.word16() == 0x3A22 }
+  /// Reports whether a quote and a colon stand here.
+  @inline(__always) static func endName(_ cursor: WindowCursor) -> Bool {
+    areEscaped ? cursor.word32() & 0xFF_FFFF == 0x3A225C : cursor.word16() == 0x3A22
+  }
 
-  @inline(__always) static func isEnd(_ byte: UInt8) -> Bool { true }
+  /// Reports whether `byte` may follow the outermost value.
+  @inline(__always) static func isEnd(_ byte: UInt8) -> Bool { !areEscaped || byte == 0x22 }
 
   @inline(__always) static func skipBlanks(_ cursor: inout FusedCursor) {
-    while cursor.byte == 0x20 || cursor.byte == 0x0A || cursor.byte == 0x0D || cursor.byte == 0x09 {
-      cursor.skip(1)
-    }
+    while cursor.byte == 0x20
+      || !areEscaped && (cursor.byte == 0x0A || cursor.byte == 0x0D || cursor.byte == 0x09)
+    { cursor.skip(1) }
   }
 
   @inline(__always) static func skipQuote(_ cursor: inout FusedCursor) -> Bool {
-    guard cursor.byte == 0x22 else { return false }
-    cursor.skip(1)
+    guard areEscaped ? cursor.word16() == 0x225C : cursor.byte == 0x22 else { return false }
+    cursor.skip(areEscaped ? 2 : 1)
     return true
   }
 
-  static func copyStringRest(_ cursor: inout FusedCursor) -> Bool { cursor.copyPlainString() }
+  /// Copies a string after its opening quote.
+  static func copyStringRest(_ cursor: inout FusedCursor) -> Bool {
+    areEscaped ? cursor.copyEscapedString() : cursor.copyPlainString()
+  }
 }
 
 extension FusedCursor {
@@ -406,39 +413,7 @@ extension FusedCursor {
     default: return false
     }
   }
-}
 
-/// JSON inside a JSON string, unescaped as it is copied: the usual `data` of a Pusher event.
-///
-/// `{\"id\":1}` on the wire becomes `{"id":1}` in the line. White space other than the blank and
-/// escaped controls are unusual.
-enum EscapedQuotes: JSONQuotes {
-  static let width: UInt = 2
-  static let firstByte: UInt8 = 0x5C
-
-  @inline(__always) static func stand(_ cursor: WindowCursor, _ distance: Int) -> Bool {
-    cursor.word16(distance) == 0x225C
-  }
-
-  @inline(__always)
-  static func endName(_ cursor: WindowCursor) -> Bool { cursor.word32() & 0xFF_FFFF == 0x3A225C }
-
-  @inline(__always) static func isEnd(_ byte: UInt8) -> Bool { byte == 0x22 }
-
-  @inline(__always) static func skipBlanks(_ cursor: inout FusedCursor) {
-    while cursor.byte == 0x20 { cursor.skip(1) }
-  }
-
-  @inline(__always) static func skipQuote(_ cursor: inout FusedCursor) -> Bool {
-    guard cursor.word16() == 0x225C else { return false }
-    cursor.skip(2)
-    return true
-  }
-
-  static func copyStringRest(_ cursor: inout FusedCursor) -> Bool { cursor.copyEscapedString() }
-}
-
-extension FusedCursor {
   /// Copies the rest of a string whose quotes are written `\"`.
   fileprivate mutating func copyEscapedString() -> Bool {
     while true {
@@ -479,9 +454,7 @@ extension FusedCursor {
     default: return false
     }
   }
-}
 
-extension FusedCursor {
   /// Copies up to the closing quote and stops there; resolves the escapes `\"`, `\\` and `\/`.
   ///
   /// Returns `false` at any other escape, and at a control. The position is after an opening quote.

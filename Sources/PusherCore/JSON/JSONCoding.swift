@@ -302,7 +302,7 @@ final class JSONValueEncoder: Encoder {
     return ArrayWriter(array: array, codingPath: codingPath)
   }
 
-  func singleValueContainer() -> any SingleValueEncodingContainer { ValueWriter(encoder: self) }
+  func singleValueContainer() -> any SingleValueEncodingContainer { self }
   fileprivate func set(_ value: JSONValue) { content = .value(value) }
 
   fileprivate func set(_ number: some BinaryFloatingPoint & LosslessStringConvertible) throws {
@@ -312,30 +312,22 @@ final class JSONValueEncoder: Encoder {
     }
     set(.number("\(number)"))
   }
+}
 
-  fileprivate func encode(_ value: some Encodable) throws {
+extension JSONValueEncoder: SingleValueEncodingContainer {
+  func encodeNil() { set(.null) }
+  func encode(_ value: Bool) { set(.bool(value)) }
+  func encode(_ value: String) { set(.string(value)) }
+  func encode(_ value: Double) throws { try set(value) }
+  func encode(_ value: Float) throws { try set(value) }
+  func encode<Number: Encodable & FixedWidthInteger>(_ value: Number) { set(.number("\(value)")) }
+  func encode(_ value: Int128) { set(.number("\(value)")) }
+  func encode(_ value: UInt128) { set(.number("\(value)")) }
+
+  func encode(_ value: some Encodable) throws {
     if let value = value as? JSONValue { return set(value) }
     try value.encode(to: self)
   }
-}
-
-private struct ValueWriter: SingleValueEncodingContainer {
-  let encoder: JSONValueEncoder
-
-  var codingPath: [any CodingKey] { encoder.codingPath }
-
-  func encodeNil() { encoder.set(.null) }
-  func encode(_ value: Bool) { encoder.set(.bool(value)) }
-  func encode(_ value: String) { encoder.set(.string(value)) }
-  func encode(_ value: Double) throws { try encoder.set(value) }
-  func encode(_ value: Float) throws { try encoder.set(value) }
-  func encode<Number: Encodable & FixedWidthInteger>(_ value: Number) {
-    encoder.set(.number("\(value)"))
-  }
-
-  func encode(_ value: Int128) { encoder.set(.number("\(value)")) }
-  func encode(_ value: UInt128) { encoder.set(.number("\(value)")) }
-  func encode(_ value: some Encodable) throws { try encoder.encode(value) }
 }
 
 private struct ObjectWriter<Key: CodingKey>: KeyedEncodingContainerProtocol {

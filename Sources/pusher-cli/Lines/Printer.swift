@@ -313,7 +313,9 @@ final class Printer {
   }
 
   /// Prints a gap: `pretty` always shows it, other formats with `--lifecycle`.
-  func printGap(_ words: GapWords, event: String, data: JSONValue, isAsked: Bool) {
+  func printGap(
+    _ length: String, _ consequence: String, event: String, data: JSONValue, isAsked: Bool
+  ) {
     guard let pretty else {
       if isAsked { printLifecycle(event: event, channel: nil, data: data) }
       return
@@ -321,7 +323,7 @@ final class Printer {
     guard printsEvents || isAsked else { return }
     _ = begin()
     beginShowing()
-    pretty.write(gap: words)
+    pretty.write(gap: length, consequence: consequence)
   }
 
   static func text(of data: JSONValue) -> String {

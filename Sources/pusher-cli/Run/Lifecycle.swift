@@ -1,5 +1,4 @@
 internal import PusherCore
-internal import PusherLines
 
 /// Reports changes of a feed's connection on stderr, and with `-L` as lines on stdout.
 final class Lifecycle {
@@ -70,8 +69,7 @@ final class Lifecycle {
     let length = from.duration(to: to)
     words.back(after: length).say(by: diagnostics)
     printer?.printGap(
-      GapWords(length: words.nature(of: length), consequence: words.consequenceOfGap),
-      event: "pusher-cli:gap",
+      words.nature(of: length), words.consequenceOfGap, event: "pusher-cli:gap",
       data: .object(Self.gap(from: from, to: to, at: now) + words.membersOfGap),
       isAsked: printsLines)
   }
