@@ -70,6 +70,8 @@ let package = Package(
       ],
       swiftSettings: strict
     ),
+    // Events as lines: conditions, fields, templates, layouts; only the program uses it.
+    .target(name: "PusherLines", dependencies: ["PusherCore"], swiftSettings: strict),
     .target(
       name: "PusherServer",
       dependencies: ["PusherCore"],
@@ -98,7 +100,7 @@ let package = Package(
     .executableTarget(
       name: "pusher-cli",
       dependencies: [
-        "CProgram", "PusherConsole", "PusherCore", "PusherPlatform", "PusherServer",
+        "CProgram", "PusherConsole", "PusherCore", "PusherLines", "PusherPlatform", "PusherServer",
         .target(name: "PusherCluster", condition: .when(traits: ["Redis"])),
       ],
       resources: [.embedInCode("Texts")],
@@ -142,14 +144,14 @@ let package = Package(
     .testTarget(
       name: "PusherCoreTests",
       dependencies: [
-        "CSystemVectors", "PusherCluster", "PusherConsole", "PusherCore", "PusherServer",
-        "PusherTesting", "SimulationModel", "TestSupport",
+        "CSystemVectors", "PusherCluster", "PusherConsole", "PusherCore", "PusherLines",
+        "PusherServer", "PusherTesting", "SimulationModel", "TestSupport",
       ],
       swiftSettings: [.treatAllWarnings(as: .error)]
     ),
     .testTarget(
       name: "CLITests",
-      dependencies: ["pusher-cli", "PusherCore", "CSystemOpenSSL", "TestSupport"],
+      dependencies: ["pusher-cli", "PusherCore", "PusherLines", "CSystemOpenSSL", "TestSupport"],
       exclude: ["Peers"],
       swiftSettings: [.treatAllWarnings(as: .error)]
     ),

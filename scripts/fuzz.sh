@@ -61,7 +61,7 @@ is_stale() {
 }
 
 stale=false
-for module in PusherPlatform PusherCore PusherServer; do
+for module in PusherPlatform PusherCore PusherLines PusherServer; do
   if $stale || is_stale "$work/$module.o" "Sources/$module" Sources/CSystemVectors; then
     echo "fuzz: compiling $module" >&2
     # Word splitting is intended: source paths contain no blanks.
@@ -72,11 +72,8 @@ for module in PusherPlatform PusherCore PusherServer; do
   fi
 done
 
-# Code that harnesses share with the tests, and the program's line writers.
+# Code that harnesses share with the tests.
 shared="Tests/TestSupport/GuardedBytes.swift Tests/TestSupport/SeededGenerator.swift"
-for file in EventLineStyle EventLine EventStreamLine ForeignEventName; do
-  shared="$shared Sources/pusher-cli/Lines/$file.swift"
-done
 if [ "$1" = Differential ]; then
   shared="$shared Tests/TestSupport/RandomJSON.swift Tests/TestSupport/RandomMessage.swift"
 else
@@ -93,7 +90,7 @@ for harness in "$@"; do
     # shellcheck disable=SC2046,SC2086
     compile -module-name FuzzHarness -emit-executable -emit-module-path "$work/FuzzHarness.swiftmodule" \
       $source $(printf '%s\n' $shared | sed 's|^Tests/Fuzzing$|Tests/Fuzzing/*.swift|') \
-      "$work/PusherPlatform.o" "$work/PusherCore.o" "$work/PusherServer.o" \
+      "$work/PusherPlatform.o" "$work/PusherCore.o" "$work/PusherLines.o" "$work/PusherServer.o" \
       $(pkg-config --libs openssl zlib libsodium hiredis) -o "$work/bin/$harness" 2>"$work/link.log" || {
       cat "$work/link.log" >&2
       exit 1

@@ -10,15 +10,16 @@ SOURCES = pathlib.Path(__file__).resolve().parent.parent / "Sources"
 # Targets, each before those that import it, and their rooms: a group uses only the groups before it.
 ROOMS = {
     "PusherCore": "Time|Bytes|JSON|Crypto Compression TLS|HTTP|WebSocket EventStream|Channels|Transport|Feed|Signing|Face|API",
+    "PusherLines": "",
     "PusherServer": "Hub|Wire|Dialects|API|Webhooks|Monitoring|Faults|Server",
     "PusherConsole": "", "PusherCluster": "Redis|Member|Driver", "PusherTesting": "Faults|Server",
     "pusher-cli": "Settings|Metrics|Lines|Run|Bench|Commands|Main.swift",
 }
 # Imports of a target, then of single rooms. Foundation stands nowhere.
 IMPORTS = {
-    "PusherPlatform": "Glibc Musl Darwin", "PusherServer": "PusherCore Synchronization", "PusherConsole": "PusherCore PusherServer",
+    "PusherPlatform": "Glibc Musl Darwin", "PusherLines": "PusherCore", "PusherServer": "PusherCore Synchronization", "PusherConsole": "PusherCore PusherServer",
     "PusherCluster": "PusherCore PusherServer", "PusherTesting": "PusherCore PusherServer", "PusherCluster/Redis": "CSystemHiredis",
-    "pusher-cli": "PusherCluster PusherConsole PusherCore PusherPlatform PusherServer Synchronization", "pusher-cli/Run": "CProgram",
+    "pusher-cli": "PusherCluster PusherConsole PusherCore PusherLines PusherPlatform PusherServer Synchronization", "pusher-cli/Run": "CProgram",
     "PusherCore/Bytes": "CSystemVectors PusherPlatform", "PusherCore/JSON": "CSystemVectors", "PusherCore/Crypto": "CSystemOpenSSL CSystemSodium",
     "PusherCore/TLS": "CSystemOpenSSL PusherPlatform", "PusherCore/Compression": "CSystemZlib",
     "PusherCore/Transport": "CSystemEpoll PusherPlatform Synchronization", "PusherCore/Feed": "Synchronization",

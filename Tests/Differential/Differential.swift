@@ -1,4 +1,5 @@
 import PusherCore
+import PusherLines
 
 #if canImport(Darwin)
   import Darwin
@@ -153,10 +154,10 @@ private final class Rig {
   private let fastOutput = ByteBuffer(capacity: 1 << 16)
   private let generalOutput = ByteBuffer(capacity: 1 << 16)
   private let mixedOutput = ByteBuffer(capacity: 1 << 16)
-  private let fast: EventLineWriter
-  private let general: EventLineWriter
+  private let fast: LineMaker
+  private let general: LineMaker
   /// Writes member by member, and the data in one pass.
-  private let mixed: EventLineWriter
+  private let mixed: LineMaker
   private(set) var taken: UInt64 = 0
   private(set) var declined: UInt64 = 0
   private(set) var refused: UInt64 = 0
@@ -167,10 +168,9 @@ private final class Rig {
   private(set) var read: UInt64 = 0
 
   init() {
-    fast = EventLineWriter(output: fastOutput, service: .pusher, style: EventLineStyle())
-    general = EventLineWriter(
-      output: generalOutput, service: .pusher, style: EventLineStyle(), usesFastWay: false)
-    mixed = EventLineWriter(output: mixedOutput, service: .pusher, style: EventLineStyle())
+    fast = LineMaker(output: fastOutput, service: .pusher)
+    general = LineMaker(output: generalOutput, service: .pusher, usesFastWay: false)
+    mixed = LineMaker(output: mixedOutput, service: .pusher)
   }
 
   /// Returns whether the fast path writes nothing, or the line of the general path; the message

@@ -1,17 +1,19 @@
 import PusherCore
+import PusherLines
 
 /// Prints events of a stream by the fast way and by the general one, and compares the lines.
 final class StreamLines {
   private let fast = ByteBuffer()
   private let general = ByteBuffer()
-  private let fastWriter: EventStreamLineWriter
-  private let generalWriter: EventStreamLineWriter
+  private let styled = ByteBuffer()
+  private let style: EventLineStyle
+  private let fastMaker: LineMaker
+  private let generalMaker: LineMaker
 
   init(forTerminal: Bool) {
-    var style = EventLineStyle()
-    style.forTerminal = forTerminal
-    fastWriter = EventStreamLineWriter(output: fast, style: style)
-    generalWriter = EventStreamLineWriter(output: general, style: style, usesFastWay: false)
+    style = EventLineStyle(forTerminal: forTerminal)
+    fastMaker = LineMaker(output: fast, service: nil)
+    generalMaker = LineMaker(output: general, service: nil, usesFastWay: false)
   }
 
   /// Requires the same line by both ways, one JSON value, and an event that is left as it was.
@@ -19,12 +21,16 @@ final class StreamLines {
     let before = event.data.array
     fast.removeAll()
     general.removeAll()
-    fastWriter.write(event)
-    generalWriter.write(event)
+    fastMaker.write(event)
+    generalMaker.write(event)
     require(fast.array == general.array, "\(text(fast.array)) instead of \(text(general.array))")
     require(event.data.array == before, "the input has changed")
-    if let problem = StrictJSON.problem(in: Array(fast.array.dropLast())) {
-      finding("\(problem): \(text(fast.array))")
+    styled.removeAll()
+    style.write(EventLine(fast.view), to: styled)
+    for line in [fast, styled] {
+      if let problem = StrictJSON.problem(in: Array(line.array.dropLast())) {
+        finding("\(problem): \(text(line.array))")
+      }
     }
   }
 }

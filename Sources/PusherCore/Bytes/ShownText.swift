@@ -43,43 +43,20 @@ package enum Redaction {
   }
 }
 
-/// Width of text in columns of a terminal (Unicode Standard Annex 11).
-///
-/// `wcwidth(3)` depends on the locale of the process, and the program has none. So this is its rule
-/// with Unicode's tables: marks, joiners and the second half of a Hangul syllable take no column.
-/// Ideographs, kana, Hangul, full width forms and emoji take two, everything else one. The parts of
-/// a joined picture count one by one.
-package enum TextWidth {
-  package static func columns(_ text: String) -> Int {
-    // Most text is ASCII and needs no scalars.
-    if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.utf8.count }
-    return text.unicodeScalars.reduce(0) { $0 + columns($1) }
-  }
-
-  package static func columns(_ scalar: Unicode.Scalar) -> Int {
-    if scalar.value < 0x300 { return 1 }
-    if isWide(scalar.value) { return isMark(scalar) ? 0 : 2 }
-    if isMark(scalar) { return 0 }
-    // The letters of flags are emoji, but each alone is narrow.
-    return scalar.properties.isEmojiPresentation && !(0x1F1E6...0x1F1FF).contains(scalar.value)
-      ? 2 : 1
-  }
-
-  private static func isMark(_ scalar: Unicode.Scalar) -> Bool {
-    switch scalar.properties.generalCategory {
-    case .nonspacingMark, .enclosingMark, .format: true
-    default: (0x1160...0x11FF).contains(scalar.value)
+package enum ErrorText {
+  /// Returns the beginning of a foreign text as one line.
+  ///
+  /// Control characters become blanks, so that foreign text cannot drive a terminal.
+  package static func shown(_ words: String, limit: Int) -> String {
+    var line = ""
+    var endsWithBlank = true
+    for scalar in words.unicodeScalars.prefix(limit) {
+      let isBlank = scalar.value <= 0x20 || (0x7F...0xA0).contains(scalar.value)
+      if !isBlank { line.unicodeScalars.append(scalar) }
+      if isBlank && !endsWithBlank { line.append(" ") }
+      endsWithBlank = isBlank
     }
-  }
-
-  /// Blocks of wide characters; emoji outside them have a property.
-  private static func isWide(_ value: UInt32) -> Bool {
-    switch value {
-    case 0x1100...0x115F, 0x2E80...0x303E, 0x3041...0x4DBF, 0x4E00...0xA4CF, 0xA960...0xA97F,
-      0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE10...0xFE19, 0xFE30...0xFE6F, 0xFF01...0xFF60,
-      0xFFE0...0xFFE6, 0x16FE0...0x18CFF, 0x1AFF0...0x1B2FF, 0x1F200...0x1F265, 0x20000...0x3FFFD:
-      true
-    default: false
-    }
+    if line.last == " " { line.removeLast() }
+    return line
   }
 }

@@ -115,7 +115,7 @@ package struct ChannelKey: Sendable, Equatable {
     var nonce: ByteView?
     var ciphertext: ByteView?
     var count = 0
-    try JSONSkipper.eachPart(&cursor) { name, value in
+    try cursor.eachPart { name, value in
       count += 1
       if name?.equals("nonce") == true { nonce = Envelope.unquoted(value) }
       if name?.equals("ciphertext") == true { ciphertext = Envelope.unquoted(value) }

@@ -36,7 +36,7 @@ package struct Envelope {
     cursor.skipWhitespace()
     guard cursor.byte == UInt8(ascii: "{") else { throw cursor.failure }
     eventToken = message[0..<0]
-    try JSONSkipper.eachPart(&cursor) { name, value in
+    try cursor.eachPart { name, value in
       if let name { store(value, name: name, event: &event) }
     }
     try cursor.requireEnd()

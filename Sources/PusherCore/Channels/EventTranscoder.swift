@@ -31,97 +31,49 @@ package struct EventTranscoder: Sendable {
   ) -> Outcome {
     output.reserve(message.count &+ leading.count &+ Self.overhead)
     let start = unsafe output.tail + leading.count
-    guard let line = unsafe transcode(message, to: start, terminator: terminator) else {
-      return .unusual
-    }
-    if let filter {
-      let name = unsafe ByteView(base: start + line.event.lowerBound, count: line.event.count)
-      guard filter.passes(name) else { return .filtered }
-    }
+    guard let (event, end) = unsafe transcode(message, to: start) else { return .unusual }
+    if let filter, !filter.passes(event) { return .filtered }
+    unsafe end[0] = UInt8(ascii: "}")
+    unsafe end[1] = terminator
     unsafe leading.write(before: start)
-    output.commit(leading.count &+ line.count)
+    output.commit(unsafe leading.count &+ (end + 2 - start))
     return .written
   }
 
-  /// Appends what `template` makes of the line instead.
-  package func append(
-    _ message: ByteView, by template: LineTemplate, number: Int, to output: ByteBuffer,
-    leading: LeadingMembers, terminator: UInt8, filter: FilterMemory?
-  ) -> Outcome {
-    let line = template.line
-    line.removeAll()
-    let outcome = append(
-      message, to: line, leading: leading, terminator: terminator, filter: filter)
-    guard outcome == .written else { return outcome }
-    let fields = Self.fields(of: line.view, leading: leading.count)
-    let isWritten = template.append(fields, number: number, to: output, terminator: terminator)
-    return isWritten ? .written : .unusual
-  }
-
-  private static func fields(of line: ByteView, leading: Int) -> LineTemplate.Fields {
-    // Neither name holds a quote.
-    func name(from start: Int) -> Range<Int> {
-      var end = start
-      while unsafe line.base[end] != UInt8(ascii: "\"") { end &+= 1 }
-      return start..<end
-    }
-    let event = name(from: leading &+ 10)
-    let channel = name(from: event.upperBound &+ 13)
-    let data = (channel.upperBound &+ 9)..<(line.count &- 2)
-    return LineTemplate.Fields(
-      event: line[event], channel: line[channel], data: line[data],
-      line: line[0..<(line.count &- 1)])
-  }
-
-  private struct Line {
-    let count: Int
-    /// The event's name between its quotes, counted from the line's first byte.
-    let event: Range<Int>
-  }
-
-  /// Writes the line at the output's tail; the caller commits or drops it.
+  /// Writes the line at `start`, up to its brace; returns the event's name and the line's end.
   ///
   /// The output must have `message.count` + ``overhead`` bytes reserved.
   @inline(__always) private func transcode(
-    _ message: ByteView, to tail: UnsafeMutablePointer<UInt8>, terminator: UInt8
-  ) -> Line? {
+    _ message: ByteView, to start: UnsafeMutablePointer<UInt8>
+  ) -> (event: ByteView, end: UnsafeMutablePointer<UInt8>)? {
     unsafe message.withNUL { _ in
-      var cursor = unsafe FusedCursor(input: message.base, output: tail)
-      guard let event = unsafe copyEvent(&cursor, from: tail), copyRest(&cursor, message) else {
-        return nil
-      }
-      cursor.put(0x7D)
-      cursor.put(terminator)
-      return Line(count: unsafe cursor.output - tail, event: event)
+      var cursor = unsafe FusedCursor(input: message.base, output: start)
+      guard let event = copyEvent(&cursor), copyRest(&cursor, message) else { return nil }
+      return unsafe (event, cursor.output)
     }
   }
 
   /// Copies `{"event":"NAME"`.
-  @inline(__always) private func copyEvent(
-    _ cursor: inout FusedCursor, from tail: UnsafeMutablePointer<UInt8>
-  ) -> Range<Int>? {
-    guard cursor.word64() == EnvelopeWord.eventKey, cursor.word16(8) == EnvelopeWord.colonQuote
-    else { return nil }
+  @inline(__always) private func copyEvent(_ cursor: inout FusedCursor) -> ByteView? {
+    guard cursor.isAtEvent else { return nil }
     cursor.copyShort(8)
     cursor.copyShort(2)
     let name = cursor.word64()
     guard !protocolPrefix.begins(name), !reservedPrefix.begins(name) else { return nil }
-    let start = unsafe cursor.output - tail
+    let start = unsafe cursor.output
     guard Self.copyPlainString(&cursor) else { return nil }
-    return unsafe start..<(cursor.output - tail - 1)
+    return unsafe ByteView(base: start, count: cursor.output - start - 1)
   }
 
   /// Copies `,"channel":"NAME","data":VALUE` from either order, up to the closing brace.
   @inline(__always)
   private func copyRest(_ cursor: inout FusedCursor, _ message: ByteView) -> Bool {
     let end = unsafe UnsafePointer(message.base + message.count)
-    if cursor.word64() == EnvelopeWord.channelKey {
+    if cursor.isAtChannel {
       guard copyChannel(&cursor), Self.copyData(&cursor) else { return false }
       return unsafe cursor.word16() == Constant.quoteBrace && cursor.input + 2 == end
     }
-    guard cursor.word64() == EnvelopeWord.dataKey, let start = Self.channelStart(message) else {
-      return false
-    }
+    guard cursor.isAtData, let start = Self.channelStart(message) else { return false }
     var channel = unsafe FusedCursor(input: message.base + start, output: cursor.output)
     guard copyChannel(&channel) else { return false }
     unsafe cursor.output = channel.output
@@ -146,8 +98,7 @@ package struct EventTranscoder: Sendable {
   }
 
   @inline(__always) private func copyChannel(_ cursor: inout FusedCursor) -> Bool {
-    guard cursor.word64() == EnvelopeWord.channelKey, cursor.word32(8) == EnvelopeWord.channelKeyEnd
-    else { return false }
+    guard cursor.isAtChannel else { return false }
     cursor.copyShort(8)
     cursor.copyShort(4)
     // Events of end-to-end encrypted channels must be decrypted first.
@@ -159,7 +110,7 @@ package struct EventTranscoder: Sendable {
 
   /// Copies `,"data":` and the value inside its string; stops at the string's closing quote.
   @inline(__always) private static func copyData(_ cursor: inout FusedCursor) -> Bool {
-    guard cursor.word64() == EnvelopeWord.dataKey, cursor.peek(8) == 0x22 else { return false }
+    guard cursor.isAtData else { return false }
     cursor.copyShort(8)
     cursor.skip(1)
     return cursor.copyEscapedValue()
@@ -181,5 +132,146 @@ package struct EventTranscoder: Sendable {
     static let privateDash: UInt64 = 0x2D65_7461_7669_7270
     // `encrypte`
     static let encrypted: UInt64 = 0x6574_7079_7263_6E65
+  }
+}
+
+/// Reads the parts of a Pusher message, for the shape that servers usually send.
+///
+/// It handles `{"event":E,"channel":C,"data":"TEXT"}` and the order event, data, channel. E and C
+/// hold no escape, and TEXT only escapes of quote, backslash and slash. Everything else, including
+/// protocol events, gives `nil`: the caller then uses ``Envelope``, which finds the same parts.
+package struct PlainEventReader: Sendable {
+  /// The names point into the message, the data into the buffer.
+  package struct Parts {
+    package let event: ByteView
+    package let channel: ByteView
+    package let data: ByteView
+    /// Number of bytes before the data's text if both names come first; 0 in the other order.
+    package let head: Int
+  }
+
+  private let protocolPrefix: NameBeginning
+  private let readsEncrypted: Bool
+
+  /// - Parameters:
+  ///   - protocolPrefix: Prefix of the service's own events, of which 8 bytes count. If it is
+  ///     empty, every message takes the general path.
+  ///   - readsEncrypted: True to read only the events of encrypted channels; false for all others.
+  package init(protocolPrefix: String, readsEncrypted: Bool = false) {
+    self.protocolPrefix = NameBeginning(protocolPrefix)
+    self.readsEncrypted = readsEncrypted
+  }
+
+  /// Returns the parts, valid until the message or `buffer` changes; `nil` for the general path.
+  ///
+  /// Overwrites `buffer`, and changes the byte after the message for a moment.
+  package func read(_ message: ByteView, buffer: ByteBuffer) -> Parts? {
+    Self.withEnd(of: message, buffer) { cursor in
+      guard cursor.isAtEvent else { return nil }
+      cursor.skip(10)
+      guard !protocolPrefix.begins(cursor.word64()), let event = Self.name(&cursor) else {
+        return nil
+      }
+      var channel = Self.channel(&cursor)
+      guard cursor.isAtData else { return nil }
+      cursor.skip(9)
+      let head = channel == nil ? 0 : unsafe cursor.input - UnsafePointer(message.base)
+      guard let data = Self.text(&cursor, in: buffer) else { return nil }
+      if channel == nil { channel = Self.channel(&cursor) }
+      guard let channel, Self.isEnd(cursor, of: message),
+        channel.begins(with: "private-encrypted-") == readsEncrypted
+      else { return nil }
+      return Parts(event: event, channel: channel, data: data, head: head)
+    }
+  }
+
+  /// Returns the data of a message that begins like an earlier one; `nil` for ``read(_:buffer:)``.
+  ///
+  /// `head` is the ``Parts/head`` of the earlier message, which has the same event and channel.
+  @inline(__always)
+  package func data(of message: ByteView, behind head: Int, buffer: ByteBuffer) -> ByteView? {
+    Self.withEnd(of: message, buffer) { cursor in
+      cursor.skip(head)
+      guard let data = Self.text(&cursor, in: buffer), Self.isEnd(cursor, of: message) else {
+        return nil
+      }
+      return data
+    }
+  }
+
+  @inline(__always) private static func withEnd<Result>(
+    of message: ByteView, _ buffer: ByteBuffer, _ body: (inout FusedCursor) -> Result?
+  ) -> Result? {
+    buffer.removeAll()
+    buffer.reserve(message.count + 32)
+    return unsafe message.withNUL { _ in
+      var cursor = unsafe FusedCursor(input: message.base, output: buffer.tail)
+      return body(&cursor)
+    }
+  }
+
+  @inline(__always) private static func isEnd(_ cursor: FusedCursor, of message: ByteView) -> Bool {
+    unsafe cursor.byte == 0x7D && cursor.input + 1 == UnsafePointer(message.base + message.count)
+  }
+
+  /// Steps over `,"channel":"NAME"` if it comes next.
+  @inline(__always) private static func channel(_ cursor: inout FusedCursor) -> ByteView? {
+    guard cursor.isAtChannel else { return nil }
+    cursor.skip(12)
+    return name(&cursor)
+  }
+
+  /// Steps over a name and its closing quote; `nil` at any escape.
+  @inline(__always) private static func name(_ cursor: inout FusedCursor) -> ByteView? {
+    let start = unsafe cursor.input
+    while cursor.skipPlainRun() {}
+    guard cursor.byte == 0x22 else { return nil }
+    let count = unsafe cursor.input - start
+    cursor.skip(1)
+    return unsafe ByteView(base: UnsafeMutablePointer(mutating: start), count: count)
+  }
+
+  /// Copies TEXT without its escapes, and steps over its closing quote.
+  @inline(__always)
+  private static func text(_ cursor: inout FusedCursor, in buffer: ByteBuffer) -> ByteView? {
+    guard cursor.copyUnescapedText() else { return nil }
+    cursor.skip(1)
+    buffer.commit(unsafe cursor.output - buffer.tail)
+    return buffer.view
+  }
+}
+
+/// Prefix of names, as a little-endian word.
+private struct NameBeginning {
+  private var word: UInt64 = 0
+  private var mask: UInt64 = 0
+
+  /// - Parameter text: The first 8 bytes count.
+  init(_ text: String) {
+    for (index, byte) in text.utf8.prefix(8).enumerated() {
+      word |= UInt64(byte) << (index * 8)
+      mask |= 0xFF << (index * 8)
+    }
+  }
+
+  /// Reports whether a name has the prefix; `name` is its first eight bytes.
+  @inline(__always) func begins(_ name: UInt64) -> Bool { name & mask == word }
+}
+
+/// The keys of the envelope and the quotes after them, as little-endian words.
+extension FusedCursor {
+  fileprivate var isAtEvent: Bool {
+    // `{"event"` and `:"`
+    @inline(__always) get { word64() == 0x2274_6E65_7665_227B && word16(8) == 0x223A }
+  }
+
+  fileprivate var isAtChannel: Bool {
+    // `,"channe` and `l":"`
+    @inline(__always) get { word64() == 0x656E_6E61_6863_222C && word32(8) == 0x223A_226C }
+  }
+
+  fileprivate var isAtData: Bool {
+    // `,"data":` and `"`
+    @inline(__always) get { word64() == 0x3A22_6174_6164_222C && peek(8) == 0x22 }
   }
 }

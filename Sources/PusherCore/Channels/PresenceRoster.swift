@@ -158,13 +158,13 @@ extension PresenceRoster {
   private static func isWhole(_ view: ByteView) -> Bool {
     var cursor = JSONCursor(view)
     cursor.skipWhitespace()
-    return (try? JSONSkipper.skipValue(&cursor)) != nil && (try? cursor.requireEnd()) != nil
+    return (try? cursor.skipValue()) != nil && (try? cursor.requireEnd()) != nil
   }
 
   /// Calls `body` with each element, or each member and its name.
   private static func each(of view: ByteView, _ body: (ByteView?, ByteView) -> Void) {
     var cursor = JSONCursor(view)
     cursor.skipWhitespace()
-    try? JSONSkipper.eachPart(&cursor, body)
+    try? cursor.eachPart(body)
   }
 }

@@ -30,23 +30,6 @@ package enum EventStreamTranscoder {
     return true
   }
 
-  /// Appends what `template` makes of the line instead.
-  package static func append(
-    _ event: EventStreamEvent, by template: LineTemplate, number: Int, to output: ByteBuffer,
-    leading: LeadingMembers, terminator: UInt8
-  ) -> Bool {
-    let buffer = template.line
-    buffer.removeAll()
-    guard append(event, to: buffer, leading: leading, terminator: terminator) else { return false }
-    let line = buffer.view
-    let id = event.lastEventID.isEmpty ? 0 : 8 &+ event.lastEventID.count
-    let data = leading.count &+ 10 &+ event.type.count &+ id &+ 9
-    return template.append(
-      LineTemplate.Fields(
-        event: event.type, id: event.lastEventID, data: line[data..<(line.count &- 2)],
-        line: line[0..<(line.count &- 1)]), number: number, to: output, terminator: terminator)
-  }
-
   @inline(__always)
   private static func put(_ literal: StaticString, to end: inout UnsafeMutablePointer<UInt8>) {
     unsafe end.update(from: literal.utf8Start, count: literal.utf8CodeUnitCount)

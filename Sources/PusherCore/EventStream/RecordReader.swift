@@ -178,7 +178,7 @@ extension ByteView {
     guard UTF8Validator.isValid(self) else { return false }
     var cursor = JSONCursor(self)
     do throws(JSONError) {
-      _ = try JSONSkipper.skipValue(&cursor)
+      _ = try cursor.skipValue()
       try cursor.requireEnd()
       return true
     } catch { return false }

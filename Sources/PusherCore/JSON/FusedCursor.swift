@@ -101,36 +101,433 @@ extension ByteView {
   }
 }
 
-/// Its bytes stay in one place, so that a line neither copies nor counts references.
-package final class LeadingMembers {
-  private let bytes = ByteBuffer(capacity: 64)
+/// Copies and validates JSON in one pass: frequent shapes by a ``WindowCursor``, others by tokens.
+///
+/// The functions return `false` at the first unusual thing, valid or not (half surrogate pairs,
+/// nesting deeper than 62). The caller then drops the output and uses ``JSONCompactor``.
+extension FusedCursor {
+  /// Copies one value inside a JSON string; stops at the quote that ends the string.
+  @inline(__always) mutating func copyEscapedValue() -> Bool { copyValue(EscapedQuotes.self) }
 
-  package init() {}
-
-  /// The value must need no escapes.
-  package func set(_ name: StaticString, _ value: String) {
-    bytes.removeAll()
-    bytes.append(#"{""# as StaticString)
-    bytes.append(name)
-    bytes.append(#"":""# as StaticString)
-    bytes.append(value)
-    bytes.append(UInt8(ascii: "\""))
+  @inline(__always) mutating func copyPlainValue() -> Bool {
+    guard copyValue(PlainQuotes.self) else { return false }
+    PlainQuotes.skipBlanks(&self)
+    return true
   }
 
-  package func removeAll() { bytes.removeAll() }
-
-  var count: Int { bytes.count }
-
-  package func begin(_ output: ByteBuffer) {
-    output.append(bytes.view)
-    output.append(bytes.isEmpty ? UInt8(ascii: "{") : UInt8(ascii: ","))
+  @inline(__always)
+  private mutating func copyValue<Quotes: JSONQuotes>(_ quotes: Quotes.Type) -> Bool {
+    var window = WindowCursor(self)
+    // One bit per level above a sentinel: 1 for an object, 0 for an array.
+    var levels: UInt64 = 1
+    while true {
+      var place: JSONPlace
+      (window, levels, place) = WindowCursor.copyFrequent(quotes, window, levels)
+      if place == .end { break }
+      let next: FusedCursor?
+      (next, levels, place) = Self.copyRare(quotes, window.fused, levels, place)
+      guard let next else { return false }
+      window.follow(next)
+      if place == .end { break }
+    }
+    self = window.fused
+    return true
   }
 
-  /// Writes the members before a line at `start`, whose `{` becomes `,`.
-  @inline(__always) func write(before start: UnsafeMutablePointer<UInt8>) {
-    guard !bytes.isEmpty else { return }
-    let leading = bytes.view
-    unsafe (start - leading.count).update(from: leading.base, count: leading.count)
-    unsafe start.pointee = UInt8(ascii: ",")
+  /// Copies a rare token, and on to the next value or the end; `nil` for unusual JSON.
+  @inline(never) private static func copyRare<Quotes: JSONQuotes>(
+    _ quotes: Quotes.Type, _ start: FusedCursor, _ depth: UInt64, _ place: JSONPlace
+  ) -> (FusedCursor?, UInt64, JSONPlace) {
+    var cursor = start
+    var levels = depth
+    var place = place
+    repeat {
+      guard let next = cursor.step(quotes, from: place, &levels) else {
+        return (nil, levels, place)
+      }
+      place = next
+    } while place != .value && place != .end
+    return (cursor, levels, place)
+  }
+
+  private mutating func step<Quotes: JSONQuotes>(
+    _ quotes: Quotes.Type, from place: JSONPlace, _ levels: inout UInt64
+  ) -> JSONPlace? {
+    switch place {
+    case .value: return stepValue(quotes, &levels)
+    case .name: return copyNameRest(quotes) ? .value : nil
+    case .text: return Quotes.copyStringRest(&self) ? .behindValue : nil
+    case .behindValue: return stepBehindValue(quotes, &levels)
+    case .end: return nil
+    }
+  }
+
+  private mutating func stepValue<Quotes: JSONQuotes>(
+    _ quotes: Quotes.Type, _ levels: inout UInt64
+  ) -> JSONPlace? {
+    Quotes.skipBlanks(&self)
+    switch byte {
+    case Quotes.firstByte:
+      return copyQuote(quotes) && Quotes.copyStringRest(&self) ? .behindValue : nil
+    case 0x7B:
+      guard openContainer(quotes, &levels, bit: 1) else { return nil }
+      guard byte != 0x7D else { return .behindValue }
+      return copyName(quotes) ? .value : nil
+    case 0x5B:
+      guard openContainer(quotes, &levels, bit: 0) else { return nil }
+      return byte == 0x5D ? .behindValue : .value
+    case 0x74, 0x66, 0x6E: return copyLiteral() ? .behindValue : nil
+    default:
+      // The letter of a second exponent must not be taken for one of a number copied without it.
+      return copyNumber() && byte | 0x20 != 0x65 ? .behindValue : nil
+    }
+  }
+
+  private mutating func stepBehindValue<Quotes: JSONQuotes>(
+    _ quotes: Quotes.Type, _ levels: inout UInt64
+  ) -> JSONPlace? {
+    if byte | 0x20 == 0x65 {
+      guard peek(-1) &- 0x30 < 10, copyExponent(), byte | 0x20 != 0x65 else { return nil }
+      return .behindValue
+    }
+    if levels == 1 { return Quotes.isEnd(byte) ? .end : nil }
+    Quotes.skipBlanks(&self)
+    if byte == 0x2C {
+      put(0x2C)
+      skip(1)
+      if levels & 1 == 0 { return .value }
+      return copyName(quotes) ? .value : nil
+    }
+    guard byte == (levels & 1 == 1 ? 0x7D : 0x5D) else { return nil }
+    put(byte)
+    skip(1)
+    levels &>>= 1
+    return .behindValue
+  }
+
+  @inline(__always) private mutating func openContainer<Quotes: JSONQuotes>(
+    _ quotes: Quotes.Type, _ levels: inout UInt64, bit: UInt64
+  ) -> Bool {
+    guard levels &>> 62 == 0 else { return false }
+    levels = levels &<< 1 | bit
+    put(byte)
+    skip(1)
+    Quotes.skipBlanks(&self)
+    return true
+  }
+
+  @inline(__always)
+  private mutating func copyQuote<Quotes: JSONQuotes>(_ quotes: Quotes.Type) -> Bool {
+    guard Quotes.skipQuote(&self) else { return false }
+    put(0x22)
+    return true
+  }
+
+  private mutating func copyName<Quotes: JSONQuotes>(_ quotes: Quotes.Type) -> Bool {
+    Quotes.skipBlanks(&self)
+    return copyQuote(quotes) && copyNameRest(quotes)
+  }
+
+  private mutating func copyNameRest<Quotes: JSONQuotes>(_ quotes: Quotes.Type) -> Bool {
+    guard Quotes.copyStringRest(&self) else { return false }
+    Quotes.skipBlanks(&self)
+    guard byte == 0x3A else { return false }
+    put(0x3A)
+    skip(1)
+    return true
+  }
+
+  /// Copies text up to the first byte that a JSON string must escape, or the NUL after it.
+  @inline(__always)
+  mutating func copyUnescaped() {
+    while copyPlainRun() {}
+  }
+
+  /// Copies `\uXXXX`, or two of them that are a surrogate pair, with `width` backslashes each.
+  ///
+  /// A digit is read only after the one before it, so this never looks past the NUL.
+  @inline(__always) fileprivate mutating func copyUnicodeEscape(width: Int) -> Bool {
+    guard let unit = JSONGrammar.hexUnit({ peek(width &+ 1 &+ $0) }) else { return false }
+    if JSONGrammar.isSurrogate(unit) {
+      let next = width &+ 5
+      for index in 0..<width where peek(next &+ index) != 0x5C { return false }
+      guard peek(next &+ width) == 0x75,
+        let low = JSONGrammar.hexUnit({ peek(next &+ width &+ 1 &+ $0) }),
+        JSONGrammar.scalar(unit, low) != nil
+      else { return false }
+      copyHexEscape(width)
+    }
+    copyHexEscape(width)
+    return true
+  }
+
+  @inline(__always) private mutating func copyHexEscape(_ width: Int) {
+    putEscape(0x75)
+    skip(width &+ 1)
+    copyShort(4)
+  }
+
+  @inline(__always) private mutating func copyLiteral() -> Bool {
+    let count = literal
+    copyShort(count)
+    return count > 0
+  }
+
+  /// Length of the `true`, `false` or `null` at the reading position; 0 for anything else.
+  var literal: Int { @inline(__always) get { unsafe JSONGrammar.literal(input) } }
+
+  @inline(__always) mutating func copyNumber() -> Bool {
+    if byte == 0x2D {
+      put(0x2D)
+      skip(1)
+    }
+    let leadingZero = byte == 0x30
+    guard let count = copyDigits(), !leadingZero || count == 1 else { return false }
+    if byte == 0x2E {
+      put(0x2E)
+      skip(1)
+      guard copyDigits() != nil else { return false }
+    }
+    return byte | 0x20 != 0x65 || copyExponent()
+  }
+
+  @inline(__always) private mutating func copyExponent() -> Bool {
+    put(byte)
+    skip(1)
+    if byte == 0x2B || byte == 0x2D {
+      put(byte)
+      skip(1)
+    }
+    return copyDigits() != nil
+  }
+
+  /// Copies one digit or more; returns their number.
+  @inline(__always) private mutating func copyDigits() -> Int? {
+    var count = copyDigitRun()
+    guard count > 0 else { return nil }
+    var last = count
+    while last == 8 {
+      last = copyDigitRun()
+      count &+= last
+    }
+    return count
+  }
+}
+
+enum JSONPlace {
+  case value
+  /// After the opening quote of a member's name.
+  case name
+  /// After the opening quote of a string value.
+  case text
+  case behindValue
+  case end
+}
+
+/// How quotes are written: plain, or escaped inside another JSON string.
+protocol JSONQuotes {
+  static var areEscaped: Bool { get }
+}
+
+enum PlainQuotes: JSONQuotes {
+  @inline(__always) static var areEscaped: Bool { false }
+}
+
+/// JSON inside a JSON string, unescaped as it is copied: the usual `data` of a Pusher event.
+///
+/// `{\"id\":1}` on the wire becomes `{"id":1}` in the line. White space other than the blank and
+/// escaped controls are unusual.
+enum EscapedQuotes: JSONQuotes {
+  @inline(__always) static var areEscaped: Bool { true }
+}
+
+extension JSONQuotes {
+  @inline(__always) static var width: UInt { areEscaped ? 2 : 1 }
+  @inline(__always) static var firstByte: UInt8 { areEscaped ? 0x5C : 0x22 }
+
+  /// Reports whether a quote stands `distance` bytes further on.
+  @inline(__always) static func stand(_ cursor: WindowCursor, _ distance: Int) -> Bool {
+    areEscaped
+      ? cursor.word16(distance) == 0x225C : cursor.peek(UInt(bitPattern: distance)) == 0x22
+  }
+
+  /// Reports whether a quote and a colon stand here.
+  @inline(__always) static func endName(_ cursor: WindowCursor) -> Bool {
+    areEscaped ? cursor.word32() & 0xFF_FFFF == 0x3A225C : cursor.word16() == 0x3A22
+  }
+
+  /// Reports whether `byte` may follow the outermost value.
+  @inline(__always) static func isEnd(_ byte: UInt8) -> Bool { !areEscaped || byte == 0x22 }
+
+  @inline(__always) static func skipBlanks(_ cursor: inout FusedCursor) {
+    while cursor.byte == 0x20
+      || !areEscaped && (cursor.byte == 0x0A || cursor.byte == 0x0D || cursor.byte == 0x09)
+    { cursor.skip(1) }
+  }
+
+  @inline(__always) static func skipQuote(_ cursor: inout FusedCursor) -> Bool {
+    guard areEscaped ? cursor.word16() == 0x225C : cursor.byte == 0x22 else { return false }
+    cursor.skip(areEscaped ? 2 : 1)
+    return true
+  }
+
+  /// Copies a string after its opening quote.
+  static func copyStringRest(_ cursor: inout FusedCursor) -> Bool {
+    areEscaped ? cursor.copyEscapedString() : cursor.copyPlainString()
+  }
+}
+
+extension FusedCursor {
+  /// Copies all of `text` with `body`; `false` if that fails or stops short.
+  ///
+  /// The output must have room for `text` and 32 bytes more.
+  @inline(__always) static func copy(
+    _ text: ByteView, to end: inout UnsafeMutablePointer<UInt8>, _ body: (inout FusedCursor) -> Bool
+  ) -> Bool {
+    unsafe text.withNUL { behind in
+      var cursor = unsafe FusedCursor(input: text.base, output: end)
+      guard body(&cursor), unsafe cursor.input == behind else { return false }
+      unsafe end = cursor.output
+      return true
+    }
+  }
+
+  fileprivate mutating func copyPlainString() -> Bool {
+    while true {
+      if copyPlainRun() { continue }
+      if byte == 0x22 {
+        put(0x22)
+        skip(1)
+        return true
+      }
+      guard byte == 0x5C, copyPlainEscape() else { return false }
+    }
+  }
+
+  @inline(__always) private mutating func copyPlainEscape() -> Bool {
+    switch peek(1) {
+    case 0x22, 0x5C, 0x2F, 0x62, 0x66, 0x6E, 0x72, 0x74:
+      copyShort(2)
+      return true
+    case 0x75: return copyUnicodeEscape(width: 1)
+    default: return false
+    }
+  }
+
+  /// Copies the rest of a string whose quotes are written `\"`.
+  fileprivate mutating func copyEscapedString() -> Bool {
+    while true {
+      copyUnescaped()
+      let pair = word16()
+      if pair == 0x225C {
+        skip(2)
+        put(0x22)
+        return true
+      }
+      if pair == 0x5C5C {
+        guard copyInnerEscape() else { return false }
+      } else if pair == 0x2F5C {
+        skip(2)
+        put(0x2F)
+      } else {
+        return false
+      }
+    }
+  }
+
+  /// Copies an escape of the inner string, which begins with two backslashes.
+  @inline(__always) private mutating func copyInnerEscape() -> Bool {
+    let letter = peek(2)
+    switch letter {
+    case 0x5C:
+      // \\\" and \\\\ and \\\/ : the escaped character is itself escaped in the outer string.
+      let escaped = peek(3)
+      guard escaped == 0x22 || escaped == 0x5C || escaped == 0x2F else { return false }
+      putEscape(escaped)
+      skip(4)
+      return true
+    case 0x6E, 0x74, 0x72, 0x62, 0x66, 0x2F:
+      putEscape(letter)
+      skip(3)
+      return true
+    case 0x75: return copyUnicodeEscape(width: 2)
+    default: return false
+    }
+  }
+
+  /// Copies up to the closing quote and stops there; resolves the escapes `\"`, `\\` and `\/`.
+  ///
+  /// Returns `false` at any other escape, and at a control. The position is after an opening quote.
+  ///
+  /// The end of the text comes from a block's bits, which do not wait for earlier escapes: a load
+  /// at each escape's end would. A backslash is left out, and the letter after it begins the next
+  /// run. The promises of ``FusedCursor`` hold:
+  /// 1. A block begins at or before the NUL, because the NUL's bit ends the text and no block
+  ///    follows. So its 64 bytes end with the padding at the latest. Bits after the NUL are never
+  ///    used.
+  /// 2. A run's copy begins at or before the NUL. It loads 32 bytes at a time: the first load
+  ///    begins at the run's end at the latest, all others before it.
+  /// 3. So a store ends at most 32 bytes after the kept bytes, which are no longer than the input.
+  @inline(__always) mutating func copyUnescapedText() -> Bool {
+    var block = unsafe input
+    // Bit of a block's first byte, if an escape began in the block before.
+    var letters: UInt64 = 0
+    while true {
+      var ends =
+        unsafe UInt64(pusher_string_ends_32(block)) | UInt64(pusher_string_ends_32(block + 32))
+        &<< 32
+      ends &= ~letters
+      while ends != 0 {
+        let place = ends.trailingZeroBitCount
+        unsafe copyRun(to: block + place)
+        if word16() == 0x225C {
+          // The bits of the backslash and, within the block, of the quote.
+          ends &= ends &- 1
+          ends &= ends &- 1
+        } else {
+          guard byte == 0x5C else { return byte == 0x22 }
+          guard peek(1) == 0x5C || peek(1) == 0x2F else { return false }
+          ends &= ~(3 &<< UInt64(place))
+        }
+        skip(1)
+      }
+      // Only a backslash in the block's last place leads to the start of the next block.
+      letters = unsafe input == block + 64 ? 1 : 0
+      unsafe block += 64
+    }
+  }
+
+  @inline(__always) private mutating func copyRun(to end: UnsafePointer<UInt8>) {
+    let count = unsafe end - input
+    copyBlock(0)
+    if count > 32 {
+      var done = 32
+      while done < count {
+        copyBlock(done)
+        done &+= 32
+      }
+    }
+    unsafe input = end
+    unsafe output += count
+  }
+
+  @inline(__always) private func copyBlock(_ distance: Int) {
+    let block = unsafe UnsafeRawPointer(input + distance).loadUnaligned(as: SIMD32<UInt8>.self)
+    unsafe UnsafeMutableRawPointer(output + distance).storeBytes(of: block, as: SIMD32<UInt8>.self)
+  }
+}
+
+extension JSONCompactor {
+  /// Appends the one value in `view`, if it has a usual shape.
+  ///
+  /// Returns `false`, with nothing appended, if ``copy(_:into:depthLimit:forTerminal:)`` must
+  /// decide. Changes the byte after the view for a moment.
+  package static func copyPlain(_ view: ByteView, into output: ByteBuffer) -> Bool {
+    output.reserve(view.count &+ 32)
+    let start = unsafe output.tail
+    var end = unsafe start
+    guard unsafe FusedCursor.copy(view, to: &end, { $0.copyPlainValue() }) else { return false }
+    output.commit(unsafe end - start)
+    return true
   }
 }

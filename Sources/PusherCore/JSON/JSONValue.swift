@@ -265,3 +265,19 @@ extension JSONValue: Codable {
     }
   }
 }
+
+extension JSONValue {
+  /// The value in the types of `JSONSerialization`: `Int` for integers that fit, `Double` for other
+  /// numbers, `nil` for `null`; of members with the same name the last one counts.
+  var untyped: Any? {
+    switch self {
+    case .null: nil
+    case .bool(let value): value
+    case .number(let digits): Int(digits) ?? Double(digits) ?? digits
+    case .string(let text): text
+    case .array(let elements): elements.map { $0.untyped as Any }
+    case .object(let members):
+      Dictionary(members.map { ($0.name, $0.value.untyped as Any) }) { _, last in last }
+    }
+  }
+}

@@ -20,7 +20,7 @@ final class StreamRun {
   let lifecycle: Lifecycle
   private let stream: StreamWords
   private let feed: EventStreamFeed
-  private let printer: StreamPrinter
+  private let printer: Printer
   private let state: StateKeeper?
   private var wasOpen = false
   private var lastLoss: ConnectionLoss?
@@ -33,7 +33,7 @@ final class StreamRun {
     run = try PrintingRun(
       settings.feed, network: settings.network, descriptor: descriptor, loop: loop,
       diagnostics: diagnostics)
-    printer = StreamPrinter(
+    printer = Printer(
       settings: settings.printing, output: run.output.buffer,
       isTerminal: descriptor.isTerminal, receiver: run.handler, record: run.record?.buffer,
       columns: { descriptor.columns }, wallTime: SystemClock.wall)
@@ -57,10 +57,10 @@ final class StreamRun {
     self.feed = feed
     stream = StreamWords(settings, feed)
     lifecycle = Lifecycle(
-      settings.printing, printer: printer.core, loop: loop, diagnostics: diagnostics)
+      settings.printing, printer: printer, loop: loop, diagnostics: diagnostics)
     if let state {
       loop.add(state)
-      if printer.core.printsEvents { completeLine(of: descriptor, diagnostics) }
+      if printer.printsEvents { completeLine(of: descriptor, diagnostics) }
     }
   }
 
@@ -72,7 +72,7 @@ final class StreamRun {
     if settings.keepsCookies { feed.cookies = CookieJar() }
     feed.sessionField = settings.sessionField
     run.readiness.manager.status("connecting to \(settings.url.place)")
-    return try RunDriver(self, settings.feed).run(feed, printer.core)
+    return try RunDriver(self, settings.feed).run(feed, printer)
   }
 
   /// Ends a partial last line of an earlier run; the server sends that event again.
@@ -93,21 +93,20 @@ final class StreamRun {
 }
 
 private final class StreamSink: EventSink {
-  private let printer: StreamPrinter
+  private let printer: Printer
   private let state: StateKeeper?
   private let handler: (any EventHandling)?
 
-  init(printer: StreamPrinter, state: StateKeeper?, handler: (any EventHandling)?) {
+  init(printer: Printer, state: StateKeeper?, handler: (any EventHandling)?) {
     (self.printer, self.state, self.handler) = (printer, state, handler)
   }
 
   func take(event: EventStreamEvent) -> SinkVerdict {
-    let core = printer.core
     // After the end, the last id must stay the id of the last printed event.
-    guard !core.isStopped else { return .declined }
+    guard !printer.isStopped else { return .declined }
     printer.print(event)
     state?.note(event.lastEventID)
-    let isFull = core.isDone || core.hasFullBurst || handler?.isFull == true
+    let isFull = printer.isDone || printer.hasFullBurst || handler?.isFull == true
     return isFull ? .takenAndFull : .taken
   }
 }

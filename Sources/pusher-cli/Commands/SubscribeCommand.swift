@@ -22,7 +22,7 @@ final class SubscribeRun {
   private let settings: SubscribeSettings
   let run: PrintingRun
   private var feed: ChannelsFeed { members.feed }
-  private let printer: EventPrinter
+  private let printer: Printer
   let lifecycle: Lifecycle
   private let channels: ChannelsLifecycle
   private let members: ChannelMembership
@@ -46,7 +46,7 @@ final class SubscribeRun {
     run = try PrintingRun(
       settings.feed, network: settings.connection.network, descriptor: descriptor, loop: loop,
       diagnostics: diagnostics)
-    printer = EventPrinter(
+    printer = Printer(
       settings: settings.printing, service: service, output: run.output.buffer,
       isTerminal: descriptor.isTerminal, receiver: run.handler, record: run.record?.buffer,
       columns: { descriptor.columns }, wallTime: SystemClock.wall)
@@ -57,7 +57,7 @@ final class SubscribeRun {
     let members = ChannelMembership(settings.channels, feed: feed)
     self.members = members
     lifecycle = Lifecycle(
-      settings.printing, printer: printer.core, loop: loop, diagnostics: diagnostics)
+      settings.printing, printer: printer, loop: loop, diagnostics: diagnostics)
     channels = ChannelsLifecycle(
       settings: settings, lifecycle: lifecycle, diagnostics: diagnostics, printer: printer,
       members: members)
@@ -91,7 +91,7 @@ final class SubscribeRun {
       run.finishEvent()
       return !run.isEnding
     }
-    return try RunDriver(self, settings.feed).run(feed, printer.core)
+    return try RunDriver(self, settings.feed).run(feed, printer)
   }
 }
 
@@ -109,7 +109,7 @@ extension SubscribeRun: RunPart {
   var metrics: [MetricFamily] {
     let pings = feed.session.pings
     let counts = members.counts(isConnected: feed.session.isConnected)
-    let events = printer.core.channelCounts?.counts ?? []
+    let events = printer.channelCounts?.counts ?? []
     return [
       MetricFamily(
         "pusher_cli_channels", .gauge, "Requested channels, by the server's answer.",
@@ -207,7 +207,7 @@ extension SubscribeRun: ChannelsFeedDelegate {
   func feed(reports event: SessionEvent, at now: Instant) {
     guard !run.isEnding else { return }
     channels.report(event)
-    if printer.core.isDone { return run.finishEvent() }
+    if printer.isDone { return run.finishEvent() }
     switch event {
     case .connected:
       limit = nil

@@ -1,4 +1,5 @@
 internal import PusherCore
+internal import PusherLines
 
 /// Writes the program's messages to descriptor 2, each as one line and one `write(2)`.
 ///
@@ -121,34 +122,7 @@ extension Diagnostics {
   /// Shortens an app key for messages to a recognisable start, such as `ab12…`.
   static func shortened(key: String) -> String { key.count <= 4 ? key : key.prefix(4) + "…" }
 
-  /// Writes control characters, line separators and direction marks as `\u{…}`.
-  static func escaped(_ text: String) -> String { escaped(text, keepsLayout: false) }
-
-  /// - Parameter keepsLayout: Leaves newlines and tabs, which only lay out a text of many lines.
-  static func escaped(_ text: String, keepsLayout: Bool) -> String {
-    if text.utf8.allSatisfy({ 0x20..<0x7F ~= $0 }) { return text }
-    guard text.unicodeScalars.contains(where: isDangerous) else { return text }
-    var result = ""
-    for scalar in text.unicodeScalars {
-      switch scalar {
-      case "\n" where keepsLayout, "\t" where keepsLayout: result.unicodeScalars.append(scalar)
-      case "\n": result += "\\n"
-      case "\r": result += "\\r"
-      case "\t": result += "\\t"
-      case _ where isDangerous(scalar): result += "\\u{\(String(scalar.value, radix: 16))}"
-      default: result.unicodeScalars.append(scalar)
-      }
-    }
-    return result
-  }
-
-  private static func isDangerous(_ scalar: Unicode.Scalar) -> Bool {
-    switch scalar.value {
-    case 0..<0x20, 0x7F..<0xA0: true
-    case 0x061C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069: true
-    default: false
-    }
-  }
+  static func escaped(_ text: String) -> String { TerminalText.escaped(text) }
 }
 
 extension String {
@@ -157,5 +131,125 @@ extension String {
     var end = utf8.index(startIndex, offsetBy: bytes)
     while end.samePosition(in: unicodeScalars) == nil { end = utf8.index(before: end) }
     return self[..<end]
+  }
+}
+
+/// Writes to descriptor 2; a reader that has stopped reading cannot block the program.
+///
+/// A message waits briefly for room. Without room it is dropped, and so are later ones until there
+/// is room again. The next message is preceded by the number of dropped ones. A line is one
+/// `write(2)` up to the size that a pipe takes as a whole.
+final class StandardError: @unchecked Sendable {
+  // Sendable: only the main thread uses it, but ``Diagnostics`` holds it and must be Sendable.
+  static let shared = StandardError(2)
+
+  /// `nil` if descriptor 2 is closed: messages are dropped.
+  private let descriptor: OutputDescriptor?
+  private var isStalled = false
+  /// True if the last line was cut, so that the next one needs a newline first.
+  private var isCut = false
+  private var leftOut = 0
+
+  /// Maximum wait of a message, in milliseconds, and its number of turns.
+  private static let patience: Int32 = 200
+  private static let turns = 20
+  /// Maximum size of a write that does not block after `poll` reports room.
+  private static let pieceSize = 4096
+
+  init(_ descriptor: Int32) { self.descriptor = OutputDescriptor(descriptor, enlargesPipe: false) }
+
+  /// Writes a whole line, or counts it as dropped; a failure cannot be reported.
+  func write(_ line: [UInt8], warning: StaticString = MessagePaint.plain.warning) {
+    guard let descriptor else { return }
+    var bytes = isCut ? [UInt8(ascii: "\n")] : []
+    if leftOut > 0 {
+      bytes += "pusher-cli: \(warning)\(leftOut) messages were dropped: nobody read them\n".utf8
+    }
+    // Size of the report about dropped lines, which is made once these bytes are written.
+    let told = bytes.count
+    bytes += line
+    var rest = bytes[...]
+    var turns = isStalled ? 1 : Self.turns
+    while !rest.isEmpty {
+      let outcome = unsafe rest.prefix(Self.pieceSize).withUnsafeBytes {
+        unsafe descriptor.write($0)
+      }
+      switch outcome {
+      case .written(let count): rest = rest.dropFirst(count)
+      case .failed: return
+      case .wouldBlock:
+        turns -= 1
+        guard turns > 0 else { return leaveOut(written: bytes.count - rest.count, told: told) }
+        wait(for: descriptor)
+      }
+    }
+    isStalled = false
+    isCut = false
+    leftOut = 0
+  }
+
+  /// Drops a line; the next one ends a part that was written.
+  private func leaveOut(written: Int, told: Int) {
+    isStalled = true
+    // The report of dropped lines ends with a newline.
+    isCut = written > 0 ? written != told : isCut
+    if written >= told { leftOut = 0 }
+    leftOut += 1
+  }
+
+  /// Waits briefly for room, never without end: a terminal may report room and accept nothing.
+  private func wait(for descriptor: OutputDescriptor) {
+    let pause = Self.patience / Int32(Self.turns)
+    if SystemCalls.hasRoom(descriptor.number, milliseconds: pause) {
+      SystemCalls.pause(milliseconds: 1)
+    }
+  }
+}
+
+extension Redaction {
+  /// Replaces user and password of each URL, also a malformed one, by `…`.
+  ///
+  /// Inside quotes, which hold the user's text, everything up to the last `@` is hidden.
+  static func withoutPasswords(_ text: String) -> String {
+    let bytes = Array(text.utf8)
+    guard bytes.contains(UInt8(ascii: "@")) else { return text }
+    var result: [UInt8] = []
+    var index = 0
+    while index < bytes.count {
+      if let hidden = userInformation(in: bytes, at: index) {
+        result += "…".utf8
+        index = hidden
+      } else {
+        result.append(bytes[index])
+        index += 1
+      }
+    }
+    return String(decoding: result, as: UTF8.self)
+  }
+
+  /// Returns the place of the `@` that ends user information at `start`, if any.
+  private static func userInformation(in bytes: [UInt8], at start: Int) -> Int? {
+    let quote = UInt8(ascii: "'")
+    let isBehindScheme = start >= 3 && bytes[(start - 3)..<start].elementsEqual("://".utf8)
+    let isBehindQuote = start >= 1 && bytes[start - 1] == quote
+    guard isBehindScheme || isBehindQuote else { return nil }
+    var opening = start - 4
+    while isBehindScheme, opening >= 0, (bytes[opening] | 0x20) &- 0x61 < 26 { opening -= 1 }
+    let isQuoted = isBehindQuote || opening >= 0 && bytes[opening] == quote
+    let rest = bytes[start...]
+    // The user's text may contain a quote, so the last quote ends it.
+    let end =
+      isQuoted
+      ? rest.lastIndex(of: quote) : rest.firstIndex { $0 <= 0x20 || "'\"/".utf8.contains($0) }
+    let place = rest[..<(end ?? bytes.count)]
+    guard let at = place.lastIndex(of: UInt8(ascii: "@")), at > start else { return nil }
+    let information = place[..<at]
+    // The form that messages recommend.
+    guard !information.elementsEqual("KEY:SECRET".utf8) else { return nil }
+    guard !isBehindScheme else { return at }
+    // Without a scheme it is `USER:PASSWORD@…`; the loop reaches a URL with a scheme later.
+    let isPair = information.contains(UInt8(ascii: ":")) && information.first != UInt8(ascii: ":")
+    let isWord = information.allSatisfy { $0 > 0x20 && $0 != UInt8(ascii: "/") }
+    return isPair && isWord && end != nil ? at : nil
   }
 }

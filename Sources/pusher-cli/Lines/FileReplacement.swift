@@ -110,6 +110,24 @@ enum FileReplacement {
     }
   }
 
+  /// Opens or creates a file of lines, private to its owner since it holds data of private channels.
+  ///
+  /// - Parameter takesChannels: Also opens a pipe or device, without waiting for a reader.
+  static func openLines(_ path: String, takesChannels: Bool) -> Result<Int32, FileFault> {
+    var flags = O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC
+    switch writablePlace(path) {
+    case .failure(let fault): return .failure(fault)
+    // A pipe may have replaced the file by now.
+    case .success(.nothing), .success(.file): flags |= O_CREAT | O_NOFOLLOW
+    case .success where takesChannels: break
+    case .success:
+      return .failure(FileFault(reason: "it is not a file; use the shell's > instead"))
+    }
+    let descriptor = unsafe open(path, flags, 0o600)
+    return descriptor < 0
+      ? .failure(FileFault(reason: reasonOfPipe(errno))) : .success(descriptor)
+  }
+
   /// Creates a file with mode 0600; returns -1, with `errno`, if the name is taken.
   static func create(_ path: String) -> Int32 {
     unsafe open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)

@@ -1,126 +1,119 @@
 internal import PusherCore
+internal import PusherLines
 
-struct LineWriters<Writer: LineWriter> {
-  let output: ByteBuffer
-  let style: EventLineStyle
-  let printed: Writer
-  let handed: Writer?
-  let handedLine = ByteBuffer(capacity: 64)
-  let record: ByteBuffer?
-  let recorder: Writer?
-  /// Writes the line that the conditions of `--where` and `--fail-where` are about.
-  let judged: Writer?
-  let judgedLine = ByteBuffer(capacity: 4096)
-
-  init(
-    _ settings: PrintSettings, output: ByteBuffer, isTerminal: Bool, handsOver: Bool,
-    record: ByteBuffer?, _ make: (ByteBuffer, EventLineStyle) -> Writer
-  ) {
-    let form = settings.form
-    (self.output, self.record) = (output, record)
-    style = EventLineStyle(form, isTerminal: isTerminal)
-    printed = make(output, style)
-    handed = handsOver ? make(handedLine, EventLineStyle()) : nil
-    recorder = record.map { make($0, EventLineStyle()) }
-    let isJudged = !settings.conditions.isEmpty || !settings.failConditions.isEmpty
-    judged = isJudged ? make(judgedLine, EventLineStyle()) : nil
-  }
-}
-
-/// The common part of all printers: filters, limits and time.
+/// Prints events: each has one canonical line, and every output takes that line.
+///
+/// The line is made in the output itself if that shows it unchanged.
 final class Printer {
   let output: ByteBuffer
-  private let writer: any LineWriter
-  private let handedWriter: (any LineWriter)?
-  private let handedLine: ByteBuffer
-  private let recorder: (any LineWriter)?
-  private let record: ByteBuffer?
-  let form: EventForm
-  let filter: FilterMemory?
-  let conditions: WhereFilter?
-  private let judgedLine: ByteBuffer
-  private let ending: EventFilter?
-  private let failing: EventFilter?
-  /// Each is a condition of `--fail-where`.
-  private let failConditions: [WhereFilter]
-  /// Filter of fast paths; also rejects the events of `--until-event` and `--fail-event`, which
-  /// need the general path.
-  let fastFilter: FilterMemory?
-  let pretty: PrettyText?
-  let raw: RawText
-  let style: EventLineStyle
-  let template: TemplateText?
+  private let maker: LineMaker
+  private let lines: ByteBuffer
+  private let form: EventForm
+  private let style: EventLineStyle
+  private let template: TemplateText?
   let field: FieldText?
-  let showsTime: Bool
+  let pretty: PrettyText?
+  /// The output of `--record`, and the time at the beginning of its lines.
+  private let record: ByteBuffer?
+  private let recordTime = LeadingMembers()
   /// Gets the events of `--exec` or `--forward`.
-  let receiver: (any EventReceiver)?
+  private let receiver: (any EventReceiver)?
   /// False if only the receiver gets events.
   let printsEvents: Bool
   let tally: EventTally?
   let channelCounts: ChannelCounts?
-  let limit: Int
+  let filter: FilterMemory?
+  private let conditions: WhereFilter?
+  private let ending: FilterMemory?
+  private let untilData: DataPattern?
+  private let failing: FilterMemory?
+  /// Each is a condition of `--fail-where`.
+  private let failConditions: [WhereFilter]
+  /// True if events that the filter rejects have an effect too.
+  private let seesEveryEvent: Bool
+  /// True if the line in the output, a filter, `--where` and a count are all there is.
+  private let isPlain: Bool
+  private let showsTime: Bool
+  private let limit: Int
   /// Maximum size of waiting output, in bytes.
   let capacity: Int
   /// Size above which output is written before the burst ends, in bytes.
-  let burstSize: Int
+  private let burstSize: Int
   private let wallTime: () -> WallTime
   /// Returns the current width of the terminal, which may change.
   private let columns: () -> Int?
-  /// Time of all events of a burst; taken for the first printed one.
-  private(set) var burstTime: WallTime?
-  var count = 0
+  /// Time of all events of a burst.
+  private var burstTime: WallTime?
+  /// True after the first shown event of a burst.
+  private var hasBegunBurst = false
+  private(set) var count = 0
   /// Number of events that `-e`, `-x` or `--where` left out.
   private(set) var rejected = 0
   /// Number of those that only `--where` left out.
   private(set) var unmet = 0
+  /// Switched off for runs that need every message.
+  var usesFastWay = true
+  private(set) var fallbacks = 0
+  private(set) var isStopped = false
+  private(set) var hasMetEnd = false
+  /// The event of `--fail-event` or `--fail-where` that came, in words.
+  private(set) var failure: (words: String, option: Flag)?
 
+  /// - Parameter service: `nil` for an event stream.
   init(
-    settings: PrintSettings, writers: LineWriters<some LineWriter>, receiver: (any EventReceiver)?,
-    columns: @escaping () -> Int?, wallTime: @escaping () -> WallTime
+    settings: PrintSettings, service: PusherService? = nil, output: ByteBuffer, isTerminal: Bool,
+    receiver: (any EventReceiver)? = nil, record: ByteBuffer? = nil,
+    columns: @escaping () -> Int? = { nil }, wallTime: @escaping () -> WallTime
   ) {
-    (output, style, form) = (writers.output, writers.style, settings.form)
-    (record, handedLine) = (writers.record, writers.handedLine)
-    (conditions, judgedLine) = (WhereFilter(settings.conditions), writers.judgedLine)
-    (writer, handedWriter, recorder) = (writers.printed, writers.handed, writers.recorder)
-    (self.wallTime, self.columns, self.receiver) = (wallTime, columns, receiver)
-    template = form.template.map { TemplateText($0, output: writers.output, style: writers.style) }
-    field = form.field.map {
-      FieldText(
-        $0, joins: settings.form.joinsFields, output: writers.output, style: writers.style)
-    }
+    let form = settings.form
+    let style = EventLineStyle(
+      terminator: form.terminator, forTerminal: isTerminal,
+      palette: form.color.isOn(forTerminal: isTerminal) ? .standard : nil)
+    (self.output, self.form, self.style) = (output, form, style)
+    (self.record, self.receiver, self.wallTime, self.columns) = (
+      record, receiver, wallTime, columns
+    )
     printsEvents = receiver == nil || settings.printsEvents
-    limit = settings.count ?? .max
+    let isJSON = form.output == .json && form.template == nil && form.field == nil
+    let isMadeInPlace = isJSON && style.isPlain && printsEvents
+    lines = isMadeInPlace ? output : ByteBuffer(capacity: 4096)
+    maker = LineMaker(output: lines, service: service, terminator: form.terminator)
+    template = form.template.map { TemplateText($0, output: output, style: style) }
+    field = form.field.map {
+      FieldText($0, joins: form.joinsFields, output: output, style: style)
+    }
+    let isPretty = form.output == .pretty && form.template == nil && form.field == nil
+    pretty =
+      isPretty ? PrettyText(output: output, style: style, isUnicode: form.page.isUnicode) : nil
     tally = settings.printsSummary ? EventTally() : nil
     channelCounts = settings.countsChannels ? ChannelCounts() : nil
-    capacity = settings.bufferSize
-    burstSize = min(settings.bufferSize, OutputQueue.softLimit)
     let filter = EventFilter(include: settings.includedEvents, exclude: settings.excludedEvents)
     self.filter = filter.passesAll ? nil : FilterMemory(filter)
-    let (untilEvents, failEvents) = (settings.untilEvents, settings.failEvents)
-    ending = untilEvents.isEmpty ? nil : EventFilter(include: untilEvents)
-    failing = failEvents.isEmpty ? nil : EventFilter(include: failEvents)
+    func awaited(_ names: [String]) -> FilterMemory? {
+      names.isEmpty ? nil : FilterMemory(EventFilter(include: names))
+    }
+    (ending, failing) = (awaited(settings.untilEvents), awaited(settings.failEvents))
+    untilData = settings.untilData
+    conditions = WhereFilter(settings.conditions)
     failConditions = settings.failConditions.compactMap { WhereFilter([$0]) }
-    let awaited = untilEvents + failEvents
-    let fast = EventFilter(
-      include: settings.includedEvents, exclude: settings.excludedEvents + awaited)
-    fastFilter = awaited.isEmpty ? self.filter : FilterMemory(fast)
-    let isPretty = form.output == .pretty && form.template == nil && form.field == nil
-    showsTime = form.hasTimestamps || isPretty || form.template?.usesTime == true || receiver != nil
-    pretty = isPretty ? PrettyText(output: output, style: style, page: form.page) : nil
-    raw = RawText(output: output, style: style)
+    seesEveryEvent =
+      record != nil || ending != nil || failing != nil || !failConditions.isEmpty
+    isPlain =
+      isMadeInPlace && !seesEveryEvent && receiver == nil && tally == nil && channelCounts == nil
+    showsTime =
+      form.hasTimestamps || isPretty || form.template?.usesTime == true || receiver != nil
+      || record != nil
+    limit = settings.count ?? .max
+    capacity = settings.bufferSize
+    burstSize = min(settings.bufferSize, OutputQueue.softLimit)
   }
 
-  private(set) var isStopped = false
   /// Stops printing; joined fields get their line end.
   func stop() {
     isStopped = true
     field?.end()
   }
 
-  var hasMetEnd = false
-  /// The event of `--fail-event` or `--fail-where` that came, in words.
-  private(set) var failure: (words: String, option: Flag)?
-  var awaitsEvent: Bool { ending != nil || failing != nil }
   var isDone: Bool { count >= limit || hasMetEnd || failure != nil }
   var isFull: Bool { output.count >= capacity }
 
@@ -132,169 +125,238 @@ final class Printer {
   /// Ends the burst: the next event gets a new time.
   func endBurst() {
     burstTime = nil
-    hasRecordTime = false
+    hasBegunBurst = false
   }
 
-  private var hasRecordTime = false
+  // MARK: The ways to a line
 
-  /// Records an event, filters it, counts it and takes the time.
-  ///
-  /// - Parameters:
-  ///   - bytes: Size of the message or data.
-  ///   - data: The data for people, or `nil` without data.
-  ///   - record: Writes the event for `--record`.
-  ///   - judge: Writes the event's line for `--where` and `--fail-where`.
-  ///   - hasField: Finds the field of `--field`.
-  /// - Returns: True if the event is to be printed.
-  @inline(__always) func admit(
-    _ name: @autoclosure () -> String, channel: @autoclosure () -> String?,
-    bytes: @autoclosure () -> Int, data: @autoclosure () -> String?, record: () -> Void,
-    judge: () -> Void, passes: (FilterMemory) -> Bool, hasField: (FieldText) -> Bool
-  ) -> Bool {
-    let failure = failureOption(name(), judge)
-    if failure == nil, let ending, ending.passes(name()) { hasMetEnd = true }
-    if let recorder {
-      if !hasRecordTime {
-        hasRecordTime = true
-        recorder.setReceivedAt(wallTime().rfc3339)
-      }
-      record()
+  /// Prints any message, under `name` if given; a foreign name that looks like ours is marked.
+  func print(_ envelope: Envelope, named given: String? = nil) {
+    let name = given ?? ForeignEventName.marked(token: envelope.eventToken)
+    if isRefused({ $0.passes(name ?? envelope.eventName) }) { return }
+    let start = begin()
+    maker.write(envelope, named: name)
+    take(
+      from: start, size: { envelope.byteCount }, source: { envelope.dataText },
+      isNews: given != nil)
+  }
+
+  func print(repaired event: Envelope) {
+    maker.marksRepaired = true
+    print(event)
+    maker.marksRepaired = false
+  }
+
+  /// Prints a lifecycle or watchlist event; `members` is the current number of members, if known.
+  func print(event: String, channel: String?, data: JSONValue, members: Int? = nil) {
+    if isRefused({ $0.passes(event) }) { return }
+    let start = begin()
+    maker.write(event: event, channel: channel, data: data)
+    take(
+      from: start, size: { JSONWriter.text(data).utf8.count }, source: { Self.text(of: data) },
+      isNews: true, members: members)
+  }
+
+  func print(_ event: EventStreamEvent) {
+    guard ForeignEventName.needsMark(event.type) else { return printNamed(event) }
+    let type = ByteBuffer()
+    type.append(ForeignEventName.mark)
+    type.append(event.type)
+    withExtendedLifetime(type) { printNamed(event.named(type.view)) }
+  }
+
+  @inline(__always) private func printNamed(_ event: EventStreamEvent) {
+    if let untilData, untilData.matches(event.data.text) {
+      hasMetEnd = true
+      return
     }
-    if let failure {
-      let words = "the server sent '\(name())'" + (data().map { ": \($0)" } ?? "")
-      self.failure = (words, failure)
-      return false
-    }
-    guard filter.map(passes) ?? true else {
-      noteRejected()
-      return false
-    }
-    guard conditions.map({ meets($0, judge) }) ?? true else {
-      noteUnmet()
-      return false
-    }
-    if let field, !hasField(field) { return false }
-    count &+= 1
-    if let tally { tally.note(name(), bytes: bytes()) }
-    if let channelCounts, let channel = channel() { channelCounts.note(channel) }
-    stamp()
+    if isRefused({ $0.passes(event.type) }) { return }
+    let start = begin()
+    maker.write(event)
+    take(from: start, size: { event.data.count }, source: { event.data.text })
+  }
+
+  @inline(__always) private func isRefused(_ passes: (FilterMemory) -> Bool) -> Bool {
+    guard !seesEveryEvent, let filter, !passes(filter) else { return false }
+    rejected &+= 1
     return true
   }
 
-  /// Returns the option that makes this event a failure.
-  @inline(__always) private func failureOption(
-    _ name: @autoclosure () -> String, _ judge: () -> Void
-  ) -> Flag? {
-    if let failing, failing.passes(name()) { return .failEvent }
-    if !failConditions.isEmpty, failConditions.contains(where: { meets($0, judge) }) {
-      return .failWhere
-    }
-    return nil
+  /// Returns where the next line begins.
+  @inline(__always) private func begin() -> Int {
+    if showsTime, burstTime == nil { stamp() }
+    return lines.count
   }
 
-  func noteRejected() { rejected &+= 1 }
+  private func stamp() {
+    let time = wallTime()
+    burstTime = time
+    if form.hasTimestamps { maker.setReceivedAt(time.rfc3339) }
+    if record != nil { recordTime.set("received_at", time.rfc3339) }
+  }
 
-  func noteUnmet() {
+  // MARK: What takes the line
+
+  /// Filters and counts the event whose line begins at `start`, and hands the line on.
+  ///
+  /// - Parameters:
+  ///   - size: Size of the message or data, in bytes.
+  ///   - source: The data as it came, or `nil` without data.
+  ///   - isNews: True for changes of channels and members, which `-o pretty` tells in a sentence.
+  @inline(__always) private func take(
+    from start: Int, size: () -> Int, source: () -> String?, isNews: Bool = false,
+    members: Int? = nil
+  ) {
+    guard isPlain else { return takeFully(from: start, size, source, isNews, members) }
+    if let conditions, !conditions.passes(lines.view(from: start)) {
+      lines.truncate(to: start)
+      return noteUnmet()
+    }
+    count &+= 1
+  }
+
+  @inline(never) private func takeFully(
+    from start: Int, _ size: () -> Int, _ source: () -> String?, _ isNews: Bool, _ members: Int?
+  ) {
+    let written = lines.view(from: start)
+    let line = EventLine(written)
+    var isShown = false
+    defer { if !isShown { drop(from: start) } }
+    let failure = failureOption(line, written)
+    if failure == nil, let ending, line.passes(ending) { hasMetEnd = true }
+    if let record { write(line, to: record) }
+    if let failure {
+      let words = "the server sent '\(line.name)'" + (source().map { ": \($0)" } ?? "")
+      self.failure = (words, failure)
+      return
+    }
+    if seesEveryEvent, let filter, !line.passes(filter) {
+      rejected &+= 1
+      return
+    }
+    if let conditions, !conditions.passes(written) { return noteUnmet() }
+    if let field, !field.find(in: line.data, source: source) { return }
+    count &+= 1
+    if let tally { tally.note(line.name, bytes: size()) }
+    if let channelCounts, let channel = line.channel {
+      if channel.holds(UInt8(ascii: "\\")) {
+        channelCounts.note(JSONString.decode(channel))
+      } else {
+        channelCounts.note(channel)
+      }
+    }
+    if printsEvents {
+      isShown = lines === output
+      if let field { field.write() } else { show(line, source, isNews, members) }
+    }
+    if let receiver { receiver.take(handed(line)) }
+  }
+
+  /// Removes a line that no longer counts, or that the output has taken in another form.
+  private func drop(from start: Int) {
+    if lines === output { lines.truncate(to: start) } else { lines.removeAll() }
+  }
+
+  /// Returns the option that makes this event a failure.
+  private func failureOption(_ line: EventLine, _ written: ByteView) -> Flag? {
+    if let failing, line.passes(failing) { return .failEvent }
+    return failConditions.contains { $0.passes(written) } ? .failWhere : nil
+  }
+
+  private func noteUnmet() {
     rejected &+= 1
     unmet &+= 1
   }
 
-  private func meets(_ conditions: WhereFilter, _ writeLine: () -> Void) -> Bool {
-    judgedLine.removeAll()
-    defer { judgedLine.removeAll() }
-    writeLine()
-    return conditions.passes(judgedLine.view)
-  }
-
-  func stamp() {
-    guard showsTime, burstTime == nil else { return }
-    let time = wallTime()
-    burstTime = time
+  /// A line of `--record` always has its time.
+  private func write(_ line: EventLine, to record: ByteBuffer) {
     if form.hasTimestamps {
-      writer.setReceivedAt(time.rfc3339)
-      handedWriter?.setReceivedAt(time.rfc3339)
+      record.append(line.text)
+    } else {
+      recordTime.begin(record)
+      record.append(line.text[1..<line.text.count])
     }
-    template?.begin(at: time)
-    pretty?.begin(at: time, columns: columns() ?? form.page.columns)
+    record.append(UInt8(ascii: "\n"))
   }
 
-  /// Passes the last counted event to the receiver, if any; `writeLine` writes its line.
-  @inline(__always) func handOver(_ event: @autoclosure () -> HandedEvent, writeLine: () -> Void) {
-    if let receiver { handOver(event(), to: receiver, writeLine) }
+  private func handed(_ line: EventLine) -> HandedEvent {
+    HandedEvent(
+      line: line.text.array + [UInt8(ascii: "\n")], name: line.name,
+      channel: line.channel.map(JSONString.decode), userID: line.userID.map(JSONString.decode),
+      id: line.hasChannel ? nil : line.id.map(JSONString.decode) ?? "",
+      receivedAt: burstTime?.rfc3339 ?? "")
   }
 
-  private func handOver(
-    _ event: HandedEvent, to receiver: any EventReceiver, _ writeLine: () -> Void
-  ) {
-    var event = event
-    handedLine.removeAll()
-    writeLine()
-    event.line = handedLine.array
-    event.receivedAt = burstTime?.rfc3339 ?? ""
-    handedLine.removeAll()
-    receiver.take(event)
-  }
-
-  func write(
-    _ template: TemplateText, _ value: (FormatTemplate.Field) -> String?, line: () -> Void
-  ) {
-    template.write(number: count) { field in
-      field == .dataField ? Self.field(of: value(.data) ?? "") : value(field)
-    } writeLine: {
-      line()
+  private func show(_ line: EventLine, _ source: () -> String?, _ isNews: Bool, _ members: Int?) {
+    beginShowing()
+    if let template { return template.write(line, number: count, source: source) }
+    switch form.output {
+    case .json: if lines !== output { style.write(line, to: output) }
+    case .pretty: pretty?.write(line, isNews: isNews, members: members)
+    case .raw: line.writeRaw(to: output, style)
     }
+  }
+
+  private func beginShowing() {
+    guard !hasBegunBurst, let burstTime else { return }
+    hasBegunBurst = true
+    template?.begin(at: burstTime, local: burstTime.localText)
+    pretty?.begin(at: burstTime.localText, columns: columns() ?? form.page.columns)
   }
 
   /// Prints a lifecycle line, which is neither counted nor filtered.
-  func printLifecycle(event: String, channel: String?, data: JSONValue, members: Int? = nil) {
-    stamp()
-    if let template {
-      return write(template) { field in
-        switch field {
-        case .event: event
-        case .channel: channel
-        case .data, .wire: Self.text(of: data)
-        default: nil
-        }
-      } line: {
-        writer.write(event: event, channel: channel, data: data)
-      }
-    }
-    switch form.output {
-    case .json: writer.write(event: event, channel: channel, data: data)
-    case .pretty: pretty?.write(own: event, channel: channel, data: data, members: members)
-    case .raw: raw.write(data)
-    }
+  func printLifecycle(event: String, channel: String?, data: JSONValue) {
+    let start = begin()
+    maker.write(event: event, channel: channel, data: data)
+    show(EventLine(lines.view(from: start)), { Self.text(of: data) }, true, nil)
+    if lines !== output { drop(from: start) }
   }
 
   /// Prints a gap: `pretty` always shows it, other formats with `--lifecycle`.
-  func printGap(_ words: GapWords, event: String, data: JSONValue, isAsked: Bool) {
+  func printGap(
+    _ length: String, _ consequence: String, event: String, data: JSONValue, isAsked: Bool
+  ) {
     guard let pretty else {
       if isAsked { printLifecycle(event: event, channel: nil, data: data) }
       return
     }
     guard printsEvents || isAsked else { return }
-    stamp()
-    pretty.write(gap: words)
+    _ = begin()
+    beginShowing()
+    pretty.write(gap: length, consequence: consequence)
   }
 
   static func text(of data: JSONValue) -> String {
     if case .string(let text) = data { return text }
     return JSONWriter.text(data)
   }
+}
 
-  static func field(of text: String) -> String {
-    var field = ""
-    for scalar in text.unicodeScalars {
-      switch scalar {
-      case "\\": field += "\\\\"
-      case "\t": field += "\\t"
-      case "\n": field += "\\n"
-      case "\r": field += "\\r"
-      default: field.unicodeScalars.append(scalar)
-      }
+extension Printer: EventSink {
+  func take(message: ByteView) -> SinkVerdict {
+    guard usesFastWay, !isStopped, !isDone else { return .declined }
+    let start = begin()
+    switch maker.writeFast(message, filter: seesEveryEvent ? nil : filter) {
+    case .written:
+      take(
+        from: start, size: { message.count }, source: { (try? Envelope(message))?.dataText })
+      if isPlain { return count >= limit || output.count >= burstSize ? .takenAndFull : .taken }
+      return isDone || hasFullBurst || receiver?.isFull == true ? .takenAndFull : .taken
+    case .filtered:
+      rejected &+= 1
+      return .taken
+    case .unusual:
+      fallbacks &+= 1
+      return .declined
     }
-    return field
+  }
+}
+
+extension ByteBuffer {
+  /// The bytes after the first `count`.
+  fileprivate func view(from count: Int) -> ByteView {
+    let all = view
+    return all[count..<all.count]
   }
 }
 
@@ -311,22 +373,9 @@ struct HandedEvent: Equatable, Sendable {
   var lane: String { channel ?? (id == nil ? "" : name) }
 }
 
-protocol EventReceiver: AnyObject { func take(_ event: HandedEvent) }
-
-extension EventLineStyle {
-  init(_ form: EventForm, isTerminal: Bool) {
-    self.init(
-      terminator: form.terminator, forTerminal: isTerminal,
-      palette: form.color.isOn(forTerminal: isTerminal) ? .standard : nil)
-  }
-}
-
-extension EventLinePalette {
-  /// Dim keys, bold events, one colour per channel.
-  static let standard = EventLinePalette(
-    key: "\u{1B}[2m", event: "\u{1B}[1m",
-    channels: [36, 32, 33, 35, 34, 31].map { "\u{1B}[\($0)m" }, reset: "\u{1B}[0m",
-    gap: "\u{1B}[1;33m")
+protocol EventReceiver: AnyObject {
+  var isFull: Bool { get }
+  func take(_ event: HandedEvent)
 }
 
 /// Counts printed events and their bytes by name, for `--summary`.
@@ -372,25 +421,4 @@ final class EventTally {
     let width = cells.map(\.count).max() ?? 0
     return cells.map { String(repeating: " ", count: width - $0.count) + $0 }
   }
-}
-
-/// Prints only the data of events: `-o raw`; a string has no quotes.
-struct RawText {
-  let output: ByteBuffer
-  let style: EventLineStyle
-  func write(_ envelope: Envelope) { write(envelope.shownData) }
-
-  func write(_ data: JSONValue) {
-    if case .string(let text) = data {
-      output.append(style.forTerminal ? Diagnostics.escaped(text) : text)
-    } else {
-      JSONWriter.write(data, into: output, forTerminal: style.forTerminal)
-    }
-    output.append(style.terminator)
-  }
-}
-
-extension Envelope {
-  /// The data as people see it.
-  var shownData: JSONValue { base64Token.map { .string($0.text) } ?? data }
 }

@@ -4,7 +4,7 @@ internal import PusherCore
 final class ChannelsLifecycle {
   private let lifecycle: Lifecycle
   /// `nil` for a run that prints no events.
-  private let printer: EventPrinter?
+  private let printer: Printer?
   private let diagnostics: Diagnostics
   private let members: ChannelMembership
   private let settings: SubscribeSettings
@@ -27,7 +27,7 @@ final class ChannelsLifecycle {
 
   init(
     settings: SubscribeSettings, lifecycle: Lifecycle, diagnostics: Diagnostics,
-    printer: EventPrinter?, members: ChannelMembership
+    printer: Printer?, members: ChannelMembership
   ) {
     (self.settings, self.lifecycle, self.members) = (settings, lifecycle, members)
     (self.printer, self.diagnostics) = (printer, diagnostics)
@@ -99,7 +99,7 @@ final class ChannelsLifecycle {
 
   /// Number of members of a presence channel, for pretty output; `nil` if unknown.
   private func count(_ channel: String) -> Int? {
-    guard printer?.core.pretty != nil else { return nil }
+    guard printer?.pretty != nil else { return nil }
     let roster = members.feed.session.roster(of: channel)
     return roster?.isCut == false ? roster?.count : nil
   }

@@ -6,7 +6,6 @@ internal import PusherCore
 protocol EventHandling: EventReceiver, Progress {
   /// Name of the handler in messages.
   var name: String { get }
-  var isFull: Bool { get }
   var isIdle: Bool { get }
   var waitingBytes: Int { get }
   var metrics: [MetricFamily] { get }

@@ -1,4 +1,5 @@
 internal import PusherCore
+internal import PusherLines
 internal import PusherServer
 
 /// Prints the events of `serve` in the format of `subscribe`.
@@ -8,9 +9,11 @@ final class EventLog {
   private let loop: EventLoop
   private let diagnostics: Diagnostics
   private let output: OutputQueue
-  private let writer: EventLineWriter
+  private let maker: LineMaker
+  private let style: EventLineStyle
   private let hasTimestamps: Bool
   private let message = ByteBuffer()
+  private let line = ByteBuffer()
   private var lost = 0
   private(set) var failure: ExitStatus?
 
@@ -23,9 +26,8 @@ final class EventLog {
     (self.loop, self.diagnostics) = (loop, diagnostics)
     hasTimestamps = settings.hasTimestamps
     output = OutputQueue(descriptor: descriptor, limit: Self.queueLimit)
-    var style = EventLineStyle()
-    style.forTerminal = descriptor.isTerminal
-    writer = EventLineWriter(output: output.buffer, service: settings.server.service, style: style)
+    style = EventLineStyle(forTerminal: descriptor.isTerminal)
+    maker = LineMaker(output: line, service: settings.server.service)
     output.onFailure = { [weak self] in self?.outputFailed($0) }
     loop.add(output)
     loop.beforeWait { [weak self] in self?.flush() }
@@ -58,8 +60,10 @@ final class EventLog {
     message.removeAll()
     message.append(text)
     guard let envelope = try? Envelope(message.view) else { return }
-    if hasTimestamps { writer.setReceivedAt(SystemClock.wall().rfc3339) }
-    writer.write(envelope, named: ForeignEventName.marked(token: envelope.eventToken))
+    if hasTimestamps { maker.setReceivedAt(SystemClock.wall().rfc3339) }
+    line.removeAll()
+    maker.write(envelope, named: ForeignEventName.marked(token: envelope.eventToken))
+    style.write(EventLine(line.view), to: output.buffer)
   }
 
   private func outputFailed(_ failure: OutputQueue.Failure) {

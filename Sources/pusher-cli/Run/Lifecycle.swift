@@ -69,8 +69,7 @@ final class Lifecycle {
     let length = from.duration(to: to)
     words.back(after: length).say(by: diagnostics)
     printer?.printGap(
-      GapWords(length: words.nature(of: length), consequence: words.consequenceOfGap),
-      event: "pusher-cli:gap",
+      words.nature(of: length), words.consequenceOfGap, event: "pusher-cli:gap",
       data: .object(Self.gap(from: from, to: to, at: now) + words.membersOfGap),
       isAsked: printsLines)
   }

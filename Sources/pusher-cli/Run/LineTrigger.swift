@@ -1,4 +1,5 @@
 internal import PusherCore
+internal import PusherLines
 
 /// Sends the events of JSON lines in batches.
 ///

@@ -1,4 +1,5 @@
 internal import PusherCore
+internal import PusherLines
 
 /// Parts of every command that prints events, or hands them on.
 ///

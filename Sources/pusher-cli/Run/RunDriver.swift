@@ -1,4 +1,5 @@
 internal import PusherCore
+internal import PusherLines
 
 /// Drives one run: its loop, signals, limits and end.
 final class RunDriver {

@@ -94,3 +94,50 @@ final class StateKeeper: LoopSource {
     if wanted == file.id { deadline = nil } else { save(at: now) }
   }
 }
+
+/// Remembers the output position of each event's ID, to save the ID after its bytes are written.
+final class PrintedIDs {
+  private typealias Mark = (end: Int, id: [UInt8])
+
+  private var marks = Fifo<Mark>()
+  /// The mark after those; the next one replaces it above the limit, as for a stalled reader.
+  private var latest: Mark?
+  /// ID of the last mark, kept after the mark is removed.
+  private var last: [UInt8]
+  private var size = 0
+  private let limit: Int
+  private static let headSize = 12
+
+  /// The first event follows the event `id`.
+  ///
+  /// Above `limit` bytes of waiting marks, IDs are saved later, but never ahead of the output.
+  init(after id: String, limit: Int) { (last, self.limit) = (Array(id.utf8), limit) }
+
+  /// Notes that the event with this ID ends at `place`, in bytes from the start of the output.
+  func note(_ id: ByteView, at place: Int) {
+    guard isNew(id) else { return }
+    last = id.array
+    if let latest, size <= limit {
+      marks.append(latest)
+      size += latest.id.count + Self.headSize
+    }
+    latest = (place, last)
+  }
+
+  /// Returns the ID of the last event that ends by `written`; `nil` if there is no new one.
+  func take(through written: Int) -> [UInt8]? {
+    var found: [UInt8]?
+    while let mark = marks.first, mark.end <= written {
+      found = marks.popFirst()?.id
+      size -= mark.id.count + Self.headSize
+    }
+    if marks.isEmpty, let mark = latest, mark.end <= written {
+      found = mark.id
+      latest = nil
+    }
+    return found
+  }
+
+  /// Returns whether this ID differs from the last noted one.
+  func isNew(_ id: ByteView) -> Bool { !id.equals(last) }
+}

@@ -1,4 +1,5 @@
 internal import PusherCore
+internal import PusherLines
 
 protocol CommandSettings: Equatable, Sendable {
   var common: CommonSettings { get }
@@ -346,7 +347,7 @@ struct EventForm: Equatable, Sendable {
 extension EventForm {
   fileprivate init(_ resolved: Resolved) throws(UsageError) {
     output = try resolved.choice(.output)
-    template = try resolved[.format].text.map(FormatTemplate.init)
+    template = try Self.template(resolved)
     if let text = resolved[.field].text {
       do throws(FieldPathError) {
         field = try FieldPath(text)
@@ -363,6 +364,16 @@ extension EventForm {
       page.columns = columns
     }
     page.isUnicode = resolved.environment.isUnicode
+  }
+
+  private static func template(_ resolved: Resolved) throws(UsageError) -> FormatTemplate? {
+    guard let text = resolved[.format].text else { return nil }
+    if OutputFormat(rawValue: text) != nil {
+      throw UsageError("--format prints its text, here '\(text)': for this format, give -o \(text)")
+    }
+    do throws(FormatTemplateError) {
+      return try FormatTemplate(text)
+    } catch { throw UsageError(error.message) }
   }
 }
 

@@ -1,4 +1,5 @@
 internal import PusherCore
+internal import PusherLines
 
 enum Quantities {
   /// Parses a positive time: `500ms`, `30s`, `5m`, `2h`, `1h30m`, `1.5s`; a bare number is in
@@ -53,7 +54,7 @@ enum Quantities {
   }
 
   static func words(_ count: Int, of thing: String) -> String {
-    "\(count) \(thing)\(count == 1 ? "" : "s")"
+    TerminalText.words(count, of: thing)
   }
 
   static func integer(_ text: String) -> Int? {

@@ -1,6 +1,7 @@
 import PusherCore
 import Testing
 
+@testable import PusherLines
 @testable import pusher_cli
 
 @Suite("Settings of --field, --join, --fail-event and --fail-where")

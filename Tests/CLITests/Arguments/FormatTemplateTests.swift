@@ -1,41 +1,46 @@
 import PusherCore
+import TestSupport
 import Testing
 
+@testable import PusherLines
 @testable import pusher_cli
 
 @Suite("--format")
 struct FormatTemplateTests {
+  private static let line =
+    #"{"event":"<e>","channel":"<c>","user_id":"<u>","id":"<i>","data":"a\u001bb\tc\r\nd\\e é"}"#
+
   private func write(
     _ text: String, terminator: UInt8 = 0x0A, forTerminal: Bool = false
   ) throws -> String {
     let output = ByteBuffer()
-    var style = EventLineStyle()
-    style.terminator = terminator
-    style.forTerminal = forTerminal
-    try FormatTemplate(text).write(to: output, style: style) { field in
-      field == .data ? "a\u{1B}b" : "<\(field.rawValue)>"
-    } writeLine: {
-      output.append("{}" as StaticString)
-      output.append(terminator)
+    let style = EventLineStyle(terminator: terminator, forTerminal: forTerminal)
+    let template = TemplateText(try FormatTemplate(text), output: output, style: style)
+    let time = WallTime(millisecondsSince1970: 1_763_689_171_121)
+    template.begin(at: time, local: time.localText)
+    withView(Array((Self.line + "\n").utf8)) { line in
+      template.write(EventLine(line), number: 7) { "<w>" }
     }
     return output.view.text
   }
 
   @Test func `each placeholder stands for its field`() throws {
     #expect(try write("%e|%c|%i|%u|%w") == "<e>|<c>|<i>|<u>|<w>\n")
-    #expect(try write("%t %T %s %N %D") == "<t> <T> <s> <N> <D>\n")
-    #expect(try write("100%% %j!") == "100% {}!\n")
+    let local = WallTime(millisecondsSince1970: 1_763_689_171_121).localText
+    #expect(
+      try write("%t %T %s %N") == "2025-11-21T01:39:31.121Z \(local) 1763689171.121 7\n")
+    #expect(try write("100%% %j!") == "100% \(Self.line)!\n")
     #expect(try write(#"a\tb\nc\0d\\e"#) == "a\tb\nc\0d\\e\n")
-    #expect(try write("%j", terminator: 0) == "{}\0")
+    #expect(try write("%j", terminator: 0) == Self.line + "\0")
   }
 
   @Test func `on a terminal control characters of events are shown`() throws {
-    #expect(try write("%d") == "a\u{1B}b\n")
-    #expect(try write("%d", forTerminal: true) == "a\\u{1b}b\n")
+    #expect(try write("%d") == "a\u{1B}b\tc\r\nd\\e é\n")
+    #expect(try write("%d", forTerminal: true) == #"a\u{1b}b\tc\r\nd\e é"# + "\n")
   }
 
-  @Test func `a field of a table holds no sign that divides fields or lines`() {
-    #expect(Printer.field(of: "a\tb\r\nc\\d é") == #"a\tb\r\nc\\d é"#)
+  @Test func `a field of a table holds no sign that divides fields or lines`() throws {
+    #expect(try write("%D") == "a\u{1B}b" + #"\tc\r\nd\\e é"# + "\n")
   }
 
   @Test func `the time is taken when it is shown`() throws {

@@ -2,6 +2,7 @@ import PusherCore
 import TestSupport
 import Testing
 
+@testable import PusherLines
 @testable import pusher_cli
 
 /// Any text of N bytes costs at most a fixed multiple of N.
@@ -58,7 +59,7 @@ import Testing
     let settings = PrintSettings(
       includedEvents: ["*a*b"], excludedEvents: [], form: EventForm(output: output, color: .never),
       bufferSize: 16 << 20)
-    let printer = EventPrinter(
+    let printer = Printer(
       settings: settings, service: .pusher, output: ByteBuffer(), isTerminal: true,
       wallTime: SystemClock.wall)
     withView(bytes) {

@@ -2,6 +2,7 @@ import PusherCore
 import TestSupport
 import Testing
 
+@testable import PusherLines
 @testable import pusher_cli
 
 /// Shape of a line, and the six rules for `data`.
@@ -12,10 +13,13 @@ import Testing
   ) throws -> String {
     var style = EventLineStyle()
     change(&style)
+    let made = ByteBuffer()
     let output = ByteBuffer()
-    let writer = EventLineWriter(output: output, service: .pusher, style: style)
-    writer.setReceivedAt(receivedAt)
-    try withView(Array(text.utf8)) { writer.write(try Envelope($0), named: name) }
+    let maker = LineMaker(output: made, service: .pusher)
+    if let receivedAt { maker.setReceivedAt(receivedAt) }
+    try withView(Array(text.utf8)) { maker.write(try Envelope($0), named: name) }
+    style.write(EventLine(made.view), to: output)
+    if style.isPlain { #expect(output.array.dropLast() == made.array.dropLast()) }
     if style.palette == nil {
       #expect(output.array.last == style.terminator)
       #expect(StrictJSON.problem(in: output.array.dropLast()) == nil)
@@ -167,15 +171,29 @@ import Testing
         == #"{<k>"event"</>:<e>"e"</>,<k>"channel"</>:null,<k>"data"</>:null}"#)
   }
 
-  @Test func `only plain lines have a fast way`() {
-    let has = { (change: (inout EventLineStyle) -> Void) in
-      var style = EventLineStyle()
-      change(&style)
-      return EventLineWriter(output: ByteBuffer(), service: .pusher, style: style).hasFastWay
+  @Test(arguments: [
+    #"{"event":"a\"b\\","data":1}"#, #"{"event":"e","id":"\\","data":{"id":"x"}}"#,
+    #"{"event":"e","channel":null,"data":null}"#,
+    #"{"event":"e","channel":"\"","user_id":"1","repaired":true,"data":"\"}"}"#,
+    #"{"event":"e","channel":"c","data":null,"data_base64":"AA=="}"#,
+    #"{"received_at":"2026-11-21T01:39:31.121Z","event":"e","channel":"c","data":[null]}"#,
+  ])
+  func `the parts of a line are its members`(text: String) throws {
+    let value = try JSONValue(parsing: text)
+    let output = ByteBuffer()
+    withView(Array((text + "\n").utf8)) { view in
+      let line = EventLine(view)
+      #expect(line.name == value["event"]?.text)
+      #expect(line.channel.map(JSONString.decode) == value["channel"]?.text)
+      #expect(line.hasChannel == (value["channel"] != nil))
+      #expect(line.userID?.text == value["user_id"]?.text)
+      #expect(line.id.map(JSONString.decode) == value["id"]?.text)
+      #expect(line.isRepaired == (value["repaired"] != nil))
+      #expect(line.base64 != nil || line.shownData == value["data"])
+      #expect(line.base64?.text == value["data_base64"]?.text)
+      EventLineStyle(forTerminal: true).write(line, to: output)
     }
-    #expect(has { $0.terminator = 0 })
-    #expect(!has { $0.forTerminal = true })
-    #expect(!has { $0.palette = EventLinePalette(key: "", event: "", channels: [], reset: "") })
+    #expect(output.view.text == text + "\n")
   }
 
   @Test(
@@ -187,7 +205,7 @@ import Testing
     channel: String?, expected: String
   ) {
     let output = ByteBuffer()
-    let writer = EventLineWriter(output: output, service: .pusher, style: EventLineStyle())
+    let writer = LineMaker(output: output, service: .pusher)
     writer.write(event: "pusher:error", channel: channel, data: .object([.init("code", .null)]))
     #expect(
       output.view.text
@@ -199,7 +217,7 @@ import Testing
     let text = SmallStack.nestedJSON(jsonDepthLimit)
     let line = SmallStack.run { () -> String in
       let output = ByteBuffer()
-      let writer = EventLineWriter(output: output, service: .pusher, style: EventLineStyle())
+      let writer = LineMaker(output: output, service: .pusher)
       withView(Array(#"{"event":"e","channel":"c","data": \#(text)}"#.utf8)) {
         if let envelope = try? Envelope($0) { writer.write(envelope) }
       }

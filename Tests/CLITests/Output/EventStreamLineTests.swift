@@ -2,6 +2,7 @@ import PusherCore
 import TestSupport
 import Testing
 
+@testable import PusherLines
 @testable import pusher_cli
 
 @Suite("Event streams: JSON lines")
@@ -20,16 +21,21 @@ struct EventStreamLineTests {
     parser.input.append(stream)
     let output = ByteBuffer()
     let general = ByteBuffer()
-    let writer = EventStreamLineWriter(output: output, style: style)
-    let generalWriter = EventStreamLineWriter(
-      output: general, style: style, usesFastWay: false)
-    writer.setReceivedAt(receivedAt)
-    generalWriter.setReceivedAt(receivedAt)
-    while let event = try parser.next() {
-      generalWriter.write(event)
-      writer.write(event)
+    let fast = ByteBuffer()
+    let maker = LineMaker(output: fast, service: nil)
+    let generalMaker = LineMaker(output: general, service: nil, usesFastWay: false)
+    if let receivedAt {
+      maker.setReceivedAt(receivedAt)
+      generalMaker.setReceivedAt(receivedAt)
     }
-    #expect(output.array == general.array, "\(output.view.text) \(general.view.text)")
+    while let event = try parser.next() {
+      fast.removeAll()
+      general.removeAll()
+      maker.write(event)
+      generalMaker.write(event)
+      #expect(fast.array == general.array, "\(fast.view.text) \(general.view.text)")
+      style.write(EventLine(fast.view), to: output)
+    }
     return output.view.text
   }
 
@@ -98,8 +104,9 @@ struct EventStreamLineTests {
 
   @Test func `events of our own have no id`() {
     let output = ByteBuffer()
-    let writer = EventStreamLineWriter(output: output, style: EventLineStyle())
-    writer.write(event: "pusher-cli:exit", data: .object([.init("status", .integer(0))]))
+    let maker = LineMaker(output: output, service: nil)
+    maker.write(
+      event: "pusher-cli:exit", channel: nil, data: .object([.init("status", .integer(0))]))
     #expect(output.view.text == #"{"event":"pusher-cli:exit","data":{"status":0}}"# + "\n")
   }
 

@@ -2,6 +2,7 @@ import PusherCore
 import TestSupport
 import Testing
 
+@testable import PusherLines
 @testable import pusher_cli
 
 /// Messages designed to mislead the fast way.
@@ -265,7 +266,7 @@ import Testing
       eventPrefix: "eventflit:", internalPrefix: "eventflit_internal:", clusterHost: "",
       clusterAPIHost: "", defaultCluster: "", protocolVersion: 7)
     let output = ByteBuffer()
-    let writer = EventLineWriter(output: output, service: service, style: EventLineStyle())
+    let writer = LineMaker(output: output, service: service)
     let fast = { (event: String) in
       withView(Array(self.message("{}", event: event).utf8)) { writer.writeFast($0, filter: nil) }
     }
@@ -276,7 +277,7 @@ import Testing
 
   @Test func `a line longer than the output's free space makes room for itself`() {
     let output = ByteBuffer(capacity: 64)
-    let writer = EventLineWriter(output: output, service: .pusher, style: EventLineStyle())
+    let writer = LineMaker(output: output, service: .pusher)
     let body = #"[\"\#(String(repeating: #"\\n"#, count: 50_000))\"]"#
     for _ in 0..<3 {
       let result = withView(Array(message(body).utf8)) { writer.writeFast($0, filter: nil) }

@@ -2,6 +2,7 @@ import PusherCore
 import TestSupport
 import Testing
 
+@testable import PusherLines
 @testable import pusher_cli
 
 @Suite("--field: the printed bytes")
@@ -14,9 +15,17 @@ struct FieldTextTests {
     change(&style)
     let output = ByteBuffer()
     let field = FieldText(try FieldPath(path), joins: joins, output: output, style: style)
-    for text in data where withView(Array(text.utf8), { field.find(in: $0) }) { field.write() }
+    for text in data where Self.find(field, in: text) { field.write() }
     field.end()
     return output.view.text
+  }
+
+  /// Looks for the field in the line of an event with this data.
+  private static func find(_ field: FieldText, in data: String) -> Bool {
+    let output = ByteBuffer()
+    let message = JSONWriter.text(["event": "e", "data": .string(data)])
+    Envelope.with(Array(message.utf8)) { LineMaker(output: output, service: .pusher).write($0) }
+    return field.find(in: EventLine(output.view).data) { data }
   }
 
   @Test(arguments: [
@@ -42,7 +51,7 @@ struct FieldTextTests {
     let field = FieldText(
       try FieldPath("a"), joins: false, output: ByteBuffer(), style: EventLineStyle())
     #expect(field.absence(isQuoted: true) == nil)
-    for _ in 0..<2 { _ = withView(Array("{}".utf8)) { field.find(in: $0) } }
+    for _ in 0..<2 { _ = Self.find(field, in: "{}") }
     #expect(field.absence(isQuoted: false) == "2 events came without the field 'a'")
   }
 
@@ -67,7 +76,7 @@ struct FieldTextTests {
   ) throws {
     let field = FieldText(
       try FieldPath("a"), joins: false, output: ByteBuffer(), style: EventLineStyle())
-    for text in data { _ = withView(Array(text.utf8)) { field.find(in: $0) } }
+    for text in data { _ = Self.find(field, in: text) }
     #expect(field.holdsError == (always != nil))
     #expect(field.absence(isQuoted: true) == always ?? onDemand)
     if let always { #expect(field.absence(isQuoted: false) == always) }
@@ -91,7 +100,7 @@ struct FieldTextTests {
   @Test func `a second end adds nothing`() throws {
     let output = ByteBuffer()
     let field = FieldText(try FieldPath("a"), joins: true, output: output, style: EventLineStyle())
-    if withView(Array(#"{"a":1}"#.utf8), { field.find(in: $0) }) { field.write() }
+    if Self.find(field, in: #"{"a":1}"#) { field.write() }
     field.end()
     field.end()
     #expect(output.view.text == "1\n")
@@ -119,7 +128,9 @@ struct FieldTextTests {
     let field = FieldText(
       try FieldPath("a"), joins: false, output: output, style: EventLineStyle())
     Envelope.with(Array(#"{"event":"e",\#(member)}"#.utf8)) { envelope in
-      if field.find(in: envelope) { field.write() }
+      let made = ByteBuffer()
+      LineMaker(output: made, service: .pusher).write(envelope)
+      if field.find(in: EventLine(made.view).data, source: { envelope.dataText }) { field.write() }
     }
     #expect(output.view.text == printed)
   }

@@ -2,6 +2,7 @@ import PusherCore
 import TestSupport
 import Testing
 
+@testable import PusherLines
 @testable import pusher_cli
 
 @Suite struct `The page of -o pretty` {
@@ -12,13 +13,11 @@ import Testing
     _ events: [PrettyEvent], width: Int = 80, palette: EventLinePalette? = nil,
     isUnicode: Bool = true
   ) -> [String] {
-    var layout = PrettyLayout(palette: palette, isUnicode: isUnicode)
-    layout.width = width
     let output = ByteBuffer()
-    for event in events {
-      layout.write(event, into: output)
-      output.append(UInt8(ascii: "\n"))
-    }
+    let text = PrettyText(
+      output: output, style: EventLineStyle(palette: palette), isUnicode: isUnicode)
+    text.begin(at: "2026-11-21T\(time)+01:00", columns: width)
+    for event in events { text.write(event) }
     return output.view.text.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
       .map(String.init)
   }
@@ -26,7 +25,7 @@ import Testing
   private static func event(
     _ channel: String?, _ name: String, _ data: JSONValue, from: String? = nil
   ) -> PrettyEvent {
-    PrettyEvent(time: time, channel: channel, name: name, sender: from, body: .data(data))
+    PrettyEvent(channel: channel, name: name, sender: from, body: .data(data))
   }
 
   private static func event(_ channel: String, _ data: JSONValue) -> PrettyEvent {
@@ -39,11 +38,10 @@ import Testing
     _ width: Int, isUnicode: Bool = true,
     _ consequence: String = "events sent meanwhile are lost"
   ) -> [String] {
-    var layout = PrettyLayout(palette: nil, isUnicode: isUnicode)
-    layout.width = width
     let output = ByteBuffer()
-    layout.write(
-      GapWords(length: "4.2 s without a connection", consequence: consequence), into: output)
+    let text = PrettyText(output: output, style: EventLineStyle(), isUnicode: isUnicode)
+    text.begin(at: "2026-11-21T\(time)+01:00", columns: width)
+    text.write(gap: "4.2 s without a connection", consequence: consequence)
     return output.view.text.split(separator: "\n").map(String.init)
   }
 
@@ -190,11 +188,14 @@ import Testing
 
   @Test func `a new day is a rule across the page`() {
     let output = ByteBuffer()
-    let text = PrettyText(output: output, style: EventLineStyle(), page: PageSettings())
+    let text = PrettyText(output: output, style: EventLineStyle(), isUnicode: false)
     let days: [Int64] = [20_000, 20_000, 20_001]
     for day in days {
-      text.begin(at: WallTime(millisecondsSince1970: (day * 24 + 12) * 3_600_000), columns: 40)
-      text.write(event: "e", data: 1)
+      let time = WallTime(millisecondsSince1970: (day * 24 + 12) * 3_600_000)
+      text.begin(at: time.localText, columns: 40)
+      withView(Array(#"{"event":"e","data":1}"#.utf8) + [0x0A]) {
+        text.write(EventLine($0), isNews: false, members: nil)
+      }
     }
     let lines = output.view.text.split(separator: "\n")
     #expect(lines.count == 4)
@@ -248,7 +249,7 @@ import Testing
 
   @Test func `a sentence stands after the channel, and folds below itself`() {
     let sentence = PrettySentence(subject: "maria", rest: " joined the others who are there")
-    let event = PrettyEvent(time: Self.time, channel: "presence-a", body: .sentence(sentence))
+    let event = PrettyEvent(channel: "presence-a", body: .sentence(sentence))
     #expect(
       Self.lines([event]) == ["12:04:05.123  presence-a  maria joined the others who are there"])
     #expect(
@@ -309,7 +310,7 @@ import Testing
     let sentence = PrettySentence(
       "pusher:member_added", ["user_id": .string(hostile)], members: nil)
     let event = PrettyEvent(
-      time: Self.time, channel: "presence-a", body: .sentence(sentence ?? .init(rest: hostile)))
+      channel: "presence-a", body: .sentence(sentence ?? .init(rest: hostile)))
     #expect(Self.lines([event])[0].unicodeScalars.allSatisfy { $0.value >= 0x20 })
   }
 

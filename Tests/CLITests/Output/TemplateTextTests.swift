@@ -2,6 +2,7 @@ import PusherCore
 import TestSupport
 import Testing
 
+@testable import PusherLines
 @testable import pusher_cli
 
 /// `--format` prints the same from the JSON line and field by field.
@@ -21,10 +22,10 @@ struct TemplateTextTests {
   /// A printer of one way and its output.
   private struct Side {
     let output = ByteBuffer()
-    let printer: EventPrinter
+    let printer: Printer
 
     init(_ format: String, hasTimestamps: Bool = false) throws {
-      printer = EventPrinter(
+      printer = Printer(
         settings: try TemplateTextTests.settings(format, hasTimestamps: hasTimestamps),
         service: .pusher, output: output, isTerminal: false, wallTime: { TemplateTextTests.time })
     }
@@ -70,26 +71,27 @@ struct TemplateTextTests {
   }
 
   @Test(arguments: [
-    ("plain", "{}", true), ("{}", #"{\"a\":[1,2.50,\"é\"]}"#, true), ("-1", "-1", true),
-    // Printing removes a string's quotes, decodes escapes and shows control characters.
-    ("text", #"\"a\""#, false), ("escape", #"{\"a\":\"\\n\"}"#, false), ("no JSON", "hello", false),
-    ("été", "{}", false), ("\u{7F}", "{}", false), ("~ !", "{}", true),
+    ("plain", "{}", "{}"), ("{}", #"{\"a\":[1,2.50,\"é\"]}"#, #"{"a":[1,2.50,"é"]}"#),
+    ("-1", "-1", "-1"), ("text", #"\"a\""#, "a"),
+    ("escape", #"{\"a\":\"\\n\\u00e9\"}"#, #"{"a":"\né"}"#), ("été", "{}", "{}"),
+    ("~ !", "{}", "{}"),
   ])
-  func `what stands in the line as it is printed takes the fast way`(
-    event: String, data: String, isFast: Bool
+  func `text is printed without quotes and escapes, JSON as a line has it`(
+    event: String, data: String, printed: String
   ) throws {
     let side = try Side("%e %c %d")
     withView(Array(#"{"event":"\#(event)","channel":"c","data":"\#(data)"}"#.utf8)) {
-      #expect(side.printer.take(message: $0) == (isFast ? .taken : .declined))
+      #expect(side.printer.take(message: $0) == .taken)
     }
-    #expect(side.printed.isEmpty != isFast)
+    #expect(side.printed == "\(event) c \(printed)\n")
   }
 
-  @Test func `what was on the wire is no part of a line`() throws {
+  @Test func `what was on the wire is printed as it came`() throws {
     let side = try Side("%w")
-    withView(Array(#"{"event":"e","channel":"c","data":"{}"}"#.utf8)) {
-      #expect(side.printer.take(message: $0) == .declined)
+    withView(Array(#"{"event":"e","channel":"c","data":"{ }"}"#.utf8)) {
+      #expect(side.printer.take(message: $0) == .taken)
     }
+    #expect(side.printed == "{ }\n")
   }
 
   /// Returns the template's output for a stream event, field by field.
@@ -97,27 +99,38 @@ struct TemplateTextTests {
     _ event: EventStreamEvent, _ template: FormatTemplate, _ number: Int
   ) -> String {
     let output = ByteBuffer()
-    let writer = EventStreamLineWriter(
-      output: output, style: EventLineStyle(), usesFastWay: false)
-    writer.setReceivedAt(Self.time.rfc3339)
-    let data = Printer.text(
-      of: (try? JSONParser.parse(event.data)) ?? .string(event.data.text))
-    template.write(to: output, style: EventLineStyle()) { field in
-      switch field {
-      case .event: event.type.text
-      case .id: event.lastEventID.text
-      case .data: data
-      case .dataField: Printer.field(of: data)
-      case .number: String(number)
-      case .time: Self.time.rfc3339
-      case .localTime: Self.time.localText
-      case .seconds: "1763689171.121"
-      default: ""
+    let maker = LineMaker(output: output, service: nil, usesFastWay: false)
+    maker.setReceivedAt(Self.time.rfc3339)
+    maker.write(event)
+    let line = String(output.view.text.dropLast())
+    let value = (try? JSONParser.parse(event.data)) ?? .string(event.data.text)
+    let data = Printer.text(of: value)
+    return template.parts.map { part -> String in
+      guard case .field(let field) = part else {
+        if case .text(let text) = part { return text }
+        return ""
       }
-    } writeLine: {
-      writer.write(event)
-    }
-    return output.view.text
+      switch field {
+      case .event: return Diagnostics.escaped(event.type.text)
+      case .id: return Diagnostics.escaped(event.lastEventID.text)
+      case .data: return data
+      case .dataField: return Self.field(of: data)
+      case .number: return String(number)
+      case .time: return Self.time.rfc3339
+      case .localTime: return Self.time.localText
+      case .seconds: return "1763689171.121"
+      case .line: return line
+      case .wire: return event.data.text
+      case .channel, .userID: return ""
+      }
+    }.joined() + "\n"
+  }
+
+  private static func field(of text: String) -> String {
+    let escapes: [Unicode.Scalar: String] = [
+      "\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r",
+    ]
+    return text.unicodeScalars.map { escapes[$0] ?? String($0) }.joined()
   }
 
   @Test(arguments: formats)
@@ -127,7 +140,7 @@ struct TemplateTextTests {
     let encodings: [JSONEncoding] = [.python, .minimal, .pretty]
     let output = ByteBuffer()
     let template = try FormatTemplate(format)
-    let printer = StreamPrinter(
+    let printer = Printer(
       settings: try Self.settings(format, hasTimestamps: true), output: output, isTerminal: false,
       wallTime: { Self.time })
     for number in 1...1500 {

@@ -1,4 +1,5 @@
 import PusherCore
+import PusherLines
 
 /// Checks single fields: URLs, extensions, patterns, encodings, numbers, answers of signers.
 ///

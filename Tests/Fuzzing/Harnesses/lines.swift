@@ -1,4 +1,5 @@
 import PusherCore
+import PusherLines
 
 /// Compares the fast way from a message to its line with the general way, and both with a simple
 /// JSON reader.
@@ -25,17 +26,19 @@ public func fuzzLines(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   guard let reference else { finding("taken for a message: \(text(line))") }
   require(fast == nil || fast == line, "fast \(text(fast ?? [])), general \(text(line))")
   checkLine(line, reference, time: time)
-  var style = EventLineStyle()
-  style.forTerminal = true
-  guard let styled = LineRig(time: time, offset: 0, style: style).general(message) else {
-    finding("a style decides what is a message")
-  }
+  let styled = styledForTerminal(line)
   checkLine(styled, reference, time: time)
   let isTame = text(styled.dropLast()).unicodeScalars.allSatisfy {
     $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value)
   }
   require(isTame, "a control character for the terminal: \(styled)")
   return 0
+}
+
+private func styledForTerminal(_ line: [UInt8]) -> [UInt8] {
+  let output = ByteBuffer()
+  withView(line) { EventLineStyle(forTerminal: true).write(EventLine($0), to: output) }
+  return output.array
 }
 
 /// Returns a message of the usual shape with `text` as its data.
@@ -122,16 +125,14 @@ private struct ReferenceMessage {
 private struct LineRig {
   nonisolated(unsafe) private static let input = GuardedBytes(room: 1 << 16)
   private let output = ByteBuffer(capacity: 64)
-  private let writer: EventLineWriter
-  private let slowWriter: EventLineWriter
+  private let maker: LineMaker
+  private let slowMaker: LineMaker
   private let offset: Int
 
-  init(time: String?, offset: Int, style: EventLineStyle = EventLineStyle()) {
-    writer = EventLineWriter(output: output, service: .pusher, style: style)
-    slowWriter = EventLineWriter(
-      output: output, service: .pusher, style: style, usesFastWay: false)
-    writer.setReceivedAt(time)
-    slowWriter.setReceivedAt(time)
+  init(time: String?, offset: Int) {
+    maker = LineMaker(output: output, service: .pusher)
+    slowMaker = LineMaker(output: output, service: .pusher, usesFastWay: false)
+    if let time { for maker in [maker, slowMaker] { maker.setReceivedAt(time) } }
     self.offset = offset
   }
 
@@ -144,7 +145,7 @@ private struct LineRig {
     let view = view(message)
     let whole = UnsafeRawBufferPointer(start: view.base, count: view.count + ByteBuffer.padding)
     let before = Array(whole)
-    let result = writer.writeFast(view, filter: nil)
+    let result = maker.writeFast(view, filter: nil)
     require(Array(whole) == before, "the input has changed")
     if result == .written { return output.array }
     require(result == .unusual && output.isEmpty, "declined, but wrote")
@@ -154,10 +155,10 @@ private struct LineRig {
   func general(_ message: [UInt8]) -> [UInt8]? {
     output.removeAll()
     guard let envelope = try? Envelope(view(message)) else { return nil }
-    writer.write(envelope)
+    maker.write(envelope)
     let line = output.array
     output.removeAll()
-    slowWriter.write(envelope)
+    slowMaker.write(envelope)
     require(output.array == line, "data in one pass differs")
     return line
   }

@@ -1,4 +1,5 @@
 import PusherCore
+import PusherLines
 
 /// Checks the Pusher protocol of a client: messages, losses, answers of signers and time.
 ///
@@ -16,7 +17,7 @@ private struct SessionWalk: Walk {
   private var now = Instant(nanoseconds: 0)
   private var rules = SessionRules()
   private let output = ByteBuffer()
-  private let writer: EventLineWriter
+  private let maker: LineMaker
   private static let losses: [ConnectionLoss] = [
     .closed(code: 4001, reason: ""), .closed(code: 4100, reason: "a"),
     .closed(code: 4200, reason: ""), .closed(code: nil, reason: "x"),
@@ -34,7 +35,7 @@ private struct SessionWalk: Walk {
       mode: modes[Int(options & 3)], maximumAttempts: options & 4 == 0 ? nil : 2)
     session = Session(
       options: SessionOptions(reconnect: policy), random: SeededGenerator(seed: UInt64(options)))
-    writer = EventLineWriter(output: output, service: .pusher, style: EventLineStyle())
+    maker = LineMaker(output: output, service: .pusher)
   }
 
   mutating func step(_ line: ArraySlice<UInt8>) {
@@ -70,7 +71,7 @@ private struct SessionWalk: Walk {
     withView(Array(text(bytes).utf8)) { view in
       guard case .event(let envelope, let name) = session.receive(view, at: now) else { return }
       output.removeAll()
-      writer.write(envelope, named: name)
+      maker.write(envelope, named: name)
       let problem = StrictJSON.problem(in: Array(output.array.dropLast()))
       require(problem == nil, "a line that is no JSON (\(problem ?? "")): \(output.view.text)")
     }

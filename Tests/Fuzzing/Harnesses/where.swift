@@ -1,4 +1,5 @@
 import PusherCore
+import PusherLines
 
 /// Compares conditions of `--where` with the tree of the same line, and with each other.
 ///

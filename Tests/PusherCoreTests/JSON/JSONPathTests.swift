@@ -2,6 +2,7 @@ import TestSupport
 import Testing
 
 @testable import PusherCore
+@testable import PusherLines
 
 private enum Step: CustomStringConvertible {
   case member(String)

@@ -3,12 +3,12 @@ import Testing
 
 @testable import PusherCore
 
-@Suite struct JSONSkipperTests {
+@Suite struct SkippedJSONTests {
   private func skip(_ text: String) throws(JSONError) -> Range<Int> {
     let input = buffer(text)
     var cursor = JSONCursor(input.view)
     cursor.skipWhitespace()
-    let range = try JSONSkipper.skipValue(&cursor)
+    let range = try cursor.skipValue()
     try cursor.requireEnd()
     return range
   }

@@ -2,6 +2,7 @@ import TestSupport
 import Testing
 
 @testable import PusherCore
+@testable import PusherLines
 
 private func clause(_ text: String) throws(WhereFault) -> WhereClause { try WhereClause(text) }
 

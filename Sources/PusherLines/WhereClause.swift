@@ -1,3 +1,5 @@
+package import PusherCore
+
 /// A condition of `--where`: a path into a printed line, alone or compared with a value.
 ///
 /// `data.id` is true for lines with that member, `data.items[0].total >= 10` for a larger or equal
@@ -230,7 +232,7 @@ extension WhereClause {
       let start = cursor
       let range: Range<Int>
       do throws(JSONError) {
-        range = try JSONSkipper.skipValue(&cursor, depthLimit: 0)
+        range = try cursor.skipValue(depthLimit: 0)
       } catch {
         cursor = start
         throw first == UInt8(ascii: "\"") ? .badText : .unknownValue(word())
@@ -263,8 +265,9 @@ extension ByteView {
   /// `nil` if an escape stands before the first difference; behind it, escapes change nothing.
   fileprivate func order(_ other: [UInt8], hasEscapes: Bool) -> Int? {
     for index in 0..<min(count, other.count) {
-      if hasEscapes, self[index] == UInt8(ascii: "\\") { return nil }
-      if self[index] != other[index] { return Int(self[index]) - Int(other[index]) }
+      let byte = unsafe base[index]
+      if hasEscapes, byte == UInt8(ascii: "\\") { return nil }
+      if byte != other[index] { return Int(byte) - Int(other[index]) }
     }
     return count - other.count
   }
@@ -317,5 +320,82 @@ package enum WhereFault: Error, Equatable, CustomStringConvertible {
     case .noOrder(let name): "\(name) compares numbers and texts only"
     case .patternIsNoText: "~ needs a pattern in double quotes"
     }
+  }
+}
+
+/// A JSON number, compared by its exact value: `1`, `1.0` and `10e-1` are equal.
+///
+/// Binary fractions would make neighbours of large IDs equal, and have no value for `1e400`.
+struct DecimalNumber: Sendable {
+  /// -1, 0 or 1.
+  private let sign: Int
+  /// The magnitude is 0.DIGITS times ten to this power.
+  private let exponent: Int
+  /// Digits without zeros at either end; none for zero.
+  private let digits: [UInt8]
+  /// The value of an integer of few digits, written without an exponent.
+  private let integer: Int?
+
+  /// Maximum number of digits, with a sign, that are compared as an integer.
+  private static let integerDigits = 18
+  /// Larger exponents count as this one, so that no sum overflows.
+  private static let largestExponent = 1 << 50
+
+  /// - Parameter text: A valid JSON number.
+  init(_ text: ByteView) {
+    integer = Self.integer(text)
+    var (digits, exponent, isFraction): ([UInt8], Int, Bool) = ([], 0, false)
+    let isNegative = text[0] == UInt8(ascii: "-")
+    var index = isNegative ? 1 : 0
+    while index < text.count, text[index] | 0x20 != UInt8(ascii: "e") {
+      let byte = text[index]
+      index += 1
+      guard byte != UInt8(ascii: ".") else {
+        isFraction = true
+        continue
+      }
+      let isLeadingZero = digits.isEmpty && byte == UInt8(ascii: "0")
+      if !isLeadingZero { digits.append(byte) }
+      if isFraction == isLeadingZero { exponent += isFraction ? -1 : 1 }
+    }
+    while digits.last == UInt8(ascii: "0") { digits.removeLast() }
+    if index < text.count { exponent += Self.power(text[(index + 1)..<text.count]) }
+    self.digits = digits
+    self.exponent = digits.isEmpty ? 0 : exponent
+    sign = digits.isEmpty ? 0 : isNegative ? -1 : 1
+  }
+
+  /// Returns the order of a JSON number and this one: -1 below, 0 equal, 1 above.
+  func order(of text: ByteView) -> Int {
+    if let integer, let other = Self.integer(text) {
+      return other < integer ? -1 : other > integer ? 1 : 0
+    }
+    let other = DecimalNumber(text)
+    guard other.sign == sign else { return other.sign < sign ? -1 : 1 }
+    guard other.exponent == exponent else { return other.exponent < exponent ? -sign : sign }
+    guard other.digits != digits else { return 0 }
+    return other.digits.lexicographicallyPrecedes(digits) ? -sign : sign
+  }
+
+  /// Returns `nil` for a number with a point, an exponent or many digits.
+  @inline(__always) private static func integer(_ text: ByteView) -> Int? {
+    let isNegative = text[0] == UInt8(ascii: "-")
+    guard text.count <= integerDigits else { return nil }
+    var value = 0
+    var index = isNegative ? 1 : 0
+    while index < text.count {
+      let digit = unsafe text.base[index] &- 0x30
+      guard digit < 10 else { return nil }
+      value = value &* 10 &+ Int(truncatingIfNeeded: digit)
+      index &+= 1
+    }
+    return isNegative ? -value : value
+  }
+
+  /// Reads the digits after `e`, with their sign.
+  private static func power(_ text: ByteView) -> Int {
+    let digits = text.array.filter { $0 &- 0x30 < 10 }
+    let power = digits.reduce(0) { min($0 * 10 + Int($1 - 0x30), largestExponent) }
+    return text.begins(with: "-") ? -power : power
   }
 }

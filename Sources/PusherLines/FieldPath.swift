@@ -1,0 +1,231 @@
+package import PusherCore
+
+/// The way to one value inside JSON: `choices.0.delta.content`, `choices[0].delta.content`.
+///
+/// Names have dots between them. A number is a place in an array, from 0, or a member's name;
+/// between brackets it is a place only. A dot at the beginning is allowed, as jq writes it. A name
+/// with a dot or a bracket has no spelling. All comparisons are of bytes.
+package struct FieldPath: Equatable, Sendable {
+  /// Maximum number of steps; the search is as deep.
+  package static let stepLimit = 64
+
+  package let text: String
+  private let path: JSONPath
+
+  package init(_ text: String) throws(FieldPathError) {
+    self.text = text
+    var rest = Array(text.utf8)[...]
+    var path = JSONPath()
+    if rest.first == UInt8(ascii: ".") { rest.removeFirst() }
+    repeat {
+      guard path.count < Self.stepLimit else { throw .tooLong(limit: Self.stepLimit) }
+      if rest.first == UInt8(ascii: "[") {
+        path.append(index: try Self.bracketed(&rest))
+      } else {
+        let name = try Self.named(&rest)
+        path.append(name: name, index: Self.place(name))
+      }
+      if rest.first == UInt8(ascii: ".") {
+        rest.removeFirst()
+        guard !rest.isEmpty else { throw .emptyName }
+      }
+    } while !rest.isEmpty
+    self.path = path
+  }
+
+  /// Returns the value in a valid JSON value, a string with its quotes; `nil` without one.
+  ///
+  /// The last of repeated members counts, as in JavaScript.
+  package func value(in json: ByteView) -> ByteView? { try? path.value(in: json) }
+
+  private static func named(
+    _ rest: inout ArraySlice<UInt8>
+  ) throws(FieldPathError) -> ArraySlice<UInt8> {
+    let name = rest.prefix { $0 != UInt8(ascii: ".") && $0 != UInt8(ascii: "[") }
+    guard !name.isEmpty else { throw .emptyName }
+    guard !name.contains(UInt8(ascii: "]")) else { throw .noPlace }
+    rest.removeFirst(name.count)
+    return name
+  }
+
+  private static func bracketed(_ rest: inout ArraySlice<UInt8>) throws(FieldPathError) -> Int {
+    let digits = rest.dropFirst().prefix { $0 != UInt8(ascii: "]") }
+    guard let place = place(digits), digits.endIndex < rest.endIndex else { throw .noPlace }
+    rest.removeFirst(digits.count + 2)
+    guard rest.first.map({ $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "[") }) ?? true else {
+      throw .noPlace
+    }
+    return place
+  }
+
+  /// Returns the number, without leading zeros and of at most nine digits.
+  private static func place(_ digits: ArraySlice<UInt8>) -> Int? {
+    guard (1...9).contains(digits.count), digits.allSatisfy({ $0 &- 0x30 < 10 }),
+      digits.count == 1 || digits.first != UInt8(ascii: "0")
+    else { return nil }
+    return digits.reduce(0) { $0 * 10 + Int($1 &- 0x30) }
+  }
+}
+
+/// Reason why a text is no ``FieldPath``; the words follow the text.
+package enum FieldPathError: Error, Equatable, CustomStringConvertible {
+  case emptyName
+  /// Brackets do not hold a number, or something else follows them.
+  case noPlace
+  case tooLong(limit: Int)
+
+  package var description: String {
+    switch self {
+    case .emptyName: "has an empty name"
+    case .noPlace: "has brackets that are not a place in an array, such as [0]"
+    case .tooLong(let limit): "has more than \(limit) names and places"
+    }
+  }
+}
+
+/// Prints one field of each event's data: `--field`, with `--join` as one running text.
+///
+/// A field is found before its event counts, and written later, because an event without the field
+/// is left out.
+package final class FieldText {
+  private let path: FieldPath
+  private let joins: Bool
+  private let output: ByteBuffer
+  private let style: EventLineStyle
+  /// The last found value, as printed.
+  private let found = ByteBuffer()
+  /// True after joined text, until its line end.
+  private var isLineOpen = false
+  /// Number of events without the field.
+  private var missing = 0
+  /// The beginning of an event without the field: the first that reports an error, else the last.
+  private let sample = ByteBuffer()
+  /// True if an event without the field is an object with a member `error`.
+  package private(set) var holdsError = false
+  private static let longestSample = 4096
+  private let errorPath = try? FieldPath("error")
+
+  package init(_ path: FieldPath, joins: Bool, output: ByteBuffer, style: EventLineStyle) {
+    (self.path, self.joins, self.output, self.style) = (path, joins, output, style)
+  }
+
+  /// Keeps the field for ``write()``; returns false without one.
+  ///
+  /// - Parameter source: The data as it came.
+  package func find(in data: ByteView, source: () -> String?) -> Bool {
+    found.removeAll()
+    if let value = path.value(in: data), keep(value) { return true }
+    missing &+= 1
+    guard !holdsError else { return false }
+    let error = errorPath?.value(in: data)
+    holdsError = error.map { !$0.equals("null") && !$0.equals("false") } ?? false
+    sample.removeAll()
+    sample.append(Array((source() ?? "").utf8.prefix(Self.longestSample)))
+    return false
+  }
+
+  private func keep(_ value: ByteView) -> Bool {
+    guard value[0] == UInt8(ascii: "\"") else {
+      // Servers of language models send null where a piece of the answer has no text.
+      if joins, value.equals("null") { return false }
+      // A found value is valid, so this cannot fail.
+      return (try? JSONCompactor.copy(value, into: found, forTerminal: style.forTerminal)) != nil
+    }
+    let text = value[1..<(value.count - 1)]
+    if style.forTerminal {
+      found.append(TerminalText.escaped(JSONString.decode(text), keepsLayout: joins))
+    } else {
+      JSONString.decode(text, into: found)
+    }
+    return true
+  }
+
+  package func write() {
+    output.append(found.view)
+    if joins {
+      if !found.isEmpty { isLineOpen = true }
+    } else {
+      output.append(style.terminator)
+    }
+  }
+
+  /// Ends the line of joined text, if there is any.
+  package func end() {
+    guard isLineOpen else { return }
+    isLineOpen = false
+    output.append(style.terminator)
+  }
+
+  /// Returns the events without the field, in words; `nil` if all had it.
+  ///
+  /// - Parameter isQuoted: Quotes one of them. An event that reports an error is always quoted.
+  package func absence(isQuoted: Bool) -> String? {
+    guard missing > 0 else { return nil }
+    let text = "\(TerminalText.words(missing, of: "event")) came without the field '\(path.text)'"
+    guard isQuoted || holdsError else { return text }
+    return text + (missing == 1 ? ": " : ", one of them: ") + sample.view.text
+  }
+}
+
+/// The way to one value inside JSON, step by step.
+struct JSONPath: Equatable, Sendable {
+  /// A step into a member, into an element, or into whichever the value has.
+  fileprivate struct Step: Equatable, Sendable {
+    /// `nil` for an element only.
+    let name: [UInt8]?
+    /// Place in an array, from 0; `nil` for a member only.
+    let index: Int?
+  }
+
+  private var steps: [Step] = []
+
+  var count: Int { steps.count }
+
+  mutating func append(name: some Sequence<UInt8>, index: Int? = nil) {
+    steps.append(Step(name: Array(name), index: index))
+  }
+
+  mutating func append(index: Int) { steps.append(Step(name: nil, index: index)) }
+
+  /// Returns the value at the path, a string with its quotes; `nil` without one.
+  ///
+  /// The last of repeated members counts, as in JavaScript.
+  ///
+  /// - Throws: ``JSONError`` for an invalid value on the way.
+  func value(in json: ByteView) throws(JSONError) -> ByteView? {
+    var value = json
+    for step in steps {
+      var cursor = JSONCursor(value)
+      cursor.skipWhitespace()
+      let isArray = cursor.byte == UInt8(ascii: "[")
+      guard isArray || cursor.byte == UInt8(ascii: "{") else {
+        _ = try cursor.skipValue()
+        return nil
+      }
+      var found: ByteView?
+      var index = 0
+      try cursor.eachPart { name, part in
+        if name.map({ step.isNamed($0) }) ?? (index == step.index) { found = part }
+        index += 1
+      }
+      guard let found else { return nil }
+      value = found
+    }
+    return value
+  }
+}
+
+extension JSONPath.Step {
+  /// Reports whether a member has this name; `text` stands between quotes.
+  ///
+  /// An escape is longer than its character, and at most six times as long, so a peer's longer name
+  /// costs no copy.
+  fileprivate func isNamed(_ text: ByteView) -> Bool {
+    guard let name else { return false }
+    guard text.holds(UInt8(ascii: "\\")) else { return text.equals(name) }
+    guard text.count > name.count, text.count <= name.count * 6 else { return false }
+    let plain = ByteBuffer(capacity: text.count)
+    JSONString.decode(text, into: plain)
+    return withExtendedLifetime(plain) { $0.view.equals(name) }
+  }
+}
