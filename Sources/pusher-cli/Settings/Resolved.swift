@@ -1,4 +1,5 @@
 internal import PusherCore
+internal import PusherLines
 
 /// The settings of a run: every flag with its value and origin, and the app with its server.
 ///

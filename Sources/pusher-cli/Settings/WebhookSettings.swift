@@ -1,4 +1,5 @@
 internal import PusherCore
+internal import PusherLines
 internal import PusherServer
 
 /// The settings of `webhook listen`.

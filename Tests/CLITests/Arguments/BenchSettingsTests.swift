@@ -218,17 +218,17 @@ struct BenchSettingsTests {
 
   @Test(arguments: ["y", "Y", "yes", "YES"])
   func `only yes is consent`(answer: String) {
-    #expect(BenchCommand.isYes(answer))
-    #expect(!BenchCommand.isYes(answer + "!") && !BenchCommand.isYes(""))
+    #expect(BenchSettings.isYes(answer))
+    #expect(!BenchSettings.isYes(answer + "!") && !BenchSettings.isYes(""))
   }
 
   @Test func `the load is told in messages before it begins`() throws {
     #expect(
-      BenchCommand.words(try bench("--local"))
+      (try bench("--local")).words
         == "100 connections, 1,000 events in 10 s, about 100,000 messages to subscribers")
     #expect(
-      BenchCommand.words(try bench("client --local --channels 50 --rate 10"))
+      (try bench("client --local --channels 50 --rate 10")).words
         == "100 connections, 100 events in 10 s, about 100 messages to subscribers")
-    #expect(BenchCommand.words(try bench("storm --local")) == "100 connections, each made twice")
+    #expect((try bench("storm --local")).words == "100 connections, each made twice")
   }
 }
