@@ -180,7 +180,7 @@ private final class EventSourceCore: Sendable {
   typealias MessageHandler = @Sendable (_ id: String?, _ event: String?, _ data: String?) -> Void
   typealias CompleteHandler = @Sendable (Int?, Bool?, EventSourceError?) -> Void
 
-  enum Order: Sendable {
+  fileprivate enum Order: Sendable {
     case connect(generation: Int, lastEventID: String)
     /// Closes streams of earlier generations.
     case disconnect(generation: Int)

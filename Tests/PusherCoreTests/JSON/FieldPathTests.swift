@@ -68,6 +68,8 @@ import Testing
   func `a container with a mistake has no fields, not even before the mistake`(text: String) throws
   {
     for path in ["a", "[1]"] { #expect(try value(path, in: text) == nil) }
+    // That one is whole inside an object, with a brace after the object.
+    if text == "{}}" { return }
     #expect(try value("a", in: #"{"a":1,"b":\#(text)}"#) == nil)
   }
 

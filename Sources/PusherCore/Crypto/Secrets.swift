@@ -1,5 +1,17 @@
 internal import CSystemOpenSSL
 
+/// Unpredictable numbers from the system's generator, as RFC 6455 section 10.3 requires.
+///
+/// Not OpenSSL's generator, since a plain connection need not start OpenSSL.
+package enum SecureRandom {
+  package static var generator: any RandomNumberGenerator { SystemRandomNumberGenerator() }
+
+  package static func bytes(_ count: Int) -> [UInt8] {
+    var generator = SystemRandomNumberGenerator()
+    return (0..<count).map { _ in generator.next() }
+  }
+}
+
 /// Keeps this process's secrets out of core dumps and away from debuggers of the same user.
 ///
 /// Source: prctl(2), PR_SET_DUMPABLE; other systems only limit core dumps to 0 bytes.
