@@ -2,10 +2,10 @@ package import PusherCore
 
 /// Prints events for people: `-o pretty`, in columns for a terminal of any width.
 ///
-/// The columns are time, channel, event and data. A column is as wide as its widest entry so far, up
-/// to a quarter of a wide page. A longer channel is cut in the middle, and printed whole above its
-/// first line. Events and data are folded. Changes of members and of the connection are sentences; a
-/// gap and a new day are rules across the page.
+/// The columns are time, channel, event and data. A column is as wide as its widest entry so far,
+/// up to a quarter of a wide page. A longer channel is cut in the middle, and printed whole above
+/// its first line. Events and data are folded. Changes of members and of the connection are
+/// sentences; a gap and a new day are rules across the page.
 package final class PrettyText {
   private let output: ByteBuffer
   private let terminator: UInt8

@@ -43,10 +43,11 @@ package struct RateLimit: Sendable, Equatable {
 /// Without a limit, everything is sent at once. A limit that cuts a burst halves the next bursts.
 /// After a drop, a burst begins with one request; the others follow its answer. A burst without any
 /// answer doubles the time between two of them: the server still counts the last one. So does an
-/// end of the connection in any burst but its first, which is cut because it is too large. Reverb with `terminate_on_limit` ends its output before it writes the error. So an end
-/// without a reason, soon after a burst with answered and unanswered requests, halves the bursts
-/// too. If it was an accident, that costs little: the bursts double again with each connection that
-/// is lost after a minute without a limit.
+/// end of the connection in any burst but its first, which is cut because it is too large. Reverb
+/// with `terminate_on_limit` ends its output before it writes the error. So an end without a
+/// reason, soon after a burst with answered and unanswered requests, halves the bursts too. If it
+/// was an accident, that costs little: the bursts double again with each connection that is lost
+/// after a minute without a limit.
 ///
 /// Sources: Laravel Reverb, `rate_limiting` (all messages of a connection within a time) and
 /// `Server::ensureWithinRateLimit`; `DuplexResourceStream::end` of ReactPHP, which drops later

@@ -287,8 +287,9 @@ package final class Resolver {
   /// Addresses come in the system's order (RFC 6724), none for a name without this family. For both
   /// families, all addresses count if none is reachable.
   ///
-  /// - Parameter isForAll: True for addresses of families too that this machine does not use beyond
-  ///   loopback (AI_ADDRCONFIG): without a network, names of its hosts file are found only this way.
+  /// - Parameter isForAll: True for addresses of families too that this machine does not use
+  ///   beyond loopback (AI_ADDRCONFIG): without a network, names of its hosts file are found only
+  ///   this way.
   package func resolve(
     _ host: String, port: UInt16, family: SocketAddress.Family? = nil, isForAll: Bool = false,
     completion: @escaping (Answer) -> Void

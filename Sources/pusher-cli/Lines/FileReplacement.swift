@@ -110,7 +110,7 @@ enum FileReplacement {
     }
   }
 
-  /// Opens or creates a file of lines, private to its owner since it holds data of private channels.
+  /// Opens or creates a file of lines, private to its owner: it holds data of private channels.
   ///
   /// - Parameter takesChannels: Also opens a pipe or device, without waiting for a reader.
   static func openLines(_ path: String, takesChannels: Bool) -> Result<Int32, FileFault> {

@@ -3,9 +3,10 @@ internal import PusherLines
 
 /// The settings of a run: every flag with its value and origin, and the app with its server.
 ///
-/// A flag's value is the first of: the typed option, the profile that an option names, the program's
-/// own variable, the configuration file, the default of the flag's row. The app's key, secret and
-/// server come from one source, and options replace single members of it; see ``source(_:)``.
+/// A flag's value is the first of: the typed option, the profile that an option names, the
+/// program's own variable, the configuration file, the default of the flag's row. The app's key,
+/// secret and server come from one source, and options replace single members of it; see
+/// ``source(_:)``.
 ///
 /// Reads files on request, and collects warnings.
 struct Resolved: Sendable {
