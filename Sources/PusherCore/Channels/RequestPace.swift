@@ -45,9 +45,10 @@ package struct RateLimit: Sendable, Equatable {
 /// answer doubles the time between two of them: the server still counts the last one. So does an
 /// end of the connection in any burst but its first, which is cut because it is too large. Reverb
 /// with `terminate_on_limit` ends its output before it writes the error. So an end without a
-/// reason, soon after a burst with answered and unanswered requests, halves the bursts too. If it
-/// was an accident, that costs little: the bursts double again with each connection that is lost
-/// after a minute without a limit.
+/// reason, soon after a burst of more than four requests, only some of them answered, halves the
+/// bursts too. A smaller burst meets no usual limit. If the end was an accident, that costs little:
+/// with each connection that is lost after a minute without a limit, the bursts double again, and
+/// the time between them halves.
 ///
 /// Sources: Laravel Reverb, `rate_limiting` (all messages of a connection within a time) and
 /// `Server::ensureWithinRateLimit`; `DuplexResourceStream::end` of ReactPHP, which drops later
@@ -56,7 +57,9 @@ struct RequestPace {
   /// First and longest time between two bursts.
   private static let intervals = (Duration.seconds(1), Duration.seconds(60))
   /// The same after the server ended a connection, where each further burst is a risk.
-  private static let intervalsAfterEnd = (Duration.seconds(10), Duration.seconds(600))
+  private static let intervalsAfterEnd = (Duration.seconds(10), Duration.seconds(120))
+  /// The largest first burst whose end without a reason is an accident.
+  private static let harmlessBurst = 4
   /// Maximum time from a limit, or from a burst, to the end of the connection that it explains.
   private static let explanationTime = Duration.seconds(5)
   /// Time without a limit after which the bursts double.
@@ -163,14 +166,15 @@ struct RequestPace {
   /// - Parameter isSilent: The end has no reason.
   mutating func connectionLost(isSilent: Bool, at now: Instant) -> Int {
     let isSoon = lastSent.map { $0.duration(to: now) < Self.explanationTime } ?? false
-    let isAnswered = answered > 0 || !isFirstBurst
-    let isLimit = explanation(at: now) != nil || isSilent && isAnswered && isSoon
+    let mayBeLimit = !isFirstBurst || answered > 0 && sent > Self.harmlessBurst
+    let isLimit = explanation(at: now) != nil || isSilent && mayBeLimit && isSoon
     if isLimit, sent > answered {
       if isFirstBurst { halve() }
       if !isFirstBurst || interval < Self.intervalsAfterEnd.0 { lengthen(Self.intervalsAfterEnd) }
       lastLimit = now
     } else if let burst, let lastLimit, lastLimit.duration(to: now) >= Self.calmTime {
       self.burst = min(burst, 1 << 32) * 2
+      interval /= 2
     }
     defer {
       beginBurst()

@@ -247,10 +247,18 @@ import Testing
     #expect(sent(again(&harness, after: 0)).count == 20)
   }
 
-  @Test func `the smallest burst is one request`() {
+  @Test func `an end soon after four requests or fewer is an accident`() {
     var harness = connected()
-    for count in [10, 5, 2, 1, 1] {
+    for count in [10, 5, 2, 2, 2] {
       #expect(sent(again(&harness, after: max(count / 2, 1))).count == count)
+    }
+    var few = SessionHarness(channels: ["a", "b", "c", "d"])
+    few.connect()
+    for _ in 0..<3 {
+      few.succeed("a")
+      let delay = few.lose(.network("reset")).retry?.delay ?? .zero
+      few.advance(delay)
+      #expect(sent(few.greet()).count == 4)
     }
   }
 
