@@ -1,17 +1,24 @@
 // System calls that Swift's Glibc module lacks: epoll(7) and timerfd_create(2), which fail on other
-// systems; prctl(2), which is variadic; and readdir(3), because OpenSSL's shim includes its header
-// too.
+// systems; prctl(2), which is variadic; readdir(3) and localtime_r(3), because the shim of OpenSSL
+// includes their headers too.
 #ifndef PUSHER_CSYSTEM_EPOLL_SHIM_H
 #define PUSHER_CSYSTEM_EPOLL_SHIM_H
 
 #include <errno.h>
 #include <stdint.h>
+#include <time.h>
+
+// Returns the seconds that local time is ahead of UTC at this time; INT64_MIN if it is unknown.
+static inline int64_t pusher_local_offset(int64_t seconds) {
+  time_t time = (time_t)seconds;
+  struct tm local;
+  return localtime_r(&time, &local) ? local.tm_gmtoff : INT64_MIN;
+}
 
 #ifdef __linux__
 
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
-#include <time.h>
 
 // Returns a new set; -1 with errno on failure.
 static inline int pusher_epoll_create(void) { return epoll_create1(EPOLL_CLOEXEC); }

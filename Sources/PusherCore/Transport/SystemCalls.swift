@@ -465,10 +465,8 @@ package enum SystemClock {
 extension WallTime {
   /// Local time, such as `2026-11-21T12:04:05.123+01:00` (RFC 3339).
   package var localText: String {
-    var seconds = time_t(secondsSince1970)
-    var local = unsafe tm()
-    guard unsafe localtime_r(&seconds, &local) != nil else { return rfc3339 }
-    let offset = unsafe Int64(local.tm_gmtoff)
+    let offset = pusher_local_offset(secondsSince1970)
+    guard offset > .min else { return rfc3339 }
     let shifted = advanced(by: .seconds(offset)).rfc3339.dropLast()
     let minutes = offset.magnitude / 60
     func digits(_ number: UInt64) -> Substring { String(number + 100).dropFirst() }
