@@ -34,14 +34,8 @@ for table in $tables; do
   case " $known " in *" $table "*) continue ;; esac
   wrong "no table is called '$table'; there are: $known, all"
 done
-[ -z "${PUSHER_CLI:-}" ] || [ -x "$PUSHER_CLI" ] || wrong "PUSHER_CLI names no program: $PUSHER_CLI"
 [ -z "$before" ] || [ -x "$before" ] || wrong "BENCH_BEFORE names no program: $before"
-program=${PUSHER_CLI:-}
-if [ -z "$program" ]; then
-  scripts/install-packages.sh build
-  program=$PWD/dist/pusher-cli
-  scripts/build.sh dist/pusher-cli >&2
-fi
+find_program
 scripts/install-packages.sh bench
 
 # wants TABLE...: succeeds if one of the tables was requested.

@@ -15,7 +15,7 @@ set -eu
 
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
-program=$(realpath "$1")
+program=$(realpath "${1:?name the program}")
 cd "$(dirname "$0")/.."
 temporary=$(mktemp -d)
 work=$temporary

@@ -20,7 +20,7 @@ set -eu
 
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
-program=$(realpath "$1")
+program=$(realpath "${1:?name the program}")
 release=${2:-}
 cd "$(dirname "$0")/.."
 scripts/install-packages.sh package
@@ -171,7 +171,7 @@ rpms() {
 # install_rpm: installs it in the bare system, uses, upgrades and erases it.
 install_rpm() {
   must_be_bare
-  newer=$(scripts/package.sh rpm "$program" "$work" 2 2>"$work/errors")
+  newer=$(scripts/package.sh rpm "$program" "$work" 2 2>"$work/errors") || fail "$(cat "$work/errors")"
   rpms --initdb
   # No check of dependencies: that database knows no other package. The libraries are there, from
   # Debian packages.
@@ -250,7 +250,8 @@ install_arch() {
   must_be_bare
   printf '[options]\nArchitecture = auto\nSigLevel = Never\nLocalFileSigLevel = Never\n' >"$work/settings"
   mkdir -p "$bare/var/lib/pacman" "$work/cache"
-  # Scriptlets are for bash, which is sh on Arch Linux, but not for Debian's pacman.
+  # nfpm writes scriptlets for bash, and Arch Linux runs them with bash. Debian's pacman runs them
+  # with /bin/sh, which is dash.
   ln -sf bash "$bare/bin/sh"
   # -dd: no check of dependencies, since that database knows no other package. The libraries are
   # there from Debian packages.
@@ -272,7 +273,7 @@ install_arch() {
 install_deb() {
   mkdir "$bare/packages"
   cp "$deb" "$bare/packages"
-  newer=$(scripts/package.sh deb "$program" "$bare/packages" 2 2>"$work/errors")
+  newer=$(scripts/package.sh deb "$program" "$bare/packages" 2 2>"$work/errors") || fail "$(cat "$work/errors")"
 
   inside apt-get -q update
   inside dpkg-query --show --showformat='${Package}\n'

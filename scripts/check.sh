@@ -29,12 +29,11 @@ what=${1:-}
 [ $# -eq 0 ] || shift
 case $what in
   attacks | recipes)
-    program=$(realpath "$1")
+    program=$(realpath "${1:?name the program}")
     shift
     ;;
 esac
 cd "$(dirname "$0")/.."
-script=$what
 
 attacks() {
   # The other files there are shared modules.
@@ -191,6 +190,9 @@ traits() {
 }
 
 case $what in
-  attacks | conformance | dependency | integrations | recipes | traits) "$what" "$@" ;;
+  attacks | conformance | dependency | integrations | recipes | traits)
+    script=$what
+    "$what" "$@"
+    ;;
   *) wrong "no check is called '$what': there are attacks, conformance, dependency, integrations, recipes and traits" ;;
 esac

@@ -48,6 +48,17 @@ need_swift() {
   command -v "$swift" >/dev/null 2>&1 || fail "no '$swift' found: install Swift 6.2 or newer from swift.org"
 }
 
+# find_program: sets `program` to the path in PUSHER_CLI; without it, builds dist/pusher-cli.
+find_program() {
+  program=${PUSHER_CLI:-}
+  if [ -z "$program" ]; then
+    scripts/install-packages.sh build
+    program=$PWD/dist/pusher-cli
+    scripts/build.sh dist/pusher-cli >&2
+  fi
+  [ -x "$program" ] || wrong "PUSHER_CLI names no program: $program"
+}
+
 # version: prints the version of the sources.
 version() {
   sed -n 's/^ *static let current = "\(.*\)"$/\1/p' Sources/pusher-cli/Settings/Version.swift

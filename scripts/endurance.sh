@@ -48,6 +48,7 @@ soak() {
   faults=${FAULTS:-10000}
   cycles=${CYCLES:-10000}
   sleep=${SLEEP:-300}
+  scripts/install-packages.sh build
   "$swift" build --build-tests </dev/null
   export PUSHER_CLI_BINARY="$program"
   [ "$faults" -eq 0 ] || PUSHER_CLI_FAULTS=$faults suite $((faults / 10 + 300)) NumberedRunTests
@@ -77,6 +78,7 @@ faults() {
 }
 
 losses() {
+  scripts/install-packages.sh test
   subscribers=300
   (umask 077 && printf 'local\n' >"$temporary/secret")
   start_redis "$temporary"
@@ -118,12 +120,7 @@ case ${1:-} in
     .build-simulation/release/simulation "${2:-10000}" "${3:-1}"
     ;;
   soak | faults | losses)
-    scripts/install-packages.sh build
-    program=${PUSHER_CLI:-}
-    if [ -z "$program" ]; then
-      program=$PWD/dist/pusher-cli
-      scripts/build.sh dist/pusher-cli
-    fi
+    find_program
     temporary=$(mktemp -d)
     "$1"
     ;;

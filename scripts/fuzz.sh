@@ -19,10 +19,12 @@ cd "$(dirname "$0")/.."
 swiftc=${SWIFTC:-swiftc}
 seconds=${FUZZ_SECONDS:-60}
 work=.build-fuzz
+modules='PusherPlatform PusherCore PusherLines PusherServer'
 mode='-g -sanitize=fuzzer,address'
 if [ "${1:-}" = differential ]; then
   # As the release program.
   work=.build-differential
+  modules='PusherPlatform PusherCore PusherLines'
   mode='-enforce-exclusivity=unchecked'
   count=${2:-10000000}
   seed=${3:-1}
@@ -61,7 +63,9 @@ is_stale() {
 }
 
 stale=false
-for module in PusherPlatform PusherCore PusherLines PusherServer; do
+objects=''
+for module in $modules; do
+  objects="$objects $work/$module.o"
   if $stale || is_stale "$work/$module.o" "Sources/$module" Sources/CSystemVectors; then
     echo "fuzz: compiling $module" >&2
     # Word splitting is intended: source paths contain no blanks.
@@ -90,8 +94,7 @@ for harness in "$@"; do
     # shellcheck disable=SC2046,SC2086
     compile -module-name FuzzHarness -emit-executable -emit-module-path "$work/FuzzHarness.swiftmodule" \
       $source $(printf '%s\n' $shared | sed 's|^Tests/Fuzzing$|Tests/Fuzzing/*.swift|') \
-      "$work/PusherPlatform.o" "$work/PusherCore.o" "$work/PusherLines.o" "$work/PusherServer.o" \
-      $(pkg-config --libs openssl zlib libsodium hiredis) -o "$work/bin/$harness" 2>"$work/link.log" || {
+      $objects $(pkg-config --libs openssl zlib libsodium hiredis) -o "$work/bin/$harness" 2>"$work/link.log" || {
       cat "$work/link.log" >&2
       exit 1
     }

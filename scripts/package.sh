@@ -5,7 +5,8 @@
 #   scripts/package.sh tree PROGRAM ROOT LAYOUT     the files of a package: deb, rpm or arch
 #   scripts/package.sh root PROGRAM ROOT            the root of a container: program, libraries,
 #                                                   certificates, a user; no shell, nothing else
-#   scripts/package.sh symbols PROGRAM              the newest symbol of each library
+#   scripts/package.sh symbols PROGRAM              the newest symbol of each library; fails for a
+#                                                   program with a library search path
 #   scripts/package.sh formulas ADDRESS SOURCE TARBALL FOLDER
 #
 # Prints the paths of what it makes. A package has the program's version; deb, rpm and arch append
@@ -22,7 +23,8 @@ set -eu
 
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
-[ $# -gt 2 ] || [ "${1:-}" = symbols ] || wrong 'name what to make, the program and the folder'
+[ "$#:${1:-}" = 2:symbols ] || { [ $# -gt 2 ] && [ "$1" != symbols ]; } ||
+  wrong 'usage: scripts/package.sh KIND PROGRAM FOLDER, or scripts/package.sh symbols PROGRAM'
 what=$1
 given=$2
 [ "$what" = formulas ] || program=$(realpath "$given")
@@ -36,9 +38,12 @@ needed() {
   objdump -p "$program" | sed -n 's/^ *NEEDED *//p'
 }
 
-# check_symbols: fails if the program needs symbols that Ubuntu 22.04 has not. Debian 12 and later
-# systems have more.
+# check_symbols: fails if the program needs symbols that Ubuntu 22.04 has not, or names folders of
+# its own for libraries. Debian 12 and later systems have more symbols.
 check_symbols() {
+  readelf -d "$program" >"$temporary/dynamic" || fail "readelf cannot read $given"
+  ! grep -E '\((RPATH|RUNPATH)\)' "$temporary/dynamic" >&2 ||
+    fail "$given looks for libraries in folders of its own: build it with scripts/build.sh"
   objdump -T "$program" |
     sed -n 's/.*[( ]\(GLIBC\|GCC\|OPENSSL\|ZLIB\)_\([0-9.]*\))* *\([^ ]*\)$/\1 \2 \3/p' | sort -u >"$temporary/table"
   awk -v program="$given" -v glibc="$glibc" '

@@ -4,9 +4,9 @@
   scripts/prose.py
 
 Fails, with file and line, for a line of prose over 100 columns: in Markdown outside tables, fences
-and headings, and in the comments of Swift, shell, Lua and C. An entry of CHANGELOG has 120. Prints the twenty longest sentences of
-README, the guide, the help and the manual; these never fail. The help is read from PROGRAM
-(dist/pusher-cli) if that is there.
+and headings, and in the comments of Swift, shell, Lua and C. An entry of CHANGELOG has 120. Prints
+the twenty longest sentences of README, the guide, the help and the manual; these never fail. The
+help is read from PROGRAM (dist/pusher-cli) if that is there.
 """
 
 import os

@@ -56,11 +56,10 @@ struct ConsoleCall: ServerCall {
       }
       guard target != nil else { throw .failure(400, "the query is not percent-encoded UTF-8") }
       return try perform()
-    } catch { return failed(error) }
+    } catch { return done(error) }
   }
 
   private func done(_ answer: HTTPAnswer) -> CallProgress { .answer(answer.closed) }
-  private func failed(_ failure: HTTPAnswer) -> CallProgress { .answer(failure.closed) }
 
   // MARK: Steps
 
@@ -73,13 +72,13 @@ struct ConsoleCall: ServerCall {
     self.now = now
     switch (step, answer) {
     case (.names(let hub, let part), .channels(let names)):
-      guard let names else { return failed(.unavailableToConsole) }
+      guard let names else { return done(.unavailableToConsole) }
       return list(names, part, hub)
     case (.summaries(let hub, let total), .facts(let facts)):
-      guard let facts else { return failed(.unavailableToConsole) }
+      guard let facts else { return done(.unavailableToConsole) }
       return done(summaries(facts, total, hub))
     case (.details(let hub, let channel), .facts(let facts)):
-      guard let facts else { return failed(.unavailableToConsole) }
+      guard let facts else { return done(.unavailableToConsole) }
       return done(details(facts.first ?? ChannelFacts(name: channel), hub))
     case (.event(var call), _):
       let progress = call.take(answer, at: now)
@@ -89,7 +88,7 @@ struct ConsoleCall: ServerCall {
   }
 
   /// No call of the console pauses.
-  mutating func proceed(at now: Instant) -> CallProgress { failed(.unavailableToConsole) }
+  mutating func proceed(at now: Instant) -> CallProgress { done(.unavailableToConsole) }
 
   private mutating func sent(_ call: APICall, _ progress: CallProgress) -> CallProgress {
     step = .event(call)
@@ -252,11 +251,10 @@ extension ConsoleCall {
       throw .failure(400, "a server has at most \(FaultScript.limit) faults; remove them first")
     }
     do throws(StagedFaultError) {
-      host.faults.add([try StagedFault(parsing: text)])
+      host.stage([try StagedFault(parsing: text)])
     } catch {
       throw .failure(400, error.description)
     }
-    host.stageGreetings()
     return stagedFaults
   }
 

@@ -25,7 +25,8 @@ final class ConsoleStream: ConnectionSocket {
   private var nextComment: Instant
   private var onEnd: (ConsoleStream) -> Void
 
-  /// Maximum output waiting in the connection, in bytes; the rest stays in the source.
+  /// Maximum output waiting in the connection, in bytes; the rest stays in ``portion`` and the
+  /// source.
   private static let outputLimit = 256 << 10
   /// Interval of comments that keep a silent stream alive.
   private static let heartbeat = Duration.seconds(15)

@@ -74,10 +74,10 @@ package struct EventLine {
     return (try? JSONParser.parse(data)) ?? .null
   }
 
-  /// Appends data as text: a string without its quotes and escapes, anything else as JSON.
-  func writeText(of data: ByteView, into output: ByteBuffer) {
-    if data[0] == UInt8(ascii: "\"") {
-      JSONString.decode(data[1..<(data.count - 1)], into: output)
+  /// Appends the data as text: a string without its quotes and escapes, anything else as JSON.
+  func writeText(into output: ByteBuffer) {
+    if let text = data.unquoted {
+      JSONString.decode(text, into: output)
     } else if data.holds(UInt8(ascii: "\\")) {
       JSONWriter.write(shownData, into: output)
     } else {
@@ -90,11 +90,14 @@ package struct EventLine {
     if let base64 {
       output.append(base64)
     } else if !style.forTerminal {
-      writeText(of: data, into: output)
-    } else if case .string(let text) = shownData {
-      output.append(TerminalText.escaped(text))
+      writeText(into: output)
     } else {
-      JSONWriter.write(shownData, into: output, forTerminal: true)
+      let shown = shownData
+      if case .string(let text) = shown {
+        output.append(TerminalText.escaped(text))
+      } else {
+        JSONWriter.write(shown, into: output, forTerminal: true)
+      }
     }
     output.append(style.terminator)
   }

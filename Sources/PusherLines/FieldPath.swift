@@ -125,13 +125,12 @@ package final class FieldText {
   }
 
   private func keep(_ value: ByteView) -> Bool {
-    guard value[0] == UInt8(ascii: "\"") else {
+    guard let text = value.unquoted else {
       // Servers of language models send null where a piece of the answer has no text.
       if joins, value.equals("null") { return false }
       // A found value is valid, so this cannot fail.
       return (try? JSONCompactor.copy(value, into: found, forTerminal: style.forTerminal)) != nil
     }
-    let text = value[1..<(value.count - 1)]
     if style.forTerminal {
       found.append(TerminalText.escaped(JSONString.decode(text), keepsLayout: joins))
     } else {

@@ -128,7 +128,7 @@ package final class TemplateText {
         if style.forTerminal {
           write(data: text(of: line))
         } else {
-          line.writeText(of: line.data, into: output)
+          line.writeText(into: output)
         }
       case .field(.dataField): write(data: Self.field(of: text(of: line)))
       // Times are text by now.
@@ -153,7 +153,7 @@ package final class TemplateText {
 
   private func text(of line: EventLine) -> String {
     scratch.removeAll()
-    line.writeText(of: line.data, into: scratch)
+    line.writeText(into: scratch)
     return scratch.view.text
   }
 

@@ -193,9 +193,8 @@ extension WhereClause {
       if cursor.atEnd { return .exists }
       if cursor.byte == UInt8(ascii: "~") {
         cursor.advance()
-        let pattern = try operand()
-        guard pattern[0] == UInt8(ascii: "\"") else { throw .patternIsNoText }
-        let text = Self.decode(pattern)
+        guard let pattern = try operand().unquoted else { throw .patternIsNoText }
+        let text = JSONString.decode(pattern)
         return .pattern(text, Glob(text))
       }
       let rest = cursor.view[cursor.offset..<cursor.view.count]
@@ -212,17 +211,12 @@ extension WhereClause {
     private static func check(
       _ comparison: Comparison, _ operand: ByteView
     ) throws(WhereFault) -> Check {
-      switch operand[0] {
-      case UInt8(ascii: "\""): return .text(comparison, Array(decode(operand).utf8))
-      case UInt8(ascii: "t"), UInt8(ascii: "f"), UInt8(ascii: "n"):
-        guard !comparison.isOfOrder else { throw .noOrder(operator: comparison.rawValue) }
-        return .literal(comparison, operand.array)
-      default: return .number(comparison, DecimalNumber(operand))
+      if let text = operand.unquoted {
+        return .text(comparison, Array(JSONString.decode(text).utf8))
       }
-    }
-
-    private static func decode(_ string: ByteView) -> String {
-      JSONString.decode(string[1..<(string.count - 1)])
+      if operand.isNumber { return .number(comparison, DecimalNumber(operand)) }
+      guard !comparison.isOfOrder else { throw .noOrder(operator: comparison.rawValue) }
+      return .literal(comparison, operand.array)
     }
 
     private mutating func operand() throws(WhereFault) -> ByteView {
@@ -251,15 +245,6 @@ extension WhereClause {
 }
 
 extension ByteView {
-  /// The text between the quotes of a JSON string; `nil` for any other value.
-  fileprivate var unquoted: ByteView? {
-    count >= 2 && self[0] == UInt8(ascii: "\"") ? self[1..<(count - 1)] : nil
-  }
-
-  fileprivate var isNumber: Bool {
-    !isEmpty && (self[0] == UInt8(ascii: "-") || self[0] &- 0x30 < 10)
-  }
-
   /// Returns the order of this text and `other` by their bytes: below, equal to or above 0.
   ///
   /// `nil` if an escape stands before the first difference; behind it, escapes change nothing.
@@ -281,7 +266,6 @@ extension ByteView {
     JSONString.decode(self, into: scratch)
     return body(scratch.view)
   }
-
 }
 
 /// Reason why a text is no expression of `--where`.
@@ -338,31 +322,15 @@ struct DecimalNumber: Sendable {
 
   /// Maximum number of digits, with a sign, that are compared as an integer.
   private static let integerDigits = 18
-  /// Larger exponents count as this one, so that no sum overflows.
-  private static let largestExponent = 1 << 50
 
   /// - Parameter text: A valid JSON number.
   init(_ text: ByteView) {
-    integer = Self.integer(text)
-    var (digits, exponent, isFraction): ([UInt8], Int, Bool) = ([], 0, false)
-    let isNegative = text[0] == UInt8(ascii: "-")
-    var index = isNegative ? 1 : 0
-    while index < text.count, text[index] | 0x20 != UInt8(ascii: "e") {
-      let byte = text[index]
-      index += 1
-      guard byte != UInt8(ascii: ".") else {
-        isFraction = true
-        continue
-      }
-      let isLeadingZero = digits.isEmpty && byte == UInt8(ascii: "0")
-      if !isLeadingZero { digits.append(byte) }
-      if isFraction == isLeadingZero { exponent += isFraction ? -1 : 1 }
-    }
+    let parts = Reading(text)
+    (sign, exponent) = (parts.sign, parts.exponent)
+    var digits = text[parts.digits].array.filter { $0 != UInt8(ascii: ".") }
     while digits.last == UInt8(ascii: "0") { digits.removeLast() }
-    if index < text.count { exponent += Self.power(text[(index + 1)..<text.count]) }
     self.digits = digits
-    self.exponent = digits.isEmpty ? 0 : exponent
-    sign = digits.isEmpty ? 0 : isNegative ? -1 : 1
+    integer = Self.integer(text)
   }
 
   /// Returns the order of a JSON number and this one: -1 below, 0 equal, 1 above.
@@ -370,11 +338,11 @@ struct DecimalNumber: Sendable {
     if let integer, let other = Self.integer(text) {
       return other < integer ? -1 : other > integer ? 1 : 0
     }
-    let other = DecimalNumber(text)
-    guard other.sign == sign else { return other.sign < sign ? -1 : 1 }
-    guard other.exponent == exponent else { return other.exponent < exponent ? -sign : sign }
-    guard other.digits != digits else { return 0 }
-    return other.digits.lexicographicallyPrecedes(digits) ? -sign : sign
+    let parts = Reading(text)
+    guard parts.sign == sign else { return parts.sign < sign ? -1 : 1 }
+    guard sign != 0 else { return 0 }
+    guard parts.exponent == exponent else { return parts.exponent < exponent ? -sign : sign }
+    return sign * magnitudeOrder(of: text[parts.digits])
   }
 
   /// Returns `nil` for a number with a point, an exponent or many digits.
@@ -392,10 +360,59 @@ struct DecimalNumber: Sendable {
     return isNegative ? -value : value
   }
 
-  /// Reads the digits after `e`, with their sign.
-  private static func power(_ text: ByteView) -> Int {
-    let digits = text.array.filter { $0 &- 0x30 < 10 }
-    let power = digits.reduce(0) { min($0 * 10 + Int($1 - 0x30), largestExponent) }
-    return text.begins(with: "-") ? -power : power
+  /// Compares digits from the first one that is not zero; the exponents are equal.
+  private func magnitudeOrder(of other: ByteView) -> Int {
+    var place = 0
+    for index in 0..<other.count where other[index] != UInt8(ascii: ".") {
+      let digit = place < digits.count ? digits[place] : UInt8(ascii: "0")
+      guard other[index] == digit else { return other[index] < digit ? -1 : 1 }
+      place += 1
+    }
+    return place < digits.count ? -1 : 0
+  }
+
+  private struct Reading {
+    private(set) var sign = 0
+    private(set) var exponent = 0
+    /// From the first digit that is not zero to the last digit, with the point between them.
+    private(set) var digits = 0..<0
+
+    /// Larger exponents count as this one, so that no sum overflows.
+    private static let largestExponent = 1 << 50
+
+    init(_ text: ByteView) {
+      let isNegative = !text.isEmpty && text[0] == UInt8(ascii: "-")
+      var index = isNegative ? 1 : 0
+      var first: Int?
+      var isFraction = false
+      while index < text.count, text[index] | 0x20 != UInt8(ascii: "e") {
+        if text[index] == UInt8(ascii: ".") {
+          isFraction = true
+        } else if first == nil, text[index] == UInt8(ascii: "0") {
+          if isFraction { exponent -= 1 }
+        } else {
+          first = first ?? index
+          if !isFraction { exponent += 1 }
+        }
+        index += 1
+      }
+      guard let first else {
+        exponent = 0
+        return
+      }
+      sign = isNegative ? -1 : 1
+      digits = first..<index
+      if index < text.count { exponent += Self.power(text[(index + 1)..<text.count]) }
+    }
+
+    /// Reads the digits after `e`, with their sign.
+    private static func power(_ text: ByteView) -> Int {
+      let isNegative = !text.isEmpty && text[0] == UInt8(ascii: "-")
+      var power = 0
+      for index in 0..<text.count where text[index] &- 0x30 < 10 {
+        power = min(power * 10 + Int(text[index] - 0x30), largestExponent)
+      }
+      return isNegative ? -power : power
+    }
   }
 }

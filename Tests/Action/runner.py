@@ -45,7 +45,7 @@ def entries(path):
     for line in lines:
         match = re.fullmatch(r"([\w-]+)(<<|=)(.*)", line)
         if not match:
-            sys.exit(f"run-action: {path.name}: neither NAME=VALUE nor NAME<<MARK: {line}")
+            sys.exit(f"runner: {path.name}: neither NAME=VALUE nor NAME<<MARK: {line}")
         name, kind, rest = match.groups()
         if kind == "<<":
             block = []
@@ -54,7 +54,7 @@ def entries(path):
                     break
                 block.append(line)
             else:
-                sys.exit(f"run-action: {path.name}: {name} has no end")
+                sys.exit(f"runner: {path.name}: {name} has no end")
             rest = "\n".join(block)
         yield name, rest
 
@@ -89,7 +89,7 @@ class Runner:
         """Replaces each expression of a value."""
         def replacement(match):
             if not re.fullmatch(EXPRESSION, match[1]):
-                sys.exit(f"run-action: cannot evaluate '{match[1]}'")
+                sys.exit(f"runner: cannot evaluate '{match[1]}'")
             return self.value(match[1], context)
         return re.sub(r"\$\{\{ *(.*?) *\}\}", replacement, text(value))
 
@@ -98,7 +98,7 @@ class Runner:
             return True
         match = re.fullmatch(EXPRESSION + r" (==|!=) '(.*)'", step["if"])
         if not match:
-            sys.exit(f"run-action: cannot evaluate '{step['if']}'")
+            sys.exit(f"runner: cannot evaluate '{step['if']}'")
         value = self.value(f"{match[1]}.{match[2]}", context)
         return (value == match[4]) == (match[3] == "==")
 
@@ -123,7 +123,7 @@ class Runner:
         status = subprocess.run(shell, env=environment, stdin=subprocess.DEVNULL).returncode
         if status:
             self.save()
-            print(f"run-action: a step ended with status {status}", file=sys.stderr)
+            print(f"runner: a step ended with status {status}", file=sys.stderr)
             sys.exit(1)
         self.environment.update(entries(files["GITHUB_ENV"]))
         self.path += files["GITHUB_PATH"].read_text().split()
@@ -136,7 +136,7 @@ class Runner:
         action = load(ROOT / "action.yml")
         unknown = set(given) - set(action["inputs"])
         if unknown:
-            sys.exit(f"run-action: action.yml has no input '{min(unknown)}'")
+            sys.exit(f"runner: action.yml has no input '{min(unknown)}'")
         inputs = {name: text(row["default"]) for name, row in action["inputs"].items()} | given
         context = {"inputs": inputs, "steps": {}}
         for step in action["runs"]["steps"]:
@@ -177,7 +177,7 @@ class Runner:
         limit = time.monotonic() + 10
         while any(self.processes()):
             if time.monotonic() > limit:
-                sys.exit("run-action: a process of the job does not end")
+                sys.exit("runner: a process of the job does not end")
             time.sleep(0.05)
 
 

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Uses the program in the container's root, read-only and as the container's user, in a network of
 # its own. scripts/check-packages.sh starts it with a folder: there are root/, certificates/, the
-# pipe `ready` and the mount point `mounted`, and the results go there.
+# pipe `ready` and the mount point `mounted`, and the results go there. Where /proc cannot be
+# mounted, it skips the last check.
 set -eu
 # shellcheck source=scripts/common.sh
 . scripts/common.sh
@@ -15,8 +16,6 @@ run() {
 }
 
 secret=''
-# That of the processes here.
-mount -t proc proc /proc
 mount --bind "$work/root" "$mounted"
 mount -o remount,bind,ro "$mounted"
 ip link set lo up
@@ -54,11 +53,20 @@ ends() {
   ' sh "$mounted" "$@" 2>"$work/said-$1" &
   first=$!
   await grep 'listening on\|retrying' "$work/said-$1" || fail "as the first process $1 says: $(cat "$work/said-$1")"
-  kill "$(pgrep -P "$first")"
+  # The list has no end of line.
+  child=''
+  read -r child <"/proc/$first/task/$first/children" || [ -n "$child" ] ||
+    fail "$1 ended before SIGTERM: $(cat "$work/said-$1")"
+  kill "$child"
   result=0
   timeout 20 tail --pid="$first" -f /dev/null || fail "SIGTERM does not end $1 as the first process"
   wait "$first" || result=$?
   echo "SIGTERM to the first process: $1 ends with status $result" >>"$work/ended"
+}
+# The mount shows the processes of this script, so that their children can be found.
+mount -t proc proc /proc 2>"$work/unmounted" || {
+  echo "skipped: SIGTERM to the first process: $(cat "$work/unmounted")" >"$work/ended"
+  exit 0
 }
 ends serve
 ends subscribe --host 127.0.0.1 --scheme http --key local --reconnect always orders

@@ -1,8 +1,8 @@
 # The Homebrew formula: builds the program from the sources of a release.
 #
 # A template: Homebrew refuses it as it is. The address and the checksum of the sources exist only
-# after a release. Then scripts/package.sh formulas writes the formula, with both in place of the words in
-# capitals between @.
+# after a release. Then scripts/package.sh formulas writes the formula, with both in place of the
+# words in capitals between @.
 #
 # Checked: the syntax (ruby -c), and the version. Not checked: a build by Homebrew.
 class PusherCli < Formula

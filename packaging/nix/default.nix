@@ -1,9 +1,9 @@
 # The Nix expression: takes the program from the tarball of a release, and links it to the libraries
 # of nixpkgs. Many releases of nixpkgs lack Swift 6.2, which a build needs.
 #
-# A template: Nix refuses it as it is. The address and the checksum of the tarball exist only after a
-# release. Then scripts/package.sh formulas writes the expression, with both in place of the words in
-# capitals between @.
+# A template: Nix refuses it as it is. The address and the checksum of the tarball exist only after
+# a release. Then scripts/package.sh formulas writes the expression, with both in place of the words
+# in capitals between @.
 #
 # Checked: the syntax (nix-instantiate --parse), and the version. Not checked: a build by Nix.
 {

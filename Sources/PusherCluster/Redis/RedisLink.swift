@@ -114,7 +114,7 @@ package final class RedisLink {
     throw isClosed ? .closed : .down
   }
 
-  func noteUse(of script: RedisScript) -> Bool { isUp && !scripts.insert(script.sha1) }
+  private func noteUse(of script: RedisScript) -> Bool { isUp && !scripts.insert(script.sha1) }
 
   private var isClosed: Bool { if case .closed = phase { true } else { false } }
 

@@ -117,8 +117,8 @@ package struct ChannelKey: Sendable, Equatable {
     var count = 0
     try cursor.eachPart { name, value in
       count += 1
-      if name?.equals("nonce") == true { nonce = Envelope.unquoted(value) }
-      if name?.equals("ciphertext") == true { ciphertext = Envelope.unquoted(value) }
+      if name?.equals("nonce") == true { nonce = value.unquoted }
+      if name?.equals("ciphertext") == true { ciphertext = value.unquoted }
     }
     try cursor.requireEnd()
     guard count == 2, let nonce, let ciphertext else { return nil }

@@ -56,25 +56,16 @@ package struct Envelope {
 
   private mutating func store(_ value: ByteView, plainName name: ByteView, event: inout ByteView?) {
     if name.equals("event") {
-      event = Self.unquoted(value)
+      event = value.unquoted
     } else if name.equals("channel") {
-      channelToken = Self.unquoted(value)
+      channelToken = value.unquoted
     } else if name.equals("data") {
       dataToken = value.equals("null") ? nil : value
     } else if name.equals("user_id") {
-      userIDToken = Self.unquoted(value) ?? (Self.isNumber(value) ? value : nil)
+      userIDToken = value.unquoted ?? (value.isNumber ? value : nil)
     } else if isDecrypted, name.equals("data_base64") {
-      base64Token = Self.unquoted(value)
+      base64Token = value.unquoted
     }
-  }
-
-  private static func isNumber(_ value: ByteView) -> Bool {
-    value[0] == UInt8(ascii: "-") || value[0] &- 0x30 < 10
-  }
-
-  static func unquoted(_ value: ByteView) -> ByteView? {
-    guard value.count >= 2, value[0] == UInt8(ascii: "\"") else { return nil }
-    return value[1..<(value.count - 1)]
   }
 }
 
@@ -121,7 +112,7 @@ extension Envelope {
   package var channelName: String? { channelToken.map(JSONString.decode) }
 
   /// The text between the quotes of `data` if it is a string, as nearly every server sends it.
-  package var dataString: ByteView? { dataToken.flatMap(Self.unquoted) }
+  package var dataString: ByteView? { dataToken?.unquoted }
 
   /// The data, decrypted: a string's text, or JSON; `nil` without data.
   package var dataText: String? {

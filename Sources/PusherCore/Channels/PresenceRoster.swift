@@ -146,12 +146,8 @@ extension PresenceRoster {
   }
 
   private static func identifier(_ value: ByteView) -> String? {
-    guard value.count > 0 else { return nil }
-    switch value[0] {
-    case UInt8(ascii: "\""): return JSONString.decode(value[1..<(value.count - 1)])
-    case UInt8(ascii: "-"), 0x30...0x39: return value.text
-    default: return nil
-    }
+    if let text = value.unquoted { return JSONString.decode(text) }
+    return value.isNumber ? value.text : nil
   }
 
   /// Reports whether this is one JSON value; only then are its parts read.

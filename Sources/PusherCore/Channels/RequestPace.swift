@@ -66,23 +66,24 @@ struct RequestPace {
   private static let calmTime = Duration.seconds(60)
 
   /// Maximum requests in one burst; `nil` before any limit.
-  private(set) var burst: Int?
+  private var burst: Int?
   /// Time from the start of one burst to the next.
-  private(set) var interval = Duration.zero
+  private var interval = Duration.zero
   private var start: Instant?
-  /// Of the present connection.
+  /// True until the second burst of a connection begins.
   private var isFirstBurst = true
   private var lastSent: Instant?
   private var sent = 0
   private var answered = 0
-  /// Since the present burst began.
+  /// Messages of any kind that the server dropped since the burst began.
   private var dropped = 0
   /// After a drop, nothing is sent until this time.
   private var resumesAt: Instant?
   /// True from a drop to the next answer: one request shows whether the limit lasts.
   private var isProbing = false
-  /// On the present connection.
+  /// Time of the last drop on the present connection; it explains an end.
   private var lastDrop: Instant?
+  /// Time of the last sign of a limit on any connection.
   private var lastLimit: Instant?
   /// The server's words about its limit, if it ever used any.
   private(set) var message: String?
@@ -163,8 +164,10 @@ struct RequestPace {
   ///
   /// Returns the number of client events that were dropped.
   ///
-  /// - Parameter isSilent: The end has no reason.
-  mutating func connectionLost(isSilent: Bool, at now: Instant) -> Int {
+  /// - Parameters:
+  ///   - wasOpen: An attempt that failed says nothing about the limit.
+  ///   - isSilent: The end has no reason.
+  mutating func connectionLost(wasOpen: Bool, isSilent: Bool, at now: Instant) -> Int {
     let isSoon = lastSent.map { $0.duration(to: now) < Self.explanationTime } ?? false
     let mayBeLimit = !isFirstBurst || answered > 0 && sent > Self.harmlessBurst
     let isLimit = explanation(at: now) != nil || isSilent && mayBeLimit && isSoon
@@ -172,7 +175,7 @@ struct RequestPace {
       if isFirstBurst { halve() }
       if !isFirstBurst || interval < Self.intervalsAfterEnd.0 { lengthen(Self.intervalsAfterEnd) }
       lastLimit = now
-    } else if let burst, let lastLimit, lastLimit.duration(to: now) >= Self.calmTime {
+    } else if wasOpen, let burst, let lastLimit, lastLimit.duration(to: now) >= Self.calmTime {
       self.burst = min(burst, 1 << 32) * 2
       interval /= 2
     }
@@ -181,7 +184,7 @@ struct RequestPace {
       (resumesAt, isProbing, lastDrop, isFirstBurst) = (nil, false, nil, true)
       (hasPlanned, clientEvents) = (false, ClientEvents())
     }
-    return resumesAt == nil ? 0 : takeDroppedEvents(at: now)
+    return takeDroppedEvents(at: now)
   }
 
   /// Returns the server's words about a limit that explains a loss now.

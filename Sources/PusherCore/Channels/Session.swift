@@ -137,7 +137,8 @@ package struct Session {
       reconnector.openGap(at: link.delivery.startOfLoss(at: now))
     }
     link.end()
-    reportDroppedEvents(pace.connectionLost(isSilent: isSilent, at: now), pace.message)
+    let dropped = pace.connectionLost(wasOpen: isConnected, isSilent: isSilent, at: now)
+    reportDroppedEvents(dropped, pace.message)
     signIn.authorization = nil
     for channel in channels { abandon(channel) }
     if signIn.state != .unwanted { signIn.state = .waiting }

@@ -11,7 +11,7 @@ struct SubscriptionTable {
   private var table = OrderedTable<Subscription>()
   private var subscribed = 0
   private var settled = 0
-  private(set) var requestedCount = 0
+  private var requestedCount = 0
   /// Unanswered requests in the order of sending, which is also the order of their deadlines.
   private var requests = Fifo<ChannelDeadline>()
   /// Channels that wait for the server's rate limit, in order.

@@ -101,10 +101,13 @@ final class ClientDriver: LoopMember {
 
   private func connect(_ generation: Int) {
     reportRefused()
-    guard connection.state.withLock({ $0.generation == generation && !$0.isShutDown })
-    else { return }
+    let (isCurrent, isWanted) = connection.state.withLock {
+      ($0.generation == generation && !$0.isShutDown, $0.connectionState == .connecting)
+    }
+    guard isCurrent else { return }
     retire()
-    if isEnding || connection.delegate?.connectionWillConnect(connection) == false {
+    // `disconnect()` may come between the new state and this order, and alone makes no thread.
+    if isEnding || !isWanted || connection.delegate?.connectionWillConnect(connection) == false {
       connection.change(to: .disconnected, generation: generation)
       return
     }
@@ -167,7 +170,7 @@ final class ClientDriver: LoopMember {
     guard let run else { return }
     self.run = nil
     noteLost(run)
-    if let goodbye = run.goodbye { loop.remove(goodbye) }
+    loop.cancel(&run.goodbye)
     run.feed.delegate = nil
     run.feed.disconnect()
     if !run.feed.isClosed { retired.append((run.feed, limitGoodbye(of: run.feed))) }
@@ -189,9 +192,7 @@ final class ClientDriver: LoopMember {
   }
 
   private func limitGoodbye(of feed: ChannelsFeed) -> LoopTimer {
-    let timer = LoopTimer(deadline: loop.now.advanced(by: Self.goodbyeTime)) { feed.abort() }
-    loop.add(timer)
-    return timer
+    loop.schedule(after: Self.goodbyeTime) { feed.abort() }
   }
 
   // MARK: Channels
@@ -269,7 +270,7 @@ extension ClientDriver: ChannelsFeedDelegate {
   func feedClosed() {
     guard let run else { return }
     self.run = nil
-    if let goodbye = run.goodbye { loop.remove(goodbye) }
+    loop.cancel(&run.goodbye)
     noteLost(run)
     let loss: ConnectionLoss? =
       switch run.end {

@@ -126,7 +126,10 @@ final class EventDispatcher: EventSink {
   @inline(never) private func newDelivery() -> EventDelivery {
     let event = PusherEvent(
       eventName: eventName.text, channelName: channelName.text, timeReceived: now)
-    return EventDelivery(event, to: recipients(of: eventName.text, on: channelName.text))
+    let channel = refresh(for: channelName.text)
+    let recipients = EventRecipients(
+      of: eventName.text, channel?.bindings, own, connection.bindings, all)
+    return EventDelivery(event, to: recipients)
   }
 
   @inline(never) private func takeUnusual(_ message: ByteView) -> SinkVerdict {
@@ -153,18 +156,22 @@ final class EventDispatcher: EventSink {
   func dispatch(_ envelope: Envelope, named name: String?) {
     handedOut &+= 1
     let name = name ?? envelope.eventName
-    let recipients = recipients(of: name, on: envelope.channelName)
-    guard recipients.first != nil else { return }
-    recipients.receive(PusherEvent(envelope, eventName: name, timeReceived: now))
+    let (own, all) = tables(for: envelope.channelName)
+    guard own.wants(name) || all.wants(name) else { return }
+    let event = PusherEvent(envelope, eventName: name, timeReceived: now)
+    own.receive(event)
+    all.receive(event)
   }
 
   /// Dispatches an event made by the client itself, if any handler wants it.
   func dispatch(_ name: String, channel: String?, data: () -> JSONValue) {
-    let recipients = recipients(of: name, on: channel)
-    guard recipients.first != nil else { return }
+    let (own, all) = tables(for: channel)
+    guard own.wants(name) || all.wants(name) else { return }
     handedOut &+= 1
-    recipients.receive(
-      PusherEvent(eventName: name, channelName: channel, data: data().jsonText, timeReceived: now))
+    let event = PusherEvent(
+      eventName: name, channelName: channel, data: data().jsonText, timeReceived: now)
+    own.receive(event)
+    all.receive(event)
   }
 
   /// Dispatches an event without a channel to one list of handlers.
@@ -173,10 +180,17 @@ final class EventDispatcher: EventSink {
     bindings.refresh(&table)
     let event = PusherEvent(
       eventName: name, channelName: nil, data: data.jsonText, timeReceived: now)
-    for handler in table.handlers(of: name) { handler.receive(event) }
+    table.receive(event)
   }
 
-  private func recipients(of name: String, on channelName: String?) -> EventRecipients {
+  /// Returns the handlers of a channel and of the client, as copies: handlers may change both.
+  private func tables(for channelName: String?) -> (own: BindingTable, all: BindingTable) {
+    let isKnown = refresh(for: channelName) != nil
+    return (isKnown ? own : BindingTable(), all)
+  }
+
+  /// Updates the handlers of a channel and of the client; returns the channel if it is known.
+  private func refresh(for channelName: String?) -> PusherChannel? {
     var channel: PusherChannel?
     if let channelName {
       if !foundName.isSame(as: channelName) {
@@ -186,7 +200,21 @@ final class EventDispatcher: EventSink {
     }
     channel?.bindings.refresh(&own)
     connection.bindings.refresh(&all)
-    return EventRecipients(of: name, channel?.bindings, own, connection.bindings, all)
+    return channel
+  }
+}
+
+extension BindingTable {
+  fileprivate func wants(_ name: String) -> Bool {
+    !all.isEmpty || !named.isEmpty && named[name] != nil
+  }
+
+  /// Calls the handlers of the event's name, then the handlers of all events.
+  fileprivate func receive(_ event: PusherEvent) {
+    if !named.isEmpty, let handlers = named[event.eventName] {
+      for handler in handlers { handler.receive(event) }
+    }
+    for handler in all { handler.receive(event) }
   }
 }
 

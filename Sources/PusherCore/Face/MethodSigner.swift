@@ -167,12 +167,11 @@ final class MethodSigner: Signer {
   ) -> Int {
     let number = Self.lastQuestion.wrappingAdd(1, ordering: .relaxed).newValue
     let timeout = place.options.connectTimeout
-    let timer = LoopTimer(deadline: loop.now.advanced(by: timeout)) { [unowned self] in
+    let timer = loop.schedule(after: timeout) { [unowned self] in
       guard close(number) != nil else { return }
       let reason = "the \(name) did not answer within \(timeout.inWords)"
       completion(.failure(.unavailable(status: nil, reason)))
     }
-    loop.add(timer)
     questions[number] = Question(
       name: name, request: request, completion: completion, timer: timer)
     return number

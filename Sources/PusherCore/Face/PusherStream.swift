@@ -498,17 +498,16 @@ final class DropReporter {
     if let timer {
       timer.deadline = deadline
     } else {
-      let timer = LoopTimer(deadline: deadline) { [unowned self] in reportIfDue() }
-      self.timer = timer
-      loop.add(timer)
+      timer = loop.schedule(after: loop.now.duration(to: deadline)) { [unowned self] in
+        reportIfDue()
+      }
     }
   }
 
   /// Reports the rest; the loop has no timer afterwards.
   func end() {
     pace.add(readers.takeDropped())
-    if let timer { loop.remove(timer) }
-    timer = nil
+    loop.cancel(&timer)
     if let count = pace.takeRest() { report(count) }
   }
 }

@@ -129,7 +129,7 @@ package struct HTTPHeaders: Sendable, Equatable {
 
 /// HTTP's rules for single characters (RFC 9110 section 5.6).
 package enum ASCII {
-  static func equalIgnoringCase(_ left: String, _ right: String) -> Bool {
+  package static func equalIgnoringCase(_ left: String, _ right: String) -> Bool {
     guard left.utf8.count == right.utf8.count else { return false }
     var others = right.utf8.makeIterator()
     for byte in left.utf8 {

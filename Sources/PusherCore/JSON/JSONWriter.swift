@@ -95,8 +95,6 @@ package final class LeadingMembers {
     bytes.append(UInt8(ascii: "\""))
   }
 
-  package func removeAll() { bytes.removeAll() }
-
   var count: Int { bytes.count }
 
   package func begin(_ output: ByteBuffer) {
@@ -315,4 +313,17 @@ package enum JSONString {
 extension ByteView {
   /// True if the content of a JSON string holds an escape.
   @inline(__always) var isEscaped: Bool { JSONCursor(self).plainRun() < count }
+
+  /// The content of a JSON string, between its quotes; `nil` for any other value.
+  @inline(__always) package var unquoted: ByteView? {
+    guard count >= 2, self[0] == UInt8(ascii: "\""), self[count - 1] == UInt8(ascii: "\"") else {
+      return nil
+    }
+    return self[1..<(count - 1)]
+  }
+
+  /// True if a valid JSON value is a number.
+  @inline(__always) package var isNumber: Bool {
+    !isEmpty && (self[0] == UInt8(ascii: "-") || self[0] &- 0x30 < 10)
+  }
 }

@@ -85,7 +85,7 @@ final class EndpointCalls {
   func context(for url: HTTPURL) throws(TLSError) -> TLSContext? {
     guard url.isSecure else { return nil }
     if let context { return context }
-    context = try loop.tlsContexts.client(network.tls, environment: network.trust)
+    context = try network.tlsContext(loop, to: url)
     return context
   }
 

@@ -1,4 +1,5 @@
 internal import CSystemEpoll
+// `environ` is a global variable of C, which nothing here changes.
 @unsafe @preconcurrency internal import PusherPlatform
 
 /// Runs one command in the shell, with bytes for its input, its output captured, and a deadline.
@@ -379,8 +380,6 @@ extension ProcessStatus {
     hasEnded = state == UInt8(ascii: "Z") || state == UInt8(ascii: "X")
   }
 }
-
-// `environ` is a global variable of C, which nothing here changes.
 
 extension SystemCalls {
   /// `posix_spawn` of `/bin/sh -c command`, in its own process group, with these descriptors.

@@ -1,3 +1,4 @@
+/// One request for ``HTTPCalls``, from any thread, and its one outcome.
 final class HTTPCall: Sendable {
   typealias Outcome = Result<HTTPExchange.Response, Failure>
 
@@ -32,7 +33,8 @@ final class HTTPCall: Sendable {
     deadline = SystemClock.now().advanced(by: timeout)
   }
 
-  fileprivate var isLate: Failure { .unreachable("\(HTTPExchange.Failure.timeout(timeout))") }
+  /// The failure of a call whose time is over.
+  fileprivate var lateness: Failure { .unreachable("\(HTTPExchange.Failure.timeout(timeout))") }
   fileprivate var isOver: Bool { progress.withLock { $0.outcome != nil } }
 
   /// Waits for the outcome; calls `ask` first if there is none yet.
@@ -152,7 +154,7 @@ private final class HTTPCallDriver: LoopMember {
   private func wait(_ call: HTTPCall) {
     let timer = LoopTimer(deadline: call.deadline) { [unowned self] in
       drop(call)
-      call.end(.failure(call.isLate))
+      call.end(.failure(call.lateness))
     }
     waiting.append((call, timer))
     loop.add(timer)
@@ -215,7 +217,7 @@ private final class HTTPCallDriver: LoopMember {
     }
     call.end(
       result.mapError { failure in
-        if case .timeout = failure { call.isLate } else { .unreachable("\(failure)") }
+        if case .timeout = failure { call.lateness } else { .unreachable("\(failure)") }
       })
     fill()
   }

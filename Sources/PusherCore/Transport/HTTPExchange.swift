@@ -95,8 +95,8 @@ package final class HTTPExchange {
   private let input = ByteBuffer(capacity: 16_384)
   private let output = ByteBuffer()
   private let body = ByteBuffer(capacity: 4096)
-  /// The first request until it is sent, then `nil`.
-  private var encoded: [UInt8]?
+  /// The bytes of the request before any redirect.
+  private let encoded: [UInt8]
   /// `nil` after the head of the answer.
   private var opening: Opening?
   private var head: HTTPResponseHead?
@@ -203,7 +203,7 @@ package final class HTTPExchange {
 extension HTTPExchange: OpeningDelegate {
   package func request(_ trail: RedirectTrail, over route: Route) -> [UInt8]? {
     hasLeftOrigin = trail.hasLeftOrigin
-    if let encoded, trail.count == 0 { return encoded }
+    if trail.count == 0 { return encoded }
     var next = request
     (next.url, next.headers) = (trail.url, trail.headers(request.headers))
     do throws(HTTPError) {
@@ -274,8 +274,9 @@ extension HTTPExchange: SocketStreamDelegate {
 
 /// Sends requests to one server, one at a time, over a persistent connection if possible.
 ///
-/// Follows redirects for requests that want it, within their time. Belongs to the loop's thread.
-/// Source: RFC 9112 section 9.3.
+/// Follows redirects for requests that want it, within their time. Each redirect takes a connection
+/// of its own, which is kept if it leads to the same server. Belongs to the loop's thread. Source:
+/// RFC 9112 section 9.3.
 package final class HTTPConnection {
   private let loop: EventLoop
   private let destination: Destination

@@ -72,6 +72,8 @@ package final class Opening {
   /// The context for the destination's server; `nil` for the loop's.
   private let tls: TLSContext?
   private(set) var trail: RedirectTrail
+  /// The way to the end of ``trail``.
+  private var route: Route
   private var stream: SocketStream?
   /// Reports a failure before there is a stream.
   private var failure: LoopTimer?
@@ -98,12 +100,11 @@ package final class Opening {
     (self.loop, self.destination, self.tls) = (loop, destination, tls)
     (self.input, self.output, self.delegate) = (input, output, delegate)
     trail = RedirectTrail(url: destination.url)
+    route = destination.routing.route(to: destination.url)
   }
 
   /// Stage of the dial; `nil` after it.
   var stage: ConnectionStage? { stream?.stage }
-
-  private var route: Route { destination.routing.route(to: trail.url) }
 
   func start() {
     times.begin = times.begin ?? loop.now
@@ -211,6 +212,7 @@ package final class Opening {
       delegate?.opening(cannotFollow: head, error, at: now)
       return
     }
+    route = destination.routing.route(to: trail.url)
     close()
     delegate?.openingRedirected(status: head.status, to: trail.url.place, at: now)
     // The owner may have ended the opening.

@@ -108,7 +108,7 @@ extension ProxyError {
     let schemes = answer.headers.all("Proxy-Authenticate").compactMap {
       $0.split(whereSeparator: { " \t,".contains($0) }).first.map(String.init)
     }
-    if !schemes.isEmpty, !schemes.contains(where: { $0.lowercased() == "basic" }) {
+    if !schemes.isEmpty, !schemes.contains(where: { ASCII.equalIgnoringCase($0, "basic") }) {
       self = .unsupportedAuthentication(
         offered: String(schemes.joined(separator: ", ").prefix(100)))
     } else {

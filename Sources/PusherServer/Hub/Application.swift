@@ -215,16 +215,14 @@ package struct AppSetup: Sendable {
   }
 }
 
-/// Number of observers.
+/// A flag that is set while there are observers.
 ///
 /// Observers get notices that otherwise only webhooks get. Any thread may use it.
 package final class Watch: Sendable {
-  private let count = Atomic(0)
+  private let flag = Atomic(false)
 
-  var watchers: Int {
-    get { count.load(ordering: .relaxed) }
-    set { count.store(newValue, ordering: .relaxed) }
+  var isWatched: Bool {
+    get { flag.load(ordering: .relaxed) }
+    set { flag.store(newValue, ordering: .relaxed) }
   }
-
-  var isWatched: Bool { watchers > 0 }
 }

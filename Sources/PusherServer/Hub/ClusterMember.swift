@@ -163,7 +163,7 @@ extension ClusterMember {
   }
 }
 
-/// What every member keeps of its own node, and its output.
+/// State of one node that every kind of member keeps, with the news and notices for its hub.
 package struct NodeRecord {
   package internal(set) var setup: AppSetup
   package fileprivate(set) var sockets = NameSet()
@@ -174,8 +174,9 @@ package struct NodeRecord {
   private var lateCounts = NameSet()
   private var lastCounts: Instant?
 
+  /// Maximum number of a channel's subscribers that is sent after each change.
   private static let promptCount = 100
-  /// Time between two counts of a channel with more subscribers.
+  /// Minimum time between two counts of channels with more subscribers.
   package static let countInterval = Duration.seconds(5)
 
   package init(_ setup: AppSetup) { self.setup = setup }
@@ -209,14 +210,17 @@ package struct NodeRecord {
 
   // MARK: Counts
 
-  /// Notes a changed number of subscribers; returns true if it must be sent at once, as for few
-  /// subscribers.
+  /// Notes a changed number of subscribers; returns true if the caller must send it at once.
+  ///
+  /// The number of a large channel comes from ``takeDueCounts(at:)`` later. Numbers of empty
+  /// channels, and of channels whose counts are not sent, are ignored.
   package mutating func isCountDue(_ channel: String, _ count: Int) -> Bool {
     guard count > 0, setup.tellsCount(of: channel) else { return false }
     if count > Self.promptCount { lateCounts.insert(channel) } else { lateCounts.remove(channel) }
     return count <= Self.promptCount
   }
 
+  /// Returns the channels whose numbers of subscribers must be sent now, sorted.
   package mutating func takeDueCounts(at now: Instant) -> [String] {
     guard !lateCounts.isEmpty else { return [] }
     if let lastCounts, lastCounts.duration(to: now) < Self.countInterval { return [] }

@@ -2,7 +2,7 @@ package import PusherCore
 
 /// Events of a server for its observers: pages of the console, and the record of a run.
 ///
-/// An event costs one read of a counter if there are no observers and nothing is kept. Each reader
+/// An event costs one read of a flag if there are no observers and nothing is kept. Each reader
 /// has its own queue; entries that do not fit are counted and left out. Any thread may use it.
 package final class ServerFeed: Sendable {
   package enum Line: Sendable, Equatable {
@@ -48,7 +48,7 @@ package final class ServerFeed: Sendable {
 
     var hasRoom: Bool { readers.count + otherReaders < ServerFeed.readerLimit }
     /// The history takes entries also while there are no readers.
-    var watchers: Int { readers.count + (history == nil ? 0 : 1) }
+    var isWatched: Bool { !readers.isEmpty || history != nil }
 
     func fill(_ reader: inout Reader, from start: Start) {
       let oldest = lastEntry + 1 - (history?.count ?? 0)
@@ -85,7 +85,7 @@ package final class ServerFeed: Sendable {
   package func keep(_ count: Int) {
     state.withLock { state in
       state.history = count > 0 ? EntryHistory(count) : nil
-      watch.watchers = state.watchers
+      watch.isWatched = state.isWatched
     }
   }
 
@@ -99,7 +99,7 @@ package final class ServerFeed: Sendable {
       state.fill(&reader, from: start)
       state.nextReader += 1
       state.readers[state.nextReader] = reader
-      watch.watchers = state.watchers
+      watch.isWatched = state.isWatched
       return state.nextReader
     }
   }
@@ -107,7 +107,7 @@ package final class ServerFeed: Sendable {
   package func close(_ reader: Int) {
     state.withLock { state in
       state.readers[reader] = nil
-      watch.watchers = state.watchers
+      watch.isWatched = state.isWatched
     }
   }
 

@@ -381,8 +381,6 @@ extension Server {
     return session != nil
   }
 
-  package func stageGreetings() { stageGreetings(at: loop.now) }
-
   package func sendWebhook(_ name: String, _ body: [UInt8], ofApp id: String) -> Bool {
     webhooks.send(name, body, ofApp: id)
   }

@@ -13,8 +13,7 @@ package struct AccessPolicy: Sendable, Equatable {
     if let origin = head.headers.all("Origin").first(where: { !origins.allows($0) }) {
       return .origin(origin)
     }
-    let named = RequestTarget.authority(of: head.target).map { [$0] } ?? []
-    return (named + head.headers.all("Host")).first { !hosts.allows($0) }.map { .host($0) }
+    return head.hosts.first { !hosts.allows($0) }.map { .host($0) }
   }
 }
 
@@ -235,8 +234,7 @@ package enum RemoteSign: Sendable, Hashable, CustomStringConvertible {
       self = .address
       return
     }
-    let named = RequestTarget.authority(of: head.target).map { [$0] } ?? []
-    let hosts = named + head.headers.all("Host")
+    let hosts = head.hosts
     guard !hosts.isEmpty, hosts.allSatisfy({ LocalHost.split($0)?.host.isLocal == true }) else {
       self = .host
       return
@@ -252,10 +250,9 @@ package enum RemoteSign: Sendable, Hashable, CustomStringConvertible {
   }
 
   private static func proxyField(_ name: String) -> String? {
-    let lower = name.lowercased()
     // The family has one name: a client may invent endless names, and each sign is logged once.
-    if lower.begins(with: family) { return "X-Forwarded-*" }
-    return fields.first { $0.lowercased().isSame(as: lower) }
+    if name.lowercased().begins(with: family) { return "X-Forwarded-*" }
+    return fields.first { ASCII.equalIgnoringCase($0, name) }
   }
 
   package var description: String {

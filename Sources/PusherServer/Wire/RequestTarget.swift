@@ -33,7 +33,7 @@ package struct RequestTarget {
   package static func path(of target: String) -> String { String(halves(target).path) }
 
   /// Host and port of a target that is a whole URL (RFC 9112 section 3.2.2); `nil` for a path.
-  static func authority(of target: String) -> String? {
+  fileprivate static func authority(of target: String) -> String? {
     guard !target.begins(with: "/") else { return nil }
     return (try? HTTPURL(parsing: target))?.authority
   }
@@ -72,5 +72,12 @@ package struct RequestTarget {
       start = end + 1
     }
     return pairs
+  }
+}
+
+extension HTTPRequestHead {
+  /// Hosts that the request names: the one of a target that is a whole URL, then each `Host` field.
+  var hosts: [String] {
+    (RequestTarget.authority(of: target).map { [$0] } ?? []) + headers.all("Host")
   }
 }

@@ -159,32 +159,36 @@ struct BenchReport {
 
   /// Makes each file before the load, so that a wrong name costs no run.
   static func checkFiles(_ settings: BenchSettings) throws(UsageError) {
-    for (flag, path) in settings.files.map({ ($0.flag.spelling, $0.path) }) {
+    for (flag, path) in settings.files {
+      let reason: String?
       switch FileReplacement.writablePlace(path) {
-      case .failure(let fault): throw UsageError("\(flag): cannot write '\(path)': \(fault.reason)")
-      case .success(.nothing):
-        if let reason = WrittenFile.write([], to: path) {
-          throw UsageError("\(flag): cannot write '\(path)': \(reason)")
-        }
-      case .success: break
+      case .failure(let fault): reason = fault.reason
+      case .success(.nothing): reason = WrittenFile.write([], to: path)
+      case .success: reason = nil
       }
+      if let reason { throw UsageError("\(flag.spelling): cannot write '\(path)': \(reason)") }
     }
   }
 
   /// Writes the files; returns the status of a failure, which is reported.
   func writeFiles(_ settings: BenchSettings, _ diagnostics: Diagnostics) -> ExitStatus? {
     var status: ExitStatus?
-    let files = [
-      (settings.histogramFile, delays?.table),
-      (settings.csvFile, BenchSeconds.csv(rows)),
-      (settings.svgFile, settings.svgFile.map { _ in DelayImage(self).text }),
-    ]
-    for case (let path?, let text?) in files {
+    for (flag, path) in settings.files {
+      guard let text = text(for: flag) else { continue }
       if let reason = WrittenFile.write(Array(text.utf8), to: path) {
         status = diagnostics.cannotPrint(reason, to: path)
       }
     }
     return status
+  }
+
+  /// Returns the text for the file of an option; `nil` for the histogram of a run without events.
+  private func text(for flag: Flag) -> String? {
+    switch flag {
+    case .histogram: delays?.table
+    case .csv: BenchSeconds.csv(rows)
+    default: DelayImage(self).text
+    }
   }
 }
 

@@ -14,11 +14,28 @@ enum CompletionScript: String, CaseIterable, Sendable {
     return lines.joined(separator: "\n") + "\n"
   }
 
-  /// Returns what the script asks the program for, as the value of a flag; `nil` for most flags.
-  ///
-  /// The channels are those of a running local server, which need `--local` on the line.
-  private static func lookup(_ flag: Flag) -> String? {
-    flag == .profile ? "profiles" : flag == .channel ? "channels" : nil
+  /// Values that a script offers for a flag.
+  private enum Offer {
+    /// Names that the script asks the program for, by the script's function.
+    case lookup(String)
+    case words([String])
+    case files
+    /// Any text, so nothing to offer.
+    case text
+
+    /// The channels are those of a running local server, which need `--local` on the line.
+    ///
+    /// - Parameter flag: Takes a value.
+    init(_ flag: Flag) {
+      self =
+        switch flag {
+        case .profile: .lookup("profiles")
+        case .channel: .lookup("channels")
+        case _ where !flag.offeredValues.isEmpty: .words(flag.offeredValues)
+        case _ where flag.metavariable == "FILE": .files
+        default: .text
+        }
+    }
   }
 
   private static func lookup(operandsOf command: Command) -> String? {
@@ -81,15 +98,13 @@ enum CompletionScript: String, CaseIterable, Sendable {
     Flag.of(command).filter(\.takesValue).map { flag in
       let patterns = words(of: command).flatMap { word in flag.spellings.map { "\(word):\($0)" } }
       let action =
-        switch flag.offeredValues {
-        case _ where lookup(flag) != nil:
-          "compopt +o default +o bashdefault; "
-            + "_pusher_cli_offer < <(_pusher_cli_\(lookup(flag) ?? ""))"
-        case let choices where !choices.isEmpty:
-          "mapfile -t COMPREPLY < <(compgen -W '\(choices.joined(separator: " "))' -- \"$current\")"
-        case _ where flag.metavariable == "FILE":
-          "mapfile -t COMPREPLY < <(compgen -f -- \"$current\")"
-        default: "compopt +o default +o bashdefault"
+        switch Offer(flag) {
+        case .lookup(let name):
+          "compopt +o default +o bashdefault; _pusher_cli_offer < <(_pusher_cli_\(name))"
+        case .words(let words):
+          "mapfile -t COMPREPLY < <(compgen -W '\(words.joined(separator: " "))' -- \"$current\")"
+        case .files: "mapfile -t COMPREPLY < <(compgen -f -- \"$current\")"
+        case .text: "compopt +o default +o bashdefault"
         }
       return "    \(patterns.joined(separator: " | "))) \(action) && return ;;"
     }
@@ -124,14 +139,14 @@ enum CompletionScript: String, CaseIterable, Sendable {
     let name = flag.isOnByDefault ? "no-" + flag.name : flag.name
     var parts = ["-l \(name)"]
     if let letter = flag.letter { parts.append("-s \(letter)") }
-    switch flag.offeredValues {
-    case _ where lookup(flag) != nil:
-      parts.append("-x -a '(__pusher_cli_\(lookup(flag) ?? ""))'")
-    case let choices where !choices.isEmpty:
-      parts.append("-x -a \(fishQuoted(choices.joined(separator: " ")))")
-    case _ where flag.metavariable == "FILE": parts.append("-r -F")
-    case _ where flag.takesValue: parts.append("-x")
-    default: break
+    if flag.takesValue {
+      switch Offer(flag) {
+      case .lookup(let name): parts.append("-x -a '(__pusher_cli_\(name))'")
+      case .words(let words):
+        parts.append("-x -a \(fishQuoted(words.joined(separator: " ")))")
+      case .files: parts.append("-r -F")
+      case .text: parts.append("-x")
+      }
     }
     return (parts + ["-d \(fishQuoted(flag.summary))"]).joined(separator: " ")
   }
@@ -180,13 +195,11 @@ enum CompletionScript: String, CaseIterable, Sendable {
     var value = ""
     if flag.takesValue {
       value =
-        switch flag.offeredValues {
-        case _ where lookup(flag) != nil:
-          ":\(flag.metavariable):_pusher_cli_\(lookup(flag) ?? "")"
-        case let choices where !choices.isEmpty:
-          ":\(flag.metavariable):(\(choices.joined(separator: " ")))"
-        case _ where flag.metavariable == "FILE": ":FILE:_files"
-        default: ":\(flag.metavariable): "
+        switch Offer(flag) {
+        case .lookup(let name): ":\(flag.metavariable):_pusher_cli_\(name)"
+        case .words(let words): ":\(flag.metavariable):(\(words.joined(separator: " ")))"
+        case .files: ":FILE:_files"
+        case .text: ":\(flag.metavariable): "
         }
     }
     let repeats = flag.isRepeatable || flag.value == .counter ? "*" : ""

@@ -1,9 +1,9 @@
 internal import PusherCore
 
-/// Decides which occupied channels to subscribe to and which to leave, for patterns.
+/// Decides which of the occupied channels that match patterns to subscribe to, and which to leave.
 ///
-/// A pure machine. A channel counts as vacated if this run is its only subscriber. The run knows
-/// that for presence channels, and if the server reports subscription counts.
+/// A pure machine. It leaves a channel if this run is the channel's only subscriber. The number of
+/// subscribers is known for presence channels, and for all channels if the server reports it.
 struct ChannelSearch {
   struct Listed: Equatable {
     var name: String
@@ -14,11 +14,11 @@ struct ChannelSearch {
   struct Changes: Equatable {
     var join: [String] = []
     var leave: [String] = []
-    /// Number of matching channels above the limit.
+    /// Number of matching channels that are skipped because of the limit.
     var leftOut = 0
   }
 
-  /// State of a channel, apart from the list.
+  /// State of this run's subscription to a channel.
   enum Standing {
     /// Named on the command line, so not managed here.
     case typed
@@ -65,7 +65,7 @@ struct ChannelSearch {
     return changes
   }
 
-  /// Handles a channel without other subscribers; returns whether to leave it.
+  /// Forgets a channel that has no other subscribers; returns true if the caller must leave it.
   mutating func vacated(_ channel: String) -> Bool { joined.remove(channel) }
 
   /// Returns false for an invalid name of the server's list, and for the channel of a user.
@@ -320,7 +320,7 @@ final class Discovery {
 }
 
 extension ChannelMembership {
-  /// Returns the state of a channel for ``ChannelSearch``; named channels are not told apart.
+  /// Returns the state of a channel for ``ChannelSearch``; never ``ChannelSearch/Standing/typed``.
   ///
   /// - Parameter confirmed: Channels that were subscribed before the request for the list.
   func standing(of channel: String, confirmed: NameSet) -> ChannelSearch.Standing {

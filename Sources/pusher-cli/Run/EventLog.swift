@@ -13,7 +13,8 @@ final class EventLog {
   private let style: EventLineStyle
   private let hasTimestamps: Bool
   private let message = ByteBuffer()
-  private let line = ByteBuffer()
+  /// Where each line is made: the output itself if that shows the line unchanged.
+  private let lines: ByteBuffer
   private var lost = 0
   private(set) var failure: ExitStatus?
 
@@ -27,7 +28,8 @@ final class EventLog {
     hasTimestamps = settings.hasTimestamps
     output = OutputQueue(descriptor: descriptor, limit: Self.queueLimit)
     style = EventLineStyle(forTerminal: descriptor.isTerminal)
-    maker = LineMaker(output: line, service: settings.server.service)
+    lines = style.isPlain ? output.buffer : ByteBuffer(capacity: 4096)
+    maker = LineMaker(output: lines, service: settings.server.service)
     output.onFailure = { [weak self] in self?.outputFailed($0) }
     loop.add(output)
     loop.beforeWait { [weak self] in self?.flush() }
@@ -61,9 +63,10 @@ final class EventLog {
     message.append(text)
     guard let envelope = try? Envelope(message.view) else { return }
     if hasTimestamps { maker.setReceivedAt(SystemClock.wall().rfc3339) }
-    line.removeAll()
     maker.write(envelope, named: ForeignEventName.marked(token: envelope.eventToken))
-    style.write(EventLine(line.view), to: output.buffer)
+    guard lines !== output.buffer else { return }
+    style.write(EventLine(lines.view), to: output.buffer)
+    lines.removeAll()
   }
 
   private func outputFailed(_ failure: OutputQueue.Failure) {

@@ -150,7 +150,7 @@ struct ArgumentLexer {
   private func mistake(_ message: String) -> UsageError { UsageError(message, helpFor: command) }
 }
 
-/// What the command line and the files give for one flag.
+/// Value of one flag: from the command line, a file, or the program's own variable.
 struct FlagValue: Equatable, Sendable {
   /// The row of the command.
   let flag: Flag
@@ -158,14 +158,15 @@ struct FlagValue: Equatable, Sendable {
   /// `nil` for a toggle that is not given.
   fileprivate(set) var choice: Bool?
   fileprivate(set) var count = 0
-  /// The option, the line of a file, or the variable that implies the value; `nil` if it was typed.
+  /// Name of the other option, the line of a file, or the variable that gives the value; `nil` for
+  /// a typed value.
   fileprivate(set) var source: String?
   /// True if the value comes from a file that no option named.
   fileprivate(set) var isWeak = false
 
   fileprivate init(_ flag: Flag) { self.flag = flag }
 
-  /// The value of the program's own variable.
+  /// Makes the value that the program's own variable gives.
   init(_ flag: Flag, variable: Setting) {
     (self.flag, texts, source) = (flag, [variable.value], variable.origin)
   }
@@ -176,7 +177,7 @@ struct FlagValue: Equatable, Sendable {
   var setting: Setting? { text.map { Setting(origin: origin, value: $0) } }
   var isOn: Bool { choice ?? flag.isOnByDefault }
 
-  // The following are the default of the flag's row, if nothing gives a value.
+  // The following are the default of the flag's row if no value is given.
 
   var value: String? { text ?? flag.standard }
   var integer: Int? { value.flatMap(Quantities.integer) }
@@ -215,7 +216,10 @@ struct TypedArguments: Equatable, Sendable {
   }
 
   subscript(flag: Flag) -> FlagValue {
-    values[flag.name] ?? FlagValue(Flag.named(flag.name, for: command) ?? flag)
+    if let value = values[flag.name] { return value }
+    // Usually the row is the command's own already, so that no table is searched.
+    if flag.commands.contains(command) { return FlagValue(flag) }
+    return FlagValue(Flag.named(flag.name, for: command) ?? flag)
   }
 
   /// Takes the options of a file for this command, except those that were typed or are

@@ -55,12 +55,13 @@ struct BenchSettings: CommandSettings {
       encryptionKey = try resolved.encryptionKey(for: channels[0])
     }
     try checkFiles()
-    if mode == .presence, case .secret = subscription.authorization {
+    if mode == .presence {
       // Only the secret lets each join have a number.
-    } else if mode == .presence {
-      throw UsageError(
-        "the mode 'presence' numbers the members, so it needs the secret: give --secret-file or "
-          + "PUSHER_APP_SECRET")
+      guard case .secret = subscription.authorization else {
+        throw UsageError(
+          "the mode 'presence' numbers the members, so it needs the secret: give --secret-file or "
+            + "PUSHER_APP_SECRET")
+      }
     }
   }
 

@@ -302,16 +302,17 @@ struct Resolved: Sendable {
     let variable = [namedFile, environment, fallbackFile].lazy.compactMap {
       $0?.first(Self.encryptionKeyVariable)
     }.first
-    guard channel != nil || path != nil || isWelcome && variable != nil else { return nil }
     let origin: String
     let text: String
     if let path {
       origin = "--encryption-key-file"
       text = try confidentialText(in: path, origin)
-    } else if let variable {
+    } else if let variable, channel != nil || isWelcome {
       (origin, text) = (variable.origin, variable.value)
+    } else if let channel {
+      throw UsageError("\(MissingEncryptionKey(channel: channel))")
     } else {
-      throw UsageError("\(MissingEncryptionKey(channel: channel ?? "the channel"))")
+      return nil
     }
     return try UsageError.explaining(
       "\(origin): the key is ", try EncryptionMasterKey(base64: text))

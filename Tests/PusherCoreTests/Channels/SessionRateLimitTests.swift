@@ -274,6 +274,17 @@ import Testing
     #expect(sent(again(&harness, after: 0)).count == 10)
   }
 
+  @Test func `attempts that fail say nothing about the limit`() {
+    var harness = connected()
+    #expect(sent(again(&harness, after: 12)).count == 10)
+    let lastLimit = harness.now
+    while harness.now < lastLimit.advanced(by: .seconds(120)) {
+      let delay = harness.lose(.network("refused")).retry?.delay ?? .zero
+      harness.advance(delay)
+    }
+    #expect(sent(harness.greet()).count == 10)
+  }
+
   @Test func `another server has no known limit`() {
     var harness = connected()
     #expect(sent(again(&harness, after: 12)).count == 10)
