@@ -76,10 +76,8 @@ struct ConfigSettings: CommandSettings {
     for flag in Flag.of(resolved.command) where flag.role != .app {
       let value = resolved[flag]
       guard let shown = shown(value) else { continue }
-      rows.append(
-        Row(
-          name: flag.name, value: shown,
-          origin: value.isGiven ? value.origin : value.source ?? "default"))
+      let isSet = value.isGiven || value.choice != nil || value.count > 0
+      rows.append(Row(name: flag.name, value: shown, origin: isSet ? value.origin : "default"))
     }
     let proxies = ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY"]
     let general =

@@ -172,12 +172,12 @@ private final class ServeRun {
 
   /// Reads the certificate and the apps again on SIGHUP; returns false if no file names them.
   private func readAgain() -> Bool {
-    guard settings.server.certificate != nil || origin.typed[.apps].text != nil else {
+    guard settings.server.certificate != nil || origin[.apps].text != nil else {
       return false
     }
     guard !server.isStopping else { return true }
     if let files = settings.server.certificate { renewCertificate(files) }
-    if origin.typed[.apps].text != nil { reading.begin() }
+    if origin[.apps].text != nil { reading.begin() }
     return true
   }
 
@@ -251,7 +251,7 @@ private final class AppsReading {
     (self.origin, self.server, self.loop, self.diagnostics) = (origin, server, loop, diagnostics)
   }
 
-  private var file: String { origin.typed[.apps].text ?? "" }
+  private var file: String { origin[.apps].text ?? "" }
 
   func begin() {
     guard open == nil else {

@@ -232,7 +232,7 @@ struct TypedArguments: Equatable, Sendable {
     var filled: [Flag] = []
     for line in lines {
       guard let flag = Flag.named(line.flag.name, for: command), flag.commands.contains(command),
-        !given.contains(flag.name), !rivals.contains(flag.name)
+        !given.contains(flag.target), rivals.isDisjoint(with: [flag.name, flag.target])
       else { continue }
       filled.append(flag)
       if flag.takesValue {
@@ -240,8 +240,8 @@ struct TypedArguments: Equatable, Sendable {
       } else {
         set(flag, line.value == "true")
       }
-      values[flag.name]?.source = line.origin
-      values[flag.name]?.isWeak = !isNamed
+      values[flag.target]?.source = line.origin
+      values[flag.target]?.isWeak = !isNamed
     }
     try refuseExclusions(among: filled)
   }

@@ -42,7 +42,7 @@ struct BenchSettings: CommandSettings {
     (histogramFile, csvFile) = (resolved[.histogram].text, resolved[.csv].text)
     svgFile = resolved[.svg].text
     isUnicode = resolved.environment.isUnicode
-    isJSON = resolved.arguments[.output].text == OutputFormat.json.rawValue
+    isJSON = resolved[.output].text == OutputFormat.json.rawValue
     isConfirmed = resolved[.yes].isOn
     if mode == .fanout { api = try APIAccess(&resolved) }
     subscription = try SubscribeSettings(&resolved, channels: channels)

@@ -245,9 +245,8 @@ struct ServeSettings: CommandSettings {
 
   /// Reads the apps of `--apps` again, except from standard input and pipes.
   static func appsAgain(_ resolved: Resolved) throws(UsageError) -> [Application] {
-    guard let path = resolved.typed[.apps].text, !resolved.isKept(path) else {
-      let name =
-        resolved.typed[.apps].text.flatMap { $0 == "-" ? nil : "'\($0)'" } ?? "standard input"
+    guard let path = resolved[.apps].text, !resolved.isKept(path) else {
+      let name = resolved[.apps].text.flatMap { $0 == "-" ? nil : "'\($0)'" } ?? "standard input"
       throw UsageError("--apps: cannot read \(name) again")
     }
     var newer = try resolved.again()
@@ -266,21 +265,20 @@ struct ServeSettings: CommandSettings {
   }
 
   private mutating func share(_ resolved: Resolved) throws(UsageError) {
-    // A file, whose URL may be empty, comes before the variable.
-    let given = resolved.arguments[.redis]
-    let setting = given.isGiven ? given : resolved[.redis]
-    guard let text = setting.text, !text.isEmpty else { return }
-    let origin = given.isGiven ? Flag.redis.spelling : setting.origin
+    guard let setting = resolved[.redis].setting, !setting.value.isEmpty else { return }
     #if Redis
-      let redis = try UsageError.explaining("\(origin): ", try RedisSettings(parsing: text))
-      guard !given.isGiven || redis.password == nil else {
+      let redis = try UsageError.explaining(
+        "\(setting.origin): ", try RedisSettings(parsing: setting.value))
+      if redis.password != nil, resolved.arguments[.redis].setting == setting {
+        let isTyped = setting.origin == Flag.redis.spelling
         throw UsageError(
-          "--redis: a password would show in ps; give the URL in PUSHER_CLI_REDIS_URL")
+          "\(setting.origin): a password \(isTyped ? "would show in ps" : "does not belong here"); "
+            + "give the URL in PUSHER_CLI_REDIS_URL")
       }
       self.redis = redis
     #else
-      _ = text
-      throw UsageError("\(origin): this build cannot use Redis: build it with the trait Redis")
+      throw UsageError(
+        "\(setting.origin): this build cannot use Redis: build it with the trait Redis")
     #endif
   }
 }

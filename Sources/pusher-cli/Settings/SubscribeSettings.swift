@@ -254,7 +254,7 @@ struct CheckSettings: CommandSettings {
 
   init(_ resolved: inout Resolved) throws(UsageError) {
     origin = try resolved.app(.webSocket).key?.origin ?? "default"
-    isJSON = resolved.arguments[.output].text == OutputFormat.json.rawValue
+    isJSON = resolved[.output].text == OutputFormat.json.rawValue
     let publishes = resolved[.publish].isOn
     do throws(UsageError) {
       api = try APIAccess(&resolved)

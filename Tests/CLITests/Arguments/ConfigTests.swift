@@ -46,7 +46,8 @@ struct ConfigTests {
   @Test func `options are told with option, variable, file or default as their source`() throws {
     let file = "[subscribe]\ntimestamps = true\noutput = pretty\nconnect-timeout = 3s\n"
     let rows = try rows(
-      "--key k --config c -e order.* -e x --max-retries 3", ["PUSHER_CLI_OUTPUT": "raw"],
+      "--key k --config c -e order.* -e x --max-retries 3 --no-compression -v",
+      ["PUSHER_CLI_OUTPUT": "raw"],
       ["c": file])
     let told = rows.mapValues { "\($0.value) | \($0.origin)" }
     #expect(told["event"] == "order.*, x | --event")
@@ -55,7 +56,8 @@ struct ConfigTests {
     #expect(told["output"] == "raw | PUSHER_CLI_OUTPUT")
     #expect(told["connect-timeout"] == "3s | c line 4")
     #expect(told["reconnect"] == "auto | default")
-    #expect(told["compression"] == "true | default")
+    #expect(told["compression"] == "false | --compression")
+    #expect(told["verbose"] == "1 | --verbose")
   }
 
   @Test func `another command has settings of its own`() throws {

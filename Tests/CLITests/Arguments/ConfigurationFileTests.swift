@@ -146,6 +146,19 @@ struct ConfigurationFileTests {
     #expect(try subscribe("a", ["PUSHER_APP_KEY": "k"]).printing.form.output == .json)
   }
 
+  @Test func `raw in the file gives way like the output that it stands for`() throws {
+    let file = "[profile p]\nkey = k\nraw = true\n[subscribe]\nraw = true\n"
+    let environment = Self.home.merging(["PUSHER_CLI_OUTPUT": "json"]) { $1 }
+    func output(_ line: String, _ environment: [String: String]) throws -> OutputFormat {
+      try subscribe(line, environment, file).printing.form.output
+    }
+    #expect(try output("--key k a", Self.home) == .raw)
+    #expect(try output("--key k -o pretty a", Self.home) == .pretty)
+    #expect(try output("--key k a", environment) == .json)
+    #expect(try output("-P p a", environment) == .raw)
+    #expect(try subscribe("--key k -F %e a", Self.home, file).printing.form.output == .json)
+  }
+
   @Test func `options of another command do not count`() throws {
     let settings = try sse("http://h/", Self.home, files: files())
     #expect(!settings.printing.form.hasTimestamps)

@@ -112,6 +112,13 @@ struct RenewedAppsTests {
     #expect(try trigger("1").ending == .exited(0))
   }
 
+  @Test func `a file that the configuration names is read again too`() throws {
+    let options = try TemporaryFolder.shared.file("serve", holding: "[serve]\napps = \(file)\n")
+    let server = try LocalServer(options: ["--config", options])
+    server.signal(SIGHUP)
+    #expect(try server.errorLine(containing: "again").hasSuffix("nothing has changed"))
+  }
+
   @Test func `a file that says the same changes nothing, and says so`() throws {
     server.signal(SIGHUP)
     #expect(try server.errorLine(containing: "again").hasSuffix("nothing has changed"))

@@ -183,8 +183,14 @@ struct ServeRedisTests {
     #expect(refused.ending == .exited(2))
     #expect(refused.errorText.contains("PUSHER_CLI_REDIS_URL"))
     #expect(!refused.errorText.contains("geheim"))
+    let options = try TemporaryFolder.shared.file(
+      "serve", holding: "[serve]\nredis = redis://:geheim@127.0.0.1:1/0\n")
+    let written = try PusherCLI.run("serve", "--config", options)
+    #expect(written.ending == .exited(2))
+    #expect(written.errorText.contains("\(options) line 2: a password does not belong here"))
+    #expect(!written.errorText.contains("geheim"))
     let wrong = try PusherCLI.start(
-      ["serve"], environment: ["PUSHER_CLI_REDIS_URL": "http://:geheim@x"]
+      ["serve", "--config", options], environment: ["PUSHER_CLI_REDIS_URL": "http://:geheim@x"]
     ).result()
     #expect(wrong.ending == .exited(2))
     #expect(wrong.errorText.contains("PUSHER_CLI_REDIS_URL"))

@@ -119,6 +119,9 @@ struct Flag: Equatable, Sendable {
     }
   }
 
+  /// Name of the flag whose value this one sets.
+  var target: String { standsFor?.name ?? name }
+
   var takesValue: Bool { !metavariable.isEmpty }
   var canBeNegated: Bool { !takesValue && role != .action }
 
