@@ -20,6 +20,9 @@ public struct ProgramTestTrait: TestTrait, SuiteTrait, TestScoping {
     guard testCase != nil else { return try await function() }
     await Self.places.take()
     defer { Self.places.giveBack() }
+    // The runner's own time includes the wait for a place.
+    let start = ContinuousClock.now
+    defer { print("test: took \(ContinuousClock.now - start): \(test.name)") }
     try await OwnThread.perform(function)
   }
 }
