@@ -8,7 +8,8 @@
 #                                                  of `swift test`: --filter NAME. A finding in a
 #                                                  test, or in a program started by a test, fails
 #   scripts/test.sh summary LOG STATUS             the summary of a run's log: reasons for skipped
-#                                                  tests; errors; tests that never ended; last line
+#                                                  tests; errors; tests that never ended; the ten
+#                                                  slowest that start programs; last line
 #
 # Prints few lines after success, and the errors after a failure; .build/test.log is the whole log.
 # The last line, with counts, is the test runner's, and so is the status.
@@ -31,6 +32,8 @@ summary() {
       END { for (name in open) print "test: began and did not end: " name }
     ' "$1"
   fi
+  sed -n 's/^test: took \([0-9.]*\) seconds: /\1 /p' "$1" | sort -rn | head -n 10 |
+    awk '{ printf "test: slow: %4.1f s:", $1; $1 = ""; print }'
   tail -n 1 "$1"
 }
 

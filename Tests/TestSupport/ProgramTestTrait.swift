@@ -4,10 +4,14 @@ public import Testing
 /// Runs each test that waits for programs on a thread of its own, a few at a time.
 ///
 /// Such a test blocks its thread. The shared threads are as many as the processors, so two such
-/// tests would stop all others while the machine idles.
+/// tests would stop all others while the machine idles. The wait for a place and its return run on
+/// a thread of their own too. On the shared threads they would queue behind every other test.
 public struct ProgramTestTrait: TestTrait, SuiteTrait, TestScoping {
   /// With this number of programs, each keeps its time limits on a machine with two processors.
   private static let places = Places(count: 6)
+  private static let gate = OwnThread()
+
+  fileprivate let isFirst: Bool
 
   /// A suite's trait applies to its tests.
   public var isRecursive: Bool { true }
@@ -18,25 +22,38 @@ public struct ProgramTestTrait: TestTrait, SuiteTrait, TestScoping {
   ) async throws {
     // The scope of a suite holds all its tests at once.
     guard testCase != nil else { return try await function() }
-    await Self.places.take()
-    defer { Self.places.giveBack() }
-    // The runner's own time includes the wait for a place.
-    let start = ContinuousClock.now
-    defer { print("test: took \(ContinuousClock.now - start): \(test.name)") }
-    try await OwnThread.perform(function)
+    try await withTaskExecutorPreference(Self.gate) {
+      await Self.places.take(isFirst: isFirst)
+      try await OwnThread.perform {
+        defer { Self.places.giveBack() }
+        // The runner's own time includes the wait for a place.
+        let start = ContinuousClock.now
+        defer { print("test: took \(ContinuousClock.now - start): \(test.name)") }
+        try await function()
+      }
+    }
   }
 }
 
 extension Trait where Self == ProgramTestTrait {
   /// For tests that start the program or another one.
-  public static var runsPrograms: Self { ProgramTestTrait() }
+  public static var runsPrograms: Self { ProgramTestTrait(isFirst: false) }
+
+  /// The same for a serialized suite, which would otherwise run alone at the end.
+  public static var runsProgramsFirst: Self { ProgramTestTrait(isFirst: true) }
 }
 
-/// A number of places, given in the order of the requests.
+/// A number of places, given in the order of the requests, those of ``isFirst`` before the others.
 private final class Places: Sendable {
   private struct Status {
     var free: Int
-    var waiting: [CheckedContinuation<Void, Never>] = []
+    var first: [CheckedContinuation<Void, Never>] = []
+    var others: [CheckedContinuation<Void, Never>] = []
+
+    mutating func next() -> CheckedContinuation<Void, Never>? {
+      if !first.isEmpty { return first.removeFirst() }
+      return others.isEmpty ? nil : others.removeFirst()
+    }
   }
 
   private let status: Locked<Status>
@@ -45,14 +62,14 @@ private final class Places: Sendable {
     status = Locked(Status(free: count))
   }
 
-  func take() async {
+  func take(isFirst: Bool) async {
     await withCheckedContinuation { continuation in
       let hasPlace = status.withLock { status in
         guard status.free == 0 else {
           status.free -= 1
           return true
         }
-        status.waiting.append(continuation)
+        if isFirst { status.first.append(continuation) } else { status.others.append(continuation) }
         return false
       }
       if hasPlace { continuation.resume() }
@@ -61,9 +78,9 @@ private final class Places: Sendable {
 
   func giveBack() {
     let next = status.withLock { status -> CheckedContinuation<Void, Never>? in
-      guard status.waiting.isEmpty else { return status.waiting.removeFirst() }
-      status.free += 1
-      return nil
+      let next = status.next()
+      if next == nil { status.free += 1 }
+      return next
     }
     next?.resume()
   }

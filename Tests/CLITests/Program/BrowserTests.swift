@@ -4,7 +4,7 @@ import Testing
 
 @Suite(
   "With a real browser", .serialized,
-  .enabled(if: Browser.path != nil, Comment(rawValue: Browser.reason)), .runsPrograms)
+  .enabled(if: Browser.path != nil, Comment(rawValue: Browser.reason)), .runsProgramsFirst)
 struct BrowserTests {
   private static let room = "private-room"
 

@@ -5,7 +5,7 @@ import Testing
 /// PyPI's `pysher`, a client library.
 @Suite(
   "With the client library pysher", .serialized,
-  .enabled(if: PythonPeer.isWanted, Comment(rawValue: PythonPeer.reason)), .runsPrograms)
+  .enabled(if: PythonPeer.isWanted, Comment(rawValue: PythonPeer.reason)), .runsProgramsFirst)
 struct PysherTests {
   /// Joins the channels and returns the answers in the channels' order.
   private func join(
@@ -100,7 +100,7 @@ struct PysherTests {
 /// PyPI's `websockets`: the protocol at the level of frames.
 @Suite(
   "With the library websockets", .serialized,
-  .enabled(if: PythonPeer.isWanted, Comment(rawValue: PythonPeer.reason)), .runsPrograms)
+  .enabled(if: PythonPeer.isWanted, Comment(rawValue: PythonPeer.reason)), .runsProgramsFirst)
 struct WebSocketsLibraryTests {
   @Test func `greeting, subscription, pings, an event and leaving, message by message`() throws {
     let server = try LocalServer()

@@ -4,7 +4,7 @@ import Testing
 
 @Suite(
   "The console's page: check my app", .serialized, .sharesBrowser,
-  .enabled(if: Browser.path != nil, Comment(rawValue: Browser.reason)), .runsPrograms)
+  .enabled(if: Browser.path != nil, Comment(rawValue: Browser.reason)), .runsProgramsFirst)
 struct ConsoleCheckTests {
   private func answer(_ words: String...) throws -> (text: String, value: JSONValue) {
     let result = try PusherCLI.start(

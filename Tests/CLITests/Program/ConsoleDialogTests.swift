@@ -4,7 +4,7 @@ import Testing
 
 @Suite(
   "The console's page: dialogs, keys and empty lists", .serialized, .sharesBrowser,
-  .enabled(if: Browser.path != nil, Comment(rawValue: Browser.reason)), .runsPrograms)
+  .enabled(if: Browser.path != nil, Comment(rawValue: Browser.reason)), .runsProgramsFirst)
 struct ConsoleDialogTests {
   /// Buttons and words of the open dialog that lie outside of it or over each other.
   private static let misplaced = """

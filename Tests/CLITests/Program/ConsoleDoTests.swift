@@ -4,7 +4,7 @@ import Testing
 
 @Suite(
   "The console's page: what it does", .serialized, .sharesBrowser,
-  .enabled(if: Browser.path != nil, Comment(rawValue: Browser.reason)), .runsPrograms)
+  .enabled(if: Browser.path != nil, Comment(rawValue: Browser.reason)), .runsProgramsFirst)
 struct ConsoleDoTests {
   // MARK: Events
 

@@ -7,7 +7,7 @@ import Testing
   "The console's page: figures", .serialized,
   .enabled(
     if: ProcessInfo.processInfo.environment["PUSHER_CLI_CONSOLE_FIGURES"] != nil
-      && Browser.path != nil, "scripts/console.sh figures runs it"), .runsPrograms)
+      && Browser.path != nil, "scripts/console.sh figures runs it"), .runsProgramsFirst)
 struct ConsoleFigures {
   /// Records the longest task, starting before the page's own scripts.
   private static let watch = """

@@ -4,7 +4,7 @@ import Testing
 
 @Suite(
   "The console's page: what it remembers", .serialized, .sharesBrowser,
-  .enabled(if: Browser.path != nil, Comment(rawValue: Browser.reason)), .runsPrograms)
+  .enabled(if: Browser.path != nil, Comment(rawValue: Browser.reason)), .runsProgramsFirst)
 struct ConsoleHistoryPageTests {
   @Test func `a page that is opened later, or loaded again, begins with what was sent`() throws {
     let site = try ConsoleSite()

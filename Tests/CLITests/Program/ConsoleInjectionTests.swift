@@ -5,7 +5,7 @@ import Testing
 /// Foreign text stays text on the page, from every source.
 @Suite(
   "The console's page: foreign text", .serialized, .sharesBrowser,
-  .enabled(if: Browser.path != nil, Comment(rawValue: Browser.reason)), .runsPrograms)
+  .enabled(if: Browser.path != nil, Comment(rawValue: Browser.reason)), .runsProgramsFirst)
 struct ConsoleInjectionTests {
   /// Elements that the foreign text tries to create.
   private static let elements = """

@@ -4,7 +4,7 @@ import Testing
 
 @Suite(
   "The console's page: the list", .serialized, .sharesBrowser,
-  .enabled(if: Browser.path != nil, Comment(rawValue: Browser.reason)), .runsPrograms)
+  .enabled(if: Browser.path != nil, Comment(rawValue: Browser.reason)), .runsProgramsFirst)
 struct ConsoleListTests {
   private func send(_ name: String, times count: Int = 1, _ view: ConsoleView) throws {
     try view.page.evaluate(

@@ -4,7 +4,7 @@ import Testing
 
 @Suite(
   "The console's page: what happens", .serialized, .sharesBrowser,
-  .enabled(if: Browser.path != nil, Comment(rawValue: Browser.reason)), .runsPrograms)
+  .enabled(if: Browser.path != nil, Comment(rawValue: Browser.reason)), .runsProgramsFirst)
 struct ConsoleLiveTests {
   // MARK: Lines
 

@@ -4,7 +4,7 @@ import Testing
 
 @Suite(
   "The console's page: how it looks", .serialized, .sharesBrowser,
-  .enabled(if: Browser.path != nil, Comment(rawValue: Browser.reason)), .runsPrograms)
+  .enabled(if: Browser.path != nil, Comment(rawValue: Browser.reason)), .runsProgramsFirst)
 struct ConsoleLookTests {
   private static let sizes = [(320, 640), (390, 844), (1280, 800), (2560, 1440)]
   /// Folder for screenshots, if wanted.

@@ -5,7 +5,7 @@ import Testing
 /// A page of another origin in the same browser can neither read nor act, even with the token.
 @Suite(
   "The console's page: other origins", .serialized, .sharesBrowser,
-  .enabled(if: Browser.path != nil, Comment(rawValue: Browser.reason)), .runsPrograms)
+  .enabled(if: Browser.path != nil, Comment(rawValue: Browser.reason)), .runsProgramsFirst)
 struct ConsoleOriginTests {
   /// Tries every kind of request to `base` and returns the results.
   private static let attempts = """

@@ -4,7 +4,7 @@ import Testing
 
 @Suite(
   "The console's page: who is where", .serialized, .sharesBrowser,
-  .enabled(if: Browser.path != nil, Comment(rawValue: Browser.reason)), .runsPrograms)
+  .enabled(if: Browser.path != nil, Comment(rawValue: Browser.reason)), .runsProgramsFirst)
 struct ConsoleWhereTests {
   private func rows(_ id: String) -> String {
     "[...document.getElementById('\(id)').children].map((row) => [...row.children].map((cell) => cell.textContent))"

@@ -2,7 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("serve among clients that mean it no good", .serialized, .runsPrograms)
+@Suite("serve among clients that mean it no good", .serialized, .runsProgramsFirst)
 struct CrowdTests {
   private final class Plain {
     let descriptor: Int32

@@ -4,7 +4,7 @@ import Testing
 
 @Suite(
   "A browser that tests drive", .serialized,
-  .enabled(if: Browser.path != nil, Comment(rawValue: Browser.reason)), .runsPrograms)
+  .enabled(if: Browser.path != nil, Comment(rawValue: Browser.reason)), .runsProgramsFirst)
 struct DrivenBrowserTests {
   func fault(_ body: () throws -> Void) -> String {
     do {

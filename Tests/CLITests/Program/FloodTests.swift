@@ -3,7 +3,7 @@ import PusherCore
 import Testing
 
 /// A peer repeats requests without reading the answers.
-@Suite("Floods of questions", .serialized, .runsPrograms)
+@Suite("Floods of questions", .serialized, .runsProgramsFirst)
 struct FloodTests {
   /// A server of the program under a flood of requests.
   enum Flooded: CaseIterable, Sendable {

@@ -2,7 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("Limits that a server can reach", .serialized, .runsPrograms)
+@Suite("Limits that a server can reach", .serialized, .runsProgramsFirst)
 struct LimitTests {
   private static let limit = 16 << 20
 

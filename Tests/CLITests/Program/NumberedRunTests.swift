@@ -7,13 +7,13 @@ import Testing
 ///
 /// `PUSHER_CLI_FAULTS` sets the number of faults, `PUSHER_CLI_FAULT_SEED` the seed. Figures go to
 /// standard output.
-@Suite("A run through random faults", .serialized, .runsPrograms)
+@Suite("A run through random faults", .serialized, .runsProgramsFirst)
 struct NumberedRunTests {
   private static func setting(_ name: String, _ fallback: Int) -> Int {
     ProcessInfo.processInfo.environment[name].flatMap { Int($0) } ?? fallback
   }
 
-  private static let faults = setting("PUSHER_CLI_FAULTS", 1000)
+  private static let faults = setting("PUSHER_CLI_FAULTS", 100)
   private static let seed = UInt64(setting("PUSHER_CLI_FAULT_SEED", 20_261_121))
 
   /// Maximum clock error of a gap, in seconds; a separate check requires a gap wherever events are
@@ -30,9 +30,9 @@ struct NumberedRunTests {
   }
 
   @Test(.needs(.certificates))
-  func `so it is over TLS, whose records are cut in the middle`() throws {
+  func `over TLS, whose records are cut in the middle, no event is lost untold either`() throws {
     let certificates = try #require(CertificateMatrix.shared)
-    try run(faults: Self.faults / 10, options: ["--cacert", certificates.authority]) {
+    try run(faults: max(Self.faults / 10, 50), options: ["--cacert", certificates.authority]) {
       try ScriptedServer(certificate: certificates.trusted, $0)
     }
   }

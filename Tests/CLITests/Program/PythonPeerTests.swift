@@ -4,7 +4,7 @@ import Testing
 
 @Suite(
   "With other people's libraries", .serialized,
-  .enabled(if: PythonPeer.isWanted, Comment(rawValue: PythonPeer.reason)), .runsPrograms)
+  .enabled(if: PythonPeer.isWanted, Comment(rawValue: PythonPeer.reason)), .runsProgramsFirst)
 struct PythonPeerTests {
   private static let channels = ["private-orders", "presence-lobby"]
   private static let secret = "peers-secret"

@@ -5,7 +5,7 @@ import Testing
 /// PyPI's `pusher`, the official server library of Python, call by call.
 @Suite(
   "With the official server library", .serialized,
-  .enabled(if: PythonPeer.isWanted, Comment(rawValue: PythonPeer.reason)), .runsPrograms)
+  .enabled(if: PythonPeer.isWanted, Comment(rawValue: PythonPeer.reason)), .runsProgramsFirst)
 struct ServerLibraryTests {
   private static let joined =
     #"{"event":"pusher_internal:subscription_succeeded","channel":"CHANNEL","data":"{}"}"#

@@ -4,7 +4,7 @@ import Testing
 
 @Suite(
   "Output that stalls for longer than the activity timeout", .serialized, .needs(.movedClock),
-  .runsPrograms)
+  .runsProgramsFirst)
 struct StallTests {
   private let clock: MovedClock
   init() throws { clock = try MovedClock() }

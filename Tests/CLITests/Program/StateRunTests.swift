@@ -7,7 +7,7 @@ import Testing
 ///
 /// `PUSHER_CLI_STATE_RUNS=full` does 200 killed runs, 50 on a full disk and 50 whose reader leaves.
 /// `PUSHER_CLI_STATE_SEED` sets the seed. Figures go to standard output.
-@Suite("Runs that go on where the last one ended", .serialized, .runsPrograms)
+@Suite("Runs that go on where the last one ended", .serialized, .runsProgramsFirst)
 struct StateRunTests {
   private static let environment = ProcessInfo.processInfo.environment
   private static let isFull = environment["PUSHER_CLI_STATE_RUNS"] == "full"

@@ -98,12 +98,11 @@
       node.redis.close()
     }
 
-    @Test(arguments: 0..<4)
-    func `numbers and kinds that no Redis sends trap nowhere`(seed: UInt64) throws {
+    @Test func `numbers and kinds that no Redis sends trap nowhere`() throws {
       let harness = try LoopHarness()
-      let nodes = try (0..<16).map { number -> Node in
+      let nodes = try (1...4).map { seed -> Node in
         let node = try Node(harness)
-        var random = SeededGenerator(seed: seed * 100 + UInt64(number))
+        var random = SeededGenerator(seed: UInt64(seed))
         node.redis.answer = { [unowned node] count, command in
           let isSubscription = command[0].uppercased().hasSuffix("SUBSCRIBE")
           // The first few answers belong to the link.
