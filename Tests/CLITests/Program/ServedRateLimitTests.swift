@@ -49,10 +49,9 @@ struct ServedRateLimitTests {
     let warnings = warnings(result)
     #expect(
       warnings.first == "pusher-cli: warning: \(Self.cause): 140 requests wait; retrying in 1 s")
-    #expect(
-      warnings.last.map(String.init)
-        == "pusher-cli: warning: \(Self.cause): sending 50 in 1 s; 30 requests wait, "
-        + "which takes about 1 s")
+    let words =
+      "pusher-cli: warning: \(Self.cause): sending 50 in 1 s; 30 requests wait, which takes about "
+    #expect(warnings.last?.hasPrefix(words) == true, "\(warnings)")
     #expect(warnings.count { $0.contains("sending") } == 1, "\(warnings)")
   }
 
@@ -92,11 +91,11 @@ struct ServedRateLimitTests {
     let result = try program.result()
     #expect(result.ending == .exited(0), "\(result.errorText)")
     let plan = warnings(result).first { $0.contains("rate limit") }
-    #expect(
-      plan.map(String.init)
-        == "pusher-cli: warning: the server's rate limit (it ends the connection, without an "
-        + "error): sending 50 in 10 s; 150 requests wait, which takes about 30 s",
-      "\(result.errorText)")
+    // The answers of a slow machine take a part of the 30 s.
+    let words =
+      "pusher-cli: warning: the server's rate limit (it ends the connection, without an error): "
+      + "sending 50 in 10 s; 150 requests wait, which takes about "
+    #expect(plan?.hasPrefix(words) == true, "\(result.errorText)")
   }
 
   @Test func `the limit comes from the file of --env-file too`() throws {
