@@ -85,16 +85,14 @@ package final class Console: ServerConsole {
 
   // MARK: Requests
 
-  package func begin(_ request: HTTPRequestReader.Request, at now: Instant) -> CallBeginning {
+  package func begin(_ request: HTTPRequestReader.Request, at now: Instant) -> CallProgress {
     let isPage = RequestTarget.path(of: request.head.target).isSame(as: Self.path)
     if let refusal = refusal(request.head) {
       return .answer(isPage ? refusal : refusal.asFailure.closed)
     }
     if isPage { return .answer(page(request.head)) }
-    var call = ConsoleCall(request, host: host, isRecording: options.recording != nil, at: now)
-    let progress = call.begin()
-    if case .answer(let answer) = progress { return .answer(answer) }
-    return .call(call, progress)
+    let call = ConsoleCall(request, host: host, isRecording: options.recording != nil, at: now)
+    return call.begin().ending(\.closed)
   }
 
   private func page(_ head: HTTPRequestHead) -> HTTPAnswer {

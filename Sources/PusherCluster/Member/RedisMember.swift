@@ -1598,20 +1598,20 @@ extension RedisMember {
       _ = node.signIn(user.id)
       return .later(ask(.signIn(user, socketID: socketID)))
     case .admit(let events, let bytes):
-      guard isActive else { return .answered(.admission(.unavailable)) }
-      guard hasQuota else { return .answered(.admission(.admitted)) }
+      guard isActive else { return .answered(.unavailable) }
+      guard hasQuota else { return .answered(.admitted) }
       let number = calls.nextNumber()
       countEvents(events, bytes: bytes, for: .question(number, .admission))
       return .later(number)
-    case .published: return calls.waitForEvents().map { .later($0) } ?? .answered(.published(true))
+    case .published: return calls.waitForEvents().map { .later($0) } ?? .answered(.published)
     case .facts(let names, let withMembers):
-      guard isActive else { return .answered(.facts(nil)) }
+      guard isActive else { return .answered(.unavailable) }
       guard !names.isEmpty else { return .answered(.facts([])) }
       let number = calls.nextNumber()
       askFacts(names, number, wantsNames: false, withMembers: withMembers)
       return .later(number)
     case .channels(let prefix):
-      guard isActive else { return .answered(.channels(nil)) }
+      guard isActive else { return .answered(.unavailable) }
       let number = calls.nextNumber()
       command("SMEMBERS", keys.nodes, for: .question(number, .nodes(prefix: prefix)))
       return .later(number)
@@ -1656,14 +1656,14 @@ extension RedisMember {
     case .admission:
       check(result, to: "the count of events", since: begin)
       let limits = setup.application.limits
-      let admission: Admission =
+      let admission: ClusterAnswer =
         switch result.integer {
         case nil: .unavailable
         case 1: .overQuota(limits.refusal(ofEvents: true))
         case 2: .overQuota(limits.refusal(ofEvents: false))
         default: .admitted
         }
-      node.add(.answer(number, .admission(admission)))
+      node.add(.answer(number, admission))
     case .facts(let name):
       checkCall(result, to: "the facts of \(name)")
       let facts = ChannelFacts(name: name, result)
@@ -1686,13 +1686,13 @@ extension RedisMember {
       let names = values.compactMap(\.text).filter { $0.begins(with: prefix) }.sorted()
       // The list of a node may have a channel without subscribers.
       if isActive, !names.isEmpty { return askFacts(names, number, wantsNames: true) }
-      node.add(.answer(number, .channels(isActive ? [] : nil)))
+      node.add(.answer(number, isActive ? .channels([]) : .unavailable))
     }
   }
 
   private func noNames(_ result: RedisResult, to what: String, _ number: Int) {
     checkCall(result, to: what)
-    node.add(.answer(number, .channels(nil)))
+    node.add(.answer(number, .unavailable))
   }
 
   /// Counts an answer, and answers the question after the last one.
@@ -1709,12 +1709,9 @@ extension RedisMember {
       let list = waiting.lists[waiting.known[index].name]?.view.list
       waiting.known[index].members = list ?? MemberList()
     }
-    let known = waiting.isKnown ? waiting.known : nil
-    node.add(
-      .answer(
-        number,
-        waiting.wantsNames
-          ? .channels(known?.filter { $0.subscriptions > 0 }.map(\.name)) : .facts(known)))
+    guard waiting.isKnown else { return node.add(.answer(number, .unavailable)) }
+    let occupied = waiting.known.filter { $0.subscriptions > 0 }.map(\.name)
+    node.add(.answer(number, waiting.wantsNames ? .channels(occupied) : .facts(waiting.known)))
   }
 
   // MARK: Events
@@ -1756,7 +1753,7 @@ extension RedisMember {
     var isTaken = false
     if case .success(let reply) = result { isTaken = reply.errorCode == nil }
     for (number, isTaken) in calls.noteAnswer(isTaken: isTaken) {
-      node.add(.answer(number, .published(isTaken)))
+      node.add(.answer(number, isTaken ? .published : .unavailable))
     }
   }
 }

@@ -29,12 +29,6 @@ package struct Joined: Sendable {
   }
 }
 
-package enum Admission: Sendable {
-  case admitted
-  case overQuota(String)
-  case unavailable
-}
-
 /// State of a channel on all nodes, as the HTTP API reports it.
 package struct ChannelFacts: Sendable {
   package let name: String
@@ -86,13 +80,19 @@ package enum ClusterAnswer {
   /// The channel is full; `keepsFormer` tells if an existing subscription stays.
   case full(keepsFormer: Bool)
   case signedIn(NameSet)
-  case admission(Admission)
-  /// False if the events may be lost.
-  case published(Bool)
-  /// In the order of the names; `nil` while other nodes are unreachable.
-  case facts([ChannelFacts]?)
-  /// Sorted; `nil` while other nodes are unreachable.
-  case channels([String]?)
+  case admitted
+  /// The events exceed a quota; with the reason.
+  case overQuota(String)
+  case published
+  /// In the order of the names.
+  case facts([ChannelFacts])
+  /// Sorted.
+  case channels([String])
+  /// Other nodes are unreachable, or published events may be lost.
+  case unavailable
+
+  /// Ends the program, because the answer does not match the question.
+  package func isUnexpected() -> Never { preconditionFailure("\(self) answers another question") }
 }
 
 package enum ClusterReply {

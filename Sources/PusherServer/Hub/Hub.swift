@@ -327,7 +327,7 @@ extension Hub {
       session.refuse(name, refusal, isSubscribed: isSubscribed, at: now)
     case (.signIn(let user, let proof, let session), .signedIn(let online)):
       signedIn(user, proof, session, online, at: now)
-    default: preconditionFailure("the answer does not match the question")
+    default: answer.isUnexpected()
     }
   }
 

@@ -17,7 +17,7 @@ package final class Server {
   private var refusals = RefusalReport()
   private var calls = CallTable<Caller>()
   /// Work that waits until the reachability of other nodes is known.
-  private var pendingWork: (done: () -> Void, calls: [(any ServerCall, Caller)])?
+  private var pendingWork: (done: () -> Void, calls: [((Instant) -> CallProgress, Caller)])?
   private var ending: Ending?
   /// Number of events since the last request: those of the call that is answered next.
   private var eventsOfCall = 0
@@ -456,7 +456,8 @@ extension Server: ConnectionAcceptorOwner {
     _ request: HTTPRequestReader.Request, for route: ServerRoute, _ caller: Caller, at now: Instant
   ) -> HTTPAnswer? {
     switch route {
-    case .console: if let console { return keep(console.begin(request, at: now), caller) }
+    case .console:
+      if let console { return calls.keep(console.begin(request, at: now), for: caller) }
     case .faults:
       let count = context.faults.faults.count
       let answer = context.faults.answer(request)
@@ -472,18 +473,13 @@ extension Server: ConnectionAcceptorOwner {
     }
     let seconds = SystemClock.wall().secondsSince1970
     let isHeld = pendingWork != nil
-    let beginning = APIRouter(applications).begin(
+    let progress = APIRouter(applications).begin(
       request, seconds: seconds, isHeld: isHeld, at: now)
-    guard isHeld, case .call(let call, _) = beginning else { return keep(beginning, caller) }
-    pendingWork?.calls.append((call, caller))
-    return nil
-  }
-
-  private func keep(_ beginning: CallBeginning, _ caller: Caller) -> HTTPAnswer? {
-    switch beginning {
-    case .answer(let answer): answer
-    case .call(let call, let progress): calls.keep(call, progress, for: caller)
+    guard isHeld, case .pauses(let next) = progress else {
+      return calls.keep(progress, for: caller)
     }
+    pendingWork?.calls.append((next, caller))
+    return nil
   }
 
   /// Continues held calls, now that the reachability of other nodes is known.
@@ -491,10 +487,8 @@ extension Server: ConnectionAcceptorOwner {
     guard let waiting = pendingWork else { return }
     pendingWork = nil
     if !isStopping { waiting.done() }
-    for (call, caller) in waiting.calls {
-      var call = call
-      let progress = call.proceed(at: now)
-      if let answer = calls.keep(call, progress, for: caller) { finish([(caller, answer)]) }
+    for (next, caller) in waiting.calls {
+      if let answer = calls.keep(next(now), for: caller) { finish([(caller, answer)]) }
     }
   }
 
@@ -573,7 +567,7 @@ extension Server {
 // Functions for owners of a single-node hub, which answers at once.
 extension Hub {
   package var occupiedChannels: [String] {
-    guard case .answered(.channels(let names?)) = ask(.channels(prefix: ""), at: .beginning) else {
+    guard case .answered(.channels(let names)) = ask(.channels(prefix: ""), at: .beginning) else {
       return []
     }
     return names
@@ -593,7 +587,7 @@ extension Hub {
   }
 
   private func facts(of channel: String, at now: Instant) -> ChannelFacts {
-    guard case .answered(.facts(let facts?)) = ask(.facts([channel], withMembers: true), at: now)
+    guard case .answered(.facts(let facts)) = ask(.facts([channel], withMembers: true), at: now)
     else {
       return ChannelFacts(name: channel)
     }
@@ -642,7 +636,7 @@ package protocol ServerConsole: AnyObject {
     for request: HTTPRequestReader.Request, on connection: ServerConnection, at now: Instant
   ) -> (any ConnectionSocket)?
   /// Starts to answer a request for the page or for one of its calls.
-  func begin(_ request: HTTPRequestReader.Request, at now: Instant) -> CallBeginning
+  func begin(_ request: HTTPRequestReader.Request, at now: Instant) -> CallProgress
   func flush(at now: Instant)
   func appsChanged()
 }

@@ -135,15 +135,12 @@ extension APIRouter {
   func answer(
     _ request: HTTPRequestReader.Request, seconds: Int64, at now: Instant
   ) -> HTTPAnswer {
-    switch begin(request, seconds: seconds, at: now) {
-    case .answer(let answer): return answer
-    case .call(var call, var progress):
-      // A long list takes several turns.
-      while case .pauses = progress { progress = call.proceed(at: now) }
-      if case .answer(let answer) = progress { return answer }
-      Issue.record("the call waits")
-      return .refusal(500, "no answer")
-    }
+    var progress = begin(request, seconds: seconds, at: now)
+    // A long list takes several turns.
+    while case .pauses(let next) = progress { progress = next(now) }
+    if case .answer(let answer) = progress { return answer }
+    Issue.record("the call waits")
+    return .refusal(500, "no answer")
   }
 }
 
