@@ -26,67 +26,16 @@ package final class ClusterOrder {
     case unsubscribe([UInt8])
   }
 
+  /// Handles the answer; it gets the member that made the order.
+  typealias Answer = (RedisMember, RedisResult) -> Void
+
   package let action: Action
-  let purpose: Purpose
+  /// Number of the registration that made the order.
   let registration: Int
+  let answer: Answer
 
-  init(action: Action, purpose: Purpose, registration: Int) {
-    (self.action, self.purpose, self.registration) = (action, purpose, registration)
-  }
-
-  enum Purpose {
-    case nothing
-    /// Checks for a refusal only; the text names the command.
-    case check(String)
-
-    // The registration.
-    case listening
-    /// True if Redis still lists the former name of this node.
-    case wasKnown
-    /// True if another node reported the members under the former name as gone.
-    case wasReaped
-    case began
-    case entered
-    case rejoined(EntrySlice)
-    case probe
-    case gathering
-
-    // The lease.
-    case sign
-    case nodes
-    case leases([String])
-
-    // The sockets.
-    case followed(RedisChannel)
-    case join(String)
-    case page(String, RedisChannel)
-    case signIn
-    case leave(String, Member?)
-    case signOut(userID: String)
-    case count(String)
-
-    case publish
-    case question(Int, QuestionStep)
-    /// Takes the due departures, or `all`.
-    case departures(all: Bool)
-    case cleaning(Int, CleaningStep)
-    case reap(node: String)
-  }
-
-  enum QuestionStep {
-    case admission
-    case facts(String)
-    case members(String)
-    case nodes(prefix: String)
-    case names(prefix: String)
-  }
-
-  enum CleaningStep {
-    case mark
-    case step
-    case channels
-    case users
-    case channel(String)
+  init(_ action: Action, registration: Int, _ answer: @escaping Answer) {
+    (self.action, self.registration, self.answer) = (action, registration, answer)
   }
 }
 

@@ -227,15 +227,15 @@ package struct APICall {
     var members: [JSONValue.Member] = []
     let isCounted = dialect.has(.countsEmptyChannels) || channel.subscriptions > 0
     let isPresence = dialect.answers.kind(of: channel.name) == .presence
-    if info.contains("user_count"), isPresence, isCounted {
+    if info.contains(where: { $0.isSame(as: "user_count") }), isPresence, isCounted {
       members.append(.init("user_count", .integer(channel.memberCount)))
     }
-    if info.contains("subscription_count"), isCounted,
+    if info.contains(where: { $0.isSame(as: "subscription_count") }), isCounted,
       !isPresence || dialect.has(.countsMembersTwice)
     {
       members.append(.init("subscription_count", .integer(channel.subscriptions)))
     }
-    if info.contains("cache"), let event = channel.cached {
+    if info.contains(where: { $0.isSame(as: "cache") }), let event = channel.cached {
       members.append(.init("cache", dialect.answers.cached(event, channel: channel.name)))
     }
     return members
@@ -392,7 +392,7 @@ extension APICall {
   func channels() throws(HTTPAnswer) -> CallProgress {
     let prefix = target["filter_by_prefix"] ?? ""
     let info = Self.names(target["info"])
-    let isMixed = info.contains("user_count") && !prefix.begins(with: "presence-")
+    let isMixed = info.contains(where: { $0.isSame(as: "user_count") }) && !prefix.begins(with: "presence-")
     guard !isMixed || !dialect.has(.refusesMissingCounts) else {
       throw .refusal(400, "user_count needs a filter_by_prefix that begins with presence-")
     }
@@ -405,7 +405,7 @@ extension APICall {
   func channel() throws(HTTPAnswer) -> CallProgress {
     let name = try checkedName()
     let info = Self.names(target["info"])
-    let isMissing = info.contains("user_count") && dialect.answers.kind(of: name) != .presence
+    let isMissing = info.contains(where: { $0.isSame(as: "user_count") }) && dialect.answers.kind(of: name) != .presence
     guard !isMissing || !dialect.has(.refusesMissingCounts) else {
       throw .refusal(400, "only presence channels have a user_count")
     }
