@@ -154,7 +154,7 @@ extension ConsoleCall {
       data: try text("data", in: order))
     let excluded = order["socket_id"]?.text ?? ""
     event.socketID = excluded.isEmpty ? nil : excluded
-    if host.applications.dialect.naming.kind(of: event.channels[0]) == .encrypted {
+    if host.applications.dialect.kind(event.channels[0]) == .encrypted {
       guard let key = app.masterKey else {
         throw .failure(400, "app '\(app.id)' has no key for encrypted channels")
       }
@@ -258,7 +258,7 @@ extension ConsoleCall {
   }
 
   private func summary(_ channel: ChannelFacts) -> JSONValue {
-    let isPresence = host.applications.dialect.naming.kind(of: channel.name) == .presence
+    let isPresence = host.applications.dialect.kind(channel.name) == .presence
     return .object(present: [
       "name": .string(channel.name), "subscriptions": .integer(channel.subscriptions),
       "users": isPresence ? .integer(channel.memberCount) : nil,
@@ -368,7 +368,7 @@ extension ConsoleCall {
     let channel = try text("channel", in: order)
     let data = order["channel_data"]?.text.flatMap { $0.isEmpty ? nil : $0 }
     let auth = app.signature.authorize(socketID: socketID, channel: channel, channelData: data)
-    let isEncrypted = host.applications.dialect.naming.kind(of: channel) == .encrypted
+    let isEncrypted = host.applications.dialect.kind(channel) == .encrypted
     return .json(
       .object(texts: [
         "string_to_sign": SubscriptionSignature.stringToSign(
@@ -397,7 +397,7 @@ extension ConsoleCall {
       channelData: order["channel_data"]?.text.flatMap { $0.isEmpty ? nil : $0 })
     let findings = claim.findings(
       apps: host.applications.hubs.map(\.application),
-      kind: host.applications.dialect.naming.kind(of: claim.channel))
+      kind: host.applications.dialect.kind(claim.channel))
     return .json([
       "valid": .bool(findings.isEmpty), "findings": .array(findings.map(JSONValue.string)),
       "string_to_sign": .string(claim.stringToSign),

@@ -1451,7 +1451,7 @@ extension RedisMember {
   ) {
     let joined = Joined(
       request, members: channel.view?.list ?? MemberList(),
-      cached: setup.naming.isCache(request.channel) ? CachedEvent(stored: event) : nil)
+      cached: setup.isCache(request.channel) ? CachedEvent(stored: event) : nil)
     node.add(.answer(number, .joined(joined)))
   }
 

@@ -19,7 +19,7 @@ package struct APIRouter {
       let perform = try call(request, seconds: seconds)
       progress = isHeld ? .pauses(perform) : perform(now)
     } catch { progress = .answer(error) }
-    return progress.ending(dialect.answers.worded)
+    return progress.ending(dialect.worded)
   }
 
   private var dialect: Dialect { applications.dialect }
@@ -32,7 +32,7 @@ package struct APIRouter {
     guard let target = RequestTarget(head.target) else {
       throw .refusal(400, "the path or the query is not percent-encoded UTF-8")
     }
-    if let page = dialect.answers.page(target.path) { throw page }
+    if let page = dialect.page(target.path) { throw page }
     guard let place = place(of: target) else {
       throw .refusal(404, "Unknown path: the API is at /apps/ID, sockets at /app/KEY")
     }
@@ -226,7 +226,7 @@ package struct APICall {
   private func attributes(of channel: ChannelFacts, _ info: [String]) -> [JSONValue.Member] {
     var members: [JSONValue.Member] = []
     let isCounted = dialect.has(.countsEmptyChannels) || channel.subscriptions > 0
-    let isPresence = dialect.answers.kind(of: channel.name) == .presence
+    let isPresence = dialect.kind(channel.name) == .presence
     if info.contains(where: { $0.isSame(as: "user_count") }), isPresence, isCounted {
       members.append(.init("user_count", .integer(channel.memberCount)))
     }
@@ -236,7 +236,7 @@ package struct APICall {
       members.append(.init("subscription_count", .integer(channel.subscriptions)))
     }
     if info.contains(where: { $0.isSame(as: "cache") }), let event = channel.cached {
-      members.append(.init("cache", dialect.answers.cached(event, channel: channel.name)))
+      members.append(.init("cache", dialect.cached(event, channel.name)))
     }
     return members
   }
@@ -249,7 +249,7 @@ package struct APICall {
       // Skips channels that became empty after the names were read.
       for channel in facts where channel.subscriptions > 0 {
         let attributes =
-          call.dialect.answers.listed(channel) ?? call.attributes(of: channel, list.info)
+          call.dialect.listed(channel) ?? call.attributes(of: channel, list.info)
         list.members.append(.init(channel.name, .object(attributes)))
       }
       list.names = list.names.dropFirst(ChannelList.portion)
@@ -286,14 +286,14 @@ private struct APIEvent {
 extension APICall {
   package func event() throws(HTTPAnswer) -> CallProgress {
     let value = try HTTPAnswer.object(ofBody: body, tellsError: true)
-    if let refusal = dialect.answers.refusal(ofEvent: value) { throw refusal }
+    if let refusal = dialect.eventRefusal(value) { throw refusal }
     return publish([try checkedEvent(value)])
   }
 
   /// The answer has an entry for each event if any event asks for information.
   func batch() throws(HTTPAnswer) -> CallProgress {
     let value = try HTTPAnswer.object(ofBody: body, tellsError: true)
-    if let refusal = dialect.answers.refusal(ofBatch: value) { throw refusal }
+    if let refusal = dialect.batchRefusal(value) { throw refusal }
     guard let elements = value["batch"]?.elements else {
       throw .refusal(400, "the body has no array called batch")
     }
@@ -329,7 +329,7 @@ extension APICall {
     guard let name = value["name"]?.text else {
       throw .refusal(400, "the event's name is missing or not a string")
     }
-    if let problem = dialect.answers.problem(inEvent: name) { throw .refusal(400, problem) }
+    if let problem = dialect.eventProblem(name) { throw .refusal(400, problem) }
     let (data, bytes) = try checkedData(value["data"])
     return APIEvent(
       name: name, channels: try checkedChannels(value), data: data, bytes: bytes,
@@ -345,7 +345,7 @@ extension APICall {
   }
 
   private func checkedData(_ data: JSONValue?) throws(HTTPAnswer) -> (data: JSONValue, bytes: Int) {
-    if let refusal = dialect.answers.refusal(ofData: data) { throw refusal }
+    if let refusal = dialect.dataRefusal(data) { throw refusal }
     guard let data, data.text != nil || dialect.has(.acceptsEveryData) else {
       throw .refusal(400, "data must be a string; encode an object as a JSON string")
     }
@@ -370,7 +370,7 @@ extension APICall {
     var channels: [String] = []
     for element in elements {
       guard let name = element.text else { throw .refusal(400, "a channel name is not a string") }
-      if let problem = dialect.answers.problem(inChannel: name) {
+      if let problem = dialect.channelProblem(name) {
         throw .refusal(400, "Invalid channel '\(name)': \(problem)")
       }
       guard !name.begins(with: "#") || UserChannel.userID(channelName: name) != nil else {
@@ -379,7 +379,7 @@ extension APICall {
       }
       channels.append(name)
     }
-    let isEncrypted = channels.contains { dialect.answers.kind(of: $0) == .encrypted }
+    let isEncrypted = channels.contains { dialect.kind($0) == .encrypted }
     guard !isEncrypted || channels.count == 1 else {
       throw .refusal(400, "an event for an encrypted channel can have no other channel")
     }
@@ -392,7 +392,8 @@ extension APICall {
   func channels() throws(HTTPAnswer) -> CallProgress {
     let prefix = target["filter_by_prefix"] ?? ""
     let info = Self.names(target["info"])
-    let isMixed = info.contains(where: { $0.isSame(as: "user_count") }) && !prefix.begins(with: "presence-")
+    let isMixed =
+      info.contains(where: { $0.isSame(as: "user_count") }) && !prefix.begins(with: "presence-")
     guard !isMixed || !dialect.has(.refusesMissingCounts) else {
       throw .refusal(400, "user_count needs a filter_by_prefix that begins with presence-")
     }
@@ -405,13 +406,14 @@ extension APICall {
   func channel() throws(HTTPAnswer) -> CallProgress {
     let name = try checkedName()
     let info = Self.names(target["info"])
-    let isMissing = info.contains(where: { $0.isSame(as: "user_count") }) && dialect.answers.kind(of: name) != .presence
+    let isMissing =
+      info.contains(where: { $0.isSame(as: "user_count") }) && dialect.kind(name) != .presence
     guard !isMissing || !dialect.has(.refusesMissingCounts) else {
       throw .refusal(400, "only presence channels have a user_count")
     }
     return askFacts([name]) { call, facts in
       let channel = facts.first ?? ChannelFacts(name: name)
-      if let all = call.dialect.answers.attributes(of: channel) { return call.done(.object(all)) }
+      if let all = call.dialect.attributes(channel) { return call.done(.object(all)) }
       let occupied = JSONValue.Member("occupied", .bool(channel.subscriptions > 0))
       return call.done(.object([occupied] + call.attributes(of: channel, info)))
     }
@@ -421,7 +423,7 @@ extension APICall {
     let name = try checkedName()
     return askFacts([name], withMembers: true) { call, facts in
       let channel = facts.first ?? ChannelFacts(name: name)
-      if let refusal = call.dialect.answers.refusal(ofUsersOf: channel) { return .answer(refusal) }
+      if let refusal = call.dialect.usersRefusal(channel) { return .answer(refusal) }
       let showsInfo = call.dialect.has(.tellsUserInfo) && call.target["with_user_info"] == "1"
       let users = channel.members.members.map { member in
         JSONValue.object(present: ["id": member.id, "user_info": showsInfo ? member.info : nil])
@@ -438,7 +440,7 @@ extension APICall {
   }
 
   private func checkedName() throws(HTTPAnswer) -> String {
-    guard let problem = dialect.answers.problem(inChannel: path[1]) else { return path[1] }
+    guard let problem = dialect.channelProblem(path[1]) else { return path[1] }
     throw .refusal(400, "Invalid channel: \(problem)")
   }
 }

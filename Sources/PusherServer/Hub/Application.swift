@@ -137,13 +137,9 @@ extension Application {
   }
 }
 
-package struct MemberForm: Sendable {
-  package var keepsNumbers: Bool
-  package var requiresInfoObject: Bool
-
-  package init(keepsNumbers: Bool, requiresInfoObject: Bool) {
-    (self.keepsNumbers, self.requiresInfoObject) = (keepsNumbers, requiresInfoObject)
-  }
+struct MemberForm {
+  let keepsNumbers: Bool
+  let requiresInfoObject: Bool
 
   fileprivate func accepts(_ info: JSONValue?) -> Bool {
     guard requiresInfoObject, let info, info != .null else { return true }
@@ -199,7 +195,9 @@ package struct AppSetup: Sendable {
   /// The app's own limits where set, else the server's.
   package let limits: ServerLimits
   package let text: MessageText
-  package let naming: any ChannelNaming
+  /// What the names of channels mean.
+  let kind: @Sendable (_ channel: String) -> ChannelKind
+  package let isCache: @Sendable (_ channel: String) -> Bool
   /// Observers of the app; `nil` if there can be none.
   var watch: Watch?
 
@@ -210,7 +208,7 @@ package struct AppSetup: Sendable {
   }
 
   package func tellsCount(of channel: String) -> Bool {
-    application.sendsSubscriptionCounts && naming.kind(of: channel) != .presence
+    application.sendsSubscriptionCounts && kind(channel) != .presence
       && !channel.begins(with: "#")
   }
 }

@@ -28,7 +28,7 @@ package final class Hub {
   package var application: Application { setup.application }
   var limits: ServerLimits { setup.limits }
   var text: MessageText { setup.text }
-  func isCache(_ channel: String) -> Bool { setup.naming.isCache(channel) }
+  func isCache(_ channel: String) -> Bool { setup.isCache(channel) }
 
   /// - Parameter member: Serves only this hub; default: a member without other nodes.
   package init(_ setup: AppSetup, member: (any ClusterMember)? = nil) {
@@ -396,11 +396,6 @@ package protocol HubSession: AnyObject {
 }
 
 extension HubSession { package var address: ClientAddress? { nil } }
-
-package protocol ChannelNaming: Sendable {
-  func kind(of channel: String) -> ChannelKind
-  func isCache(_ channel: String) -> Bool
-}
 
 package struct Member: Sendable, Equatable {
   package let userID: String

@@ -74,7 +74,7 @@ final class SoloMember: ClusterMember {
     let name = request.channel
     return Joined(
       request, members: channels[name]?.members,
-      cached: setup.naming.isCache(name) ? cached(name, at: now)?.event : nil)
+      cached: setup.isCache(name) ? cached(name, at: now)?.event : nil)
   }
 
   func leave(_ name: String, userID: String?, at now: Instant) {

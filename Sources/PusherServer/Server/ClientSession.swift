@@ -513,14 +513,14 @@ extension ClientSession {
 
   private func tell(_ refusal: SubscriptionRefusal, _ channel: String, at now: Instant) {
     hub.log(.subscriptionRefused(socketID: socketID, channel: channel, reason: refusal.reason))
-    send(context.dialect.answers.message(hub.text, refusal, channel: channel), at: now)
+    send(context.dialect.refused(hub.text, refusal, channel), at: now)
   }
 
   private func checkSubscription(
     channel: String, auth: String, channelData: String?
   ) throws(SubscriptionRefusal) -> Member? {
     let dialect = context.dialect
-    if let problem = dialect.answers.problem(inChannel: channel) {
+    if let problem = dialect.channelProblem(channel) {
       throw SubscriptionRefusal(
         reason: "Invalid channel name: \(problem)",
         cause: channel.utf8.count > ChannelName.maximumLength ? .longName : .name)
@@ -534,7 +534,7 @@ extension ClientSession {
       throw SubscriptionRefusal(reason: "Existing subscription to channel \(channel)")
     }
     if !isSecond { try hub.makeSureOfRoom(for: channel, of: self) }
-    let kind = dialect.answers.kind(of: channel)
+    let kind = dialect.kind(channel)
     guard kind.needsAuthorization else { return nil }
     guard !refusesStaged(channel) else {
       throw SubscriptionRefusal(
@@ -561,7 +561,7 @@ extension ClientSession {
   // MARK: Client events
 
   private func relay(name: String, channel: String, data: JSONValue?, at now: Instant) {
-    guard let relayed = context.dialect.answers.relayed(data) else {
+    guard let relayed = context.dialect.relayed(data) else {
       complain("the data is a string, but not JSON", .clientEvent, at: now)
       return
     }
@@ -579,13 +579,13 @@ extension ClientSession {
       return ("client events are switched off for this app", .clientEventsOff, nil)
     }
     let dialect = context.dialect
-    guard dialect.clientEventKinds.contains(dialect.answers.kind(of: channel)) else {
+    guard dialect.clientEventKinds.contains(dialect.kind(channel)) else {
       return ("only supported on private and presence channels", .clientEvent, nil)
     }
     guard subscriptions.contains(channel) else {
       return ("this connection is not subscribed to \(channel)", .notMember, nil)
     }
-    if let problem = dialect.answers.problem(inEvent: name) { return (problem, .clientEvent, nil) }
+    if let problem = dialect.eventProblem(name) { return (problem, .clientEvent, nil) }
     let limits = hub.limits
     let length = data.map { $0.text?.utf8.count ?? JSONWriter.text($0).utf8.count } ?? 0
     guard length <= limits.sizes.eventData else {
