@@ -26,25 +26,35 @@ package final class Console: ServerConsole {
   ) -> (any ConnectionSocket)? {
     let head = request.head
     guard RequestTarget.path(of: head.target).isSame(as: Self.path + "/events"),
-      head.method == "GET", refusal(head) == nil, let source = source(for: head)
+      head.method == "GET", refusal(head) == nil, let (take, close) = source(for: head)
     else { return nil }
-    let stream = ConsoleStream(source, of: instance, hello: hello, on: connection, at: now) {
-      [weak self] ended in
+    let stream = ConsoleStream(
+      of: instance, hello: hello, on: connection, at: now, take: take
+    ) { [weak self] ended in
+      close()
       self?.streams.removeAll { $0 === ended }
     }
     streams.append(stream)
     return stream
   }
 
-  /// Returns the entries after the ones that the reader has.
-  private func source(for head: HTTPRequestHead) -> (any ConsoleSource)? {
+  /// Returns the entries after the ones that the reader has; `nil` if there are too many readers,
+  /// or the recording cannot be read.
+  private func source(
+    for head: HTTPRequestHead
+  ) -> (take: () -> Portion?, close: () -> Void)? {
+    let feed = host.feed
     let last = head.headers["Last-Event-ID"].flatMap(instance.number)
     let wakeUp = host.loop.wakeUp
     guard let recording = options.recording else {
       let start = last.map { ServerFeed.Start.after($0) } ?? .oldest
-      return LiveSource(host.feed, from: start, wakeUp: wakeUp)
+      guard let reader = feed.open(wakeUp, from: start) else { return nil }
+      return ({ (feed.take(reader), false) }, { feed.close(reader) })
     }
-    return RecordedRun(recording, host.feed, after: last ?? 0, wakeUp: wakeUp)
+    guard let run = RecordedRun(recording, feed, after: last ?? 0, wakeUp: wakeUp) else {
+      return nil
+    }
+    return (run.take, run.close)
   }
 
   package func flush(at now: Instant) {

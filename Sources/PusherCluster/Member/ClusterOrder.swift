@@ -39,13 +39,11 @@ package final class ClusterOrder {
   }
 }
 
-/// The Lua script of the cluster; each operation is one change of an app's state in Redis.
-package enum ClusterScript {
+/// A call of the cluster's Lua script; each operation is one change of an app's state in Redis.
+package struct ClusterCall: Sendable, Equatable {
   package static let script = RedisScript(
     String(decoding: PackageResources.cluster_lua, as: UTF8.self))
-}
 
-package struct ClusterCall: Sendable, Equatable {
   package let operation: String
   package let keys: [[UInt8]]
   package let names: [String]
@@ -61,6 +59,6 @@ package struct ClusterCall: Sendable, Equatable {
 extension RedisLink {
   /// Runs an operation of the cluster, with the result as from ``run(_:keys:arguments:_:)``.
   package func run(_ call: ClusterCall, _ reply: @escaping (RedisResult) -> Void) {
-    run(ClusterScript.script, keys: call.keys, arguments: call.words, reply)
+    run(ClusterCall.script, keys: call.keys, arguments: call.words, reply)
   }
 }

@@ -5,7 +5,7 @@ package import PusherServer
 ///
 /// It does no input or output: answers, messages, questions and the time come in; orders and news
 /// go out. It holds the state of its own sockets. Redis holds the state of all nodes together, and
-/// ``ClusterScript`` changes it there. While Redis cannot be reached, sockets stay connected and
+/// ``ClusterCall`` changes it there. While Redis cannot be reached, sockets stay connected and
 /// their requests wait. After a loss the member registers its entries under a new name, and removes
 /// the former entries.
 package final class RedisMember: ClusterMember {
@@ -1783,7 +1783,7 @@ extension ChannelFacts {
     self.init(name: name)
     (subscriptions, memberCount) = (Int(count), Int(users))
     cached = values[1].text.flatMap(CachedEvent.init(stored:)).map {
-      CachedFacts($0, timeLeft: timeLeft > 0 ? .milliseconds(timeLeft) : nil)
+      ($0, timeLeft > 0 ? .milliseconds(timeLeft) : nil)
     }
   }
 }

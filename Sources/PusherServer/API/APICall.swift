@@ -235,8 +235,8 @@ package struct APICall {
     {
       members.append(.init("subscription_count", .integer(channel.subscriptions)))
     }
-    if info.contains(where: { $0.isSame(as: "cache") }), let event = channel.cached {
-      members.append(.init("cache", dialect.cached(event, channel.name)))
+    if info.contains(where: { $0.isSame(as: "cache") }), let (event, timeLeft) = channel.cached {
+      members.append(.init("cache", dialect.cached(event, timeLeft, channel.name)))
     }
     return members
   }

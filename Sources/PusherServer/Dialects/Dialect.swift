@@ -18,7 +18,8 @@ package struct Dialect: RawRepresentable, CaseIterable, Hashable, Sendable, Cust
   package let name: String
   private let traits: Set<Trait>
   package var limits = ServerLimits()
-  var shapes = MessageShapes()
+  /// The messages, with the names of the usual service.
+  var text = MessageText()
   /// Messages for mistakes that need more than the reason.
   var mistakes: [Mistake: MistakeAnswer] = [:]
 
@@ -38,7 +39,7 @@ package struct Dialect: RawRepresentable, CaseIterable, Hashable, Sendable, Cust
 
   // Messages.
   /// The answer to a refused subscription.
-  var refused: @Sendable (MessageText, SubscriptionRefusal, _ channel: String) -> String = {
+  var refused: @Sendable (MessageText, ProtocolRefusal, _ channel: String) -> String = {
     $0.error(code: $1.code, message: $1.reason, channel: $2)
   }
   /// Relayed data of a client event; `nil` if the event is refused.
@@ -53,9 +54,11 @@ package struct Dialect: RawRepresentable, CaseIterable, Hashable, Sendable, Cust
   var attributes: @Sendable (ChannelFacts) -> [JSONValue.Member]? = { _ in nil }
   /// The same in a list of channels.
   var listed: @Sendable (ChannelFacts) -> [JSONValue.Member]? = { _ in nil }
-  var cached: @Sendable (CachedFacts, _ channel: String) -> JSONValue = { event, _ in
-    let left = event.timeLeft.map { JSONValue.integer(Int($0.components.seconds)) }
-    return .object(present: ["data": .string(event.data), "ttl": left])
+  /// The last event of a cache channel.
+  var cached: @Sendable (CachedEvent, _ timeLeft: Duration?, _ channel: String) -> JSONValue = {
+    event, timeLeft, _ in
+    let left = timeLeft.map { JSONValue.integer(Int($0.components.seconds)) }
+    return .object(present: ["data": .string(event.text), "ttl": left])
   }
   var usersRefusal: @Sendable (ChannelFacts) -> HTTPAnswer? = { channel in
     ChannelKind(channelName: channel.name) == .presence
@@ -169,6 +172,7 @@ extension AppSetup {
 
 extension MessageText {
   package init(service: PusherService = .pusher, dialect: Dialect) {
-    self.init(service: service, shapes: dialect.shapes)
+    self = dialect.text
+    self.service = service
   }
 }

@@ -15,9 +15,9 @@ extension Dialect {
     dialect.limits.presenceMembers = .max
     dialect.limits.sizes.channelData = .max
     dialect.limits.times.cachedEvent = nil
-    dialect.shapes.embedsErrors = true
-    dialect.shapes.ping = nil
-    dialect.shapes.pong = nil
+    dialect.text.embedsErrors = true
+    dialect.text.pingData = nil
+    dialect.text.pongData = nil
     dialect.mistakes[.uselessMessage] = .words(.generic, "Invalid message format")
     dialect.mistakes[.clientEvent] = .words(.generic, "Invalid message format")
     dialect.mistakes[.notMember] = .words(
@@ -44,8 +44,8 @@ extension Dialect {
       return (try? JSONParser.parse(text)).map { .some($0) }
     }
     dialect.page = { $0 == "/up" ? .json(["health": "OK"]) : nil }
-    dialect.cached = { event, channel in
-      ["event": .string(event.name), "data": .string(event.data), "channel": .string(channel)]
+    dialect.cached = { event, _, channel in
+      ["event": .string(event.name), "data": .string(event.text), "channel": .string(channel)]
     }
     dialect.usersRefusal = { channel in
       guard channel.subscriptions > 0 else { return .json(.object([]), status: 404) }

@@ -15,11 +15,11 @@ extension Dialect {
     dialect.limits.sizes.eventData = 102_400
     dialect.limits.sizes.channelData = 2048
     dialect.limits.times.cachedEvent = .seconds(3600)
-    dialect.shapes.pong = .object([])
-    dialect.shapes.subscriptionSucceeded = nil
-    dialect.shapes.returnsSignature = true
-    dialect.shapes.omitsMissingInfo = true
-    dialect.shapes.explainsRefusals = false
+    dialect.text.pongData = .object([])
+    dialect.text.subscriptionData = nil
+    dialect.text.returnsSignature = true
+    dialect.text.omitsMissingInfo = true
+    dialect.text.explainsRefusals = false
     dialect.mistakes[.uselessMessage] = .silence
     dialect.mistakes[.clientEvent] = .code(.clientEventRate)
     dialect.mistakes[.notMember] = .silence
@@ -62,7 +62,7 @@ extension Dialect {
 
   /// soketi sends its own event for a refused subscription, with `type` first if there is one.
   @Sendable private static func soketiRefusal(
-    _ text: MessageText, _ refusal: SubscriptionRefusal, _ channel: String
+    _ text: MessageText, _ refusal: ProtocolRefusal, _ channel: String
   ) -> String {
     let (type, words, status): (String?, String, Int) =
       switch refusal.cause {

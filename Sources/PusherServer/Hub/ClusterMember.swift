@@ -36,7 +36,8 @@ package struct ChannelFacts: Sendable {
   package var memberCount = 0
   /// Empty unless the question asks for the members.
   package var members = MemberList()
-  package var cached: CachedFacts?
+  /// The last event of a cache channel, with its remaining lifetime; `nil` without a limit.
+  package var cached: (event: CachedEvent, timeLeft: Duration?)?
 
   package init(name: String) { self.name = name }
 }
@@ -47,19 +48,9 @@ package struct CachedEvent: Sendable {
   package let data: JSONValue
 
   package init(name: String, data: JSONValue) { (self.name, self.data) = (name, data) }
-}
 
-/// Last event of a cache channel, as the HTTP API reports it.
-package struct CachedFacts: Sendable {
-  package let name: String
-  package let data: String
-  /// Remaining lifetime; `nil` without a limit.
-  package let timeLeft: Duration?
-
-  package init(_ event: CachedEvent, timeLeft: Duration?) {
-    (name, data) = (event.name, event.data.text ?? JSONWriter.text(event.data))
-    self.timeLeft = timeLeft
-  }
+  /// The data as the HTTP API reports it.
+  package var text: String { data.text ?? JSONWriter.text(data) }
 }
 
 package enum ClusterQuestion {

@@ -161,9 +161,7 @@ final class SoloMember: ClusterMember {
       (facts.subscriptions, facts.members) = (channel.count, channel.members)
       facts.memberCount = channel.members.count
     }
-    facts.cached = cached(name, at: now).map {
-      CachedFacts($0.event, timeLeft: $0.expiry.map(now.duration))
-    }
+    facts.cached = cached(name, at: now).map { ($0.event, $0.expiry.map(now.duration)) }
     return facts
   }
 

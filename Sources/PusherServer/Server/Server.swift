@@ -502,7 +502,7 @@ extension Server: ConnectionAcceptorOwner {
         deflate: options.acceptsCompression && options.dialect.has(.knowsCompression))
       connection = WebSocketConnection(
         role: .server, deflate: negotiated.deflate, limits: options.limits.webSocket,
-        random: NoRandom(), input: carrier.input)
+        random: SecureRandom.generator, input: carrier.input)
       connection.output.append(head)
     } catch {
       var head = error.response
@@ -510,18 +510,18 @@ extension Server: ConnectionAcceptorOwner {
       report(request, head.status, "not a valid WebSocket handshake")
       return .head(head)
     }
-    switch SocketAdmission(request, applications: applications) {
-    case .accepted(let hub):
+    do throws(ProtocolRefusal) {
+      let hub = try applications.admit(request)
       let session = ClientSession(
         connection, socketID: applications.newSocketID(),
         from: ClientAddress(of: carrier.peer, sending: request), hub: hub, context: context,
         at: now)
       session.carrier = carrier
       return .socket(session)
-    case .refused(let code, let reason):
-      report(.refused(code: code.rawValue, reason: reason))
-      return .socket(
-        RefusedSocket(connection, code: code, reason: reason, applications: applications, at: now))
+    } catch {
+      let refusal = RefusedSocket(connection, error, applications: applications, at: now)
+      report(.refused(code: refusal.code.rawValue, reason: error.reason))
+      return .socket(refusal)
     }
   }
 
@@ -530,9 +530,6 @@ extension Server: ConnectionAcceptorOwner {
   func forgot(_ connection: ServerConnection) { checkStopped() }
   func scanned(at now: Instant) { for hub in applications.hubs { hub.tick(at: now) } }
 }
-
-/// Servers do not mask frames, so nothing draws from it.
-private struct NoRandom: RandomNumberGenerator { mutating func next() -> UInt64 { 0 } }
 
 /// Functions for owners of an in-process server, called on its loop's thread between two rounds.
 extension Server {
@@ -567,26 +564,17 @@ extension Server {
 // Functions for owners of a single-node hub, which answers at once.
 extension Hub {
   package var occupiedChannels: [String] {
-    guard case .answered(.channels(let names)) = ask(.channels(prefix: ""), at: .beginning) else {
+    guard
+      case .answered(.channels(let names)) = ask(.channels(prefix: ""), at: Instant(nanoseconds: 0))
+    else {
       return []
     }
     return names
   }
 
-  package func subscriptionCount(_ channel: String) -> Int {
-    facts(of: channel, at: .beginning).subscriptions
-  }
-
-  package func members(of channel: String) -> MemberList {
-    facts(of: channel, at: .beginning).members
-  }
-
-  /// Last event of a cache channel, with its remaining lifetime.
-  package func cached(_ channel: String, at now: Instant) -> CachedFacts? {
-    facts(of: channel, at: now).cached
-  }
-
-  private func facts(of channel: String, at now: Instant) -> ChannelFacts {
+  package func facts(
+    of channel: String, at now: Instant = Instant(nanoseconds: 0)
+  ) -> ChannelFacts {
     guard case .answered(.facts(let facts)) = ask(.facts([channel], withMembers: true), at: now)
     else {
       return ChannelFacts(name: channel)
@@ -594,8 +582,6 @@ extension Hub {
     return facts.first ?? ChannelFacts(name: channel)
   }
 }
-
-extension Instant { fileprivate static let beginning = Instant(nanoseconds: 0) }
 
 package struct AppChanges: Sendable, Equatable, CustomStringConvertible {
   /// IDs in the order of the apps.

@@ -134,8 +134,9 @@ private final class Town: Walk {
   private func request(_ target: String) {
     answer("GET", target, [])
     let head = HTTPRequestHead(method: "GET", target: target)
-    if case .refused(let code, let reason) = SocketAdmission(head, applications: applications) {
-      require((4000..<4300).contains(code.rawValue), "refused with \(code): \(reason)")
+    do throws(ProtocolRefusal) { _ = try applications.admit(head) } catch {
+      require(
+        (4000..<4300).contains(error.code?.rawValue ?? 0), "refused with \(error)")
     }
   }
 

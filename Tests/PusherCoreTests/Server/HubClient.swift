@@ -123,11 +123,13 @@ extension Hub {
     publish(name: name, channel: channel, data: data, except: excluded, at: .start)
   }
 
-  func userIDs(_ channel: String) -> [String] { members(of: channel).members.map(\.userID) }
+  func userIDs(_ channel: String) -> [String] { facts(of: channel).members.members.map(\.userID) }
 
   func cachedData(_ channel: String, at now: Instant = .start) -> String? {
-    cached(channel, at: now)?.data
+    facts(of: channel, at: now).cached?.event.text
   }
+
+  func subscriptionCount(_ channel: String) -> Int { facts(of: channel).subscriptions }
 }
 
 extension APIRouter {
