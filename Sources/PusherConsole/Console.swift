@@ -109,7 +109,7 @@ package final class Console: ServerConsole {
     guard head.method == "GET" || head.method == "HEAD" else {
       return .refusal(head.method, allow: "GET, HEAD")
     }
-    return head.takesGzip ? ConsolePage.compressed : ConsolePage.answer
+    return head.takesGzip ? Self.compressedPage : Self.page
   }
 
   // MARK: Access
@@ -185,12 +185,12 @@ package struct ConsoleOptions: Sendable, Equatable, CustomReflectable {
   package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// The console's page: one document that includes its style sheet and scripts and loads nothing
-/// else.
-///
-/// The first request assembles it from the files in `Page`. The Content-Security-Policy names the
-/// hash of each part, so that injected text never runs.
-enum ConsolePage {
+// The console's page: one document that includes its style sheet and scripts and loads nothing
+// else.
+//
+// The first request assembles it from the files in `Page`. The Content-Security-Policy names the
+// hash of each part, so that injected text never runs.
+extension Console {
   private static let files: [(name: String, bytes: [UInt8])] = [
     ("address.js", PackageResources.address_js),
     ("calls.js", PackageResources.calls_js),
@@ -226,7 +226,7 @@ enum ConsolePage {
     ("webhooks.js", PackageResources.webhooks_js),
   ]
 
-  static let answer: HTTPAnswer = {
+  private static let page: HTTPAnswer = {
     let (text, policy) = assembled(
       String(decoding: PackageResources.console_html, as: UTF8.self), files)
     var answer = HTTPAnswer.text(text)
@@ -241,17 +241,17 @@ enum ConsolePage {
   }()
 
   /// A third of the size; the page holds no secret that the compressed length could reveal.
-  static let compressed: HTTPAnswer = {
-    var compressed = answer
+  private static let compressedPage: HTTPAnswer = {
+    var compressed = page
     compressed.headers.append("Content-Encoding", "gzip")
-    compressed.encoded = ContentEncoder.gzip(Array((answer.body + "\n").utf8))
+    compressed.encoded = ContentEncoder.gzip(Array((page.body + "\n").utf8))
     return compressed
   }()
 
   /// Returns the document with the files inlined, and the policy that allows exactly these files.
   ///
   /// Source: CSP Level 3, sections "script-src" and "Trusted Types".
-  static func assembled(
+  private static func assembled(
     _ document: String, _ files: [(name: String, bytes: [UInt8])]
   ) -> (text: String, policy: String) {
     var text = ""

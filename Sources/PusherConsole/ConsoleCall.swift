@@ -285,7 +285,7 @@ extension ConsoleCall {
     let details = [
       JSONValue.Member("members", .array(listed)),
       .init("more_members", .integer(max(members.count - Self.pageLimit, 0))),
-      .init("cached", channel.cached.map { ["data": .string($0.event.text)] } ?? .null),
+      .init("cached", channel.cached.map { ["data": .string($0.event.data.dataText)] } ?? .null),
       .init("sockets", .array(sockets.prefix(Self.pageLimit).map(JSONValue.string))),
       .init("more_sockets", .integer(max(sockets.count - Self.pageLimit, 0))),
     ]

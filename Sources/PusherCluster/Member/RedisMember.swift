@@ -144,14 +144,9 @@ private struct Registration {
     case left
   }
 
-  struct Gathering {
-    /// Nodes that are missing at this time count as gone.
-    let end: Instant
-    /// Number of nodes to wait for; `nil` for the number that Redis knows.
-    let wanted: Int?
-    var counts: [Int] = []
-    var nextLook: Instant
-  }
+  /// Nodes that are missing at the end count as gone; `wanted` is the number of nodes to wait for,
+  /// or `nil` for the number that Redis knows.
+  typealias Gathering = (end: Instant, wanted: Int?, counts: [Int], nextLook: Instant)
 
   var state = State.connecting
   private(set) var id = ""
@@ -338,9 +333,9 @@ extension RedisMember {
     if isFirst { return takePart() }
     // After Redis was emptied, only this node knows how many nodes there were.
     registration.state = .gathering(
-      Registration.Gathering(
-        end: now.advanced(by: Self.lease),
-        wanted: remains == .lost ? registration.others.count : nil, nextLook: now))
+      (
+        now.advanced(by: Self.lease), remains == .lost ? registration.others.count : nil, [], now
+      ))
     gather()
   }
 
@@ -382,7 +377,7 @@ extension RedisMember {
     for userID in users { signOut(userID) }
     readKnownLists()
     for (number, request) in roster.requests.sorted(by: { $0.key < $1.key }) {
-      send(request, number)
+      send(request.question, number)
     }
   }
 
@@ -1008,18 +1003,6 @@ extension RedisMember {
 
 /// The sockets of this node, and their requests.
 private struct Roster {
-  enum Request {
-    case join(JoinRequest)
-    case signIn(SignedInUser, socketID: String)
-
-    var socketID: String {
-      switch self {
-      case .join(let wish): wish.socketID
-      case .signIn(_, let socketID): socketID
-      }
-    }
-  }
-
   /// What is under way on the current link.
   ///
   /// An answer comes as a message, after all messages that its request causes. So a limit on the
@@ -1076,7 +1059,8 @@ private struct Roster {
   }
 
   var channels = NameTable<RedisChannel>()
-  var requests: [Int: Request] = [:]
+  /// Joins and sign-ins, each with its socket.
+  var requests: [Int: (question: ClusterQuestion, socketID: String)] = [:]
   var work = Work()
   /// From this number of requests on, requests of closed sockets are dropped.
   private var dropsAt = 1024
@@ -1120,7 +1104,7 @@ extension RedisMember {
     }
     var connections = node.users
     // Waiting sign-ins enter with their own requests.
-    for case .signIn(let user, _) in roster.requests.values {
+    for case (.signIn(let user, _), _) in roster.requests.values {
       connections[user.id, default: 0] -= 1
     }
     for userID in connections.names {
@@ -1255,12 +1239,12 @@ extension RedisMember {
 
   // MARK: Requests of sockets
 
-  private func ask(_ request: Roster.Request) -> Int {
+  private func ask(_ question: ClusterQuestion, of socketID: String) -> ClusterReply {
     let number = calls.nextNumber()
-    roster.requests[number] = request
+    roster.requests[number] = (question, socketID)
     if !isActive, roster.isCrowded { dropAbandoned() }
-    if isActive { send(request, number) }
-    return number
+    if isActive { send(question, number) }
+    return .later(number)
   }
 
   /// Drops the requests of closed sockets, because nothing would count them out again.
@@ -1268,8 +1252,8 @@ extension RedisMember {
     for number in roster.takeAbandoned(node.sockets) { node.add(.dropped(number)) }
   }
 
-  private func send(_ request: Roster.Request, _ number: Int) {
-    switch request {
+  private func send(_ question: ClusterQuestion, _ number: Int) {
+    switch question {
     case .join(let wish):
       let name = wish.channel
       let channel = roster.channels[name] ?? RedisChannel()
@@ -1284,6 +1268,7 @@ extension RedisMember {
       advance()
     case .signIn(let user, let socketID):
       signIn(user, socketID: socketID, request: number, connections: 1)
+    case .admit, .published, .facts, .channels: break
     }
   }
 
@@ -1297,7 +1282,7 @@ extension RedisMember {
   private func advance() {
     while roster.work.hasRoom, let first = roster.work.line.first, first.channel.isFollowed {
       guard let next = roster.work.line.popFirst(),
-        case .join(let wish)? = roster.requests[next.number]
+        case .join(let wish)? = roster.requests[next.number]?.question
       else { continue }
       join(wish, next.number)
       if wish.member != nil, next.channel.view == nil { readList(wish.channel, next.channel) }
@@ -1524,7 +1509,8 @@ extension RedisMember {
     guard let number = Int(fields[0]) else { return }
     defer { noteAnswered(number) }
     guard let channel = roster.channels[fields[1]],
-      let request = roster.requests.removeValue(forKey: number), case .join(let wish) = request
+      let request = roster.requests.removeValue(forKey: number),
+      case .join(let wish) = request.question
     else { return }
     channel.waiting -= 1
     guard fields.count == 7 else {
@@ -1546,7 +1532,7 @@ extension RedisMember {
   private func signedIn(_ fields: [String]) {
     guard let number = Int(fields[0]) else { return }
     defer { noteAnswered(number) }
-    guard let request = roster.requests.removeValue(forKey: number), case .signIn = request
+    guard let request = roster.requests.removeValue(forKey: number), case .signIn = request.question
     else { return }
     node.add(.answer(number, .signedIn(NameSet(fields.dropFirst()))))
   }
@@ -1604,10 +1590,10 @@ extension RedisMember {
       if request.isSecond, !request.isAgain {
         leave(request.channel, userID: request.formerUserID, at: now)
       }
-      return .later(ask(.join(request)))
+      return ask(question, of: request.socketID)
     case .signIn(let user, let socketID):
       _ = node.signIn(user.id)
-      return .later(ask(.signIn(user, socketID: socketID)))
+      return ask(question, of: socketID)
     case .admit(let events, let bytes):
       guard isActive else { return .answered(.unavailable) }
       guard hasQuota else { return .answered(.admitted) }

@@ -349,7 +349,7 @@ extension APICall {
     guard let data, data.text != nil || dialect.has(.acceptsEveryData) else {
       throw .refusal(400, "data must be a string; encode an object as a JSON string")
     }
-    let count = data.text?.utf8.count ?? JSONWriter.text(data).utf8.count
+    let count = data.dataText.utf8.count
     guard count <= hub.limits.sizes.eventData else {
       throw .refusal(
         413,

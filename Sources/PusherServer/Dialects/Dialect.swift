@@ -58,7 +58,7 @@ package struct Dialect: RawRepresentable, CaseIterable, Hashable, Sendable, Cust
   var cached: @Sendable (CachedEvent, _ timeLeft: Duration?, _ channel: String) -> JSONValue = {
     event, timeLeft, _ in
     let left = timeLeft.map { JSONValue.integer(Int($0.components.seconds)) }
-    return .object(present: ["data": .string(event.text), "ttl": left])
+    return .object(present: ["data": .string(event.data.dataText), "ttl": left])
   }
   var usersRefusal: @Sendable (ChannelFacts) -> HTTPAnswer? = { channel in
     ChannelKind(channelName: channel.name) == .presence

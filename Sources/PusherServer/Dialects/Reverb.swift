@@ -45,7 +45,10 @@ extension Dialect {
     }
     dialect.page = { $0 == "/up" ? .json(["health": "OK"]) : nil }
     dialect.cached = { event, _, channel in
-      ["event": .string(event.name), "data": .string(event.text), "channel": .string(channel)]
+      [
+        "event": .string(event.name), "data": .string(event.data.dataText),
+        "channel": .string(channel),
+      ]
     }
     dialect.usersRefusal = { channel in
       guard channel.subscriptions > 0 else { return .json(.object([]), status: 404) }

@@ -48,9 +48,11 @@ package struct CachedEvent: Sendable {
   package let data: JSONValue
 
   package init(name: String, data: JSONValue) { (self.name, self.data) = (name, data) }
+}
 
-  /// The data as the HTTP API reports it.
-  package var text: String { data.text ?? JSONWriter.text(data) }
+extension JSONValue {
+  /// Text of an event's data: a string as it is, any other value as JSON.
+  package var dataText: String { text ?? JSONWriter.text(self) }
 }
 
 package enum ClusterQuestion {

@@ -163,7 +163,7 @@ package final class Hub {
         .clientEvent, channel, userID: place.userID, id: place.memberID,
         details: [
           .init("event", .string(name)),
-          data.map { .init("data", .string($0.text ?? JSONWriter.text($0))) },
+          data.map { .init("data", .string($0.dataText)) },
           .init("socket_id", .string(session.socketID)),
         ].compactMap(\.self)))
   }
@@ -412,14 +412,9 @@ package struct Member: Sendable, Equatable {
 }
 
 /// Members of a presence channel, each with its number of connections.
-package struct MemberList: Sendable, Equatable {
-  private struct Entry: Equatable {
-    /// The member, as the user's first connection described it.
-    let member: Member
-    var connections = 1
-  }
-
-  private var entries = OrderedTable<Entry>()
+package struct MemberList: Sendable {
+  /// The members, as the user's first connection described them.
+  private var entries = OrderedTable<(member: Member, connections: Int)>()
 
   package init() {}
 
@@ -433,7 +428,7 @@ package struct MemberList: Sendable, Equatable {
       entries[member.userID]?.connections += 1
       return false
     }
-    entries[member.userID] = Entry(member: member)
+    entries[member.userID] = (member, 1)
     return true
   }
 

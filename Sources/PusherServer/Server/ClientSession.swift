@@ -587,7 +587,7 @@ extension ClientSession {
     }
     if let problem = dialect.eventProblem(name) { return (problem, .clientEvent, nil) }
     let limits = hub.limits
-    let length = data.map { $0.text?.utf8.count ?? JSONWriter.text($0).utf8.count } ?? 0
+    let length = data?.dataText.utf8.count ?? 0
     guard length <= limits.sizes.eventData else {
       let reason = "the data has \(length) bytes; the maximum is \(limits.sizes.eventData)"
       return (reason, .clientEvent, nil)

@@ -429,9 +429,9 @@ extension Server: ConnectionAcceptorOwner {
   ) -> AccessRefusal? {
     var refusal = refusalByName(head)
     if refusal == nil, options.reach(of: route) == .thisMachine,
-      let sign = RemoteSign(head, peer: peer)
+      let sign = AccessPolicy.remoteSign(of: head, from: peer)
     {
-      refusal = .remote(part: route.name, sign: sign.description)
+      refusal = .remote(part: route.name, sign: sign)
     }
     guard let refusal else { return nil }
     if let isLast = refusals.note(refusal) { report(.accessRefused(refusal, isLast: isLast)) }

@@ -345,7 +345,7 @@ public enum PusherTestEvent: Sendable, Equatable {
     case .signedIn(let socketID, let userID): self = .signedIn(socketID: socketID, userID: userID)
     case .event(let name, let channel, let data, let recipients):
       self = .event(
-        name: name, channel: channel, data: data.text ?? data.jsonText, recipients: recipients ?? 0)
+        name: name, channel: channel, data: data.dataText, recipients: recipients ?? 0)
     case .clientEvent(let socketID, let name, let channel, _, let recipients):
       self = .clientEvent(
         socketID: socketID, name: name, channel: channel, recipients: recipients ?? 0)

@@ -114,7 +114,7 @@
     fileprivate final class Connection: SocketStreamDelegate {
       private unowned let owner: ScriptedRedis
       private var stream: SocketStream?
-      private let reader = RedisReader()
+      private let reader = RedisReader(of: "r")
       private let input = ByteBuffer()
       private let output = ByteBuffer()
       var channels: Set<String> = []

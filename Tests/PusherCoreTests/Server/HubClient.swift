@@ -126,7 +126,7 @@ extension Hub {
   func userIDs(_ channel: String) -> [String] { facts(of: channel).members.members.map(\.userID) }
 
   func cachedData(_ channel: String, at now: Instant = .start) -> String? {
-    facts(of: channel, at: now).cached?.event.text
+    facts(of: channel, at: now).cached?.event.data.dataText
   }
 
   func subscriptionCount(_ channel: String) -> Int { facts(of: channel).subscriptions }
