@@ -461,7 +461,7 @@ extension HTTPAnswer {
   }
 }
 
-/// How far a request to the HTTP API or to the console is.
+/// Progress of a call of the HTTP API or of the console.
 package enum CallProgress {
   case answer(HTTPAnswer)
   /// The call waits for the hub's answer with this number, and continues with it.

@@ -18,7 +18,7 @@ package struct Dialect: RawRepresentable, CaseIterable, Hashable, Sendable, Cust
   package let name: String
   private let traits: Set<Trait>
   package var limits = ServerLimits()
-  /// The messages, with the names of the usual service.
+  /// Texts of messages; ``MessageText/init(service:dialect:)`` adds the names of the service.
   var text = MessageText()
   /// Messages for mistakes that need more than the reason.
   var mistakes: [Mistake: MistakeAnswer] = [:]
@@ -54,7 +54,7 @@ package struct Dialect: RawRepresentable, CaseIterable, Hashable, Sendable, Cust
   var attributes: @Sendable (ChannelFacts) -> [JSONValue.Member]? = { _ in nil }
   /// The same in a list of channels.
   var listed: @Sendable (ChannelFacts) -> [JSONValue.Member]? = { _ in nil }
-  /// The last event of a cache channel.
+  /// Describes the last event of a cache channel.
   var cached: @Sendable (CachedEvent, _ timeLeft: Duration?, _ channel: String) -> JSONValue = {
     event, timeLeft, _ in
     let left = timeLeft.map { JSONValue.integer(Int($0.components.seconds)) }

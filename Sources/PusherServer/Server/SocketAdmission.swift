@@ -6,7 +6,7 @@ extension Applications {
 
   /// Accepts a socket by path, key, version and number (the protocol page, section "Connection").
   ///
-  /// A refused one still opens, to get the reason in an error event, and is closed with the code.
+  /// A refused socket still opens, to get the reason in an error event. The code closes it.
   package func admit(_ head: HTTPRequestHead) throws(ProtocolRefusal) -> Hub {
     guard let target = RequestTarget(head.target),
       let segments = target.segments, segments.count == 2, segments[0] == "app"
