@@ -132,7 +132,7 @@ struct BenchReport {
       })
   }
 
-  /// Returns the figures that both runs have; there are no percents from zero to another value.
+  /// Returns the figures that both runs have, with their change.
   func changes(
     since baseline: BenchBaseline
   ) -> [(figure: BenchFigure, before: Double, now: Double, percent: Double?)] {
@@ -140,9 +140,15 @@ struct BenchReport {
       guard let before = baseline.figures[figure.name], let now = values[figure.name] else {
         return nil
       }
-      let percent = before == 0 ? Double?.none : (now - before) / before * 100
-      return (figure, before, now, before == now ? 0 : percent)
+      return (figure, before, now, Self.change(from: before, to: now))
     }
+  }
+
+  /// Returns the change of a figure in percent; `nil` if the earlier figure is zero and the later is
+  /// not.
+  static func change(from before: Double, to now: Double) -> Double? {
+    if before == now { return 0 }
+    return before == 0 ? nil : (now - before) / before * 100
   }
 
   // MARK: Files of --histogram, --csv and --svg
