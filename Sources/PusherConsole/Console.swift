@@ -26,25 +26,35 @@ package final class Console: ServerConsole {
   ) -> (any ConnectionSocket)? {
     let head = request.head
     guard RequestTarget.path(of: head.target).isSame(as: Self.path + "/events"),
-      head.method == "GET", refusal(head) == nil, let source = source(for: head)
+      head.method == "GET", refusal(head) == nil, let (take, close) = source(for: head)
     else { return nil }
-    let stream = ConsoleStream(source, of: instance, hello: hello, on: connection, at: now) {
-      [weak self] ended in
+    let stream = ConsoleStream(
+      of: instance, hello: hello, on: connection, at: now, take: take
+    ) { [weak self] ended in
+      close()
       self?.streams.removeAll { $0 === ended }
     }
     streams.append(stream)
     return stream
   }
 
-  /// Returns the entries after the ones that the reader has.
-  private func source(for head: HTTPRequestHead) -> (any ConsoleSource)? {
+  /// Returns the entries after the ones that the reader has; `nil` if there are too many readers,
+  /// or the recording cannot be read.
+  private func source(
+    for head: HTTPRequestHead
+  ) -> (take: () -> Portion?, close: () -> Void)? {
+    let feed = host.feed
     let last = head.headers["Last-Event-ID"].flatMap(instance.number)
     let wakeUp = host.loop.wakeUp
     guard let recording = options.recording else {
       let start = last.map { ServerFeed.Start.after($0) } ?? .oldest
-      return LiveSource(host.feed, from: start, wakeUp: wakeUp)
+      guard let reader = feed.open(wakeUp, from: start) else { return nil }
+      return ({ (feed.take(reader), false) }, { feed.close(reader) })
     }
-    return RecordedRun(recording, host.feed, after: last ?? 0, wakeUp: wakeUp)
+    guard let run = RecordedRun(recording, feed, after: last ?? 0, wakeUp: wakeUp) else {
+      return nil
+    }
+    return (run.take, run.close)
   }
 
   package func flush(at now: Instant) {
@@ -85,23 +95,21 @@ package final class Console: ServerConsole {
 
   // MARK: Requests
 
-  package func begin(_ request: HTTPRequestReader.Request, at now: Instant) -> CallBeginning {
+  package func begin(_ request: HTTPRequestReader.Request, at now: Instant) -> CallProgress {
     let isPage = RequestTarget.path(of: request.head.target).isSame(as: Self.path)
     if let refusal = refusal(request.head) {
       return .answer(isPage ? refusal : refusal.asFailure.closed)
     }
     if isPage { return .answer(page(request.head)) }
-    var call = ConsoleCall(request, host: host, isRecording: options.recording != nil, at: now)
-    let progress = call.begin()
-    if case .answer(let answer) = progress { return .answer(answer) }
-    return .call(call, progress)
+    let call = ConsoleCall(request, host: host, isRecording: options.recording != nil, at: now)
+    return call.begin().ending(\.closed)
   }
 
   private func page(_ head: HTTPRequestHead) -> HTTPAnswer {
     guard head.method == "GET" || head.method == "HEAD" else {
       return .refusal(head.method, allow: "GET, HEAD")
     }
-    return head.takesGzip ? ConsolePage.compressed : ConsolePage.answer
+    return head.takesGzip ? Self.compressedPage : Self.page
   }
 
   // MARK: Access
@@ -177,12 +185,12 @@ package struct ConsoleOptions: Sendable, Equatable, CustomReflectable {
   package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// The console's page: one document that includes its style sheet and scripts and loads nothing
-/// else.
-///
-/// The first request assembles it from the files in `Page`. The Content-Security-Policy names the
-/// hash of each part, so that injected text never runs.
-enum ConsolePage {
+// The console's page: one document that includes its style sheet and scripts and loads nothing
+// else.
+//
+// The first request assembles it from the files in `Page`. The Content-Security-Policy names the
+// hash of each part, so that injected text never runs.
+extension Console {
   private static let files: [(name: String, bytes: [UInt8])] = [
     ("address.js", PackageResources.address_js),
     ("calls.js", PackageResources.calls_js),
@@ -218,7 +226,7 @@ enum ConsolePage {
     ("webhooks.js", PackageResources.webhooks_js),
   ]
 
-  static let answer: HTTPAnswer = {
+  private static let page: HTTPAnswer = {
     let (text, policy) = assembled(
       String(decoding: PackageResources.console_html, as: UTF8.self), files)
     var answer = HTTPAnswer.text(text)
@@ -233,17 +241,17 @@ enum ConsolePage {
   }()
 
   /// A third of the size; the page holds no secret that the compressed length could reveal.
-  static let compressed: HTTPAnswer = {
-    var compressed = answer
+  private static let compressedPage: HTTPAnswer = {
+    var compressed = page
     compressed.headers.append("Content-Encoding", "gzip")
-    compressed.encoded = ContentEncoder.gzip(Array((answer.body + "\n").utf8))
+    compressed.encoded = ContentEncoder.gzip(Array((page.body + "\n").utf8))
     return compressed
   }()
 
   /// Returns the document with the files inlined, and the policy that allows exactly these files.
   ///
   /// Source: CSP Level 3, sections "script-src" and "Trusted Types".
-  static func assembled(
+  private static func assembled(
     _ document: String, _ files: [(name: String, bytes: [UInt8])]
   ) -> (text: String, policy: String) {
     var text = ""

@@ -5,15 +5,14 @@ internal import PusherServer
 ///
 /// Questions are GET requests with a query, orders are POST requests with a JSON object. A failed
 /// call gets a status from 400 and `{"error":"…"}`.
-struct ConsoleCall: ServerCall {
+struct ConsoleCall {
   private let host: Server
   private let target: RequestTarget?
   /// Path after `/console/`, as sent.
   private let name: String
   private let method: String
   private let body: [UInt8]
-  private var now: Instant
-  private var step = Step.beginning
+  private let now: Instant
   /// A page of a past run answers no questions.
   private let isRecording: Bool
 
@@ -36,16 +35,7 @@ struct ConsoleCall: ServerCall {
 
   private typealias Part = (offset: Int, limit: Int)
 
-  private enum Step {
-    case beginning
-    /// The answer shows a part of the names.
-    case names(Hub, Part)
-    case summaries(Hub, total: Int)
-    case details(Hub, channel: String)
-    case event(APICall)
-  }
-
-  mutating func begin() -> CallProgress {
+  func begin() -> CallProgress {
     do throws(HTTPAnswer) {
       guard let call = Self.calls.first(where: { $0.name.isSame(as: name) }) else {
         throw .failure(404, "the console has no such call")
@@ -56,47 +46,20 @@ struct ConsoleCall: ServerCall {
       }
       guard target != nil else { throw .failure(400, "the query is not percent-encoded UTF-8") }
       return try perform()
-    } catch { return done(error) }
+    } catch { return .answer(error) }
   }
 
-  private func done(_ answer: HTTPAnswer) -> CallProgress { .answer(answer.closed) }
-
-  // MARK: Steps
-
-  private mutating func ask(_ hub: Hub, _ question: ClusterQuestion, _ step: Step) -> CallProgress {
-    self.step = step
-    return ask(hub, question, at: now)
-  }
-
-  mutating func take(_ answer: ClusterAnswer, at now: Instant) -> CallProgress {
-    self.now = now
-    switch (step, answer) {
-    case (.names(let hub, let part), .channels(let names)):
-      guard let names else { return done(.unavailableToConsole) }
-      return list(names, part, hub)
-    case (.summaries(let hub, let total), .facts(let facts)):
-      guard let facts else { return done(.unavailableToConsole) }
-      return done(summaries(facts, total, hub))
-    case (.details(let hub, let channel), .facts(let facts)):
-      guard let facts else { return done(.unavailableToConsole) }
-      return done(details(facts.first ?? ChannelFacts(name: channel), hub))
-    case (.event(var call), _):
-      let progress = call.take(answer, at: now)
-      return sent(call, progress)
-    default: preconditionFailure("the answer does not match the question")
+  /// Asks a hub; a server that cannot reach its other nodes has no answer.
+  private func ask(
+    _ hub: Hub, _ question: ClusterQuestion, _ next: @escaping (ClusterAnswer) -> CallProgress
+  ) -> CallProgress {
+    hub.ask(question, at: now) { answer, _ in
+      if case .unavailable = answer { return .answer(.unavailableToConsole) }
+      return next(answer)
     }
   }
 
-  /// No call of the console pauses.
-  mutating func proceed(at now: Instant) -> CallProgress { done(.unavailableToConsole) }
-
-  private mutating func sent(_ call: APICall, _ progress: CallProgress) -> CallProgress {
-    step = .event(call)
-    guard case .answer(let answer) = progress else { return progress }
-    return done(answer.status < 300 ? .done : .failure(answer.status, answer.body))
-  }
-
-  private mutating func perform() throws(HTTPAnswer) -> CallProgress {
+  private func perform() throws(HTTPAnswer) -> CallProgress {
     if name.isSame(as: "events") {
       throw .failure(
         503, "\(ServerFeed.readerLimit) readers are already connected, or the recording is gone")
@@ -107,16 +70,16 @@ struct ConsoleCall: ServerCall {
     switch (method, name) {
     case ("GET", "channels"): return try channels()
     case ("GET", "channel"): return try channel()
-    case ("GET", "connections"): return done(try connections())
-    case ("GET", "faults"): return done(stagedFaults)
-    case ("POST", "faults"): return done(try stageFaults())
-    case ("GET", "snippets"): return done(try snippets())
-    case ("POST", "disconnect"): return done(try disconnect())
-    case ("POST", "terminate"): return done(try terminate())
+    case ("GET", "connections"): return .answer(try connections())
+    case ("GET", "faults"): return .answer(stagedFaults)
+    case ("POST", "faults"): return .answer(try stageFaults())
+    case ("GET", "snippets"): return .answer(try snippets())
+    case ("POST", "disconnect"): return .answer(try disconnect())
+    case ("POST", "terminate"): return .answer(try terminate())
     case ("POST", "trigger"): return try trigger()
-    case ("POST", "webhook"): return done(try sendWebhook())
-    case ("POST", "sign"): return done(try signed())
-    case ("POST", "check"): return done(try checked())
+    case ("POST", "webhook"): return .answer(try sendWebhook())
+    case ("POST", "sign"): return .answer(try signed())
+    case ("POST", "check"): return .answer(try checked())
     default: throw .failure(404, "the console has no such call")
     }
   }
@@ -171,17 +134,18 @@ extension HTTPAnswer {
 
 extension ConsoleCall {
   /// Sends an event as an API call does, without a signature.
-  private mutating func trigger() throws(HTTPAnswer) -> CallProgress {
+  private func trigger() throws(HTTPAnswer) -> CallProgress {
     let order = try order()
     let hub = try hub(order["app"]?.text)
     let event = try event(order, hub.application)
-    var call = APICall(
+    let call = APICall(
       path: ["events"], target: RequestTarget.none, body: event, hub: hub,
-      dialect: host.applications.dialect, at: now
-    ) { (call) throws(HTTPAnswer) in try call.event() }
-    call.isWorded = false
-    let progress = call.proceed(at: now)
-    return sent(call, progress)
+      dialect: host.applications.dialect, at: now)
+    do throws(HTTPAnswer) {
+      return try call.event().ending { answer in
+        answer.status < 300 ? .done : .failure(answer.status, answer.body)
+      }
+    } catch { throw .failure(error.status, error.body) }
   }
 
   private func event(_ order: JSONValue, _ app: Application) throws(HTTPAnswer) -> [UInt8] {
@@ -190,7 +154,7 @@ extension ConsoleCall {
       data: try text("data", in: order))
     let excluded = order["socket_id"]?.text ?? ""
     event.socketID = excluded.isEmpty ? nil : excluded
-    if host.applications.dialect.naming.kind(of: event.channels[0]) == .encrypted {
+    if host.applications.dialect.kind(event.channels[0]) == .encrypted {
       guard let key = app.masterKey else {
         throw .failure(400, "app '\(app.id)' has no key for encrypted channels")
       }
@@ -277,24 +241,24 @@ extension ConsoleCall {
   private static let pageLimit = 200
 
   /// Returns the occupied channels whose names contain a text.
-  private mutating func channels() throws(HTTPAnswer) -> CallProgress {
+  private func channels() throws(HTTPAnswer) -> CallProgress {
     let hub = try askedHub()
-    return ask(hub, .channels(prefix: ""), .names(hub, try part()))
+    let part = try part()
+    return ask(hub, .channels(prefix: "")) { answer in
+      guard case .channels(let names) = answer else { answer.isUnexpected() }
+      let wanted = Array((target?["filter"] ?? "").utf8)
+      let found = names.filter { $0.holds(wanted) }
+      let shown = Array(found.dropFirst(part.offset).prefix(part.limit))
+      return ask(hub, .facts(shown)) { answer in
+        guard case .facts(let facts) = answer else { answer.isUnexpected() }
+        return .answer(
+          .json(["total": .integer(found.count), "channels": .array(facts.map(summary))]))
+      }
+    }
   }
 
-  private mutating func list(_ names: [String], _ part: Part, _ hub: Hub) -> CallProgress {
-    let wanted = Array((target?["filter"] ?? "").utf8)
-    let found = names.filter { $0.holds(wanted) }
-    let shown = Array(found.dropFirst(part.offset).prefix(part.limit))
-    return ask(hub, .facts(shown), .summaries(hub, total: found.count))
-  }
-
-  private func summaries(_ facts: [ChannelFacts], _ total: Int, _ hub: Hub) -> HTTPAnswer {
-    .json(["total": .integer(total), "channels": .array(facts.map { summary($0, hub) })])
-  }
-
-  private func summary(_ channel: ChannelFacts, _ hub: Hub) -> JSONValue {
-    let isPresence = host.applications.dialect.naming.kind(of: channel.name) == .presence
+  private func summary(_ channel: ChannelFacts) -> JSONValue {
+    let isPresence = host.applications.dialect.kind(channel.name) == .presence
     return .object(present: [
       "name": .string(channel.name), "subscriptions": .integer(channel.subscriptions),
       "users": isPresence ? .integer(channel.memberCount) : nil,
@@ -302,10 +266,13 @@ extension ConsoleCall {
     ])
   }
 
-  private mutating func channel() throws(HTTPAnswer) -> CallProgress {
+  private func channel() throws(HTTPAnswer) -> CallProgress {
     let hub = try askedHub()
     guard let name = target?["channel"] else { throw .failure(400, "the call names no channel") }
-    return ask(hub, .facts([name], withMembers: true), .details(hub, channel: name))
+    return ask(hub, .facts([name], withMembers: true)) { answer in
+      guard case .facts(let facts) = answer else { answer.isUnexpected() }
+      return .answer(details(facts.first ?? ChannelFacts(name: name), hub))
+    }
   }
 
   private func details(_ channel: ChannelFacts, _ hub: Hub) -> HTTPAnswer {
@@ -318,12 +285,12 @@ extension ConsoleCall {
     let details = [
       JSONValue.Member("members", .array(listed)),
       .init("more_members", .integer(max(members.count - Self.pageLimit, 0))),
-      .init("cached", channel.cached.map { ["data": .string($0.data)] } ?? .null),
+      .init("cached", channel.cached.map { ["data": .string($0.event.data.dataText)] } ?? .null),
       .init("sockets", .array(sockets.prefix(Self.pageLimit).map(JSONValue.string))),
       .init("more_sockets", .integer(max(sockets.count - Self.pageLimit, 0))),
     ]
     return .json(
-      .object((summary(channel, hub).members ?? []).filter { $0.name != "cached" } + details))
+      .object((summary(channel).members ?? []).filter { $0.name != "cached" } + details))
   }
 
   /// Returns the sockets with a property that contains a text.
@@ -401,7 +368,7 @@ extension ConsoleCall {
     let channel = try text("channel", in: order)
     let data = order["channel_data"]?.text.flatMap { $0.isEmpty ? nil : $0 }
     let auth = app.signature.authorize(socketID: socketID, channel: channel, channelData: data)
-    let isEncrypted = host.applications.dialect.naming.kind(of: channel) == .encrypted
+    let isEncrypted = host.applications.dialect.kind(channel) == .encrypted
     return .json(
       .object(texts: [
         "string_to_sign": SubscriptionSignature.stringToSign(
@@ -430,7 +397,7 @@ extension ConsoleCall {
       channelData: order["channel_data"]?.text.flatMap { $0.isEmpty ? nil : $0 })
     let findings = claim.findings(
       apps: host.applications.hubs.map(\.application),
-      kind: host.applications.dialect.naming.kind(of: claim.channel))
+      kind: host.applications.dialect.kind(claim.channel))
     return .json([
       "valid": .bool(findings.isEmpty), "findings": .array(findings.map(JSONValue.string)),
       "string_to_sign": .string(claim.stringToSign),

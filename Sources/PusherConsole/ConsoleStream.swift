@@ -1,20 +1,18 @@
 internal import PusherCore
 internal import PusherServer
 
-protocol ConsoleSource: AnyObject {
-  /// Returns the lines that are ready, maybe none; `nil` if no more can come.
-  func take() -> RecordingReader.Portion?
-  func close()
-}
+/// Lines of a stream; `isLast` at the end of a recording.
+typealias Portion = (lines: [ServerFeed.Line], isLast: Bool)
 
 /// A client of `/console/events`: an endless answer in the form of an event stream.
 final class ConsoleStream: ConnectionSocket {
   let input: ByteBuffer
   let output = ByteBuffer(capacity: 4096)
   weak var carrier: ServerConnection?
-  private let source: any ConsoleSource
+  /// Returns the lines that are ready, maybe none; `nil` if no more can come.
+  private let take: () -> Portion?
   private let instance: StreamInstance
-  private var portion = RecordingReader.Portion()
+  private var portion: Portion = ([], false)
   /// Index of the next line of the portion.
   private var next = 0
   /// True after the end of a recording; the answer goes on, because the page would reconnect.
@@ -32,11 +30,10 @@ final class ConsoleStream: ConnectionSocket {
   private static let heartbeat = Duration.seconds(15)
 
   init(
-    _ source: any ConsoleSource, of instance: StreamInstance, hello: JSONValue,
-    on carrier: ServerConnection, at now: Instant,
-    onEnd: @escaping (ConsoleStream) -> Void
+    of instance: StreamInstance, hello: JSONValue, on carrier: ServerConnection, at now: Instant,
+    take: @escaping () -> Portion?, onEnd: @escaping (ConsoleStream) -> Void
   ) {
-    (self.source, self.instance, self.carrier, self.onEnd) = (source, instance, carrier, onEnd)
+    (self.take, self.instance, self.carrier, self.onEnd) = (take, instance, carrier, onEnd)
     input = carrier.input
     nextComment = now.advanced(by: Self.heartbeat)
     output.append(
@@ -79,7 +76,7 @@ final class ConsoleStream: ConnectionSocket {
         isOver = true
         EventStreamWriter.write(event: "end", data: "{}", to: output)
       } else {
-        guard let taken = source.take() else { return false }
+        guard let taken = take() else { return false }
         (portion, next) = (taken, 0)
         if taken.lines.isEmpty, !taken.isLast { return true }
       }
@@ -117,23 +114,8 @@ final class ConsoleStream: ConnectionSocket {
   private func finish() {
     guard !isFinished else { return }
     isFinished = true
-    source.close()
     onEnd(self)
   }
-}
-
-final class LiveSource: ConsoleSource {
-  private let feed: ServerFeed
-  private let reader: Int
-
-  /// Fails if the feed has its maximum number of readers.
-  init?(_ feed: ServerFeed, from start: ServerFeed.Start, wakeUp: WakeUp) {
-    guard let reader = feed.open(wakeUp, from: start) else { return nil }
-    (self.feed, self.reader) = (feed, reader)
-  }
-
-  func take() -> RecordingReader.Portion? { RecordingReader.Portion(lines: feed.take(reader)) }
-  func close() { feed.close(reader) }
 }
 
 /// One run of the console, which the IDs of its messages name.
@@ -161,14 +143,14 @@ struct StreamInstance: Equatable {
 ///
 /// Another thread reads one portion at a time, after the earlier portion is sent. So the file may
 /// have any size, and a slow disk does not delay the server.
-final class RecordedRun: ConsoleSource {
+final class RecordedRun {
   private let feed: ServerFeed
   /// Number of lines that the reader has already.
   private let known: Int
   private let wakeUp: WakeUp
   private let reader: Locked<RecordingReader>
   /// The portion that the thread has read.
-  private let answer = Locked<RecordingReader.Portion?>(nil)
+  private let answer = Locked<Portion?>(nil)
   private var isReading = false
 
   /// Fails if the file cannot be opened, or if `feed` has its maximum number of readers.
@@ -178,7 +160,7 @@ final class RecordedRun: ConsoleSource {
     reader = Locked(RecordingReader(file))
   }
 
-  func take() -> RecordingReader.Portion? {
+  func take() -> Portion? {
     let taken = answer.withLock { answer in
       defer { answer = nil }
       return answer
@@ -196,7 +178,7 @@ final class RecordedRun: ConsoleSource {
       }
     }
     // Without a thread there are no more lines.
-    return isReading ? RecordingReader.Portion() : nil
+    return isReading ? ([], false) : nil
   }
 
   func close() { feed.closeRecording() }
@@ -206,11 +188,6 @@ final class RecordedRun: ConsoleSource {
 ///
 /// It works in portions of bounded size. Any thread may ask for a portion, one thread at a time.
 package struct RecordingReader {
-  struct Portion: Sendable {
-    var lines: [ServerFeed.Line] = []
-    var isLast = false
-  }
-
   private let file: FileReader
   private let rest = ByteBuffer()
   /// Number of bytes in ``rest`` without a line end.
@@ -229,7 +206,7 @@ package struct RecordingReader {
 
   /// Returns the next lines; none if the portion had only blank lines.
   mutating func next() -> Portion {
-    var portion = Portion()
+    var portion: Portion = ([], false)
     var (read, size) = (0, 0)
     while size < Self.linesSize {
       if let line = takeLine() {

@@ -26,77 +26,24 @@ package final class ClusterOrder {
     case unsubscribe([UInt8])
   }
 
+  /// Handles the answer; it gets the member that made the order.
+  typealias Answer = (RedisMember, RedisResult) -> Void
+
   package let action: Action
-  let purpose: Purpose
+  /// Number of the registration that made the order.
   let registration: Int
+  let answer: Answer
 
-  init(action: Action, purpose: Purpose, registration: Int) {
-    (self.action, self.purpose, self.registration) = (action, purpose, registration)
-  }
-
-  enum Purpose {
-    case nothing
-    /// Checks for a refusal only; the text names the command.
-    case check(String)
-
-    // The registration.
-    case listening
-    /// True if Redis still lists the former name of this node.
-    case wasKnown
-    /// True if another node reported the members under the former name as gone.
-    case wasReaped
-    case began
-    case entered
-    case rejoined(EntrySlice)
-    case probe
-    case gathering
-
-    // The lease.
-    case sign
-    case nodes
-    case leases([String])
-
-    // The sockets.
-    case followed(RedisChannel)
-    case join(String)
-    case page(String, RedisChannel)
-    case signIn
-    case leave(String, Member?)
-    case signOut(userID: String)
-    case count(String)
-
-    case publish
-    case question(Int, QuestionStep)
-    /// Takes the due departures, or `all`.
-    case departures(all: Bool)
-    case cleaning(Int, CleaningStep)
-    case reap(node: String)
-  }
-
-  enum QuestionStep {
-    case admission
-    case facts(String)
-    case members(String)
-    case nodes(prefix: String)
-    case names(prefix: String)
-  }
-
-  enum CleaningStep {
-    case mark
-    case step
-    case channels
-    case users
-    case channel(String)
+  init(_ action: Action, registration: Int, _ answer: @escaping Answer) {
+    (self.action, self.registration, self.answer) = (action, registration, answer)
   }
 }
 
-/// The Lua script of the cluster; each operation is one change of an app's state in Redis.
-package enum ClusterScript {
+/// A call of the cluster's Lua script; each operation is one change of an app's state in Redis.
+package struct ClusterCall: Sendable, Equatable {
   package static let script = RedisScript(
     String(decoding: PackageResources.cluster_lua, as: UTF8.self))
-}
 
-package struct ClusterCall: Sendable, Equatable {
   package let operation: String
   package let keys: [[UInt8]]
   package let names: [String]
@@ -112,6 +59,6 @@ package struct ClusterCall: Sendable, Equatable {
 extension RedisLink {
   /// Runs an operation of the cluster, with the result as from ``run(_:keys:arguments:_:)``.
   package func run(_ call: ClusterCall, _ reply: @escaping (RedisResult) -> Void) {
-    run(ClusterScript.script, keys: call.keys, arguments: call.words, reply)
+    run(ClusterCall.script, keys: call.keys, arguments: call.words, reply)
   }
 }

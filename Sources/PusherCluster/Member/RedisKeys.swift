@@ -29,7 +29,7 @@ struct RedisKeys {
     return bytes
   }
 
-  /// The keys of a channel, in the order of ``ClusterScript``.
+  /// The keys of a channel, in the order of ``ClusterCall``.
   func channel(_ name: String) -> [[UInt8]] {
     ["nodes", "users", "members", "connections", "event"].map { self.name("{", name, "}:", $0) }
       + [departed, order]

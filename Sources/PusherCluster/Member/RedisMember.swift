@@ -5,7 +5,7 @@ package import PusherServer
 ///
 /// It does no input or output: answers, messages, questions and the time come in; orders and news
 /// go out. It holds the state of its own sockets. Redis holds the state of all nodes together, and
-/// ``ClusterScript`` changes it there. While Redis cannot be reached, sockets stay connected and
+/// ``ClusterCall`` changes it there. While Redis cannot be reached, sockets stay connected and
 /// their requests wait. After a loss the member registers its entries under a new name, and removes
 /// the former entries.
 package final class RedisMember: ClusterMember {
@@ -14,6 +14,8 @@ package final class RedisMember: ClusterMember {
   private let webhookDelay: Duration
   private let secret: RedisPassword?
   private var now: Instant
+  /// Number of the registration that the answer in ``receive(_:for:at:)`` belongs to.
+  private var answered = 0
   private var registration: Registration
   private var roster = Roster()
   private var departures = Departures()
@@ -66,69 +68,35 @@ package final class RedisMember: ClusterMember {
     return isActive && departures.askedAt == nil ? departures.held.first?.due : nil
   }
 
-  private func order(_ action: ClusterOrder.Action, _ purpose: ClusterOrder.Purpose) {
-    if case .cleaning(let number, _) = purpose { cleanings[number]?.missing += 1 }
-    orders.append(
-      ClusterOrder(action: action, purpose: purpose, registration: registration.number))
+  private typealias Answer = ClusterOrder.Answer
+
+  private func order(_ action: ClusterOrder.Action, _ answer: @escaping Answer = { _, _ in }) {
+    orders.append(ClusterOrder(action, registration: registration.number, answer))
   }
 
-  private func command(_ words: any RedisWord..., for purpose: ClusterOrder.Purpose) {
-    order(.command(words.map(\.redisBytes)), purpose)
+  private func command(_ words: any RedisWord..., answer: @escaping Answer) {
+    order(.command(words.map(\.redisBytes)), answer)
   }
 
   private func call(
     _ operation: String, _ keys: [[UInt8]], _ arguments: KeyValuePairs<String, any RedisWord>,
-    and more: [String] = [], for purpose: ClusterOrder.Purpose
+    and more: [String] = [], answer: @escaping Answer
   ) {
     let values = arguments.map(\.value.redisBytes) + more.map(\.redisBytes)
-    order(.call(ClusterCall(operation, keys: keys, names: arguments.map(\.key), values)), purpose)
+    order(.call(ClusterCall(operation, keys: keys, names: arguments.map(\.key), values)), answer)
   }
 
   /// Sends a command and ignores its answer, unless it is a refusal.
   private func send(_ words: any RedisWord...) {
     let bytes = words.map(\.redisBytes)
-    order(.command(bytes), .check(String(decoding: bytes[0], as: UTF8.self)))
+    order(.command(bytes)) { $0.check($1, to: String(decoding: bytes[0], as: UTF8.self)) }
   }
 
   // MARK: Answers
 
   package func receive(_ result: RedisResult, for order: ClusterOrder, at now: Instant) {
-    self.now = now
-    let number = order.registration
-    switch order.purpose {
-    case .nothing: break
-    case .check(let what): check(result, to: what, since: number)
-    case .listening: listening(result, since: number)
-    case .wasKnown:
-      if integer(result, of: "SISMEMBER", since: number) == 0 { set(.lost, since: number) }
-    case .wasReaped:
-      if integer(result, of: "EXISTS", since: number) == 1 { set(.cleanedUp, since: number) }
-    case .began: began(result, since: number)
-    case .entered: entered(result, since: number)
-    case .rejoined(let slice): rejoined(slice, result, since: number)
-    case .probe: probed(result, since: number)
-    case .gathering: gathered(result, since: number)
-    case .sign: signed(result, since: number)
-    case .nodes: listed(result, since: number)
-    case .leases(let nodes): count(nodes, result, since: number)
-    case .followed(let channel): followed(channel, result, since: number)
-    case .page(let name, let channel): tookPage(result, of: name, channel, since: number)
-    case .join(let name):
-      check(result, to: "the join of \(name)", since: number)
-      // The lease is over, or Redis knows fewer connections.
-      if result.elements?.last == .integer(1) { noticeLoss(since: number) }
-    case .signIn:
-      check(result, to: "a sign-in", since: number)
-      if case .success(.integer(-1)) = result { noticeLoss(since: number) }
-    case .leave(let name, let member): countedOut(name, member, result, since: number)
-    case .signOut(let userID): signedOut(userID, result, since: number)
-    case .count(let name): counted(name, result, since: number)
-    case .publish: published(result, since: number)
-    case .question(let call, let step): answered(call, step, result, since: number)
-    case .departures(let all): took(result, all: all, since: number)
-    case .cleaning(let cleaning, let step): cleaned(cleaning, step, result)
-    case .reap(let node): if case .status? = taken(result) { cleanUp(after: node) }
-    }
+    (self.now, answered) = (now, order.registration)
+    order.answer(self, result)
   }
 
   // MARK: Time
@@ -176,14 +144,9 @@ private struct Registration {
     case left
   }
 
-  struct Gathering {
-    /// Nodes that are missing at this time count as gone.
-    let end: Instant
-    /// Number of nodes to wait for; `nil` for the number that Redis knows.
-    let wanted: Int?
-    var counts: [Int] = []
-    var nextLook: Instant
-  }
+  /// Nodes that are missing at the end count as gone; `wanted` is the number of nodes to wait for,
+  /// or `nil` for the number that Redis knows.
+  typealias Gathering = (end: Instant, wanted: Int?, counts: [Int], nextLook: Instant)
 
   var state = State.connecting
   private(set) var id = ""
@@ -257,7 +220,8 @@ extension RedisMember {
     dropAbandoned()
   }
 
-  private func isCurrent(_ number: Int) -> Bool { registration.number == number }
+  /// True if the current answer belongs to the current registration.
+  private var isCurrent: Bool { registration.number == answered }
 
   /// Registers all entries under a new name.
   ///
@@ -270,7 +234,7 @@ extension RedisMember {
     guard !hasLeft else { return }
     stop()
     departures.doubtful.removeAll()
-    order(.unsubscribe(keys.answers(registration.id)), .nothing)
+    order(.unsubscribe(keys.answers(registration.id)))
     registration.renew(isFenced: isFenced)
     // The users' channel comes last, because other nodes count its subscribers.
     let channels =
@@ -285,26 +249,26 @@ extension RedisMember {
     guard case .listening(let missing, var rest) = registration.state, let channel = rest.popFirst()
     else { return }
     registration.state = .listening(missing: missing, rest: rest)
-    order(.subscribe(channel), .listening)
+    order(.subscribe(channel)) { $0.listening($1) }
   }
 
   /// Unsubscribes from what all nodes have; other nodes count the subscribers.
   func stopListening() {
-    order(.unsubscribe(keys.usersBus), .nothing)
-    order(.unsubscribe(keys.answers(registration.id)), .nothing)
+    order(.unsubscribe(keys.usersBus))
+    order(.unsubscribe(keys.answers(registration.id)))
   }
 
   /// Registers again because the lease is over or Redis was emptied.
-  private func noticeLoss(since number: Int) {
+  private func noticeLoss() {
     // All orders under the former name reached Redis before this answer.
-    if isCurrent(number) { register(isFenced: true, at: now) }
+    if isCurrent { register(isFenced: true, at: now) }
   }
 
-  private func listening(_ result: RedisResult, since number: Int) {
-    guard isCurrent(number), case .listening(let missing, let rest) = registration.state else {
+  private func listening(_ result: RedisResult) {
+    guard isCurrent, case .listening(let missing, let rest) = registration.state else {
       return
     }
-    guard case .success = result else { return check(result, to: "SUBSCRIBE", since: number) }
+    guard case .success = result else { return check(result, to: "SUBSCRIBE") }
     registration.state = .listening(missing: missing - 1, rest: rest)
     if missing == 1 { askForRemains() } else { listenToNext() }
   }
@@ -312,31 +276,38 @@ extension RedisMember {
   private func askForRemains() {
     guard !registration.isFenced || registration.formerIDs.count < Self.formerLimit else {
       for former in registration.formerIDs { cleanUp(after: former, on: roster.channels.names) }
-      return refuse("the removal of earlier registrations", since: registration.number)
+      return refuse("the removal of earlier registrations")
     }
     registration.state = .asking(.intact)
     probe()
     if let former = registration.registeredID {
-      command("SISMEMBER", keys.nodes, former, for: .wasKnown)
-      command("EXISTS", keys.gone(former), for: .wasReaped)
+      command("SISMEMBER", keys.nodes, former) {
+        // Redis no longer lists the former name of this node.
+        if $0.integer($1, of: "SISMEMBER") == 0 { $0.set(.lost) }
+      }
+      command("EXISTS", keys.gone(former)) {
+        // Another node reported the members under the former name as gone.
+        if $0.integer($1, of: "EXISTS") == 1 { $0.set(.cleanedUp) }
+      }
     }
     call(
       "begin", [keys.lease(registration.id), keys.nodes],
       [
         "content": ownConnectionCount, "milliseconds": Self.leaseMilliseconds,
         "node": registration.id,
-      ], for: .began)
+      ]
+    ) { $0.began($1) }
   }
 
   private static let formerLimit = 16
 
-  private func set(_ remains: FormerEntries, since number: Int) {
-    guard isCurrent(number), case .asking = registration.state else { return }
+  private func set(_ remains: FormerEntries) {
+    guard isCurrent, case .asking = registration.state else { return }
     registration.state = .asking(remains)
   }
 
-  private func began(_ result: RedisResult, since number: Int) {
-    guard let end = integer(result, of: "the lease", since: number), isCurrent(number),
+  private func began(_ result: RedisResult) {
+    guard let end = integer(result, of: "the lease"), isCurrent,
       case .asking(let remains) = registration.state
     else { return }
     registration.leaseEnd = end
@@ -349,8 +320,8 @@ extension RedisMember {
     enter(remains)
   }
 
-  private func entered(_ result: RedisResult, since number: Int) {
-    guard isCurrent(number), integer(result, of: "PUBLISH", since: number) != nil,
+  private func entered(_ result: RedisResult) {
+    guard isCurrent, integer(result, of: "PUBLISH") != nil,
       case .entering(let remains, let names) = registration.state
     else { return }
     let isFirst = registration.noteEntered()
@@ -362,9 +333,9 @@ extension RedisMember {
     if isFirst { return takePart() }
     // After Redis was emptied, only this node knows how many nodes there were.
     registration.state = .gathering(
-      Registration.Gathering(
-        end: now.advanced(by: Self.lease),
-        wanted: remains == .lost ? registration.others.count : nil, nextLook: now))
+      (
+        now.advanced(by: Self.lease), remains == .lost ? registration.others.count : nil, [], now
+      ))
     gather()
   }
 
@@ -376,15 +347,15 @@ extension RedisMember {
     gathering.counts = []
     gathering.nextLook = now.advanced(by: .milliseconds(200))
     registration.state = .gathering(gathering)
-    command("SCARD", keys.nodes, for: .gathering)
-    command("SCARD", keys.enrolled, for: .gathering)
-    command("PUBSUB", "NUMSUB", keys.usersBus, for: .gathering)
+    command("SCARD", keys.nodes) { $0.gathered($1) }
+    command("SCARD", keys.enrolled) { $0.gathered($1) }
+    command("PUBSUB", "NUMSUB", keys.usersBus) { $0.gathered($1) }
   }
 
-  private func gathered(_ result: RedisResult, since number: Int) {
-    guard isCurrent(number), case .gathering(var gathering) = registration.state else { return }
+  private func gathered(_ result: RedisResult) {
+    guard isCurrent, case .gathering(var gathering) = registration.state else { return }
     guard refusal(in: result) == nil else {
-      return check(result, to: "a count of the servers", since: number)
+      return check(result, to: "a count of the servers")
     }
     // The number, or the last number of a list; 0 for any other reply.
     let count = result.integer ?? result.elements?.last.flatMap(\.integer) ?? 0
@@ -406,7 +377,7 @@ extension RedisMember {
     for userID in users { signOut(userID) }
     readKnownLists()
     for (number, request) in roster.requests.sorted(by: { $0.key < $1.key }) {
-      send(request, number)
+      send(request.question, number)
     }
   }
 
@@ -421,26 +392,27 @@ extension RedisMember {
       [
         "content": ownConnectionCount, "milliseconds": Self.leaseMilliseconds,
         "leaseEnd": registration.leaseEnd,
-      ], for: .sign)
+      ]
+    ) { $0.signed($1) }
     lookForOthers()
   }
 
-  private func signed(_ result: RedisResult, since number: Int) {
-    guard let end = integer(result, of: "the lease", since: number) else { return }
-    if end > 0, isCurrent(number) {
+  private func signed(_ result: RedisResult) {
+    guard let end = integer(result, of: "the lease") else { return }
+    if end > 0, isCurrent {
       registration.leaseEnd = end
       registration.lastTold = nil
     }
     // Other nodes have reported this node's members as gone, or Redis was emptied.
-    if end == 0 { noticeLoss(since: number) }
+    if end == 0 { noticeLoss() }
   }
 
-  private func lookForOthers() { command("SMEMBERS", keys.nodes, for: .nodes) }
+  private func lookForOthers() { command("SMEMBERS", keys.nodes) { $0.listed($1) } }
 
-  private func listed(_ result: RedisResult, since number: Int) {
-    guard isCurrent(number) else { return }
+  private func listed(_ result: RedisResult) {
+    guard isCurrent else { return }
     guard let values = result.elements else {
-      return check(result, to: "SMEMBERS", since: number)
+      return check(result, to: "SMEMBERS")
     }
     let nodes = values.compactMap(\.text).filter { $0 != registration.id }
     // Other nodes may have removed the entries of a former name.
@@ -449,12 +421,12 @@ extension RedisMember {
       registration.others = (0, 1)
       return
     }
-    order(.command([Array("MGET".utf8)] + nodes.map(keys.lease)), .leases(nodes))
+    order(.command([Array("MGET".utf8)] + nodes.map(keys.lease))) { $0.count(nodes, $1) }
   }
 
-  private func count(_ nodes: [String], _ result: RedisResult, since number: Int) {
+  private func count(_ nodes: [String], _ result: RedisResult) {
     guard let leases = result.elements, leases.count == nodes.count else {
-      return check(result, to: "MGET", since: number)
+      return check(result, to: "MGET")
     }
     var found = (connections: 0, count: 1)
     for (node, lease) in zip(nodes, leases) {
@@ -462,7 +434,8 @@ extension RedisMember {
         // A lock mostly keeps other nodes from the same work.
         command(
           "SET", keys.reaping(node), registration.id, "NX", "PX",
-          Int(Self.beat.components.seconds * 1000), for: .reap(node: node))
+          Int(Self.beat.components.seconds * 1000)
+        ) { if case .status? = $0.taken($1) { $0.cleanUp(after: node) } }
         continue
       }
       // The number of sockets; no server writes other content.
@@ -494,18 +467,18 @@ extension RedisMember {
   ///
   /// - Parameter what: The command, without names that change, so that repeated reasons are logged
   ///   once.
-  private func check(_ result: RedisResult, to what: @autoclosure () -> String, since number: Int) {
+  private func check(_ result: RedisResult, to what: @autoclosure () -> String) {
     guard let words = refusal(in: result) else { return }
-    refuse(RedisRefusal.words(what(), error: words), since: number)
+    refuse(Self.words(what(), error: words))
   }
 
   /// Returns the number in the answer; any other answer is a refusal.
-  private func integer(_ result: RedisResult, of what: String, since number: Int) -> Int64? {
+  private func integer(_ result: RedisResult, of what: String) -> Int64? {
     if let integer = result.integer { return integer }
     if case .success(let reply) = result {
-      refuse(RedisRefusal.words(what, error: words(of: reply)), since: number)
+      refuse(Self.words(what, error: words(of: reply)))
     } else {
-      check(result, to: what, since: number)
+      check(result, to: what)
     }
     return nil
   }
@@ -513,9 +486,9 @@ extension RedisMember {
   /// Checks the answer to an API call; only a missing right ends the registration.
   private func checkCall(_ result: RedisResult, to what: @autoclosure () -> String) {
     guard let words = refusal(in: result) else { return }
-    let reason = RedisRefusal.words(what(), error: words)
-    if RedisRefusal.isPermissionError(words) {
-      refuse(reason, since: registration.number)
+    let reason = Self.words(what(), error: words)
+    if Self.isPermissionError(words) {
+      refuse(reason, isCurrent: true)
     } else {
       log(reason)
     }
@@ -531,9 +504,10 @@ extension RedisMember {
     return !registration.lastTold.isSame(as: reason)
   }
 
-  private func refuse(_ reason: String, since number: Int) {
+  /// - Parameter isCurrent: False for the answer to an order of an earlier registration.
+  private func refuse(_ reason: String, isCurrent: Bool? = nil) {
     guard !hasLeft else { return log(reason) }
-    guard isCurrent(number) else { return }
+    guard isCurrent ?? self.isCurrent else { return }
     stop()
     registration.state = .lost(retries: true)
     registration.refusal = "refuses \(reason)"
@@ -544,26 +518,30 @@ extension RedisMember {
   private func probe() {
     call(
       "probe", [keys.probe(registration.id), keys.nodes, keys.enrolled, keys.users, keys.departed],
-      ["bus": keys.usersBus], for: .probe)
-    if hasQuota { countEvents(0, bytes: 0, isTrial: true, for: .check("the count of events")) }
+      ["bus": keys.usersBus]
+    ) { $0.probed($1) }
+    if hasQuota {
+      countEvents(0, bytes: 0, isTrial: true) { $0.check($1, to: "the count of events") }
+    }
   }
 
-  private func probed(_ result: RedisResult, since number: Int) {
-    guard let values = result.elements else { return check(result, to: "a script", since: number) }
+  private func probed(_ result: RedisResult) {
+    guard let values = result.elements else { return check(result, to: "a script") }
     let errors = values.compactMap(\.text)
     guard !errors.isEmpty else { return }
-    refuse(RedisRefusal.words(errors.map { words(of: .error($0)) }), since: number)
+    refuse(Self.words(errors.map { words(of: .error($0)) }))
   }
 }
 
-private enum RedisRefusal {
-  static func words(_ what: String, error: String) -> String {
+// Texts of refusals.
+extension RedisMember {
+  private static func words(_ what: String, error: String) -> String {
     let advice = advice(error)
     return "\(what): \(error)" + (advice.isEmpty ? "" : ": " + advice)
   }
 
   /// Describes the errors of the probe; each begins with the command's name.
-  static func words(_ errors: [String]) -> String {
+  private static func words(_ errors: [String]) -> String {
     let lacking = errors.filter { isPermissionError($0) && !isOfChannel($0) && !isOfKey($0) }
       .map(command)
     guard lacking.isEmpty else {
@@ -576,7 +554,7 @@ private enum RedisRefusal {
       name, error: String(decoding: first.utf8.dropFirst(name.utf8.count + 1), as: UTF8.self))
   }
 
-  static func isPermissionError(_ error: String) -> Bool {
+  private static func isPermissionError(_ error: String) -> Bool {
     error.holds("NOPERM") || error.holds("user executing the script") || error.holds("ACL failure")
   }
 
@@ -676,26 +654,27 @@ extension RedisMember {
         "node": registration.id, "bus": keys.bus(name), "channel": name,
         "isMember": member == nil ? "0" : "1", "user": member?.userID ?? "", "before": before,
         "after": after, "leaseEnd": registration.leaseEnd, "delay": delayText,
-      ], for: .leave(name, member))
+      ]
+    ) { $0.countedOut(name, member, $1) }
   }
 
   private func countedOut(
-    _ name: String, _ member: Member?, _ result: RedisResult, since number: Int
+    _ name: String, _ member: Member?, _ result: RedisResult
   ) {
     defer { departureAnswered() }
     departures.noteAnswered(on: name)
     guard let values = result.elements, values.count == 3 else {
       departures.doubtful.insert(name)
-      check(result, to: "the departure from \(name)", since: number)
+      check(result, to: "the departure from \(name)")
       // The departure may not have been counted; then the removal of the former entries counts it.
       return departures.miss(name, member)
     }
     if values[2] == .integer(-1) {
       departures.doubtful.insert(name)
       departures.miss(name, member)
-      return noticeLoss(since: number)
+      return noticeLoss()
     }
-    if isCurrent(number) { noteCountedOut(name) }
+    if isCurrent { noteCountedOut(name) }
     if let member { noteDeparture(.memberRemoved(name, member), RedisChange(values[1])) }
     noteDeparture(.init(.channelVacated, name), RedisChange(values[0]))
     if let count = values[2].integer { noteCount(name, Int(count)) }
@@ -710,32 +689,32 @@ extension RedisMember {
   private func signOut(_ userID: String) {
     departures.noteSent()
     signOut(
-      userID, connections: 1, of: registration.id, leaseEnd: "\(registration.leaseEnd)",
-      for: .signOut(userID: userID))
+      userID, connections: 1, of: registration.id, leaseEnd: "\(registration.leaseEnd)"
+    ) { $0.signedOut(userID, $1) }
   }
 
   /// - Parameter leaseEnd: Empty for the entries of a dead node.
   private func signOut(
     _ userID: String, connections: Int, of node: String, leaseEnd: String,
-    for purpose: ClusterOrder.Purpose
+    answer: @escaping Answer
   ) {
     call(
       "signOut", [keys.users, keys.users(of: node)],
       [
         "bus": keys.usersBus, "user": userID, "left": setup.text.watchlist(offline: [userID]),
         "connections": connections, "leaseEnd": leaseEnd,
-      ], for: purpose)
+      ], answer: answer)
   }
 
-  private func signedOut(_ userID: String, _ result: RedisResult, since number: Int) {
+  private func signedOut(_ userID: String, _ result: RedisResult) {
     defer { departureAnswered() }
     guard let change = result.integer else {
-      check(result, to: "a sign-out", since: number)
+      check(result, to: "a sign-out")
       return departures.miss(userID: userID)
     }
     guard change < 0 else { return }
     departures.miss(userID: userID)
-    noticeLoss(since: number)
+    noticeLoss()
   }
 
   private func departureAnswered() {
@@ -796,16 +775,16 @@ extension RedisMember {
   private func takeDepartures(all: Bool) {
     guard !delayText.isEmpty else { return }
     departures.askedAt = now
-    call("takeDepartures", [keys.departed], ["which": all ? "all" : ""], for: .departures(all: all))
+    call("takeDepartures", [keys.departed], ["which": all ? "all" : ""]) { $0.took($1, all: all) }
   }
 
   private static let departurePortion = 100
 
-  private func took(_ result: RedisResult, all: Bool, since number: Int) {
+  private func took(_ result: RedisResult, all: Bool) {
     let asked = departures.askedAt
     departures.askedAt = nil
     guard let values = result.elements else {
-      check(result, to: "the list of departures", since: number)
+      check(result, to: "the list of departures")
       if all { endMembership() }
       return
     }
@@ -833,7 +812,8 @@ extension RedisMember {
         [
           "channel": channel, "isMember": userID == nil ? "0" : "1", "user": userID ?? "",
           "delay": delayText,
-        ], for: .check("the list of departures"))
+        ]
+      ) { $0.check($1, to: "the list of departures") }
     }
   }
 
@@ -904,7 +884,7 @@ extension RedisMember {
   private func taken(_ result: RedisResult) -> RedisReply? {
     guard case .success(let reply) = result else { return nil }
     guard case .error = reply else { return reply }
-    log(RedisRefusal.words("the cleanup after a server", error: words(of: reply)))
+    log(Self.words("the cleanup after a server", error: words(of: reply)))
     return nil
   }
 
@@ -922,11 +902,33 @@ extension RedisMember {
     // This key comes first: a returning node learns from it that its members were reported as gone.
     command(
       "SET", keys.gone(node), registration.id, "PX", Self.memory.wholeNanoseconds / 1_000_000,
-      for: .cleaning(lastCleaning, .mark))
+      answer: step(of: lastCleaning) { member, number, _ in
+        member.command("DEL", member.keys.lease(node), answer: member.step(of: number))
+        member.command(
+          "SMEMBERS", member.keys.channels(of: node),
+          answer: member.step(of: number) { $0.reap(node, on: $2, $1) })
+        member.command(
+          "HGETALL", member.keys.users(of: node),
+          answer: member.step(of: number) { $0.signOutUsers(of: node, $2, $1) })
+        return true
+      })
   }
 
-  private func cleaned(_ number: Int, _ step: ClusterOrder.CleaningStep, _ result: RedisResult) {
-    let isTaken = taken(result).map { go(number, step, $0) } ?? false
+  /// Counts an order of a removal, and returns what its answer does.
+  ///
+  /// - Parameter body: Returns whether the step succeeded.
+  private func step(
+    of number: Int,
+    _ body: @escaping (RedisMember, _ number: Int, RedisReply) -> Bool = { _, _, _ in true }
+  ) -> Answer {
+    cleanings[number]?.missing += 1
+    return { member, result in
+      let isTaken = member.taken(result).map { body(member, number, $0) } ?? false
+      member.cleaned(number, isTaken)
+    }
+  }
+
+  private func cleaned(_ number: Int, _ isTaken: Bool) {
     guard var cleaning = cleanings[number] else { return }
     cleaning.missing -= 1
     cleaning.isRefused = cleaning.isRefused || !isTaken
@@ -934,46 +936,43 @@ extension RedisMember {
     if cleaning.missing == 0, !cleaning.isRefused { forget(cleaning.node) }
   }
 
-  /// Handles the answer to a step, and returns whether the step succeeded.
-  private func go(_ number: Int, _ step: ClusterOrder.CleaningStep, _ reply: RedisReply) -> Bool {
-    guard let node = cleanings[number]?.node else { return false }
-    if case .step = step { return true }
-    if case .mark = step {
-      command("DEL", keys.lease(node), for: .cleaning(number, .step))
-      command("SMEMBERS", keys.channels(of: node), for: .cleaning(number, .channels))
-      command("HGETALL", keys.users(of: node), for: .cleaning(number, .users))
-      return true
+  private func reap(_ node: String, on channels: RedisReply, _ number: Int) -> Bool {
+    guard case .array(let values) = channels else { return false }
+    for name in values.compactMap(\.text) { cleanings[number]?.add(name) }
+    reapNext(node, number)
+    return true
+  }
+
+  private func signOutUsers(of node: String, _ users: RedisReply, _ number: Int) -> Bool {
+    guard case .array(let values) = users else { return false }
+    let texts = values.map(\.text)
+    for index in stride(from: 0, to: texts.count - 1, by: 2) {
+      // Nodes write only numbers.
+      guard let userID = texts[index], let connections = texts[index + 1].flatMap(Int32.init)
+      else { continue }
+      signOut(
+        userID, connections: Int(connections), of: node, leaseEnd: "", answer: step(of: number))
     }
+    return true
+  }
+
+  private func reaped(
+    _ node: String, on name: String, _ reply: RedisReply, _ number: Int
+  ) -> Bool {
     guard case .array(let values) = reply else { return false }
     let texts = values.map(\.text)
-    switch step {
-    case .mark, .step: break
-    case .channels:
-      for name in texts.compactMap(\.self) { cleanings[number]?.add(name) }
+    for index in stride(from: 2, to: texts.count - 1, by: 2) {
+      guard let userID = texts[index] else { continue }
+      noteDeparture(.init(.memberRemoved, name, userID: userID), RedisChange(values[index + 1]))
+    }
+    if let vacated = values.first {
+      noteDeparture(.init(.channelVacated, name), RedisChange(vacated))
+    }
+    if texts.count > 1, let cursor = texts[1], !cursor.isEmpty {
+      reap(node, on: name, number, from: cursor)
+    } else {
+      cleanings[number]?.noteChannel()
       reapNext(node, number)
-    case .users:
-      for index in stride(from: 0, to: texts.count - 1, by: 2) {
-        // Nodes write only numbers.
-        guard let userID = texts[index], let connections = texts[index + 1].flatMap(Int32.init)
-        else { continue }
-        signOut(
-          userID, connections: Int(connections), of: node, leaseEnd: "",
-          for: .cleaning(number, .step))
-      }
-    case .channel(let name):
-      for index in stride(from: 2, to: texts.count - 1, by: 2) {
-        guard let userID = texts[index] else { continue }
-        noteDeparture(.init(.memberRemoved, name, userID: userID), RedisChange(values[index + 1]))
-      }
-      if let vacated = values.first {
-        noteDeparture(.init(.channelVacated, name), RedisChange(vacated))
-      }
-      if texts.count > 1, let cursor = texts[1], !cursor.isEmpty {
-        reap(node, on: name, number, from: cursor)
-      } else {
-        cleanings[number]?.noteChannel()
-        reapNext(node, number)
-      }
     }
     return true
   }
@@ -989,7 +988,7 @@ extension RedisMember {
       [
         "node": node, "bus": keys.bus(name), "channel": name, "before": before, "after": after,
         "delay": delayText, "cursor": cursor,
-      ], for: .cleaning(number, .channel(name)))
+      ], answer: step(of: number) { $0.reaped(node, on: name, $2, $1) })
   }
 
   private func forget(_ node: String) {
@@ -1002,37 +1001,21 @@ extension RedisMember {
 
 // MARK: - Roster
 
-/// Connections on one channel that enter Redis in one step.
-struct EntrySlice {
-  let name: String
-  /// Connections of one user each, or one entry of all anonymous subscribers.
-  let entries: ArraySlice<(member: Member?, connections: Int)>
-  let remains: FormerEntries
-}
-
 /// The sockets of this node, and their requests.
 private struct Roster {
-  enum Request {
-    case join(JoinRequest)
-    case signIn(SignedInUser, socketID: String)
-
-    var socketID: String {
-      switch self {
-      case .join(let wish): wish.socketID
-      case .signIn(_, let socketID): socketID
-      }
-    }
-  }
-
   /// What is under way on the current link.
   ///
   /// An answer comes as a message, after all messages that its request causes. So a limit on the
   /// bytes of requests whose answers are due also limits the bytes on their way to this node, and
   /// Redis need not close the connection that carries them (`client-output-buffer-limit pubsub`).
   struct Work {
+    /// Connections of one user each on a channel, or one entry of all its anonymous subscribers.
+    typealias Slice = ArraySlice<(member: Member?, connections: Int)>
+
+    /// What enters Redis in one step.
     enum Entry {
-      case slice(EntrySlice)
-      case user(String, connections: Int, FormerEntries)
+      case slice(Slice, of: String)
+      case user(String, connections: Int)
     }
 
     private static let limit = 256 << 10
@@ -1051,7 +1034,8 @@ private struct Roster {
     /// They are as they were when it began. Connections that end meanwhile are counted out after
     /// it.
     var entries = Fifo<Entry>()
-    var isEntering = false
+    /// State of the former entries until all entries are in Redis; `nil` then, and before.
+    var remains: FormerEntries?
 
     var hasRoom: Bool { due < Self.limit }
     var isIdle: Bool { costs.isEmpty }
@@ -1075,7 +1059,8 @@ private struct Roster {
   }
 
   var channels = NameTable<RedisChannel>()
-  var requests: [Int: Request] = [:]
+  /// Joins and sign-ins, each with its socket.
+  var requests: [Int: (question: ClusterQuestion, socketID: String)] = [:]
   var work = Work()
   /// From this number of requests on, requests of closed sockets are dropped.
   private var dropsAt = 1024
@@ -1101,7 +1086,7 @@ extension RedisMember {
   /// is renewed in between.
   private func enter(_ remains: FormerEntries) {
     registration.hasBegun = true
-    roster.work.isEntering = true
+    roster.work.remains = remains
     for name in roster.channels.names {
       guard let channel = roster.channels[name] else { continue }
       channel.noteFollowed()
@@ -1109,9 +1094,9 @@ extension RedisMember {
         (member: Optional($0.member), connections: $0.connections)
       }
       if !members.isEmpty {
-        add(members, of: name, remains)
+        add(members, of: name)
       } else if channel.count > 0 {
-        add([(nil, channel.count)], of: name, remains)
+        add([(nil, channel.count)], of: name)
       } else {
         // Only joins wait. They find the channel followed, and do not list it.
         send("SADD", keys.channels(of: registration.id), name)
@@ -1119,22 +1104,22 @@ extension RedisMember {
     }
     var connections = node.users
     // Waiting sign-ins enter with their own requests.
-    for case .signIn(let user, _) in roster.requests.values {
+    for case (.signIn(let user, _), _) in roster.requests.values {
       connections[user.id, default: 0] -= 1
     }
     for userID in connections.names {
       guard let count = connections[userID], count > 0 else { continue }
-      roster.work.entries.append(.user(userID, connections: count, remains))
+      roster.work.entries.append(.user(userID, connections: count))
     }
     // Sockets that left while Redis could not be reached: if Redis was emptied, they count as
     // connected until all nodes are back, so that the last departure is known. Otherwise they are
     // counted out with the former entries.
     if remains == .lost {
       for (channel, member) in departures.subscriptions {
-        add([(member, 1)], of: channel, remains)
+        add([(member, 1)], of: channel)
       }
       for userID in departures.users {
-        roster.work.entries.append(.user(userID, connections: 1, remains))
+        roster.work.entries.append(.user(userID, connections: 1))
       }
     } else {
       _ = departures.takeMissed()
@@ -1146,37 +1131,35 @@ extension RedisMember {
   /// Size of a step's members in bytes, from which no more follow.
   private static let sliceSize = 32 << 10
 
-  private func add(
-    _ entries: [(member: Member?, connections: Int)], of name: String, _ remains: FormerEntries
-  ) {
+  private func add(_ entries: [(member: Member?, connections: Int)], of name: String) {
     for start in stride(from: 0, to: entries.count, by: Self.sliceLength) {
       let slice = entries[start..<min(start + Self.sliceLength, entries.count)]
-      roster.work.entries.append(.slice(EntrySlice(name: name, entries: slice, remains: remains)))
+      roster.work.entries.append(.slice(slice, of: name))
     }
   }
 
   /// Enters more while few answers are due, and tells the others when all have come.
   private func enterNext() {
-    guard roster.work.isEntering else { return }
+    guard let remains = roster.work.remains else { return }
     while roster.work.hasRoom, let entry = roster.work.entries.popFirst() {
       switch entry {
-      case .slice(let slice): enter(slice)
-      case .user(let userID, let connections, let remains):
+      case .slice(let slice, let name): enter(slice, of: name, remains)
+      case .user(let userID, let connections):
         signIn(
           SignedInUser(member: Member(userID: userID), watchlist: []), socketID: "",
           request: calls.nextNumber(), connections: connections, isNew: remains != .lost)
       }
     }
     guard roster.work.entries.isEmpty, roster.work.isIdle else { return }
-    roster.work.isEntering = false
+    roster.work.remains = nil
     send("SADD", keys.enrolled, registration.id)
-    command("PUBLISH", keys.usersBus, RedisFields.encode(["n", registration.id]), for: .entered)
+    command("PUBLISH", keys.usersBus, RedisFields.encode(["n", registration.id])) { $0.entered($1) }
   }
 
-  private func enter(_ slice: EntrySlice) {
+  private func enter(_ slice: Roster.Work.Slice, of name: String, _ remains: FormerEntries) {
     var words: [String] = []
     var bytes = 0
-    var rest = slice.entries
+    var rest = slice
     while bytes < Self.sliceSize, let entry = rest.popFirst() {
       words.append("\(entry.connections)")
       guard let member = entry.member else { continue }
@@ -1184,11 +1167,8 @@ extension RedisMember {
       words += [member.userID, stored]
       bytes += stored.utf8.count
     }
-    let (name, remains) = (slice.name, slice.remains)
-    if !rest.isEmpty {
-      roster.work.entries.prepend(.slice(EntrySlice(name: name, entries: rest, remains: remains)))
-    }
-    let sent = EntrySlice(name: name, entries: slice.entries[..<rest.startIndex], remains: remains)
+    if !rest.isEmpty { roster.work.entries.prepend(.slice(rest, of: name)) }
+    let sent = slice[..<rest.startIndex]
     let number = calls.nextNumber()
     roster.work.noteSent(number, bytes: bytes)
     send("SADD", keys.channels(of: registration.id), name)
@@ -1198,20 +1178,23 @@ extension RedisMember {
       [
         "node": registration.id, "answers": keys.answers(registration.id), "request": number,
         "bus": keys.bus(name), "channel": name,
-        "isMember": slice.entries.first?.member == nil ? "0" : "1",
+        "isMember": slice.first?.member == nil ? "0" : "1",
         "before": before, "after": after, "leaseEnd": registration.leaseEnd,
-      ], and: words, for: .rejoined(sent))
+      ], and: words
+    ) { $0.rejoined(sent, of: name, remains, $1) }
   }
 
-  private func rejoined(_ slice: EntrySlice, _ result: RedisResult, since number: Int) {
-    check(result, to: "the join of \(slice.name)", since: number)
+  private func rejoined(
+    _ slice: Roster.Work.Slice, of name: String, _ remains: FormerEntries, _ result: RedisResult
+  ) {
+    check(result, to: "the join of \(name)")
     guard let values = result.elements, values.count >= 2 else { return }
-    if values[1] == .integer(1) { return noticeLoss(since: number) }
+    if values[1] == .integer(1) { return noticeLoss() }
     // Arrivals are reported only if the departures were.
-    guard slice.remains == .cleanedUp else { return }
-    noteJoined(slice.name, as: nil, isFirst: RedisChange(values[0]), isNew: .none)
-    for (entry, change) in zip(slice.entries, values[2...]) {
-      noteJoined(slice.name, as: entry.member, isFirst: .none, isNew: RedisChange(change))
+    guard remains == .cleanedUp else { return }
+    noteJoined(name, as: nil, isFirst: RedisChange(values[0]), isNew: .none)
+    for (entry, change) in zip(slice, values[2...]) {
+      noteJoined(name, as: entry.member, isFirst: .none, isNew: RedisChange(change))
     }
   }
 
@@ -1244,23 +1227,24 @@ extension RedisMember {
         [
           "bus": keys.bus(name), "channel": name, "before": before, "after": after,
           "milliseconds": Int(NodeRecord.countInterval.components.seconds * 900),
-        ], for: .count(name))
+        ]
+      ) { $0.counted(name, $1) }
     }
   }
 
-  private func counted(_ name: String, _ result: RedisResult, since number: Int) {
-    check(result, to: "the count of \(name)", since: number)
+  private func counted(_ name: String, _ result: RedisResult) {
+    check(result, to: "the count of \(name)")
     if let count = result.integer, count > 0 { note(.subscriptionCount(name, Int(count))) }
   }
 
   // MARK: Requests of sockets
 
-  private func ask(_ request: Roster.Request) -> Int {
+  private func ask(_ question: ClusterQuestion, of socketID: String) -> ClusterReply {
     let number = calls.nextNumber()
-    roster.requests[number] = request
+    roster.requests[number] = (question, socketID)
     if !isActive, roster.isCrowded { dropAbandoned() }
-    if isActive { send(request, number) }
-    return number
+    if isActive { send(question, number) }
+    return .later(number)
   }
 
   /// Drops the requests of closed sockets, because nothing would count them out again.
@@ -1268,8 +1252,8 @@ extension RedisMember {
     for number in roster.takeAbandoned(node.sockets) { node.add(.dropped(number)) }
   }
 
-  private func send(_ request: Roster.Request, _ number: Int) {
-    switch request {
+  private func send(_ question: ClusterQuestion, _ number: Int) {
+    switch question {
     case .join(let wish):
       let name = wish.channel
       let channel = roster.channels[name] ?? RedisChannel()
@@ -1279,17 +1263,18 @@ extension RedisMember {
       roster.work.line.append((channel, number))
       if channel.beginFollowing() {
         send("SADD", keys.channels(of: registration.id), name)
-        order(.subscribe(keys.bus(name)), .followed(channel))
+        order(.subscribe(keys.bus(name))) { $0.followed(channel, $1) }
       }
       advance()
     case .signIn(let user, let socketID):
       signIn(user, socketID: socketID, request: number, connections: 1)
+    case .admit, .published, .facts, .channels: break
     }
   }
 
-  private func followed(_ channel: RedisChannel, _ result: RedisResult, since number: Int) {
-    guard isCurrent(number) else { return }
-    guard case .success = result else { return check(result, to: "SUBSCRIBE", since: number) }
+  private func followed(_ channel: RedisChannel, _ result: RedisResult) {
+    guard isCurrent else { return }
+    guard case .success = result else { return check(result, to: "SUBSCRIBE") }
     channel.isFollowed = true
     advance()
   }
@@ -1297,7 +1282,7 @@ extension RedisMember {
   private func advance() {
     while roster.work.hasRoom, let first = roster.work.line.first, first.channel.isFollowed {
       guard let next = roster.work.line.popFirst(),
-        case .join(let wish)? = roster.requests[next.number]
+        case .join(let wish)? = roster.requests[next.number]?.question
       else { continue }
       join(wish, next.number)
       if wish.member != nil, next.channel.view == nil { readList(wish.channel, next.channel) }
@@ -1319,7 +1304,12 @@ extension RedisMember {
         "member": stored, "limit": setup.limits.presenceMembers, "before": before, "after": after,
         "connections": wish.isAgain ? 0 : 1, "has": roster.channels[name]?.count ?? 0,
         "leaseEnd": registration.leaseEnd,
-      ], for: .join(name))
+      ]
+    ) {
+      $0.check($1, to: "the join of \(name)")
+      // The lease is over, or Redis knows fewer connections.
+      if $1.elements?.last == .integer(1) { $0.noticeLoss() }
+    }
   }
 
   /// Counts connections of a user in; the answer comes as a message.
@@ -1334,13 +1324,17 @@ extension RedisMember {
         "bus": keys.usersBus, "user": user.id, "socket": socketID,
         "came": isNew ? setup.text.watchlist(online: [user.id]) : "", "connections": connections,
         "leaseEnd": registration.leaseEnd,
-      ], and: user.watchlist, for: .signIn)
+      ], and: user.watchlist
+    ) {
+      $0.check($1, to: "a sign-in")
+      if case .success(.integer(-1)) = $1 { $0.noticeLoss() }
+    }
   }
 
   private func forgetIfEmpty(_ name: String) {
     guard let channel = roster.channels[name], channel.isUnused else { return }
     roster.channels[name] = nil
-    order(.unsubscribe(keys.bus(name)), .nothing)
+    order(.unsubscribe(keys.bus(name)))
   }
 
   /// Removes a channel without subscribers from this node's list in Redis.
@@ -1378,31 +1372,33 @@ extension RedisMember {
   private func continueReading() {
     while let name = roster.work.nextUnread() {
       if let channel = roster.channels[name], channel.pages != nil {
-        askPage("0", name, for: .page(name, channel))
+        askPage("0", name) { $0.tookPage($1, of: name, channel) }
       } else {
         roster.work.noteRead()
       }
     }
   }
 
-  private func askPage(_ cursor: String, _ name: String, for purpose: ClusterOrder.Purpose) {
-    command("HSCAN", keys.members(name), cursor, "COUNT", HashPage.size, for: purpose)
+  private func askPage(_ cursor: String, _ name: String, answer: @escaping Answer) {
+    command("HSCAN", keys.members(name), cursor, "COUNT", HashPage.size, answer: answer)
   }
 
   private func tookPage(
-    _ result: RedisResult, of name: String, _ channel: RedisChannel, since number: Int
+    _ result: RedisResult, of name: String, _ channel: RedisChannel
   ) {
-    guard isCurrent(number) else { return }
+    guard isCurrent else { return }
     guard let page = HashPage(result) else {
       if case .success(let reply) = result {
-        refuse(RedisRefusal.words("HSCAN", error: words(of: reply)), since: number)
+        refuse(Self.words("HSCAN", error: words(of: reply)))
       }
       return
     }
     // The channel may have lost its sockets, and may have new ones.
     if channel.pages != nil, roster.channels[name] === channel {
       channel.pages?.take(page)
-      if let next = page.next { return askPage(next, name, for: .page(name, channel)) }
+      if let next = page.next {
+        return askPage(next, name) { $0.tookPage($1, of: name, channel) }
+      }
       complete(name, channel)
     }
     roster.work.noteRead()
@@ -1440,7 +1436,7 @@ extension RedisMember {
   ) {
     let joined = Joined(
       request, members: channel.view?.list ?? MemberList(),
-      cached: setup.naming.isCache(request.channel) ? CachedEvent(stored: event) : nil)
+      cached: setup.isCache(request.channel) ? CachedEvent(stored: event) : nil)
     node.add(.answer(number, .joined(joined)))
   }
 
@@ -1513,7 +1509,8 @@ extension RedisMember {
     guard let number = Int(fields[0]) else { return }
     defer { noteAnswered(number) }
     guard let channel = roster.channels[fields[1]],
-      let request = roster.requests.removeValue(forKey: number), case .join(let wish) = request
+      let request = roster.requests.removeValue(forKey: number),
+      case .join(let wish) = request.question
     else { return }
     channel.waiting -= 1
     guard fields.count == 7 else {
@@ -1535,7 +1532,7 @@ extension RedisMember {
   private func signedIn(_ fields: [String]) {
     guard let number = Int(fields[0]) else { return }
     defer { noteAnswered(number) }
-    guard let request = roster.requests.removeValue(forKey: number), case .signIn = request
+    guard let request = roster.requests.removeValue(forKey: number), case .signIn = request.question
     else { return }
     node.add(.answer(number, .signedIn(NameSet(fields.dropFirst()))))
   }
@@ -1593,27 +1590,27 @@ extension RedisMember {
       if request.isSecond, !request.isAgain {
         leave(request.channel, userID: request.formerUserID, at: now)
       }
-      return .later(ask(.join(request)))
+      return ask(question, of: request.socketID)
     case .signIn(let user, let socketID):
       _ = node.signIn(user.id)
-      return .later(ask(.signIn(user, socketID: socketID)))
+      return ask(question, of: socketID)
     case .admit(let events, let bytes):
-      guard isActive else { return .answered(.admission(.unavailable)) }
-      guard hasQuota else { return .answered(.admission(.admitted)) }
+      guard isActive else { return .answered(.unavailable) }
+      guard hasQuota else { return .answered(.admitted) }
       let number = calls.nextNumber()
-      countEvents(events, bytes: bytes, for: .question(number, .admission))
+      countEvents(events, bytes: bytes) { $0.admitted(number, $1) }
       return .later(number)
-    case .published: return calls.waitForEvents().map { .later($0) } ?? .answered(.published(true))
+    case .published: return calls.waitForEvents().map { .later($0) } ?? .answered(.published)
     case .facts(let names, let withMembers):
-      guard isActive else { return .answered(.facts(nil)) }
+      guard isActive else { return .answered(.unavailable) }
       guard !names.isEmpty else { return .answered(.facts([])) }
       let number = calls.nextNumber()
       askFacts(names, number, wantsNames: false, withMembers: withMembers)
       return .later(number)
     case .channels(let prefix):
-      guard isActive else { return .answered(.channels(nil)) }
+      guard isActive else { return .answered(.unavailable) }
       let number = calls.nextNumber()
-      command("SMEMBERS", keys.nodes, for: .question(number, .nodes(prefix: prefix)))
+      command("SMEMBERS", keys.nodes) { $0.tookNodes(number, prefix, $1) }
       return .later(number)
     }
   }
@@ -1624,7 +1621,7 @@ extension RedisMember {
   }
 
   private func countEvents(
-    _ events: Int, bytes: Int, isTrial: Bool = false, for purpose: ClusterOrder.Purpose
+    _ events: Int, bytes: Int, isTrial: Bool = false, answer: @escaping Answer
   ) {
     let limits = setup.application.limits
     func text(_ limit: Int?) -> String { isTrial ? "" : limit.map { "\($0)" } ?? "" }
@@ -1633,7 +1630,7 @@ extension RedisMember {
       [
         "events": events, "bytes": bytes, "eventLimit": text(limits.eventsPerSecond),
         "byteLimit": text(limits.bytesPerSecond),
-      ], for: purpose)
+      ], answer: answer)
   }
 
   private func askFacts(
@@ -1642,57 +1639,62 @@ extension RedisMember {
     calls.facts[number] = WaitingCalls.Facts(
       missing: withMembers ? 2 * names.count : names.count, wantsNames: wantsNames)
     for name in names {
-      call("facts", keys.channel(name), [:], for: .question(number, .facts(name)))
-      if withMembers { askPage("0", name, for: .question(number, .members(name))) }
+      call("facts", keys.channel(name), [:]) { $0.tookFacts(number, name, $1) }
+      if withMembers { askPage("0", name) { $0.tookMembers(number, name, $1) } }
     }
   }
 
   // MARK: Answers
 
-  private func answered(
-    _ number: Int, _ step: ClusterOrder.QuestionStep, _ result: RedisResult, since begin: Int
-  ) {
-    switch step {
-    case .admission:
-      check(result, to: "the count of events", since: begin)
-      let limits = setup.application.limits
-      let admission: Admission =
-        switch result.integer {
-        case nil: .unavailable
-        case 1: .overQuota(limits.refusal(ofEvents: true))
-        case 2: .overQuota(limits.refusal(ofEvents: false))
-        default: .admitted
-        }
-      node.add(.answer(number, .admission(admission)))
-    case .facts(let name):
-      checkCall(result, to: "the facts of \(name)")
-      let facts = ChannelFacts(name: name, result)
-      calls.facts[number]?.known.append(facts ?? ChannelFacts(name: name))
-      noteFacts(number, isKnown: facts != nil)
-    case .members(let name):
-      checkCall(result, to: "the members of \(name)")
-      let page = HashPage(result)
-      if let page { calls.facts[number]?.lists[name, default: MemberPages()].take(page) }
-      if let next = page?.next { return askPage(next, name, for: .question(number, step)) }
-      noteFacts(number, isKnown: page != nil)
-    case .nodes(let prefix):
-      guard let nodes = result.elements, !nodes.isEmpty else {
-        return noNames(result, to: "SMEMBERS", number)
+  private func admitted(_ number: Int, _ result: RedisResult) {
+    check(result, to: "the count of events")
+    let limits = setup.application.limits
+    let answer: ClusterAnswer =
+      switch result.integer {
+      case nil: .unavailable
+      case 1: .overQuota(limits.refusal(ofEvents: true))
+      case 2: .overQuota(limits.refusal(ofEvents: false))
+      default: .admitted
       }
-      let sets = nodes.compactMap(\.text).map(keys.channels(of:))
-      order(.command([Array("SUNION".utf8)] + sets), .question(number, .names(prefix: prefix)))
-    case .names(let prefix):
-      guard let values = result.elements else { return noNames(result, to: "SUNION", number) }
-      let names = values.compactMap(\.text).filter { $0.begins(with: prefix) }.sorted()
-      // The list of a node may have a channel without subscribers.
-      if isActive, !names.isEmpty { return askFacts(names, number, wantsNames: true) }
-      node.add(.answer(number, .channels(isActive ? [] : nil)))
+    node.add(.answer(number, answer))
+  }
+
+  private func tookFacts(_ number: Int, _ name: String, _ result: RedisResult) {
+    checkCall(result, to: "the facts of \(name)")
+    let facts = ChannelFacts(name: name, result)
+    calls.facts[number]?.known.append(facts ?? ChannelFacts(name: name))
+    noteFacts(number, isKnown: facts != nil)
+  }
+
+  private func tookMembers(_ number: Int, _ name: String, _ result: RedisResult) {
+    checkCall(result, to: "the members of \(name)")
+    let page = HashPage(result)
+    if let page { calls.facts[number]?.lists[name, default: MemberPages()].take(page) }
+    if let next = page?.next {
+      return askPage(next, name) { $0.tookMembers(number, name, $1) }
     }
+    noteFacts(number, isKnown: page != nil)
+  }
+
+  private func tookNodes(_ number: Int, _ prefix: String, _ result: RedisResult) {
+    guard let nodes = result.elements, !nodes.isEmpty else {
+      return noNames(result, to: "SMEMBERS", number)
+    }
+    let sets = nodes.compactMap(\.text).map(keys.channels(of:))
+    order(.command([Array("SUNION".utf8)] + sets)) { $0.tookNames(number, prefix, $1) }
+  }
+
+  private func tookNames(_ number: Int, _ prefix: String, _ result: RedisResult) {
+    guard let values = result.elements else { return noNames(result, to: "SUNION", number) }
+    let names = values.compactMap(\.text).filter { $0.begins(with: prefix) }.sorted()
+    // The list of a node may have a channel without subscribers.
+    if isActive, !names.isEmpty { return askFacts(names, number, wantsNames: true) }
+    node.add(.answer(number, isActive ? .channels([]) : .unavailable))
   }
 
   private func noNames(_ result: RedisResult, to what: String, _ number: Int) {
     checkCall(result, to: what)
-    node.add(.answer(number, .channels(nil)))
+    node.add(.answer(number, .unavailable))
   }
 
   /// Counts an answer, and answers the question after the last one.
@@ -1709,12 +1711,9 @@ extension RedisMember {
       let list = waiting.lists[waiting.known[index].name]?.view.list
       waiting.known[index].members = list ?? MemberList()
     }
-    let known = waiting.isKnown ? waiting.known : nil
-    node.add(
-      .answer(
-        number,
-        waiting.wantsNames
-          ? .channels(known?.filter { $0.subscriptions > 0 }.map(\.name)) : .facts(known)))
+    guard waiting.isKnown else { return node.add(.answer(number, .unavailable)) }
+    let occupied = waiting.known.filter { $0.subscriptions > 0 }.map(\.name)
+    node.add(.answer(number, waiting.wantsNames ? .channels(occupied) : .facts(waiting.known)))
   }
 
   // MARK: Events
@@ -1728,7 +1727,7 @@ extension RedisMember {
       event.text,
     ])
     guard event.isKept else {
-      command("PUBLISH", keys.bus(event.channel), message, for: .publish)
+      command("PUBLISH", keys.bus(event.channel), message) { $0.published($1) }
       return .everywhere
     }
     let kept = CachedEvent(name: event.name, data: event.data ?? .null)
@@ -1738,7 +1737,8 @@ extension RedisMember {
         "event": kept.stored,
         "milliseconds": setup.limits.times.cachedEvent.map { "\($0.wholeNanoseconds / 1_000_000)" }
           ?? "", "bus": keys.bus(event.channel), "message": message,
-      ], for: .publish)
+      ]
+    ) { $0.published($1) }
     return .everywhere
   }
 
@@ -1746,17 +1746,17 @@ extension RedisMember {
     self.now = now
     guard isActive else { return false }
     calls.notePublished()
-    command("PUBLISH", keys.usersBus, RedisFields.encode(["t", userID]), for: .publish)
+    command("PUBLISH", keys.usersBus, RedisFields.encode(["t", userID])) { $0.published($1) }
     return true
   }
 
-  private func published(_ result: RedisResult, since number: Int) {
+  private func published(_ result: RedisResult) {
     // An overload fails this event alone, so only refusals of Redis are checked.
-    if case .success = result { check(result, to: "PUBLISH", since: number) }
+    if case .success = result { check(result, to: "PUBLISH") }
     var isTaken = false
     if case .success(let reply) = result { isTaken = reply.errorCode == nil }
     for (number, isTaken) in calls.noteAnswer(isTaken: isTaken) {
-      node.add(.answer(number, .published(isTaken)))
+      node.add(.answer(number, isTaken ? .published : .unavailable))
     }
   }
 }
@@ -1769,7 +1769,7 @@ extension ChannelFacts {
     self.init(name: name)
     (subscriptions, memberCount) = (Int(count), Int(users))
     cached = values[1].text.flatMap(CachedEvent.init(stored:)).map {
-      CachedFacts($0, timeLeft: timeLeft > 0 ? .milliseconds(timeLeft) : nil)
+      ($0, timeLeft > 0 ? .milliseconds(timeLeft) : nil)
     }
   }
 }

@@ -50,7 +50,7 @@ package final class RedisConversation {
   ) {
     (self.role, self.place, self.policy) = (role, place, policy)
     secret = settings.password
-    reader = RedisReader(limits: policy.replies)
+    reader = RedisReader(of: place, limits: policy.replies)
     lastReply = now
     for step in RedisPreparation.steps(role, settings, identifies: identifies) {
       step.command.write(to: output)
@@ -118,22 +118,11 @@ package final class RedisConversation {
   ///
   /// An error ends the connection.
   package func next(at now: Instant) throws(RedisFailure) -> Event? {
-    while let reply = try read() {
+    while let reply = try reader.next() {
       lastReply = now
       if let event = try isReady ? answer(reply) : prepare(reply) { return event }
     }
     return nil
-  }
-
-  private func read() throws(RedisFailure) -> RedisReply? {
-    do throws(RedisReader.Failure) {
-      return try reader.next()
-    } catch {
-      switch error {
-      case .violation(let what): throw .violation(place, what)
-      case .limit(let what): throw .limit(place, what)
-      }
-    }
   }
 
   private func prepare(_ reply: RedisReply) throws(RedisFailure) -> Event? {

@@ -119,12 +119,6 @@ extension RedisReply {
 /// The pointers are safe: only this object owns them, and it frees them in `deinit`. hiredis calls
 /// back only from inside a call of this object.
 @safe package final class RedisReader {
-  package enum Failure: Error, Equatable {
-    case violation(String)
-    /// A reply exceeds a limit; the text names the limit.
-    case limit(String)
-  }
-
   package struct Limits: Sendable, Equatable {
     /// Maximum size of one bulk string, and of the whole reply, in bytes.
     package var bytes = 64 << 20
@@ -140,12 +134,14 @@ extension RedisReply {
   private let reader: UnsafeMutablePointer<redisReader>
   private let functions: UnsafeMutablePointer<redisReplyObjectFunctions>
   private let builder: RedisReplyBuilder
+  private let place: String
   private let limits: Limits
-  private var failure: Failure?
+  private var failure: RedisFailure?
 
-  package init(limits: Limits = Limits()) {
-    self.limits = limits
-    builder = RedisReplyBuilder(limits)
+  /// - Parameter place: Names the server in errors.
+  package init(of place: String, limits: Limits = Limits()) {
+    (self.place, self.limits) = (place, limits)
+    builder = RedisReplyBuilder(of: place, limits)
     unsafe functions = .allocate(capacity: 1)
     unsafe functions.initialize(to: RedisReplyBuilder.functions)
     guard let reader = unsafe redisReaderCreateWithFunctions(functions) else {
@@ -170,22 +166,23 @@ extension RedisReply {
     precondition(bytes.count <= Self.portion, "fed more than a portion")
     let text = unsafe UnsafeRawPointer(bytes.base).assumingMemoryBound(to: CChar.self)
     let result = unsafe redisReaderFeed(reader, text, bytes.count)
-    if result != REDIS_OK { failure = .limit("out of memory for a reply") }
+    if result != REDIS_OK { failure = .limit(place, "out of memory for a reply") }
   }
 
-  package func next() throws(Failure) -> RedisReply? {
+  package func next() throws(RedisFailure) -> RedisReply? {
     if let failure { throw failure }
-    do throws(Failure) {
+    do throws(RedisFailure) {
       var object: UnsafeMutableRawPointer?
       let result = unsafe redisReaderGetReply(reader, &object)
       if let failure = builder.failure { throw failure }
-      guard result == REDIS_OK else { throw .violation(words) }
+      guard result == REDIS_OK else { throw .violation(place, words) }
       guard unsafe object != nil else {
         try checkWaiting()
         return nil
       }
       guard let reply = builder.take() else {
-        throw .violation("it sent a type of reply that version 2 of the protocol does not have")
+        throw .violation(
+          place, "it sent a type of reply that version 2 of the protocol does not have")
       }
       return reply
     } catch {
@@ -203,14 +200,14 @@ extension RedisReply {
   }
 
   /// Checks the first line of an incomplete reply, and the length that it announces.
-  private func checkWaiting() throws(Failure) {
+  private func checkWaiting() throws(RedisFailure) {
     let count = unsafe Int(reader.pointee.len) - Int(reader.pointee.pos)
     guard count > 0, let buffer = unsafe reader.pointee.buf else { return }
     let start = unsafe UnsafeRawPointer(buffer) + Int(reader.pointee.pos)
     let head = unsafe UnsafeRawBufferPointer(start: start, count: min(count, limits.line))
     guard let end = unsafe Self.endOfLine(head) else {
       guard count < limits.line else {
-        throw .limit("a line of a reply is longer than \(limits.line >> 10) KiB")
+        throw .limit(place, "a line of a reply is longer than \(limits.line >> 10) KiB")
       }
       return
     }
@@ -232,14 +229,17 @@ extension RedisReply {
 
 /// Builds a reply from hiredis's parts, and refuses parts above a limit before they take memory.
 private final class RedisReplyBuilder {
+  private let place: String
   private let limits: RedisReader.Limits
   private var open: [(missing: Int, elements: [RedisReply])] = []
   private var done: RedisReply?
   private var bytes = 0
   private var elements = 0
-  private(set) var failure: RedisReader.Failure?
+  private(set) var failure: RedisFailure?
 
-  init(_ limits: RedisReader.Limits) { self.limits = limits }
+  init(of place: String, _ limits: RedisReader.Limits) {
+    (self.place, self.limits) = (place, limits)
+  }
 
   func take() -> RedisReply? {
     defer {
@@ -252,9 +252,9 @@ private final class RedisReplyBuilder {
   }
 
   /// Throws an error if this number of further bytes exceeds the limit of the reply.
-  func check(bytes more: Int) throws(RedisReader.Failure) {
+  func check(bytes more: Int) throws(RedisFailure) {
     guard more <= limits.bytes - bytes else {
-      throw .limit("a reply is larger than \(limits.bytes >> 20) MiB")
+      throw .limit(place, "a reply is larger than \(limits.bytes >> 20) MiB")
     }
   }
 
@@ -271,7 +271,7 @@ private final class RedisReplyBuilder {
   }
 
   private func add(_ text: UnsafeRawBufferPointer, type: Int32) -> Bool {
-    do throws(RedisReader.Failure) {
+    do throws(RedisFailure) {
       try check(bytes: text.count)
     } catch {
       failure = error
@@ -287,7 +287,7 @@ private final class RedisReplyBuilder {
 
   private func open(count: Int) -> Bool {
     guard count <= limits.elements - elements else {
-      failure = .limit("a reply has more than \(limits.elements) elements")
+      failure = .limit(place, "a reply has more than \(limits.elements) elements")
       return false
     }
     elements += count

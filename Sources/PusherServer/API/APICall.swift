@@ -13,26 +13,26 @@ package struct APIRouter {
   ///   - isHeld: Makes an authentic call pause before it has an effect.
   package func begin(
     _ request: HTTPRequestReader.Request, seconds: Int64, isHeld: Bool = false, at now: Instant
-  ) -> CallBeginning {
+  ) -> CallProgress {
+    let progress: CallProgress
     do throws(HTTPAnswer) {
-      var call = try call(request, seconds: seconds, at: now)
-      if isHeld { return .call(call, .pauses) }
-      let progress = call.proceed(at: now)
-      if case .answer(let answer) = progress { return .answer(answer) }
-      return .call(call, progress)
-    } catch { return .answer(dialect.answers.worded(error)) }
+      let perform = try call(request, seconds: seconds)
+      progress = isHeld ? .pauses(perform) : perform(now)
+    } catch { progress = .answer(error) }
+    return progress.ending(dialect.worded)
   }
 
   private var dialect: Dialect { applications.dialect }
 
+  /// Checks a request, and returns the rest of its call.
   private func call(
-    _ request: HTTPRequestReader.Request, seconds: Int64, at now: Instant
-  ) throws(HTTPAnswer) -> APICall {
+    _ request: HTTPRequestReader.Request, seconds: Int64
+  ) throws(HTTPAnswer) -> (Instant) -> CallProgress {
     let head = request.head
     guard let target = RequestTarget(head.target) else {
       throw .refusal(400, "the path or the query is not percent-encoded UTF-8")
     }
-    if let page = dialect.answers.page(target.path) { throw page }
+    if let page = dialect.page(target.path) { throw page }
     guard let place = place(of: target) else {
       throw .refusal(404, "Unknown path: the API is at /apps/ID, sockets at /app/KEY")
     }
@@ -43,9 +43,11 @@ package struct APIRouter {
       throw refusal
     }
     guard hub.application.isEnabled else { throw .refusal(403, "The app is disabled") }
-    return APICall(
-      path: place.call, target: target, body: request.body, hub: hub, dialect: dialect, at: now,
-      perform)
+    return { now in
+      let call = APICall(
+        path: place.call, target: target, body: request.body, hub: hub, dialect: dialect, at: now)
+      do throws(HTTPAnswer) { return try perform(call) } catch { return .answer(error) }
+    }
   }
 
   /// Finds the app by its key for the official Python library, which closes a user's connections at
@@ -62,7 +64,9 @@ package struct APIRouter {
     return ("with key '\(key)'", applications.hub(key: key), segments)
   }
 
-  private func route(_ path: [String]) -> (method: String, perform: APICall.Perform)? {
+  private typealias Perform = (APICall) throws(HTTPAnswer) -> CallProgress
+
+  private func route(_ path: [String]) -> (method: String, perform: Perform)? {
     switch (path.first, path.count, path.last) {
     case ("events", 1, _): ("POST", { (call) throws(HTTPAnswer) in try call.event() })
     case ("batch_events", 1, _): ("POST", { (call) throws(HTTPAnswer) in try call.batch() })
@@ -139,165 +143,100 @@ extension APIRouter {
 ///
 /// All checks come before the first effect. The call asks the hub one question at a time. An answer
 /// may come at once or later.
-package struct APICall: ServerCall {
+package struct APICall {
   /// Parts of the path after the app.
-  let path: [String]
-  let target: RequestTarget
-  let body: [UInt8]
-  let hub: Hub
-  let dialect: Dialect
-  var now: Instant
-  package var isWorded = true
-  private var step = Step.beginning
-  private let perform: Perform
-
-  package typealias Perform = (inout APICall) throws(HTTPAnswer) -> CallProgress
+  private let path: [String]
+  private let target: RequestTarget
+  private let body: [UInt8]
+  private let hub: Hub
+  private let dialect: Dialect
+  private var now: Instant
 
   package init(
     path: [String], target: RequestTarget, body: [UInt8], hub: Hub, dialect: Dialect,
-    at now: Instant, _ perform: @escaping Perform
+    at now: Instant
   ) {
     (self.path, self.target, self.body) = (path, target, body)
-    (self.hub, self.dialect, self.now, self.perform) = (hub, dialect, now, perform)
+    (self.hub, self.dialect, self.now) = (hub, dialect, now)
   }
 
-  private enum Step {
-    case beginning
-    case admission([APIEvent], Reason)
-    case publication([APIEvent], Reason)
-    case names(ChannelInfo)
-    case eventFacts(ChannelInfo)
-    case batchFacts([APIEvent])
-    case channelFacts(ChannelInfo)
-    case users
-    case list(ChannelList)
-    case pause(ChannelList)
-  }
-
-  private enum Reason { case event, batch, user }
-
-  // MARK: Steps
-
-  private mutating func ask(_ question: ClusterQuestion, _ step: Step) -> CallProgress {
-    self.step = step
-    return ask(hub, question, at: now)
-  }
-
-  package mutating func take(_ answer: ClusterAnswer, at now: Instant) -> CallProgress {
-    self.now = now
-    switch (step, answer) {
-    case (.admission(let events, let reason), .admission(let admission)):
-      return admitted(events, reason, admission)
-    case (.publication(let events, let reason), .published(let isPublished)):
-      return isPublished ? published(events, reason) : end(.unavailable)
-    case (.names(let info), .channels(let names)):
-      guard let names else { return end(.unavailable) }
-      return list(ChannelList(names, info))
-    case (_, .facts(let facts)):
-      guard let facts else { return end(.unavailable) }
-      return tell(facts)
-    default: preconditionFailure("the answer does not match the question")
+  /// Asks the hub; `next` continues the call, with the time of the answer.
+  private func ask(
+    _ question: ClusterQuestion, _ next: @escaping (APICall, ClusterAnswer) -> CallProgress
+  ) -> CallProgress {
+    hub.ask(question, at: now) { answer, now in
+      if case .unavailable = answer { return .answer(.unavailable) }
+      var call = self
+      call.now = now
+      return next(call, answer)
     }
   }
 
-  package mutating func proceed(at now: Instant) -> CallProgress {
-    self.now = now
-    switch step {
-    case .pause(let list): return self.list(list)
-    case .beginning:
-      do throws(HTTPAnswer) { return try perform(&self) } catch { return end(error) }
-    default: preconditionFailure("the call has not paused")
+  private func askFacts(
+    _ names: [String], withMembers: Bool = false,
+    _ next: @escaping (APICall, [ChannelFacts]) -> CallProgress
+  ) -> CallProgress {
+    ask(.facts(names, withMembers: withMembers)) { call, answer in
+      guard case .facts(let facts) = answer else { answer.isUnexpected() }
+      return next(call, facts)
     }
   }
 
-  private func done(_ value: JSONValue) -> CallProgress { end(.json(value)) }
-
-  private func end(_ answer: HTTPAnswer) -> CallProgress {
-    .answer(isWorded ? dialect.answers.worded(answer) : answer)
-  }
+  private func done(_ value: JSONValue) -> CallProgress { .answer(.json(value)) }
 
   // MARK: Events
 
   /// Publishes all events, or none if the app is over its quota.
-  private mutating func publish(_ events: [APIEvent], _ reason: Reason) -> CallProgress {
+  private func publish(_ events: [APIEvent], isBatch: Bool = false) -> CallProgress {
     let count = events.reduce(0) { $0 + $1.channels.count }
     let bytes = events.reduce(0) { $0 + $1.channels.count * $1.bytes }
-    return ask(.admit(events: count, bytes: bytes), .admission(events, reason))
+    return ask(.admit(events: count, bytes: bytes)) { call, answer in
+      if case .overQuota(let reason) = answer { return .answer(.refusal(403, reason)) }
+      for event in events {
+        for channel in event.channels {
+          call.hub.publish(
+            name: event.name, channel: channel, data: event.data, except: event.socketID,
+            at: call.now)
+        }
+      }
+      return call.ask(.published) { call, _ in call.published(events, isBatch) }
+    }
   }
 
-  private mutating func admitted(
-    _ events: [APIEvent], _ reason: Reason, _ admission: Admission
-  ) -> CallProgress {
-    switch admission {
-    case .admitted: break
-    case .overQuota(let reason): return end(.refusal(403, reason))
-    case .unavailable: return end(.unavailable)
+  private func published(_ events: [APIEvent], _ isBatch: Bool) -> CallProgress {
+    guard dialect.has(.answersInfo), events.contains(where: { !$0.info.isEmpty }) else {
+      return done(isBatch ? dialect.batchDone : dialect.done)
     }
-    for event in events {
-      for channel in event.channels {
-        hub.publish(
-          name: event.name, channel: channel, data: event.data, except: event.socketID, at: now)
+    guard isBatch else {
+      return askFacts(events[0].channels) { call, facts in
+        let channels = facts.map {
+          JSONValue.Member($0.name, .object(call.attributes(of: $0, events[0].info)))
+        }
+        return call.done(["channels": .object(channels)])
       }
     }
-    return ask(.published, .publication(events, reason))
-  }
-
-  private mutating func published(_ events: [APIEvent], _ reason: Reason) -> CallProgress {
-    let asksInfo = dialect.has(.answersInfo) && events.contains { !$0.info.isEmpty }
-    switch reason {
-    case .event where asksInfo:
-      return ask(.facts(events[0].channels), .eventFacts(events[0].info))
-    case .batch where asksInfo:
-      return ask(.facts(events.flatMap { $0.channels.prefix(1) }), .batchFacts(events))
-    case .batch: return done(dialect.batchDone)
-    case .event, .user: return done(dialect.done)
+    return askFacts(events.flatMap { $0.channels.prefix(1) }) { call, facts in
+      let entries = zip(events, facts).map { JSONValue.object(call.attributes(of: $1, $0.info)) }
+      return call.done(["batch": .array(entries)])
     }
   }
 
   // MARK: Facts
 
-  private mutating func tell(_ facts: [ChannelFacts]) -> CallProgress {
-    switch step {
-    case .eventFacts(let info):
-      let channels = facts.map { JSONValue.Member($0.name, .object(attributes(of: $0, info))) }
-      return done(["channels": .object(channels)])
-    case .batchFacts(let events):
-      let entries = zip(events, facts).map { JSONValue.object(attributes(of: $1, $0.info)) }
-      return done(["batch": .array(entries)])
-    case .channelFacts(let info):
-      let channel = facts.first ?? ChannelFacts(name: path[1])
-      if let all = dialect.answers.attributes(of: channel) { return done(.object(all)) }
-      let occupied = JSONValue.Member("occupied", .bool(channel.subscriptions > 0))
-      return done(.object([occupied] + attributes(of: channel, info)))
-    case .users: return users(of: facts.first ?? ChannelFacts(name: path[1]))
-    case .list(let list): return add(facts, to: list)
-    default: preconditionFailure("the answer does not match the question")
-    }
-  }
-
-  private func users(of channel: ChannelFacts) -> CallProgress {
-    if let refusal = dialect.answers.refusal(ofUsersOf: channel) { return end(refusal) }
-    let showsInfo = dialect.has(.tellsUserInfo) && target["with_user_info"] == "1"
-    let users = channel.members.members.map { member in
-      JSONValue.object(present: ["id": member.id, "user_info": showsInfo ? member.info : nil])
-    }
-    return done(["users": .array(users)])
-  }
-
-  private func attributes(of channel: ChannelFacts, _ info: ChannelInfo) -> [JSONValue.Member] {
+  private func attributes(of channel: ChannelFacts, _ info: [String]) -> [JSONValue.Member] {
     var members: [JSONValue.Member] = []
     let isCounted = dialect.has(.countsEmptyChannels) || channel.subscriptions > 0
-    let isPresence = dialect.answers.kind(of: channel.name) == .presence
-    if info.asks(for: "user_count"), isPresence, isCounted {
+    let isPresence = dialect.kind(channel.name) == .presence
+    if info.contains(where: { $0.isSame(as: "user_count") }), isPresence, isCounted {
       members.append(.init("user_count", .integer(channel.memberCount)))
     }
-    if info.asks(for: "subscription_count"), isCounted,
+    if info.contains(where: { $0.isSame(as: "subscription_count") }), isCounted,
       !isPresence || dialect.has(.countsMembersTwice)
     {
       members.append(.init("subscription_count", .integer(channel.subscriptions)))
     }
-    if info.asks(for: "cache"), let event = channel.cached {
-      members.append(.init("cache", dialect.answers.cached(event, channel: channel.name)))
+    if info.contains(where: { $0.isSame(as: "cache") }), let (event, timeLeft) = channel.cached {
+      members.append(.init("cache", dialect.cached(event, timeLeft, channel.name)))
     }
     return members
   }
@@ -305,43 +244,33 @@ package struct APICall: ServerCall {
   // MARK: The list of channels
 
   /// Adds the next 1,000 channels; each portion has its own turn of the loop.
-  private mutating func list(_ list: ChannelList) -> CallProgress {
-    ask(.facts(Array(list.names.prefix(ChannelList.portion))), .list(list))
-  }
-
-  private mutating func add(_ facts: [ChannelFacts], to list: ChannelList) -> CallProgress {
-    // Skips channels that became empty after the names were read.
-    for channel in facts where channel.subscriptions > 0 {
-      let attributes = dialect.answers.listed(channel) ?? attributes(of: channel, list.info)
-      list.members.append(.init(channel.name, .object(attributes)))
+  private func list(_ list: ChannelList) -> CallProgress {
+    askFacts(Array(list.names.prefix(ChannelList.portion))) { call, facts in
+      // Skips channels that became empty after the names were read.
+      for channel in facts where channel.subscriptions > 0 {
+        let attributes =
+          call.dialect.listed(channel) ?? call.attributes(of: channel, list.info)
+        list.members.append(.init(channel.name, .object(attributes)))
+      }
+      list.names = list.names.dropFirst(ChannelList.portion)
+      guard !list.names.isEmpty else { return call.done(["channels": .object(list.members)]) }
+      return .pauses { now in
+        var call = call
+        call.now = now
+        return call.list(list)
+      }
     }
-    list.names = list.names.dropFirst(ChannelList.portion)
-    guard !list.names.isEmpty else { return done(["channels": .object(list.members)]) }
-    step = .pause(list)
-    return .pauses
   }
 }
 
 private final class ChannelList {
   static let portion = 1000
 
-  let info: ChannelInfo
+  let info: [String]
   var names: ArraySlice<String>
   var members: [JSONValue.Member] = []
 
-  init(_ names: [String], _ info: ChannelInfo) { (self.names, self.info) = (names[...], info) }
-}
-
-private struct ChannelInfo {
-  private let names: [String]
-
-  /// Reads names separated by commas; ignores unknown names.
-  init(_ list: String?) {
-    names = (list ?? "").split(separator: ",").map { String($0.filter { $0 != " " }) }
-  }
-
-  var isEmpty: Bool { names.isEmpty }
-  func asks(for name: String) -> Bool { names.contains(name) }
+  init(_ names: [String], _ info: [String]) { (self.names, self.info) = (names[...], info) }
 }
 
 private struct APIEvent {
@@ -351,20 +280,20 @@ private struct APIEvent {
   let data: JSONValue
   let bytes: Int
   let socketID: String?
-  let info: ChannelInfo
+  let info: [String]
 }
 
 extension APICall {
-  package mutating func event() throws(HTTPAnswer) -> CallProgress {
+  package func event() throws(HTTPAnswer) -> CallProgress {
     let value = try HTTPAnswer.object(ofBody: body, tellsError: true)
-    if let refusal = dialect.answers.refusal(ofEvent: value) { throw refusal }
-    return publish([try checkedEvent(value)], .event)
+    if let refusal = dialect.eventRefusal(value) { throw refusal }
+    return publish([try checkedEvent(value)])
   }
 
   /// The answer has an entry for each event if any event asks for information.
-  mutating func batch() throws(HTTPAnswer) -> CallProgress {
+  func batch() throws(HTTPAnswer) -> CallProgress {
     let value = try HTTPAnswer.object(ofBody: body, tellsError: true)
-    if let refusal = dialect.answers.refusal(ofBatch: value) { throw refusal }
+    if let refusal = dialect.batchRefusal(value) { throw refusal }
     guard let elements = value["batch"]?.elements else {
       throw .refusal(400, "the body has no array called batch")
     }
@@ -380,30 +309,31 @@ extension APICall {
         throw .refusal(error.status, "event \(index + 1): \(error.body)")
       }
     }
-    return publish(events, .batch)
+    return publish(events, isBatch: true)
   }
 
-  mutating func userEvent() throws(HTTPAnswer) -> CallProgress {
+  /// The answer has no information about the user's own channel.
+  func userEvent() throws(HTTPAnswer) -> CallProgress {
     let members = try HTTPAnswer.object(ofBody: body, tellsError: true).members ?? []
     let channel = JSONValue.Member("channel", .string(UserChannel.name(userID: path[1])))
-    let others = members.filter { $0.name != "channels" && $0.name != "channel" }
-    return publish([try checkedEvent(.object(others + [channel]))], .user)
+    let others = members.filter { !["channels", "channel", "info"].contains($0.name) }
+    return publish([try checkedEvent(.object(others + [channel]))])
   }
 
-  mutating func terminate() throws(HTTPAnswer) -> CallProgress {
+  func terminate() throws(HTTPAnswer) -> CallProgress {
     guard hub.terminateConnections(userID: path[1], at: now) else { throw .unavailable }
-    return ask(.published, .publication([], .user))
+    return ask(.published) { call, _ in call.published([], false) }
   }
 
   private func checkedEvent(_ value: JSONValue) throws(HTTPAnswer) -> APIEvent {
     guard let name = value["name"]?.text else {
       throw .refusal(400, "the event's name is missing or not a string")
     }
-    if let problem = dialect.answers.problem(inEvent: name) { throw .refusal(400, problem) }
+    if let problem = dialect.eventProblem(name) { throw .refusal(400, problem) }
     let (data, bytes) = try checkedData(value["data"])
     return APIEvent(
       name: name, channels: try checkedChannels(value), data: data, bytes: bytes,
-      socketID: try checkedSocketID(value["socket_id"]), info: ChannelInfo(value["info"]?.text))
+      socketID: try checkedSocketID(value["socket_id"]), info: Self.names(value["info"]?.text))
   }
 
   private func checkedSocketID(_ value: JSONValue?) throws(HTTPAnswer) -> String? {
@@ -415,11 +345,11 @@ extension APICall {
   }
 
   private func checkedData(_ data: JSONValue?) throws(HTTPAnswer) -> (data: JSONValue, bytes: Int) {
-    if let refusal = dialect.answers.refusal(ofData: data) { throw refusal }
+    if let refusal = dialect.dataRefusal(data) { throw refusal }
     guard let data, data.text != nil || dialect.has(.acceptsEveryData) else {
       throw .refusal(400, "data must be a string; encode an object as a JSON string")
     }
-    let count = data.text?.utf8.count ?? JSONWriter.text(data).utf8.count
+    let count = data.dataText.utf8.count
     guard count <= hub.limits.sizes.eventData else {
       throw .refusal(
         413,
@@ -440,7 +370,7 @@ extension APICall {
     var channels: [String] = []
     for element in elements {
       guard let name = element.text else { throw .refusal(400, "a channel name is not a string") }
-      if let problem = dialect.answers.problem(inChannel: name) {
+      if let problem = dialect.channelProblem(name) {
         throw .refusal(400, "Invalid channel '\(name)': \(problem)")
       }
       guard !name.begins(with: "#") || UserChannel.userID(channelName: name) != nil else {
@@ -449,7 +379,7 @@ extension APICall {
       }
       channels.append(name)
     }
-    let isEncrypted = channels.contains { dialect.answers.kind(of: $0) == .encrypted }
+    let isEncrypted = channels.contains { dialect.kind($0) == .encrypted }
     guard !isEncrypted || channels.count == 1 else {
       throw .refusal(400, "an event for an encrypted channel can have no other channel")
     }
@@ -459,34 +389,58 @@ extension APICall {
 
 extension APICall {
   /// Returns the occupied channels, filtered by prefix if the call names one.
-  mutating func channels() throws(HTTPAnswer) -> CallProgress {
+  func channels() throws(HTTPAnswer) -> CallProgress {
     let prefix = target["filter_by_prefix"] ?? ""
-    let info = ChannelInfo(target["info"])
-    let isMixed = info.asks(for: "user_count") && !prefix.begins(with: "presence-")
+    let info = Self.names(target["info"])
+    let isMixed =
+      info.contains(where: { $0.isSame(as: "user_count") }) && !prefix.begins(with: "presence-")
     guard !isMixed || !dialect.has(.refusesMissingCounts) else {
       throw .refusal(400, "user_count needs a filter_by_prefix that begins with presence-")
     }
-    return ask(.channels(prefix: prefix), .names(info))
+    return ask(.channels(prefix: prefix)) { call, answer in
+      guard case .channels(let names) = answer else { answer.isUnexpected() }
+      return call.list(ChannelList(names, info))
+    }
   }
 
-  mutating func channel() throws(HTTPAnswer) -> CallProgress {
+  func channel() throws(HTTPAnswer) -> CallProgress {
     let name = try checkedName()
-    let info = ChannelInfo(target["info"])
-    let isMissing = info.asks(for: "user_count") && dialect.answers.kind(of: name) != .presence
+    let info = Self.names(target["info"])
+    let isMissing =
+      info.contains(where: { $0.isSame(as: "user_count") }) && dialect.kind(name) != .presence
     guard !isMissing || !dialect.has(.refusesMissingCounts) else {
       throw .refusal(400, "only presence channels have a user_count")
     }
-    return ask(.facts([name]), .channelFacts(info))
+    return askFacts([name]) { call, facts in
+      let channel = facts.first ?? ChannelFacts(name: name)
+      if let all = call.dialect.attributes(channel) { return call.done(.object(all)) }
+      let occupied = JSONValue.Member("occupied", .bool(channel.subscriptions > 0))
+      return call.done(.object([occupied] + call.attributes(of: channel, info)))
+    }
   }
 
-  mutating func users() throws(HTTPAnswer) -> CallProgress {
-    ask(.facts([try checkedName()], withMembers: true), .users)
+  func users() throws(HTTPAnswer) -> CallProgress {
+    let name = try checkedName()
+    return askFacts([name], withMembers: true) { call, facts in
+      let channel = facts.first ?? ChannelFacts(name: name)
+      if let refusal = call.dialect.usersRefusal(channel) { return .answer(refusal) }
+      let showsInfo = call.dialect.has(.tellsUserInfo) && call.target["with_user_info"] == "1"
+      let users = channel.members.members.map { member in
+        JSONValue.object(present: ["id": member.id, "user_info": showsInfo ? member.info : nil])
+      }
+      return call.done(["users": .array(users)])
+    }
   }
 
   func connections() -> CallProgress { done(["connections": .integer(hub.connectionCount)]) }
 
+  /// Reads names separated by commas.
+  private static func names(_ list: String?) -> [String] {
+    (list ?? "").split(separator: ",").map { String($0.filter { $0 != " " }) }
+  }
+
   private func checkedName() throws(HTTPAnswer) -> String {
-    guard let problem = dialect.answers.problem(inChannel: path[1]) else { return path[1] }
+    guard let problem = dialect.channelProblem(path[1]) else { return path[1] }
     throw .refusal(400, "Invalid channel: \(problem)")
   }
 }
@@ -507,79 +461,74 @@ extension HTTPAnswer {
   }
 }
 
+/// Progress of a call of the HTTP API or of the console.
 package enum CallProgress {
   case answer(HTTPAnswer)
-  /// The call waits for the hub's answer with this number.
-  case waits(Hub, Int)
+  /// The call waits for the hub's answer with this number, and continues with it.
+  case waits(Hub, Int, (ClusterAnswer, Instant) -> CallProgress)
   /// The call continues in the loop's next turn, so that other connections are served.
-  case pauses
-}
+  case pauses((Instant) -> CallProgress)
 
-package enum CallBeginning {
-  case answer(HTTPAnswer)
-  case call(any ServerCall, CallProgress)
-}
-
-package protocol ServerCall {
-  mutating func take(_ answer: ClusterAnswer, at now: Instant) -> CallProgress
-  mutating func proceed(at now: Instant) -> CallProgress
-}
-
-extension ServerCall {
-  /// Asks a hub a question, and continues if the answer is available at once.
-  package mutating func ask(_ hub: Hub, _ question: ClusterQuestion, at now: Instant)
-    -> CallProgress
-  {
-    switch hub.ask(question, at: now) {
-    case .answered(let answer): take(answer, at: now)
-    case .later(let number): .waits(hub, number)
+  /// Returns the same call with a changed answer.
+  package func ending(_ change: @escaping (HTTPAnswer) -> HTTPAnswer) -> CallProgress {
+    switch self {
+    case .answer(let answer): .answer(change(answer))
+    case .waits(let hub, let number, let next):
+      .waits(hub, number) { answer, now in next(answer, now).ending(change) }
+    case .pauses(let next): .pauses { now in next(now).ending(change) }
     }
   }
 }
 
-package struct CallTable<Asker> {
-  private var waiting: [ObjectIdentifier: [Int: (call: any ServerCall, caller: Asker)]] = [:]
-  private var paused: [(call: any ServerCall, caller: Asker)] = []
+extension Hub {
+  /// Asks a question for a call, and continues the call if the answer is available at once.
+  package func ask(
+    _ question: ClusterQuestion, at now: Instant,
+    _ next: @escaping (ClusterAnswer, Instant) -> CallProgress
+  ) -> CallProgress {
+    switch ask(question, at: now) {
+    case .answered(let answer): next(answer, now)
+    case .later(let number): .waits(self, number, next)
+    }
+  }
+}
+
+/// The calls of a server that have no answer yet.
+package struct CallTable<Caller> {
+  private typealias Waiting = (next: (ClusterAnswer, Instant) -> CallProgress, caller: Caller)
+
+  private var waiting: [ObjectIdentifier: [Int: Waiting]] = [:]
+  private var paused: [(next: (Instant) -> CallProgress, caller: Caller)] = []
 
   package init() {}
 
   package var hasTurn: Bool { !paused.isEmpty }
 
   /// Stores a call until it can continue; returns its answer if there is one already.
-  package mutating func keep(
-    _ call: any ServerCall, _ progress: CallProgress, for caller: Asker
-  ) -> HTTPAnswer? {
+  package mutating func keep(_ progress: CallProgress, for caller: Caller) -> HTTPAnswer? {
     switch progress {
     case .answer(let answer): return answer
-    case .waits(let hub, let number):
-      waiting[ObjectIdentifier(hub), default: [:]][number] = (call, caller)
-    case .pauses: paused.append((call, caller))
+    case .waits(let hub, let number, let next):
+      waiting[ObjectIdentifier(hub), default: [:]][number] = (next, caller)
+    case .pauses(let next): paused.append((next, caller))
     }
     return nil
   }
 
   /// Passes answers of a hub to their calls; returns the answers of finished calls.
-  package mutating func take(from hub: Hub, at now: Instant) -> [(Asker, HTTPAnswer)] {
-    var done: [(Asker, HTTPAnswer)] = []
-    for (number, answer) in hub.takeAnswers() {
-      guard let found = waiting[ObjectIdentifier(hub)]?.removeValue(forKey: number) else {
-        continue
+  package mutating func take(from hub: Hub, at now: Instant) -> [(Caller, HTTPAnswer)] {
+    hub.takeAnswers().compactMap { number, answer in
+      guard let call = waiting[ObjectIdentifier(hub)]?.removeValue(forKey: number) else {
+        return nil
       }
-      var (call, caller) = found
-      let progress = call.take(answer, at: now)
-      if let answer = keep(call, progress, for: caller) { done.append((caller, answer)) }
+      return keep(call.next(answer, now), for: call.caller).map { (call.caller, $0) }
     }
-    return done
   }
 
   /// Gives each paused call a turn; returns the answers of finished calls.
-  package mutating func takeTurns(at now: Instant) -> [(Asker, HTTPAnswer)] {
-    let due = paused
-    paused = []
-    return due.compactMap { call, caller in
-      var call = call
-      let progress = call.proceed(at: now)
-      return keep(call, progress, for: caller).map { (caller, $0) }
+  package mutating func takeTurns(at now: Instant) -> [(Caller, HTTPAnswer)] {
+    paused.takeAll().compactMap { next, caller in
+      keep(next(now), for: caller).map { (caller, $0) }
     }
   }
 }

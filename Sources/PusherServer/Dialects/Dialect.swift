@@ -1,13 +1,12 @@
 package import PusherCore
 
-/// A server of the protocol: the values, limits and flags in which servers differ.
+/// A server of the protocol: the values, limits, flags and answers in which servers differ.
 ///
-/// The defaults are Pusher's. Answers that need code come from ``answers``; other code never asks
-/// which server it is.
+/// The defaults are Pusher's. Other code never asks which server it is.
 package struct Dialect: RawRepresentable, CaseIterable, Hashable, Sendable, CustomStringConvertible
 {
   package static let pusher = Dialect(
-    "pusher", name: "Pusher", PusherAnswers(),
+    "pusher", name: "Pusher",
     [
       .sendsWebhooks, .sendsSubscriptionCounts, .checksVersions, .knowsSignIn, .sendsCloseFrames,
       .knowsCompression, .answersInfo, .findsAppByKey, .checksTimestamps, .refusesMissingCounts,
@@ -17,12 +16,10 @@ package struct Dialect: RawRepresentable, CaseIterable, Hashable, Sendable, Cust
   package let rawValue: String
   package var description: String { rawValue }
   package let name: String
-  let answers: any DialectAnswers
-  /// What the names of channels mean.
-  package var naming: any ChannelNaming { answers }
   private let traits: Set<Trait>
   package var limits = ServerLimits()
-  var shapes = MessageShapes()
+  /// Texts of messages; ``MessageText/init(service:dialect:)`` adds the names of the service.
+  var text = MessageText()
   /// Messages for mistakes that need more than the reason.
   var mistakes: [Mistake: MistakeAnswer] = [:]
 
@@ -32,19 +29,57 @@ package struct Dialect: RawRepresentable, CaseIterable, Hashable, Sendable, Cust
   var done = JSONValue.object([])
   var batchDone = JSONValue.object([])
 
-  init(_ rawValue: String, name: String, _ answers: any DialectAnswers, _ traits: Set<Trait>) {
-    self.rawValue = rawValue
-    self.name = name
-    self.answers = answers
-    self.traits = traits
+  // Names.
+  package var kind: @Sendable (_ channel: String) -> ChannelKind = {
+    ChannelKind(channelName: $0)
+  }
+  var isCache: @Sendable (_ channel: String) -> Bool = { ChannelName.isCache($0) }
+  var channelProblem: @Sendable (_ name: String) -> String? = { ChannelName.problem(in: $0) }
+  var eventProblem: @Sendable (_ name: String) -> String? = { EventName.problem(in: $0) }
+
+  // Messages.
+  /// The answer to a refused subscription.
+  var refused: @Sendable (MessageText, ProtocolRefusal, _ channel: String) -> String = {
+    $0.error(code: $1.code, message: $1.reason, channel: $2)
+  }
+  /// Relayed data of a client event; `nil` if the event is refused.
+  var relayed: @Sendable (_ data: JSONValue?) -> JSONValue?? = { .some($0) }
+
+  // The HTTP API.
+  /// Words a refusal as this server does.
+  var worded: @Sendable (HTTPAnswer) -> HTTPAnswer = { $0 }
+  /// Pages that need no signature.
+  var page: @Sendable (_ path: String) -> HTTPAnswer? = { _ in nil }
+  /// Fixed information about a channel; `nil` if the request decides.
+  var attributes: @Sendable (ChannelFacts) -> [JSONValue.Member]? = { _ in nil }
+  /// The same in a list of channels.
+  var listed: @Sendable (ChannelFacts) -> [JSONValue.Member]? = { _ in nil }
+  /// Describes the last event of a cache channel.
+  var cached: @Sendable (CachedEvent, _ timeLeft: Duration?, _ channel: String) -> JSONValue = {
+    event, timeLeft, _ in
+    let left = timeLeft.map { JSONValue.integer(Int($0.components.seconds)) }
+    return .object(present: ["data": .string(event.data.dataText), "ttl": left])
+  }
+  var usersRefusal: @Sendable (ChannelFacts) -> HTTPAnswer? = { channel in
+    ChannelKind(channelName: channel.name) == .presence
+      ? nil : .refusal(400, "only presence channels have users")
+  }
+  /// Refusal of an event's data, beyond Pusher's rules.
+  var dataRefusal: @Sendable (JSONValue?) -> HTTPAnswer? = { _ in nil }
+  /// Refusals of an event and of a batch before all other checks.
+  var eventRefusal: @Sendable (JSONValue) -> HTTPAnswer? = { _ in nil }
+  var batchRefusal: @Sendable (JSONValue) -> HTTPAnswer? = { _ in nil }
+
+  init(_ rawValue: String, name: String, _ traits: Set<Trait>) {
+    (self.rawValue, self.name, self.traits) = (rawValue, name, traits)
   }
 
   /// Returns a dialect with the common values of servers other than Pusher.
   static func compatible(
-    _ rawValue: String, name: String, _ answers: any DialectAnswers, _ traits: Set<Trait>
+    _ rawValue: String, name: String, _ traits: Set<Trait>
   ) -> Dialect {
     var dialect = Dialect(
-      rawValue, name: name, answers, traits.union([.keepsNumbers, .acceptsSecondSubscription]))
+      rawValue, name: name, traits.union([.keepsNumbers, .acceptsSecondSubscription]))
     dialect.limits.times.activity = .seconds(30)
     dialect.limits.sizes.userID = .max
     dialect.limits.clientEventsPerSecond = nil
@@ -130,69 +165,14 @@ extension AppSetup {
       application.sendsSubscriptionCounts && dialect.has(.sendsSubscriptionCounts)
     self.init(
       application: application, limits: application.limits.applied(to: limits),
-      text: MessageText(service: service, dialect: dialect), naming: dialect.naming, watch: watch)
+      text: MessageText(service: service, dialect: dialect), kind: dialect.kind,
+      isCache: dialect.isCache, watch: watch)
   }
 }
 
 extension MessageText {
   package init(service: PusherService = .pusher, dialect: Dialect) {
-    self.init(service: service, shapes: dialect.shapes)
+    self = dialect.text
+    self.service = service
   }
-}
-
-/// Answers that differ between servers by more than a value.
-protocol DialectAnswers: ChannelNaming {
-  func problem(inChannel name: String) -> String?
-  func problem(inEvent name: String) -> String?
-  func message(_ text: MessageText, _ refusal: SubscriptionRefusal, channel: String) -> String
-  /// Relayed data of a client event; `nil` if the event is refused.
-  func relayed(_ data: JSONValue?) -> JSONValue??
-
-  /// Words a refusal of the API as this server does.
-  func worded(_ answer: HTTPAnswer) -> HTTPAnswer
-  /// Pages that need no signature.
-  func page(_ path: String) -> HTTPAnswer?
-  /// Fixed information about a channel; `nil` if the request decides.
-  func attributes(of channel: ChannelFacts) -> [JSONValue.Member]?
-  func listed(_ channel: ChannelFacts) -> [JSONValue.Member]?
-  func cached(_ event: CachedFacts, channel: String) -> JSONValue
-  func refusal(ofUsersOf channel: ChannelFacts) -> HTTPAnswer?
-  /// Refusal of an event's data, beyond Pusher's rules.
-  func refusal(ofData data: JSONValue?) -> HTTPAnswer?
-  /// Refusal of an event before all other checks; `nil` on most servers.
-  func refusal(ofEvent event: JSONValue) -> HTTPAnswer?
-  /// Refusal of a batch before all other checks; `nil` on most servers.
-  func refusal(ofBatch body: JSONValue) -> HTTPAnswer?
-}
-
-struct PusherAnswers: DialectAnswers {}
-
-extension DialectAnswers {
-  func kind(of channel: String) -> ChannelKind { ChannelKind(channelName: channel) }
-  func isCache(_ channel: String) -> Bool { ChannelName.isCache(channel) }
-  func problem(inChannel name: String) -> String? { ChannelName.problem(in: name) }
-  func problem(inEvent name: String) -> String? { EventName.problem(in: name) }
-
-  func message(_ text: MessageText, _ refusal: SubscriptionRefusal, channel: String) -> String {
-    text.error(code: refusal.code, message: refusal.reason, channel: channel)
-  }
-
-  func relayed(_ data: JSONValue?) -> JSONValue?? { .some(data) }
-  func worded(_ answer: HTTPAnswer) -> HTTPAnswer { answer }
-  func page(_ path: String) -> HTTPAnswer? { nil }
-  func attributes(of channel: ChannelFacts) -> [JSONValue.Member]? { nil }
-  func listed(_ channel: ChannelFacts) -> [JSONValue.Member]? { attributes(of: channel) }
-
-  func cached(_ event: CachedFacts, channel: String) -> JSONValue {
-    let left = event.timeLeft.map { JSONValue.integer(Int($0.components.seconds)) }
-    return .object(present: ["data": .string(event.data), "ttl": left])
-  }
-
-  func refusal(ofUsersOf channel: ChannelFacts) -> HTTPAnswer? {
-    kind(of: channel.name) == .presence ? nil : .refusal(400, "only presence channels have users")
-  }
-
-  func refusal(ofData data: JSONValue?) -> HTTPAnswer? { nil }
-  func refusal(ofEvent event: JSONValue) -> HTTPAnswer? { nil }
-  func refusal(ofBatch body: JSONValue) -> HTTPAnswer? { nil }
 }

@@ -3,7 +3,7 @@ internal import PusherCore
 extension Dialect {
   package static let reverb: Dialect = {
     var dialect = Dialect.compatible(
-      "reverb", name: "Reverb", ReverbAnswers(),
+      "reverb", name: "Reverb",
       [.pingsWithFrames, .answersInfo, .countsConnections, .readsBinary, .limitsMessages])
     dialect.limits.times.ping = .seconds(60)
     dialect.limits.times.pong = .seconds(60)
@@ -15,76 +15,66 @@ extension Dialect {
     dialect.limits.presenceMembers = .max
     dialect.limits.sizes.channelData = .max
     dialect.limits.times.cachedEvent = nil
-    dialect.shapes.embedsErrors = true
-    dialect.shapes.ping = nil
-    dialect.shapes.pong = nil
+    dialect.text.embedsErrors = true
+    dialect.text.pingData = nil
+    dialect.text.pongData = nil
     dialect.mistakes[.uselessMessage] = .words(.generic, "Invalid message format")
     dialect.mistakes[.clientEvent] = .words(.generic, "Invalid message format")
     dialect.mistakes[.notMember] = .words(
       .unauthorized, "The client is not a member of the specified channel.")
     dialect.mistakes[.messageRate] = .words(.clientEventRate, "Rate limit exceeded")
     dialect.batchDone = ["batch": [:]]
+    dialect.kind = reverbKind
+    dialect.isCache = { channel in
+      ["cache", "private-cache-", "presence-cache-"].contains { channel.begins(with: $0) }
+    }
+    // Reverb accepts all names except the empty name.
+    dialect.channelProblem = { $0.isEmpty ? ChannelName.problem(in: $0) : nil }
+    dialect.eventProblem = { $0.isEmpty ? EventName.problem(in: $0) : nil }
+    dialect.refused = { text, refusal, channel in
+      switch refusal.cause {
+      case .unauthorized: text.error(code: .unauthorized, message: "Connection is unauthorized")
+      case .malformedMember: text.error(code: .generic, message: "Invalid message format")
+      default: text.error(code: refusal.code, message: refusal.reason, channel: channel)
+      }
+    }
+    // Reverb parses string data as JSON and refuses all other strings; missing data is `null`.
+    dialect.relayed = { data in
+      guard case .string(let text) = data else { return .some(data ?? .null) }
+      return (try? JSONParser.parse(text)).map { .some($0) }
+    }
+    dialect.page = { $0 == "/up" ? .json(["health": "OK"]) : nil }
+    dialect.cached = { event, _, channel in
+      [
+        "event": .string(event.name), "data": .string(event.data.dataText),
+        "channel": .string(channel),
+      ]
+    }
+    dialect.usersRefusal = { channel in
+      guard channel.subscriptions > 0 else { return .json(.object([]), status: 404) }
+      return reverbKind(channel.name) == .presence ? nil : .json(.object([]), status: 400)
+    }
+    dialect.eventRefusal = { event in
+      var report = FieldReport()
+      report.check(event, mayHaveChannels: true)
+      return report.refusal
+    }
+    dialect.batchRefusal = { body in
+      var report = FieldReport()
+      report.check("batch", body, isArray: true)
+      for (index, event) in (body["batch"]?.elements ?? []).enumerated() {
+        report.place = "batch.\(index)."
+        report.check(event, mayHaveChannels: false)
+      }
+      return report.refusal
+    }
     return dialect
   }()
-}
 
-private struct ReverbAnswers: DialectAnswers {
   /// Reverb matches prefixes without the dash, and treats encrypted channels as private.
-  func kind(of channel: String) -> ChannelKind {
+  @Sendable private static func reverbKind(_ channel: String) -> ChannelKind {
     if channel.begins(with: "private") { return .private }
     return channel.begins(with: "presence") ? .presence : .public
-  }
-
-  func isCache(_ channel: String) -> Bool {
-    ["cache", "private-cache-", "presence-cache-"].contains { channel.begins(with: $0) }
-  }
-
-  /// Reverb accepts all names except the empty name.
-  func problem(inChannel name: String) -> String? {
-    name.isEmpty ? ChannelName.problem(in: name) : nil
-  }
-
-  func problem(inEvent name: String) -> String? { name.isEmpty ? EventName.problem(in: name) : nil }
-
-  func message(_ text: MessageText, _ refusal: SubscriptionRefusal, channel: String) -> String {
-    switch refusal.cause {
-    case .unauthorized: text.error(code: .unauthorized, message: "Connection is unauthorized")
-    case .malformedMember: text.error(code: .generic, message: "Invalid message format")
-    default: text.error(code: refusal.code, message: refusal.reason, channel: channel)
-    }
-  }
-
-  /// Reverb parses string data as JSON and refuses all other strings; missing data becomes `null`.
-  func relayed(_ data: JSONValue?) -> JSONValue?? {
-    guard case .string(let text) = data else { return .some(data ?? .null) }
-    return (try? JSONParser.parse(text)).map { .some($0) }
-  }
-
-  func page(_ path: String) -> HTTPAnswer? { path == "/up" ? .json(["health": "OK"]) : nil }
-
-  func cached(_ event: CachedFacts, channel: String) -> JSONValue {
-    ["event": .string(event.name), "data": .string(event.data), "channel": .string(channel)]
-  }
-
-  func refusal(ofUsersOf channel: ChannelFacts) -> HTTPAnswer? {
-    guard channel.subscriptions > 0 else { return .json(.object([]), status: 404) }
-    return kind(of: channel.name) == .presence ? nil : .json(.object([]), status: 400)
-  }
-
-  func refusal(ofEvent event: JSONValue) -> HTTPAnswer? {
-    var report = FieldReport()
-    report.check(event, mayHaveChannels: true)
-    return report.refusal
-  }
-
-  func refusal(ofBatch body: JSONValue) -> HTTPAnswer? {
-    var report = FieldReport()
-    report.check("batch", body, isArray: true)
-    for (index, event) in (body["batch"]?.elements ?? []).enumerated() {
-      report.place = "batch.\(index)."
-      report.check(event, mayHaveChannels: false)
-    }
-    return report.refusal
   }
 }
 

@@ -3,7 +3,7 @@ internal import PusherCore
 extension Dialect {
   package static let soketi: Dialect = {
     var dialect = Dialect.compatible(
-      "soketi", name: "soketi", SoketiAnswers(),
+      "soketi", name: "soketi",
       [
         .sendsWebhooks, .knowsSignIn, .sendsCloseFrames, .checksTimestamps, .countsEmptyChannels,
         .countsMembersTwice, .tellsUserInfo, .acceptsEveryData, .readsBinary,
@@ -15,24 +15,55 @@ extension Dialect {
     dialect.limits.sizes.eventData = 102_400
     dialect.limits.sizes.channelData = 2048
     dialect.limits.times.cachedEvent = .seconds(3600)
-    dialect.shapes.pong = .object([])
-    dialect.shapes.subscriptionSucceeded = nil
-    dialect.shapes.returnsSignature = true
-    dialect.shapes.omitsMissingInfo = true
-    dialect.shapes.explainsRefusals = false
+    dialect.text.pongData = .object([])
+    dialect.text.subscriptionData = nil
+    dialect.text.returnsSignature = true
+    dialect.text.omitsMissingInfo = true
+    dialect.text.explainsRefusals = false
     dialect.mistakes[.uselessMessage] = .silence
     dialect.mistakes[.clientEvent] = .code(.clientEventRate)
     dialect.mistakes[.notMember] = .silence
     dialect.connectionQuota = .overCapacity
     dialect.done = ["ok": true]
     dialect.batchDone = dialect.done
+    dialect.refused = soketiRefusal
+    dialect.worded = { answer in
+      guard answer.status >= 400, !answer.isJSON else { return answer }
+      return .json(
+        ["error": .string(answer.body), "code": .integer(answer.status)],
+        status: answer.status, allow: answer.allow)
+    }
+    dialect.page = { ["/", "/ready"].contains($0) ? .text("OK") : nil }
+    dialect.attributes = { channel in
+      let isPresence = ChannelKind(channelName: channel.name) == .presence
+      return soketiAttributes(channel)
+        + (isPresence ? [.init("user_count", .integer(channel.memberCount))] : [])
+    }
+    // A list has no user counts.
+    dialect.listed = soketiAttributes
+    // soketi treats values that are false in JavaScript as missing.
+    dialect.dataRefusal = { data in
+      switch data {
+      case nil, .null, .bool(false), .string(""): break
+      case .number(let digits) where Double(digits) == 0: break
+      default: return nil
+      }
+      return .refusal(400, "the event has no data")
+    }
     return dialect
   }()
-}
 
-private struct SoketiAnswers: DialectAnswers {
+  @Sendable private static func soketiAttributes(_ channel: ChannelFacts) -> [JSONValue.Member] {
+    [
+      .init("subscription_count", .integer(channel.subscriptions)),
+      .init("occupied", .bool(channel.subscriptions > 0)),
+    ]
+  }
+
   /// soketi sends its own event for a refused subscription, with `type` first if there is one.
-  func message(_ text: MessageText, _ refusal: SubscriptionRefusal, channel: String) -> String {
+  @Sendable private static func soketiRefusal(
+    _ text: MessageText, _ refusal: ProtocolRefusal, _ channel: String
+  ) -> String {
     let (type, words, status): (String?, String, Int) =
       switch refusal.cause {
       case .unauthorized: ("AuthError", refusal.reason, 401)
@@ -52,39 +83,5 @@ private struct SoketiAnswers: DialectAnswers {
       "type": type.map(JSONValue.string), "error": .string(words), "status": .integer(status),
     ])
     return text.subscriptionError(channel: channel, data: data)
-  }
-
-  func worded(_ answer: HTTPAnswer) -> HTTPAnswer {
-    guard answer.status >= 400, !answer.isJSON else { return answer }
-    return .json(
-      ["error": .string(answer.body), "code": .integer(answer.status)],
-      status: answer.status, allow: answer.allow)
-  }
-
-  func page(_ path: String) -> HTTPAnswer? { ["/", "/ready"].contains(path) ? .text("OK") : nil }
-
-  func attributes(of channel: ChannelFacts) -> [JSONValue.Member]? {
-    let count = channel.subscriptions
-    let attributes = [
-      JSONValue.Member("subscription_count", .integer(count)),
-      JSONValue.Member("occupied", .bool(count > 0)),
-    ]
-    guard kind(of: channel.name) == .presence else { return attributes }
-    return attributes + [.init("user_count", .integer(channel.memberCount))]
-  }
-
-  /// A list has no user counts.
-  func listed(_ channel: ChannelFacts) -> [JSONValue.Member]? {
-    attributes(of: channel)?.filter { !$0.name.isSame(as: "user_count") }
-  }
-
-  /// soketi treats values that are false in JavaScript as missing.
-  func refusal(ofData data: JSONValue?) -> HTTPAnswer? {
-    switch data {
-    case nil, .null, .bool(false), .string(""): break
-    case .number(let digits) where Double(digits) == 0: break
-    default: return nil
-    }
-    return .refusal(400, "the event has no data")
   }
 }

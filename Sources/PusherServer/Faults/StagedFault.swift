@@ -248,11 +248,6 @@ package final class FaultScript: Sendable {
     }
   }
 
-  /// Returns the fault for a message on a channel; the first due fault wins.
-  func change(on channel: String, _ line: inout FaultLine) -> StagedFault.Kind? {
-    due(.message, on: channel, &line)
-  }
-
   var holdsPongs: Bool {
     !isEmpty && state.withLock { $0.entries.contains { $0.fault.moment == .pong } }
   }
@@ -274,13 +269,10 @@ package final class FaultScript: Sendable {
     return refusal(on: channel ?? "", &line)
   }
 
-  /// Returns how a connection ends after a message, or after the greeting, which has no channel.
-  func ending(after channel: String?, _ line: inout FaultLine) -> StagedFault.Kind? {
-    due(.ending, on: channel, &line)
-  }
-
-  /// Returns the due fault, and counts the message; endings count the current message too.
-  private func due(
+  /// Returns the first due fault, and counts the message; endings count the current message too.
+  ///
+  /// - Parameter channel: Of the message; `nil` for the greeting and for pings.
+  func due(
     _ moment: StagedFault.Moment, on channel: String?, _ line: inout FaultLine
   ) -> StagedFault.Kind? {
     let before = line.seen

@@ -56,7 +56,8 @@ package enum PusherCode: Int, Sendable {
   var closeCode: CloseCode { CloseCode(rawValue: UInt16(clamping: rawValue)) }
 }
 
-package struct SubscriptionRefusal: Error, Equatable {
+/// A refused socket, subscription or sign-in.
+package struct ProtocolRefusal: Error, Equatable {
   /// The wrong part, for servers that report it.
   package enum Cause {
     case unauthorized
@@ -68,22 +69,22 @@ package struct SubscriptionRefusal: Error, Equatable {
     case other
   }
 
-  let reason: String
+  package let reason: String
   /// `nil` if Pusher gives no number.
-  var code: PusherCode?
+  package var code: PusherCode?
   var cause = Cause.other
 }
 
 extension Application {
   func verify(
     _ auth: String, socketID: String, channel: String, channelData: String?
-  ) throws(SubscriptionRefusal) {
+  ) throws(ProtocolRefusal) {
     let expected = signature.authorize(
       socketID: socketID, channel: channel, channelData: channelData)
     let signed = SubscriptionSignature.stringToSign(
       socketID: socketID, channel: channel, channelData: channelData)
     if let problem = problem(auth, of: "subscription", expected: expected.auth, of: signed) {
-      throw SubscriptionRefusal(reason: problem, cause: .unauthorized)
+      throw ProtocolRefusal(reason: problem, cause: .unauthorized)
     }
   }
 
@@ -103,9 +104,9 @@ extension Application {
 
   func user(
     _ auth: String, socketID: String, userData: String, limits: ServerLimits, form: MemberForm
-  ) throws(SubscriptionRefusal) -> SignedInUser {
-    func refusal(_ reason: String) -> SubscriptionRefusal {
-      SubscriptionRefusal(reason: reason, code: .unauthorized)
+  ) throws(ProtocolRefusal) -> SignedInUser {
+    func refusal(_ reason: String) -> ProtocolRefusal {
+      ProtocolRefusal(reason: reason, code: .unauthorized)
     }
     if let problem = problem(
       auth, of: "user", hint: ", expected KEY:SIGNATURE",
@@ -137,13 +138,9 @@ extension Application {
   }
 }
 
-package struct MemberForm: Sendable {
-  package var keepsNumbers: Bool
-  package var requiresInfoObject: Bool
-
-  package init(keepsNumbers: Bool, requiresInfoObject: Bool) {
-    (self.keepsNumbers, self.requiresInfoObject) = (keepsNumbers, requiresInfoObject)
-  }
+struct MemberForm {
+  let keepsNumbers: Bool
+  let requiresInfoObject: Bool
 
   fileprivate func accepts(_ info: JSONValue?) -> Bool {
     guard requiresInfoObject, let info, info != .null else { return true }
@@ -159,34 +156,34 @@ extension Member {
   /// Reads the member of a presence channel; the default is the signed-in user.
   init(
     _ channelData: String?, user: SignedInUser?, limits: ServerLimits, form: MemberForm
-  ) throws(SubscriptionRefusal) {
+  ) throws(ProtocolRefusal) {
     guard let channelData else {
       guard let user else {
-        throw SubscriptionRefusal(
+        throw ProtocolRefusal(
           reason: "presence channels need channel_data with a user_id, or a signed-in user")
       }
       self = user.member
       return
     }
     guard channelData.utf8.count <= limits.sizes.channelData else {
-      throw SubscriptionRefusal(
+      throw ProtocolRefusal(
         reason: "channel_data has at most \(limits.sizes.channelData) bytes; "
           + "this one has \(channelData.utf8.count)", cause: .longMember)
     }
     guard let data = try? JSONParser.parse(channelData) else {
-      throw SubscriptionRefusal(
+      throw ProtocolRefusal(
         reason: "channel_data is not a JSON object with a user_id", cause: .malformedMember)
     }
     guard let id = data["user_id"], let userID = id.identifier, !userID.isEmpty else {
-      throw SubscriptionRefusal(reason: "channel_data is not a JSON object with a user_id")
+      throw ProtocolRefusal(reason: "channel_data is not a JSON object with a user_id")
     }
     guard userID.count <= limits.sizes.userID else {
-      throw SubscriptionRefusal(
+      throw ProtocolRefusal(
         reason: "a user_id has at most \(limits.sizes.userID) characters; "
           + "this one has \(userID.count)")
     }
     guard form.accepts(data["user_info"]) else {
-      throw SubscriptionRefusal(reason: MemberForm.refusal("channel_data"))
+      throw ProtocolRefusal(reason: MemberForm.refusal("channel_data"))
     }
     self.init(
       userID: userID, info: data["user_info"], id: form.keepsNumbers ? id : .string(userID))
@@ -199,7 +196,9 @@ package struct AppSetup: Sendable {
   /// The app's own limits where set, else the server's.
   package let limits: ServerLimits
   package let text: MessageText
-  package let naming: any ChannelNaming
+  /// What the names of channels mean.
+  let kind: @Sendable (_ channel: String) -> ChannelKind
+  package let isCache: @Sendable (_ channel: String) -> Bool
   /// Observers of the app; `nil` if there can be none.
   var watch: Watch?
 
@@ -210,7 +209,7 @@ package struct AppSetup: Sendable {
   }
 
   package func tellsCount(of channel: String) -> Bool {
-    application.sendsSubscriptionCounts && naming.kind(of: channel) != .presence
+    application.sendsSubscriptionCounts && kind(channel) != .presence
       && !channel.begins(with: "#")
   }
 }

@@ -29,12 +29,6 @@ package struct Joined: Sendable {
   }
 }
 
-package enum Admission: Sendable {
-  case admitted
-  case overQuota(String)
-  case unavailable
-}
-
 /// State of a channel on all nodes, as the HTTP API reports it.
 package struct ChannelFacts: Sendable {
   package let name: String
@@ -42,7 +36,8 @@ package struct ChannelFacts: Sendable {
   package var memberCount = 0
   /// Empty unless the question asks for the members.
   package var members = MemberList()
-  package var cached: CachedFacts?
+  /// The last event of a cache channel, with its remaining lifetime; `nil` without a limit.
+  package var cached: (event: CachedEvent, timeLeft: Duration?)?
 
   package init(name: String) { self.name = name }
 }
@@ -55,17 +50,9 @@ package struct CachedEvent: Sendable {
   package init(name: String, data: JSONValue) { (self.name, self.data) = (name, data) }
 }
 
-/// Last event of a cache channel, as the HTTP API reports it.
-package struct CachedFacts: Sendable {
-  package let name: String
-  package let data: String
-  /// Remaining lifetime; `nil` without a limit.
-  package let timeLeft: Duration?
-
-  package init(_ event: CachedEvent, timeLeft: Duration?) {
-    (name, data) = (event.name, event.data.text ?? JSONWriter.text(event.data))
-    self.timeLeft = timeLeft
-  }
+extension JSONValue {
+  /// Text of an event's data: a string as it is, any other value as JSON.
+  package var dataText: String { text ?? JSONWriter.text(self) }
 }
 
 package enum ClusterQuestion {
@@ -86,13 +73,19 @@ package enum ClusterAnswer {
   /// The channel is full; `keepsFormer` tells if an existing subscription stays.
   case full(keepsFormer: Bool)
   case signedIn(NameSet)
-  case admission(Admission)
-  /// False if the events may be lost.
-  case published(Bool)
-  /// In the order of the names; `nil` while other nodes are unreachable.
-  case facts([ChannelFacts]?)
-  /// Sorted; `nil` while other nodes are unreachable.
-  case channels([String]?)
+  case admitted
+  /// The events exceed a quota; with the reason.
+  case overQuota(String)
+  case published
+  /// In the order of the names.
+  case facts([ChannelFacts])
+  /// Sorted.
+  case channels([String])
+  /// Other nodes are unreachable, or published events may be lost.
+  case unavailable
+
+  /// Ends the program, because the answer does not match the question.
+  package func isUnexpected() -> Never { preconditionFailure("\(self) answers another question") }
 }
 
 package enum ClusterReply {

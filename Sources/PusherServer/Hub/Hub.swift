@@ -9,10 +9,8 @@ package final class Hub {
   /// The signed text of a sign-in; the answer repeats both parts.
   package typealias SignInProof = (auth: String, userData: String)
 
-  private enum Waiter {
-    case join(JoinRequest, any HubSession)
-    case signIn(SignedInUser, SignInProof, any HubSession)
-  }
+  /// Handles the answer to a socket's request; it gets `nil` if there is no answer.
+  private typealias Waiter = (Hub, ClusterAnswer?, Instant) -> Void
 
   private var setup: AppSetup
   let member: any ClusterMember
@@ -28,7 +26,7 @@ package final class Hub {
   package var application: Application { setup.application }
   var limits: ServerLimits { setup.limits }
   var text: MessageText { setup.text }
-  func isCache(_ channel: String) -> Bool { setup.naming.isCache(channel) }
+  func isCache(_ channel: String) -> Bool { setup.isCache(channel) }
 
   /// - Parameter member: Serves only this hub; default: a member without other nodes.
   package init(_ setup: AppSetup, member: (any ClusterMember)? = nil) {
@@ -66,7 +64,7 @@ package final class Hub {
 
   func makeSureOfRoom(
     for channel: String, of session: any HubSession
-  ) throws(SubscriptionRefusal) {
+  ) throws(ProtocolRefusal) {
     let limits = limits
     guard session.subscriptions.count < limits.subscriptions else {
       throw full(
@@ -85,15 +83,15 @@ package final class Hub {
       "the connections of your address occupy at most \(limits.channelsPerAddress) channels")
   }
 
-  private func full(_ limit: ChannelLimit, _ number: Int, _ reason: String) -> SubscriptionRefusal {
+  private func full(_ limit: ChannelLimit, _ number: Int, _ reason: String) -> ProtocolRefusal {
     logFirst(limit, number)
-    return SubscriptionRefusal(reason: reason, code: .overQuota)
+    return ProtocolRefusal(reason: reason, code: .overQuota)
   }
 
-  func tooFast(_ session: any HubSession) -> SubscriptionRefusal {
+  func tooFast(_ session: any HubSession) -> ProtocolRefusal {
     let limit = limits.joinsPerSecond
     logFirst(.pace(socketID: session.socketID), limit)
-    return SubscriptionRefusal(
+    return ProtocolRefusal(
       reason: "above the rate limit of subscriptions: \(limit) in 1 s", code: .clientEventRate)
   }
 
@@ -165,7 +163,7 @@ package final class Hub {
         .clientEvent, channel, userID: place.userID, id: place.memberID,
         details: [
           .init("event", .string(name)),
-          data.map { .init("data", .string($0.text ?? JSONWriter.text($0))) },
+          data.map { .init("data", .string($0.dataText)) },
           .init("socket_id", .string(session.socketID)),
         ].compactMap(\.self)))
   }
@@ -204,7 +202,7 @@ package final class Hub {
     switch news {
     case .answer(let number, let answer):
       if let waiter = waiters.removeValue(forKey: number) {
-        take(answer, waiter, at: now)
+        waiter(self, answer, now)
       } else {
         answers.append((number, answer))
       }
@@ -214,10 +212,7 @@ package final class Hub {
       guard count > 0 else { return }
       log(.delivered(channel: channel, isFromClient: isFromClient, recipients: count))
     case .log(let event): log(event)
-    case .dropped(let number):
-      if case .join(let request, _) = waiters.removeValue(forKey: number) {
-        forgetShare(of: request.channel)
-      }
+    case .dropped(let number): waiters.removeValue(forKey: number)?(self, nil, now)
     }
   }
 
@@ -276,7 +271,7 @@ extension Hub {
       // Counts before the answer, which may come late.
       shares.occupy(name, by: session.address)
     }
-    ask(.join(request), .join(request, session), at: now)
+    ask(.join(request), at: now) { [request] in $0.joined(request, session, $1, at: $2) }
   }
 
   /// Signs a connection in: it gets the answer and its watchlist, and the user's watchers are
@@ -286,7 +281,13 @@ extension Hub {
   ) {
     session.user = user
     users.add(session, user)
-    ask(.signIn(user, socketID: session.socketID), .signIn(user, proof, session), at: now)
+    ask(.signIn(user, socketID: session.socketID), at: now) { hub, answer, now in
+      switch answer {
+      case .signedIn(let online)?: hub.signedIn(user, proof, session, online, at: now)
+      case nil: break
+      case let answer?: answer.isUnexpected()
+      }
+    }
   }
 
   private func signOut(_ session: any HubSession, at now: Instant) {
@@ -296,18 +297,20 @@ extension Hub {
     member.signOut(user.id, at: now)
   }
 
-  private func ask(_ question: ClusterQuestion, _ waiter: Waiter, at now: Instant) {
+  private func ask(_ question: ClusterQuestion, at now: Instant, _ waiter: @escaping Waiter) {
     switch member.ask(question, at: now) {
-    case .answered(let answer): take(answer, waiter, at: now)
+    case .answered(let answer): waiter(self, answer, now)
     case .later(let number): waiters[number] = waiter
     }
     handleNews(at: now)
   }
 
-  private func take(_ answer: ClusterAnswer, _ waiter: Waiter, at now: Instant) {
-    switch (waiter, answer) {
-    case (.join(let request, let session), .joined(let joined)):
-      let name = request.channel
+  private func joined(
+    _ request: JoinRequest, _ session: any HubSession, _ answer: ClusterAnswer?, at now: Instant
+  ) {
+    let name = request.channel
+    switch answer {
+    case .joined(let joined)?:
       let isWanted = sessions[session.socketID] === session && session.subscriptions.contains(name)
       guard isWanted else {
         // The session left before the answer came.
@@ -316,18 +319,16 @@ extension Hub {
         return
       }
       subscribed(request, session, joined, at: now)
-    case (.join(let request, let session), .full(let keepsFormer)):
-      let name = request.channel
+    case .full(let keepsFormer)?:
       if !keepsFormer { _ = remove(session, from: name) }
-      let refusal = SubscriptionRefusal(
+      let refusal = ProtocolRefusal(
         reason: "a presence channel has at most \(limits.presenceMembers) members",
         code: .overQuota, cause: .fullChannel)
       let isSubscribed = channels[name]?.place(of: session) != nil
       forgetShare(of: name)
       session.refuse(name, refusal, isSubscribed: isSubscribed, at: now)
-    case (.signIn(let user, let proof, let session), .signedIn(let online)):
-      signedIn(user, proof, session, online, at: now)
-    default: preconditionFailure("the answer does not match the question")
+    case nil: forgetShare(of: name)
+    case let answer?: answer.isUnexpected()
     }
   }
 
@@ -391,16 +392,11 @@ package protocol HubSession: AnyObject {
   ///
   /// - Parameter isSubscribed: True if an earlier subscription stays.
   func refuse(
-    _ channel: String, _ refusal: SubscriptionRefusal, isSubscribed: Bool, at now: Instant)
+    _ channel: String, _ refusal: ProtocolRefusal, isSubscribed: Bool, at now: Instant)
   func terminate(at now: Instant)
 }
 
 extension HubSession { package var address: ClientAddress? { nil } }
-
-package protocol ChannelNaming: Sendable {
-  func kind(of channel: String) -> ChannelKind
-  func isCache(_ channel: String) -> Bool
-}
 
 package struct Member: Sendable, Equatable {
   package let userID: String
@@ -416,14 +412,9 @@ package struct Member: Sendable, Equatable {
 }
 
 /// Members of a presence channel, each with its number of connections.
-package struct MemberList: Sendable, Equatable {
-  private struct Entry: Equatable {
-    /// The member, as the user's first connection described it.
-    let member: Member
-    var connections = 1
-  }
-
-  private var entries = OrderedTable<Entry>()
+package struct MemberList: Sendable {
+  /// The members, as the user's first connection described them.
+  private var entries = OrderedTable<(member: Member, connections: Int)>()
 
   package init() {}
 
@@ -437,7 +428,7 @@ package struct MemberList: Sendable, Equatable {
       entries[member.userID]?.connections += 1
       return false
     }
-    entries[member.userID] = Entry(member: member)
+    entries[member.userID] = (member, 1)
     return true
   }
 

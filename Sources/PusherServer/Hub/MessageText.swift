@@ -1,29 +1,20 @@
 package import PusherCore
 
-/// Parts of messages that differ between servers; the defaults are Pusher's.
-package struct MessageShapes: Sendable {
+/// Text of every message that a server sends.
+///
+/// `data` is a string that holds JSON, except in errors, as Pusher does. The defaults of the parts
+/// that differ between servers are Pusher's. Source: the protocol page.
+package struct MessageText: Sendable {
+  var service = PusherService.pusher
   var embedsErrors = false
-  var ping: JSONValue? = .string("{}")
-  var pong: JSONValue? = .string("{}")
+  var pingData: JSONValue? = .string("{}")
+  var pongData: JSONValue? = .string("{}")
   /// Data of the answer to a subscription without members.
-  var subscriptionSucceeded: JSONValue? = .string("{}")
+  var subscriptionData: JSONValue? = .string("{}")
   var returnsSignature = false
   /// Omits members without information from `hash`, instead of writing `null`.
   var omitsMissingInfo = false
   var explainsRefusals = true
-}
-
-/// Text of every message that a server sends.
-///
-/// `data` is a string that holds JSON, except in errors, as Pusher does. Source: the protocol page.
-package struct MessageText: Sendable {
-  let service: PusherService
-  let shapes: MessageShapes
-
-  package init(service: PusherService = .pusher, shapes: MessageShapes = MessageShapes()) {
-    self.service = service
-    self.shapes = shapes
-  }
 
   package func connectionEstablished(socketID: String, activityTimeout: Duration) -> String {
     let seconds = Int(activityTimeout.components.seconds)
@@ -36,7 +27,7 @@ package struct MessageText: Sendable {
     let data: JSONValue = [
       "code": code.map { .integer($0.rawValue) } ?? .null, "message": .string(text),
     ]
-    return shapes.embedsErrors
+    return embedsErrors
       ? message(service.eventPrefix + "error", data: embedded(data))
       : message(service.eventPrefix + "error", channel: channel, data: data)
   }
@@ -46,16 +37,16 @@ package struct MessageText: Sendable {
     message(service.eventPrefix + "subscription_error", channel: channel, data: data)
   }
 
-  package var ping: String { message(service.eventPrefix + "ping", data: shapes.ping) }
-  package var pong: String { message(service.eventPrefix + "pong", data: shapes.pong) }
+  package var ping: String { message(service.eventPrefix + "ping", data: pingData) }
+  package var pong: String { message(service.eventPrefix + "pong", data: pongData) }
 
   package func subscriptionSucceeded(channel: String, members: MemberList?) -> String {
     let presence = members.map {
-      embedded(["presence": $0.json(omitsMissingInfo: shapes.omitsMissingInfo)])
+      embedded(["presence": $0.json(omitsMissingInfo: omitsMissingInfo)])
     }
     return message(
       service.internalPrefix + "subscription_succeeded", channel: channel,
-      data: presence ?? shapes.subscriptionSucceeded)
+      data: presence ?? subscriptionData)
   }
 
   package func memberAdded(channel: String, member: Member) -> String {
@@ -80,7 +71,7 @@ package struct MessageText: Sendable {
 
   package func signInSuccess(userData: String, auth: String) -> String {
     let data = JSONValue.object(texts: [
-      "auth": shapes.returnsSignature ? auth : nil, "user_data": userData,
+      "auth": returnsSignature ? auth : nil, "user_data": userData,
     ])
     return message(service.eventPrefix + "signin_success", data: data)
   }
@@ -118,13 +109,6 @@ package struct MessageText: Sendable {
 package final class SharedFrame: @unchecked Sendable {
   // Sendable because the buffer never changes and a lock protects the compressed frame.
 
-  private final class Compressed: @unchecked Sendable {
-    // Sendable because the buffer never changes.
-    let buffer: ByteBuffer?
-
-    init(_ buffer: ByteBuffer?) { self.buffer = buffer }
-  }
-
   /// Minimum size for compression, in bytes; smaller messages fit into one packet anyway.
   package static let compressedFrom = 1024
   /// Window size that the client must support: the maximum, which is also the default.
@@ -133,8 +117,8 @@ package final class SharedFrame: @unchecked Sendable {
   /// Channel of the event; `nil` for messages of the protocol.
   let channel: String?
   private let buffer: ByteBuffer
-  /// The compressed frame after its first use; `nil` if the frame is too small.
-  private let compression: Locked<Compressed?>?
+  /// The compressed frame, if that is smaller, after its first use; `nil` for a small frame.
+  private let compression: Locked<(isDone: Bool, frame: SharedFrame?)>?
   private static let deflater = Locked<Deflater?>(nil)
 
   package init(_ text: String, channel: String? = nil) {
@@ -144,7 +128,7 @@ package final class SharedFrame: @unchecked Sendable {
     payload.append(text)
     buffer = ByteBuffer(capacity: count + 14)
     FrameEncoder.frame(.text, payload: payload.view, mask: nil, into: buffer)
-    compression = count < Self.compressedFrom ? nil : Locked(nil)
+    compression = count < Self.compressedFrom ? nil : Locked((false, nil))
   }
 
   /// Splits a message into two frames, inside the first multi-byte character if there is one.
@@ -159,22 +143,25 @@ package final class SharedFrame: @unchecked Sendable {
     compression = nil
   }
 
+  private init(_ buffer: ByteBuffer) {
+    self.buffer = buffer
+    (channel, compression) = (nil, nil)
+  }
+
   package var view: ByteView { buffer.view }
 
   /// A large frame is compressed if that makes it smaller, for clients with permessage-deflate.
   package var smallestView: ByteView {
     guard let compression else { return view }
-    let compressed = compression.withLock { compressed in
-      if let compressed { return compressed }
-      let new = Compressed(compress())
-      compressed = new
-      return new
+    let compressed = compression.withLock { state in
+      if !state.isDone { state = (true, compress()) }
+      return state.frame
     }
-    return compressed.buffer?.view ?? view
+    return (compressed ?? self).view
   }
 
   /// Compresses the message on its own (RFC 7692 section 7.2.1); `nil` if that saves nothing.
-  private func compress() -> ByteBuffer? {
+  private func compress() -> SharedFrame? {
     guard let header = try? FrameHeader.decode(view) else { return nil }
     let output = ByteBuffer(capacity: view.count / 2)
     Self.deflater.withLock { deflater in
@@ -185,7 +172,7 @@ package final class SharedFrame: @unchecked Sendable {
       used.reset()
       FrameEncoder.frame(.text, payload: payload.view, isCompressed: true, mask: nil, into: output)
     }
-    return output.count < view.count ? output : nil
+    return output.count < view.count ? SharedFrame(output) : nil
   }
 
   /// The message, if the buffer holds one frame.

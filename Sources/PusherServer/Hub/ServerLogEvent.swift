@@ -83,7 +83,7 @@ package enum ServerLogEvent: Sendable, Equatable, CustomStringConvertible {
       "\(socketID) cannot subscribe to \(channel): \(reason)"
     case .unsubscribed(let socketID, let channel): "\(socketID) unsubscribed from \(channel)"
     case .event(let name, let channel, let data, let recipients):
-      "event \(name) on \(channel)\(Self.words(recipients)): \(data.text ?? JSONWriter.text(data))"
+      "event \(name) on \(channel)\(Self.words(recipients)): \(data.dataText)"
     case .clientEvent(let socketID, let name, let channel, _, let recipients):
       "\(socketID) sent \(name) on \(channel)\(Self.words(recipients))"
     case .delivered(let channel, _, let recipients):

@@ -74,7 +74,7 @@ final class SoloMember: ClusterMember {
     let name = request.channel
     return Joined(
       request, members: channels[name]?.members,
-      cached: setup.naming.isCache(name) ? cached(name, at: now)?.event : nil)
+      cached: setup.isCache(name) ? cached(name, at: now)?.event : nil)
   }
 
   func leave(_ name: String, userID: String?, at now: Instant) {
@@ -134,15 +134,15 @@ final class SoloMember: ClusterMember {
     case .join(let request): .answered(join(request, at: now))
     case .signIn(let user, let socketID): .answered(.signedIn(signIn(user, socketID: socketID)))
     case .admit(let events, let bytes):
-      .answered(.admission(admit(events: events, bytes: bytes, at: now)))
-    case .published: .answered(.published(true))
+      .answered(admit(events: events, bytes: bytes, at: now))
+    case .published: .answered(.published)
     case .facts(let names, _): .answered(.facts(names.map { facts($0, at: now) }))
     case .channels(let prefix):
       .answered(.channels(channels.names.filter { $0.begins(with: prefix) }.sorted()))
     }
   }
 
-  private func admit(events: Int, bytes: Int, at now: Instant) -> Admission {
+  private func admit(events: Int, bytes: Int, at now: Instant) -> ClusterAnswer {
     let limits = setup.application.limits
     guard eventQuota.hasRoom(for: events, at: now) else {
       return .overQuota(limits.refusal(ofEvents: true))
@@ -161,9 +161,7 @@ final class SoloMember: ClusterMember {
       (facts.subscriptions, facts.members) = (channel.count, channel.members)
       facts.memberCount = channel.members.count
     }
-    facts.cached = cached(name, at: now).map {
-      CachedFacts($0.event, timeLeft: $0.expiry.map(now.duration))
-    }
+    facts.cached = cached(name, at: now).map { ($0.event, $0.expiry.map(now.duration)) }
     return facts
   }
 

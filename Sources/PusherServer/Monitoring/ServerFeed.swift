@@ -284,14 +284,14 @@ extension ServerLogEvent {
         "event",
         [
           "source": "api", "app": app, "channel": channel, "event": name,
-          "data": data.text ?? JSONWriter.text(data),
+          "data": data.dataText,
         ], recipients.map { .init("recipients", .integer($0)) })
     case .clientEvent(let socketID, let name, let channel, let message, let recipients):
       members(
         "event",
         [
           "source": "client", "app": app, "channel": channel, "event": name,
-          "data": (try? JSONParser.parse(message))?["data"].map { $0.text ?? JSONWriter.text($0) },
+          "data": (try? JSONParser.parse(message))?["data"]?.dataText,
           "socket_id": socketID,
         ], recipients.map { .init("recipients", .integer($0)) })
     case .request(let method, let path, let status, let reason):

@@ -269,7 +269,7 @@ package final class ClientSession: HubSession, ConnectionSocket {
 extension ClientSession {
   private func deliverStaged(_ frame: SharedFrame, on channel: String, at now: Instant) -> Bool {
     guard isOpen, !faults.isBlackhole else { return false }
-    let change = context.faults.change(on: channel, &faults)
+    let change = context.faults.due(.message, on: channel, &faults)
     if change == .reorder, faults.held == nil {
       noteFault("an event waits for the next event")
       faults.held = frame
@@ -280,13 +280,13 @@ extension ClientSession {
       faults.held = nil
       isSent = put(held, at: now) && isSent
     }
-    endStaged(context.faults.ending(after: channel, &faults), at: now)
+    endStaged(context.faults.due(.ending, on: channel, &faults), at: now)
     return isSent
   }
 
   func stageGreeting(at now: Instant) {
     guard isOpen, !faults.isBlackhole, !context.faults.isEmpty else { return }
-    endStaged(context.faults.ending(after: nil, &faults), at: now)
+    endStaged(context.faults.due(.ending, on: nil, &faults), at: now)
   }
 
   /// Answers a ping, with a staged delay if a fault is due; `frame` is the payload of a ping frame.
@@ -481,7 +481,7 @@ extension ClientSession {
       complain("The connection is already signed in as user \(user.id)", .uselessMessage, at: now)
       return
     }
-    do throws(SubscriptionRefusal) {
+    do throws(ProtocolRefusal) {
       let user = try hub.application.user(
         auth, socketID: socketID, userData: userData, limits: hub.limits,
         form: context.dialect.memberForm)
@@ -496,7 +496,7 @@ extension ClientSession {
   // MARK: Subscriptions
 
   private func subscribe(to channel: String, auth: String, channelData: String?, at now: Instant) {
-    do throws(SubscriptionRefusal) {
+    do throws(ProtocolRefusal) {
       guard rates.joins.admit(hub.limits, at: now) else { throw hub.tooFast(self) }
       let member = try checkSubscription(channel: channel, auth: auth, channelData: channelData)
       subscriptions.insert(channel)
@@ -505,39 +505,39 @@ extension ClientSession {
   }
 
   package func refuse(
-    _ channel: String, _ refusal: SubscriptionRefusal, isSubscribed: Bool, at now: Instant
+    _ channel: String, _ refusal: ProtocolRefusal, isSubscribed: Bool, at now: Instant
   ) {
     if !isSubscribed { subscriptions.remove(channel) }
     tell(refusal, channel, at: now)
   }
 
-  private func tell(_ refusal: SubscriptionRefusal, _ channel: String, at now: Instant) {
+  private func tell(_ refusal: ProtocolRefusal, _ channel: String, at now: Instant) {
     hub.log(.subscriptionRefused(socketID: socketID, channel: channel, reason: refusal.reason))
-    send(context.dialect.answers.message(hub.text, refusal, channel: channel), at: now)
+    send(context.dialect.refused(hub.text, refusal, channel), at: now)
   }
 
   private func checkSubscription(
     channel: String, auth: String, channelData: String?
-  ) throws(SubscriptionRefusal) -> Member? {
+  ) throws(ProtocolRefusal) -> Member? {
     let dialect = context.dialect
-    if let problem = dialect.answers.problem(inChannel: channel) {
-      throw SubscriptionRefusal(
+    if let problem = dialect.channelProblem(channel) {
+      throw ProtocolRefusal(
         reason: "Invalid channel name: \(problem)",
         cause: channel.utf8.count > ChannelName.maximumLength ? .longName : .name)
     }
     let isOwn = user.map { channel.isSame(as: UserChannel.name(userID: $0.id)) } ?? false
     guard !channel.begins(with: "#") || isOwn else {
-      throw SubscriptionRefusal(reason: "\(channel) is only for its signed-in user")
+      throw ProtocolRefusal(reason: "\(channel) is only for its signed-in user")
     }
     let isSecond = subscriptions.contains(channel)
     guard !isSecond || dialect.has(.acceptsSecondSubscription) else {
-      throw SubscriptionRefusal(reason: "Existing subscription to channel \(channel)")
+      throw ProtocolRefusal(reason: "Existing subscription to channel \(channel)")
     }
     if !isSecond { try hub.makeSureOfRoom(for: channel, of: self) }
-    let kind = dialect.answers.kind(of: channel)
+    let kind = dialect.kind(channel)
     guard kind.needsAuthorization else { return nil }
     guard !refusesStaged(channel) else {
-      throw SubscriptionRefusal(
+      throw ProtocolRefusal(
         reason: "Invalid signature: refused by a staged fault", cause: .unauthorized)
     }
     try hub.application.verify(auth, socketID: socketID, channel: channel, channelData: channelData)
@@ -561,7 +561,7 @@ extension ClientSession {
   // MARK: Client events
 
   private func relay(name: String, channel: String, data: JSONValue?, at now: Instant) {
-    guard let relayed = context.dialect.answers.relayed(data) else {
+    guard let relayed = context.dialect.relayed(data) else {
       complain("the data is a string, but not JSON", .clientEvent, at: now)
       return
     }
@@ -579,15 +579,15 @@ extension ClientSession {
       return ("client events are switched off for this app", .clientEventsOff, nil)
     }
     let dialect = context.dialect
-    guard dialect.clientEventKinds.contains(dialect.answers.kind(of: channel)) else {
+    guard dialect.clientEventKinds.contains(dialect.kind(channel)) else {
       return ("only supported on private and presence channels", .clientEvent, nil)
     }
     guard subscriptions.contains(channel) else {
       return ("this connection is not subscribed to \(channel)", .notMember, nil)
     }
-    if let problem = dialect.answers.problem(inEvent: name) { return (problem, .clientEvent, nil) }
+    if let problem = dialect.eventProblem(name) { return (problem, .clientEvent, nil) }
     let limits = hub.limits
-    let length = data.map { $0.text?.utf8.count ?? JSONWriter.text($0).utf8.count } ?? 0
+    let length = data?.dataText.utf8.count ?? 0
     guard length <= limits.sizes.eventData else {
       let reason = "the data has \(length) bytes; the maximum is \(limits.sizes.eventData)"
       return (reason, .clientEvent, nil)

@@ -17,7 +17,7 @@ package final class Server {
   private var refusals = RefusalReport()
   private var calls = CallTable<Caller>()
   /// Work that waits until the reachability of other nodes is known.
-  private var pendingWork: (done: () -> Void, calls: [(any ServerCall, Caller)])?
+  private var pendingWork: (done: () -> Void, calls: [((Instant) -> CallProgress, Caller)])?
   private var ending: Ending?
   /// Number of events since the last request: those of the call that is answered next.
   private var eventsOfCall = 0
@@ -429,9 +429,9 @@ extension Server: ConnectionAcceptorOwner {
   ) -> AccessRefusal? {
     var refusal = refusalByName(head)
     if refusal == nil, options.reach(of: route) == .thisMachine,
-      let sign = RemoteSign(head, peer: peer)
+      let sign = AccessPolicy.remoteSign(of: head, from: peer)
     {
-      refusal = .remote(part: route.name, sign: sign.description)
+      refusal = .remote(part: route.name, sign: sign)
     }
     guard let refusal else { return nil }
     if let isLast = refusals.note(refusal) { report(.accessRefused(refusal, isLast: isLast)) }
@@ -456,7 +456,8 @@ extension Server: ConnectionAcceptorOwner {
     _ request: HTTPRequestReader.Request, for route: ServerRoute, _ caller: Caller, at now: Instant
   ) -> HTTPAnswer? {
     switch route {
-    case .console: if let console { return keep(console.begin(request, at: now), caller) }
+    case .console:
+      if let console { return calls.keep(console.begin(request, at: now), for: caller) }
     case .faults:
       let count = context.faults.faults.count
       let answer = context.faults.answer(request)
@@ -472,18 +473,13 @@ extension Server: ConnectionAcceptorOwner {
     }
     let seconds = SystemClock.wall().secondsSince1970
     let isHeld = pendingWork != nil
-    let beginning = APIRouter(applications).begin(
+    let progress = APIRouter(applications).begin(
       request, seconds: seconds, isHeld: isHeld, at: now)
-    guard isHeld, case .call(let call, _) = beginning else { return keep(beginning, caller) }
-    pendingWork?.calls.append((call, caller))
-    return nil
-  }
-
-  private func keep(_ beginning: CallBeginning, _ caller: Caller) -> HTTPAnswer? {
-    switch beginning {
-    case .answer(let answer): answer
-    case .call(let call, let progress): calls.keep(call, progress, for: caller)
+    guard isHeld, case .pauses(let next) = progress else {
+      return calls.keep(progress, for: caller)
     }
+    pendingWork?.calls.append((next, caller))
+    return nil
   }
 
   /// Continues held calls, now that the reachability of other nodes is known.
@@ -491,10 +487,8 @@ extension Server: ConnectionAcceptorOwner {
     guard let waiting = pendingWork else { return }
     pendingWork = nil
     if !isStopping { waiting.done() }
-    for (call, caller) in waiting.calls {
-      var call = call
-      let progress = call.proceed(at: now)
-      if let answer = calls.keep(call, progress, for: caller) { finish([(caller, answer)]) }
+    for (next, caller) in waiting.calls {
+      if let answer = calls.keep(next(now), for: caller) { finish([(caller, answer)]) }
     }
   }
 
@@ -508,7 +502,7 @@ extension Server: ConnectionAcceptorOwner {
         deflate: options.acceptsCompression && options.dialect.has(.knowsCompression))
       connection = WebSocketConnection(
         role: .server, deflate: negotiated.deflate, limits: options.limits.webSocket,
-        random: NoRandom(), input: carrier.input)
+        random: SecureRandom.generator, input: carrier.input)
       connection.output.append(head)
     } catch {
       var head = error.response
@@ -516,18 +510,18 @@ extension Server: ConnectionAcceptorOwner {
       report(request, head.status, "not a valid WebSocket handshake")
       return .head(head)
     }
-    switch SocketAdmission(request, applications: applications) {
-    case .accepted(let hub):
+    do throws(ProtocolRefusal) {
+      let hub = try applications.admit(request)
       let session = ClientSession(
         connection, socketID: applications.newSocketID(),
         from: ClientAddress(of: carrier.peer, sending: request), hub: hub, context: context,
         at: now)
       session.carrier = carrier
       return .socket(session)
-    case .refused(let code, let reason):
-      report(.refused(code: code.rawValue, reason: reason))
-      return .socket(
-        RefusedSocket(connection, code: code, reason: reason, applications: applications, at: now))
+    } catch {
+      let refusal = RefusedSocket(connection, error, applications: applications, at: now)
+      report(.refused(code: refusal.code.rawValue, reason: error.reason))
+      return .socket(refusal)
     }
   }
 
@@ -536,9 +530,6 @@ extension Server: ConnectionAcceptorOwner {
   func forgot(_ connection: ServerConnection) { checkStopped() }
   func scanned(at now: Instant) { for hub in applications.hubs { hub.tick(at: now) } }
 }
-
-/// Servers do not mask frames, so nothing draws from it.
-private struct NoRandom: RandomNumberGenerator { mutating func next() -> UInt64 { 0 } }
 
 /// Functions for owners of an in-process server, called on its loop's thread between two rounds.
 extension Server {
@@ -573,35 +564,24 @@ extension Server {
 // Functions for owners of a single-node hub, which answers at once.
 extension Hub {
   package var occupiedChannels: [String] {
-    guard case .answered(.channels(let names?)) = ask(.channels(prefix: ""), at: .beginning) else {
+    guard
+      case .answered(.channels(let names)) = ask(.channels(prefix: ""), at: Instant(nanoseconds: 0))
+    else {
       return []
     }
     return names
   }
 
-  package func subscriptionCount(_ channel: String) -> Int {
-    facts(of: channel, at: .beginning).subscriptions
-  }
-
-  package func members(of channel: String) -> MemberList {
-    facts(of: channel, at: .beginning).members
-  }
-
-  /// Last event of a cache channel, with its remaining lifetime.
-  package func cached(_ channel: String, at now: Instant) -> CachedFacts? {
-    facts(of: channel, at: now).cached
-  }
-
-  private func facts(of channel: String, at now: Instant) -> ChannelFacts {
-    guard case .answered(.facts(let facts?)) = ask(.facts([channel], withMembers: true), at: now)
+  package func facts(
+    of channel: String, at now: Instant = Instant(nanoseconds: 0)
+  ) -> ChannelFacts {
+    guard case .answered(.facts(let facts)) = ask(.facts([channel], withMembers: true), at: now)
     else {
       return ChannelFacts(name: channel)
     }
     return facts.first ?? ChannelFacts(name: channel)
   }
 }
-
-extension Instant { fileprivate static let beginning = Instant(nanoseconds: 0) }
 
 package struct AppChanges: Sendable, Equatable, CustomStringConvertible {
   /// IDs in the order of the apps.
@@ -642,7 +622,7 @@ package protocol ServerConsole: AnyObject {
     for request: HTTPRequestReader.Request, on connection: ServerConnection, at now: Instant
   ) -> (any ConnectionSocket)?
   /// Starts to answer a request for the page or for one of its calls.
-  func begin(_ request: HTTPRequestReader.Request, at now: Instant) -> CallBeginning
+  func begin(_ request: HTTPRequestReader.Request, at now: Instant) -> CallProgress
   func flush(at now: Instant)
   func appsChanged()
 }

@@ -1,56 +1,47 @@
 package import PusherCore
 
-/// Accepts a socket by path, key, version and number (the protocol page, section "Connection").
-package enum SocketAdmission {
-  case accepted(Hub)
-  /// Opens the WebSocket, sends the reason in an error event, and closes with the code.
-  case refused(PusherCode, reason: String)
-
+extension Applications {
   /// Protocol versions without differences for a server.
-  static let protocolVersions = 4...7
+  private static let protocolVersions = 4...7
 
-  package init(_ head: HTTPRequestHead, applications: Applications) {
+  /// Accepts a socket by path, key, version and number (the protocol page, section "Connection").
+  ///
+  /// A refused socket still opens, to get the reason in an error event. The code closes it.
+  package func admit(_ head: HTTPRequestHead) throws(ProtocolRefusal) -> Hub {
     guard let target = RequestTarget(head.target),
       let segments = target.segments, segments.count == 2, segments[0] == "app"
     else {
-      self = .refused(.pathNotFound, reason: "Path not found")
-      return
+      throw ProtocolRefusal(reason: "Path not found", code: .pathNotFound)
     }
-    guard let hub = applications.hub(key: segments[1]) else {
-      self = .refused(
-        .unknownApplication,
+    guard let hub = self.hub(key: segments[1]) else {
+      throw ProtocolRefusal(
         reason: "Could not find app by key \(segments[1]). "
-          + "Perhaps you're connecting to the wrong cluster.")
-      return
+          + "Perhaps you're connecting to the wrong cluster.", code: .unknownApplication)
     }
     guard hub.application.isEnabled else {
-      self = .refused(.applicationDisabled, reason: "The app is disabled")
-      return
+      throw ProtocolRefusal(reason: "The app is disabled", code: .applicationDisabled)
     }
-    let checksVersions = applications.dialect.has(.checksVersions)
+    let checksVersions = dialect.has(.checksVersions)
     if checksVersions, let version = target["version"], !Self.isVersion(version) {
-      self = .refused(.invalidVersion, reason: "Invalid version string: '\(version)'")
-      return
+      throw ProtocolRefusal(reason: "Invalid version string: '\(version)'", code: .invalidVersion)
     }
     // A client without a protocol number is older than the parameter, or written by hand.
     if checksVersions, let version = target["protocol"],
       !(Int(version).map(Self.protocolVersions.contains) ?? false)
     {
-      self = .refused(.unsupportedProtocol, reason: "Unsupported protocol version: '\(version)'")
-      return
+      throw ProtocolRefusal(
+        reason: "Unsupported protocol version: '\(version)'", code: .unsupportedProtocol)
     }
-    guard applications.connectionCount < applications.limits.connections else {
-      self = .refused(
-        applications.dialect.connectionQuota,
-        reason: "the server has at most \(applications.limits.connections) connections")
-      return
+    guard connectionCount < limits.connections else {
+      throw ProtocolRefusal(
+        reason: "the server has at most \(limits.connections) connections",
+        code: dialect.connectionQuota)
     }
     if let limit = hub.application.limits.connections, hub.connectionCount >= limit {
-      self = .refused(
-        applications.dialect.connectionQuota, reason: "the app has at most \(limit) connections")
-      return
+      throw ProtocolRefusal(
+        reason: "the app has at most \(limit) connections", code: dialect.connectionQuota)
     }
-    self = .accepted(hub)
+    return hub
   }
 
   /// Accepts `8`, `8.4.0`, `10.1.0-beta.2`: a digit first, then other characters of versions.
@@ -67,6 +58,7 @@ package enum SocketAdmission {
 /// status of a refused upgrade.
 final class RefusedSocket: ConnectionSocket {
   private let connection: WebSocketConnection
+  let code: PusherCode
   var input: ByteBuffer { connection.input }
   var output: ByteBuffer { connection.output }
   let deadline: Instant?
@@ -74,22 +66,23 @@ final class RefusedSocket: ConnectionSocket {
   var isServed: Bool { false }
 
   init(
-    _ connection: WebSocketConnection, code: PusherCode, reason: String,
-    applications: Applications, at now: Instant
+    _ connection: WebSocketConnection, _ refusal: ProtocolRefusal, applications: Applications,
+    at now: Instant
   ) {
     self.connection = connection
+    code = refusal.code ?? .generic
     let sendsCloseFrames = applications.dialect.has(.sendsCloseFrames)
     let limits = applications.limits
     let isKept = !sendsCloseFrames && code == .overQuota
     // Reverb keeps a connection beyond the quota. Here it ends when a live one would be pinged.
     deadline = now.advanced(by: isKept ? limits.times.activity : limits.times.close)
-    connection.send(text: applications.text.error(code: code, message: reason))
+    connection.send(text: applications.text.error(code: code, message: refusal.reason))
     guard sendsCloseFrames else {
       isFinished = !isKept
       return
     }
-    let explains = applications.text.shapes.explainsRefusals
-    connection.close(code.closeCode, reason: explains ? reason : "")
+    let explains = applications.text.explainsRefusals
+    connection.close(code.closeCode, reason: explains ? refusal.reason : "")
   }
 
   /// Drops the client's messages until it answers the close frame.

@@ -64,24 +64,23 @@ extension WebhookReceiver: ConnectionAcceptorOwner {
     _ request: HTTPRequestReader.Request, on connection: ServerConnection, at now: Instant
   ) -> ConnectionAnswer {
     if let obstacle = handler.obstacle() { return .answer(.busy(obstacle), isLast: false) }
-    switch inbox.take(request) {
-    case .accepted(let events):
+    do throws(HTTPAnswer) {
+      let events = try inbox.take(request)
       lastNumber += 1
       if let receipt = handler.take(events, lastNumber) {
         return .answer(Self.answer(receipt), isLast: false)
       }
       waiting[lastNumber] = connection
       return .later
-    case .refused(let status, let reason):
-      handler.noteRefusal(status, reason)
-      return .answer(Self.answer(.refused(status, reason)), isLast: false)
+    } catch {
+      refused(error)
+      return .answer(error, isLast: false)
     }
   }
 
   private static func answer(_ receipt: Receipt) -> HTTPAnswer {
     switch receipt {
     case .kept: .json(.object([]))
-    case .refused(405, let reason): .refusal(405, reason, allow: "POST")
     case .refused(503, let reason): .busy(reason)
     case .refused(let status, let reason): .refusal(status, reason)
     }
@@ -103,11 +102,6 @@ package struct WebhookInbox: Sendable {
     package let data: JSONValue
   }
 
-  package enum Outcome: Sendable, Equatable {
-    case accepted([Event])
-    case refused(Int, String)
-  }
-
   private let key: String
   private let secret: String
 
@@ -117,25 +111,26 @@ package struct WebhookInbox: Sendable {
   }
 
   /// Checks the signature first: an unsigned body is not parsed.
-  package func take(_ request: HTTPRequestReader.Request) -> Outcome {
+  package func take(_ request: HTTPRequestReader.Request) throws(HTTPAnswer) -> [Event] {
     guard request.head.method == "POST" else {
-      return .refused(405, "webhooks are sent with POST, not \(request.head.method)")
+      throw .refusal(
+        405, "webhooks are sent with POST, not \(request.head.method)", allow: "POST")
     }
     let headers = request.head.headers
     guard let signature = headers[WebhookSignature.signatureHeader] else {
-      return .refused(401, "no \(WebhookSignature.signatureHeader)")
+      throw .refusal(401, "no \(WebhookSignature.signatureHeader)")
     }
     guard headers[WebhookSignature.keyHeader].isSame(as: key) else {
-      return .refused(401, "\(WebhookSignature.keyHeader) is not this app's key")
+      throw .refusal(401, "\(WebhookSignature.keyHeader) is not this app's key")
     }
     guard WebhookSignature.isValid(signature.lowercased(), of: request.body, secret: secret) else {
-      return .refused(401, "the signature does not match the body")
+      throw .refusal(401, "the signature does not match the body")
     }
     do throws(PusherWebhookError) {
       let webhook = try PusherWebhook(request.body)
-      return .accepted(webhook.events.map { Event($0, time: webhook.sentTime) })
+      return webhook.events.map { Event($0, time: webhook.sentTime) }
     } catch {
-      return .refused(400, "\(error)")
+      throw .refusal(400, "\(error)")
     }
   }
 }

@@ -98,11 +98,8 @@ extension Application {
 
 /// Delays departure notices, because a member who returns soon has not left.
 package struct DelayedNotices {
-  private struct Key: Hashable {
-    let channel: Name
-    /// `nil` for the channel itself.
-    let userID: Name?
-  }
+  /// The channel, and the user if it is the user who left.
+  private typealias Key = [Name]
 
   /// Maximum number of delayed departures; further ones are sent at once.
   package static let limit = 10_000
@@ -121,7 +118,7 @@ package struct DelayedNotices {
   ///
   /// An arrival that cancels a departure is not sent.
   package mutating func take(_ notice: WebhookNotice, at now: Instant) -> WebhookNotice? {
-    let key = Key(channel: Name(notice.channel), userID: notice.userID.map { Name($0) })
+    let key = [notice.channel, notice.userID].compactMap { $0.map { Name($0) } }
     switch notice.kind {
     case .channelOccupied, .memberAdded:
       return standing.removeValue(forKey: key) == nil ? notice : nil
@@ -254,13 +251,8 @@ package struct WebhookPolicy: Sendable, Equatable {
 /// Only the loop's thread may use it. Source: Pusher's page "Webhooks": an answer that is not 2xx
 /// causes retries with exponential back-off for five minutes.
 final class WebhookSender {
-  private struct Webhook {
-    let name: String
-    let body: [UInt8]
-    let signature: String
-  }
-
   private typealias Delivery = Deliveries<Webhook>.Delivery
+  private typealias Webhook = (sent: SentWebhook, signature: String)
 
   private let loop: EventLoop
   private let url: HTTPURL
@@ -300,12 +292,14 @@ final class WebhookSender {
     else {
       dropped += 1
       // The first drop is logged at once, the total when the queue has room again.
-      if dropped == 1 { tellDropped(name, body, "queue full: \(deliveries.openCount) waiting") }
+      if dropped == 1 {
+        tellDropped(sent(name, body), "queue full: \(deliveries.openCount) waiting")
+      }
       return
     }
     tellAllDropped()
     let signature = WebhookSignature.sign(body, secret: application.secret)
-    deliveries.add(Webhook(name: name, body: body, signature: signature), cost: body.count)
+    deliveries.add((sent(name, body), signature), cost: body.count)
     sendDue()
   }
 
@@ -332,12 +326,12 @@ final class WebhookSender {
   }
 
   private func tellAllDropped() {
-    if dropped > 1 { tellDropped("\(dropped) webhooks in all", [], "the queue was full") }
+    if dropped > 1 { tellDropped(sent("\(dropped) webhooks in all", []), "the queue was full") }
     dropped = 0
   }
 
-  private func tellDropped(_ what: String, _ body: [UInt8], _ reason: String) {
-    report(.webhookDropped(sent(what, body), reason: reason))
+  private func tellDropped(_ webhook: SentWebhook, _ reason: String) {
+    report(.webhookDropped(webhook, reason: reason))
   }
 
   private func sent(_ name: String, _ body: [UInt8]) -> SentWebhook {
@@ -356,14 +350,15 @@ final class WebhookSender {
     ])
     do throws(HTTPError) {
       try connection.send(
-        HTTPExchange.Request(method: "POST", url: url, headers: headers, body: delivery.item.body)
+        HTTPExchange.Request(
+          method: "POST", url: url, headers: headers, body: delivery.item.sent.body)
       ) { [weak self] result, now in self?.take(result, of: delivery, at: now) }
     } catch { drop(delivery, error.description) }
   }
 
   private func drop(_ delivery: Delivery, _ reason: String) {
     deliveries.end(delivery.number)
-    tellDropped(delivery.item.name, delivery.item.body, reason)
+    tellDropped(delivery.item.sent, reason)
     if isIdle { onIdle() }
   }
 
@@ -371,8 +366,7 @@ final class WebhookSender {
     switch result {
     case .success(let answer) where answer.head.isSuccess:
       deliveries.end(delivery.number)
-      let webhook = sent(delivery.item.name, delivery.item.body)
-      report(.webhookSent(webhook, status: answer.head.status))
+      report(.webhookSent(delivery.item.sent, status: answer.head.status))
       if isIdle { onIdle() }
     case .success(let answer):
       let wait = answer.head.retryAfter(at: SystemClock.wall())
@@ -392,7 +386,6 @@ final class WebhookSender {
     let wait = deliveries.failed(
       delivery.number, reason, retryAfter: retryAfter, at: now, random: .max)
     guard let wait else { return drop(delivery, reason) }
-    let webhook = sent(delivery.item.name, delivery.item.body)
-    report(.webhookFailed(webhook, reason: reason, retryIn: wait))
+    report(.webhookFailed(delivery.item.sent, reason: reason, retryIn: wait))
   }
 }

@@ -206,20 +206,14 @@ package struct LocalHost: Sendable, Hashable, CustomStringConvertible {
   private static func lowercased(_ byte: UInt8) -> UInt8 { byte &- 0x41 < 26 ? byte | 0x20 : byte }
 }
 
-/// A sign that a request came from another machine.
-///
-/// The peer's address is not enough: a local proxy connects from 127.0.0.1 for every client. A
-/// proxy that adds no field and replaces `Host` by a local name cannot be recognised;
-/// docs/cluster.md explains its setup.
-package enum RemoteSign: Sendable, Hashable, CustomStringConvertible {
-  case address
-  /// The request names no host, or a host that is not local.
-  case host
-  /// Field of a proxy, in its usual spelling.
-  case field(String)
-
+// Signs that a request came from another machine.
+//
+// The peer's address is not enough: a local proxy connects from 127.0.0.1 for every client. A
+// proxy that adds no field and replaces `Host` by a local name cannot be recognised;
+// docs/cluster.md explains its setup.
+extension AccessPolicy {
   /// Fields that proxies add: RFC 7239, RFC 9110 section 7.6.3, RFC 8586, and names of products.
-  package static let fields = [
+  package static let proxyFields = [
     "Forwarded", "Via", "CDN-Loop", "X-Real-IP", "X-Client-IP", "X-Cluster-Client-IP",
     "X-Original-Forwarded-For", "X-Original-Host", "X-Original-URL", "X-ProxyUser-IP",
     "X-Envoy-External-Address", "X-Amzn-Trace-Id", "X-Azure-ClientIP", "X-Azure-SocketIP",
@@ -227,46 +221,33 @@ package enum RemoteSign: Sendable, Hashable, CustomStringConvertible {
     "Proxy-Client-IP", "WL-Proxy-Client-IP", "Front-End-Https",
   ]
   /// Common prefix of `X-Forwarded-For`, `-Host`, `-Proto` and their relatives, in lower case.
-  package static let family = "x-forwarded"
+  private static let proxyFamily = "x-forwarded"
 
-  package init?(_ head: HTTPRequestHead, peer: SocketAddress?) {
+  /// Returns the sign in words; `nil` for a request that began on this machine.
+  static func remoteSign(of head: HTTPRequestHead, from peer: SocketAddress?) -> String? {
     guard let peer, LocalHost.split(peer.description)?.host.isLocal == true else {
-      self = .address
-      return
+      return "the connection comes from another machine"
     }
     let hosts = head.hosts
     guard !hosts.isEmpty, hosts.allSatisfy({ LocalHost.split($0)?.host.isLocal == true }) else {
-      self = .host
-      return
+      return "its Host is not local"
     }
-    guard let name = Self.proxyField(of: head) else { return nil }
-    self = .field(name)
+    return proxyField(of: head).map { "it has \($0)" }
   }
 
-  static func hasField(_ head: HTTPRequestHead) -> Bool { proxyField(of: head) != nil }
-
-  private static func proxyField(of head: HTTPRequestHead) -> String? {
-    head.headers.fields.lazy.compactMap { proxyField($0.name) }.first
-  }
-
-  private static func proxyField(_ name: String) -> String? {
-    // The family has one name: a client may invent endless names, and each sign is logged once.
-    if name.lowercased().begins(with: family) { return "X-Forwarded-*" }
-    return fields.first { ASCII.equalIgnoringCase($0, name) }
-  }
-
-  package var description: String {
-    switch self {
-    case .address: "the connection comes from another machine"
-    case .host: "its Host is not local"
-    case .field(let name): "it has \(name)"
-    }
+  /// Returns the first field of a proxy, in its usual spelling.
+  fileprivate static func proxyField(of head: HTTPRequestHead) -> String? {
+    head.headers.fields.lazy.compactMap { field in
+      // The family has one name: a client may invent endless names, and each sign is logged once.
+      field.name.lowercased().begins(with: proxyFamily)
+        ? "X-Forwarded-*" : proxyFields.first { ASCII.equalIgnoringCase($0, field.name) }
+    }.first
   }
 }
 
 package enum Reach: Sendable, Equatable {
   case nobody
-  /// Requests that began on this machine, by ``RemoteSign``.
+  /// Requests that began on this machine, by ``AccessPolicy/remoteSign(of:from:)``.
   case thisMachine
   /// Everybody who reaches the server, also through a proxy.
   case everybody
@@ -278,7 +259,7 @@ extension ClientAddress {
   /// A proxy is near: it connects from this machine or from a private network, and adds a field.
   /// A field alone proves nothing, because a client could send it to escape its share.
   init?(of peer: SocketAddress?, sending head: HTTPRequestHead) {
-    guard let peer, !(peer.isNear && RemoteSign.hasField(head)) else { return nil }
+    guard let peer, !(peer.isNear && AccessPolicy.proxyField(of: head) != nil) else { return nil }
     self.init(peer)
   }
 }

@@ -71,9 +71,10 @@ final class ConnectionAcceptor {
     limit = sockets + limits.callers
     self.limits = limits
     self.tls = tls
-    let door = AcceptorLink()
+    // The listener is created before the acceptor that it calls.
+    weak var acceptor: ConnectionAcceptor?
     let accept = { (descriptor: Int32, peer: SocketAddress?, now: Instant) in
-      door.acceptor?.accept(descriptor, peer, at: now) ?? ()
+      acceptor?.accept(descriptor, peer, at: now) ?? ()
     }
     if let handed = place.handed {
       listener = Listener(loop: loop, handed: handed, onAccept: accept)
@@ -83,12 +84,9 @@ final class ConnectionAcceptor {
         onAccept: accept)
     }
     address = listener.address
-    door.acceptor = self
+    acceptor = self
     for timer in [turnTimer, scanTimer] { loop.add(timer) }
   }
-
-  /// Lets the listener call an acceptor that is created after the listener.
-  private final class AcceptorLink { weak var acceptor: ConnectionAcceptor? }
 
   var isEmpty: Bool { all.isEmpty }
   var connections: [ServerConnection] { Array(all.values) }
@@ -141,7 +139,7 @@ final class ConnectionAcceptor {
 
   private func closeNext(at now: Instant) -> Bool {
     while let (connection, wait) = waiting.popLast() {
-      guard connection.clientWait == wait else { continue }
+      guard let current = connection.clientWait, current == wait else { continue }
       connection.closeForNewer(at: now)
       return true
     }
@@ -188,13 +186,8 @@ final class ConnectionAcceptor {
   }
 }
 
-struct ClientWait: Comparable {
-  /// True if the client still needs the connection: it is new, or a request has begun.
-  let isOwed: Bool
-  let since: Instant
-
-  /// The lesser wait is closed first: idle connections before needed ones, then the longest wait.
-  static func < (left: ClientWait, right: ClientWait) -> Bool {
-    (left.isOwed ? 1 : 0, left.since) < (right.isOwed ? 1 : 0, right.since)
-  }
-}
+/// The wait of a connection for its client; the least wait is closed first: idle connections before
+/// needed ones, then the longest wait.
+///
+/// `need` is 1 if the client still needs the connection: it is new, or a request has begun.
+typealias ClientWait = (need: Int, since: Instant)

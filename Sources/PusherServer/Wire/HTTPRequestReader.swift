@@ -19,14 +19,9 @@ package struct HTTPRequestReader {
     }
   }
 
-  private struct Pending {
-    let head: HTTPRequestHead
-    var reader: HTTPBodyReader
-  }
-
   private let bodyLimit: Int
   private var heads: HTTPHeadParser
-  private var pending: Pending?
+  private var pending: (head: HTTPRequestHead, reader: HTTPBodyReader)?
   private let body = ByteBuffer(capacity: 1024)
   /// True if the client waits for an interim answer before the body (RFC 9110 section 10.1.1).
   private var owesContinue = false
@@ -49,7 +44,7 @@ package struct HTTPRequestReader {
       guard let head = try heads.request(from: input) else { return nil }
       try Self.checkHost(head)
       let reader = try HTTPBodyReader(head, limit: bodyLimit)
-      pending = Pending(head: head, reader: reader)
+      pending = (head, reader)
       owesContinue =
         !reader.isComplete
         && head.headers.tokens("Expect").contains(where: { $0 == "100-continue" })

@@ -306,16 +306,16 @@ package final class ServerConnection: SocketStreamDelegate {
     switch phase {
     case .http(let reader):
       let isIdle = hasAsked && answers.isEmpty && !reader.isInside(input)
-      return ClientWait(isOwed: !isIdle, since: waitsSince)
+      return (isIdle ? 0 : 1, waitsSince)
     case .socket(let socket):
-      return socket.isServed ? nil : ClientWait(isOwed: false, since: waitsSince)
-    case .lingering: return ClientWait(isOwed: false, since: waitsSince)
+      return socket.isServed ? nil : (0, waitsSince)
+    case .lingering: return (0, waitsSince)
     }
   }
 
   func closeForNewer(at now: Instant) {
-    let isOwed = clientWait?.isOwed ?? true
-    ended(isOwed ? "too many connections; this one waited longest" : nil, at: now)
+    let isNeeded = clientWait?.need != 0
+    ended(isNeeded ? "too many connections; this one waited longest" : nil, at: now)
   }
 
   func cut(_ reason: String = "the server has shut down", at now: Instant) {

@@ -265,12 +265,12 @@ extension PusherTestServer {
 
   /// Number of clients that are subscribed to a channel.
   public func subscriptionCount(of channel: String) async -> Int {
-    await ask { $0.hubs[0].subscriptionCount(channel) } ?? 0
+    await ask { $0.hubs[0].facts(of: channel).subscriptions } ?? 0
   }
 
   /// User IDs of a presence channel's members, in the order in which they joined.
   public func members(of channel: String) async -> [String] {
-    await ask { $0.hubs[0].members(of: channel).members.map(\.userID) } ?? []
+    await ask { $0.hubs[0].facts(of: channel).members.members.map(\.userID) } ?? []
   }
 
   /// Events of the server from now on, until the server's last reference is gone.
@@ -345,7 +345,7 @@ public enum PusherTestEvent: Sendable, Equatable {
     case .signedIn(let socketID, let userID): self = .signedIn(socketID: socketID, userID: userID)
     case .event(let name, let channel, let data, let recipients):
       self = .event(
-        name: name, channel: channel, data: data.text ?? data.jsonText, recipients: recipients ?? 0)
+        name: name, channel: channel, data: data.dataText, recipients: recipients ?? 0)
     case .clientEvent(let socketID, let name, let channel, _, let recipients):
       self = .clientEvent(
         socketID: socketID, name: name, channel: channel, recipients: recipients ?? 0)
@@ -361,14 +361,12 @@ final class TestServerState: Sendable {
   /// Work for the thread; the server is `nil` if it was stopped in the meantime.
   typealias Order = @Sendable (Server?) -> Void
 
-  private struct Status {
-    /// Set while the server listens.
-    var orders: ThreadOrders<Order>?
-    var observers: [Int: AsyncStream<PusherTestEvent>.Continuation] = [:]
-    var observerCount = 0
-  }
-
-  private let status = Locked(Status())
+  /// The orders are set while the server listens.
+  private let status = Locked(
+    (
+      orders: ThreadOrders<Order>?.none,
+      observers: [Int: AsyncStream<PusherTestEvent>.Continuation](), observerCount: 0
+    ))
 
   /// Calls `order` on the server's thread, or here if there is no server.
   func post(_ order: @escaping Order) {

@@ -7,7 +7,10 @@ struct RunFigures {
   var events: EventFigures?
   var cost = ProcessMeter()
   var errors = ErrorCounts()
+  /// A row for each second.
   var rows: [BenchSeconds.Row] = []
+  /// Channels of the mode `presence` whose visitor lost its connection.
+  var closedVisitors: [String] = []
 }
 
 /// Figures of the subscribers' connections.
@@ -54,8 +57,6 @@ struct EventFigures {
   var late = DelayHistogram()
   /// Errors of the calls.
   var errors = ErrorCounts()
-  /// Channels of the mode `presence` whose visitor lost its connection.
-  var closedVisitors: [String] = []
 }
 
 /// CPU time and memory of the program itself, which show whether it was the limit.

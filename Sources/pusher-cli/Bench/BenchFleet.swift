@@ -43,12 +43,9 @@ final class BenchFleet {
   fileprivate var isSecure: Bool { destination.url.isSecure }
 
   fileprivate func makeFeed(_ subscriber: BenchSubscriber) throws -> ChannelsFeed {
-    let sink = DeliverySink(
-      ledger, subscriber: subscriber.number, channel: subscriber.channel,
-      trace: diagnostics.showsMessages ? diagnostics : nil)
-    return try ChannelsFeed(
+    try ChannelsFeed(
       loop: loop, destination: destination, settings: subscription.webSocket, options: options,
-      signer: subscription.signer(loop: loop), sink: sink)
+      signer: subscription.signer(loop: loop), sink: subscriber)
   }
 
   /// Opens the sockets, each at its intended time; the first one is due at `begin`.
@@ -297,23 +294,14 @@ extension BenchSubscriber: ChannelsFeedDelegate {
   }
 }
 
-/// Takes the events of one subscriber off the hot path.
-private final class DeliverySink: EventSink {
-  private let ledger: DeliveryLedger
-  private let subscriber: Int
-  private let channel: Int
-  /// Shows each taken message; `nil` unless somebody looks.
-  private let trace: Diagnostics?
-
-  init(_ ledger: DeliveryLedger, subscriber: Int, channel: Int, trace: Diagnostics?) {
-    (self.ledger, self.subscriber, self.channel) = (ledger, subscriber, channel)
-    self.trace = trace
-  }
-
+extension BenchSubscriber: EventSink {
+  /// Takes the events of the run off the hot path.
   func take(message: ByteView) -> SinkVerdict {
     // The round's time would hide the wait for the subscribers that are read before this one.
-    let isTaken = ledger.take(message, for: subscriber, on: channel, at: SystemClock.now())
-    if isTaken { trace?.debug("< \(Redaction.redact(message.text))") }
+    let isTaken = fleet.ledger.take(message, for: number, on: channel, at: SystemClock.now())
+    if isTaken, fleet.diagnostics.showsMessages {
+      fleet.diagnostics.debug("< \(Redaction.redact(message.text))")
+    }
     return isTaken ? .taken : .declined
   }
 }

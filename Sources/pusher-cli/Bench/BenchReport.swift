@@ -5,20 +5,12 @@ struct BenchReport {
   let mode: BenchMode
   let load: JSONValue
   let host: String
+  let figures: RunFigures
   /// By name; a figure that was not measured has no value.
   private(set) var values: [String: Double] = [:]
-  let errors: [ErrorCounts.CodeCount]
   let isInterrupted: Bool
   /// Why the run is no measurement; `nil` if it is one.
-  let shortfall: LoadShortfall?
-  /// Channels of the mode `presence` whose visitor lost its connection.
-  let closedVisitors: [String]
-  /// Only of runs with events.
-  let delays: DelayHistogram?
-  /// A row for each second.
-  let rows: [BenchSeconds.Row]
-  /// CPU time and memory of the program itself.
-  let cost: ProcessMeter
+  let shortfall: Shortfall?
 
   /// - Parameters:
   ///   - opened: Intended time of the first connection.
@@ -30,17 +22,13 @@ struct BenchReport {
     mode = settings.mode
     load = settings.shownLoad
     host = settings.subscription.connection.host
-    self.isInterrupted = isInterrupted
-    shortfall = LoadShortfall(settings, figures, isInterrupted: isInterrupted)
-    closedVisitors = figures.events?.closedVisitors ?? []
-    errors = figures.errors.entries
-    (rows, cost) = (figures.rows, figures.cost)
-    delays = figures.events?.delays
+    (self.figures, self.isInterrupted) = (figures, isInterrupted)
+    shortfall = Self.shortfall(settings, figures, isInterrupted: isInterrupted)
     if let events = figures.events { noteEvents(events, begin) }
     noteConnections(figures.connections, opened)
     values["errors"] = Double(figures.errors.total)
-    values["cpu"] = cost.share
-    values["memory_per_socket"] = cost.memoryPerSocket.map(Double.init)
+    values["cpu"] = figures.cost.share
+    values["memory_per_socket"] = figures.cost.memoryPerSocket.map(Double.init)
   }
 
   private mutating func noteEvents(_ events: EventFigures, _ begin: Instant?) {
@@ -106,7 +94,7 @@ struct BenchReport {
   }
 
   /// True if the program had no CPU left, so that it may have been slower than the server.
-  var wasLimit: Bool { (cost.share ?? 0) > ProcessMeter.busyShare }
+  var wasLimit: Bool { (figures.cost.share ?? 0) > ProcessMeter.busyShare }
 
   // MARK: JSON
 
@@ -123,9 +111,10 @@ struct BenchReport {
     }
     members.append(
       .init(
-        "errors_by_code", .object(errors.map { .init($0.code, .integer($0.count)) })))
+        "errors_by_code", .object(figures.errors.entries.map { .init($0.code, .integer($0.count)) })
+      ))
     if mode == .presence {
-      members.append(.init("closed_visitors", .array(closedVisitors.map { .string($0) })))
+      members.append(.init("closed_visitors", .array(figures.closedVisitors.map { .string($0) })))
     }
     if let baseline { members.append(.init("compared", compared(with: baseline))) }
     return JSONValue.object(members).jsonText + "\n"
@@ -133,23 +122,30 @@ struct BenchReport {
 
   private func compared(with baseline: BenchBaseline) -> JSONValue {
     .object(
-      BenchFigure.all.compactMap { figure in
-        guard let before = baseline.figures[figure.name], let now = values[figure.name] else {
-          return nil
-        }
-        return .init(
+      changes(since: baseline).map { figure, before, now, percent in
+        .init(
           figure.member,
           .object(present: [
             "before": .number(BenchNumber.text(before)), "now": .number(BenchNumber.text(now)),
-            "change_percent": Self.change(from: before, to: now).map {
-              .number(BenchNumber.text($0, places: 1))
-            },
+            "change_percent": percent.map { .number(BenchNumber.text($0, places: 1)) },
           ]))
       })
   }
 
-  /// Returns the change of a figure between two runs; `nil` if the earlier figure is zero and the
-  /// later is not.
+  /// Returns the figures that both runs have, with their change.
+  func changes(
+    since baseline: BenchBaseline
+  ) -> [(figure: BenchFigure, before: Double, now: Double, percent: Double?)] {
+    BenchFigure.all.compactMap { figure in
+      guard let before = baseline.figures[figure.name], let now = values[figure.name] else {
+        return nil
+      }
+      return (figure, before, now, Self.change(from: before, to: now))
+    }
+  }
+
+  /// Returns the change of a figure in percent; `nil` if the earlier figure is zero and the later is
+  /// not.
   static func change(from before: Double, to now: Double) -> Double? {
     if before == now { return 0 }
     return before == 0 ? nil : (now - before) / before * 100
@@ -185,8 +181,8 @@ struct BenchReport {
   /// Returns the text for the file of an option; `nil` for the histogram of a run without events.
   private func text(for flag: Flag) -> String? {
     switch flag {
-    case .histogram: delays?.table
-    case .csv: BenchSeconds.csv(rows)
+    case .histogram: figures.events?.delays.table
+    case .csv: BenchSeconds.csv(figures.rows)
     default: DelayImage(self).text
     }
   }
@@ -208,26 +204,23 @@ extension BenchSettings {
   }
 }
 
-/// The part of the planned load that a run did not make.
-///
-/// Such a run is no measurement, whatever its figures are: fewer subscribers or events than planned
-/// are easier for a server.
-struct LoadShortfall: Equatable {
-  /// One sentence.
-  let reason: String
-  /// Decides about the exit status.
-  let cause: Cause
+// The part of the planned load that a run did not make.
+extension BenchReport {
+  /// One sentence, and the cause that decides about the exit status.
+  typealias Shortfall = (reason: String, cause: Cause)
 
   /// Returns `nil` for a run that made its load: every subscriber was subscribed, and the server
   /// took every event.
-  init?(_ settings: BenchSettings, _ figures: RunFigures, isInterrupted: Bool) {
-    guard !isInterrupted else {
-      (reason, cause) = ("a signal ended the run", .time)
-      return
-    }
+  ///
+  /// Any other run is no measurement, whatever its figures are: fewer subscribers or events than
+  /// planned are easier for a server.
+  private static func shortfall(
+    _ settings: BenchSettings, _ figures: RunFigures, isInterrupted: Bool
+  ) -> Shortfall? {
+    guard !isInterrupted else { return ("a signal ended the run", .time) }
     let connections = figures.connections
     let all = connections.subscribers
-    var parts: [(words: String, cause: Cause)] = []
+    var parts: [Shortfall] = []
     // Those that were missing when the load began.
     var subscribed = connections.firstJoins
     if let events = figures.events {
@@ -236,28 +229,25 @@ struct LoadShortfall: Equatable {
     }
     if subscribed < all {
       parts.append(
-        Self.part(
-          "\(Self.count(subscribed, of: all)) subscribers were subscribed",
+        part(
+          "\(count(subscribed, of: all)) subscribers were subscribed",
           connections.refusals.main == nil ? figures.errors : connections.refusals))
     }
     if settings.mode.sendsEvents {
       // Without subscribers, nothing is sent.
-      if let part = Self.calls(settings, figures), parts.isEmpty || figures.events != nil {
+      if let part = calls(settings, figures), parts.isEmpty || figures.events != nil {
         parts.append(part)
       }
     } else if settings.mode == .storm, parts.isEmpty, connections.connected < all {
-      let count = Self.count(connections.connected, of: all)
-      parts.append(Self.part("\(count) subscribers came back after the cut", figures.errors))
+      let count = count(connections.connected, of: all)
+      parts.append(part("\(count) subscribers came back after the cut", figures.errors))
     }
     guard let first = parts.first else { return nil }
-    reason = parts.map(\.words).joined(separator: "; ")
-    cause = first.cause
+    return (parts.map(\.reason).joined(separator: "; "), first.cause)
   }
 
   /// - Parameter errors: The most frequent one explains the part.
-  private static func part(
-    _ words: String, _ errors: ErrorCounts
-  ) -> (words: String, cause: Cause) {
+  private static func part(_ words: String, _ errors: ErrorCounts) -> Shortfall {
     guard let (entry, cause) = errors.main else { return (words, .unreachable) }
     return ("\(words) (\(entry.inWords))", cause)
   }
@@ -265,7 +255,7 @@ struct LoadShortfall: Equatable {
   /// Events that were not sent, or that the server did not take.
   private static func calls(
     _ settings: BenchSettings, _ figures: RunFigures
-  ) -> (words: String, cause: Cause)? {
+  ) -> Shortfall? {
     let plan = BenchPlan(settings)
     let events = figures.events ?? EventFigures()
     // The server confirms no client event, but says which ones its rate limit drops.
@@ -370,13 +360,14 @@ struct BenchTable {
   }
 
   private mutating func addErrors() {
-    for (index, error) in report.errors.enumerated() {
+    for (index, error) in report.figures.errors.entries.enumerated() {
       let example = Diagnostics.escaped(error.example)
       add(index == 0 ? "errors" : "", "\(error.count) x \(error.code): \(example)")
     }
-    guard !report.closedVisitors.isEmpty else { return }
-    let shown = report.closedVisitors.prefix(Self.longestList).joined(separator: ", ")
-    let rest = report.closedVisitors.count - Self.longestList
+    let closed = report.figures.closedVisitors
+    guard !closed.isEmpty else { return }
+    let shown = closed.prefix(Self.longestList).joined(separator: ", ")
+    let rest = closed.count - Self.longestList
     add("visitors", "closed: \(shown)" + (rest > 0 ? " and \(rest) more" : ""))
   }
 
@@ -396,11 +387,7 @@ struct BenchTable {
   private mutating func addComparison() {
     guard let baseline else { return }
     lines += ["", Self.row("compared", ["before", "now", "change"])]
-    for figure in BenchFigure.all {
-      guard let before = baseline.figures[figure.name], let now = report.values[figure.name] else {
-        continue
-      }
-      let percent = BenchReport.change(from: before, to: now)
+    for (figure, before, now, percent) in report.changes(since: baseline) {
       let change = percent.map { ($0 > 0 ? "+" : "") + BenchNumber.text($0, places: 1) + " %" }
       let cells = [before, now].map { Self.shown($0, figure.unit) }
       lines.append(Self.row(figure.name, cells + [change ?? "new"]))

@@ -215,6 +215,7 @@ final class BenchRun {
     figures.errors.add(ledger.figures.errors)
     ledger.seconds.finish()
     figures.rows = ledger.seconds.rows
+    if ledger.begin != nil { figures.closedVisitors = traffic?.closedVisitors ?? [] }
     return figures
   }
 
@@ -222,7 +223,6 @@ final class BenchRun {
     let account = ledger.account
     var figures = ledger.figures
     figures.receivers = receivers.reduce(0, +)
-    figures.closedVisitors = traffic?.closedVisitors ?? []
     (figures.delivered, figures.doubled) = (account.delivered, account.doubled)
     figures.outOfOrder = account.outOfOrder
     for subscriber in fleet.counted {

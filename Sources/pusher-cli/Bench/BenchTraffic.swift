@@ -5,7 +5,6 @@ final class BenchTraffic {
   private let plan: BenchPlan
   private let loop: EventLoop
   private let sender: any BenchSender
-  private let api: APISender?
   /// Time of the first call; `nil` before ``begin(at:)``.
   private var begin: Instant?
   private var next = 0
@@ -18,27 +17,24 @@ final class BenchTraffic {
     _ settings: BenchSettings, _ fleet: BenchFleet, _ message: BenchMessage, _ sends: SendLedger
   ) throws {
     (plan, loop) = (sends.plan, fleet.loop)
-    var api: APISender?
     if settings.mode == .client {
       // The first subscriber of each channel has the channel's number.
       let senders = Array(fleet.subscribers.prefix(sends.plan.channels))
       sender = ClientSender(senders, message, sends, loop: loop)
     } else if let access = settings.api {
-      let calls = try APISender(settings, access, message, sends, loop: loop)
-      (sender, api) = (calls, calls)
+      sender = try APISender(settings, access, message, sends, loop: loop)
     } else {
       guard case .secret(let secret, _, _) = settings.subscription.authorization else {
         throw UsageError("the mode 'presence' needs the secret")
       }
       sender = try MemberSender(settings, secret: secret, message, sends, fleet)
     }
-    self.api = api
   }
 
   /// Called if the server does not accept the app's signature.
   var onRefusal: (() -> Void)? {
-    get { api?.onRefusal }
-    set { api?.onRefusal = newValue }
+    get { (sender as? APISender)?.onRefusal }
+    set { (sender as? APISender)?.onRefusal = newValue }
   }
 
   var isReady: Bool { sender.isReady }
@@ -203,13 +199,8 @@ private final class MemberSender: BenchSender {
   ) throws {
     (self.message, self.ledger, loop) = (message, ledger, fleet.loop)
     let subscription = settings.subscription
-    visitors = try subscription.channels.map { channel in
-      let signer = VisitorSigner(subscription.signature(secret))
-      let answers = JoinAnswers()
-      let feed = try ChannelsFeed(
-        loop: fleet.loop, destination: subscription.destination, settings: subscription.webSocket,
-        options: subscription.benchOptions, signer: signer, sink: answers)
-      return Visitor(feed, signer, answers, channel: channel, ledger, fleet)
+    visitors = try subscription.channels.map {
+      try Visitor(subscription, secret, channel: $0, ledger, fleet)
     }
   }
 
@@ -244,8 +235,10 @@ private final class MemberSender: BenchSender {
 /// The connection that joins and leaves one channel.
 private final class Visitor: ChannelsFeedDelegate {
   let channel: String
-  private let feed: ChannelsFeed
-  private let signer: VisitorSigner
+  private var feed: ChannelsFeed?
+  private let signature: SubscriptionSignature
+  /// User of the next subscription.
+  private var userID = ""
   private let ledger: SendLedger
   private let loop: EventLoop
   private var isConnected = false
@@ -262,27 +255,30 @@ private final class Visitor: ChannelsFeedDelegate {
   private(set) var wasClosed = false
 
   init(
-    _ feed: ChannelsFeed, _ signer: VisitorSigner, _ answers: JoinAnswers, channel: String,
-    _ ledger: SendLedger, _ fleet: BenchFleet
-  ) {
-    (self.feed, self.signer, self.channel) = (feed, signer, channel)
+    _ subscription: SubscribeSettings, _ secret: Secret, channel: String, _ ledger: SendLedger,
+    _ fleet: BenchFleet
+  ) throws {
+    (signature, self.channel) = (subscription.signature(secret), channel)
     (self.ledger, loop) = (ledger, fleet.loop)
+    let feed = try ChannelsFeed(
+      loop: loop, destination: subscription.destination, settings: subscription.webSocket,
+      options: subscription.benchOptions, signer: self, sink: self)
+    self.feed = feed
     feed.delegate = self
-    answers.onAnswer = { [unowned self] in joined() }
     feed.connect(in: fleet.deadlines)
   }
 
   var isSettled: Bool { isConnected || hasEnded }
 
   /// True if nothing waits to leave.
-  var isIdle: Bool { pending.isEmpty || feed.hasSentAll }
+  var isIdle: Bool { pending.isEmpty || feed?.hasSentAll == true }
 
   func join(as userID: String, _ call: Int) -> Bool {
     guard isConnected else { return false }
-    signer.userID = userID
-    isInside = send((call, true)) { feed.subscribe(channel) }
+    self.userID = userID
+    isInside = send((call, true)) { feed?.subscribe(channel) }
     // Otherwise the session would join later, when it is another call's turn.
-    if !isInside { feed.unsubscribe(channel) }
+    if !isInside { feed?.unsubscribe(channel) }
     return isInside
   }
 
@@ -290,7 +286,7 @@ private final class Visitor: ChannelsFeedDelegate {
   func leave(_ call: Int) -> Bool {
     guard isInside, isConnected else { return false }
     isInside = false
-    return send((call, false)) { feed.unsubscribe(channel) }
+    return send((call, false)) { feed?.unsubscribe(channel) }
   }
 
   /// Returns false if the session sends nothing now, as while it obeys a rate limit.
@@ -305,13 +301,13 @@ private final class Visitor: ChannelsFeedDelegate {
   /// Ends the count: on a connection that holds, what has left needs no answer.
   func stop() {
     isDone = true
-    guard isConnected, feed.hasSentAll else { return giveUp() }
+    guard isConnected, feed?.hasSentAll == true else { return giveUp() }
     for sent in pending.takeAll() { ledger.noteAccepted(sent.call, at: loop.now) }
   }
 
   func close() {
     isDone = true
-    feed.abort()
+    feed?.abort()
   }
 
   /// Counts the oldest join as accepted, with every leave before it: the server works in order.
@@ -358,7 +354,7 @@ private final class Visitor: ChannelsFeedDelegate {
         loss.code(code), "the visitor of \(channel): \(loss)", Cause(loss, code: code),
         at: loop.now)
       // Otherwise the next connection would bring the same member again.
-      if isInside { feed.unsubscribe(channel) }
+      if isInside { feed?.unsubscribe(channel) }
       isInside = false
     case .ended: hasEnded = true
     default: break
@@ -372,29 +368,22 @@ private final class Visitor: ChannelsFeedDelegate {
   }
 }
 
-/// Sees the answers to a visitor's joins, which come in the order of the joins.
-///
-/// The session does not report an answer that comes after the visitor has left again.
-private final class JoinAnswers: EventSink {
-  var onAnswer: (() -> Void)?
-
+extension Visitor: EventSink {
   /// The event's name is among the first bytes; the list of members may be long.
   private static let headLength = 400
 
+  /// Sees the answers to the joins, which come in the order of the joins.
+  ///
+  /// The session does not report an answer that comes after the visitor has left again.
   func take(message: ByteView) -> SinkVerdict {
     let head = message[0..<min(message.count, Self.headLength)]
-    if head.has("subscription_succeeded") { onAnswer?() }
+    if head.has("subscription_succeeded") { joined() }
     return .declined
   }
 }
 
-/// Signs the visitor's subscriptions with the secret, each as another member.
-private final class VisitorSigner: Signer {
-  private let signature: SubscriptionSignature
-  var userID = ""
-
-  init(_ signature: SubscriptionSignature) { self.signature = signature }
-
+extension Visitor: Signer {
+  /// Signs a subscription with the secret, each as another member.
   func sign(_ request: AuthorizationRequest, completion: @escaping Completion) {
     let member = PresenceMember(userID: userID)
     SecretSigner(signature: self.signature, member: member).sign(request, completion: completion)

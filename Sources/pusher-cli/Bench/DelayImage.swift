@@ -1,26 +1,24 @@
 internal import PusherCore
 internal import PusherPlatform
 
-/// The delays of a run in columns of one or more seconds.
+/// Divides the delays of a run into columns of one or more seconds.
 ///
 /// A column shows its worst second: the percentiles of several seconds cannot be added up.
-struct DelayColumns {
-  let columns: [BenchSeconds.Row]
-  /// Seconds of a column.
-  let width: Int
-
-  init(_ rows: [BenchSeconds.Row], atMost limit: Int) {
-    let width = max(1, (rows.count + limit - 1) / max(limit, 1))
-    columns = stride(from: 0, to: rows.count, by: width).map { start in
-      rows[start..<min(start + width, rows.count)].reduce(into: BenchSeconds.Row()) { worst, row in
-        worst.p50 = [worst.p50, row.p50].compactMap(\.self).max()
-        worst.p99 = [worst.p99, row.p99].compactMap(\.self).max()
-        worst.largest = [worst.largest, row.largest].compactMap(\.self).max()
-        worst.lost += row.lost
-      }
+///
+/// Returns the columns, and the number of seconds of one.
+private func delayColumns(
+  _ rows: [BenchSeconds.Row], atMost limit: Int
+) -> (columns: [BenchSeconds.Row], width: Int) {
+  let width = max(1, (rows.count + limit - 1) / max(limit, 1))
+  let columns = stride(from: 0, to: rows.count, by: width).map { start in
+    rows[start..<min(start + width, rows.count)].reduce(into: BenchSeconds.Row()) { worst, row in
+      worst.p50 = [worst.p50, row.p50].compactMap(\.self).max()
+      worst.p99 = [worst.p99, row.p99].compactMap(\.self).max()
+      worst.largest = [worst.largest, row.largest].compactMap(\.self).max()
+      worst.lost += row.lost
     }
-    self.width = width
   }
+  return (columns, width)
 }
 
 /// The delays over the time, as bars for a terminal.
@@ -45,7 +43,7 @@ struct DelayChart {
   init?(_ rows: [BenchSeconds.Row], columns: Int, isUnicode: Bool) {
     let room = columns - Self.margin - 1
     guard room >= Self.narrowest, rows.count(where: { $0.p99 != nil }) > 1 else { return nil }
-    let grouped = DelayColumns(rows, atMost: room)
+    let grouped = delayColumns(rows, atMost: room)
     let longest = grouped.columns.compactMap(\.p99).max() ?? .zero
     (self.columns, width, seconds) = (grouped.columns, grouped.width, rows.count)
     top = max(longest.inSeconds * 1000, 0.001)
@@ -106,7 +104,7 @@ struct DelayChart {
 /// The delays over the time, as an SVG image without scripts and without other files.
 struct DelayImage {
   private let report: BenchReport
-  private let grouped: DelayColumns
+  private let grouped: (columns: [BenchSeconds.Row], width: Int)
   private let seconds: Int
   /// Powers of ten of a millisecond at both ends of the axis.
   private let low: Int
@@ -127,8 +125,8 @@ struct DelayImage {
 
   init(_ report: BenchReport) {
     self.report = report
-    seconds = report.rows.count
-    grouped = DelayColumns(report.rows, atMost: Self.pointLimit)
+    seconds = report.figures.rows.count
+    grouped = delayColumns(report.figures.rows, atMost: Self.pointLimit)
     let columns = grouped.columns
     let least = columns.compactMap(\.p50).min() ?? .milliseconds(1)
     let most = columns.compactMap(\.largest).max() ?? .milliseconds(1)

@@ -80,7 +80,7 @@ extension BenchSettings: RunnableSettings {
     let table = BenchTable(report, baseline).text
     // A chart is for people; a pipe gets the table alone.
     guard let columns = OutputDescriptor(1)?.columns else { return table }
-    let chart = DelayChart(report.rows, columns: columns, isUnicode: isUnicode)
+    let chart = DelayChart(report.figures.rows, columns: columns, isUnicode: isUnicode)
     return table + (chart.map { "\n" + $0.text } ?? "")
   }
 

@@ -134,21 +134,17 @@ private final class Town: Walk {
   private func request(_ target: String) {
     answer("GET", target, [])
     let head = HTTPRequestHead(method: "GET", target: target)
-    if case .refused(let code, let reason) = SocketAdmission(head, applications: applications) {
-      require((4000..<4300).contains(code.rawValue), "refused with \(code): \(reason)")
+    do throws(ProtocolRefusal) { _ = try applications.admit(head) } catch {
+      require(
+        (4000..<4300).contains(error.code?.rawValue ?? 0), "refused with \(error)")
     }
   }
 
   private func answer(_ method: String, _ target: String, _ body: [UInt8]) {
     let head = HTTPRequestHead(method: method, target: target)
-    let answer: HTTPAnswer
-    switch router.begin(.init(head: head, body: body), seconds: 1, at: now) {
-    case .answer(let given): answer = given
-    case .call(var call, var progress):
-      while case .pauses = progress { progress = call.proceed(at: now) }
-      guard case .answer(let given) = progress else { finding("a call without an answer") }
-      answer = given
-    }
+    var progress = router.begin(.init(head: head, body: body), seconds: 1, at: now)
+    while case .pauses(let next) = progress { progress = next(now) }
+    guard case .answer(let answer) = progress else { finding("a call without an answer") }
     let output = ByteBuffer()
     answer.write(to: output, keepsAlive: true)
     guard let read = try? HTTPHeadParser.response(from: output) else {

@@ -11,7 +11,7 @@
     /// The script part of each operation, by operation name.
     private static let parts: [String: String] = {
       var parts: [String: String] = [:]
-      let pieces = ClusterScript.script.text.components(separatedBy: "\nif operation == '")
+      let pieces = ClusterCall.script.text.components(separatedBy: "\nif operation == '")
       for piece in pieces.dropFirst() {
         let name = String(piece.prefix { $0 != "'" })
         parts[name] = piece.components(separatedBy: "\nend\n")[0]
@@ -27,36 +27,36 @@
     }
 
     @Test func `each operation of the table has a part of the script, and no part lacks a row`() {
-      #expect(Set(ClusterScript.signatures.keys) == Set(Self.parts.keys))
+      #expect(Set(ClusterCall.signatures.keys) == Set(Self.parts.keys))
       #expect(Self.parts.count == 15)
     }
 
-    @Test(arguments: ClusterScript.signatures.keys.sorted())
+    @Test(arguments: ClusterCall.signatures.keys.sorted())
     func `an operation reads no name that its row lacks`(operation: String) throws {
-      let signature = try #require(ClusterScript.signature(of: operation))
+      let signature = try #require(ClusterCall.signature(of: operation))
       let part = try #require(Self.parts[operation])
       #expect(try Self.names(in: part, of: "a").isSubset(of: signature.arguments))
       #expect(try Self.names(in: part, of: "k").isSubset(of: signature.keys))
     }
 
     @Test func `each name of the table is read somewhere`() throws {
-      let signatures = ClusterScript.signatures.values
-      let text = ClusterScript.script.text
+      let signatures = ClusterCall.signatures.values
+      let text = ClusterCall.script.text
       #expect(
         try Set(signatures.flatMap(\.arguments)) == Self.names(in: text, of: "a"))
       #expect(try Set(signatures.flatMap(\.keys)) == Self.names(in: text, of: "k"))
     }
 
     @Test func `a row names keys, arguments, and whether more may follow`() {
-      let signIn = ClusterScript.signature(of: "signIn")
+      let signIn = ClusterCall.signature(of: "signIn")
       #expect(signIn?.keys == ["users", "own", "nodes"])
       #expect(signIn?.arguments.first == "node")
       #expect(signIn?.arguments.last == "leaseEnd")
       #expect(signIn?.isOpen == true)
-      #expect(ClusterScript.signature(of: "facts")?.arguments == [])
-      #expect(ClusterScript.signature(of: "facts")?.isOpen == false)
-      #expect(ClusterScript.signature(of: "join")?.arguments.count == 15)
-      #expect(ClusterScript.signature(of: "dance") == nil)
+      #expect(ClusterCall.signature(of: "facts")?.arguments == [])
+      #expect(ClusterCall.signature(of: "facts")?.isOpen == false)
+      #expect(ClusterCall.signature(of: "join")?.arguments.count == 15)
+      #expect(ClusterCall.signature(of: "dance") == nil)
     }
 
     @Test func `a call fits when its names stand in the order of the row`() {
@@ -92,7 +92,7 @@
         "--eval", Self.file, "lease", "nodes", ",", "begin", "7", "60000", "node")
       #expect(Int64(answer.trimmingCharacters(in: .whitespacesAndNewlines)) ?? 0 > 60_000)
       #expect(try server.cli("GET", "lease") == "7\n")
-      #expect(try server.cli("SCRIPT", "EXISTS", ClusterScript.script.sha1) == "1\n")
+      #expect(try server.cli("SCRIPT", "EXISTS", ClusterCall.script.sha1) == "1\n")
     }
 
     @Test(
@@ -111,7 +111,7 @@
       let server = try RedisServer()
       let test = try LinkHarness(to: server)
       try test.comeUp()
-      let script = ["EVAL", ClusterScript.script.text, "7"] + Self.keys + words
+      let script = ["EVAL", ClusterCall.script.text, "7"] + Self.keys + words
       guard case .error(let text) = try test.result(script).get() else {
         Issue.record("no error")
         return

@@ -27,7 +27,7 @@
     }
 
     func sent() throws -> [String] {
-      let reader = RedisReader()
+      let reader = RedisReader(of: "r")
       let bytes = conversation.output.array
       conversation.output.removeAll()
       let buffer = ByteBuffer()

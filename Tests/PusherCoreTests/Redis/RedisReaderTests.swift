@@ -33,7 +33,7 @@
     ]
 
     private static func read(
-      _ pieces: [[UInt8]], _ reader: RedisReader = RedisReader()
+      _ pieces: [[UInt8]], _ reader: RedisReader = RedisReader(of: "r")
     ) throws -> [RedisReply] {
       var replies: [RedisReply] = []
       for piece in pieces {
@@ -108,14 +108,14 @@
       #expect {
         try Self.read([Array(wire.utf8)])
       } throws: { error in
-        if case RedisReader.Failure.violation = error { true } else { false }
+        if case RedisFailure.violation = error { true } else { false }
       }
     }
 
     @Test func `an error stays, whatever comes after it`() throws {
-      let reader = RedisReader()
-      #expect(throws: RedisReader.Failure.self) { try Self.read([Array("!".utf8)], reader) }
-      #expect(throws: RedisReader.Failure.self) { try Self.read([Array("+OK\r\n".utf8)], reader) }
+      let reader = RedisReader(of: "r")
+      #expect(throws: RedisFailure.self) { try Self.read([Array("!".utf8)], reader) }
+      #expect(throws: RedisFailure.self) { try Self.read([Array("+OK\r\n".utf8)], reader) }
     }
 
     // MARK: Limits
@@ -126,13 +126,13 @@
       limits.bytes = 1 << 20
       limits.elements = 4
       limits.line = 1024
-      return RedisReader(limits: limits)
+      return RedisReader(of: "r", limits: limits)
     }
 
     @Test func `a bulk string is refused by its length alone`() throws {
       let length = 1 << 20
       #expect(try Self.read([Array("$\(length)\r\n".utf8)], Self.small()) == [])
-      #expect(throws: RedisReader.Failure.limit("a reply is larger than 1 MiB")) {
+      #expect(throws: RedisFailure.limit("r", "a reply is larger than 1 MiB")) {
         try Self.read([Array("$\(length + 1)\r\n".utf8)], Self.small())
       }
       let text = [UInt8](repeating: 0x61, count: length)
@@ -143,14 +143,14 @@
     @Test func `the strings of an array count together`() {
       let half = [UInt8](repeating: 0x61, count: 600_000)
       let part = Array("$600000\r\n".utf8) + half + Array("\r\n".utf8)
-      #expect(throws: RedisReader.Failure.limit("a reply is larger than 1 MiB")) {
+      #expect(throws: RedisFailure.limit("r", "a reply is larger than 1 MiB")) {
         try Self.read([Array("*2\r\n".utf8) + part + Array("$600000\r\n".utf8)], Self.small())
       }
     }
 
     @Test(arguments: ["*5\r\n", "*2\r\n*3\r\n", "*3\r\n+a\r\n*2\r\n", "*2147483647\r\n"])
     func `an array is refused by its length alone`(wire: String) {
-      #expect(throws: RedisReader.Failure.limit("a reply has more than 4 elements")) {
+      #expect(throws: RedisFailure.limit("r", "a reply has more than 4 elements")) {
         try Self.read([Array(wire.utf8)], Self.small())
       }
     }
@@ -163,7 +163,7 @@
     @Test(arguments: ["+", "-", ":", "$", "*"])
     func `a line without an end is refused`(kind: String) {
       let wire = Array((kind + String(repeating: "1", count: 2000)).utf8)
-      #expect(throws: RedisReader.Failure.limit("a line of a reply is longer than 1 KiB")) {
+      #expect(throws: RedisFailure.limit("r", "a line of a reply is longer than 1 KiB")) {
         try Self.read([wire], Self.small())
       }
     }
@@ -174,7 +174,7 @@
       }
       let depth = RedisReader.Limits.depth
       #expect(try Self.read([nested(depth)]).count == 1)
-      #expect(throws: RedisReader.Failure.self) { try Self.read([nested(depth + 2)]) }
+      #expect(throws: RedisFailure.self) { try Self.read([nested(depth + 2)]) }
     }
   }
 #endif

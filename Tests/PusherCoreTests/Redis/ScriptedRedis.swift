@@ -92,7 +92,7 @@
       guard command.count > 1 else { return ":0" }
       let script = RedisScript(command[1])
       let sha1 = command[0].uppercased() == "EVAL" ? script.sha1 : command[1]
-      if sha1 == ClusterScript.script.sha1 { return usualResult(ofOperation: operation(command)) }
+      if sha1 == ClusterCall.script.sha1 { return usualResult(ofOperation: operation(command)) }
       return ":0"
     }
 
@@ -114,7 +114,7 @@
     fileprivate final class Connection: SocketStreamDelegate {
       private unowned let owner: ScriptedRedis
       private var stream: SocketStream?
-      private let reader = RedisReader()
+      private let reader = RedisReader(of: "r")
       private let input = ByteBuffer()
       private let output = ByteBuffer()
       var channels: Set<String> = []

@@ -77,24 +77,20 @@ struct APIRouterTests {
 
   @Test func `a call waits until it is known whether the other nodes can be reached`() {
     let client = client("1.1", "c")
-    var held: [any ServerCall] = []
+    var held: [(Instant) -> CallProgress] = []
     for body in [#"{"name":"e","channels":["c"],"data":"1"}"#, "{"] {
       let request = request("POST", "/apps/3/events", body: body)
-      let beginning = APIRouter(applications).begin(
+      let progress = APIRouter(applications).begin(
         request, seconds: Self.now, isHeld: true, at: Instant(nanoseconds: 0))
-      if case .call(let call, .pauses) = beginning { held.append(call) }
+      if case .pauses(let next) = progress { held.append(next) }
     }
     let forged = APIRouter(applications).begin(
       request("POST", "/apps/3/events", body: "{}", secret: "wrong"), seconds: Self.now,
       isHeld: true, at: Instant(nanoseconds: 0))
     if case .answer(let answer) = forged { #expect(answer.status == 401) } else { Issue.record() }
     #expect(held.count == 2 && client.texts().isEmpty)
-    let answers = held.compactMap { call -> Int? in
-      var call = call
-      if case .answer(let answer) = call.proceed(at: Instant(nanoseconds: 0)) {
-        return answer.status
-      }
-      return nil
+    let answers = held.compactMap { next -> Int? in
+      if case .answer(let answer) = next(Instant(nanoseconds: 0)) { answer.status } else { nil }
     }
     #expect(answers == [200, 400])
     #expect(client.texts() == [#"{"event":"e","channel":"c","data":"1"}"#])

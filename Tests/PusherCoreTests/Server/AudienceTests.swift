@@ -69,7 +69,7 @@ struct AudienceTests {
       "unknown, 127.0.0.1",
     ]
     let family = ["For", "Host", "Proto", "Port", "Server", "By", "Prefix", "Ssl", "Anything"]
-    var names = RemoteSign.fields + family.map { "X-Forwarded-\($0)" } + ["X-Forwarded"]
+    var names = AccessPolicy.proxyFields + family.map { "X-Forwarded-\($0)" } + ["X-Forwarded"]
     names.shuffle(using: &random)
     let count = random.below(4)
     var fields = names.prefix(count).map { name in
@@ -126,7 +126,8 @@ struct AudienceTests {
 
   // MARK: Single cases
 
-  @Test(arguments: RemoteSign.fields + ["X-Forwarded-For", "x-forwarded-proto", "X-FORWARDED"])
+  @Test(
+    arguments: AccessPolicy.proxyFields + ["X-Forwarded-For", "x-forwarded-proto", "X-FORWARDED"])
   func `a field of a proxy closes what its absence opens`(field: String) throws {
     let server = try Self.server()
     let socket = try server.socket()

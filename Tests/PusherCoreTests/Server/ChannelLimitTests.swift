@@ -230,14 +230,10 @@ struct ChannelLimitTests {
         key: "278d425bdf160c739803", secret: "7ad3773142a6692b25b8",
         timestamp: ChannelLimitTests.now)
       let head = HTTPRequestHead(method: "GET", target: signed.target, headers: signed.headers)
-      let beginning = APIRouter(applications).begin(
+      let progress = APIRouter(applications).begin(
         HTTPRequestReader.Request(head: head), seconds: ChannelLimitTests.now,
         at: Instant(nanoseconds: 0))
-      switch beginning {
-      case .answer(let answer): answers.append(answer)
-      case .call(let call, let progress):
-        if let answer = calls.keep(call, progress, for: ()) { answers.append(answer) }
-      }
+      if let answer = calls.keep(progress, for: ()) { answers.append(answer) }
     }
   }
 

@@ -25,10 +25,10 @@ import Testing
         [Application(id: "1", key: "abc", secret: "s")], dialect: dialect,
         random: SeededGenerator(seed: 1))
       let head = HTTPRequestHead(method: "GET", target: "/app/abc" + query)
-      switch SocketAdmission(head, applications: applications) {
-      case .accepted: #expect(expected == nil, "\(dialect)")
-      case .refused(let code, _): #expect(code.rawValue == expected, "\(dialect)")
-      }
+      do throws(ProtocolRefusal) {
+        _ = try applications.admit(head)
+        #expect(expected == nil, "\(dialect)")
+      } catch { #expect(error.code?.rawValue == expected, "\(dialect)") }
     }
   }
 

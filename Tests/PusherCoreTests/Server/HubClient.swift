@@ -123,11 +123,13 @@ extension Hub {
     publish(name: name, channel: channel, data: data, except: excluded, at: .start)
   }
 
-  func userIDs(_ channel: String) -> [String] { members(of: channel).members.map(\.userID) }
+  func userIDs(_ channel: String) -> [String] { facts(of: channel).members.members.map(\.userID) }
 
   func cachedData(_ channel: String, at now: Instant = .start) -> String? {
-    cached(channel, at: now)?.data
+    facts(of: channel, at: now).cached?.event.data.dataText
   }
+
+  func subscriptionCount(_ channel: String) -> Int { facts(of: channel).subscriptions }
 }
 
 extension APIRouter {
@@ -135,15 +137,12 @@ extension APIRouter {
   func answer(
     _ request: HTTPRequestReader.Request, seconds: Int64, at now: Instant
   ) -> HTTPAnswer {
-    switch begin(request, seconds: seconds, at: now) {
-    case .answer(let answer): return answer
-    case .call(var call, var progress):
-      // A long list takes several turns.
-      while case .pauses = progress { progress = call.proceed(at: now) }
-      if case .answer(let answer) = progress { return answer }
-      Issue.record("the call waits")
-      return .refusal(500, "no answer")
-    }
+    var progress = begin(request, seconds: seconds, at: now)
+    // A long list takes several turns.
+    while case .pauses(let next) = progress { progress = next(now) }
+    if case .answer(let answer) = progress { return answer }
+    Issue.record("the call waits")
+    return .refusal(500, "no answer")
   }
 }
 

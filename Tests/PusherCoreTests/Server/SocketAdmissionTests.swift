@@ -16,12 +16,10 @@ struct SocketAdmissionTests {
         Application(id: "2", key: "off", secret: "s", isEnabled: false),
       ], limits: limits, random: SeededGenerator(seed: 1))
     let head = HTTPRequestHead(method: "GET", target: target)
-    switch SocketAdmission(head, applications: applications) {
-    case .accepted(let hub):
-      #expect(hub.application.key == "abc")
+    do throws(ProtocolRefusal) {
+      #expect(try applications.admit(head).application.key == "abc")
       return nil
-    case .refused(let code, _): return code.rawValue
-    }
+    } catch { return error.code?.rawValue }
   }
 
   @Test(arguments: [
@@ -56,10 +54,13 @@ struct SocketAdmissionTests {
       [small, Application(id: "2", key: "other", secret: "s")], random: SeededGenerator(seed: 1))
     func refusal(_ key: String) -> Int? {
       let head = HTTPRequestHead(method: "GET", target: "/app/\(key)")
-      guard case .refused(let code, let reason) = SocketAdmission(head, applications: applications)
-      else { return nil }
-      #expect(reason == "the app has at most 1 connections")
-      return code.rawValue
+      do throws(ProtocolRefusal) {
+        _ = try applications.admit(head)
+        return nil
+      } catch {
+        #expect(error.reason == "the app has at most 1 connections")
+        return error.code?.rawValue
+      }
     }
     #expect(refusal("small") == nil)
     let client = HubClient(applications.hubs[0], "1.1")

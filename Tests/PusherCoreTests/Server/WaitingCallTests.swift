@@ -21,15 +21,15 @@ struct WaitingCallTests {
 
     func ask(_ question: ClusterQuestion, at now: Instant) -> ClusterReply {
       switch question {
-      case .admit: return .answered(.admission(.admitted))
+      case .admit: return .answered(.admitted)
       case .published:
         waiting.append(waiting.count + 1)
         return .later(waiting.count)
       case .join(let request):
-        for number in waiting { node.add(.answer(number, .published(true))) }
+        for number in waiting { node.add(.answer(number, .published)) }
         waiting = []
         return .answered(.joined(Joined(request, members: nil, cached: nil)))
-      default: return .answered(.facts(nil))
+      default: return .answered(.unavailable)
       }
     }
 

@@ -15,7 +15,7 @@ package struct ClusterSignature: Sendable, Equatable {
   }
 }
 
-extension ClusterScript {
+extension ClusterCall {
   /// The signature of each operation, from the table at the script's head.
   ///
   /// A row is `NAME = [[KEY... : ARGUMENT...]],`.
@@ -55,7 +55,7 @@ extension ClusterCall {
 
   /// True if its keys and named arguments match the script's table, in their order.
   package var fitsSignature: Bool {
-    guard let signature = ClusterScript.signatures[operation] else { return false }
+    guard let signature = ClusterCall.signatures[operation] else { return false }
     let further = words.count - 1 - names.count
     return names == signature.arguments && keys.count == signature.keys.count
       && (further == 0 || signature.isOpen)

@@ -9,7 +9,7 @@ package struct RedisPublication: Sendable, Equatable {
   }
 }
 
-/// Redis without I/O, as the nodes of a cluster use it: the operations of ``ClusterScript`` and the
+/// Redis without I/O, as the nodes of a cluster use it: the operations of ``ClusterCall`` and the
 /// commands of nodes.
 ///
 /// The time is an argument, in milliseconds of Redis' clock. Nodes use a key for one kind of value
@@ -105,7 +105,7 @@ package struct RedisModel: Sendable {
   /// Returns an error for an unknown operation, for names that differ from the script's table, and
   /// for an argument that should be an integer.
   package mutating func run(_ call: ClusterCall, at milliseconds: Int64) -> RedisReply {
-    guard call.fitsSignature, let signature = ClusterScript.signature(of: call.operation) else {
+    guard call.fitsSignature, let signature = ClusterCall.signature(of: call.operation) else {
       return .error("ERR the keys or arguments of \(call.operation) are not those of cluster.lua")
     }
     begin(at: milliseconds)

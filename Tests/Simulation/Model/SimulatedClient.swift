@@ -39,7 +39,7 @@ final class SimulatedClient: HubSession {
   }
 
   func refuse(
-    _ channel: String, _ refusal: SubscriptionRefusal, isSubscribed: Bool, at now: Instant
+    _ channel: String, _ refusal: ProtocolRefusal, isSubscribed: Bool, at now: Instant
   ) {
     if !isSubscribed { leave(channel) }
   }

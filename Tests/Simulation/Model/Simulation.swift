@@ -399,7 +399,7 @@ package final class Simulation {
       }
       deliverAll()
       for (given, answer) in servers[index].hub.takeAnswers() where given == number {
-        guard case .facts(let facts?) = answer, facts.first?.subscriptions == subscribed else {
+        guard case .facts(let facts) = answer, facts.first?.subscriptions == subscribed else {
           return "server \(index) says \(answer) of \(channel), which has \(subscribed)"
         }
       }
