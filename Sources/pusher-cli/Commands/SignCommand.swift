@@ -11,16 +11,20 @@ extension SignSettings: RunnableSettings {
         ? print(request.signed(at: timestamp ?? now), diagnostics)
         : verdict(request.verified(at: now), diagnostics)
     }
-    let claim = Claim(self)
+    let (text, signature, answer) = claim
     switch task {
-    case .authorize: return print(claim.answer, diagnostics)
-    case .sign: return print(claim.signed, diagnostics)
+    case .authorize: return print(answer, diagnostics)
+    case .sign:
+      let signed: [JSONValue.Member] = [
+        .init("string_to_sign", .string(text)), .init("signature", .string(signature)),
+      ]
+      return print(.object(signed + (answer.members ?? [])), diagnostics)
     case .verify(let given):
       // A whole token, `key:signature`, is accepted too.
       let hex = given?.split(separator: ":").last.map(String.init) ?? ""
       let isValid = Digest.equalInConstantTime(
-        Array(hex.lowercased().utf8), Array(claim.signature.utf8))
-      return verdict(["valid": .bool(isValid), "string_to_sign": .string(claim.text)], diagnostics)
+        Array(hex.lowercased().utf8), Array(signature.utf8))
+      return verdict(["valid": .bool(isValid), "string_to_sign": .string(text)], diagnostics)
     }
   }
 
@@ -33,26 +37,22 @@ extension SignSettings: RunnableSettings {
     let printed = print(value, diagnostics)
     return printed == .success && !isValid ? .unauthorized : printed
   }
-}
 
-/// The signature for a subscription, a sign-in or a webhook.
-private struct Claim {
-  let text: String
-  let signature: String
-  /// The answer of an authorisation endpoint; empty for webhooks, which sign in a header.
-  let answer: JSONValue
-
-  init(_ settings: SignSettings) {
-    let signer = SubscriptionSignature(key: settings.key, secret: settings.secret.revealed)
+  /// The signed text of a subscription, a sign-in or a webhook, and its signature.
+  ///
+  /// `answer` is that of an authorisation endpoint; empty for webhooks, which sign in a header.
+  private var claim: (text: String, signature: String, answer: JSONValue) {
+    let signer = SubscriptionSignature(key: key, secret: secret.revealed)
     var token: String?
-    switch settings.subject {
+    let (text, answer): (String, JSONValue)
+    switch subject {
     case .channel(let channel, let socketID, let data):
       token = signer.authorize(socketID: socketID, channel: channel, channelData: data).auth
       text = SubscriptionSignature.stringToSign(
         socketID: socketID, channel: channel, channelData: data)
       answer = .object(texts: [
         "auth": token, "channel_data": data,
-        "shared_secret": settings.encryptionKey?.sharedSecret(channel: channel),
+        "shared_secret": encryptionKey?.sharedSecret(channel: channel),
       ])
     case .user(let socketID, let data):
       token = signer.signIn(socketID: socketID, userData: data)
@@ -65,14 +65,9 @@ private struct Claim {
       text = ""
       answer = [:]
     }
-    signature =
-      token.map { $0.dropping(prefix: settings.key + ":") ?? $0 }
-      ?? WebhookSignature.sign(Array(text.utf8), secret: settings.secret.revealed)
-  }
-
-  var signed: JSONValue {
-    .object(
-      [.init("string_to_sign", .string(text)), .init("signature", .string(signature))]
-        + (answer.members ?? []))
+    let signature =
+      token.map { $0.dropping(prefix: key + ":") ?? $0 }
+      ?? WebhookSignature.sign(Array(text.utf8), secret: secret.revealed)
+    return (text, signature, answer)
   }
 }

@@ -4,7 +4,7 @@ internal import PusherServer
 
 extension WebhookSettings: RunnableSettings {
   func perform(from origin: Resolved, _ diagnostics: Diagnostics) -> ExitStatus {
-    RunDriver.start(diagnostics) { loop, descriptor in
+    PrintingRun.start(diagnostics) { loop, descriptor in
       try WebhookRun(self, descriptor, loop: loop, diagnostics).run()
     }
   }
@@ -107,10 +107,7 @@ private final class WebhookRun {
   private func announce() -> String? {
     guard let port = receiver?.port else { return nil }
     let place = "http://\(settings.listen.place(port))"
-    if let path = settings.listen.portFile, let reason = PortFile.write(port, to: path) {
-      diagnostics.error("--port-file: cannot write '\(path)': \(reason)")
-      return nil
-    }
+    guard settings.listen.writePortFile(port, diagnostics) else { return nil }
     diagnostics.notice("listening for webhooks on \(place)")
     return place
   }

@@ -3,7 +3,7 @@ internal import PusherServer
 
 extension WebhookSendSettings: RunnableSettings {
   func perform(from origin: Resolved, _ diagnostics: Diagnostics) -> ExitStatus {
-    RunDriver.start(diagnostics, subscription.feed) { loop, descriptor in
+    PrintingRun.start(diagnostics, subscription.feed) { loop, descriptor in
       LocalServerWait.run(
         subscription.connection, atMost: subscription.feed.run.timeout, on: loop, diagnostics)
       return try WebhookSendRun(self, origin, descriptor, loop: loop, diagnostics).start()
@@ -30,7 +30,6 @@ extension WebhookSendSettings: RunnableSettings {
 final class WebhookSendRun {
   private let settings: WebhookSendSettings
   let run: PrintingRun
-  let lifecycle: Lifecycle
   private let channels: ChannelsLifecycle
   private let members: ChannelMembership
   private let lister: ChannelLister
@@ -38,10 +37,6 @@ final class WebhookSendRun {
   private let dispatcher: WebhookDispatcher
   private let diagnostics: Diagnostics
   private var watch: WebhookWatch
-  /// Channels that were confirmed before the pending look.
-  private var confirmed = NameSet()
-  private var wasConnected = false
-  private var lastLoss: (loss: ConnectionLoss, code: Int?)?
   /// Warnings that were given once.
   private var said: Set<String> = []
   private var isClosed = false
@@ -64,14 +59,12 @@ final class WebhookSendRun {
       subscription.sessionOptions(longestSilence: run.readiness.manager.longestSilence),
       sink: NoSink(), loop: loop, refresh: refresh)
     members = ChannelMembership(subscription.channels, feed: feed)
-    lifecycle = Lifecycle(
-      subscription.printing, printer: nil, loop: loop, diagnostics: diagnostics)
     channels = ChannelsLifecycle(
-      settings: subscription, lifecycle: lifecycle, diagnostics: diagnostics, printer: nil,
+      settings: subscription, loop: loop, diagnostics: diagnostics, printer: nil,
       members: members)
     lister = try ChannelLister(
-      settings.access, client: { settings.access.client(refresh?.secret) },
-      every: settings.interval, loop: loop, diagnostics: diagnostics)
+      settings.access, secret: refresh, every: settings.interval, channels: members, loop: loop,
+      diagnostics: diagnostics)
     let ledger = WebhookLedger(diagnostics)
     self.ledger = ledger
     dispatcher = try settings.dispatcher(on: loop) { ledger.note($0) }
@@ -82,28 +75,22 @@ final class WebhookSendRun {
     feed.delegate = self
     run.readiness.manager.status("connecting to \(host)")
     for channel in subscription.channels { feed.subscribe(channel) }
-    lister.onQuestion = { [unowned self] in
-      confirmed = NameSet(members.names.filter { members.state(of: $0) == .subscribed })
+    lister.onList = { [unowned self] list in
+      apply(watch.take(list, standing: lister.standing))
+      becomeReady()
     }
-    lister.onEvent = { [unowned self] in take($0) }
+    lister.onRefusal = { [unowned self] in
+      run.end(.refused($0.status, reason: "no list of channels"))
+    }
     // A loss before the end counts as soon as the run succeeds.
     ledger.onLoss = { [unowned self] in
       guard run.isEnding else { return }
       fail()
     }
-    return try RunDriver(self, subscription.feed).run(feed, nil)
+    return try run.run(self, feed, nil)
   }
 
   // MARK: Changes
-
-  private func take(_ event: ChannelLister.Event) {
-    switch event {
-    case .refusal(let cause): run.end(.refused(ExitStatus(cause), reason: "no list of channels"))
-    case .list(let list):
-      apply(watch.take(list) { members.standing(of: $0, confirmed: confirmed) })
-      becomeReady()
-    }
-  }
 
   private func apply(_ changes: WebhookWatch.Changes) {
     for channel in changes.leave {
@@ -144,7 +131,7 @@ final class WebhookSendRun {
     run.readiness.report("watching the channels of \(host)")
   }
 
-  private func fail() { run.end(.failed(ExitStatus(.unreachable), reason: "webhooks")) }
+  private func fail() { run.end(.failed(Cause.unreachable.status, reason: "webhooks")) }
 
   /// Gives up the webhooks that are left, and reports them.
   private func closeWebhooks() {
@@ -155,41 +142,36 @@ final class WebhookSendRun {
 }
 
 extension WebhookSendRun: RunPart {
-  var words: any FeedWords { channels }
+  var lifecycle: Lifecycle { channels }
   var command: Command { .webhook }
 
   var interruption: String? {
-    guard feed.session.isConnected else { return "no connection (\(lifecycle.state))" }
+    guard feed.session.isConnected else { return "no connection (\(channels.state))" }
     return lister.hasList ? nil : "no list of channels"
   }
 
   var obstacle: Obstacle? {
-    if wasConnected, lister.hasList { return nil }
-    let isRefusal = lastLoss.map { Cause($0.loss, code: $0.code) == .notAllowed } ?? false
-    return Obstacle(
-      what: wasConnected ? "no list of channels" : "no connection",
-      reason: lastLoss.map { "\($0.loss)" }, isRefusal: isRefusal)
+    if channels.hasBeenOpen, lister.hasList { return nil }
+    return channels.obstacle(channels.hasBeenOpen ? "no list of channels" : "no connection")
   }
 
   func printStatus() {
     diagnostics.answer(
-      "\(lifecycle.state), \(Quantities.words(watch.occupiedCount, of: "occupied channel")), "
+      "\(channels.state), \(Quantities.words(watch.occupiedCount, of: "occupied channel")), "
         + "\(Quantities.words(ledger.sent, of: "webhook")) sent, \(dispatcher.openCount) waiting")
   }
 
   func roundEnded() { channels.flushPendingError() }
 
   func noted(_ event: ConnectionEvent) {
-    guard case .disconnected(let loss, let code, _, _) = event else { return }
+    guard case .disconnected = event else { return }
     lister.disconnected()
-    confirmed.removeAll()
-    lastLoss = (loss, code)
     run.readiness.manager.status(
-      wasConnected ? "connection to \(host) lost" : "no connection to \(host) yet")
+      channels.hasBeenOpen ? "connection to \(host) lost" : "no connection to \(host) yet")
   }
 
   func failure() -> (status: ExitStatus, reason: String)? {
-    ledger.hasLost ? (ExitStatus(.unreachable), "webhooks") : nil
+    ledger.hasLost ? (Cause.unreachable.status, "webhooks") : nil
   }
 
   func endBegins() {
@@ -233,8 +215,6 @@ extension WebhookSendRun: ChannelsFeedDelegate {
   }
 
   private func connected() {
-    run.counts.noteGreeting()
-    wasConnected = true
     members.connected()
     run.readiness.manager.status("connected to \(host)")
     if lister.connected() {
@@ -249,7 +229,7 @@ extension WebhookSendRun: ChannelsFeedDelegate {
   private func refused(_ channel: String, _ failure: SubscriptionFailure) {
     members.refuse(channel)
     guard !members.isTyped(channel) else {
-      return run.end(.refused(ExitStatus(Cause(failure)), reason: "subscription refused"))
+      return run.end(.refused(Cause(failure).status, reason: "subscription refused"))
     }
     members.giveUp(channel)
     becomeReady()
