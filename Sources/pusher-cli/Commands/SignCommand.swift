@@ -4,12 +4,11 @@ internal import PusherCore
 extension SignSettings: RunnableSettings {
   func perform(from origin: Resolved, _ diagnostics: Diagnostics) -> ExitStatus {
     if case .request(let method, let target, let body) = subject {
-      let request = RequestSigning(
-        method: method, target: target, body: body, key: key, secret: secret.revealed)
+      let bytes = body.map { Array($0.utf8) }
       let now = SystemClock.wall().secondsSince1970
       return task == .sign
-        ? print(request.signed(at: timestamp ?? now), diagnostics)
-        : verdict(request.verified(at: now), diagnostics)
+        ? print(signed(method, target, bytes, at: timestamp ?? now), diagnostics)
+        : verdict(verified(method, target, bytes, at: now), diagnostics)
     }
     let (text, signature, answer) = claim
     switch task {
@@ -69,5 +68,71 @@ extension SignSettings: RunnableSettings {
       token.map { $0.dropping(prefix: key + ":") ?? $0 }
       ?? WebhookSignature.sign(Array(text.utf8), secret: secret.revealed)
     return (text, signature, answer)
+  }
+
+  // MARK: Calls of the HTTP API
+
+  /// Returns the path of a request line's target, and the decoded parameters of its query; invalid
+  /// escapes stay.
+  private static func parts(
+    of target: String
+  ) -> (path: String, parameters: [(name: String, value: String)]) {
+    func decoded(_ text: Substring) -> String {
+      PercentEncoding.decodeForm(Array(text.utf8)[...]) ?? String(text)
+    }
+    let path = target.prefix { $0 != "?" }
+    let pairs = target.dropFirst(path.count + 1).split(separator: "&")
+    return (
+      String(path),
+      pairs.map { pair in
+        let name = pair.prefix { $0 != "=" }
+        return (decoded(name), decoded(pair.dropFirst(name.count + 1)))
+      }
+    )
+  }
+
+  private func signed(
+    _ method: String, _ target: String, _ body: [UInt8]?, at seconds: Int64
+  ) -> JSONValue {
+    let (path, parameters) = Self.parts(of: target)
+    let own = parameters.filter {
+      !$0.name.lowercased().hasPrefix("auth_") && $0.name != "body_md5"
+    }
+    let call = APIRequest(
+      method: method, path: path, parameters: own.map { APIRequest.Parameter($0.name, $0.value) },
+      body: body)
+    let signed = call.signed(key: key, secret: secret.revealed, timestamp: seconds)
+    return .object(texts: [
+      "string_to_sign": signed.stringToSign,
+      "signature": APIRequestSignature.sign(signed.stringToSign, secret: secret.revealed),
+      "target": signed.target,
+    ])
+  }
+
+  /// Verifies the signature, and lists all mistakes of the request.
+  private func verified(
+    _ method: String, _ target: String, _ body: [UInt8]?, at seconds: Int64
+  ) -> JSONValue {
+    let (path, all) = Self.parts(of: target)
+    func value(_ name: String) -> String? { all.first { $0.name.lowercased() == name }?.value }
+    let text = APIRequestSignature.stringToSign(method: method, path: path, parameters: all)
+    var problems: [String] = []
+    if !APIRequestSignature.isValid(
+      value("auth_signature") ?? "", of: text, secret: secret.revealed)
+    {
+      problems.append(value("auth_signature") == nil ? "no auth_signature" : "wrong signature")
+    }
+    if value("auth_key") != key { problems.append("auth_key is not the app's") }
+    let digest = body.map(APIRequestSignature.bodyDigest)
+    if let digest, value("body_md5") != digest { problems.append("body_md5 is not the body's") }
+    let tolerance = APIRequestSignature.timestampTolerance
+    let accepted = seconds - tolerance...seconds + tolerance
+    if value("auth_timestamp").flatMap({ Int64($0) }).map(accepted.contains) != true {
+      problems.append("auth_timestamp is more than 600 s off")
+    }
+    return [
+      "valid": .bool(problems.isEmpty), "problems": .array(problems.map(JSONValue.string)),
+      "string_to_sign": .string(text),
+    ]
   }
 }

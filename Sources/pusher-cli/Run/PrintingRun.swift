@@ -256,7 +256,9 @@ final class PrintingRun {
       case .proceed, .drain:
         alarm.deadline = ending.deadline
         return
-      case .judge(let limit): judge(limit, part)
+      case .judge(.timeout(let time, _)):
+        close(.timeout(time, part.obstacle), hint: part.shortfall)
+      case .judge(let closing): close(closing, hint: part.shortfall)
       case .close: beginEnd(part)
       case .cut(let signal):
         handler?.cut(passing: signal)
@@ -280,15 +282,6 @@ final class PrintingRun {
     if !readiness.isOver(succeeds: true) { waiting.insert(.command) }
     if part.isHolding || part.lifecycle.isLooking { waiting.insert(.work) }
     return waiting
-  }
-
-  private func judge(_ limit: RunEnd.Limit, _ part: any RunPart) {
-    let closing: RunEnd.Closing =
-      switch limit {
-      case .timeout: .timeout(settings.run.timeout ?? .zero, part.obstacle)
-      case .idle: .idleTimeout(settings.run.idleTimeout ?? .zero)
-      }
-    close(closing, hint: part.shortfall)
   }
 
   /// Stops taking events, and sends a close frame; printed lines are still written.

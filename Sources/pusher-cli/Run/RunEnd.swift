@@ -32,8 +32,6 @@ struct RunEnd {
     }
   }
 
-  enum Limit { case timeout, idle }
-
   struct Waiting: OptionSet {
     let rawValue: UInt8
 
@@ -48,8 +46,8 @@ struct RunEnd {
 
   enum Step: Equatable {
     case proceed
-    /// Report a passed limit, and answer with an event.
-    case judge(Limit)
+    /// Report a passed limit, and answer with this end.
+    case judge(Closing)
     /// Take no more events, and send a close frame.
     case close
     /// End the handler's work with this signal, and the second look at the port.
@@ -75,6 +73,7 @@ struct RunEnd {
 
   let wishes: RunWishes
   private(set) var ending: Ending?
+  private let timeout: Duration?
   private let idleTime: Duration?
   private var timeoutEnds: Instant?
   private var idleEnds: Instant?
@@ -95,8 +94,7 @@ struct RunEnd {
     _ wishes: RunWishes = RunWishes(), timeout: Duration? = nil, idleTimeout: Duration? = nil,
     at now: Instant
   ) {
-    self.wishes = wishes
-    idleTime = idleTimeout
+    (self.wishes, self.timeout, idleTime) = (wishes, timeout, idleTimeout)
     timeoutEnds = timeout.map(now.advanced)
     idleEnds = idleTimeout.map(now.advanced)
   }
@@ -188,10 +186,10 @@ struct RunEnd {
     if Self.passes(&timeoutEnds, at: now) {
       steps.append(cutCommand())
       flushEnds = now.advanced(by: Self.flushTime)
-      if ending == nil { steps.append(.judge(.timeout)) }
+      if ending == nil { steps.append(.judge(.timeout(timeout ?? .zero))) }
       idleEnds = nil
     }
-    if Self.passes(&idleEnds, at: now) { steps.append(.judge(.idle)) }
+    if Self.passes(&idleEnds, at: now) { steps.append(.judge(.idleTimeout(idleTime ?? .zero))) }
     if Self.passes(&goodbyeEnds, at: now) {
       steps.append(.hangUp)
       if case .signal = ending { isOverdue = true }
