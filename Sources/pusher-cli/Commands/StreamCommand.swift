@@ -127,14 +127,8 @@ extension StreamRun: RunPart {
   func outputEnded() { state?.conclude() }
 
   func noted(_ event: ConnectionEvent) {
-    switch event {
-    case .opened: run.readiness.report("receiving events from \(settings.url.place)")
-    case .disconnected:
-      let place = settings.url.place
-      run.readiness.manager.status(
-        stream.hasBeenOpen ? "stream from \(place) lost" : "no stream from \(place) yet")
-    default: break
-    }
+    guard case .opened = event else { return }
+    run.readiness.report("receiving events from \(settings.url.place)")
   }
 
   func closing(of end: ConnectionEnd) -> RunEnd.Closing {

@@ -152,22 +152,18 @@ extension SubscribeRun: RunPart {
 
   func endBegins() {
     orders?.stop()
-    discovery?.stop()
+    discovery?.lister.stop()
     repair?.cut()
   }
 
   var isHolding: Bool { repair?.isRunning == true }
 
   func noted(_ event: ConnectionEvent) {
-    if case .gap(let from, let to) = event {
-      repair?.begin(from: from, to: to, members.names)
-      return
+    switch event {
+    case .gap(let from, let to): repair?.begin(from: from, to: to, members.names)
+    case .disconnected: discovery?.lister.disconnected()
+    default: break
     }
-    guard case .disconnected = event else { return }
-    discovery?.disconnected()
-    let host = settings.connection.host
-    run.readiness.manager.status(
-      channels.hasBeenOpen ? "connection to \(host) lost" : "no connection to \(host) yet")
   }
 
   func failure() -> (status: ExitStatus, reason: String)? {

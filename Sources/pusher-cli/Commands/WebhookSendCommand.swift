@@ -164,10 +164,7 @@ extension WebhookSendRun: RunPart {
   func roundEnded() { channels.flushPendingError() }
 
   func noted(_ event: ConnectionEvent) {
-    guard case .disconnected = event else { return }
-    lister.disconnected()
-    run.readiness.manager.status(
-      channels.hasBeenOpen ? "connection to \(host) lost" : "no connection to \(host) yet")
+    if case .disconnected = event { lister.disconnected() }
   }
 
   func failure() -> (status: ExitStatus, reason: String)? {

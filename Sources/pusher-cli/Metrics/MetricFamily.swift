@@ -3,7 +3,8 @@ internal import PusherCore
 /// One metric: name, help text and current samples.
 ///
 /// Names and units follow Prometheus' conventions: names end with the base unit; counters add
-/// `_total`, and all other metrics are gauges. Source: Prometheus' pages "Metric and label naming" and "Exposition formats".
+/// `_total`, and all other metrics are gauges. Source: Prometheus' pages "Metric and label naming"
+/// and "Exposition formats".
 struct MetricFamily: Equatable, Sendable {
   /// A value and its labels.
   ///

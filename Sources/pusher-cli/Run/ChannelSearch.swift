@@ -267,15 +267,11 @@ final class Discovery {
         + "\(settings.interval.inWords); events before the subscription are missed")
   }
 
-  func disconnected() { lister.disconnected() }
-
   /// Handles the server's count of subscribers.
   func counted(_ count: Int, on channel: String) {
     guard count <= 1, channels.state(of: channel) == .subscribed else { return }
     if search.vacated(channel) { leave(channel) }
   }
-
-  func stop() { lister.stop() }
 
   private func leave(_ channel: String) {
     diagnostics.info("left \(channel): no other subscribers")

@@ -27,8 +27,8 @@ final class ChannelsLifecycle: Lifecycle {
   ) {
     (self.settings, self.members) = (settings, members)
     super.init(
-      settings.printing, at: "", look: SecondLook(settings.connection), printer: printer,
-      loop: loop, diagnostics: diagnostics)
+      settings.printing, of: "connection to \(settings.connection.host)", at: "",
+      look: SecondLook(settings.connection), printer: printer, loop: loop, diagnostics: diagnostics)
   }
 
   private var key: String { Diagnostics.shortened(key: settings.connection.key) }

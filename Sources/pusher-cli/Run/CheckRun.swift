@@ -626,7 +626,7 @@ extension CheckConversation: ChannelsFeedDelegate {
   }
 
   func feed(exchanged text: @autoclosure () -> String, isSent: Bool) {
-    diagnostics.debug("\(isSent ? ">" : "<") \(Redaction.redact(text()))")
+    diagnostics.trace(text(), isSent: isSent)
   }
 
   func feedSinkIsFull() {}

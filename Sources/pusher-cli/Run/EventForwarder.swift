@@ -20,7 +20,7 @@ final class EventForwarder: LoopSource {
   private let dead: DeadLetterFile?
   private var requests: ForwardRequests
   private var deliveries: Deliveries<Item>
-  /// The events on their way, by number: the request, the same for every attempt, and the connection.
+  /// The events on their way, by number: the request, which all attempts share, and the connection.
   private var flights: [Int: (request: HTTPExchange.Request, connection: HTTPConnection)] = [:]
   private var idle: [HTTPConnection] = []
   private var random = SecureRandom.generator

@@ -11,6 +11,8 @@ class Lifecycle {
   private let printsLines: Bool
   private let loop: EventLoop
   private let startedAt: Instant
+  /// The feed in words, such as `connection to example.com`.
+  private let feedName: String
   private let ownPlace: String
   /// URL of the present connection; a redirect changes it.
   private(set) var place: String
@@ -32,10 +34,10 @@ class Lifecycle {
   var unreadable = 0
 
   init(
-    _ settings: PrintSettings, at place: String, look: SecondLook, printer: Printer?,
-    loop: EventLoop, diagnostics: Diagnostics
+    _ settings: PrintSettings, of feedName: String, at place: String, look: SecondLook,
+    printer: Printer?, loop: EventLoop, diagnostics: Diagnostics
   ) {
-    printsLines = settings.printsLifecycle
+    (printsLines, self.feedName) = (settings.printsLifecycle, feedName)
     (ownPlace, self.place, self.look) = (place, place, look)
     (self.printer, self.loop, self.diagnostics) = (printer, loop, diagnostics)
     startedAt = loop.now
@@ -182,6 +184,9 @@ class Lifecycle {
     if probe == nil { tell(false) }
   }
 
+  /// The status of a run whose feed is disconnected, for users of the service manager.
+  var lossInWords: String { hasBeenOpen ? "\(feedName) lost" : "no \(feedName) yet" }
+
   /// The reason that no event came: this missing part, and the last loss.
   func obstacle(_ what: String) -> Obstacle {
     Obstacle(
@@ -228,10 +233,6 @@ class Lifecycle {
       [
         "status": .integer(Int(status)), "reason": .string(reason), "events": .integer(events),
       ])
-  }
-
-  func trace(_ text: @autoclosure () -> String, isSent: Bool) {
-    diagnostics.debug("\(isSent ? ">" : "<") \(Redaction.redact(text()))")
   }
 }
 

@@ -39,6 +39,7 @@ extension RunPart {
     if case .ended(let end) = event { return conclude(end) }
     lifecycle.report(event, at: now)
     noted(event)
+    if case .disconnected = event { run.readiness.manager.status(lifecycle.lossInWords) }
   }
 
   /// Ends the run with its feed, and reports why.
@@ -72,7 +73,7 @@ extension RunPart {
   func printStatus() { lifecycle.printStatus(of: run) }
 
   func feed(exchanged text: @autoclosure () -> String, isSent: Bool) {
-    lifecycle.trace(text(), isSent: isSent)
+    run.diagnostics.trace(text(), isSent: isSent)
   }
 
   var silenceHint: String { "" }
@@ -82,4 +83,11 @@ extension RunPart {
   func endBegins() {}
   func failure() -> (status: ExitStatus, reason: String)? { nil }
   var isHolding: Bool { false }
+}
+
+extension Diagnostics {
+  /// Shows a message or a head of the connection, without its signatures.
+  func trace(_ text: @autoclosure () -> String, isSent: Bool) {
+    debug("\(isSent ? ">" : "<") \(Redaction.redact(text()))")
+  }
 }

@@ -14,7 +14,7 @@ final class StreamLifecycle: Lifecycle {
   ) {
     (self.settings, self.feed) = (settings, feed)
     super.init(
-      settings.printing, at: settings.url.place,
+      settings.printing, of: "stream from \(settings.url.place)", at: settings.url.place,
       look: SecondLook(
         settings.url, settings.network.routing,
         advice: ("begin the URL with http:", "begin the URL with https:")),
