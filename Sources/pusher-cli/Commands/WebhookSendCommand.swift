@@ -33,8 +33,10 @@ final class WebhookSendRun {
   private let channels: ChannelsLifecycle
   private let members: ChannelMembership
   private let lister: ChannelLister
-  private let ledger: WebhookLedger
-  private let dispatcher: WebhookDispatcher
+  /// Made at the start.
+  private var dispatcher: WebhookDispatcher?
+  private var sentCount = 0
+  private var hasLost = false
   private let diagnostics: Diagnostics
   private var watch: WebhookWatch
   /// Warnings that were given once.
@@ -65,13 +67,11 @@ final class WebhookSendRun {
     lister = try ChannelLister(
       settings.access, secret: refresh, every: settings.interval, channels: members, loop: loop,
       diagnostics: diagnostics)
-    let ledger = WebhookLedger(diagnostics)
-    self.ledger = ledger
-    dispatcher = try settings.dispatcher(on: loop) { ledger.note($0) }
     watch = WebhookWatch(settings.watch)
   }
 
   func start() throws -> ExitStatus {
+    dispatcher = try settings.dispatcher(on: run.loop) { [unowned self] in note($0) }
     feed.delegate = self
     run.readiness.manager.status("connecting to \(host)")
     for channel in subscription.channels { feed.subscribe(channel) }
@@ -81,11 +81,6 @@ final class WebhookSendRun {
     }
     lister.onRefusal = { [unowned self] in
       run.end(.refused($0.status, reason: "no list of channels"))
-    }
-    // A loss before the end counts as soon as the run succeeds.
-    ledger.onLoss = { [unowned self] in
-      guard run.isEnding else { return }
-      fail()
     }
     return try run.run(self, feed, nil)
   }
@@ -123,7 +118,7 @@ final class WebhookSendRun {
         diagnostics.info("\(notice.kind.rawValue) \(notice.channel)\(user)")
       }
     }
-    dispatcher.take(notices, at: run.loop.now)
+    dispatcher?.take(notices, at: run.loop.now)
   }
 
   private func becomeReady() {
@@ -131,13 +126,24 @@ final class WebhookSendRun {
     run.readiness.report("watching the channels of \(host)")
   }
 
-  private func fail() { run.end(.failed(Cause.unreachable.status, reason: "webhooks")) }
+  /// Reports what became of a webhook.
+  private func note(_ event: ServerLogEvent) {
+    event.isProblem ? diagnostics.warning("\(event)") : diagnostics.info("\(event)")
+    switch event {
+    case .webhookSent: sentCount += 1
+    case .webhookDropped, .webhooksDiscarded:
+      hasLost = true
+      // A loss before the end counts as soon as the run succeeds.
+      if run.isEnding { run.end(.failed(Cause.unreachable.status, reason: "webhooks")) }
+    default: break
+    }
+  }
 
   /// Gives up the webhooks that are left, and reports them.
   private func closeWebhooks() {
     guard !isClosed else { return }
     isClosed = true
-    dispatcher.close()
+    dispatcher?.close()
   }
 }
 
@@ -158,7 +164,8 @@ extension WebhookSendRun: RunPart {
   func printStatus() {
     diagnostics.answer(
       "\(channels.state), \(Quantities.words(watch.occupiedCount, of: "occupied channel")), "
-        + "\(Quantities.words(ledger.sent, of: "webhook")) sent, \(dispatcher.openCount) waiting")
+        + "\(Quantities.words(sentCount, of: "webhook")) sent, \(dispatcher?.openCount ?? 0) waiting"
+    )
   }
 
   func roundEnded() { channels.flushPendingError() }
@@ -168,20 +175,20 @@ extension WebhookSendRun: RunPart {
   }
 
   func failure() -> (status: ExitStatus, reason: String)? {
-    ledger.hasLost ? (Cause.unreachable.status, "webhooks") : nil
+    hasLost ? (Cause.unreachable.status, "webhooks") : nil
   }
 
   func endBegins() {
     lister.stop()
-    dispatcher.finish()
+    dispatcher?.finish()
     run.loop.schedule(after: settings.policy.grace) { [unowned self] in closeWebhooks() }
   }
 
-  var isHolding: Bool { !dispatcher.isIdle }
+  var isHolding: Bool { dispatcher?.isIdle == false }
 
   func outputEnded() {
     closeWebhooks()
-    diagnostics.info("sent \(Quantities.words(ledger.sent, of: "webhook"))")
+    diagnostics.info("sent \(Quantities.words(sentCount, of: "webhook"))")
   }
 }
 
@@ -230,31 +237,5 @@ extension WebhookSendRun: ChannelsFeedDelegate {
     }
     members.giveUp(channel)
     becomeReady()
-  }
-}
-
-/// Reports the webhooks of `webhook send`, and knows whether any was lost.
-final class WebhookLedger {
-  private let diagnostics: Diagnostics
-  private(set) var sent = 0
-  private(set) var hasLost = false
-  /// Called for each report of lost webhooks.
-  fileprivate var onLoss: (() -> Void)?
-
-  init(_ diagnostics: Diagnostics) { self.diagnostics = diagnostics }
-
-  func note(_ event: ServerLogEvent) {
-    if case .webhookSent = event { sent += 1 }
-    if event.isProblem {
-      diagnostics.warning("\(event)")
-    } else {
-      diagnostics.info("\(event)")
-    }
-    switch event {
-    case .webhookDropped, .webhooksDiscarded:
-      hasLost = true
-      onLoss?()
-    default: break
-    }
   }
 }
