@@ -73,12 +73,16 @@ package final class LineMaker {
   }
 
   /// Writes an event that the program itself made.
-  package func write(event: String, channel: String?, data: JSONValue) {
+  package func write(event: String, channel: String?, userID: String? = nil, data: JSONValue) {
     begin()
     JSONString.encode(event, into: output)
     if transcoder != nil {
       output.append(#","channel":"# as StaticString)
       JSONWriter.write(channel.map(JSONValue.string) ?? .null, into: output)
+    }
+    if let userID {
+      output.append(#","user_id":"# as StaticString)
+      JSONString.encode(userID, into: output)
     }
     output.append(#","data":"# as StaticString)
     JSONWriter.write(data, into: output)

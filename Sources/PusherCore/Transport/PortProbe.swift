@@ -94,11 +94,12 @@ extension PortProbe: SocketStreamDelegate {
 }
 
 package enum LocalPort {
-  private enum Answer { case open, refused, unknown }
+  enum Answer { case open, refused, unknown }
 
   /// Returns whether `host`, a loopback address or `localhost`, refuses connections to `port`.
   package static func isRefused(host: String, port: UInt16) -> Bool {
-    let answers = addresses(of: host, port).map(answer)
+    // An answer that does not come at once comes very soon on this machine.
+    let answers = addresses(of: host, port).map { answer(of: $0, within: 1000) }
     return answers.contains(.refused) && !answers.contains(.open)
   }
 
@@ -113,15 +114,15 @@ package enum LocalPort {
     return [SocketAddress(family: .ipv4, octets: octets.compactMap(\.self), port: port)]
   }
 
-  private static func answer(of address: SocketAddress) -> Answer {
+  /// Asks one address; an attempt without a result in time is neither open nor refused.
+  static func answer(of address: SocketAddress, within milliseconds: Int32) -> Answer {
     guard let descriptor = try? SystemCalls.makeSocket(address.family) else { return .unknown }
     defer { SystemCalls.closeDescriptor(descriptor) }
     do throws(SystemError) {
       if try SystemCalls.startConnecting(descriptor, to: address) { return .open }
-      // An answer that does not come at once comes very soon on this machine.
-      _ = SystemCalls.hasRoom(descriptor, milliseconds: 1000)
+      let hasEnded = SystemCalls.hasRoom(descriptor, milliseconds: milliseconds)
       switch SystemCalls.pendingError(descriptor) {
-      case nil: return .open
+      case nil: return hasEnded ? .open : .unknown
       case .connectionRefused: return .refused
       default: return .unknown
       }

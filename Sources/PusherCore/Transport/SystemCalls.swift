@@ -421,7 +421,11 @@ extension SystemCalls {
   /// Waits for room to write, without limit for -1; returns true if there is room.
   package static func hasRoom(_ descriptor: Int32, milliseconds: Int32) -> Bool {
     var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-    return unsafe poll(&waiting, 1, milliseconds) == 1 && waiting.revents & Int16(POLLOUT) != 0
+    var count: Int32
+    repeat {
+      count = unsafe poll(&waiting, 1, milliseconds)
+    } while count < 0 && errno == EINTR
+    return count == 1 && waiting.revents & Int16(POLLOUT) != 0
   }
 
   /// Opens the file of a descriptor again; returns -1, with `errno`, if the system refuses.

@@ -71,7 +71,7 @@ extension BenchSettings: RunnableSettings {
     for failure in failures {
       diagnostics.error("--fail '\(failure.condition.text)': \(failure.words)")
     }
-    if let shortfall = report.shortfall { return ExitStatus(shortfall.cause) }
+    if let shortfall = report.shortfall { return shortfall.cause.status }
     return failures.isEmpty ? .success : .condition
   }
 

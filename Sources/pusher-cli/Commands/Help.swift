@@ -123,7 +123,7 @@ extension HelpPage {
         + "such an option and with it:", head: "")
     lines += ["", "  without  with"]
     for row in RunWishes.rows {
-      let numbers = [row.statuses.free, row.statuses.unmet].map { String($0.rawValue) }
+      let numbers = [row.free, row.unmet].map { String($0.rawValue) }
       let columns = zip(numbers, [9, 6]).map { number, width in
         String(repeating: " ", count: width - number.utf8.count) + number
       }

@@ -79,8 +79,7 @@ private final class ServeRun {
   private let server: Server
   private let log: EventLog?
   private let record: RunRecord?
-  private let monitor: ServerMonitor?
-  private let progress: ServerProgress
+  private let monitor: ServerMonitor
   private let readiness: Readiness
   private let startedAt: Instant
   private lazy var reading = AppsReading(
@@ -100,18 +99,14 @@ private final class ServeRun {
     (self.log, self.loop) = (log, loop)
     startedAt = loop.now
     readiness = Readiness(command: settings.listen.onReady, loop: loop, diagnostics: diagnostics)
-    let monitor = try settings.monitor.map {
-      try ServerMonitor($0, loop: loop, diagnostics: diagnostics)
-    }
+    let monitor = try ServerMonitor(
+      settings.monitor, readiness.manager, loop: loop, diagnostics: diagnostics)
     self.monitor = monitor
-    let progress = ServerProgress(readiness.manager, loop: loop)
-    self.progress = progress
     server = try Server(
       options: settings.server, cluster: settings.cluster(loop), random: SecureRandom.generator,
       loop: loop
     ) { event in
-      monitor?.note(event)
-      progress.note(event)
+      monitor.note(event)
       log?.add(event)
       if event.isProblem {
         diagnostics.warning("\(event)\(event.advice)")
@@ -120,7 +115,7 @@ private final class ServeRun {
       }
     }
     server.console = settings.console.page.map { [server] in Console($0, host: server) }
-    monitor?.server = server
+    monitor.server = server
     record = try settings.console.record.map { [server] path in
       do throws(FileFault) {
         return try RunRecord(path, of: server, loop: loop, diagnostics: diagnostics)
@@ -151,10 +146,7 @@ private final class ServeRun {
   }
 
   private func begin() {
-    if let path = settings.listen.portFile, let reason = PortFile.write(server.port, to: path) {
-      diagnostics.error("--port-file: cannot write '\(path)': \(reason)")
-      return fail(.output)
-    }
+    guard settings.listen.writePortFile(server.port, diagnostics) else { return fail(.output) }
     announce()
     if let text = settings.printedText(port: server.port) {
       let printed = diagnostics.print(text)
@@ -195,7 +187,7 @@ private final class ServeRun {
   private func end() {
     readiness.manager.stopping()
     readiness.cut()
-    if settings.monitor?.reusesPort == true { monitor?.close(at: loop.now) }
+    if settings.monitor?.reusesPort == true { monitor.close(at: loop.now) }
     server.stop(patience: Self.closeTime, over: settings.drain ?? .zero) { [unowned self] in
       hasStopped = true
       stopIfDone()
@@ -235,14 +227,12 @@ private final class ServeRun {
 /// Reads the file of `--apps` again on another thread, so that a slow disk delays no client.
 ///
 /// Use it on the loop's thread. A request during a reading starts another reading afterwards.
-private final class AppsReading {
-  typealias Answer = Result<[Application], UsageError>
-
+private final class AppsReading: LoopSource {
   private let origin: Resolved
   private let loop: EventLoop
   private let diagnostics: Diagnostics
   private let server: Server
-  private var open: OpenReading?
+  private var isReading = false
   private var isWanted = false
 
   init(
@@ -254,25 +244,24 @@ private final class AppsReading {
   private var file: String { origin[.apps].text ?? "" }
 
   func begin() {
-    guard open == nil else {
+    guard !isReading else {
       isWanted = true
       return diagnostics.notice(
         "SIGHUP: an earlier reading is still running; \(file) is read again afterwards")
     }
-    let reading = OpenReading { [unowned self] in end($0) }
-    open = reading
-    loop.add(reading)
-    let (key, wakeUp) = (ObjectIdentifier(reading), loop.wakeUp)
+    isReading = true
+    loop.add(self)
+    let (key, wakeUp) = (ObjectIdentifier(self), loop.wakeUp)
     let isStarted = DetachedThread.start(name: "pusher-settings") { [origin] in
-      let answer = Answer { () throws(UsageError) in try ServeSettings.appsAgain(origin) }
-      wakeUp.post { ($0.source(key) as? OpenReading)?.completion(answer) }
+      let answer = Result { () throws(UsageError) in try ServeSettings.appsAgain(origin) }
+      wakeUp.post { ($0.source(key) as? AppsReading)?.end(answer) }
     }
     if !isStarted { end(.failure(UsageError("cannot start a thread to read the files"))) }
   }
 
-  private func end(_ answer: Answer) {
-    if let open { loop.remove(open) }
-    open = nil
+  private func end(_ answer: Result<[Application], UsageError>) {
+    loop.remove(self)
+    isReading = false
     // A server that stops needs no apps, and reports nothing about them.
     if server.isStopping { return }
     do {
@@ -286,14 +275,8 @@ private final class AppsReading {
     begin()
   }
 
-  /// Represents the reading on the loop.
-  private final class OpenReading: LoopSource {
-    let completion: (Answer) -> Void
-
-    init(completion: @escaping (Answer) -> Void) { self.completion = completion }
-
-    var interest: LoopInterest { LoopInterest() }
-  }
+  /// The loop only finds the reading again after the thread has ended.
+  var interest: LoopInterest { LoopInterest() }
 }
 
 extension ServerLogEvent {
@@ -419,36 +402,5 @@ final class RunRecord {
   private func outputFailed(_ failure: OutputQueue.Failure) {
     self.failure = diagnostics.cannotPrint(failure.reason, to: path)
     loop.stop()
-  }
-}
-
-/// Reports the numbers of clients and events to the service manager.
-final class ServerProgress {
-  private let manager: ServiceManager
-  private let loop: EventLoop
-  private var connections = 0
-  private var events = 0
-  private var lastEventAt: Instant?
-
-  init(_ manager: ServiceManager, loop: EventLoop) {
-    (self.manager, self.loop) = (manager, loop)
-    manager.follow(loop) { [unowned self] in text }
-  }
-
-  func note(_ event: ServerLogEvent) {
-    switch event {
-    case .connected: connections += 1
-    case .disconnected: connections -= 1
-    case .event, .clientEvent:
-      events += 1
-      lastEventAt = loop.now
-    default: return
-    }
-    manager.progressed(at: loop.now)
-  }
-
-  private var text: String {
-    let clients = Quantities.words(connections, of: "connection")
-    return loop.progress(events, lastAt: lastEventAt).map { "\(clients), \($0)" } ?? clients
   }
 }

@@ -2,7 +2,7 @@ internal import PusherCore
 
 extension StreamSettings: RunnableSettings {
   func perform(from origin: Resolved, _ diagnostics: Diagnostics) -> ExitStatus {
-    RunDriver.start(diagnostics, feed) { loop, descriptor in
+    PrintingRun.start(diagnostics, feed) { loop, descriptor in
       try StreamRun(self, descriptor: descriptor, loop: loop, diagnostics: diagnostics).start()
     }
   }
@@ -17,13 +17,10 @@ extension StreamSettings: RunnableSettings {
 final class StreamRun {
   private let settings: StreamSettings
   let run: PrintingRun
-  let lifecycle: Lifecycle
-  private let stream: StreamWords
+  private let stream: StreamLifecycle
   private let feed: EventStreamFeed
   private let printer: Printer
   private let state: StateKeeper?
-  private var wasOpen = false
-  private var lastLoss: ConnectionLoss?
 
   init(
     _ settings: StreamSettings, descriptor: OutputDescriptor, loop: EventLoop,
@@ -33,10 +30,7 @@ final class StreamRun {
     run = try PrintingRun(
       settings.feed, network: settings.network, descriptor: descriptor, loop: loop,
       diagnostics: diagnostics)
-    printer = Printer(
-      settings: settings.printing, output: run.output.buffer,
-      isTerminal: descriptor.isTerminal, receiver: run.handler, record: run.record?.buffer,
-      columns: { descriptor.columns }, wallTime: SystemClock.wall)
+    printer = run.makePrinter(descriptor)
     let file = try settings.stateFile.map {
       try StateFile($0, url: settings.url, warn: diagnostics.warning)
     }
@@ -55,9 +49,8 @@ final class StreamRun {
       options: settings.options, lastEventID: lastEventID ?? "",
       sink: StreamSink(printer: printer, state: state, handler: run.handler))
     self.feed = feed
-    stream = StreamWords(settings, feed)
-    lifecycle = Lifecycle(
-      settings.printing, printer: printer, loop: loop, diagnostics: diagnostics)
+    stream = StreamLifecycle(
+      settings, feed, printer: printer, loop: loop, diagnostics: diagnostics)
     if let state {
       loop.add(state)
       if printer.printsEvents { completeLine(of: descriptor, diagnostics) }
@@ -72,7 +65,7 @@ final class StreamRun {
     if settings.keepsCookies { feed.cookies = CookieJar() }
     feed.sessionField = settings.sessionField
     run.readiness.manager.status("connecting to \(settings.url.place)")
-    return try RunDriver(self, settings.feed).run(feed, printer)
+    return try run.run(self, feed, printer)
   }
 
   /// Ends a partial last line of an earlier run; the server sends that event again.
@@ -113,17 +106,14 @@ private final class StreamSink: EventSink {
 
 extension StreamRun: RunPart {
   var command: Command { .sse }
-  var words: any FeedWords { stream }
+  var lifecycle: Lifecycle { stream }
 
   var interruption: String? {
     lifecycle.state == "connected" ? nil : "no stream (\(lifecycle.state))"
   }
 
   var obstacle: Obstacle? {
-    guard !wasOpen else { return nil }
-    return Obstacle(
-      what: "no event stream", reason: lastLoss.map { "\($0)" },
-      isRefusal: lastLoss.map { Cause($0, code: nil) == .notAllowed } ?? false)
+    stream.hasBeenOpen ? .none : stream.obstacle("no event stream")
   }
 
   func roundEnded() {
@@ -137,24 +127,12 @@ extension StreamRun: RunPart {
   func outputEnded() { state?.conclude() }
 
   func noted(_ event: ConnectionEvent) {
-    switch event {
-    case .opened:
-      wasOpen = true
-      let (text, data) = stream.opened
-      run.diagnostics.info(text)
-      lifecycle.line("pusher-cli:connected", data)
-      run.readiness.report("receiving events from \(settings.url.place)")
-    case .disconnected(let loss, _, _, _):
-      lastLoss = loss
-      let place = settings.url.place
-      run.readiness.manager.status(
-        wasOpen ? "stream from \(place) lost" : "no stream from \(place) yet")
-    default: break
-    }
+    guard case .opened = event else { return }
+    run.readiness.report("receiving events from \(settings.url.place)")
   }
 
   func closing(of end: ConnectionEnd) -> RunEnd.Closing {
-    let wasOpen = lifecycle.hasBeenOpen
+    let wasOpen = stream.hasBeenOpen
     switch end {
     case .lost(let loss, _), .retriesExhausted(let loss, _, _):
       // A script must not take an answer without an event for success.

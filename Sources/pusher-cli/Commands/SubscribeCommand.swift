@@ -2,7 +2,7 @@ internal import PusherCore
 
 extension SubscribeSettings: RunnableSettings {
   func perform(from origin: Resolved, _ diagnostics: Diagnostics) -> ExitStatus {
-    RunDriver.start(diagnostics, feed) { loop, descriptor in
+    PrintingRun.start(diagnostics, feed) { loop, descriptor in
       let limits = [feed.run.timeout, feed.run.idleTimeout].compactMap(\.self)
       LocalServerWait.run(connection, atMost: limits.min(), on: loop, diagnostics)
       return try SubscribeRun(
@@ -23,16 +23,13 @@ final class SubscribeRun {
   let run: PrintingRun
   private var feed: ChannelsFeed { members.feed }
   private let printer: Printer
-  let lifecycle: Lifecycle
   private let channels: ChannelsLifecycle
   private let members: ChannelMembership
   private let discovery: Discovery?
   private let diagnostics: Diagnostics
   private var orders: InputOrders?
   private let repair: GapRepair?
-  private var wasConnected = false
   private var wasSignedIn = false
-  private var lastLoss: (loss: ConnectionLoss, code: Int?)?
   private var limit: RateLimit?
   private var droppedEvents = 0
   private var refusedEvents = 0
@@ -42,24 +39,18 @@ final class SubscribeRun {
     loop: EventLoop, diagnostics: Diagnostics
   ) throws {
     (self.settings, self.diagnostics) = (settings, diagnostics)
-    let service = settings.connection.service
     run = try PrintingRun(
       settings.feed, network: settings.connection.network, descriptor: descriptor, loop: loop,
       diagnostics: diagnostics)
-    printer = Printer(
-      settings: settings.printing, service: service, output: run.output.buffer,
-      isTerminal: descriptor.isTerminal, receiver: run.handler, record: run.record?.buffer,
-      columns: { descriptor.columns }, wallTime: SystemClock.wall)
+    printer = run.makePrinter(descriptor, service: settings.connection.service)
     let refresh = settings.refresh(loop, diagnostics, from: origin)
     let feed = try settings.makeFeed(
       settings.sessionOptions(longestSilence: run.readiness.manager.longestSilence), sink: printer,
       loop: loop, refresh: refresh)
     let members = ChannelMembership(settings.channels, feed: feed)
     self.members = members
-    lifecycle = Lifecycle(
-      settings.printing, printer: printer, loop: loop, diagnostics: diagnostics)
     channels = ChannelsLifecycle(
-      settings: settings, lifecycle: lifecycle, diagnostics: diagnostics, printer: printer,
+      settings: settings, loop: loop, diagnostics: diagnostics, printer: printer,
       members: members)
     if diagnostics.showsMessages { printer.usesFastWay = false }
     repair = settings.gap.map {
@@ -79,30 +70,30 @@ final class SubscribeRun {
     run.readiness.manager.status("connecting to \(settings.connection.host)")
     if settings.userSignIn != .unwanted { feed.signIn() }
     for channel in settings.channels { feed.subscribe(channel) }
-    discovery?.onEvent = { [unowned self] event in
-      switch event {
-      case .firstList: becomeReady()
-      case .left(let channel): channels.left(channel)
-      case .refusal(let cause): run.end(.refused(ExitStatus(cause), reason: "no list of channels"))
-      }
+    discovery?.onFirstList = { [unowned self] in becomeReady() }
+    discovery?.onLeaving = { [unowned self] in
+      channels.line("pusher-cli:left", of: $0, [:])
+    }
+    discovery?.lister.onRefusal = { [unowned self] in
+      run.end(.refused($0.status, reason: "no list of channels"))
     }
     repair?.onEvent = { [unowned self] event in
       printer.print(repaired: event)
       run.finishEvent()
       return !run.isEnding
     }
-    return try RunDriver(self, settings.feed).run(feed, printer)
+    return try run.run(self, feed, printer)
   }
 }
 
 extension SubscribeRun: RunPart {
-  var words: any FeedWords { channels }
+  var lifecycle: Lifecycle { channels }
   var command: Command { .subscribe }
 
   var interruption: String? {
-    guard feed.session.isConnected else { return "no connection (\(lifecycle.state))" }
+    guard feed.session.isConnected else { return "no connection (\(channels.state))" }
     guard isSignedIn else { return "not signed in" }
-    guard discovery?.hasList ?? true else { return "no list of channels" }
+    guard discovery?.lister.hasList ?? true else { return "no list of channels" }
     return members.areAllSettled ? nil : "not subscribed to every channel"
   }
 
@@ -112,42 +103,43 @@ extension SubscribeRun: RunPart {
     let events = printer.channelCounts?.counts ?? []
     return [
       MetricFamily(
-        "pusher_cli_channels", .gauge, "Requested channels, by the server's answer.",
+        "pusher_cli_channels", "Requested channels, by the server's answer.", by: "state",
         [
-          .init(counts.subscribed, .init("state", "subscribed")),
-          .init(counts.expected, .init("state", "expected")),
-          .init(counts.refused, .init("state", "refused")),
+          "subscribed": counts.subscribed, "expected": counts.expected, "refused": counts.refused,
         ]),
       MetricFamily(
-        "pusher_cli_channel_events_total", .counter,
+        "pusher_cli_channel_events_total",
         "Printed or handled events, by channel; (other) is for channels after the first 100.",
-        events.map { .init($0.events, .init("channel", $0.channel)) }),
+        events.map { .init($0.events, ("channel", $0.channel)) }),
       MetricFamily(
-        "pusher_cli_pings_total", .counter, "Pings of the Pusher protocol.",
-        [
-          .init(pings.sent, .init("direction", "sent")),
-          .init(pings.received, .init("direction", "received")),
-        ]),
+        "pusher_cli_pings_total", "Pings of the Pusher protocol.", by: "direction",
+        ["sent": pings.sent, "received": pings.received]),
       MetricFamily(
-        "pusher_cli_parse_fallbacks_total", .counter,
+        "pusher_cli_parse_fallbacks_total",
         "Messages that took the general path instead of the fast path.", printer.fallbacks),
-    ] + (repair.map { [$0.results.family(of: "on-gap")] } ?? [])
+    ] + (repair.map { [$0.counts.family(of: "on-gap")] } ?? [])
   }
 
   var obstacle: Obstacle? {
-    let hasList = discovery?.hasList ?? true
+    let hasList = discovery?.lister.hasList ?? true
+    let wasConnected = channels.hasBeenOpen
     if members.isComplete, isSignedIn, hasList, wasConnected || !isOpenEnded { return nil }
-    let reason = limit.map { Redaction.redact($0.cause) } ?? lastLoss.map { "\($0.loss)" }
-    let isRefusal = lastLoss.map { Cause($0.loss, code: $0.code) == .notAllowed } ?? false
-    guard wasConnected else {
-      return Obstacle(what: "no connection", reason: reason, isRefusal: isRefusal)
-    }
-    guard isSignedIn else { return Obstacle(what: "no sign-in", reason: reason) }
-    guard hasList else { return Obstacle(what: "no list of channels", reason: reason) }
     let names = members.never(of: settings.channels)
     let more = names.count > 3 ? " and \(names.count - 3) more" : ""
     let shown = names.prefix(3).joined(separator: ", ")
-    return Obstacle(what: "no subscription to \(shown)\(more)", reason: reason)
+    let missing =
+      if !wasConnected {
+        "no connection"
+      } else if !isSignedIn {
+        "no sign-in"
+      } else {
+        hasList ? "no subscription to \(shown)\(more)" : "no list of channels"
+      }
+    var obstacle = channels.obstacle(missing)
+    if let limit { obstacle.reason = Redaction.redact(limit.cause) }
+    // A server that accepted one connection may accept another.
+    if wasConnected { obstacle.isRefusal = false }
+    return obstacle
   }
 
   /// A run with `--stdin` may only send.
@@ -160,23 +152,18 @@ extension SubscribeRun: RunPart {
 
   func endBegins() {
     orders?.stop()
-    discovery?.stop()
+    discovery?.lister.stop()
     repair?.cut()
   }
 
   var isHolding: Bool { repair?.isRunning == true }
 
   func noted(_ event: ConnectionEvent) {
-    if case .gap(let from, let to) = event {
-      repair?.begin(Gap(start: from, end: to, channels: members.names))
-      return
+    switch event {
+    case .gap(let from, let to): repair?.begin(from: from, to: to, members.names)
+    case .disconnected: discovery?.lister.disconnected()
+    default: break
     }
-    guard case .disconnected(let loss, let code, _, _) = event else { return }
-    discovery?.disconnected()
-    lastLoss = (loss, code)
-    let host = settings.connection.host
-    run.readiness.manager.status(
-      wasConnected ? "connection to \(host) lost" : "no connection to \(host) yet")
   }
 
   func failure() -> (status: ExitStatus, reason: String)? {
@@ -186,10 +173,10 @@ extension SubscribeRun: RunPart {
       let events = Quantities.words(droppedEvents, of: "client event")
       diagnostics.error("the server's rate limit dropped \(events) from standard input")
     }
-    guard refusedEvents > 0 else { return (ExitStatus(.overloaded), "client events dropped") }
+    guard refusedEvents > 0 else { return (Cause.overloaded.status, "client events dropped") }
     let events = Quantities.words(refusedEvents, of: "client event")
     diagnostics.error("the server refused \(events) from standard input")
-    return (ExitStatus(.notAllowed), "client events refused")
+    return (Cause.notAllowed.status, "client events refused")
   }
 }
 
@@ -211,8 +198,6 @@ extension SubscribeRun: ChannelsFeedDelegate {
     switch event {
     case .connected:
       limit = nil
-      run.counts.noteGreeting()
-      wasConnected = true
       members.connected()
       run.readiness.manager.status("connected to \(settings.connection.host)")
       discovery?.connected()
@@ -232,9 +217,8 @@ extension SubscribeRun: ChannelsFeedDelegate {
     case .rateLimited(let limit): self.limit = limit
     case .clientEventsDropped(let count, _): droppedEvents += count
     case .clientEventRefused: refusedEvents += 1
-    case .malformed, .decryptionFailed: run.counts.noteUnreadable()
     case .signInFailed(let failure):
-      run.end(.refused(ExitStatus(Cause(failure)), reason: "sign-in refused"))
+      run.end(.refused(Cause(failure).status, reason: "sign-in refused"))
     default: break
     }
   }
@@ -244,7 +228,7 @@ extension SubscribeRun: ChannelsFeedDelegate {
     members.refuse(channel)
     let shouldRetry = settings.feed.goesOnAfterRefusals && isAnythingLeft
     guard shouldRetry || !members.isTyped(channel) else {
-      return run.end(.refused(ExitStatus(Cause(failure)), reason: "subscription refused"))
+      return run.end(.refused(Cause(failure).status, reason: "subscription refused"))
     }
     members.giveUp(channel)
     becomeReady()
@@ -259,7 +243,7 @@ extension SubscribeRun: ChannelsFeedDelegate {
   private var isSignedIn: Bool { wasSignedIn || settings.userSignIn == .unwanted }
 
   private func becomeReady() {
-    guard members.areAllSettled, isSignedIn, discovery?.hasList ?? true else { return }
+    guard members.areAllSettled, isSignedIn, discovery?.lister.hasList ?? true else { return }
     let channels = Quantities.words(members.count, of: "channel")
     run.readiness.report("subscribed to \(channels) of \(settings.connection.host)")
   }

@@ -4,7 +4,7 @@ internal import PusherServer
 
 extension WebhookSettings: RunnableSettings {
   func perform(from origin: Resolved, _ diagnostics: Diagnostics) -> ExitStatus {
-    RunDriver.start(diagnostics) { loop, descriptor in
+    PrintingRun.start(diagnostics) { loop, descriptor in
       try WebhookRun(self, descriptor, loop: loop, diagnostics).run()
     }
   }
@@ -25,12 +25,14 @@ private final class WebhookRun {
   private let failConditions: [WhereFilter]
   /// Number of events that `--where` left out.
   private var unmet = 0
-  private let judgedLine = ByteBuffer()
+  /// The canonical line of one event.
+  private let line = ByteBuffer(capacity: 4096)
+  private let maker: LineMaker
+  private let style: EventLineStyle
   private var status: ExitStatus?
   private var signal: Int32?
   private let readiness: Readiness
   private let startedAt: Instant
-  private let isTerminal: Bool
   /// Webhooks that wait until the output is written up to `end`, in order.
   private var unanswered = Fifo<(end: Int, number: Int)>()
   private var hasSaidFull = false
@@ -50,7 +52,8 @@ private final class WebhookRun {
     wishes = RunWishes(count: settings.count)
     conditions = WhereFilter(settings.conditions)
     failConditions = settings.failConditions.compactMap { WhereFilter([$0]) }
-    isTerminal = descriptor.isTerminal
+    maker = LineMaker(output: line, service: .pusher)
+    style = EventLineStyle(forTerminal: descriptor.isTerminal)
     readiness = Readiness(command: settings.listen.onReady, loop: loop, diagnostics: diagnostics)
     output = OutputQueue(descriptor: descriptor, limit: Self.queueLimit)
     let inbox = WebhookInbox(key: settings.key, secret: settings.secret.revealed)
@@ -107,10 +110,7 @@ private final class WebhookRun {
   private func announce() -> String? {
     guard let port = receiver?.port else { return nil }
     let place = "http://\(settings.listen.place(port))"
-    if let path = settings.listen.portFile, let reason = PortFile.write(port, to: path) {
-      diagnostics.error("--port-file: cannot write '\(path)': \(reason)")
-      return nil
-    }
+    guard settings.listen.writePortFile(port, diagnostics) else { return nil }
     diagnostics.notice("listening for webhooks on \(place)")
     return place
   }
@@ -149,21 +149,37 @@ private final class WebhookRun {
   }
 
   private func take(_ events: [WebhookInbox.Event], _ number: Int) -> WebhookReceiver.Receipt? {
-    let failing = events.firstIndex { event in failConditions.contains { meets(event, $0) } }
-    let before = events[..<(failing ?? events.endIndex)]
-    let passing = conditions.map { filter in before.filter { meets($0, filter) } } ?? Array(before)
-    let wanted = passing.prefix(settings.count.map { $0 - count } ?? .max)
-    guard print(wanted) else {
-      let reason = "its lines are larger than \(Self.webhookLimit >> 20) MiB"
-      noteRefusal(413, reason)
-      return .refused(413, reason)
+    if settings.hasTimestamps { maker.setReceivedAt(SystemClock.wall().rfc3339) }
+    let (start, countBefore, unmetBefore) = (output.buffer.count, count, unmet)
+    var failing: WebhookInbox.Event?
+    for event in events {
+      line.removeAll()
+      maker.write(
+        event: event.name, channel: event.channel, userID: event.userID, data: event.data)
+      if failConditions.contains(where: { $0.passes(line.view) }) {
+        failing = event
+        break
+      }
+      guard conditions?.passes(line.view) ?? true else {
+        unmet += 1
+        continue
+      }
+      guard count != settings.count else { continue }
+      count += 1
+      style.write(EventLine(line.view), to: output.buffer)
+      guard output.buffer.count - start <= Self.webhookLimit else {
+        // All lines of a webhook are printed, or none.
+        output.buffer.truncate(to: start)
+        (count, unmet) = (countBefore, unmetBefore)
+        let reason = "its lines are larger than \(Self.webhookLimit >> 20) MiB"
+        noteRefusal(413, reason)
+        return .refused(413, reason)
+      }
     }
-    count += wanted.count
-    unmet += before.count - passing.count
     if count == settings.count {
       status = .success
     } else if let failing {
-      fail(events[failing])
+      fail(failing)
     }
     unanswered.append((output.end, number))
     return nil
@@ -176,28 +192,6 @@ private final class WebhookRun {
     diagnostics.error("the server sent '\(event.name)': \(Printer.text(of: event.data))")
   }
 
-  private func meets(_ event: WebhookInbox.Event, _ conditions: WhereFilter) -> Bool {
-    judgedLine.removeAll()
-    defer { judgedLine.removeAll() }
-    JSONWriter.write(Self.line(event, nil), into: judgedLine)
-    return conditions.passes(judgedLine.view)
-  }
-
-  /// Adds all lines of a webhook to the output, or none; returns false if they are too long.
-  private func print(_ events: ArraySlice<WebhookInbox.Event>) -> Bool {
-    let time = settings.hasTimestamps ? SystemClock.wall().rfc3339 : nil
-    let before = output.buffer.count
-    for event in events {
-      JSONWriter.write(Self.line(event, time), into: output.buffer, forTerminal: isTerminal)
-      output.buffer.append(UInt8(ascii: "\n"))
-      guard output.buffer.count - before <= Self.webhookLimit else {
-        output.buffer.truncate(to: before)
-        return false
-      }
-    }
-    return true
-  }
-
   /// Answers webhooks after the write of their lines succeeded or failed.
   private func answerWritten() {
     let receipt: WebhookReceiver.Receipt =
@@ -207,15 +201,6 @@ private final class WebhookRun {
       receiver?.answer(first.number, receipt)
     }
     if output.buffer.isEmpty { hasSaidFull = false }
-  }
-
-  /// Uses the field order of `subscribe`.
-  private static func line(_ event: WebhookInbox.Event, _ time: String?) -> JSONValue {
-    .object(present: [
-      "received_at": time.map(JSONValue.string), "event": .string(event.name),
-      "channel": event.channel.map(JSONValue.string) ?? .null,
-      "user_id": event.userID.map(JSONValue.string), "data": event.data,
-    ])
   }
 
   private func outputFailed(_ failure: OutputQueue.Failure) {

@@ -3,7 +3,7 @@ internal import PusherServer
 
 extension WebhookSendSettings: RunnableSettings {
   func perform(from origin: Resolved, _ diagnostics: Diagnostics) -> ExitStatus {
-    RunDriver.start(diagnostics, subscription.feed) { loop, descriptor in
+    PrintingRun.start(diagnostics, subscription.feed) { loop, descriptor in
       LocalServerWait.run(
         subscription.connection, atMost: subscription.feed.run.timeout, on: loop, diagnostics)
       return try WebhookSendRun(self, origin, descriptor, loop: loop, diagnostics).start()
@@ -30,18 +30,15 @@ extension WebhookSendSettings: RunnableSettings {
 final class WebhookSendRun {
   private let settings: WebhookSendSettings
   let run: PrintingRun
-  let lifecycle: Lifecycle
   private let channels: ChannelsLifecycle
   private let members: ChannelMembership
   private let lister: ChannelLister
-  private let ledger: WebhookLedger
-  private let dispatcher: WebhookDispatcher
+  /// Made at the start.
+  private var dispatcher: WebhookDispatcher?
+  private var sentCount = 0
+  private var hasLost = false
   private let diagnostics: Diagnostics
   private var watch: WebhookWatch
-  /// Channels that were confirmed before the pending look.
-  private var confirmed = NameSet()
-  private var wasConnected = false
-  private var lastLoss: (loss: ConnectionLoss, code: Int?)?
   /// Warnings that were given once.
   private var said: Set<String> = []
   private var isClosed = false
@@ -64,46 +61,31 @@ final class WebhookSendRun {
       subscription.sessionOptions(longestSilence: run.readiness.manager.longestSilence),
       sink: NoSink(), loop: loop, refresh: refresh)
     members = ChannelMembership(subscription.channels, feed: feed)
-    lifecycle = Lifecycle(
-      subscription.printing, printer: nil, loop: loop, diagnostics: diagnostics)
     channels = ChannelsLifecycle(
-      settings: subscription, lifecycle: lifecycle, diagnostics: diagnostics, printer: nil,
+      settings: subscription, loop: loop, diagnostics: diagnostics, printer: nil,
       members: members)
     lister = try ChannelLister(
-      settings.access, client: { settings.access.client(refresh?.secret) },
-      every: settings.interval, loop: loop, diagnostics: diagnostics)
-    let ledger = WebhookLedger(diagnostics)
-    self.ledger = ledger
-    dispatcher = try settings.dispatcher(on: loop) { ledger.note($0) }
+      settings.access, secret: refresh, every: settings.interval, channels: members, loop: loop,
+      diagnostics: diagnostics)
     watch = WebhookWatch(settings.watch)
   }
 
   func start() throws -> ExitStatus {
+    dispatcher = try settings.dispatcher(on: run.loop) { [unowned self] in note($0) }
     feed.delegate = self
     run.readiness.manager.status("connecting to \(host)")
     for channel in subscription.channels { feed.subscribe(channel) }
-    lister.onQuestion = { [unowned self] in
-      confirmed = NameSet(members.names.filter { members.state(of: $0) == .subscribed })
+    lister.onList = { [unowned self] list in
+      apply(watch.take(list, standing: lister.standing))
+      becomeReady()
     }
-    lister.onEvent = { [unowned self] in take($0) }
-    // A loss before the end counts as soon as the run succeeds.
-    ledger.onLoss = { [unowned self] in
-      guard run.isEnding else { return }
-      fail()
+    lister.onRefusal = { [unowned self] in
+      run.end(.refused($0.status, reason: "no list of channels"))
     }
-    return try RunDriver(self, subscription.feed).run(feed, nil)
+    return try run.run(self, feed, nil)
   }
 
   // MARK: Changes
-
-  private func take(_ event: ChannelLister.Event) {
-    switch event {
-    case .refusal(let cause): run.end(.refused(ExitStatus(cause), reason: "no list of channels"))
-    case .list(let list):
-      apply(watch.take(list) { members.standing(of: $0, confirmed: confirmed) })
-      becomeReady()
-    }
-  }
 
   private func apply(_ changes: WebhookWatch.Changes) {
     for channel in changes.leave {
@@ -136,7 +118,7 @@ final class WebhookSendRun {
         diagnostics.info("\(notice.kind.rawValue) \(notice.channel)\(user)")
       }
     }
-    dispatcher.take(notices, at: run.loop.now)
+    dispatcher?.take(notices, at: run.loop.now)
   }
 
   private func becomeReady() {
@@ -144,65 +126,69 @@ final class WebhookSendRun {
     run.readiness.report("watching the channels of \(host)")
   }
 
-  private func fail() { run.end(.failed(ExitStatus(.unreachable), reason: "webhooks")) }
+  /// Reports what became of a webhook.
+  private func note(_ event: ServerLogEvent) {
+    event.isProblem ? diagnostics.warning("\(event)") : diagnostics.info("\(event)")
+    switch event {
+    case .webhookSent: sentCount += 1
+    case .webhookDropped, .webhooksDiscarded:
+      hasLost = true
+      // A loss before the end counts as soon as the run succeeds.
+      if run.isEnding { run.end(.failed(Cause.unreachable.status, reason: "webhooks")) }
+    default: break
+    }
+  }
 
   /// Gives up the webhooks that are left, and reports them.
   private func closeWebhooks() {
     guard !isClosed else { return }
     isClosed = true
-    dispatcher.close()
+    dispatcher?.close()
   }
 }
 
 extension WebhookSendRun: RunPart {
-  var words: any FeedWords { channels }
+  var lifecycle: Lifecycle { channels }
   var command: Command { .webhook }
 
   var interruption: String? {
-    guard feed.session.isConnected else { return "no connection (\(lifecycle.state))" }
+    guard feed.session.isConnected else { return "no connection (\(channels.state))" }
     return lister.hasList ? nil : "no list of channels"
   }
 
   var obstacle: Obstacle? {
-    if wasConnected, lister.hasList { return nil }
-    let isRefusal = lastLoss.map { Cause($0.loss, code: $0.code) == .notAllowed } ?? false
-    return Obstacle(
-      what: wasConnected ? "no list of channels" : "no connection",
-      reason: lastLoss.map { "\($0.loss)" }, isRefusal: isRefusal)
+    if channels.hasBeenOpen, lister.hasList { return nil }
+    return channels.obstacle(channels.hasBeenOpen ? "no list of channels" : "no connection")
   }
 
   func printStatus() {
     diagnostics.answer(
-      "\(lifecycle.state), \(Quantities.words(watch.occupiedCount, of: "occupied channel")), "
-        + "\(Quantities.words(ledger.sent, of: "webhook")) sent, \(dispatcher.openCount) waiting")
+      "\(channels.state), \(Quantities.words(watch.occupiedCount, of: "occupied channel")), "
+        + "\(Quantities.words(sentCount, of: "webhook")) sent, \(dispatcher?.openCount ?? 0) waiting"
+    )
   }
 
   func roundEnded() { channels.flushPendingError() }
 
   func noted(_ event: ConnectionEvent) {
-    guard case .disconnected(let loss, let code, _, _) = event else { return }
-    lister.disconnected()
-    confirmed.removeAll()
-    lastLoss = (loss, code)
-    run.readiness.manager.status(
-      wasConnected ? "connection to \(host) lost" : "no connection to \(host) yet")
+    if case .disconnected = event { lister.disconnected() }
   }
 
   func failure() -> (status: ExitStatus, reason: String)? {
-    ledger.hasLost ? (ExitStatus(.unreachable), "webhooks") : nil
+    hasLost ? (Cause.unreachable.status, "webhooks") : nil
   }
 
   func endBegins() {
     lister.stop()
-    dispatcher.finish()
+    dispatcher?.finish()
     run.loop.schedule(after: settings.policy.grace) { [unowned self] in closeWebhooks() }
   }
 
-  var isHolding: Bool { !dispatcher.isIdle }
+  var isHolding: Bool { dispatcher?.isIdle == false }
 
   func outputEnded() {
     closeWebhooks()
-    diagnostics.info("sent \(Quantities.words(ledger.sent, of: "webhook"))")
+    diagnostics.info("sent \(Quantities.words(sentCount, of: "webhook"))")
   }
 }
 
@@ -233,8 +219,6 @@ extension WebhookSendRun: ChannelsFeedDelegate {
   }
 
   private func connected() {
-    run.counts.noteGreeting()
-    wasConnected = true
     members.connected()
     run.readiness.manager.status("connected to \(host)")
     if lister.connected() {
@@ -249,35 +233,9 @@ extension WebhookSendRun: ChannelsFeedDelegate {
   private func refused(_ channel: String, _ failure: SubscriptionFailure) {
     members.refuse(channel)
     guard !members.isTyped(channel) else {
-      return run.end(.refused(ExitStatus(Cause(failure)), reason: "subscription refused"))
+      return run.end(.refused(Cause(failure).status, reason: "subscription refused"))
     }
     members.giveUp(channel)
     becomeReady()
-  }
-}
-
-/// Reports the webhooks of `webhook send`, and knows whether any was lost.
-final class WebhookLedger {
-  private let diagnostics: Diagnostics
-  private(set) var sent = 0
-  private(set) var hasLost = false
-  /// Called for each report of lost webhooks.
-  fileprivate var onLoss: (() -> Void)?
-
-  init(_ diagnostics: Diagnostics) { self.diagnostics = diagnostics }
-
-  func note(_ event: ServerLogEvent) {
-    if case .webhookSent = event { sent += 1 }
-    if event.isProblem {
-      diagnostics.warning("\(event)")
-    } else {
-      diagnostics.info("\(event)")
-    }
-    switch event {
-    case .webhookDropped, .webhooksDiscarded:
-      hasLost = true
-      onLoss?()
-    default: break
-    }
   }
 }

@@ -4,11 +4,6 @@ internal import PusherCore
 ///
 /// The peer chooses the names, so all channels above the limit share one count.
 final class ChannelCounts {
-  private struct ChannelRow {
-    let name: [UInt8]
-    var events = 0
-  }
-
   /// The name of the shared count; no channel can have it, because of the parentheses.
   static let others = "(other)"
 
@@ -16,7 +11,7 @@ final class ChannelCounts {
   private static let longestName = 256
 
   private let limit: Int
-  private var rows: [ChannelRow] = []
+  private var rows: [(name: [UInt8], events: Int)] = []
   private var places: [UInt64: Int] = [:]
   private var otherEvents = 0
   /// The row of the last event; consecutive events often share a channel.
@@ -55,7 +50,7 @@ final class ChannelCounts {
       }
       latest = rows.count
       places[hash] = latest
-      rows.append(ChannelRow(name: channel.array))
+      rows.append((channel.array, 0))
     }
     rows[latest].events &+= 1
   }

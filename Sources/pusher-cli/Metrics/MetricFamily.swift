@@ -3,50 +3,49 @@ internal import PusherCore
 /// One metric: name, help text and current samples.
 ///
 /// Names and units follow Prometheus' conventions: names end with the base unit; counters add
-/// `_total`. Source: Prometheus' pages "Metric and label naming" and "Exposition formats".
+/// `_total`, and all other metrics are gauges. Source: Prometheus' pages "Metric and label naming"
+/// and "Exposition formats".
 struct MetricFamily: Equatable, Sendable {
-  enum Kind: String, Sendable { case counter, gauge }
-
-  struct Label: Equatable, Sendable {
-    let name: StaticText
-    let value: String
-
-    init(_ name: StaticText, _ value: String) { (self.name, self.value) = (name, value) }
-  }
-
+  /// A value and its labels.
+  ///
+  /// Names of labels stand in the source code, and never come from a peer.
   struct Sample: Equatable, Sendable {
-    let labels: [Label]
-    let value: String
+    /// The line after the metric's name, such as `{app="1"} 3`.
+    let text: String
 
-    init(_ value: Int, _ labels: Label...) { self.init(value, labels) }
-    init(_ value: Int, _ labels: [Label]) { (self.value, self.labels) = (String(value), labels) }
-    init(_ value: Duration) { (self.value, self.labels) = (value.secondsText, []) }
+    init(_ value: Int, _ labels: (name: StaticString, value: String)...) {
+      let pairs = labels.map { "\($0.name)=\"\(MetricFamily.escaped($0.value))\"" }
+      text = (pairs.isEmpty ? "" : "{\(pairs.joined(separator: ","))}") + " \(value)"
+    }
+
+    init(_ value: Duration) { text = " \(value.secondsText)" }
   }
 
-  let name: StaticText
-  let kind: Kind
+  let name: String
   /// One sentence, without newlines or backslashes.
-  let help: StaticText
+  let help: String
   let samples: [Sample]
 
-  init(_ name: StaticText, _ kind: Kind, _ help: StaticText, _ samples: [Sample]) {
-    (self.name, self.kind, self.help, self.samples) = (name, kind, help, samples)
+  init(_ name: StaticString, _ help: StaticString, _ samples: [Sample]) {
+    (self.name, self.help, self.samples) = ("\(name)", "\(help)", samples)
   }
 
-  init(_ name: StaticText, _ kind: Kind, _ help: StaticText, _ value: Int) {
-    self.init(name, kind, help, [Sample(value)])
+  init(_ name: StaticString, _ help: StaticString, _ value: Int) {
+    self.init(name, help, [Sample(value)])
   }
 
-  init(_ name: StaticText, _ kind: Kind, _ help: StaticText, _ value: Duration) {
-    self.init(name, kind, help, [Sample(value)])
+  init(_ name: StaticString, _ help: StaticString, _ value: Duration) {
+    self.init(name, help, [Sample(value)])
   }
-}
 
-/// A text from the source code, never from a peer.
-struct StaticText: Equatable, Sendable, ExpressibleByStringLiteral {
-  let text: String
-
-  init(stringLiteral value: StaticString) { text = "\(value)" }
+  /// One sample for each value of a label, in this order. Results without an event are listed too,
+  /// because a rate needs a first value.
+  init(
+    _ name: StaticString, _ help: StaticString, by label: StaticString,
+    _ values: KeyValuePairs<String, Int>
+  ) {
+    self.init(name, help, values.map { Sample($0.value, (label, $0.key)) })
+  }
 }
 
 extension MetricFamily {
@@ -57,26 +56,17 @@ extension MetricFamily {
   static func text(of families: [MetricFamily]) -> String {
     var text = ""
     var written: Set<String> = []
-    for family in families where written.insert(family.name.text).inserted {
-      text += "# HELP \(family.name.text) \(family.help.text)\n"
-      text += "# TYPE \(family.name.text) \(family.kind.rawValue)\n"
-      for twin in families where twin.name == family.name { twin.writeSamples(to: &text) }
+    for family in families where written.insert(family.name).inserted {
+      let kind = family.name.hasSuffix("_total") ? "counter" : "gauge"
+      text += "# HELP \(family.name) \(family.help)\n# TYPE \(family.name) \(kind)\n"
+      for twin in families where twin.name == family.name {
+        for sample in twin.samples { text += "\(twin.name)\(sample.text)\n" }
+      }
     }
     return text
   }
 
-  private func writeSamples(to text: inout String) {
-    for sample in samples {
-      text += name.text
-      if !sample.labels.isEmpty {
-        let pairs = sample.labels.map { "\($0.name.text)=\"\(Self.escaped($0.value))\"" }
-        text += "{\(pairs.joined(separator: ","))}"
-      }
-      text += " \(sample.value)\n"
-    }
-  }
-
-  private static func escaped(_ value: String) -> String {
+  fileprivate static func escaped(_ value: String) -> String {
     var escaped = String.UnicodeScalarView()
     for scalar in value.unicodeScalars {
       switch scalar {
@@ -90,70 +80,40 @@ extension MetricFamily {
   }
 }
 
-/// Counts of a few results; all start at zero, because a rate needs a first value.
-struct ResultCounts<Result: CaseIterable & RawRepresentable & Hashable & Sendable>: Sendable
-where Result.RawValue == String {
-  private var counts: [Result: Int] = [:]
+/// Counts of the commands of a hook, by result.
+struct HookCounts {
+  /// Commands that could not start count as failed.
+  private var succeeded = 0, failed = 0, timedOut = 0
+  /// Commands that the end of the run stopped, or whose start it prevented.
+  private(set) var cutOff = 0
 
-  init() {}
-
-  subscript(result: Result) -> Int { counts[result] ?? 0 }
-
-  mutating func note(_ result: Result, _ count: Int = 1) { counts[result, default: 0] &+= count }
-
-  func samples(_ name: StaticText, _ others: MetricFamily.Label...) -> [MetricFamily.Sample] {
-    Result.allCases.map { result in
-      MetricFamily.Sample(self[result], others + [.init(name, result.rawValue)])
+  mutating func note(_ result: ChildProcess.Outcome) {
+    switch result {
+    case .failure(.timeout): timedOut += 1
+    case _ where result.problem == nil: succeeded += 1
+    default: failed += 1
     }
   }
-}
 
-/// Result of a hook's command.
-enum HookResult: String, CaseIterable, Sendable {
-  case succeeded
-  /// The command could not start, or its status was not 0.
-  case failed
-  case timedOut = "timed_out"
-  /// The end of the run stopped the command or its start.
-  case cutOff = "cut_off"
-}
+  mutating func noteCutOff() { cutOff += 1 }
 
-extension ResultCounts<HookResult> {
   func family(of hook: String) -> MetricFamily {
-    MetricFamily(
-      "pusher_cli_hook_results_total", .counter, "Commands run for events, by result.",
-      samples("result", .init("hook", hook)))
+    let counts = [
+      ("succeeded", succeeded), ("failed", failed), ("timed_out", timedOut), ("cut_off", cutOff),
+    ]
+    return MetricFamily(
+      "pusher_cli_hook_results_total", "Commands run for events, by result.",
+      counts.map { .init($1, ("hook", hook), ("result", $0)) })
   }
 }
 
-struct ForwardCounts: Sendable {
-  enum Result: String, CaseIterable, Sendable {
-    case delivered
-    /// No success within --forward-timeout.
-    case givenUp = "given_up"
-    /// The run ended first.
-    case left
-  }
-
-  enum Failure: String, CaseIterable, Sendable {
-    /// The answer was not 2xx.
-    case refused
-    case noAnswer = "no_answer"
-  }
-
-  var results = ResultCounts<Result>()
-  var failures = ResultCounts<Failure>()
-  var retries = 0
-
-  var families: [MetricFamily] {
-    [
-      MetricFamily(
-        "pusher_cli_forwarded_events_total", .counter, "Events of --forward, by final result.",
-        results.samples("result")),
-      MetricFamily(
-        "pusher_cli_forward_failures_total", .counter, "Failed attempts of --forward, by reason.",
-        failures.samples("reason")),
-      MetricFamily("pusher_cli_forward_retries_total", .counter, "Retries of --forward.", retries),
-    ]
+extension ChildProcess.Outcome {
+  /// The reason that the command failed; `nil` if it ended with status 0.
+  var problem: String? {
+    switch self {
+    case .success(let output) where output.status == 0: nil
+    case .success(let output): "the command ended with status \(output.status)"
+    case .failure(let failure): "\(failure)"
+    }
   }
 }

@@ -9,21 +9,21 @@ enum ProcessMetrics {
   static func families(startedAt: WallTime) -> [MetricFamily] {
     var families = [
       MetricFamily(
-        "process_start_time_seconds", .gauge, "Start time of the process, in seconds since 1970.",
+        "process_start_time_seconds", "Start time of the process, in seconds since 1970.",
         Duration.milliseconds(startedAt.millisecondsSince1970)),
       MetricFamily(
-        "process_cpu_seconds_total", .counter, "User and system CPU time, in seconds.", cpuTime),
+        "process_cpu_seconds_total", "User and system CPU time, in seconds.", cpuTime),
     ]
     if let bytes = residentBytes {
       families.append(
         MetricFamily(
-          "process_resident_memory_bytes", .gauge, "Resident memory of the process, in bytes.",
+          "process_resident_memory_bytes", "Resident memory of the process, in bytes.",
           bytes))
     }
     if let count = openDescriptors {
       families.append(
         MetricFamily(
-          "process_open_fds", .gauge, "Open file descriptors, including sockets and pipes.", count))
+          "process_open_fds", "Open file descriptors, including sockets and pipes.", count))
     }
     return families
   }

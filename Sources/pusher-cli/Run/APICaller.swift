@@ -2,9 +2,6 @@ internal import PusherCore
 
 /// Makes API calls one after another over one connection, and reports failures.
 final class APICaller {
-  /// A reported failure; the program exits with this status.
-  struct Failure: Error { let status: ExitStatus }
-
   private let access: APIAccess
   private let client: APIClient
   private let diagnostics: Diagnostics
@@ -68,8 +65,8 @@ final class APICaller {
     return "\(signed.method) \(url.scheme)://\(url.authority)\(url.target)\n\(fields)\n\(body)"
   }
 
-  /// - Throws: ``Failure`` if no answer came.
-  func send(_ call: APIRequest) throws(Failure) -> APIAnswer {
+  /// - Throws: ``ExitStatus`` if no answer came.
+  func send(_ call: APIRequest) throws(ExitStatus) -> APIAnswer {
     let request = client.request(call)
     diagnostics.debug("> \(request.method) \(request.url.path) on \(access.connection.host)")
     let (answer, head): (APIAnswer, HTTPResponseHead?)
@@ -77,27 +74,27 @@ final class APICaller {
       (answer, head) = try calls.answer(to: request, of: client, on: loop, run: runLoop)
     } catch {
       diagnostics.error("cannot send the request: \(error)")
-      throw Failure(status: .usage)
+      throw .usage
     }
     if let head { diagnostics.debug("< HTTP \(head.status)") }
     guard case .missing(let failure) = answer else { return answer }
     let text = Hints.explained(failure, access.connection, isFound: look(Hints.problem(failure)))
     let next = if case .transport(let error) = failure { Hints.tryCheck(.init(error)) } else { "" }
     diagnostics.error(text + next)
-    throw Failure(status: ExitStatus(Cause(failure)))
+    throw Cause(failure).status
   }
 
   /// Returns the body of an accepted answer, and reports any other answer.
   ///
   /// - Parameter remedy: Returns a remedy for a status, if there is one.
-  /// - Throws: ``Failure`` if the server did not accept the call.
+  /// - Throws: ``ExitStatus`` if the server did not accept the call.
   func accepted(
     _ answer: APIAnswer, about: String = "", remedy: (Int) -> String? = { _ in nil }
-  ) throws(Failure) -> String {
+  ) throws(ExitStatus) -> String {
     switch answer {
     case .accepted(let body): return body
     // Reported by ``send(_:)``.
-    case .missing(let failure): throw Failure(status: ExitStatus(Cause(failure)))
+    case .missing(let failure): throw Cause(failure).status
     case .refused(let status, let reason, let refusal):
       throw fail(status, reason, about, Hints.refused(refusal, of: client))
     case .rejected(let status, let reason), .unavailable(let status, let reason),
@@ -114,13 +111,14 @@ final class APICaller {
     SecondLook(access.connection).find(problem, on: loop, run: runLoop)
   }
 
-  private func fail(_ status: Int, _ reason: String, _ about: String, _ hint: String) -> Failure {
+  private func fail(_ status: Int, _ reason: String, _ about: String, _ hint: String) -> ExitStatus
+  {
     let reason = reason.isEmpty ? "" : ": \(reason)"
     let subject = about.isEmpty ? "" : "\(about): "
     let connection = access.connection
     let proxy = Hints.hint(status: status, on: connection.routing.route(to: connection.apiURL))
     diagnostics.error("\(subject)the server answered HTTP \(status)\(reason)\(hint)\(proxy)")
-    return Failure(status: ExitStatus(Cause(httpStatus: status)))
+    return Cause(httpStatus: status).status
   }
 }
 

@@ -100,19 +100,16 @@ struct ChannelSearch {
 
 /// Asks the HTTP API for the occupied channels at an interval, and reports failures.
 final class ChannelLister {
-  enum Event {
-    case list([ChannelSearch.Listed])
-    /// No list will come; the user has seen the error.
-    case refusal(Cause)
-  }
-
   private let access: APIAccess
-  private let client: () -> APIClient
+  private let secret: CredentialRefresh?
   private let interval: Duration
   /// Beginning of the wanted names; empty for all channels.
   private let prefix: String
   private let loop: EventLoop
   private let calls: APIConnection
+  private let channels: ChannelMembership
+  /// Channels that were subscribed before the pending request.
+  private(set) var confirmed = NameSet()
   private let diagnostics: Diagnostics
   private var timer: LoopTimer?
   private var asksForCounts = true
@@ -121,18 +118,18 @@ final class ChannelLister {
   private var isOver = false
   private var isFailing = false
   private(set) var hasList = false
-  /// Called before each request.
-  var onQuestion: (() -> Void)?
-  var onEvent: ((Event) -> Void)?
+  var onList: (([ChannelSearch.Listed]) -> Void)?
+  /// Called if no list will come; the user has seen the error.
+  var onRefusal: ((Cause) -> Void)?
 
-  /// - Parameter client: Evaluated for each request; by default the client of `access`.
+  /// - Parameter secret: Supplies the secret of each request, if it can change.
   /// - Throws: ``TLSError`` for invalid certificates.
   init(
-    _ access: APIAccess, client: (() -> APIClient)? = nil, prefix: String = "",
-    every interval: Duration, loop: EventLoop,
+    _ access: APIAccess, secret: CredentialRefresh?, prefix: String = "",
+    every interval: Duration, channels: ChannelMembership, loop: EventLoop,
     diagnostics: Diagnostics
   ) throws(TLSError) {
-    (self.access, self.client) = (access, client ?? { access.client })
+    (self.access, self.secret, self.channels) = (access, secret, channels)
     (self.interval, self.prefix) = (interval, prefix)
     (self.loop, self.diagnostics) = (loop, diagnostics)
     calls = try access.calls(on: loop)
@@ -149,7 +146,19 @@ final class ChannelLister {
   }
 
   /// Asks no more until the next connection.
-  func disconnected() { isConnected = false }
+  func disconnected() {
+    isConnected = false
+    confirmed.removeAll()
+  }
+
+  /// Returns the state of a channel for ``ChannelSearch``; never ``ChannelSearch/Standing/typed``.
+  func standing(of channel: String) -> ChannelSearch.Standing {
+    switch channels.state(of: channel) {
+    case .subscribed where confirmed.contains(channel): .confirmed
+    case .refused: .refused
+    case .subscribed, .expected, .unwanted: .open
+    }
+  }
 
   func stop() {
     isOver = true
@@ -160,12 +169,12 @@ final class ChannelLister {
   private func ask() {
     timer?.deadline = loop.now.advanced(by: interval)
     guard isConnected, !isAsking, !isOver else { return }
-    onQuestion?()
+    confirmed = NameSet(channels.names.filter { channels.state(of: $0) == .subscribed })
     let call = APIRequest.channels(
       appID: access.appID, filter: prefix.isEmpty ? nil : prefix,
       info: asksForCounts ? ["subscription_count"] : [])
     isAsking = true
-    let client = client()
+    let client = access.client(secret?.secret)
     do throws(HTTPError) {
       try calls.send(client.request(call), of: client) { [unowned self] answer, _ in
         isAsking = false
@@ -203,7 +212,7 @@ final class ChannelLister {
     }
     if isFailing { diagnostics.warning("listing channels works again") }
     (isFailing, hasList) = (false, true)
-    onEvent?(.list(list))
+    onList?(list)
   }
 
   /// - Parameter cause: The cause of a final failure; `nil` if retrying may help.
@@ -216,30 +225,22 @@ final class ChannelLister {
       return
     }
     diagnostics.error("cannot list channels: \(reason)")
-    onEvent?(.refusal(cause))
+    onRefusal?(cause)
   }
 }
 
 /// Polls the HTTP API for occupied channels and subscribes to those that match a pattern.
 final class Discovery {
-  enum Event {
-    /// The channels of the first list are being joined.
-    case firstList
-    /// No list will come; the user has seen the error.
-    case refusal(Cause)
-    case left(String)
-  }
-
   private let settings: DiscoverySettings
-  private let lister: ChannelLister
+  let lister: ChannelLister
   private let channels: ChannelMembership
   private let diagnostics: Diagnostics
   private var search: ChannelSearch
-  /// Channels that were confirmed before the pending request.
-  private var confirmed = NameSet()
   private var hasSaidLimit = false
-  private(set) var hasList = false
-  var onEvent: ((Event) -> Void)?
+  private var hasJoined = false
+  /// Called once the channels of the first list are being joined.
+  var onFirstList: (() -> Void)?
+  var onLeaving: ((String) -> Void)?
 
   /// - Throws: ``TLSError`` for invalid certificates.
   init(
@@ -249,18 +250,13 @@ final class Discovery {
     (self.settings, self.channels, self.diagnostics) = (settings, channels, diagnostics)
     search = ChannelSearch(patterns: settings.patterns, limit: settings.limit)
     lister = try ChannelLister(
-      settings.access,
-      client: { settings.access.client(refresh?.secret) }, prefix: search.prefix,
-      every: settings.interval, loop: loop,
-      diagnostics: diagnostics)
-    lister.onQuestion = { [unowned self] in
-      confirmed = NameSet(search.joined.sorted.filter { channels.state(of: $0) == .subscribed })
-    }
-    lister.onEvent = { [unowned self] event in
-      switch event {
-      case .list(let list): take(list)
-      case .refusal(let cause): onEvent?(.refusal(cause))
-      }
+      settings.access, secret: refresh, prefix: search.prefix, every: settings.interval,
+      channels: channels, loop: loop, diagnostics: diagnostics)
+    lister.onList = { [unowned self] list in
+      join(list)
+      guard !hasJoined else { return }
+      hasJoined = true
+      onFirstList?()
     }
   }
 
@@ -271,64 +267,34 @@ final class Discovery {
         + "\(settings.interval.inWords); events before the subscription are missed")
   }
 
-  func disconnected() {
-    lister.disconnected()
-    confirmed.removeAll()
-  }
-
   /// Handles the server's count of subscribers.
   func counted(_ count: Int, on channel: String) {
     guard count <= 1, channels.state(of: channel) == .subscribed else { return }
     if search.vacated(channel) { leave(channel) }
   }
 
-  func stop() { lister.stop() }
-
   private func leave(_ channel: String) {
     diagnostics.info("left \(channel): no other subscribers")
     channels.leave(channel)
-    onEvent?(.left(channel))
-  }
-
-  // MARK: The list
-
-  private func take(_ list: [ChannelSearch.Listed]) {
-    join(list)
-    guard !hasList else { return }
-    hasList = true
-    onEvent?(.firstList)
+    onLeaving?(channel)
   }
 
   private func join(_ list: [ChannelSearch.Listed]) {
     let counted = list.map { channel in
       let roster =
-        confirmed.contains(channel.name) ? channels.feed.session.roster(of: channel.name) : nil
+        lister.confirmed.contains(channel.name)
+        ? channels.feed.session.roster(of: channel.name) : nil
       return ChannelSearch.Listed(name: channel.name, count: channel.count ?? roster?.count)
     }
-    let changes = search.take(counted) { standing(of: $0) }
+    let changes = search.take(counted) {
+      channels.isTyped($0) ? .typed : lister.standing(of: $0)
+    }
     for channel in changes.leave { leave(channel) }
     for channel in changes.join { channels.join(channel) }
     guard changes.leftOut > 0, !hasSaidLimit else { return }
     hasSaidLimit = true
     diagnostics.warning(
       ChannelSearch.words(leftOut: changes.leftOut, of: "matching channel", limit: settings.limit))
-  }
-
-  private func standing(of channel: String) -> ChannelSearch.Standing {
-    channels.isTyped(channel) ? .typed : channels.standing(of: channel, confirmed: confirmed)
-  }
-}
-
-extension ChannelMembership {
-  /// Returns the state of a channel for ``ChannelSearch``; never ``ChannelSearch/Standing/typed``.
-  ///
-  /// - Parameter confirmed: Channels that were subscribed before the request for the list.
-  func standing(of channel: String, confirmed: NameSet) -> ChannelSearch.Standing {
-    switch state(of: channel) {
-    case .subscribed where confirmed.contains(channel): .confirmed
-    case .refused: .refused
-    case .subscribed, .expected, .unwanted: .open
-    }
   }
 }
 

@@ -1,11 +1,7 @@
 internal import PusherCore
 
 /// Reports events of the channels of `subscribe`, and words the messages about its connection.
-final class ChannelsLifecycle {
-  private let lifecycle: Lifecycle
-  /// `nil` for a run that prints no events.
-  private let printer: Printer?
-  private let diagnostics: Diagnostics
+final class ChannelsLifecycle: Lifecycle {
   private let members: ChannelMembership
   private let settings: SubscribeSettings
   /// A `pusher:error` that waits for the message that explains it; most errors have one.
@@ -22,16 +18,17 @@ final class ChannelsLifecycle {
   /// Skipped events that were reported; names above the limit are reported only with `-v`.
   private var namesLeftOut: Set<String> = []
   private static let mostNames = 16
-  /// The server of the present connection; a redirect changes it.
-  private var host: String
+  /// The server of the present connection.
+  private var host: String { (try? HTTPURL(parsing: place))?.host ?? settings.connection.host }
 
   init(
-    settings: SubscribeSettings, lifecycle: Lifecycle, diagnostics: Diagnostics,
-    printer: Printer?, members: ChannelMembership
+    settings: SubscribeSettings, loop: EventLoop, diagnostics: Diagnostics, printer: Printer?,
+    members: ChannelMembership
   ) {
-    (self.settings, self.lifecycle, self.members) = (settings, lifecycle, members)
-    (self.printer, self.diagnostics) = (printer, diagnostics)
-    host = settings.connection.host
+    (self.settings, self.members) = (settings, members)
+    super.init(
+      settings.printing, of: "connection to \(settings.connection.host)", at: "",
+      look: SecondLook(settings.connection), printer: printer, loop: loop, diagnostics: diagnostics)
   }
 
   private var key: String { Diagnostics.shortened(key: settings.connection.key) }
@@ -44,7 +41,7 @@ final class ChannelsLifecycle {
       diagnostics.info("subscribed to \(channel)\(members)")
       // Building the list is expensive, so only `-L` does it.
       let list = settings.printing.printsLifecycle ? presence : nil
-      lifecycle.line(
+      line(
         name("subscription_succeeded"), of: channel, list.map { ["presence": $0.json] } ?? [:])
     case .subscriptionFailed(let channel, let failure): subscriptionFailed(channel, failure)
     case .authorizationDelayed(let channel, let reason, let delay):
@@ -52,7 +49,7 @@ final class ChannelsLifecycle {
         "authorisation for \(channel) failed (\(reason)); retrying in \(delay.inWords)")
     case .signedIn(let userID, let userData):
       diagnostics.info("signed in as user \(userID)")
-      lifecycle.line(name("signin_success"), ["user_data": userData])
+      line(name("signin_success"), ["user_data": userData])
     case .signInFailed(let failure): signInFailed(failure)
     case .signInDelayed(let reason, let delay):
       diagnostics.warning(
@@ -76,9 +73,12 @@ final class ChannelsLifecycle {
     case .clientEventRefused(let message): clientEventRefused(message)
     case .error(let code, let message): error(code, message)
     case .decryptionFailed(let channel, let event, let data, let reason):
+      unreadable += 1
       undecrypted(channel, event, data, reason)
     case .unknownInternalEvent(let name, let channel): leftOut(name, channel)
-    case .malformed(let reason, let bytes): malformed(reason, bytes)
+    case .malformed(let reason, let bytes):
+      unreadable += 1
+      malformed(reason, bytes)
     case .connection, .pong: break
     }
   }
@@ -86,10 +86,10 @@ final class ChannelsLifecycle {
   private func connected(_ socketID: String, _ timeout: Duration) {
     lastError = nil
     (hasToldLimit, hasToldWait) = (false, false)
-    lifecycle.opened()
+    opened()
     let way = settings.connection.proxy(to: host).map { " through proxy \($0)" } ?? ""
     diagnostics.info("connected to \(host)\(way), socket \(socketID)")
-    lifecycle.line(
+    line(
       name("connection_established"),
       [
         "socket_id": .string(socketID),
@@ -137,7 +137,7 @@ final class ChannelsLifecycle {
     let text = "\(what) refused: \(message)\(hint)"
     let shouldRetry = channel.map { settings.feed.goesOnAfterRefusals || !isTyped($0) } ?? false
     shouldRetry ? diagnostics.warning(text) : diagnostics.error(text)
-    lifecycle.line(
+    line(
       name(event), of: channel,
       [
         "type": .string(failure.type), "error": .string(message),
@@ -150,8 +150,6 @@ final class ChannelsLifecycle {
     settings.channels.contains { $0.isSame(as: channel) }
   }
 
-  func left(_ channel: String) { lifecycle.line("pusher-cli:left", of: channel, [:]) }
-
   private func error(_ code: Int?, _ text: String) {
     let message = Redaction.redact(text)
     flushPendingError()
@@ -163,7 +161,7 @@ final class ChannelsLifecycle {
     let isLimit = ErrorSubject(code: code, message: text) == .rateLimit
     if !isLimit || !hasToldLimit { pendingError = said }
     if let code { lastError = (code, said) }
-    lifecycle.line(
+    line(
       name("error"), ["code": code.map(JSONValue.integer) ?? .null, "message": .string(message)])
   }
 
@@ -173,7 +171,7 @@ final class ChannelsLifecycle {
     let words = Redaction.redact(limit.inWords)
     hasToldWait && limit.plan == nil ? diagnostics.info(words) : diagnostics.warning(words)
     hasToldWait = true
-    lifecycle.line(
+    line(
       "pusher-cli:rate_limited",
       .object(present: [
         "code": limit.message == nil ? JSONValue.null : .integer(RateLimit.code),
@@ -217,7 +215,7 @@ final class ChannelsLifecycle {
 
   private func undecrypted(_ channel: String, _ event: String, _ data: String?, _ reason: String) {
     diagnostics.warning("cannot decrypt \(event) on \(channel): \(Redaction.redact(reason))")
-    lifecycle.line(
+    line(
       "pusher-cli:decryption_failed", of: channel,
       [
         "event": .string(event), "reason": .string(Redaction.redact(reason)),
@@ -235,51 +233,31 @@ final class ChannelsLifecycle {
 
   private func malformed(_ reason: String, _ bytes: [UInt8]) {
     diagnostics.warning("skipped a message that is not a Pusher event (\(reason))")
-    lifecycle.line(
+    line(
       "pusher-cli:bad_frame", ["reason": .string(reason), "base64": .string(Base64.encode(bytes))])
   }
-}
 
-extension ChannelsLifecycle: FeedWords {
-  var look: SecondLook { SecondLook(settings.connection) }
-  func redirected(to place: String) { host = (try? HTTPURL(parsing: place))?.host ?? host }
+  // MARK: The words
 
-  func closed() {
+  override func closed() {
     // A loss has its own message, so an earlier error is dropped.
     pendingError = nil
-    host = settings.connection.host
   }
 
   /// Returns the reason for a loss; an error before a dropped socket explains more than the loss.
-  func cause(_ loss: ConnectionLoss, _ code: Int?) -> String {
+  override func cause(_ loss: ConnectionLoss, _ code: Int?) -> String {
     if case .closed(code, _) = loss { return "\(loss)" }
     guard let code, let lastError, lastError.code == code else { return "\(loss)" }
     return lastError.text
   }
 
-  func number(_ loss: ConnectionLoss, _ code: Int?) -> Int? { code }
-
-  func retry(_ loss: ConnectionLoss, _ code: Int?, in delay: Duration, wasOpen: Bool) -> FeedNotice?
-  {
-    let when = delay == .zero ? "now" : "in \(delay.inWords)"
-    let what = wasOpen ? "connection lost" : "cannot connect"
-    return .warning("\(what) (\(cause(loss, code))); retrying \(when)")
+  override var consequenceOfGap: String {
+    settings.gap == nil ? super.consequenceOfGap : "--on-gap asks for the missed events"
   }
 
-  func back(after length: Duration) -> FeedNotice {
-    .warning(
-      "back after \(length.inWords); events sent meanwhile are lost (the protocol has no replay)")
-  }
-
-  var consequenceOfGap: String {
-    settings.gap == nil ? "events sent meanwhile are lost" : "--on-gap asks for the missed events"
-  }
-
-  func problem(_ loss: ConnectionLoss, isFirst: Bool) -> NetworkProblem? {
-    Hints.problem(loss, isFirst: isFirst)
-  }
-
-  func explanation(_ loss: ConnectionLoss, _ code: Int?, isFirst: Bool, isFound: Bool) -> String {
+  override func explanation(
+    _ loss: ConnectionLoss, _ code: Int?, isFirst: Bool, isFound: Bool
+  ) -> String {
     let text = cause(loss, code)
     return isFirst
       ? settings.hints.explained(text, loss, code: code, isFound: isFound) + Hints.tryCheck(loss)

@@ -1,12 +1,15 @@
 internal import PusherCore
 
 /// One run of `check`, with the stages in the order that a subscription needs them.
-final class CheckRun {
+final class CheckRun: SocketStreamDelegate {
   private let settings: CheckSettings
   private let report: CheckReport
   private let diagnostics: Diagnostics
   private let loop: EventLoop
   private var blocked: String?
+  private typealias Trial = Result<(peer: SocketAddress?, security: TLSSummary?), TransportError>
+  /// Result of the last attempt to open a stream.
+  private var trial: Trial?
 
   private var connection: ConnectionSettings { settings.subscription.connection }
   private var url: HTTPURL { settings.subscription.destination.url }
@@ -30,7 +33,7 @@ final class CheckRun {
     if url.isSecure {
       stage("tls") { () throws(CheckFailure) in try secure(route) }
     } else {
-      report.add("tls", .notTried("the scheme is http"))
+      report.skip("tls", "the scheme is http")
     }
     let conversation = CheckConversation(
       settings.subscription, loop: loop, diagnostics: diagnostics)
@@ -58,41 +61,59 @@ final class CheckRun {
     } catch {
       guard conversation.lossCode == 4001 else { throw error }
       var failure = error
-      failure.advice += ClusterSearch.advice(
-        settings.subscription, loop: loop, diagnostics: diagnostics)
+      failure.advice += clusterAdvice()
       throw failure
     }
+  }
+
+  /// Looks for the cluster of pusher.com that knows the app key, after the given one did not.
+  private func clusterAdvice() -> [String] {
+    guard let asked = connection.cluster, PusherService.clusters.contains(asked) else { return [] }
+    for cluster in PusherService.clusters where cluster != asked {
+      var neighbour = settings.subscription
+      neighbour.connection.host = connection.service.host(cluster: cluster)
+      neighbour.connection.network.connectTimeout = min(connection.connectTimeout, .seconds(2))
+      let conversation = CheckConversation(neighbour, loop: loop, diagnostics: diagnostics)
+      defer { conversation.close() }
+      if (try? conversation.upgrade()) != nil, (try? conversation.waitForGreeting()) != nil {
+        return ["cluster \(cluster) knows this key: add --cluster \(cluster)"]
+      }
+    }
+    return ["no other public cluster knows this key: is it the app key, and not the app id?"]
   }
 
   private func tellSettings() {
     let key = Diagnostics.shortened(key: connection.key)
     var shown = url
     shown.path = "\(connection.path)/app/\(key)"
-    report.add("settings", .passed("\(shown.place), key from \(settings.origin)"))
+    report.pass("settings", "\(shown.place), key from \(settings.origin)")
   }
 
   /// - Parameter server: Server of the stage; `nil` for the server of the WebSocket.
   private func stage(
     _ name: String, of server: ConnectionSettings? = nil, _ body: () throws(CheckFailure) -> String
   ) {
-    attempt(name, of: server) { () throws(CheckFailure) in .passed(try body()) }
+    attempt(name, of: server) { () throws(CheckFailure) in
+      let start = loop.now
+      let detail = try body()
+      report.pass(name, detail, after: start.duration(to: loop.now))
+    }
   }
 
+  /// Runs a stage, which reports its success itself, unless an earlier stage failed.
   private func attempt(
-    _ name: String, of server: ConnectionSettings?, _ body: () throws(CheckFailure) -> CheckOutcome
+    _ name: String, of server: ConnectionSettings?, _ body: () throws(CheckFailure) -> Void
   ) {
-    if let blocked { return report.add(name, .notTried(blocked)) }
+    if let blocked { return report.skip(name, blocked) }
     let start = loop.now
-    let outcome: CheckOutcome
     do throws(CheckFailure) {
-      outcome = try body()
+      try body()
     } catch {
       blocked = "\(name) failed"
       var failure = error
       failure.neighbour = (server ?? connection).neighbour(isProxy: failure.isOfProxy)
-      outcome = .failed(failure)
+      report.fail(name, failure, after: start.duration(to: loop.now))
     }
-    report.add(name, outcome, after: start.duration(to: loop.now))
   }
 
   // MARK: Connection
@@ -128,7 +149,7 @@ final class CheckRun {
   }
 
   private func connect(_ route: Route) throws(CheckFailure) -> String {
-    switch StreamTrial.run(loop, to: route, within: connection.connectTimeout) {
+    switch open(route, within: connection.connectTimeout) {
     case .success(let opened):
       let family = opened.peer.map { $0.family == .ipv6 ? "IPv6" : "IPv4" } ?? "a socket"
       let way = route.proxy.map { "through \($0)" } ?? "without a proxy"
@@ -140,12 +161,39 @@ final class CheckRun {
     }
   }
 
+  /// Opens a stream, with or without TLS, and closes it; runs the loop meanwhile.
+  private func open(
+    _ route: Route, tls: TLSContext? = nil, within time: Duration
+  ) -> Trial {
+    trial = nil
+    let stream = SocketStream.connect(
+      loop: loop, to: route, tls: tls, deadline: loop.now.advanced(by: time), delegate: self)
+    loop.run()
+    stream.close()
+    return trial ?? .failure(.timeout(.connecting))
+  }
+
+  private func end(_ result: Trial) {
+    trial = trial ?? result
+    loop.stop()
+  }
+
+  func streamOpened(_ stream: SocketStream, at now: Instant) {
+    end(.success((stream.peer, stream.security)))
+  }
+
+  func streamFailed(_ stream: SocketStream, _ error: TransportError, at now: Instant) {
+    end(.failure(error))
+  }
+
+  func streamReadable(_ stream: SocketStream, at now: Instant) {}
+
   /// Looks for what works instead: other ports, no proxy, other address families.
   private func neighbours(of route: Route) -> [String] {
     var found: [String] = []
     let time = min(connection.connectTimeout, .seconds(1))
     func answers(_ route: Route) -> Bool {
-      if case .success = StreamTrial.run(loop, to: route, within: time) { true } else { false }
+      if case .success = open(route, within: time) { true } else { false }
     }
     if route.proxy != nil {
       let direct = Route(host: route.host, port: route.port, families: route.families)
@@ -179,7 +227,7 @@ final class CheckRun {
       throw CheckFailure(
         expected: "certificates to trust", came: "\(error)", cause: Cause(starting: error))
     }
-    switch StreamTrial.run(loop, to: route, tls: tls, within: connection.connectTimeout) {
+    switch open(route, tls: tls, within: connection.connectTimeout) {
     case .success(let opened):
       guard let security = opened.security else { return "TLS" }
       let days = security.daysLeft.map { ", \($0) days left" } ?? ""
@@ -203,13 +251,85 @@ final class CheckRun {
 
   private func checkAPI() {
     guard let access = settings.api else {
-      return report.add("http api", .notTried(settings.apiProblem ?? "no app id and secret"))
+      return report.skip("http api", settings.apiProblem ?? "no app id and secret")
     }
     // The API has its own address, so failures of the WebSocket say little about it.
     blocked = nil
     stage("http api", of: access.connection) { () throws(CheckFailure) in
-      try CheckCalls(access, on: loop).listChannels()
+      let expected = "HTTP 200 for a signed GET to \(access.connection.host)"
+      let answer = try answer(to: .channels(appID: access.appID), of: access, expected)
+      let clock = answer.skew.map { "; \($0)" } ?? ""
+      return "HTTP \(answer.status), the signature is right\(clock)"
     }
+  }
+
+  /// Calls the API; `skew` is the difference of the clocks in words, `nil` if small or unknown.
+  private func answer(
+    to call: APIRequest, of access: APIAccess, _ expected: String
+  ) throws(CheckFailure) -> (status: Int, body: String, skew: String?) {
+    let client = access.client
+    let (outcome, head): (APIAnswer, HTTPResponseHead?)
+    do {
+      let calls = try access.calls(on: loop)
+      (outcome, head) = try calls.answer(
+        to: client.request(call), of: client, on: loop, run: loop.run)
+      calls.close()
+    } catch {
+      throw CheckFailure(expected: expected, came: "\(error)", cause: Cause(starting: error))
+    }
+    let skew = head.flatMap(Self.skew)
+    switch outcome {
+    case .missing(let failure): throw problem(failure, of: access.connection, expected)
+    case .accepted(let body): return (head?.status ?? 0, body, skew)
+    case .refused(let status, let reason, let refusal):
+      var advice = ["check that app id \(access.appID) and the secret belong to this key"]
+      if refusal != .signature || !client.prefix.isEmpty {
+        advice = [Hints.advice(refusal, of: client)]
+      }
+      if let skew { advice.insert("set the clock: \(skew)", at: 0) }
+      throw CheckFailure(
+        expected: expected, came: Hints.told(status, reason), cause: .notAllowed, advice: advice)
+    case .rejected(let status, let reason), .unavailable(let status, let reason),
+      .unexpected(let status, let reason):
+      throw CheckFailure(
+        expected: expected,
+        came: Hints.told(status, reason)
+          + Hints.apiHint(
+            status: status, reason, access.connection,
+            isFound: look(at: access.connection, Hints.problem(status: status))),
+        cause: Cause(httpStatus: status))
+    }
+  }
+
+  private func problem(
+    _ failure: HTTPExchange.Failure, of connection: ConnectionSettings, _ expected: String
+  ) -> CheckFailure {
+    let isFound = look(at: connection, Hints.problem(failure))
+    var problem = CheckFailure(
+      expected: expected, came: Hints.explained(failure, connection, isFound: isFound),
+      cause: Cause(failure))
+    switch failure {
+    case .transport(let error): problem.note(ConnectionLoss(error))
+    case .http(.foreign(.tls)): problem.isMismatch = true
+    case .http, .timeout: break
+    }
+    return problem
+  }
+
+  private func look(at connection: ConnectionSettings, _ problem: NetworkProblem?) -> Bool {
+    SecondLook(connection).find(problem, on: loop, run: loop.run)
+  }
+
+  /// Compares our clock with the server's; ignores less than 2 s, because `Date` has whole seconds.
+  private static func skew(_ head: HTTPResponseHead) -> String? {
+    let now = SystemClock.wall()
+    guard let date = head.headers["Date"], let theirs = HTTPDate.parse(date, now: now) else {
+      return nil
+    }
+    let seconds = theirs.secondsSince1970 - now.secondsSince1970
+    guard seconds.magnitude >= 2 else { return nil }
+    return "this machine's clock is \(seconds.magnitude) s "
+      + "\(seconds > 0 ? "behind" : "ahead of") the server's"
   }
 
   // MARK: The round trip
@@ -220,9 +340,6 @@ final class CheckRun {
   private func checkRoundTrips(_ conversation: CheckConversation, after trouble: String?) {
     guard let plan = settings.roundTrip, let access = settings.api else { return }
     blocked = trouble ?? blocked
-    let trip = RoundTrip(
-      plan, calls: CheckCalls(access, on: loop), conversation: conversation, loop: loop,
-      diagnostics: diagnostics)
     let channels = plan.channels.isEmpty ? [nil] : plan.channels.map(Optional.some)
     for channel in channels {
       let before = blocked
@@ -230,10 +347,82 @@ final class CheckRun {
         blocked = "\(channel) failed"
       }
       attempt("round trip", of: access.connection) { () throws(CheckFailure) in
-        try trip.run(on: channel)
+        try makeRoundTrip(on: channel, plan, access, conversation)
       }
       if conversation.isOpen { blocked = before }
     }
+  }
+
+  /// Publishes an event, which must come back on the subscription.
+  ///
+  /// - Parameter channel: A subscribed channel; `nil` for one of the program's own.
+  private func makeRoundTrip(
+    on channel: String?, _ plan: RoundTripSettings, _ access: APIAccess,
+    _ conversation: CheckConversation
+  ) throws(CheckFailure) {
+    do throws(CheckFailure) {
+      let event = CheckEvent(on: channel ?? CheckEvent.ownChannel())
+      if channel == nil { _ = try conversation.subscribe(to: event.channel) }
+      conversation.expect(event)
+      let start = loop.now
+      try publish(event, encryptedWith: plan.encryptionKey, access)
+      diagnostics.info("published \(CheckEvent.name) to \(event.channel)")
+      guard let arrival = try conversation.arrival() else { throw missing(event, access) }
+      let time = start.duration(to: arrival)
+      if let warning = Self.warning(after: time) { diagnostics.warning(warning) }
+      report.pass(
+        "round trip", channel.map { "on \($0)" }, after: time,
+        advice: plan.app.advice(afterSuccessOn: channel))
+    } catch {
+      var failure = error
+      failure.advice += plan.app.adviceAfterFailure
+      throw failure
+    }
+  }
+
+  private func publish(
+    _ event: CheckEvent, encryptedWith key: EncryptionMasterKey?, _ access: APIAccess
+  ) throws(CheckFailure) {
+    let expected = "HTTP 200 for an event to \(access.connection.host)"
+    let call: APIRequest
+    do {
+      call = try TriggerRequest(name: CheckEvent.name, channels: [event.channel], data: event.data)
+        .encrypted(with: key).request(appID: access.appID)
+    } catch {
+      throw CheckFailure(expected: expected, came: "\(error)", cause: .settings)
+    }
+    _ = try answer(to: call, of: access, expected)
+  }
+
+  /// The warning about a late event; a server on another continent needs less than a second.
+  static func warning(after time: Duration) -> String? {
+    guard time > .seconds(1) else { return nil }
+    return "round trip: the event came late, after \(time.inWords); "
+      + "are the server, its Redis or a proxy on the way busy?"
+  }
+
+  /// Asks the HTTP API whether it knows the subscription, which tells two servers from one.
+  private func missing(_ event: CheckEvent, _ access: APIAccess) -> CheckFailure {
+    var failure = CheckFailure(
+      expected: "the event on \(event.channel)",
+      came: "the HTTP API accepted the event, but nothing came within "
+        + access.connection.connectTimeout.inWords,
+      cause: .overloaded)
+    let call = APIRequest.channel(event.channel, appID: access.appID)
+    let body = (try? answer(to: call, of: access, ""))?.body
+    switch body.flatMap({ try? JSONParser.parse($0) })?["occupied"]?.bool {
+    case false?:
+      failure.isMismatch = true
+      failure.advice = [
+        "the HTTP API sees no subscriber: it serves another app or another node than the WebSocket",
+        "check app id \(access.appID) and --api-url; do all nodes share one Redis?",
+      ]
+    case true?:
+      failure.advice = ["the HTTP API sees the subscriber, so the event got lost inside the server"]
+    case nil:
+      failure.advice = ["the HTTP API does not say whether it sees the subscriber"]
+    }
+    return failure
   }
 }
 
@@ -269,43 +458,6 @@ extension ConnectionLoss {
     guard case .network(_, let problem?) = self else { return false }
     return [.handshakeClosed, .notTLS, .onlyTLS, .unknownName].contains(problem)
   }
-}
-
-/// Opens a stream, with or without TLS, and closes it; runs the loop meanwhile.
-private final class StreamTrial: SocketStreamDelegate {
-  typealias Opened = (peer: SocketAddress?, security: TLSSummary?)
-
-  private let loop: EventLoop
-  private var result: Result<Opened, TransportError>?
-
-  private init(_ loop: EventLoop) { self.loop = loop }
-
-  static func run(
-    _ loop: EventLoop, to route: Route, tls: TLSContext? = nil, within time: Duration
-  ) -> Result<Opened, TransportError> {
-    let trial = StreamTrial(loop)
-    let stream = SocketStream.connect(
-      loop: loop, to: route, tls: tls, deadline: loop.now.advanced(by: time), delegate: trial)
-    loop.run()
-    stream.close()
-    return trial.result ?? .failure(.timeout(.connecting))
-  }
-
-  private func end(_ result: Result<Opened, TransportError>) {
-    guard self.result == nil else { return }
-    self.result = result
-    loop.stop()
-  }
-
-  func streamOpened(_ stream: SocketStream, at now: Instant) {
-    end(.success((stream.peer, stream.security)))
-  }
-
-  func streamFailed(_ stream: SocketStream, _ error: TransportError, at now: Instant) {
-    end(.failure(error))
-  }
-
-  func streamReadable(_ stream: SocketStream, at now: Instant) {}
 }
 
 /// The stages of `check` on one connection: upgrade, greeting, ping and subscriptions.
@@ -474,7 +626,7 @@ extension CheckConversation: ChannelsFeedDelegate {
   }
 
   func feed(exchanged text: @autoclosure () -> String, isSent: Bool) {
-    diagnostics.debug("\(isSent ? ">" : "<") \(Redaction.redact(text()))")
+    diagnostics.trace(text(), isSent: isSent)
   }
 
   func feedSinkIsFull() {}
@@ -483,139 +635,6 @@ extension CheckConversation: ChannelsFeedDelegate {
 
 /// Leaves every message to the session.
 final class NoSink: EventSink {}
-
-/// Looks for the cluster of pusher.com that knows an app key, after the given one did not.
-private enum ClusterSearch {
-  private static let patience = Duration.seconds(2)
-
-  static func advice(
-    _ settings: SubscribeSettings, loop: EventLoop, diagnostics: Diagnostics
-  ) -> [String] {
-    guard let asked = settings.connection.cluster, PusherService.clusters.contains(asked) else {
-      return []
-    }
-    for cluster in PusherService.clusters where cluster != asked {
-      var neighbour = settings
-      neighbour.connection.host = settings.connection.service.host(cluster: cluster)
-      neighbour.connection.network.connectTimeout = min(
-        settings.connection.connectTimeout, patience)
-      let conversation = CheckConversation(neighbour, loop: loop, diagnostics: diagnostics)
-      defer { conversation.close() }
-      if (try? conversation.upgrade()) != nil, (try? conversation.waitForGreeting()) != nil {
-        return ["cluster \(cluster) knows this key: add --cluster \(cluster)"]
-      }
-    }
-    return ["no other public cluster knows this key: is it the app key, and not the app id?"]
-  }
-}
-
-/// The calls of the HTTP API for the stages of `check`.
-private struct CheckCalls {
-  let access: APIAccess
-  private let client: APIClient
-  private let loop: EventLoop
-
-  init(_ access: APIAccess, on loop: EventLoop) {
-    (self.access, self.client, self.loop) = (access, access.client, loop)
-  }
-
-  /// `skew` is the difference of the clocks, in words; `nil` if it is small or unknown.
-  private typealias Answer = (status: Int, body: String, skew: String?)
-
-  func listChannels() throws(CheckFailure) -> String {
-    let call = APIRequest.channels(appID: access.appID)
-    let answer = try answer(to: call, "HTTP 200 for a signed GET to \(access.connection.host)")
-    let clock = answer.skew.map { "; \($0)" } ?? ""
-    return "HTTP \(answer.status), the signature is right\(clock)"
-  }
-
-  func publish(
-    _ event: CheckEvent, encryptedWith key: EncryptionMasterKey?
-  ) throws(CheckFailure) {
-    let expected = "HTTP 200 for an event to \(access.connection.host)"
-    let call: APIRequest
-    do {
-      call = try TriggerRequest(name: CheckEvent.name, channels: [event.channel], data: event.data)
-        .encrypted(with: key).request(appID: access.appID)
-    } catch {
-      throw CheckFailure(expected: expected, came: "\(error)", cause: .settings)
-    }
-    _ = try answer(to: call, expected)
-  }
-
-  /// Returns whether the app behind the HTTP API has a subscriber on the channel; `nil` if the
-  /// answer does not say so.
-  func isOccupied(_ channel: String) -> Bool? {
-    let call = APIRequest.channel(channel, appID: access.appID)
-    guard let answer = try? answer(to: call, ""), let body = try? JSONParser.parse(answer.body)
-    else { return nil }
-    return body["occupied"]?.bool
-  }
-
-  private func answer(
-    to call: APIRequest, _ expected: String
-  ) throws(CheckFailure) -> Answer {
-    let (outcome, head): (APIAnswer, HTTPResponseHead?)
-    do {
-      let calls = try access.calls(on: loop)
-      (outcome, head) = try calls.answer(
-        to: client.request(call), of: client, on: loop, run: loop.run)
-      calls.close()
-    } catch {
-      throw CheckFailure(expected: expected, came: "\(error)", cause: Cause(starting: error))
-    }
-    let skew = head.flatMap(Self.skew)
-    switch outcome {
-    case .missing(let failure): throw problem(failure, expected)
-    case .accepted(let body): return (head?.status ?? 0, body, skew)
-    case .refused(let status, let reason, let refusal):
-      var advice = ["check that app id \(access.appID) and the secret belong to this key"]
-      if refusal != .signature || !client.prefix.isEmpty {
-        advice = [Hints.advice(refusal, of: client)]
-      }
-      if let skew { advice.insert("set the clock: \(skew)", at: 0) }
-      throw CheckFailure(
-        expected: expected, came: Hints.told(status, reason), cause: .notAllowed, advice: advice)
-    case .rejected(let status, let reason), .unavailable(let status, let reason),
-      .unexpected(let status, let reason):
-      throw CheckFailure(
-        expected: expected,
-        came: Hints.told(status, reason)
-          + Hints.apiHint(
-            status: status, reason, access.connection, isFound: look(Hints.problem(status: status))),
-        cause: Cause(httpStatus: status))
-    }
-  }
-
-  private func problem(_ failure: HTTPExchange.Failure, _ expected: String) -> CheckFailure {
-    var problem = CheckFailure(
-      expected: expected,
-      came: Hints.explained(failure, access.connection, isFound: look(Hints.problem(failure))),
-      cause: Cause(failure))
-    switch failure {
-    case .transport(let error): problem.note(ConnectionLoss(error))
-    case .http(.foreign(.tls)): problem.isMismatch = true
-    case .http, .timeout: break
-    }
-    return problem
-  }
-
-  private func look(_ problem: NetworkProblem?) -> Bool {
-    SecondLook(access.connection).find(problem, on: loop, run: loop.run)
-  }
-
-  /// Compares our clock with the server's; ignores less than 2 s, because `Date` has whole seconds.
-  private static func skew(_ head: HTTPResponseHead) -> String? {
-    let now = SystemClock.wall()
-    guard let date = head.headers["Date"], let theirs = HTTPDate.parse(date, now: now) else {
-      return nil
-    }
-    let seconds = theirs.secondsSince1970 - now.secondsSince1970
-    guard seconds.magnitude >= 2 else { return nil }
-    return "this machine's clock is \(seconds.magnitude) s "
-      + "\(seconds > 0 ? "behind" : "ahead of") the server's"
-  }
-}
 
 /// The event of `check --publish`; its data tells it from the event of every other run.
 struct CheckEvent: Equatable, Sendable {
@@ -640,116 +659,40 @@ struct CheckEvent: Equatable, Sendable {
   }
 }
 
-/// The last stage of `check --publish`: an event goes to the HTTP API and comes back on the
-/// subscription.
-struct RoundTrip {
-  private let settings: RoundTripSettings
-  private let calls: CheckCalls
-  private let conversation: CheckConversation
-  private let loop: EventLoop
-  private let diagnostics: Diagnostics
-
-  /// A server on another continent needs less.
-  static let usual = Duration.seconds(1)
-
-  fileprivate init(
-    _ settings: RoundTripSettings, calls: CheckCalls, conversation: CheckConversation,
-    loop: EventLoop, diagnostics: Diagnostics
-  ) {
-    (self.settings, self.calls, self.conversation) = (settings, calls, conversation)
-    (self.loop, self.diagnostics) = (loop, diagnostics)
-  }
-
-  /// Publishes on a subscribed channel; `nil` means a channel of the program's own.
-  func run(on channel: String?) throws(CheckFailure) -> CheckOutcome {
-    do throws(CheckFailure) {
-      let time = try time(on: channel)
-      if let warning = Self.warning(after: time) { diagnostics.warning(warning) }
-      return .returned(
-        after: time, on: channel, advice: AppAdvice.afterSuccess(settings.app, on: channel))
-    } catch {
-      var failure = error
-      failure.advice += AppAdvice.afterFailure(settings.app)
-      throw failure
-    }
-  }
-
-  private func time(on channel: String?) throws(CheckFailure) -> Duration {
-    let event = CheckEvent(on: channel ?? CheckEvent.ownChannel())
-    if channel == nil { _ = try conversation.subscribe(to: event.channel) }
-    conversation.expect(event)
-    let start = loop.now
-    try calls.publish(event, encryptedWith: settings.encryptionKey)
-    diagnostics.info("published \(CheckEvent.name) to \(event.channel)")
-    guard let arrival = try conversation.arrival() else { throw missing(event) }
-    return start.duration(to: arrival)
-  }
-
-  static func warning(after time: Duration) -> String? {
-    guard time > usual else { return nil }
-    return "round trip: the event came late, after \(time.inWords); "
-      + "are the server, its Redis or a proxy on the way busy?"
-  }
-
-  /// Asks the HTTP API whether it knows the subscription, which tells two servers from one.
-  private func missing(_ event: CheckEvent) -> CheckFailure {
-    let connection = calls.access.connection
-    var failure = CheckFailure(
-      expected: "the event on \(event.channel)",
-      came: "the HTTP API accepted the event, but nothing came within "
-        + connection.connectTimeout.inWords,
-      cause: .overloaded)
-    switch calls.isOccupied(event.channel) {
-    case false?:
-      failure.isMismatch = true
-      failure.advice = [
-        "the HTTP API sees no subscriber: it serves another app or another node than the WebSocket",
-        "check app id \(calls.access.appID) and --api-url; do all nodes share one Redis?",
-      ]
-    case true?:
-      failure.advice = ["the HTTP API sees the subscriber, so the event got lost inside the server"]
-    case nil:
-      failure.advice = ["the HTTP API does not say whether it sees the subscriber"]
-    }
-    return failure
-  }
-}
-
 /// Advice about an app whose events do not come; a given `.env` makes it specific.
-enum AppAdvice {
+extension BroadcastingApp {
   private static let page = "more: docs/when-nothing-arrives.md"
 
   /// Returns the advice after an event came back: the server delivers, so the rest is the app's.
   ///
   /// - Parameter channel: Channel of the command line; `nil` for one of the program's own.
-  static func afterSuccess(_ app: BroadcastingApp, on channel: String?) -> [String] {
+  func advice(afterSuccessOn channel: String?) -> [String] {
     [
       "the server delivers; if events of the app do not come, look at the app:",
-      app.detour ?? broadcaster(app), queue(app), name(channel),
+      detour ?? broadcasterAdvice, queueAdvice, Self.nameAdvice(channel),
       "Laravel Echo wants a leading dot before a name of broadcastAs(): listen('.order.created')",
-      page,
+      Self.page,
     ]
   }
 
-  /// Returns the advice after an event was refused or did not come.
-  static func afterFailure(_ app: BroadcastingApp) -> [String] {
-    ["events of the app go the same way: repair this first"] + [app.detour].compactMap { $0 }
-      + [page]
+  /// The advice after an event was refused or did not come.
+  var adviceAfterFailure: [String] {
+    ["events of the app go the same way: repair this first", detour, Self.page].compactMap(\.self)
   }
 
-  private static func broadcaster(_ app: BroadcastingApp) -> String {
-    if let setting = app.broadcaster {
+  private var broadcasterAdvice: String {
+    if let setting = broadcaster {
       return "\(setting.origin) is '\(setting.value)': is it so where the app runs?"
     }
-    guard let file = app.file else {
+    guard let file else {
       return "Laravel sends only if BROADCAST_CONNECTION is reverb or pusher: give its .env with "
         + "--env-file"
     }
     return "\(file) has no BROADCAST_CONNECTION: set it to reverb or pusher"
   }
 
-  private static func queue(_ app: BroadcastingApp) -> String {
-    switch app.queue {
+  private var queueAdvice: String {
+    switch queue {
     case let queue? where queue.value.isSame(as: "sync"):
       "\(queue.origin) is 'sync': events need no queue worker"
     case let queue?:
@@ -760,7 +703,7 @@ enum AppAdvice {
     }
   }
 
-  private static func name(_ channel: String?) -> String {
+  private static func nameAdvice(_ channel: String?) -> String {
     guard let channel else {
       return "does the app send to the channel of your subscriber, with private- or presence-?"
     }
@@ -771,15 +714,6 @@ enum AppAdvice {
     return "does the app send to \(channel)? private-\(channel) and presence-\(channel) are "
       + "different channels"
   }
-}
-
-enum CheckOutcome {
-  case passed(String)
-  /// An event came back; `advice` says what to look at in the app.
-  case returned(after: Duration, on: String?, advice: [String])
-  case failed(CheckFailure)
-  /// An earlier stage failed, or a requirement is missing.
-  case notTried(String)
 }
 
 struct CheckFailure: Error {
@@ -826,58 +760,49 @@ private final class CheckReport {
 
   var status: ExitStatus { printStatus == .success ? failure ?? .success : printStatus }
 
-  func add(_ stage: String, _ outcome: CheckOutcome, after time: Duration? = nil) {
-    if case .failed(let problem) = outcome, failure == nil { failure = problem.cause.status }
-    guard printStatus == .success else { return }
-    let text = isJSON ? line(stage, outcome, time) : columns(stage, outcome, time)
-    printStatus = diagnostics.print(text)
+  func pass(_ stage: String, _ detail: String, after time: Duration? = nil) {
+    add(stage, "ok", "ok: ", detail, after: time)
   }
 
-  private func columns(_ stage: String, _ outcome: CheckOutcome, _ time: Duration?) -> String {
+  /// An event came back after `time`; `advice` says what to look at in the app.
+  func pass(_ stage: String, _ place: String?, after time: Duration, advice: [String]) {
+    let detail = [time.inMilliseconds, place].compactMap(\.self).joined(separator: " ")
+    add(stage, "ok", "ok: ", detail, after: time, showsTime: false, advice: advice)
+  }
+
+  /// An earlier stage failed, or a requirement is missing.
+  func skip(_ stage: String, _ reason: String) { add(stage, "not tried", "not tried: ", reason) }
+
+  func fail(_ stage: String, _ problem: CheckFailure, after time: Duration) {
+    failure = failure ?? problem.cause.status
+    add(stage, "failed", "FAILED: ", problem.came, after: time, problem, advice: problem.advice)
+  }
+
+  private func add(
+    _ stage: String, _ result: String, _ mark: String, _ detail: String,
+    after time: Duration? = nil, showsTime: Bool = true, _ problem: CheckFailure? = nil,
+    advice: [String]? = nil
+  ) {
+    guard printStatus == .success else { return }
+    guard !isJSON else {
+      let line = JSONValue.object(present: [
+        "stage": .string(stage), "result": .string(result), "detail": .string(detail),
+        "expected": problem.map { .string($0.expected) },
+        "fault": problem.map { .string($0.fault) },
+        "advice": advice.map { .array($0.map { .string($0) }) },
+        "seconds": time.map { .number($0.secondsText) },
+      ])
+      printStatus = diagnostics.print(line.jsonText + "\n")
+      return
+    }
     let name = Diagnostics.escaped(stage)
-    let time = time.map { " (\($0.inMilliseconds))" } ?? ""
     let indent = String(repeating: " ", count: width + 2)
     let head = name.count > width ? name + "\n" + indent : name + indent.dropFirst(name.count)
-    func lines(_ words: String, _ details: [String]) -> String {
-      let rest = details.map { indent + Diagnostics.escaped($0) + "\n" }
-      return head + Diagnostics.escaped(words) + "\n" + rest.joined()
-    }
-    switch outcome {
-    case .passed(let detail): return lines("ok: \(detail)\(time)", [])
-    case .returned(let time, let channel, let advice):
-      return lines("ok: \(Self.words(time, channel))", advice)
-    case .notTried(let reason): return lines("not tried: \(reason)", [])
-    case .failed(let problem):
-      return lines(
-        "FAILED: \(problem.came)\(time)",
-        ["expected: \(problem.expected)", "at fault: \(problem.fault)"] + problem.advice)
-    }
-  }
-
-  private func line(_ stage: String, _ outcome: CheckOutcome, _ time: Duration?) -> String {
-    var (problem, advice, time): (CheckFailure?, [String]?, Duration?) = (nil, nil, time)
-    let (result, detail): (String, String)
-    switch outcome {
-    case .passed(let words): (result, detail) = ("ok", words)
-    case .returned(let trip, let channel, let words):
-      (result, detail) = ("ok", Self.words(trip, channel))
-      (advice, time) = (words, trip)
-    case .notTried(let reason): (result, detail) = ("not tried", reason)
-    case .failed(let failure):
-      (result, detail) = ("failed", failure.came)
-      (problem, advice) = (failure, failure.advice)
-    }
-    let line = JSONValue.object(present: [
-      "stage": .string(stage), "result": .string(result), "detail": .string(detail),
-      "expected": problem.map { .string($0.expected) }, "fault": problem.map { .string($0.fault) },
-      "advice": advice.map { .array($0.map { .string($0) }) },
-      "seconds": time.map { .number($0.secondsText) },
-    ])
-    return line.jsonText + "\n"
-  }
-
-  private static func words(_ time: Duration, _ channel: String?) -> String {
-    time.inMilliseconds + (channel.map { " on \($0)" } ?? "")
+    let suffix = time.map { showsTime ? " (\($0.inMilliseconds))" : "" } ?? ""
+    let causes = problem.map { ["expected: \($0.expected)", "at fault: \($0.fault)"] } ?? []
+    let details = (causes + (advice ?? [])).map { indent + Diagnostics.escaped($0) + "\n" }
+    printStatus = diagnostics.print(
+      head + Diagnostics.escaped(mark + detail + suffix) + "\n" + details.joined())
   }
 }
 

@@ -109,7 +109,7 @@ final class CredentialRefresh: FieldSource {
   }
 
   private static func result(
-    _ result: CommandResult, after fields: HTTPHeaders
+    _ result: ChildProcess.Outcome, after fields: HTTPHeaders
   ) -> Result<HTTPHeaders, FieldSourceError> {
     Result { () throws(FieldSourceError) in
       guard case .success(let output) = result, output.status == 0 else {

@@ -4,81 +4,68 @@ internal import PusherCore
 ///
 /// Each job keeps its connection. Sends before the loop waits, after the event's line is written.
 final class EventForwarder: LoopSource {
-  private typealias Delivery = Deliveries<WaitingEvent>.Delivery
-
-  /// An event on its way: the request, the same for every attempt, and the connection.
-  private struct Transmission {
-    let request: HTTPExchange.Request
-    let connection: HTTPConnection
-  }
-
-  private enum Cut {
-    case not
-    /// Running attempts may finish until this time.
-    case until(Instant)
-    case done
-  }
-
-  private struct Ends {
-    /// Given up, written to the file or not.
-    var givenUp = 0
-    /// Left at the end: in the file, or lost.
-    var left = 0
-    var lost = 0
-    /// Length of the prefix of events that were delivered or written to the file.
-    var handled = 0
-    var hasLost = false
-
-    mutating func note(isLost: Bool) {
-      hasLost = hasLost || isLost
-      if !hasLost { handled += 1 }
-    }
-  }
+  /// An event, the end of its printed line in the output, and whether its ID differs from the ID
+  /// before it.
+  private typealias Item = (event: HandedEvent, printedEnd: Int, hasOwnID: Bool)
+  private typealias Delivery = Deliveries<Item>.Delivery
 
   private let settings: ForwardSettings
-  private let surroundings: HandlerSurroundings
+  /// Maximum size of waiting events, in bytes.
+  private let limit: Int
+  private let output: OutputQueue
+  private let loop: EventLoop
+  private let diagnostics: Diagnostics
   private let network: NetworkSettings
   private let tls: TLSContext?
   private let dead: DeadLetterFile?
-  private var loop: EventLoop { surroundings.loop }
-  private var diagnostics: Diagnostics { surroundings.diagnostics }
   private var requests: ForwardRequests
-  private var deliveries: Deliveries<WaitingEvent>
-  /// By event number.
-  private var flights: [Int: Transmission] = [:]
+  private var deliveries: Deliveries<Item>
+  /// The events on their way, by number: the request, which all attempts share, and the connection.
+  private var flights: [Int: (request: HTTPExchange.Request, connection: HTTPConnection)] = [:]
   private var idle: [HTTPConnection] = []
   private var random = SecureRandom.generator
   private var outage = OutageReport()
   private var hasSaidUnwritable = false
-  private var cut = Cut.not
+  private var isCut = false
+  /// Running attempts may finish until this time.
+  private var cutEnds: Instant?
   private static let grace = Duration.milliseconds(200)
   /// Maximum body of an answer that is read to keep the connection, in bytes.
   private static let answerLimit = 65_536
-  private var ends = Ends()
-  private var counts = ForwardCounts()
+  /// Numbers of events since the last report: given up, left in the file at the end, and lost then.
+  private var unreported = (givenUp: 0, left: 0, lost: 0)
+  /// Numbers of events by final result.
+  private var results = (delivered: 0, givenUp: 0, left: 0)
+  /// Numbers of failed attempts: the answer was not 2xx, or there was none.
+  private var failures = (refused: 0, noAnswer: 0)
+  private var retries = 0
+  /// Length of the prefix of events that were delivered or written to the file.
+  private(set) var written = 0
+  /// True after an event was lost.
+  private(set) var hasFailed = false
   var onFailure: (() -> Void)?
   let name = "the receiver of --forward"
   let failure = (status: ExitStatus.network, reason: "forward")
 
   /// - Throws: ``UsageError`` for an unwritable file, ``TLSError`` for unreadable authorities.
   init(
-    _ settings: ForwardSettings, in surroundings: HandlerSurroundings, network: NetworkSettings,
-    backoff: Backoff
+    _ settings: ForwardSettings, _ feed: FeedSettings, network: NetworkSettings,
+    _ output: OutputQueue, _ loop: EventLoop, _ diagnostics: Diagnostics
   ) throws {
-    (self.settings, self.surroundings, self.network) = (settings, surroundings, network)
+    (self.settings, limit, self.network) = (settings, feed.printing.bufferSize, network)
+    (self.output, self.loop, self.diagnostics) = (output, loop, diagnostics)
     tls = try network.tls(forOthersAt: [settings.url])
-    dead = try settings.deadFile.map {
-      try DeadLetterFile($0, warn: surroundings.diagnostics.warning)
-    }
+    dead = try settings.deadFile.map { try DeadLetterFile($0, warn: diagnostics.warning) }
     requests = ForwardRequests(settings, random: SecureRandom.bytes(16))
     deliveries = Deliveries(
-      jobs: settings.jobs, backoff: backoff, patience: settings.patience, cutsTries: true)
-    surroundings.loop.add(self)
+      jobs: settings.jobs, backoff: Backoff(floor: feed.leastWait, ceiling: feed.retryMaxDelay),
+      patience: settings.patience, cutsTries: true)
+    loop.add(self)
   }
 
   func startWaiting() {
-    guard case .not = cut else { return }
-    let written = surroundings.output.written
+    guard !isCut else { return }
+    let written = output.written
     while let delivery = deliveries.next(at: loop.now, mayStart: { $0.printedEnd <= written }) {
       send(delivery)
     }
@@ -93,17 +80,15 @@ final class EventForwarder: LoopSource {
   /// The receiver in messages; path and query may hold a token.
   private var place: String { settings.url.authority }
 
-  private func flight(of delivery: Delivery) -> Transmission {
-    let item = delivery.item
-    return flights[delivery.number]
-      ?? Transmission(
-        request: requests.request(item.event, number: delivery.number, hasOwnID: item.hasOwnID),
-        connection: idle.popLast() ?? makeConnection())
-  }
-
   private func send(_ delivery: Delivery) {
-    if delivery.tries > 1 { counts.retries += 1 }
-    let flight = flight(of: delivery)
+    if delivery.tries > 1 { retries += 1 }
+    let (item, number) = (delivery.item, delivery.number)
+    let flight =
+      flights[number]
+      ?? (
+        requests.request(item.event, number: number, hasOwnID: item.hasOwnID),
+        idle.popLast() ?? makeConnection()
+      )
     flights[delivery.number] = flight
     do throws(HTTPError) {
       try flight.connection.send(flight.request) { [unowned self] result, now in
@@ -119,17 +104,17 @@ final class EventForwarder: LoopSource {
       let status = answer.head.status
       let redirect = 300..<400 ~= status ? ", a redirect that is not followed" : ""
       let wait = answer.head.retryAfter(at: SystemClock.wall())
-      counts.failures.note(.refused)
+      failures.refused += 1
       failed(delivery, "HTTP \(status)\(redirect)", retryAfter: wait, at: now)
     case .failure(let failure):
-      counts.failures.note(.noAnswer)
+      failures.noAnswer += 1
       failed(delivery, "\(failure)", at: now)
     }
-    if case .until = cut, !deliveries.isAnyUnderWay { finishCut() }
+    if cutEnds != nil, !deliveries.isAnyUnderWay { finishCut() }
   }
 
   private func delivered(_ delivery: Delivery) {
-    counts.results.note(.delivered)
+    results.delivered += 1
     if outage.delivered(delivery.number) {
       diagnostics.notice(
         "--forward: \(place) accepts events again (\(delivery.item.event.subject))")
@@ -143,7 +128,7 @@ final class EventForwarder: LoopSource {
     let wait = deliveries.failed(
       delivery.number, reason, retryAfter: retryAfter, at: now, random: random.next())
     // After the cut, the event counts as left.
-    guard case .not = cut else { return }
+    guard !isCut else { return }
     guard let wait else { return giveUp(delivery, because: reason, at: now) }
     let text =
       "--forward: \(place): \(reason) (\(delivery.item.event.subject)); retrying in \(wait.inWords)"
@@ -162,8 +147,8 @@ final class EventForwarder: LoopSource {
       return
     }
     hasSaidUnwritable = false
-    counts.results.note(.givenUp)
-    ends.givenUp += 1
+    results.givenUp += 1
+    unreported.givenUp += 1
     outage.gaveUp(delivery.number)
     let tries = delivery.tries == 1 ? "1 try" : "\(delivery.tries) tries"
     let end = dead.map { "; saved in '\($0.path)'" } ?? ""
@@ -175,17 +160,23 @@ final class EventForwarder: LoopSource {
   private func finish(_ delivery: Delivery, isLost: Bool) {
     if let flight = flights.removeValue(forKey: delivery.number) { idle.append(flight.connection) }
     deliveries.end(delivery.number)
-    ends.note(isLost: isLost)
+    noteEnd(isLost: isLost)
+  }
+
+  private func noteEnd(isLost: Bool) {
+    hasFailed = hasFailed || isLost
+    if !hasFailed { written += 1 }
   }
 
   func cut(passing signal: Int32?) {
-    guard case .not = cut else { return }
+    guard !isCut else { return }
+    isCut = true
     guard signal != nil, deliveries.isAnyUnderWay else { return finishCut() }
-    cut = .until(loop.now.advanced(by: Self.grace))
+    cutEnds = loop.now.advanced(by: Self.grace)
   }
 
   private func finishCut() {
-    cut = .done
+    cutEnds = nil
     for flight in flights.values { flight.connection.close() }
     flights = [:]
     for item in deliveries.takeAll() { setAside(item.event) }
@@ -198,33 +189,30 @@ final class EventForwarder: LoopSource {
       diagnostics.error("--forward-dead: \(problem)")
     }
     let isLost = dead == nil || problem != nil
-    counts.results.note(.left)
-    if isLost { ends.lost += 1 } else { ends.left += 1 }
-    ends.note(isLost: isLost)
+    results.left += 1
+    if isLost { unreported.lost += 1 } else { unreported.left += 1 }
+    noteEnd(isLost: isLost)
   }
 
   func tellMissed() -> Bool {
-    for (number, place) in [(ends.left, dead?.path), (ends.lost, nil)] where number > 0 {
+    let (givenUp, left, lost) = unreported
+    unreported = (0, 0, 0)
+    for (number, place) in [(left, dead?.path), (lost, nil)] where number > 0 {
       let events = number == 1 ? "1 event was" : "\(number) events were"
       let verb = number == 1 ? "it is saved" : "they are saved"
       let end = place.map { "; \(verb) in '\($0)'" } ?? ""
       diagnostics.error("--forward: \(events) not delivered\(end)")
     }
-    defer { (ends.left, ends.lost, ends.givenUp) = (0, 0, 0) }
-    return ends.left + ends.lost + ends.givenUp > 0
+    return left + lost + givenUp > 0
   }
 
   var interest: LoopInterest {
-    switch cut {
-    case .not: LoopInterest(deadline: deliveries.deadline)
-    case .until(let end): LoopInterest(deadline: end)
-    case .done: LoopInterest()
-    }
+    LoopInterest(deadline: isCut ? cutEnds : deliveries.deadline)
   }
 
   func expired(at now: Instant) {
-    guard case .not = cut else {
-      if case .until(let end) = cut, end <= now { finishCut() }
+    guard !isCut else {
+      if let cutEnds, cutEnds <= now { finishCut() }
       return
     }
     while let delivery = deliveries.overdue(at: now) {
@@ -237,28 +225,36 @@ final class EventForwarder: LoopSource {
 }
 
 extension EventForwarder: EventHandling {
-  var metrics: [MetricFamily] { counts.families }
-  var isFull: Bool { deliveries.waitingCost >= surroundings.limit }
+  var metrics: [MetricFamily] {
+    [
+      MetricFamily(
+        "pusher_cli_forwarded_events_total", "Events of --forward, by final result.", by: "result",
+        ["delivered": results.delivered, "given_up": results.givenUp, "left": results.left]),
+      MetricFamily(
+        "pusher_cli_forward_failures_total", "Failed attempts of --forward, by reason.",
+        by: "reason", ["refused": failures.refused, "no_answer": failures.noAnswer]),
+      MetricFamily("pusher_cli_forward_retries_total", "Retries of --forward.", retries),
+    ]
+  }
+
+  var isFull: Bool { deliveries.waitingCost >= limit }
   var isIdle: Bool { deliveries.isEmpty }
   var waitingBytes: Int { deliveries.waitingCost }
   func begin(_ stream: HTTPURL, after id: String) { requests.begin(stream, after: id) }
 
   func take(_ event: HandedEvent) {
-    guard case .not = cut else { return setAside(event) }
+    guard !isCut else { return setAside(event) }
     deliveries.add(
-      WaitingEvent(
-        event: event, printedEnd: settings.prints ? surroundings.output.end : 0,
-        hasOwnID: requests.hasOwnID(event)), lane: event.lane, cost: event.cost)
+      (event, settings.prints ? output.end : 0, requests.hasOwnID(event)), lane: event.lane,
+      cost: event.cost)
   }
 }
 
 extension EventForwarder: Progress {
-  var written: Int { ends.handled }
   var end: Int { deliveries.count }
-  var hasFailed: Bool { ends.hasLost }
 
   func synchronize() {
-    surroundings.output.synchronize()
+    output.synchronize()
     dead?.synchronize()
   }
 }

@@ -25,14 +25,6 @@ protocol EventHandling: EventReceiver, Progress {
 
 extension EventHandling { func begin(_ stream: HTTPURL, after id: String) {} }
 
-/// An event, and the end of its printed line in the output.
-struct WaitingEvent {
-  let event: HandedEvent
-  let printedEnd: Int
-  /// True if the id differs from the id before it.
-  let hasOwnID: Bool
-}
-
 extension HandedEvent {
   var subject: String { "event \(name)" + (channel.map { " on \($0)" } ?? "") }
 
@@ -41,41 +33,21 @@ extension HandedEvent {
   }
 }
 
-struct HandlerSurroundings {
-  let output: OutputQueue
-  /// Maximum size of waiting events, in bytes.
-  let limit: Int
-  let loop: EventLoop
-  let diagnostics: Diagnostics
-}
-
-extension HandlerSettings {
-  /// - Throws: ``UsageError`` for an unwritable file, ``TLSError`` for unreadable authorities.
-  func handler(
-    in surroundings: HandlerSurroundings, feed: FeedSettings, network: NetworkSettings
-  ) throws -> any EventHandling {
-    switch self {
-    case .command(let command): return EventHook(command, in: surroundings)
-    case .receiver(let receiver):
-      return try EventForwarder(
-        receiver, in: surroundings, network: network,
-        backoff: Backoff(floor: feed.leastWait, ceiling: feed.retryMaxDelay))
-    }
-  }
-}
-
 /// Runs the command of `--exec` for each event, with the JSON line as input.
 ///
 /// Starts commands before the loop waits, after the event's own line is written.
 final class EventHook: LoopSource {
-  private typealias Entry = LaneQueue<WaitingEvent>.Entry
+  /// An event, and the end of its printed line in the output.
+  private typealias Item = (event: HandedEvent, printedEnd: Int)
+  private typealias Entry = LaneQueue<Item>.Entry
 
   private let settings: HookSettings
-  private let surroundings: HandlerSurroundings
-  private var output: OutputQueue { surroundings.output }
-  private var loop: EventLoop { surroundings.loop }
-  private var diagnostics: Diagnostics { surroundings.diagnostics }
-  private var queue: LaneQueue<WaitingEvent>
+  /// Maximum size of waiting events, in bytes.
+  private let limit: Int
+  private let output: OutputQueue
+  private let loop: EventLoop
+  private let diagnostics: Diagnostics
+  private var queue: LaneQueue<Item>
   private var processes: [Int: ChildProcess] = [:]
   /// Set while the system cannot start a command.
   private var pauseEnds: Instant?
@@ -87,18 +59,22 @@ final class EventHook: LoopSource {
   private var missed = 0
   private var cutOff = 0
   private(set) var handled = 0
-  private var results = ResultCounts<HookResult>()
+  private var counts = HookCounts()
   var onFailure: (() -> Void)?
   let name = "the command of --exec"
   let failure = (status: ExitStatus.command, reason: "exec")
 
-  init(_ settings: HookSettings, in surroundings: HandlerSurroundings) {
-    (self.settings, self.surroundings) = (settings, surroundings)
+  init(
+    _ settings: HookSettings, _ feed: FeedSettings, _ output: OutputQueue, _ loop: EventLoop,
+    _ diagnostics: Diagnostics
+  ) {
+    (self.settings, limit) = (settings, feed.printing.bufferSize)
+    (self.output, self.loop, self.diagnostics) = (output, loop, diagnostics)
     queue = LaneQueue(jobs: settings.jobs)
     loop.add(self)
   }
 
-  var isFull: Bool { queue.cost >= surroundings.limit }
+  var isFull: Bool { queue.cost >= limit }
   var isIdle: Bool { queue.isEmpty }
   var waitingBytes: Int { queue.cost }
 
@@ -154,20 +130,20 @@ final class EventHook: LoopSource {
     diagnostics.warning("--exec: cannot start the command now: \(reason); retrying")
   }
 
-  private func ended(_ entry: Entry, _ result: CommandResult) {
+  private func ended(_ entry: Entry, _ result: ChildProcess.Outcome) {
     processes[entry.number] = nil
     switch result {
     case .failure where isCut:
       cutOff += 1
-      results.note(.cutOff)
+      counts.noteCutOff()
       queue.end(entry)
     case .failure(.busy(let reason)) where !hasStopped: startLater(entry, because: reason)
     default: finish(entry, result)
     }
   }
 
-  private func finish(_ entry: Entry, _ result: CommandResult) {
-    results.note(result.hookResult)
+  private func finish(_ entry: Entry, _ result: ChildProcess.Outcome) {
+    counts.note(result)
     queue.end(entry)
     guard let problem = result.problem else {
       handled += 1
@@ -219,7 +195,7 @@ final class EventHook: LoopSource {
 }
 
 extension EventHook: EventHandling {
-  var metrics: [MetricFamily] { [results.family(of: "exec")] }
+  var metrics: [MetricFamily] { [counts.family(of: "exec")] }
 
   func take(_ event: HandedEvent) {
     guard !hasStopped, !isCut else {
@@ -228,9 +204,7 @@ extension EventHook: EventHandling {
       return
     }
     let printedEnd = settings.prints ? output.end : 0
-    queue.add(
-      WaitingEvent(event: event, printedEnd: printedEnd, hasOwnID: false), lane: event.lane,
-      cost: event.cost)
+    queue.add((event, printedEnd), lane: event.lane, cost: event.cost)
   }
 }
 

@@ -1,12 +1,5 @@
 internal import PusherCore
 
-/// The time in which events of these channels may be lost.
-struct Gap {
-  var start: Instant
-  var end: Instant
-  var channels: [String]
-}
-
 /// Runs the command of `--on-gap` after a gap; its output replaces the missed events.
 ///
 /// The command reads the gap as a JSON line. A gap that ends meanwhile has its command afterwards.
@@ -18,9 +11,9 @@ final class GapRepair {
   private let diagnostics: Diagnostics
   private var process: ChildProcess?
   /// The gap since the running command began, all in one.
-  private var next: Gap?
+  private var next: (start: Instant, end: Instant, channels: [String])?
   private var isCut = false
-  private(set) var results = ResultCounts<HookResult>()
+  private(set) var counts = HookCounts()
   /// Called for each event in the output; returns whether to continue.
   var onEvent: ((Envelope) -> Bool)?
 
@@ -31,15 +24,16 @@ final class GapRepair {
 
   var isRunning: Bool { process != nil }
 
-  func begin(_ gap: Gap) {
+  /// Asks for the events of these channels between two times.
+  func begin(from start: Instant, to end: Instant, _ channels: [String]) {
     guard !isCut else { return }
     guard process == nil else {
-      next = Gap(start: next?.start ?? gap.start, end: gap.end, channels: gap.channels)
+      next = (next?.start ?? start, end, channels)
       return
     }
-    let names = JSONValue.array(gap.channels.map(JSONValue.string))
+    let names = JSONValue.array(channels.map(JSONValue.string))
     let line = JSONValue.object(
-      Lifecycle.gap(from: gap.start, to: gap.end, at: loop.now) + [.init("channels", names)])
+      Lifecycle.gap(from: start, to: end, at: loop.now) + [.init("channels", names)])
     let question = ChildProcess.Command(
       line: settings.command, input: Array((JSONWriter.text(line) + "\n").utf8),
       outputLimit: limit, timeout: settings.timeout)
@@ -48,7 +42,7 @@ final class GapRepair {
         [unowned self] result, _ in ended(result)
       }
     } catch {
-      results.note(.failed)
+      counts.note(.failure(error))
       warn("\(error)")
     }
   }
@@ -59,16 +53,16 @@ final class GapRepair {
     process?.end(at: loop.now)
   }
 
-  private func ended(_ result: CommandResult) {
+  private func ended(_ result: ChildProcess.Outcome) {
     process = nil
     defer {
       if let gap = next {
         next = nil
-        begin(gap)
+        begin(from: gap.start, to: gap.end, gap.channels)
       }
     }
-    guard !isCut else { return results.note(.cutOff) }
-    results.note(result.hookResult)
+    guard !isCut else { return counts.noteCutOff() }
+    counts.note(result)
     switch result {
     case .success(let output):
       take(output.bytes)
@@ -103,22 +97,4 @@ final class GapRepair {
   }
 
   private func warn(_ text: String) { diagnostics.warning("--on-gap: \(text)") }
-}
-
-typealias CommandResult = Result<ChildProcess.Output, ChildProcess.Failure>
-
-extension CommandResult {
-  /// The reason that the command failed; `nil` if it ended with status 0.
-  var problem: String? {
-    switch self {
-    case .success(let output) where output.status == 0: nil
-    case .success(let output): "the command ended with status \(output.status)"
-    case .failure(let failure): "\(failure)"
-    }
-  }
-
-  var hookResult: HookResult {
-    if case .failure(.timeout) = self { return .timedOut }
-    return problem == nil ? .succeeded : .failed
-  }
 }

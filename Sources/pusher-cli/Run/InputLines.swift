@@ -44,23 +44,19 @@ final class InputLines: LoopSource {
   }
 
   func ready(_ events: PollEvents, at now: Instant) {
-    var number: Int32 = 0
-    let count = try? unsafe buffer.write(minimum: Self.readSize) { free throws(InputEnd) -> Int in
-      let count = unsafe read(0, free.baseAddress, Self.readSize)
-      guard count > 0 else {
-        number = count < 0 ? errno : 0
-        throw InputEnd()
+    do throws(SystemError) {
+      _ = try unsafe buffer.write(minimum: Self.readSize) { free throws(SystemError) -> Int in
+        let count = unsafe read(0, free.baseAddress, Self.readSize)
+        // Code 0 is the end.
+        guard count > 0 else { throw SystemError(code: count < 0 ? errno : 0) }
+        return count
       }
-      return count
-    }
-    if count == nil, number != EINTR, number != EAGAIN {
-      hasEnded = true
-      if number != 0 { failure = "cannot read standard input: \(SystemError(code: number))" }
+    } catch {
+      hasEnded = error.code != EINTR && error.code != EAGAIN
+      if hasEnded, error.code != 0 { failure = "cannot read standard input: \(error)" }
     }
     onInput?()
   }
-
-  private struct InputEnd: Error {}
 }
 
 extension Sequence<UInt8> {

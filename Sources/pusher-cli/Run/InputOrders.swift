@@ -41,7 +41,7 @@ final class InputOrders {
   }
 
   private func begin(_ line: [UInt8]) {
-    do throws(InputOrder.Fault) {
+    do throws(UsageError) {
       switch try InputOrder.read(line) {
       case nil: break
       case .send(let event): waiting = event
@@ -52,7 +52,7 @@ final class InputOrders {
         }
         channels.leave(channel)
       }
-    } catch { reject("\(error)") }
+    } catch { reject(error.message) }
   }
 
   /// Sends an event or rejects it; returns false if it must wait.
@@ -87,25 +87,21 @@ enum InputOrder: Equatable {
   case subscribe(String)
   case unsubscribe(String)
 
-  struct Fault: Error, Equatable, CustomStringConvertible {
-    let description: String
-
-    init(_ description: String) { self.description = description }
-  }
-
   /// Reads a line without its newline; `nil` for a blank line.
   ///
-  /// - Throws: ``Fault`` for a line of another shape, or an event that every server rejects.
-  static func read(_ line: [UInt8]) throws(Fault) -> InputOrder? {
+  /// - Throws: ``UsageError`` for a line of another shape, or an event that every server rejects.
+  static func read(_ line: [UInt8]) throws(UsageError) -> InputOrder? {
     guard !line.isBlankLine else { return nil }
     guard let text = String(validating: line, as: UTF8.self),
       let value = try? JSONParser.parse(text), value.members != nil
-    else { throw Fault("not a JSON object") }
+    else { throw UsageError("not a JSON object") }
     let words = ["event", "subscribe", "unsubscribe"].filter { value[$0] != nil }
     guard words.count == 1, let word = words.first else {
-      throw Fault("a line needs exactly one of event, subscribe and unsubscribe")
+      throw UsageError("a line needs exactly one of event, subscribe and unsubscribe")
     }
-    guard let name = value[word]?.text else { throw Fault("the value of \(word) is not a string") }
+    guard let name = value[word]?.text else {
+      throw UsageError("the value of \(word) is not a string")
+    }
     switch word {
     case "event": return .send(try event(name, value))
     case "subscribe": return .subscribe(try channel(name))
@@ -113,20 +109,21 @@ enum InputOrder: Equatable {
     }
   }
 
-  private static func event(_ name: String, _ value: JSONValue) throws(Fault) -> ClientEvent {
-    guard let channel = value["channel"]?.text else { throw Fault("no channel") }
+  private static func event(_ name: String, _ value: JSONValue) throws(UsageError) -> ClientEvent {
+    guard let channel = value["channel"]?.text else { throw UsageError("no channel") }
     // The library would add the prefix; here a line holds the exact name.
     guard name.begins(with: ClientEvent.prefix) else {
-      throw Fault("'\(name)' is not a client event: its name must begin with \(ClientEvent.prefix)")
+      throw UsageError(
+        "'\(name)' is not a client event: its name must begin with \(ClientEvent.prefix)")
     }
     do throws(ClientEventError) {
       return try ClientEvent(channel: channel, name: name, data: value["data"] ?? .null)
-    } catch { throw Fault("\(error)") }
+    } catch { throw UsageError("\(error)") }
   }
 
-  private static func channel(_ name: String) throws(Fault) -> String {
-    if name.begins(with: "#") { throw Fault("use --sign-in for the events of a user") }
-    if let problem = ChannelName.problem(in: name) { throw Fault(problem) }
+  private static func channel(_ name: String) throws(UsageError) -> String {
+    if name.begins(with: "#") { throw UsageError("use --sign-in for the events of a user") }
+    if let problem = ChannelName.problem(in: name) { throw UsageError(problem) }
     return name
   }
 }

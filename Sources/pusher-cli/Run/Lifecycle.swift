@@ -1,77 +1,156 @@
 internal import PusherCore
 
 /// Reports changes of a feed's connection on stderr, and with `-L` as lines on stdout.
-final class Lifecycle {
-  private let diagnostics: Diagnostics
+///
+/// A subclass for each protocol words the messages; the words here are those of a protocol without
+/// replay. Counts the changes for `--metrics`.
+class Lifecycle {
+  let diagnostics: Diagnostics
   /// `nil` for a run that prints no lines.
-  private let printer: Printer?
+  let printer: Printer?
   private let printsLines: Bool
   private let loop: EventLoop
   private let startedAt: Instant
+  /// The feed in words, such as `connection to example.com`.
+  private let feedName: String
+  private let ownPlace: String
+  /// URL of the present connection; a redirect changes it.
+  private(set) var place: String
   private(set) var state = "connecting"
-  private var reconnects = 0
   /// True after the first connection: then the route is right.
   private(set) var hasBeenOpen = false
   private var isOpen = false
+  /// The last loss, and the 4xxx code that explains it.
+  private(set) var lastLoss: (loss: ConnectionLoss, code: Int?)?
+  /// The second look at the address of a failed connection.
+  let look: SecondLook
   private var probe: PortProbe?
+  private var reconnects = 0
+  private(set) var connections = 0
+  private(set) var retries: [LossReason: Int] = [:]
+  private(set) var gaps = 0
+  private(set) var gapTime = Duration.zero
+  /// Number of messages that could not be read or decrypted.
+  var unreadable = 0
 
-  init(_ settings: PrintSettings, printer: Printer?, loop: EventLoop, diagnostics: Diagnostics) {
-    printsLines = settings.printsLifecycle
-    (self.printer, self.loop) = (printer, loop)
-    self.diagnostics = diagnostics
+  init(
+    _ settings: PrintSettings, of feedName: String, at place: String, look: SecondLook,
+    printer: Printer?, loop: EventLoop, diagnostics: Diagnostics
+  ) {
+    (printsLines, self.feedName) = (settings.printsLifecycle, feedName)
+    (ownPlace, self.place, self.look) = (place, place, look)
+    (self.printer, self.loop, self.diagnostics) = (printer, loop, diagnostics)
     startedAt = loop.now
   }
 
-  func report(_ event: ConnectionEvent, in words: any FeedWords, at now: Instant) {
+  // MARK: The words of a protocol
+
+  /// Notes the event after which the stream begins, for the gap that follows.
+  func resumed(after place: String, insteadOf asked: String) {}
+  /// Forgets the state of a connection that has ended.
+  func closed() {}
+  /// Returns the reason for a loss; `code` explains it, if the protocol has codes.
+  func cause(_ loss: ConnectionLoss, _ code: Int?) -> String { "\(loss)" }
+  func number(_ loss: ConnectionLoss, _ code: Int?) -> Int? { code }
+
+  /// Words a retry; a usual one needs no warning.
+  func retry(
+    _ loss: ConnectionLoss, _ code: Int?, in delay: Duration, wasOpen: Bool
+  ) -> (text: String, isUsual: Bool) {
+    let when = delay == .zero ? "now" : "in \(delay.inWords)"
+    let what = wasOpen ? "connection lost" : "cannot connect"
+    return ("\(what) (\(cause(loss, code))); retrying \(when)", false)
+  }
+
+  /// Words the end of a gap; a usual one needs no warning.
+  func back(after length: Duration) -> (text: String, isUsual: Bool) {
+    (
+      "back after \(length.inWords); events sent meanwhile are lost (the protocol has no replay)",
+      false
+    )
+  }
+
+  /// Words the gap itself.
+  func nature(of length: Duration) -> String { "\(length.inWords) without a connection" }
+  /// The fate of the events of a gap.
+  var consequenceOfGap: String { "events sent meanwhile are lost" }
+  /// Members of a gap's line besides its times.
+  var membersOfGap: [JSONValue.Member] { [] }
+
+  func problem(_ loss: ConnectionLoss, isFirst: Bool) -> NetworkProblem? {
+    Hints.problem(loss, isFirst: isFirst)
+  }
+
+  /// Words the last loss and a remedy.
+  ///
+  /// - Parameters:
+  ///   - isFirst: Whether there was no connection before. After a success the route is right.
+  ///   - isFound: Whether a look found the other protocol.
+  func explanation(_ loss: ConnectionLoss, _ code: Int?, isFirst: Bool, isFound: Bool) -> String {
+    cause(loss, code)
+  }
+
+  // MARK: Changes of the connection
+
+  func report(_ event: ConnectionEvent, at now: Instant) {
     switch event {
     case .opened: opened()
     case .upgraded: break
     case .redirected(let status, let place):
       diagnostics.info("redirected (\(status)) to \(place)")
-      words.redirected(to: place)
+      self.place = place
     case .reconnectionTime(let time):
       diagnostics.debug("the stream asks to wait \(time.inWords) before a new attempt")
     case .disconnected(let loss, let code, let delay, let attempt):
-      disconnected(loss, code, delay, attempt, words)
-    case .resumedElsewhere(let place, let asked): words.resumed(after: place, insteadOf: asked)
-    case .gap(let from, let to): gap(from, to, words, at: now)
+      disconnected(loss, code, delay, attempt)
+    case .resumedElsewhere(let place, let asked): resumed(after: place, insteadOf: asked)
+    case .gap(let from, let to): gap(from, to, at: now)
     case .ended: break
     }
   }
 
   /// Handles an established connection, as the protocol defines it.
   func opened() {
+    connections += 1
     state = "connected"
     (hasBeenOpen, isOpen) = (true, true)
   }
 
   private func disconnected(
-    _ loss: ConnectionLoss, _ code: Int?, _ delay: Duration?, _ attempt: Int, _ words: any FeedWords
+    _ loss: ConnectionLoss, _ code: Int?, _ delay: Duration?, _ attempt: Int
   ) {
+    lastLoss = (loss, code)
     let again = hasBeenOpen ? "reconnecting" : "connecting"
     state = delay == nil ? "disconnected" : again
-    words.closed()
+    place = ownPlace
+    closed()
     if let delay {
+      retries[LossReason(loss), default: 0] += 1
       if hasBeenOpen { reconnects += 1 }
-      words.retry(loss, code, in: delay, wasOpen: isOpen)?.say(by: diagnostics)
+      say(retry(loss, code, in: delay, wasOpen: isOpen))
     }
     isOpen = false
     line(
       "pusher-cli:disconnected",
       [
-        "code": words.number(loss, code).map(JSONValue.integer) ?? .null,
-        "reason": .string(words.cause(loss, code)),
+        "code": number(loss, code).map(JSONValue.integer) ?? .null,
+        "reason": .string(cause(loss, code)),
         "retry_in": delay.map { .number($0.secondsText) } ?? .null, "attempt": .integer(attempt),
       ])
   }
 
-  private func gap(_ from: Instant, _ to: Instant, _ words: any FeedWords, at now: Instant) {
+  private func gap(_ from: Instant, _ to: Instant, at now: Instant) {
     let length = from.duration(to: to)
-    words.back(after: length).say(by: diagnostics)
+    gaps += 1
+    gapTime += length
+    say(back(after: length))
     printer?.printGap(
-      words.nature(of: length), words.consequenceOfGap, event: "pusher-cli:gap",
-      data: .object(Self.gap(from: from, to: to, at: now) + words.membersOfGap),
-      isAsked: printsLines)
+      nature(of: length), consequenceOfGap, event: "pusher-cli:gap",
+      data: .object(Self.gap(from: from, to: to, at: now) + membersOfGap), isAsked: printsLines)
+  }
+
+  private func say(_ message: (text: String, isUsual: Bool)) {
+    message.isUsual ? diagnostics.info(message.text) : diagnostics.warning(message.text)
   }
 
   /// Returns the members of a gap's line.
@@ -87,31 +166,32 @@ final class Lifecycle {
   }
 
   /// Words the loss with which a feed ended, maybe after a second look.
-  func explain(
-    _ end: ConnectionEnd, in words: any FeedWords, say: @escaping (String) -> Void
-  ) {
+  func explain(_ end: ConnectionEnd, say: @escaping (String) -> Void) {
+    let (loss, code, prefix): (ConnectionLoss, Int?, String)
     switch end {
-    case .asked, .finished: break
-    case .lost(let loss, let code):
-      explain(loss, code, words) { say($0) }
-    case .retriesExhausted(let loss, let code, let attempts):
-      explain(loss, code, words) { text in
-        say("gave up after \(Quantities.words(attempts, of: "attempt")): \(text)")
-      }
+    case .asked, .finished: return
+    case .lost(let cause, let number): (loss, code, prefix) = (cause, number, "")
+    case .retriesExhausted(let cause, let number, let attempts):
+      let tries = Quantities.words(attempts, of: "attempt")
+      (loss, code, prefix) = (cause, number, "gave up after \(tries): ")
     }
-  }
-
-  private func explain(
-    _ loss: ConnectionLoss, _ code: Int?, _ words: any FeedWords,
-    _ say: @escaping (String) -> Void
-  ) {
     let isFirst = !hasBeenOpen
     let tell = { [unowned self] (isFound: Bool) in
       probe = nil
-      say(words.explanation(loss, code, isFirst: isFirst, isFound: isFound))
+      say(prefix + explanation(loss, code, isFirst: isFirst, isFound: isFound))
     }
-    probe = words.look.begin(words.problem(loss, isFirst: isFirst), on: loop, completion: tell)
+    probe = look.begin(problem(loss, isFirst: isFirst), on: loop, completion: tell)
     if probe == nil { tell(false) }
+  }
+
+  /// The status of a run whose feed is disconnected, for users of the service manager.
+  var lossInWords: String { hasBeenOpen ? "\(feedName) lost" : "no \(feedName) yet" }
+
+  /// The reason that no event came: this missing part, and the last loss.
+  func obstacle(_ what: String) -> Obstacle {
+    Obstacle(
+      what: what, reason: lastLoss.map { "\($0.loss)" },
+      isRefusal: lastLoss.map { Cause($0.loss, code: $0.code) == .notAllowed } ?? false)
   }
 
   var isLooking: Bool { probe != nil }
@@ -154,10 +234,6 @@ final class Lifecycle {
         "status": .integer(Int(status)), "reason": .string(reason), "events": .integer(events),
       ])
   }
-
-  func trace(_ text: @autoclosure () -> String, isSent: Bool) {
-    diagnostics.debug("\(isSent ? ">" : "<") \(Redaction.redact(text()))")
-  }
 }
 
 extension Duration {
@@ -169,55 +245,5 @@ extension Duration {
     while text.hasSuffix("0") { text.removeLast() }
     if text.hasSuffix(".") { text.removeLast() }
     return text
-  }
-}
-
-/// A protocol's messages about its connections; makes texts and prints nothing.
-protocol FeedWords: AnyObject {
-  /// The second look at the address of a failed connection.
-  var look: SecondLook { get }
-  /// The fate of the events of a gap.
-  var consequenceOfGap: String { get }
-  /// Members of a gap's line besides its times.
-  var membersOfGap: [JSONValue.Member] { get }
-
-  func redirected(to place: String)
-  /// Notes the event after which the stream begins, for the gap that follows.
-  func resumed(after place: String, insteadOf asked: String)
-  /// Resets the address after the end of a connection.
-  func closed()
-  /// Returns the reason for a loss; `code` explains it, if the protocol has codes.
-  func cause(_ loss: ConnectionLoss, _ code: Int?) -> String
-  func number(_ loss: ConnectionLoss, _ code: Int?) -> Int?
-  /// Words a retry; `nil` if it needs no message.
-  func retry(_ loss: ConnectionLoss, _ code: Int?, in delay: Duration, wasOpen: Bool) -> FeedNotice?
-  /// Words the end of a gap.
-  func back(after length: Duration) -> FeedNotice
-  /// Words the gap itself.
-  func nature(of length: Duration) -> String
-  func problem(_ loss: ConnectionLoss, isFirst: Bool) -> NetworkProblem?
-  /// Words the last loss and a remedy.
-  ///
-  /// - Parameters:
-  ///   - isFirst: Whether there was no connection before. After a success the route is right.
-  ///   - isFound: Whether a look found the other protocol.
-  func explanation(_ loss: ConnectionLoss, _ code: Int?, isFirst: Bool, isFound: Bool) -> String
-}
-
-extension FeedWords {
-  var membersOfGap: [JSONValue.Member] { [] }
-  func resumed(after place: String, insteadOf asked: String) {}
-  func nature(of length: Duration) -> String { "\(length.inWords) without a connection" }
-}
-
-enum FeedNotice {
-  case warning(String)
-  case info(String)
-
-  func say(by diagnostics: Diagnostics) {
-    switch self {
-    case .warning(let text): diagnostics.warning(text)
-    case .info(let text): diagnostics.info(text)
-    }
   }
 }

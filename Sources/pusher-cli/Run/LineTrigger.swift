@@ -41,7 +41,7 @@ final class LineTrigger {
     lines.onInput = { [unowned caller] in caller.loop.stop() }
   }
 
-  /// - Throws: ``APICaller/Failure`` if continuing is useless.
+  /// - Throws: ``ExitStatus`` if continuing is useless.
   func run() throws -> ExitStatus {
     caller.loop.add(lines)
     caller.progress = { [unowned self] in
@@ -172,7 +172,7 @@ final class LineTrigger {
     let call = try APIRequest.sending(batch.map(\.event), appID: caller.appID)
     if settings.isDryRun {
       let printed = diagnostics.print(caller.shown(call))
-      if printed != .success { throw APICaller.Failure(status: printed) }
+      if printed != .success { throw printed }
       return
     }
     keepRate(batch.count)
@@ -184,11 +184,11 @@ final class LineTrigger {
     }
     if case .rejected = answer, let line = batch.first {
       let size = line.event.data.utf8.count
-      do throws(APICaller.Failure) {
+      do throws(ExitStatus) {
         _ = try caller.accepted(answer, about: "line \(line.number)") {
           $0 == 413 ? "the data has \(size) bytes" : nil
         }
-      } catch { status = error.status }
+      } catch { status = error }
       return
     }
     _ = try caller.accepted(answer)
@@ -196,7 +196,7 @@ final class LineTrigger {
   }
 
   /// Retrying is safe: a server that answers 429 or 503 has done nothing.
-  private func answer(to call: APIRequest) throws(APICaller.Failure) -> APIAnswer {
+  private func answer(to call: APIRequest) throws(ExitStatus) -> APIAnswer {
     var delay = Duration.seconds(1)
     for _ in 1..<Self.tries {
       calls += 1

@@ -75,7 +75,7 @@ final class Readiness {
     process?.end(at: loop.now)
   }
 
-  private func ended(_ result: CommandResult) {
+  private func ended(_ result: ChildProcess.Outcome) {
     process = nil
     let problem = isCut ? nil : result.problem
     if let problem { diagnostics.error("--on-ready: \(problem)") }
@@ -215,6 +215,15 @@ final class ServiceManager {
           descriptor, message, message.count, flags, generic, socklen_t(length ?? 0))
       }
     }
+  }
+}
+
+extension ListenSettings {
+  /// Writes the port to the file of `--port-file`, if any; reports a failure and returns false.
+  func writePortFile(_ port: UInt16, _ diagnostics: Diagnostics) -> Bool {
+    guard let path = portFile, let reason = PortFile.write(port, to: path) else { return true }
+    diagnostics.error("--port-file: cannot write '\(path)': \(reason)")
+    return false
   }
 }
 

@@ -1,23 +1,9 @@
 internal import PusherCore
 
-/// The reason that a run gets no events.
-struct Obstacle: Equatable, Sendable {
-  /// The missing part, such as `no connection`.
-  let what: String
-  var reason: String?
-  /// True for a refusal, which waiting does not change.
-  var isRefusal = false
-
-  var cause: Cause { isRefusal ? .notAllowed : .unreachable }
-  /// The reason in words, after a colon; empty without one.
-  var because: String { reason.map { ": \($0)" } ?? "" }
-}
-
 /// A command's part of a run.
 protocol RunPart: FeedDelegate {
   var run: PrintingRun { get }
   var lifecycle: Lifecycle { get }
-  var words: any FeedWords { get }
   /// The reason that no event came since the start; `nil` once there was none.
   var obstacle: Obstacle? { get }
   /// The reason that no event can come now, if any.
@@ -50,10 +36,10 @@ extension RunPart {
 
   func tell(_ event: ConnectionEvent, at now: Instant) {
     guard !run.isEnding else { return }
-    run.counts.note(event)
     if case .ended(let end) = event { return conclude(end) }
-    lifecycle.report(event, in: words, at: now)
+    lifecycle.report(event, at: now)
     noted(event)
+    if case .disconnected = event { run.readiness.manager.status(lifecycle.lossInWords) }
   }
 
   /// Ends the run with its feed, and reports why.
@@ -67,7 +53,7 @@ extension RunPart {
     let (events, hint) = (run.count, run.leftOut)
     run.end(.closed(closing))
     run.output.flush()
-    lifecycle.explain(end, in: words) { [run] text in
+    lifecycle.explain(end) { [run] text in
       let closing = RunEnd.Closing.lost(cause, text, wasOpen: wasOpen)
       run.diagnostics.error(
         run.ending.wishes.sentence(at: closing, after: events, hint: hint) ?? text)
@@ -87,7 +73,7 @@ extension RunPart {
   func printStatus() { lifecycle.printStatus(of: run) }
 
   func feed(exchanged text: @autoclosure () -> String, isSent: Bool) {
-    lifecycle.trace(text(), isSent: isSent)
+    run.diagnostics.trace(text(), isSent: isSent)
   }
 
   var silenceHint: String { "" }
@@ -97,4 +83,11 @@ extension RunPart {
   func endBegins() {}
   func failure() -> (status: ExitStatus, reason: String)? { nil }
   var isHolding: Bool { false }
+}
+
+extension Diagnostics {
+  /// Shows a message or a head of the connection, without its signatures.
+  func trace(_ text: @autoclosure () -> String, isSent: Bool) {
+    debug("\(isSent ? ">" : "<") \(Redaction.redact(text()))")
+  }
 }

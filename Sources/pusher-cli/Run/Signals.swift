@@ -15,7 +15,7 @@ final class Signals: LoopSource {
   private let onSignal: (Int32) -> Void
   private let onHangUp: () -> Bool
   /// True if there was a terminal that can hang up.
-  private let hadTerminal = Terminal.isThere
+  private let hadTerminal = Signals.hasTerminal
 
   /// The handled signals; the others were ignored at the start.
   nonisolated(unsafe) private static var handled: [Int32] = []
@@ -147,11 +147,19 @@ final class Signals: LoopSource {
         continue
       }
       // After the terminal hung up, SIGHUP always means the end.
-      let asksForSettings = number == SIGHUP && (!hadTerminal || Terminal.isThere)
+      let asksForSettings = number == SIGHUP && (!hadTerminal || Self.hasTerminal)
       // During the end, SIGHUP does not end the process at once.
       if asksForSettings, onHangUp() { continue }
       onSignal(number)
     }
+  }
+
+  /// True if the session has a terminal that has not hung up; standard descriptors do not matter.
+  private static var hasTerminal: Bool {
+    let descriptor = unsafe open("/dev/tty", O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+    guard descriptor >= 0 else { return false }
+    _ = close(descriptor)
+    return true
   }
 
   static func name(_ number: Int32) -> String {
@@ -185,15 +193,4 @@ final class Signals: LoopSource {
 
   /// Lets writes to a pipe without a reader fail; the process ends by SIGPIPE later.
   static func ignoreBrokenPipes() { signal(SIGPIPE, SIG_IGN) }
-}
-
-/// The terminal of the session, independent of the standard descriptors.
-private enum Terminal {
-  /// True if there is a terminal that has not hung up.
-  static var isThere: Bool {
-    let descriptor = unsafe open("/dev/tty", O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
-    guard descriptor >= 0 else { return false }
-    _ = close(descriptor)
-    return true
-  }
 }

@@ -64,8 +64,7 @@ final class CommandSigner: Signer {
   ) -> Result<[UInt8], AuthorizationFailure> {
     switch result {
     case .success(let output) where output.status == 0: .success(output.bytes)
-    case .success(let output):
-      .failure(.refused(status: nil, "the command ended with status \(output.status)"))
+    case .success: .failure(.refused(status: nil, result.problem ?? ""))
     case .failure(.timeout(let time)):
       .failure(.unavailable(status: nil, "the command took longer than \(time.inWords)"))
     case .failure(.busy(let reason)):

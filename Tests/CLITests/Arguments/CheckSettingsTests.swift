@@ -17,7 +17,7 @@ struct CheckSettingsTests {
 
   private func advice(_ file: String) throws -> [String] {
     let settings = try check("--publish --env-file .env", file: file)
-    return AppAdvice.afterSuccess(try #require(settings.roundTrip).app, on: nil)
+    return try #require(settings.roundTrip).app.advice(afterSuccessOn: nil)
   }
 
   // MARK: Settings
@@ -81,16 +81,16 @@ struct CheckSettingsTests {
     let environment = ["BROADCAST_CONNECTION": "log", "PUSHER_APP_KEY": "other"]
     let app = try #require(try check("--local --publish", environment).roundTrip).app
     #expect(app == BroadcastingApp())
-    #expect(AppAdvice.afterSuccess(app, on: nil)[1].hasSuffix("give its .env with --env-file"))
+    #expect(app.advice(afterSuccessOn: nil)[1].hasSuffix("give its .env with --env-file"))
   }
 
   @Test func `after a failure the way comes first, then a broadcaster that leads elsewhere`() throws
   {
     let settings = try check("--publish --env-file .env", file: "BROADCAST_CONNECTION=null\n")
-    let lines = AppAdvice.afterFailure(try #require(settings.roundTrip).app)
+    let lines = try #require(settings.roundTrip).app.adviceAfterFailure
     #expect(lines.count == 3 && lines[0].hasSuffix("repair this first"))
     #expect(lines[1].contains("the app drops its events"))
-    #expect(AppAdvice.afterFailure(BroadcastingApp()).count == 2)
+    #expect(BroadcastingApp().adviceAfterFailure.count == 2)
   }
 
   @Test(arguments: [
@@ -99,13 +99,13 @@ struct CheckSettingsTests {
     ("presence-orders", "does the app send to presence-orders?"),
   ])
   func `the advice names the channel`(channel: String, words: String) {
-    let lines = AppAdvice.afterSuccess(BroadcastingApp(), on: channel)
+    let lines = BroadcastingApp().advice(afterSuccessOn: channel)
     #expect(lines[3].contains(words), "\(lines)")
   }
 
   @Test func `the page of the advice is there, and holds the texts that the program prints`() throws
   {
-    let lines = AppAdvice.afterFailure(BroadcastingApp())
+    let lines = BroadcastingApp().adviceAfterFailure
     let path = try #require(lines.last?.split(separator: " ").last).description
     let page = try Documentation.text(path)
     let detour = BroadcastingApp(
@@ -126,7 +126,7 @@ struct CheckSettingsTests {
     (0, false), (999, false), (1000, false), (1001, true), (60_000, true),
   ])
   func `an event is late after more than a second`(milliseconds: Int, isLate: Bool) {
-    let warning = RoundTrip.warning(after: .milliseconds(milliseconds))
+    let warning = CheckRun.warning(after: .milliseconds(milliseconds))
     #expect((warning != nil) == isLate)
     #expect(warning?.hasPrefix("round trip: the event came late, after ") ?? true)
   }

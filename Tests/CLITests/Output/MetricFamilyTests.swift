@@ -7,12 +7,12 @@ import Testing
 @Suite("The text of metrics") struct MetricFamilyTests {
   @Test func `a family is its help, its type and a line for each sample`() {
     let families = [
-      MetricFamily("a_total", .counter, "How many.", 3),
-      MetricFamily("b_seconds", .gauge, "How long.", Duration.milliseconds(1500)),
+      MetricFamily("a_total", "How many.", 3),
+      MetricFamily("b_seconds", "How long.", Duration.milliseconds(1500)),
       MetricFamily(
-        "c", .gauge, "Of each.",
-        [.init(1, .init("x", "1"), .init("y", "")), .init(-2, .init("x", "2"))]),
-      MetricFamily("d", .gauge, "None.", []),
+        "c", "Of each.",
+        [.init(1, ("x", "1"), ("y", "")), .init(-2, ("x", "2"))]),
+      MetricFamily("d", "None.", []),
     ]
     #expect(
       MetricFamily.text(of: families) == """
@@ -34,9 +34,9 @@ import Testing
 
   @Test func `families of one name are one`() {
     let families = [
-      MetricFamily("a", .gauge, "X.", [.init(1, .init("x", "1"))]),
-      MetricFamily("b", .gauge, "Y.", 2),
-      MetricFamily("a", .gauge, "X.", [.init(3, .init("x", "2"))]),
+      MetricFamily("a", "X.", [.init(1, ("x", "1"))]),
+      MetricFamily("b", "Y.", 2),
+      MetricFamily("a", "X.", [.init(3, ("x", "2"))]),
     ]
     let lines = MetricFamily.text(of: families).split(separator: "\n").filter { !$0.hasPrefix("#") }
     #expect(lines == ["a{x=\"1\"} 1", "a{x=\"2\"} 3", "b 2"])
@@ -45,7 +45,7 @@ import Testing
   @Test func `backslashes, quotes and line ends of a label's value are escaped, and nothing else`()
   {
     let family = MetricFamily(
-      "a", .gauge, "X.", [.init(1, .init("x", "\\ \" \n \r\n \t ä e\u{301}"))])
+      "a", "X.", [.init(1, ("x", "\\ \" \n \r\n \t ä e\u{301}"))])
     #expect(
       MetricFamily.text(of: [family]).hasSuffix(
         "a{x=\"\\\\ \\\" \\n \r\\n \t ä e\u{301}\"} 1\n"))

@@ -197,7 +197,7 @@ struct RunEndTests {
     var rig = Rig(timeout: .seconds(5), count: nil)
     #expect(rig.rest == .seconds(5))
     #expect(rig.pass(.nanoseconds(4_999_999_999)) == [.proceed])
-    #expect(rig.pass(.nanoseconds(1)) == [.cutCommand, .judge(.timeout), .proceed])
+    #expect(rig.pass(.nanoseconds(1)) == [.cutCommand, .judge(.timeout(.seconds(5))), .proceed])
     #expect(rig.take(Self.timedOut).contains(.close))
     #expect(rig.outcome() == .status(.success, reason: "timeout"))
   }
@@ -207,16 +207,19 @@ struct RunEndTests {
     #expect(rig.pass(.seconds(1)) == [.proceed])
     rig.end.noteEvents(at: rig.now)
     #expect(rig.pass(.nanoseconds(1_999_999_999)) == [.proceed])
-    #expect(rig.pass(.nanoseconds(1)) == [.judge(.idle), .proceed])
+    #expect(rig.pass(.nanoseconds(1)) == [.judge(.idleTimeout(.seconds(2))), .proceed])
     rig = Rig(idle: .seconds(2))
     _ = rig.take(Self.lost)
     rig.end.noteEvents(at: rig.now)
-    #expect(!rig.pass(.seconds(2)).contains(.judge(.idle)))
+    #expect(!rig.pass(.seconds(2)).contains(.judge(.idleTimeout(.seconds(2)))))
   }
 
   @Test func `of two limits at the same time --timeout is judged`() {
     var rig = Rig(timeout: .seconds(2), idle: .seconds(2))
-    #expect(rig.pass(.seconds(2)).filter { $0 != .cutCommand } == [.judge(.timeout), .proceed])
+    #expect(
+      rig.pass(.seconds(2)).filter { $0 != .cutCommand } == [
+        .judge(.timeout(.seconds(2))), .proceed,
+      ])
     #expect(rig.take(Self.timedOut).first == .close)
     #expect(rig.end.deadline.map { rig.now.duration(to: $0) } == RunEnd.goodbyeTime)
   }
@@ -238,7 +241,7 @@ struct RunEndTests {
     var rig = Rig(timeout: .seconds(5), count: nil)
     rig.waiting = [.output]
     _ = rig.take(.closed(.streamEnded))
-    #expect(!rig.pass(.seconds(5)).contains(.judge(.timeout)))
+    #expect(!rig.pass(.seconds(5)).contains(.judge(.timeout(.seconds(5)))))
     #expect(rig.pass(.seconds(1)).last == .finish(.status(.success, reason: "connection")))
   }
 
@@ -285,7 +288,8 @@ struct RunEndTests {
         steps = rig.steps()
       default: steps = rig.pass(.milliseconds(Int.random(in: 0...400, using: &random)))
       }
-      if steps.contains(where: { $0 == .judge(.timeout) || $0 == .judge(.idle) }) {
+      let isJudged = steps.contains { if case .judge = $0 { true } else { false } }
+      if isJudged {
         steps += rig.take(Self.timedOut)
       }
       check(rig, before, steps, signals)

@@ -238,10 +238,10 @@ struct TruthTableTests {
     let text = HelpPage.exitCodesText
     let plain = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
     for row in RunWishes.rows {
-      let (free, unmet) = (row.statuses.free.rawValue, row.statuses.unmet.rawValue)
+      let (free, unmet) = (row.free.rawValue, row.unmet.rawValue)
       #expect(plain.contains("\(free) \(unmet) \(row.end) (\(row.commands))"), "\(row.end)")
     }
-    let kinds = Set(RunWishes.rows.map { "\($0.statuses.free) \($0.statuses.unmet)" })
+    let kinds = Set(RunWishes.rows.map { "\($0.free) \($0.unmet)" })
     let all = Set(Self.ends.map { "\($0.statuses.0) \($0.statuses.1)" })
     // A refusal until --timeout is rare, and missing in the table of the help.
     #expect(all.subtracting(kinds) == ["unauthorized timedOut"])

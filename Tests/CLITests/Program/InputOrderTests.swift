@@ -39,7 +39,7 @@ struct InputOrderTests {
     ),
   ])
   func `every other line is refused with its reason`(line: String, reason: String) {
-    #expect(throws: InputOrder.Fault(reason)) { try InputOrder.read(Array(line.utf8)) }
+    #expect(throws: UsageError(reason)) { try InputOrder.read(Array(line.utf8)) }
   }
 
   @Test func `data is sent as it was written`() throws {

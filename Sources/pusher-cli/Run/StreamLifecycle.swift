@@ -1,29 +1,36 @@
 internal import PusherCore
 
-/// The messages of `sse` about its event stream.
-final class StreamWords: FeedWords {
+/// Reports the event stream of `sse`, and words the messages about it.
+final class StreamLifecycle: Lifecycle {
   private let settings: StreamSettings
-  /// URL of the present request; a redirect changes it.
-  private(set) var place: String
-  /// The run keeps its feed and its words equally long.
+  /// The run keeps its feed and its lifecycle equally long.
   private unowned let feed: EventStreamFeed
   /// IDs of the event that was asked for, and of the event after which the stream begins instead.
   private var resumption: (asked: String, place: String)?
 
-  init(_ settings: StreamSettings, _ feed: EventStreamFeed) {
+  init(
+    _ settings: StreamSettings, _ feed: EventStreamFeed, printer: Printer, loop: EventLoop,
+    diagnostics: Diagnostics
+  ) {
     (self.settings, self.feed) = (settings, feed)
-    place = settings.url.place
+    super.init(
+      settings.printing, of: "stream from \(settings.url.place)", at: settings.url.place,
+      look: SecondLook(
+        settings.url, settings.network.routing,
+        advice: ("begin the URL with http:", "begin the URL with https:")),
+      printer: printer, loop: loop, diagnostics: diagnostics)
   }
 
-  var opened: (text: String, data: JSONValue) {
-    let proxy = settings.network.routing.route(to: settings.url).proxy.map {
-      " through proxy \($0)"
-    }
+  private var route: Route { settings.network.routing.route(to: settings.url) }
+
+  override func opened() {
+    super.opened()
+    let proxy = route.proxy.map { " through proxy \($0)" } ?? ""
     let id = feed.resumeID
-    return (
-      "connected to \(place)\(proxy ?? "")\(feed.bodyFormat.inWords)\(session)",
-      ["url": .string(place), "last_event_id": id.isEmpty ? .null : .string(id)]
-    )
+    diagnostics.info("connected to \(place)\(proxy)\(feed.bodyFormat.inWords)\(session)")
+    line(
+      "pusher-cli:connected",
+      ["url": .string(place), "last_event_id": id.isEmpty ? .null : .string(id)])
   }
 
   private var session: String {
@@ -32,18 +39,7 @@ final class StreamWords: FeedWords {
     return ", \(field.name) \(value)\(advice)"
   }
 
-  var look: SecondLook {
-    SecondLook(
-      settings.url, settings.network.routing,
-      advice: ("begin the URL with http:", "begin the URL with https:"))
-  }
-
-  func redirected(to place: String) { self.place = place }
-
-  func closed() {
-    place = settings.url.place
-    resumption = nil
-  }
+  override func closed() { resumption = nil }
 
   /// The body without an event that a run ended with; `nil` for any other loss.
   ///
@@ -60,36 +56,39 @@ final class StreamWords: FeedWords {
     eventlessBody(loss).flatMap { $0.isForeign ? $0 : nil }
   }
 
-  func cause(_ loss: ConnectionLoss, _ code: Int?) -> String {
+  override func cause(_ loss: ConnectionLoss, _ code: Int?) -> String {
     foreignBody(loss).map { "\($0)" } ?? "\(loss)"
   }
 
-  func number(_ loss: ConnectionLoss, _ code: Int?) -> Int? { loss.status }
+  override func number(_ loss: ConnectionLoss, _ code: Int?) -> Int? { loss.status }
 
-  func retry(_ loss: ConnectionLoss, _ code: Int?, in delay: Duration, wasOpen: Bool) -> FeedNotice?
-  {
+  override func retry(
+    _ loss: ConnectionLoss, _ code: Int?, in delay: Duration, wasOpen: Bool
+  ) -> (text: String, isUsual: Bool) {
     let limit = if case .silent = loss { Self.hint(loss) } else { "" }
     let text = "\(cause(loss, code))\(limit); retrying in \(delay.inWords)"
     // The standard lets servers end a stream now and then.
     let isUsual = (loss == .ended || loss == .endedUnmarked) && foreignBody(loss) == nil
-    return isUsual ? .info(text) : .warning(text)
+    return (text, isUsual)
   }
 
-  func resumed(after place: String, insteadOf asked: String) { resumption = (asked, place) }
+  override func resumed(after place: String, insteadOf asked: String) {
+    resumption = (asked, place)
+  }
 
-  func back(after length: Duration) -> FeedNotice {
+  override func back(after length: Duration) -> (text: String, isUsual: Bool) {
     if let wrongPlace {
-      return .warning(length == .zero ? wrongPlace : "back after \(length.inWords); \(wrongPlace)")
+      return (length == .zero ? wrongPlace : "back after \(length.inWords); \(wrongPlace)", false)
     }
     let id = feed.resumeID
     let objection = feed.objectionToLastID.map { "the last event's id \($0)" }
     if id.isEmpty {
       let reason = objection ?? "no id to resume from"
-      return .warning("back after \(length.inWords); events sent meanwhile are lost (\(reason))")
+      return ("back after \(length.inWords); events sent meanwhile are lost (\(reason))", false)
     }
     let place = "back after \(length.inWords), continuing after event \(id)"
-    return objection.map { FeedNotice.warning("\(place), because \($0): events may come again") }
-      ?? .info(place)
+    guard let objection else { return (place, true) }
+    return ("\(place), because \(objection): events may come again", false)
   }
 
   /// The loss of a stream that does not begin where it should; `nil` for any other stream.
@@ -100,30 +99,31 @@ final class StreamWords: FeedWords {
       : "the server continues after event \(place), not after \(asked): events may be lost"
   }
 
-  func nature(of length: Duration) -> String {
+  override func nature(of length: Duration) -> String {
     wrongPlace != nil && length == .zero
-      ? "another place in the stream" : "\(length.inWords) without a connection"
+      ? "another place in the stream" : super.nature(of: length)
   }
 
-  var membersOfGap: [JSONValue.Member] {
+  override var membersOfGap: [JSONValue.Member] {
     guard let (asked, place) = resumption else { return [] }
     return [.init("last_event_id", .string(asked)), .init("resumed_after", .string(place))]
   }
 
-  var consequenceOfGap: String {
+  override var consequenceOfGap: String {
     if let wrongPlace { return wrongPlace }
     let id = feed.resumeID
-    return id.isEmpty ? "events sent meanwhile are lost" : "the stream continues after event \(id)"
+    return id.isEmpty ? super.consequenceOfGap : "the stream continues after event \(id)"
   }
 
-  func problem(_ loss: ConnectionLoss, isFirst: Bool) -> NetworkProblem? {
+  override func problem(_ loss: ConnectionLoss, isFirst: Bool) -> NetworkProblem? {
     if case .handshakeTimeout = loss { return nil }
-    return isFirst ? Hints.problem(loss) : nil
+    return isFirst ? super.problem(loss, isFirst: true) : nil
   }
 
-  func explanation(_ loss: ConnectionLoss, _ code: Int?, isFirst: Bool, isFound: Bool) -> String {
-    let proxy = Hints.hint(
-      status: loss.status, on: settings.network.routing.route(to: settings.url))
+  override func explanation(
+    _ loss: ConnectionLoss, _ code: Int?, isFirst: Bool, isFound: Bool
+  ) -> String {
+    let proxy = Hints.hint(status: loss.status, on: route)
     if let body = eventlessBody(loss) {
       return body.isForeignJSON ? "\(body) (--lines reads each line as an event)" : "\(body)"
     }
