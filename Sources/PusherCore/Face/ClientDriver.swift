@@ -364,12 +364,11 @@ extension ClientDriver: ChannelsFeedDelegate {
       log(.warning, "sign-in failed, retrying in \(delay.inWords): \(reason)")
       // Channels are subscribed after the sign-in.
       noteDelayed(.unavailable("sign-in", reason), run)
-    case .watchlist(let isOnline, let userIDs):
-      let change = PusherWatchlistEvent(name: isOnline ? "online" : "offline", userIds: userIDs)
+    case .watchlist(let change):
       run.dispatcher.dispatch(
         change.name, to: connection.userState.watchlist,
         data: [
-          "name": .string(change.name), "user_ids": .array(userIDs.map(JSONValue.string)),
+          "name": .string(change.name), "user_ids": .array(change.userIds.map(JSONValue.string)),
         ])
       tell(.watchlist(change))
     case .subscribed(let name, let roster): subscribed(run, name, roster)

@@ -86,22 +86,10 @@ public struct PusherWatchlist: Sendable {
   public func unbindAll() { bindings.unbindAll() }
 }
 
-/// Users of the watchlist that went online or offline.
-public struct PusherWatchlistEvent: Sendable, Equatable {
-  /// `online` or `offline`.
-  public var name: String
-  /// The users; after a sign-in and after a reconnect every user of the watchlist is named once.
-  public var userIds: [String]
-
-  /// Creates a change, for tests of handlers.
-  public init(name: String, userIds: [String]) { (self.name, self.userIds) = (name, userIds) }
-
-  /// True if the users came online.
-  public var isOnline: Bool { name == "online" }
-
+extension PusherWatchlistEvent {
   fileprivate init(_ event: PusherEvent) {
-    name = event.eventName
-    userIds = (event.jsonObject?["user_ids"]?.elements ?? []).compactMap(\.text)
+    let userIDs = event.jsonObject?["user_ids"]?.elements ?? []
+    self.init(name: event.eventName, userIds: userIDs.compactMap(\.text))
   }
 }
 

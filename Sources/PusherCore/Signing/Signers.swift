@@ -112,16 +112,3 @@ package final class SigningQueue: Signer {
     }
   }
 }
-
-extension Authorization {
-  package static func result(of body: [UInt8], to request: AuthorizationRequest) -> Result {
-    let buffer = ByteBuffer(capacity: body.count)
-    buffer.append(body)
-    do throws(AuthorizationFailure) {
-      switch request.subject {
-      case .channel: return .success(Authorization(try AuthorizationAnswer.parse(buffer.view)))
-      case .user: return .success(Authorization(try AuthorizationAnswer.parseUser(buffer.view)))
-      }
-    } catch { return .failure(error) }
-  }
-}

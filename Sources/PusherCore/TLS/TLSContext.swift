@@ -212,14 +212,9 @@ package final class TLSContextCache {
   private struct Entry {
     let configuration: TLSConfiguration
     let environment: TLSEnvironment
-    let marks: [FileMark?]
+    /// For each file, facts of which one changes if the file is replaced or written.
+    let marks: [[Int]]
     weak var context: TLSContext?
-  }
-
-  /// Facts about a file; one of them changes if the file is replaced or written.
-  private struct FileMark: Equatable {
-    let (device, number, size): (UInt64, UInt64, Int64)
-    let (seconds, nanoseconds): (Int, Int)
   }
 
   private var entries: [Entry] = []
@@ -248,20 +243,21 @@ package final class TLSContextCache {
   }
 
   /// A text that is kept cannot change.
-  private static func marks(of configuration: TLSConfiguration) -> [FileMark?] {
+  private static func marks(of configuration: TLSConfiguration) -> [[Int]] {
     [configuration.caFile, configuration.certificateFile, configuration.keyFile].map { path in
       var status = stat()
       guard let path, configuration.kept[path] == nil, unsafe stat(path, &status) == 0 else {
-        return nil
+        return []
       }
       #if canImport(Darwin)
         let changed = status.st_ctimespec
       #else
         let changed = status.st_ctim
       #endif
-      return FileMark(
-        device: UInt64(bitPattern: Int64(status.st_dev)), number: UInt64(status.st_ino),
-        size: Int64(status.st_size), seconds: Int(changed.tv_sec), nanoseconds: changed.tv_nsec)
+      return [
+        Int(truncatingIfNeeded: status.st_dev), Int(truncatingIfNeeded: status.st_ino),
+        Int(status.st_size), Int(changed.tv_sec), changed.tv_nsec,
+      ]
     }
   }
 }

@@ -13,12 +13,9 @@ final class HTTPCall: Sendable {
   let way: Destination
   fileprivate let timeout: Duration
   fileprivate let deadline: Instant
-  private let progress = Locked(Progress())
-
-  private struct Progress {
-    var continuation: CheckedContinuation<Outcome, Never>?
-    var outcome: Outcome?
-  }
+  private let progress = Locked<
+    (continuation: CheckedContinuation<Outcome, Never>?, outcome: Outcome?)
+  >((nil, nil))
 
   /// - Parameter timeout: Starts now and includes the wait for a connection.
   init(
@@ -62,23 +59,17 @@ final class HTTPCall: Sendable {
 
 /// Carries out calls from any thread on one loop's thread, over kept connections.
 final class HTTPCalls: Sendable {
-  fileprivate enum Order: Sendable {
-    case begin(HTTPCall)
-    case stop(HTTPCall)
-  }
+  fileprivate let limit: Int
+  fileprivate let idleTime: Duration
+  /// An order is a call to begin or, if it is over, to stop.
+  fileprivate let thread: OnDemandThread<HTTPCall>
 
-  struct Limits: Sendable {
-    /// Maximum number of connections; the wait for one counts towards a call's timeout.
-    var connections = 64
-    /// Lifetime of an idle connection; common servers close theirs after 5 s or more.
-    var idleTime = Duration.seconds(4)
-  }
-
-  fileprivate let limits: Limits
-  fileprivate let thread: OnDemandThread<Order>
-
-  init(on thread: LoopThread, limits: Limits = Limits()) {
-    (self.thread, self.limits) = (OnDemandThread(thread), limits)
+  /// - Parameters:
+  ///   - limit: Maximum number of connections; the wait for one counts towards a call's timeout.
+  ///   - idleTime: Lifetime of an idle connection; common servers close theirs after 5 s or more.
+  init(on thread: LoopThread, limit: Int = 64, idleTime: Duration = .seconds(4)) {
+    self.thread = OnDemandThread(thread)
+    (self.limit, self.idleTime) = (limit, idleTime)
   }
 
   var isWorking: Bool { thread.isWorking }
@@ -86,18 +77,18 @@ final class HTTPCalls: Sendable {
   /// Returns the result of a call; ``HTTPCall/Failure/cancelled`` at once if the task is cancelled.
   func outcome(of call: HTTPCall) async -> HTTPCall.Outcome {
     await withTaskCancellationHandler {
-      await call.outcome { post(.begin(call), isFirst: true) }
+      await call.outcome { post(call, isFirst: true) }
     } onCancel: {
       call.end(.failure(.cancelled))
-      post(.stop(call), isFirst: false)
+      post(call, isFirst: false)
     }
   }
 
-  private func post(_ order: Order, isFirst: Bool) {
-    thread.post(order, isFirst: isFirst) { [self] loop in
+  private func post(_ call: HTTPCall, isFirst: Bool) {
+    thread.post(call, isFirst: isFirst) { [self] loop in
       HTTPCallDriver(loop: loop, calls: self)
     } failed: { reason, lost in
-      for case .begin(let call) in lost { call.end(.failure(.unreachable(reason))) }
+      for call in lost { call.end(.failure(.unreachable(reason))) }
     }
   }
 }
@@ -137,18 +128,16 @@ private final class HTTPCallDriver: LoopMember {
     }
   }
 
-  private func carryOut(_ order: HTTPCalls.Order) {
-    switch order {
-    case .begin(let call):
-      if call.isOver { return }
+  private func carryOut(_ call: HTTPCall) {
+    guard call.isOver else {
       if isEnding { return call.end(.failure(.cancelled)) }
       if !begin(call) { wait(call) }
-    case .stop(let call):
-      drop(call)
-      guard let line = lines.first(where: { $0.call === call }) else { return }
-      close(line)
-      fill()
+      return
     }
+    drop(call)
+    guard let line = lines.first(where: { $0.call === call }) else { return }
+    close(line)
+    fill()
   }
 
   private func wait(_ call: HTTPCall) {
@@ -174,7 +163,7 @@ private final class HTTPCallDriver: LoopMember {
       send(call, over: line)
       return true
     }
-    if lines.count >= calls.limits.connections {
+    if lines.count >= calls.limit {
       // Make room: close a connection kept for another server.
       guard let idle = lines.first(where: { $0.call == nil }) else { return false }
       close(idle)
@@ -209,7 +198,7 @@ private final class HTTPCallDriver: LoopMember {
     if line.connection.isKept {
       lines.removeAll { $0 === line }
       lines.append(line)
-      line.idleTimer = loop.schedule(after: calls.limits.idleTime) {
+      line.idleTimer = loop.schedule(after: calls.idleTime) {
         [unowned self, unowned line] in close(line)
       }
     } else {

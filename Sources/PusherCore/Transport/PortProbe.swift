@@ -94,12 +94,10 @@ extension PortProbe: SocketStreamDelegate {
 }
 
 package enum LocalPort {
-  private enum Answer { case open, refused, unknown }
-
   /// Returns whether `host`, a loopback address or `localhost`, refuses connections to `port`.
   package static func isRefused(host: String, port: UInt16) -> Bool {
     let answers = addresses(of: host, port).map(answer)
-    return answers.contains(.refused) && !answers.contains(.open)
+    return answers.contains(false) && !answers.contains(true)
   }
 
   /// Returns no address for another host.
@@ -113,18 +111,19 @@ package enum LocalPort {
     return [SocketAddress(family: .ipv4, octets: octets.compactMap(\.self), port: port)]
   }
 
-  private static func answer(of address: SocketAddress) -> Answer {
-    guard let descriptor = try? SystemCalls.makeSocket(address.family) else { return .unknown }
+  /// Returns whether the port accepts a connection; `nil` if that cannot be told.
+  private static func answer(of address: SocketAddress) -> Bool? {
+    guard let descriptor = try? SystemCalls.makeSocket(address.family) else { return nil }
     defer { SystemCalls.closeDescriptor(descriptor) }
     do throws(SystemError) {
-      if try SystemCalls.startConnecting(descriptor, to: address) { return .open }
+      if try SystemCalls.startConnecting(descriptor, to: address) { return true }
       // An answer that does not come at once comes very soon on this machine.
       _ = SystemCalls.hasRoom(descriptor, milliseconds: 1000)
       switch SystemCalls.pendingError(descriptor) {
-      case nil: return .open
-      case .connectionRefused: return .refused
-      default: return .unknown
+      case nil: return true
+      case .connectionRefused: return false
+      default: return nil
       }
-    } catch { return error == .connectionRefused ? .refused : .unknown }
+    } catch { return error == .connectionRefused ? false : nil }
   }
 }

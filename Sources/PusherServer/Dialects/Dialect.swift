@@ -171,7 +171,7 @@ extension DialectAnswers {
   func kind(of channel: String) -> ChannelKind { ChannelKind(channelName: channel) }
   func isCache(_ channel: String) -> Bool { ChannelName.isCache(channel) }
   func problem(inChannel name: String) -> String? { ChannelName.problem(in: name) }
-  func problem(inEvent name: String) -> String? { EventName.problem(in: name) }
+  func problem(inEvent name: String) -> String? { TriggerRequest.problem(inName: name) }
 
   func message(_ text: MessageText, _ refusal: SubscriptionRefusal, channel: String) -> String {
     text.error(code: refusal.code, message: refusal.reason, channel: channel)

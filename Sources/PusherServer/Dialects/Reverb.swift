@@ -44,7 +44,9 @@ private struct ReverbAnswers: DialectAnswers {
     name.isEmpty ? ChannelName.problem(in: name) : nil
   }
 
-  func problem(inEvent name: String) -> String? { name.isEmpty ? EventName.problem(in: name) : nil }
+  func problem(inEvent name: String) -> String? {
+    name.isEmpty ? TriggerRequest.problem(inName: name) : nil
+  }
 
   func message(_ text: MessageText, _ refusal: SubscriptionRefusal, channel: String) -> String {
     switch refusal.cause {

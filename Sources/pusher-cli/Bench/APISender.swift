@@ -129,7 +129,7 @@ final class APISender: BenchSender {
   private func request(_ call: Int) throws -> HTTPExchange.Request {
     let plan = ledger.plan
     let channel = plan.channel(of: call)
-    var events: [BatchRequest.Event] = []
+    var events: [PusherAPI.Event] = []
     for number in plan.numbers(of: call) {
       let name = plan.name(of: number, in: call)
       events.append(try event(message.data(name).jsonText, channels[channel]))
@@ -137,9 +137,9 @@ final class APISender: BenchSender {
     return client.request(try .sending(events, appID: client.appID))
   }
 
-  private func event(_ data: String, _ channel: String) throws -> BatchRequest.Event {
+  private func event(_ data: String, _ channel: String) throws -> PusherAPI.Event {
     let request = TriggerRequest(name: BenchMessage.event, channels: [channel], data: data)
-    return BatchRequest.Event(
+    return PusherAPI.Event(
       name: BenchMessage.event, channel: channel, data: try request.encrypted(with: key).data)
   }
 }

@@ -161,8 +161,9 @@ final class CheckRun {
         found.append("port \(port) of \(route.host) answers: try --port \(port)")
       }
     }
-    if route.families != .any {
-      let both = Route(host: route.host, port: route.port, proxy: route.proxy, families: .any)
+    if route.families != SocketAddress.Family.both {
+      let both = Route(
+        host: route.host, port: route.port, proxy: route.proxy, families: SocketAddress.Family.both)
       if answers(both) { found.append("it works with any address family: omit -4 and -6") }
     }
     if found.isEmpty {
