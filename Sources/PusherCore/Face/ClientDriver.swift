@@ -69,9 +69,6 @@ final class ClientDriver: LoopMember {
       guard run == nil, retired.isEmpty, isEnding || connection.isShutDown else { return false }
       drops.end()
       return true
-    } carryOut: { order in
-      connection.deliverChanges()
-      carryOut(order)
     }
   }
 
@@ -80,26 +77,21 @@ final class ClientDriver: LoopMember {
     connection.disconnect()
   }
 
-  private func carryOut(_ order: ClientOrder) {
-    switch order {
-    case .connect(let generation): connect(generation)
-    case .disconnect: disconnect()
-    case .move: move()
-    case .subscribe(let channel): subscribe(channel)
-    case .unsubscribe(let channel): unsubscribe(channel)
-    case .flush(let channel): flush(channel)
-    case .answered(let question, let answer): run?.signer.answer(question, answer)
-    case .signIn: run?.feed.signIn()
-    case .reportRefused: reportRefused()
-    case .trim: run?.dispatcher.trim()
-    case .read: run?.feed.isPaused = connection.readers.areBehind
-    case .shutDown: retire()
-    }
-  }
+  // MARK: Orders
 
-  // MARK: Connecting
+  func signIn() { run?.feed.signIn() }
 
-  private func connect(_ generation: Int) {
+  /// The caller's code answered the question with this number.
+  func answered(_ question: Int, _ answer: CallerAnswer) { run?.signer.answer(question, answer) }
+
+  /// Releases handlers that were unbound.
+  func trim() { run?.dispatcher.trim() }
+
+  /// Resumes reading, unless a reader is behind.
+  func read() { run?.feed.isPaused = connection.readers.areBehind }
+
+  /// Starts a new session, for this call of `connect()`.
+  func connect(_ generation: Int) {
     reportRefused()
     let (isCurrent, isWanted) = connection.state.withLock {
       ($0.generation == generation && !$0.isShutDown, $0.connectionState == .connecting)
@@ -143,7 +135,7 @@ final class ClientDriver: LoopMember {
   }
 
   /// Moves to the place of `switch(to:)`; without a session the next `connect()` uses it.
-  private func move() {
+  func move() {
     guard let run, run.end == nil, run.veto == nil, !run.feed.isClosed,
       connection.state.withLock({ $0.place.number }) != run.parts.place.number
     else { return }
@@ -166,7 +158,7 @@ final class ClientDriver: LoopMember {
   }
 
   /// Ends the current session in the background, so that another can start.
-  private func retire() {
+  func retire() {
     guard let run else { return }
     self.run = nil
     noteLost(run)
@@ -181,7 +173,7 @@ final class ClientDriver: LoopMember {
     connection.userState.noteLost()
   }
 
-  private func disconnect() {
+  func disconnect() {
     guard let run else {
       let (state, generation) = connection.state.withLock { ($0.connectionState, $0.generation) }
       if state == .disconnecting { connection.change(to: .disconnected, generation: generation) }
@@ -197,7 +189,7 @@ final class ClientDriver: LoopMember {
 
   // MARK: Channels
 
-  private func subscribe(_ channel: PusherChannel) {
+  func subscribe(_ channel: PusherChannel) {
     guard let run, connection.channel(channel.name) === channel else { return }
     let known = run.dispatcher.channels[channel.name]
     if known === channel, channel.failure == nil { return }
@@ -207,18 +199,19 @@ final class ClientDriver: LoopMember {
     run.feed.subscribe(channel.name)
   }
 
-  private func unsubscribe(_ channel: PusherChannel) {
+  func unsubscribe(_ channel: PusherChannel) {
     guard let run, run.dispatcher.channels[channel.name] === channel else { return }
     run.dispatcher.channels[channel.name] = nil
     run.feed.unsubscribe(channel.name)
   }
 
-  private func flush(_ channel: PusherChannel) {
+  func flush(_ channel: PusherChannel) {
     guard let run, run.dispatcher.channels[channel.name] === channel else { return }
     channel.sendUnsent(run.feed.trigger)
   }
 
-  private func reportRefused() {
+  /// Reports the refused subscriptions to the delegate.
+  func reportRefused() {
     for channel in connection.takeRefused() {
       guard let failure = channel.failure else { continue }
       tell(.subscriptionFailed(channel: channel.name, response: nil, data: nil, error: failure))

@@ -24,7 +24,7 @@ public struct PusherUser: PusherEventBindings {
   /// even if it fails.
   public func signIn() {
     state.noteAsked()
-    connection.post(.signIn)
+    connection.post { $0.signIn() }
   }
 
   /// True if the server has confirmed the user on the current connection.

@@ -61,8 +61,7 @@ final class HTTPCall: Sendable {
 final class HTTPCalls: Sendable {
   fileprivate let limit: Int
   fileprivate let idleTime: Duration
-  /// An order is a call to begin or, if it is over, to stop.
-  fileprivate let thread: OnDemandThread<HTTPCall>
+  fileprivate let thread: OnDemandThread<HTTPCallDriver>
 
   /// - Parameters:
   ///   - limit: Maximum number of connections; the wait for one counts towards a call's timeout.
@@ -77,18 +76,18 @@ final class HTTPCalls: Sendable {
   /// Returns the result of a call; ``HTTPCall/Failure/cancelled`` at once if the task is cancelled.
   func outcome(of call: HTTPCall) async -> HTTPCall.Outcome {
     await withTaskCancellationHandler {
-      await call.outcome { post(call, isFirst: true) }
+      await call.outcome {
+        thread.post {
+          $0.begin(call)
+        } begin: { [self] loop in
+          HTTPCallDriver(loop: loop, calls: self)
+        } failed: {
+          call.end(.failure(.unreachable($0)))
+        }
+      }
     } onCancel: {
       call.end(.failure(.cancelled))
-      post(call, isFirst: false)
-    }
-  }
-
-  private func post(_ call: HTTPCall, isFirst: Bool) {
-    thread.post(call, isFirst: isFirst) { [self] loop in
-      HTTPCallDriver(loop: loop, calls: self)
-    } failed: { reason, lost in
-      for call in lost { call.end(.failure(.unreachable(reason))) }
+      thread.post { $0.stop(call) }
     }
   }
 }
@@ -115,8 +114,7 @@ private final class HTTPCallDriver: LoopMember {
   init(loop: EventLoop, calls: HTTPCalls) { (self.loop, self.calls) = (loop, calls) }
 
   func beginRound() {
-    calls.thread.serve(
-      self, on: loop, isIdle: { lines.isEmpty && waiting.isEmpty }, carryOut: { carryOut($0) })
+    calls.thread.serve(self, on: loop) { lines.isEmpty && waiting.isEmpty }
   }
 
   func end() {
@@ -128,12 +126,14 @@ private final class HTTPCallDriver: LoopMember {
     }
   }
 
-  private func carryOut(_ call: HTTPCall) {
-    guard call.isOver else {
-      if isEnding { return call.end(.failure(.cancelled)) }
-      if !begin(call) { wait(call) }
-      return
-    }
+  fileprivate func begin(_ call: HTTPCall) {
+    if call.isOver { return }
+    if isEnding { return call.end(.failure(.cancelled)) }
+    if !send(call) { wait(call) }
+  }
+
+  /// Forgets a call that is over.
+  fileprivate func stop(_ call: HTTPCall) {
     drop(call)
     guard let line = lines.first(where: { $0.call === call }) else { return }
     close(line)
@@ -154,10 +154,10 @@ private final class HTTPCallDriver: LoopMember {
     loop.remove(waiting.remove(at: index).timer)
   }
 
-  private func fill() { while let next = waiting.first, begin(next.call) { drop(next.call) } }
+  private func fill() { while let next = waiting.first, send(next.call) { drop(next.call) } }
 
-  /// Starts `call` on a kept connection to its server or on a new one; returns false without room.
-  private func begin(_ call: HTTPCall) -> Bool {
+  /// Sends `call` over a kept connection to its server or a new one; returns false without room.
+  private func send(_ call: HTTPCall) -> Bool {
     // The last used connection has been idle for the shortest time.
     if let line = lines.last(where: { $0.call == nil && $0.way == call.way }) {
       send(call, over: line)

@@ -1,7 +1,7 @@
 internal import PusherPlatform
 
 /// A driver on a shared loop's thread, from joining to leaving.
-package protocol LoopMember: AnyObject {
+package protocol LoopMember: AnyObject, SendableMetatype {
   func beginRound()
 
   /// Closes all connections properly, then leaves.
@@ -137,25 +137,30 @@ package struct ThreadOrders<Element: Sendable>: Sendable {
 }
 
 /// Orders to a member of a ``LoopThread`` that exists only while it has work.
-final class OnDemandThread<Order: Sendable>: Sendable {
+final class OnDemandThread<Member: LoopMember>: Sendable {
+  typealias Order = @Sendable (Member) -> Void
   private let thread: LoopThread
-  private let orders = Locked(ThreadOrders<Order>())
+  private let orders = Locked(ThreadOrders<(order: Order, failed: @Sendable (String) -> Void)>())
 
   init(_ thread: LoopThread) { self.thread = thread }
 
   var isWorking: Bool { orders.withLock { $0.hasThread } }
 
-  /// Posts an order; `begin` makes the member if there is none and the order `isFirst`.
+  /// Posts an order to the member; does nothing without one.
+  func post(_ order: @escaping Order) {
+    orders.withLock { $0.hasThread ? $0.post((order, { _ in })) : nil }?.signal()
+  }
+
+  /// Posts an order; `begin` makes the member if there is none.
   ///
-  /// `failed` gets the reason and the lost orders if the system has no thread left.
+  /// If the system has no thread left, the order is lost, and `failed` gets the reason.
   func post(
-    _ order: Order, isFirst: Bool, begin: @escaping @Sendable (EventLoop) -> any LoopMember,
-    failed: @escaping @Sendable (String, [Order]) -> Void
+    _ order: @escaping Order, begin: @escaping @Sendable (EventLoop) -> Member,
+    failed: @escaping @Sendable (String) -> Void
   ) {
     let (wakeUp, needsThread) = orders.withLock { orders -> (WakeUp?, Bool) in
-      guard isFirst || orders.hasThread else { return (nil, false) }
       defer { orders.hasThread = true }
-      return (orders.post(order), !orders.hasThread)
+      return (orders.post((order, failed)), !orders.hasThread)
     }
     wakeUp?.signal()
     guard needsThread else { return }
@@ -167,17 +172,15 @@ final class OnDemandThread<Order: Sendable>: Sendable {
         defer { orders = ThreadOrders() }
         return orders.take()
       }
-      failed(reason, lost)
+      for order in lost { order.failed(reason) }
     }
   }
 
   /// Carries out all orders, then removes the member if it is idle.
-  func serve(
-    _ member: any LoopMember, on loop: EventLoop, isIdle: () -> Bool, carryOut: (Order) -> Void
-  ) {
+  func serve(_ member: Member, on loop: EventLoop, isIdle: () -> Bool) {
     while true {
       let taken = orders.withLock { $0.take() }
-      for order in taken { carryOut(order) }
+      for (order, _) in taken { order(member) }
       if !taken.isEmpty { continue }
       guard isIdle() else { return }
       if orders.withLock({ $0.leave() }) { return thread.leave(member, loop) }
