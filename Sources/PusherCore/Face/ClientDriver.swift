@@ -35,25 +35,21 @@ final class ClientDriver: LoopMember {
     }
   }
 
-  private struct Parts {
-    let place: PusherConnection.Target
-    let destination: Destination
-    let session: SessionOptions
-    let dispatcher: EventDispatcher
-    let signer: MethodSigner
+  private typealias Parts = (
+    place: PusherConnection.Target, destination: Destination, session: SessionOptions,
+    dispatcher: EventDispatcher, signer: MethodSigner
+  )
 
-    init(
-      _ generation: Int, of connection: PusherConnection, on loop: EventLoop
-    ) throws(PusherConfigurationError) {
-      place = connection.state.withLock { $0.place }
-      destination = try place.options.destination(key: place.key)
-      session = try place.options.sessionOptions()
-      dispatcher = EventDispatcher(
-        connection: connection, service: place.options.service, generation: generation)
-      signer = MethodSigner(
-        loop: loop, connection: connection, place: place, dispatcher: dispatcher,
-        network: destination)
-    }
+  /// Makes the parts for the current place.
+  private func parts(_ generation: Int) throws(PusherConfigurationError) -> Parts {
+    let place = connection.state.withLock { $0.place }
+    let destination = try place.options.destination(key: place.key)
+    let dispatcher = EventDispatcher(
+      connection: connection, service: place.options.service, generation: generation)
+    let signer = MethodSigner(
+      loop: loop, connection: connection, place: place, dispatcher: dispatcher,
+      network: destination)
+    return (place, destination, try place.options.sessionOptions(), dispatcher, signer)
   }
 
   init(loop: EventLoop, connection: PusherConnection) {
@@ -106,7 +102,7 @@ final class ClientDriver: LoopMember {
     do throws(PusherConfigurationError) {
       let run = try make(generation)
       self.run = run
-      if connection.userState.isWanted { run.feed.signIn() }
+      if connection.state.withLock({ $0.user.isWanted }) { run.feed.signIn() }
       for channel in connection.wantedChannels.elements.sorted(by: { $0.serial < $1.serial }) {
         // A gap of the former session is none of this one.
         channel.takeLoss()
@@ -123,7 +119,7 @@ final class ClientDriver: LoopMember {
   }
 
   private func make(_ generation: Int) throws(PusherConfigurationError) -> ClientRun {
-    let parts = try Parts(generation, of: connection, on: loop)
+    let parts = try parts(generation)
     let feed: ChannelsFeed
     do throws(TLSError) {
       feed = try ChannelsFeed(
@@ -140,7 +136,7 @@ final class ClientDriver: LoopMember {
       connection.state.withLock({ $0.place.number }) != run.parts.place.number
     else { return }
     do {
-      let parts = try Parts(run.generation, of: connection, on: loop)
+      let parts = try parts(run.generation)
       parts.dispatcher.channels = run.dispatcher.channels
       run.parts = parts
       run.isMoving = true
@@ -170,7 +166,7 @@ final class ClientDriver: LoopMember {
 
   private func noteLost(_ run: ClientRun) {
     for channel in run.dispatcher.channels.elements { channel.noteLost() }
-    connection.userState.noteLost()
+    connection.noteUserLost()
   }
 
   func disconnect() {
@@ -359,7 +355,7 @@ extension ClientDriver: ChannelsFeedDelegate {
       noteDelayed(.unavailable("sign-in", reason), run)
     case .watchlist(let change):
       run.dispatcher.dispatch(
-        change.name, to: connection.userState.watchlist,
+        change.name, to: connection.watchlist,
         data: [
           "name": .string(change.name), "user_ids": .array(change.userIds.map(JSONValue.string)),
         ])
@@ -481,9 +477,9 @@ extension ClientDriver: ChannelsFeedDelegate {
     }
     if run.dispatcher.channels[name] == nil {
       run.dispatcher.channels[name] = PusherChannel(
-        name: name, connection: connection, bindings: connection.userState.bindings)
+        name: name, connection: connection, bindings: connection.userBindings)
     }
-    connection.userState.noteSignedIn(userID, userData)
+    connection.noteSignedIn(userID, userData)
     run.dispatcher.dispatch(publicName("signin_success"), channel: nil) {
       ["user_data": .string(userData.jsonText)]
     }
@@ -497,7 +493,7 @@ extension ClientDriver: ChannelsFeedDelegate {
     let outcome = run.signer.takeOutcome()
     var failure = failure
     failure.underlyingError = outcome.error
-    connection.userState.noteFailed(failure)
+    connection.noteSignInFailed(failure)
     tell(.signInFailed(response: outcome.response, data: outcome.body, error: failure))
   }
 }

@@ -6,7 +6,9 @@ internal import Synchronization
 /// apply from the next `connect()`.
 public final class PusherConnection: Sendable {
   let bindings = BindingList()
-  let userState = UserState()
+  /// Handlers of the user's events.
+  let userBindings = BindingList()
+  let watchlist = BindingList()
   let state: Locked<Status>
   let thread: OnDemandThread<ClientDriver>
   let logger: (any PusherLogger)?
@@ -30,6 +32,7 @@ public final class PusherConnection: Sendable {
     var failure: (any Error)?
     var channels = NameTable<PusherChannel>()
     var socketId: String?
+    var user = UserStatus()
     var failedAttempts = 0
     var userDataFetcher: (@Sendable () -> PusherPresenceChannelMember)?
     weak var delegate: (any PusherDelegate)?
@@ -344,7 +347,7 @@ extension PusherConnection {
   private func endSequences() {
     bindings.endSequences()
     for channel in state.withLock({ $0.channels.elements }) { channel.bindings.endSequences() }
-    userState.bindings.endSequences()
+    userBindings.endSequences()
     trim()
   }
 
@@ -369,7 +372,9 @@ extension PusherConnection {
     for observer in observers { observer.finish() }
     for channel in channels.elements { channel.end() }
     bindings.unbindAll()
-    userState.end()
+    noteUserLost()
+    userBindings.unbindAll()
+    watchlist.unbindAll()
     notices.withLock { $0 }?.end()
     userDataFetcher = nil
     _ = takeRefused()

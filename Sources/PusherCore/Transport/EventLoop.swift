@@ -14,19 +14,14 @@ internal import PusherPlatform
   package private(set) lazy var resolver = Resolver(wakeUp: wakeUp)
   package let tlsContexts = TLSContextCache()
 
-  private struct Slot {
-    /// `nil` after removal, until ``compact()``.
-    var source: (any LoopSource)?
-    var deadline: Instant?
-  }
-
   /// Maximum wait, in milliseconds: the clock of `poll` stops while the machine sleeps, ours does
   /// not, and an endless wait would hide that the process was stopped.
   private static let longestWait: Int64 = 10_000
 
   /// `nil` on systems without such a set; telling sources then act as usual ones.
   private let telling = ReadinessSet()
-  private var slots: [Slot] = []
+  /// A removed source is `nil` until ``compact()``.
+  private var slots: [(source: (any LoopSource)?, deadline: Instant?)] = []
   private var places: [ObjectIdentifier: Int] = [:]
   private var holes = 0
   /// Entries for `poll`: the wake-up pipe, the set of telling sources or its only one, the others.
@@ -56,7 +51,7 @@ internal import PusherPlatform
     let key = ObjectIdentifier(source)
     guard places[key] == nil else { return }
     places[key] = slots.count
-    slots.append(Slot(source: source))
+    slots.append((source, nil))
   }
 
   /// Adds a source that reports changes of its interest with ``tell(_:)``.
