@@ -182,7 +182,6 @@ public struct PusherAPI: Sendable {
     case .rejected(let status, let reason): throw .rejected(status: status, reason)
     case .unavailable(let status, let reason): throw .unavailable(status: status, reason)
     case .unexpected(let status, let reason): throw .unexpected(status: status, reason)
-    case .missing(let failure): throw .unreachable("\(failure)")
     }
   }
 }

@@ -112,7 +112,7 @@ final class ChannelLister {
   /// Beginning of the wanted names; empty for all channels.
   private let prefix: String
   private let loop: EventLoop
-  private let calls: APIConnection
+  private let calls: HTTPConnection
   private let diagnostics: Diagnostics
   private var timer: LoopTimer?
   private var asksForCounts = true
@@ -167,9 +167,13 @@ final class ChannelLister {
     isAsking = true
     let client = client()
     do throws(HTTPError) {
-      try calls.send(client.request(call), of: client) { [unowned self] answer, _ in
+      try calls.send(client.request(call), of: client) { [unowned self] outcome in
         isAsking = false
-        if !isOver { take(answer, to: client) }
+        if isOver { return }
+        switch outcome {
+        case .success((let answer, _)): take(answer, to: client)
+        case .failure(let failure): fail("\(failure)", cause: Cause(failure))
+        }
       }
     } catch {
       isAsking = false
@@ -179,7 +183,6 @@ final class ChannelLister {
 
   private func take(_ answer: APIAnswer, to client: APIClient) {
     switch answer {
-    case .missing(let failure): fail("\(failure)", cause: Cause(failure))
     case .accepted(let body): take(body)
     case .rejected where asksForCounts:
       asksForCounts = false

@@ -556,19 +556,23 @@ private struct CheckCalls {
   private func answer(
     to call: APIRequest, _ expected: String
   ) throws(CheckFailure) -> Answer {
-    let (outcome, head): (APIAnswer, HTTPResponseHead?)
+    let outcome: APIOutcome
     do {
       let calls = try access.calls(on: loop)
-      (outcome, head) = try calls.answer(
+      outcome = try calls.answer(
         to: client.request(call), of: client, on: loop, run: loop.run)
       calls.close()
     } catch {
       throw CheckFailure(expected: expected, came: "\(error)", cause: Cause(starting: error))
     }
-    let skew = head.flatMap(Self.skew)
+    let (answer, head): (APIAnswer, HTTPResponseHead)
     switch outcome {
-    case .missing(let failure): throw problem(failure, expected)
-    case .accepted(let body): return (head?.status ?? 0, body, skew)
+    case .success(let given): (answer, head) = given
+    case .failure(let failure): throw problem(failure, expected)
+    }
+    let skew = Self.skew(head)
+    switch answer {
+    case .accepted(let body): return (head.status, body, skew)
     case .refused(let status, let reason, let refusal):
       var advice = ["check that app id \(access.appID) and the secret belong to this key"]
       if refusal != .signature || !client.prefix.isEmpty {
