@@ -280,7 +280,7 @@ package struct RedisPolicy: Sendable, Equatable {
   package var replies = RedisReader.Limits()
   package var tls = TLSConfiguration()
   package var trust = TLSEnvironment()
-  package var families = AddressFamilies.any
+  package var families = SocketAddress.Family.both
 
   package init() {}
 }

@@ -65,34 +65,19 @@ package struct APIClient: Sendable, Equatable {
   }
 }
 
-/// Makes calls of an app's HTTP API, one at a time over one connection if possible.
-package final class APIConnection {
-  private let http: HTTPConnection
+/// The answer to a call, with its head, or the reason why there is none.
+package typealias APIOutcome = Result<
+  (answer: APIAnswer, head: HTTPResponseHead), HTTPExchange.Failure
+>
 
-  /// - Throws: ``TLSError`` for invalid certificates.
-  package init(
-    loop: EventLoop, to server: Destination, timeout: Duration
-  ) throws(TLSError) {
-    http = HTTPConnection(
-      loop: loop, to: server, tls: try server.tlsContext(loop, to: server.url), timeout: timeout)
-  }
-
-  /// Sends a request of ``APIClient/request(_:)``; the loop calls `completion` once, with the head
-  /// of the answer if there is one.
+extension HTTPConnection {
+  /// Sends a request of ``APIClient/request(_:)``; the loop calls `completion` once.
   package func send(
     _ request: HTTPExchange.Request, of client: APIClient,
-    completion: @escaping (APIAnswer, HTTPResponseHead?) -> Void
+    completion: @escaping (APIOutcome) -> Void
   ) throws(HTTPError) {
-    try http.send(request) { outcome, _ in
-      switch outcome {
-      case .success(let response): completion(client.answer(response), response.head)
-      case .failure(let failure): completion(.missing(failure), nil)
-      }
-    }
+    try send(request) { outcome, _ in completion(outcome.map { (client.answer($0), $0.head) }) }
   }
-
-  /// Cancels the open call without its completion, and closes the connection.
-  package func close() { http.close() }
 }
 
 /// The cause of a refusal by the HTTP API, as far as its answer shows it.
@@ -140,8 +125,6 @@ package enum APIAnswer: Sendable, Equatable {
   case unavailable(status: Int, reason: String)
   /// Any other status: the server does not implement this API.
   case unexpected(status: Int, reason: String)
-  /// There is no answer.
-  case missing(HTTPExchange.Failure)
 
   /// Classifies a response by its status; invalid UTF-8 in its body becomes U+FFFD.
   ///

@@ -209,8 +209,18 @@ package struct TriggerRequest: Sendable, Equatable {
     return request
   }
 
+  /// Returns what is wrong with an event's name; `nil` if it is valid.
+  package static func problem(inName name: String) -> String? {
+    if name.isEmpty { return "an event name cannot be empty" }
+    let length = name.utf8.count
+    guard length <= maximumNameLength else {
+      return "an event name has at most \(maximumNameLength) bytes; this one has \(length)"
+    }
+    return nil
+  }
+
   func check() throws(TriggerError) {
-    if let problem = EventName.problem(in: name) { throw .invalidName(problem) }
+    if let problem = Self.problem(inName: name) { throw .invalidName(problem) }
     guard !channels.isEmpty else { throw .noChannel }
     guard channels.count <= Self.maximumChannels else {
       throw .tooManyChannels(count: channels.count, limit: Self.maximumChannels)
@@ -249,36 +259,6 @@ package enum TriggerError: Error, Equatable, Sendable, CustomStringConvertible {
   }
 }
 
-package enum EventName {
-  package static func problem(in name: String) -> String? {
-    if name.isEmpty { return "an event name cannot be empty" }
-    let length = name.utf8.count
-    guard length <= TriggerRequest.maximumNameLength else {
-      return "an event name has at most \(TriggerRequest.maximumNameLength) bytes; "
-        + "this one has \(length)"
-    }
-    return nil
-  }
-}
-
-/// Several events in one call, each for one channel: `POST /apps/ID/batch_events`.
-package struct BatchRequest: Sendable, Equatable {
-  /// Pusher's maximum number of events in one call; other servers may accept more.
-  package static let documentedCount = 10
-
-  package typealias Event = PusherAPI.Event
-
-  package var events: [Event]
-
-  package init(events: [Event]) { self.events = events }
-
-  /// Returns the call for an app; the server checks the number of events and the data's length.
-  package func request(appID: String) throws(TriggerError) -> APIRequest {
-    for event in events { try event.check() }
-    return .post(appID, "batch_events", ["batch": .array(events.map(\.json))])
-  }
-}
-
 extension PusherAPI.Event {
   package init(name: String, channel: String, data: String, socketID: String? = nil) {
     self.init(name, channel: channel, data: data, socketID: socketID)
@@ -296,12 +276,24 @@ extension PusherAPI.Event {
 }
 
 extension APIRequest {
+  /// Pusher's maximum number of events in one call; other servers may accept more.
+  package static let documentedBatch = 10
+
+  /// `POST /apps/ID/batch_events`: several events in one call, each for one channel.
+  ///
+  /// The server checks the number of events and the data's length.
+  package static func batch(
+    _ events: [PusherAPI.Event], appID: String
+  ) throws(TriggerError) -> APIRequest {
+    for event in events { try event.check() }
+    return .post(appID, "batch_events", ["batch": .array(events.map(\.json))])
+  }
+
   /// The call that sends these events: a single one without a batch.
   package static func sending(
     _ events: [PusherAPI.Event], appID: String
   ) throws(TriggerError) -> APIRequest {
     events.count == 1
-      ? try events[0].alone.request(appID: appID)
-      : try BatchRequest(events: events).request(appID: appID)
+      ? try events[0].alone.request(appID: appID) : try batch(events, appID: appID)
   }
 }

@@ -182,7 +182,6 @@ public struct PusherAPI: Sendable {
     case .rejected(let status, let reason): throw .rejected(status: status, reason)
     case .unavailable(let status, let reason): throw .unavailable(status: status, reason)
     case .unexpected(let status, let reason): throw .unexpected(status: status, reason)
-    case .missing(let failure): throw .unreachable("\(failure)")
     }
   }
 }
@@ -358,12 +357,12 @@ extension PusherAPI {
   @discardableResult
   public func triggerBatch(_ events: [Event]) async throws(PusherAPIError) -> JSONValue {
     guard !events.isEmpty else { throw .invalid("a batch needs at least one event") }
-    var batch = BatchRequest(events: events)
+    var batch = events
     for (index, event) in events.enumerated() {
       try check(data: event.data)
-      batch.events[index].data = try encrypted(event.alone).data
+      batch[index].data = try encrypted(event.alone).data
     }
-    return try await send(valid { try batch.request(appID: appID) })
+    return try await send(valid { try .batch(batch, appID: appID) })
   }
 }
 

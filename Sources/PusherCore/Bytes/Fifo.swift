@@ -60,6 +60,40 @@ extension Array {
   }
 }
 
+/// Elements by their times, the earliest first; adding and removing take logarithmic time.
+struct TimeHeap<Element> {
+  private var entries: [(time: Instant, element: Element)] = []
+
+  var first: (time: Instant, element: Element)? { entries.first }
+
+  mutating func add(_ element: Element, at time: Instant) {
+    var place = entries.count
+    entries.append((time, element))
+    while place > 0, entries[place].time < entries[(place - 1) / 2].time {
+      entries.swapAt(place, (place - 1) / 2)
+      place = (place - 1) / 2
+    }
+  }
+
+  mutating func removeFirst() {
+    entries.swapAt(0, entries.count - 1)
+    entries.removeLast()
+    var place = 0
+    while true {
+      var least = place
+      for child in [2 * place + 1, 2 * place + 2]
+      where child < entries.count && entries[child].time < entries[least].time {
+        least = child
+      }
+      if least == place { return }
+      entries.swapAt(place, least)
+      place = least
+    }
+  }
+}
+
+extension TimeHeap: Sendable where Element: Sendable {}
+
 /// A queue of work in lanes.
 ///
 /// Items of one lane start in order, one at a time; lanes take turns. The queue is pure: its owner

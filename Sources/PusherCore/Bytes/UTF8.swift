@@ -78,8 +78,8 @@ package struct UTF8Validator: Sendable {
       return true
     }
     guard byte >= 0x80 else { return true }
-    guard let sequence = UTF8Sequence(lead: byte) else { return false }
-    (wanted, low, high) = (sequence.continuations, sequence.low, sequence.high)
+    guard let rest = Self.continuation(of: byte) else { return false }
+    (wanted, low, high) = rest
     return true
   }
 
@@ -99,24 +99,20 @@ package struct UTF8Validator: Sendable {
   }
 }
 
-/// Bytes that may follow the first byte of a character (RFC 3629 section 4).
-private struct UTF8Sequence {
-  /// From 1 to 3.
-  let continuations: Int
-  /// Range of the first of them; the others are 0x80 to 0xBF.
-  let low: UInt8
-  let high: UInt8
-
-  @inline(__always) init?(lead: UInt8) {
+extension UTF8Validator {
+  /// Returns how many bytes follow the first byte of a character (RFC 3629 section 4), and the
+  /// range of the first of them; the others are 0x80 to 0xBF.
+  @inline(__always)
+  fileprivate static func continuation(of lead: UInt8) -> (count: Int, low: UInt8, high: UInt8)? {
     switch lead {
-    case 0xC2...0xDF: (continuations, low, high) = (1, 0x80, 0xBF)
-    case 0xE0: (continuations, low, high) = (2, 0xA0, 0xBF)
-    case 0xE1...0xEC, 0xEE, 0xEF: (continuations, low, high) = (2, 0x80, 0xBF)
-    case 0xED: (continuations, low, high) = (2, 0x80, 0x9F)
-    case 0xF0: (continuations, low, high) = (3, 0x90, 0xBF)
-    case 0xF1...0xF3: (continuations, low, high) = (3, 0x80, 0xBF)
-    case 0xF4: (continuations, low, high) = (3, 0x80, 0x8F)
-    default: return nil
+    case 0xC2...0xDF: (1, 0x80, 0xBF)
+    case 0xE0: (2, 0xA0, 0xBF)
+    case 0xE1...0xEC, 0xEE, 0xEF: (2, 0x80, 0xBF)
+    case 0xED: (2, 0x80, 0x9F)
+    case 0xF0: (3, 0x90, 0xBF)
+    case 0xF1...0xF3: (3, 0x80, 0xBF)
+    case 0xF4: (3, 0x80, 0x8F)
+    default: nil
     }
   }
 }
@@ -151,10 +147,12 @@ extension ByteBuffer {
   private static func character(_ bytes: ByteView, at start: Int) -> (isWhole: Bool, end: Int) {
     let lead = bytes[start]
     guard lead >= 0x80 else { return (true, start + 1) }
-    guard let sequence = UTF8Sequence(lead: lead) else { return (false, start + 1) }
-    var range = sequence.low...sequence.high
+    guard let (count, low, high) = UTF8Validator.continuation(of: lead) else {
+      return (false, start + 1)
+    }
+    var range = low...high
     var index = start + 1
-    let whole = index + sequence.continuations
+    let whole = index + count
     while index < whole, index < bytes.count, range.contains(bytes[index]) {
       range = 0x80...0xBF
       index += 1

@@ -1,20 +1,12 @@
 package struct AuthorizationRequest: Sendable, Equatable {
-  package enum Subject: Sendable, Equatable {
-    case channel(String)
-    case user
-  }
-
-  package let subject: Subject
+  /// `nil` for the user.
+  package let channel: String?
   package let socketID: String
   /// Number of the connection that asks; answers for earlier connections are ignored.
   let generation: Int
 
-  package init(_ subject: Subject, socketID: String, generation: Int) {
-    (self.subject, self.socketID, self.generation) = (subject, socketID, generation)
-  }
-
-  package var channel: String? {
-    if case .channel(let name) = subject { name } else { nil }
+  package init(channel: String?, socketID: String, generation: Int) {
+    (self.channel, self.socketID, self.generation) = (channel, socketID, generation)
   }
 }
 
@@ -100,38 +92,46 @@ struct SignatureAttempts: Equatable {
   }
 }
 
-/// Reads the answer of an authorisation endpoint or command:
-/// `{"auth":"KEY:HEX","channel_data"?:String,…}`.
-///
-/// Some frameworks wrap every answer: `{"data":{"auth":…}}`. Source: Pusher's page "Authorizing
-/// users", and the shapes of real servers.
-package enum AuthorizationAnswer {
-  /// A `channel_data` that is an object cannot be repaired: the signature covers its exact bytes.
-  package static func parse(_ body: ByteView) throws(AuthorizationFailure) -> PusherAuth {
-    let (value, auth) = try object(body)
-    let channelData = value["channel_data"] ?? .null
-    guard channelData == .null || channelData.text != nil else {
-      throw .unusable("\"channel_data\" must be the JSON text that was signed, not an object")
+extension Authorization {
+  /// Reads the answer of an authorisation endpoint or command.
+  ///
+  /// - For a channel: `{"auth":"KEY:HEX","channel_data"?:String,"shared_secret"?:String}`. A
+  ///   `channel_data` that is an object cannot be repaired: the signature covers its exact bytes.
+  /// - For the user: `{"auth":"KEY:HEX","user_data":String}`.
+  ///
+  /// Some frameworks wrap every answer: `{"data":{"auth":…}}`. Source: Pusher's page "Authorizing
+  /// users", and the shapes of real servers.
+  package init(_ body: [UInt8], forChannel: Bool) throws(AuthorizationFailure) {
+    let (value, auth) = try Self.object(body)
+    if forChannel {
+      let data = value["channel_data"] ?? .null
+      guard data == .null || data.text != nil else {
+        throw .unusable("\"channel_data\" must be the JSON text that was signed, not an object")
+      }
+      self.init(
+        PusherAuth(auth: auth, channelData: data.text, sharedSecret: value["shared_secret"]?.text))
+    } else {
+      guard let userData = value["user_data"]?.text else {
+        throw .unusable("the answer has no \"user_data\" with the JSON text that was signed")
+      }
+      self.init(PusherUserAuth(auth: auth, userData: userData))
     }
-    return PusherAuth(
-      auth: auth, channelData: channelData.text, sharedSecret: value["shared_secret"]?.text)
   }
 
-  /// Reads `{"auth":"KEY:HEX","user_data":String}`.
-  package static func parseUser(_ body: ByteView) throws(AuthorizationFailure) -> PusherUserAuth {
-    let (value, auth) = try object(body)
-    guard let userData = value["user_data"]?.text else {
-      throw .unusable("the answer has no \"user_data\" with the JSON text that was signed")
+  package static func result(of body: [UInt8], to request: AuthorizationRequest) -> Result {
+    Result { () throws(AuthorizationFailure) in
+      try Authorization(body, forChannel: request.channel != nil)
     }
-    return PusherUserAuth(auth: auth, userData: userData)
   }
 
   private static func object(
-    _ body: ByteView
+    _ body: [UInt8]
   ) throws(AuthorizationFailure) -> (JSONValue, auth: String) {
     var value: JSONValue
     do {
-      value = try JSONParser.parse(body)
+      let buffer = ByteBuffer(capacity: body.count)
+      buffer.append(body)
+      value = try JSONParser.parse(buffer.view)
     } catch {
       throw .unusable(body.isEmpty ? "the answer is empty" : "the answer is \(error)")
     }

@@ -37,19 +37,15 @@ package struct EventFilter: Sendable, Equatable {
 ///
 /// Each name has one slot, chosen by its bytes; another name of the same slot replaces it.
 package final class FilterMemory {
-  private struct Verdict {
-    /// Length of the name, in bytes; more than ``longestName`` in an empty slot.
-    var count = Int.max
-    var passes = false
-  }
-
   /// A power of two.
   private static let capacity = 256
   /// Longer names, which no known server allows, are matched each time.
   private static let longestName = 256
 
   private let filter: EventFilter
-  private var verdicts = [Verdict](repeating: Verdict(), count: FilterMemory.capacity)
+  /// The length of each slot's name, in bytes, and its verdict; an empty slot has ``Int/max``.
+  private var verdicts = [(count: Int, passes: Bool)](
+    repeating: (.max, false), count: FilterMemory.capacity)
   /// The names, each at its slot times ``longestName``.
   private let names = ByteBuffer(capacity: FilterMemory.capacity * FilterMemory.longestName)
 
@@ -72,7 +68,7 @@ package final class FilterMemory {
     if verdict.count == name.count, former.begins(with: name) { return verdict.passes }
     let passes = passes(name.text)
     unsafe known.update(from: name.base, count: name.count)
-    verdicts[place] = Verdict(count: name.count, passes: passes)
+    verdicts[place] = (name.count, passes)
     return passes
   }
 

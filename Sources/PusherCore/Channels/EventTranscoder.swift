@@ -71,7 +71,7 @@ package struct EventTranscoder: Sendable {
     let end = unsafe UnsafePointer(message.base + message.count)
     if cursor.isAtChannel {
       guard copyChannel(&cursor), Self.copyData(&cursor) else { return false }
-      return unsafe cursor.word16() == Constant.quoteBrace && cursor.input + 2 == end
+      return unsafe cursor.word16() == Self.quoteBrace && cursor.input + 2 == end
     }
     guard cursor.isAtData, let start = Self.channelStart(message) else { return false }
     var channel = unsafe FusedCursor(input: message.base + start, output: cursor.output)
@@ -102,7 +102,7 @@ package struct EventTranscoder: Sendable {
     cursor.copyShort(8)
     cursor.copyShort(4)
     // Events of end-to-end encrypted channels must be decrypted first.
-    if cursor.word64() == Constant.privateDash, cursor.word64(8) == Constant.encrypted {
+    if cursor.word64() == Self.privateDash, cursor.word64(8) == Self.encrypted {
       return false
     }
     return Self.copyPlainString(&cursor)
@@ -125,14 +125,12 @@ package struct EventTranscoder: Sendable {
     return true
   }
 
-  private enum Constant {
-    // `"}`
-    static let quoteBrace: UInt16 = 0x7D22
-    // `private-`
-    static let privateDash: UInt64 = 0x2D65_7461_7669_7270
-    // `encrypte`
-    static let encrypted: UInt64 = 0x6574_7079_7263_6E65
-  }
+  // `"}`
+  private static let quoteBrace: UInt16 = 0x7D22
+  // `private-`
+  private static let privateDash: UInt64 = 0x2D65_7461_7669_7270
+  // `encrypte`
+  private static let encrypted: UInt64 = 0x6574_7079_7263_6E65
 }
 
 /// Reads the parts of a Pusher message, for the shape that servers usually send.

@@ -89,7 +89,13 @@ struct RequestPace {
   private(set) var message: String?
   /// True after the plan was given for this connection.
   private var hasPlanned = false
-  private var clientEvents = ClientEvents()
+  /// Client events that the server may still drop or refuse.
+  ///
+  /// The server confirms no client event, so an error soon after one is about it.
+  private var clientEvents = 0
+  private var lastClientEvent: Instant?
+  /// Maximum time from a client event to an error about it.
+  private static let clientEventTime = Duration.seconds(10)
 
   mutating func maySend(at now: Instant) -> Bool {
     guard resumesAt == nil else { return false }
@@ -182,7 +188,7 @@ struct RequestPace {
     defer {
       beginBurst()
       (resumesAt, isProbing, lastDrop, isFirstBurst) = (nil, false, nil, true)
-      (hasPlanned, clientEvents) = (false, ClientEvents())
+      (hasPlanned, clientEvents) = (false, 0)
     }
     return takeDroppedEvents(at: now)
   }
@@ -213,38 +219,23 @@ struct RequestPace {
     return start?.advanced(by: interval)
   }
 
-  mutating func noteClientEvent(at now: Instant) { clientEvents.noteSent(at: now) }
+  mutating func noteClientEvent(at now: Instant) {
+    forgetOldClientEvents(at: now)
+    clientEvents += 1
+    lastClientEvent = now
+  }
 
   /// Returns the number of client events among `count` messages that the server did not pass on.
   mutating func takeClientEvents(_ count: Int, at now: Instant) -> Int {
-    clientEvents.take(count, at: now)
+    forgetOldClientEvents(at: now)
+    let events = min(count, clientEvents)
+    clientEvents -= events
+    return events
   }
 
-  /// Client events that the server may still drop or refuse.
-  ///
-  /// The server confirms no client event, so an error soon after one is about it.
-  private struct ClientEvents {
-    /// Maximum time from an event to an error about it.
-    private static let time = Duration.seconds(10)
-
-    private var sent = 0
-    private var lastSent: Instant?
-
-    mutating func noteSent(at now: Instant) {
-      forgetOld(at: now)
-      sent += 1
-      lastSent = now
-    }
-
-    mutating func take(_ count: Int, at now: Instant) -> Int {
-      forgetOld(at: now)
-      let events = min(count, sent)
-      sent -= events
-      return events
-    }
-
-    private mutating func forgetOld(at now: Instant) {
-      if let lastSent, lastSent.duration(to: now) > Self.time { sent = 0 }
+  private mutating func forgetOldClientEvents(at now: Instant) {
+    if let lastClientEvent, lastClientEvent.duration(to: now) > Self.clientEventTime {
+      clientEvents = 0
     }
   }
 }

@@ -9,7 +9,7 @@ enum ServerMessage: Equatable {
   case subscriptionError(channel: String, type: String, message: String, status: Int?)
   case signedIn(userData: JSONValue)
   case signInError(type: String, message: String, status: Int?)
-  case watchlist([WatchlistChange])
+  case watchlist([PusherWatchlistEvent])
   case memberAdded(channel: String, member: PusherPresenceChannelMember)
   case memberRemoved(channel: String, userID: String)
   /// An event of the channel itself, passed on under its public name.
@@ -19,11 +19,6 @@ enum ServerMessage: Equatable {
   /// Libraries translate internal events and never show them.
   case unknownInternal(name: String)
   case malformed(String)
-
-  struct WatchlistChange: Equatable {
-    let isOnline: Bool
-    let userIDs: [String]
-  }
 
   init(_ envelope: Envelope, service: PusherService) {
     let name = envelope.eventName
@@ -115,13 +110,27 @@ enum ServerMessage: Equatable {
     return value.text.flatMap { try? JSONParser.parse($0) } ?? value
   }
 
-  private static func watchlist(_ data: JSONValue) -> [WatchlistChange] {
+  private static func watchlist(_ data: JSONValue) -> [PusherWatchlistEvent] {
     (data["events"]?.elements ?? []).compactMap { event in
       guard let name = event["name"]?.text, name == "online" || name == "offline" else {
         return nil
       }
       let userIDs = (event["user_ids"]?.elements ?? []).compactMap(\.identifier)
-      return userIDs.isEmpty ? nil : WatchlistChange(isOnline: name == "online", userIDs: userIDs)
+      return userIDs.isEmpty ? nil : PusherWatchlistEvent(name: name, userIds: userIDs)
     }
   }
+}
+
+/// Users of the watchlist that went online or offline.
+public struct PusherWatchlistEvent: Sendable, Equatable {
+  /// `online` or `offline`.
+  public var name: String
+  /// The users; after a sign-in and after a reconnect every user of the watchlist is named once.
+  public var userIds: [String]
+
+  /// Creates a change, for tests of handlers.
+  public init(name: String, userIds: [String]) { (self.name, self.userIds) = (name, userIds) }
+
+  /// True if the users came online.
+  public var isOnline: Bool { name == "online" }
 }

@@ -26,7 +26,7 @@ package struct Session {
   /// True while the owner leaves the socket unread.
   private(set) var isReadingPaused = false
   /// The `pusher:ping` messages of all connections, in both directions.
-  package private(set) var pings = PingCounts()
+  package private(set) var pings = (sent: 0, received: 0)
   private var reconnector: Reconnector
   private var pace = RequestPace()
   private var decryptor: EventDecryptor
@@ -103,7 +103,7 @@ package struct Session {
     let timeout = min(options.activityTimeout, activityTimeout ?? options.activityTimeout)
     phase = .connected(socketID: socketID, since: now)
     reconnector.noteOpen()
-    link.delivery.last = now
+    link.lastDelivery = now
     link.keepalive = Keepalive(activityTimeout: timeout, pongTimeout: options.pongTimeout, at: now)
     link.keepalive?.setPaused(isReadingPaused, at: now)
     report(.connected(socketID: socketID, activityTimeout: timeout))
@@ -124,9 +124,9 @@ package struct Session {
     // A connection that this side dropped has not proved stable, however long it lasted.
     if case .dropped = loss { lived = nil }
     if let lived, lived >= Reconnector.stableAfter { reconnector.noteStable() }
-    let code = ClosePolicy.effectiveCode(loss, lastError: link.lastError)
-    let decision = ClosePolicy.decide(loss, lastError: link.lastError)
-    retry(after: decision, loss, code: code, at: now)
+    retry(
+      after: loss.decision(lastError: link.lastError), loss,
+      code: loss.effectiveCode(lastError: link.lastError), at: now)
   }
 
   /// Opens a gap if events came on the connection and some may be missing.
@@ -134,14 +134,15 @@ package struct Session {
   /// - Parameter isSilent: The server ended the connection without a reason.
   private mutating func forgetConnection(isSilent: Bool = false, at now: Instant) {
     if isConnected, subscriptions.isAnySubscribed {
-      reconnector.openGap(at: link.delivery.startOfLoss(at: now))
+      reconnector.openGap(at: link.startOfLoss(at: now))
     }
     link.end()
     let dropped = pace.connectionLost(wasOpen: isConnected, isSilent: isSilent, at: now)
     reportDroppedEvents(dropped, pace.message)
     signIn.authorization = nil
     for channel in channels { abandon(channel) }
-    if signIn.state != .unwanted { signIn.state = .waiting }
+    signIn.state = .waiting
+    signIn.userID = nil
   }
 
   private mutating func abandon(_ channel: String) {
@@ -202,7 +203,7 @@ package struct Session {
   package mutating func noteActivity(at now: Instant) { link.keepalive?.noteActivity(at: now) }
 
   /// Every message received by `now` was handed out, so a later loss cannot affect it.
-  package mutating func noteDelivery(at now: Instant) { link.delivery.last = now }
+  package mutating func noteDelivery(at now: Instant) { link.lastDelivery = now }
 
   /// While nothing is read, silence proves nothing, answers are not late and nothing is dialled;
   /// afterwards, every answer gets its full time again.
@@ -258,26 +259,21 @@ struct Link {
   var keepalive: Keepalive?
   /// Code of the last `pusher:error`; it explains the loss of the connection.
   var lastError: Int?
-  var delivery = Delivery()
+  /// Last time at which all received messages were known to be handed out.
+  var lastDelivery: Instant?
+  /// Longest time from a request to its answer; no message is under way for longer.
+  private var roundTrip = Duration.zero
 
   mutating func begin() {
     generation += 1
     lastError = nil
-    delivery.roundTrip = .zero
+    roundTrip = .zero
   }
 
   mutating func end() {
     generation += 1
     keepalive = nil
   }
-}
-
-/// Estimates how long messages are under way, which decides the start of a gap.
-struct Delivery {
-  /// Last time at which all received messages were known to be handed out.
-  var last: Instant?
-  /// Longest time from a request to its answer; no message is under way for longer.
-  var roundTrip = Duration.zero
 
   mutating func noteAnswer(to sent: Instant, at now: Instant) {
     roundTrip = max(roundTrip, sent.duration(to: now))
@@ -286,8 +282,8 @@ struct Delivery {
   /// Returns the earliest time at which the server may have sent a message that was not handed out.
   ///
   /// Messages sent before the last received one arrived before it, except those still under way.
-  fileprivate func startOfLoss(at now: Instant) -> Instant {
-    (last ?? now).advanced(by: .zero - roundTrip)
+  func startOfLoss(at now: Instant) -> Instant {
+    (lastDelivery ?? now).advanced(by: .zero - roundTrip)
   }
 }
 
@@ -400,7 +396,7 @@ extension Session {
     guard rekeying.append(envelope.message) else { return false }
     subscriptions[channel]?.rekeying = rekeying
     subscriptions[channel]?.rekeyedAt = now
-    ask(.channel(channel), socketID)
+    ask(channel, socketID)
     return true
   }
 
@@ -535,9 +531,7 @@ extension Session {
     case .signInError(let type, let message, let status):
       signInFailed(SubscriptionFailure(type: type, message: message, status: status), at: now)
     case .watchlist(let changes):
-      for change in changes {
-        report(.watchlist(isOnline: change.isOnline, userIDs: change.userIDs))
-      }
+      for change in changes { report(.watchlist(change)) }
     case .memberAdded(let channel, let member): memberAdded(channel, member)
     case .memberRemoved(let channel, let userID): memberRemoved(channel, userID)
     case .malformed(let reason): report(.malformed(reason: reason, bytes: envelope.message.array))
@@ -588,9 +582,7 @@ extension Session {
     case .more: break
     case .hold(let time):
       subscriptions.holdRequests()
-      if case .requested = signIn.state, let auth = signIn.authorization {
-        signIn.state = .held(auth)
-      }
+      if signIn.state.isRequested { signIn.state = .held }
       let waiting = subscriptions.heldCount + (signIn.isHeld ? 1 : 0)
       report(.rateLimited(RateLimit(message: message, waiting: waiting, retryIn: time)))
     }
@@ -620,8 +612,7 @@ extension Session {
   private mutating func sendHeld(at now: Instant) {
     while isConnected, signIn.isHeld || subscriptions.firstHeld != nil, pace.maySend(at: now) {
       pace.noteSent(at: now)
-      if case .held(let auth) = signIn.state {
-        signIn.authorization = auth
+      if signIn.isHeld, let auth = signIn.authorization {
         signIn.state = .requested(until: now.advanced(by: options.connectTimeout))
         emit(.send(command.signIn(auth)))
       } else if let channel = subscriptions.firstHeld {
@@ -756,7 +747,8 @@ extension Session {
 extension Session {
   /// Keeps the user signed in from now on, over every reconnect; retries after a failure.
   package mutating func signIn(at now: Instant) {
-    guard signIn.state == .unwanted || signIn.state == .failed else { return }
+    guard !signIn.isWanted || signIn.state == .failed else { return }
+    signIn.isWanted = true
     signIn.state = .waiting
     beginSignIn()
   }
@@ -764,22 +756,22 @@ extension Session {
   package var userID: String? { signIn.userID }
 
   private mutating func beginSignIn() {
-    guard signIn.state == .waiting, isConnected else { return }
+    guard signIn.isWanted, signIn.state == .waiting, isConnected else { return }
     signIn.signatures.restart()
     askForAuthentication()
   }
 
   private mutating func askForAuthentication() {
     guard let socketID else { return }
-    signIn.state = .authenticating
-    ask(.user, socketID)
+    signIn.state = .authorizing
+    ask(nil, socketID)
   }
 
   private mutating func authenticated(_ result: Authorization.Result, at now: Instant) {
-    guard signIn.state == .authenticating else { return }
+    guard signIn.state == .authorizing else { return }
     do throws(AuthorizationFailure) {
-      let auth = try result.get()
-      signIn.state = .held(auth)
+      signIn.authorization = try result.get()
+      signIn.state = .held
       sendHeld(at: now)
     } catch {
       switch signIn.signatures.failed(error, options.reconnect.backoff, random: &random) {
@@ -795,7 +787,7 @@ extension Session {
   private mutating func signedIn(_ userData: JSONValue, at now: Instant) {
     switch signIn.state {
     case .requested(let until):
-      link.delivery.noteAnswer(to: until.advanced(by: .zero - options.connectTimeout), at: now)
+      link.noteAnswer(to: until.advanced(by: .zero - options.connectTimeout), at: now)
     case .held: break
     default: return
     }
@@ -806,7 +798,8 @@ extension Session {
       signInFailed(failure, at: now)
       return
     }
-    signIn.state = .done(userID: userID)
+    signIn.state = .subscribed
+    signIn.userID = userID
     signIn.signatures.noteConfirmed()
     report(.signedIn(userID: userID, userData: userData))
     let channel = UserChannel.name(userID: userID)
@@ -819,7 +812,7 @@ extension Session {
   /// Gives up the sign-in on this connection, and subscribes to the channels that do not need it.
   private mutating func signInFailed(_ failure: SubscriptionFailure, at now: Instant) {
     guard signIn.isPending else { return }
-    if case .requested = signIn.state { noteAnswered(at: now) }
+    if signIn.state.isRequested { noteAnswered(at: now) }
     signIn.state = .failed
     report(.signInFailed(failure))
     beginChannels(at: now)
@@ -827,7 +820,7 @@ extension Session {
 
   /// Reports whether an error that names no channel answered the sign-in.
   private mutating func refusedSignIn(code: Int?, message: String, at now: Instant) -> Bool {
-    guard case .requested = signIn.state else { return false }
+    guard signIn.state.isRequested else { return false }
     let isAboutChannel = message.holds("channel")
     guard message.holds("::user::") || !isAboutChannel else { return false }
     let status = code == nil || code == 4009 ? 401 : nil
@@ -901,11 +894,15 @@ extension Session {
   private mutating func askForAuthorization(_ channel: String) {
     guard let socketID else { return }
     subscriptions[channel]?.state = .authorizing
-    ask(.channel(channel), socketID)
+    ask(channel, socketID)
   }
 
-  private mutating func ask(_ subject: AuthorizationRequest.Subject, _ socketID: String) {
-    emit(.authorize(AuthorizationRequest(subject, socketID: socketID, generation: link.generation)))
+  /// Asks for a signature of a channel or, without a name, of the user.
+  private mutating func ask(_ channel: String?, _ socketID: String) {
+    let generation = link.generation
+    emit(
+      .authorize(
+        AuthorizationRequest(channel: channel, socketID: socketID, generation: generation)))
   }
 
   private mutating func request(_ channel: String, auth: Authorization?, at now: Instant) {
@@ -959,7 +956,7 @@ extension Session {
     let isNew = subscription.state != .subscribed
     switch subscription.state {
     case .requested(let until):
-      link.delivery.noteAnswer(to: until.advanced(by: .zero - options.connectTimeout), at: now)
+      link.noteAnswer(to: until.advanced(by: .zero - options.connectTimeout), at: now)
     case .held, .subscribed: break
     default: return
     }
@@ -1050,21 +1047,21 @@ extension Session {
 }
 
 /// Close codes of the protocol page, section "Connection closure".
-enum ClosePolicy {
-  /// Chooses the reaction to `loss`; a stable connection is dialled again at once, as in libPusher.
+extension ConnectionLoss {
+  /// The reaction to the loss; a stable connection is dialled again at once, as in libPusher.
   ///
   /// - Parameter lastError: Code of the last `pusher:error`. It counts if no close frame brings a
   ///   4xxx code: Reverb sends only the error, and drops the socket or leaves it open without a
   ///   greeting.
-  static func decide(_ loss: ConnectionLoss, lastError: Int?) -> ReconnectDecision {
-    if let code = effectiveCode(loss, lastError: lastError) {
+  func decision(lastError: Int?) -> ReconnectDecision {
+    if let code = effectiveCode(lastError: lastError) {
       return switch code {
       case 4000..<4100: .refused
       case 4200..<4300: .atOnce
       default: .backOff
       }
     }
-    return switch loss {
+    return switch self {
     case .refused(let status, _, _): HTTPStatus.isTemporary(status) ? .backOff : .refused
     case .dropped, .handshakeTimeout: .backOff
     default: .atOnce
@@ -1072,19 +1069,14 @@ enum ClosePolicy {
   }
 
   /// Returns the 4xxx code that explains the loss.
-  static func effectiveCode(_ loss: ConnectionLoss, lastError: Int?) -> Int? {
-    switch loss {
+  func effectiveCode(lastError: Int?) -> Int? {
+    switch self {
     case .closed(let code?, _) where (4000..<5000).contains(code): code
     case .closed, .network, .handshakeTimeout:
       lastError.flatMap { (4000..<4300).contains($0) ? $0 : nil }
     default: nil
     }
   }
-}
-
-package struct PingCounts: Sendable, Equatable {
-  package internal(set) var sent = 0
-  package internal(set) var received = 0
 }
 
 /// Detects a connection that died without a close.
@@ -1148,7 +1140,7 @@ package enum SessionEvent: Sendable, Equatable {
   /// Not retried on this connection; the channels are subscribed without it.
   case signInFailed(SubscriptionFailure)
   case signInDelayed(reason: String, retryIn: Duration)
-  case watchlist(isOnline: Bool, userIDs: [String])
+  case watchlist(PusherWatchlistEvent)
   /// A presence channel has more members than the limit; reported once for each list.
   case membersLeftOut(channel: String, PresenceLimits)
   case memberAdded(channel: String, PusherPresenceChannelMember)
@@ -1247,54 +1239,29 @@ package struct SessionOptions: Sendable {
   }
 }
 
+/// The sign-in, which the server confirms as it confirms a subscription.
 struct SignIn: Equatable {
-  enum State: Equatable {
-    case unwanted
-    case waiting
-    /// The signer was asked.
-    case authenticating
-    /// The signer is asked again at this time.
-    case delayed(until: Instant)
-    /// The server's rate limit allows no request now; the server may have dropped an earlier one.
-    case held(Authorization)
-    /// The server was asked, and must answer by this time.
-    case requested(until: Instant)
-    case done(userID: String)
-    case failed
-  }
-
-  var state = State.unwanted
+  /// If false, ``state`` stays at its beginning.
+  var isWanted = false
+  var state = Subscription.State.waiting
+  /// Signature for the present connection.
   var authorization: Authorization?
   var signatures = SignatureAttempts()
+  /// The user whom the server has confirmed on the present connection.
+  var userID: String?
   /// The user's own channel, once subscribed.
   var channel: String?
 
   /// Some channels are only for users who are signed in.
-  var isPending: Bool {
-    switch state {
-    case .waiting, .authenticating, .delayed, .held, .requested: true
-    case .unwanted, .done, .failed: false
-    }
-  }
-
-  var userID: String? {
-    if case .done(let userID) = state { userID } else { nil }
-  }
-
-  var isHeld: Bool {
-    if case .held = state { true } else { false }
-  }
-
-  var isRequested: Bool {
-    if case .requested = state { true } else { false }
-  }
+  var isPending: Bool { isWanted && !state.isSettled }
+  var isHeld: Bool { state == .held }
 
   /// Answers are not late while nothing is read.
   func deadline(ignoringRequests: Bool) -> Instant? {
     switch state {
     case .delayed(let until): until
     case .requested(let until): ignoringRequests ? nil : until
-    case .unwanted, .waiting, .authenticating, .held, .done, .failed: nil
+    case .waiting, .authorizing, .held, .subscribed, .failed: nil
     }
   }
 }

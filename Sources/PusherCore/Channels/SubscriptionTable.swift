@@ -2,23 +2,18 @@
 ///
 /// Counters and queues follow every change of state, so that no query walks through all channels.
 struct SubscriptionTable {
-  /// A deadline, valid while the channel's state has the same time.
-  private struct ChannelDeadline {
-    let channel: String
-    let time: Instant
-  }
-
   private var table = OrderedTable<Subscription>()
   private var subscribed = 0
   private var settled = 0
   private var requestedCount = 0
   /// Unanswered requests in the order of sending, which is also the order of their deadlines.
-  private var requests = Fifo<ChannelDeadline>()
+  ///
+  /// A deadline is valid while the channel's state has the same time.
+  private var requests = Fifo<(time: Instant, channel: String)>()
   /// Channels that wait for the server's rate limit, in order.
   private var held = Fifo<String>()
   private(set) var heldCount = 0
-  /// A heap with the earliest time on top.
-  private var delays: [ChannelDeadline] = []
+  private var delays = TimeHeap<String>()
   /// Total number of visited entries; tests limit it.
   private(set) var looks = 0
   /// Counts possible changes; a copy of a channel's state is valid while this stays the same.
@@ -53,15 +48,15 @@ struct SubscriptionTable {
       (after?.isRequested == true ? 1 : 0) - (before?.isRequested == true ? 1 : 0)
     switch after {
     case .held: held.append(channel)
-    case .requested(let until): requests.append(ChannelDeadline(channel: channel, time: until))
-    case .delayed(let until): push(ChannelDeadline(channel: channel, time: until))
+    case .requested(let until): requests.append((until, channel))
+    case .delayed(let until): delays.add(channel, at: until)
     case .waiting, .authorizing, .subscribed, .failed, nil: break
     }
     dropStale()
   }
 
   private mutating func dropStale() {
-    while let first = requests.first, !isCurrent(first) {
+    while let (time, channel) = requests.first, !isCurrent(channel, time) {
       looks += 1
       _ = requests.popFirst()
     }
@@ -69,14 +64,21 @@ struct SubscriptionTable {
       looks += 1
       _ = held.popFirst()
     }
-    while let first = delays.first, !isCurrent(first) { popDelay() }
+    while let (time, channel) = delays.first, !isCurrent(channel, time) {
+      looks += 1
+      delays.removeFirst()
+    }
   }
 
-  private func isCurrent(_ appointment: ChannelDeadline) -> Bool {
-    switch table[appointment.channel]?.state {
-    case .requested(appointment.time), .delayed(appointment.time): true
+  private func isCurrent(_ channel: String, _ time: Instant) -> Bool {
+    switch table[channel]?.state {
+    case .requested(time), .delayed(time): true
     default: false
     }
+  }
+
+  private var unanswered: some Sequence<String> {
+    requests.lazy.filter { isCurrent($0.channel, $0.time) }.map(\.channel)
   }
 
   // MARK: Deadlines
@@ -88,28 +90,30 @@ struct SubscriptionTable {
 
   func firstDue(at now: Instant, ignoringRequests: Bool) -> String? {
     if !ignoringRequests, let first = requests.first, first.time <= now { return first.channel }
-    guard let delay = delays.first, delay.time <= now else { return nil }
-    return delay.channel
+    guard let (time, channel) = delays.first, time <= now else { return nil }
+    return channel
   }
 
   mutating func renewRequests(until time: Instant) {
-    let unanswered = requests.filter(isCurrent)
-    looks += unanswered.count
-    for request in unanswered { self[request.channel]?.state = .requested(until: time) }
+    setUnanswered(.requested(until: time))
   }
 
   /// Takes back every unanswered request until the server's rate limit allows it.
   mutating func holdRequests() {
-    let unanswered = requests.filter(isCurrent)
-    looks += unanswered.count
-    for request in unanswered { self[request.channel]?.state = .held }
+    setUnanswered(.held)
+  }
+
+  private mutating func setUnanswered(_ state: Subscription.State) {
+    let channels = Array(unanswered)
+    looks += channels.count
+    for channel in channels { self[channel]?.state = state }
   }
 
   var firstHeld: String? { held.first }
   func isHeld(_ channel: String) -> Bool { table[channel]?.state == .held }
 
   var firstGuardedRequest: String? {
-    requests.first { isCurrent($0) && isGuardedRequest($0.channel) }?.channel
+    unanswered.first(where: isGuardedRequest)
   }
 
   func isGuardedRequest(_ channel: String) -> Bool {
@@ -119,36 +123,9 @@ struct SubscriptionTable {
   func isRequest(_ channel: String) -> Bool { table[channel]?.state.isRequested == true }
 
   var onlyRequest: String? {
-    var unanswered = requests.lazy.filter(isCurrent).map(\.channel).makeIterator()
-    guard let only = unanswered.next(), unanswered.next() == nil else { return nil }
+    var rest = unanswered.makeIterator()
+    guard let only = rest.next(), rest.next() == nil else { return nil }
     return only
-  }
-
-  // MARK: The heap
-
-  private mutating func push(_ appointment: ChannelDeadline) {
-    var place = delays.count
-    delays.append(appointment)
-    while place > 0, delays[place].time < delays[(place - 1) / 2].time {
-      looks += 1
-      delays.swapAt(place, (place - 1) / 2)
-      place = (place - 1) / 2
-    }
-  }
-
-  private mutating func popDelay() {
-    delays.swapAt(0, delays.count - 1)
-    delays.removeLast()
-    var place = 0
-    while true {
-      looks += 1
-      let children = (2 * place + 1)..<min(2 * place + 3, max(2 * place + 1, delays.count))
-      guard let least = children.min(by: { delays[$0].time < delays[$1].time }),
-        delays[least].time < delays[place].time
-      else { return }
-      delays.swapAt(place, least)
-      place = least
-    }
   }
 }
 

@@ -35,25 +35,21 @@ final class ClientDriver: LoopMember {
     }
   }
 
-  private struct Parts {
-    let place: PusherConnection.Target
-    let destination: Destination
-    let session: SessionOptions
-    let dispatcher: EventDispatcher
-    let signer: MethodSigner
+  private typealias Parts = (
+    place: PusherConnection.Target, destination: Destination, session: SessionOptions,
+    dispatcher: EventDispatcher, signer: MethodSigner
+  )
 
-    init(
-      _ generation: Int, of connection: PusherConnection, on loop: EventLoop
-    ) throws(PusherConfigurationError) {
-      place = connection.state.withLock { $0.place }
-      destination = try place.options.destination(key: place.key)
-      session = try place.options.sessionOptions()
-      dispatcher = EventDispatcher(
-        connection: connection, service: place.options.service, generation: generation)
-      signer = MethodSigner(
-        loop: loop, connection: connection, place: place, dispatcher: dispatcher,
-        network: destination)
-    }
+  /// Makes the parts for the current place.
+  private func parts(_ generation: Int) throws(PusherConfigurationError) -> Parts {
+    let place = connection.state.withLock { $0.place }
+    let destination = try place.options.destination(key: place.key)
+    let dispatcher = EventDispatcher(
+      connection: connection, service: place.options.service, generation: generation)
+    let signer = MethodSigner(
+      loop: loop, connection: connection, place: place, dispatcher: dispatcher,
+      network: destination)
+    return (place, destination, try place.options.sessionOptions(), dispatcher, signer)
   }
 
   init(loop: EventLoop, connection: PusherConnection) {
@@ -69,9 +65,6 @@ final class ClientDriver: LoopMember {
       guard run == nil, retired.isEmpty, isEnding || connection.isShutDown else { return false }
       drops.end()
       return true
-    } carryOut: { order in
-      connection.deliverChanges()
-      carryOut(order)
     }
   }
 
@@ -80,26 +73,21 @@ final class ClientDriver: LoopMember {
     connection.disconnect()
   }
 
-  private func carryOut(_ order: ClientOrder) {
-    switch order {
-    case .connect(let generation): connect(generation)
-    case .disconnect: disconnect()
-    case .move: move()
-    case .subscribe(let channel): subscribe(channel)
-    case .unsubscribe(let channel): unsubscribe(channel)
-    case .flush(let channel): flush(channel)
-    case .answered(let question, let answer): run?.signer.answer(question, answer)
-    case .signIn: run?.feed.signIn()
-    case .reportRefused: reportRefused()
-    case .trim: run?.dispatcher.trim()
-    case .read: run?.feed.isPaused = connection.readers.areBehind
-    case .shutDown: retire()
-    }
-  }
+  // MARK: Orders
 
-  // MARK: Connecting
+  func signIn() { run?.feed.signIn() }
 
-  private func connect(_ generation: Int) {
+  /// The caller's code answered the question with this number.
+  func answered(_ question: Int, _ answer: CallerAnswer) { run?.signer.answer(question, answer) }
+
+  /// Releases handlers that were unbound.
+  func trim() { run?.dispatcher.trim() }
+
+  /// Resumes reading, unless a reader is behind.
+  func read() { run?.feed.isPaused = connection.readers.areBehind }
+
+  /// Starts a new session, for this call of `connect()`.
+  func connect(_ generation: Int) {
     reportRefused()
     let (isCurrent, isWanted) = connection.state.withLock {
       ($0.generation == generation && !$0.isShutDown, $0.connectionState == .connecting)
@@ -114,7 +102,7 @@ final class ClientDriver: LoopMember {
     do throws(PusherConfigurationError) {
       let run = try make(generation)
       self.run = run
-      if connection.userState.isWanted { run.feed.signIn() }
+      if connection.state.withLock({ $0.user.isWanted }) { run.feed.signIn() }
       for channel in connection.wantedChannels.elements.sorted(by: { $0.serial < $1.serial }) {
         // A gap of the former session is none of this one.
         channel.takeLoss()
@@ -131,7 +119,7 @@ final class ClientDriver: LoopMember {
   }
 
   private func make(_ generation: Int) throws(PusherConfigurationError) -> ClientRun {
-    let parts = try Parts(generation, of: connection, on: loop)
+    let parts = try parts(generation)
     let feed: ChannelsFeed
     do throws(TLSError) {
       feed = try ChannelsFeed(
@@ -143,12 +131,12 @@ final class ClientDriver: LoopMember {
   }
 
   /// Moves to the place of `switch(to:)`; without a session the next `connect()` uses it.
-  private func move() {
+  func move() {
     guard let run, run.end == nil, run.veto == nil, !run.feed.isClosed,
       connection.state.withLock({ $0.place.number }) != run.parts.place.number
     else { return }
     do {
-      let parts = try Parts(run.generation, of: connection, on: loop)
+      let parts = try parts(run.generation)
       parts.dispatcher.channels = run.dispatcher.channels
       run.parts = parts
       run.isMoving = true
@@ -166,7 +154,7 @@ final class ClientDriver: LoopMember {
   }
 
   /// Ends the current session in the background, so that another can start.
-  private func retire() {
+  func retire() {
     guard let run else { return }
     self.run = nil
     noteLost(run)
@@ -178,10 +166,10 @@ final class ClientDriver: LoopMember {
 
   private func noteLost(_ run: ClientRun) {
     for channel in run.dispatcher.channels.elements { channel.noteLost() }
-    connection.userState.noteLost()
+    connection.noteUserLost()
   }
 
-  private func disconnect() {
+  func disconnect() {
     guard let run else {
       let (state, generation) = connection.state.withLock { ($0.connectionState, $0.generation) }
       if state == .disconnecting { connection.change(to: .disconnected, generation: generation) }
@@ -197,7 +185,7 @@ final class ClientDriver: LoopMember {
 
   // MARK: Channels
 
-  private func subscribe(_ channel: PusherChannel) {
+  func subscribe(_ channel: PusherChannel) {
     guard let run, connection.channel(channel.name) === channel else { return }
     let known = run.dispatcher.channels[channel.name]
     if known === channel, channel.failure == nil { return }
@@ -207,18 +195,19 @@ final class ClientDriver: LoopMember {
     run.feed.subscribe(channel.name)
   }
 
-  private func unsubscribe(_ channel: PusherChannel) {
+  func unsubscribe(_ channel: PusherChannel) {
     guard let run, run.dispatcher.channels[channel.name] === channel else { return }
     run.dispatcher.channels[channel.name] = nil
     run.feed.unsubscribe(channel.name)
   }
 
-  private func flush(_ channel: PusherChannel) {
+  func flush(_ channel: PusherChannel) {
     guard let run, run.dispatcher.channels[channel.name] === channel else { return }
     channel.sendUnsent(run.feed.trigger)
   }
 
-  private func reportRefused() {
+  /// Reports the refused subscriptions to the delegate.
+  func reportRefused() {
     for channel in connection.takeRefused() {
       guard let failure = channel.failure else { continue }
       tell(.subscriptionFailed(channel: channel.name, response: nil, data: nil, error: failure))
@@ -364,12 +353,11 @@ extension ClientDriver: ChannelsFeedDelegate {
       log(.warning, "sign-in failed, retrying in \(delay.inWords): \(reason)")
       // Channels are subscribed after the sign-in.
       noteDelayed(.unavailable("sign-in", reason), run)
-    case .watchlist(let isOnline, let userIDs):
-      let change = PusherWatchlistEvent(name: isOnline ? "online" : "offline", userIds: userIDs)
+    case .watchlist(let change):
       run.dispatcher.dispatch(
-        change.name, to: connection.userState.watchlist,
+        change.name, to: connection.watchlist,
         data: [
-          "name": .string(change.name), "user_ids": .array(userIDs.map(JSONValue.string)),
+          "name": .string(change.name), "user_ids": .array(change.userIds.map(JSONValue.string)),
         ])
       tell(.watchlist(change))
     case .subscribed(let name, let roster): subscribed(run, name, roster)
@@ -489,9 +477,9 @@ extension ClientDriver: ChannelsFeedDelegate {
     }
     if run.dispatcher.channels[name] == nil {
       run.dispatcher.channels[name] = PusherChannel(
-        name: name, connection: connection, bindings: connection.userState.bindings)
+        name: name, connection: connection, bindings: connection.userBindings)
     }
-    connection.userState.noteSignedIn(userID, userData)
+    connection.noteSignedIn(userID, userData)
     run.dispatcher.dispatch(publicName("signin_success"), channel: nil) {
       ["user_data": .string(userData.jsonText)]
     }
@@ -505,7 +493,7 @@ extension ClientDriver: ChannelsFeedDelegate {
     let outcome = run.signer.takeOutcome()
     var failure = failure
     failure.underlyingError = outcome.error
-    connection.userState.noteFailed(failure)
+    connection.noteSignInFailed(failure)
     tell(.signInFailed(response: outcome.response, data: outcome.body, error: failure))
   }
 }

@@ -180,15 +180,6 @@ private final class EventSourceCore: Sendable {
   typealias MessageHandler = @Sendable (_ id: String?, _ event: String?, _ data: String?) -> Void
   typealias CompleteHandler = @Sendable (Int?, Bool?, EventSourceError?) -> Void
 
-  fileprivate enum Order: Sendable {
-    case connect(generation: Int, lastEventID: String)
-    /// Closes streams of earlier generations.
-    case disconnect(generation: Int)
-    /// Resume reading, unless a reader is behind.
-    case read
-    case shutDown
-  }
-
   struct Status {
     var readyState = EventSourceState.closed
     var retryTime: Int
@@ -214,7 +205,7 @@ private final class EventSourceCore: Sendable {
   let settings: EventSourceSettings
   let state: Locked<Status>
   let readers = SlowReaders()
-  let thread: OnDemandThread<Order>
+  let thread: OnDemandThread<EventSourceDriver>
 
   init(url: String, headers: [String: String], settings: EventSourceSettings) {
     (self.url, self.headers, self.settings) = (url, headers, settings)
@@ -231,7 +222,13 @@ private final class EventSourceCore: Sendable {
       return state.generation
     }
     guard let generation else { return }
-    post(.connect(generation: generation, lastEventID: lastEventID ?? ""), isFirst: true)
+    thread.post {
+      $0.connect(generation, lastEventID ?? "")
+    } begin: { [self] in
+      EventSourceDriver(loop: $0, core: self)
+    } failed: { [self] in
+      completed(generation, status: nil, shouldReconnect: false, .network($0))
+    }
   }
 
   func disconnect() {
@@ -241,8 +238,15 @@ private final class EventSourceCore: Sendable {
       state.generation += 1
       return state.generation
     }
+    guard let generation else { return }
     // A `connect` on another thread may not have posted its order yet.
-    if let generation { post(.disconnect(generation: generation), isFirst: true) }
+    thread.post {
+      $0.disconnect(generation)
+    } begin: { [self] in
+      EventSourceDriver(loop: $0, core: self)
+    } failed: { [self] _ in
+      completed(nil, status: nil, shouldReconnect: false, nil)
+    }
   }
 
   func shutDown() {
@@ -253,17 +257,7 @@ private final class EventSourceCore: Sendable {
       return state.streams.values
     }
     for stream in streams { stream.finish() }
-    post(.shutDown)
-  }
-
-  /// Without a thread only a first order makes one; another `connect` may succeed after a failure.
-  private func post(_ order: Order, isFirst: Bool = false) {
-    thread.post(order, isFirst: isFirst) { [self] in
-      EventSourceDriver(loop: $0, core: self)
-    } failed: { [self] reason, _ in
-      let generation = state.withLock { $0.generation }
-      completed(generation, status: nil, shouldReconnect: false, .network(reason))
-    }
+    thread.post { $0.drop() }
   }
 
   func messages(
@@ -272,7 +266,7 @@ private final class EventSourceCore: Sendable {
     let drops = reportsDrops ? readers : nil
     let queue = EventQueue<EventSourceMessage>(buffering) { [weak self] isBehind in
       guard let self, readers.change(isBehind) else { return }
-      post(.read)
+      thread.post { $0.pauseWhileBehind() }
     } whenDropped: {
       drops?.noteDropped()
     } whenCancelled: { [weak self] key, isTaskCancelled in
@@ -361,9 +355,10 @@ private final class EventSourceCore: Sendable {
 }
 
 /// Runs on an event source's thread: executes its orders and reports their results.
-private final class EventSourceDriver: LoopMember {
+private final class EventSourceDriver: LoopMember, EventSink {
   private let loop: EventLoop
-  fileprivate let core: EventSourceCore
+  private let core: EventSourceCore
+  /// Keeps the driver as its sink, until ``drop()``.
   private var feed: EventStreamFeed?
   private var generation = 0
   private lazy var drops = DropReporter(loop, core.readers) { [unowned self] in
@@ -379,10 +374,9 @@ private final class EventSourceDriver: LoopMember {
     core.thread.serve(self, on: loop) {
       guard feed?.isClosed ?? true, isEnding || core.state.withLock({ $0.isShutDown })
       else { return false }
+      drop()
       drops.end()
       return true
-    } carryOut: {
-      carryOut($0)
     }
   }
 
@@ -391,38 +385,34 @@ private final class EventSourceDriver: LoopMember {
     core.disconnect()
   }
 
-  private func carryOut(_ order: EventSourceCore.Order) {
-    switch order {
-    case .connect(let generation, let lastEventID):
-      guard core.state.withLock({ $0.generation }) == generation else { return }
-      drop()
-      if isEnding {
-        core.completed(generation, status: nil, shouldReconnect: false, nil)
-      } else {
-        connect(generation, lastEventID)
-      }
-    case .disconnect(let generation):
-      let status = feed?.lastStatus
-      if self.generation < generation { drop() }
-      core.completed(nil, status: status, shouldReconnect: false, nil)
-    case .shutDown: drop()
-    case .read: feed?.isPaused = core.readers.areBehind
-    }
+  /// Closes a stream of an earlier generation.
+  fileprivate func disconnect(_ generation: Int) {
+    let status = feed?.lastStatus
+    if self.generation < generation { drop() }
+    core.completed(nil, status: status, shouldReconnect: false, nil)
   }
 
-  private func drop() {
+  fileprivate func drop() {
     feed?.delegate = nil
     feed?.disconnect()
     feed = nil
   }
 
-  private func connect(_ generation: Int, _ lastEventID: String) {
+  /// Stops or resumes reading.
+  fileprivate func pauseWhileBehind() { feed?.isPaused = core.readers.areBehind }
+
+  fileprivate func connect(_ generation: Int, _ lastEventID: String) {
+    guard core.state.withLock({ $0.generation }) == generation else { return }
+    drop()
+    if isEnding {
+      return core.completed(generation, status: nil, shouldReconnect: false, nil)
+    }
     self.generation = generation
     do {
       let feed = try make(lastEventID)
       self.feed = feed
       feed.delegate = self
-      feed.isPaused = core.readers.areBehind
+      pauseWhileBehind()
       feed.connect()
     } catch {
       core.completed(generation, status: nil, shouldReconnect: false, .invalidRequest("\(error)"))
@@ -450,29 +440,18 @@ private final class EventSourceDriver: LoopMember {
       connectTimeout: settings.connectTimeout, silenceTimeout: settings.silenceTimeout)
     return try EventStreamFeed(
       loop: loop, destination: destination, settings: request, options: options,
-      lastEventID: lastEventID, sink: DriverSink(self))
+      lastEventID: lastEventID, sink: self)
   }
 
-  /// Passes events to the driver, which the feed must not retain.
-  private final class DriverSink: EventSink {
-    private unowned let driver: EventSourceDriver
-
-    init(_ driver: EventSourceDriver) { self.driver = driver }
-
-    func take(event: EventStreamEvent) -> SinkVerdict {
-      driver.received(event)
-      return driver.core.readers.areBehind ? .takenAndFull : .taken
-    }
-  }
-
-  private func received(_ event: EventStreamEvent) {
-    guard let feed else { return }
+  func take(event: EventStreamEvent) -> SinkVerdict {
+    guard let feed else { return .taken }
     let message = EventSourceMessage(
       id: event.lastEventID.isEmpty ? nil : event.lastEventID.text, event: event.type.text,
       data: event.data.text)
     core.received(message, retryTime: feed.reconnectionTime.inMilliseconds, generation)
     // A handler may have called `connect` or `disconnect`, which apply before the next event.
-    core.thread.serve(self, on: loop, isIdle: { false }, carryOut: { carryOut($0) })
+    core.thread.serve(self, on: loop) { false }
+    return core.readers.areBehind ? .takenAndFull : .taken
   }
 }
 
@@ -499,10 +478,8 @@ extension EventSourceDriver: FeedDelegate {
     }
   }
 
-  func feedSinkIsFull() {
-    // The reader may have caught up already, and `read` may have come before this call.
-    feed?.isPaused = core.readers.areBehind
-  }
+  /// The reader may have caught up already.
+  func feedSinkIsFull() { pauseWhileBehind() }
 
   func feed(exchanged text: @autoclosure () -> String, isSent: Bool) {}
   func feedClosed() {}

@@ -179,7 +179,7 @@ final class MethodSigner: Signer {
 
   private func reply(to number: Int) -> @Sendable (CallerAnswer) -> Void {
     let connection = connection
-    return { connection.post(.answered(question: number, $0)) }
+    return { answer in connection.post { $0.answered(number, answer) } }
   }
 
   /// Runs `body` in a task that is cancelled with its question.

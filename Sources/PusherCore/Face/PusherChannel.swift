@@ -209,7 +209,7 @@ extension PusherChannel {
       }
       state.unsent.append(event)
     }
-    connection.post(.flush(self))
+    connection.post { [self] in $0.flush(self) }
   }
 
   /// Sends an event with data of your own type; `EncodingError` if it cannot be JSON.

@@ -6,9 +6,11 @@ internal import Synchronization
 /// apply from the next `connect()`.
 public final class PusherConnection: Sendable {
   let bindings = BindingList()
-  let userState = UserState()
+  /// Handlers of the user's events.
+  let userBindings = BindingList()
+  let watchlist = BindingList()
   let state: Locked<Status>
-  let thread: OnDemandThread<ClientOrder>
+  let thread: OnDemandThread<ClientDriver>
   let logger: (any PusherLogger)?
   let metrics: (any PusherMetrics)?
   /// ``Status/generation`` whose events are dispatched, 0 for none; read for every event.
@@ -30,6 +32,7 @@ public final class PusherConnection: Sendable {
     var failure: (any Error)?
     var channels = NameTable<PusherChannel>()
     var socketId: String?
+    var user = UserStatus()
     var failedAttempts = 0
     var userDataFetcher: (@Sendable () -> PusherPresenceChannelMember)?
     weak var delegate: (any PusherDelegate)?
@@ -227,7 +230,7 @@ extension PusherConnection {
     }
     if let auth { channel.auth = auth }
     if let presence = channel as? PusherPresenceChannel { prepare(presence) }
-    post(.subscribe(channel))
+    post { $0.subscribe(channel) }
     return channel
   }
 
@@ -249,7 +252,7 @@ extension PusherConnection {
 
   private func refuse<Channel: PusherChannel>(_ channel: Channel) -> Channel {
     state.withLock { if !$0.isShutDown { $0.refused.append(channel) } }
-    post(.reportRefused)
+    post { $0.reportRefused() }
     return channel
   }
 
@@ -267,53 +270,29 @@ extension PusherConnection {
     }
     guard isKnown else { return }
     channel.end()
-    post(.unsubscribe(channel))
+    post { $0.unsubscribe(channel) }
   }
 
   func unsubscribeAll() {
     for channel in state.replace(\.channels, with: NameTable()).elements {
       channel.end()
-      post(.unsubscribe(channel))
+      post { $0.unsubscribe(channel) }
     }
   }
-}
-
-enum ClientOrder: Sendable {
-  /// Start a new session, for this call of `connect()`.
-  case connect(generation: Int)
-  case disconnect
-  /// Move to the place of the current options.
-  case move
-  case subscribe(PusherChannel)
-  case unsubscribe(PusherChannel)
-  case flush(PusherChannel)
-  /// The caller's code answered the question with this number.
-  case answered(question: Int, CallerAnswer)
-  case signIn
-  /// Report the refused subscriptions to the delegate.
-  case reportRefused
-  /// Release handlers that were unbound.
-  case trim
-  /// Resume reading, unless a reader is behind.
-  case read
-  case shutDown
 }
 
 extension PusherConnection {
   /// Enqueues an order for the client's thread, unless the client is gone.
   ///
-  /// Without a thread, only a first order makes one: `connect()` reads all wanted channels and
-  /// refused subscriptions itself.
-  func post(_ order: ClientOrder, isFirst: Bool = false) {
-    if !isShutDown { send(order, isFirst: isFirst) }
+  /// Without a thread the order is not needed: `connect()` reads all wanted channels and refused
+  /// subscriptions itself.
+  func post(_ order: @escaping @Sendable (ClientDriver) -> Void) {
+    if !isShutDown { thread.post { [self] in carryOut(order, on: $0) } }
   }
 
-  private func send(_ order: ClientOrder, isFirst: Bool = false) {
-    thread.post(order, isFirst: isFirst) { [self] in
-      ClientDriver(loop: $0, connection: self)
-    } failed: { [self] reason, _ in
-      threadFailed(reason)
-    }
+  private func carryOut(_ order: (ClientDriver) -> Void, on driver: ClientDriver) {
+    deliverChanges()
+    order(driver)
   }
 
   var isShutDown: Bool { state.withLock { $0.isShutDown } }
@@ -322,10 +301,10 @@ extension PusherConnection {
 
   /// Stops or resumes reading for one reader.
   func hold(reading isBehind: Bool) {
-    if readers.change(isBehind) { post(.read) }
+    if readers.change(isBehind) { post { $0.read() } }
   }
 
-  func trim() { post(.trim) }
+  func trim() { post { $0.trim() } }
 
   // MARK: Connecting
 
@@ -341,7 +320,14 @@ extension PusherConnection {
       Self.change(&state, to: .connecting)
       return state.generation
     }
-    if let generation { post(.connect(generation: generation), isFirst: true) }
+    guard let generation else { return }
+    thread.post { [self] in
+      carryOut({ $0.connect(generation) }, on: $0)
+    } begin: { [self] in
+      ClientDriver(loop: $0, connection: self)
+    } failed: { [self] in
+      threadFailed($0, generation)
+    }
   }
 
   /// Same as ``Pusher/disconnect()``.
@@ -354,23 +340,23 @@ extension PusherConnection {
       Self.change(&state, to: .disconnecting)
       return true
     }
-    if isNeeded { post(.disconnect) }
+    if isNeeded { post { $0.disconnect() } }
   }
 
   /// Ends the sequences of events, because the client will not reconnect on its own.
   private func endSequences() {
     bindings.endSequences()
     for channel in state.withLock({ $0.channels.elements }) { channel.bindings.endSequences() }
-    userState.bindings.endSequences()
+    userBindings.endSequences()
     trim()
   }
 
   /// Reports the failure on this thread, since there is no callback thread.
-  private func threadFailed(_ reason: String) {
+  private func threadFailed(_ reason: String, _ generation: Int) {
     let failure = PusherConfigurationError.system(reason)
-    let generation = state.withLock { $0.generation }
-    change(to: .disconnected, generation: generation, because: failure)
-    tell(.failed(failure, willRetry: false))
+    if change(to: .disconnected, generation: generation, because: failure) {
+      tell(.failed(failure, willRetry: false))
+    }
   }
 
   func shutDown() {
@@ -386,11 +372,13 @@ extension PusherConnection {
     for observer in observers { observer.finish() }
     for channel in channels.elements { channel.end() }
     bindings.unbindAll()
-    userState.end()
+    noteUserLost()
+    userBindings.unbindAll()
+    watchlist.unbindAll()
     notices.withLock { $0 }?.end()
     userDataFetcher = nil
     _ = takeRefused()
-    send(.shutDown)
+    thread.post { $0.retire() }
   }
 
   // MARK: State
@@ -487,7 +475,7 @@ extension PusherConnection {
       if let key { state.place.key = key }
       state.place.number += 1
     }
-    post(.move)
+    post { $0.move() }
   }
 }
 

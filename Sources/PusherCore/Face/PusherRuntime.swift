@@ -18,9 +18,7 @@ public final class PusherRuntime: Sendable {
   /// Linux shows the first 15 bytes of `name`. `maximumAPIConnections` is at least 1.
   public init(name: String = "pusher-runtime", maximumAPIConnections: Int = 64) {
     thread = LoopThread(name: name)
-    var limits = HTTPCalls.Limits()
-    limits.connections = max(maximumAPIConnections, 1)
-    calls = HTTPCalls(on: thread, limits: limits)
+    calls = HTTPCalls(on: thread, limit: max(maximumAPIConnections, 1))
   }
 
   /// Number of connected clients and event sources, plus one for API calls and their connections.

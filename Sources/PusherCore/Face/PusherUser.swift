@@ -12,8 +12,6 @@ public struct PusherUser: PusherEventBindings {
 
   init(_ connection: PusherConnection) { self.connection = connection }
 
-  private var state: UserState { connection.userState }
-
   /// Signs the user in, immediately or as soon as there is a connection, and again after each
   /// reconnect.
   ///
@@ -23,21 +21,21 @@ public struct PusherUser: PusherEventBindings {
   /// attempt; a call for a signed-in user does nothing. Channels are subscribed after the sign-in,
   /// even if it fails.
   public func signIn() {
-    state.noteAsked()
-    connection.post(.signIn)
+    connection.noteSignInAsked()
+    connection.post { $0.signIn() }
   }
 
   /// True if the server has confirmed the user on the current connection.
   public var isSignedIn: Bool { userId != nil }
 
   /// User id; `nil` while the user is not signed in.
-  public var userId: String? { state.status.withLock { $0.userId } }
+  public var userId: String? { connection.state.withLock { $0.user.userId } }
 
   /// Signed data from the server, with `id` and optionally `user_info` and `watchlist`.
-  public var userData: JSONValue? { state.status.withLock { $0.userData } }
+  public var userData: JSONValue? { connection.state.withLock { $0.user.userData } }
 
   /// Failure of the last sign-in.
-  public var failure: SubscriptionFailure? { state.status.withLock { $0.failure } }
+  public var failure: SubscriptionFailure? { connection.state.withLock { $0.user.failure } }
 
   /// Users that this user watches.
   public var watchlist: PusherWatchlist { PusherWatchlist(connection) }
@@ -47,16 +45,16 @@ public struct PusherUser: PusherEventBindings {
   /// Calls `eventCallback` for every event sent to the user.
   @discardableResult public func bind(eventCallback: @escaping @Sendable (PusherEvent) -> Void)
     -> PusherBinding
-  { state.bindings.bind(to: nil, eventCallback) }
+  { connection.userBindings.bind(to: nil, eventCallback) }
 
   /// Calls `eventCallback` for the user's events of this name.
   @discardableResult public func bind(
     eventName: String, eventCallback: @escaping @Sendable (PusherEvent) -> Void
-  ) -> PusherBinding { state.bindings.bind(to: eventName, eventCallback) }
+  ) -> PusherBinding { connection.userBindings.bind(to: eventName, eventCallback) }
 
   /// Handlers bound to the user's events.
   public var handlers: PusherHandlers {
-    PusherHandlers(list: state.bindings, connection: connection)
+    PusherHandlers(list: connection.userBindings, connection: connection)
   }
 }
 
@@ -66,7 +64,7 @@ public struct PusherWatchlist: Sendable {
 
   init(_ connection: PusherConnection) { self.connection = connection }
 
-  private var bindings: BindingList { connection.userState.watchlist }
+  private var bindings: BindingList { connection.watchlist }
 
   /// Calls `eventCallback` for every change.
   @discardableResult public func bind(
@@ -86,54 +84,32 @@ public struct PusherWatchlist: Sendable {
   public func unbindAll() { bindings.unbindAll() }
 }
 
-/// Users of the watchlist that went online or offline.
-public struct PusherWatchlistEvent: Sendable, Equatable {
-  /// `online` or `offline`.
-  public var name: String
-  /// The users; after a sign-in and after a reconnect every user of the watchlist is named once.
-  public var userIds: [String]
-
-  /// Creates a change, for tests of handlers.
-  public init(name: String, userIds: [String]) { (self.name, self.userIds) = (name, userIds) }
-
-  /// True if the users came online.
-  public var isOnline: Bool { name == "online" }
-
+extension PusherWatchlistEvent {
   fileprivate init(_ event: PusherEvent) {
-    name = event.eventName
-    userIds = (event.jsonObject?["user_ids"]?.elements ?? []).compactMap(\.text)
+    let userIDs = event.jsonObject?["user_ids"]?.elements ?? []
+    self.init(name: event.eventName, userIds: userIDs.compactMap(\.text))
   }
 }
 
-final class UserState: Sendable {
-  let bindings = BindingList()
-  let watchlist = BindingList()
-  let status = Locked(Status())
-
-  struct Status {
-    var isWanted = false
-    var userId: String?
-    var userData: JSONValue?
-    var failure: SubscriptionFailure?
+extension PusherConnection {
+  func noteSignInAsked() {
+    state.withLock { ($0.user.isWanted, $0.user.failure) = (true, nil) }
   }
-
-  var isWanted: Bool { status.withLock { $0.isWanted } }
-
-  func noteAsked() { status.withLock { ($0.isWanted, $0.failure) = (true, nil) } }
 
   func noteSignedIn(_ userId: String, _ userData: JSONValue) {
-    status.withLock { $0 = Status(isWanted: true, userId: userId, userData: userData) }
+    state.withLock { $0.user = UserStatus(isWanted: true, userId: userId, userData: userData) }
   }
 
-  func noteFailed(_ failure: SubscriptionFailure) {
-    status.withLock { $0 = Status(isWanted: true, failure: failure) }
+  func noteSignInFailed(_ failure: SubscriptionFailure) {
+    state.withLock { $0.user = UserStatus(isWanted: true, failure: failure) }
   }
 
-  func noteLost() { status.withLock { ($0.userId, $0.userData) = (nil, nil) } }
+  func noteUserLost() { state.withLock { ($0.user.userId, $0.user.userData) = (nil, nil) } }
+}
 
-  func end() {
-    noteLost()
-    bindings.unbindAll()
-    watchlist.unbindAll()
-  }
+struct UserStatus {
+  var isWanted = false
+  var userId: String?
+  var userData: JSONValue?
+  var failure: SubscriptionFailure?
 }

@@ -41,7 +41,7 @@ package struct HTTPResponseHead: Sendable, Equatable {
   package var isSuccess: Bool { 200..<300 ~= status }
 
   package func retryAfter(at now: WallTime) -> Duration? {
-    headers["Retry-After"].flatMap { RetryAfter.parse($0, now: now) }
+    headers["Retry-After"].flatMap { HTTPDate.wait($0, now: now) }
   }
 
   /// Returns the head's bytes, with the empty line; throws like ``HTTPRequestHead/encode()``.
@@ -386,16 +386,14 @@ package enum HTTPDate {
     else { return nil }
     return value
   }
-}
 
-package enum RetryAfter {
   /// Parses a `Retry-After` field (RFC 9110 section 10.2.3): seconds or a date; zero for a past
   /// date.
-  package static func parse(_ value: String, now: WallTime) -> Duration? {
+  package static func wait(_ value: String, now: WallTime) -> Duration? {
     if !value.isEmpty, value.utf8.allSatisfy({ $0 &- 0x30 < 10 }) {
       return .seconds(min(Int64(value) ?? .max, 100 * 365 * 86_400))
     }
-    guard let then = HTTPDate.parse(value, now: now) else { return nil }
+    guard let then = parse(value, now: now) else { return nil }
     return .milliseconds(max(0, then.millisecondsSince1970 - now.millisecondsSince1970))
   }
 }

@@ -69,13 +69,8 @@ package final class SecretSigner: Signer {
 package final class SigningQueue: Signer {
   package static let width = 16
 
-  private struct Question {
-    let request: AuthorizationRequest
-    let completion: Completion
-  }
-
   private let signer: any Signer
-  private var waiting = Fifo<Question>()
+  private var waiting = Fifo<(request: AuthorizationRequest, completion: Completion)>()
   private var open = 0
   private var isAsking = false
   /// Number of cancellations; answers to questions before the last one do not count.
@@ -85,7 +80,7 @@ package final class SigningQueue: Signer {
   package init(_ signer: any Signer) { self.signer = signer }
 
   package func sign(_ request: AuthorizationRequest, completion: @escaping Completion) {
-    waiting.append(Question(request: request, completion: completion))
+    waiting.append((request, completion))
     ask()
   }
 
@@ -110,18 +105,5 @@ package final class SigningQueue: Signer {
         ask()
       }
     }
-  }
-}
-
-extension Authorization {
-  package static func result(of body: [UInt8], to request: AuthorizationRequest) -> Result {
-    let buffer = ByteBuffer(capacity: body.count)
-    buffer.append(body)
-    do throws(AuthorizationFailure) {
-      switch request.subject {
-      case .channel: return .success(Authorization(try AuthorizationAnswer.parse(buffer.view)))
-      case .user: return .success(Authorization(try AuthorizationAnswer.parseUser(buffer.view)))
-      }
-    } catch { return .failure(error) }
   }
 }

@@ -77,7 +77,7 @@ package struct TLSEnvironment: Sendable, Equatable {
     _ method: OpaquePointer?, isServer: Bool, verifies: Bool, pins: Set<PublicKeyPin> = []
   ) throws(TLSError) {
     pusher_start_openssl()
-    OpenSSLErrors.clear()
+    OpenSSLError.clear()
     guard let pointer = unsafe SSL_CTX_new(method) else { throw .lastFailure }
     unsafe self.pointer = pointer
     (self.isServer, self.pins) = (isServer, pins)
@@ -125,7 +125,7 @@ package struct TLSEnvironment: Sendable, Equatable {
 
   private func offer(_ name: String) throws(TLSError) {
     let list = [UInt8(clamping: name.utf8.count)] + Array(name.utf8)
-    OpenSSLErrors.clear()
+    OpenSSLError.clear()
     // This function, unlike the others, returns zero for success.
     guard unsafe SSL_CTX_set_alpn_protos(pointer, list, UInt32(list.count)) == 0 else {
       throw .lastFailure
@@ -188,7 +188,7 @@ package struct TLSEnvironment: Sendable, Equatable {
     let hashed = Self.systemDirectories.first { unsafe pusher_has_hashed_certificates($0) == 1 }
     if let hashed { return try trust(directory: hashed) }
     for file in Self.systemFiles {
-      OpenSSLErrors.clear()
+      OpenSSLError.clear()
       if unsafe SSL_CTX_load_verify_file(pointer, file) == 1 { return }
     }
     throw .noTrustStore(searched: Self.systemDirectories + Self.systemFiles)
@@ -200,7 +200,7 @@ package struct TLSEnvironment: Sendable, Equatable {
   }
 
   private func trust(directory: String) throws(TLSError) {
-    OpenSSLErrors.clear()
+    OpenSSLError.clear()
     guard unsafe SSL_CTX_load_verify_dir(pointer, directory) == 1 else {
       throw .unusable(directory)
     }
@@ -212,14 +212,9 @@ package final class TLSContextCache {
   private struct Entry {
     let configuration: TLSConfiguration
     let environment: TLSEnvironment
-    let marks: [FileMark?]
+    /// For each file, facts of which one changes if the file is replaced or written.
+    let marks: [[Int]]
     weak var context: TLSContext?
-  }
-
-  /// Facts about a file; one of them changes if the file is replaced or written.
-  private struct FileMark: Equatable {
-    let (device, number, size): (UInt64, UInt64, Int64)
-    let (seconds, nanoseconds): (Int, Int)
   }
 
   private var entries: [Entry] = []
@@ -248,20 +243,21 @@ package final class TLSContextCache {
   }
 
   /// A text that is kept cannot change.
-  private static func marks(of configuration: TLSConfiguration) -> [FileMark?] {
+  private static func marks(of configuration: TLSConfiguration) -> [[Int]] {
     [configuration.caFile, configuration.certificateFile, configuration.keyFile].map { path in
       var status = stat()
       guard let path, configuration.kept[path] == nil, unsafe stat(path, &status) == 0 else {
-        return nil
+        return []
       }
       #if canImport(Darwin)
         let changed = status.st_ctimespec
       #else
         let changed = status.st_ctim
       #endif
-      return FileMark(
-        device: UInt64(bitPattern: Int64(status.st_dev)), number: UInt64(status.st_ino),
-        size: Int64(status.st_size), seconds: Int(changed.tv_sec), nanoseconds: changed.tv_nsec)
+      return [
+        Int(truncatingIfNeeded: status.st_dev), Int(truncatingIfNeeded: status.st_ino),
+        Int(status.st_size), Int(changed.tv_sec), changed.tv_nsec,
+      ]
     }
   }
 }
@@ -309,7 +305,7 @@ private struct PEMFile {
       let end = ERR_peek_last_error()
       let isEnd = ERR_GET_LIB(end) == ERR_LIB_PEM && ERR_GET_REASON(end) == PEM_R_NO_START_LINE
       guard count > 0, isEnd else { throw .unusable(path) }
-      OpenSSLErrors.clear()
+      OpenSSLError.clear()
     }
   }
 
@@ -325,7 +321,7 @@ private struct PEMFile {
   }
 
   private func reading(_ body: (OpaquePointer) throws(TLSError) -> Void) throws(TLSError) {
-    OpenSSLErrors.clear()
+    OpenSSLError.clear()
     let result = unsafe text.withUnsafeBytes { bytes -> Result<Void, TLSError> in
       guard let input = unsafe BIO_new_mem_buf(bytes.baseAddress, Int32(clamping: bytes.count))
       else { return .failure(.lastFailure) }

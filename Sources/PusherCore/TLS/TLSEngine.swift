@@ -32,7 +32,7 @@ internal import CSystemOpenSSL
   /// A client accepts only a certificate for exactly `serverName`, a name or an address, unless the
   /// context is insecure. A server passes `nil`.
   package init(context: TLSContext, serverName: String? = nil) throws(TLSError) {
-    OpenSSLErrors.clear()
+    OpenSSLError.clear()
     guard let connection = unsafe SSL_new(context.pointer) else { throw .lastFailure }
     guard let incoming = unsafe BIO_new(BIO_s_mem()), let outgoing = unsafe BIO_new(BIO_s_mem())
     else {
@@ -75,7 +75,7 @@ internal import CSystemOpenSSL
   package func handshake() throws(TLSError) -> Bool {
     if let failure { throw failure }
     if isEstablished { return true }
-    OpenSSLErrors.clear()
+    OpenSSLError.clear()
     let result = unsafe SSL_do_handshake(connection)
     if result == 1 {
       do throws(TLSError) {
@@ -104,7 +104,7 @@ internal import CSystemOpenSSL
     let room = min(atMost, buffer.writable)
     var total = 0
     // Once for all records: a successful read leaves no entry.
-    OpenSSLErrors.clear()
+    OpenSSLError.clear()
     while total < room {
       var count = 0
       let result = unsafe SSL_read_ex(connection, buffer.tail, room - total, &count)
@@ -134,7 +134,7 @@ internal import CSystemOpenSSL
     var done = 0
     while done < plaintext.count {
       var count = 0
-      OpenSSLErrors.clear()
+      OpenSSLError.clear()
       let result = unsafe SSL_write_ex(
         connection, plaintext.base + done, plaintext.count - done, &count)
       guard result == 1 else { throw fail(streamError(unsafe SSL_get_error(connection, result))) }
@@ -155,7 +155,7 @@ internal import CSystemOpenSSL
   /// Queues the closing alert (close_notify) if the connection works.
   package func shutdown() {
     guard isEstablished && failure == nil else { return }
-    OpenSSLErrors.clear()
+    OpenSSLError.clear()
     _ = unsafe SSL_shutdown(connection)
   }
 
@@ -166,26 +166,26 @@ internal import CSystemOpenSSL
   }
 
   private func handshakeError() -> TLSError {
-    let entries = OpenSSLErrors.drain()
+    let entries = OpenSSLError.drain()
     if let objection { return objection }
     guard let cause = entries.first, !isUnexpectedEnd(cause) else {
       return .handshakeClosed(reason: "the other side closed the connection")
     }
     if let refusal = refusalOfCertificate(cause) { return refusal }
-    let words = OpenSSLErrors.words(for: cause)
-    return OpenSSLErrors.isForeign(cause) ? .notTLS(reason: words) : .handshake(reason: words)
+    let words = cause.words
+    return cause.isForeign ? .notTLS(reason: words) : .handshake(reason: words)
   }
 
   private func streamError(_ code: Int32) -> TLSError {
-    guard let cause = OpenSSLErrors.drain().first else {
+    guard let cause = OpenSSLError.drain().first else {
       // OpenSSL before 3.0 reports an end without close_notify as SYSCALL with an empty queue.
       return code == SSL_ERROR_SYSCALL ? .cutShort : .connection(reason: "error \(code)")
     }
     if let refusal = refusalOfCertificate(cause) { return refusal }
-    return isUnexpectedEnd(cause) ? .cutShort : .connection(reason: OpenSSLErrors.words(for: cause))
+    return isUnexpectedEnd(cause) ? .cutShort : .connection(reason: cause.words)
   }
 
-  private func isUnexpectedEnd(_ entry: OpenSSLErrors.Entry) -> Bool {
+  private func isUnexpectedEnd(_ entry: OpenSSLError) -> Bool {
     entry.library == ERR_LIB_SSL && entry.reason == SSL_R_UNEXPECTED_EOF_WHILE_READING
   }
 }
@@ -207,9 +207,9 @@ extension TLSEngine {
     guard !name.isEmpty && !name.utf8.contains(0) else {
       throw .setup(reason: "a client needs the name of the server")
     }
-    OpenSSLErrors.clear()
+    OpenSSLError.clear()
     if unsafe X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(connection), name) == 1 { return }
-    OpenSSLErrors.clear()
+    OpenSSLError.clear()
     unsafe SSL_set_hostflags(connection, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS))
     guard unsafe SSL_set1_host(connection, name) == 1,
       unsafe pusher_SSL_set_tlsext_host_name(connection, name) == 1
@@ -309,7 +309,7 @@ extension TLSEngine {
   }
 
   /// Returns the error for an alert about our certificate, if the peer asked for one.
-  private func refusalOfCertificate(_ cause: OpenSSLErrors.Entry) -> TLSError? {
+  private func refusalOfCertificate(_ cause: OpenSSLError) -> TLSError? {
     guard wasAskedForCertificate, cause.library == ERR_LIB_SSL else { return nil }
     // Alerts of RFC 8446 section 6.2 that a server may send for a certificate.
     let alerts = [40, 42, 43, 44, 45, 46, 48, 49, 116].map { SSL_AD_REASON_OFFSET + $0 }

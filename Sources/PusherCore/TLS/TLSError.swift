@@ -49,61 +49,61 @@ package enum TLSError: Error, Equatable, CustomStringConvertible {
 
 extension TLSError {
   /// The failure of the last call of OpenSSL.
-  static var lastFailure: TLSError { .setup(reason: OpenSSLErrors.cause()) }
+  static var lastFailure: TLSError { .setup(reason: OpenSSLError.cause()) }
   /// The failure of the last call of OpenSSL, for a file.
   static func unusable(_ path: String) -> TLSError {
-    .file(path: path, reason: OpenSSLErrors.cause())
+    .file(path: path, reason: OpenSSLError.cause())
   }
 }
 
-enum OpenSSLErrors {
-  struct Entry {
-    let library: Int32
-    let reason: Int32
-    let text: String
-  }
+/// An entry of OpenSSL's queue of errors.
+struct OpenSSLError {
+  let library: Int32
+  let reason: Int32
+  let text: String
 
   /// Drops entries of earlier calls, which would explain the next failure wrongly.
   static func clear() { ERR_clear_error() }
 
   /// Empties the queue; returns its entries in order, the cause first.
-  static func drain() -> [Entry] {
-    var entries: [Entry] = []
+  static func drain() -> [OpenSSLError] {
+    var entries: [OpenSSLError] = []
     while true {
       let code = ERR_get_error()
       guard code != 0 else { return entries }
       entries.append(
-        Entry(library: ERR_GET_LIB(code), reason: ERR_GET_REASON(code), text: text(of: code)))
+        OpenSSLError(library: ERR_GET_LIB(code), reason: ERR_GET_REASON(code), text: text(of: code))
+      )
     }
   }
 
-  static func cause() -> String { drain().first.map(words) ?? "no reason given" }
+  static func cause() -> String { drain().first?.words ?? "no reason given" }
 
-  /// Returns OpenSSL's text, except for misleading ones.
-  static func words(for entry: Entry) -> String {
-    switch (entry.library, entry.reason) {
+  /// OpenSSL's text, except for misleading ones.
+  var words: String {
+    switch (library, reason) {
     case (ERR_LIB_PEM, PEM_R_NO_START_LINE): "it has no PEM block of the required kind"
     // The decoder's word for a file without a key.
-    case _ where entry.text == "unsupported": "it has no PEM block of the required kind"
+    case _ where text == "unsupported": "it has no PEM block of the required kind"
     case (ERR_LIB_PEM, PEM_R_BAD_PASSWORD_READ), (ERR_LIB_PEM, PEM_R_PROBLEMS_GETTING_PASSWORD):
       "the key is protected by a passphrase"
     case (ERR_LIB_X509, X509_R_KEY_VALUES_MISMATCH), (ERR_LIB_X509, X509_R_KEY_TYPE_MISMATCH):
       "the key does not belong to the certificate"
-    case _ where isForeign(entry): "the other side does not speak TLS on this port (\(entry.text))"
+    case _ where isForeign: "the other side does not speak TLS on this port (\(text))"
     case (ERR_LIB_SSL, SSL_R_UNSUPPORTED_PROTOCOL),
       (ERR_LIB_SSL, SSL_R_TLSV1_ALERT_PROTOCOL_VERSION):
-      "the other side does not support TLS 1.2 or newer (\(entry.text))"
+      "the other side does not support TLS 1.2 or newer (\(text))"
     case (ERR_LIB_SSL, SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL):
-      "the other side does not speak HTTP/1.1 on this port, maybe HTTP/2 only (\(entry.text))"
+      "the other side does not speak HTTP/1.1 on this port, maybe HTTP/2 only (\(text))"
     // Code of our passphrase callback's refusal; the macros of the number are not imported.
-    case _ where entry.text == "interrupted or cancelled": "the key is protected by a passphrase"
-    default: entry.text
+    case _ where text == "interrupted or cancelled": "the key is protected by a passphrase"
+    default: text
     }
   }
 
-  static func isForeign(_ entry: Entry) -> Bool {
-    entry.library == ERR_LIB_SSL
-      && (entry.reason == SSL_R_WRONG_VERSION_NUMBER || entry.reason == SSL_R_HTTP_REQUEST)
+  var isForeign: Bool {
+    library == ERR_LIB_SSL
+      && (reason == SSL_R_WRONG_VERSION_NUMBER || reason == SSL_R_HTTP_REQUEST)
   }
 
   /// Returns the last of the five parts `error:code:library:function:reason`.

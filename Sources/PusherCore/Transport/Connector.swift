@@ -7,7 +7,7 @@ final class Connector: LoopSource {
   private let loop: EventLoop
   private let host: String
   private let port: UInt16
-  private let families: AddressFamilies
+  private let families: [SocketAddress.Family]
   private var dialer: Dialer
   /// Error of the first lookup; the second one asks for all addresses.
   private var unfound: TransportError?
@@ -17,8 +17,8 @@ final class Connector: LoopSource {
 
   /// Starts at once; the loop calls `completion` later, once, never after ``cancel()``.
   init(
-    loop: EventLoop, host: String, port: UInt16, families: AddressFamilies, at now: Instant,
-    completion: @escaping (Outcome, Instant) -> Void
+    loop: EventLoop, host: String, port: UInt16, families: [SocketAddress.Family],
+    at now: Instant, completion: @escaping (Outcome, Instant) -> Void
   ) {
     (self.loop, self.host, self.port, self.families) = (loop, host, port, families)
     self.dialer = Dialer(host: host, families: families)
@@ -150,21 +150,6 @@ private final class Attempt: LoopSource {
   }
 }
 
-package enum AddressFamilies: Sendable, Equatable {
-  case any
-  case ipv4Only
-  case ipv6Only
-
-  /// Families to look up, in order of preference (RFC 8305 section 4).
-  var preference: [SocketAddress.Family] {
-    switch self {
-    case .any: [.ipv6, .ipv4]
-    case .ipv4Only: [.ipv4]
-    case .ipv6Only: [.ipv6]
-    }
-  }
-}
-
 /// Decides the order and times of connection attempts: Happy Eyeballs version 2 (RFC 8305).
 ///
 /// Both families are looked up at once. IPv6 goes first if its addresses come within
@@ -186,10 +171,8 @@ package struct Dialer {
   private var lastFailure: (address: SocketAddress, reason: String)?
   private var unresolved: String?
 
-  package init(host: String, families: AddressFamilies) {
-    self.host = host
-    preference = families.preference
-    open = families.preference
+  package init(host: String, families: [SocketAddress.Family]) {
+    (self.host, preference, open) = (host, families, families)
   }
 
   package var openQuestions: [SocketAddress.Family] { open }

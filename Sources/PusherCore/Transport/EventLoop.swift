@@ -14,19 +14,14 @@ internal import PusherPlatform
   package private(set) lazy var resolver = Resolver(wakeUp: wakeUp)
   package let tlsContexts = TLSContextCache()
 
-  private struct Slot {
-    /// `nil` after removal, until ``compact()``.
-    var source: (any LoopSource)?
-    var deadline: Instant?
-  }
-
   /// Maximum wait, in milliseconds: the clock of `poll` stops while the machine sleeps, ours does
   /// not, and an endless wait would hide that the process was stopped.
   private static let longestWait: Int64 = 10_000
 
   /// `nil` on systems without such a set; telling sources then act as usual ones.
   private let telling = ReadinessSet()
-  private var slots: [Slot] = []
+  /// A removed source is `nil` until ``compact()``.
+  private var slots: [(source: (any LoopSource)?, deadline: Instant?)] = []
   private var places: [ObjectIdentifier: Int] = [:]
   private var holes = 0
   /// Entries for `poll`: the wake-up pipe, the set of telling sources or its only one, the others.
@@ -56,7 +51,7 @@ internal import PusherPlatform
     let key = ObjectIdentifier(source)
     guard places[key] == nil else { return }
     places[key] = slots.count
-    slots.append(Slot(source: source))
+    slots.append((source, nil))
   }
 
   /// Adds a source that reports changes of its interest with ``tell(_:)``.
@@ -643,19 +638,14 @@ package final class WakeUp: Sendable {
 /// for one source as for 20,000. A source reports its deadline when it may have become earlier; a
 /// later deadline needs no report, because the queue asks before each call.
 package final class DeadlineQueue: LoopSource {
-  private struct Entry {
-    let deadline: Instant
-    let source: any LoopSource
-  }
-
-  /// A heap with the earliest deadline on top; entries that ``planned`` does not know are stale.
-  private var heap: [Entry] = []
+  /// Sources by deadline; entries that ``planned`` does not know are stale.
+  private var heap = TimeHeap<any LoopSource>()
   /// The deadline in the heap that counts, by source.
   private var planned: [ObjectIdentifier: Instant] = [:]
 
   package init() {}
 
-  package var interest: LoopInterest { LoopInterest(deadline: heap.first?.deadline) }
+  package var interest: LoopInterest { LoopInterest(deadline: heap.first?.time) }
 
   /// Reads the deadline of a source, which may have become earlier.
   package func note(_ source: any LoopSource) {
@@ -663,7 +653,7 @@ package final class DeadlineQueue: LoopSource {
     let key = ObjectIdentifier(source)
     if let known = planned[key], known <= deadline { return }
     planned[key] = deadline
-    push(Entry(deadline: deadline, source: source))
+    heap.add(source, at: deadline)
   }
 
   /// Forgets a source, which is not called again.
@@ -672,44 +662,17 @@ package final class DeadlineQueue: LoopSource {
   package func expired(at now: Instant) {
     // Taken out first: a source that keeps a passed deadline has its next turn in the next round.
     var due: [any LoopSource] = []
-    while let first = heap.first, first.deadline <= now {
-      pop()
-      let key = ObjectIdentifier(first.source)
-      guard planned[key] == first.deadline else { continue }
+    while let (time, source) = heap.first, time <= now {
+      heap.removeFirst()
+      let key = ObjectIdentifier(source)
+      guard planned[key] == time else { continue }
       planned[key] = nil
-      due.append(first.source)
+      due.append(source)
     }
     for source in due {
       // A call for another source may have moved the deadline, or planned it anew.
       if let deadline = source.interest.deadline, deadline <= now { source.expired(at: now) }
       note(source)
-    }
-  }
-
-  // MARK: The heap
-
-  private func push(_ entry: Entry) {
-    heap.append(entry)
-    var place = heap.count - 1
-    while place > 0, heap[place].deadline < heap[(place - 1) / 2].deadline {
-      heap.swapAt(place, (place - 1) / 2)
-      place = (place - 1) / 2
-    }
-  }
-
-  private func pop() {
-    heap.swapAt(0, heap.count - 1)
-    heap.removeLast()
-    var place = 0
-    while true {
-      var least = place
-      for child in [2 * place + 1, 2 * place + 2]
-      where child < heap.count && heap[child].deadline < heap[least].deadline {
-        least = child
-      }
-      if least == place { return }
-      heap.swapAt(place, least)
-      place = least
     }
   }
 }

@@ -13,12 +13,9 @@ final class HTTPCall: Sendable {
   let way: Destination
   fileprivate let timeout: Duration
   fileprivate let deadline: Instant
-  private let progress = Locked(Progress())
-
-  private struct Progress {
-    var continuation: CheckedContinuation<Outcome, Never>?
-    var outcome: Outcome?
-  }
+  private let progress = Locked<
+    (continuation: CheckedContinuation<Outcome, Never>?, outcome: Outcome?)
+  >((nil, nil))
 
   /// - Parameter timeout: Starts now and includes the wait for a connection.
   init(
@@ -62,23 +59,16 @@ final class HTTPCall: Sendable {
 
 /// Carries out calls from any thread on one loop's thread, over kept connections.
 final class HTTPCalls: Sendable {
-  fileprivate enum Order: Sendable {
-    case begin(HTTPCall)
-    case stop(HTTPCall)
-  }
+  fileprivate let limit: Int
+  fileprivate let idleTime: Duration
+  fileprivate let thread: OnDemandThread<HTTPCallDriver>
 
-  struct Limits: Sendable {
-    /// Maximum number of connections; the wait for one counts towards a call's timeout.
-    var connections = 64
-    /// Lifetime of an idle connection; common servers close theirs after 5 s or more.
-    var idleTime = Duration.seconds(4)
-  }
-
-  fileprivate let limits: Limits
-  fileprivate let thread: OnDemandThread<Order>
-
-  init(on thread: LoopThread, limits: Limits = Limits()) {
-    (self.thread, self.limits) = (OnDemandThread(thread), limits)
+  /// - Parameters:
+  ///   - limit: Maximum number of connections; the wait for one counts towards a call's timeout.
+  ///   - idleTime: Lifetime of an idle connection; common servers close theirs after 5 s or more.
+  init(on thread: LoopThread, limit: Int = 64, idleTime: Duration = .seconds(4)) {
+    self.thread = OnDemandThread(thread)
+    (self.limit, self.idleTime) = (limit, idleTime)
   }
 
   var isWorking: Bool { thread.isWorking }
@@ -86,18 +76,18 @@ final class HTTPCalls: Sendable {
   /// Returns the result of a call; ``HTTPCall/Failure/cancelled`` at once if the task is cancelled.
   func outcome(of call: HTTPCall) async -> HTTPCall.Outcome {
     await withTaskCancellationHandler {
-      await call.outcome { post(.begin(call), isFirst: true) }
+      await call.outcome {
+        thread.post {
+          $0.begin(call)
+        } begin: { [self] loop in
+          HTTPCallDriver(loop: loop, calls: self)
+        } failed: {
+          call.end(.failure(.unreachable($0)))
+        }
+      }
     } onCancel: {
       call.end(.failure(.cancelled))
-      post(.stop(call), isFirst: false)
-    }
-  }
-
-  private func post(_ order: Order, isFirst: Bool) {
-    thread.post(order, isFirst: isFirst) { [self] loop in
-      HTTPCallDriver(loop: loop, calls: self)
-    } failed: { reason, lost in
-      for case .begin(let call) in lost { call.end(.failure(.unreachable(reason))) }
+      thread.post { $0.stop(call) }
     }
   }
 }
@@ -124,8 +114,7 @@ private final class HTTPCallDriver: LoopMember {
   init(loop: EventLoop, calls: HTTPCalls) { (self.loop, self.calls) = (loop, calls) }
 
   func beginRound() {
-    calls.thread.serve(
-      self, on: loop, isIdle: { lines.isEmpty && waiting.isEmpty }, carryOut: { carryOut($0) })
+    calls.thread.serve(self, on: loop) { lines.isEmpty && waiting.isEmpty }
   }
 
   func end() {
@@ -137,18 +126,18 @@ private final class HTTPCallDriver: LoopMember {
     }
   }
 
-  private func carryOut(_ order: HTTPCalls.Order) {
-    switch order {
-    case .begin(let call):
-      if call.isOver { return }
-      if isEnding { return call.end(.failure(.cancelled)) }
-      if !begin(call) { wait(call) }
-    case .stop(let call):
-      drop(call)
-      guard let line = lines.first(where: { $0.call === call }) else { return }
-      close(line)
-      fill()
-    }
+  fileprivate func begin(_ call: HTTPCall) {
+    if call.isOver { return }
+    if isEnding { return call.end(.failure(.cancelled)) }
+    if !send(call) { wait(call) }
+  }
+
+  /// Forgets a call that is over.
+  fileprivate func stop(_ call: HTTPCall) {
+    drop(call)
+    guard let line = lines.first(where: { $0.call === call }) else { return }
+    close(line)
+    fill()
   }
 
   private func wait(_ call: HTTPCall) {
@@ -165,16 +154,16 @@ private final class HTTPCallDriver: LoopMember {
     loop.remove(waiting.remove(at: index).timer)
   }
 
-  private func fill() { while let next = waiting.first, begin(next.call) { drop(next.call) } }
+  private func fill() { while let next = waiting.first, send(next.call) { drop(next.call) } }
 
-  /// Starts `call` on a kept connection to its server or on a new one; returns false without room.
-  private func begin(_ call: HTTPCall) -> Bool {
+  /// Sends `call` over a kept connection to its server or a new one; returns false without room.
+  private func send(_ call: HTTPCall) -> Bool {
     // The last used connection has been idle for the shortest time.
     if let line = lines.last(where: { $0.call == nil && $0.way == call.way }) {
       send(call, over: line)
       return true
     }
-    if lines.count >= calls.limits.connections {
+    if lines.count >= calls.limit {
       // Make room: close a connection kept for another server.
       guard let idle = lines.first(where: { $0.call == nil }) else { return false }
       close(idle)
@@ -209,7 +198,7 @@ private final class HTTPCallDriver: LoopMember {
     if line.connection.isKept {
       lines.removeAll { $0 === line }
       lines.append(line)
-      line.idleTimer = loop.schedule(after: calls.limits.idleTime) {
+      line.idleTimer = loop.schedule(after: calls.idleTime) {
         [unowned self, unowned line] in close(line)
       }
     } else {

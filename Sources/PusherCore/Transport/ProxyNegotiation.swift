@@ -16,11 +16,8 @@ package final class ProxyNegotiation {
     case asked
   }
 
-  private enum Method {
-    static let none: UInt8 = 0
-    static let password: UInt8 = 2
-    static let refused: UInt8 = 0xFF
-  }
+  // Methods of authentication (RFC 1928 section 3).
+  private static let (noMethod, password, refused): (UInt8, UInt8, UInt8) = (0, 2, 0xFF)
 
   private let host: String
   private let port: UInt16
@@ -52,7 +49,7 @@ package final class ProxyNegotiation {
         throw .invalidName("SOCKS names have 1 to \(Self.nameLimit) bytes")
       }
       output.append(
-        credentials == nil ? [5, 1, Method.none] : [5, 2, Method.none, Method.password])
+        credentials == nil ? [5, 1, Self.noMethod] : [5, 2, Self.noMethod, Self.password])
     }
   }
 
@@ -114,14 +111,14 @@ package final class ProxyNegotiation {
   /// Handles the method chosen by the proxy (RFC 1928 section 3).
   private func choose(_ method: UInt8) throws(ProxyError) {
     switch (method, credentials) {
-    case (Method.none, _): ask()
-    case (Method.password, let credentials?):
+    case (Self.noMethod, _): ask()
+    case (Self.password, let credentials?):
       let user = [UInt8](credentials.user.utf8.prefix(255))
       let password = [UInt8](credentials.password.utf8.prefix(255))
       output.append([1, UInt8(user.count)] + user + [UInt8(password.count)] + password)
       state = .authenticating
-    case (Method.refused, nil): throw .credentialsMissing
-    case (Method.refused, _?): throw .unsupportedAuthentication(offered: "another method")
+    case (Self.refused, nil): throw .credentialsMissing
+    case (Self.refused, _?): throw .unsupportedAuthentication(offered: "another method")
     default: throw .invalidAnswer("it chose method \(method), which was not offered")
     }
   }
@@ -143,10 +140,7 @@ package final class ProxyNegotiation {
     guard reply.count >= 1 else { return nil }
     guard reply[0] == 5 else { throw .invalidAnswer("its reply is not SOCKS 5") }
     guard reply.count >= 2 else { return nil }
-    let verdict = SOCKSReply(rawValue: reply[1])
-    guard verdict == .succeeded else {
-      throw .socksRefused(destination: destination, verdict)
-    }
+    guard reply[1] == 0 else { throw .socksRefused(destination: destination, reply: reply[1]) }
     guard reply.count >= 4 else { return nil }
     switch reply[3] {
     case 1: return 10
@@ -164,7 +158,8 @@ package enum ProxyError: Error, Equatable, CustomStringConvertible {
   case credentialsMissing
   case credentialsRefused
   case unsupportedAuthentication(offered: String)
-  case socksRefused(destination: String, SOCKSReply)
+  /// With the reply's number (RFC 1928 section 6).
+  case socksRefused(destination: String, reply: UInt8)
   /// The proxy's protocol cannot express the server's name.
   case invalidName(String)
   case invalidAnswer(String)
@@ -193,7 +188,8 @@ package enum ProxyError: Error, Equatable, CustomStringConvertible {
     case .credentialsRefused: "rejected the user name and password"
     case .unsupportedAuthentication(let offered):
       "wants authentication by \(offered), which is not supported"
-    case .socksRefused(let destination, let reply): "refused to connect to \(destination): \(reply)"
+    case .socksRefused(let destination, let reply):
+      "refused to connect to \(destination): \(Self.words(reply)) (SOCKS reply \(reply))"
     case .invalidName(let reason): "cannot reach this server: \(reason)"
     case .invalidAnswer(let reason): "sent an invalid answer: \(reason)"
     case .endedEarly: "closed the connection before its answer was complete"
@@ -201,30 +197,18 @@ package enum ProxyError: Error, Equatable, CustomStringConvertible {
     case .timedOut: "did not answer in time"
     }
   }
-}
 
-/// A SOCKS proxy's reply (RFC 1928 section 6); an open set.
-package struct SOCKSReply: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
-  package let rawValue: UInt8
-
-  package init(rawValue: UInt8) { self.rawValue = rawValue }
-
-  package static let succeeded = SOCKSReply(rawValue: 0)
-
-  package var description: String {
-    let words =
-      switch rawValue {
-      case 0: "succeeded"
-      case 1: "general failure"
-      case 2: "not allowed by its rules"
-      case 3: "network unreachable"
-      case 4: "host unreachable"
-      case 5: "connection refused"
-      case 6: "time to live expired"
-      case 7: "command not supported"
-      case 8: "address type not supported"
-      default: "unknown reason"
-      }
-    return "\(words) (SOCKS reply \(rawValue))"
+  private static func words(_ reply: UInt8) -> String {
+    switch reply {
+    case 1: "general failure"
+    case 2: "not allowed by its rules"
+    case 3: "network unreachable"
+    case 4: "host unreachable"
+    case 5: "connection refused"
+    case 6: "time to live expired"
+    case 7: "command not supported"
+    case 8: "address type not supported"
+    default: "unknown reason"
+    }
   }
 }

@@ -5,9 +5,12 @@ package struct Route: Sendable, Equatable {
   package var proxy: Proxy?
   /// True if the proxy forwards requests (RFC 9112 section 3.2.2), false for a tunnel.
   package var isForwarded = false
-  package var families: AddressFamilies
+  package var families: [SocketAddress.Family]
 
-  package init(host: String, port: UInt16, proxy: Proxy? = nil, families: AddressFamilies = .any) {
+  package init(
+    host: String, port: UInt16, proxy: Proxy? = nil,
+    families: [SocketAddress.Family] = SocketAddress.Family.both
+  ) {
     (self.host, self.port, self.proxy, self.families) = (host, port, proxy, families)
   }
 }
@@ -18,12 +21,13 @@ package struct Routing: Sendable, Equatable {
   /// For `http` and `ws`.
   package var plainProxy: Proxy?
   package var exceptions: ProxyExceptions
-  package var families: AddressFamilies
+  package var families: [SocketAddress.Family]
 
   /// Without arguments, connects directly to all servers.
   package init(
     secureProxy: Proxy? = nil, plainProxy: Proxy? = nil,
-    exceptions: ProxyExceptions = ProxyExceptions(""), families: AddressFamilies = .any
+    exceptions: ProxyExceptions = ProxyExceptions(""),
+    families: [SocketAddress.Family] = SocketAddress.Family.both
   ) {
     (self.secureProxy, self.plainProxy) = (secureProxy, plainProxy)
     (self.exceptions, self.families) = (exceptions, families)

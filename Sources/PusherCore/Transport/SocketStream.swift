@@ -337,7 +337,7 @@ extension SocketStream {
       dial(route, server: address, at: now)
       return
     }
-    let families = route.families.preference
+    let families = route.families
     let ticket = loop.resolver.resolve(
       route.host, port: route.port, family: families.count == 1 ? families.first : nil
     ) { [weak self] answer in

@@ -282,6 +282,9 @@ package struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
   package enum Family: Sendable, Hashable {
     case ipv4
     case ipv6
+
+    /// Both families, in order of preference (RFC 8305 section 4).
+    package static let both: [Family] = [.ipv6, .ipv4]
   }
 
   package let family: Family

@@ -1,7 +1,7 @@
 internal import PusherPlatform
 
 /// A driver on a shared loop's thread, from joining to leaving.
-package protocol LoopMember: AnyObject {
+package protocol LoopMember: AnyObject, SendableMetatype {
   func beginRound()
 
   /// Closes all connections properly, then leaves.
@@ -10,10 +10,9 @@ package protocol LoopMember: AnyObject {
 
 /// A thread with an event loop for its members, while there are any; any thread may use it.
 package final class LoopThread: Sendable {
-  private struct Entry: Sendable {
-    let begin: @Sendable (EventLoop) -> any LoopMember
-    let failed: @Sendable (String) -> Void
-  }
+  private typealias Entry = (
+    begin: @Sendable (EventLoop) -> any LoopMember, failed: @Sendable (String) -> Void
+  )
 
   private struct Membership {
     /// Members that have not left, including those that wait for the thread.
@@ -38,7 +37,7 @@ package final class LoopThread: Sendable {
     _ begin: @escaping @Sendable (EventLoop) -> any LoopMember,
     failed: @escaping @Sendable (String) -> Void
   ) {
-    let entry = Entry(begin: begin, failed: failed)
+    let entry: Entry = (begin, failed)
     let (wakeUp, needsThread) = membership.withLock { membership -> (WakeUp?, Bool) in
       membership.members += 1
       if let wakeUp = membership.wakeUp { return (wakeUp, false) }
@@ -74,7 +73,7 @@ package final class LoopThread: Sendable {
   }
 
   private func start() {
-    let hasStarted = DetachedThread.start(name: name, signals: .ofCaller) { [self] in
+    let hasStarted = DetachedThread.start(name: name, takesSignals: true) { [self] in
       do throws(TransportError) {
         run(try EventLoop())
       } catch {
@@ -138,25 +137,30 @@ package struct ThreadOrders<Element: Sendable>: Sendable {
 }
 
 /// Orders to a member of a ``LoopThread`` that exists only while it has work.
-final class OnDemandThread<Order: Sendable>: Sendable {
+final class OnDemandThread<Member: LoopMember>: Sendable {
+  typealias Order = @Sendable (Member) -> Void
   private let thread: LoopThread
-  private let orders = Locked(ThreadOrders<Order>())
+  private let orders = Locked(ThreadOrders<(order: Order, failed: @Sendable (String) -> Void)>())
 
   init(_ thread: LoopThread) { self.thread = thread }
 
   var isWorking: Bool { orders.withLock { $0.hasThread } }
 
-  /// Posts an order; `begin` makes the member if there is none and the order `isFirst`.
+  /// Posts an order to the member; does nothing without one.
+  func post(_ order: @escaping Order) {
+    orders.withLock { $0.hasThread ? $0.post((order, { _ in })) : nil }?.signal()
+  }
+
+  /// Posts an order; `begin` makes the member if there is none.
   ///
-  /// `failed` gets the reason and the lost orders if the system has no thread left.
+  /// If the system has no thread left, the order is lost, and `failed` gets the reason.
   func post(
-    _ order: Order, isFirst: Bool, begin: @escaping @Sendable (EventLoop) -> any LoopMember,
-    failed: @escaping @Sendable (String, [Order]) -> Void
+    _ order: @escaping Order, begin: @escaping @Sendable (EventLoop) -> Member,
+    failed: @escaping @Sendable (String) -> Void
   ) {
     let (wakeUp, needsThread) = orders.withLock { orders -> (WakeUp?, Bool) in
-      guard isFirst || orders.hasThread else { return (nil, false) }
       defer { orders.hasThread = true }
-      return (orders.post(order), !orders.hasThread)
+      return (orders.post((order, failed)), !orders.hasThread)
     }
     wakeUp?.signal()
     guard needsThread else { return }
@@ -168,17 +172,15 @@ final class OnDemandThread<Order: Sendable>: Sendable {
         defer { orders = ThreadOrders() }
         return orders.take()
       }
-      failed(reason, lost)
+      for order in lost { order.failed(reason) }
     }
   }
 
   /// Carries out all orders, then removes the member if it is idle.
-  func serve(
-    _ member: any LoopMember, on loop: EventLoop, isIdle: () -> Bool, carryOut: (Order) -> Void
-  ) {
+  func serve(_ member: Member, on loop: EventLoop, isIdle: () -> Bool) {
     while true {
       let taken = orders.withLock { $0.take() }
-      for order in taken { carryOut(order) }
+      for (order, _) in taken { order(member) }
       if !taken.isEmpty { continue }
       guard isIdle() else { return }
       if orders.withLock({ $0.leave() }) { return thread.leave(member, loop) }
@@ -187,52 +189,38 @@ final class OnDemandThread<Order: Sendable>: Sendable {
 }
 
 package enum DetachedThread {
-  fileprivate final class Body: Sendable {
-    let run: @Sendable () -> Void
-
-    init(_ run: @escaping @Sendable () -> Void) { self.run = run }
-  }
-
-  package enum Signals: Sendable {
-    /// Only signals of a crash, so that all handlers run on other threads.
-    case ofCrashes
-    /// Those of the thread that starts this one.
-    ///
-    /// A thread that calls the user's code has them: tasks and child processes of that code start
-    /// with its mask.
-    case ofCaller
-  }
-
   /// Signals of a crash: a thread that blocks them ends without the report of a crash handler.
   private static let crashes = [SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS]
 
-  /// Starts a thread that takes these signals.
+  /// Starts a thread; returns false if the system refuses. Linux cuts `name` to 15 bytes.
   ///
-  /// Returns false if the system refuses. Linux cuts `name` to 15 bytes.
+  /// - Parameter takesSignals: False to take only signals of a crash, so that all handlers run on
+  ///   other threads. A thread that calls the user's code takes the signals of its caller: tasks
+  ///   and child processes of that code start with its mask.
   package static func start(
-    name: String, signals: Signals = .ofCrashes, _ run: @escaping @Sendable () -> Void
+    name: String, takesSignals: Bool = false, _ run: @escaping @Sendable () -> Void
   ) -> Bool {
     // A thread begins with the mask of the thread that starts it.
     var blocked = sigset_t()
     var before = sigset_t()
-    if signals == .ofCrashes {
+    if !takesSignals {
       unsafe sigfillset(&blocked)
       for number in crashes { unsafe sigdelset(&blocked, number) }
     }
     unsafe pthread_sigmask(SIG_BLOCK, &blocked, &before)
     defer { unsafe pthread_sigmask(SIG_SETMASK, &before, nil) }
-    let body = Body {
+    let body = UnsafeMutablePointer<@Sendable () -> Void>.allocate(capacity: 1)
+    unsafe body.initialize {
       setName(name)
       run()
     }
-    let argument = unsafe Unmanaged.passRetained(body)
     #if canImport(Glibc)
       var thread = pthread_t()
     #else
       var thread: pthread_t?
     #endif
-    guard unsafe pthread_create(&thread, nil, enterThread, argument.toOpaque()) == 0 else {
-      unsafe argument.release()
+    guard unsafe pthread_create(&thread, nil, enterThread, body) == 0 else {
+      unsafe body.deinitialize(count: 1).deallocate()
       return false
     }
     #if canImport(Glibc)
@@ -246,7 +234,10 @@ package enum DetachedThread {
 
 private func enterThread(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
   guard let argument = unsafe argument else { return nil }
-  unsafe Unmanaged<DetachedThread.Body>.fromOpaque(argument).takeRetainedValue().run()
+  let body = unsafe argument.assumingMemoryBound(to: (@Sendable () -> Void).self)
+  let run = unsafe body.move()
+  unsafe body.deallocate()
+  run()
   return nil
 }
 

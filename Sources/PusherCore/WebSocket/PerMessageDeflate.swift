@@ -45,7 +45,7 @@ extension PerMessageDeflate {
   package static func accept(
     _ answers: [String]
   ) throws(HandshakeError) -> PerMessageDeflate? {
-    let extensions = try WebSocketExtension.parse(answers)
+    let extensions = try ExtensionReader.elements(of: answers)
     guard let answer = extensions.first else { return nil }
     if let foreign = extensions.first(where: { $0.name != "permessage-deflate" }) {
       throw .invalid("the server chose the extension '\(foreign.name)', which was not offered")
@@ -66,7 +66,7 @@ extension PerMessageDeflate {
   package static func choose(
     from offers: [String]
   ) -> (parameters: PerMessageDeflate, answer: String)? {
-    guard let extensions = try? WebSocketExtension.parse(offers) else { return nil }
+    guard let extensions = try? ExtensionReader.elements(of: offers) else { return nil }
     for candidate in extensions where candidate.name == "permessage-deflate" {
       guard let requested = try? Requested(candidate),
         Deflater.windowBits.contains(requested.parameters.serverMaxWindowBits)
@@ -95,7 +95,7 @@ extension PerMessageDeflate {
     var clientBitsWithoutValue = false
     var namesServerBits = false
 
-    init(_ element: WebSocketExtension) throws(HandshakeError) {
+    init(_ element: ExtensionReader.Element) throws(HandshakeError) {
       var seen: Set<String> = []
       for (name, value) in element.parameters {
         guard seen.insert(name).inserted else {
@@ -125,67 +125,63 @@ extension PerMessageDeflate {
   }
 }
 
-/// One element of a `Sec-WebSocket-Extensions` list (RFC 6455 section 9.1).
-private struct WebSocketExtension {
-  let name: String
-  var parameters: [(name: String, value: String?)] = []
+/// Reads one `Sec-WebSocket-Extensions` list (RFC 6455 section 9.1).
+private struct ExtensionReader {
+  typealias Element = (name: String, parameters: [(name: String, value: String?)])
 
-  static func parse(_ fields: [String]) throws(HandshakeError) -> [WebSocketExtension] {
-    var elements: [WebSocketExtension] = []
+  private var rest: ArraySlice<UInt8>
+
+  static func elements(of fields: [String]) throws(HandshakeError) -> [Element] {
+    var elements: [Element] = []
     for field in fields {
-      var reader = Reader(rest: [UInt8](field.utf8)[...])
-      elements += try reader.elements()
+      var reader = ExtensionReader(rest: [UInt8](field.utf8)[...])
+      try reader.read(into: &elements)
     }
     return elements
   }
 
-  private struct Reader {
-    var rest: ArraySlice<UInt8>
-
-    mutating func elements() throws(HandshakeError) -> [WebSocketExtension] {
-      var elements: [WebSocketExtension] = []
-      while true {
-        // Empty elements are part of every HTTP list (RFC 9110 section 5.6.1).
-        while take(UInt8(ascii: ",")) {}
-        guard !rest.isEmpty else { return elements }
-        var element = WebSocketExtension(name: try token())
-        while take(UInt8(ascii: ";")) {
-          let name = try token()
-          element.parameters.append((name, take(UInt8(ascii: "=")) ? try value() : nil))
-        }
-        guard rest.isEmpty || rest.first == UInt8(ascii: ",") else { throw Self.malformed }
-        elements.append(element)
+  private mutating func read(into elements: inout [Element]) throws(HandshakeError) {
+    while true {
+      // Empty elements are part of every HTTP list (RFC 9110 section 5.6.1).
+      while take(UInt8(ascii: ",")) {}
+      guard !rest.isEmpty else { return }
+      var element: Element = (try token(), [])
+      while take(UInt8(ascii: ";")) {
+        let name = try token()
+        element.parameters.append((name, take(UInt8(ascii: "=")) ? try value() : nil))
       }
+      guard rest.isEmpty || rest.first == UInt8(ascii: ",") else { throw Self.malformed }
+      elements.append(element)
     }
+  }
 
-    private static let malformed = HandshakeError.invalid(
-      "the Sec-WebSocket-Extensions field is malformed")
+  private static let malformed = HandshakeError.invalid(
+    "the Sec-WebSocket-Extensions field is malformed")
 
-    /// Takes one byte and the blanks around it, if it comes next.
-    private mutating func take(_ byte: UInt8) -> Bool {
-      skipBlanks()
-      guard rest.first == byte else { return false }
-      rest.removeFirst()
-      skipBlanks()
-      return true
-    }
+  /// Takes one byte and the blanks around it, if it comes next.
+  private mutating func take(_ byte: UInt8) -> Bool {
+    skipBlanks()
+    guard rest.first == byte else { return false }
+    rest.removeFirst()
+    skipBlanks()
+    return true
+  }
 
-    private mutating func skipBlanks() { rest = rest.drop { $0 == 0x20 || $0 == 0x09 } }
+  private mutating func skipBlanks() { rest = rest.drop { $0 == 0x20 || $0 == 0x09 } }
 
-    private mutating func token() throws(HandshakeError) -> String {
-      let token = rest.prefix { ASCII.isToken($0) }
-      guard !token.isEmpty else { throw Self.malformed }
-      rest = rest.dropFirst(token.count)
-      return String(decoding: token, as: UTF8.self)
-    }
+  private mutating func token() throws(HandshakeError) -> String {
+    let token = rest.prefix { ASCII.isToken($0) }
+    guard !token.isEmpty else { throw Self.malformed }
+    rest = rest.dropFirst(token.count)
+    return String(decoding: token, as: UTF8.self)
+  }
 
-    /// A token, or a quoted string whose content is a token.
-    private mutating func value() throws(HandshakeError) -> String {
-      guard rest.first == UInt8(ascii: "\"") else { return try token() }
-      rest.removeFirst()
-      let value = try token()
-      guard rest.popFirst() == UInt8(ascii: "\"") else { throw Self.malformed }
-      return value
-    }
+  /// A token, or a quoted string whose content is a token.
+  private mutating func value() throws(HandshakeError) -> String {
+    guard rest.first == UInt8(ascii: "\"") else { return try token() }
+    rest.removeFirst()
+    let value = try token()
+    guard rest.popFirst() == UInt8(ascii: "\"") else { throw Self.malformed }
+    return value
   }
 }

@@ -35,7 +35,7 @@ package struct Dialect: RawRepresentable, CaseIterable, Hashable, Sendable, Cust
   }
   var isCache: @Sendable (_ channel: String) -> Bool = { ChannelName.isCache($0) }
   var channelProblem: @Sendable (_ name: String) -> String? = { ChannelName.problem(in: $0) }
-  var eventProblem: @Sendable (_ name: String) -> String? = { EventName.problem(in: $0) }
+  var eventProblem: @Sendable (_ name: String) -> String? = { TriggerRequest.problem(inName: $0) }
 
   // Messages.
   /// The answer to a refused subscription.

@@ -30,7 +30,7 @@ extension Dialect {
     }
     // Reverb accepts all names except the empty name.
     dialect.channelProblem = { $0.isEmpty ? ChannelName.problem(in: $0) : nil }
-    dialect.eventProblem = { $0.isEmpty ? EventName.problem(in: $0) : nil }
+    dialect.eventProblem = { $0.isEmpty ? TriggerRequest.problem(inName: $0) : nil }
     dialect.refused = { text, refusal, channel in
       switch refusal.cause {
       case .unauthorized: text.error(code: .unauthorized, message: "Connection is unauthorized")

@@ -9,11 +9,11 @@ final class APISender: BenchSender {
   private static let width = 8
 
   private final class Lane {
-    let calls: APIConnection
+    let calls: HTTPConnection
     var waiting = Fifo<Int>()
     var isBusy = false
 
-    init(_ calls: APIConnection) { self.calls = calls }
+    init(_ calls: HTTPConnection) { self.calls = calls }
   }
 
   private let client: APIClient
@@ -95,29 +95,30 @@ final class APISender: BenchSender {
     let request = try ready ?? request(call)
     ledger.noteBegin(call, at: loop.now)
     lane.isBusy = true
-    try lane.calls.send(request, of: client) { [unowned self, unowned lane] answer, _ in
+    try lane.calls.send(request, of: client) { [unowned self, unowned lane] outcome in
       lane.isBusy = false
-      ended(call, answer)
+      ended(call, outcome)
       advance(lane)
     }
   }
 
-  private func ended(_ call: Int, _ answer: APIAnswer) {
+  private func ended(_ call: Int, _ outcome: APIOutcome) {
     open.remove(call)
     let now = loop.now
-    switch answer {
-    case .missing(let failure):
+    switch outcome {
+    case .failure(let failure):
       var code = "network"
       if case .timeout = failure { code = "timeout" }
       ledger.noteFailed(call, "api \(code)", "\(failure)", Cause(failure), at: now)
-    case .accepted: ledger.noteAccepted(call, at: now)
-    case .refused(let status, let reason, let refusal):
+    case .success((.accepted, _)): ledger.noteAccepted(call, at: now)
+    case .success((.refused(let status, let reason, let refusal), _)):
       let words = [reason, Hints.advice(refusal, of: client)].filter { !$0.isEmpty }
       noteAnswer(call, status, words.joined(separator: "; "), at: now)
       isRefused = true
       onRefusal?()
-    case .rejected(let status, let reason), .unavailable(let status, let reason),
-      .unexpected(let status, let reason):
+    case .success((.rejected(let status, let reason), _)),
+      .success((.unavailable(let status, let reason), _)),
+      .success((.unexpected(let status, let reason), _)):
       noteAnswer(call, status, reason, at: now)
     }
   }
@@ -129,7 +130,7 @@ final class APISender: BenchSender {
   private func request(_ call: Int) throws -> HTTPExchange.Request {
     let plan = ledger.plan
     let channel = plan.channel(of: call)
-    var events: [BatchRequest.Event] = []
+    var events: [PusherAPI.Event] = []
     for number in plan.numbers(of: call) {
       let name = plan.name(of: number, in: call)
       events.append(try event(message.data(name).jsonText, channels[channel]))
@@ -137,9 +138,9 @@ final class APISender: BenchSender {
     return client.request(try .sending(events, appID: client.appID))
   }
 
-  private func event(_ data: String, _ channel: String) throws -> BatchRequest.Event {
+  private func event(_ data: String, _ channel: String) throws -> PusherAPI.Event {
     let request = TriggerRequest(name: BenchMessage.event, channels: [channel], data: data)
-    return BatchRequest.Event(
+    return PusherAPI.Event(
       name: BenchMessage.event, channel: channel, data: try request.encrypted(with: key).data)
   }
 }

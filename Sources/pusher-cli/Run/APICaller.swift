@@ -6,7 +6,7 @@ final class APICaller {
   private let client: APIClient
   private let diagnostics: Diagnostics
   let loop: EventLoop
-  private let calls: APIConnection
+  private let calls: HTTPConnection
   private var signal: Int32?
   private let startedAt: Instant
   /// State of the run, for SIGUSR1; without it, the report names the server that must answer.
@@ -69,19 +69,24 @@ final class APICaller {
   func send(_ call: APIRequest) throws(ExitStatus) -> APIAnswer {
     let request = client.request(call)
     diagnostics.debug("> \(request.method) \(request.url.path) on \(access.connection.host)")
-    let (answer, head): (APIAnswer, HTTPResponseHead?)
+    let outcome: APIOutcome
     do throws(HTTPError) {
-      (answer, head) = try calls.answer(to: request, of: client, on: loop, run: runLoop)
+      outcome = try calls.answer(to: request, of: client, on: loop, run: runLoop)
     } catch {
       diagnostics.error("cannot send the request: \(error)")
       throw .usage
     }
-    if let head { diagnostics.debug("< HTTP \(head.status)") }
-    guard case .missing(let failure) = answer else { return answer }
-    let text = Hints.explained(failure, access.connection, isFound: look(Hints.problem(failure)))
-    let next = if case .transport(let error) = failure { Hints.tryCheck(.init(error)) } else { "" }
-    diagnostics.error(text + next)
-    throw Cause(failure).status
+    switch outcome {
+    case .success((let answer, let head)):
+      diagnostics.debug("< HTTP \(head.status)")
+      return answer
+    case .failure(let failure):
+      let text = Hints.explained(failure, access.connection, isFound: look(Hints.problem(failure)))
+      let next =
+        if case .transport(let error) = failure { Hints.tryCheck(.init(error)) } else { "" }
+      diagnostics.error(text + next)
+      throw Cause(failure).status
+    }
   }
 
   /// Returns the body of an accepted answer, and reports any other answer.
@@ -93,8 +98,6 @@ final class APICaller {
   ) throws(ExitStatus) -> String {
     switch answer {
     case .accepted(let body): return body
-    // Reported by ``send(_:)``.
-    case .missing(let failure): throw Cause(failure).status
     case .refused(let status, let reason, let refusal):
       throw fail(status, reason, about, Hints.refused(refusal, of: client))
     case .rejected(let status, let reason), .unavailable(let status, let reason),
@@ -122,33 +125,33 @@ final class APICaller {
   }
 }
 
-extension APIConnection {
+extension HTTPConnection {
   /// Sends a request and waits for the answer.
   ///
   /// - Parameter run: Runs the loop until it stops.
   func answer(
     to request: HTTPExchange.Request, of client: APIClient, on loop: EventLoop, run: () -> Void
-  ) throws(HTTPError) -> (APIAnswer, HTTPResponseHead?) {
-    var answer: (APIAnswer, HTTPResponseHead?)?
+  ) throws(HTTPError) -> APIOutcome {
+    var outcome: APIOutcome?
     try send(request, of: client) {
-      answer = ($0, $1)
+      outcome = $0
       loop.stop()
     }
     while true {
       run()
-      if let answer { return answer }
+      if let outcome { return outcome }
     }
   }
 }
 
 extension APIAccess {
   /// - Throws: ``TLSError`` for invalid certificates.
-  func calls(on loop: EventLoop) throws(TLSError) -> APIConnection {
-    try APIConnection(
-      loop: loop,
-      to: Destination(
-        url: connection.apiURL, routing: connection.routing, tls: connection.tls,
-        trust: connection.trust),
+  func calls(on loop: EventLoop) throws(TLSError) -> HTTPConnection {
+    let server = Destination(
+      url: connection.apiURL, routing: connection.routing, tls: connection.tls,
+      trust: connection.trust)
+    return HTTPConnection(
+      loop: loop, to: server, tls: try server.tlsContext(loop, to: server.url),
       timeout: connection.connectTimeout)
   }
 }

@@ -106,7 +106,7 @@ final class ChannelLister {
   /// Beginning of the wanted names; empty for all channels.
   private let prefix: String
   private let loop: EventLoop
-  private let calls: APIConnection
+  private let calls: HTTPConnection
   private let channels: ChannelMembership
   /// Channels that were subscribed before the pending request.
   private(set) var confirmed = NameSet()
@@ -176,9 +176,13 @@ final class ChannelLister {
     isAsking = true
     let client = access.client(secret?.secret)
     do throws(HTTPError) {
-      try calls.send(client.request(call), of: client) { [unowned self] answer, _ in
+      try calls.send(client.request(call), of: client) { [unowned self] outcome in
         isAsking = false
-        if !isOver { take(answer, to: client) }
+        if isOver { return }
+        switch outcome {
+        case .success((let answer, _)): take(answer, to: client)
+        case .failure(let failure): fail("\(failure)", cause: Cause(failure))
+        }
       }
     } catch {
       isAsking = false
@@ -188,7 +192,6 @@ final class ChannelLister {
 
   private func take(_ answer: APIAnswer, to client: APIClient) {
     switch answer {
-    case .missing(let failure): fail("\(failure)", cause: Cause(failure))
     case .accepted(let body): take(body)
     case .rejected where asksForCounts:
       asksForCounts = false

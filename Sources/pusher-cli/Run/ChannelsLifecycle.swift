@@ -54,10 +54,10 @@ final class ChannelsLifecycle: Lifecycle {
     case .signInDelayed(let reason, let delay):
       diagnostics.warning(
         "authentication of the user failed (\(reason)); retrying in \(delay.inWords)")
-    case .watchlist(let isOnline, let userIDs):
+    case .watchlist(let change):
       printer?.print(
-        event: name(isOnline ? "online" : "offline"), channel: nil,
-        data: ["user_ids": .array(userIDs.map(JSONValue.string))])
+        event: name(change.name), channel: nil,
+        data: ["user_ids": .array(change.userIds.map(JSONValue.string))])
     case .membersLeftOut(let channel, let limits):
       diagnostics.warning(
         "the member list of \(channel) is full (\(limits.members) members or "

@@ -209,8 +209,9 @@ final class CheckRun: SocketStreamDelegate {
         found.append("port \(port) of \(route.host) answers: try --port \(port)")
       }
     }
-    if route.families != .any {
-      let both = Route(host: route.host, port: route.port, proxy: route.proxy, families: .any)
+    if route.families != SocketAddress.Family.both {
+      let both = Route(
+        host: route.host, port: route.port, proxy: route.proxy, families: SocketAddress.Family.both)
       if answers(both) { found.append("it works with any address family: omit -4 and -6") }
     }
     if found.isEmpty {
@@ -268,19 +269,22 @@ final class CheckRun: SocketStreamDelegate {
     to call: APIRequest, of access: APIAccess, _ expected: String
   ) throws(CheckFailure) -> (status: Int, body: String, skew: String?) {
     let client = access.client
-    let (outcome, head): (APIAnswer, HTTPResponseHead?)
+    let outcome: APIOutcome
     do {
       let calls = try access.calls(on: loop)
-      (outcome, head) = try calls.answer(
-        to: client.request(call), of: client, on: loop, run: loop.run)
+      outcome = try calls.answer(to: client.request(call), of: client, on: loop, run: loop.run)
       calls.close()
     } catch {
       throw CheckFailure(expected: expected, came: "\(error)", cause: Cause(starting: error))
     }
-    let skew = head.flatMap(Self.skew)
+    let (answer, head): (APIAnswer, HTTPResponseHead)
     switch outcome {
-    case .missing(let failure): throw problem(failure, of: access.connection, expected)
-    case .accepted(let body): return (head?.status ?? 0, body, skew)
+    case .success(let given): (answer, head) = given
+    case .failure(let failure): throw problem(failure, of: access.connection, expected)
+    }
+    let skew = Self.skew(head)
+    switch answer {
+    case .accepted(let body): return (head.status, body, skew)
     case .refused(let status, let reason, let refusal):
       var advice = ["check that app id \(access.appID) and the secret belong to this key"]
       if refusal != .signature || !client.prefix.isEmpty {

@@ -8,7 +8,7 @@ internal import PusherLines
 final class LineTrigger {
   private struct Line {
     let number: Int
-    let event: BatchRequest.Event
+    let event: PusherAPI.Event
     /// Time to send it; `nil` for now.
     var time: Instant?
   }
@@ -145,7 +145,7 @@ final class LineTrigger {
     let data = envelope.dataText ?? "null"
     var made: [Line] = []
     for channel in channels {
-      let event = BatchRequest.Event(
+      let event = PusherAPI.Event(
         name: name ?? event, channel: channel, data: data, socketID: settings.socketID)
       do {
         try event.check()
@@ -155,7 +155,7 @@ final class LineTrigger {
     return made
   }
 
-  private func encrypted(_ event: BatchRequest.Event) throws -> BatchRequest.Event {
+  private func encrypted(_ event: PusherAPI.Event) throws -> PusherAPI.Event {
     var event = event
     event.data = try TriggerRequest(name: event.name, channels: [event.channel], data: event.data)
       .encrypted(with: settings.encryptionKey).data

@@ -214,8 +214,8 @@ struct NetworkSettings: Equatable, Sendable {
       throw UsageError(
         "--proxy: a password in the URL would show in ps; put the URL into ALL_PROXY")
     }
-    if resolved[.ipv4].isOn { routing.families = .ipv4Only }
-    if resolved[.ipv6].isOn { routing.families = .ipv6Only }
+    if resolved[.ipv4].isOn { routing.families = [.ipv4] }
+    if resolved[.ipv6].isOn { routing.families = [.ipv6] }
     return routing
   }
 }

@@ -106,7 +106,7 @@ import Testing
       { text in
         let headers = HTTPHeaders([("Connection", text), ("Retry-After", text)])
         _ = headers.tokens("Connection")
-        _ = RetryAfter.parse(text, now: SystemClock.wall())
+        _ = HTTPDate.wait(text, now: SystemClock.wall())
         _ = PercentEncoding.decode(text)
       }
     ),

@@ -25,7 +25,7 @@ public func fuzzFields(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   case 11: checkPin(text)
   default:
     _ = ChannelName.problem(in: text)
-    _ = withView(bytes) { view in try? AuthorizationAnswer.parse(view) }
+    _ = try? Authorization(bytes, forChannel: true)
     let counts = ChannelName.problem(in: text) == nil
     require(!counts || (1...200).contains(text.utf8.count), "a channel's length")
   }
@@ -198,7 +198,7 @@ private func checkProxy(_ text: String) {
 
 private func checkRetryAfter(_ text: String) {
   let now = WallTime(millisecondsSince1970: 1_795_000_000_000)
-  guard let wait = RetryAfter.parse(text, now: now) else { return }
+  guard let wait = HTTPDate.wait(text, now: now) else { return }
   require(wait >= .zero, "a wait of \(wait)")
   _ = wait.wholeNanoseconds
 }

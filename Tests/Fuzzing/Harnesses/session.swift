@@ -91,13 +91,13 @@ private struct SessionWalk: Walk {
   }
 
   private mutating func answerUser(_ body: [UInt8]) {
-    guard let request = rules.requests.last(where: { $0.subject == .user }) else { return }
+    guard let request = rules.requests.last(where: { $0.channel == nil }) else { return }
     session.authorized(request, Self.answer(to: request, body), at: now)
   }
 
   /// Answers one of the last requests with a signer's body.
   private mutating func answer(_ rest: [UInt8]) {
-    let recent = rules.requests.filter { $0.subject != .user }.suffix(4)
+    let recent = rules.requests.filter { $0.channel != nil }.suffix(4)
     guard let choice = rest.first, !recent.isEmpty else { return }
     let request = recent[recent.startIndex + Int(choice) % recent.count]
     session.authorized(request, Self.answer(to: request, Array(rest.dropFirst())), at: now)

@@ -50,7 +50,7 @@ import Testing
   @Test func `many calls share the connections that there may be, and those that wait end in time`()
     async throws
   {
-    let limit = HTTPCalls.Limits().connections
+    let limit = 64
     let gate = RawServer.Gate()
     let server = try RawServer { peer in
       guard !peer.head().isEmpty, peer.wait(for: gate) else { return }
@@ -103,7 +103,7 @@ import Testing
   {
     let service = try LocalService()
     let calls = HTTPCalls(
-      on: LoopThread(name: "calls"), limits: .init(idleTime: .milliseconds(1)))
+      on: LoopThread(name: "calls"), idleTime: .milliseconds(1))
     for _ in 0..<3 {
       let url = try HTTPURL(parsing: "http://127.0.0.1:\(service.port)/apps/none")
       let call = HTTPCall(.init(method: "GET", url: url), timeout: .seconds(10))

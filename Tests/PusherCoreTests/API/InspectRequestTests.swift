@@ -34,11 +34,11 @@ struct InspectRequestTests {
   }
 
   @Test func `a batch has one channel an event`() throws {
-    let batch = BatchRequest(events: [
-      .init(name: "a", channel: "c", data: #"{"n":1.10}"#),
-      .init(name: "b", channel: "d", data: "x", socketID: "1.2"),
-    ])
-    let call = try batch.request(appID: "3")
+    let events = [
+      PusherAPI.Event(name: "a", channel: "c", data: #"{"n":1.10}"#),
+      PusherAPI.Event(name: "b", channel: "d", data: "x", socketID: "1.2"),
+    ]
+    let call = try APIRequest.batch(events, appID: "3")
     #expect(call.path == "/apps/3/batch_events")
     #expect(
       String(decoding: call.body ?? [], as: UTF8.self)
@@ -47,8 +47,8 @@ struct InspectRequestTests {
   }
 
   @Test func `a batch with an impossible event is not even sent`() {
-    let batch = BatchRequest(events: [.init(name: "a", channel: "no spaces", data: "")])
-    #expect(throws: TriggerError.self) { try batch.request(appID: "3") }
+    let event = PusherAPI.Event(name: "a", channel: "no spaces", data: "")
+    #expect(throws: TriggerError.self) { try APIRequest.batch([event], appID: "3") }
   }
 
   @Test func `a webhook's signature is that of the documented body`() {

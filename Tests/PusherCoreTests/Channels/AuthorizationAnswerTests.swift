@@ -4,8 +4,8 @@ import Testing
 
 /// The page "Authorizing users", section "Response".
 @Suite struct AuthorizationAnswerTests {
-  private func parse(_ text: String) throws -> PusherAuth {
-    try withView(Array(text.utf8)) { try AuthorizationAnswer.parse($0) }
+  private func parse(_ text: String) throws -> Authorization {
+    try Authorization(Array(text.utf8), forChannel: true)
   }
 
   @Test(arguments: [
@@ -24,7 +24,7 @@ import Testing
     (#"{"auth":null,"data":{"auth":"K:S"}}"#, PusherAuth(auth: "K:S")),
   ])
   func `the parts are taken as they were signed`(text: String, auth: PusherAuth) throws {
-    #expect(try parse(text) == auth)
+    #expect(try parse(text) == Authorization(auth))
   }
 
   @Test(arguments: [
@@ -50,7 +50,7 @@ import Testing
 
   @Test func `a user's answer may stand inside data as well`() throws {
     let text = #"{"data":{"auth":"K:S","user_data":"{\"id\":\"7\"}"}}"#
-    let answer = try withView(Array(text.utf8)) { try AuthorizationAnswer.parseUser($0) }
-    #expect(answer == PusherUserAuth(auth: "K:S", userData: #"{"id":"7"}"#))
+    let answer = try Authorization(Array(text.utf8), forChannel: false)
+    #expect(answer == Authorization(PusherUserAuth(auth: "K:S", userData: #"{"id":"7"}"#)))
   }
 }

@@ -5,7 +5,7 @@ import Testing
 /// The protocol page, section "Connection closure".
 @Suite struct ClosePolicyTests {
   private func decide(_ loss: ConnectionLoss, lastError: Int? = nil) -> ReconnectDecision {
-    ClosePolicy.decide(loss, lastError: lastError)
+    loss.decision(lastError: lastError)
   }
 
   @Test(arguments: [
@@ -32,17 +32,17 @@ import Testing
     #expect(decide(loss, lastError: 4099) == .refused)
     #expect(decide(loss, lastError: 4100) == .backOff)
     #expect(decide(loss, lastError: 4201) == .atOnce)
-    #expect(ClosePolicy.effectiveCode(loss, lastError: 4004) == 4004)
+    #expect(loss.effectiveCode(lastError: 4004) == 4004)
     for other in [nil, 4301, 3999, 1000, 5000, -1] {
       #expect(decide(loss, lastError: other) == decide(loss))
-      #expect(ClosePolicy.effectiveCode(loss, lastError: other) == nil)
+      #expect(loss.effectiveCode(lastError: other) == nil)
     }
   }
 
   @Test func `the close frame's own code counts before the last error`() {
     let loss = ConnectionLoss.closed(code: 4200, reason: "")
     #expect(decide(loss, lastError: 4001) == .atOnce)
-    #expect(ClosePolicy.effectiveCode(loss, lastError: 4001) == 4200)
+    #expect(loss.effectiveCode(lastError: 4001) == 4200)
   }
 
   @Test(arguments: [
@@ -50,7 +50,7 @@ import Testing
     .untrusted("x"), .dropped("x"),
   ])
   func `the last error does not explain a loss that has its own reason`(loss: ConnectionLoss) {
-    #expect(ClosePolicy.effectiveCode(loss, lastError: 4001) == nil)
+    #expect(loss.effectiveCode(lastError: 4001) == nil)
     #expect(decide(loss, lastError: 4001) == decide(loss))
   }
 

@@ -75,7 +75,7 @@ import Testing
     _ = harness.perform { $0.authorized(request, .success(user), at: $1) }
     #expect(
       harness.error(code: 4301, Self.off).events.last == .clientEventRefused(message: Self.off))
-    #expect(harness.session.signIn.isRequested)
+    #expect(harness.session.signIn.state.isRequested)
   }
 
   @Test func `each refusal counts for one client event, and one that nobody sent for none`() throws

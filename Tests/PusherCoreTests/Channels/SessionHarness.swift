@@ -165,7 +165,7 @@ extension SessionEvent {
 
 extension Session {
   var isFullySubscribed: Bool {
-    isConnected && subscriptions.areAllSubscribed && (signIn.state == .unwanted || userID != nil)
+    isConnected && subscriptions.areAllSubscribed && (!signIn.isWanted || userID != nil)
   }
 }
 

@@ -308,7 +308,7 @@ import Testing
     var harness = SessionHarness.connected(channels: ["a"])
     #expect(harness.receive(Self.error).events.count == 1)
     _ = harness.perform { $0.subscribe("private-a", at: $1) }
-    let request = AuthorizationRequest(.channel("private-a"), socketID: "1.2", generation: 1)
+    let request = AuthorizationRequest(channel: "private-a", socketID: "1.2", generation: 1)
     harness.answer(request, .success(PusherAuth(auth: "K:S")))
     harness.succeed("private-a")
     let event = try ClientEvent(channel: "private-a", name: "client-x", data: .null)

@@ -64,7 +64,7 @@ import Testing
   func `4200 to 4299 and losses without a code are followed at once, after 5 seconds`(
     loss: ConnectionLoss
   ) {
-    let code = ClosePolicy.effectiveCode(loss, lastError: nil)
+    let code = loss.effectiveCode(lastError: nil)
     var stable = connected(for: .seconds(5))
     #expect(
       stable.lose(loss) == [

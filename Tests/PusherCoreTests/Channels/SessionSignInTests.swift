@@ -19,7 +19,7 @@ struct SessionSignInTests {
   }
 
   private func question(in outputs: [SessionOutput]) throws -> AuthorizationRequest {
-    for case .authorize(let request) in outputs where request.subject == .user { return request }
+    for case .authorize(let request) in outputs where request.channel == nil { return request }
     throw Missing()
   }
 
@@ -206,8 +206,8 @@ struct SessionSignInTests {
         + #"{\"name\":\"asleep\",\"user_ids\":[\"d\"]},{\"name\":\"online\",\"user_ids\":[]}]}"}"#)
     #expect(
       outputs.events == [
-        .watchlist(isOnline: true, userIDs: ["a", "2"]),
-        .watchlist(isOnline: false, userIDs: ["c"]),
+        .watchlist(.init(name: "online", userIds: ["a", "2"])),
+        .watchlist(.init(name: "offline", userIds: ["c"])),
       ])
   }
 
@@ -221,13 +221,11 @@ struct SessionSignInTests {
     ),
   ])
   func `an endpoint's answer about a user is read strictly`(body: String, reason: String) throws {
-    withView(Array(body.utf8)) { view in
-      #expect(throws: AuthorizationFailure.unusable(reason)) {
-        try AuthorizationAnswer.parseUser(view)
-      }
+    #expect(throws: AuthorizationFailure.unusable(reason)) {
+      try Authorization(Array(body.utf8), forChannel: false)
     }
     let good = #"{"auth":"k:s","user_data":"{\"id\":\"7\"}"}"#
-    #expect(try withView(Array(good.utf8)) { try AuthorizationAnswer.parseUser($0) } == Self.user)
+    #expect(try Authorization(Array(good.utf8), forChannel: false) == Authorization(Self.user))
   }
 
   @Test func `an error about the rate of client events ends and explains nothing`() {

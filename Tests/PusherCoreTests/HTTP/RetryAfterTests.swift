@@ -32,19 +32,19 @@ import Testing
   ])
   func `anything else is no wish`(text: String) {
     #expect(HTTPDate.parse(text, now: now) == nil)
-    #expect(RetryAfter.parse(text, now: now) == nil)
+    #expect(HTTPDate.wait(text, now: now) == nil)
   }
 
   @Test func `seconds, a date ahead and a date past`() {
-    #expect(RetryAfter.parse("0", now: now) == .zero)
-    #expect(RetryAfter.parse("120", now: now) == .seconds(120))
-    #expect(RetryAfter.parse("Sat, 21 Nov 2026 00:01:30 GMT", now: now) == .seconds(90))
-    #expect(RetryAfter.parse("Fri, 20 Nov 2026 00:00:00 GMT", now: now) == .zero)
+    #expect(HTTPDate.wait("0", now: now) == .zero)
+    #expect(HTTPDate.wait("120", now: now) == .seconds(120))
+    #expect(HTTPDate.wait("Sat, 21 Nov 2026 00:01:30 GMT", now: now) == .seconds(90))
+    #expect(HTTPDate.wait("Fri, 20 Nov 2026 00:00:00 GMT", now: now) == .zero)
   }
 
   @Test(arguments: ["9999999999999999999999", "9223372036854775807", "3153600001"])
   func `a number beyond reason is a long time and no crash`(text: String) {
-    let wait = RetryAfter.parse(text, now: now)
+    let wait = HTTPDate.wait(text, now: now)
     #expect(wait == .seconds(3_153_600_000))
     #expect((wait?.wholeNanoseconds ?? 0) > 0)
   }

@@ -126,7 +126,7 @@
       let settings = try RedisSettings(parsing: "rediss://localhost:\(server.port)")
       let test = try LinkHarness(settings) {
         $0.tls = TLSConfiguration(caFile: TestCertificates.shared.authority)
-        $0.families = .ipv4Only
+        $0.families = [.ipv4]
       }
       try test.comeUp()
       try test.subscribe("a")

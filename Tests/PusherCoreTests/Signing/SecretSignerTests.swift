@@ -11,7 +11,7 @@ struct SecretSignerTests {
   ) -> Authorization.Result? {
     var answer: Authorization.Result?
     SecretSigner(signature: signature, masterKey: masterKey).sign(
-      AuthorizationRequest(.channel(channel), socketID: socketID, generation: 1)
+      AuthorizationRequest(channel: channel, socketID: socketID, generation: 1)
     ) { answer = $0 }
     return answer
   }
@@ -32,7 +32,7 @@ struct SecretSignerTests {
     let signer = SecretSigner(signature: signature, userData: userData)
     var answers: [Authorization.Result] = []
     for socketID in ["1234.1234", "1234.1234:private-a"] {
-      signer.sign(AuthorizationRequest(.user, socketID: socketID, generation: 1)) {
+      signer.sign(AuthorizationRequest(channel: nil, socketID: socketID, generation: 1)) {
         answers.append($0)
       }
     }

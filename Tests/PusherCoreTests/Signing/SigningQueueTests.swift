@@ -29,7 +29,7 @@ struct SigningQueueTests {
   }
 
   private func request(_ number: Int) -> AuthorizationRequest {
-    AuthorizationRequest(.channel("private-\(number)"), socketID: "1.2", generation: 1)
+    AuthorizationRequest(channel: "private-\(number)", socketID: "1.2", generation: 1)
   }
 
   @Test func `only so many are open, and all are answered in their order`() {
@@ -79,7 +79,7 @@ struct SigningQueueTests {
     let signature = SubscriptionSignature(key: "k", secret: "s")
     var answer: Authorization.Result?
     SecretSigner(signature: signature).sign(
-      AuthorizationRequest(.channel("private-a"), socketID: socketID, generation: 1)
+      AuthorizationRequest(channel: "private-a", socketID: socketID, generation: 1)
     ) { answer = $0 }
     guard case .failure(.unusable) = try #require(answer) else {
       Issue.record("\(socketID) was signed")

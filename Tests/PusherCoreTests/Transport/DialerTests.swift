@@ -20,7 +20,7 @@ private func after(_ milliseconds: Int) -> Instant {
 
 /// RFC 8305 section 3: effects of the order and time of DNS answers.
 @Suite struct `Happy Eyeballs: answers` {
-  private var dialer = Dialer(host: "name", families: .any)
+  private var dialer = Dialer(host: "name", families: SocketAddress.Family.both)
 
   @Test func `both families are asked for, and nothing is tried before an answer`() {
     var dialer = dialer
@@ -104,11 +104,11 @@ private func after(_ milliseconds: Int) -> Instant {
   }
 
   @Test(arguments: [
-    (AddressFamilies.ipv4Only, SocketAddress.Family.ipv4, "it has no IPv4 address"),
-    (.ipv6Only, .ipv6, "it has no IPv6 address"),
+    ([SocketAddress.Family.ipv4], SocketAddress.Family.ipv4, "it has no IPv4 address"),
+    ([.ipv6], .ipv6, "it has no IPv6 address"),
   ])
   func `one family only is asked for alone and named in the error`(
-    families: AddressFamilies, family: SocketAddress.Family, reason: String
+    families: [SocketAddress.Family], family: SocketAddress.Family, reason: String
   ) {
     var dialer = Dialer(host: "name", families: families)
     #expect(dialer.openQuestions == [family])
@@ -122,7 +122,7 @@ private func after(_ milliseconds: Int) -> Instant {
 /// RFC 8305 sections 4 and 5: order and times of the attempted addresses.
 @Suite struct `Happy Eyeballs: attempts` {
   private func dialer(ipv6 six: Int, ipv4 four: Int) -> Dialer {
-    var dialer = Dialer(host: "name", families: .any)
+    var dialer = Dialer(host: "name", families: SocketAddress.Family.both)
     dialer.resolved(.ipv6, (0..<six).map { ipv6(UInt8($0)) }, at: start)
     dialer.resolved(.ipv4, (0..<four).map { ipv4(UInt8($0)) }, at: start)
     return dialer

@@ -17,10 +17,6 @@ import Testing
     }
   }
 
-  private static func calls(_ limits: HTTPCalls.Limits = .init()) -> HTTPCalls {
-    HTTPCalls(on: LoopThread(name: "calls"), limits: limits)
-  }
-
   private static func call(
     _ calls: HTTPCalls, _ server: RawServer, method: String = "GET",
     tls: TLSConfiguration = TLSConfiguration()
@@ -35,7 +31,7 @@ import Testing
   }
 
   @Test func `calls one after another share a connection`() async throws {
-    let (server, calls) = (try Self.server(), Self.calls())
+    let (server, calls) = (try Self.server(), HTTPCalls(on: LoopThread(name: "calls")))
     for _ in 0..<20 { #expect(Self.isAnswer(try await Self.call(calls, server))) }
     #expect(server.opened.values.count == 1)
   }
@@ -44,7 +40,7 @@ import Testing
     async throws
   {
     let server = try Self.server()
-    let calls = Self.calls(.init(idleTime: .milliseconds(1)))
+    let calls = HTTPCalls(on: LoopThread(name: "calls"), idleTime: .milliseconds(1))
     #expect(Self.isAnswer(try await Self.call(calls, server)))
     _ = try await server.closed.wait()
     try await condition("the calls have left their thread") { !calls.isWorking }
@@ -53,7 +49,7 @@ import Testing
 
   @Test func `a connection that is kept for another server gives way`() async throws {
     let (first, second) = (try Self.server(), try Self.server())
-    let calls = Self.calls(.init(connections: 1))
+    let calls = HTTPCalls(on: LoopThread(name: "calls"), limit: 1)
     #expect(Self.isAnswer(try await Self.call(calls, first)))
     #expect(Self.isAnswer(try await Self.call(calls, second)))
     _ = try await first.closed.wait()
@@ -80,7 +76,7 @@ import Testing
     #expect(try first != way("https://example.com/a", TLSConfiguration(insecure: true)))
     #expect(try first != way(proxy: "http://127.0.0.1:1"))
 
-    let (server, calls) = (try Self.server(), Self.calls())
+    let (server, calls) = (try Self.server(), HTTPCalls(on: LoopThread(name: "calls")))
     for insecure in [false, true, false] {
       let tls = TLSConfiguration(insecure: insecure)
       #expect(Self.isAnswer(try await Self.call(calls, server, tls: tls)))
@@ -103,7 +99,7 @@ import Testing
         _ = peer.head()
       }
     }
-    let calls = Self.calls()
+    let calls = HTTPCalls(on: LoopThread(name: "calls"))
     #expect(Self.isAnswer(try await Self.call(calls, server)))
     #expect(Self.isAnswer(try await Self.call(calls, server)))
     #expect(server.opened.values.count == 2)
@@ -115,7 +111,7 @@ import Testing
       peer.send(Self.answer)
       _ = peer.head()
     }
-    let calls = Self.calls()
+    let calls = HTTPCalls(on: LoopThread(name: "calls"))
     #expect(Self.isAnswer(try await Self.call(calls, server)))
     let outcome = try await Self.call(calls, server, method: "POST")
     #expect(!Self.isAnswer(outcome), "\(outcome)")
@@ -126,7 +122,7 @@ import Testing
     async throws
   {
     let server = try RawServer { $0.waitForEnd() }
-    let calls = Self.calls(.init(connections: 8))
+    let calls = HTTPCalls(on: LoopThread(name: "calls"), limit: 8)
     let url = try HTTPURL(parsing: "http://127.0.0.1:\(server.port)/")
     let tasks = (0..<1_000).map { _ in
       Task {

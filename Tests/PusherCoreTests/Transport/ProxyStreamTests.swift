@@ -95,7 +95,7 @@ import Testing
       result.client.failure
         == .proxy(
           result.proxy,
-          .socksRefused(destination: "localhost:80", SOCKSReply(rawValue: 3))))
+          .socksRefused(destination: "localhost:80", reply: 3)))
     let missing = try connect("socks5", to: "a..b", says: nil) { _ in false }
     guard case .resolve(host: "a..b", reason: _) = missing.client.failure else {
       Issue.record("\(String(describing: missing.client.failure))")
@@ -116,11 +116,11 @@ import Testing
   }
 
   @Test(arguments: [
-    (AddressFamilies.ipv4Only, "::1", "it has no IPv4 address"),
-    (.ipv6Only, "127.0.0.1", "it has no IPv6 address"),
+    ([SocketAddress.Family.ipv4], "::1", "it has no IPv4 address"),
+    ([.ipv6], "127.0.0.1", "it has no IPv6 address"),
   ])
   func `an address of the family that is left out`(
-    families: AddressFamilies, host: String, reason: String
+    families: [SocketAddress.Family], host: String, reason: String
   ) throws {
     let harness = try LoopHarness()
     let (told, _) = harness.first(Route(host: host, port: 1, families: families))

@@ -74,14 +74,14 @@ import Testing
     let plain = try Proxy(parsing: "socks5h://plain:2")
     let routing = Routing(
       secureProxy: secure, plainProxy: plain, exceptions: ProxyExceptions("direct.test"),
-      families: .ipv4Only)
+      families: [.ipv4])
     for (url, proxy) in [
       ("wss://a.test", secure), ("https://a.test", secure), ("ws://a.test", plain),
       ("http://a.test", plain), ("wss://direct.test", nil), ("http://b.direct.test", nil),
     ] {
       let route = routing.route(to: try HTTPURL(parsing: url))
       #expect(route.proxy == proxy)
-      #expect(route.families == .ipv4Only)
+      #expect(route.families == [.ipv4])
     }
     let route = Routing().route(to: try HTTPURL(parsing: "wss://a.test:8443/app"))
     #expect(route == Route(host: "a.test", port: 8443))

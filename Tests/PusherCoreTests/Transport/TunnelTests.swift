@@ -198,7 +198,7 @@ private struct Talk {
     ] as [(UInt8, String)])
   func `each reply has its words`(code: UInt8, words: String) throws {
     let error = ProxyError.socksRefused(
-      destination: "server.test:443", SOCKSReply(rawValue: code))
+      destination: "server.test:443", reply: code)
     #expect("\(error)" == "refused to connect to server.test:443: \(words) (SOCKS reply \(code))")
     try Talk.expect(error, from: [5, 0, 5, code]) { try Talk("socks5h://proxy") }
   }

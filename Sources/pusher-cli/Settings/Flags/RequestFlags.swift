@@ -139,7 +139,7 @@ extension Flag {
 
   static let batch = Flag(
     "batch", .integer(1...1000), of: [.trigger], in: .send,
-    default: "\(BatchRequest.documentedCount)", summary: "send at most N events per call, with -",
+    default: "\(APIRequest.documentedBatch)", summary: "send at most N events per call, with -",
     manual: """
       Send at most N events per call, with `-`. The default is {default}, which is the limit of Pusher Channels. Events
       that are ready go at once, however few.
