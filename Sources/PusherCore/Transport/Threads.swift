@@ -192,7 +192,9 @@ package enum DetachedThread {
   /// Signals of a crash: a thread that blocks them ends without the report of a crash handler.
   private static let crashes = [SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS]
 
-  /// Starts a thread; returns false if the system refuses. Linux cuts `name` to 15 bytes.
+  /// Starts a thread; returns false if the system refuses.
+  ///
+  /// Linux cuts `name` to 15 bytes.
   ///
   /// - Parameter takesSignals: False to take only signals of a crash, so that all handlers run on
   ///   other threads. A thread that calls the user's code takes the signals of its caller: tasks

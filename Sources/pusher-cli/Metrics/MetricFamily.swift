@@ -38,8 +38,9 @@ struct MetricFamily: Equatable, Sendable {
     self.init(name, help, [Sample(value)])
   }
 
-  /// One sample for each value of a label, in this order. Results without an event are listed too,
-  /// because a rate needs a first value.
+  /// Makes one sample for each value of a label, in this order.
+  ///
+  /// Results without an event are listed too, because a rate needs a first value.
   init(
     _ name: StaticString, _ help: StaticString, by label: StaticString,
     _ values: KeyValuePairs<String, Int>

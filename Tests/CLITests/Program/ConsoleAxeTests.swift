@@ -3,7 +3,8 @@ import Testing
 
 @Suite(
   "The console's page: rules of WCAG", .serialized, .sharesBrowser,
-  .enabled(if: Browser.path != nil, Comment(rawValue: Browser.reason)), .needs(.axe), .runsProgramsFirst)
+  .enabled(if: Browser.path != nil, Comment(rawValue: Browser.reason)), .needs(.axe),
+  .runsProgramsFirst)
 struct ConsoleAxeTests {
   private static let sizes = [(390, 844), (1280, 800)]
 
