@@ -116,7 +116,7 @@ package enum LocalPort {
 
   /// Asks one address.
   ///
-  /// An attempt without a result in time meets a listener whose queue is full: where nobody listens,
+  /// An attempt without a result in time meets a listener with a full queue: where nobody listens,
   /// this machine refuses at once.
   static func answer(of address: SocketAddress, within milliseconds: Int32) -> Answer {
     guard let descriptor = try? SystemCalls.makeSocket(address.family) else { return .unknown }

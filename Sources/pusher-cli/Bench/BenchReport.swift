@@ -144,8 +144,7 @@ struct BenchReport {
     }
   }
 
-  /// Returns the change of a figure in percent; `nil` if the earlier figure is zero and the later is
-  /// not.
+  /// Returns the change of a figure in percent; `nil` if only the earlier figure is zero.
   static func change(from before: Double, to now: Double) -> Double? {
     if before == now { return 0 }
     return before == 0 ? nil : (now - before) / before * 100
