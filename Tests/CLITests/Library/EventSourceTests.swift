@@ -160,7 +160,7 @@ struct EventSourceTests {
     #expect(ids.values == [["77"], ["1"], ["2"]])
   }
 
-  @Test func `it reconnects after the last event, and 204 completes it`() throws {
+  @Test func `an event source reconnects after the last event, and 204 completes it`() throws {
     let ids = Record<String?>()
     let server = try ScriptedServer { connection in
       guard connection.number < 3 else {

@@ -187,7 +187,7 @@ struct AuthCommandTests {
     return (result, asked.values.first?.auth)
   }
 
-  @Test func `it learns channel and socket, and what it prints is passed on`() throws {
+  @Test func `the command learns channel and socket, and its output is passed on`() throws {
     let run = try run(
       #"printf '{"auth":"k:%s-%s"}' "$PUSHER_CLI_CHANNEL" "$PUSHER_CLI_SOCKET_ID""#)
     #expect(run.result.ending == .exited(0), "\(run.result.errorText)")
@@ -207,7 +207,7 @@ struct AuthCommandTests {
     #expect(run.result.errorLines.count == 1, "\(run.result.errorText)")
   }
 
-  @Test func `one that takes too long is ended, and its children with it`() throws {
+  @Test func `a command that takes too long is ended, and its children with it`() throws {
     let file = TemporaryFolder.shared.file("child")
     let run = try run("sleep 60 & echo $! >>\(file); wait", within: "300ms")
     #expect(run.result.ending == .exited(4), "\(run.result.errorText)")

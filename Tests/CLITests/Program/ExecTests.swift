@@ -267,7 +267,7 @@ struct ExecFailureTests {
     #expect(result.outputText.contains(#""status":143,"reason":"SIGTERM""#))
   }
 
-  @Test func `so is one of a pipeline that outlives the shell`() throws {
+  @Test func `a command of a pipeline that outlives the shell is killed`() throws {
     let server = try Hooked.counting(1)
     let program = try PusherCLI.subscribe(
       to: server, "news", "--exec",

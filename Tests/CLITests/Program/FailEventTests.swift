@@ -72,7 +72,7 @@ struct FailEventTests {
     ["-o", "raw"], ["-o", "pretty"], ["-F", "%e"], ["-F", "%N"], ["--exec", "cat"], ["-0"], ["-t"],
     ["--field", "n"],
   ])
-  func `it ends every form of output`(options: [String]) throws {
+  func `--fail-event ends every form of output`(options: [String]) throws {
     let result = try subscribe(["--fail-event", "build.failed"] + options)
     #expect(result.ending == .exited(5))
     let separator: Character = options == ["-0"] ? "\0" : "\n"
@@ -80,7 +80,9 @@ struct FailEventTests {
     #expect(result.errorText == Self.failure, "\(result.errorText)")
   }
 
-  @Test func `it beats --until-event, and the run ends with whichever event comes first`() throws {
+  @Test func `--fail-event beats --until-event, and the run ends with whichever event comes first`()
+    throws
+  {
     let both = try subscribe(["--fail-event", "build.failed", "--until-event", "build.f*"])
     #expect(both.ending == .exited(5))
     let earlier = try subscribe(["--fail-event", "build.failed", "--until-event", "build.step"])

@@ -42,7 +42,7 @@ struct ForwardingProxyTests {
   }
 
   @Test(.needs(.proxies))
-  func `it wants its credentials, which the server never sees`() throws {
+  func `a proxy gets its credentials, which the server never sees`() throws {
     let proxy = try LocalProxy(.tinyproxy, wantsCredentials: true, connectPort: 443)
     let heads = Record<HTTPRequestHead>()
     let server = try ScriptedServer { connection in

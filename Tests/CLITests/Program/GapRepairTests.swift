@@ -84,7 +84,9 @@ struct GapRepairTests {
       "the command took longer than 1 s; its output is ignored (--on-gap-timeout sets the limit)"
     ),
   ])
-  func `its failure is told, and the run goes on`(command: String, warning: String) throws {
+  func `a failure of the command is told, and the run goes on`(command: String, warning: String)
+    throws
+  {
     let program = try start(command, "-n", "2", "--buffer", "64k", "--on-gap-timeout", "1s")
     try program.errorLine(containing: "pusher-cli: warning: --on-gap: \(warning)")
     goes.open()
@@ -93,7 +95,7 @@ struct GapRepairTests {
     #expect(result.ending == .exited(0))
   }
 
-  @Test func `events go on while it runs`() throws {
+  @Test func `events go on while the command runs`() throws {
     let end = TemporaryFolder.shared.file("end")
     let program = try start(
       "until [ -e \(end) ]; do sleep 0.01; done; "
@@ -105,7 +107,9 @@ struct GapRepairTests {
     #expect(try program.wait() == .exited(0))
   }
 
-  @Test func `gaps that end while it runs are one, which has its command afterwards`() throws {
+  @Test func `gaps that end while the command runs are one, which has its command afterwards`()
+    throws
+  {
     let (gaps, lost) = (TemporaryFolder.shared.file("gaps"), TemporaryFolder.shared.file("lost"))
     let server = try ScriptedServer { connection in
       try connection.join()

@@ -19,7 +19,7 @@ struct HTTP2OnlyTests {
   }
 
   @Test(.needs(.certificates))
-  func `one that closes after the handshake is known by a second look`() throws {
+  func `a server that closes after the handshake is known by a second look`() throws {
     let server = try secure(TLSBehaviour(withoutHTTP2: .silence))
     let result = try sse(server)
     #expect(result.ending == .exited(4))
@@ -31,7 +31,7 @@ struct HTTP2OnlyTests {
   }
 
   @Test(.needs(.certificates))
-  func `one that refuses the handshake is known by its alert`() throws {
+  func `a server that refuses the handshake is known by its alert`() throws {
     let server = try secure(TLSBehaviour(withoutHTTP2: .alert))
     let result = try sse(server)
     #expect(result.ending == .exited(4))
@@ -53,7 +53,7 @@ struct HTTP2OnlyTests {
   }
 
   @Test(arguments: [[0, 0, 18, 4, 0, 0, 0, 0, 0], [0, 0, 8, 7, 0, 0, 0, 0, 0]] as [[UInt8]])
-  func `over plain text it is known by its first frame`(frame: [UInt8]) throws {
+  func `over plain text a server is known by its first frame`(frame: [UInt8]) throws {
     let server = try ScriptedServer { connection in
       _ = try connection.request()
       try connection.send(bytes: frame)

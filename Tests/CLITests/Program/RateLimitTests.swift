@@ -32,7 +32,7 @@ struct RateLimitTests {
   }
 
   @Test(arguments: [[], ["--keep-going"]])
-  func `it is named once, nothing is refused, and all channels are joined in the end`(
+  func `a rate limit is named once, nothing is refused, and all channels are joined in the end`(
     options: [String]
   ) throws {
     let window = Gate()
@@ -55,7 +55,9 @@ struct RateLimitTests {
     #expect(result.outputText.contains(#"{"event":"e","channel":"c","data":1}"#))
   }
 
-  @Test func `one that ends the connection is its cause, in words, line and status`() throws {
+  @Test func `a rate limit that ends the connection is its cause, in words, line and status`()
+    throws
+  {
     let server = try server(Gate(), closes: true)
     let result = try PusherCLI.start(
       ["subscribe"] + server.address + ["a", "b", "c", "-L", "--reconnect", "never"]
@@ -146,7 +148,7 @@ struct RateLimitTests {
       "\(result.outputText)")
   }
 
-  @Test func `check names it, and does not wait for the network`() throws {
+  @Test func `check names the rate limit, and does not wait for the network`() throws {
     let server = try ScriptedServer { connection in
       try connection.welcome()
       while true {

@@ -3,7 +3,9 @@ import Testing
 
 @Suite("--on-ready: a command once events are sure to come", .runsPrograms)
 struct ReadyCommandTests {
-  @Test func `it begins when all channels are confirmed, once, and prints on standard error`()
+  @Test
+  func
+    `the command of --on-ready begins when all channels are confirmed, once, and prints on standard error`()
     throws
   {
     let isAllowed = Gate()

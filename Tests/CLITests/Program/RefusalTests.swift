@@ -111,7 +111,8 @@ struct InternalEventTests {
     #"{"channel":"news","data":"{}","event":"pusher_internal:news"}"#,
     #"{"event":"pusher\u005finternal:news","channel":"news","data":"{}"}"#,
   ])
-  func `one that is not known is neither printed nor counted, but told of`(message: String) throws {
+  func `an unknown internal event is neither printed nor counted, but named`(message: String) throws
+  {
     let result = try run([message, Self.event], "-n", "1")
     #expect(result.ending == .exited(0))
     #expect(result.outputText == Self.line)

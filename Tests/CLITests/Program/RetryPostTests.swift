@@ -34,7 +34,7 @@ struct RetryPostTests {
   }
 
   @Test(arguments: [429, 503])
-  func `it is sent again as it was, until the server takes it`(status: Int) throws {
+  func `a POST is sent again as it was, until the server takes it`(status: Int) throws {
     let bodies = Record<String>()
     let server = try server([Self.busy(status), Self.busy(status)], bodies: bodies)
     let result = try ask(server, "--retry-post")
@@ -56,7 +56,7 @@ struct RetryPostTests {
       result.errorText.contains("asks to wait 120 min; retrying in 20 ms\n"), "\(result.errorText)")
   }
 
-  @Test func `--max-retries limits it`() throws {
+  @Test func `--max-retries limits the repetitions of a POST`() throws {
     let server = try server([Self.busy(), Self.busy(), Self.busy()])
     let result = try ask(server, "--retry-post", "--max-retries", "1")
     #expect(result.ending == .exited(4) && result.output.isEmpty)

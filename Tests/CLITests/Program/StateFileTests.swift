@@ -19,7 +19,9 @@ struct StateOutputTests {
   }
 
   @Test(arguments: [[], ["-n", "90000"]])
-  func `so does a run that is ended while nobody reads`(options: [String]) throws {
+  func `a run that is ended while nobody reads keeps the place of its last whole line`(
+    options: [String]
+  ) throws {
     let server = try NumberedStream.server()
     let state = TemporaryFolder.shared.file("state")
     let program = try StoppedReader(["sse", server.url, "--state-file", state] + options)
@@ -30,7 +32,9 @@ struct StateOutputTests {
   }
 
   @Test(.needs(.movedClock))
-  func `so does a run whose time limit passes while nobody reads`() throws {
+  func `a run whose time limit passes while nobody reads keeps the place of its last whole line`()
+    throws
+  {
     let server = try NumberedStream.server()
     let state = TemporaryFolder.shared.file("state")
     // The time must not pass before the pipe is full.
@@ -255,7 +259,7 @@ struct StateStartTests {
     #expect(!FileManager.default.fileExists(atPath: "\(path).new"))
   }
 
-  @Test func `it belongs to a URL, whose query may change with a warning`() throws {
+  @Test func `a state file belongs to a URL, whose query may change with a warning`() throws {
     let server = try NumberedStream.server()
     let state = TemporaryFolder.shared.file("state")
     func run(_ path: String) throws -> ProgramResult {
@@ -314,7 +318,8 @@ struct StateStartTests {
     #expect(try String(contentsOfFile: target, encoding: .utf8) == "1\n")
   }
 
-  @Test func `it is the owner's alone, and a link in the place of its draft is not followed`()
+  @Test
+  func `a state file is the owner's alone, and a link in the place of its draft is not followed`()
     throws
   {
     let state = TemporaryFolder.shared.file("state")

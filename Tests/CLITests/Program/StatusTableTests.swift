@@ -18,7 +18,7 @@ struct StatusTableTests {
   }()
 
   @Test(arguments: BrokenSetup.all.map(\.name))
-  func `the same cause has the same status, whatever the command`(name: String) throws {
+  func `a cause has one status, whatever the command`(name: String) throws {
     let setup = try #require(BrokenSetup.all.first { $0.name == name })
     let results = try setup.run()
     let statuses = results.map { "\($0.command) \($0.result.ending)" }

@@ -225,7 +225,9 @@ struct EventlessAnswer: Sendable, CustomTestStringConvertible {
 @Suite("sse: an answer without an event", .runsPrograms)
 struct EventlessAnswerTests {
   @Test(arguments: EventlessAnswer.all)
-  func `it never ends the run in silence or with 0`(_ answer: EventlessAnswer) throws {
+  func `an answer without an event never ends the run in silence or with 0`(
+    _ answer: EventlessAnswer
+  ) throws {
     let server = try ScriptedServer { try $0.answer(body: answer.body, type: answer.type) }
     let result = try PusherCLI.start(["sse", server.url] + answer.options).result()
     #expect(result.ending == .exited(5))

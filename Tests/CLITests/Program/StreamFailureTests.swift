@@ -122,7 +122,7 @@ struct BadStream: Sendable, CustomStringConvertible {
 @Suite("sse, what goes wrong", .runsPrograms)
 struct StreamFailureTests {
   @Test(arguments: BadStream.answers)
-  func `each has a line of its own and its status, and printed lines stay whole`(
+  func `each failure has a line of its own and its status, and printed lines stay whole`(
     _ bad: BadStream
   ) throws {
     let server = try ScriptedServer { connection in try bad.answer(connection) }

@@ -42,7 +42,7 @@ struct UnmetWishTests {
   }
 
   @Test(arguments: Mark.allCases, [["--reconnect", "never"], ["-d", "{}"]])
-  func `every wish, every mark of the end`(mark: Mark, rest: [String]) throws {
+  func `every wish is named at every mark of the end`(mark: Mark, rest: [String]) throws {
     for (options, sentence) in [
       (["-n", "3"], "the stream ended after 2 of 3 events"),
       (["--until", "[DONE]"], "the stream ended after 2 events; --until '[DONE]' never came"),
@@ -67,7 +67,7 @@ struct UnmetWishTests {
     expect(result, "the stream ended after 2 of 3 events", printed: Self.lines)
   }
 
-  @Test func `status 204 is one too`() throws {
+  @Test func `status 204 is a mark of the end`() throws {
     let server = try ScriptedServer { connection in
       if connection.number == 1 {
         try connection.beginStream()
@@ -262,7 +262,9 @@ struct FailWhereTests {
     ["--exec", "cat"], ["--where", "data.n"], ["-x", "nothing"], ["--until", "[DONE]"],
     ["--until-event", "mess?ge2"],
   ])
-  func `it ends every form of output with 5 and the event's data`(options: [String]) throws {
+  func `--fail-where ends every form of output with 5 and the event's data`(options: [String])
+    throws
+  {
     let result = try sse(options + ["--fail-where", "data.error"])
     #expect(result.ending == .exited(5))
     #expect(result.errorText == Self.failure, "\(result.errorText)")

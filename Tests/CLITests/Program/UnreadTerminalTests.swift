@@ -90,7 +90,7 @@ struct ClosedDescriptorTests {
     #expect(lines.allSatisfy { $0.contains(#/^\d{4}-\S+Z [<>] /#) }, "\(lines)")
   }
 
-  @Test func `none falls into the connection`() throws {
+  @Test func `no message falls into the connection when standard error is closed`() throws {
     let heads = Record<HTTPRequestHead>()
     let server = try ScriptedServer { connection in
       heads.add(try connection.beginStream().head)

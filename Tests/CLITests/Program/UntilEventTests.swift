@@ -51,7 +51,7 @@ struct UntilEventTests {
     ["-o", "raw"], ["-o", "pretty"], ["-F", "%e"], ["--exec", "cat"], ["-0"], ["-t"],
     ["--summary"],
   ])
-  func `it ends every form of output`(options: [String]) throws {
+  func `--until-event ends every form of output`(options: [String]) throws {
     let result = try run(["--until-event", "build.finished"] + options)
     #expect(result.ending == .exited(0))
     let separator: Character = options == ["-0"] ? "\0" : "\n"

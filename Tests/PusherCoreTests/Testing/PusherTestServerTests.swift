@@ -102,7 +102,7 @@ import Testing
     #expect(failure?.status == 503)
   }
 
-  @Test func `it tells what happens to its clients`() async throws {
+  @Test func `a test server reports what happens to its clients`() async throws {
     let server = try await PusherTestServer()
     let events = server.events
     let pusher = server.client()
