@@ -125,14 +125,13 @@ struct TLSRefusalTests {
     ConnectionErrorTable.check(wrong.rawValue, result, retrying: retrying, port: server.port)
   }
 
-  @Test(arguments: TLSCase.allCases.filter(\.isOfCertificate))
-  func `trigger says the same`(wrong: TLSCase) throws {
-    let matrix = try #require(CertificateMatrix.shared)
+  private func expectRow(
+    _ wrong: TLSCase, _ matrix: CertificateMatrix, _ command: (ScriptedServer) -> [String],
+    connections: Int? = nil
+  ) throws {
     let server = try wrong.server(matrix)
     let result = try PusherCLI.start(
-      ["trigger", "--app-id", "1"] + wrong.address(server) + wrong.options(matrix)
-        + ["-c", "news", "-e", "e", "{}"],
-      environment: ["PUSHER_APP_SECRET": "s"]
+      command(server) + wrong.options(matrix), environment: ["PUSHER_APP_SECRET": "s"]
     ).result()
     let row = try #require(ConnectionErrorTable.rows[wrong.rawValue])
     let lines = result.errorLines.filter { !$0.contains("warning: --insecure") }
@@ -143,6 +142,24 @@ struct TLSRefusalTests {
         $0.replacing(#/sha256/[A-Za-z0-9+/]{43}=/#, with: "sha256/HASH")
           .replacing(":\(server.port)", with: ":PORT")
       } == ["pusher-cli: error: \(row.message)"])
+    if let connections { #expect(server.connectionCount == connections) }
+  }
+
+  @Test(arguments: TLSCase.allCases.filter(\.isOfCertificate))
+  func `trigger says what the row of subscribe says`(wrong: TLSCase) throws {
+    let matrix = try #require(CertificateMatrix.shared)
+    try expectRow(wrong, matrix) {
+      ["trigger", "--app-id", "1"] + wrong.address($0) + ["-c", "news", "-e", "e", "{}"]
+    }
+  }
+
+  @Test(arguments: [TLSCase.onlyHTTP2, .onlyHTTP2Silent, .cutBeforeAnswer])
+  func `sse says what the row of subscribe says`(wrong: TLSCase) throws {
+    let matrix = try #require(CertificateMatrix.shared)
+    // A second handshake finds out that the server speaks HTTP/2 only.
+    try expectRow(
+      wrong, matrix, { ["sse", "https://localhost:\($0.port)/"] },
+      connections: wrong == .onlyHTTP2Silent ? 2 : 1)
   }
 }
 

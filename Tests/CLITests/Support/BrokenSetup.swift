@@ -5,6 +5,10 @@ import Testing
 struct BrokenSetup: Sendable {
   /// Name of its row in docs/connection-errors.md.
   let name: String
+  /// Part of the error message of each command.
+  var words = ""
+  /// True if each command prints one line on standard error and nothing else.
+  var isSilent = false
   /// Runs each command in the set-up and returns the results.
   let run: @Sendable () throws -> [(command: String, result: ProgramResult)]
 
@@ -76,9 +80,9 @@ struct BrokenSetup: Sendable {
   }
 
   static func here(
-    _ name: String, output: ChildProgram.Output = .pipe,
+    _ name: String, says words: String = "", output: ChildProgram.Output = .pipe,
     _ commands: @escaping @Sendable () throws -> [(command: String, arguments: [String])]
   ) -> BrokenSetup {
-    BrokenSetup(name: name) { try results(commands(), output: output) }
+    BrokenSetup(name: name, words: words) { try results(commands(), output: output) }
   }
 }
