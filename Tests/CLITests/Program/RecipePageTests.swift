@@ -11,12 +11,6 @@ struct RecipePageTests {
   private static let all = Documentation.fenced(text: page)
   private static let blocks = Documentation.fenced(text: page.components(separatedBy: engines)[0])
 
-  @Test func `the part about engines is the last one, and its blocks are others`() {
-    let parts = Self.page.components(separatedBy: Self.engines)
-    #expect(parts.count == 2 && parts.last?.contains("\n## ") == false)
-    #expect(Self.blocks.count < Self.all.count)
-  }
-
   /// The blocks that are neither files nor shown as output.
   private static var scripts: [(kind: String, text: String)] {
     blocks.filter { ["sh", "bash"].contains($0.kind) && !$0.text.hasPrefix("#!") }
