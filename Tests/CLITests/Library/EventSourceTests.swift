@@ -49,12 +49,10 @@ struct EventSourceTests {
 
   @Test func `the wait that a stream asks for is known as soon as it comes`() throws {
     let asked = Gate()
-    let server = try ScriptedServer { connection in
-      try connection.beginStream()
+    let server = try ScriptedServer.streaming { connection in
       try connection.send(stream: "retry: 20\n\n")
       try connection.wait(for: asked)
       try connection.send(stream: "retry: 30\ndata: 1\n\nretry: 40\n")
-      try connection.remain()
     }
     let source = EventSource(url: server.url)
     let times = Record<Int>()

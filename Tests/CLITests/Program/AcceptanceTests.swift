@@ -8,10 +8,8 @@ import Testing
 @Suite("What a script and a person can rely on", .runsPrograms)
 struct AcceptanceTests {
   private func ticking(_ count: Int = 3) throws -> ScriptedServer {
-    try ScriptedServer { connection in
-      try connection.join()
+    try ScriptedServer.joined { connection in
       for number in 1...count { try connection.send(event: "tick", data: "\(number)") }
-      try connection.stay()
     }
   }
 
@@ -55,10 +53,8 @@ struct AcceptanceTests {
         ([], ["PUSHER_APP_SECRET": "s"]), (["--secret-file", file], [:]),
       ] as [([String], [String: String])]
     for (options, environment) in settings {
-      let server = try ScriptedServer { connection in
-        try connection.join()
+      let server = try ScriptedServer.joined { connection in
         try connection.send(event: "tick", channel: "private-a", data: "1")
-        try connection.stay()
       }
       let result = try PusherCLI.start(
         ["subscribe"] + server.address + ["private-a", "-n", "1"] + options,

@@ -129,11 +129,7 @@ struct EndpointTests {
       if connection.number == 1 { return try first(connection) }
       try connection.answer(200, body: #"{"auth":"test-key:signed"}"#)
     }
-    let server = try ScriptedServer { connection in
-      try connection.join()
-      try connection.send(event: "tick", data: "{}")
-      try connection.stay()
-    }
+    let server = try ScriptedServer.joined { try $0.send(event: "tick", data: "{}") }
     let result = try subscribe(
       to: server, asking: endpoint, "private-a", "-n", "1", "--retry-max-delay", "100ms"
     ).result()

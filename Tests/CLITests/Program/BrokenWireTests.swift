@@ -104,10 +104,8 @@ struct BrokenWireTests {
     FaultyWire(latency: .milliseconds(20), piece: 3, interval: .microseconds(100)),
   ])
   func `a slow wire changes nothing`(wire: FaultyWire) throws {
-    let server = try ScriptedServer { connection in
-      try connection.join(2)
+    let server = try ScriptedServer.joined(2) { connection in
       for number in 0..<5 { try connection.send(event: "tick", data: "\(number)") }
-      try connection.stay()
     }
     let proxy = try FaultProxy(to: server) { _ in wire }
     let result = try PusherCLI.start(
@@ -119,11 +117,7 @@ struct BrokenWireTests {
   }
 
   @Test func `a byte now and then is a sign of life, however long the event takes`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
-      try connection.send(event: "tick", data: "{}")
-      try connection.stay()
-    }
+    let server = try ScriptedServer.joined { try $0.send(event: "tick", data: "{}") }
     // Response, greeting and confirmation arrive at once; the event needs about a second.
     let proxy = try FaultProxy(to: server) { _ in
       FaultyWire(piece: 1, interval: .milliseconds(15), dripsAfter: 330)

@@ -31,11 +31,7 @@ struct CountAndTimeoutTests {
   ]
 
   private func ticking() throws -> ScriptedServer {
-    try ScriptedServer { connection in
-      try connection.join()
-      for _ in 0..<5 { try connection.send(event: "tick", data: #"{"n":1}"#) }
-      try connection.stay()
-    }
+    try ScriptedServer.joined { for _ in 0..<5 { try $0.send(event: "tick", data: #"{"n":1}"#) } }
   }
 
   @Test(arguments: forms)
@@ -91,12 +87,10 @@ struct CountAndTimeoutTests {
   }
 
   @Test func `filtered events do not count`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       for name in ["order.created", "order.noise", "user.created", "order.paid"] {
         try connection.send(event: name, data: "{}")
       }
-      try connection.stay()
     }
     let result = try PusherCLI.subscribe(
       to: server, "news", "-e", "order.*", "-x", "*noise", "-n", "2", "-r", "-0"

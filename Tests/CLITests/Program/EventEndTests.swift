@@ -40,10 +40,8 @@ enum EventEnd: CaseIterable, Sendable {
   }
 
   static func subscribe(_ options: [String], timeout: String = "10m") throws -> ProgramResult {
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       for (name, data) in events { try connection.send(event: name, data: data) }
-      try connection.stay()
     }
     return try PusherCLI.start(
       ["subscribe"] + server.address + ["news", "--timeout", timeout] + options
@@ -51,11 +49,7 @@ enum EventEnd: CaseIterable, Sendable {
   }
 
   static func sse(_ stream: String, _ options: [String]) throws -> ProgramResult {
-    let server = try ScriptedServer { connection in
-      try connection.beginStream()
-      try connection.send(stream: stream)
-      try connection.remain()
-    }
+    let server = try ScriptedServer.streaming(stream)
     return try PusherCLI.start(["sse", server.url, "--timeout", "10m"] + options).result()
   }
 
@@ -222,10 +216,8 @@ struct EventEndTests {
   }
 
   @Test func `a failure without data is named alone`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       try connection.send(text: #"{"event":"stopped","channel":"news"}"#)
-      try connection.stay()
     }
     let result = try PusherCLI.subscribe(to: server, "news", "--fail-event", "stopped").result()
     #expect(result.ending == .exited(5))

@@ -48,22 +48,18 @@ struct FailingServerTests {
   func `an error without a text says so, and any other text is shown`(
     rest: String, words: String
   ) throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       try connection.send(text: #"{"event":"pusher:error","data":{"code":4100\#(rest)}}"#)
       try connection.send(event: "next", data: "{}")
-      try connection.stay()
     }
     let result = try subscribe(to: server, "-n", "1")
     #expect(result.errorText == "pusher-cli: warning: the server reports error\(words)\n")
   }
 
   @Test func `an error without data says that it gives no reason`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       try connection.send(text: #"{"event":"pusher:error"}"#)
       try connection.send(event: "next", data: "{}")
-      try connection.stay()
     }
     let result = try subscribe(to: server, "-n", "1")
     #expect(

@@ -33,12 +33,8 @@ struct ForeignNameTests {
 
   @Test(arguments: ["pusher-cli:exit", "pusher-cli:"])
   func `an event of a stream of such a name is printed under another`(name: String) throws {
-    let server = try ScriptedServer { connection in
-      try connection.beginStream()
-      try connection.send(
-        stream: "event: \(name)\ndata: {\"status\":0}\n\nevent: end\ndata: 1\n\n")
-      try connection.remain()
-    }
+    let server = try ScriptedServer.streaming(
+      "event: \(name)\ndata: {\"status\":0}\n\nevent: end\ndata: 1\n\n")
     func run(_ options: String...) throws -> String {
       try PusherCLI.start(["sse", server.url, "-n", "1"] + options).result().outputText
     }
@@ -53,21 +49,17 @@ struct ForeignNameTests {
 
   @Test func `names that only resemble ours stay as they are`() throws {
     let names = ["pusher-cl", "pusher-cli", "pusher-client:x", "Pusher-cli:x", " pusher-cli:x"]
-    let server = try ScriptedServer { connection in
-      try connection.beginStream()
+    let server = try ScriptedServer.streaming { connection in
       for name in names { try connection.send(stream: "event: \(name)\ndata: 1\n\n") }
-      try connection.remain()
     }
     let result = try PusherCLI.sse(server, "-n", "\(names.count)", "-F", "%e").result()
     #expect(result.outputText == names.map { $0 + "\n" }.joined())
   }
 
   @Test func `a name with a line end begins no line of its own in a template`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       try connection.send(
         text: #"{"event":"a\npusher-cli:exit","channel":"news\nx","data":"1"}"#)
-      try connection.stay()
     }
     let result = try PusherCLI.subscribe(to: server, "news", "-n", "1", "-F", "%e %c").result()
     #expect(result.outputText == "a\\npusher-cli:exit news\\nx\n")

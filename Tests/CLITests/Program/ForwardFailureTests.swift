@@ -182,11 +182,9 @@ struct ForwardFailureTests {
   @Test func `a slow receiver leaves the socket unread, and that is said once`() throws {
     let count = 16_000
     let stood = Gate()
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       for _ in 0..<count { try connection.send(event: "flood", data: Flood.data) }
       stood.open()
-      try connection.stay()
     }
     let receiver = try ForwardReceiver("gate", "200")
     let program = try forward(server, to: receiver, "--buffer", "64k")
@@ -344,11 +342,7 @@ struct ForwardEndTests {
   }
 
   @Test func `an id that events share says nothing, so that none is taken for another`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.beginStream()
-      try connection.send(stream: "data: 0\n\nid: a\ndata: 1\n\ndata: 1\n\ndata: 1\n\n")
-      try connection.remain()
-    }
+    let server = try ScriptedServer.streaming("data: 0\n\nid: a\ndata: 1\n\ndata: 1\n\ndata: 1\n\n")
     let receiver = try ForwardReceiver("200")
     let program = try PusherCLI.sse(server, "-n", "4", "--forward", receiver.url)
     #expect(try program.wait() == .exited(0))

@@ -44,15 +44,13 @@ struct ForwardTests {
     throws
   {
     let long = String(repeating: "x", count: 2049)
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       for name in [
         #"App\\Events\\Paid"#, #"a\r\nX-Evil: b"#, "größe 100%", #"a\u0000b"#, " ", long,
         String(long.dropLast()),
       ] {
         try connection.send(text: #"{"event":"\#(name)","channel":"news","data":"1"}"#)
       }
-      try connection.stay()
     }
     let receiver = try ForwardReceiver("200")
     let program = try PusherCLI.subscribe(to: server, "news", "-n", "7", "--forward", receiver.url)

@@ -166,12 +166,10 @@ struct SummaryTests {
   func `the table of names stands at the end on standard error, the most bytes first`(
     options: [String]
   ) throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       try connection.send(event: "small", data: "1")
       try connection.send(event: "big\n", data: String(repeating: "x", count: 1000))
       try connection.send(event: "small", data: "2")
-      try connection.stay()
     }
     let result = try PusherCLI.start(
       ["subscribe"] + server.address + ["news", "-n", "3", "--summary"] + options

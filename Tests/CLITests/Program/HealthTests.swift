@@ -64,12 +64,10 @@ struct HealthTests {
 
   @Test(.needs(.movedClock)) func `a run whose output nobody reads is not well`() throws {
     let clock = try MovedClock()
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       for _ in 0..<1500 {
         try connection.send(event: "flood", data: #"{"flood":\#(Flood.data)}"#)
       }
-      try connection.stay()
     }
     let program = try PusherCLI.start(
       ["subscribe"] + server.address + ["news", "--buffer", "64k"] + Self.metrics,

@@ -4,11 +4,7 @@ import Testing
 @Suite("Watching a run: --trace and SIGUSR1", .runsPrograms)
 struct ObservationTests {
   @Test func `-vv says where the settings come from, and which addresses follow`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
-      try connection.send(event: "e", data: "1")
-      try connection.stay()
-    }
+    let server = try ScriptedServer.joined { try $0.send(event: "e", data: "1") }
     let file = try TemporaryFolder.shared.file(
       "env",
       holding: "PUSHER_APP_KEY=secretive-key\nPUSHER_HOST=127.0.0.1\nPUSHER_APP_SECRET=hidden\n")

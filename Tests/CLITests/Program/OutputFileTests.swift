@@ -140,10 +140,8 @@ struct OutputFileTests {
   @Test(.enabled(if: PusherCLI.bearsFileLimits))
   func `a file that takes no more ends the run with 6, and the next run ends its last line`() throws
   {
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       for _ in 0..<200 { try connection.send(event: "e", data: #""0123456789""#) }
-      try connection.stay()
     }
     let arguments = ["subscribe"] + server.address + ["news", "--output-file", path]
     let limited = try PusherCLI.limited(blocks: 2, arguments, output: .pipe).result()

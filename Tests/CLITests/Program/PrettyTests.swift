@@ -27,12 +27,10 @@ struct PrettyTests {
   @Test func `the width of the terminal is asked for with every burst`() throws {
     let isNarrow = Gate()
     let data = #"{"text":"\#(String(repeating: "x", count: 40))"}"#
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       try connection.send(event: "first", data: data)
       try isNarrow.wait()
       try connection.send(event: "second", data: data)
-      try connection.stay()
     }
     let terminal = try PseudoTerminal()
     try terminal.resize(columns: 90)
@@ -56,11 +54,9 @@ struct PrettyTests {
   func `off a terminal COLUMNS is the width, else 80`(
     environment: [String: String], first: String?
   ) throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       try connection.send(event: "a", data: String(repeating: "y", count: 45))
       try connection.send(event: "a", data: String(repeating: "z", count: 70))
-      try connection.stay()
     }
     let result = try PusherCLI.subscribe(
       to: server, "news", "-n", "2", "-o", "pretty", environment: environment
@@ -74,8 +70,7 @@ struct PrettyTests {
   // MARK: Sentences and gaps
 
   @Test func `members who come and go are told with how many are there`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       let maria = #"{"user_id":"8","user_info":{"name":"maria"}}"#
       try connection.send(
         event: "pusher_internal:member_added", channel: "presence-lobby", data: maria)
@@ -87,7 +82,6 @@ struct PrettyTests {
         data: #"{"subscription_count":3}"#)
       try connection.send(
         text: #"{"event":"client-x","channel":"presence-lobby","user_id":"7","data":"hi"}"#)
-      try connection.stay()
     }
     let result = try PusherCLI.subscribe(
       to: server, "presence-lobby", "--user-id", "7", "-n", "4", "-o", "pretty",

@@ -91,13 +91,11 @@ struct RateLimitTests {
   @Test func `client events of --stdin that are dropped are told together, and end the run with 4`()
     throws
   {
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       var messages: [JSONValue] = []
       while messages.count < 3 { messages.append(try connection.message()) }
       for _ in 0..<2 { try connection.send(text: Self.error) }
       try connection.send(event: "e", channel: "private-a", data: "1")
-      try connection.stay()
     }
     let program = try PusherCLI.start(
       ["subscribe"] + server.address + ["private-a", "--stdin", "-n", "1", "-L"],

@@ -60,11 +60,7 @@ struct ReadyCommandTests {
   }
 
   @Test func `a failure counts also when the events have come already`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
-      try connection.send(event: "e", data: "1")
-      try connection.stay()
-    }
+    let server = try ScriptedServer.joined { try $0.send(event: "e", data: "1") }
     let file = TemporaryFolder.shared.file("go-on")
     let program = try PusherCLI.subscribe(
       to: server, "news", "-n", "1", "-L", "--on-ready",

@@ -83,14 +83,12 @@ struct ReconnectTests {
   }
 
   @Test func `nothing is printed twice and nothing lost around a restart`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       let first = (connection.number - 1) * 500
       for number in first..<first + 500 {
         try connection.send(event: "tick", data: "\(number)")
       }
       if connection.number < 3 { try connection.close(code: 4200) }
-      try connection.stay()
     }
     let result = try PusherCLI.subscribe(
       to: server, "news", "-r", "-n", "1500", "--retry-max-delay", "100ms"
@@ -195,14 +193,12 @@ struct ReconnectTests {
 
   @Test func `both kinds of ping are answered`() throws {
     let answers = Record<ScriptedEvent>()
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       try connection.ping([1, 2, 3])
       answers.add(try connection.event())
       try connection.send(text: #"{"event":"pusher:ping","data":{}}"#)
       answers.add(try connection.event())
       try connection.send(event: "done", data: "{}")
-      try connection.stay()
     }
     let result = try PusherCLI.subscribe(to: server, "news", "-n", "1").result()
     #expect(result.ending == .exited(0))

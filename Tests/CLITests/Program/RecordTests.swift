@@ -17,10 +17,8 @@ struct RecordTests {
 
   @Test(arguments: [[], ["-o", "pretty"], ["-F", "%e"], ["--exec", "cat"], ["-x", "b*"]])
   func `every event is recorded, printed or not`(options: [String]) throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       for name in ["a", "b", "c"] { try connection.send(event: name, data: #"{"n":1.10}"#) }
-      try connection.stay()
     }
     let result = try PusherCLI.start(
       ["subscribe"] + server.address
@@ -37,11 +35,8 @@ struct RecordTests {
   }
 
   @Test func `sse records every event with its id`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.beginStream()
-      try connection.send(stream: "id: 1\nevent: a\ndata: 1\n\nid: 2\nevent: b\ndata: 2\n\n")
-      try connection.remain()
-    }
+    let server = try ScriptedServer.streaming(
+      "id: 1\nevent: a\ndata: 1\n\nid: 2\nevent: b\ndata: 2\n\n")
     let result = try PusherCLI.sse(
       server, "--record", path, "-e", "b", "-n", "1", "--timeout", "10m"
     ).result()

@@ -127,10 +127,8 @@ struct RefusalReasonTests {
     answer.fields = form == "gzip" ? [("Content-Encoding", "gzip")] : []
     answer.body = form == "bom" ? [0xEF, 0xBB, 0xBF] + text : gzip
     let endpoint = try ScriptedServer { [answer] in try answer.serve($0) }
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       try connection.send(event: "e", channel: "private-a", data: "1")
-      try connection.stay()
     }
     let result = try subscribe(
       to: server, ["private-a", "-r", "--auth-endpoint", "http://127.0.0.1:\(endpoint.port)/"])

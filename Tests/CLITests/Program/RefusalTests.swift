@@ -97,10 +97,8 @@ struct InternalEventTests {
   private static let line = #"{"event":"order","channel":"news","data":{"id":1}}"# + "\n"
 
   private func run(_ messages: [String], _ options: String...) throws -> ProgramResult {
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       for message in messages { try connection.send(text: message) }
-      try connection.stay()
     }
     return try PusherCLI.start(["subscribe"] + server.address + ["news"] + options).result()
   }

@@ -106,11 +106,7 @@ struct ScriptingFlagTests {
   // MARK: -F
 
   @Test func `a template prints fields of a table and the local time`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
-      try connection.send(event: "e", data: "a\tb\\c\nd")
-      try connection.stay()
-    }
+    let server = try ScriptedServer.joined { try $0.send(event: "e", data: "a\tb\\c\nd") }
     let program = try PusherCLI.subscribe(
       to: server, "news", "-n", "1", "-F", #"%T\t%t\t%D"#,
       environment: ["TZ": "XYZ-5:30"])

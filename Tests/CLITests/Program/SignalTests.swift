@@ -210,12 +210,10 @@ struct SignalTests {
 
   @Test func `a signal that was ignored at the start stays ignored`() throws {
     let next = Gate()
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       try connection.send(event: "one", data: "{}")
       try connection.wait(for: next)
       try connection.send(event: "two", data: "{}")
-      try connection.stay()
     }
     let shell = try ChildProgram(
       "/usr/bin/env",
@@ -233,11 +231,7 @@ struct SignalTests {
 struct TerminalTests {
   @Test(arguments: [[], ["--exec", "cat"], ["-o", "pretty"]])
   func `a shell loop stops at the first Ctrl-C`(options: [String]) throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
-      try connection.send(event: "tick", data: "{}")
-      try connection.stay()
-    }
+    let server = try ScriptedServer.joined { try $0.send(event: "tick", data: "{}") }
     let terminal = try PseudoTerminal()
     let script = #"for turn in 1 2 3; do "$0" "$@"; done; echo went on"#
     let shell = try ChildProgram(
@@ -253,10 +247,8 @@ struct TerminalTests {
   }
 
   @Test func `control characters of an event cannot drive it`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       try connection.send(event: "tick", data: "\u{1B}]0;title\u{7}\u{9B}31m\u{7F}")
-      try connection.stay()
     }
     let terminal = try PseudoTerminal()
     let program = try ChildProgram(

@@ -273,11 +273,9 @@ struct SignalWaitTests {
       let folder = TemporaryFolder.shared.file("gone")
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
       let ready = Gate()
-      let server = try ScriptedServer { connection in
-        try connection.beginStream()
+      let server = try ScriptedServer.streaming { connection in
         try connection.wait(for: ready)
         try connection.send(stream: "id: 1\ndata: 1\n\n")
-        try connection.remain()
       }
       let program = try start(
         ["sse", server.url, "--state-file", "\(folder)/state", "-L"], clock)

@@ -36,8 +36,7 @@ struct SleepTests {
   @Test(arguments: [false, true])
   func `a connection that lived on is kept, and nothing is lost`(awaitsPong: Bool) throws {
     let (pinged, asleep, sent) = (Gate(), Gate(), Gate())
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       try connection.send(event: "e", data: "first")
       if awaitsPong {
         while !Self.isPing(try connection.event()) {}
@@ -52,7 +51,6 @@ struct SleepTests {
       try connection.send(text: #"{"event":"pusher:pong","data":{}}"#)
       while !Self.isPing(try connection.event()) {}
       try connection.send(event: "e", data: "last")
-      try connection.stay()
     }
     // A minute, so that only the sleep exceeds it.
     let program = try subscribe(to: server, pongTimeout: "60s")
@@ -201,11 +199,9 @@ struct SleepTests {
   }
 
   @Test func `a connection that went silent meanwhile is noticed and replaced`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       try connection.send(event: "e", data: connection.number == 1 ? "first" : "back")
       if connection.number == 1 { try connection.stall() }
-      try connection.stay()
     }
     let program = try subscribe(to: server, pongTimeout: "600ms")
     sleep(program) {}

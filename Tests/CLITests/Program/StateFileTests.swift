@@ -150,11 +150,7 @@ struct StateSavingTests {
   }
 
   @Test func `a block without data moves the id too`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.beginStream()
-      try connection.send(stream: "id: 1\ndata: 1\n\nid: 2\n\n")
-      try connection.remain()
-    }
+    let server = try ScriptedServer.streaming("id: 1\ndata: 1\n\nid: 2\n\n")
     let state = TemporaryFolder.shared.file("state")
     let program = try PusherCLI.sse(server, "--state-file", state)
     _ = try program.line()
@@ -168,11 +164,7 @@ struct StateSavingTests {
   func `an id that cannot be kept is told, and the file stays at the one before`(
     id: String, reason: String
   ) throws {
-    let server = try ScriptedServer { connection in
-      try connection.beginStream()
-      try connection.send(stream: "id: 1\ndata: 1\n\nid: \(id)\ndata: 2\n\n")
-      try connection.remain()
-    }
+    let server = try ScriptedServer.streaming("id: 1\ndata: 1\n\nid: \(id)\ndata: 2\n\n")
     let state = TemporaryFolder.shared.file("state")
     let result = try PusherCLI.sse(server, "-n", "2", "--state-file", state).result()
     #expect(result.ending == .exited(0))

@@ -85,11 +85,9 @@ struct StreamEndTests {
   }
 
   @Test func `the wait that a stream asks for counts also when silence ends it`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.beginStream()
+    let server = try ScriptedServer.streaming { connection in
       // Long enough that the standard's three seconds would exceed the limit of the test.
       try connection.send(stream: "retry: 25\ndata: \(connection.number)\n\n")
-      try connection.remain()
     }
     let result = try PusherCLI.sse(server, "-n", "2", "--activity-timeout", "100ms").result()
     #expect(result.ending == .exited(0))

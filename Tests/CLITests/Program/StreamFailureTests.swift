@@ -135,11 +135,9 @@ struct StreamFailureTests {
   }
 
   @Test func `bytes that are not UTF-8 become replacement characters`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.beginStream()
+    let server = try ScriptedServer.streaming { connection in
       try connection.send(
         bytes: Array("data: a".utf8) + [0xFF, 0xE2, 0x82] + Array("b\n\n".utf8))
-      try connection.remain()
     }
     let result = try PusherCLI.sse(server, "-n", "1").result()
     #expect(result.outputText == "{\"event\":\"message\",\"data\":\"a\u{FFFD}\u{FFFD}b\"}\n")

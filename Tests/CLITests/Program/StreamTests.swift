@@ -13,13 +13,11 @@ struct StreamTests {
   ]
 
   @Test func `a stream that comes byte by byte is printed, each event at once`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.beginStream()
+    let server = try ScriptedServer.streaming { connection in
       for byte in Array(Self.stream.utf8) {
         try connection.send(bytes: [byte])
         try connection.awaitAcknowledgement()
       }
-      try connection.remain()
     }
     let program = try PusherCLI.sse(server, "-n", "3")
     #expect(try program.lines(3) == Self.lines)
@@ -234,12 +232,8 @@ struct StreamTests {
   }
 
   @Test func `filters, count, shapes and terminators are those of subscribe`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.beginStream()
-      try connection.send(
-        stream: "event: a.x\ndata: 1\n\nevent: b\ndata: 2\n\nevent: a.y\ndata: {\"z\":\"q\"}\n\n")
-      try connection.remain()
-    }
+    let server = try ScriptedServer.streaming(
+      "event: a.x\ndata: 1\n\nevent: b\ndata: 2\n\nevent: a.y\ndata: {\"z\":\"q\"}\n\n")
     let filtered = try PusherCLI.sse(server, "-e", "a.*", "-x", "*x", "-n", "1", "-0").result()
     #expect(filtered.outputText == #"{"event":"a.y","data":{"z":"q"}}"# + "\0")
     let raw = try PusherCLI.sse(server, "-r", "-n", "3").result()
@@ -273,11 +267,7 @@ struct StreamTests {
     arguments: LocalProxy.Kind.allCases)
   func `a proxy leads to the stream`(kind: LocalProxy.Kind) throws {
     let proxy = try LocalProxy(kind)
-    let server = try ScriptedServer { connection in
-      try connection.beginStream()
-      try connection.send(stream: "data: 1\n\n")
-      try connection.remain()
-    }
+    let server = try ScriptedServer.streaming("data: 1\n\n")
     let result = try PusherCLI.sse(server, "-n", "1", "--proxy", proxy.url, "-v").result()
     #expect(result.ending == .exited(0), "\(result.errorText)")
     #expect(result.errorText.contains("through proxy \(proxy.url)"))

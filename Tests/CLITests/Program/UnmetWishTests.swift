@@ -136,11 +136,7 @@ struct UnmetWishTests {
   }
 
   @Test func `--timeout gives 124 to --until too`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.beginStream()
-      try connection.send(stream: Self.two)
-      try connection.remain()
-    }
+    let server = try ScriptedServer.streaming(Self.two)
     let result = try PusherCLI.sse(server, "--until", "[DONE]", "-W", "300ms").result()
     #expect(result.ending == .exited(124))
     #expect(

@@ -30,8 +30,7 @@ struct UnreadTerminalTests {
 
   @Test func `keeps subscribe from answering no ping`() throws {
     let answers = Gate()
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       let data = #"{"text":"\#(String(repeating: "x", count: 2000))"}"#
       for _ in 1...50 {
         try connection.send(event: "e", data: data)
@@ -39,7 +38,6 @@ struct UnreadTerminalTests {
         while try connection.message()["event"]?.text != "pusher:pong" {}
       }
       answers.open()
-      try connection.stay()
     }
     let terminal = try PseudoTerminal()
     let program = try ChildProgram(

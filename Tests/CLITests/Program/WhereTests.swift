@@ -13,11 +13,9 @@ struct WhereTests {
   private func run(
     _ options: [String], data: [String] = orders, timeout: String = "10m"
   ) throws -> ProgramResult {
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       for text in data { try connection.send(event: "order", data: text) }
       try connection.send(event: "last", data: "{}")
-      try connection.stay()
     }
     return try PusherCLI.start(
       ["subscribe"] + server.address
@@ -83,11 +81,7 @@ struct WhereTests {
   }
 
   @Test func `without the value the time limit ends the run with 124`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
-      try connection.send(event: "order", data: Self.orders[0])
-      try connection.stay()
-    }
+    let server = try ScriptedServer.joined { try $0.send(event: "order", data: Self.orders[0]) }
     let result = try PusherCLI.start(
       ["subscribe"] + server.address
         + ["news", "-n", "1", "--where", #"data.status == "paid""#, "-W", "300ms"]
@@ -113,14 +107,10 @@ struct WhereTests {
     (#"data ~ "two*""#, [4]), ("data.n[0]", []), ("channel", []),
   ])
   func `sse has the same conditions`(expression: String, numbers: [Int]) throws {
-    let server = try ScriptedServer { connection in
-      try connection.beginStream()
-      try connection.send(
-        stream: "id: 1\nevent: a\ndata: {\"n\":1}\n\nid: 2\nevent: b\ndata: {\"n\":2}\n\n"
-          + "id: 3\nevent: b\ndata: {\"n\":3}\n\nid: 4\nevent: a\ndata: two\ndata: lines\n\n"
-          + "event: last\ndata: 0\n\n")
-      try connection.remain()
-    }
+    let server = try ScriptedServer.streaming(
+      "id: 1\nevent: a\ndata: {\"n\":1}\n\nid: 2\nevent: b\ndata: {\"n\":2}\n\n"
+        + "id: 3\nevent: b\ndata: {\"n\":3}\n\nid: 4\nevent: a\ndata: two\ndata: lines\n\n"
+        + "event: last\ndata: 0\n\n")
     let result = try PusherCLI.sse(
       server, "--where", expression, "-x", "last", "--until-event", "last", "--timeout", "10m"
     ).result()
