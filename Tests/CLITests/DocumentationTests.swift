@@ -168,10 +168,6 @@ import Testing
     #expect(process.terminationStatus == 0, "\(String(decoding: findings, as: UTF8.self))")
   }
 
-  @Test func `the version is one line`() {
-    #expect(Version.line == "pusher-cli \(Version.current)\n")
-  }
-
   private static func unwrapped(_ text: String) -> String {
     text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
   }

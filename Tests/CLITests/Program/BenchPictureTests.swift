@@ -29,16 +29,6 @@ struct BenchPictureTests {
     #expect(!lossy.isEmpty)
   }
 
-  @Test func `a place that cannot be written costs no run`() throws {
-    let server = try LocalServer()
-    let result = try PusherCLI.start(
-      ["bench"] + Self.load + server.address + ["--svg", "/nowhere/a.svg"],
-      environment: Self.environment
-    ).result()
-    #expect(result.ending == .exited(2) && result.outputText == "")
-    #expect(result.errorText.contains("--svg: cannot write '/nowhere/a.svg'"))
-  }
-
   @Test func `a terminal shows the delays as bars below the table, a pipe does not`() throws {
     let server = try LocalServer()
     let terminal = try PseudoTerminal()

@@ -222,11 +222,12 @@ struct BenchTests {
     #expect(text.contains("#[Total count = \(figures["delivered"]?.integer ?? -1)]"))
   }
 
-  @Test func `a file that cannot be written costs no run`() throws {
+  @Test(arguments: ["--csv", "--histogram", "--svg"])
+  func `a file that cannot be written costs no run`(option: String) throws {
     let server = try LocalServer()
-    let result = try run(server, Self.small + ["--csv", "/nowhere/rows.csv"])
+    let result = try run(server, Self.small + [option, "/nowhere/file"])
     #expect(result.ending == .exited(2) && result.outputText == "")
-    #expect(result.errorText.contains("--csv: cannot write '/nowhere/rows.csv'"))
+    #expect(result.errorText.contains("\(option): cannot write '/nowhere/file'"))
   }
 
   // MARK: Safety

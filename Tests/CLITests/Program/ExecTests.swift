@@ -235,10 +235,7 @@ struct ExecFailureTests {
       "trap 'echo got \(name); exit' \(name); echo begun; while :; do sleep 0.02; done")
     #expect(try program.line() == "begun")
     // All three events have arrived.
-    try waitUntil("three events have come") {
-      program.send(SIGUSR1)
-      return try program.errorLine(containing: "bytes queued").contains("3 events")
-    }
+    try program.awaitEvents(3)
     program.send(signal)
     let result = try program.result()
     #expect(result.ending == .signalled(signal))

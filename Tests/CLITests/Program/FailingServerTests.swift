@@ -10,33 +10,38 @@ struct FailingServerTests {
     ).result()
   }
 
-  /// Starts a server that sends `pusher:error` and drops the socket, as Reverb does; later
-  /// connections work.
-  private func failing(with code: Int) throws -> ScriptedServer {
+  /// A way to end a connection with a code: Reverb sends an error and drops the socket.
+  enum Way: CaseIterable { case error, closeFrame }
+
+  /// Starts a server whose first connection ends with a code; later connections work.
+  private func failing(with code: UInt16, _ way: Way) throws -> ScriptedServer {
     try ScriptedServer { connection in
       try connection.join()
-      if connection.number == 1 {
-        try connection.send(
-          text: #"{"event":"pusher:error","data":"{\"code\":\#(code),\"message\":\"because\"}"}"#)
-        return connection.drop()
+      guard connection.number == 1 else {
+        try connection.send(event: "back", data: "{}")
+        try connection.stay()
       }
-      try connection.send(event: "back", data: "{}")
-      try connection.stay()
+      if way == .closeFrame { return try connection.close(code: code, reason: "because") }
+      try connection.send(
+        text: #"{"event":"pusher:error","data":"{\"code\":\#(code),\"message\":\"because\"}"}"#)
+      connection.drop()
     }
   }
 
-  @Test(arguments: [(4001, 3), (4003, 3), (4009, 3), (4000, 5), (4004, 5), (4099, 5)])
-  func `an error of 4000 to 4099 and a dropped socket end the program`(
-    code: Int, status: Int32
+  @Test(
+    arguments: [(4001, 3), (4003, 3), (4009, 3), (4000, 5), (4004, 5), (4007, 5), (4099, 5)],
+    Way.allCases)
+  func `an error of 4000 to 4099 ends the program`(
+    end: (code: UInt16, status: Int32), way: Way
   ) throws {
-    let server = try failing(with: code)
+    let server = try failing(with: end.code, way)
     let result = try subscribe(to: server)
-    #expect(result.ending == .exited(status))
+    #expect(result.ending == .exited(end.status))
     // An error that arrives before the loss is also reported separately.
     let last = result.errorLines.last ?? ""
-    #expect(
-      last.hasPrefix("pusher-cli: error: the server reports error \(code): because"), "\(last)")
-    #expect(result.errorLines.count <= 2)
+    let words = way == .error ? "the server reports error" : "closed by the server with code"
+    #expect(last.hasPrefix("pusher-cli: error: \(words) \(end.code): because"), "\(last)")
+    #expect(result.errorLines.count <= (way == .error ? 2 : 1))
     #expect(result.output.isEmpty)
     #expect(server.connectionCount == 1)
   }
@@ -106,16 +111,24 @@ struct FailingServerTests {
       "\(result.errorText)")
   }
 
-  @Test(arguments: [4100, 4199, 4200, 4201, 4299, 4301, 4999])
-  func `any other error and a dropped socket are followed by a new connection`(code: Int) throws {
-    let server = try failing(with: code)
+  @Test(
+    arguments: [4100, 4199, 4200, 4201, 4299, 4301, 4999].flatMap { code in
+      Way.allCases.map { (code, $0) }
+    } + [1000, 1001, 1011].map { ($0, .closeFrame) })
+  func `any other end is followed by a new connection`(code: UInt16, way: Way) throws {
+    let server = try failing(with: code, way)
     let result = try subscribe(to: server, "-n", "1")
     #expect(result.ending == .exited(0))
     let lines = result.errorLines.filter { !$0.contains("warning: the server reports") }
     #expect(lines.count == 2, "\(result.errorText)")
-    // Codes from 4300 on concern one message and explain no loss.
-    let reason = code < 4300 ? "the server reports error \(code): because" : "the server closed"
+    // Errors from 4300 on concern one message and explain no loss.
+    let reason =
+      switch way {
+      case .closeFrame: "closed by the server with code \(code): because"
+      case .error: code < 4300 ? "the server reports error \(code): because" : "the server closed"
+      }
     #expect(lines[0].contains("connection lost (\(reason)"), "\(lines[0])")
+    #expect(lines[0].contains("retrying"))
     #expect(server.connectionCount == 2)
   }
 

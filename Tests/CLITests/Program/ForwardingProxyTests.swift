@@ -125,21 +125,6 @@ struct ForwardingProxyTests {
     }
   }
 
-  @Test func `--local leaves the proxies of the environment out`() throws {
-    let server = try LocalServer(secret: "local")
-    let nobody = "http://127.0.0.1:\(try Loopback.closedPort())"
-    let arguments = [
-      "trigger", "--local", "--port", server.port, "--key", LocalServer.key, "--app-id",
-      LocalServer.appID, "-c", "a", "-e", "e", "{}",
-    ]
-    for name in ["HTTP_PROXY", "http_proxy", "ALL_PROXY"] {
-      let result = try PusherCLI.start(arguments, environment: [name: nobody]).result()
-      #expect(result.ending == .exited(0), "\(name): \(result.errorText)")
-    }
-    let typed = try PusherCLI.start(arguments + ["--proxy", nobody]).result()
-    #expect(typed.ending == .exited(4))
-  }
-
   @Test(arguments: [
     ["--listen", ":0"], ["--listen", "127.0.0.2:0"], ["--listen", ":0", "--key", "mine"],
   ])

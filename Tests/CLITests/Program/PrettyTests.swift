@@ -122,22 +122,6 @@ struct PrettyTests {
     #expect(lines[1].contains("s without a connection: events sent meanwhile are lost "))
   }
 
-  @Test func `with -L the connection and its channels are told in sentences`() throws {
-    let server = try breaking()
-    let result = try PusherCLI.subscribe(
-      to: server, "news", "-n", "2", "-o", "pretty", "-L", "--retry-max-delay", "100ms"
-    ).result()
-    let lines = Self.lines(result.outputText)
-    let wanted = [
-      "TIME  connected to 127.0.0.1, socket 77.1", "TIME  news  subscribed", "TIME  news  tick  1",
-      "TIME        no connection: ", "TIME        connected to 127.0.0.1, socket 77.2",
-      "TIME  news  subscribed", "---- ", "TIME  news  tick  2",
-      "TIME        ended after 2 events: count, status 0",
-    ]
-    #expect(lines.count >= wanted.count, "\(lines)")
-    for line in wanted { #expect(lines.contains { $0.hasPrefix(line) }, "\(line) \(lines)") }
-  }
-
   // MARK: Colour
 
   private static let matrix: [(environment: [String: String], options: [String], Bool, Bool)] = [

@@ -25,17 +25,6 @@ struct ServeConsoleHistoryTests {
     try stream.outputLine(containing: #""kind":"event""#)
   }
 
-  @Test func `a reader that comes later begins with what was sent before`() throws {
-    let server = try LocalServer(options: ["--console-token-file", try tokenFile()])
-    try trigger("first", at: server)
-    try trigger("second", at: server)
-    let stream = try stream(server)
-    #expect(try nextEvent(stream).contains(#""event":"first""#))
-    #expect(try nextEvent(stream).contains(#""event":"second""#))
-    try trigger("third", at: server)
-    #expect(try nextEvent(stream).contains(#""event":"third""#))
-  }
-
   @Test func `without a history a reader begins with what is new`() throws {
     let server = try LocalServer(
       options: ["--console-token-file", try tokenFile(), "--console-history", "0"])

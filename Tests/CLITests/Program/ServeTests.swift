@@ -4,24 +4,6 @@ import Testing
 
 @Suite("subscribe and trigger with the program's own server", .runsPrograms)
 struct ServeTests {
-  @Test(arguments: ["news", "private-orders", "presence-lobby"])
-  func `an event arrives on a channel of each kind`(channel: String) throws {
-    let server = try LocalServer()
-    let program = try server.subscribe([channel], "-L", "-n", "2")
-    for number in 1...2 {
-      let sent = try server.trigger(channel, "order.created", #"{"n":\#(number),"total":1.10}"#)
-      #expect(sent.ending == .exited(0), "\(sent.errorText)")
-      #expect(sent.output.isEmpty && sent.errors.isEmpty)
-    }
-    let lines = try program.lines(2)
-    #expect(
-      lines
-        == (1...2).map {
-          #"{"event":"order.created","channel":"\#(channel)","data":{"n":\#($0),"total":1.10}}"#
-        })
-    #expect(try program.wait() == .exited(0))
-  }
-
   @Test func `one subscriber takes many channels, and data from files and standard input`() throws {
     let server = try LocalServer()
     let program = try server.subscribe(["news", "private-a", "presence-b"], "-L")
@@ -51,24 +33,6 @@ struct ServeTests {
     #expect(
       try first.line()
         == #"{"event":"pusher:member_removed","channel":"presence-lobby","data":{"user_id":"2"}}"#)
-  }
-
-  @Test func `a wrong key, a wrong secret and a wrong app id are told apart`() throws {
-    let server = try LocalServer()
-    let wrongKey = try PusherCLI.start(
-      ["subscribe"] + server.address + ["--key", "other", "news"]
-    ).result()
-    #expect(wrongKey.ending == .exited(3))
-    #expect(wrongKey.errorLines.count == 1, "\(wrongKey.errorText)")
-    let wrongSecret = try PusherCLI.start(
-      ["subscribe"] + server.address + ["private-x"],
-      environment: ["PUSHER_APP_KEY": LocalServer.key, "PUSHER_APP_SECRET": "wrong"]
-    ).result()
-    #expect(wrongSecret.ending == .exited(3))
-    #expect(wrongSecret.errorLines.count == 1, "\(wrongSecret.errorText)")
-    #expect(wrongSecret.errorText.contains("private-x refused"))
-    #expect(try server.trigger("news", "e", "{}", secret: "wrong").ending == .exited(3))
-    #expect(try server.trigger("news", "e", "{}", "--app-id", "99").ending != .exited(0))
   }
 
   @Test func `data that is too large is refused with 5`() throws {

@@ -102,12 +102,6 @@ struct StagedFaultTests {
       try program.line() == #"{"event":"one","channel":"news","data":{"text":"Grüße"}}"#)
   }
 
-  @Test func `events come twice and in another order, and are printed so`() throws {
-    let (server, program) = try pair("duplicate:times=1", "reorder:times=1")
-    try trigger(server, "one", "two", "three", "four")
-    #expect(try names(program, 5) == ["one", "one", "three", "two", "four"])
-  }
-
   @Test func `a frame that is too long costs the connection, not the program`() throws {
     let (server, program) = try pair("huge-frame:after=1,times=1")
     try trigger(server, "one", "lost")

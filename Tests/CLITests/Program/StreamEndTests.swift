@@ -83,18 +83,4 @@ struct StreamEndTests {
     #expect(result.outputText == StreamEnd.event)
     #expect(result.errorText.isEmpty == isMarked, "\(result.errorText)")
   }
-
-  @Test func `the wait that a stream asks for counts also when silence ends it`() throws {
-    let server = try ScriptedServer.streaming { connection in
-      // Long enough that the standard's three seconds would exceed the limit of the test.
-      try connection.send(stream: "retry: 25\ndata: \(connection.number)\n\n")
-    }
-    let result = try PusherCLI.sse(server, "-n", "2", "--activity-timeout", "100ms").result()
-    #expect(result.ending == .exited(0))
-    #expect(
-      result.errorText.contains(
-        "the server sent nothing for 0.1 s (--activity-timeout TIME sets the limit); retrying in 25 ms"
-      ),
-      "\(result.errorText)")
-  }
 }

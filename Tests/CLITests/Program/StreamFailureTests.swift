@@ -143,25 +143,6 @@ struct StreamFailureTests {
     #expect(result.outputText == "{\"event\":\"message\",\"data\":\"a\u{FFFD}\u{FFFD}b\"}\n")
   }
 
-  @Test func `a server in trouble is asked again once the stream has been there`() throws {
-    let server = try ScriptedServer { connection in
-      if connection.number == 2 {
-        _ = try connection.question()
-        try connection.answer(503, "Busy")
-      } else {
-        try connection.beginStream()
-        try connection.send(stream: "retry: 10\ndata: \(connection.number)\n\n")
-        if connection.number == 3 { try connection.remain() }
-      }
-    }
-    let result = try PusherCLI.sse(server, "-n", "2").result()
-    #expect(result.ending == .exited(0))
-    #expect(
-      result.outputText
-        == #"{"event":"message","data":1}"# + "\n" + #"{"event":"message","data":3}"# + "\n")
-    #expect(result.errorText.contains("warning: the server answered HTTP 503 (Busy)"))
-  }
-
   @Test func `a bomb of a compressed stream ends at the limit`() throws {
     let server = try ScriptedServer { connection in
       try connection.beginStream([("Content-Encoding", "deflate")])

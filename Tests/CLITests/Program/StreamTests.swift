@@ -117,21 +117,6 @@ struct StreamTests {
     #expect(ids.values == [nil, "7"])
   }
 
-  @Test func `204 ends the run with status 0`() throws {
-    let server = try ScriptedServer { connection in
-      if connection.number == 1 {
-        try connection.beginStream()
-        try connection.send(stream: "retry: 10\ndata: 1\n\n")
-      } else {
-        _ = try connection.question()
-        try connection.answer(204, "No Content")
-      }
-    }
-    let result = try PusherCLI.sse(server).result()
-    #expect(result.ending == .exited(0))
-    #expect(result.outputText == #"{"event":"message","data":1}"# + "\n")
-  }
-
   @Test func `redirects are followed, and what is secret stays with the first server`() throws {
     let heads = Record<HTTPRequestHead>()
     let other = try ScriptedServer { connection in

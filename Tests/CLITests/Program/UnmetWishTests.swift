@@ -55,18 +55,6 @@ struct UnmetWishTests {
     }
   }
 
-  @Test(.needs(.certificates)) func `TLS's closing alert is a mark of the end`() throws {
-    let certificates = try #require(CertificateMatrix.shared)
-    let server = try ScriptedServer(certificate: certificates.trusted) { connection in
-      try connection.beginStream()
-      try connection.send(stream: Self.two)
-    }
-    let result = try PusherCLI.sse(
-      server, "-n", "3", "--reconnect", "never", "--cacert", certificates.authority
-    ).result()
-    expect(result, "the stream ended after 2 of 3 events", printed: Self.lines)
-  }
-
   @Test func `status 204 is a mark of the end`() throws {
     let server = try ScriptedServer { connection in
       if connection.number == 1 {
@@ -133,15 +121,6 @@ struct UnmetWishTests {
           == "pusher-cli: warning: \(count) came without the field 'text'\(before)\(error)\n",
         "\(result.errorText)")
     }
-  }
-
-  @Test func `--timeout gives 124 to --until too`() throws {
-    let server = try ScriptedServer.streaming(Self.two)
-    let result = try PusherCLI.sse(server, "--until", "[DONE]", "-W", "300ms").result()
-    #expect(result.ending == .exited(124))
-    #expect(
-      result.errorText
-        == "pusher-cli: error: timed out: 2 events within 0.3 s; --until '[DONE]' never came\n")
   }
 
   @Test func `a server that closes the socket is a lost connection, and the wish is named`() throws
