@@ -249,10 +249,7 @@ struct EventSourceTests {
   }
 
   @Test func `what is no stream, and what is no URL, completes it with the error`() throws {
-    let server = try ScriptedServer { connection in
-      _ = try connection.question()
-      try connection.answer(404, "Not Found")
-    }
+    let server = try ScriptedServer.answering(404, "Not Found")
     let cases: [(url: String, status: Int?, error: EventSourceError?)] = [
       (server.url, 404, .refused(status: 404, reason: "Not Found")), ("nonsense", nil, nil),
       ("ws://127.0.0.1/", nil, nil),

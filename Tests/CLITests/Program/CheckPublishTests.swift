@@ -9,7 +9,7 @@ struct CheckPublishTests {
   private func check(
     _ arguments: [String], _ environment: [String: String] = [:]
   ) throws -> ProgramResult {
-    try PusherCLI.start(["check", "--publish"] + arguments, environment: environment).result()
+    try PusherCLI.run(["check", "--publish"] + arguments, environment: environment)
   }
 
   private static func stages(_ result: ProgramResult) throws -> [JSONValue] {

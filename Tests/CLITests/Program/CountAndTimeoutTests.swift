@@ -37,9 +37,8 @@ struct CountAndTimeoutTests {
   @Test(arguments: forms)
   func `the program returns at the last event that was asked for`(form: Form) throws {
     let server = try ticking()
-    let result = try PusherCLI.start(
-      ["subscribe"] + server.address + ["news", "-n", "2", "--timeout", "10m"] + form.options
-    ).result()
+    let result = try PusherCLI.run(
+      ["subscribe"] + server.address + ["news", "-n", "2", "--timeout", "10m"] + form.options)
     #expect(result.ending == .exited(0))
     #expect(result.outputText == form.event + form.event)
     #expect(result.errorText.isEmpty)
@@ -54,9 +53,8 @@ struct CountAndTimeoutTests {
       try connection.join()
       try connection.stay()
     }
-    let result = try PusherCLI.start(
-      ["subscribe"] + server.address + ["news", "-n", "1", "--timeout", "300ms"] + options
-    ).result()
+    let result = try PusherCLI.run(
+      ["subscribe"] + server.address + ["news", "-n", "1", "--timeout", "300ms"] + options)
     #expect(result.ending == .exited(124))
     #expect(result.output.isEmpty)
   }

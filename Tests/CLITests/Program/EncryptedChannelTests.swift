@@ -93,13 +93,12 @@ struct EncryptedChannelTests {
         #"{"event":"e","channel":"\#($0)","data":{"n":1.10}}"# + "\n"
       }.joined())
     func replay(_ options: String...) throws -> ProgramResult {
-      try PusherCLI.start(
+      try PusherCLI.run(
         ["trigger", "-"] + server.address + options,
         environment: [
           "PUSHER_APP_KEY": LocalServer.key, "PUSHER_APP_ID": LocalServer.appID,
           "PUSHER_APP_SECRET": "local-secret",
-        ], input: .file(lines)
-      ).result()
+        ], input: .file(lines))
     }
     let sent = try replay("--encryption-key-file", file)
     #expect(sent.ending == .exited(0), "\(sent.errorText)")

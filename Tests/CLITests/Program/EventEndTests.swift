@@ -43,14 +43,13 @@ enum EventEnd: CaseIterable, Sendable {
     let server = try ScriptedServer.joined { connection in
       for (name, data) in events { try connection.send(event: name, data: data) }
     }
-    return try PusherCLI.start(
-      ["subscribe"] + server.address + ["news", "--timeout", timeout] + options
-    ).result()
+    return try PusherCLI.run(
+      ["subscribe"] + server.address + ["news", "--timeout", timeout] + options)
   }
 
   static func sse(_ stream: String, _ options: [String]) throws -> ProgramResult {
     let server = try ScriptedServer.streaming(stream)
-    return try PusherCLI.start(["sse", server.url, "--timeout", "10m"] + options).result()
+    return try PusherCLI.run(["sse", server.url, "--timeout", "10m"] + options)
   }
 
   func expectEnd(

@@ -13,9 +13,8 @@ struct EventNameTests {
       try connection.send(event: "order.shipped", data: "2")
       try connection.send(event: "last", data: "3")
     }
-    return try PusherCLI.start(
-      ["subscribe"] + server.address + ["news"] + options, environment: environment
-    ).result()
+    return try PusherCLI.run(
+      ["subscribe"] + server.address + ["news"] + options, environment: environment)
   }
 
   @Test(

@@ -164,9 +164,8 @@ struct ExecTests {
     (["--exec", "cat", "--exec-jobs", "65"], "from 1 to 64"),
   ])
   func `what cannot mean anything is refused`(options: [String], message: String) throws {
-    let result = try PusherCLI.start(
-      ["subscribe", "--key", "k", "--local", "news"] + options
-    ).result()
+    let result = try PusherCLI.run(
+      ["subscribe", "--key", "k", "--local", "news"] + options)
     #expect(result.ending == .exited(2))
     #expect(result.errorText.contains(message), "\(result.errorText)")
   }

@@ -36,9 +36,8 @@ struct ExitLineTests {
     let stream = try NumberedStream.server(last: 2)
     let socket = try ScriptedServer.joined { try $0.send(event: "news", data: "1") }
     for arguments in [["sse", stream.url], ["subscribe"] + socket.address + ["news"]] {
-      let result = try PusherCLI.start(
-        arguments + ["-L"] + options, output: .file("/dev/full")
-      ).result()
+      let result = try PusherCLI.run(
+        arguments + ["-L"] + options, output: .file("/dev/full"))
       #expect(result.ending == .exited(6))
       #expect(result.errorText.contains("cannot write to standard output: no space left on device"))
     }

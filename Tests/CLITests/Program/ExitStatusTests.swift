@@ -68,7 +68,7 @@ struct ExitStatusTests {
     (["subscripe", "x"], "did you mean 'subscribe'"),
   ])
   func `a wrong command line is 2`(arguments: [String], text: String) throws {
-    let result = try PusherCLI.start(arguments).result()
+    let result = try PusherCLI.run(arguments)
     #expect(result.ending == .exited(2))
     #expect(result.output.isEmpty)
     #expect(result.errorText.contains(text), "\(result.errorText)")
@@ -99,10 +99,7 @@ struct TriggerAnswerTests {
   }
 
   @Test func `a reason of several lines is told on one line`() throws {
-    let server = try ScriptedServer { connection in
-      _ = try connection.question()
-      try connection.answer(400, "Refused", body: "the reason\nand more")
-    }
+    let server = try ScriptedServer.answering(400, "Refused", body: "the reason\nand more")
     let result = try trigger(on: server, "{}")
     #expect(result.ending == .exited(5))
     #expect(result.output.isEmpty)
@@ -111,9 +108,8 @@ struct TriggerAnswerTests {
   }
 
   private func trigger(on server: ScriptedServer, _ data: String) throws -> ProgramResult {
-    try PusherCLI.start(
+    try PusherCLI.run(
       ["trigger", "--app-id", "1"] + server.address + ["-c", "news", "-e", "e", data],
-      environment: ["PUSHER_APP_SECRET": "s"]
-    ).result()
+      environment: ["PUSHER_APP_SECRET": "s"])
   }
 }

@@ -13,18 +13,16 @@ struct FieldTests {
     _ stream: String, _ options: String..., environment: [String: String] = [:]
   ) throws -> ProgramResult {
     let server = try server(stream)
-    return try PusherCLI.start(
-      ["sse", server.url, "--timeout", "10m"] + options, environment: environment
-    ).result()
+    return try PusherCLI.run(
+      ["sse", server.url, "--timeout", "10m"] + options, environment: environment)
   }
 
   private func subscribe(_ data: [String], _ options: String...) throws -> ProgramResult {
     let server = try ScriptedServer.joined { connection in
       for data in data { try connection.send(event: "e", data: data) }
     }
-    return try PusherCLI.start(
-      ["subscribe"] + server.address + ["news", "--timeout", "10m"] + options
-    ).result()
+    return try PusherCLI.run(
+      ["subscribe"] + server.address + ["news", "--timeout", "10m"] + options)
   }
 
   private static let prices =

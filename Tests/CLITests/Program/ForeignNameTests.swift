@@ -36,7 +36,7 @@ struct ForeignNameTests {
     let server = try ScriptedServer.streaming(
       "event: \(name)\ndata: {\"status\":0}\n\nevent: end\ndata: 1\n\n")
     func run(_ options: String...) throws -> String {
-      try PusherCLI.start(["sse", server.url, "-n", "1"] + options).result().outputText
+      try PusherCLI.run(["sse", server.url, "-n", "1"] + options).outputText
     }
     #expect(try run() == #"{"event":"foreign:\#(name)","data":{"status":0}}"# + "\n")
     #expect(
@@ -70,9 +70,8 @@ struct ForeignNameTests {
       #"{"event":"foreign:pusher-cli:exit","channel":"news","data":{"status":0}}"# + "\n"
       + #"{"event":"pusher-cli:exit","channel":null,"data":{"status":0}}"# + "\n"
     let input = try TemporaryFolder.shared.file("lines", holding: lines)
-    let result = try PusherCLI.start(
-      ["trigger", "-", "--local", "--dry-run"], input: .file(input)
-    ).result()
+    let result = try PusherCLI.run(
+      ["trigger", "-", "--local", "--dry-run"], input: .file(input))
     #expect(result.outputText.contains("pusher-cli:exit"), "\(result.errorText)")
     #expect(!result.outputText.contains("foreign:"))
     #expect(result.errorText.contains("skipped 1 line "))

@@ -194,9 +194,8 @@ struct ForwardTests {
     ),
   ])
   func `what cannot mean anything is refused`(options: [String], message: String) throws {
-    let result = try PusherCLI.start(
-      ["subscribe", "--key", "k", "--host", "127.0.0.1", "news"] + options
-    ).result()
+    let result = try PusherCLI.run(
+      ["subscribe", "--key", "k", "--host", "127.0.0.1", "news"] + options)
     #expect(result.ending == .exited(2))
     #expect(result.errorText.contains(message), "\(result.errorText)")
     #expect(!result.errorText.contains("secret"))
@@ -207,10 +206,9 @@ struct ForwardTests {
     (["--forward-timeout", "1s"], "give --forward-dead"),
   ])
   func `a state file wants one place in the stream`(options: [String], message: String) throws {
-    let result = try PusherCLI.start(
+    let result = try PusherCLI.run(
       ["sse", "http://127.0.0.1/", "--state-file", "/nonexistent/s", "--forward", "http://a/"]
-        + options
-    ).result()
+        + options)
     #expect(result.ending == .exited(2))
     #expect(result.errorText.contains(message), "\(result.errorText)")
   }

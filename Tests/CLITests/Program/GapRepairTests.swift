@@ -122,14 +122,13 @@ struct GapRepairTests {
         try connection.stay()
       }
     }
-    let result = try PusherCLI.start(
+    let result = try PusherCLI.run(
       ["subscribe"] + server.address
         + [
           "news", "--retry-max-delay", "10ms", "--reconnect-delay", "10ms", "-n", "6", "--on-gap",
           "cat >>\(gaps); until [ -e \(lost) ]; do sleep 0.01; done; "
             + #"echo '{"event":"m","channel":"news","data":1}'"#,
-        ]
-    ).result()
+        ])
     let events = try result.outputText.split(separator: "\n").map {
       try JSONParser.parse(String($0))["event"]?.text
     }
@@ -171,9 +170,8 @@ struct SummaryTests {
       try connection.send(event: "big\n", data: String(repeating: "x", count: 1000))
       try connection.send(event: "small", data: "2")
     }
-    let result = try PusherCLI.start(
-      ["subscribe"] + server.address + ["news", "-n", "3", "--summary"] + options
-    ).result()
+    let result = try PusherCLI.run(
+      ["subscribe"] + server.address + ["news", "-n", "3", "--summary"] + options)
     let small = ScriptedConnection.message("small", "news", "1").utf8.count * 2
     let big = ScriptedConnection.message("big\n", "news", String(repeating: "x", count: 1000)).utf8
       .count
@@ -193,7 +191,7 @@ struct SummaryTests {
       try connection.beginStream()
       try connection.send(stream: "data: 12345\n\nevent: x\ndata: 1\n\n")
     }
-    let result = try PusherCLI.start(["sse", server.url, "-n", "2", "--summary"]).result()
+    let result = try PusherCLI.run(["sse", server.url, "-n", "2", "--summary"])
     #expect(result.errorText.contains("     1      5  message\n"))
     #expect(result.errorText.contains("     2      6  (all)\n"))
   }

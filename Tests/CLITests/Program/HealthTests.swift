@@ -125,10 +125,9 @@ struct HealthTests {
       case "sse": ["sse", "http://127.0.0.1:\(taken.port)/"]
       default: ["serve", "--listen", "127.0.0.1:0"]
       }
-    let result = try PusherCLI.start(
+    let result = try PusherCLI.run(
       arguments + ["--metrics", "127.0.0.1:\(taken.port)"],
-      environment: LocalServer.environment("local-secret")
-    ).result()
+      environment: LocalServer.environment("local-secret"))
     #expect(result.ending == .exited(4))
     #expect(result.errorText.contains("127.0.0.1:\(taken.port)"), "\(result.errorText)")
     #expect(result.errorText.contains("in use"), "\(result.errorText)")
@@ -137,9 +136,8 @@ struct HealthTests {
   @Test func `a port of your own is told with -v only, and a wrong address is named`() throws {
     let server = try Hooked.counting(1)
     let port = try Loopback.closedPort()
-    let result = try PusherCLI.start(
-      ["subscribe"] + server.address + ["news", "-n", "1", "--metrics", ":\(port)"]
-    ).result()
+    let result = try PusherCLI.run(
+      ["subscribe"] + server.address + ["news", "-n", "1", "--metrics", ":\(port)"])
     #expect(result.errorText == "")
     let wrong = try PusherCLI.run("serve", "--metrics", "9464")
     #expect(wrong.ending == .exited(2))

@@ -103,9 +103,8 @@ struct InputOrdersTests {
     #expect(Set(joined.map { $0.contains("private-a") }) == [true, false])
     write(#"{"unsubscribe":"news"}"#, to: program)
     try waitUntil("nobody is in news") {
-      let result = try PusherCLI.start(
-        ["channels"] + server.address, environment: LocalServer.environment("local-secret")
-      ).result()
+      let result = try PusherCLI.run(
+        ["channels"] + server.address, environment: LocalServer.environment("local-secret"))
       return !result.outputText.contains("news") && result.outputText.contains("private-a")
     }
   }
@@ -172,9 +171,8 @@ struct InputOrdersTests {
   }
 
   @Test func `what reads standard input reads it alone`() throws {
-    let result = try PusherCLI.start(
-      ["subscribe", "--key", "k", "--stdin", "--secret-file", "-", "private-a"]
-    ).result()
+    let result = try PusherCLI.run(
+      ["subscribe", "--key", "k", "--stdin", "--secret-file", "-", "private-a"])
     #expect(result.ending == .exited(2))
     #expect(
       result.errorText.contains("--stdin and --secret-file both read standard input"))

@@ -9,7 +9,7 @@ struct ObservationTests {
       "env",
       holding: "PUSHER_APP_KEY=secretive-key\nPUSHER_HOST=127.0.0.1\nPUSHER_APP_SECRET=hidden\n")
     let words = ["subscribe", "news", "-n", "1", "--env-file", file, "--scheme", "http"]
-    let loud = try PusherCLI.start(words + ["-vv", "-p", "\(server.port)"]).result().errorText
+    let loud = try PusherCLI.run(words + ["-vv", "-p", "\(server.port)"]).errorText
     #expect(
       loud.hasPrefix(
         """
@@ -20,7 +20,7 @@ struct ObservationTests {
         pusher-cli: scheme: http, from --scheme
         pusher-cli: websocket: ws://127.0.0.1:\(server.port)/app/secr…, from the above
         """))
-    let brief = try PusherCLI.start(words + ["-v", "-p", "\(server.port)"]).result().errorText
+    let brief = try PusherCLI.run(words + ["-v", "-p", "\(server.port)"]).errorText
     #expect(!brief.contains("from"))
     #expect(!loud.contains("hidden"))
   }

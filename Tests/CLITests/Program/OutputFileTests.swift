@@ -149,7 +149,7 @@ struct OutputFileTests {
     #expect(limited.errorText.contains("cannot write to '\(path)': "))
     let cut = try Data(contentsOf: URL(fileURLWithPath: path))
     #expect(cut.count == 1024 && cut.last != 0x0A)
-    let next = try PusherCLI.start(arguments + ["-n", "200"]).result()
+    let next = try PusherCLI.run(arguments + ["-n", "200"])
     #expect(next.ending == .exited(0) && next.errorText.contains("in the middle of a line"))
     let all = try lines(path)
     let torn = all.filter { !$0.hasSuffix("}") }
@@ -184,7 +184,7 @@ struct OutputFileTests {
     (["--sync", "1s"], "--output-file"),
   ])
   func `what would have no effect is refused`(options: [String], word: String) throws {
-    let result = try PusherCLI.start(["subscribe", "--local", "news"] + options).result()
+    let result = try PusherCLI.run(["subscribe", "--local", "news"] + options)
     #expect(result.ending == .exited(2))
     #expect(result.errorText.contains(word))
   }

@@ -137,7 +137,7 @@ struct OutputFailureTests {
       ["--help"], ["--version"], ["help", "environment"],
     ])
   func `help and version say so too`(arguments: [String]) throws {
-    let result = try PusherCLI.start(arguments, output: .file("/dev/full")).result()
+    let result = try PusherCLI.run(arguments, output: .file("/dev/full"))
     #expect(result.ending == .exited(6))
     #expect(result.errorLines.count == 1)
   }

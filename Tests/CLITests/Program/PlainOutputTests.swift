@@ -8,8 +8,7 @@ struct PlainOutputTests {
       for message in messages { try connection.send(text: message) }
       try connection.send(event: "last", data: "done")
     }
-    return try PusherCLI.start(["subscribe"] + server.address + ["news", "-n", "2"] + options)
-      .result()
+    return try PusherCLI.run(["subscribe"] + server.address + ["news", "-n", "2"] + options)
   }
 
   @Test(arguments: ["raw", "pretty"])

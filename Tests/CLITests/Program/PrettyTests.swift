@@ -156,9 +156,8 @@ struct PrettyTests {
     #expect(terminal.text.contains("\u{1B}") == onTerminal)
     #expect(terminal.text.contains("tick") && terminal.text.contains("error:"))
 
-    let result = try PusherCLI.start(
-      ["subscribe", "-o", "pretty"] + server.address + arguments, environment: environment
-    ).result()
+    let result = try PusherCLI.run(
+      ["subscribe", "-o", "pretty"] + server.address + arguments, environment: environment)
     #expect(result.outputText.contains(event) == inPipe, "\(result.outputText)")
     #expect(result.errorText.contains(word) == inPipe, "\(result.errorText)")
     #expect((result.outputText + result.errorText).contains("\u{1B}") == inPipe)
@@ -170,9 +169,8 @@ struct PrettyTests {
       try PusherCLI.run("trigger", "-c", "a", "-e", "b", "1", environment: forced).errorText
         .hasPrefix("pusher-cli: \u{1B}[1;31merror:\u{1B}[0m no app key"))
     for plain in [["--color", "never"], ["--color=never"]] {
-      let result = try PusherCLI.start(
-        ["trigger", "-c", "a", "-e", "b", "1"] + plain, environment: forced
-      ).result()
+      let result = try PusherCLI.run(
+        ["trigger", "-c", "a", "-e", "b", "1"] + plain, environment: forced)
       #expect(result.errorText.hasPrefix("pusher-cli: error: no app key"))
     }
     let warned = try PusherCLI.run(

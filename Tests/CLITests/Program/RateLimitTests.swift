@@ -59,9 +59,8 @@ struct RateLimitTests {
     throws
   {
     let server = try server(Gate(), closes: true)
-    let result = try PusherCLI.start(
-      ["subscribe"] + server.address + ["a", "b", "c", "-L", "--reconnect", "never"]
-    ).result()
+    let result = try PusherCLI.run(
+      ["subscribe"] + server.address + ["a", "b", "c", "-L", "--reconnect", "never"])
     #expect(result.ending == .exited(4))
     #expect(
       result.errorText.contains(

@@ -203,7 +203,7 @@ final class LaravelPlay {
     try server.errorLine(containing: "listening on http://127.0.0.1:\(port)")
     let words = ["-c", "private-orders.1", "-e", event.name, event.data]
     let file = scene.stage.folder + "/project/.env"
-    let sent = try PusherCLI.start(["trigger", "--env-file", file] + words).result()
+    let sent = try PusherCLI.run(["trigger", "--env-file", file] + words)
     #expect(sent.ending == .exited(0), "\(sent.errorText)")
     #expect(try server.line().contains(#""event":"App\\Events\\OrderShipped""#))
     server.endWithChildren()

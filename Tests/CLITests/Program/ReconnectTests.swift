@@ -107,9 +107,8 @@ struct ReconnectTests {
       try connection.send(event: "back", data: "{}")
       try connection.stay()
     }
-    let result = try PusherCLI.start(
-      ["subscribe"] + server.address + ["news", "-n", "1", "--retry-max-delay", "100ms"] + options
-    ).result()
+    let result = try PusherCLI.run(
+      ["subscribe"] + server.address + ["news", "-n", "1", "--retry-max-delay", "100ms"] + options)
     #expect(result.ending == .exited(0))
     #expect(server.connectionCount == connections)
     return result

@@ -20,10 +20,9 @@ struct RecordTests {
     let server = try ScriptedServer.joined { connection in
       for name in ["a", "b", "c"] { try connection.send(event: name, data: #"{"n":1.10}"#) }
     }
-    let result = try PusherCLI.start(
+    let result = try PusherCLI.run(
       ["subscribe"] + server.address
-        + ["news", "--record", path, "-e", "c", "-n", "1", "--timeout", "10m"] + options
-    ).result()
+        + ["news", "--record", path, "-e", "c", "-n", "1", "--timeout", "10m"] + options)
     #expect(result.ending == .exited(0), "\(result.errorText)")
     #expect(result.outputText.split(separator: "\n").count == 1)
     #expect(
@@ -64,9 +63,8 @@ struct RecordTests {
   }
 
   @Test func `a device is refused`() throws {
-    let result = try PusherCLI.start(
-      ["subscribe", "--key", "k", "--record", "/dev/full", "news"]
-    ).result()
+    let result = try PusherCLI.run(
+      ["subscribe", "--key", "k", "--record", "/dev/full", "news"])
     #expect(result.ending == .exited(2))
     #expect(
       result.errorText.hasPrefix(
@@ -75,9 +73,8 @@ struct RecordTests {
   }
 
   @Test func `one file for both outputs is refused`() throws {
-    let result = try PusherCLI.start(
-      ["subscribe", "--key", "k", "news", "--record", path, "--output-file", path]
-    ).result()
+    let result = try PusherCLI.run(
+      ["subscribe", "--key", "k", "news", "--record", path, "--output-file", path])
     #expect(result.ending == .exited(2))
     #expect(result.errorText.contains("name the same file"))
   }

@@ -81,16 +81,12 @@ struct RefusalReasonTests {
   private func subscribe(
     to server: ScriptedServer, _ options: [String]
   ) throws -> ProgramResult {
-    try PusherCLI.start(
-      ["subscribe"] + server.address + ["-n", "1", "--reconnect", "never"] + options
-    ).result()
+    try PusherCLI.run(
+      ["subscribe"] + server.address + ["-n", "1", "--reconnect", "never"] + options)
   }
 
   private func socket() throws -> ScriptedServer {
-    try ScriptedServer { connection in
-      try connection.welcome()
-      try connection.ignore()
-    }
+    try ScriptedServer.greeting()
   }
 
   @Test(arguments: RefusalAnswer.endpoint)
@@ -137,11 +133,10 @@ struct RefusalReasonTests {
   }
 
   private func trigger(_ server: ScriptedServer, _ options: String...) throws -> ProgramResult {
-    try PusherCLI.start(
+    try PusherCLI.run(
       ["trigger"] + server.address
         + ["--app-id", "1", "-c", "news", "-e", "e", "1", "--path", "/ws"] + options,
-      environment: ["PUSHER_APP_SECRET": "s"]
-    ).result()
+      environment: ["PUSHER_APP_SECRET": "s"])
   }
 
   @Test(arguments: RefusalAnswer.api)
@@ -175,9 +170,8 @@ struct RefusalReasonTests {
       #expect(try connection.question().head.target == "/there")
       try connection.answer(200, body: #"{"channels":{"news":{}}}"#)
     }
-    let result = try PusherCLI.start(
-      ["channels"] + server.address + ["--app-id", "1"], environment: ["PUSHER_APP_SECRET": "s"]
-    ).result()
+    let result = try PusherCLI.run(
+      ["channels"] + server.address + ["--app-id", "1"], environment: ["PUSHER_APP_SECRET": "s"])
     #expect(result.outputText == #"{"channel":"news"}"# + "\n", "\(result.errorText)")
   }
 

@@ -12,10 +12,9 @@ struct RefusalTests {
       for answer in answers { try connection.send(text: answer) }
       try connection.stay()
     }
-    return try PusherCLI.start(
+    return try PusherCLI.run(
       ["subscribe"] + server.address + [channel] + options,
-      environment: ["PUSHER_APP_SECRET": "wrong"]
-    ).result()
+      environment: ["PUSHER_APP_SECRET": "wrong"])
   }
 
   @Test(arguments: [
@@ -43,10 +42,9 @@ struct RefusalTests {
       )
       try connection.stay()
     }
-    let result = try PusherCLI.start(
+    let result = try PusherCLI.run(
       ["subscribe"] + server.address + ["--sign-in", "--user-id", "7"],
-      environment: ["PUSHER_APP_SECRET": "s"]
-    ).result()
+      environment: ["PUSHER_APP_SECRET": "s"])
     #expect(
       result.errorText
         == "pusher-cli: error: sign-in refused: Invalid message format (the server knows no sign-in, as Reverb: leave out --sign-in)\n"
@@ -100,7 +98,7 @@ struct InternalEventTests {
     let server = try ScriptedServer.joined { connection in
       for message in messages { try connection.send(text: message) }
     }
-    return try PusherCLI.start(["subscribe"] + server.address + ["news"] + options).result()
+    return try PusherCLI.run(["subscribe"] + server.address + ["news"] + options)
   }
 
   @Test(arguments: [

@@ -43,9 +43,8 @@ struct ReplayPaceTests {
 
   @Test(arguments: ["0", "-1", "x", "1e3", "0.0001", ""])
   func `a factor is a positive number`(factor: String) throws {
-    let result = try PusherCLI.start(
-      ["trigger", "--local", "-", "--speed=\(factor)"]
-    ).result()
+    let result = try PusherCLI.run(
+      ["trigger", "--local", "-", "--speed=\(factor)"])
     #expect(result.ending == .exited(2))
     #expect(result.errorText.contains("--speed"))
   }

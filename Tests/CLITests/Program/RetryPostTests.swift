@@ -28,9 +28,8 @@ struct RetryPostTests {
   }
 
   private func ask(_ server: ScriptedServer, _ options: String...) throws -> ProgramResult {
-    try PusherCLI.start(
-      ["sse", server.url, "-d", Self.question, "--retry-max-delay", "20ms"] + options
-    ).result()
+    try PusherCLI.run(
+      ["sse", server.url, "-d", Self.question, "--retry-max-delay", "20ms"] + options)
   }
 
   @Test(arguments: [429, 503])
@@ -85,9 +84,9 @@ struct RetryPostTests {
   }
 
   @Test func `a connection that cannot be made ends the run`() throws {
-    let result = try PusherCLI.start([
+    let result = try PusherCLI.run([
       "sse", "http://127.0.0.1:\(Loopback.closedPort())/", "-d", "{}", "--retry-post",
-    ]).result()
+    ])
     #expect(result.ending == .exited(4) && result.errorLines.count == 1)
   }
 

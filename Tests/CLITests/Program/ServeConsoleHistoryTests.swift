@@ -77,9 +77,8 @@ struct ServeConsoleHistoryTests {
   @Test func `a file that others can read ends the run at once`() throws {
     let file = try tokenFile()
     #expect(chmod(file, 0o644) == 0)
-    let result = try PusherCLI.start(
-      ["serve", "--listen", "127.0.0.1:0", "--console-token-file", file], environment: [:]
-    ).result()
+    let result = try PusherCLI.run(
+      ["serve", "--listen", "127.0.0.1:0", "--console-token-file", file], environment: [:])
     #expect(result.ending == .exited(2))
     #expect(
       result.errorText

@@ -146,12 +146,11 @@ struct ServeHooksTests {
     }
     for program in programs { #expect(try program.lines(2)[1].contains("succeeded")) }
     for (id, key, secret) in [("1", "one", "s1"), ("2", "two", "s2")] {
-      let sent = try PusherCLI.start(
+      let sent = try PusherCLI.run(
         ["trigger"] + server.address + ["-c", "private-a", "-e", key, "{}"],
         environment: [
           "PUSHER_APP_KEY": key, "PUSHER_APP_SECRET": secret, "PUSHER_APP_ID": id,
-        ]
-      ).result()
+        ])
       #expect(sent.ending == .exited(0), "\(sent.errorText)")
     }
     for (program, key) in zip(programs, ["one", "two"]) {

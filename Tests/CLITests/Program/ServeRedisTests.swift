@@ -18,9 +18,9 @@ struct ServeRedisTests {
   }
 
   private func channels(_ server: LocalServer, _ arguments: String...) throws -> String {
-    try PusherCLI.start(
+    try PusherCLI.run(
       arguments + server.address, environment: LocalServer.environment("local-secret")
-    ).result().outputText
+    ).outputText
   }
 
   private func member(_ server: LocalServer, _ user: String) throws -> ChildProgram {
@@ -176,9 +176,8 @@ struct ServeRedisTests {
     #expect(written.ending == .exited(2))
     #expect(written.errorText.contains("\(options) line 2: a password does not belong here"))
     #expect(!written.errorText.contains("geheim"))
-    let wrong = try PusherCLI.start(
-      ["serve", "--config", options], environment: ["PUSHER_CLI_REDIS_URL": "http://:geheim@x"]
-    ).result()
+    let wrong = try PusherCLI.run(
+      ["serve", "--config", options], environment: ["PUSHER_CLI_REDIS_URL": "http://:geheim@x"])
     #expect(wrong.ending == .exited(2))
     #expect(wrong.errorText.contains("PUSHER_CLI_REDIS_URL"))
     #expect(!wrong.errorText.contains("geheim"))

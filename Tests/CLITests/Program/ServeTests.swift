@@ -35,16 +35,6 @@ struct ServeTests {
         == #"{"event":"pusher:member_removed","channel":"presence-lobby","data":{"user_id":"2"}}"#)
   }
 
-  @Test func `data that is too large is refused with 5`() throws {
-    let server = try LocalServer()
-    let file = try TemporaryFolder.shared.file(
-      "data", holding: "\"" + String(repeating: "x", count: 1 << 20) + "\"")
-    let result = try server.trigger("news", "e", "@\(file)")
-    #expect(result.ending == .exited(5))
-    #expect(result.errorLines.count == 1)
-    #expect(result.errorText.contains("413"), "\(result.errorText)")
-  }
-
   @Test func `the sender's own connection can be left out`() throws {
     let server = try LocalServer()
     let first = try PusherCLI.start(
@@ -106,20 +96,6 @@ struct ServeTests {
 @Suite("subscribe and trigger with the program's own server over TLS", .runsPrograms)
 struct ServeTLSTests {
   @Test(.needs(.certificates))
-  func `with --cacert the certificate is checked and accepted`() throws {
-    let certificates = try #require(CertificateMatrix.shared)
-    let server = try LocalServer(certificate: certificates.trusted)
-    let trust = ["--cacert", certificates.authority]
-    let program = try server.subscribe(["private-a"], "-L", "-n", "1", trust[0], trust[1])
-    let sent = try server.trigger("private-a", "e", "{}", trust[0], trust[1])
-    #expect(sent.ending == .exited(0), "\(sent.errorText)")
-    let result = try program.result()
-    #expect(result.ending == .exited(0))
-    #expect(result.outputText.hasPrefix(#"{"event":"e","channel":"private-a","data":{}}"#))
-    #expect(result.errors.isEmpty)
-  }
-
-  @Test(.needs(.certificates))
   func `with --insecure it is not, and every run warns, also with -q`() throws {
     let certificates = try #require(CertificateMatrix.shared)
     let server = try LocalServer(certificate: certificates.server("wrong-host"))
@@ -132,20 +108,6 @@ struct ServeTLSTests {
       #expect(result.ending == .exited(0))
       #expect(result.errorLines.count == 1 && result.errorText.contains("warning:"))
     }
-  }
-
-  @Test(.needs(.certificates))
-  func `without either it is refused`() throws {
-    let certificates = try #require(CertificateMatrix.shared)
-    let server = try LocalServer(certificate: certificates.trusted)
-    let refused = try server.subscribe(["news"], joins: false).result()
-    #expect(refused.ending == .exited(4))
-    #expect(refused.errorLines.count == 1)
-    #expect(try server.trigger("news", "e", "{}").ending == .exited(4))
-    // The refusals did not harm the server.
-    let program = try server.subscribe(["news"], "-L", "--cacert", certificates.authority)
-    program.send(SIGTERM)
-    #expect(try program.wait() == .signalled(SIGTERM))
   }
 
   @Test(.needs(.movedClock)) func `--drain closes the sockets one after another`() throws {

@@ -177,9 +177,8 @@ struct StateSavingTests {
 struct StateStartTests {
   private func run(_ state: String, _ options: String...) throws -> ProgramResult {
     let server = try NumberedStream.server(last: 50)
-    return try PusherCLI.start(
-      ["sse", server.url, "-n", "1", "--state-file", state] + options
-    ).result()
+    return try PusherCLI.run(
+      ["sse", server.url, "-n", "1", "--state-file", state] + options)
   }
 
   @Test func `a folder that does not exist is a mistake of the caller`() throws {

@@ -60,7 +60,7 @@ struct StreamEndTests {
       try connection.beginStream(end.fields)
       try connection.send(stream: end.body)
     }
-    let result = try PusherCLI.start(["sse", server.url] + end.options).result()
+    let result = try PusherCLI.run(["sse", server.url] + end.options)
     #expect(result.ending == .exited(end.status), "\(result.errorText)")
     #expect(result.outputText == end.printed)
     #expect(

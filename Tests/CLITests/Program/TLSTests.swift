@@ -118,10 +118,9 @@ struct TLSRefusalTests {
     let matrix = try #require(CertificateMatrix.shared)
     let server = try wrong.server(matrix)
     let arguments = try ["subscribe"] + wrong.address(server) + wrong.options(matrix) + ["news"]
-    let result = try PusherCLI.start(arguments + ["--reconnect", "never"]).result()
-    let retrying = try PusherCLI.start(
-      arguments + ["--reconnect", "always", "--max-retries", "0"]
-    ).result()
+    let result = try PusherCLI.run(arguments + ["--reconnect", "never"])
+    let retrying = try PusherCLI.run(
+      arguments + ["--reconnect", "always", "--max-retries", "0"])
     ConnectionErrorTable.check(wrong.rawValue, result, retrying: retrying, port: server.port)
   }
 
@@ -130,9 +129,8 @@ struct TLSRefusalTests {
     connections: Int? = nil
   ) throws {
     let server = try wrong.server(matrix)
-    let result = try PusherCLI.start(
-      command(server) + wrong.options(matrix), environment: ["PUSHER_APP_SECRET": "s"]
-    ).result()
+    let result = try PusherCLI.run(
+      command(server) + wrong.options(matrix), environment: ["PUSHER_APP_SECRET": "s"])
     let row = try #require(ConnectionErrorTable.rows[wrong.rawValue])
     let lines = result.errorLines.filter { !$0.contains("warning: --insecure") }
     #expect(result.ending == .exited(4))
@@ -177,11 +175,10 @@ struct TLSAcceptanceTests {
       try connection.send(event: "e", data: #"{"n":1}"#)
       try connection.stay()
     }
-    let result = try PusherCLI.start(
+    let result = try PusherCLI.run(
       [
         "subscribe", "--host", host, "--port", "\(server.port)", "--key", "k", "news", "-n", "1",
-      ] + options, environment: environment
-    ).result()
+      ] + options, environment: environment)
     #expect(result.ending == .exited(0), sourceLocation: sourceLocation)
     #expect(
       result.outputText == #"{"event":"e","channel":"news","data":{"n":1}}"# + "\n",
@@ -210,10 +207,9 @@ struct TLSAcceptanceTests {
       let server = try ScriptedServer(certificate: matrix.server("wildcard")) {
         _ = try $0.request()
       }
-      let result = try PusherCLI.start(
+      let result = try PusherCLI.run(
         ["subscribe", "--host", host, "--port", "\(server.port)", "--key", "k", "news"] + options,
-        environment: names
-      ).result()
+        environment: names)
       #expect(result.ending == .exited(4))
       #expect(result.errorText.contains("it is not for \(host) (CN=wildcard)"))
     }
@@ -276,12 +272,11 @@ struct TLSAcceptanceTests {
       _ = try connection.question()
       try connection.answer(200, "OK", body: "{}")
     }
-    let result = try PusherCLI.start(
+    let result = try PusherCLI.run(
       ["trigger", "--app-id", "1"] + server.address + [
         "--cacert", matrix.authority, "--tls-cert", matrix.file("client.pem"), "--tls-key",
         matrix.file("client.key"), "-c", "news", "-e", "e", "{}",
-      ], environment: ["PUSHER_APP_SECRET": "s"]
-    ).result()
+      ], environment: ["PUSHER_APP_SECRET": "s"])
     #expect(result.ending == .exited(0), "\(result.errorText)")
   }
 

@@ -32,10 +32,7 @@ struct TerminalTextTests {
   }
 
   private func server(_ body: String) throws -> ScriptedServer {
-    try ScriptedServer { connection in
-      _ = try connection.question()
-      try connection.answer(200, body: body)
-    }
+    try ScriptedServer.answering(200, body: body)
   }
 
   @Test func `answers of the HTTP API are shown safely`() throws {

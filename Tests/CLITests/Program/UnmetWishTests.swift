@@ -28,7 +28,7 @@ struct UnmetWishTests {
     _ stream: String, _ options: [String], _ mark: Mark = .countedBody
   ) throws -> ProgramResult {
     let server = try server(stream, mark)
-    return try PusherCLI.start(["sse", server.url] + options).result()
+    return try PusherCLI.run(["sse", server.url] + options)
   }
 
   private func expect(
@@ -135,7 +135,7 @@ struct UnmetWishTests {
       (["--reconnect", "never", "--until-event", "b"], "; --until-event 'b' never came"),
       (["--reconnect", "never"], ""),
     ] {
-      let result = try PusherCLI.start(["subscribe"] + server.address + ["news"] + options).result()
+      let result = try PusherCLI.run(["subscribe"] + server.address + ["news"] + options)
       #expect(result.ending == .exited(4))
       #expect(
         result.errorText == "pusher-cli: error: closed by the server with code 1000\(words)\n",
@@ -171,7 +171,7 @@ struct UnmetWishTests {
       (["-d", "{}"], " (if an event marks the end, name it with --until or --until-event)"),
       (["-d", "{}", "--until", "[DONE]"], "; --until '[DONE]' never came"),
     ] {
-      let result = try PusherCLI.start(["sse", server.url] + options).result()
+      let result = try PusherCLI.run(["sse", server.url] + options)
       #expect(result.ending == .exited(4))
       #expect(result.errorText == "pusher-cli: error: \(loss)\(words)\n", "\(result.errorText)")
     }
@@ -202,10 +202,9 @@ struct UnmetWishTests {
     for (input, words) in [("", ""), ("\n \n", ""), (#"{"event":"pusher-cli:exit"}"# + "\n", "")] {
       let file = TemporaryFolder.shared.file("lines")
       try input.write(toFile: file, atomically: true, encoding: .utf8)
-      let result = try PusherCLI.start(
+      let result = try PusherCLI.run(
         ["trigger", "-"] + server.address, environment: LocalServer.environment("local-secret"),
-        input: .file(file)
-      ).result()
+        input: .file(file))
       #expect(result.ending == .exited(0))
       #expect(
         result.errorLines.last

@@ -173,10 +173,9 @@ struct UpgradeRefusalTests {
     }
     let server = try ScriptedServer(certificate: certificate) { try wrong.serve($0) }
     let arguments = ["subscribe"] + server.address + options + ["news"]
-    let result = try PusherCLI.start(arguments + ["--reconnect", "never"]).result()
-    let retrying = try PusherCLI.start(
-      arguments + ["--reconnect", "always", "--max-retries", "0"]
-    ).result()
+    let result = try PusherCLI.run(arguments + ["--reconnect", "never"])
+    let retrying = try PusherCLI.run(
+      arguments + ["--reconnect", "always", "--max-retries", "0"])
     ConnectionErrorTable.check(wrong.rawValue, result, retrying: retrying, port: server.port)
     #expect(!retrying.errorText.contains("secret"))
   }

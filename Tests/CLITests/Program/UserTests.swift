@@ -104,7 +104,7 @@ struct UserTests {
   func `a sign-in that cannot work is a mistake in the settings`(
     options: [String], reason: String
   ) throws {
-    let result = try PusherCLI.start(["subscribe", "--local"] + options).result()
+    let result = try PusherCLI.run(["subscribe", "--local"] + options)
     #expect(result.ending == .exited(2))
     #expect(result.errorText.contains(reason), "\(result.errorText)")
   }

@@ -17,10 +17,9 @@ struct WhereTests {
       for text in data { try connection.send(event: "order", data: text) }
       try connection.send(event: "last", data: "{}")
     }
-    return try PusherCLI.start(
+    return try PusherCLI.run(
       ["subscribe"] + server.address
-        + ["news", "--timeout", "10m", "--until-event", "last", "-x", "last"] + options
-    ).result()
+        + ["news", "--timeout", "10m", "--until-event", "last", "-x", "last"] + options)
   }
 
   private func lines(_ numbers: Int...) -> String {
@@ -81,9 +80,8 @@ struct WhereTests {
   }
 
   @Test func `a bad expression is a usage error`() throws {
-    let result = try PusherCLI.start(
-      ["subscribe", "--key", "k", "news", "--where", "status == 1"]
-    ).result()
+    let result = try PusherCLI.run(
+      ["subscribe", "--key", "k", "news", "--where", "status == 1"])
     #expect(result.ending == .exited(2))
     #expect(
       result.errorText.hasPrefix(

@@ -30,10 +30,7 @@ extension BrokenSetup {
         ["--proxy", "http://127.0.0.1:\(port)"])
     },
     BrokenSetup(name: "the proxy is a web server") {
-      let server = try ScriptedServer { connection in
-        _ = try connection.request()
-        try connection.answer(404)
-      }
+      let server = try ScriptedServer.answering(404)
       let commands = clients(
         ["--host", "nowhere.invalid", "--key", "k"], "https://nowhere.invalid/",
         ["--proxy", "http://127.0.0.1:\(server.port)"])

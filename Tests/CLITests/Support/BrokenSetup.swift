@@ -32,7 +32,7 @@ struct BrokenSetup: Sendable {
     _ commands: [(command: String, arguments: [String])], output: ChildProgram.Output = .pipe
   ) throws -> [(command: String, result: ProgramResult)] {
     try commands.map { command, arguments in
-      (command, try PusherCLI.start(arguments, environment: secret, output: output).result())
+      (command, try PusherCLI.run(arguments, environment: secret, output: output))
     }
   }
 

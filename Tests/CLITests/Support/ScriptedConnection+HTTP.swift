@@ -1,4 +1,5 @@
 import PusherCore
+import Testing
 
 extension ScriptedConnection {
   struct Question: Sendable {
@@ -31,5 +32,18 @@ extension ScriptedConnection {
       headers: HTTPHeaders([("Content-Length", "\(body.utf8.count)"), ("Connection", "close")]))
     try send(bytes: head.encode() + Array(body.utf8))
     end()
+  }
+}
+
+extension ScriptedServer {
+  /// Starts a server that gives each request the same answer.
+  static func answering(
+    _ status: Int, _ reason: String = "Answer", body: String = "",
+    place: SourceLocation = #_sourceLocation
+  ) throws -> ScriptedServer {
+    try ScriptedServer(place: place) { connection in
+      _ = try connection.question()
+      try connection.answer(status, reason, body: body)
+    }
   }
 }

@@ -99,6 +99,14 @@ extension ScriptedConnection {
 }
 
 extension ScriptedServer {
+  /// Starts a server that greets each client and confirms nothing.
+  static func greeting(place: SourceLocation = #_sourceLocation) throws -> ScriptedServer {
+    try ScriptedServer(place: place) { connection in
+      try connection.welcome()
+      try connection.ignore()
+    }
+  }
+
   /// Starts a server that confirms `count` subscriptions, plays the script and stays.
   static func joined(
     _ count: Int = 1, place: SourceLocation = #_sourceLocation, _ script: @escaping Script
