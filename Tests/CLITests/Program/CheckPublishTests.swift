@@ -170,10 +170,4 @@ struct CheckPublishTests {
     #expect(trip["detail"]?.text?.contains("accepted the event") == false)
     #expect(trip["expected"]?.text == "the event on this connection")
   }
-
-  @Test func `the secret is needed, and its absence is told before anything is tried`() throws {
-    let result = try check(["--host", "127.0.0.1", "--key", "k", "--app-id", "1"])
-    #expect(result.ending == .exited(2) && result.outputText.isEmpty)
-    #expect(result.errorText.contains("--publish: no secret: give --secret-file"))
-  }
 }

@@ -235,10 +235,4 @@ struct CheckTests {
     #expect(told.suffix(3) == ["private-a failed", "news ok", "http api failed"])
     #expect(!result.outputText.contains("another"))
   }
-
-  @Test func `settings that cannot work are told before anything is tried`() throws {
-    let result = try check(["--local", "private-a", "--cacert", "/nonexistent"])
-    #expect(result.ending == .exited(2))
-    #expect(result.outputText.isEmpty && result.errorText.contains("--cacert"))
-  }
 }

@@ -55,11 +55,4 @@ struct DialectProgramTests {
         == "pusher-cli: error: the server answered HTTP 404 (nobody is on presence-desk, or --host, --port, --path or the app id is wrong)\n"
     )
   }
-
-  @Test func `a dialect that is not known is an error of usage`() throws {
-    let result = try PusherCLI.run("serve", "--dialect", "klingon")
-    #expect(result.ending == .exited(2))
-    #expect(
-      result.errorText.contains("--dialect: 'klingon' is not one of pusher, reverb, soketi"))
-  }
 }

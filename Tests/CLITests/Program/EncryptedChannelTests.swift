@@ -109,19 +109,4 @@ struct EncryptedChannelTests {
     #expect(refused.ending == .exited(5))
     #expect(refused.errorText.contains("line 1: \(Self.channel) is encrypted: give"))
   }
-
-  @Test func `a missing or bad key is a mistake in the settings`() throws {
-    let missing = try PusherCLI.run("subscribe", "--local", Self.channel)
-    #expect(missing.ending == .exited(2))
-    #expect(
-      missing.errorText.contains(
-        "private-encrypted-orders is encrypted: give --encryption-key-file or "
-          + "PUSHER_ENCRYPTION_MASTER_KEY"))
-    let bad = try PusherCLI.run(
-      "subscribe", "--local", Self.channel, "--encryption-key-file", try Self.keyFile("c2hvcnQ="))
-    #expect(bad.ending == .exited(2))
-    #expect(
-      bad.errorText.contains(
-        "--encryption-key-file: the key is the base64 of 5 bytes instead of 32"))
-  }
 }

@@ -157,18 +157,6 @@ struct ExecTests {
     #expect(lines.contains(#"{"event":"message","id":"a","data":1}"#))
     #expect(lines.contains(#"{"event":"other","id":"b","data":{"x":2}}"#))
   }
-
-  @Test(arguments: [
-    (["--tee"], "--tee needs --exec"), (["--exec-jobs", "2"], "--exec-jobs needs --exec"),
-    (["--exec-fail", "stop"], "--exec-fail needs --exec"),
-    (["--exec", "cat", "--exec-jobs", "65"], "from 1 to 64"),
-  ])
-  func `what cannot mean anything is refused`(options: [String], message: String) throws {
-    let result = try PusherCLI.run(
-      ["subscribe", "--key", "k", "--local", "news"] + options)
-    #expect(result.ending == .exited(2))
-    #expect(result.errorText.contains(message), "\(result.errorText)")
-  }
 }
 
 @Suite("--exec: commands that fail or hang", .runsPrograms)

@@ -52,23 +52,86 @@ struct ExitStatusTests {
     }
   }
 
-  @Test(arguments: [
-    (["subscribe", "--chanel", "x"], "did you mean '--channel'"),
-    (["subscribe", "--key", "k"], "no channel"),
-    (["subscribe", "news"], "no app key"),
-    (["subscribe", "--key", "--channel", "x"], "--key needs a value"),
-    (["subscribe", "--key", "k", "private-x"], "needs authorisation"),
-    (["subscribe", "--key", "k", "--port", "http", "x"], "--port"),
-    (["subscribe", "--key", "k", "--cacert", "/nonexistent.pem", "x"], "/nonexistent.pem"),
-    (["subscribe", "--key", "k", "--secret-file", "/nonexistent", "private-x"], "/nonexistent"),
-    (["subscribe", "--key", "k", "--auth-endpoint", "ftp://h/", "private-x"], "--auth-endpoint"),
-    (["subscribe", "--secret", "s", "x"], "--secret-file"),
-    (["trigger", "-c", "x", "-e", "e", "--app-id", "1", "--key", "k", "{}"], "no secret"),
-    (["serve", "--listen", "nonsense"], "--listen"),
-    (["subscripe", "x"], "did you mean 'subscribe'"),
-  ])
-  func `a wrong command line is 2`(arguments: [String], text: String) throws {
-    let result = try PusherCLI.run(arguments)
+  private static let wrong = [
+    ("subscribe --chanel x", "did you mean '--channel'"),
+    ("subscribe --key k", "no channel"),
+    ("subscribe news", "no app key"),
+    ("subscribe --key --channel x", "--key needs a value"),
+    ("subscribe --key k private-x", "needs authorisation"),
+    ("subscribe --key k --port http x", "--port"),
+    ("subscribe --key k --cacert /nonexistent.pem x", "/nonexistent.pem"),
+    ("subscribe --key k --secret-file /nonexistent private-x", "/nonexistent"),
+    ("subscribe --key k --auth-endpoint ftp://h/ private-x", "--auth-endpoint"),
+    ("subscribe --secret s x", "--secret-file"),
+    ("subscribe --local private-encrypted-a", "is encrypted: give --encryption-key-file or"),
+    ("trigger -c x -e e --app-id 1 --key k {}", "no secret"),
+    ("serve --listen nonsense", "--listen"),
+    ("subscripe x", "did you mean 'subscribe'"),
+    // Signing in
+    (
+      "subscribe --local --sign-in",
+      "--sign-in needs --user-id, --user-auth-endpoint or --user-auth-command"
+    ),
+    ("subscribe --local a --watch b", "--watch needs --sign-in"),
+    (
+      "subscribe --local --user-auth-command c --watch b",
+      "--watch is for signing with the secret; --user-auth-command names the users itself"
+    ),
+    (
+      "subscribe --local --user-auth-command c --user-auth-endpoint http://h/",
+      "--user-auth-endpoint and --user-auth-command exclude each other; give one"
+    ),
+    // Commands and receivers of events
+    ("subscribe --local news --tee", "--tee needs --exec"),
+    ("subscribe --local news --exec-jobs 2", "--exec-jobs needs --exec"),
+    ("subscribe --local news --exec-fail stop", "--exec-fail needs --exec"),
+    ("subscribe --local news --exec cat --exec-jobs 65", "from 1 to 64"),
+    (
+      "sse http://h/ --state-file /none/s --forward http://a/ --forward-jobs 2",
+      "leave out --forward-jobs"
+    ),
+    (
+      "sse http://h/ --state-file /none/s --forward http://a/ --forward-timeout 1s",
+      "give --forward-dead"
+    ),
+    ("sse http://h/ --state-file /none/s", "no such file or directory"),
+    // Output
+    ("subscribe --local news -t -F %e", "write %t in --format instead"),
+    ("subscribe --local news --output-file f --exec true", "add --tee"),
+    ("subscribe --local news --output-file f --forward http://127.0.0.1:1/", "add --tee"),
+    ("subscribe --local news --sync 1s", "--output-file"),
+    ("subscribe --local news --record f --output-file f", "name the same file"),
+    ("subscribe --local news --record /dev/full", "cannot write '/dev/full': it is not a file"),
+    ("subscribe --local news --trace /nowhere/at/all", "--trace: cannot write '/nowhere/at/all'"),
+    ("subscribe --local news --ready-fd 60000", "--ready-fd: descriptor 60000 is not open"),
+    // Values
+    ("subscribe --local news -H Upgrade:h2c", "belongs to the WebSocket handshake"),
+    ("subscribe --local news -H Sec-WebSocket-Key:x", "belongs to the WebSocket handshake"),
+    (
+      "subscribe --local news --where status==1",
+      "--where 'status==1': lines have no field 'status'"
+    ),
+    (
+      "subscribe --key k --stdin --secret-file - private-a",
+      "--stdin and --secret-file both read standard input"
+    ),
+    ("trigger --local - --speed=0", "--speed"), ("trigger --local - --speed=-1", "--speed"),
+    ("trigger --local - --speed=x", "--speed"), ("trigger --local - --speed=1e3", "--speed"),
+    ("trigger --local - --speed=0.0001", "--speed"), ("trigger --local - --speed=", "--speed"),
+    ("serve --dialect klingon", "--dialect: 'klingon' is not one of pusher, reverb, soketi"),
+    ("serve --fault explode", "error: --fault: "),
+    ("serve --fault drop:after=x", "error: --fault: "),
+    ("serve --fault close:code=1006", "error: --fault: "),
+    ("check --local private-a --cacert /nonexistent", "--cacert"),
+    (
+      "check --publish --host 127.0.0.1 --key k --app-id 1",
+      "--publish: no secret: give --secret-file"
+    ),
+  ]
+
+  @Test(arguments: wrong)
+  func `a wrong command line is 2`(line: String, text: String) throws {
+    let result = try PusherCLI.run(line.split(separator: " ").map(String.init))
     #expect(result.ending == .exited(2))
     #expect(result.output.isEmpty)
     #expect(result.errorText.contains(text), "\(result.errorText)")

@@ -193,23 +193,13 @@ struct ForwardTests {
       "--forward-dead: cannot write '/': it is a folder"
     ),
   ])
-  func `what cannot mean anything is refused`(options: [String], message: String) throws {
+  func `options of --forward that cannot work are refused`(options: [String], message: String)
+    throws
+  {
     let result = try PusherCLI.run(
       ["subscribe", "--key", "k", "--host", "127.0.0.1", "news"] + options)
     #expect(result.ending == .exited(2))
     #expect(result.errorText.contains(message), "\(result.errorText)")
     #expect(!result.errorText.contains("secret"))
-  }
-
-  @Test(arguments: [
-    (["--forward-jobs", "2"], "leave out --forward-jobs"),
-    (["--forward-timeout", "1s"], "give --forward-dead"),
-  ])
-  func `a state file wants one place in the stream`(options: [String], message: String) throws {
-    let result = try PusherCLI.run(
-      ["sse", "http://127.0.0.1/", "--state-file", "/nonexistent/s", "--forward", "http://a/"]
-        + options)
-    #expect(result.ending == .exited(2))
-    #expect(result.errorText.contains(message), "\(result.errorText)")
   }
 }

@@ -169,12 +169,4 @@ struct InputOrdersTests {
     let taken = try program.writeWhatGoes(Array(repeatElement(line, count: 100_000).joined()))
     #expect(taken < 400_000)
   }
-
-  @Test func `what reads standard input reads it alone`() throws {
-    let result = try PusherCLI.run(
-      ["subscribe", "--key", "k", "--stdin", "--secret-file", "-", "private-a"])
-    #expect(result.ending == .exited(2))
-    #expect(
-      result.errorText.contains("--stdin and --secret-file both read standard input"))
-  }
 }

@@ -43,13 +43,6 @@ struct ObservationTests {
     #expect(mode == 0o600)
   }
 
-  @Test func `a trace that cannot be written is a mistake of the caller`() throws {
-    let result = try PusherCLI.run("subscribe", "--local", "news", "--trace", "/nowhere/at/all")
-    #expect(result.ending == .exited(2))
-    #expect(
-      result.errorText.hasPrefix("pusher-cli: error: --trace: cannot write '/nowhere/at/all'"))
-  }
-
   @Test func `a trace takes the place of a file that others could read`() throws {
     let file = TemporaryFolder.shared.file("old-trace")
     let isMade = FileManager.default.createFile(

@@ -178,17 +178,6 @@ struct OutputFileTests {
     }
   }
 
-  @Test(arguments: [
-    (["--output-file", "f", "--exec", "true"], "add --tee"),
-    (["--output-file", "f", "--forward", "http://127.0.0.1:1/"], "add --tee"),
-    (["--sync", "1s"], "--output-file"),
-  ])
-  func `what would have no effect is refused`(options: [String], word: String) throws {
-    let result = try PusherCLI.run(["subscribe", "--local", "news"] + options)
-    #expect(result.ending == .exited(2))
-    #expect(result.errorText.contains(word))
-  }
-
   // MARK: --sync
 
   @Test func `what was written is brought to disk after the time, once`() throws {

@@ -61,21 +61,4 @@ struct RecordTests {
     #expect(try program.wait() == .signalled(SIGTERM))
     #expect(try lines() == [#"{"event":"e","channel":"news","data":2}"#])
   }
-
-  @Test func `a device is refused`() throws {
-    let result = try PusherCLI.run(
-      ["subscribe", "--key", "k", "--record", "/dev/full", "news"])
-    #expect(result.ending == .exited(2))
-    #expect(
-      result.errorText.hasPrefix(
-        "pusher-cli: error: --record: cannot write '/dev/full': it is not a file"),
-      "\(result.errorText)")
-  }
-
-  @Test func `one file for both outputs is refused`() throws {
-    let result = try PusherCLI.run(
-      ["subscribe", "--key", "k", "news", "--record", path, "--output-file", path])
-    #expect(result.ending == .exited(2))
-    #expect(result.errorText.contains("name the same file"))
-  }
 }

@@ -154,12 +154,4 @@ struct StagedFaultTests {
     try trigger(server, "one")
     #expect(try names(program, 1) == ["one"])
   }
-
-  @Test(arguments: ["explode", "drop:after=x", "close:code=1006"])
-  func `a fault that is none is an error of usage`(fault: String) throws {
-    let result = try PusherCLI.run("serve", "--fault", fault)
-    #expect(result.ending == .exited(2))
-    #expect(result.errorLines.count == 1)
-    #expect(result.errorText.hasPrefix("pusher-cli: error: --fault: "), "\(result.errorText)")
-  }
 }

@@ -181,13 +181,6 @@ struct StateStartTests {
       ["sse", server.url, "-n", "1", "--state-file", state] + options)
   }
 
-  @Test func `a folder that does not exist is a mistake of the caller`() throws {
-    let result = try run(TemporaryFolder.shared.file("none") + "/state")
-    #expect(result.ending == .exited(2))
-    #expect(result.errorText.contains("no such file or directory"))
-    #expect(result.output.isEmpty)
-  }
-
   @Test(arguments: [
     ("1\n", "its first line is not 'pusher-cli state 1'"), ("1\u{0}\n", "it has a NUL byte"),
     ("pusher-cli state 1\nurl http://a/\nid a\u{7}b\n", "it has a control character"),

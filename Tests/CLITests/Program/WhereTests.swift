@@ -79,16 +79,6 @@ struct WhereTests {
     #expect(record.split(separator: "\n").count == Self.orders.count + 1)
   }
 
-  @Test func `a bad expression is a usage error`() throws {
-    let result = try PusherCLI.run(
-      ["subscribe", "--key", "k", "news", "--where", "status == 1"])
-    #expect(result.ending == .exited(2))
-    #expect(
-      result.errorText.hasPrefix(
-        "pusher-cli: error: --where 'status == 1': lines have no field 'status'"),
-      "\(result.errorText)")
-  }
-
   @Test(arguments: [
     (#"id == "2""#, [2]), ("data.n >= 2", [2, 3]), (#"event != "a""#, [2, 3]),
     (#"data ~ "two*""#, [4]), ("data.n[0]", []), ("channel", []),
