@@ -9,12 +9,7 @@ struct ForwardingProxyTests {
   @Test(.needs(.proxies))
   func `a proxy that connects to port 443 alone forwards sse and the API`() throws {
     let proxy = try LocalProxy(.tinyproxy, connectPort: 443)
-    let heads = Record<HTTPRequestHead>()
-    let server = try ScriptedServer { connection in
-      heads.add(try connection.beginStream().head)
-      try connection.send(stream: "data: 1\n\n")
-      try connection.remain()
-    }
+    let (server, heads) = try ScriptedServer.recording("data: 1\n\n")
     let stream = try PusherCLI.sse(
       server, "-n", "1", "-v", environment: ["http_proxy": proxy.url]
     ).result()
@@ -42,12 +37,7 @@ struct ForwardingProxyTests {
   @Test(.needs(.proxies))
   func `a proxy gets its credentials, which the server never sees`() throws {
     let proxy = try LocalProxy(.tinyproxy, wantsCredentials: true, connectPort: 443)
-    let heads = Record<HTTPRequestHead>()
-    let server = try ScriptedServer { connection in
-      heads.add(try connection.beginStream().head)
-      try connection.send(stream: "data: 1\n\n")
-      try connection.remain()
-    }
+    let (server, heads) = try ScriptedServer.recording("data: 1\n\n")
     func run(_ url: String) throws -> ProgramResult {
       try PusherCLI.sse(server, "-n", "1", environment: ["ALL_PROXY": url]).result()
     }
@@ -65,12 +55,7 @@ struct ForwardingProxyTests {
   }
 
   @Test func `the request is that of curl: the whole URL, one Host, no CONNECT`() throws {
-    let heads = Record<HTTPRequestHead>()
-    let proxy = try ScriptedServer { connection in
-      heads.add(try connection.beginStream().head)
-      try connection.send(stream: "data: 1\n\n")
-      try connection.remain()
-    }
+    let (proxy, heads) = try ScriptedServer.recording("data: 1\n\n")
     let place = "http://u%20s:p%40ss@127.0.0.1:\(proxy.port)"
     // Only the proxy can resolve this name.
     let result = try PusherCLI.run(

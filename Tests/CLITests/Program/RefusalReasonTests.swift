@@ -18,12 +18,7 @@ struct RefusalAnswer: Sendable, CustomTestStringConvertible {
 
   func serve(_ connection: ScriptedConnection) throws {
     _ = try connection.question()
-    let length = ("Content-Length", "\(body.count)")
-    let head = HTTPResponseHead(
-      status: status, reason: "Answer",
-      headers: HTTPHeaders(fields + [length, ("Connection", "close")]))
-    try connection.send(bytes: head.encode() + body)
-    connection.end()
+    try connection.answer(status, "Answer", fields, bytes: body)
   }
 
   /// Compares the last error with the answer's row, which has three cells.

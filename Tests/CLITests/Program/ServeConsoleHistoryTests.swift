@@ -73,16 +73,4 @@ struct ServeConsoleHistoryTests {
     try trigger("after", at: again)
     #expect(try nextEvent(stream).contains(#""event":"after""#), "its numbers begin anew")
   }
-
-  @Test func `a file that others can read ends the run at once`() throws {
-    let file = try tokenFile()
-    #expect(chmod(file, 0o644) == 0)
-    let result = try PusherCLI.run(
-      ["serve", "--listen", "127.0.0.1:0", "--console-token-file", file], environment: [:])
-    #expect(result.ending == .exited(2))
-    #expect(
-      result.errorText
-        == "pusher-cli: error: --console-token-file: other users can read '\(file)'; "
-        + "run chmod 600 \(file)\n")
-  }
 }

@@ -6,30 +6,25 @@ struct BadStream: Sendable, CustomStringConvertible {
   var description: String
   var options: [String] = []
   /// The first answer, and every later one.
-  var answer: @Sendable (ScriptedConnection) throws -> Void
+  var answer: ScriptedServer.Script
   var status: Int32
   var message: String
   var printed = ""
 
   private static let event = #"{"event":"message","data":1}"# + "\n"
 
-  private static func status(_ status: Int, _ fields: (String, String)...)
-    -> @Sendable (
-      ScriptedConnection
-    ) throws -> Void
-  {
+  private static func status(
+    _ status: Int, _ fields: (String, String)...
+  ) -> ScriptedServer.Script {
     { connection in
       _ = try connection.question()
-      let head = HTTPResponseHead(
-        status: status, reason: "Reason",
-        headers: HTTPHeaders(fields + [("Content-Length", "0")]))
-      try connection.send(bytes: head.encode())
+      try connection.answer(status, "Reason", fields)
     }
   }
 
   private static func stream(
     _ text: String, _ fields: (String, String)..., type: String = "text/event-stream"
-  ) -> @Sendable (ScriptedConnection) throws -> Void {
+  ) -> ScriptedServer.Script {
     { connection in
       try connection.beginStream(fields, type: type)
       try connection.send(stream: text)

@@ -118,21 +118,12 @@ struct StreamTests {
   }
 
   @Test func `redirects are followed, and what is secret stays with the first server`() throws {
-    let heads = Record<HTTPRequestHead>()
-    let other = try ScriptedServer { connection in
-      heads.add(try connection.beginStream().head)
-      try connection.send(stream: "data: there\n\n")
-      try connection.remain()
-    }
+    let (other, heads) = try ScriptedServer.recording("data: there\n\n")
     let server = try ScriptedServer { connection in
       let question = try connection.question()
       heads.add(question.head)
       let target = connection.number == 1 ? "/moved" : other.url
-      try connection.send(
-        bytes: HTTPResponseHead(
-          status: connection.number == 1 ? 301 : 307, reason: "Moved",
-          headers: HTTPHeaders([("Location", target), ("Content-Length", "0")])
-        ).encode())
+      try connection.answer(connection.number == 1 ? 301 : 307, "Moved", [("Location", target)])
     }
     let secret = try TemporaryFolder.shared.file(
       "token", holding: "Authorization: Bearer x\nX-Other: y\n")

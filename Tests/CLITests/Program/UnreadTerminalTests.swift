@@ -89,12 +89,7 @@ struct ClosedDescriptorTests {
   }
 
   @Test func `no message falls into the connection when standard error is closed`() throws {
-    let heads = Record<HTTPRequestHead>()
-    let server = try ScriptedServer { connection in
-      heads.add(try connection.beginStream().head)
-      try connection.send(stream: "data: 1\n\n")
-      try connection.remain()
-    }
+    let (server, heads) = try ScriptedServer.recording("data: 1\n\n")
     for script in [
       "exec \"$0\" \"$@\" 2>&-", "exec \"$0\" \"$@\" <&- 2>&-",
     ] {

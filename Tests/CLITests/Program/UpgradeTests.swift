@@ -294,10 +294,7 @@ struct RetryAfterTests {
         try connection.stay()
       }
       _ = try connection.request()
-      let head = HTTPResponseHead(
-        status: 503, reason: "Service Unavailable",
-        headers: HTTPHeaders([("Retry-After", value), ("Content-Length", "0")]))
-      try connection.send(bytes: head.encode())
+      try connection.answer(503, "Service Unavailable", [("Retry-After", value)])
     }
   }
 
@@ -346,10 +343,7 @@ struct RetryAfterTests {
 extension ScriptedConnection {
   /// Sends the client elsewhere and ends.
   fileprivate func redirect(_ status: Int, to location: String) throws {
-    let head = HTTPResponseHead(
-      status: status, reason: "Elsewhere",
-      headers: HTTPHeaders([("Location", location), ("Content-Length", "0")]))
-    try send(bytes: head.encode())
+    try answer(status, "Elsewhere", [("Location", location)])
   }
 
   fileprivate func welcomeAndTell() throws -> String {

@@ -48,12 +48,9 @@ struct BrokenSetup: Sendable {
   }
 
   static func status(_ status: Int, _ fields: (String, String)...) -> BrokenSetup {
-    let words = fields.map { "\($0.0): \($0.1)\r\n" }.joined()
-    return server("HTTP \(status)" + (fields.isEmpty ? "" : ", \(fields[0].0)")) { connection in
+    server("HTTP \(status)" + (fields.isEmpty ? "" : ", \(fields[0].0)")) { connection in
       _ = try connection.question()
-      let head =
-        "HTTP/1.1 \(status) Reason\r\n\(words)Content-Length: 0\r\nConnection: close\r\n\r\n"
-      try connection.send(bytes: Array(head.utf8))
+      try connection.answer(status, "Reason", fields)
     }
   }
 

@@ -68,6 +68,19 @@ extension ScriptedServer {
     try streaming(place: place) { try $0.send(stream: text) }
   }
 
+  /// Starts a server as ``streaming(_:place:)`` does, which records the heads of its requests.
+  static func recording(
+    _ text: String, place: SourceLocation = #_sourceLocation
+  ) throws -> (server: ScriptedServer, heads: Record<HTTPRequestHead>) {
+    let heads = Record<HTTPRequestHead>()
+    let server = try ScriptedServer(place: place) { connection in
+      heads.add(try connection.beginStream().head)
+      try connection.send(stream: text)
+      try connection.remain()
+    }
+    return (server, heads)
+  }
+
   var url: String {
     "\(isSecure ? "https://localhost" : "http://127.0.0.1"):\(port)/stream"
   }

@@ -26,11 +26,20 @@ extension ScriptedConnection {
     return Question(head: head, body: body.view.text)
   }
 
-  func answer(_ status: Int, _ reason: String = "Answer", body: String = "") throws {
+  func answer(
+    _ status: Int, _ reason: String = "Answer", _ fields: [(String, String)] = [],
+    body: String = ""
+  ) throws {
+    try answer(status, reason, fields, bytes: Array(body.utf8))
+  }
+
+  func answer(
+    _ status: Int, _ reason: String = "Answer", _ fields: [(String, String)] = [], bytes: [UInt8]
+  ) throws {
+    let ends = [("Content-Length", "\(bytes.count)"), ("Connection", "close")]
     let head = HTTPResponseHead(
-      status: status, reason: reason,
-      headers: HTTPHeaders([("Content-Length", "\(body.utf8.count)"), ("Connection", "close")]))
-    try send(bytes: head.encode() + Array(body.utf8))
+      status: status, reason: reason, headers: HTTPHeaders(fields + ends))
+    try send(bytes: head.encode() + bytes)
     end()
   }
 }
