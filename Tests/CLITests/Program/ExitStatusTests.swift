@@ -101,7 +101,7 @@ struct ExitStatusTests {
     ("subscribe --local news --output-file f --forward http://127.0.0.1:1/", "add --tee"),
     ("subscribe --local news --sync 1s", "--output-file"),
     ("subscribe --local news --record f --output-file f", "name the same file"),
-    ("subscribe --local news --record /dev/full", "cannot write '/dev/full': it is not a file"),
+    ("subscribe --key k news --record /dev/full", "cannot write '/dev/full': it is not a file"),
     ("subscribe --local news --trace /nowhere/at/all", "--trace: cannot write '/nowhere/at/all'"),
     ("subscribe --local news --ready-fd 60000", "--ready-fd: descriptor 60000 is not open"),
     // Values

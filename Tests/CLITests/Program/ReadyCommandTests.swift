@@ -4,8 +4,7 @@ import Testing
 @Suite("--on-ready: a command once events are sure to come", .runsPrograms)
 struct ReadyCommandTests {
   @Test
-  func
-    `the command of --on-ready begins when all channels are confirmed, once, and prints on standard error`()
+  func `--on-ready begins when all channels are confirmed, once, and prints on standard error`()
     throws
   {
     let isAllowed = Gate()

@@ -154,10 +154,10 @@ struct TLSRefusalTests {
   @Test(arguments: [TLSCase.onlyHTTP2, .onlyHTTP2Silent, .cutBeforeAnswer])
   func `sse says what the row of subscribe says`(wrong: TLSCase) throws {
     let matrix = try #require(CertificateMatrix.shared)
-    // A second handshake finds out that the server speaks HTTP/2 only.
+    // A second handshake finds out what a server that closes speaks.
     try expectRow(
       wrong, matrix, { ["sse", "https://localhost:\($0.port)/"] },
-      connections: wrong == .onlyHTTP2Silent ? 2 : 1)
+      connections: wrong == .onlyHTTP2 ? 1 : 2)
   }
 }
 

@@ -6,7 +6,7 @@ struct BrokenSetup: Sendable {
   /// Name of its row in docs/connection-errors.md.
   let name: String
   /// Part of the error message of each command.
-  var words = ""
+  var words: String?
   /// True if each command prints one line on standard error and nothing else.
   var isSilent = false
   /// Runs each command in the set-up and returns the results.
@@ -77,7 +77,7 @@ struct BrokenSetup: Sendable {
   }
 
   static func here(
-    _ name: String, says words: String = "", output: ChildProgram.Output = .pipe,
+    _ name: String, says words: String? = nil, output: ChildProgram.Output = .pipe,
     _ commands: @escaping @Sendable () throws -> [(command: String, arguments: [String])]
   ) -> BrokenSetup {
     BrokenSetup(name: name, words: words) { try results(commands(), output: output) }
