@@ -3,17 +3,6 @@ import Testing
 
 /// The tables of `make bench`: what is printed by default, and what is named.
 @Suite(.runsPrograms) struct `Tables of benchmarks` {
-  @Test func `docs/benchmarks.md names each table, and a change runs all of them`() throws {
-    let script = try Documentation.text("scripts/bench.sh")
-    let known = try #require(script.firstMatch(of: /known='([a-z ]+)'/)).output.1.split(
-      separator: " ")
-    #expect(known.count == 10 && known.first == "summary")
-    let page = try Documentation.text("docs/benchmarks.md")
-    let list = try #require(page.split(separator: "\n").first { $0.contains("BENCH_TABLES=all") })
-    for name in known where name != "summary" { #expect(list.contains(name), "\(name)") }
-    #expect(try Documentation.text(".ci/run").contains("BENCH_TABLES=all"))
-  }
-
   @Test func `an unknown table ends the script with status 2, and the names that exist`() throws {
     let result = try PusherCLI.tool([
       "BENCH_TABLES=sses", Documentation.folder + "/scripts/bench.sh",

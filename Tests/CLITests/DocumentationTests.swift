@@ -17,16 +17,6 @@ import Testing
     return Array(lines[(start + 1)...].prefix { !$0.hasPrefix(".Sh ") })
   }
 
-  @Test func `make help lists every door, at most thirteen`() throws {
-    let doors = try Documentation.text("Makefile").split(separator: "\n")
-      .compactMap { try? /^([a-z-]+):.* ## .*/.wholeMatch(in: $0)?.1 }.map(String.init)
-    #expect((8...13).contains(doors.count) && doors.contains("test"))
-    let help = try PusherCLI.tool(["make", "-s", "-C", Documentation.folder, "help"]).outputText
-    let listed = help.split(separator: "\n").filter { $0.hasPrefix("  make ") }
-      .compactMap { $0.dropFirst(7).split(separator: " ").first.map(String.init) }
-    #expect(listed == doors)
-  }
-
   @Test func `every flag is in the complete help of its command`() {
     for command in Self.working {
       let text = HelpPage.command(command, complete: true).text
@@ -142,19 +132,6 @@ import Testing
     }
   }
 
-  @Test(arguments: [Flag.appID, .tlsCert, .trace])
-  func `an option of the manual names the commands that heed it`(flag: Flag) throws {
-    let entries = try Self.manual().components(separatedBy: ".It Fl ").filter {
-      $0.hasPrefix("-\(flag.name) ")
-    }
-    let text = entries.joined().split { !$0.isLetter }
-    let heeding = Flag.all.filter { $0 == flag }.flatMap(\.commands)
-    #expect(heeding.count > 2)
-    for command in heeding where command != .serve || flag == .appID {
-      #expect(text.contains { $0 == command.rawValue }, "\(command.rawValue)")
-    }
-  }
-
   @Test func `the overview names every command and topic`() {
     for word in Command.allCases.map(\.rawValue) + HelpPage.topics.map(\.name) {
       #expect(HelpPage.overview.text.contains(word))
@@ -189,10 +166,6 @@ import Testing
     let findings = try output.fileHandleForReading.readToEnd() ?? Data()
     process.waitUntilExit()
     #expect(process.terminationStatus == 0, "\(String(decoding: findings, as: UTF8.self))")
-  }
-
-  @Test func `the version is one line`() {
-    #expect(Version.line == "pusher-cli \(Version.current)\n")
   }
 
   private static func unwrapped(_ text: String) -> String {

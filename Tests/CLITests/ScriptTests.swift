@@ -1,45 +1,8 @@
 import Foundation
 import Testing
 
-/// The list of `scripts/` in CONTRIBUTING.md, and the output of `make test`.
+/// The output of `make test`.
 @Suite(.runsPrograms) struct `Scripts of developers` {
-  private static func scripts() throws -> [String] {
-    try FileManager.default.contentsOfDirectory(atPath: Documentation.folder + "/scripts")
-      .filter { $0.hasSuffix(".sh") }
-  }
-
-  @Test func `every script begins with what it does`() throws {
-    for name in try Self.scripts() {
-      let lines = try Documentation.text("scripts/" + name).split(separator: "\n").prefix(2)
-      #expect(lines[1].hasPrefix("# ") && lines[1].count > 20, "\(name)")
-    }
-  }
-
-  @Test func `README names the commands that build, test and pack`() throws {
-    let lines = try Documentation.readme("sh").flatMap { $0.split(separator: "\n") }
-    for command in ["make demo", "make test", "make package"] {
-      #expect(lines.contains { $0.hasPrefix(command + " ") }, "\(command)")
-    }
-  }
-
-  @Test func `every script is in the list of CONTRIBUTING, or a part of a door or another script`()
-    throws
-  {
-    let listed = try Documentation.text("CONTRIBUTING.md").split(separator: "\n")
-      .filter { $0.hasPrefix("| `") }.joined().matches(of: /`([a-z-]+\.sh)/).map { String($0.1) }
-    #expect(listed.count > 10)
-    let scripts = try Self.scripts()
-    #expect(Set(listed).isSubset(of: scripts))
-    var callers = try [
-      "Makefile": Documentation.text("Makefile"), ".ci/run": Documentation.text(".ci/run"),
-    ]
-    for name in scripts { callers[name] = try Documentation.text("scripts/" + name) }
-    for name in scripts where !listed.contains(name) {
-      let isPart = callers.contains { $0.key != name && $0.value.contains(name) }
-      #expect(isPart, "\(name)")
-    }
-  }
-
   @Test func `a good run is told in few lines, with the reasons for skipped tests`() throws {
     var log = (1...500).map { "[\($0)/500] Compiling pusher_cli File\($0).swift" }
     for number in 1...100 {

@@ -84,7 +84,7 @@ struct CompletionTests {
     let path = try Self.write(Self.profiles, "profiles")
     let files = [["--config", path], ["--config=\(path)"]]
     for file in files {
-      let result = try PusherCLI.start(["config", "profiles"] + file).result()
+      let result = try PusherCLI.run(["config", "profiles"] + file)
       #expect(result.outputText == "$(id);x\nshop\n" && result.errorText == "")
     }
     let named = ["PUSHER_CLI_CONFIG": path, "PUSHER_CLI_PROFILE": "missing"]

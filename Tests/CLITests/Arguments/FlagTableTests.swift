@@ -34,13 +34,6 @@ import Testing
     }
   }
 
-  @Test func `summaries follow the voice`() {
-    for flag in Flag.all {
-      #expect(!flag.summary.isEmpty && !flag.summary.hasSuffix("."), "\(flag.spelling)")
-      #expect(!flag.commands.isEmpty)
-    }
-  }
-
   @Test func `what counts when nothing is given is what could be typed`() {
     for flag in Flag.all {
       #expect(flag.standard.flatMap(flag.fault) == nil, "\(flag.spelling)")

@@ -55,7 +55,7 @@ struct FormatTemplateTests {
     #expect(refusal { _ = try FormatTemplate(text) }?.contains("--format") == true)
   }
 
-  @Test func `it excludes another format`() throws {
+  @Test func `a template excludes another format`() throws {
     #expect(try subscribe("a --key k -F %e").printing.form.template == FormatTemplate("%e"))
     #expect(refusal { _ = try subscribe("a --key k -F %e -o raw") }?.contains("exclude") == true)
   }

@@ -32,7 +32,7 @@ struct HandedSocketsTests {
     #expect(settings.monitor == nil && settings.warnings == [])
   }
 
-  @Test func `one that is called metrics is for metrics`() throws {
+  @Test func `a socket that is called metrics is for metrics`() throws {
     let settings = try settings("--listen :7", names: "metrics")
     #expect(settings.server.listen.handed == nil && settings.server.listen.port == 7)
     #expect(settings.monitor?.handed == Self.here && settings.warnings == [])
@@ -52,7 +52,7 @@ struct HandedSocketsTests {
     ("2", ""), ("2", "serve"), ("2", "serve:serve"), ("2", "metrics:metrics"), ("2", "a:b"),
     ("2", "serve:metrics:a"), ("3", "serve:metrics:a"), ("9223372036854775807", ""),
   ])
-  func `others are refused, in words`(fds: String, names: String) {
+  func `sockets of other names are refused, in words`(fds: String, names: String) {
     #expect(
       refusal { _ = try settings(fds: fds, names: names) }
         == "LISTEN_FDS: found \(fds) sockets; serve takes one, or two with "
@@ -66,7 +66,7 @@ struct HandedSocketsTests {
   }
 
   @Test(arguments: [("1", "78"), ("1", ""), ("1", "077"), ("0", "77"), ("", "77"), ("x", "7")])
-  func `none are taken that are another process's`(fds: String, process: String) throws {
+  func `another process's sockets are not taken`(fds: String, process: String) throws {
     let settings = try settings(fds: fds, process: process)
     #expect(settings.server.listen.handed == nil && settings.server.listen.port == 6001)
   }
@@ -98,7 +98,9 @@ struct HandedSocketsTests {
     #expect(settings.server.listen.port == 7001 && !settings.server.listen.reusesPort)
   }
 
-  @Test func `one that others can reach wants a secret of its own, and takes every host`() throws {
+  @Test func `a socket that others can reach wants a secret of its own, and takes every host`()
+    throws
+  {
     #expect(
       refusal { _ = try settings(sockets: [.success(Self.everywhere)]) }?.hasPrefix(
         "LISTEN_FDS: other machines may reach 0.0.0.0, ") == true)

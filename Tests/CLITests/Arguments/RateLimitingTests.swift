@@ -25,25 +25,27 @@ struct RateLimitingTests {
   // MARK: The file of --apps
 
   @Test(arguments: ["rate_limiting", "rate_limit"])
-  func `it has the names of Reverb's configuration`(name: String) throws {
+  func `the rate limit has the names of Reverb's configuration`(name: String) throws {
     let object =
       #"{"enabled":true,"max_attempts":5,"decay_seconds":2,"terminate_on_limit":true}"#
     #expect(try limit(object, name: name) == expected(5, 2, ends: true))
   }
 
-  @Test func `what it leaves out is as in Reverb's configuration, but it is meant`() throws {
+  @Test func `what the file leaves out is as in Reverb's configuration, and the limit holds`()
+    throws
+  {
     #expect(try limit("{}") == expected(60, 60))
     #expect(try limit(#"{"max_attempts":1}"#) == expected(1, 60))
     #expect(try limit(#"{"decay_seconds":1000000000}"#) == expected(60, 1_000_000_000))
   }
 
   @Test(arguments: ["pusher", "reverb", "soketi"])
-  func `one that is switched off is none, with every dialect`(dialect: String) throws {
+  func `a rate limit that is switched off is none, with every dialect`(dialect: String) throws {
     let object = #"{"enabled":false,"max_attempts":5}"#
     #expect(try limit(object, options: "--dialect \(dialect)") == nil)
   }
 
-  @Test func `it stands beside the other limits of the app`() throws {
+  @Test func `the rate limit stands beside the other limits of the app`() throws {
     let text =
       #"[{"id":"1","key":"a","secret":"x","limits":{"connections":3},"rate_limit":{}},"#
       + #"{"id":"2","key":"b","secret":"x"}]"#
@@ -55,7 +57,7 @@ struct RateLimitingTests {
   }
 
   @Test(arguments: ["--dialect pusher", "--dialect soketi", ""])
-  func `only Reverb has it`(options: String) {
+  func `only Reverb has a rate limit`(options: String) {
     #expect(
       refusal { _ = try limit("{}", options: options) }
         == "--apps: app '1': rate_limiting needs --dialect reverb; no other server has it")

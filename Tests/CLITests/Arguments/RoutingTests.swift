@@ -11,7 +11,7 @@ import Testing
 
   private func proxy(_ text: String) throws -> Proxy { try Proxy(parsing: text) }
 
-  @Test func `none unless something names one`() throws {
+  @Test func `no proxy is used unless something names one`() throws {
     #expect(try routing() == Routing())
     #expect(try routing("", ["HTTPS_PROXY": "", "NO_PROXY": ""]) == Routing())
   }

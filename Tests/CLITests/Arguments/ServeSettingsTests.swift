@@ -34,7 +34,7 @@ import Testing
     ("HOST=localhost", "127.0.0.1"), ("HOST=127.0.0.2", "127.0.0.2"), ("HOST=0.0.0.0", "127.0.0.1"),
     ("HOST=::1", "::1"), ("HOST=[::1]", "::1"),
   ])
-  func `it listens where a file says that clients connect`(line: String, host: String) throws {
+  func `serve listens where a file says that clients connect`(line: String, host: String) throws {
     let files = Self.reverb("REVERB_\(line)\nREVERB_PORT=21080\nREVERB_SCHEME=http\n")
     let settings = try serve("--env-file .env", files: files)
     #expect(settings.listen.host == host)
@@ -109,7 +109,9 @@ import Testing
         + "(--listen sets another address)"
     ),
   ])
-  func `it says why it does not listen there`(lines: String, warning: String) throws {
+  func `a warning says why serve does not listen where a file says`(lines: String, warning: String)
+    throws
+  {
     let settings = try serve("--env-file .env", files: Self.reverb(lines))
     #expect(settings.listen.port == 6001)
     #expect(settings.warnings.map(\.text) == [warning])
@@ -122,7 +124,9 @@ import Testing
       "REVERB_PORT in .env sets a port without a scheme, which means https, but serve speaks http"
     ),
   ])
-  func `it says when clients with the file would speak TLS`(line: String, words: String) throws {
+  func `a warning says when clients with the file would speak TLS`(line: String, words: String)
+    throws
+  {
     let lines = "REVERB_HOST=localhost\nREVERB_PORT=8443\n" + line
     let files = Self.reverb(lines)
     let settings = try serve("--env-file .env", files: files)

@@ -49,7 +49,7 @@ struct DelayHistogramTests {
     #expect(histogram.percentile(99) ?? .zero >= DelayHistogram.limit)
   }
 
-  @Test func `it can be emptied`() {
+  @Test func `a histogram can be emptied`() {
     var histogram = histogram(.seconds(1))
     histogram.removeAll()
     #expect(histogram.count == 0 && histogram.percentile(50) == nil)

@@ -8,11 +8,7 @@ struct EventSourceSequenceTests {
     async throws
   {
     let text = (0..<40).map { "data: \($0)\n\n" }.joined()
-    let server = try ScriptedServer { connection in
-      try connection.beginStream()
-      try connection.send(stream: text)
-      try connection.remain()
-    }
+    let server = try ScriptedServer.streaming(text)
     let source = EventSource(url: server.url)
     let dropped = Record<Int>()
     let all = Gate()
@@ -33,12 +29,10 @@ struct EventSourceSequenceTests {
   @Test func `a feed tells its reader of a loss, and onDropped is not called`() async throws {
     let text = (0..<40).map { "data: \($0)\n\n" }.joined()
     let isCounted = Gate()
-    let server = try ScriptedServer { connection in
-      try connection.beginStream()
+    let server = try ScriptedServer.streaming { connection in
       try connection.send(stream: text)
       try connection.wait(for: isCounted)
       try connection.send(stream: "data: end\n\n")
-      try connection.remain()
     }
     let source = EventSource(url: server.url)
     let dropped = Record<Int>()
@@ -125,11 +119,7 @@ struct EventSourceSequenceTests {
   func `a cancelled reader closes the source unless something else reads it`(
     hasListener: Bool
   ) async throws {
-    let server = try ScriptedServer { connection in
-      try connection.beginStream()
-      try connection.send(stream: "data: 1\n\n")
-      try connection.remain()
-    }
+    let server = try ScriptedServer.streaming("data: 1\n\n")
     let source = EventSource(url: server.url)
     let heard = Gate()
     if hasListener { source.onMessage { _, _, _ in heard.open() } }
@@ -155,12 +145,10 @@ struct EventSourceSequenceTests {
 
   @Test func `a reader that leaves its loop can read the source again`() async throws {
     let again = Gate()
-    let server = try ScriptedServer { connection in
-      try connection.beginStream()
+    let server = try ScriptedServer.streaming { connection in
       try connection.send(stream: "data: 1\n\n")
       try connection.wait(for: again)
       try connection.send(stream: "data: 2\n\n")
-      try connection.remain()
     }
     let source = EventSource(url: server.url)
     func read(_ messages: EventSourceMessages) async -> String? {

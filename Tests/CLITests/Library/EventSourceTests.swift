@@ -49,12 +49,10 @@ struct EventSourceTests {
 
   @Test func `the wait that a stream asks for is known as soon as it comes`() throws {
     let asked = Gate()
-    let server = try ScriptedServer { connection in
-      try connection.beginStream()
+    let server = try ScriptedServer.streaming { connection in
       try connection.send(stream: "retry: 20\n\n")
       try connection.wait(for: asked)
       try connection.send(stream: "retry: 30\ndata: 1\n\nretry: 40\n")
-      try connection.remain()
     }
     let source = EventSource(url: server.url)
     let times = Record<Int>()
@@ -160,7 +158,7 @@ struct EventSourceTests {
     #expect(ids.values == [["77"], ["1"], ["2"]])
   }
 
-  @Test func `it reconnects after the last event, and 204 completes it`() throws {
+  @Test func `an event source reconnects after the last event, and 204 completes it`() throws {
     let ids = Record<String?>()
     let server = try ScriptedServer { connection in
       guard connection.number < 3 else {
@@ -251,10 +249,7 @@ struct EventSourceTests {
   }
 
   @Test func `what is no stream, and what is no URL, completes it with the error`() throws {
-    let server = try ScriptedServer { connection in
-      _ = try connection.question()
-      try connection.answer(404, "Not Found")
-    }
+    let server = try ScriptedServer.answering(404, "Not Found")
     let cases: [(url: String, status: Int?, error: EventSourceError?)] = [
       (server.url, 404, .refused(status: 404, reason: "Not Found")), ("nonsense", nil, nil),
       ("ws://127.0.0.1/", nil, nil),

@@ -14,13 +14,11 @@ struct ReservedEventTests {
   func `no handler is called for a name that is not ours to know, and the delegate hears of it`()
     throws
   {
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       for name in ["news", "order", "subscription_count_v2"] {
         try connection.send(event: "pusher_internal:\(name)", data: "{}")
       }
       try connection.send(event: "order", data: "1")
-      try connection.stay()
     }
     let seen = Record<String>()
     let gate = Gate()

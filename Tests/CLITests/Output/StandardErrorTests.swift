@@ -29,10 +29,8 @@ import Testing
 
   @Test(arguments: [SIGINT, SIGTERM])
   func `does not keep a signal from ending the program`(signal: Int32) throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       for _ in 0..<3000 { try connection.send(event: "flood", data: Flood.data) }
-      try connection.stay()
     }
     let (reading, writing) = try Spawn.pipe()
     defer {

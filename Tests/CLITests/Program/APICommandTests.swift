@@ -9,13 +9,12 @@ struct APICommandTests {
   {
     let file = TemporaryFolder.shared.file("lines")
     try input.write(toFile: file, atomically: true, encoding: .utf8)
-    return try PusherCLI.start(
+    return try PusherCLI.run(
       [arguments[0]] + server.address + arguments.dropFirst(),
       environment: [
         "PUSHER_APP_KEY": LocalServer.key, "PUSHER_APP_ID": LocalServer.appID,
         "PUSHER_APP_SECRET": "local-secret",
-      ], input: .file(file)
-    ).result()
+      ], input: .file(file))
   }
 
   @Test func `channels and their members are one line each`() throws {
@@ -51,14 +50,10 @@ struct APICommandTests {
     let body =
       #"{"users":[{"id":7,"user_info":{"id":1}},{"id":12345678901234567890},{"id":"é"},"#
       + #"{"id":"007"}]}"#
-    let server = try ScriptedServer { connection in
-      _ = try connection.question()
-      try connection.answer(200, body: body)
-    }
-    let result = try PusherCLI.start(
+    let server = try ScriptedServer.answering(200, body: body)
+    let result = try PusherCLI.run(
       ["users"] + server.address + ["presence-a", "--app-id", "1"],
-      environment: ["PUSHER_APP_SECRET": "local-secret"]
-    ).result()
+      environment: ["PUSHER_APP_SECRET": "local-secret"])
     #expect(
       result.outputText.split(separator: "\n") == [
         #"{"id":"7","user_info":{"id":1}}"#, #"{"id":"12345678901234567890"}"#, #"{"id":"é"}"#,
@@ -76,26 +71,10 @@ struct APICommandTests {
     #expect(seconds.map { (1700...1800).contains($0) } == true, "\(told)")
   }
 
-  @Test func `refusals have their status and one line`() throws {
-    let server = try LocalServer()
-    let wrong = try PusherCLI.start(
-      ["channels"] + server.address,
-      environment: [
-        "PUSHER_APP_KEY": LocalServer.key, "PUSHER_APP_ID": LocalServer.appID,
-        "PUSHER_APP_SECRET": "wrong",
-      ]
-    ).result()
-    #expect(wrong.ending == .exited(3))
-    #expect(wrong.output.isEmpty && wrong.errorLines.count == 1)
-    let news = try run(server, "users", "news")
-    #expect(news.ending == .exited(2))
-    let scripted = try ScriptedServer { connection in
-      _ = try connection.request()
-      try connection.answer(200, "OK", body: "<html>")
-    }
-    let html = try PusherCLI.start(
-      ["channels", "--app-id", "1"] + scripted.address, environment: ["PUSHER_APP_SECRET": "s"]
-    ).result()
+  @Test func `a web page in place of an answer is told`() throws {
+    let scripted = try ScriptedServer.answering(200, "OK", body: "<html>")
+    let html = try PusherCLI.run(
+      ["channels", "--app-id", "1"] + scripted.address, environment: ["PUSHER_APP_SECRET": "s"])
     #expect(html.ending == .exited(5))
     #expect(html.errorText.contains("a web page instead of JSON from the HTTP API"))
   }
@@ -110,10 +89,9 @@ struct APICommandTests {
       let head = "HTTP/1.1 200 OK\r\nContent-Length: \(body.count)\r\n\r\n"
       try connection.send(bytes: Array(head.utf8) + body)
     }
-    let result = try PusherCLI.start(
+    let result = try PusherCLI.run(
       ["trigger", "-c", "news", "-e", "e", "1", "--info", "user_count", "--app-id", "1"]
-        + scripted.address, environment: ["PUSHER_APP_SECRET": "s"]
-    ).result()
+        + scripted.address, environment: ["PUSHER_APP_SECRET": "s"])
     #expect(result.ending == .exited(5))
     #expect(result.output.isEmpty)
     #expect(
@@ -163,10 +141,9 @@ struct LineTriggerTests {
   {
     let file = TemporaryFolder.shared.file("recording")
     try lines.write(toFile: file, atomically: true, encoding: .utf8)
-    return try PusherCLI.start(
+    return try PusherCLI.run(
       ["trigger"] + server.address + ["-"] + options, environment: Self.environment,
-      input: .file(file)
-    ).result()
+      input: .file(file))
   }
 
   @Test func `a recording replays: the same events on a second server`() throws {
@@ -240,18 +217,6 @@ struct LineTriggerTests {
     listener.send(SIGTERM)
   }
 
-  @Test func `a signal ends it while no line comes`() throws {
-    let server = try LocalServer()
-    let listener = try server.subscribe(["news"], "-L")
-    let program = try PusherCLI.start(
-      ["trigger"] + server.address + ["-"], environment: Self.environment,
-      input: .pipe)
-    program.write(Array((#"{"event":"e","channel":"news","data":1}"# + "\n").utf8))
-    _ = try listener.line()
-    program.send(SIGTERM)
-    #expect(try program.wait() == .signalled(SIGTERM))
-  }
-
   @Test func `a server that is busy is asked again`() throws {
     let server = try ScriptedServer { connection in
       _ = try connection.request()
@@ -264,10 +229,9 @@ struct LineTriggerTests {
     let file = TemporaryFolder.shared.file("one-line")
     try #"{"event":"e","channel":"c","data":1}"#.write(
       toFile: file, atomically: true, encoding: .utf8)
-    let result = try PusherCLI.start(
+    let result = try PusherCLI.run(
       ["trigger", "--app-id", "1"] + server.address + ["-"],
-      environment: ["PUSHER_APP_SECRET": "s"], input: .file(file)
-    ).result()
+      environment: ["PUSHER_APP_SECRET": "s"], input: .file(file))
     #expect(result.ending == .exited(0))
     #expect(result.errorLines.count == 1 && result.errorText.contains("429"))
     #expect(server.connectionCount == 2)
@@ -277,12 +241,11 @@ struct LineTriggerTests {
 @Suite("Signatures by hand: auth, sign, verify", .runsPrograms)
 struct SignCommandTests {
   private func run(_ arguments: String...) throws -> ProgramResult {
-    try PusherCLI.start(
+    try PusherCLI.run(
       arguments,
       environment: [
         "PUSHER_APP_KEY": "278d425bdf160c739803", "PUSHER_APP_SECRET": "7ad3773142a6692b25b8",
-      ]
-    ).result()
+      ])
   }
 
   private static let privateSignature =

@@ -8,10 +8,8 @@ import Testing
 @Suite("What a script and a person can rely on", .runsPrograms)
 struct AcceptanceTests {
   private func ticking(_ count: Int = 3) throws -> ScriptedServer {
-    try ScriptedServer { connection in
-      try connection.join()
+    try ScriptedServer.joined { connection in
       for number in 1...count { try connection.send(event: "tick", data: "\(number)") }
-      try connection.stay()
     }
   }
 
@@ -26,9 +24,8 @@ struct AcceptanceTests {
     throws
   {
     let server = try ticking()
-    let result = try PusherCLI.start(
-      ["subscribe"] + server.address + ["news", "-n", "3"] + options
-    ).result()
+    let result = try PusherCLI.run(
+      ["subscribe"] + server.address + ["news", "-n", "3"] + options)
     #expect(result.ending == .exited(0))
     #expect(result.outputText == (1...3).map(Self.line).joined())
   }
@@ -55,15 +52,12 @@ struct AcceptanceTests {
         ([], ["PUSHER_APP_SECRET": "s"]), (["--secret-file", file], [:]),
       ] as [([String], [String: String])]
     for (options, environment) in settings {
-      let server = try ScriptedServer { connection in
-        try connection.join()
+      let server = try ScriptedServer.joined { connection in
         try connection.send(event: "tick", channel: "private-a", data: "1")
-        try connection.stay()
       }
-      let result = try PusherCLI.start(
+      let result = try PusherCLI.run(
         ["subscribe"] + server.address + ["private-a", "-n", "1"] + options,
-        environment: environment
-      ).result()
+        environment: environment)
       #expect(result.ending == .exited(0) && result.errorText == "", "\(result.errorText)")
     }
   }
@@ -161,9 +155,9 @@ struct AcceptanceTests {
         + first.address + ["news", "private-a", "-n", "3"],
       environment: PusherCLI.environment.merging(LocalServer.environment("local-secret")) { $1 })
     try waitUntil("both channels are subscribed") {
-      try PusherCLI.start(
+      try PusherCLI.run(
         ["channels"] + first.address, environment: LocalServer.environment("local-secret")
-      ).result().outputText.split(separator: "\n").count == 2
+      ).outputText.split(separator: "\n").count == 2
     }
     let sent = [("news", "a", #"{"n":1.10}"#), ("private-a", "b", "text"), ("news", "c", "[]")]
     for (channel, event, data) in sent { _ = try first.trigger(channel, event, data) }
@@ -188,7 +182,7 @@ struct AcceptanceTests {
   {
     guard command != .help, command != .version else { return }
     for words in [["--help"], ["-h", "--nonsense"]] {
-      let result = try PusherCLI.start([command.rawValue] + words).result()
+      let result = try PusherCLI.run([command.rawValue] + words)
       #expect(result.ending == .exited(0) && result.errorText == "")
       #expect(result.outputText.hasPrefix("Usage: pusher-cli \(command.rawValue)"))
       let examples = result.outputText.components(separatedBy: "\n\n").dropFirst().first ?? ""
@@ -198,14 +192,14 @@ struct AcceptanceTests {
 
   @Test func `the version is one line on standard output`() throws {
     for words in [["--version"], ["-V"], ["version"]] {
-      let result = try PusherCLI.start(words).result()
+      let result = try PusherCLI.run(words)
       #expect(result.ending == .exited(0) && result.errorText == "")
       #expect(result.outputText.wholeMatch(of: /pusher-cli [0-9][^\n]*\n/) != nil)
     }
   }
 
   @Test func `the version with its build names all that a bug report needs`() throws {
-    let result = try PusherCLI.start(["version", "--verbose"]).result()
+    let result = try PusherCLI.run(["version", "--verbose"])
     #expect(result.ending == .exited(0) && result.errorText == "")
     let lines = result.outputText.split(separator: "\n")
     #expect(lines.first == "pusher-cli \(Version.current)")

@@ -86,79 +86,8 @@ struct EndpointTests {
     #expect(lines[3].contains(#""event":"pusher:subscription_succeeded","channel":"private-a""#))
   }
 
-  @Test func `a no of the endpoint is 3`() throws {
-    let endpoint = try ScriptedServer { connection in
-      _ = try connection.question()
-      try connection.answer(403, "Forbidden", body: "Forbidden")
-    }
-    let result = try refused(by: endpoint)
-    #expect(result.ending == .exited(3))
-    #expect(result.errorText.contains("private-a refused"))
-    #expect(result.errorText.contains("403"))
-  }
-
-  @Test(arguments: ["nonsense", "", "{}", #"{"auth":7}"#, "<html></html>", "[]"])
-  func `an answer that is none is 5`(body: String) throws {
-    let endpoint = try ScriptedServer { connection in
-      _ = try connection.question()
-      try connection.answer(200, body: body)
-    }
-    let result = try refused(by: endpoint)
-    #expect(result.ending == .exited(5))
-    #expect(result.errorText.contains("private-a refused"))
-  }
-
-  private func refused(by endpoint: ScriptedServer) throws -> ProgramResult {
-    let server = try ScriptedServer { connection in
-      try connection.welcome()
-      try connection.ignore()
-    }
-    let result = try subscribe(to: server, asking: endpoint, "private-a").result()
-    #expect(result.output.isEmpty)
-    #expect(result.errorLines.count == 1, "\(result.errorText)")
-    return result
-  }
-
-  /// Returns the number of requests to an endpoint whose first connection fails as given, and the
-  /// subscriber's messages.
-  private func askedTwice(
-    _ first: @escaping @Sendable (ScriptedConnection) throws -> Void
-  ) throws -> (count: Int, errors: [Substring]) {
-    let endpoint = try ScriptedServer { connection in
-      _ = try connection.question()
-      if connection.number == 1 { return try first(connection) }
-      try connection.answer(200, body: #"{"auth":"test-key:signed"}"#)
-    }
-    let server = try ScriptedServer { connection in
-      try connection.join()
-      try connection.send(event: "tick", data: "{}")
-      try connection.stay()
-    }
-    let result = try subscribe(
-      to: server, asking: endpoint, "private-a", "-n", "1", "--retry-max-delay", "100ms"
-    ).result()
-    #expect(result.ending == .exited(0))
-    return (endpoint.connectionCount, result.errorLines)
-  }
-
-  @Test func `an endpoint that is overloaded is asked again`() throws {
-    let (count, errors) = try askedTwice { try $0.answer(500) }
-    #expect(errors.count == 1)
-    #expect(errors.first?.contains("retrying in") == true, "\(errors)")
-    #expect(count == 2)
-  }
-
-  @Test func `an endpoint that goes away in the middle of its answer is asked again`() throws {
-    let (count, errors) = try askedTwice { _ in }
-    #expect(errors.contains { $0.contains("inside its answer") }, "\(errors)")
-    #expect(count == 2)
-  }
-
   @Test func `an endpoint that is out of reach is 4`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.welcome()
-      try connection.ignore()
-    }
+    let server = try ScriptedServer.greeting()
     let result = try PusherCLI.subscribe(
       to: server, "private-a", "--auth-endpoint",
       "http://127.0.0.1:\(try Loopback.closedPort())/auth", "--retry-max-delay", "100ms"
@@ -187,27 +116,27 @@ struct AuthCommandTests {
     return (result, asked.values.first?.auth)
   }
 
-  @Test func `it learns channel and socket, and what it prints is passed on`() throws {
+  @Test func `the command learns channel and socket, and its output is passed on`() throws {
     let run = try run(
       #"printf '{"auth":"k:%s-%s"}' "$PUSHER_CLI_CHANNEL" "$PUSHER_CLI_SOCKET_ID""#)
     #expect(run.result.ending == .exited(0), "\(run.result.errorText)")
     #expect(run.auth == "k:private-a-77.1")
   }
 
-  @Test func `a status other than 0 is a no`() throws {
+  @Test func `a command that ends with another status than 0 refuses the channel`() throws {
     let run = try run("exit 7")
     #expect(run.result.ending == .exited(3))
     #expect(run.result.errorText.contains("status 7"))
     #expect(run.auth == nil)
   }
 
-  @Test func `an answer that is none is 5`() throws {
+  @Test func `output of the command that is no answer is 5`() throws {
     let run = try run("echo nonsense")
     #expect(run.result.ending == .exited(5))
     #expect(run.result.errorLines.count == 1, "\(run.result.errorText)")
   }
 
-  @Test func `one that takes too long is ended, and its children with it`() throws {
+  @Test func `a command that takes too long is ended, and its children with it`() throws {
     let file = TemporaryFolder.shared.file("child")
     let run = try run("sleep 60 & echo $! >>\(file); wait", within: "300ms")
     #expect(run.result.ending == .exited(4), "\(run.result.errorText)")

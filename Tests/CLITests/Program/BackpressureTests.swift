@@ -8,12 +8,10 @@ struct BackpressureTests {
   private static let count = 16_000
 
   private func flooding() throws -> ScriptedServer {
-    try ScriptedServer { connection in
-      try connection.join()
+    try ScriptedServer.joined { connection in
       for number in 0..<Self.count {
         try connection.send(event: "flood", data: #"{"n":\#(number),"flood":\#(Flood.data)}"#)
       }
-      try connection.stay()
     }
   }
 
@@ -119,15 +117,13 @@ struct BackpressureTests {
   func `pings are answered as long as the queue has room`() throws {
     let filled = Gate()
     let answered = Gate()
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       // More than the pipe holds, less than the queue.
       for _ in 0..<3000 { try connection.send(event: "flood", data: Flood.data) }
       filled.open()
       try connection.ping([9])
       while try connection.event() != .pong([9]) {}
       answered.open()
-      try connection.stay()
     }
     let clock = try MovedClock()
     let program = try PusherCLI.subscribe(

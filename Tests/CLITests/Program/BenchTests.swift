@@ -222,20 +222,20 @@ struct BenchTests {
     #expect(text.contains("#[Total count = \(figures["delivered"]?.integer ?? -1)]"))
   }
 
-  @Test func `a file that cannot be written costs no run`() throws {
+  @Test(arguments: ["--csv", "--histogram", "--svg"])
+  func `a file that cannot be written costs no run`(option: String) throws {
     let server = try LocalServer()
-    let result = try run(server, Self.small + ["--csv", "/nowhere/rows.csv"])
+    let result = try run(server, Self.small + [option, "/nowhere/file"])
     #expect(result.ending == .exited(2) && result.outputText == "")
-    #expect(result.errorText.contains("--csv: cannot write '/nowhere/rows.csv'"))
+    #expect(result.errorText.contains("\(option): cannot write '/nowhere/file'"))
   }
 
   // MARK: Safety
 
   @Test func `another machine is not loaded without consent`() throws {
-    let result = try PusherCLI.start(
+    let result = try PusherCLI.run(
       ["bench", "--host", "bench.invalid", "--scheme", "http", "--time", "1s"],
-      environment: LocalServer.environment("s")
-    ).result()
+      environment: LocalServer.environment("s"))
     #expect(result.ending == .exited(2) && result.outputText == "")
     #expect(result.errorText.contains("bench would put load on bench.invalid: 100 connections"))
     #expect(result.errorText.contains("about 10,000 messages to subscribers; give --yes"))
@@ -276,17 +276,15 @@ struct BenchTests {
     #expect(
       unknown.errorText.contains(
         "none of 20 subscribers were subscribed (closed by the server with code 4001: "))
-    let secret = try PusherCLI.start(
-      ["bench"] + Self.small + server.address, environment: LocalServer.environment("wrong")
-    ).result()
+    let secret = try PusherCLI.run(
+      ["bench"] + Self.small + server.address, environment: LocalServer.environment("wrong"))
     #expect(
       secret.ending == .exited(3) && secret.errorText.contains("accepted none of 100 calls (401: "))
     #expect(secret.errorText.contains("do the secret and the app id belong to key loca"))
     let port = String(try Loopback.closedPort())
-    let nobody = try PusherCLI.start(
+    let nobody = try PusherCLI.run(
       ["bench"] + Self.small + ["--host", "127.0.0.1", "--port", port, "--scheme", "http"],
-      environment: LocalServer.environment("s")
-    ).result()
+      environment: LocalServer.environment("s"))
     #expect(nobody.ending == .exited(4) && nobody.errorText.contains("connection refused"))
   }
 
@@ -358,11 +356,10 @@ struct BenchTests {
       }
       try connection.close(code: 4100, reason: "too slow")
     }
-    let result = try PusherCLI.start(
+    let result = try PusherCLI.run(
       ["bench", "presence"] + server.address + [
         "--subscribers", "1", "--rate", "100", "--time", "500ms", "-o", "json",
-      ], environment: ["PUSHER_APP_SECRET": "s"]
-    ).result()
+      ], environment: ["PUSHER_APP_SECRET": "s"])
     #expect(result.ending == .exited(4), "\(result.errorText)")
     let figures = try figures(result)
     // The last leave has no answer: nobody knows whether the server saw it.

@@ -36,9 +36,8 @@ struct BrokenWireTests {
     _ server: ScriptedServer, _ wire: FaultyWire, _ options: String...
   ) throws -> ProgramResult {
     let proxy = try FaultProxy(to: server) { $0 == 1 ? wire : .sound }
-    let result = try PusherCLI.start(
-      ["subscribe"] + proxy.address + ["news", "-n", "2", "--retry-max-delay", "50ms"] + options
-    ).result()
+    let result = try PusherCLI.run(
+      ["subscribe"] + proxy.address + ["news", "-n", "2", "--retry-max-delay", "50ms"] + options)
     #expect(result.ending == .exited(0), "\(result.errorText)")
     #expect(
       result.outputText == """
@@ -104,35 +103,27 @@ struct BrokenWireTests {
     FaultyWire(latency: .milliseconds(20), piece: 3, interval: .microseconds(100)),
   ])
   func `a slow wire changes nothing`(wire: FaultyWire) throws {
-    let server = try ScriptedServer { connection in
-      try connection.join(2)
+    let server = try ScriptedServer.joined(2) { connection in
       for number in 0..<5 { try connection.send(event: "tick", data: "\(number)") }
-      try connection.stay()
     }
     let proxy = try FaultProxy(to: server) { _ in wire }
-    let result = try PusherCLI.start(
-      ["subscribe"] + proxy.address + ["news", "more", "-r", "-n", "5"]
-    ).result()
+    let result = try PusherCLI.run(
+      ["subscribe"] + proxy.address + ["news", "more", "-r", "-n", "5"])
     #expect(result.ending == .exited(0))
     #expect(result.outputText == "0\n1\n2\n3\n4\n")
     #expect(result.errors.isEmpty)
   }
 
   @Test func `a byte now and then is a sign of life, however long the event takes`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
-      try connection.send(event: "tick", data: "{}")
-      try connection.stay()
-    }
+    let server = try ScriptedServer.joined { try $0.send(event: "tick", data: "{}") }
     // Response, greeting and confirmation arrive at once; the event needs about a second.
     let proxy = try FaultProxy(to: server) { _ in
       FaultyWire(piece: 1, interval: .milliseconds(15), dripsAfter: 330)
     }
-    let result = try PusherCLI.start(
+    let result = try PusherCLI.run(
       ["subscribe"] + proxy.address + [
         "news", "-n", "1", "--activity-timeout", "400ms", "--pong-timeout", "400ms",
-      ]
-    ).result()
+      ])
     #expect(result.ending == .exited(0))
     #expect(result.errors.isEmpty, "\(result.errorText)")
     #expect(server.connectionCount == 1)
@@ -143,9 +134,8 @@ struct BrokenWireTests {
     let proxy = try FaultProxy(to: server) { _ in
       FaultyWire(piece: 1, interval: .milliseconds(100))
     }
-    let result = try PusherCLI.start(
-      ["subscribe"] + proxy.address + ["news", "--connect-timeout", "400ms"]
-    ).result()
+    let result = try PusherCLI.run(
+      ["subscribe"] + proxy.address + ["news", "--connect-timeout", "400ms"])
     #expect(result.ending == .exited(4))
     #expect(result.errorText.hasPrefix("pusher-cli: error: the server did not finish its answer"))
     #expect(result.errorText.hasSuffix(" within 0.4 s\n"))

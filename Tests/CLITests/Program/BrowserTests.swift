@@ -15,12 +15,11 @@ struct BrowserTests {
       "browser_page.html", ["port": server.port, "key": LocalServer.key, "room": Self.room])
     let socketID = try #require(try browser.page(showing: "joined news").first)
 
-    let answer = try PusherCLI.start(
+    let answer = try PusherCLI.run(
       ["auth", Self.room, "--socket-id", socketID],
       environment: [
         "PUSHER_APP_KEY": LocalServer.key, "PUSHER_APP_SECRET": "local-secret",
-      ]
-    ).result()
+      ])
     #expect(answer.ending == .exited(0), "\(answer.errorText)")
     let signature = answer.outputText.trimmingCharacters(in: .newlines)
     #expect(try server.trigger("news", "signature", signature).ending == .exited(0))

@@ -98,10 +98,7 @@ struct CallSignalTests {
   }
 
   @Test func `while a line waits for another try, and while the next line is awaited`() throws {
-    let server = try ScriptedServer { connection in
-      _ = try connection.question()
-      try connection.answer(503)
-    }
+    let server = try ScriptedServer.answering(503)
     let program = try PusherCLI.start(
       ["trigger", "-"] + server.address + ["--app-id", "1"], environment: Self.secret, input: .pipe)
     program.write(Array(#"{"event":"e","channel":"news","data":1}"#.utf8) + [0x0A])

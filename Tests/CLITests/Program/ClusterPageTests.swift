@@ -90,10 +90,10 @@ struct ClusterPageTests {
   }
 
   private func users(_ server: LocalServer) throws -> String {
-    try PusherCLI.start(
+    try PusherCLI.run(
       ["users", "presence-room"] + server.address,
       environment: LocalServer.environment("local-secret")
-    ).result().outputText
+    ).outputText
   }
 
   @Test func `members on both servers see each other, and every event`() throws {

@@ -7,9 +7,8 @@ import Testing
   .enabled(if: Browser.path != nil, Comment(rawValue: Browser.reason)), .runsProgramsFirst)
 struct ConsoleCheckTests {
   private func answer(_ words: String...) throws -> (text: String, value: JSONValue) {
-    let result = try PusherCLI.start(
-      ["auth", "--socket-id", "12.34"] + words, environment: ConsoleSite.environment
-    ).result()
+    let result = try PusherCLI.run(
+      ["auth", "--socket-id", "12.34"] + words, environment: ConsoleSite.environment)
     let text = result.outputText.trimmingCharacters(in: .newlines)
     return (text, try JSONParser.parse(text))
   }

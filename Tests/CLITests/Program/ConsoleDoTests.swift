@@ -48,7 +48,7 @@ struct ConsoleDoTests {
   // MARK: Signatures
 
   private func printed(_ words: String...) throws -> JSONValue {
-    let result = try PusherCLI.start(words, environment: ConsoleSite.environment).result()
+    let result = try PusherCLI.run(words, environment: ConsoleSite.environment)
     return try JSONParser.parse(result.outputText.trimmingCharacters(in: .newlines))
   }
 

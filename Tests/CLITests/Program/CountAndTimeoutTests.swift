@@ -31,19 +31,14 @@ struct CountAndTimeoutTests {
   ]
 
   private func ticking() throws -> ScriptedServer {
-    try ScriptedServer { connection in
-      try connection.join()
-      for _ in 0..<5 { try connection.send(event: "tick", data: #"{"n":1}"#) }
-      try connection.stay()
-    }
+    try ScriptedServer.joined { for _ in 0..<5 { try $0.send(event: "tick", data: #"{"n":1}"#) } }
   }
 
   @Test(arguments: forms)
   func `the program returns at the last event that was asked for`(form: Form) throws {
     let server = try ticking()
-    let result = try PusherCLI.start(
-      ["subscribe"] + server.address + ["news", "-n", "2", "--timeout", "10m"] + form.options
-    ).result()
+    let result = try PusherCLI.run(
+      ["subscribe"] + server.address + ["news", "-n", "2", "--timeout", "10m"] + form.options)
     #expect(result.ending == .exited(0))
     #expect(result.outputText == form.event + form.event)
     #expect(result.errorText.isEmpty)
@@ -58,9 +53,8 @@ struct CountAndTimeoutTests {
       try connection.join()
       try connection.stay()
     }
-    let result = try PusherCLI.start(
-      ["subscribe"] + server.address + ["news", "-n", "1", "--timeout", "300ms"] + options
-    ).result()
+    let result = try PusherCLI.run(
+      ["subscribe"] + server.address + ["news", "-n", "1", "--timeout", "300ms"] + options)
     #expect(result.ending == .exited(124))
     #expect(result.output.isEmpty)
   }
@@ -91,12 +85,10 @@ struct CountAndTimeoutTests {
   }
 
   @Test func `filtered events do not count`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       for name in ["order.created", "order.noise", "user.created", "order.paid"] {
         try connection.send(event: name, data: "{}")
       }
-      try connection.stay()
     }
     let result = try PusherCLI.subscribe(
       to: server, "news", "-e", "order.*", "-x", "*noise", "-n", "2", "-r", "-0"

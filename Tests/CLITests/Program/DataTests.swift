@@ -71,10 +71,8 @@ struct DataTests {
   ]
 
   private func run(_ options: String...) throws -> ProgramResult {
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       for item in Self.cases { try connection.send(text: item.message) }
-      try connection.stay()
     }
     let program = try PusherCLI.start(
       ["subscribe"] + server.address + ["news", "-n", "\(Self.cases.count)"] + options)
@@ -99,10 +97,8 @@ struct DataTests {
   }
 
   @Test func `with the general way alone the lines are the same`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       for item in Self.cases { try connection.send(text: item.message) }
-      try connection.stay()
     }
     // At this verbosity every message is shown, and none takes the short way.
     let result = try PusherCLI.subscribe(

@@ -7,10 +7,9 @@ import Testing
   private func trigger(
     _ server: LocalServer, _ options: [String], _ environment: [String: String] = [:]
   ) throws -> ProgramResult {
-    try PusherCLI.start(
+    try PusherCLI.run(
       ["trigger"] + server.address + options + ["-c", "a", "-e", "tick", "{}"],
-      environment: LocalServer.environment("local-secret").merging(environment) { $1 }
-    ).result()
+      environment: LocalServer.environment("local-secret").merging(environment) { $1 })
   }
 
   @Test(.needs(.halfResolver))
@@ -42,12 +41,11 @@ import Testing
       server, ["--host", "name.test"] + options,
       ["LD_PRELOAD": SlowResolver.loopbackLibrary ?? ""])
     #expect(result.ending == .exited(0), "\(result.errorText)")
-    let check = try PusherCLI.start(
+    let check = try PusherCLI.run(
       ["check"] + server.address + ["--host", "name.test"],
       environment: LocalServer.environment("local-secret").merging([
         "LD_PRELOAD": SlowResolver.loopbackLibrary ?? ""
-      ]) { $1 }
-    ).result()
+      ]) { $1 })
     #expect(check.outputText.contains("name.test is 127.0.0.1"), "\(check.outputText)")
   }
 

@@ -178,10 +178,9 @@ struct DiscoveryTests {
 
   @Test func `a list that is refused ends the run with 3, and names what may be wrong`() throws {
     let server = try LocalServer()
-    let result = try PusherCLI.start(
+    let result = try PusherCLI.run(
       ["subscribe"] + server.address + ["private-*", "--discover", "1s"],
-      environment: LocalServer.environment("another")
-    ).result()
+      environment: LocalServer.environment("another"))
     #expect(result.ending == .exited(3))
     #expect(
       result.errorText.hasPrefix("pusher-cli: error: cannot list channels: HTTP 401 "))

@@ -60,13 +60,6 @@ extension DrivenBrowserTests {
     #expect(try page.evaluate("clicks") == 1)
   }
 
-  @Test func `the mouse rests where it was sent`() throws {
-    let (page, _) = try DevToolsBrowser.showing("<button id='a'>a</button>")
-    #expect(try page.evaluate("a.matches(':hover')") == false)
-    try page.point(at: "#a")
-    #expect(try page.evaluate("a.matches(':hover')") == true)
-  }
-
   // MARK: The keyboard
 
   @Test func `text goes into fields, and only into those`() throws {
@@ -125,20 +118,5 @@ extension DrivenBrowserTests {
       "seen.filter(([type]) => type === 'keyup').slice(-3).map((e) => e[3])")
     #expect(codes == [27, 40, 112])
     #expect(fault { try page.press("Return") }.contains("there is no key 'Return'"))
-  }
-
-  // MARK: Files
-
-  @Test func `files are chosen as in a dialog`() throws {
-    let (page, _) = try DevToolsBrowser.showing(
-      "<input id='one' type='file' hidden><p id='text'></p>")
-    try page.evaluate(
-      "var changes = 0; one.onchange = async () => { text.textContent = await one.files[0].text() }"
-    )
-    let file = try TemporaryFolder.shared.file("events.ndjson", holding: "line ✓")
-    try page.choose(files: [file], in: "#one")
-    try page.wait(until: "text.textContent === 'line ✓'")
-    #expect(try page.evaluate("one.files[0].name").text == URL(filePath: file).lastPathComponent)
-    #expect(!fault { try page.choose(files: [file], in: "#text") }.isEmpty)
   }
 }

@@ -40,36 +40,7 @@ extension DrivenBrowserTests {
     #expect(try page.screenshot() == light)
   }
 
-  @Test func `a picture of many megabytes comes whole`() throws {
-    let (page, _) = try DevToolsBrowser.showing(
-      """
-      <canvas id="noise" width="2000" height="1500" style="display: block"></canvas><script>
-      const context = noise.getContext("2d"), image = context.createImageData(2000, 1500);
-      for (let at = 0; at < image.data.length; at += 65536)
-        crypto.getRandomValues(image.data.subarray(at, Math.min(at + 65536, image.data.length)));
-      for (let at = 3; at < image.data.length; at += 4) image.data[at] = 255;
-      context.putImageData(image, 0, 0);
-      </script>
-      """, style: "body { margin: 0 }")
-    try page.setViewport(width: 2000, height: 1500)
-    let picture = try page.screenshot()
-    #expect(try Self.size(of: picture) == [2000, 1500])
-    // Noise does not compress.
-    #expect(picture.count > 8_000_000, "\(picture.count) bytes")
-    #expect(picture.suffix(8) == [0x49, 0x45, 0x4E, 0x44, 0xAE, 0x42, 0x60, 0x82])
-  }
-
   // MARK: Measures
-
-  @Test func `what a page copies is in the clipboard`() throws {
-    let (page, _) = try DevToolsBrowser.showing(
-      "<button id='copy' onclick='navigator.clipboard.writeText(\"Grüße ✓\").then(() => copied = true)'>copy</button>"
-        + "<script>var copied = false</script>")
-    #expect(try page.clipboard() == "")
-    try page.click("#copy")
-    try page.wait(until: "copied")
-    #expect(try page.clipboard() == "Grüße ✓")
-  }
 
   @Test func `the heap holds what is used, not what was`() throws {
     let (page, _) = try DevToolsBrowser.showing("")
@@ -82,17 +53,5 @@ extension DrivenBrowserTests {
     try page.evaluate("kept = null")
     let after = try page.heapSize()
     #expect(after - empty < 1_000_000, "\(empty), \(full), then \(after) bytes")
-  }
-
-  @Test func `the first paint is told`() throws {
-    let (page, _) = try DevToolsBrowser.showing(
-      """
-      <p id="text"></p>
-      <script>setTimeout(() => { text.textContent = "now"; window.shown = performance.now() }, 50)</script>
-      """)
-    let times = try page.firstPaint()
-    #expect(times.first > 0)
-    #expect(times.content >= times.first)
-    #expect(times.content >= (try #require(try page.evaluate("shown").double)))
   }
 }

@@ -230,10 +230,9 @@ struct EnvironmentRunTests {
     func placed(_ text: String) -> String {
       paths.reduce(text) { $0.replacing($1.key, with: $1.value) }
     }
-    let result = try PusherCLI.start(
+    let result = try PusherCLI.run(
       ["config", "-o", "json"] + trap.arguments.map(placed),
-      environment: trap.environment.mapValues(placed)
-    ).result()
+      environment: trap.environment.mapValues(placed))
     #expect(result.ending == .exited(0), "\(result.errorText)")
     var told: [String: String] = [:]
     for line in result.outputText.split(separator: "\n") {

@@ -7,17 +7,14 @@ struct EventNameTests {
   private func run(_ options: [String], _ environment: [String: String] = [:]) throws
     -> ProgramResult
   {
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       let message = #"{"event":"\#(Self.name)","channel":"news","data":"1"}"#
       try connection.send(text: message)
       try connection.send(event: "order.shipped", data: "2")
       try connection.send(event: "last", data: "3")
-      try connection.stay()
     }
-    return try PusherCLI.start(
-      ["subscribe"] + server.address + ["news"] + options, environment: environment
-    ).result()
+    return try PusherCLI.run(
+      ["subscribe"] + server.address + ["news"] + options, environment: environment)
   }
 
   @Test(

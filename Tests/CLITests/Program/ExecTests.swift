@@ -14,10 +14,8 @@ struct ExecTests {
       #"{"a":[1.10,1e400]}"#, "",
       "-n", "%s%n",
     ]
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       for text in texts { try connection.send(event: "$(touch \(trap))", data: text) }
-      try connection.stay()
     }
     let count = "\(texts.count)"
     let printed = try PusherCLI.subscribe(to: server, "news", "-n", count).result()
@@ -30,12 +28,10 @@ struct ExecTests {
 
   @Test func `names and numbers are in the environment, and the line is JSON in any format`() throws
   {
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       try connection.send(
         text: #"{"event":"a \"b\"","channel":"news","user_id":"7","data":"{\"x\":1}"}"#)
       try connection.send(text: #"{"event":"a\u0000b","channel":"news","data":"1"}"#)
-      try connection.stay()
     }
     let result = try PusherCLI.subscribe(
       to: server, "news", "-n", "2", "-o", "pretty", "--exec",
@@ -150,11 +146,8 @@ struct ExecTests {
   }
 
   @Test func `sse hands over its events with their ids, each name in order`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.beginStream()
-      try connection.send(stream: "id: a\ndata: 1\n\nid: b\nevent: other\ndata: {\"x\": 2}\n\n")
-      try connection.remain()
-    }
+    let server = try ScriptedServer.streaming(
+      "id: a\ndata: 1\n\nid: b\nevent: other\ndata: {\"x\": 2}\n\n")
     let result = try PusherCLI.sse(
       server, "-n", "2", "--exec-jobs", "2", "--exec",
       "[ $PUSHER_CLI_ID = a ] || sleep 0.1; echo $PUSHER_CLI_EVENT $PUSHER_CLI_ID; cat"
@@ -163,19 +156,6 @@ struct ExecTests {
     #expect(lines.contains("message a") && lines.contains("other b"))
     #expect(lines.contains(#"{"event":"message","id":"a","data":1}"#))
     #expect(lines.contains(#"{"event":"other","id":"b","data":{"x":2}}"#))
-  }
-
-  @Test(arguments: [
-    (["--tee"], "--tee needs --exec"), (["--exec-jobs", "2"], "--exec-jobs needs --exec"),
-    (["--exec-fail", "stop"], "--exec-fail needs --exec"),
-    (["--exec", "cat", "--exec-jobs", "65"], "from 1 to 64"),
-  ])
-  func `what cannot mean anything is refused`(options: [String], message: String) throws {
-    let result = try PusherCLI.start(
-      ["subscribe", "--key", "k", "--local", "news"] + options
-    ).result()
-    #expect(result.ending == .exited(2))
-    #expect(result.errorText.contains(message), "\(result.errorText)")
   }
 }
 
@@ -242,10 +222,7 @@ struct ExecFailureTests {
       "trap 'echo got \(name); exit' \(name); echo begun; while :; do sleep 0.02; done")
     #expect(try program.line() == "begun")
     // All three events have arrived.
-    try waitUntil("three events have come") {
-      program.send(SIGUSR1)
-      return try program.errorLine(containing: "bytes queued").contains("3 events")
-    }
+    try program.awaitEvents(3)
     program.send(signal)
     let result = try program.result()
     #expect(result.ending == .signalled(signal))
@@ -267,7 +244,7 @@ struct ExecFailureTests {
     #expect(result.outputText.contains(#""status":143,"reason":"SIGTERM""#))
   }
 
-  @Test func `so is one of a pipeline that outlives the shell`() throws {
+  @Test func `a command of a pipeline that outlives the shell is killed`() throws {
     let server = try Hooked.counting(1)
     let program = try PusherCLI.subscribe(
       to: server, "news", "--exec",
@@ -311,11 +288,9 @@ struct ExecFailureTests {
   @Test func `a slow command leaves the socket unread, and that is said once`() throws {
     let count = 16_000
     let stood = Gate()
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       for _ in 0..<count { try connection.send(event: "flood", data: Flood.data) }
       stood.open()
-      try connection.stay()
     }
     let go = TemporaryFolder.shared.file("go")
     let program = try PusherCLI.subscribe(
@@ -346,10 +321,8 @@ struct ExecFailureTests {
 
   @Test func `a command that cannot start for want of descriptors is tried again`() throws {
     let data = String(repeating: "x", count: 200_000)
-    let server = try ScriptedServer { connection in
-      try connection.beginStream()
+    let server = try ScriptedServer.streaming { connection in
       for number in 1...40 { try connection.send(stream: "event: e\(number)\ndata: \(data)\n\n") }
-      try connection.remain()
     }
     let go = TemporaryFolder.shared.file("go")
     // Each command that does not read yet keeps a pipe open.

@@ -9,10 +9,8 @@ struct ExitLineTests {
     signal: Int32, name: String, status: Int
   ) throws {
     let stream = try NumberedStream.server(last: 2)
-    let socket = try ScriptedServer { connection in
-      try connection.join()
+    let socket = try ScriptedServer.joined { connection in
       for _ in 1...2 { try connection.send(event: "news", data: "1") }
-      try connection.stay()
     }
     let exit =
       #"{"status":\#(status),"reason":"\#(name)","events":2}}"#
@@ -36,15 +34,10 @@ struct ExitLineTests {
   @Test(arguments: [[], ["-n", "1"]])
   func `does not keep a run alive whose disk is full`(options: [String]) throws {
     let stream = try NumberedStream.server(last: 2)
-    let socket = try ScriptedServer { connection in
-      try connection.join()
-      try connection.send(event: "news", data: "1")
-      try connection.stay()
-    }
+    let socket = try ScriptedServer.joined { try $0.send(event: "news", data: "1") }
     for arguments in [["sse", stream.url], ["subscribe"] + socket.address + ["news"]] {
-      let result = try PusherCLI.start(
-        arguments + ["-L"] + options, output: .file("/dev/full")
-      ).result()
+      let result = try PusherCLI.run(
+        arguments + ["-L"] + options, output: .file("/dev/full"))
       #expect(result.ending == .exited(6))
       #expect(result.errorText.contains("cannot write to standard output: no space left on device"))
     }

@@ -2,15 +2,19 @@ import Foundation
 import PusherCore
 import Testing
 
+/// Failures that no row of `BrokenSetup` has.
 @Suite(
-  "Every failure has its status, one line on standard error and nothing on standard output",
+  "A failure has its status, one line on standard error and nothing on standard output",
   .runsPrograms)
 struct ExitStatusTests {
   private func expect(
-    _ status: Int32, _ text: String, _ program: ChildProgram,
-    sourceLocation: SourceLocation = #_sourceLocation
+    _ status: Int32, _ text: String, channel: String = "news",
+    _ script: @escaping ScriptedServer.Script, sourceLocation: SourceLocation = #_sourceLocation
   ) throws {
-    let result = try program.result()
+    let server = try ScriptedServer(script)
+    let result = try PusherCLI.subscribe(
+      to: server, channel, environment: ["PUSHER_APP_SECRET": "wrong"]
+    ).result()
     #expect(result.ending == .exited(status), sourceLocation: sourceLocation)
     #expect(result.output.isEmpty, sourceLocation: sourceLocation)
     #expect(result.errorLines.count == 1, "\(result.errorText)", sourceLocation: sourceLocation)
@@ -18,129 +22,26 @@ struct ExitStatusTests {
     #expect(result.errorText.contains(text), "\(result.errorText)", sourceLocation: sourceLocation)
   }
 
-  @Test func `an unknown key is 3`() throws {
-    let server = try ScriptedServer { connection in
+  @Test(arguments: [
+    (#"{"code":4001,"message":"App key test-key not in this cluster"}"#, "4001", true),
+    (
+      #""{\"code\":4001,\"message\":\"Application does not exist\"}""#,
+      "Application does not exist", false
+    ),
+  ])
+  func `an unknown key is 3`(data: String, text: String, closes: Bool) throws {
+    try expect(3, text) { connection in
       try connection.upgrade()
-      try connection.send(
-        text:
-          #"{"event":"pusher:error","data":{"code":4001,"message":"App key test-key not in this cluster"}}"#
-      )
-      try connection.close(code: 4001, reason: "App key test-key not in this cluster")
-    }
-    try expect(3, "4001", PusherCLI.subscribe(to: server, "news"))
-  }
-
-  @Test func `an unknown key that only an error event tells is 3`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.upgrade()
-      try connection.send(
-        text:
-          #"{"event":"pusher:error","data":"{\"code\":4001,\"message\":\"Application does not exist\"}"}"#
-      )
+      try connection.send(text: #"{"event":"pusher:error","data":\#(data)}"#)
+      if closes {
+        try connection.close(code: 4001, reason: "App key test-key not in this cluster")
+      }
       try connection.stay()
     }
-    try expect(3, "Application does not exist", PusherCLI.subscribe(to: server, "news"))
-  }
-
-  @Test(arguments: ["401 Unauthorized", "403 Forbidden"])
-  func `an upgrade refused for the key is 3`(status: String) throws {
-    let server = try refusing(with: status)
-    try expect(3, "HTTP \(status.prefix(3))", PusherCLI.subscribe(to: server, "news"))
-  }
-
-  @Test(arguments: ["400 Bad Request", "404 Not Found", "501 Not Implemented", "200 OK"])
-  func `an upgrade refused otherwise is 5`(status: String) throws {
-    let server = try refusing(with: status)
-    try expect(5, "HTTP \(status.prefix(3))", PusherCLI.subscribe(to: server, "news"))
-  }
-
-  @Test(arguments: ["429 Too Many Requests", "500 Internal Server Error", "503 Unavailable"])
-  func `an upgrade refused for now is 4`(status: String) throws {
-    let server = try refusing(with: status)
-    try expect(4, "HTTP \(status.prefix(3))", PusherCLI.subscribe(to: server, "news"))
-  }
-
-  private func refusing(with status: String) throws -> ScriptedServer {
-    try ScriptedServer { connection in
-      _ = try connection.request()
-      let parts = status.split(separator: " ", maxSplits: 1)
-      try connection.answer(Int(parts[0]) ?? 500, String(parts[1]), body: "no")
-    }
-  }
-
-  @Test func `a server that speaks something else is 5`() throws {
-    let server = try ScriptedServer { connection in
-      _ = try connection.request()
-      try connection.send(bytes: Array("SSH-2.0-OpenSSH_9.2\r\n\r\n".utf8))
-      try connection.stall()
-    }
-    try expect(5, "protocol", PusherCLI.subscribe(to: server, "news"))
-  }
-
-  @Test func `a closed port is 4`() throws {
-    let port = try Loopback.closedPort()
-    let address = ["--host", "127.0.0.1", "--port", "\(port)", "--scheme", "http", "--key", "k"]
-    try expect(4, "refused", PusherCLI.start(["subscribe"] + address + ["news"]))
-    try expect(
-      4, "refused",
-      PusherCLI.start(
-        ["trigger", "--app-id", "1"] + address + ["-c", "news", "-e", "e", "{}"],
-        environment: ["PUSHER_APP_SECRET": "s"]))
-  }
-
-  @Test func `a name that does not exist is 4`() throws {
-    // Names under .invalid do not exist (RFC 6761).
-    let address = ["--host", "nowhere.invalid", "--key", "k"]
-    try expect(4, "nowhere.invalid", PusherCLI.start(["subscribe"] + address + ["news"]))
-  }
-
-  @Test(.needs(.certificates))
-  func `a certificate of an unknown authority is 4`() throws {
-    let certificates = try #require(CertificateMatrix.shared)
-    let server = try ScriptedServer(certificate: certificates.trusted) { try $0.stay() }
-    try expect(4, "certificate", PusherCLI.subscribe(to: server, "news"))
-    try expect(
-      4, "certificate",
-      PusherCLI.start(
-        ["trigger", "--app-id", "1"] + server.address + ["-c", "news", "-e", "e", "{}"],
-        environment: ["PUSHER_APP_SECRET": "s"]))
-  }
-
-  @Test(.needs(.certificates))
-  func `a certificate of another host is 4`() throws {
-    let certificates = try #require(CertificateMatrix.shared)
-    let server = try ScriptedServer(certificate: certificates.server("wrong-host")) {
-      try $0.stay()
-    }
-    try expect(
-      4, "localhost",
-      PusherCLI.subscribe(to: server, "news", "--cacert", certificates.authority))
-  }
-
-  @Test func `a server without TLS where TLS is wanted is 4`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.receive(into: connection.input)
-      try connection.answer(400, "Bad Request")
-    }
-    try expect(
-      4, "TLS",
-      PusherCLI.start([
-        "subscribe", "--host", "127.0.0.1", "--port", "\(server.port)", "--key", "k", "news",
-      ]))
-  }
-
-  @Test func `a server that never greets is 4`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.upgrade()
-      try connection.ignore()
-    }
-    try expect(
-      4, "within 0.3 s",
-      PusherCLI.subscribe(to: server, "news", "--connect-timeout", "300ms"))
   }
 
   @Test func `a refused channel is 3`() throws {
-    let server = try ScriptedServer { connection in
+    try expect(3, "private-x refused: invalid signature", channel: "private-x") { connection in
       try connection.welcome()
       _ = try connection.subscription()
       try connection.send(
@@ -149,28 +50,88 @@ struct ExitStatusTests {
       )
       try connection.stay()
     }
-    try expect(
-      3, "private-x refused: invalid signature",
-      PusherCLI.subscribe(to: server, "private-x", environment: ["PUSHER_APP_SECRET": "wrong"]))
   }
 
-  @Test(arguments: [
-    (["subscribe", "--chanel", "x"], "did you mean '--channel'"),
-    (["subscribe", "--key", "k"], "no channel"),
-    (["subscribe", "news"], "no app key"),
-    (["subscribe", "--key", "--channel", "x"], "--key needs a value"),
-    (["subscribe", "--key", "k", "private-x"], "needs authorisation"),
-    (["subscribe", "--key", "k", "--port", "http", "x"], "--port"),
-    (["subscribe", "--key", "k", "--cacert", "/nonexistent.pem", "x"], "/nonexistent.pem"),
-    (["subscribe", "--key", "k", "--secret-file", "/nonexistent", "private-x"], "/nonexistent"),
-    (["subscribe", "--key", "k", "--auth-endpoint", "ftp://h/", "private-x"], "--auth-endpoint"),
-    (["subscribe", "--secret", "s", "x"], "--secret-file"),
-    (["trigger", "-c", "x", "-e", "e", "--app-id", "1", "--key", "k", "{}"], "no secret"),
-    (["serve", "--listen", "nonsense"], "--listen"),
-    (["subscripe", "x"], "did you mean 'subscribe'"),
-  ])
-  func `a wrong command line is 2`(arguments: [String], text: String) throws {
-    let result = try PusherCLI.start(arguments).result()
+  private static let wrong = [
+    ("subscribe --chanel x", "did you mean '--channel'"),
+    ("subscribe --key k", "no channel"),
+    ("subscribe news", "no app key"),
+    ("subscribe --key --channel x", "--key needs a value"),
+    ("subscribe --key k private-x", "needs authorisation"),
+    ("subscribe --key k --port http x", "--port"),
+    ("subscribe --key k --cacert /nonexistent.pem x", "/nonexistent.pem"),
+    ("subscribe --key k --secret-file /nonexistent private-x", "/nonexistent"),
+    ("subscribe --key k --auth-endpoint ftp://h/ private-x", "--auth-endpoint"),
+    ("subscribe --secret s x", "--secret-file"),
+    ("subscribe --local private-encrypted-a", "is encrypted: give --encryption-key-file or"),
+    ("trigger -c x -e e --app-id 1 --key k {}", "no secret"),
+    ("serve --listen nonsense", "--listen"),
+    ("subscripe x", "did you mean 'subscribe'"),
+    // Signing in
+    (
+      "subscribe --local --sign-in",
+      "--sign-in needs --user-id, --user-auth-endpoint or --user-auth-command"
+    ),
+    ("subscribe --local a --watch b", "--watch needs --sign-in"),
+    (
+      "subscribe --local --user-auth-command c --watch b",
+      "--watch is for signing with the secret; --user-auth-command names the users itself"
+    ),
+    (
+      "subscribe --local --user-auth-command c --user-auth-endpoint http://h/",
+      "--user-auth-endpoint and --user-auth-command exclude each other; give one"
+    ),
+    // Commands and receivers of events
+    ("subscribe --local news --tee", "--tee needs --exec"),
+    ("subscribe --local news --exec-jobs 2", "--exec-jobs needs --exec"),
+    ("subscribe --local news --exec-fail stop", "--exec-fail needs --exec"),
+    ("subscribe --local news --exec cat --exec-jobs 65", "from 1 to 64"),
+    (
+      "sse http://h/ --state-file /none/s --forward http://a/ --forward-jobs 2",
+      "leave out --forward-jobs"
+    ),
+    (
+      "sse http://h/ --state-file /none/s --forward http://a/ --forward-timeout 1s",
+      "give --forward-dead"
+    ),
+    ("sse http://h/ --state-file /none/s", "no such file or directory"),
+    // Output
+    ("subscribe --local news -t -F %e", "write %t in --format instead"),
+    ("subscribe --local news --output-file f --exec true", "add --tee"),
+    ("subscribe --local news --output-file f --forward http://127.0.0.1:1/", "add --tee"),
+    ("subscribe --local news --sync 1s", "--output-file"),
+    ("subscribe --local news --record f --output-file f", "name the same file"),
+    ("subscribe --key k news --record /dev/full", "cannot write '/dev/full': it is not a file"),
+    ("subscribe --local news --trace /nowhere/at/all", "--trace: cannot write '/nowhere/at/all'"),
+    ("subscribe --local news --ready-fd 60000", "--ready-fd: descriptor 60000 is not open"),
+    // Values
+    ("subscribe --local news -H Upgrade:h2c", "belongs to the WebSocket handshake"),
+    ("subscribe --local news -H Sec-WebSocket-Key:x", "belongs to the WebSocket handshake"),
+    (
+      "subscribe --local news --where status==1",
+      "--where 'status==1': lines have no field 'status'"
+    ),
+    (
+      "subscribe --key k --stdin --secret-file - private-a",
+      "--stdin and --secret-file both read standard input"
+    ),
+    ("trigger --local - --speed=0", "--speed"), ("trigger --local - --speed=-1", "--speed"),
+    ("trigger --local - --speed=x", "--speed"), ("trigger --local - --speed=1e3", "--speed"),
+    ("trigger --local - --speed=0.0001", "--speed"), ("trigger --local - --speed=", "--speed"),
+    ("serve --dialect klingon", "--dialect: 'klingon' is not one of pusher, reverb, soketi"),
+    ("serve --fault explode", "error: --fault: "),
+    ("serve --fault drop:after=x", "error: --fault: "),
+    ("serve --fault close:code=1006", "error: --fault: "),
+    ("check --local private-a --cacert /nonexistent", "--cacert"),
+    (
+      "check --publish --host 127.0.0.1 --key k --app-id 1",
+      "--publish: no secret: give --secret-file"
+    ),
+  ]
+
+  @Test(arguments: wrong)
+  func `a wrong command line is 2`(line: String, text: String) throws {
+    let result = try PusherCLI.run(line.split(separator: " ").map(String.init))
     #expect(result.ending == .exited(2))
     #expect(result.output.isEmpty)
     #expect(result.errorText.contains(text), "\(result.errorText)")
@@ -181,32 +142,7 @@ struct ExitStatusTests {
 }
 
 @Suite("What trigger makes of the server's answer", .runsPrograms)
-struct TriggerStatusTests {
-  @Test(arguments: [(400, 5), (401, 3), (403, 3), (404, 5), (413, 5), (500, 4), (503, 4)])
-  func `a refusal has its status and one line`(answer: Int, status: Int32) throws {
-    let server = try ScriptedServer { connection in
-      _ = try connection.question()
-      try connection.answer(answer, "Refused", body: "the reason\nand more")
-    }
-    let result = try trigger(on: server, "{}")
-    #expect(result.ending == .exited(status))
-    #expect(result.output.isEmpty)
-    #expect(result.errorLines.count == 1, "\(result.errorText)")
-    #expect(result.errorText.contains("\(answer)"), "\(result.errorText)")
-    #expect(result.errorText.contains("the reason"), "\(result.errorText)")
-  }
-
-  @Test func `an answer that breaks HTTP is 5`() throws {
-    let server = try ScriptedServer { connection in
-      _ = try connection.question()
-      try connection.send(bytes: Array("nonsense\r\n\r\n".utf8))
-      connection.end()
-    }
-    let result = try trigger(on: server, "{}")
-    #expect(result.ending == .exited(5))
-    #expect(result.errorLines.count == 1, "\(result.errorText)")
-  }
-
+struct TriggerAnswerTests {
   @Test func `success is silent, and the request is what was asked for`() throws {
     let questions = Record<ScriptedConnection.Question>()
     let server = try ScriptedServer { connection in
@@ -225,10 +161,18 @@ struct TriggerStatusTests {
     #expect(body["data"] == .string(#"{"n":1.10}"#))
   }
 
+  @Test func `a reason of several lines is told on one line`() throws {
+    let server = try ScriptedServer.answering(400, "Refused", body: "the reason\nand more")
+    let result = try trigger(on: server, "{}")
+    #expect(result.ending == .exited(5))
+    #expect(result.output.isEmpty)
+    #expect(result.errorLines.count == 1, "\(result.errorText)")
+    #expect(result.errorText.contains("HTTP 400: the reason"), "\(result.errorText)")
+  }
+
   private func trigger(on server: ScriptedServer, _ data: String) throws -> ProgramResult {
-    try PusherCLI.start(
+    try PusherCLI.run(
       ["trigger", "--app-id", "1"] + server.address + ["-c", "news", "-e", "e", data],
-      environment: ["PUSHER_APP_SECRET": "s"]
-    ).result()
+      environment: ["PUSHER_APP_SECRET": "s"])
   }
 }

@@ -33,12 +33,11 @@ struct FailingEndpointTests {
   private func subscribe(
     to server: ScriptedServer, asking endpoint: ScriptedServer
   ) throws -> ProgramResult {
-    try PusherCLI.start(
+    try PusherCLI.run(
       ["subscribe"] + server.address + [
         "private-a", "-n", "1", "--retry-max-delay", "50ms", "--connect-timeout", "400ms",
         "--auth-endpoint", "http://127.0.0.1:\(endpoint.port)/auth",
-      ]
-    ).result()
+      ])
   }
 
   private static func says(_ answer: Answer) -> String {
@@ -55,10 +54,7 @@ struct FailingEndpointTests {
   @Test(arguments: Answer.allCases)
   func `a run that is not yet joined gives up after three questions`(answer: Answer) throws {
     let endpoint = try endpoint(answer, bad: 1...9)
-    let server = try ScriptedServer { connection in
-      try connection.welcome()
-      try connection.ignore()
-    }
+    let server = try ScriptedServer.greeting()
     let result = try subscribe(to: server, asking: endpoint)
     #expect(result.ending == .exited(answer == .html ? 5 : 4), "\(result.errorText)")
     #expect(result.output.isEmpty)

@@ -5,69 +5,61 @@ import Testing
 @Suite("A server that fails in the ways of real ones", .runsPrograms)
 struct FailingServerTests {
   private func subscribe(to server: ScriptedServer, _ options: String...) throws -> ProgramResult {
-    try PusherCLI.start(
-      ["subscribe"] + server.address + ["news", "--retry-max-delay", "50ms"] + options
-    ).result()
+    try PusherCLI.run(
+      ["subscribe"] + server.address + ["news", "--retry-max-delay", "50ms"] + options)
   }
 
-  /// Starts a server that sends `pusher:error` and drops the socket, as Reverb does; later
-  /// connections work.
-  private func failing(with code: Int) throws -> ScriptedServer {
+  /// A way to end a connection with a code: Reverb sends an error and drops the socket.
+  enum Way: CaseIterable { case error, closeFrame }
+
+  /// Starts a server whose first connection ends with a code; later connections work.
+  private func failing(with code: UInt16, _ way: Way) throws -> ScriptedServer {
     try ScriptedServer { connection in
       try connection.join()
-      if connection.number == 1 {
-        try connection.send(
-          text: #"{"event":"pusher:error","data":"{\"code\":\#(code),\"message\":\"because\"}"}"#)
-        return connection.drop()
+      guard connection.number == 1 else {
+        try connection.send(event: "back", data: "{}")
+        try connection.stay()
       }
-      try connection.send(event: "back", data: "{}")
-      try connection.stay()
+      if way == .closeFrame { return try connection.close(code: code, reason: "because") }
+      try connection.send(
+        text: #"{"event":"pusher:error","data":"{\"code\":\#(code),\"message\":\"because\"}"}"#)
+      connection.drop()
     }
   }
 
-  @Test(arguments: [(4001, 3), (4003, 3), (4009, 3), (4000, 5), (4004, 5), (4099, 5)])
-  func `an error of 4000 to 4099 and a dropped socket end the program`(
-    code: Int, status: Int32
+  @Test(
+    arguments: [(4001, 3), (4003, 3), (4009, 3), (4000, 5), (4004, 5), (4007, 5), (4099, 5)],
+    Way.allCases)
+  func `an error of 4000 to 4099 ends the program`(
+    end: (code: UInt16, status: Int32), way: Way
   ) throws {
-    let server = try failing(with: code)
+    let server = try failing(with: end.code, way)
     let result = try subscribe(to: server)
-    #expect(result.ending == .exited(status))
+    #expect(result.ending == .exited(end.status))
     // An error that arrives before the loss is also reported separately.
     let last = result.errorLines.last ?? ""
-    #expect(
-      last.hasPrefix("pusher-cli: error: the server reports error \(code): because"), "\(last)")
-    #expect(result.errorLines.count <= 2)
+    let words = way == .error ? "the server reports error" : "closed by the server with code"
+    #expect(last.hasPrefix("pusher-cli: error: \(words) \(end.code): because"), "\(last)")
+    #expect(result.errorLines.count <= (way == .error ? 2 : 1))
     #expect(result.output.isEmpty)
     #expect(server.connectionCount == 1)
   }
 
   @Test(arguments: [
-    ("", " 4100 and gives no reason"), (#","message":null"#, " 4100 and gives no reason"),
-    (#","message":["full",2]"#, #" 4100: ["full",2]"#), (#","message":"full""#, " 4100: full"),
+    ("", " and gives no reason"), (#","data":{"code":4100}"#, " 4100 and gives no reason"),
+    (#","data":{"code":4100,"message":null}"#, " 4100 and gives no reason"),
+    (#","data":{"code":4100,"message":["full",2]}"#, #" 4100: ["full",2]"#),
+    (#","data":{"code":4100,"message":"full"}"#, " 4100: full"),
   ])
   func `an error without a text says so, and any other text is shown`(
     rest: String, words: String
   ) throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
-      try connection.send(text: #"{"event":"pusher:error","data":{"code":4100\#(rest)}}"#)
+    let server = try ScriptedServer.joined { connection in
+      try connection.send(text: #"{"event":"pusher:error"\#(rest)}"#)
       try connection.send(event: "next", data: "{}")
-      try connection.stay()
     }
     let result = try subscribe(to: server, "-n", "1")
     #expect(result.errorText == "pusher-cli: warning: the server reports error\(words)\n")
-  }
-
-  @Test func `an error without data says that it gives no reason`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
-      try connection.send(text: #"{"event":"pusher:error"}"#)
-      try connection.send(event: "next", data: "{}")
-      try connection.stay()
-    }
-    let result = try subscribe(to: server, "-n", "1")
-    #expect(
-      result.errorText == "pusher-cli: warning: the server reports error and gives no reason\n")
   }
 
   @Test(arguments: [
@@ -100,9 +92,8 @@ struct FailingServerTests {
       "--host", "127.0.0.1", "--port", "\(port)", "--scheme", "http", "--key", "k",
     ]
     let rest = command == "subscribe" ? ["news"] : ["-c", "news", "-e", "e", "1"]
-    let result = try PusherCLI.start(
-      [command] + address + rest, environment: ["PUSHER_APP_SECRET": "s", "PUSHER_APP_ID": "1"]
-    ).result()
+    let result = try PusherCLI.run(
+      [command] + address + rest, environment: ["PUSHER_APP_SECRET": "s", "PUSHER_APP_ID": "1"])
     #expect(result.ending == .exited(4))
     #expect(
       result.errorText.hasSuffix(
@@ -110,16 +101,24 @@ struct FailingServerTests {
       "\(result.errorText)")
   }
 
-  @Test(arguments: [4100, 4199, 4200, 4201, 4299, 4301, 4999])
-  func `any other error and a dropped socket are followed by a new connection`(code: Int) throws {
-    let server = try failing(with: code)
+  @Test(
+    arguments: [4100, 4199, 4200, 4201, 4299, 4301, 4999].flatMap { code in
+      Way.allCases.map { (code, $0) }
+    } + [1000, 1001, 1011].map { ($0, .closeFrame) })
+  func `any other end is followed by a new connection`(code: UInt16, way: Way) throws {
+    let server = try failing(with: code, way)
     let result = try subscribe(to: server, "-n", "1")
     #expect(result.ending == .exited(0))
     let lines = result.errorLines.filter { !$0.contains("warning: the server reports") }
     #expect(lines.count == 2, "\(result.errorText)")
-    // Codes from 4300 on concern one message and explain no loss.
-    let reason = code < 4300 ? "the server reports error \(code): because" : "the server closed"
+    // Errors from 4300 on concern one message and explain no loss.
+    let reason =
+      switch way {
+      case .closeFrame: "closed by the server with code \(code): because"
+      case .error: code < 4300 ? "the server reports error \(code): because" : "the server closed"
+      }
     #expect(lines[0].contains("connection lost (\(reason)"), "\(lines[0])")
+    #expect(lines[0].contains("retrying"))
     #expect(server.connectionCount == 2)
   }
 

@@ -6,31 +6,23 @@ import Testing
 @Suite("--field and --join", .runsPrograms)
 struct FieldTests {
   private func server(_ stream: String) throws -> ScriptedServer {
-    try ScriptedServer { connection in
-      try connection.beginStream()
-      try connection.send(stream: stream)
-      try connection.remain()
-    }
+    try ScriptedServer.streaming(stream)
   }
 
   private func sse(
     _ stream: String, _ options: String..., environment: [String: String] = [:]
   ) throws -> ProgramResult {
     let server = try server(stream)
-    return try PusherCLI.start(
-      ["sse", server.url, "--timeout", "10m"] + options, environment: environment
-    ).result()
+    return try PusherCLI.run(
+      ["sse", server.url, "--timeout", "10m"] + options, environment: environment)
   }
 
   private func subscribe(_ data: [String], _ options: String...) throws -> ProgramResult {
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       for data in data { try connection.send(event: "e", data: data) }
-      try connection.stay()
     }
-    return try PusherCLI.start(
-      ["subscribe"] + server.address + ["news", "--timeout", "10m"] + options
-    ).result()
+    return try PusherCLI.run(
+      ["subscribe"] + server.address + ["news", "--timeout", "10m"] + options)
   }
 
   private static let prices =
@@ -94,12 +86,10 @@ struct FieldTests {
 
   @Test func `a joined value leaves at once, and a signal gives the text its line end`() throws {
     let gate = Gate()
-    let server = try ScriptedServer { connection in
-      try connection.beginStream()
+    let server = try ScriptedServer.streaming { connection in
       try connection.send(stream: ModelStreams.chunk(#"{"content":"Hel|"}"#))
       try connection.wait(for: gate)
       try connection.send(stream: ModelStreams.chunk(#"{"content":"lo|"}"#))
-      try connection.remain()
     }
     let program = try PusherCLI.sse(server, "--field", "choices.0.delta.content", "--join")
     #expect(try program.line(endedBy: UInt8(ascii: "|")) == "Hel")

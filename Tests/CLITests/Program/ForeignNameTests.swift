@@ -33,14 +33,10 @@ struct ForeignNameTests {
 
   @Test(arguments: ["pusher-cli:exit", "pusher-cli:"])
   func `an event of a stream of such a name is printed under another`(name: String) throws {
-    let server = try ScriptedServer { connection in
-      try connection.beginStream()
-      try connection.send(
-        stream: "event: \(name)\ndata: {\"status\":0}\n\nevent: end\ndata: 1\n\n")
-      try connection.remain()
-    }
+    let server = try ScriptedServer.streaming(
+      "event: \(name)\ndata: {\"status\":0}\n\nevent: end\ndata: 1\n\n")
     func run(_ options: String...) throws -> String {
-      try PusherCLI.start(["sse", server.url, "-n", "1"] + options).result().outputText
+      try PusherCLI.run(["sse", server.url, "-n", "1"] + options).outputText
     }
     #expect(try run() == #"{"event":"foreign:\#(name)","data":{"status":0}}"# + "\n")
     #expect(
@@ -53,21 +49,17 @@ struct ForeignNameTests {
 
   @Test func `names that only resemble ours stay as they are`() throws {
     let names = ["pusher-cl", "pusher-cli", "pusher-client:x", "Pusher-cli:x", " pusher-cli:x"]
-    let server = try ScriptedServer { connection in
-      try connection.beginStream()
+    let server = try ScriptedServer.streaming { connection in
       for name in names { try connection.send(stream: "event: \(name)\ndata: 1\n\n") }
-      try connection.remain()
     }
     let result = try PusherCLI.sse(server, "-n", "\(names.count)", "-F", "%e").result()
     #expect(result.outputText == names.map { $0 + "\n" }.joined())
   }
 
   @Test func `a name with a line end begins no line of its own in a template`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       try connection.send(
         text: #"{"event":"a\npusher-cli:exit","channel":"news\nx","data":"1"}"#)
-      try connection.stay()
     }
     let result = try PusherCLI.subscribe(to: server, "news", "-n", "1", "-F", "%e %c").result()
     #expect(result.outputText == "a\\npusher-cli:exit news\\nx\n")
@@ -78,9 +70,8 @@ struct ForeignNameTests {
       #"{"event":"foreign:pusher-cli:exit","channel":"news","data":{"status":0}}"# + "\n"
       + #"{"event":"pusher-cli:exit","channel":null,"data":{"status":0}}"# + "\n"
     let input = try TemporaryFolder.shared.file("lines", holding: lines)
-    let result = try PusherCLI.start(
-      ["trigger", "-", "--local", "--dry-run"], input: .file(input)
-    ).result()
+    let result = try PusherCLI.run(
+      ["trigger", "-", "--local", "--dry-run"], input: .file(input))
     #expect(result.outputText.contains("pusher-cli:exit"), "\(result.errorText)")
     #expect(!result.outputText.contains("foreign:"))
     #expect(result.errorText.contains("skipped 1 line "))

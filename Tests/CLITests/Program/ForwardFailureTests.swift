@@ -182,11 +182,9 @@ struct ForwardFailureTests {
   @Test func `a slow receiver leaves the socket unread, and that is said once`() throws {
     let count = 16_000
     let stood = Gate()
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       for _ in 0..<count { try connection.send(event: "flood", data: Flood.data) }
       stood.open()
-      try connection.stay()
     }
     let receiver = try ForwardReceiver("gate", "200")
     let program = try forward(server, to: receiver, "--buffer", "64k")
@@ -219,7 +217,7 @@ struct ForwardEndTests {
       to: server, "news", "-L", "--forward-timeout", "1h", "--forward-dead", dead, "--forward",
       receiver.url)
     _ = try receiver.next()
-    try awaitEvents(3, program)
+    try program.awaitEvents(3)
     program.send(signal)
     let result = try program.result()
     #expect(result.ending == .signalled(signal))
@@ -238,7 +236,7 @@ struct ForwardEndTests {
     let program = try PusherCLI.subscribe(
       to: server, "news", "--forward", receiver.url, environment: clock.environment())
     _ = try receiver.next()
-    try awaitEvents(2, program)
+    try program.awaitEvents(2)
     program.send(SIGTERM)
     // An answer after the signal proves that the program has handled it.
     try program.goRound(2)
@@ -276,7 +274,7 @@ struct ForwardEndTests {
       to: server, "news", "-W", "300ms", "-L", "--connect-timeout", "1h", "--forward", receiver.url,
       environment: clock.environment())
     _ = try receiver.next()
-    try awaitEvents(3, program)
+    try program.awaitEvents(3)
     #expect(try clock.move(.seconds(1), untilEndOf: program) == .exited(4))
     let result = try program.result()
     #expect(result.errorText == "pusher-cli: error: --forward: 3 events were not delivered\n")
@@ -344,21 +342,10 @@ struct ForwardEndTests {
   }
 
   @Test func `an id that events share says nothing, so that none is taken for another`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.beginStream()
-      try connection.send(stream: "data: 0\n\nid: a\ndata: 1\n\ndata: 1\n\ndata: 1\n\n")
-      try connection.remain()
-    }
+    let server = try ScriptedServer.streaming("data: 0\n\nid: a\ndata: 1\n\ndata: 1\n\ndata: 1\n\n")
     let receiver = try ForwardReceiver("200")
     let program = try PusherCLI.sse(server, "-n", "4", "--forward", receiver.url)
     #expect(try program.wait() == .exited(0))
     #expect(Set(try receiver.requests(4).map(\.key)).count == 4)
-  }
-
-  private func awaitEvents(_ count: Int, _ program: ChildProgram) throws {
-    try waitUntil("\(count) events have come") {
-      program.send(SIGUSR1)
-      return try program.errorLine(containing: "bytes queued").contains("\(count) events")
-    }
   }
 }

@@ -44,15 +44,13 @@ struct ForwardTests {
     throws
   {
     let long = String(repeating: "x", count: 2049)
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       for name in [
         #"App\\Events\\Paid"#, #"a\r\nX-Evil: b"#, "größe 100%", #"a\u0000b"#, " ", long,
         String(long.dropLast()),
       ] {
         try connection.send(text: #"{"event":"\#(name)","channel":"news","data":"1"}"#)
       }
-      try connection.stay()
     }
     let receiver = try ForwardReceiver("200")
     let program = try PusherCLI.subscribe(to: server, "news", "-n", "7", "--forward", receiver.url)
@@ -195,25 +193,13 @@ struct ForwardTests {
       "--forward-dead: cannot write '/': it is a folder"
     ),
   ])
-  func `what cannot mean anything is refused`(options: [String], message: String) throws {
-    let result = try PusherCLI.start(
-      ["subscribe", "--key", "k", "--host", "127.0.0.1", "news"] + options
-    ).result()
+  func `options of --forward that cannot work are refused`(options: [String], message: String)
+    throws
+  {
+    let result = try PusherCLI.run(
+      ["subscribe", "--key", "k", "--host", "127.0.0.1", "news"] + options)
     #expect(result.ending == .exited(2))
     #expect(result.errorText.contains(message), "\(result.errorText)")
     #expect(!result.errorText.contains("secret"))
-  }
-
-  @Test(arguments: [
-    (["--forward-jobs", "2"], "leave out --forward-jobs"),
-    (["--forward-timeout", "1s"], "give --forward-dead"),
-  ])
-  func `a state file wants one place in the stream`(options: [String], message: String) throws {
-    let result = try PusherCLI.start(
-      ["sse", "http://127.0.0.1/", "--state-file", "/nonexistent/s", "--forward", "http://a/"]
-        + options
-    ).result()
-    #expect(result.ending == .exited(2))
-    #expect(result.errorText.contains(message), "\(result.errorText)")
   }
 }

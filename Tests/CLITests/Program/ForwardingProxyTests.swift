@@ -9,12 +9,7 @@ struct ForwardingProxyTests {
   @Test(.needs(.proxies))
   func `a proxy that connects to port 443 alone forwards sse and the API`() throws {
     let proxy = try LocalProxy(.tinyproxy, connectPort: 443)
-    let heads = Record<HTTPRequestHead>()
-    let server = try ScriptedServer { connection in
-      heads.add(try connection.beginStream().head)
-      try connection.send(stream: "data: 1\n\n")
-      try connection.remain()
-    }
+    let (server, heads) = try ScriptedServer.recording("data: 1\n\n")
     let stream = try PusherCLI.sse(
       server, "-n", "1", "-v", environment: ["http_proxy": proxy.url]
     ).result()
@@ -24,32 +19,25 @@ struct ForwardingProxyTests {
     #expect(heads.values.first?.headers["Host"] == "127.0.0.1:\(server.port)")
 
     let local = try LocalServer()
-    let sent = try PusherCLI.start(
+    let sent = try PusherCLI.run(
       ["trigger"] + local.address + ["--proxy", proxy.url, "-c", "a", "-e", "e", "{}"],
       environment: [
         "PUSHER_APP_KEY": LocalServer.key, "PUSHER_APP_ID": LocalServer.appID,
         "PUSHER_APP_SECRET": "local-secret",
-      ]
-    ).result()
+      ])
     #expect(sent.ending == .exited(0), "\(sent.errorText)")
 
     // A WebSocket needs its own tunnel.
-    let socket = try PusherCLI.start(
-      ["subscribe"] + local.address + ["--key", LocalServer.key, "a", "--proxy", proxy.url]
-    ).result()
+    let socket = try PusherCLI.run(
+      ["subscribe"] + local.address + ["--key", LocalServer.key, "a", "--proxy", proxy.url])
     #expect(socket.ending == .exited(4))
     #expect(socket.errorText.contains("refused to connect to 127.0.0.1:\(local.port): HTTP 403"))
   }
 
   @Test(.needs(.proxies))
-  func `it wants its credentials, which the server never sees`() throws {
+  func `a proxy gets its credentials, which the server never sees`() throws {
     let proxy = try LocalProxy(.tinyproxy, wantsCredentials: true, connectPort: 443)
-    let heads = Record<HTTPRequestHead>()
-    let server = try ScriptedServer { connection in
-      heads.add(try connection.beginStream().head)
-      try connection.send(stream: "data: 1\n\n")
-      try connection.remain()
-    }
+    let (server, heads) = try ScriptedServer.recording("data: 1\n\n")
     func run(_ url: String) throws -> ProgramResult {
       try PusherCLI.sse(server, "-n", "1", environment: ["ALL_PROXY": url]).result()
     }
@@ -67,17 +55,11 @@ struct ForwardingProxyTests {
   }
 
   @Test func `the request is that of curl: the whole URL, one Host, no CONNECT`() throws {
-    let heads = Record<HTTPRequestHead>()
-    let proxy = try ScriptedServer { connection in
-      heads.add(try connection.beginStream().head)
-      try connection.send(stream: "data: 1\n\n")
-      try connection.remain()
-    }
+    let (proxy, heads) = try ScriptedServer.recording("data: 1\n\n")
     let place = "http://u%20s:p%40ss@127.0.0.1:\(proxy.port)"
     // Only the proxy can resolve this name.
-    let result = try PusherCLI.start(
-      ["sse", "http://server.test:81/a?b=c", "-n", "1"], environment: ["http_proxy": place]
-    ).result()
+    let result = try PusherCLI.run(
+      ["sse", "http://server.test:81/a?b=c", "-n", "1"], environment: ["http_proxy": place])
     #expect(result.ending == .exited(0), "\(result.errorText)")
     let head = try #require(heads.values.first)
     #expect(head.method == "GET")
@@ -97,47 +79,27 @@ struct ForwardingProxyTests {
           + "Content-Length: 0\r\n\r\n")
       try connection.remain()
     }
-    let result = try PusherCLI.start(
-      ["sse", "http://server.test/a"], environment: ["ALL_PROXY": "127.0.0.1:\(proxy.port)"]
-    ).result()
+    let result = try PusherCLI.run(
+      ["sse", "http://server.test/a"], environment: ["ALL_PROXY": "127.0.0.1:\(proxy.port)"])
     #expect(result.ending == .exited(4))
     #expect(lines.values == ["GET http://server.test/a", "CONNECT server.test:443"])
   }
 
   @Test(arguments: [(403, Int32(3)), (502, 4)])
   func `a refusal that may be the proxy's own names the proxy`(code: Int, status: Int32) throws {
-    let proxy = try ScriptedServer { connection in
-      _ = try connection.question()
-      try connection.answer(code)
-    }
+    let proxy = try ScriptedServer.answering(code)
     let url = "http://127.0.0.1:\(proxy.port)"
     for arguments in [
       ["sse", "http://server.test/"],
       Self.api + ["--host", "server.test", "--app-id", "1", "--key", "k"],
     ] {
-      let result = try PusherCLI.start(
-        arguments + ["--proxy", url], environment: ["PUSHER_APP_SECRET": "s"]
-      ).result()
+      let result = try PusherCLI.run(
+        arguments + ["--proxy", url], environment: ["PUSHER_APP_SECRET": "s"])
       #expect(result.ending == .exited(status))
       #expect(
         result.errorText.contains("(the answer may come from proxy \(url))"),
         "\(result.errorText)")
     }
-  }
-
-  @Test func `--local leaves the proxies of the environment out`() throws {
-    let server = try LocalServer(secret: "local")
-    let nobody = "http://127.0.0.1:\(try Loopback.closedPort())"
-    let arguments = [
-      "trigger", "--local", "--port", server.port, "--key", LocalServer.key, "--app-id",
-      LocalServer.appID, "-c", "a", "-e", "e", "{}",
-    ]
-    for name in ["HTTP_PROXY", "http_proxy", "ALL_PROXY"] {
-      let result = try PusherCLI.start(arguments, environment: [name: nobody]).result()
-      #expect(result.ending == .exited(0), "\(name): \(result.errorText)")
-    }
-    let typed = try PusherCLI.start(arguments + ["--proxy", nobody]).result()
-    #expect(typed.ending == .exited(4))
   }
 
   @Test(arguments: [
@@ -147,9 +109,8 @@ struct ForwardingProxyTests {
     let server = try PusherCLI.start(["serve"] + options)
     let line = try server.errorLine(containing: "with subscribe and trigger")
     let pasted = try #require(line.firstMatch(of: /use (--local.*) with subscribe/)).output.1
-    let result = try PusherCLI.start(
-      ["trigger", "-c", "a", "-e", "e", "{}"] + pasted.split(separator: " ").map(String.init)
-    ).result()
+    let result = try PusherCLI.run(
+      ["trigger", "-c", "a", "-e", "e", "{}"] + pasted.split(separator: " ").map(String.init))
     #expect(result.ending == .exited(0), "\(result.errorText)")
   }
 }

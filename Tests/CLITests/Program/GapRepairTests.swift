@@ -84,7 +84,9 @@ struct GapRepairTests {
       "the command took longer than 1 s; its output is ignored (--on-gap-timeout sets the limit)"
     ),
   ])
-  func `its failure is told, and the run goes on`(command: String, warning: String) throws {
+  func `a failure of the command is told, and the run goes on`(command: String, warning: String)
+    throws
+  {
     let program = try start(command, "-n", "2", "--buffer", "64k", "--on-gap-timeout", "1s")
     try program.errorLine(containing: "pusher-cli: warning: --on-gap: \(warning)")
     goes.open()
@@ -93,7 +95,7 @@ struct GapRepairTests {
     #expect(result.ending == .exited(0))
   }
 
-  @Test func `events go on while it runs`() throws {
+  @Test func `events go on while the command runs`() throws {
     let end = TemporaryFolder.shared.file("end")
     let program = try start(
       "until [ -e \(end) ]; do sleep 0.01; done; "
@@ -105,7 +107,9 @@ struct GapRepairTests {
     #expect(try program.wait() == .exited(0))
   }
 
-  @Test func `gaps that end while it runs are one, which has its command afterwards`() throws {
+  @Test func `gaps that end while the command runs are one, which has its command afterwards`()
+    throws
+  {
     let (gaps, lost) = (TemporaryFolder.shared.file("gaps"), TemporaryFolder.shared.file("lost"))
     let server = try ScriptedServer { connection in
       try connection.join()
@@ -118,14 +122,13 @@ struct GapRepairTests {
         try connection.stay()
       }
     }
-    let result = try PusherCLI.start(
+    let result = try PusherCLI.run(
       ["subscribe"] + server.address
         + [
           "news", "--retry-max-delay", "10ms", "--reconnect-delay", "10ms", "-n", "6", "--on-gap",
           "cat >>\(gaps); until [ -e \(lost) ]; do sleep 0.01; done; "
             + #"echo '{"event":"m","channel":"news","data":1}'"#,
-        ]
-    ).result()
+        ])
     let events = try result.outputText.split(separator: "\n").map {
       try JSONParser.parse(String($0))["event"]?.text
     }
@@ -162,16 +165,13 @@ struct SummaryTests {
   func `the table of names stands at the end on standard error, the most bytes first`(
     options: [String]
   ) throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       try connection.send(event: "small", data: "1")
       try connection.send(event: "big\n", data: String(repeating: "x", count: 1000))
       try connection.send(event: "small", data: "2")
-      try connection.stay()
     }
-    let result = try PusherCLI.start(
-      ["subscribe"] + server.address + ["news", "-n", "3", "--summary"] + options
-    ).result()
+    let result = try PusherCLI.run(
+      ["subscribe"] + server.address + ["news", "-n", "3", "--summary"] + options)
     let small = ScriptedConnection.message("small", "news", "1").utf8.count * 2
     let big = ScriptedConnection.message("big\n", "news", String(repeating: "x", count: 1000)).utf8
       .count
@@ -191,7 +191,7 @@ struct SummaryTests {
       try connection.beginStream()
       try connection.send(stream: "data: 12345\n\nevent: x\ndata: 1\n\n")
     }
-    let result = try PusherCLI.start(["sse", server.url, "-n", "2", "--summary"]).result()
+    let result = try PusherCLI.run(["sse", server.url, "-n", "2", "--summary"])
     #expect(result.errorText.contains("     1      5  message\n"))
     #expect(result.errorText.contains("     2      6  (all)\n"))
   }

@@ -64,12 +64,10 @@ struct HealthTests {
 
   @Test(.needs(.movedClock)) func `a run whose output nobody reads is not well`() throws {
     let clock = try MovedClock()
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       for _ in 0..<1500 {
         try connection.send(event: "flood", data: #"{"flood":\#(Flood.data)}"#)
       }
-      try connection.stay()
     }
     let program = try PusherCLI.start(
       ["subscribe"] + server.address + ["news", "--buffer", "64k"] + Self.metrics,
@@ -127,10 +125,9 @@ struct HealthTests {
       case "sse": ["sse", "http://127.0.0.1:\(taken.port)/"]
       default: ["serve", "--listen", "127.0.0.1:0"]
       }
-    let result = try PusherCLI.start(
+    let result = try PusherCLI.run(
       arguments + ["--metrics", "127.0.0.1:\(taken.port)"],
-      environment: LocalServer.environment("local-secret")
-    ).result()
+      environment: LocalServer.environment("local-secret"))
     #expect(result.ending == .exited(4))
     #expect(result.errorText.contains("127.0.0.1:\(taken.port)"), "\(result.errorText)")
     #expect(result.errorText.contains("in use"), "\(result.errorText)")
@@ -139,9 +136,8 @@ struct HealthTests {
   @Test func `a port of your own is told with -v only, and a wrong address is named`() throws {
     let server = try Hooked.counting(1)
     let port = try Loopback.closedPort()
-    let result = try PusherCLI.start(
-      ["subscribe"] + server.address + ["news", "-n", "1", "--metrics", ":\(port)"]
-    ).result()
+    let result = try PusherCLI.run(
+      ["subscribe"] + server.address + ["news", "-n", "1", "--metrics", ":\(port)"])
     #expect(result.errorText == "")
     let wrong = try PusherCLI.run("serve", "--metrics", "9464")
     #expect(wrong.ending == .exited(2))

@@ -103,9 +103,8 @@ struct InputOrdersTests {
     #expect(Set(joined.map { $0.contains("private-a") }) == [true, false])
     write(#"{"unsubscribe":"news"}"#, to: program)
     try waitUntil("nobody is in news") {
-      let result = try PusherCLI.start(
-        ["channels"] + server.address, environment: LocalServer.environment("local-secret")
-      ).result()
+      let result = try PusherCLI.run(
+        ["channels"] + server.address, environment: LocalServer.environment("local-secret"))
       return !result.outputText.contains("news") && result.outputText.contains("private-a")
     }
   }
@@ -169,14 +168,5 @@ struct InputOrdersTests {
     // The channel is never confirmed. The program takes a pipe and one read, not the rest.
     let taken = try program.writeWhatGoes(Array(repeatElement(line, count: 100_000).joined()))
     #expect(taken < 400_000)
-  }
-
-  @Test func `what reads standard input reads it alone`() throws {
-    let result = try PusherCLI.start(
-      ["subscribe", "--key", "k", "--stdin", "--secret-file", "-", "private-a"]
-    ).result()
-    #expect(result.ending == .exited(2))
-    #expect(
-      result.errorText.contains("--stdin and --secret-file both read standard input"))
   }
 }

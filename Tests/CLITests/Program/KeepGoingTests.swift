@@ -26,15 +26,14 @@ struct KeepGoingTests {
   @Test func `subscribe warns of a refused channel and goes on with the others`() throws {
     let ready = TemporaryFolder.shared.file("ready")
     let server = try server()
-    let result = try PusherCLI.start(
+    let result = try PusherCLI.run(
       ["subscribe"] + server.address
-        + ["news", "sport", "--keep-going", "-n", "1", "--on-ready", "touch \(ready)"]
-    ).result()
+        + ["news", "sport", "--keep-going", "-n", "1", "--on-ready", "touch \(ready)"])
     #expect(result.ending == .exited(0))
     #expect(result.outputText == Self.line)
     #expect(result.errorText.hasPrefix("pusher-cli: warning: news refused: "))
     #expect(FileManager.default.fileExists(atPath: ready))
-    let without = try PusherCLI.start(["subscribe"] + server.address + ["news", "sport"]).result()
+    let without = try PusherCLI.run(["subscribe"] + server.address + ["news", "sport"])
     #expect(without.ending == .exited(3))
   }
 
@@ -46,9 +45,8 @@ struct KeepGoingTests {
         event: "pusher_internal:subscription_error", channel: channel, data: "{}")
       try connection.stay()
     }
-    let result = try PusherCLI.start(
-      ["subscribe"] + server.address + ["news", "--keep-going"]
-    ).result()
+    let result = try PusherCLI.run(
+      ["subscribe"] + server.address + ["news", "--keep-going"])
     #expect(result.ending == .exited(3))
   }
 
@@ -63,7 +61,7 @@ struct KeepGoingTests {
       try connection.send(stream: "retry: 1\ndata: 1\n\n")
     }
     let options = ["-n", "2"] + (isTold ? ["--keep-going"] : [])
-    let result = try PusherCLI.start(["sse", server.url] + options).result()
+    let result = try PusherCLI.run(["sse", server.url] + options)
     #expect(result.ending == .exited(isTold ? 0 : 3))
     #expect(result.outputText.split(separator: "\n").count == (isTold ? 2 : 1))
   }

@@ -79,12 +79,10 @@ struct LimitTests {
   @Test func `16 MiB of lines wait for a reader that stops, and not one is lost`() throws {
     let count = 3000
     let filler = String(repeating: "y", count: 16_000)
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       for number in 0..<count {
         try connection.send(event: "flood", data: #"{"n":\#(number),"f":"\#(filler)"}"#)
       }
-      try connection.stay()
     }
     let program = try PusherCLI.subscribe(to: server, "news", "-n", "\(count)")
     try program.errorLine(containing: "slow: 16 MiB wait", readsOutput: false)

@@ -16,10 +16,9 @@ struct MCPServerTests {
     let port = try server.line()
     let question =
       #"{"jsonrpc":"2.0","id":1,"method":"\#(method)","params":\#(parameters)}"#
-    return try PusherCLI.start(
+    return try PusherCLI.run(
       ["sse", "http://127.0.0.1:\(port)/mcp", "--accept-json", "-d", question]
-        + options
-    ).result()
+        + options)
   }
 
   @Test(arguments: ["stream", "json"])

@@ -66,12 +66,10 @@ struct MalformedInputTests {
   ]
 
   @Test func `messages that are no events are reported, and the stream goes on`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       for message in Self.messages { try connection.send(text: message) }
       try connection.send(binary: [0, 1, 2])
       try connection.send(event: "tick", data: "{}")
-      try connection.stay()
     }
     let result = try PusherCLI.subscribe(to: server, "news", "-n", "1").result()
     #expect(result.ending == .exited(0))
@@ -82,11 +80,9 @@ struct MalformedInputTests {
   }
 
   @Test func `with -L they are lines of their own, which jq reads`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       for message in Self.messages { try connection.send(text: message) }
       try connection.send(event: "tick", data: "{}")
-      try connection.stay()
     }
     let result = try PusherCLI.subscribe(to: server, "news", "-n", "1", "-L").result()
     let frames = try Jq.run(
@@ -97,8 +93,7 @@ struct MalformedInputTests {
   }
 
   @Test func `odd messages of the protocol itself do no harm`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       for message in [
         #"{"event":"pusher:connection_established","data":"{}"}"#,
         #"{"event":"pusher:error","data":null}"#, #"{"event":"pusher:error"}"#,
@@ -108,7 +103,6 @@ struct MalformedInputTests {
         #"{"event":"pusher:pong"}"#, #"{"event":"pusher:unheard_of","data":{}}"#,
       ] { try connection.send(text: message) }
       try connection.send(event: "tick", data: "{}")
-      try connection.stay()
     }
     let program = try PusherCLI.subscribe(to: server, "news", "-e", "tick", "-n", "1")
     let result = try program.result()

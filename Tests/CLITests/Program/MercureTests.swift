@@ -55,7 +55,7 @@ struct MercureTests {
       try connection.send(stream: MercureHub.update("urn:c"))
       try connection.remain()
     }
-    let result = try PusherCLI.start(["sse", "\(server.url)?topic=x\(query)", "-n", "1"]).result()
+    let result = try PusherCLI.run(["sse", "\(server.url)?topic=x\(query)", "-n", "1"])
     #expect(
       result.errorText == "pusher-cli: warning: the server continues after event urn:b, "
         + "not after urn:a: events may be lost\n")

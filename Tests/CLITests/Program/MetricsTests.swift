@@ -55,10 +55,8 @@ struct MetricsTests {
 
   @Test func `a channel's name may be anything, and is read back as it was`() throws {
     let names = ["a\"b", "a\\b", "a\nb", "ä❤", "a,b{}=", "(other)"]
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       for name in names { try connection.send(event: "e", channel: name, data: "1") }
-      try connection.stay()
     }
     let (_, at) = try subscribe(server, "news")
     let samples = try at.samples(once: "pusher_cli_events_total 6")

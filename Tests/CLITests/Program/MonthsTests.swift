@@ -57,10 +57,9 @@ struct MonthsTests {
       ["serve", "--listen", "127.0.0.2:\(former.port)"], environment: environment)
     try new.errorLine(containing: "listening on")
     func trigger(_ data: String, at host: String) throws {
-      let result = try PusherCLI.start(
+      let result = try PusherCLI.run(
         ["trigger", "--host", host, "--port", former.port, "--scheme", "http", "-c", "news", "-e"]
-          + ["e", data], environment: environment
-      ).result()
+          + ["e", data], environment: environment)
       #expect(result.ending == .exited(0), "\(result.errorText)")
     }
     let program = try PusherCLI.start(
@@ -114,10 +113,9 @@ struct MonthsTests {
     let again = try subscribe(pinnedTo: "other-key")
     _ = try again.lines(2)
 
-    let result = try PusherCLI.start(
+    let result = try PusherCLI.run(
       ["trigger"] + server.address + trust + ["-c", "news", "-e", "e", "1"],
-      environment: LocalServer.environment("local-secret")
-    ).result()
+      environment: LocalServer.environment("local-secret"))
     #expect(result.ending == .exited(0), "\(result.errorText)")
     for program in [former, new, again] {
       #expect(try program.line() == #"{"event":"e","channel":"news","data":1}"#)

@@ -4,16 +4,12 @@ import Testing
 @Suite("Watching a run: --trace and SIGUSR1", .runsPrograms)
 struct ObservationTests {
   @Test func `-vv says where the settings come from, and which addresses follow`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
-      try connection.send(event: "e", data: "1")
-      try connection.stay()
-    }
+    let server = try ScriptedServer.joined { try $0.send(event: "e", data: "1") }
     let file = try TemporaryFolder.shared.file(
       "env",
       holding: "PUSHER_APP_KEY=secretive-key\nPUSHER_HOST=127.0.0.1\nPUSHER_APP_SECRET=hidden\n")
     let words = ["subscribe", "news", "-n", "1", "--env-file", file, "--scheme", "http"]
-    let loud = try PusherCLI.start(words + ["-vv", "-p", "\(server.port)"]).result().errorText
+    let loud = try PusherCLI.run(words + ["-vv", "-p", "\(server.port)"]).errorText
     #expect(
       loud.hasPrefix(
         """
@@ -24,7 +20,7 @@ struct ObservationTests {
         pusher-cli: scheme: http, from --scheme
         pusher-cli: websocket: ws://127.0.0.1:\(server.port)/app/secr…, from the above
         """))
-    let brief = try PusherCLI.start(words + ["-v", "-p", "\(server.port)"]).result().errorText
+    let brief = try PusherCLI.run(words + ["-v", "-p", "\(server.port)"]).errorText
     #expect(!brief.contains("from"))
     #expect(!loud.contains("hidden"))
   }
@@ -45,13 +41,6 @@ struct ObservationTests {
     #expect(!lines.joined().contains("a-secret-to-keep"))
     let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
     #expect(mode == 0o600)
-  }
-
-  @Test func `a trace that cannot be written is a mistake of the caller`() throws {
-    let result = try PusherCLI.run("subscribe", "--local", "news", "--trace", "/nowhere/at/all")
-    #expect(result.ending == .exited(2))
-    #expect(
-      result.errorText.hasPrefix("pusher-cli: error: --trace: cannot write '/nowhere/at/all'"))
   }
 
   @Test func `a trace takes the place of a file that others could read`() throws {

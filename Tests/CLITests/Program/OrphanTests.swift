@@ -15,11 +15,9 @@ struct OrphanTests {
   }
 
   @Test func `orphans of commands are collected`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       for _ in 0..<20 { try connection.send(event: "leave", data: "1") }
       try connection.send(event: "look", data: "1")
-      try connection.stay()
     }
     // Each command leaves an orphan; the last command waits until all are gone.
     let command = #"""

@@ -140,10 +140,8 @@ struct OutputFileTests {
   @Test(.enabled(if: PusherCLI.bearsFileLimits))
   func `a file that takes no more ends the run with 6, and the next run ends its last line`() throws
   {
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       for _ in 0..<200 { try connection.send(event: "e", data: #""0123456789""#) }
-      try connection.stay()
     }
     let arguments = ["subscribe"] + server.address + ["news", "--output-file", path]
     let limited = try PusherCLI.limited(blocks: 2, arguments, output: .pipe).result()
@@ -151,7 +149,7 @@ struct OutputFileTests {
     #expect(limited.errorText.contains("cannot write to '\(path)': "))
     let cut = try Data(contentsOf: URL(fileURLWithPath: path))
     #expect(cut.count == 1024 && cut.last != 0x0A)
-    let next = try PusherCLI.start(arguments + ["-n", "200"]).result()
+    let next = try PusherCLI.run(arguments + ["-n", "200"])
     #expect(next.ending == .exited(0) && next.errorText.contains("in the middle of a line"))
     let all = try lines(path)
     let torn = all.filter { !$0.hasSuffix("}") }
@@ -178,17 +176,6 @@ struct OutputFileTests {
       #expect(result.ending == .exited(2), "\(name)")
       #expect(result.errorText.contains("--output-file: cannot write '\(name)': "))
     }
-  }
-
-  @Test(arguments: [
-    (["--output-file", "f", "--exec", "true"], "add --tee"),
-    (["--output-file", "f", "--forward", "http://127.0.0.1:1/"], "add --tee"),
-    (["--sync", "1s"], "--output-file"),
-  ])
-  func `what would have no effect is refused`(options: [String], word: String) throws {
-    let result = try PusherCLI.start(["subscribe", "--local", "news"] + options).result()
-    #expect(result.ending == .exited(2))
-    #expect(result.errorText.contains(word))
   }
 
   // MARK: --sync

@@ -13,13 +13,11 @@ struct PipelineTests {
   @Test(.needs(.movedClock))
   func `an event reaches a pipe before another comes, and before time passes`() throws {
     let next = Gate()
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       for number in 0..<10 {
         try connection.wait(for: next)
         try connection.send(event: "tick", data: "\(number)")
       }
-      try connection.stay()
     }
     let program = try PusherCLI.subscribe(to: server, "news", environment: timeless())
     for number in 0..<10 {
@@ -37,13 +35,11 @@ struct PipelineTests {
     let manual = try Documentation.text("man/pusher-cli.1").replacing("\\-", with: "-")
     #expect(manual.contains(filter.split(separator: " ").prefix(2).joined(separator: " ")))
     let next = Gate()
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       for number in 0..<3 {
         try connection.wait(for: next)
         try connection.send(event: "tick", data: "\(number)")
       }
-      try connection.stay()
     }
     let pipeline = try ChildProgram(
       "/usr/bin/env",
@@ -72,12 +68,10 @@ struct PipelineTests {
   }
 
   @Test func `of 10,000 events none is lost and all come in order`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       for number in 0..<10_000 {
         try connection.send(event: "tick", data: #"{"n":\#(number)}"#)
       }
-      try connection.stay()
     }
     let result = try PusherCLI.subscribe(to: server, "news", "-n", "10000").result()
     #expect(result.ending == .exited(0))
@@ -89,11 +83,7 @@ struct PipelineTests {
   }
 
   private func sendingOne() throws -> ScriptedServer {
-    try ScriptedServer { connection in
-      try connection.join()
-      try connection.send(event: "only", data: "{}")
-      try connection.stay()
-    }
+    try ScriptedServer.joined { try $0.send(event: "only", data: "{}") }
   }
 
   @Test(.needs(.movedClock))
@@ -124,11 +114,7 @@ struct PipelineTests {
 struct OutputFailureTests {
   @Test(.needs(.fullDevice))
   func `a full disk ends the program with status 6 and one line`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
-      try connection.send(event: "tick", data: "{}")
-      try connection.stay()
-    }
+    let server = try ScriptedServer.joined { try $0.send(event: "tick", data: "{}") }
     let result = try PusherCLI.subscribe(to: server, "news", output: .file("/dev/full")).result()
     #expect(result.ending == .exited(6))
     #expect(
@@ -151,16 +137,14 @@ struct OutputFailureTests {
       ["--help"], ["--version"], ["help", "environment"],
     ])
   func `help and version say so too`(arguments: [String]) throws {
-    let result = try PusherCLI.start(arguments, output: .file("/dev/full")).result()
+    let result = try PusherCLI.run(arguments, output: .file("/dev/full"))
     #expect(result.ending == .exited(6))
     #expect(result.errorLines.count == 1)
   }
 
   @Test func `a file takes every line`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       for number in 0..<100 { try connection.send(event: "tick", data: "\(number)") }
-      try connection.stay()
     }
     let path = TemporaryFolder.shared.file("events")
     let program = try PusherCLI.subscribe(to: server, "news", "-n", "100", output: .file(path))
@@ -175,13 +159,11 @@ struct StandardInputTests {
   @Test(arguments: [ChildProgram.Input.nothing, .closed])
   func `at its end, or without one, the program keeps running`(input: ChildProgram.Input) throws {
     let next = Gate()
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       for _ in 0..<2 {
         try connection.send(event: "tick", data: "{}")
         try connection.wait(for: next)
       }
-      try connection.stay()
     }
     let program = try PusherCLI.subscribe(to: server, "news", input: input)
     _ = try program.line()
@@ -192,11 +174,7 @@ struct StandardInputTests {
   }
 
   @Test func `what stands there is left to others`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
-      try connection.send(event: "tick", data: "{}")
-      try connection.stay()
-    }
+    let server = try ScriptedServer.joined { try $0.send(event: "tick", data: "{}") }
     let script = #""$0" "$@" >/dev/null; cat"#
     let arguments = ["sh", "-c", script, PusherCLI.path, "subscribe"] + server.address
     let file = try TemporaryFolder.shared.file("input", holding: "for somebody else\n")

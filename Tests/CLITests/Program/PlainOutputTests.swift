@@ -4,14 +4,11 @@ import Testing
 @Suite("What people read, on both outputs", .runsPrograms)
 struct PlainOutputTests {
   private func result(of messages: [String], _ options: String...) throws -> ProgramResult {
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       for message in messages { try connection.send(text: message) }
       try connection.send(event: "last", data: "done")
-      try connection.stay()
     }
-    return try PusherCLI.start(["subscribe"] + server.address + ["news", "-n", "2"] + options)
-      .result()
+    return try PusherCLI.run(["subscribe"] + server.address + ["news", "-n", "2"] + options)
   }
 
   @Test(arguments: ["raw", "pretty"])

@@ -27,12 +27,10 @@ struct PrettyTests {
   @Test func `the width of the terminal is asked for with every burst`() throws {
     let isNarrow = Gate()
     let data = #"{"text":"\#(String(repeating: "x", count: 40))"}"#
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       try connection.send(event: "first", data: data)
       try isNarrow.wait()
       try connection.send(event: "second", data: data)
-      try connection.stay()
     }
     let terminal = try PseudoTerminal()
     try terminal.resize(columns: 90)
@@ -56,11 +54,9 @@ struct PrettyTests {
   func `off a terminal COLUMNS is the width, else 80`(
     environment: [String: String], first: String?
   ) throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       try connection.send(event: "a", data: String(repeating: "y", count: 45))
       try connection.send(event: "a", data: String(repeating: "z", count: 70))
-      try connection.stay()
     }
     let result = try PusherCLI.subscribe(
       to: server, "news", "-n", "2", "-o", "pretty", environment: environment
@@ -74,8 +70,7 @@ struct PrettyTests {
   // MARK: Sentences and gaps
 
   @Test func `members who come and go are told with how many are there`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       let maria = #"{"user_id":"8","user_info":{"name":"maria"}}"#
       try connection.send(
         event: "pusher_internal:member_added", channel: "presence-lobby", data: maria)
@@ -87,7 +82,6 @@ struct PrettyTests {
         data: #"{"subscription_count":3}"#)
       try connection.send(
         text: #"{"event":"client-x","channel":"presence-lobby","user_id":"7","data":"hi"}"#)
-      try connection.stay()
     }
     let result = try PusherCLI.subscribe(
       to: server, "presence-lobby", "--user-id", "7", "-n", "4", "-o", "pretty",
@@ -128,22 +122,6 @@ struct PrettyTests {
     #expect(lines[1].contains("s without a connection: events sent meanwhile are lost "))
   }
 
-  @Test func `with -L the connection and its channels are told in sentences`() throws {
-    let server = try breaking()
-    let result = try PusherCLI.subscribe(
-      to: server, "news", "-n", "2", "-o", "pretty", "-L", "--retry-max-delay", "100ms"
-    ).result()
-    let lines = Self.lines(result.outputText)
-    let wanted = [
-      "TIME  connected to 127.0.0.1, socket 77.1", "TIME  news  subscribed", "TIME  news  tick  1",
-      "TIME        no connection: ", "TIME        connected to 127.0.0.1, socket 77.2",
-      "TIME  news  subscribed", "---- ", "TIME  news  tick  2",
-      "TIME        ended after 2 events: count, status 0",
-    ]
-    #expect(lines.count >= wanted.count, "\(lines)")
-    for line in wanted { #expect(lines.contains { $0.hasPrefix(line) }, "\(line) \(lines)") }
-  }
-
   // MARK: Colour
 
   private static let matrix: [(environment: [String: String], options: [String], Bool, Bool)] = [
@@ -178,9 +156,8 @@ struct PrettyTests {
     #expect(terminal.text.contains("\u{1B}") == onTerminal)
     #expect(terminal.text.contains("tick") && terminal.text.contains("error:"))
 
-    let result = try PusherCLI.start(
-      ["subscribe", "-o", "pretty"] + server.address + arguments, environment: environment
-    ).result()
+    let result = try PusherCLI.run(
+      ["subscribe", "-o", "pretty"] + server.address + arguments, environment: environment)
     #expect(result.outputText.contains(event) == inPipe, "\(result.outputText)")
     #expect(result.errorText.contains(word) == inPipe, "\(result.errorText)")
     #expect((result.outputText + result.errorText).contains("\u{1B}") == inPipe)
@@ -192,9 +169,8 @@ struct PrettyTests {
       try PusherCLI.run("trigger", "-c", "a", "-e", "b", "1", environment: forced).errorText
         .hasPrefix("pusher-cli: \u{1B}[1;31merror:\u{1B}[0m no app key"))
     for plain in [["--color", "never"], ["--color=never"]] {
-      let result = try PusherCLI.start(
-        ["trigger", "-c", "a", "-e", "b", "1"] + plain, environment: forced
-      ).result()
+      let result = try PusherCLI.run(
+        ["trigger", "-c", "a", "-e", "b", "1"] + plain, environment: forced)
       #expect(result.errorText.hasPrefix("pusher-cli: error: no app key"))
     }
     let warned = try PusherCLI.run(

@@ -55,10 +55,7 @@ struct `Through real proxies` {
 
   @Test(arguments: LocalProxy.Kind.allCases)
   func `the authorisation endpoint is asked through the proxy too`(kind: LocalProxy.Kind) throws {
-    let endpoint = try ScriptedServer { connection in
-      _ = try connection.question()
-      try connection.answer(200, body: #"{"auth":"test-key:signed"}"#)
-    }
+    let endpoint = try ScriptedServer.answering(200, body: #"{"auth":"test-key:signed"}"#)
     let server = try ScriptedServer { connection in
       _ = try connection.join()
       try connection.send(event: "tick", data: "{}")

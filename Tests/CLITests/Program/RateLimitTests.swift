@@ -32,7 +32,7 @@ struct RateLimitTests {
   }
 
   @Test(arguments: [[], ["--keep-going"]])
-  func `it is named once, nothing is refused, and all channels are joined in the end`(
+  func `a rate limit is named once, nothing is refused, and all channels are joined in the end`(
     options: [String]
   ) throws {
     let window = Gate()
@@ -55,11 +55,12 @@ struct RateLimitTests {
     #expect(result.outputText.contains(#"{"event":"e","channel":"c","data":1}"#))
   }
 
-  @Test func `one that ends the connection is its cause, in words, line and status`() throws {
+  @Test func `a rate limit that ends the connection is its cause, in words, line and status`()
+    throws
+  {
     let server = try server(Gate(), closes: true)
-    let result = try PusherCLI.start(
-      ["subscribe"] + server.address + ["a", "b", "c", "-L", "--reconnect", "never"]
-    ).result()
+    let result = try PusherCLI.run(
+      ["subscribe"] + server.address + ["a", "b", "c", "-L", "--reconnect", "never"])
     #expect(result.ending == .exited(4))
     #expect(
       result.errorText.contains(
@@ -89,13 +90,11 @@ struct RateLimitTests {
   @Test func `client events of --stdin that are dropped are told together, and end the run with 4`()
     throws
   {
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       var messages: [JSONValue] = []
       while messages.count < 3 { messages.append(try connection.message()) }
       for _ in 0..<2 { try connection.send(text: Self.error) }
       try connection.send(event: "e", channel: "private-a", data: "1")
-      try connection.stay()
     }
     let program = try PusherCLI.start(
       ["subscribe"] + server.address + ["private-a", "--stdin", "-n", "1", "-L"],
@@ -146,7 +145,7 @@ struct RateLimitTests {
       "\(result.outputText)")
   }
 
-  @Test func `check names it, and does not wait for the network`() throws {
+  @Test func `check names the rate limit, and does not wait for the network`() throws {
     let server = try ScriptedServer { connection in
       try connection.welcome()
       while true {

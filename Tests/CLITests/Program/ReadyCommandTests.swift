@@ -3,7 +3,8 @@ import Testing
 
 @Suite("--on-ready: a command once events are sure to come", .runsPrograms)
 struct ReadyCommandTests {
-  @Test func `it begins when all channels are confirmed, once, and prints on standard error`()
+  @Test
+  func `--on-ready begins when all channels are confirmed, once, and prints on standard error`()
     throws
   {
     let isAllowed = Gate()
@@ -58,11 +59,7 @@ struct ReadyCommandTests {
   }
 
   @Test func `a failure counts also when the events have come already`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
-      try connection.send(event: "e", data: "1")
-      try connection.stay()
-    }
+    let server = try ScriptedServer.joined { try $0.send(event: "e", data: "1") }
     let file = TemporaryFolder.shared.file("go-on")
     let program = try PusherCLI.subscribe(
       to: server, "news", "-n", "1", "-L", "--on-ready",

@@ -245,11 +245,7 @@ private final class RecipePlay {
   }
 
   private func stream() throws {
-    let server = try ScriptedServer { connection in
-      try connection.beginStream()
-      try connection.send(stream: "id: 7\ndata: 1\n\n")
-      try connection.remain()
-    }
+    let server = try ScriptedServer.streaming("id: 7\ndata: 1\n\n")
     let stage = try RecipeStage(port: "1", streamPort: "\(server.port)")
     let program = try stage.start(block)
     #expect(

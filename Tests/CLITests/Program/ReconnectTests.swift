@@ -83,14 +83,12 @@ struct ReconnectTests {
   }
 
   @Test func `nothing is printed twice and nothing lost around a restart`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       let first = (connection.number - 1) * 500
       for number in first..<first + 500 {
         try connection.send(event: "tick", data: "\(number)")
       }
       if connection.number < 3 { try connection.close(code: 4200) }
-      try connection.stay()
     }
     let result = try PusherCLI.subscribe(
       to: server, "news", "-r", "-n", "1500", "--retry-max-delay", "100ms"
@@ -109,49 +107,24 @@ struct ReconnectTests {
       try connection.send(event: "back", data: "{}")
       try connection.stay()
     }
-    let result = try PusherCLI.start(
-      ["subscribe"] + server.address + ["news", "-n", "1", "--retry-max-delay", "100ms"] + options
-    ).result()
+    let result = try PusherCLI.run(
+      ["subscribe"] + server.address + ["news", "-n", "1", "--retry-max-delay", "100ms"] + options)
     #expect(result.ending == .exited(0))
     #expect(server.connectionCount == connections)
     return result
   }
 
-  @Test(arguments: [4001, 4003, 4009, 4000, 4007, 4099])
-  func `codes 4000 to 4099 end the program`(code: UInt16) throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
-      try connection.close(code: code, reason: "because")
-    }
-    let result = try PusherCLI.subscribe(to: server, "news").result()
-    let isAboutKey = [4001, 4003, 4009].contains(code)
-    #expect(result.ending == .exited(isAboutKey ? 3 : 5))
-    #expect(result.errorLines.count == 1)
-    #expect(result.errorText.contains("\(code): because"), "\(result.errorText)")
-    #expect(server.connectionCount == 1)
-  }
-
-  @Test(arguments: [4100, 4199, 4200, 4299, 1001, 1011, 1000])
-  func `other codes are followed by a new connection`(code: UInt16) throws {
-    let result = try untilEvent(2) { connection in
-      try connection.join()
-      if connection.number == 1 { try connection.close(code: code) }
-    }
-    #expect(result.errorLines.count == 2)
-    #expect(result.errorText.contains("retrying"))
-  }
-
   @Test func `without --reconnect always the first connection must work`() throws {
-    let requests = RequestCount()
+    let requests = Record<Int>()
     let server = try ScriptedServer { connection in
       _ = try connection.request()
-      requests.add()
+      requests.add(1)
       connection.drop()
     }
     let result = try PusherCLI.subscribe(to: server, "news").result()
     #expect(result.ending == .exited(4))
     // A second connection may check the port for TLS; it sends no request.
-    #expect(requests.value == 1)
+    #expect(requests.values.count == 1)
   }
 
   @Test func `with --reconnect always the first connection is tried again`() throws {
@@ -195,28 +168,16 @@ struct ReconnectTests {
 
   @Test func `both kinds of ping are answered`() throws {
     let answers = Record<ScriptedEvent>()
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       try connection.ping([1, 2, 3])
       answers.add(try connection.event())
       try connection.send(text: #"{"event":"pusher:ping","data":{}}"#)
       answers.add(try connection.event())
       try connection.send(event: "done", data: "{}")
-      try connection.stay()
     }
     let result = try PusherCLI.subscribe(to: server, "news", "-n", "1").result()
     #expect(result.ending == .exited(0))
     #expect(
       answers.values == [.pong([1, 2, 3]), .text(#"{"event":"pusher:pong","data":{}}"#)])
-  }
-}
-
-private final class RequestCount: Sendable {
-  private let count = Locked(0)
-
-  var value: Int { count.withLock { $0 } }
-
-  func add() {
-    count.withLock { $0 += 1 }
   }
 }

@@ -18,12 +18,7 @@ struct RefusalAnswer: Sendable, CustomTestStringConvertible {
 
   func serve(_ connection: ScriptedConnection) throws {
     _ = try connection.question()
-    let length = ("Content-Length", "\(body.count)")
-    let head = HTTPResponseHead(
-      status: status, reason: "Answer",
-      headers: HTTPHeaders(fields + [length, ("Connection", "close")]))
-    try connection.send(bytes: head.encode() + body)
-    connection.end()
+    try connection.answer(status, "Answer", fields, bytes: body)
   }
 
   /// Compares the last error with the answer's row, which has three cells.
@@ -81,16 +76,12 @@ struct RefusalReasonTests {
   private func subscribe(
     to server: ScriptedServer, _ options: [String]
   ) throws -> ProgramResult {
-    try PusherCLI.start(
-      ["subscribe"] + server.address + ["-n", "1", "--reconnect", "never"] + options
-    ).result()
+    try PusherCLI.run(
+      ["subscribe"] + server.address + ["-n", "1", "--reconnect", "never"] + options)
   }
 
   private func socket() throws -> ScriptedServer {
-    try ScriptedServer { connection in
-      try connection.welcome()
-      try connection.ignore()
-    }
+    try ScriptedServer.greeting()
   }
 
   @Test(arguments: RefusalAnswer.endpoint)
@@ -127,10 +118,8 @@ struct RefusalReasonTests {
     answer.fields = form == "gzip" ? [("Content-Encoding", "gzip")] : []
     answer.body = form == "bom" ? [0xEF, 0xBB, 0xBF] + text : gzip
     let endpoint = try ScriptedServer { [answer] in try answer.serve($0) }
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       try connection.send(event: "e", channel: "private-a", data: "1")
-      try connection.stay()
     }
     let result = try subscribe(
       to: server, ["private-a", "-r", "--auth-endpoint", "http://127.0.0.1:\(endpoint.port)/"])
@@ -139,11 +128,10 @@ struct RefusalReasonTests {
   }
 
   private func trigger(_ server: ScriptedServer, _ options: String...) throws -> ProgramResult {
-    try PusherCLI.start(
+    try PusherCLI.run(
       ["trigger"] + server.address
         + ["--app-id", "1", "-c", "news", "-e", "e", "1", "--path", "/ws"] + options,
-      environment: ["PUSHER_APP_SECRET": "s"]
-    ).result()
+      environment: ["PUSHER_APP_SECRET": "s"])
   }
 
   @Test(arguments: RefusalAnswer.api)
@@ -177,9 +165,8 @@ struct RefusalReasonTests {
       #expect(try connection.question().head.target == "/there")
       try connection.answer(200, body: #"{"channels":{"news":{}}}"#)
     }
-    let result = try PusherCLI.start(
-      ["channels"] + server.address + ["--app-id", "1"], environment: ["PUSHER_APP_SECRET": "s"]
-    ).result()
+    let result = try PusherCLI.run(
+      ["channels"] + server.address + ["--app-id", "1"], environment: ["PUSHER_APP_SECRET": "s"])
     #expect(result.outputText == #"{"channel":"news"}"# + "\n", "\(result.errorText)")
   }
 

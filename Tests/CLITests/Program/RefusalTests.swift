@@ -12,10 +12,9 @@ struct RefusalTests {
       for answer in answers { try connection.send(text: answer) }
       try connection.stay()
     }
-    return try PusherCLI.start(
+    return try PusherCLI.run(
       ["subscribe"] + server.address + [channel] + options,
-      environment: ["PUSHER_APP_SECRET": "wrong"]
-    ).result()
+      environment: ["PUSHER_APP_SECRET": "wrong"])
   }
 
   @Test(arguments: [
@@ -43,10 +42,9 @@ struct RefusalTests {
       )
       try connection.stay()
     }
-    let result = try PusherCLI.start(
+    let result = try PusherCLI.run(
       ["subscribe"] + server.address + ["--sign-in", "--user-id", "7"],
-      environment: ["PUSHER_APP_SECRET": "s"]
-    ).result()
+      environment: ["PUSHER_APP_SECRET": "s"])
     #expect(
       result.errorText
         == "pusher-cli: error: sign-in refused: Invalid message format (the server knows no sign-in, as Reverb: leave out --sign-in)\n"
@@ -97,12 +95,10 @@ struct InternalEventTests {
   private static let line = #"{"event":"order","channel":"news","data":{"id":1}}"# + "\n"
 
   private func run(_ messages: [String], _ options: String...) throws -> ProgramResult {
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       for message in messages { try connection.send(text: message) }
-      try connection.stay()
     }
-    return try PusherCLI.start(["subscribe"] + server.address + ["news"] + options).result()
+    return try PusherCLI.run(["subscribe"] + server.address + ["news"] + options)
   }
 
   @Test(arguments: [
@@ -111,7 +107,8 @@ struct InternalEventTests {
     #"{"channel":"news","data":"{}","event":"pusher_internal:news"}"#,
     #"{"event":"pusher\u005finternal:news","channel":"news","data":"{}"}"#,
   ])
-  func `one that is not known is neither printed nor counted, but told of`(message: String) throws {
+  func `an unknown internal event is neither printed nor counted, but named`(message: String) throws
+  {
     let result = try run([message, Self.event], "-n", "1")
     #expect(result.ending == .exited(0))
     #expect(result.outputText == Self.line)

@@ -39,10 +39,9 @@ struct RenewedAppsTests {
   }
 
   private func trigger(_ app: String, _ changes: [String: String] = [:]) throws -> ProgramResult {
-    try PusherCLI.start(
+    try PusherCLI.run(
       ["trigger"] + server.address + ["-c", "private-x", "-e", "e", "1"],
-      environment: environment(app).merging(changes) { $1 }
-    ).result()
+      environment: environment(app).merging(changes) { $1 })
   }
 
   @Test func `a new app is served, one that is gone closed with 4001, others go on`() throws {
@@ -75,10 +74,9 @@ struct RenewedAppsTests {
     let new = ["PUSHER_APP_SECRET": "neu"]
     #expect(try trigger("1", new).ending == .exited(0))
     #expect(try subscriber.line().contains(#""event":"e""#))
-    let large = try PusherCLI.start(
+    let large = try PusherCLI.run(
       ["trigger"] + server.address + ["-c", "private-x", "-e", "e", #"{"a":"0123456789"}"#],
-      environment: environment("1").merging(new) { $1 }
-    ).result()
+      environment: environment("1").merging(new) { $1 })
     #expect(large.errorText.contains("413"))
   }
 

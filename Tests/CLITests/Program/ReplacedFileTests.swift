@@ -86,10 +86,9 @@ struct TrapTests {
     let server = try LocalServer()
     let lines = #"{"event":"e","channel":"c","data":1}"# + "\n"
     let input = try TemporaryFolder.shared.file("lines", holding: lines)
-    let result = try PusherCLI.start(
+    let result = try PusherCLI.run(
       ["trigger", "--rate", rate, "-"] + server.address, environment: Self.environment,
-      input: .file(input)
-    ).result()
+      input: .file(input))
     #expect(result.ending == .exited(0), "\(result.errorText)")
   }
 

@@ -41,15 +41,6 @@ struct ReplayPaceTests {
     #expect(due == [0, 100 * 365 * 86_400_000])
   }
 
-  @Test(arguments: ["0", "-1", "x", "1e3", "0.0001", ""])
-  func `a factor is a positive number`(factor: String) throws {
-    let result = try PusherCLI.start(
-      ["trigger", "--local", "-", "--speed=\(factor)"]
-    ).result()
-    #expect(result.ending == .exited(2))
-    #expect(result.errorText.contains("--speed"))
-  }
-
   @Test func `a recording is sent in its order, and what is due at once goes in one call`() throws {
     let server = try LocalServer()
     let listener = try server.subscribe(["news"], "-L")

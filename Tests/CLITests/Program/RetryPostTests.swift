@@ -28,13 +28,12 @@ struct RetryPostTests {
   }
 
   private func ask(_ server: ScriptedServer, _ options: String...) throws -> ProgramResult {
-    try PusherCLI.start(
-      ["sse", server.url, "-d", Self.question, "--retry-max-delay", "20ms"] + options
-    ).result()
+    try PusherCLI.run(
+      ["sse", server.url, "-d", Self.question, "--retry-max-delay", "20ms"] + options)
   }
 
   @Test(arguments: [429, 503])
-  func `it is sent again as it was, until the server takes it`(status: Int) throws {
+  func `a POST is sent again as it was, until the server takes it`(status: Int) throws {
     let bodies = Record<String>()
     let server = try server([Self.busy(status), Self.busy(status)], bodies: bodies)
     let result = try ask(server, "--retry-post")
@@ -56,7 +55,7 @@ struct RetryPostTests {
       result.errorText.contains("asks to wait 120 min; retrying in 20 ms\n"), "\(result.errorText)")
   }
 
-  @Test func `--max-retries limits it`() throws {
+  @Test func `--max-retries limits the repetitions of a POST`() throws {
     let server = try server([Self.busy(), Self.busy(), Self.busy()])
     let result = try ask(server, "--retry-post", "--max-retries", "1")
     #expect(result.ending == .exited(4) && result.output.isEmpty)
@@ -85,9 +84,9 @@ struct RetryPostTests {
   }
 
   @Test func `a connection that cannot be made ends the run`() throws {
-    let result = try PusherCLI.start([
+    let result = try PusherCLI.run([
       "sse", "http://127.0.0.1:\(Loopback.closedPort())/", "-d", "{}", "--retry-post",
-    ]).result()
+    ])
     #expect(result.ending == .exited(4) && result.errorLines.count == 1)
   }
 

@@ -22,9 +22,8 @@ struct RollingRestartTests {
   @Test(arguments: [(true, false), (false, true), (false, false)])
   func `a port that one of them does not share is an error`(first: Bool, second: Bool) throws {
     let holder = try LocalServer(options: first ? ["--reuse-port"] : [])
-    let refused = try PusherCLI.start(
-      ["serve", "--listen", "127.0.0.1:\(holder.port)"] + (second ? ["--reuse-port"] : [])
-    ).result()
+    let refused = try PusherCLI.run(
+      ["serve", "--listen", "127.0.0.1:\(holder.port)"] + (second ? ["--reuse-port"] : []))
     #expect(refused.ending == .exited(4))
     let text = "error: cannot listen on 127.0.0.1:\(holder.port): address already in use"
     let advice = second ? " (to share the port, start the other server with --reuse-port too)" : ""

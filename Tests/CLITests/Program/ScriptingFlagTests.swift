@@ -40,13 +40,6 @@ struct ScriptingFlagTests {
     #expect(heads.withLock { $0.first?.headers["X-Tenant"] } == "7")
   }
 
-  @Test(arguments: ["Upgrade: h2c", "Sec-WebSocket-Key: x"])
-  func `a field that is the handshake's own is refused`(field: String) throws {
-    let result = try PusherCLI.run("subscribe", "--local", "news", "-H", field)
-    #expect(result.ending == .exited(2))
-    #expect(result.errorText.contains("belongs to the WebSocket handshake"))
-  }
-
   // MARK: --ready-fd
 
   private func shell(_ line: String, _ server: LocalServer) throws -> ProgramResult {
@@ -80,12 +73,6 @@ struct ScriptingFlagTests {
     #expect(result.outputText.filter { !$0.isWhitespace } == "0")
   }
 
-  @Test func `a descriptor that is not open is a mistake of the caller`() throws {
-    let result = try PusherCLI.run("subscribe", "--local", "news", "--ready-fd", "60000")
-    #expect(result.ending == .exited(2))
-    #expect(result.errorText.contains("--ready-fd: descriptor 60000 is not open"))
-  }
-
   // MARK: --stats
 
   @Test func `the state is told again and again, with -q too`() throws {
@@ -106,11 +93,7 @@ struct ScriptingFlagTests {
   // MARK: -F
 
   @Test func `a template prints fields of a table and the local time`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
-      try connection.send(event: "e", data: "a\tb\\c\nd")
-      try connection.stay()
-    }
+    let server = try ScriptedServer.joined { try $0.send(event: "e", data: "a\tb\\c\nd") }
     let program = try PusherCLI.subscribe(
       to: server, "news", "-n", "1", "-F", #"%T\t%t\t%D"#,
       environment: ["TZ": "XYZ-5:30"])
@@ -121,12 +104,6 @@ struct ScriptingFlagTests {
     #expect(fields[0].wholeMatch(of: stamp) != nil, "\(fields[0])")
     let format = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
     #expect(try format.parse(String(fields[0])) == format.parse(String(fields[1])))
-  }
-
-  @Test func `-t beside --format is refused with the way to write it`() throws {
-    let result = try PusherCLI.run("subscribe", "--local", "news", "-t", "-F", "%e")
-    #expect(result.ending == .exited(2))
-    #expect(result.errorText.contains("write %t in --format instead"))
   }
 
   // MARK: --env-file

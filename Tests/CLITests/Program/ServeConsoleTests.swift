@@ -188,9 +188,8 @@ struct ServeConsoleTests {
     for (option, words) in [
       ("--record", "cannot write to"), ("--open-recording", "cannot read"),
     ] {
-      let result = try PusherCLI.start(
-        ["serve", "--listen", "127.0.0.1:0", option, "\(folder)/file"], environment: [:]
-      ).result()
+      let result = try PusherCLI.run(
+        ["serve", "--listen", "127.0.0.1:0", option, "\(folder)/file"], environment: [:])
       #expect(result.ending == .exited(2))
       #expect(result.errorText.contains("\(option): \(words)"))
     }
@@ -200,15 +199,13 @@ struct ServeConsoleTests {
       (pipe, "it is not a regular file"), ("/dev/zero", "it is not a regular file"),
       ("/tmp", "it is not a regular file"),
     ] {
-      let result = try PusherCLI.start(
-        ["serve", "--listen", "127.0.0.1:0", "--open-recording", path], environment: [:]
-      ).result()
+      let result = try PusherCLI.run(
+        ["serve", "--listen", "127.0.0.1:0", "--open-recording", path], environment: [:])
       #expect(result.ending == .exited(2))
       #expect(result.errorText.contains("--open-recording: cannot read '\(path)': \(reason)"))
     }
-    let both = try PusherCLI.start(
-      ["serve", "--open-recording", "x", "--no-console"], environment: [:]
-    ).result()
+    let both = try PusherCLI.run(
+      ["serve", "--open-recording", "x", "--no-console"], environment: [:])
     #expect(both.ending == .exited(2))
   }
 }

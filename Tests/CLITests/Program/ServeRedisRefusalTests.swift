@@ -190,10 +190,9 @@ struct ServeRedisRefusalTests {
     let server = try server()
     try redis.command("HSET", "pusher-cli:0:17:{news}:nodes", "evil", number)
     let subscriber = try server.subscribe(["news"], "-L", "--reconnect", "never")
-    let answer = try PusherCLI.start(
+    let answer = try PusherCLI.run(
       ["channels", "news", "--info", "subscription_count"] + server.address,
-      environment: LocalServer.environment("local-secret")
-    ).result()
+      environment: LocalServer.environment("local-secret"))
     #expect(answer.outputText.contains(#""subscription_count":1"#), "\(answer.outputText)")
     subscriber.send(SIGTERM)
     try subscriber.wait()

@@ -4,24 +4,6 @@ import Testing
 
 @Suite("subscribe and trigger with the program's own server", .runsPrograms)
 struct ServeTests {
-  @Test(arguments: ["news", "private-orders", "presence-lobby"])
-  func `an event arrives on a channel of each kind`(channel: String) throws {
-    let server = try LocalServer()
-    let program = try server.subscribe([channel], "-L", "-n", "2")
-    for number in 1...2 {
-      let sent = try server.trigger(channel, "order.created", #"{"n":\#(number),"total":1.10}"#)
-      #expect(sent.ending == .exited(0), "\(sent.errorText)")
-      #expect(sent.output.isEmpty && sent.errors.isEmpty)
-    }
-    let lines = try program.lines(2)
-    #expect(
-      lines
-        == (1...2).map {
-          #"{"event":"order.created","channel":"\#(channel)","data":{"n":\#($0),"total":1.10}}"#
-        })
-    #expect(try program.wait() == .exited(0))
-  }
-
   @Test func `one subscriber takes many channels, and data from files and standard input`() throws {
     let server = try LocalServer()
     let program = try server.subscribe(["news", "private-a", "presence-b"], "-L")
@@ -51,34 +33,6 @@ struct ServeTests {
     #expect(
       try first.line()
         == #"{"event":"pusher:member_removed","channel":"presence-lobby","data":{"user_id":"2"}}"#)
-  }
-
-  @Test func `a wrong key, a wrong secret and a wrong app id are told apart`() throws {
-    let server = try LocalServer()
-    let wrongKey = try PusherCLI.start(
-      ["subscribe"] + server.address + ["--key", "other", "news"]
-    ).result()
-    #expect(wrongKey.ending == .exited(3))
-    #expect(wrongKey.errorLines.count == 1, "\(wrongKey.errorText)")
-    let wrongSecret = try PusherCLI.start(
-      ["subscribe"] + server.address + ["private-x"],
-      environment: ["PUSHER_APP_KEY": LocalServer.key, "PUSHER_APP_SECRET": "wrong"]
-    ).result()
-    #expect(wrongSecret.ending == .exited(3))
-    #expect(wrongSecret.errorLines.count == 1, "\(wrongSecret.errorText)")
-    #expect(wrongSecret.errorText.contains("private-x refused"))
-    #expect(try server.trigger("news", "e", "{}", secret: "wrong").ending == .exited(3))
-    #expect(try server.trigger("news", "e", "{}", "--app-id", "99").ending != .exited(0))
-  }
-
-  @Test func `data that is too large is refused with 5`() throws {
-    let server = try LocalServer()
-    let file = try TemporaryFolder.shared.file(
-      "data", holding: "\"" + String(repeating: "x", count: 1 << 20) + "\"")
-    let result = try server.trigger("news", "e", "@\(file)")
-    #expect(result.ending == .exited(5))
-    #expect(result.errorLines.count == 1)
-    #expect(result.errorText.contains("413"), "\(result.errorText)")
   }
 
   @Test func `the sender's own connection can be left out`() throws {
@@ -142,20 +96,6 @@ struct ServeTests {
 @Suite("subscribe and trigger with the program's own server over TLS", .runsPrograms)
 struct ServeTLSTests {
   @Test(.needs(.certificates))
-  func `with --cacert the certificate is checked and accepted`() throws {
-    let certificates = try #require(CertificateMatrix.shared)
-    let server = try LocalServer(certificate: certificates.trusted)
-    let trust = ["--cacert", certificates.authority]
-    let program = try server.subscribe(["private-a"], "-L", "-n", "1", trust[0], trust[1])
-    let sent = try server.trigger("private-a", "e", "{}", trust[0], trust[1])
-    #expect(sent.ending == .exited(0), "\(sent.errorText)")
-    let result = try program.result()
-    #expect(result.ending == .exited(0))
-    #expect(result.outputText.hasPrefix(#"{"event":"e","channel":"private-a","data":{}}"#))
-    #expect(result.errors.isEmpty)
-  }
-
-  @Test(.needs(.certificates))
   func `with --insecure it is not, and every run warns, also with -q`() throws {
     let certificates = try #require(CertificateMatrix.shared)
     let server = try LocalServer(certificate: certificates.server("wrong-host"))
@@ -168,20 +108,6 @@ struct ServeTLSTests {
       #expect(result.ending == .exited(0))
       #expect(result.errorLines.count == 1 && result.errorText.contains("warning:"))
     }
-  }
-
-  @Test(.needs(.certificates))
-  func `without either it is refused`() throws {
-    let certificates = try #require(CertificateMatrix.shared)
-    let server = try LocalServer(certificate: certificates.trusted)
-    let refused = try server.subscribe(["news"], joins: false).result()
-    #expect(refused.ending == .exited(4))
-    #expect(refused.errorLines.count == 1)
-    #expect(try server.trigger("news", "e", "{}").ending == .exited(4))
-    // The refusals did not harm the server.
-    let program = try server.subscribe(["news"], "-L", "--cacert", certificates.authority)
-    program.send(SIGTERM)
-    #expect(try program.wait() == .signalled(SIGTERM))
   }
 
   @Test(.needs(.movedClock)) func `--drain closes the sockets one after another`() throws {

@@ -55,49 +55,6 @@ struct ServedRateLimitTests {
     #expect(warnings.count { $0.contains("sending") } == 1, "\(warnings)")
   }
 
-  @Test(.needs(.movedClock))
-  func `a server that ends connections at its limit gets them in bursts, and keeps the connection`()
-    throws
-  {
-    let clock = try MovedClock()
-    let server = try server(
-      #""max_attempts":60,"decay_seconds":5,"terminate_on_limit":true"#, clock: clock)
-    let program = try start(server, clock: clock)
-    var joined: Set<String> = []
-    var ends = 0
-    var steps = 0
-    var hasBegun = false
-    while joined.count < Self.channels.count, steps < 300 {
-      // A program that has not begun would die of the signal below.
-      let limit: Duration = hasBegun ? .milliseconds(100) : patience
-      guard let line = try? program.line(within: limit) else {
-        // Nothing more comes before time has passed; the signal makes the program look.
-        clock.move(.seconds(1))
-        program.send(SIGUSR1)
-        steps += 1
-        continue
-      }
-      hasBegun = true
-      #expect(!line.contains("subscription_error"), "\(line)")
-      if line.contains("pusher-cli:disconnected") {
-        joined = []
-        ends += 1
-      }
-      if line.contains("subscription_succeeded") { joined.insert(line) }
-    }
-    #expect(joined.count == Self.channels.count)
-    #expect((2...4).contains(ends))
-    #expect(try server.trigger("c200", "e", "1").ending == .exited(0))
-    let result = try program.result()
-    #expect(result.ending == .exited(0), "\(result.errorText)")
-    let plan = warnings(result).first { $0.contains("rate limit") }
-    // The answers of a slow machine take a part of the 30 s.
-    let words =
-      "pusher-cli: warning: the server's rate limit (it ends the connection, without an error): "
-      + "sending 50 in 10 s; 150 requests wait, which takes about "
-    #expect(plan?.hasPrefix(words) == true, "\(result.errorText)")
-  }
-
   @Test func `the limit comes from the file of --env-file too`() throws {
     let lines = [
       "REVERB_APP_KEY=\(LocalServer.key)", "REVERB_APP_SECRET=local-secret",

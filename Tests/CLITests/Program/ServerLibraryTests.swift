@@ -298,17 +298,4 @@ struct ServerLibraryTests {
       String(port), appID: words[1], key: words[3], secret: words[5])
     #expect(try library.call("channels_info") == #"{"channels":{}}"#)
   }
-
-  @Test func `every call of the library stands in docs/peers.md, with the version we install`()
-    throws
-  {
-    let server = try LocalServer()
-    let library = try ServerLibrary(server.port)
-    let rows = try DocumentedTable("docs/peers.md").rows.filter { $0.first == "pusher" }
-    #expect(library.calls.count >= 10)
-    for call in library.calls {
-      #expect(rows.contains { $0[2].hasPrefix("`\(call)`") }, "\(call)")
-    }
-    for row in rows { #expect(row[1] == library.version) }
-  }
 }

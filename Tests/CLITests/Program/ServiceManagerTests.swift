@@ -39,13 +39,11 @@ struct ServiceManagerTests {
   @Test func `the status tells how many events came, and when the last did`() throws {
     let manager = try ListeningManager(isAbstract: false)
     let (isReady, shouldRetry) = (Gate(), Gate())
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       try isReady.wait()
       try connection.send(event: "e", data: "1")
       try shouldRetry.wait()
       for _ in 0..<2 { try connection.send(event: "e", data: "1") }
-      try connection.stay()
     }
     let program = try PusherCLI.start(
       ["subscribe"] + server.address + ["news"], environment: ["NOTIFY_SOCKET": manager.name])
@@ -119,11 +117,9 @@ struct ServiceManagerTests {
   @Test func `sse is ready when the stream is there, and alive while something comes`() throws {
     let manager = try ListeningManager(isAbstract: false)
     let (isSeen, isSilent) = (Gate(), Gate())
-    let server = try ScriptedServer { connection in
-      try connection.beginStream()
+    let server = try ScriptedServer.streaming { connection in
       repeat { try connection.send(stream: ": still here\n") } while !isSeen.isOpened(within: 0.02)
       isSilent.open()
-      try connection.remain()
     }
     let program = try PusherCLI.start(
       ["sse", server.url], environment: ["NOTIFY_SOCKET": manager.name, "WATCHDOG_USEC": "200000"])

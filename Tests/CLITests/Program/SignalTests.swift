@@ -8,14 +8,6 @@ import Testing
 struct SignalTests {
   static let signals = [SIGINT, SIGTERM]
 
-  /// Starts `subscribe` with a stopped clock that only the test advances.
-  private func subscribe(
-    _ address: [String], _ clock: MovedClock, besides library: String? = nil
-  ) throws -> ChildProgram {
-    try PusherCLI.start(
-      ["subscribe"] + address + ["news"], environment: clock.environment(besides: library))
-  }
-
   private func joined(to server: ScriptedServer, _ clock: MovedClock) throws -> ChildProgram {
     let program = try PusherCLI.subscribe(
       to: server, "news", "-L", environment: clock.environment())
@@ -38,63 +30,6 @@ struct SignalTests {
     // first step.
     if (try? program.wait(within: .seconds(2))) == nil { clock.move(.milliseconds(500)) }
     #expect(try program.wait() == .signalled(signal))
-  }
-
-  @Test(.needs(.slowResolver), arguments: signals)
-  func `while the name is looked up`(signal: Int32) throws {
-    let clock = try MovedClock(standsStill: true)
-    let program = try subscribe(
-      ["--host", "slow.invalid", "--key", "k"], clock, besides: SlowResolver.library)
-    // Nothing outside shows the start of the lookup, but the program needs only a few milliseconds
-    // for it.
-    try program.awaitThreads(2)
-    try expectEnd(program, by: signal)
-    #expect(program.pendingErrors.isEmpty)
-  }
-
-  @Test(arguments: signals)
-  func `while it dials`(signal: Int32) throws {
-    // A listener with a full queue does not answer.
-    let listener = try Loopback.listen(backlog: 0)
-    defer { close(listener.descriptor) }
-    let crowd = try (0..<4).map { _ in try Loopback.dial(listener.port) }
-    defer { for descriptor in crowd { close(descriptor) } }
-    let clock = try MovedClock(standsStill: true)
-    let program = try subscribe(
-      ["--host", "127.0.0.1", "--port", "\(listener.port)", "--scheme", "http", "--key", "k"], clock
-    )
-    try Loopback.awaitDialling(of: listener.port, besides: crowd)
-    try expectEnd(program, by: signal)
-    #expect(program.pendingErrors.isEmpty)
-  }
-
-  @Test(arguments: signals)
-  func `while TLS is negotiated`(signal: Int32) throws {
-    let hello = Gate()
-    let server = try ScriptedServer { connection in
-      try connection.receive(into: connection.input)
-      hello.open()
-      try connection.stall()
-    }
-    let clock = try MovedClock(standsStill: true)
-    let program = try subscribe(
-      ["--host", "127.0.0.1", "--port", "\(server.port)", "--key", "k"], clock)
-    try hello.wait()
-    try expectEnd(program, by: signal)
-  }
-
-  @Test(arguments: signals)
-  func `while the upgrade is unanswered`(signal: Int32) throws {
-    let asked = Gate()
-    let server = try ScriptedServer { connection in
-      _ = try connection.request()
-      asked.open()
-      try connection.stall()
-    }
-    let clock = try MovedClock(standsStill: true)
-    let program = try subscribe(server.address, clock)
-    try asked.wait()
-    try expectEnd(program, by: signal)
   }
 
   @Test(arguments: signals)
@@ -122,18 +57,6 @@ struct SignalTests {
   }
 
   @Test(arguments: signals)
-  func `while it waits to connect again`(signal: Int32) throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
-      try connection.close(code: 4100)
-    }
-    let clock = try MovedClock(standsStill: true)
-    let program = try subscribe(server.address, clock)
-    try program.errorLine(containing: "retrying in")
-    try expectEnd(program, by: signal)
-  }
-
-  @Test(arguments: signals)
   func `while nobody takes its output`(signal: Int32) throws {
     let server = try ScriptedServer { connection in
       try connection.join()
@@ -143,23 +66,6 @@ struct SignalTests {
     try program.awaitFullPipe()
     program.send(signal)
     #expect(try program.wait(readsOutput: false) == .signalled(signal))
-  }
-
-  @Test(arguments: signals)
-  func `while a command of --exec runs`(signal: Int32) throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
-      try connection.send(event: "tick", data: "{}")
-      // The close frame; the command has ended by then.
-      _ = try connection.event()
-      connection.end()
-    }
-    let clock = try MovedClock(standsStill: true)
-    let program = try PusherCLI.subscribe(
-      to: server, "news", "--exec", "echo begun; exec tail -f /dev/null",
-      environment: clock.environment())
-    #expect(try program.line() == "begun")
-    try expectEnd(program, by: signal)
   }
 
   /// Sends SIGINT to a subscriber and continues after the server has its goodbye, which it does not
@@ -210,12 +116,10 @@ struct SignalTests {
 
   @Test func `a signal that was ignored at the start stays ignored`() throws {
     let next = Gate()
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       try connection.send(event: "one", data: "{}")
       try connection.wait(for: next)
       try connection.send(event: "two", data: "{}")
-      try connection.stay()
     }
     let shell = try ChildProgram(
       "/usr/bin/env",
@@ -233,11 +137,7 @@ struct SignalTests {
 struct TerminalTests {
   @Test(arguments: [[], ["--exec", "cat"], ["-o", "pretty"]])
   func `a shell loop stops at the first Ctrl-C`(options: [String]) throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
-      try connection.send(event: "tick", data: "{}")
-      try connection.stay()
-    }
+    let server = try ScriptedServer.joined { try $0.send(event: "tick", data: "{}") }
     let terminal = try PseudoTerminal()
     let script = #"for turn in 1 2 3; do "$0" "$@"; done; echo went on"#
     let shell = try ChildProgram(
@@ -253,10 +153,8 @@ struct TerminalTests {
   }
 
   @Test func `control characters of an event cannot drive it`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       try connection.send(event: "tick", data: "\u{1B}]0;title\u{7}\u{9B}31m\u{7F}")
-      try connection.stay()
     }
     let terminal = try PseudoTerminal()
     let program = try ChildProgram(

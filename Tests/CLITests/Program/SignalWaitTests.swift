@@ -40,7 +40,7 @@ private struct Waiting {
 struct SignalWaitTests {
   /// The clock stands still, so no limit ends a wait.
   @Test(arguments: Wait.allCases, [SIGINT, SIGTERM])
-  func `ends each wait at once`(wait: Wait, signal: Int32) throws {
+  func `a signal ends each wait at once`(wait: Wait, signal: Int32) throws {
     let clock = try MovedClock(standsStill: true)
     let waiting = try begin(wait, clock)
     waiting.program.send(signal)
@@ -49,12 +49,13 @@ struct SignalWaitTests {
         try clock.move($0, untilEndOf: waiting.program, readsOutput: waiting.readsOutput)
       } ?? waiting.program.wait(readsOutput: waiting.readsOutput)
     #expect(ending == .signalled(signal))
+    if [.lookUp, .dial].contains(wait) { #expect(waiting.program.pendingErrors.isEmpty) }
     withExtendedLifetime(waiting.others) {}
   }
 
   /// The port accepts each connection and never answers.
   @Test(arguments: [Wait.secondLook, .streamSecondLook, .callSecondLook])
-  func `is not needed to end a second look, which has a limit of its own`(wait: Wait) throws {
+  func `a second look ends without a signal, at a limit of its own`(wait: Wait) throws {
     let clock = try MovedClock(standsStill: true)
     let waiting = try begin(wait, clock)
     #expect(try clock.move(.seconds(1), untilEndOf: waiting.program) == .exited(4))
@@ -63,7 +64,7 @@ struct SignalWaitTests {
     withExtendedLifetime(waiting.others) {}
   }
 
-  @Test func `that asks how the run is does not cut a second look short`() throws {
+  @Test func `a signal that asks how the run is does not cut a second look short`() throws {
     let clock = try MovedClock(standsStill: true)
     let (looks, answered) = (Gate(), Gate())
     let server = try ScriptedServer { connection in
@@ -273,11 +274,9 @@ struct SignalWaitTests {
       let folder = TemporaryFolder.shared.file("gone")
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
       let ready = Gate()
-      let server = try ScriptedServer { connection in
-        try connection.beginStream()
+      let server = try ScriptedServer.streaming { connection in
         try connection.wait(for: ready)
         try connection.send(stream: "id: 1\ndata: 1\n\n")
-        try connection.remain()
       }
       let program = try start(
         ["sse", server.url, "--state-file", "\(folder)/state", "-L"], clock)

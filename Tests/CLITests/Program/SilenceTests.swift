@@ -10,12 +10,10 @@ struct SilenceTests {
 
   /// Sends one event on each connection, and a second one after the gate opens.
   private func server(_ more: Gate = Gate()) throws -> ScriptedServer {
-    try ScriptedServer { connection in
-      try connection.beginStream()
+    try ScriptedServer.streaming { connection in
       try connection.send(stream: "data: 1\n\n")
       try connection.wait(for: more)
       try connection.send(stream: "data: 2\n\n")
-      try connection.remain()
     }
   }
 

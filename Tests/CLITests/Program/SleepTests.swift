@@ -36,8 +36,7 @@ struct SleepTests {
   @Test(arguments: [false, true])
   func `a connection that lived on is kept, and nothing is lost`(awaitsPong: Bool) throws {
     let (pinged, asleep, sent) = (Gate(), Gate(), Gate())
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       try connection.send(event: "e", data: "first")
       if awaitsPong {
         while !Self.isPing(try connection.event()) {}
@@ -52,7 +51,6 @@ struct SleepTests {
       try connection.send(text: #"{"event":"pusher:pong","data":{}}"#)
       while !Self.isPing(try connection.event()) {}
       try connection.send(event: "e", data: "last")
-      try connection.stay()
     }
     // A minute, so that only the sleep exceeds it.
     let program = try subscribe(to: server, pongTimeout: "60s")
@@ -67,7 +65,9 @@ struct SleepTests {
     #expect(server.connectionCount == 1)
   }
 
-  @Test func `one that was closed meanwhile gives what it had, then a new one is made`() throws {
+  @Test func `a connection that was closed meanwhile gives what it had, then a new one is made`()
+    throws
+  {
     let (asleep, sent) = (Gate(), Gate())
     let server = try ScriptedServer { connection in
       try connection.join()
@@ -145,16 +145,16 @@ struct SleepTests {
     #expect(try gapSeconds(of: program) >= 3600)
   }
 
-  @Test func `the gap of one that was closed meanwhile is as long as the sleep`() throws {
+  @Test func `the gap of a connection that was closed meanwhile is as long as the sleep`() throws {
     // A close frame with 4200; the server does not wait for its answer.
     try expectGapOfAnHour { try $0.send(bytes: [0x88, 0x02, 0x10, 0x68]) }
   }
 
-  @Test func `so is that of one whose server went away`() throws {
+  @Test func `the gap of a connection whose server went away is as long as the sleep`() throws {
     try expectGapOfAnHour { $0.end() }
   }
 
-  @Test func `so is that of one that sent something and then fell silent`() throws {
+  @Test func `the gap of a connection that fell silent is as long as the sleep`() throws {
     try expectGapOfAnHour(staysSilent: true) { _ in }
   }
 
@@ -198,12 +198,10 @@ struct SleepTests {
     #expect(try gapSeconds(of: program) >= 3600)
   }
 
-  @Test func `one that went silent meanwhile is noticed and replaced`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
+  @Test func `a connection that went silent meanwhile is noticed and replaced`() throws {
+    let server = try ScriptedServer.joined { connection in
       try connection.send(event: "e", data: connection.number == 1 ? "first" : "back")
       if connection.number == 1 { try connection.stall() }
-      try connection.stay()
     }
     let program = try subscribe(to: server, pongTimeout: "600ms")
     sleep(program) {}

@@ -102,12 +102,6 @@ struct StagedFaultTests {
       try program.line() == #"{"event":"one","channel":"news","data":{"text":"Grüße"}}"#)
   }
 
-  @Test func `events come twice and in another order, and are printed so`() throws {
-    let (server, program) = try pair("duplicate:times=1", "reorder:times=1")
-    try trigger(server, "one", "two", "three", "four")
-    #expect(try names(program, 5) == ["one", "one", "three", "two", "four"])
-  }
-
   @Test func `a frame that is too long costs the connection, not the program`() throws {
     let (server, program) = try pair("huge-frame:after=1,times=1")
     try trigger(server, "one", "lost")
@@ -159,13 +153,5 @@ struct StagedFaultTests {
     #expect(removed.outputText == #"{"faults":[]}"#, "\(removed.errorText)")
     try trigger(server, "one")
     #expect(try names(program, 1) == ["one"])
-  }
-
-  @Test(arguments: ["explode", "drop:after=x", "close:code=1006"])
-  func `a fault that is none is an error of usage`(fault: String) throws {
-    let result = try PusherCLI.run("serve", "--fault", fault)
-    #expect(result.ending == .exited(2))
-    #expect(result.errorLines.count == 1)
-    #expect(result.errorText.hasPrefix("pusher-cli: error: --fault: "), "\(result.errorText)")
   }
 }

@@ -19,7 +19,9 @@ struct StateOutputTests {
   }
 
   @Test(arguments: [[], ["-n", "90000"]])
-  func `so does a run that is ended while nobody reads`(options: [String]) throws {
+  func `a run that is ended while nobody reads keeps the place of its last whole line`(
+    options: [String]
+  ) throws {
     let server = try NumberedStream.server()
     let state = TemporaryFolder.shared.file("state")
     let program = try StoppedReader(["sse", server.url, "--state-file", state] + options)
@@ -30,7 +32,9 @@ struct StateOutputTests {
   }
 
   @Test(.needs(.movedClock))
-  func `so does a run whose time limit passes while nobody reads`() throws {
+  func `a run whose time limit passes while nobody reads keeps the place of its last whole line`()
+    throws
+  {
     let server = try NumberedStream.server()
     let state = TemporaryFolder.shared.file("state")
     // The time must not pass before the pipe is full.
@@ -146,11 +150,7 @@ struct StateSavingTests {
   }
 
   @Test func `a block without data moves the id too`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.beginStream()
-      try connection.send(stream: "id: 1\ndata: 1\n\nid: 2\n\n")
-      try connection.remain()
-    }
+    let server = try ScriptedServer.streaming("id: 1\ndata: 1\n\nid: 2\n\n")
     let state = TemporaryFolder.shared.file("state")
     let program = try PusherCLI.sse(server, "--state-file", state)
     _ = try program.line()
@@ -164,11 +164,7 @@ struct StateSavingTests {
   func `an id that cannot be kept is told, and the file stays at the one before`(
     id: String, reason: String
   ) throws {
-    let server = try ScriptedServer { connection in
-      try connection.beginStream()
-      try connection.send(stream: "id: 1\ndata: 1\n\nid: \(id)\ndata: 2\n\n")
-      try connection.remain()
-    }
+    let server = try ScriptedServer.streaming("id: 1\ndata: 1\n\nid: \(id)\ndata: 2\n\n")
     let state = TemporaryFolder.shared.file("state")
     let result = try PusherCLI.sse(server, "-n", "2", "--state-file", state).result()
     #expect(result.ending == .exited(0))
@@ -181,16 +177,8 @@ struct StateSavingTests {
 struct StateStartTests {
   private func run(_ state: String, _ options: String...) throws -> ProgramResult {
     let server = try NumberedStream.server(last: 50)
-    return try PusherCLI.start(
-      ["sse", server.url, "-n", "1", "--state-file", state] + options
-    ).result()
-  }
-
-  @Test func `a folder that does not exist is a mistake of the caller`() throws {
-    let result = try run(TemporaryFolder.shared.file("none") + "/state")
-    #expect(result.ending == .exited(2))
-    #expect(result.errorText.contains("no such file or directory"))
-    #expect(result.output.isEmpty)
+    return try PusherCLI.run(
+      ["sse", server.url, "-n", "1", "--state-file", state] + options)
   }
 
   @Test(arguments: [
@@ -255,7 +243,7 @@ struct StateStartTests {
     #expect(!FileManager.default.fileExists(atPath: "\(path).new"))
   }
 
-  @Test func `it belongs to a URL, whose query may change with a warning`() throws {
+  @Test func `a state file belongs to a URL, whose query may change with a warning`() throws {
     let server = try NumberedStream.server()
     let state = TemporaryFolder.shared.file("state")
     func run(_ path: String) throws -> ProgramResult {
@@ -314,7 +302,8 @@ struct StateStartTests {
     #expect(try String(contentsOfFile: target, encoding: .utf8) == "1\n")
   }
 
-  @Test func `it is the owner's alone, and a link in the place of its draft is not followed`()
+  @Test
+  func `a state file is the owner's alone, and a link in the place of its draft is not followed`()
     throws
   {
     let state = TemporaryFolder.shared.file("state")

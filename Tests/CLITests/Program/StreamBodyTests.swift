@@ -15,7 +15,7 @@ struct StreamBodyTests {
   }
 
   private func sse(_ server: ScriptedServer, _ options: String...) throws -> ProgramResult {
-    try PusherCLI.start(["sse", server.url, "--timeout", "10m"] + options).result()
+    try PusherCLI.run(["sse", server.url, "--timeout", "10m"] + options)
   }
 
   @Test(arguments: [ndjson, "application/jsonl", "Application/X-NDJSON; charset=utf-8"])
@@ -116,9 +116,8 @@ struct StreamBodyTests {
       try connection.send(stream: "[" + String(repeating: "1,", count: 1000))
       try connection.remain()
     }
-    let result = try PusherCLI.start(
-      ["sse", server.url, "--max-event", "1k"] + options
-    ).result()
+    let result = try PusherCLI.run(
+      ["sse", server.url, "--max-event", "1k"] + options)
     #expect(result.ending == .exited(5))
     #expect(
       result.errorText
@@ -225,9 +224,11 @@ struct EventlessAnswer: Sendable, CustomTestStringConvertible {
 @Suite("sse: an answer without an event", .runsPrograms)
 struct EventlessAnswerTests {
   @Test(arguments: EventlessAnswer.all)
-  func `it never ends the run in silence or with 0`(_ answer: EventlessAnswer) throws {
+  func `an answer without an event never ends the run in silence or with 0`(
+    _ answer: EventlessAnswer
+  ) throws {
     let server = try ScriptedServer { try $0.answer(body: answer.body, type: answer.type) }
-    let result = try PusherCLI.start(["sse", server.url] + answer.options).result()
+    let result = try PusherCLI.run(["sse", server.url] + answer.options)
     #expect(result.ending == .exited(5))
     #expect(result.output.isEmpty)
     #expect(

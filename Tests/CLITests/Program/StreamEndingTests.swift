@@ -17,7 +17,7 @@ struct StreamEndingTests {
   }
 
   private func sse(_ server: ScriptedServer, _ options: String...) throws -> ProgramResult {
-    try PusherCLI.start(["sse", "http://127.0.0.1:\(server.port)/"] + options).result()
+    try PusherCLI.run(["sse", "http://127.0.0.1:\(server.port)/"] + options)
   }
 
   @Test(arguments: ["[DONE]", "?DONE?", "*DONE*"])

@@ -6,30 +6,25 @@ struct BadStream: Sendable, CustomStringConvertible {
   var description: String
   var options: [String] = []
   /// The first answer, and every later one.
-  var answer: @Sendable (ScriptedConnection) throws -> Void
+  var answer: ScriptedServer.Script
   var status: Int32
   var message: String
   var printed = ""
 
   private static let event = #"{"event":"message","data":1}"# + "\n"
 
-  private static func status(_ status: Int, _ fields: (String, String)...)
-    -> @Sendable (
-      ScriptedConnection
-    ) throws -> Void
-  {
+  private static func status(
+    _ status: Int, _ fields: (String, String)...
+  ) -> ScriptedServer.Script {
     { connection in
       _ = try connection.question()
-      let head = HTTPResponseHead(
-        status: status, reason: "Reason",
-        headers: HTTPHeaders(fields + [("Content-Length", "0")]))
-      try connection.send(bytes: head.encode())
+      try connection.answer(status, "Reason", fields)
     }
   }
 
   private static func stream(
     _ text: String, _ fields: (String, String)..., type: String = "text/event-stream"
-  ) -> @Sendable (ScriptedConnection) throws -> Void {
+  ) -> ScriptedServer.Script {
     { connection in
       try connection.beginStream(fields, type: type)
       try connection.send(stream: text)
@@ -122,7 +117,7 @@ struct BadStream: Sendable, CustomStringConvertible {
 @Suite("sse, what goes wrong", .runsPrograms)
 struct StreamFailureTests {
   @Test(arguments: BadStream.answers)
-  func `each has a line of its own and its status, and printed lines stay whole`(
+  func `each failure has a line of its own and its status, and printed lines stay whole`(
     _ bad: BadStream
   ) throws {
     let server = try ScriptedServer { connection in try bad.answer(connection) }
@@ -135,33 +130,12 @@ struct StreamFailureTests {
   }
 
   @Test func `bytes that are not UTF-8 become replacement characters`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.beginStream()
+    let server = try ScriptedServer.streaming { connection in
       try connection.send(
         bytes: Array("data: a".utf8) + [0xFF, 0xE2, 0x82] + Array("b\n\n".utf8))
-      try connection.remain()
     }
     let result = try PusherCLI.sse(server, "-n", "1").result()
     #expect(result.outputText == "{\"event\":\"message\",\"data\":\"a\u{FFFD}\u{FFFD}b\"}\n")
-  }
-
-  @Test func `a server in trouble is asked again once the stream has been there`() throws {
-    let server = try ScriptedServer { connection in
-      if connection.number == 2 {
-        _ = try connection.question()
-        try connection.answer(503, "Busy")
-      } else {
-        try connection.beginStream()
-        try connection.send(stream: "retry: 10\ndata: \(connection.number)\n\n")
-        if connection.number == 3 { try connection.remain() }
-      }
-    }
-    let result = try PusherCLI.sse(server, "-n", "2").result()
-    #expect(result.ending == .exited(0))
-    #expect(
-      result.outputText
-        == #"{"event":"message","data":1}"# + "\n" + #"{"event":"message","data":3}"# + "\n")
-    #expect(result.errorText.contains("warning: the server answered HTTP 503 (Busy)"))
   }
 
   @Test func `a bomb of a compressed stream ends at the limit`() throws {

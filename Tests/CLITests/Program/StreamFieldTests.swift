@@ -46,10 +46,10 @@ struct StreamFieldTests {
   {
     let count = TemporaryFolder.shared.file("count")
     let server = try server()
-    let result = try PusherCLI.start([
+    let result = try PusherCLI.run([
       "sse", server.url, "-r", "-n", "3", "-H", "X-Token: fixed", "--header-command",
       "echo x >>\(count); echo X-Token: $(wc -l <\(count))",
-    ]).result()
+    ])
     #expect(data(result) == ["1", "2", "3"])
   }
 
@@ -64,7 +64,7 @@ struct StreamFieldTests {
     command: String, reason: String
   ) throws {
     let server = try server()
-    let result = try PusherCLI.start(["sse", server.url, "--header-command", command]).result()
+    let result = try PusherCLI.run(["sse", server.url, "--header-command", command])
     #expect(result.ending == .exited(4))
     #expect(result.errorText == "pusher-cli: error: \(reason)\n")
     #expect(server.connectionCount == 0)
@@ -90,13 +90,12 @@ struct StreamFieldTests {
 
   @Test func `cookies of answers go with later requests when --cookies says so`() throws {
     let server = try server("cookie", answer: "Set-Cookie: node=7; Path=/\r\n")
-    let kept = try PusherCLI.start(["sse", server.url, "-r", "-n", "2", "--cookies"]).result()
+    let kept = try PusherCLI.run(["sse", server.url, "-r", "-n", "2", "--cookies"])
     #expect(data(kept) == ["none", "node=7"])
-    let typed = try PusherCLI.start(
-      ["sse", server.url, "-r", "-n", "2", "--cookies", "-H", "Cookie: a=1"]
-    ).result()
+    let typed = try PusherCLI.run(
+      ["sse", server.url, "-r", "-n", "2", "--cookies", "-H", "Cookie: a=1"])
     #expect(data(typed) == ["a=1", "a=1; node=7"])
-    let without = try PusherCLI.start(["sse", server.url, "-r", "-n", "2"]).result()
+    let without = try PusherCLI.run(["sse", server.url, "-r", "-n", "2"])
     #expect(data(without) == ["none", "none"])
   }
 
@@ -118,7 +117,7 @@ struct StreamFieldTests {
         try connection.send(stream: "HTTP/1.1 403 No\r\n\(framing)\r\n")
         try connection.send(stream: sent)
       }
-      let result = try PusherCLI.start(["sse", server.url]).result()
+      let result = try PusherCLI.run(["sse", server.url])
       let said = words.isEmpty ? "No" : "No: \(words)"
       #expect(
         result.errorText.hasPrefix("pusher-cli: error: the server answered HTTP 403 (\(said)) ("),
@@ -138,9 +137,9 @@ struct StreamFieldTests {
       let block = [UInt8](repeating: UInt8(ascii: "x"), count: 65_536)
       while true { try connection.send(bytes: block) }
     }
-    let endless = try PusherCLI.start(["sse", server.url]).result()
+    let endless = try PusherCLI.run(["sse", server.url])
     #expect(endless.errorText.contains("HTTP 403 (No: wait) ("))
-    let long = try PusherCLI.start(["sse", server.url]).result()
+    let long = try PusherCLI.run(["sse", server.url])
     #expect(long.errorText.contains("(No: \(String(repeating: "x", count: 300))…) ("))
   }
 }

@@ -6,30 +6,6 @@ import Testing
 struct StreamRequestTests {
   private static let first = #"{"event":"message","data":1}"# + "\n"
 
-  @Test func `a Last-Event-ID among the headers counts at the start alone`() throws {
-    let ids = Record<[String]>()
-    let server = try ScriptedServer { connection in
-      let question = try connection.beginStream()
-      ids.add(question.head.headers.all("Last-Event-ID"))
-      switch connection.number {
-      case 1: try connection.send(stream: "retry: 10\n\n")
-      case 2: try connection.send(stream: "id: 78\ndata: 1\n\n")
-      case 3: try connection.send(stream: "id\ndata: 2\n\n")
-      default:
-        try connection.send(stream: "data: 3\n\n")
-        try connection.remain()
-      }
-    }
-    let result = try PusherCLI.sse(server, "-n", "3", "-H", "last-event-id: 77").result()
-    #expect(result.ending == .exited(0), "\(result.errorText)")
-    #expect(ids.values == [["77"], ["77"], ["78"], []])
-    #expect(
-      result.outputText.split(separator: "\n").map(String.init) == [
-        #"{"event":"message","id":"78","data":1}"#, #"{"event":"message","data":2}"#,
-        #"{"event":"message","data":3}"#,
-      ])
-  }
-
   @Test func `--session-header sends a field of the answer back`() throws {
     let sessions = Record<[String]>()
     let server = try ScriptedServer { connection in

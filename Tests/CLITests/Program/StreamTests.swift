@@ -13,13 +13,11 @@ struct StreamTests {
   ]
 
   @Test func `a stream that comes byte by byte is printed, each event at once`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.beginStream()
+    let server = try ScriptedServer.streaming { connection in
       for byte in Array(Self.stream.utf8) {
         try connection.send(bytes: [byte])
         try connection.awaitAcknowledgement()
       }
-      try connection.remain()
     }
     let program = try PusherCLI.sse(server, "-n", "3")
     #expect(try program.lines(3) == Self.lines)
@@ -119,37 +117,13 @@ struct StreamTests {
     #expect(ids.values == [nil, "7"])
   }
 
-  @Test func `204 ends the run with status 0`() throws {
-    let server = try ScriptedServer { connection in
-      if connection.number == 1 {
-        try connection.beginStream()
-        try connection.send(stream: "retry: 10\ndata: 1\n\n")
-      } else {
-        _ = try connection.question()
-        try connection.answer(204, "No Content")
-      }
-    }
-    let result = try PusherCLI.sse(server).result()
-    #expect(result.ending == .exited(0))
-    #expect(result.outputText == #"{"event":"message","data":1}"# + "\n")
-  }
-
   @Test func `redirects are followed, and what is secret stays with the first server`() throws {
-    let heads = Record<HTTPRequestHead>()
-    let other = try ScriptedServer { connection in
-      heads.add(try connection.beginStream().head)
-      try connection.send(stream: "data: there\n\n")
-      try connection.remain()
-    }
+    let (other, heads) = try ScriptedServer.recording("data: there\n\n")
     let server = try ScriptedServer { connection in
       let question = try connection.question()
       heads.add(question.head)
       let target = connection.number == 1 ? "/moved" : other.url
-      try connection.send(
-        bytes: HTTPResponseHead(
-          status: connection.number == 1 ? 301 : 307, reason: "Moved",
-          headers: HTTPHeaders([("Location", target), ("Content-Length", "0")])
-        ).encode())
+      try connection.answer(connection.number == 1 ? 301 : 307, "Moved", [("Location", target)])
     }
     let secret = try TemporaryFolder.shared.file(
       "token", holding: "Authorization: Bearer x\nX-Other: y\n")
@@ -234,12 +208,8 @@ struct StreamTests {
   }
 
   @Test func `filters, count, shapes and terminators are those of subscribe`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.beginStream()
-      try connection.send(
-        stream: "event: a.x\ndata: 1\n\nevent: b\ndata: 2\n\nevent: a.y\ndata: {\"z\":\"q\"}\n\n")
-      try connection.remain()
-    }
+    let server = try ScriptedServer.streaming(
+      "event: a.x\ndata: 1\n\nevent: b\ndata: 2\n\nevent: a.y\ndata: {\"z\":\"q\"}\n\n")
     let filtered = try PusherCLI.sse(server, "-e", "a.*", "-x", "*x", "-n", "1", "-0").result()
     #expect(filtered.outputText == #"{"event":"a.y","data":{"z":"q"}}"# + "\0")
     let raw = try PusherCLI.sse(server, "-r", "-n", "3").result()
@@ -273,11 +243,7 @@ struct StreamTests {
     arguments: LocalProxy.Kind.allCases)
   func `a proxy leads to the stream`(kind: LocalProxy.Kind) throws {
     let proxy = try LocalProxy(kind)
-    let server = try ScriptedServer { connection in
-      try connection.beginStream()
-      try connection.send(stream: "data: 1\n\n")
-      try connection.remain()
-    }
+    let server = try ScriptedServer.streaming("data: 1\n\n")
     let result = try PusherCLI.sse(server, "-n", "1", "--proxy", proxy.url, "-v").result()
     #expect(result.ending == .exited(0), "\(result.errorText)")
     #expect(result.errorText.contains("through proxy \(proxy.url)"))

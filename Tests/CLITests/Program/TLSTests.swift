@@ -118,22 +118,19 @@ struct TLSRefusalTests {
     let matrix = try #require(CertificateMatrix.shared)
     let server = try wrong.server(matrix)
     let arguments = try ["subscribe"] + wrong.address(server) + wrong.options(matrix) + ["news"]
-    let result = try PusherCLI.start(arguments + ["--reconnect", "never"]).result()
-    let retrying = try PusherCLI.start(
-      arguments + ["--reconnect", "always", "--max-retries", "0"]
-    ).result()
+    let result = try PusherCLI.run(arguments + ["--reconnect", "never"])
+    let retrying = try PusherCLI.run(
+      arguments + ["--reconnect", "always", "--max-retries", "0"])
     ConnectionErrorTable.check(wrong.rawValue, result, retrying: retrying, port: server.port)
   }
 
-  @Test(arguments: TLSCase.allCases.filter(\.isOfCertificate))
-  func `trigger says the same`(wrong: TLSCase) throws {
-    let matrix = try #require(CertificateMatrix.shared)
+  private func expectRow(
+    _ wrong: TLSCase, _ matrix: CertificateMatrix, _ command: (ScriptedServer) -> [String],
+    connections: Int? = nil
+  ) throws {
     let server = try wrong.server(matrix)
-    let result = try PusherCLI.start(
-      ["trigger", "--app-id", "1"] + wrong.address(server) + wrong.options(matrix)
-        + ["-c", "news", "-e", "e", "{}"],
-      environment: ["PUSHER_APP_SECRET": "s"]
-    ).result()
+    let result = try PusherCLI.run(
+      command(server) + wrong.options(matrix), environment: ["PUSHER_APP_SECRET": "s"])
     let row = try #require(ConnectionErrorTable.rows[wrong.rawValue])
     let lines = result.errorLines.filter { !$0.contains("warning: --insecure") }
     #expect(result.ending == .exited(4))
@@ -143,6 +140,24 @@ struct TLSRefusalTests {
         $0.replacing(#/sha256/[A-Za-z0-9+/]{43}=/#, with: "sha256/HASH")
           .replacing(":\(server.port)", with: ":PORT")
       } == ["pusher-cli: error: \(row.message)"])
+    if let connections { #expect(server.connectionCount == connections) }
+  }
+
+  @Test(arguments: TLSCase.allCases.filter(\.isOfCertificate))
+  func `trigger says what the row of subscribe says`(wrong: TLSCase) throws {
+    let matrix = try #require(CertificateMatrix.shared)
+    try expectRow(wrong, matrix) {
+      ["trigger", "--app-id", "1"] + wrong.address($0) + ["-c", "news", "-e", "e", "{}"]
+    }
+  }
+
+  @Test(arguments: [TLSCase.onlyHTTP2, .onlyHTTP2Silent, .cutBeforeAnswer])
+  func `sse says what the row of subscribe says`(wrong: TLSCase) throws {
+    let matrix = try #require(CertificateMatrix.shared)
+    // A second handshake finds out what a server that closes speaks.
+    try expectRow(
+      wrong, matrix, { ["sse", "https://localhost:\($0.port)/"] },
+      connections: wrong == .onlyHTTP2 ? 1 : 2)
   }
 }
 
@@ -160,11 +175,10 @@ struct TLSAcceptanceTests {
       try connection.send(event: "e", data: #"{"n":1}"#)
       try connection.stay()
     }
-    let result = try PusherCLI.start(
+    let result = try PusherCLI.run(
       [
         "subscribe", "--host", host, "--port", "\(server.port)", "--key", "k", "news", "-n", "1",
-      ] + options, environment: environment
-    ).result()
+      ] + options, environment: environment)
     #expect(result.ending == .exited(0), sourceLocation: sourceLocation)
     #expect(
       result.outputText == #"{"event":"e","channel":"news","data":{"n":1}}"# + "\n",
@@ -193,10 +207,9 @@ struct TLSAcceptanceTests {
       let server = try ScriptedServer(certificate: matrix.server("wildcard")) {
         _ = try $0.request()
       }
-      let result = try PusherCLI.start(
+      let result = try PusherCLI.run(
         ["subscribe", "--host", host, "--port", "\(server.port)", "--key", "k", "news"] + options,
-        environment: names
-      ).result()
+        environment: names)
       #expect(result.ending == .exited(4))
       #expect(result.errorText.contains("it is not for \(host) (CN=wildcard)"))
     }
@@ -259,12 +272,11 @@ struct TLSAcceptanceTests {
       _ = try connection.question()
       try connection.answer(200, "OK", body: "{}")
     }
-    let result = try PusherCLI.start(
+    let result = try PusherCLI.run(
       ["trigger", "--app-id", "1"] + server.address + [
         "--cacert", matrix.authority, "--tls-cert", matrix.file("client.pem"), "--tls-key",
         matrix.file("client.key"), "-c", "news", "-e", "e", "{}",
-      ], environment: ["PUSHER_APP_SECRET": "s"]
-    ).result()
+      ], environment: ["PUSHER_APP_SECRET": "s"])
     #expect(result.ending == .exited(0), "\(result.errorText)")
   }
 

@@ -32,10 +32,7 @@ struct TerminalTextTests {
   }
 
   private func server(_ body: String) throws -> ScriptedServer {
-    try ScriptedServer { connection in
-      _ = try connection.question()
-      try connection.answer(200, body: body)
-    }
+    try ScriptedServer.answering(200, body: body)
   }
 
   @Test func `answers of the HTTP API are shown safely`() throws {
@@ -66,11 +63,7 @@ struct TerminalTextTests {
     ["-o", "json"], ["-o", "raw"], ["-o", "pretty"], ["-F", "%d"], ["-F", "%j"],
   ])
   func `events are shown safely in every form`(form: [String]) throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
-      try connection.send(event: "e", data: Self.foreign)
-      try connection.stay()
-    }
+    let server = try ScriptedServer.joined { try $0.send(event: "e", data: Self.foreign) }
     let text = try shown(
       ["subscribe", "news", "-n", "1", "-q", "--color", "never"] + server.address + form)
     let isText = [["-o", "raw"], ["-o", "pretty"], ["-F", "%d"]].contains(form)

@@ -28,7 +28,7 @@ struct UnmetWishTests {
     _ stream: String, _ options: [String], _ mark: Mark = .countedBody
   ) throws -> ProgramResult {
     let server = try server(stream, mark)
-    return try PusherCLI.start(["sse", server.url] + options).result()
+    return try PusherCLI.run(["sse", server.url] + options)
   }
 
   private func expect(
@@ -42,7 +42,7 @@ struct UnmetWishTests {
   }
 
   @Test(arguments: Mark.allCases, [["--reconnect", "never"], ["-d", "{}"]])
-  func `every wish, every mark of the end`(mark: Mark, rest: [String]) throws {
+  func `every wish is named at every mark of the end`(mark: Mark, rest: [String]) throws {
     for (options, sentence) in [
       (["-n", "3"], "the stream ended after 2 of 3 events"),
       (["--until", "[DONE]"], "the stream ended after 2 events; --until '[DONE]' never came"),
@@ -55,19 +55,7 @@ struct UnmetWishTests {
     }
   }
 
-  @Test(.needs(.certificates)) func `TLS's closing alert is a mark of the end`() throws {
-    let certificates = try #require(CertificateMatrix.shared)
-    let server = try ScriptedServer(certificate: certificates.trusted) { connection in
-      try connection.beginStream()
-      try connection.send(stream: Self.two)
-    }
-    let result = try PusherCLI.sse(
-      server, "-n", "3", "--reconnect", "never", "--cacert", certificates.authority
-    ).result()
-    expect(result, "the stream ended after 2 of 3 events", printed: Self.lines)
-  }
-
-  @Test func `status 204 is one too`() throws {
+  @Test func `status 204 is a mark of the end`() throws {
     let server = try ScriptedServer { connection in
       if connection.number == 1 {
         try connection.beginStream()
@@ -135,19 +123,6 @@ struct UnmetWishTests {
     }
   }
 
-  @Test func `--timeout gives 124 to --until too`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.beginStream()
-      try connection.send(stream: Self.two)
-      try connection.remain()
-    }
-    let result = try PusherCLI.sse(server, "--until", "[DONE]", "-W", "300ms").result()
-    #expect(result.ending == .exited(124))
-    #expect(
-      result.errorText
-        == "pusher-cli: error: timed out: 2 events within 0.3 s; --until '[DONE]' never came\n")
-  }
-
   @Test func `a server that closes the socket is a lost connection, and the wish is named`() throws
   {
     let server = try ScriptedServer { connection in
@@ -160,7 +135,7 @@ struct UnmetWishTests {
       (["--reconnect", "never", "--until-event", "b"], "; --until-event 'b' never came"),
       (["--reconnect", "never"], ""),
     ] {
-      let result = try PusherCLI.start(["subscribe"] + server.address + ["news"] + options).result()
+      let result = try PusherCLI.run(["subscribe"] + server.address + ["news"] + options)
       #expect(result.ending == .exited(4))
       #expect(
         result.errorText == "pusher-cli: error: closed by the server with code 1000\(words)\n",
@@ -196,7 +171,7 @@ struct UnmetWishTests {
       (["-d", "{}"], " (if an event marks the end, name it with --until or --until-event)"),
       (["-d", "{}", "--until", "[DONE]"], "; --until '[DONE]' never came"),
     ] {
-      let result = try PusherCLI.start(["sse", server.url] + options).result()
+      let result = try PusherCLI.run(["sse", server.url] + options)
       #expect(result.ending == .exited(4))
       #expect(result.errorText == "pusher-cli: error: \(loss)\(words)\n", "\(result.errorText)")
     }
@@ -227,96 +202,14 @@ struct UnmetWishTests {
     for (input, words) in [("", ""), ("\n \n", ""), (#"{"event":"pusher-cli:exit"}"# + "\n", "")] {
       let file = TemporaryFolder.shared.file("lines")
       try input.write(toFile: file, atomically: true, encoding: .utf8)
-      let result = try PusherCLI.start(
+      let result = try PusherCLI.run(
         ["trigger", "-"] + server.address, environment: LocalServer.environment("local-secret"),
-        input: .file(file)
-      ).result()
+        input: .file(file))
       #expect(result.ending == .exited(0))
       #expect(
         result.errorLines.last
           == "pusher-cli: warning: nothing was sent: standard input has no event\(words)",
         "\(result.errorText)")
     }
-  }
-}
-
-/// An event whose content is a failure.
-@Suite("--fail-where", .runsPrograms)
-struct FailWhereTests {
-  private static let stream =
-    "data: {\"n\":1}\n\ndata: {\"n\":2}\n\ndata: {\"error\":\"busy\"}\n\ndata: {\"n\":3}\n\n"
-  private static let failure =
-    #"pusher-cli: error: the server sent 'message': {"error":"busy"}"# + "\n"
-
-  private func sse(_ options: [String]) throws -> ProgramResult {
-    let server = try ScriptedServer { connection in
-      try connection.beginStream()
-      try connection.send(stream: Self.stream)
-      try connection.remain()
-    }
-    return try PusherCLI.start(["sse", server.url, "--timeout", "10m"] + options).result()
-  }
-
-  @Test(arguments: [
-    [], ["-o", "raw"], ["-o", "pretty"], ["-F", "%e"], ["--field", "n"], ["-0"], ["-t"],
-    ["--exec", "cat"], ["--where", "data.n"], ["-x", "nothing"], ["--until", "[DONE]"],
-    ["--until-event", "mess?ge2"],
-  ])
-  func `it ends every form of output with 5 and the event's data`(options: [String]) throws {
-    let result = try sse(options + ["--fail-where", "data.error"])
-    #expect(result.ending == .exited(5))
-    #expect(result.errorText == Self.failure, "\(result.errorText)")
-    let separator: Character = options == ["-0"] ? "\0" : "\n"
-    #expect(result.outputText.split(separator: separator).count == 2, "\(result.outputText)")
-  }
-
-  @Test(arguments: [["-e", "other"], ["-x", "message"], ["--where", "data.n > 5"]])
-  func `an event that is left out ends the run too`(options: [String]) throws {
-    let result = try sse(options + ["--fail-where", "data.error"])
-    #expect(result.ending == .exited(5) && result.output.isEmpty)
-    #expect(result.errorText == Self.failure, "\(result.errorText)")
-  }
-
-  @Test func `one condition of several is enough, and the first end decides`() throws {
-    let second = try sse(["--fail-where", "data.warning", "--fail-where", #"data.error == "busy""#])
-    #expect(second.ending == .exited(5) && second.errorText == Self.failure)
-    let counted = try sse(["--fail-where", "data.error", "-n", "2"])
-    #expect(counted.ending == .exited(0) && counted.errorText.isEmpty)
-  }
-
-  @Test func `-L names the option, and --record gets the event`() throws {
-    let path = TemporaryFolder.shared.file("record")
-    let result = try sse(["--fail-where", "data.error", "-L", "--record", path])
-    let last = result.outputText.split(separator: "\n").last ?? ""
-    #expect(last.contains(#""status":5,"reason":"fail-where","events":2"#), "\(last)")
-    let recorded = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
-    #expect(recorded.count == 3 && recorded.last?.hasSuffix(#""data":{"error":"busy"}}"#) == true)
-  }
-
-  @Test(arguments: [[], ["-v"], ["-F", "%d"], ["-e", "other"], ["--field", "n"]])
-  func `subscribe ends too, on its fast path and off it`(options: [String]) throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
-      try connection.send(event: "a", data: #"{"n":1}"#)
-      try connection.send(event: "b", data: #"{"status":"failed"}"#)
-      try connection.send(event: "a", data: #"{"n":2}"#)
-      try connection.stay()
-    }
-    let result = try PusherCLI.start(
-      ["subscribe"] + server.address
-        + ["news", "--fail-where", #"data.status == "failed""#, "--timeout", "10m"] + options
-    ).result()
-    #expect(result.ending == .exited(5))
-    #expect(
-      result.errorLines.contains(
-        #"pusher-cli: error: the server sent 'b': {"status":"failed"}"#), "\(result.errorText)")
-    #expect(result.outputText.split(separator: "\n").count == (options == ["-e", "other"] ? 0 : 1))
-  }
-
-  @Test func `a receiver gets the events before it`() throws {
-    let receiver = try ForwardReceiver()
-    let result = try sse(["--fail-where", "data.error", "--forward", receiver.url])
-    #expect(result.ending == .exited(5))
-    #expect(result.errorLines.first.map { "\($0)\n" } == Self.failure, "\(result.errorText)")
   }
 }

@@ -30,8 +30,7 @@ struct UnreadTerminalTests {
 
   @Test func `keeps subscribe from answering no ping`() throws {
     let answers = Gate()
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       let data = #"{"text":"\#(String(repeating: "x", count: 2000))"}"#
       for _ in 1...50 {
         try connection.send(event: "e", data: data)
@@ -39,7 +38,6 @@ struct UnreadTerminalTests {
         while try connection.message()["event"]?.text != "pusher:pong" {}
       }
       answers.open()
-      try connection.stay()
     }
     let terminal = try PseudoTerminal()
     let program = try ChildProgram(
@@ -90,13 +88,8 @@ struct ClosedDescriptorTests {
     #expect(lines.allSatisfy { $0.contains(#/^\d{4}-\S+Z [<>] /#) }, "\(lines)")
   }
 
-  @Test func `none falls into the connection`() throws {
-    let heads = Record<HTTPRequestHead>()
-    let server = try ScriptedServer { connection in
-      heads.add(try connection.beginStream().head)
-      try connection.send(stream: "data: 1\n\n")
-      try connection.remain()
-    }
+  @Test func `no message falls into the connection when standard error is closed`() throws {
+    let (server, heads) = try ScriptedServer.recording("data: 1\n\n")
     for script in [
       "exec \"$0\" \"$@\" 2>&-", "exec \"$0\" \"$@\" <&- 2>&-",
     ] {

@@ -2,169 +2,144 @@ import Foundation
 import PusherCore
 import Testing
 
-/// The HTTP cases of docs/connection-errors.md.
-enum UpgradeCase: String, CaseIterable, Sendable {
-  case ok = "200"
-  case noLocation = "302 without Location"
-  case otherRedirect = "300"
-  case insecureRedirect = "redirect from wss to ws"
-  case sixthRedirect = "sixth redirect"
-  case badRedirect = "redirect to an invalid URL"
-  case badRequest = "400"
-  case deflateRefused = "400 to a compression that it does not have"
-  case unauthorized = "401"
-  case unauthorizedWithReason = "401 and a message in JSON"
-  case forbidden = "403"
-  case forbiddenPage = "403 and a page"
-  case notFound = "404"
-  case proxyAuthentication = "407"
-  case upgradeRequired = "426"
-  case tooMany = "429 with Retry-After in seconds"
-  case serverError = "500"
-  case unavailable = "503"
-  case unavailableForNow = "503 with Retry-After in seconds"
-  case wrongAccept = "101 with a wrong accept key"
-  case noUpgrade = "101 without Upgrade"
-  case foreignExtension = "101 with an extension that was not offered"
-  case foreignDeflate = "101 with permessage-deflate, which was not offered"
-  case foreignSubprotocol = "101 with a sub-protocol that was not offered"
-  case oldHTTP = "101 in HTTP/1.0"
-  case largeHead = "head of more than 64 KiB"
-  case manyFields = "head with more than 256 fields"
-  case drip = "head that drips"
-  case silent = "silence instead of an answer"
-  case closedEarly = "closed before the answer"
-  case closedInHead = "closed inside the answer"
-  case noGreeting = "upgraded, but no greeting"
-  case tls = "TLS server on a plain port"
-  case ssh = "SSH server"
-  case http2 = "HTTP/2 server"
-  case otherText = "another text protocol"
-  case otherBytes = "another binary protocol"
+/// An answer to the upgrade: a row of docs/connection-errors.md.
+struct UpgradeCase: CustomTestStringConvertible, Sendable {
+  let name: String
+  var options: [String] = []
+  /// True if the server speaks TLS.
+  var isSecure = false
+  let serve: ScriptedServer.Script
 
+  var testDescription: String { name }
+
+  private static let deadline = ["--connect-timeout", "300ms"]
   private static let accept = "Sec-WebSocket-Accept"
 
-  private var body: String {
-    switch self {
-    case .deflateRefused: "unsupported permessage-deflate"
-    case .unauthorizedWithReason: #"{"message":"Unauthenticated."}"#
-    case .forbiddenPage: "<html><head><style>p{color:red}</style><title>Blocked</title></head>"
-    default: ""
+  private static func answer(
+    _ name: String, _ status: Int, _ reason: String, _ fields: (String, String)...,
+    body: String = "", isSecure: Bool = false
+  ) -> UpgradeCase {
+    UpgradeCase(name: name, isSecure: isSecure) { connection in
+      _ = try connection.request()
+      try connection.answer(status, reason, fields, body: body)
     }
   }
 
-  /// The answer, in cases that consist of a head and a body.
-  private var answer: (status: Int, reason: String, fields: [(String, String)])? {
-    switch self {
-    case .ok: (200, "OK", [])
-    case .noLocation: (302, "Found", [])
-    case .otherRedirect: (300, "Multiple Choices", [("Location", "/other")])
-    case .insecureRedirect: (302, "Found", [("Location", "ws://127.0.0.1:1/app/x")])
-    case .sixthRedirect: (307, "Temporary Redirect", [("Location", "/again?secret")])
-    case .badRedirect: (301, "Moved Permanently", [("Location", "ftp://user:secret@host/")])
-    case .badRequest, .deflateRefused: (400, "Bad Request", [])
-    case .unauthorizedWithReason: (401, "Unauthorized", [])
-    case .unauthorized: (401, "Unauthorized", [("WWW-Authenticate", "Basic")])
-    case .forbidden, .forbiddenPage: (403, "Forbidden", [])
-    case .notFound: (404, "Not Found", [])
-    case .proxyAuthentication: (407, "Proxy Authentication Required", [])
-    case .upgradeRequired: (426, "Upgrade Required", [])
-    case .tooMany: (429, "Too Many Requests", [("Retry-After", "30")])
-    case .serverError: (500, "Internal Server Error", [])
-    case .unavailable: (503, "Service Unavailable", [])
-    case .unavailableForNow: (503, "Service Unavailable", [("Retry-After", "120")])
-    default: nil
+  /// Bytes that are no complete answer.
+  private static func bytes(
+    _ name: String, _ bytes: [UInt8], ends: Bool = false, _ options: [String] = []
+  ) -> UpgradeCase {
+    UpgradeCase(name: name, options: options) { connection in
+      _ = try connection.request()
+      try connection.send(bytes: bytes)
+      if !ends { try connection.stall() }
     }
   }
 
-  /// The head of a valid 101 with one error.
-  private func broken101(_ request: HTTPRequestHead) throws -> HTTPResponseHead? {
-    var head = try ServerHandshake.respond(to: request, deflate: false).0
-    switch self {
-    case .wrongAccept:
-      head.headers.remove(Self.accept)
-      head.headers.append(Self.accept, "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")
-    case .noUpgrade: head.headers.remove("Upgrade")
-    case .foreignExtension: head.headers.append("Sec-WebSocket-Extensions", "x-compress")
-    case .foreignDeflate: head.headers.append("Sec-WebSocket-Extensions", "permessage-deflate")
-    case .foreignSubprotocol: head.headers.append("Sec-WebSocket-Protocol", "mqtt")
-    case .oldHTTP: head.minorVersion = 0
-    default: return nil
-    }
-    return head
+  private static func bytes(_ name: String, _ text: String, ends: Bool = false) -> UpgradeCase {
+    bytes(name, Array(text.utf8), ends: ends)
   }
 
-  /// Bytes that are not a complete answer, and if the server closes afterwards.
-  private var bytes: (text: [UInt8], ends: Bool)? {
-    switch self {
-    case .largeHead:
-      (
-        Array("HTTP/1.1 101 Switching Protocols\r\nX: ".utf8) + Array(repeating: 97, count: 66_000),
-        false
-      )
-    case .manyFields:
-      (
-        Array(
-          ("HTTP/1.1 101 Switching Protocols\r\n" + String(repeating: "A: b\r\n", count: 257)
-            + "\r\n").utf8), false
-      )
-    case .silent: ([], false)
-    case .closedEarly: ([], true)
-    case .closedInHead: (Array("HTTP/1.1 101 Switching Pro".utf8), true)
-    case .tls: ([21, 3, 1, 0, 2, 2, 70], true)
-    case .ssh: (Array("SSH-2.0-OpenSSH_9.2p1\r\n".utf8), false)
-    case .http2: ([0, 0, 0, 4, 0, 0, 0, 0, 0], false)
-    case .otherText: (Array("220 mail.example.test ESMTP\r\n".utf8), false)
-    case .otherBytes: ([0x4A, 0, 0, 0, 0x0A, 0x35, 0x2E, 0x37, 0x1B], false)
-    default: nil
+  /// A valid 101 with a change.
+  private static func upgrade(
+    _ name: String, _ options: [String] = [],
+    _ change: @escaping @Sendable (inout HTTPResponseHead) -> Void
+  ) -> UpgradeCase {
+    UpgradeCase(name: name, options: options) { connection in
+      var head = try ServerHandshake.respond(to: connection.request(), deflate: false).0
+      change(&head)
+      try connection.send(bytes: head.encode())
+      try connection.stall()
     }
   }
 
-  func serve(_ connection: ScriptedConnection) throws {
-    let request = try connection.request()
-    if let answer {
-      let head = HTTPResponseHead(
-        status: answer.status, reason: answer.reason,
-        headers: HTTPHeaders(answer.fields + [("Content-Length", "\(body.utf8.count)")]))
-      try connection.send(bytes: head.encode() + Array(body.utf8))
-    } else if let bytes {
-      try connection.send(bytes: bytes.text)
-      if !bytes.ends { try connection.stall() }
-    } else if self == .drip {
+  static let all = statuses + upgrades + others
+
+  private static let statuses = [
+    answer("200", 200, "OK"),
+    answer("302 without Location", 302, "Found"),
+    answer("300", 300, "Multiple Choices", ("Location", "/other")),
+    answer(
+      "redirect from wss to ws", 302, "Found", ("Location", "ws://127.0.0.1:1/app/x"),
+      isSecure: true),
+    answer("sixth redirect", 307, "Temporary Redirect", ("Location", "/again?secret")),
+    answer(
+      "redirect to an invalid URL", 301, "Moved Permanently",
+      ("Location", "ftp://user:secret@host/")),
+    answer("400", 400, "Bad Request"),
+    answer(
+      "400 to a compression that it does not have", 400, "Bad Request",
+      body: "unsupported permessage-deflate"),
+    answer("401", 401, "Unauthorized", ("WWW-Authenticate", "Basic")),
+    answer(
+      "401 and a message in JSON", 401, "Unauthorized", body: #"{"message":"Unauthenticated."}"#),
+    answer("403", 403, "Forbidden"),
+    answer(
+      "403 and a page", 403, "Forbidden",
+      body: "<html><head><style>p{color:red}</style><title>Blocked</title></head>"),
+    answer("404", 404, "Not Found"),
+    answer("407", 407, "Proxy Authentication Required"),
+    answer("426", 426, "Upgrade Required"),
+    answer("429 with Retry-After in seconds", 429, "Too Many Requests", ("Retry-After", "30")),
+    answer("500", 500, "Internal Server Error"),
+    answer("503", 503, "Service Unavailable"),
+    answer("503 with Retry-After in seconds", 503, "Service Unavailable", ("Retry-After", "120")),
+  ]
+
+  private static let upgrades = [
+    upgrade("101 with a wrong accept key") {
+      $0.headers.remove(accept)
+      $0.headers.append(accept, "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")
+    },
+    upgrade("101 without Upgrade") { $0.headers.remove("Upgrade") },
+    upgrade("101 with an extension that was not offered") {
+      $0.headers.append("Sec-WebSocket-Extensions", "x-compress")
+    },
+    upgrade("101 with permessage-deflate, which was not offered", ["--no-compression"]) {
+      $0.headers.append("Sec-WebSocket-Extensions", "permessage-deflate")
+    },
+    upgrade("101 with a sub-protocol that was not offered") {
+      $0.headers.append("Sec-WebSocket-Protocol", "mqtt")
+    },
+    upgrade("101 in HTTP/1.0") { $0.minorVersion = 0 },
+    upgrade("upgraded, but no greeting", deadline) { _ in },
+  ]
+
+  private static let others = [
+    bytes(
+      "head of more than 64 KiB",
+      "HTTP/1.1 101 Switching Protocols\r\nX: " + String(repeating: "a", count: 66_000)),
+    bytes(
+      "head with more than 256 fields",
+      "HTTP/1.1 101 Switching Protocols\r\n" + String(repeating: "A: b\r\n", count: 257) + "\r\n"),
+    UpgradeCase(name: "head that drips", options: deadline) { connection in
+      _ = try connection.request()
       let pause = Gate()
-      for byte
-        in "HTTP/1.1 101 Switching Protocols\r\nX-Drip: \(String(repeating: "a", count: 999))"
+      for byte in "HTTP/1.1 101 Switching Protocols\r\nX: \(String(repeating: "a", count: 999))"
         .utf8
       {
         try connection.send(bytes: [byte])
         _ = pause.isOpened(within: 0.02)
       }
-    } else if let head = try broken101(request) {
-      try connection.send(bytes: head.encode())
-      try connection.stall()
-    } else {
-      let (head, _) = try ServerHandshake.respond(to: request, deflate: false)
-      try connection.send(bytes: head.encode())
-      try connection.stall()
-    }
-  }
-
-  var options: [String] {
-    switch self {
-    case .drip, .silent, .noGreeting: ["--connect-timeout", "300ms"]
-    case .foreignDeflate: ["--no-compression"]
-    default: []
-    }
-  }
+    },
+    bytes("silence instead of an answer", [], deadline),
+    bytes("closed before the answer", [], ends: true),
+    bytes("closed inside the answer", "HTTP/1.1 101 Switching Pro", ends: true),
+    bytes("TLS server on a plain port", [21, 3, 1, 0, 2, 2, 70], ends: true),
+    bytes("SSH server", "SSH-2.0-OpenSSH_9.2p1\r\n"),
+    bytes("HTTP/2 server", [0, 0, 0, 4, 0, 0, 0, 0, 0]),
+    bytes("another text protocol", "220 mail.example.test ESMTP\r\n"),
+    bytes("another binary protocol", [0x4A, 0, 0, 0, 0x0A, 0x35, 0x2E, 0x37, 0x1B]),
+  ]
 }
 
 @Suite("The upgrade: every answer but a proper one", .runsPrograms)
 struct UpgradeRefusalTests {
-  @Test(arguments: UpgradeCase.allCases)
+  @Test(arguments: UpgradeCase.all)
   func `subscribe says what its row says`(wrong: UpgradeCase) throws {
     var options = wrong.options
     var certificate: ServerCertificate?
-    if wrong == .insecureRedirect {
+    if wrong.isSecure {
       guard try Need.certificates.isMet(), let matrix = CertificateMatrix.shared else {
         return
       }
@@ -173,16 +148,15 @@ struct UpgradeRefusalTests {
     }
     let server = try ScriptedServer(certificate: certificate) { try wrong.serve($0) }
     let arguments = ["subscribe"] + server.address + options + ["news"]
-    let result = try PusherCLI.start(arguments + ["--reconnect", "never"]).result()
-    let retrying = try PusherCLI.start(
-      arguments + ["--reconnect", "always", "--max-retries", "0"]
-    ).result()
-    ConnectionErrorTable.check(wrong.rawValue, result, retrying: retrying, port: server.port)
+    let result = try PusherCLI.run(arguments + ["--reconnect", "never"])
+    let retrying = try PusherCLI.run(
+      arguments + ["--reconnect", "always", "--max-retries", "0"])
+    ConnectionErrorTable.check(wrong.name, result, retrying: retrying, port: server.port)
     #expect(!retrying.errorText.contains("secret"))
   }
 
   @Test func `every row of the document is the row of a test`() {
-    let cases = TLSCase.allCases.map(\.rawValue) + UpgradeCase.allCases.map(\.rawValue)
+    let cases = TLSCase.allCases.map(\.rawValue) + UpgradeCase.all.map(\.name)
     #expect(Set(cases) == Set(ConnectionErrorTable.rows.keys))
     #expect(Set(cases).count == cases.count)
   }
@@ -295,10 +269,7 @@ struct RetryAfterTests {
         try connection.stay()
       }
       _ = try connection.request()
-      let head = HTTPResponseHead(
-        status: 503, reason: "Service Unavailable",
-        headers: HTTPHeaders([("Retry-After", value), ("Content-Length", "0")]))
-      try connection.send(bytes: head.encode())
+      try connection.answer(503, "Service Unavailable", [("Retry-After", value)])
     }
   }
 
@@ -347,10 +318,7 @@ struct RetryAfterTests {
 extension ScriptedConnection {
   /// Sends the client elsewhere and ends.
   fileprivate func redirect(_ status: Int, to location: String) throws {
-    let head = HTTPResponseHead(
-      status: status, reason: "Elsewhere",
-      headers: HTTPHeaders([("Location", location), ("Content-Length", "0")]))
-    try send(bytes: head.encode())
+    try answer(status, "Elsewhere", [("Location", location)])
   }
 
   fileprivate func welcomeAndTell() throws -> String {

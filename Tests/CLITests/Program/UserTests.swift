@@ -88,24 +88,4 @@ struct UserTests {
         + ["--user-auth-command", command])
     try signedIn(running, "c")
   }
-
-  @Test(arguments: [
-    (["--sign-in"], "--sign-in needs --user-id, --user-auth-endpoint or --user-auth-command"),
-    (["a", "--watch", "b"], "--watch needs --sign-in"),
-    (
-      ["--user-auth-command", "c", "--watch", "b"],
-      "--watch is for signing with the secret; --user-auth-command names the users itself"
-    ),
-    (
-      ["--user-auth-command", "c", "--user-auth-endpoint", "http://h/"],
-      "--user-auth-endpoint and --user-auth-command exclude each other; give one"
-    ),
-  ])
-  func `a sign-in that cannot work is a mistake in the settings`(
-    options: [String], reason: String
-  ) throws {
-    let result = try PusherCLI.start(["subscribe", "--local"] + options).result()
-    #expect(result.ending == .exited(2))
-    #expect(result.errorText.contains(reason), "\(result.errorText)")
-  }
 }

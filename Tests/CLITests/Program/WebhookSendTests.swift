@@ -237,34 +237,4 @@ struct WebhookSendTests {
     try end(sender)
     #expect(try hook.rest() == "")
   }
-
-  @Test func `after a reconnect only the differences of the members are told`() throws {
-    let isAllowed = Gate()
-    let server = try scripted { connection, number in
-      let subscription = try connection.subscription()
-      guard subscription.channelData == #"{"user_id":"pusher-cli-webhook"}"# else {
-        throw Unexpected(subscription.channelData ?? "no data")
-      }
-      let ids = number == 1 ? #""1","pusher-cli-webhook","2""# : #""3","2","pusher-cli-webhook""#
-      try connection.send(
-        event: "pusher_internal:subscription_succeeded", channel: "presence-a",
-        data: #"{"presence":{"count":3,"ids":[\#(ids)],"hash":{}}}"#)
-      guard number == 1 else { try connection.stay() }
-      try isAllowed.wait()
-      try connection.close(code: 4200)
-    } list: { _ in
-      #"{"channels":{"presence-a":{}}}"#
-    }
-    let hook = try WebhookPair(key: "test-key")
-    let sender = try hook.start(server.address + ["--app-id", "1"])
-    #expect(
-      try hook.told(3) == [
-        "channel_occupied presence-a", "member_added presence-a 1", "member_added presence-a 2",
-      ])
-    isAllowed.open()
-    #expect(
-      Set(try hook.told(2)) == ["member_removed presence-a 1", "member_added presence-a 3"])
-    try end(sender)
-    #expect(try hook.rest() == "")
-  }
 }

@@ -11,18 +11,15 @@ struct WhereTests {
   ]
 
   private func run(
-    _ options: [String], data: [String] = orders, timeout: String = "10m"
+    _ options: [String], data: [String] = orders
   ) throws -> ProgramResult {
-    let server = try ScriptedServer { connection in
-      try connection.join()
+    let server = try ScriptedServer.joined { connection in
       for text in data { try connection.send(event: "order", data: text) }
       try connection.send(event: "last", data: "{}")
-      try connection.stay()
     }
-    return try PusherCLI.start(
+    return try PusherCLI.run(
       ["subscribe"] + server.address
-        + ["news", "--timeout", timeout, "--until-event", "last", "-x", "last"] + options
-    ).result()
+        + ["news", "--timeout", "10m", "--until-event", "last", "-x", "last"] + options)
   }
 
   private func lines(_ numbers: Int...) -> String {
@@ -82,45 +79,15 @@ struct WhereTests {
     #expect(record.split(separator: "\n").count == Self.orders.count + 1)
   }
 
-  @Test func `without the value the time limit ends the run with 124`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
-      try connection.send(event: "order", data: Self.orders[0])
-      try connection.stay()
-    }
-    let result = try PusherCLI.start(
-      ["subscribe"] + server.address
-        + ["news", "-n", "1", "--where", #"data.status == "paid""#, "-W", "300ms"]
-    ).result()
-    #expect(result.ending == .exited(124))
-    #expect(result.output.isEmpty)
-    #expect(result.errorText.hasPrefix("pusher-cli: error: timed out: 0 of 1 events within 0.3 s"))
-  }
-
-  @Test func `a bad expression is a usage error`() throws {
-    let result = try PusherCLI.start(
-      ["subscribe", "--key", "k", "news", "--where", "status == 1"]
-    ).result()
-    #expect(result.ending == .exited(2))
-    #expect(
-      result.errorText.hasPrefix(
-        "pusher-cli: error: --where 'status == 1': lines have no field 'status'"),
-      "\(result.errorText)")
-  }
-
   @Test(arguments: [
     (#"id == "2""#, [2]), ("data.n >= 2", [2, 3]), (#"event != "a""#, [2, 3]),
     (#"data ~ "two*""#, [4]), ("data.n[0]", []), ("channel", []),
   ])
   func `sse has the same conditions`(expression: String, numbers: [Int]) throws {
-    let server = try ScriptedServer { connection in
-      try connection.beginStream()
-      try connection.send(
-        stream: "id: 1\nevent: a\ndata: {\"n\":1}\n\nid: 2\nevent: b\ndata: {\"n\":2}\n\n"
-          + "id: 3\nevent: b\ndata: {\"n\":3}\n\nid: 4\nevent: a\ndata: two\ndata: lines\n\n"
-          + "event: last\ndata: 0\n\n")
-      try connection.remain()
-    }
+    let server = try ScriptedServer.streaming(
+      "id: 1\nevent: a\ndata: {\"n\":1}\n\nid: 2\nevent: b\ndata: {\"n\":2}\n\n"
+        + "id: 3\nevent: b\ndata: {\"n\":3}\n\nid: 4\nevent: a\ndata: two\ndata: lines\n\n"
+        + "event: last\ndata: 0\n\n")
     let result = try PusherCLI.sse(
       server, "--where", expression, "-x", "last", "--until-event", "last", "--timeout", "10m"
     ).result()

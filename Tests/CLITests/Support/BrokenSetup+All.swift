@@ -4,17 +4,22 @@ import Testing
 
 /// The set-ups of the table in docs/connection-errors.md.
 extension BrokenSetup {
-  static let all: [BrokenSetup] = network + answers + securing + settings + ends
+  static let all: [BrokenSetup] =
+    (network + answers + securing).map { setup in
+      var setup = setup
+      setup.isSilent = true
+      return setup
+    } + settings + ends
 
   private static let nobody = ["--host", "127.0.0.1", "--scheme", "http", "--key", "test-key"]
 
   private static let network: [BrokenSetup] = [
-    here("nobody listens on the port") {
+    here("nobody listens on the port", says: "connection refused") {
       let port = try Loopback.closedPort()
       return clients(nobody + ["--port", "\(port)"], "http://127.0.0.1:\(port)/")
     },
     // Names under .invalid do not exist (RFC 6761).
-    here("the host's name does not exist") {
+    here("the host's name does not exist", says: "nowhere.invalid") {
       clients(
         ["--host", "nowhere.invalid", "--scheme", "http", "--key", "k"], "http://nowhere.invalid/")
     },
@@ -25,10 +30,7 @@ extension BrokenSetup {
         ["--proxy", "http://127.0.0.1:\(port)"])
     },
     BrokenSetup(name: "the proxy is a web server") {
-      let server = try ScriptedServer { connection in
-        _ = try connection.request()
-        try connection.answer(404)
-      }
+      let server = try ScriptedServer.answering(404)
       let commands = clients(
         ["--host", "nowhere.invalid", "--key", "k"], "https://nowhere.invalid/",
         ["--proxy", "http://127.0.0.1:\(server.port)"])

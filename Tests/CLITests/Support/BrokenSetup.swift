@@ -5,6 +5,10 @@ import Testing
 struct BrokenSetup: Sendable {
   /// Name of its row in docs/connection-errors.md.
   let name: String
+  /// Part of the error message of each command.
+  var words: String?
+  /// True if each command prints one line on standard error and nothing else.
+  var isSilent = false
   /// Runs each command in the set-up and returns the results.
   let run: @Sendable () throws -> [(command: String, result: ProgramResult)]
 
@@ -28,7 +32,7 @@ struct BrokenSetup: Sendable {
     _ commands: [(command: String, arguments: [String])], output: ChildProgram.Output = .pipe
   ) throws -> [(command: String, result: ProgramResult)] {
     try commands.map { command, arguments in
-      (command, try PusherCLI.start(arguments, environment: secret, output: output).result())
+      (command, try PusherCLI.run(arguments, environment: secret, output: output))
     }
   }
 
@@ -44,12 +48,9 @@ struct BrokenSetup: Sendable {
   }
 
   static func status(_ status: Int, _ fields: (String, String)...) -> BrokenSetup {
-    let words = fields.map { "\($0.0): \($0.1)\r\n" }.joined()
-    return server("HTTP \(status)" + (fields.isEmpty ? "" : ", \(fields[0].0)")) { connection in
+    server("HTTP \(status)" + (fields.isEmpty ? "" : ", \(fields[0].0)")) { connection in
       _ = try connection.question()
-      let head =
-        "HTTP/1.1 \(status) Reason\r\n\(words)Content-Length: 0\r\nConnection: close\r\n\r\n"
-      try connection.send(bytes: Array(head.utf8))
+      try connection.answer(status, "Reason", fields)
     }
   }
 
@@ -76,9 +77,9 @@ struct BrokenSetup: Sendable {
   }
 
   static func here(
-    _ name: String, output: ChildProgram.Output = .pipe,
+    _ name: String, says words: String? = nil, output: ChildProgram.Output = .pipe,
     _ commands: @escaping @Sendable () throws -> [(command: String, arguments: [String])]
   ) -> BrokenSetup {
-    BrokenSetup(name: name) { try results(commands(), output: output) }
+    BrokenSetup(name: name, words: words) { try results(commands(), output: output) }
   }
 }

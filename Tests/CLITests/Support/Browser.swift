@@ -38,10 +38,7 @@ final class Browser {
     let text = try ["page_start.html", page].map {
       try String(contentsOf: peers.appending(path: $0), encoding: .utf8)
     }.joined()
-    return try ScriptedServer { connection in
-      _ = try connection.question()
-      try connection.answer(200, body: text)
-    }
+    return try ScriptedServer.answering(200, body: text)
   }
 
   /// Loads a page from a web server of `host`, with settings in the query.

@@ -289,4 +289,12 @@ extension ChildProgram {
       if line.contains(text) { return line }
     }
   }
+
+  /// Asks the run for its state until that many events have come.
+  func awaitEvents(_ count: Int) throws {
+    try waitUntil("\(count) events have come") {
+      send(SIGUSR1)
+      return try errorLine(containing: "bytes queued").contains("\(count) events")
+    }
+  }
 }

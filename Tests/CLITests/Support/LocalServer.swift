@@ -58,10 +58,9 @@ final class LocalServer {
     _ channel: String, _ event: String, _ data: String, _ options: String...,
     secret: String? = nil
   ) throws -> ProgramResult {
-    try PusherCLI.start(
+    try PusherCLI.run(
       ["trigger"] + address + ["-c", channel, "-e", event, data] + options,
-      environment: Self.environment(secret ?? self.secret)
-    ).result()
+      environment: Self.environment(secret ?? self.secret))
   }
 
   /// Waits until a server that had lost the others is registered again and its API answers.

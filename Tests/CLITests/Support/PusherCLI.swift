@@ -67,6 +67,13 @@ enum PusherCLI {
   }
 
   static func run(
+    _ arguments: [String], environment: [String: String] = [:],
+    input: ChildProgram.Input = .nothing, output: ChildProgram.Output = .pipe
+  ) throws -> ProgramResult {
+    try start(arguments, environment: environment, input: input, output: output).result()
+  }
+
+  static func run(
     _ arguments: String..., environment: [String: String] = [:],
     within limit: Duration = patience
   ) throws -> ProgramResult {

@@ -28,7 +28,7 @@ final class RecipeScene {
 
   /// What a command prints that calls the server.
   func call(_ words: [String], _ app: [String: String] = app) throws -> String {
-    let result = try PusherCLI.start(words + server.address, environment: app).result()
+    let result = try PusherCLI.run(words + server.address, environment: app)
     #expect(result.ending == .exited(0), "\(result.errorText)")
     return result.outputText
   }

@@ -1,4 +1,5 @@
 import PusherCore
+import Testing
 
 extension ScriptedConnection {
   /// Reads the request, begins a stream, and returns the request.
@@ -49,6 +50,37 @@ extension ScriptedConnection {
 }
 
 extension ScriptedServer {
+  /// Starts a server that begins an event stream, plays the script and remains.
+  static func streaming(
+    place: SourceLocation = #_sourceLocation, _ script: @escaping Script
+  ) throws -> ScriptedServer {
+    try ScriptedServer(place: place) { connection in
+      try connection.beginStream()
+      try script(connection)
+      try connection.remain()
+    }
+  }
+
+  /// Starts a server whose event stream is this text and stays open.
+  static func streaming(
+    _ text: String, place: SourceLocation = #_sourceLocation
+  ) throws -> ScriptedServer {
+    try streaming(place: place) { try $0.send(stream: text) }
+  }
+
+  /// Starts a server as ``streaming(_:place:)`` does, which records the heads of its requests.
+  static func recording(
+    _ text: String, place: SourceLocation = #_sourceLocation
+  ) throws -> (server: ScriptedServer, heads: Record<HTTPRequestHead>) {
+    let heads = Record<HTTPRequestHead>()
+    let server = try ScriptedServer(place: place) { connection in
+      heads.add(try connection.beginStream().head)
+      try connection.send(stream: text)
+      try connection.remain()
+    }
+    return (server, heads)
+  }
+
   var url: String {
     "\(isSecure ? "https://localhost" : "http://127.0.0.1"):\(port)/stream"
   }

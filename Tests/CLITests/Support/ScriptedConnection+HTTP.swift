@@ -1,4 +1,5 @@
 import PusherCore
+import Testing
 
 extension ScriptedConnection {
   struct Question: Sendable {
@@ -25,11 +26,33 @@ extension ScriptedConnection {
     return Question(head: head, body: body.view.text)
   }
 
-  func answer(_ status: Int, _ reason: String = "Answer", body: String = "") throws {
+  func answer(
+    _ status: Int, _ reason: String = "Answer", _ fields: [(String, String)] = [],
+    body: String = ""
+  ) throws {
+    try answer(status, reason, fields, bytes: Array(body.utf8))
+  }
+
+  func answer(
+    _ status: Int, _ reason: String = "Answer", _ fields: [(String, String)] = [], bytes: [UInt8]
+  ) throws {
+    let ends = [("Content-Length", "\(bytes.count)"), ("Connection", "close")]
     let head = HTTPResponseHead(
-      status: status, reason: reason,
-      headers: HTTPHeaders([("Content-Length", "\(body.utf8.count)"), ("Connection", "close")]))
-    try send(bytes: head.encode() + Array(body.utf8))
+      status: status, reason: reason, headers: HTTPHeaders(fields + ends))
+    try send(bytes: head.encode() + bytes)
     end()
+  }
+}
+
+extension ScriptedServer {
+  /// Starts a server that gives each request the same answer.
+  static func answering(
+    _ status: Int, _ reason: String = "Answer", body: String = "",
+    place: SourceLocation = #_sourceLocation
+  ) throws -> ScriptedServer {
+    try ScriptedServer(place: place) { connection in
+      _ = try connection.question()
+      try connection.answer(status, reason, body: body)
+    }
   }
 }

@@ -1,4 +1,5 @@
 import PusherCore
+import Testing
 
 extension ScriptedConnection {
   struct Subscription: Sendable {
@@ -94,5 +95,26 @@ extension ScriptedConnection {
 
   func ignore() throws -> Never {
     while true { _ = try event() }
+  }
+}
+
+extension ScriptedServer {
+  /// Starts a server that greets each client and confirms nothing.
+  static func greeting(place: SourceLocation = #_sourceLocation) throws -> ScriptedServer {
+    try ScriptedServer(place: place) { connection in
+      try connection.welcome()
+      try connection.ignore()
+    }
+  }
+
+  /// Starts a server that confirms `count` subscriptions, plays the script and stays.
+  static func joined(
+    _ count: Int = 1, place: SourceLocation = #_sourceLocation, _ script: @escaping Script
+  ) throws -> ScriptedServer {
+    try ScriptedServer(place: place) { connection in
+      try connection.join(count)
+      try script(connection)
+      try connection.stay()
+    }
   }
 }

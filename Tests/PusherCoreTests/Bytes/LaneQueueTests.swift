@@ -52,7 +52,7 @@ struct LaneQueueTests {
     #expect(queue.start()?.item == 1 && queue.start()?.item == 2)
   }
 
-  @Test func `one that could not start is the first again`() {
+  @Test func `an item that could not start is the first again`() {
     var queue = queue(jobs: 2, "a1", "a2", "b3")
     let entry = queue.start()
     entry.map { queue.putBack($0) }

@@ -28,7 +28,7 @@ struct ChannelEncryptionTests {
   /// The base64 contains slashes and a plus.
   ///
   /// Python writes blanks, and PHP escapes each slash.
-  @Test func `the same box opens however its JSON is written`() throws {
+  @Test func `a box opens however its JSON is written`() throws {
     let key = try ChannelKey(sharedSecret: Self.secret)
     let nonceBytes = [UInt8](repeating: 0xFF, count: 24)
     let plain = Array("{\"hello\":\"\(String(repeating: "world ", count: 40))\"}".utf8)

@@ -24,7 +24,7 @@ import Testing
     #expect(gap(&harness)?.from == start)
   }
 
-  @Test func `it begins as much earlier as an answer of the server was under way`() {
+  @Test func `a gap begins as much earlier as an answer of the server was under way`() {
     var harness = SessionHarness.connected()
     _ = harness.perform { $0.subscribe("c", at: $1) }
     harness.advance(.seconds(3))
@@ -36,7 +36,7 @@ import Testing
     #expect(gap(&harness)?.from == last.advanced(by: .seconds(-3)))
   }
 
-  @Test func `one gap never begins before the end of the one before`() throws {
+  @Test func `a gap never begins before the end of the earlier gap`() throws {
     var harness = SessionHarness.connected()
     _ = harness.perform { $0.subscribe("c", at: $1) }
     harness.advance(.seconds(3))

@@ -168,7 +168,7 @@ import Testing
   }
 
   @Test(arguments: [0, 1, 3])
-  func `so many attempts in a row and no more`(maximum: Int) {
+  func `the maximum limits the attempts in a row`(maximum: Int) {
     let loss = ConnectionLoss.network("refused")
     var harness = SessionHarness(options(.always, maximumAttempts: maximum))
     _ = harness.perform { $0.connect(at: $1) }

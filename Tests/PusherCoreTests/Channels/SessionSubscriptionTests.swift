@@ -81,7 +81,7 @@ import Testing
       ])
   }
 
-  @Test func `the same socket id on a new connection does not make an old answer fresh`() {
+  @Test func `a repeated socket id on a new connection does not make an old answer fresh`() {
     var (harness, old) = asking("private-c")
     harness.lose(.network("reset"))
     harness.advance(.seconds(2))

@@ -218,7 +218,7 @@ struct EventSourceSessionTests {
     #expect(rig.session.deadline != nil)
   }
 
-  @Test func `it can be ended in every phase, and then does nothing more`() {
+  @Test func `a session can be ended in every phase, and then does nothing more`() {
     var rig = EventSourceRig()
     #expect(rig.perform { $0.disconnect(at: $1) } == [.report(.ended(.asked))])
     rig = EventSourceRig()

@@ -309,3 +309,11 @@ final class RecordingDelegate: PusherDelegate {
 
   func connectionDroppedEvents(_ connection: PusherConnection, count: Int) { dropped.add(count) }
 }
+
+extension Pusher {
+  /// Returns a client of the key `key` for a server on this machine.
+  static func local(_ port: Int) -> Pusher {
+    Pusher(
+      key: "key", options: PusherClientOptions(host: .host("127.0.0.1"), port: port, useTLS: false))
+  }
+}

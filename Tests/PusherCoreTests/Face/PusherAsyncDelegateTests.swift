@@ -169,9 +169,7 @@ private actor Slow: PusherAsyncDelegate {
       peer.send(bytes)
       peer.waitForEnd()
     }
-    let pusher = Pusher(
-      key: "key",
-      options: PusherClientOptions(host: .host("127.0.0.1"), port: server.port, useTLS: false))
+    let pusher = Pusher.local(server.port)
     let (slow, recorder) = (Slow(), RecordingDelegate(of: pusher))
     pusher.asyncDelegate = slow
     pusher.subscribe("a")

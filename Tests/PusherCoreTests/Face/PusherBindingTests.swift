@@ -75,9 +75,7 @@ import Testing
           + textFrame(#"{"event":"end","channel":"a","data":"1"}"#))
       peer.waitForEnd()
     }
-    let pusher = Pusher(
-      key: "key",
-      options: PusherClientOptions(host: .host("127.0.0.1"), port: server.port, useTLS: false))
+    let pusher = Pusher.local(server.port)
     let end = Gathered<String>()
     pusher.bind(eventName: "x", eventCallback: note("client"))
     let channel = pusher.subscribe("a")

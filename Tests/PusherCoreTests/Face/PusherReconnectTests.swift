@@ -62,9 +62,7 @@ import Testing
         _ connection: PusherConnection, afterDelay delay: Duration
       ) -> Duration? { .milliseconds(1) }
     }
-    let pusher = Pusher(
-      key: "k",
-      options: PusherClientOptions(host: .host("127.0.0.1"), port: server.port, useTLS: false))
+    let pusher = Pusher.local(server.port)
     let delegate = Delegate { [weak pusher] in pusher?.disconnect() }
     pusher.delegate = delegate
     pusher.connect()
@@ -92,9 +90,7 @@ import Testing
       peer.waitForEnd()
     }
     let delegate = RecordingDelegate(retry: { _ in .milliseconds(1) })
-    let pusher = Pusher(
-      key: "k",
-      options: PusherClientOptions(host: .host("127.0.0.1"), port: server.port, useTLS: false))
+    let pusher = Pusher.local(server.port)
     pusher.delegate = delegate
     pusher.connect()
     _ = try await delegate.connected.wait()
@@ -241,9 +237,7 @@ import Testing
       peer.waitForEnd()
     }
     let delegate = RecordingDelegate(retry: { _ in nil })
-    let pusher = Pusher(
-      key: "k",
-      options: PusherClientOptions(host: .host("127.0.0.1"), port: server.port, useTLS: false))
+    let pusher = Pusher.local(server.port)
     pusher.delegate = delegate
     pusher.connect()
     let end = try #require(try await delegate.disconnected.wait().first)

@@ -15,14 +15,6 @@ import Testing
     return Pusher(key: Application.forTests().key, options: options)
   }
 
-  private static func threads(named name: String) -> Int {
-    let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
-    return tasks.count {
-      let place = "/proc/self/task/\($0)/comm"
-      return (try? String(contentsOfFile: place, encoding: .utf8)) == name + "\n"
-    }
-  }
-
   // MARK: One thread
 
   @Test func `a wait for a subscription names the server's rate limit that it did not outlast`()
@@ -62,7 +54,7 @@ import Testing
       options: .init(
         host: .host("127.0.0.1"), port: service.port, useTLS: false, runtime: runtime))
     _ = try await api.channels()
-    #expect(Self.threads(named: "rt-shared") == 1)
+    #expect(OwnThread.count(named: "rt-shared") == 1)
     #expect(runtime.memberCount == 22)
     withExtendedLifetime((clients, source)) {}
   }
@@ -96,10 +88,10 @@ import Testing
       for client in clients { try await client.connected() }
       clients.removeFirst()
       try await condition("one client is left") { runtime.memberCount == 1 }
-      #expect(Self.threads(named: "rt-ends") == 1)
+      #expect(OwnThread.count(named: "rt-ends") == 1)
       try await #require(clients.first).connected()
       clients.removeFirst()
-      try await condition("the thread is gone") { Self.threads(named: "rt-ends") == 0 }
+      try await condition("the thread is gone") { OwnThread.count(named: "rt-ends") == 0 }
     }
   }
 

@@ -29,9 +29,7 @@ extension PusherFeedElement<PusherEvent>? {
   }
 
   private static func pusher(_ server: RawServer) -> Pusher {
-    Pusher(
-      key: "key",
-      options: PusherClientOptions(host: .host("127.0.0.1"), port: server.port, useTLS: false))
+    Pusher.local(server.port)
   }
 
   /// Waits until the client's thread has run all requests and delivered all events it had read.

@@ -15,9 +15,7 @@ import Testing
 
   private func unanswered() async throws -> (RawServer, Pusher, Task<Void, any Error>) {
     let server = try RawServer { $0.waitForEnd() }
-    let pusher = Pusher(
-      key: "key",
-      options: PusherClientOptions(host: .host("127.0.0.1"), port: server.port, useTLS: false))
+    let pusher = Pusher.local(server.port)
     let wait = Task { try await pusher.connected() }
     for await state in pusher.states where state == .connecting { break }
     return (server, pusher, wait)
@@ -43,8 +41,7 @@ import Testing
   }
 
   @Test func `a wait that is too long names the failure of the last attempt`() async throws {
-    let pusher = Pusher(
-      key: "key", options: PusherClientOptions(host: .host("127.0.0.1"), port: 1, useTLS: false))
+    let pusher = Pusher.local(1)
     let channel = pusher.subscribe("a")
     pusher.connect()
     for await state in pusher.states where state == .reconnecting { break }
@@ -74,9 +71,7 @@ import Testing
       RawServer.greet(peer)
       peer.waitForEnd()
     }
-    let pusher = Pusher(
-      key: "key",
-      options: PusherClientOptions(host: .host("127.0.0.1"), port: server.port, useTLS: false))
+    let pusher = Pusher.local(server.port)
     let unanswered = pusher.subscribe("b")
     try await pusher.connected()
     await #expect(

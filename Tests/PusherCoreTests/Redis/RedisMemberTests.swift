@@ -86,7 +86,7 @@ struct RedisMemberTests {
 
   // MARK: Registration
 
-  @Test func `it listens first, then looks what Redis has, begins a lease, and tells the others`()
+  @Test func `a member listens first, then reads Redis, begins a lease and tells the others`()
     throws
   {
     let rig = try Rig()
@@ -236,7 +236,7 @@ struct RedisMemberTests {
 
   // MARK: The end
 
-  @Test func `it leaves the others once Redis has heard of all departures`() throws {
+  @Test func `a member leaves the others once Redis has heard of all departures`() throws {
     let rig = try Rig()
     rig.register()
     rig.member.connect("1.1")

@@ -77,7 +77,7 @@
     }
 
     @Test(arguments: 1...4 as ClosedRange<UInt64>)
-    func `the same calls have the same answers, and publish the same`(seed: UInt64) throws {
+    func `model and Redis answer the same calls alike, and publish the same`(seed: UInt64) throws {
       let server = try RedisServer()
       let test = try LinkHarness(to: server)
       try test.comeUp()

@@ -20,7 +20,7 @@ struct ClientEventTests {
     return (message["data"]?["code"]?.integer, message["data"]?["message"]?.text)
   }
 
-  @Test func `it goes to the others as it was sent, and not back`() {
+  @Test func `a client event goes to the others as it was sent, and not back`() {
     let clients = pair(.forTests(), "private-room")
     clients[0].send(
       #"{"event":"client-typing","channel":"private-room","data":{"n":1.10,"s":"ä"}}"#)

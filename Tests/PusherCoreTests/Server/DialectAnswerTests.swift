@@ -239,7 +239,7 @@ import Testing
   }
 
   @Test(arguments: [(Dialect.pusher, 10_240), (.reverb, 10_000), (.soketi, 102_400)])
-  func `so much data an event may have`(dialect: Dialect, limit: Int) {
+  func `each dialect limits the data of an event`(dialect: Dialect, limit: Int) {
     let statuses = [limit, limit + 1].map { count in
       let data = String(repeating: "x", count: count)
       return Self.call(

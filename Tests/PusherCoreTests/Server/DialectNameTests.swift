@@ -22,7 +22,7 @@ import Testing
     ("private-cached", [false, false, false]), ("presence-cache-a", [true, true, true]),
     ("private-encrypted-cache-a", [true, false, true]), ("news", [false, false, false]),
   ])
-  func `these are cache channels`(channel: String, isCache: [Bool]) {
+  func `each dialect has its own cache channels`(channel: String, isCache: [Bool]) {
     for (dialect, isCache) in zip(Dialect.allCases, isCache) {
       let client = Self.client(dialect)
       let member = channel.hasPrefix("presence") ? #"{"user_id":"7"}"# : nil

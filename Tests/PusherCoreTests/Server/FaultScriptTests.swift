@@ -203,7 +203,7 @@ import Testing
       + body
   }
 
-  @Test func `they are listed, added and taken back while the server runs`() throws {
+  @Test func `staged faults are listed, added and taken back while the server runs`() throws {
     let server = try ServerHarness {
       $0.faults = [try? StagedFault(parsing: "bad-json")].compactMap { $0 }
     }

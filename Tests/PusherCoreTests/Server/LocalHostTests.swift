@@ -167,7 +167,7 @@ struct LocalHostTests {
 
 @Suite("Telling of refusals")
 struct RefusalReportTests {
-  @Test func `each is told once, and a page that makes up origins fills no log`() {
+  @Test func `each refusal is told once, and a page that makes up origins fills no log`() {
     var report = RefusalReport()
     #expect(report.note(.origin("https://a.example")) == false)
     #expect(report.note(.origin("https://a.example")) == nil)

@@ -5,7 +5,7 @@ import Testing
 
 /// Clients with the same TLS settings share a context.
 @Suite struct `Shared TLS contexts` {
-  @Test func `the same settings give the same context, for as long as somebody has it`() throws {
+  @Test func `equal settings share one context while somebody holds it`() throws {
     let cache = TLSContextCache()
     do {
       let first = try cache.client(TLSConfiguration(insecure: true))

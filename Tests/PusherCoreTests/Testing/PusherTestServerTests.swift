@@ -11,14 +11,6 @@ import Testing
     var total: Double
   }
 
-  private static func threads(named name: String) -> Int {
-    let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
-    return tasks.count {
-      let place = "/proc/self/task/\($0)/comm"
-      return (try? String(contentsOfFile: place, encoding: .utf8)) == name + "\n"
-    }
-  }
-
   private static func until(_ condition: () async -> Bool) async throws {
     for _ in 0..<3000 {
       if await condition() { return }
@@ -102,7 +94,7 @@ import Testing
     #expect(failure?.status == 503)
   }
 
-  @Test func `it tells what happens to its clients`() async throws {
+  @Test func `a test server reports what happens to its clients`() async throws {
     let server = try await PusherTestServer()
     let events = server.events
     let pusher = server.client()
@@ -237,10 +229,10 @@ import Testing
         pusher.connect()
         try await pusher.connected(within: .seconds(30))
         try await server.trigger("e", channels: ["orders"], data: "{}")
-        #expect(Self.threads(named: name) == 1)
+        #expect(OwnThread.count(named: name) == 1)
         if isStopped { await server.stop() }
       }
-      try await Self.until { Self.threads(named: name) == 0 }
+      try await Self.until { OwnThread.count(named: name) == 0 }
     }
   }
 

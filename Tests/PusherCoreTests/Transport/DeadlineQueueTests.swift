@@ -116,7 +116,7 @@ struct DeadlineQueueTests {
 
 @Suite("A precise timer")
 struct PreciseTimerTests {
-  @Test func `it calls once, at its time, and not before`() throws {
+  @Test func `a timer calls once, at its time, and not before`() throws {
     let harness = try LoopHarness()
     var calls: [Instant] = []
     let timer = PreciseTimer { now in
