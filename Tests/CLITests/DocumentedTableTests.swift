@@ -62,4 +62,15 @@ struct DocumentedTable {
       }
     }
   }
+
+  @Test func `the libraries of docs/peers.md have the versions that the tests install`() throws {
+    let text = try String(
+      contentsOf: DocumentedTable.root.appending(path: "Tests/requirements.txt"), encoding: .utf8)
+    let pins = text.split(separator: "\n").filter { $0.contains("==") }
+      .map { $0.lowercased().components(separatedBy: "==") }
+    let versions = Dictionary(uniqueKeysWithValues: pins.map { ($0[0], $0[1]) })
+    let rows = try DocumentedTable("docs/peers.md").rows
+    #expect(Set(rows.map { $0[0] }) == ["pusher", "pysher", "websockets", "Chromium"])
+    for row in rows where row[0] != "Chromium" { #expect(row[1] == versions[row[0]], "\(row)") }
+  }
 }
