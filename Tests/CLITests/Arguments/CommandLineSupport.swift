@@ -50,6 +50,49 @@ func refusal(of line: String) -> String? {
   refusal { _ = try arguments(line) }
 }
 
+/// What the program says about a command line before the command runs.
+struct Preview {
+  /// The mistake that would end the program with status 2, or `nil`.
+  private(set) var mistake: UsageError?
+  /// Message of the mistake, empty without one.
+  var message: String { mistake?.message ?? "" }
+  /// The warnings and the mistake, a line each.
+  private(set) var messages = ""
+  /// The settings that `config` shows, then the messages.
+  private(set) var text = ""
+
+  init(
+    _ words: [String], _ environment: [String: String] = [:],
+    files: FileAccess = PretendFiles().access
+  ) {
+    let lines = Record<String>()
+    let diagnostics = Diagnostics(threshold: .debug, isJournal: false) {
+      lines.add(String(decoding: $0, as: UTF8.self))
+    }
+    var shownCount = 0
+    do {
+      let typed = try arguments(words)
+      var resolved = try Resolved(typed, environment: environment, files: files)
+      var shown = resolved
+      let config = try ConfigSettings(&shown)
+      for row in config.rows { diagnostics.detail("\(row.name): \(row.value), from \(row.origin)") }
+      shownCount = lines.values.count
+      if let problem = config.problem { diagnostics.usage(problem) }
+      guard let use = CommandUse.of(typed) else { throw NoCommand() }
+      for warning in try use.settings(&resolved).common.warnings {
+        diagnostics.loudWarning(warning.text)
+      }
+    } catch let error as UsageError {
+      mistake = error
+      diagnostics.usage(error)
+    } catch {
+      lines.add("unexpected: \(error)")
+    }
+    messages = lines.values[shownCount...].joined()
+    text = lines.values.joined()
+  }
+}
+
 /// Files that exist only in a test.
 struct PretendFiles {
   var contents: [String: String] = [:]

@@ -41,28 +41,35 @@ import Testing
     }
   }
 
-  private func ended(_ command: Command, _ flags: [Flag]) throws -> String {
-    let result = try PusherCLI.start([command.rawValue] + flags.flatMap(Self.words))
-      .result(within: patience)
-    #expect(result.ending == .exited(2) && result.output.isEmpty)
-    return result.errorText
+  private func mistake(_ command: Command, _ flags: [Flag]) -> String {
+    Preview([command.rawValue] + flags.flatMap(Self.words)).message
   }
 
   @Test(arguments: exclusions)
-  func `two that exclude each other end with 2, and both are named, in either order`(pair: Pair)
-    throws
-  {
+  func `two that exclude each other are refused, and both are named, in either order`(pair: Pair) {
     for flags in [[pair.flag, pair.other], [pair.other, pair.flag]] {
-      let text = try ended(pair.command, flags)
+      let text = mistake(pair.command, flags)
       #expect(text.contains(pair.flag.spelling) && text.contains(pair.other.spelling), "\(text)")
     }
   }
 
   @Test(arguments: needs)
-  func `one without the flag that it needs ends with 2, and both are named`(pair: Pair) throws {
-    let text = try ended(pair.command, [pair.flag])
+  func `one without the flag that it needs is refused, and both are named`(pair: Pair) {
+    let text = mistake(pair.command, [pair.flag])
     #expect(text.contains("\(pair.flag.spelling) needs --"), "\(text)")
     #expect(text.contains(pair.other.spelling), "\(text)")
+  }
+
+  @Test(arguments: [
+    ("trigger --rate 5 --speed 2 -", "--rate and --speed exclude each other; give one"),
+    ("config trigger --speed 2 --rate 5", "--rate and --speed exclude each other; give one"),
+    ("subscribe --local a --exec-jobs 2", "--exec-jobs needs --exec"),
+  ])
+  func `a contradiction ends the program with 2 and one line`(line: String, message: String) throws
+  {
+    let result = try PusherCLI.start(line.split(separator: " ").map(String.init)).result()
+    #expect(result.ending == .exited(2) && result.output.isEmpty)
+    #expect(result.errorText == "pusher-cli: error: \(message)\n")
   }
 
   @Test func `an option that was typed takes back what it excludes in a file`() throws {

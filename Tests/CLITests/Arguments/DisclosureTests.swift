@@ -87,14 +87,11 @@ struct DisclosureTests {
     #expect(disclosure.shown(text) == shown)
   }
 
-  /// Returns the program's output for these settings, from `config` and from a verbose run that
-  /// fails early.
+  /// Returns what the program says about these settings before the command runs.
   private func said(
-    _ command: Command, _ words: [String], _ environment: [String: String] = [:]
-  ) throws -> String {
-    let trace = TemporaryFolder.shared.file("trace")
-    var texts: [String] = []
-    let isTraced = Flag.of(command).contains(.trace)
+    _ command: Command, _ words: [String], _ environment: [String: String] = [:],
+    config: String = ""
+  ) -> String {
     let operands: [Command: [String]] = [
       .sse: ["http://127.0.0.1:1/"], .subscribe: ["private-a"], .webhook: ["listen"],
       .channels: ["a"], .users: ["presence-a"], .auth: ["private-a"], .terminate: ["7"],
@@ -103,19 +100,10 @@ struct DisclosureTests {
     let app = ["PUSHER_APP_KEY": "k", "PUSHER_APP_ID": "1", "PUSHER_HOST": "127.0.0.1"]
       .merging(["PUSHER_PORT": "1", "PUSHER_SCHEME": "http"]) { $1 }
     let environment = app.merging(environment) { $1 }
-    var runs = [["config", command.rawValue] + words]
-    // These commands would keep running.
-    if command != .serve, command != .webhook {
-      runs.append(
-        [command.rawValue] + (operands[command] ?? []) + words + ["-vv"]
-          + (isTraced ? ["--trace", trace] : []))
-    }
-    for run in runs {
-      let result = try PusherCLI.start(run, environment: environment).result()
-      texts += [result.outputText, result.errorText]
-    }
-    texts.append((try? String(contentsOfFile: trace, encoding: .utf8)) ?? "")
-    return texts.joined()
+    let files = PretendFiles(contents: ["config": config]).access
+    return Preview(
+      [command.rawValue] + (operands[command] ?? []) + words, environment, files: files
+    ).text
   }
 
   private static let secretive = Flag.all.filter { !forms($0.disclosure).isEmpty }
@@ -127,19 +115,13 @@ struct DisclosureTests {
     let flag = Self.secretive[index]
     let command = try #require(
       Command.allCases.first { flag.commands.contains($0) && Set<Command>.talking.contains($0) })
-    // A random sample: the unit test above covers all forms.
-    var random = SeededGenerator(seed: UInt64(index))
-    // The path of --url is that of --path, which is no secret.
-    let pathIsShown = flag.name == "url"
-    let forms = Self.forms(flag.disclosure)
-      .filter { !pathIsShown || !$0.contains("/SESAME") }
-      .shuffled(using: &random).prefix(3)
-    for form in forms {
-      let config = try TemporaryFolder.shared.file(
-        "config", holding: "[\(command.rawValue)]\n\(flag.name) = \(form)\n")
-      let filed = try said(command, ["--config", config])
+    // The path of these URLs is that of --path, which is no secret.
+    let pathIsShown = ["url", "api-url"].contains(flag.name)
+    for form in Self.forms(flag.disclosure) where !pathIsShown || !form.contains("/SESAME") {
+      let filed = said(
+        command, ["--config", "config"], config: "[\(command.rawValue)]\n\(flag.name) = \(form)\n")
       #expect(!filed.contains(Self.marker), "\(flag.spelling) \(form): \(filed)")
-      let typed = try said(command, ["\(flag.spelling)=\(form)"])
+      let typed = said(command, ["\(flag.spelling)=\(form)"])
       #expect(!typed.contains(Self.marker), "\(flag.spelling) \(form): \(typed)")
     }
   }
@@ -149,10 +131,10 @@ struct DisclosureTests {
     "PUSHER_ENCRYPTION_MASTER_KEY", "REVERB_APP_SECRET", "SOKETI_DEFAULT_APP_SECRET",
     "PUSHER_CLI_REDIS_URL",
   ])
-  func `no secret of a variable is told`(name: String) throws {
+  func `no secret of a variable is told`(name: String) {
     for form in ["u:SESAME@host:1", "//u:SESAME@", "http:u:SESAME@", "http://u:SESAME@h:1/SESAME"] {
       for command in [Command.subscribe, .serve] {
-        let text = try said(command, [], [name: form])
+        let text = said(command, [], [name: form])
         #expect(!text.contains(Self.marker), "\(name) \(form): \(text)")
       }
     }
@@ -163,10 +145,55 @@ struct DisclosureTests {
     "[profile a]\nfoo SESAME = 1", "[subscribe]\nheader SESAME", "[subscribe]\nheader = SESAME",
     "[subscribe]\nauth-param = SESAME", "[profile default]\nsecret = SESAME\nkye = 1",
   ])
-  func `no line of a configuration file that has no meaning is told`(text: String) throws {
-    let config = try TemporaryFolder.shared.file("config", holding: text + "\n")
-    let said = try said(.subscribe, ["--config", config])
+  func `no line of a configuration file that has no meaning is told`(text: String) {
+    let said = said(.subscribe, ["--config", "config"], config: text + "\n")
+    #expect(said.contains("error: "), "\(said)")
     #expect(!said.contains(Self.marker), "\(text): \(said)")
+  }
+
+  /// Nobody listens on port 1, so that each run says all that it says about a failure.
+  @Test(arguments: [
+    (
+      "subscribe private-a",
+      """
+      header = X-Token: SESAME
+      auth-endpoint = http://127.0.0.1:1/SESAME
+      auth-header = X-Token: SESAME
+      auth-param = token=SESAME
+      on-ready = true SESAME
+      exec = true SESAME
+      """
+    ),
+    (
+      "sse http://127.0.0.1:1/SESAME?SESAME",
+      """
+      header-command = echo X-Token: SESAME
+      forward = http://127.0.0.1:1/SESAME
+      forward-header = X-Token: SESAME
+      data = SESAME
+      """
+    ),
+    ("channels", "header = X-Token: SESAME"),
+  ])
+  func `a run that fails tells no secret of its settings`(line: String, options: String) throws {
+    let words = line.split(separator: " ").map(String.init)
+    let config = try TemporaryFolder.shared.file("config", holding: "[\(words[0])]\n\(options)\n")
+    let trace = TemporaryFolder.shared.file("trace")
+    let isTraced = words[0] != "channels"
+    let result = try PusherCLI.start(
+      words + ["--config", config, "-vv"] + (isTraced ? ["--trace", trace] : [])
+        + (isTraced ? ["--reconnect", "never"] : []),
+      environment: [
+        "PUSHER_APP_KEY": "k", "PUSHER_APP_ID": "1", "PUSHER_HOST": "127.0.0.1",
+        "PUSHER_PORT": "1", "PUSHER_SCHEME": "http", "PUSHER_APP_SECRET": "SESAME",
+        "ALL_PROXY": "http://u:SESAME@127.0.0.1:1",
+      ]
+    ).result()
+    #expect(result.ending == .exited(4) && result.output.isEmpty, "\(result.errorText)")
+    #expect(result.errorText.contains(" line 2\n"), "the origin of a setting is shown")
+    #expect(!result.errorText.contains(Self.marker), "\(result.errorText)")
+    let traced = isTraced ? try String(contentsOfFile: trace, encoding: .utf8) : ""
+    #expect(!traced.contains(Self.marker), "\(traced)")
   }
 
   @Test func `an unknown option is named without what follows its name`() {

@@ -2,6 +2,8 @@ import Foundation
 import PusherCore
 import Testing
 
+@testable import pusher_cli
+
 /// Pipes and other special files as sources of settings.
 @Suite("Settings from pipes", .runsPrograms)
 struct PipedSettingsTests {
@@ -110,7 +112,7 @@ struct PipedSettingsTests {
     #expect(tokens.values.prefix(2) == ["7", "7"])
   }
 
-  /// Every option whose file is needed at the start.
+  /// Every option whose file the settings read. Only this access waits for a pipe.
   @Test(arguments: [
     "subscribe --host 127.0.0.1 --key k a -H @FILE", "sse http://127.0.0.1:1/ -H @FILE",
     "sse @FILE", "sse http://127.0.0.1:1/ -d @FILE",
@@ -122,8 +124,21 @@ struct PipedSettingsTests {
     "auth --local private-encrypted-a --socket-id 1.2 --encryption-key-file FILE",
     "subscribe --local presence-a --user-id 1 --user-info @FILE",
     "subscribe --key k private-a --auth-endpoint http://127.0.0.1:1/ --auth-header @FILE",
-    "sse https://127.0.0.1:1/ --cacert FILE", "subscribe --local a --tls-cert FILE",
-    "serve --tls-key /dev/null --tls-cert FILE",
+  ])
+  func `each file of the start is read by the access that waits for pipes`(line: String) {
+    let read = Record<String>()
+    var files = PretendFiles(contents: ["FILE": "x\n"]).access
+    files.read = { [pretend = files.read] path, limit in
+      read.add(path)
+      return pretend(path, limit)
+    }
+    _ = Preview(line.split(separator: " ").map(String.init), files: files)
+    #expect(read.values.contains("FILE"), "\(line)")
+  }
+
+  @Test(arguments: [
+    "sse http://127.0.0.1:1/ -H @FILE", "sse https://127.0.0.1:1/ --cacert FILE",
+    "subscribe --local a --tls-cert FILE", "serve --tls-key /dev/null --tls-cert FILE",
   ])
   func `a pipe that nobody writes to is waited for with a word, and a signal ends that`(
     line: String
@@ -201,17 +216,5 @@ struct PipedSettingsTests {
     )
     server.send(SIGTERM)
     #expect(try server.wait() == .signalled(SIGTERM))
-  }
-
-  private func environment(_ server: LocalServer) -> String {
-    """
-    PUSHER_APP_KEY=\(LocalServer.key)
-    PUSHER_APP_SECRET=local-secret
-    PUSHER_APP_ID=\(LocalServer.appID)
-    PUSHER_HOST=127.0.0.1
-    PUSHER_PORT=\(server.port)
-    PUSHER_SCHEME=http
-
-    """
   }
 }

@@ -35,26 +35,30 @@ struct SigningCommandTests {
     #expect(result.ending == .exited(0), "\(result.errorText)")
   }
 
-  @Test(
-    arguments: [
-      "1.2; echo x", "", "1.2.3", "a.b", "1.2\n", String(repeating: "1", count: 120) + ".2",
-    ])
-  func `an id of the server that is none reaches no command and no endpoint`(id: String) throws {
+  @Test(arguments: [
+    "1.2; echo x", "", "1.2.3", "a.b", "1.2\n", String(repeating: "1", count: 120) + ".2",
+  ])
+  func `text that is not two numbers is no socket id`(id: String) {
+    #expect(!SocketID.isValid(id))
+  }
+
+  @Test(arguments: [
+    ["private-a", "--auth-command", "echo asked >&2"], ["--user-auth-command", "echo asked >&2"],
+    ["private-a", "--auth-endpoint", "URL"], ["--user-auth-endpoint", "URL"],
+  ])
+  func `an id of the server that is none reaches no command and no endpoint`(way: [String]) throws {
     let endpoint = try ScriptedServer { connection in _ = try connection.question() }
-    let server = try ScriptedServer { connection in
-      _ = try connection.upgrade()
-      let data = JSONWriter.text(.object([.init("socket_id", .string(id))]))
-      try connection.send(event: "pusher:connection_established", channel: nil, data: data)
-      try connection.ignore()
-    }
-    for way in [
-      ["private-a", "--auth-command", "echo asked >&2"], ["--user-auth-command", "echo asked >&2"],
-      ["private-a", "--auth-endpoint", "http://127.0.0.1:\(endpoint.port)/"],
-      ["--user-auth-endpoint", "http://127.0.0.1:\(endpoint.port)/"],
-    ] {
-      let program = try PusherCLI.start(
-        ["subscribe"] + server.address + way + ["--connect-timeout", "5s"])
-      let result = try program.result()
+    for id in ["1.2; echo x", ""] {
+      let server = try ScriptedServer { connection in
+        _ = try connection.upgrade()
+        let data = JSONWriter.text(.object([.init("socket_id", .string(id))]))
+        try connection.send(event: "pusher:connection_established", channel: nil, data: data)
+        try connection.ignore()
+      }
+      let result = try PusherCLI.start(
+        ["subscribe"] + server.address + way.map { $0.replacing("URL", with: endpoint.url) }
+          + ["--connect-timeout", id.isEmpty ? "300ms" : "5s"]
+      ).result()
       #expect(result.ending != .exited(0))
       #expect(
         result.errorText.contains("socket id is not two numbers") || id.isEmpty,

@@ -131,105 +131,70 @@ struct RejectedEventsTests {
     return try program.result()
   }
 
-  @Test(arguments: [
-    (["-e", "order"], "3 other events came, none matches -e: 'x', 'y'"),
-    (["-x", "*"], "3 other events came, all match -x: 'x', 'y'"),
-    (["-e", "x*", "-x", "x"], "3 other events came, -e and -x exclude all: 'x', 'y'"),
-    (["-e", "y"], "2 other events came, none matches -e: 'x'"), ([], ""),
-    (["--where", "data > 1"], "3 other events came, --where left out 3"),
-    (
-      ["-e", "y", "--where", "data == 2"],
-      "3 other events came, --where left out 1, of the rest none matches -e: 'x'"
-    ),
-    (
-      ["-x", "y", "--where", #"data == "1""#],
-      "3 other events came, --where left out 2, of the rest all match -x: 'y'"
-    ),
-  ])
-  func `the message counts them`(patterns: [String], words: String) throws {
-    for (option, time) in [("-W", "1s"), ("--idle-timeout", "1s")] {
-      for fast in [[], ["-v"]] {
-        let (server, areSent) = try server("x", "x", "y")
-        let wanted = patterns == ["-e", "y"] ? "2" : patterns.isEmpty ? "4" : "1"
-        let options = patterns + ["-n", wanted, option, time] + fast
-        let count = patterns.isEmpty ? 3 : patterns == ["-e", "y"] ? 1 : 0
-        let what = option == "-W" ? "\(count) of \(wanted) events within 1 s" : "no event for 1 s"
-        let expected =
-          "pusher-cli: error: timed out: \(what)\(words.isEmpty ? "" : " (\(words))")"
-        for command in [
-          ["subscribe"] + server.address + ["news"], ["sse", "http://127.0.0.1:\(server.port)/"],
-        ] {
-          let result = try timedOut(command + options, areSent)
-          #expect(result.ending == .exited(124))
-          #expect(result.errorLines.last.map(String.init) == expected, "\(result.errorText)")
-        }
-      }
+  /// Every way on which events are counted: both commands, both limits, and with `-v` each event
+  /// as a whole.
+  @Test(arguments: ["-W", "--idle-timeout"], [[], ["-v"]])
+  func `the message counts and names events that patterns leave out`(
+    option: String, fast: [String]
+  ) throws {
+    let patterns = ["-e", "y", "--where", "data == 2"]
+    let what = option == "-W" ? "0 of 1 events within 1 s" : "no event for 1 s"
+    for isStream in [false, true] {
+      let (server, areSent) = try server("x", "x", "y")
+      let command = isStream ? ["sse", server.url] : ["subscribe"] + server.address + ["news"]
+      let result = try timedOut(command + patterns + ["-n", "1", option, "1s"] + fast, areSent)
+      #expect(result.ending == .exited(124))
+      let expected =
+        "pusher-cli: error: timed out: \(what) (3 other events came, --where left out 1, of the "
+        + "rest none matches -e: 'x')"
+      #expect(result.errorLines.last.map(String.init) == expected, "\(result.errorText)")
     }
   }
 
-  @Test func `one event is one`() throws {
-    let (server, areSent) = try server("x")
-    let result = try timedOut(
-      ["subscribe"] + server.address + ["news", "-n", "1", "-W", "1s", "-e", "order"], areSent)
-    #expect(
-      result.errorText
-        == "pusher-cli: error: timed out: 0 of 1 events within 1 s (1 other event came, none matches -e: 'x')\n"
-    )
-  }
-
-  @Test func `the event whose name is like the pattern is named first, and three in all`() throws {
-    let (server, areSent) = try server("a", "b", "c", #"App\Events\OrderShipped"#)
-    let result = try timedOut(
-      ["subscribe"] + server.address + ["news", "-n", "1", "-W", "1s", "-e", "orderShipped"],
-      areSent)
-    #expect(
-      result.errorText.hasSuffix(
-        #"(4 other events came, none matches -e: 'App\Events\OrderShipped', 'a', 'b' and others)"#
-          + "\n"))
+  @Test func `wanted events are counted apart from those that patterns leave out`() throws {
+    for (patterns, words) in [
+      (["-e", "y"], "1 of 2 events within 1 s (2 other events came, none matches -e: 'x')"),
+      ([], "3 of 4 events within 1 s"),
+    ] {
+      let (server, areSent) = try server("x", "x", "y")
+      let count = patterns.isEmpty ? "4" : "2"
+      let result = try timedOut(
+        ["subscribe"] + server.address + ["news", "-n", count, "-W", "1s"] + patterns, areSent)
+      #expect(result.ending == .exited(124))
+      #expect(result.errorLines.last == "pusher-cli: error: timed out: \(words)")
+    }
   }
 
   @Test(arguments: [
-    (
-      ["private-a", "orders.1"],
-      "nothing came; private-orders.1 and presence-orders.1 are different channels: does the app "
-        + "send to one of them?"
-    ),
-    (
-      ["private-a"],
-      "nothing came; a and presence-a are different channels: does the app send to one of them?"
-    ),
-    (
-      ["a", "private-a"],
-      "nothing came; presence-a is a different channel: does the app send to it?"
-    ),
+    ["-n", "1", "-W", "1s"], ["--idle-timeout", "1s"], ["-W", "1s"],
   ])
-  func `where nothing came, a channel's other names are to be checked`(
-    channels: [String], words: String
-  ) throws {
-    for options in [["-n", "1", "-W", "1s"], ["--idle-timeout", "1s"], ["-W", "1s"]] {
-      let areJoined = Gate()
-      let server = try ScriptedServer { connection in
-        try connection.welcome()
-        for _ in channels { try connection.acceptSubscription() }
-        try connection.awaitAcknowledgement()
-        areJoined.open()
-        try connection.stay()
-      }
-      let clock = try MovedClock(standsStill: true)
-      let program = try PusherCLI.start(
-        ["subscribe"] + server.address + channels + options,
-        environment: clock.environment().merging(["PUSHER_APP_SECRET": "s"]) { $1 })
-      try areJoined.wait()
-      try program.goRound(2)
-      _ = try clock.move(.seconds(1), untilEndOf: program)
-      let result = try program.result()
-      if options == ["-W", "1s"] {
-        #expect(result.ending == .exited(0))
-        #expect(result.errorText == "pusher-cli: warning: \(words)\n")
-      } else {
-        #expect(result.ending == .exited(124))
-        #expect(result.errorText.hasSuffix("1 s (\(words))\n"), "\(result.errorText)")
-      }
+  func `where nothing came, a channel's other names are to be checked`(options: [String]) throws {
+    let channels = ["private-a", "orders.1"]
+    let words =
+      "nothing came; private-orders.1 and presence-orders.1 are different channels: does the app "
+      + "send to one of them?"
+    let areJoined = Gate()
+    let server = try ScriptedServer { connection in
+      try connection.welcome()
+      for _ in channels { try connection.acceptSubscription() }
+      try connection.awaitAcknowledgement()
+      areJoined.open()
+      try connection.stay()
+    }
+    let clock = try MovedClock(standsStill: true)
+    let program = try PusherCLI.start(
+      ["subscribe"] + server.address + channels + options,
+      environment: clock.environment().merging(["PUSHER_APP_SECRET": "s"]) { $1 })
+    try areJoined.wait()
+    try program.goRound(2)
+    _ = try clock.move(.seconds(1), untilEndOf: program)
+    let result = try program.result()
+    if options == ["-W", "1s"] {
+      #expect(result.ending == .exited(0))
+      #expect(result.errorText == "pusher-cli: warning: \(words)\n")
+    } else {
+      #expect(result.ending == .exited(124))
+      #expect(result.errorText.hasSuffix("1 s (\(words))\n"), "\(result.errorText)")
     }
   }
 

@@ -8,6 +8,8 @@ struct CommandUse: Sendable, CustomTestStringConvertible {
   let name: String
   let command: Command
   let line: String
+  /// Reads the settings of the command.
+  let settings: @Sendable (inout Resolved) throws -> any CommandSettings
   /// Returns whether the run differs by a command line, warnings aside.
   let differs: @Sendable (_ first: [String], _ second: [String]) throws -> Bool
   var testDescription: String { name }
@@ -20,6 +22,7 @@ struct CommandUse: Sendable, CustomTestStringConvertible {
     (self.name, self.line) = (name, line)
     let command = Command(word: String(name.prefix { $0 != " " })) ?? .help
     self.command = command
+    settings = { try Settings(&$0) }
     differs = { first, second in
       func settings(_ words: [String]) throws -> Settings {
         var settings = try Settings(
@@ -32,6 +35,13 @@ struct CommandUse: Sendable, CustomTestStringConvertible {
       guard let own = try? settings(first) else { return true }
       return own != other
     }
+  }
+
+  /// Returns the use that a command line makes of its command, or `nil` for a command without
+  /// settings.
+  static func of(_ typed: TypedArguments) -> CommandUse? {
+    let uses = all.filter { $0.command == typed.command }
+    return uses.first { $0.name.hasSuffix(" \(typed.operands.first ?? "")") } ?? uses.first
   }
 
   private static let environment = [
