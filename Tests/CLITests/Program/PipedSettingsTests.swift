@@ -112,7 +112,9 @@ struct PipedSettingsTests {
     #expect(tokens.values.prefix(2) == ["7", "7"])
   }
 
-  /// Every option whose file the settings read. Only this access waits for a pipe.
+  /// Every option whose file the settings read.
+  ///
+  /// Only this access waits for a pipe.
   @Test(arguments: [
     "subscribe --host 127.0.0.1 --key k a -H @FILE", "sse http://127.0.0.1:1/ -H @FILE",
     "sse @FILE", "sse http://127.0.0.1:1/ -d @FILE",
