@@ -5,8 +5,7 @@
 
 Fails, with file and line, for a line of prose over 100 columns: in Markdown outside tables, fences
 and headings, and in the comments of Swift, shell, Lua and C. An entry of CHANGELOG has 120. Prints
-the twenty longest sentences of README, the guide, the help and the manual; these never fail. The
-help is read from PROGRAM (dist/pusher-cli) if that is there.
+the twenty longest sentences of README, the guide and the manual; these never fail.
 """
 
 import os
@@ -81,13 +80,6 @@ def read_by_users():
     if manual.returncode == 0:
         text = re.sub(r".\x08", "", manual.stdout.decode())
         yield "manual", paragraphs(line for line in text.split("\n") if "   " not in line.strip())
-    program = os.environ.get("PROGRAM", "dist/pusher-cli")
-    if os.access(program, os.X_OK):
-        commands = ["subscribe", "sse", "trigger", "serve", "check", "webhook"]
-        for words in [["help"]] + [["help", command] for command in commands]:
-            text = subprocess.run([program, *words], capture_output=True).stdout.decode()
-            plain = [line if not line.startswith("  ") else "" for line in text.split("\n")]
-            yield " ".join(words), paragraphs(plain)
 
 
 def main():

@@ -6,6 +6,7 @@ internal import CSystemOpenSSL
 package enum SecureRandom {
   package static var generator: any RandomNumberGenerator { SystemRandomNumberGenerator() }
 
+  /// Returns `count` bytes, such as a nonce or a masking key.
   package static func bytes(_ count: Int) -> [UInt8] {
     var generator = SystemRandomNumberGenerator()
     return (0..<count).map { _ in generator.next() }
