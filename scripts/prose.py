@@ -76,10 +76,10 @@ def read_by_users():
             last = number
         yield name, paragraphs(lines)
     manual = subprocess.run(
-        ["mandoc", "-T", "utf8", "-O", "width=1000", "man/pusher-cli.1"], capture_output=True)
-    if manual.returncode == 0:
-        text = re.sub(r".\x08", "", manual.stdout.decode())
-        yield "manual", paragraphs(line for line in text.split("\n") if "   " not in line.strip())
+        ["mandoc", "-T", "utf8", "-O", "width=1000", "man/pusher-cli.1"], capture_output=True,
+        check=True)
+    text = re.sub(r".\x08", "", manual.stdout.decode())
+    yield "manual", paragraphs(line for line in text.split("\n") if "   " not in line.strip())
 
 
 def main():
