@@ -47,13 +47,8 @@ extension Trait where Self == ProgramTestTrait {
 private final class Places: Sendable {
   private struct Status {
     var free: Int
-    var first: [CheckedContinuation<Void, Never>] = []
-    var others: [CheckedContinuation<Void, Never>] = []
-
-    mutating func next() -> CheckedContinuation<Void, Never>? {
-      if !first.isEmpty { return first.removeFirst() }
-      return others.isEmpty ? nil : others.removeFirst()
-    }
+    var first = Fifo<CheckedContinuation<Void, Never>>()
+    var others = Fifo<CheckedContinuation<Void, Never>>()
   }
 
   private let status: Locked<Status>
@@ -78,7 +73,7 @@ private final class Places: Sendable {
 
   func giveBack() {
     let next = status.withLock { status -> CheckedContinuation<Void, Never>? in
-      let next = status.next()
+      let next = status.first.popFirst() ?? status.others.popFirst()
       if next == nil { status.free += 1 }
       return next
     }

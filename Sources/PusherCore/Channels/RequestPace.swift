@@ -94,7 +94,7 @@ struct RequestPace {
   /// The server confirms no client event, so an error soon after one is about it.
   private var clientEvents = 0
   private var lastClientEvent: Instant?
-  /// Maximum time from a client event to an error about it.
+  /// An error that comes later than this after the last client event is about something else.
   private static let clientEventTime = Duration.seconds(10)
 
   mutating func maySend(at now: Instant) -> Bool {

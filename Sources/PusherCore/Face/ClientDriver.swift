@@ -94,7 +94,7 @@ final class ClientDriver: LoopMember {
     }
     guard isCurrent else { return }
     retire()
-    // `disconnect()` may come between the new state and this order, and alone makes no thread.
+    // A `disconnect()` since then has posted no order if there was no thread yet.
     if isEnding || !isWanted || connection.delegate?.connectionWillConnect(connection) == false {
       connection.change(to: .disconnected, generation: generation)
       return

@@ -126,9 +126,9 @@ final class EventDispatcher: EventSink {
   @inline(never) private func newDelivery() -> EventDelivery {
     let event = PusherEvent(
       eventName: eventName.text, channelName: channelName.text, timeReceived: now)
-    let channel = refresh(for: channelName.text)
+    let handlers = handlers(of: eventName.text, on: channelName.text)
     let recipients = EventRecipients(
-      of: eventName.text, channel?.bindings, own, connection.bindings, all)
+      handlers, foundChannel?.bindings, own.change, connection.bindings, all.change)
     return EventDelivery(event, to: recipients)
   }
 
@@ -156,22 +156,20 @@ final class EventDispatcher: EventSink {
   func dispatch(_ envelope: Envelope, named name: String?) {
     handedOut &+= 1
     let name = name ?? envelope.eventName
-    let (own, all) = tables(for: envelope.channelName)
-    guard own.wants(name) || all.wants(name) else { return }
+    let handlers = handlers(of: name, on: envelope.channelName)
+    guard !handlers.isEmpty else { return }
     let event = PusherEvent(envelope, eventName: name, timeReceived: now)
-    own.receive(event)
-    all.receive(event)
+    for handler in handlers { handler.receive(event) }
   }
 
   /// Dispatches an event made by the client itself, if any handler wants it.
   func dispatch(_ name: String, channel: String?, data: () -> JSONValue) {
-    let (own, all) = tables(for: channel)
-    guard own.wants(name) || all.wants(name) else { return }
+    let handlers = handlers(of: name, on: channel)
+    guard !handlers.isEmpty else { return }
     handedOut &+= 1
     let event = PusherEvent(
       eventName: name, channelName: channel, data: data().jsonText, timeReceived: now)
-    own.receive(event)
-    all.receive(event)
+    for handler in handlers { handler.receive(event) }
   }
 
   /// Dispatches an event without a channel to one list of handlers.
@@ -180,17 +178,11 @@ final class EventDispatcher: EventSink {
     bindings.refresh(&table)
     let event = PusherEvent(
       eventName: name, channelName: nil, data: data.jsonText, timeReceived: now)
-    table.receive(event)
+    for handler in table.handlers(of: name) { handler.receive(event) }
   }
 
-  /// Returns the handlers of a channel and of the client, as copies: handlers may change both.
-  private func tables(for channelName: String?) -> (own: BindingTable, all: BindingTable) {
-    let isKnown = refresh(for: channelName) != nil
-    return (isKnown ? own : BindingTable(), all)
-  }
-
-  /// Updates the handlers of a channel and of the client; returns the channel if it is known.
-  private func refresh(for channelName: String?) -> PusherChannel? {
+  /// Returns the handlers of an event, the channel's before the client's.
+  private func handlers(of name: String, on channelName: String?) -> [EventHandler] {
     var channel: PusherChannel?
     if let channelName {
       if !foundName.isSame(as: channelName) {
@@ -200,21 +192,9 @@ final class EventDispatcher: EventSink {
     }
     channel?.bindings.refresh(&own)
     connection.bindings.refresh(&all)
-    return channel
-  }
-}
-
-extension BindingTable {
-  fileprivate func wants(_ name: String) -> Bool {
-    !all.isEmpty || !named.isEmpty && named[name] != nil
-  }
-
-  /// Calls the handlers of the event's name, then the handlers of all events.
-  fileprivate func receive(_ event: PusherEvent) {
-    if !named.isEmpty, let handlers = named[event.eventName] {
-      for handler in handlers { handler.receive(event) }
-    }
-    for handler in all { handler.receive(event) }
+    // Makes no array for the common channel without handlers.
+    guard channel != nil, !own.isEmpty else { return all.handlers(of: name) }
+    return own.handlers(of: name) + all.handlers(of: name)
   }
 }
 
@@ -254,17 +234,14 @@ private final class EventRecipients {
   private let allChange: UInt
 
   init(
-    of name: String, _ own: BindingList?, _ ownTable: borrowing BindingTable,
-    _ all: BindingList, _ allTable: borrowing BindingTable
+    _ handlers: [EventHandler], _ own: BindingList?, _ ownChange: UInt, _ all: BindingList,
+    _ allChange: UInt
   ) {
-    // Avoids an array for the common channel without handlers.
-    var handlers = allTable.handlers(of: name)
-    if own != nil, !ownTable.isEmpty { handlers = ownTable.handlers(of: name) + handlers }
     first = handlers.first
     hasMore = handlers.count > 1
     self.handlers = handlers
-    (self.own, ownChange) = (own, ownTable.change)
-    (self.all, allChange) = (all, allTable.change)
+    (self.own, self.ownChange) = (own, ownChange)
+    (self.all, self.allChange) = (all, allChange)
   }
 
   @inline(__always) func receive(_ event: PusherEvent) {

@@ -227,15 +227,15 @@ package struct APICall {
     var members: [JSONValue.Member] = []
     let isCounted = dialect.has(.countsEmptyChannels) || channel.subscriptions > 0
     let isPresence = dialect.kind(channel.name) == .presence
-    if info.contains(where: { $0.isSame(as: "user_count") }), isPresence, isCounted {
+    if info.ask(for: "user_count"), isPresence, isCounted {
       members.append(.init("user_count", .integer(channel.memberCount)))
     }
-    if info.contains(where: { $0.isSame(as: "subscription_count") }), isCounted,
+    if info.ask(for: "subscription_count"), isCounted,
       !isPresence || dialect.has(.countsMembersTwice)
     {
       members.append(.init("subscription_count", .integer(channel.subscriptions)))
     }
-    if info.contains(where: { $0.isSame(as: "cache") }), let (event, timeLeft) = channel.cached {
+    if info.ask(for: "cache"), let (event, timeLeft) = channel.cached {
       members.append(.init("cache", dialect.cached(event, timeLeft, channel.name)))
     }
     return members
@@ -271,6 +271,11 @@ private final class ChannelList {
   var members: [JSONValue.Member] = []
 
   init(_ names: [String], _ info: [String]) { (self.names, self.info) = (names[...], info) }
+}
+
+extension [String] {
+  /// Returns true if these words of `info` name this one.
+  fileprivate func ask(for word: String) -> Bool { contains { $0.isSame(as: word) } }
 }
 
 private struct APIEvent {
@@ -393,7 +398,7 @@ extension APICall {
     let prefix = target["filter_by_prefix"] ?? ""
     let info = Self.names(target["info"])
     let isMixed =
-      info.contains(where: { $0.isSame(as: "user_count") }) && !prefix.begins(with: "presence-")
+      info.ask(for: "user_count") && !prefix.begins(with: "presence-")
     guard !isMixed || !dialect.has(.refusesMissingCounts) else {
       throw .refusal(400, "user_count needs a filter_by_prefix that begins with presence-")
     }
@@ -407,7 +412,7 @@ extension APICall {
     let name = try checkedName()
     let info = Self.names(target["info"])
     let isMissing =
-      info.contains(where: { $0.isSame(as: "user_count") }) && dialect.kind(name) != .presence
+      info.ask(for: "user_count") && dialect.kind(name) != .presence
     guard !isMissing || !dialect.has(.refusesMissingCounts) else {
       throw .refusal(400, "only presence channels have a user_count")
     }

@@ -76,8 +76,8 @@ struct ConfigSettings: CommandSettings {
     for flag in Flag.of(resolved.command) where flag.role != .app {
       let value = resolved[flag]
       guard let shown = shown(value) else { continue }
-      let isSet = value.isGiven || value.choice != nil || value.count > 0
-      rows.append(Row(name: flag.name, value: shown, origin: isSet ? value.origin : "default"))
+      let origin = value.isSet ? value.origin : "default"
+      rows.append(Row(name: flag.name, value: shown, origin: origin))
     }
     let proxies = ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY"]
     let general =

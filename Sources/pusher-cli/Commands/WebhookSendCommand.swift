@@ -133,8 +133,10 @@ final class WebhookSendRun {
     case .webhookSent: sentCount += 1
     case .webhookDropped, .webhooksDiscarded:
       hasLost = true
-      // A loss before the end counts as soon as the run succeeds.
-      if run.isEnding { run.end(.failed(Cause.unreachable.status, reason: "webhooks")) }
+      // Before the end, the run asks for the failure itself.
+      if run.isEnding, let failure = failure() {
+        run.end(.failed(failure.status, reason: failure.reason))
+      }
     default: break
     }
   }

@@ -13,7 +13,7 @@ final class EventLog {
   private let style: EventLineStyle
   private let hasTimestamps: Bool
   private let message = ByteBuffer()
-  /// Where each line is made: the output itself if that shows the line unchanged.
+  /// The buffer in which each line is made; the output's own if the style changes nothing.
   private let lines: ByteBuffer
   private var lost = 0
   private(set) var failure: ExitStatus?

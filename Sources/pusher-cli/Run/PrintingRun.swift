@@ -236,11 +236,11 @@ final class PrintingRun {
       pressure = output.pressure(at: loop.now)
       feed?.isPaused = pressure != .none || mustWait
     }
-    if let handler = handler, handler.isFull { sayFull(handler.name, "of events wait for it") }
+    if let handler, handler.isFull { sayFull(handler.name, "of events wait for it") }
     if pressure == .full { sayFull("the reader of standard output", "wait") }
   }
 
-  /// Reports once per reader that the socket is not read.
+  /// Warns that the socket is not read, once for each slow reader.
   private func sayFull(_ reader: String, _ queue: String) {
     guard slowReaders.insert(reader).inserted else { return }
     diagnostics.warning(
@@ -330,7 +330,7 @@ final class PrintingRun {
   /// Reports silence and left-out events, unless the message about the end did so: a wrong path or
   /// channel must not end in silence.
   private func tellShortfall(_ part: any RunPart) {
-    guard !hasToldShortfall, let printer = printer else { return }
+    guard !hasToldShortfall, let printer else { return }
     if count == 0, let end = ending.ending, hasBeenAwaited(end, part) {
       let leftOut = leftOut
       let text = leftOut.isEmpty ? part.silenceHint : "nothing to print: \(leftOut)"

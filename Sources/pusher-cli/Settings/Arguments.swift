@@ -172,6 +172,8 @@ struct FlagValue: Equatable, Sendable {
   }
 
   var isGiven: Bool { !texts.isEmpty || choice == true }
+  /// True also for a toggle that is switched off, and for a counter.
+  var isSet: Bool { isGiven || choice != nil || count > 0 }
   var text: String? { texts.last }
   var origin: String { source ?? flag.spelling }
   var setting: Setting? { text.map { Setting(origin: origin, value: $0) } }
@@ -278,8 +280,7 @@ struct TypedArguments: Equatable, Sendable {
   ///   - use: The command with its word, such as `webhook listen`.
   ///   - owner: The words with which the options have a use.
   func refuse(_ flags: [Flag], by use: String, of owner: String) throws(UsageError) {
-    for flag in flags where self[flag].isGiven || self[flag].choice != nil {
-      guard self[flag].source == nil else { continue }
+    for flag in flags where self[flag].isSet && self[flag].source == nil {
       throw UsageError(
         "\(use) has no option \(flag.spelling) (it belongs to \(owner))", helpFor: command)
     }
