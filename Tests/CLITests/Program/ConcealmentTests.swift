@@ -137,8 +137,12 @@ struct ConcealmentTests {
     path: String, environment: [String: String], handed: [Int32]
   ) {
     let copy = TemporaryFolder.shared.file("program")
-    try FileManager.default.copyItem(atPath: PusherCLI.path, toPath: copy)
-    #expect(chmod(copy, 0o755) == 0)
+    // A copy made here could not start while a child of another test, just forked, holds it open.
+    let install = try ChildProgram(
+      "/usr/bin/env", ["install", "-m", "755", PusherCLI.path, copy],
+      environment: PusherCLI.environment
+    ).result()
+    #expect(install.ending == .exited(0), "\(install.errorText)")
     var environment = PusherCLI.environment
     var handed = [open(copy, O_RDONLY | O_CLOEXEC)]
     let maps = try SystemFile.text("/proc/self/maps")
