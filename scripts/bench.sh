@@ -663,9 +663,8 @@ python=''
 if wants summary channels sse many library serve console; then python=$(scripts/python-peers.sh); fi
 mkdir -p "$work"
 rm -f "$work"/results*
-# A separate folder: other flags in the same folder would rebuild everything each time.
-if wants channels many limit; then handler=$(product bound-handler "$work/library"); fi
-if wants library; then figures=$(product library-figures "$work/library"); fi
+if wants channels many limit; then handler=$(product bound-handler); fi
+if wants library; then figures=$(product library-figures); fi
 for name in replay-server floor-reader sink measure fan-out fan-out-floor delay first-byte inflate-floor secretbox-floor \
   lone-delay; do
   compile "$name" "$name" -Wl,--as-needed

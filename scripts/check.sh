@@ -73,7 +73,7 @@ conformance() {
   scripts/install-packages.sh test
   python=$(scripts/python-peers.sh conformance)
   # The cases echo gigabytes, for which a debug build is slow.
-  testee=$(product autobahn-testee .build)
+  testee=$(product autobahn-testee)
   rm -rf "$work" && mkdir -p "$work"
   # Two servers share the cases to use two processors, because server and client take turns. Both
   # halves take about the same time.

@@ -107,10 +107,11 @@ forget_services() {
   done
 }
 
-# product NAME FOLDER: builds a release program of the package, and prints its path.
+# product NAME: builds a release program of the package with the compiler's usual options, and
+# prints its path. All of them share one folder, so that the library is compiled once.
 product() {
   product=$1
-  set -- build -c release --product "$1" --scratch-path "$2"
+  set -- build -c release --product "$1" --scratch-path .build-products
   [ "$(uname -s)" != Linux ] || set -- "$@" --static-swift-stdlib
   "$swift" "$@" >&2 </dev/null
   echo "$("$swift" "$@" --show-bin-path)/$product"

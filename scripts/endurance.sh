@@ -57,7 +57,7 @@ soak() {
   [ "$cycles" -gt 0 ] || return 0
   scripts/install-packages.sh bench
   python=$(scripts/python-peers.sh)
-  figures=$(product library-figures .build-library)
+  figures=$(product library-figures)
   timeout $((cycles / 10 + 120)) "$python" Benchmarks/websockets-greeter.py "$temporary/port" &
   pids=$!
   await test -s "$temporary/port"
@@ -116,8 +116,7 @@ losses() {
 
 case ${1:-} in
   simulate)
-    "$swift" build -c release --product simulation --scratch-path .build-simulation >&2 </dev/null
-    .build-simulation/release/simulation "${2:-10000}" "${3:-1}"
+    "$(product simulation)" "${2:-10000}" "${3:-1}"
     ;;
   soak | faults | losses)
     find_program
