@@ -14,29 +14,22 @@ struct MCPServerTests {
     let server = try PythonPeer.start("mcp_server.py", [form])
     defer { server.send(SIGKILL) }
     let port = try server.line()
-    let question =
-      #"{"jsonrpc":"2.0","id":1,"method":"\#(method)","params":\#(parameters)}"#
+    let question = #"{"jsonrpc":"2.0","id":1,"method":"\#(method)","params":\#(parameters)}"#
     return try PusherCLI.run(
       ["sse", "http://127.0.0.1:\(port)/mcp", "--accept-json", "-d", question]
         + options)
   }
 
   @Test(arguments: ["stream", "json"])
-  func `its tools are listed, whichever form the answer has`(form: String) throws {
-    let result = try ask(form, "tools/list")
-    #expect(result.ending == .exited(0), "\(result.errorText)")
-    #expect(
-      try Jq.run("-r", ".data.result.tools[].name", on: result.output) == "add\ncount\n",
-      "\(result.outputText)")
-  }
-
-  @Test(arguments: ["stream", "json"])
-  func `a tool is called, and its result printed`(form: String) throws {
-    let result = try ask(
+  func `tools are listed and called, whichever form the answer has`(form: String) throws {
+    let list = try ask(form, "tools/list")
+    list.expect(0)
+    let names = try Jq.run("-r", ".data.result.tools[].name", on: list.output)
+    #expect(names == "add\ncount\n", "\(list.outputText)")
+    try ask(
       form, "tools/call", #"{"name":"add","arguments":{"a":2,"b":3}}"#, "--field",
-      "result.content.0.text", "--join")
-    #expect(result.ending == .exited(0), "\(result.errorText)")
-    #expect(result.outputText == "5\n")
+      "result.content.0.text", "--join"
+    ).expect(0, prints: "5\n")
   }
 
   @Test func `messages of a tool come before its result, and --where waits for that`() throws {

@@ -5,55 +5,44 @@ import Testing
 
 @Suite("What breaks a rule on its way to the program", .runsPrograms)
 struct MalformedInputTests {
-  /// Bytes that a WebSocket server must not send; the connection fails (RFC 6455 section 7.1.7).
-  struct Violation: Sendable, CustomTestStringConvertible {
-    var testDescription: String
-    var bytes: [UInt8]
-    /// Code of the client's close frame (RFC 6455 section 7.4.1).
-    var code: UInt16
+  private static func tick(_ data: String = "{}") -> String {
+    #"{"event":"tick","channel":"news","data":\#(data)}"# + "\n"
   }
 
-  static let violations = [
-    Violation(testDescription: "invalid UTF-8", bytes: [0x81, 2, 0xC3, 0x28], code: 1007),
-    Violation(testDescription: "a reserved bit", bytes: [0xC1, 2, 0x7B, 0x7D], code: 1002),
-    Violation(testDescription: "a reserved opcode", bytes: [0x83, 0], code: 1002),
-    Violation(testDescription: "a masked frame", bytes: [0x81, 0x80, 1, 2, 3, 4], code: 1002),
-    Violation(testDescription: "a long control frame", bytes: [0x89, 126, 0, 126], code: 1002),
-    Violation(testDescription: "a continuation of nothing", bytes: [0x80, 0], code: 1002),
-    Violation(
-      testDescription: "a frame of 1 TiB", bytes: [0x81, 127, 0, 0, 1, 0, 0, 0, 0, 0], code: 1009),
-    Violation(
-      testDescription: "a length with its first bit set",
-      bytes: [0x81, 127, 0x80, 0, 0, 0, 0, 0, 0, 1], code: 1002),
+  /// Bytes that a WebSocket server must not send; the connection fails (RFC 6455 section 7.1.7).
+  ///
+  /// The number is the code of the client's close frame (RFC 6455 section 7.4.1).
+  static let violations: [(name: String, bytes: [UInt8], code: UInt16)] = [
+    ("invalid UTF-8", [0x81, 2, 0xC3, 0x28], 1007),
+    ("a reserved bit", [0xC1, 2, 0x7B, 0x7D], 1002),
+    ("a reserved opcode", [0x83, 0], 1002), ("a masked frame", [0x81, 0x80, 1, 2, 3, 4], 1002),
+    ("a long control frame", [0x89, 126, 0, 126], 1002),
+    ("a continuation of nothing", [0x80, 0], 1002),
+    ("a frame of 1 TiB", [0x81, 127, 0, 0, 1, 0, 0, 0, 0, 0], 1009),
+    ("a length with its first bit set", [0x81, 127, 0x80, 0, 0, 0, 0, 0, 0, 1], 1002),
   ]
 
   @Test(arguments: violations)
-  func `a broken frame is reported, and the connection made anew`(violation: Violation) throws {
+  func `a broken frame is reported, and the connection made anew`(
+    name: String, bytes: [UInt8], code: UInt16
+  ) throws {
     let closes = Record<ScriptedEvent>()
     let server = try ScriptedServer { connection in
       try connection.join()
       try connection.send(event: "tick", data: "\(connection.number)")
-      if connection.number == 1 {
-        try connection.send(bytes: violation.bytes)
-        closes.add(try connection.event())
-        connection.end()
-      } else {
-        try connection.stay()
-      }
+      guard connection.number == 1 else { try connection.stay() }
+      try connection.send(bytes: bytes)
+      closes.add(try connection.event())
     }
     let result = try PusherCLI.subscribe(
       to: server, "news", "-n", "2", "--retry-max-delay", "100ms"
     ).result()
-    #expect(result.ending == .exited(0))
-    #expect(
-      result.outputText == #"{"event":"tick","channel":"news","data":1}"# + "\n"
-        + #"{"event":"tick","channel":"news","data":2}"# + "\n")
+    result.expect(0, prints: Self.tick("1") + Self.tick("2"))
     let close = try waitFor("the server notes the close") { closes.values.first }
-    guard case .closed(let code, _) = close else {
-      Issue.record("\(closes.values)")
+    guard case .closed(code, _) = close else {
+      Issue.record("\(close)")
       return
     }
-    #expect(code == violation.code)
     #expect(result.errorLines.first?.contains("broke the protocol") == true, "\(result.errorText)")
   }
 
@@ -72,8 +61,7 @@ struct MalformedInputTests {
       try connection.send(event: "tick", data: "{}")
     }
     let result = try PusherCLI.subscribe(to: server, "news", "-n", "1").result()
-    #expect(result.ending == .exited(0))
-    #expect(result.outputText == #"{"event":"tick","channel":"news","data":{}}"# + "\n")
+    result.expect(0, prints: Self.tick())
     #expect(result.errorLines.count == Self.messages.count + 1, "\(result.errorText)")
     #expect(result.errorLines.allSatisfy { $0.contains("warning: skipped a message") })
     #expect(server.connectionCount == 1)
@@ -104,11 +92,42 @@ struct MalformedInputTests {
       ] { try connection.send(text: message) }
       try connection.send(event: "tick", data: "{}")
     }
-    let program = try PusherCLI.subscribe(to: server, "news", "-e", "tick", "-n", "1")
-    let result = try program.result()
-    #expect(result.ending == .exited(0))
-    #expect(result.outputText == #"{"event":"tick","channel":"news","data":{}}"# + "\n")
+    try PusherCLI.subscribe(to: server, "news", "-e", "tick", "-n", "1").result()
+      .expect(0, prints: Self.tick())
     #expect(server.connectionCount == 1)
+  }
+
+  @Test(arguments: ["raw", "pretty"])
+  func `data nested too deep for a value is shown as its text`(format: String) throws {
+    let deep = String(repeating: "[", count: 300) + String(repeating: "]", count: 300)
+    let server = try ScriptedServer.joined {
+      try $0.send(text: #"{"event":"deep","channel":"news","data":\#(deep)}"#)
+    }
+    let result = try PusherCLI.subscribe(to: server, "news", "-n", "1", "-o", format).result()
+    result.expect(0)
+    // The page wraps the text.
+    #expect(result.outputText.filter { !$0.isWhitespace }.contains(deep), "\(result.outputText)")
+  }
+
+  @Test func `a name with a line end does not break the head of a pretty event`() throws {
+    let server = try ScriptedServer.joined {
+      try $0.send(text: #"{"event":"one\ntwo\u001b[2J","channel":"news","data":"1"}"#)
+    }
+    let result = try PusherCLI.subscribe(to: server, "news", "-n", "1", "-o", "pretty").result()
+    let lines = result.outputText.split(separator: "\n")
+    #expect(lines.count == 1 && lines[0].hasSuffix(#"news  one\ntwo\u{1b}[2J  1"#), "\(lines)")
+  }
+
+  @Test func `each of several errors of the server is told`() throws {
+    let server = try ScriptedServer.joined { connection in
+      for number in 1...3 {
+        try connection.send(
+          text: #"{"event":"pusher:error","data":{"code":null,"message":"trouble \#(number)"}}"#)
+      }
+      try connection.send(event: "tick", data: "1")
+    }
+    try PusherCLI.subscribe(to: server, "news", "-n", "1").result()
+      .expect(0, telling: "trouble 1", "trouble 2", "trouble 3")
   }
 
   @Test func `random bytes behind a good start never make a broken line`() throws {
@@ -118,13 +137,9 @@ struct MalformedInputTests {
       try connection.send(event: "tick", data: "{}")
       try connection.send(
         bytes: (0..<4096).map { _ in UInt8.random(in: 0...255, using: &generator) })
-      connection.end()
     }
-    let result = try PusherCLI.subscribe(
+    try PusherCLI.subscribe(
       to: server, "news", "-n", "8", "--retry-max-delay", "100ms"
-    ).result()
-    #expect(result.ending == .exited(0))
-    let line = #"{"event":"tick","channel":"news","data":{}}"# + "\n"
-    #expect(result.outputText == String(repeating: line, count: 8))
+    ).result().expect(0, prints: String(repeating: Self.tick(), count: 8))
   }
 }

@@ -11,13 +11,6 @@ struct MetricsPageTests {
     let help: String
   }
 
-  private static let root = URL(filePath: #filePath).deletingLastPathComponent()
-    .appending(path: "../../..")
-
-  private static func text(_ path: String) throws -> String {
-    try String(contentsOf: root.appending(path: path), encoding: .utf8)
-  }
-
   private static func given() throws -> Set<Metric> {
     let metrics = ["--metrics", "127.0.0.1:0"]
     let serve = try Monitored(try LocalServer(options: metrics))
@@ -30,9 +23,8 @@ struct MetricsPageTests {
     }
     return try Set(
       ([serve] + runs).flatMap { at -> [Metric] in
-        let lines = try at.ask("/metrics").body.split(separator: "\n").map {
-          $0.split(separator: " ")
-        }
+        let text = try at.ask("/metrics").body
+        let lines = text.split(separator: "\n").map { $0.split(separator: " ") }
         return zip(lines, lines.dropFirst()).compactMap { help, type in
           guard help.starts(with: ["#", "HELP"]), type.starts(with: ["#", "TYPE"]) else {
             return nil
@@ -45,7 +37,7 @@ struct MetricsPageTests {
   }
 
   private static func written() throws -> [Metric] {
-    try text("docs/metrics.md").split(separator: "\n").compactMap { line in
+    try Documentation.text("docs/metrics.md").split(separator: "\n").compactMap { line in
       guard line.hasPrefix("| `") else { return nil }
       let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
       return Metric(name: cells[0].replacing("`", with: ""), kind: cells[1], help: cells[3])
@@ -61,7 +53,7 @@ struct MetricsPageTests {
   @Test(arguments: ["contrib/grafana/pusher-cli.json", "contrib/prometheus/pusher-cli.rules.yml"])
   func `the dashboard and the alerts ask for metrics that there are`(file: String) throws {
     let known = Set(try Self.written().map(\.name))
-    let asked = try Self.text(file).matches(of: /\b(?:pusher_cli|process)_[a-z_]+/).map {
+    let asked = try Documentation.text(file).matches(of: /\b(?:pusher_cli|process)_[a-z_]+/).map {
       String($0.output)
     }
     #expect(Set(asked).subtracting(known).isEmpty)
@@ -69,13 +61,13 @@ struct MetricsPageTests {
   }
 
   @Test(.needs(.program("promtool"))) func `promtool takes the alerts`() throws {
-    let file = Self.root.appending(path: "contrib/prometheus/pusher-cli.rules.yml").standardized
-    let run = try PusherCLI.tool(["promtool", "check", "rules", file.path])
+    let file = Documentation.folder + "/contrib/prometheus/pusher-cli.rules.yml"
+    let run = try PusherCLI.tool(["promtool", "check", "rules", file])
     #expect(run.ending == .exited(0), "\(run.outputText)\(run.errorText)")
   }
 
   @Test func `the dashboard has a query and an explanation in every panel`() throws {
-    let dashboard = try JSONParser.parse(try Self.text("contrib/grafana/pusher-cli.json"))
+    let dashboard = try JSONParser.parse(try Documentation.text("contrib/grafana/pusher-cli.json"))
     let panels = try #require(dashboard["panels"]?.elements)
     #expect(panels.count > 12)
     for panel in panels {

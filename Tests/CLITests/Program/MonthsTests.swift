@@ -51,7 +51,7 @@ struct MonthsTests {
   @Test(.needs(.changingNames))
   func `a name that leads elsewhere is asked for again with each attempt`() throws {
     let names = try ChangingNames("127.0.0.1")
-    let environment = LocalServer.environment("local-secret")
+    let environment = LocalServer.environment()
     let former = try LocalServer()
     let new = try PusherCLI.start(
       ["serve", "--listen", "127.0.0.2:\(former.port)"], environment: environment)
@@ -94,7 +94,7 @@ struct MonthsTests {
     func subscribe(pinnedTo name: String) throws -> ChildProgram {
       try PusherCLI.start(
         ["subscribe"] + server.address + trust + ["news", "-L", "--pin-sha256", matrix.pin(name)],
-        environment: LocalServer.environment("local-secret"))
+        environment: LocalServer.environment())
     }
     let former = try subscribe(pinnedTo: "valid")
     _ = try former.lines(2)
@@ -115,7 +115,7 @@ struct MonthsTests {
 
     let result = try PusherCLI.run(
       ["trigger"] + server.address + trust + ["-c", "news", "-e", "e", "1"],
-      environment: LocalServer.environment("local-secret"))
+      environment: LocalServer.environment())
     #expect(result.ending == .exited(0), "\(result.errorText)")
     for program in [former, new, again] {
       #expect(try program.line() == #"{"event":"e","channel":"news","data":1}"#)

@@ -45,16 +45,4 @@ struct NchanTests {
     #expect(try program.line().contains(#"{"event":"pusher-cli:exit","data":{"status":0"#))
     #expect(try program.wait() == .exited(0))
   }
-
-  @Test func `a second run goes on where the first has stopped`() throws {
-    let nginx = try LocalNginx()
-    let state = TemporaryFolder.shared.file("state")
-    let first = try PusherCLI.start(["sse", nginx.url, "-n", "300", "--state-file", state])
-    try nginx.publish((0..<1000).map { #"{"n":\#($0)}"# })
-    try expectEvents(0..<300, from: first)
-    #expect(try first.wait() == .exited(0))
-    let second = try PusherCLI.start(["sse", nginx.url, "-n", "700", "--state-file", state])
-    try expectEvents(300..<1000, from: second)
-    #expect(try second.wait() == .exited(0))
-  }
 }

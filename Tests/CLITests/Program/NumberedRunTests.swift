@@ -71,8 +71,7 @@ struct NumberedRunTests {
       if end == .max, server.connectionCount > plans.count { end = source.last + 300 }
     }
     source.finish()
-    program.send(SIGTERM)
-    #expect(try program.wait() == .signalled(SIGTERM))
+    try program.end()
     report(ledger, source, faults: faults, time: start.duration(to: SystemClock.now()))
     #expect(ledger.strange == [])
     #expect(ledger.duplicated == 0)

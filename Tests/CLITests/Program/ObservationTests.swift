@@ -32,15 +32,14 @@ struct ObservationTests {
     _ = try server.trigger("private-orders", "order.created", #"{"id":1}"#)
     #expect(try program.line().contains("order.created"))
     #expect(try program.wait() == .exited(0))
-    let lines = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
+    let lines = try SystemFile.text(file).split(separator: "\n")
     let stamped = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z [<>] \{.*\}/
     #expect(lines.count == 4 && lines.allSatisfy { $0.wholeMatch(of: stamped) != nil })
     #expect(lines[1].contains(#"> {"event":"pusher:subscribe""#))
     #expect(lines[1].contains(#""auth":"…""#))
     #expect(!lines.joined().contains(/[0-9a-f]{64}/))
     #expect(!lines.joined().contains("a-secret-to-keep"))
-    let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
-    #expect(mode == 0o600)
+    #expect(try SystemFile.mode(file) == 0o600)
   }
 
   @Test func `a trace takes the place of a file that others could read`() throws {
@@ -56,14 +55,6 @@ struct ObservationTests {
     #expect(attributes[.size] as? Int == 0)
   }
 
-  @Test func `a trace into a pipe that nobody reads does not wait`() throws {
-    let pipe = TemporaryFolder.shared.file("unread-pipe")
-    #expect(mkfifo(pipe, 0o600) == 0)
-    let result = try PusherCLI.run("subscribe", "--local", "news", "--trace", pipe)
-    #expect(result.ending == .exited(2))
-    #expect(result.errorText.contains("'\(pipe)': it is a pipe that nobody reads"))
-  }
-
   @Test func `SIGUSR1 is answered on standard error, also with -q`() throws {
     let server = try LocalServer()
     let program = try server.subscribe(["news"], "-L", "-q")
@@ -73,8 +64,7 @@ struct ObservationTests {
     let answer = try program.errorLine(containing: "connected, up")
     #expect(answer.contains(" 1 events ("))
     #expect(answer.contains("0 reconnects, 0 bytes queued"))
-    program.send(SIGTERM)
-    #expect(try program.wait() == .signalled(SIGTERM))
+    try program.end()
   }
 
   @Test func `serve, webhook listen and trigger answer it too, and go on`() throws {
@@ -90,13 +80,10 @@ struct ObservationTests {
     #expect(
       try listener.errorLine(containing: "listening for webhooks, up ")
         .hasSuffix(", 0 events, 0 requests refused, 0 bytes queued"))
-    listener.send(SIGTERM)
-    #expect(try listener.wait() == .signalled(SIGTERM))
+    try listener.end()
     let received = try server.subscribe(["news"], "-L")
-    let sender = try PusherCLI.start(
-      ["trigger"] + server.address + ["-"], environment: LocalServer.environment("local-secret"),
-      input: .pipe)
-    sender.write(Array((#"{"event":"e","channel":"news","data":1}"# + "\n").utf8))
+    let sender = try server.start("trigger", "-", input: .pipe)
+    sender.write(line: #"{"event":"e","channel":"news","data":1}"#)
     #expect(try received.line().contains(#""event":"e""#))
     sender.send(SIGUSR1)
     let answer = try sender.errorLine(containing: "read 1 line, sent ")
@@ -112,16 +99,15 @@ struct ObservationTests {
     let reader = try PusherCLI.start(
       [
         "trigger", "--host", "127.0.0.1", "--port", "1", "--scheme", "http", "--key", "k",
-        "--app-id", "1",
-      ]
-        + ["--secret-file", "-", "-c", "news", "-e", "e", "1"], input: .pipe)
+        "--app-id", "1", "--secret-file", "-", "-c", "news", "-e", "e", "1",
+      ], input: .pipe)
     // The program installs its handler before it reads; an earlier signal would kill it.
     try waitUntil("it has a handler") {
-      try String(contentsOfFile: "/proc/\(reader.id)/status", encoding: .utf8)
-        .contains(/SigCgt:\t[0-9a-f]*[2367abef][0-9a-f]{2}\n/)
+      try SystemFile.text("/proc/\(reader.id)/status").contains(
+        /SigCgt:\t[0-9a-f]*[2367abef][0-9a-f]{2}\n/)
     }
     reader.send(SIGUSR1)
-    reader.write(Array("secret\n".utf8))
+    reader.write(line: "secret")
     reader.closeInput()
     #expect(try reader.wait() == .exited(4))
     let asked = Gate()
@@ -135,7 +121,6 @@ struct ObservationTests {
     try asked.wait()
     caller.send(SIGUSR1)
     try caller.errorLine(containing: "waiting for 127.0.0.1 to answer, up ")
-    caller.send(SIGTERM)
-    #expect(try caller.wait() == .signalled(SIGTERM))
+    try caller.end()
   }
 }

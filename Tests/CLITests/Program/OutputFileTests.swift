@@ -9,20 +9,17 @@ import Testing
 struct OutputFileTests {
   private let path = TemporaryFolder.shared.file("events")
 
-  private func lines(_ path: String) throws -> [String] {
-    try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").map(String.init)
-  }
-
-  private func lines(_ path: String, _ count: Int) throws -> [String] {
-    try waitUntil("\(path) has \(count) lines") { (try? lines(path))?.count ?? 0 >= count }
-    return try lines(path)
+  private func lines(_ path: String, _ count: Int = 0) throws -> [String] {
+    try waitFor("\(path) has \(count) lines") {
+      let lines = (try? SystemFile.text(path))?.split(separator: "\n").map(String.init)
+      return lines.flatMap { $0.count >= count ? $0 : nil }
+    }
   }
 
   private func subscribe(_ server: LocalServer, _ options: String...) throws -> ChildProgram {
-    let program = try PusherCLI.start(
+    try PusherCLI.start(
       ["subscribe"] + server.address + ["news", "--output-file", path] + options,
-      environment: LocalServer.environment("local-secret"))
-    return program
+      environment: LocalServer.environment())
   }
 
   private func line(_ number: Int) -> String {
@@ -36,8 +33,7 @@ struct OutputFileTests {
     let program = try subscribe(server, "-L", "-n", "2")
     _ = try lines(path, 3)
     for number in 1...2 { _ = try server.trigger("news", "e", "\(number)") }
-    let result = try program.result()
-    #expect(result.ending == .exited(0) && result.outputText.isEmpty)
+    try program.result().expect(0, prints: "")
     let all = try lines(path)
     #expect(all[0] == "earlier" && all[1].contains("connection_established"))
     #expect(Array(all[3...4]) == [line(1), line(2)])
@@ -46,16 +42,11 @@ struct OutputFileTests {
 
   @Test func `a file that is made is its owner's alone, and standard output may be closed`() throws
   {
-    let server = try ScriptedServer {
-      try $0.join()
-      try $0.send(event: "e", data: "1")
-      try $0.stay()
-    }
-    let program = try PusherCLI.subscribe(
-      to: server, "news", "-n", "1", "--output-file", path, output: .closed)
-    #expect(try program.wait() == .exited(0))
-    let permissions = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions]
-    #expect(permissions as? Int == 0o600)
+    let server = try ScriptedServer.joined { try $0.send(event: "e", data: "1") }
+    try PusherCLI.subscribe(
+      to: server, "news", "-n", "1", "--output-file", path, output: .closed
+    ).result().expect(0)
+    #expect(try SystemFile.mode(path) == 0o600)
     #expect(try lines(path).count == 1)
   }
 
@@ -95,15 +86,12 @@ struct OutputFileTests {
 
   @Test func `sse goes on after SIGHUP too, and ends by it without a file of ours`() throws {
     let gate = Gate()
-    let server = try ScriptedServer { connection in
-      _ = try connection.beginStream()
+    let server = try ScriptedServer.streaming { connection in
       try connection.send(stream: "data: 1\n\n")
       try connection.wait(for: gate)
       try connection.send(stream: "data: 2\n\n")
-      try connection.remain()
     }
-    let program = try PusherCLI.start(
-      ["sse", server.url, "--output-file", path, "-n", "2", "-v"])
+    let program = try PusherCLI.start(["sse", server.url, "--output-file", path, "-n", "2", "-v"])
     _ = try lines(path, 1)
     program.send(SIGHUP)
     try program.errorLine(containing: "reopened \(path)")
@@ -121,11 +109,8 @@ struct OutputFileTests {
     let folder = TemporaryFolder.shared.file("folder")
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     let server = try LocalServer()
-    let program = try PusherCLI.start(
-      ["subscribe"] + server.address + [
-        "news", "-L", "--output-file", "\(folder)/events", "-n", "1",
-      ],
-      environment: LocalServer.environment("local-secret"))
+    let program = try server.start(
+      "subscribe", "news", "-L", "--output-file", "\(folder)/events", "-n", "1")
     _ = try lines("\(folder)/events", 2)
     #expect(rename(folder, "\(folder).moved") == 0)
     program.send(SIGHUP)
@@ -145,12 +130,10 @@ struct OutputFileTests {
     }
     let arguments = ["subscribe"] + server.address + ["news", "--output-file", path]
     let limited = try PusherCLI.limited(blocks: 2, arguments, output: .pipe).result()
-    #expect(limited.ending == .exited(6))
-    #expect(limited.errorText.contains("cannot write to '\(path)': "))
+    limited.expect(6, telling: "cannot write to '\(path)': ")
     let cut = try Data(contentsOf: URL(fileURLWithPath: path))
     #expect(cut.count == 1024 && cut.last != 0x0A)
-    let next = try PusherCLI.run(arguments + ["-n", "200"])
-    #expect(next.ending == .exited(0) && next.errorText.contains("in the middle of a line"))
+    try PusherCLI.run(arguments + ["-n", "200"]).expect(0, telling: "in the middle of a line")
     let all = try lines(path)
     let torn = all.filter { !$0.hasSuffix("}") }
     #expect(torn.count == 1 && all.count(where: { $0.hasSuffix("}") }) >= 200)
@@ -162,19 +145,15 @@ struct OutputFileTests {
     try String(repeating: "x", count: 1024).write(toFile: path, atomically: true, encoding: .utf8)
     let arguments = ["subscribe", "--local", "news", "--output-file", path]
     let result = try PusherCLI.limited(blocks: 2, arguments, output: .pipe).result()
-    #expect(result.ending == .exited(6))
-    #expect(result.errorText.contains("cannot write to '\(path)': "))
+    result.expect(6, telling: "cannot write to '\(path)': ")
   }
 
   @Test func `a folder, a pipe, a device and a link are refused`() throws {
-    let (folder, pipe, link) = (path + "d", path + "p", path + "l")
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    #expect(mkfifo(pipe, 0o600) == 0)
+    let (folder, link) = (TemporaryFolder.shared.path, path + "l")
     try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
-    for name in [folder, pipe, link, "/dev/null", "\(path)/none/events"] {
-      let result = try PusherCLI.run("subscribe", "--local", "news", "--output-file", name)
-      #expect(result.ending == .exited(2), "\(name)")
-      #expect(result.errorText.contains("--output-file: cannot write '\(name)': "))
+    for name in [folder, try NamedPipe().path, link, "/dev/null", "\(path)/none/events"] {
+      try PusherCLI.run("subscribe", "--local", "news", "--output-file", name)
+        .expect(2, telling: "--output-file: cannot write '\(name)': ")
     }
   }
 

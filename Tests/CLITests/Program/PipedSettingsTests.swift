@@ -16,39 +16,27 @@ struct PipedSettingsTests {
     }
   }
 
-  private func data(_ result: ProgramResult) -> [String] {
-    result.outputText.split(separator: "\n").map(String.init)
-  }
-
   @Test(arguments: ["/dev/stdin", "/dev/fd/0", "-"])
   func `the fields of standard input go with each request`(path: String) throws {
     let server = try server()
     let program = try PusherCLI.start(
       ["sse", server.url, "-r", "-n", "3", "-H", "@\(path)"], input: .pipe)
-    program.write(Array("X-Token: 7\n".utf8))
+    program.write(line: "X-Token: 7")
     program.closeInput()
-    let result = try program.result()
-    #expect(data(result) == ["7", "7", "7"], "\(result.errorText)")
+    try program.result().expect(0, prints: "7\n7\n7\n")
   }
 
   @Test func `the fields of a process substitution go with each request`() throws {
     let server = try server()
-    let result = try ChildProgram(
-      "/bin/bash",
-      [
-        "-c", #"exec "$0" sse "$1" -r -n 3 -H @<(echo X-Token: 7)"#, PusherCLI.path, server.url,
-      ], environment: PusherCLI.environment
-    ).result()
-    #expect(data(result) == ["7", "7", "7"], "\(result.errorText)")
+    let script = #"exec "$0" sse "$1" -r -n 3 -H @<(echo X-Token: 7)"#
+    try PusherCLI.shell(script, [server.url], by: "bash").result().expect(0, prints: "7\n7\n7\n")
   }
 
   @Test func `the fields of a pipe go with the list of channels too`() throws {
     let server = try LocalServer()
     let guest = try server.subscribe(["private-a"], "-L")
     let pipe = try NamedPipe()
-    let program = try PusherCLI.start(
-      ["subscribe"] + server.address + ["private-*", "-L", "-H", "@\(pipe.path)"],
-      environment: LocalServer.environment("local-secret"))
+    let program = try server.start("subscribe", "private-*", "-L", "-H", "@\(pipe.path)")
     try pipe.write("X-Token: 7\n")
     #expect(try program.line().contains("pusher:connection_established"))
     withExtendedLifetime(guest) {}
@@ -60,14 +48,9 @@ struct PipedSettingsTests {
       try connection.beginStream()
       try connection.send(stream: "retry: 1\ndata: 7\n\n")
     }
-    let result = try ChildProgram(
-      "/bin/bash",
-      [
-        "-c", #"exec "$0" sse "$1" -r -n 3 --cacert <(cat "$2")"#, PusherCLI.path, server.url,
-        matrix.authority,
-      ], environment: PusherCLI.environment
-    ).result()
-    #expect(data(result) == ["7", "7", "7"], "\(result.errorText)")
+    let script = #"exec "$0" sse "$1" -r -n 3 --cacert <(cat "$2")"#
+    let result = try PusherCLI.shell(script, [server.url, matrix.authority], by: "bash").result()
+    result.expect(0, prints: "7\n7\n7\n")
   }
 
   @Test func `certificate and key of process substitutions serve, and SIGHUP says that they stay`()
@@ -75,24 +58,18 @@ struct PipedSettingsTests {
   {
     let matrix = try #require(CertificateMatrix.shared)
     let own = matrix.trusted
-    let server = try ChildProgram(
-      "/bin/bash",
-      [
-        "-c", #"exec "$0" serve --port 0 -v --tls-cert <(cat "$1") --tls-key <(cat "$2")"#,
-        PusherCLI.path, own.certificate, own.key,
-      ], environment: PusherCLI.environment)
+    let server = try PusherCLI.shell(
+      #"exec "$0" serve --port 0 -v --tls-cert <(cat "$1") --tls-key <(cat "$2")"#,
+      [own.certificate, own.key], by: "bash")
     let place = try server.errorLine(containing: "listening on https://127.0.0.1:")
-    let port = place.split(separator: " ").first { $0.hasPrefix("https://") }?
-      .split(separator: ":").last
+    let port = try #require(place.firstMatch(of: /127\.0\.0\.1:(\d+)/)).output.1
     server.send(SIGHUP)
     #expect(try server.errorLine(containing: "SIGHUP").contains("cannot be read again"))
-    let sent = try PusherCLI.start([
-      "trigger", "--local", "--host", "localhost", "--scheme", "https", "--port",
-      String(try #require(port)), "--cacert", matrix.authority, "-c", "a", "-e", "e", "1",
-    ]).result()
-    #expect(sent.ending == .exited(0), "\(sent.errorText)")
-    server.send(SIGTERM)
-    #expect(try server.wait() == .signalled(SIGTERM))
+    try PusherCLI.run(
+      "trigger", "--local", "--host", "localhost", "--scheme", "https", "--port", "\(port)",
+      "--cacert", matrix.authority, "-c", "a", "-e", "e", "1"
+    ).expect(0)
+    try server.end()
   }
 
   @Test func `the fields of a pipe go with each upgrade of subscribe`() throws {
@@ -101,14 +78,14 @@ struct PipedSettingsTests {
       let request = try connection.request()
       tokens.add(request.headers["X-Token"])
       try connection.welcome(request)
-      _ = try connection.acceptSubscription()
+      try connection.acceptSubscription()
       if connection.number == 2 { try connection.send(event: "e", data: "1") }
     }
     let pipe = try NamedPipe()
     let program = try PusherCLI.subscribe(
       to: server, "news", "-n", "1", "--retry-max-delay", "10ms", "-H", "@\(pipe.path)")
     try pipe.write("X-Token: 7\n")
-    #expect(try program.result().ending == .exited(0))
+    try program.result().expect(0)
     #expect(tokens.values.prefix(2) == ["7", "7"])
   }
 
@@ -149,45 +126,7 @@ struct PipedSettingsTests {
     let words = line.split(separator: " ").map { String($0).replacing("FILE", with: pipe.path) }
     let program = try PusherCLI.start(words)
     #expect(try program.errorLine() == "pusher-cli: waiting for input from '\(pipe.path)'")
-    program.send(SIGTERM)
-    #expect(try program.wait() == .signalled(SIGTERM))
-  }
-
-  @Test func `a pipe in place of the file of --header leaves the former fields, with a warning`()
-    throws
-  {
-    let token = try TemporaryFolder.shared.file("token", holding: "X-Token: 1\n")
-    let server = try server()
-    let program = try PusherCLI.start(["sse", server.url, "-r", "-H", "@\(token)"])
-    #expect(try program.line() == "1")
-    let pipe = try NamedPipe(at: token)
-    #expect(
-      try program.errorLine(containing: "--header")
-        == "pusher-cli: warning: --header: '\(pipe.path)': it is a pipe, not a file; sending its "
-        + "previous fields")
-    _ = try program.lines(20).map { #expect($0 == "1") }
-    unlink(token)
-    try "X-Token: 2\n".write(toFile: token, atomically: true, encoding: .utf8)
-    var line = try program.line()
-    while line == "1" || line == "none" { line = try program.line() }
-    #expect(line == "2")
-    program.send(SIGTERM)
-    #expect(try program.wait() == .signalled(SIGTERM))
-  }
-
-  @Test func `a file of --header that has lost its fields leaves the former ones, with a warning`()
-    throws
-  {
-    let token = try TemporaryFolder.shared.file("token", holding: "X-Token: 1\n")
-    let server = try server()
-    let program = try PusherCLI.start(["sse", server.url, "-r", "-H", "@\(token)"])
-    #expect(try program.line() == "1")
-    try "".write(toFile: token, atomically: true, encoding: .utf8)
-    #expect(
-      try program.errorLine(containing: "--header")
-        == "pusher-cli: warning: --header: '\(token)': it has no header field; sending its "
-        + "previous fields")
-    _ = try program.lines(20).map { #expect($0 == "1") }
+    try program.end()
   }
 
   // MARK: SIGHUP
@@ -216,7 +155,6 @@ struct PipedSettingsTests {
       try server.errorLine(containing: "SIGHUP")
         == "pusher-cli: warning: SIGHUP: --apps: cannot read '\(pipe.path)' again; the apps stay as they are"
     )
-    server.send(SIGTERM)
-    #expect(try server.wait() == .signalled(SIGTERM))
+    try server.end()
   }
 }

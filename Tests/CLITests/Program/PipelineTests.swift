@@ -10,15 +10,20 @@ struct PipelineTests {
     try MovedClock(standsStill: true).environment()
   }
 
-  @Test(.needs(.movedClock))
-  func `an event reaches a pipe before another comes, and before time passes`() throws {
-    let next = Gate()
-    let server = try ScriptedServer.joined { connection in
-      for number in 0..<10 {
+  /// Starts a server that sends the next event each time the gate opens.
+  private func server(_ next: Gate, _ count: Int) throws -> ScriptedServer {
+    try ScriptedServer.joined { connection in
+      for number in 0..<count {
         try connection.wait(for: next)
         try connection.send(event: "tick", data: "\(number)")
       }
     }
+  }
+
+  @Test(.needs(.movedClock))
+  func `an event reaches a pipe before another comes, and before time passes`() throws {
+    let next = Gate()
+    let server = try server(next, 10)
     let program = try PusherCLI.subscribe(to: server, "news", environment: timeless())
     for number in 0..<10 {
       next.open()
@@ -35,16 +40,9 @@ struct PipelineTests {
     let manual = try Documentation.text("man/pusher-cli.1").replacing("\\-", with: "-")
     #expect(manual.contains(filter.split(separator: " ").prefix(2).joined(separator: " ")))
     let next = Gate()
-    let server = try ScriptedServer.joined { connection in
-      for number in 0..<3 {
-        try connection.wait(for: next)
-        try connection.send(event: "tick", data: "\(number)")
-      }
-    }
-    let pipeline = try ChildProgram(
-      "/usr/bin/env",
-      ["sh", "-c", #""$0" subscribe "$@" | \#(filter) | cat"#, PusherCLI.path] + server.address
-        + ["news"], environment: PusherCLI.environment)
+    let server = try server(next, 3)
+    let pipeline = try PusherCLI.shell(
+      #""$0" subscribe "$@" | \#(filter) | cat"#, server.address + ["news"])
     for number in 0..<3 {
       next.open()
       #expect(try pipeline.line() == "\(number)")
@@ -60,8 +58,7 @@ struct PipelineTests {
       try connection.send(event: "big", data: #"{"text":"\#(text)"}"#)
       try connection.stay()
     }
-    let program = try PusherCLI.subscribe(to: server, "news", "-n", "1")
-    let result = try program.result()
+    let result = try PusherCLI.subscribe(to: server, "news", "-n", "1").result()
     #expect(result.ending == .exited(0))
     let line = #"{"event":"big","channel":"news","data":{"text":"\#(text)"}}"# + "\n"
     #expect(result.output.elementsEqual(line.utf8))
@@ -73,13 +70,11 @@ struct PipelineTests {
         try connection.send(event: "tick", data: #"{"n":\#(number)}"#)
       }
     }
-    let result = try PusherCLI.subscribe(to: server, "news", "-n", "10000").result()
-    #expect(result.ending == .exited(0))
     let expected = (0..<10_000).map {
       #"{"event":"tick","channel":"news","data":{"n":\#($0)}}"# + "\n"
     }
-    #expect(result.outputText == expected.joined())
-    #expect(result.errorText.isEmpty)
+    try PusherCLI.subscribe(to: server, "news", "-n", "10000").result()
+      .expect(0, prints: expected.joined(), says: "")
   }
 
   private func sendingOne() throws -> ScriptedServer {
@@ -99,11 +94,9 @@ struct PipelineTests {
   @Test(.needs(.movedClock))
   func `head -1 ends the pipeline at once although no further event comes`() throws {
     let server = try sendingOne()
-    let pipeline = try ChildProgram(
-      "/usr/bin/env",
-      ["bash", "-c", #""$0" "$@" | head -1; echo "${PIPESTATUS[0]}" >&2"#, PusherCLI.path]
-        + ["subscribe"] + server.address + ["news"],
-      environment: PusherCLI.environment.merging(timeless()) { $1 })
+    let pipeline = try PusherCLI.shell(
+      #""$0" "$@" | head -1; echo "${PIPESTATUS[0]}" >&2"#,
+      ["subscribe"] + server.address + ["news"], by: "bash", environment: timeless())
     let result = try pipeline.result()
     #expect(result.outputText == #"{"event":"only","channel":"news","data":{}}"# + "\n")
     #expect(result.errorText == "141\n")
@@ -116,41 +109,21 @@ struct OutputFailureTests {
   func `a full disk ends the program with status 6 and one line`() throws {
     let server = try ScriptedServer.joined { try $0.send(event: "tick", data: "{}") }
     let result = try PusherCLI.subscribe(to: server, "news", output: .file("/dev/full")).result()
-    #expect(result.ending == .exited(6))
-    #expect(
-      result.errorText
-        == "pusher-cli: error: cannot write to standard output: no space left on device\n")
+    result.expect(6, error: "cannot write to standard output: no space left on device")
   }
 
   @Test func `a closed standard output ends the program with status 6 and one line`() throws {
     let server = try ScriptedServer { try $0.stall() }
     let result = try PusherCLI.subscribe(to: server, "news", output: .closed).result()
-    #expect(result.ending == .exited(6))
-    #expect(result.errorLines.count == 1)
-    #expect(result.errorText.contains("standard output is closed"))
-    #expect(server.connectionCount == 0)
+    result.expect(6, telling: "standard output is closed")
+    #expect(result.errorLines.count == 1 && server.connectionCount == 0)
   }
 
-  @Test(
-    .needs(.fullDevice),
-    arguments: [
-      ["--help"], ["--version"], ["help", "environment"],
-    ])
+  @Test(.needs(.fullDevice), arguments: [["--help"], ["--version"], ["help", "environment"]])
   func `help and version say so too`(arguments: [String]) throws {
     let result = try PusherCLI.run(arguments, output: .file("/dev/full"))
-    #expect(result.ending == .exited(6))
+    result.expect(6)
     #expect(result.errorLines.count == 1)
-  }
-
-  @Test func `a file takes every line`() throws {
-    let server = try ScriptedServer.joined { connection in
-      for number in 0..<100 { try connection.send(event: "tick", data: "\(number)") }
-    }
-    let path = TemporaryFolder.shared.file("events")
-    let program = try PusherCLI.subscribe(to: server, "news", "-n", "100", output: .file(path))
-    #expect(try program.wait() == .exited(0))
-    let expected = (0..<100).map { #"{"event":"tick","channel":"news","data":\#($0)}"# + "\n" }
-    #expect(try String(contentsOfFile: path, encoding: .utf8) == expected.joined())
   }
 }
 
@@ -169,8 +142,7 @@ struct StandardInputTests {
     _ = try program.line()
     next.open()
     _ = try program.line()
-    program.send(SIGTERM)
-    #expect(try program.wait() == .signalled(SIGTERM))
+    try program.end()
   }
 
   @Test func `what stands there is left to others`() throws {

@@ -18,29 +18,31 @@ struct PythonPeerTests {
     let pysher = try PythonPeer.start(
       "pysher_listener.py", [server.port, LocalServer.key, Self.secret, "2000"] + Self.channels)
     #expect(try pysher.line() == "ready")
-
-    let trigger = try PythonPeer.start(
-      "trigger_events.py",
-      [server.port, LocalServer.appID, LocalServer.key, Self.secret, "1000"] + Self.channels)
-    let triggered = try trigger.result()
-    #expect(triggered.ending == .exited(0), "\(triggered.errorText)")
-
-    let printed = try program.result()
-    #expect(printed.ending == .exited(0), "\(printed.errorText)")
-    let heard = try pysher.result()
-    #expect(heard.ending == .exited(0), "\(heard.errorText)")
-
+    try trigger("trigger_events.py", server, ["1000"] + Self.channels)
+    let (printed, heard) = (try program.result(), try pysher.result())
+    printed.expect(0)
+    heard.expect(0)
     for channel in Self.channels {
       let filter =
         #"select(.channel == "\#(channel)" and .data.n != null) | .data | "#
         + #""\(.n) \(.text) \(.total)""#
-      let expected = (0..<1000).map { "\($0) Grüße ✓ 1.1\n" }.joined()
-      #expect(try Jq.run("-r", filter, on: printed.output) == expected)
-      #expect(try Jq.run("-r", filter, on: heard.output) == expected)
+      for result in [printed, heard] {
+        #expect(try Jq.run("-r", filter, on: result.output) == Self.texts(1000))
+      }
     }
-    let lines = printed.outputText.split(separator: "\n")
     // The 2,000 events and the final line.
-    #expect(lines.count == 2001)
+    #expect(printed.outputText.split(separator: "\n").count == 2001)
+  }
+
+  /// Triggers events by the official server library.
+  private func trigger(_ script: String, _ server: LocalServer, _ rest: [String]) throws {
+    try PythonPeer.start(
+      script, [server.port, LocalServer.appID, LocalServer.key, Self.secret] + rest
+    ).result().expect(0)
+  }
+
+  private static func texts(_ count: Int) -> String {
+    (0..<count).map { "\($0) Grüße ✓ 1.1\n" }.joined()
   }
 
   @Test func `what the official server library encrypts, subscribe prints`() throws {
@@ -48,19 +50,12 @@ struct PythonPeerTests {
     let channel = "private-encrypted-orders"
     let masterKey = Base64.encode((0..<32).map { UInt8($0 * 7) })
     let file = try TemporaryFolder.shared.file("master-key", holding: masterKey)
-    let program = try server.subscribe(
-      [channel], "-L", "-n", "100", "--encryption-key-file", file)
-    let trigger = try PythonPeer.start(
-      "trigger_encrypted.py",
-      [server.port, LocalServer.appID, LocalServer.key, Self.secret, masterKey, channel, "100"])
-    let triggered = try trigger.result()
-    #expect(triggered.ending == .exited(0), "\(triggered.errorText)")
+    let program = try server.subscribe([channel], "-L", "-n", "100", "--encryption-key-file", file)
+    try trigger("trigger_encrypted.py", server, [masterKey, channel, "100"])
     let printed = try program.result()
-    #expect(printed.ending == .exited(0), "\(printed.errorText)")
+    printed.expect(0)
     let filter = #"select(.event == "tick") | .data | "\(.n) \(.text) \(.total)""#
-    #expect(
-      try Jq.run("-r", filter, on: printed.output)
-        == (0..<100).map { "\($0) Grüße ✓ 1.1\n" }.joined())
+    #expect(try Jq.run("-r", filter, on: printed.output) == Self.texts(100))
   }
 
   @Test func `a client event of another library comes with its sender's id`() throws {
@@ -88,15 +83,13 @@ struct PythonPeerTests {
   }
 
   @Test func `the official server library accepts the webhooks of serve`() throws {
-    let receiver = try PythonPeer.start(
-      "receive_webhooks.py", [LocalServer.key, Self.secret, "4"])
+    let receiver = try PythonPeer.start("receive_webhooks.py", [LocalServer.key, Self.secret, "4"])
     let port = try receiver.line()
     let server = try LocalServer(
       secret: Self.secret,
       options: ["--webhook", "http://127.0.0.1:\(port)/hook", "--webhook-delay", "1ms"])
     let program = try server.subscribe(["presence-lobby"], "-L", "--user-id", "Grüße")
-    program.send(SIGTERM)
-    try program.wait()
+    try program.end()
     let result = try receiver.result()
     #expect(result.ending == .exited(0), "\(result.errorText)")
     let told = try Jq.run("-r", #""\(.name) \(.channel) \(.user_id)""#, on: result.output)
@@ -108,8 +101,7 @@ struct PythonPeerTests {
   }
 
   @Test func `the official server library accepts the webhooks of webhook send`() throws {
-    let receiver = try PythonPeer.start(
-      "receive_webhooks.py", [LocalServer.key, Self.secret, "7"])
+    let receiver = try PythonPeer.start("receive_webhooks.py", [LocalServer.key, Self.secret, "7"])
     let port = try receiver.line()
     // In place of Reverb, which has no webhooks.
     let server = try LocalServer(secret: Self.secret, options: ["--dialect", "reverb"])
@@ -128,8 +120,7 @@ struct PythonPeerTests {
         #"{"name": "channel_occupied", \#(lobby)}"#,
         #"{"name": "member_added", \#(lobby), "user_id": "7"}"#,
       ])
-    guest.write(
-      Array((#"{"event":"client-x","channel":"presence-lobby","data":{"n":1}}"# + "\n").utf8))
+    guest.write(line: #"{"event":"client-x","channel":"presence-lobby","data":{"n":1}}"#)
     let event = try JSONParser.parse(try receiver.line())
     #expect(event["name"] == "client_event" && event["event"] == "client-x")
     #expect(event["data"]?.text == #"{"n":1}"# && event["user_id"]?.text == "7")
@@ -141,8 +132,7 @@ struct PythonPeerTests {
       ])
     news.send(SIGTERM)
     let result = try receiver.result()
-    #expect(result.ending == .exited(0), "\(result.errorText)")
-    #expect(result.outputText == #"{"name": "channel_vacated", "channel": "news"}"# + "\n")
+    result.expect(0, prints: #"{"name": "channel_vacated", "channel": "news"}"# + "\n")
     sender.send(SIGTERM)
     #expect(try sender.result().errorText == "")
   }

@@ -61,11 +61,11 @@ struct RateLimitTests {
     let server = try server(Gate(), closes: true)
     let result = try PusherCLI.run(
       ["subscribe"] + server.address + ["a", "b", "c", "-L", "--reconnect", "never"])
-    #expect(result.ending == .exited(4))
-    #expect(
-      result.errorText.contains(
+    result.expect(
+      4,
+      telling:
         "error: closed by the server with code 4301: Rate limit exceeded (the server's rate limit: "
-      ), "\(result.errorText)")
+    )
     #expect(
       result.outputText.contains(
         #""pusher-cli:disconnected","channel":null,"data":{"code":4301,"reason":"closed by the server with code 4301: Rate limit exceeded""#
@@ -100,15 +100,11 @@ struct RateLimitTests {
       ["subscribe"] + server.address + ["private-a", "--stdin", "-n", "1", "-L"],
       environment: ["PUSHER_APP_SECRET": "s"], input: .pipe)
     for number in 1...3 {
-      program.write(
-        Array((#"{"event":"client-x","channel":"private-a","data":\#(number)}"# + "\n").utf8))
+      program.write(line: #"{"event":"client-x","channel":"private-a","data":\#(number)}"#)
     }
     let result = try program.result()
-    #expect(result.ending == .exited(4))
-    #expect(
-      result.errorLines.last
-        == "pusher-cli: error: the server's rate limit dropped 2 client events from standard input",
-      "\(result.errorText)")
+    result.expect(
+      4, lastError: "the server's rate limit dropped 2 client events from standard input")
     #expect(
       result.outputText.hasSuffix(
         #""data":{"status":4,"reason":"client events dropped","events":1}}"# + "\n"),
@@ -120,24 +116,19 @@ struct RateLimitTests {
     dialect: String
   ) throws {
     let server = try LocalServer(options: ["--dialect", dialect, "--no-client-events"])
-    let program = try PusherCLI.start(
-      ["subscribe"] + server.address + ["private-a", "--stdin", "-n", "1", "-L"],
-      environment: LocalServer.environment("local-secret"), input: .pipe)
+    let program = try server.start(
+      "subscribe", "private-a", "--stdin", "-n", "1", "-L", input: .pipe)
     let words =
       dialect == "pusher"
       ? "Client event rejected - client events are switched off for this app"
       : "The app does not have client messaging enabled."
-    program.write(Array((#"{"event":"client-x","channel":"private-a","data":1}"# + "\n").utf8))
+    program.write(line: #"{"event":"client-x","channel":"private-a","data":1}"#)
     #expect(
       try program.errorLine(containing: "client event")
         == "pusher-cli: warning: the server refused 1 client event: \(words)")
     #expect(try server.trigger("private-a", "e", "1").ending == .exited(0))
     let result = try program.result()
-    #expect(result.ending == .exited(3))
-    #expect(
-      result.errorLines.last
-        == "pusher-cli: error: the server refused 1 client event from standard input",
-      "\(result.errorText)")
+    result.expect(3, lastError: "the server refused 1 client event from standard input")
     #expect(!result.errorText.contains("rate limit"))
     #expect(
       result.outputText.hasSuffix(

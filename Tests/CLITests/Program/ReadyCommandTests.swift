@@ -34,50 +34,26 @@ struct ReadyCommandTests {
     let file = TemporaryFolder.shared.file("done")
     let trigger =
       "\(PusherCLI.word) trigger \(server.address.joined(separator: " ")) -c news -e e 1"
-    let program = try PusherCLI.start(
-      ["subscribe"] + server.address
-        + ["news", "-n", "1", "--on-ready", "\(trigger); sleep 0.2; echo >\(file)"],
-      environment: LocalServer.environment("local-secret"))
-    let result = try program.result()
-    #expect(result.ending == .exited(0), "\(result.errorText)")
-    #expect(result.outputText == #"{"event":"e","channel":"news","data":1}"# + "\n")
+    let program = try server.start(
+      "subscribe", "news", "-n", "1", "--on-ready", "\(trigger); sleep 0.2; echo >\(file)")
+    try program.result().expect(0, prints: #"{"event":"e","channel":"news","data":1}"# + "\n")
     #expect(FileManager.default.fileExists(atPath: file))
   }
 
   @Test(arguments: ["exit 9", "kill -9 $$"])
   func `its failure ends the run with 7`(command: String) throws {
     let server = try LocalServer()
-    let program = try PusherCLI.start(
-      ["subscribe"] + server.address + ["news", "-L", "--on-ready", command],
-      environment: LocalServer.environment("local-secret"))
+    let program = try server.start("subscribe", "news", "-L", "--on-ready", command)
     let result = try program.result()
-    #expect(result.ending == .exited(7))
-    #expect(result.errorText.contains("error: --on-ready: the command ended with status "))
+    result.expect(7, telling: "error: --on-ready: the command ended with status ")
     #expect(
       result.outputText.hasSuffix(
         #""data":{"status":7,"reason":"on-ready","events":0}}"# + "\n"), "\(result.outputText)")
   }
 
-  @Test func `a failure counts also when the events have come already`() throws {
-    let server = try ScriptedServer.joined { try $0.send(event: "e", data: "1") }
-    let file = TemporaryFolder.shared.file("go-on")
-    let program = try PusherCLI.subscribe(
-      to: server, "news", "-n", "1", "-L", "--on-ready",
-      "until [ -e \(file) ]; do sleep 0.01; done; exit 1")
-    #expect(try program.lines(3).last == #"{"event":"e","channel":"news","data":1}"#)
-    try "".write(toFile: file, atomically: true, encoding: .utf8)
-    let result = try program.result()
-    #expect(result.ending == .exited(7))
-    #expect(result.outputText.contains(#""status":7,"reason":"on-ready","events":1"#))
-    #expect(!result.outputText.contains(#""status":0"#))
-  }
-
   @Test(.needs(.movedClock))
   func `a time limit and a signal end it, and what does not listen is killed`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
-      try connection.stay()
-    }
+    let server = try ScriptedServer.joined { _ in }
     let stubborn = "trap '' TERM; echo begun; while :; do sleep 0.1; done"
     let clock = try MovedClock(standsStill: true)
     let late = try PusherCLI.subscribe(
@@ -87,8 +63,7 @@ struct ReadyCommandTests {
     try late.errorLine(containing: "begun")
     let program = try PusherCLI.subscribe(to: server, "news", "--on-ready", stubborn)
     try program.errorLine(containing: "begun")
-    program.send(SIGTERM)
-    #expect(try program.wait() == .signalled(SIGTERM))
+    try program.end()
     // The command was the last process that held its standard error.
     #expect(try program.result().errorText == "")
     #expect(try clock.move(.seconds(3), untilEndOf: late) == .exited(0))
@@ -98,10 +73,7 @@ struct ReadyCommandTests {
   }
 
   @Test func `sse and webhook have it, and serve tells it the port`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.beginStream()
-      try connection.remain()
-    }
+    let server = try ScriptedServer.streaming("")
     let stream = try PusherCLI.sse(server, "--on-ready", "exit 1")
     #expect(try stream.wait() == .exited(7))
     let listening = ["--listen", "127.0.0.1:0"]
@@ -126,8 +98,7 @@ struct ReadyCommandTests {
       containing: "nothing listens on 127.0.0.1 port \(port) yet; waiting up to 60 s")
     let server = try PusherCLI.start(["serve", "--listen", "127.0.0.1:\(port)"])
     #expect(try early.wait() == .exited(0))
-    server.send(SIGTERM)
-    try server.wait()
+    try server.end()
     let never = try PusherCLI.run(
       "subscribe", "--local", "--port", "1", "news", "--connect-timeout", "100ms")
     #expect(never.ending == .exited(4))

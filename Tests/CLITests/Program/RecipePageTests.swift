@@ -186,8 +186,7 @@ final class LaravelPlay {
       ["subscribe"] + scene.server.address + ["private-orders.1", "-L"],
       environment: RecipeScene.app)
     _ = try listener.lines(2)
-    let result = try scene.stage.start(page.script, in: "project").result()
-    #expect(result.ending == .exited(0) && result.outputText == "", "\(result.errorText)")
+    try scene.stage.start(page.script, in: "project").result().expect(0, prints: "")
     #expect(
       try listener.line()
         == #"{"event":"App\\Events\\OrderShipped","channel":"private-orders.1","data":\#(event.data)}"#
@@ -203,8 +202,7 @@ final class LaravelPlay {
     try server.errorLine(containing: "listening on http://127.0.0.1:\(port)")
     let words = ["-c", "private-orders.1", "-e", event.name, event.data]
     let file = scene.stage.folder + "/project/.env"
-    let sent = try PusherCLI.run(["trigger", "--env-file", file] + words)
-    #expect(sent.ending == .exited(0), "\(sent.errorText)")
+    try PusherCLI.run(["trigger", "--env-file", file] + words).expect(0)
     #expect(try server.line().contains(#""event":"App\\Events\\OrderShipped""#))
     server.endWithChildren()
   }
@@ -280,15 +278,16 @@ final class ScripterPlay {
     try scene.send("private-orders", "created", #"{"id":1}"#, to: program)
     #expect(try program.result().outputText == "{\"id\":1}\n")
     let brief = page.script.replacing("30s", with: "300ms")
-    let late = try scene.stage.start(brief, RecipeScene.app).result()
-    #expect(late.outputText == "no order within 30 seconds\n", "\(late.errorText)")
     let other = RecipeScene.app.merging(["PUSHER_APP_SECRET": "another"]) { $1 }
-    let refused = try scene.stage.start(page.script, other).result()
-    #expect(refused.outputText == "the key, the secret or the channel is refused\n")
     let nowhere = try RecipeStage(port: String(try Loopback.closedPort()))
-    let unreached = try nowhere.start(page.script, RecipeScene.app).result()
-    #expect(unreached.outputText == "the server cannot be reached\n")
-    let unset = try scene.stage.start(page.script, [:]).result()
-    #expect(unset.outputText == "something else: standard error tells it\n")
+    for (stage, script, environment, words) in [
+      (scene.stage, brief, RecipeScene.app, "no order within 30 seconds"),
+      (scene.stage, page.script, other, "the key, the secret or the channel is refused"),
+      (nowhere, page.script, RecipeScene.app, "the server cannot be reached"),
+      (scene.stage, page.script, [:], "something else: standard error tells it"),
+    ] {
+      let result = try stage.start(script, environment).result()
+      #expect(result.outputText == words + "\n", "\(result.errorText)")
+    }
   }
 }

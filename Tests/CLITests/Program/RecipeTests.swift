@@ -25,10 +25,13 @@ struct RecipeTests {
     }
   }
 
-  @Test func `every block that is shown is one that the next test runs`() throws {
-    let blocks =
-      try Documentation.readme("sh") + Documentation.manual()
+  private static func blocks() throws -> [String] {
+    try Documentation.readme("sh") + Documentation.manual()
       + Documentation.recipes(HelpPage.recipes.text)
+  }
+
+  @Test func `every block that is shown is one that the next test runs`() throws {
+    let blocks = try Self.blocks()
     #expect(blocks.count == 20)
     for block in blocks {
       #expect(Shown.allCases.filter { block.contains($0.rawValue) }.count == 1, "\(block)")
@@ -40,10 +43,7 @@ struct RecipeTests {
 
   @Test(arguments: Shown.allCases)
   func `a block does what is said of it`(shown: Shown) throws {
-    let blocks =
-      try Documentation.readme("sh") + Documentation.manual()
-      + Documentation.recipes(HelpPage.recipes.text)
-    for block in blocks where block.contains(shown.rawValue) {
+    for block in try Self.blocks() where block.contains(shown.rawValue) {
       try RecipePlay(block).play(shown)
     }
   }
@@ -83,53 +83,52 @@ private final class RecipePlay {
 
   func play(_ shown: Shown) throws {
     switch shown {
-    case .make: try expectEnd(stage.start(block))
-    case .pusher: try expect(["7"], after: ("private-orders", "order.created", "7"))
+    case .make: try stage.start(block).result().expect(0)
+    case .pusher: try expect("7", after: ("private-orders", "order.created", "7"))
     case .laravel: try laravel()
     case .forward: try forward()
     case .endpoint:
       try stage.write("token", "Authorization: Bearer token\n")
-      try printsOrder(RecipeScene.key, [:])
+      try expect(
+        #"{"event":"order.created","channel":"private-orders","data":{"id":1,"total":1.10}}"#,
+        after: Self.order, RecipeScene.key)
     case .job: try job()
-    case .table: try table(RecipeScene.app, file: ".env")
-    case .secret: try table(RecipeScene.key, file: "secret")
+    case .table:
+      try stage.write(".env", Self.settings)
+      try expect("order.created\t1\t1.1", after: Self.order)
+    case .secret:
+      try stage.write("secret", "key-secret\n")
+      try expect("order.created\t1\t1.1", after: Self.order, RecipeScene.key)
     case .deploys: try deploys(RecipeScene.app, "private-deploys", "deploy.requested")
     case .script: try deploys(RecipeScene.local, "deploys", "requested")
     case .presence: try presence()
-    case .record: try record()
-    case .quiet: try quiet()
+    case .record:
+      let program = try stage.start(block, RecipeScene.app)
+      try scene.send("private-orders", "order.created", "1", to: program)
+      #expect(try program.line() == "order.created")
+      #expect(try stage.contents("orders.jsonl").contains(#""event":"order.created""#))
+    case .quiet:
+      let stage = try RecipeStage(port: "1")
+      let program = try stage.start(block, RecipeScene.app)
+      #expect(try program.line() == "4")
+      stage.end("subscribe")
     case .session: try session()
     case .channels: try channels()
     case .stream: try stream()
     }
   }
 
-  private func expectEnd(_ program: ChildProgram) throws {
-    let result = try program.result()
-    #expect(result.ending == .exited(0), "\(result.errorText)")
-  }
+  private static let order = ("private-orders", "order.created", #"{"id":1,"total":1.10}"#)
+  private static let settings = RecipeScene.app.map { "\($0.key)=\($0.value)\n" }.joined()
 
-  private func expect(_ lines: [String], _ program: ChildProgram) throws {
-    #expect(try program.lines(lines.count) == lines, "\(block)")
-  }
-
+  /// Sends an event to the running block, and expects the line that it prints.
   private func expect(
-    _ lines: [String], after event: (String, String, String),
+    _ line: String, after event: (String, String, String),
     _ app: [String: String] = RecipeScene.app
   ) throws {
     let program = try stage.start(block)
     try scene.send(event.0, event.1, event.2, app, to: program)
-    try expect(lines, program)
-  }
-
-  private func printsOrder(
-    _ app: [String: String], _ environment: [String: String] = RecipeScene.app
-  ) throws {
-    let program = try stage.start(block, environment)
-    try scene.send("private-orders", "order.created", #"{"id":1,"total":1.10}"#, app, to: program)
-    try expect(
-      [#"{"event":"order.created","channel":"private-orders","data":{"id":1,"total":1.10}}"#],
-      program)
+    #expect(try program.line() == line, "\(block)")
   }
 
   /// The build's event decides; without one, and without a build, the job fails.
@@ -146,9 +145,8 @@ private final class RecipePlay {
     ] {
       try stage.write("start-build.sh", "#!/bin/sh\n\(build)\n")
       for options in ["", "set -e\n"] {
-        let result = try stage.start(options + block, environment).result()
-        #expect(result.ending == .exited(Int32(ending)), "\(build): \(result.errorText)")
-        #expect(result.outputText == printed)
+        try stage.start(options + block, environment).result()
+          .expect(Int32(ending), prints: printed)
       }
     }
     try stage.write("start-build.sh", "#!/bin/sh\nexit 0\n")
@@ -158,7 +156,7 @@ private final class RecipePlay {
   }
 
   private func laravel() throws {
-    try stage.write(".env", RecipeScene.app.map { "\($0.key)=\($0.value)\n" }.joined())
+    try stage.write(".env", Self.settings)
     // A pattern finds the channels in which somebody is.
     let page = try PusherCLI.start(
       ["subscribe", "private-orders"] + server.address, environment: RecipeScene.app)
@@ -168,7 +166,7 @@ private final class RecipePlay {
       try scene.call(count).contains(#""subscription_count":2"#)
     }
     try scene.send("private-orders", "order.created", "7", to: program)
-    try expect([#"{"event":"order.created","channel":"private-orders","data":7}"#], program)
+    #expect(try program.line() == #"{"event":"order.created","channel":"private-orders","data":7}"#)
     page.send(SIGTERM)
   }
 
@@ -182,14 +180,6 @@ private final class RecipePlay {
     let line = #"{"event":"order.created","channel":"private-orders","data":7}"#
     #expect(try receiver.requests(1).map(\.body).first?.hasPrefix(line) == true)
     program.endWithChildren()
-  }
-
-  private func table(_ app: [String: String], file: String) throws {
-    let settings = app.map { "\($0.key)=\($0.value)\n" }.joined()
-    try stage.write(file, file == "secret" ? "key-secret\n" : settings)
-    try expect(
-      ["order.created\t1\t1.1"],
-      after: ("private-orders", "order.created", #"{"id":1,"total":1.10}"#), app)
   }
 
   private func deploys(_ app: [String: String], _ channel: String, _ event: String) throws {
@@ -212,26 +202,13 @@ private final class RecipePlay {
     guest.send(SIGTERM)
   }
 
-  private func record() throws {
-    let program = try stage.start(block, RecipeScene.app)
-    try scene.send("private-orders", "order.created", "1", to: program)
-    try expect(["order.created"], program)
-    #expect(try stage.contents("orders.jsonl").contains(#""event":"order.created""#))
-  }
-
   private func session() throws {
     let stage = try RecipeStage(port: String(try Loopback.closedPort()))
     let program = try stage.start(block)
-    try expect([#"{"event":"greeting","channel":"my-channel","data":{"hello":"world"}}"#], program)
+    let line = #"{"event":"greeting","channel":"my-channel","data":{"hello":"world"}}"#
+    #expect(try program.line() == line)
     #expect(try program.wait() == .exited(0))
     stage.end("serve")
-  }
-
-  private func quiet() throws {
-    let stage = try RecipeStage(port: "1")
-    let program = try stage.start(block, RecipeScene.app)
-    try expect(["4"], program)
-    stage.end("subscribe")
   }
 
   private func channels() throws {
@@ -248,8 +225,7 @@ private final class RecipePlay {
     let server = try ScriptedServer.streaming("id: 7\ndata: 1\n\n")
     let stage = try RecipeStage(port: "1", streamPort: "\(server.port)")
     let program = try stage.start(block)
-    #expect(
-      try stage.contents("log.jsonl") == #"{"event":"message","id":"7","data":1}"# + "\n")
+    #expect(try stage.contents("log.jsonl") == #"{"event":"message","id":"7","data":1}"# + "\n")
     program.endWithChildren()
   }
 }

@@ -8,14 +8,17 @@ struct RecordTests {
   private let path = TemporaryFolder.shared.file("record")
 
   private func lines() throws -> [String] {
-    try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").map { line in
+    try SystemFile.text(path).split(separator: "\n").map { line in
       let (head, time) = (#"{"received_at":""#, "2026-11-22T11:44:24.243Z".count)
       #expect(line.hasPrefix(head))
       return "{" + line.dropFirst(head.count + time + 2)
     }
   }
 
-  @Test(arguments: [[], ["-o", "pretty"], ["-F", "%e"], ["--exec", "cat"], ["-x", "b*"]])
+  @Test(arguments: [
+    [], ["-o", "pretty"], ["-F", "%e"], ["--exec", "cat"], ["-x", "b*"],
+    ["--where", #"event == "c""#],
+  ])
   func `every event is recorded, printed or not`(options: [String]) throws {
     let server = try ScriptedServer.joined { connection in
       for name in ["a", "b", "c"] { try connection.send(event: name, data: #"{"n":1.10}"#) }
@@ -29,8 +32,7 @@ struct RecordTests {
       try lines()
         == ["a", "b", "c"].map { #"{"event":"\#($0)","channel":"news","data":{"n":1.10}}"# }
     )
-    let permissions = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions]
-    #expect(permissions as? Int == 0o600)
+    #expect(try SystemFile.mode(path) == 0o600)
   }
 
   @Test func `sse records every event with its id`() throws {
@@ -46,19 +48,16 @@ struct RecordTests {
 
   @Test func `SIGHUP goes on with the file of the name`() throws {
     let server = try LocalServer()
-    let program = try PusherCLI.start(
-      ["subscribe"] + server.address + ["news", "--record", path, "-v"],
-      environment: LocalServer.environment("local-secret"))
-    _ = try program.errorLine(containing: "subscribed to news")
-    _ = try server.trigger("news", "e", "1")
+    let program = try server.start("subscribe", "news", "--record", path, "-v")
+    try program.errorLine(containing: "subscribed to news")
+    try server.trigger("news", "e", "1").expect(0)
     try waitUntil("the event is recorded") { (try? lines())?.count == 1 }
     try FileManager.default.moveItem(atPath: path, toPath: path + ".1")
     program.send(SIGHUP)
-    _ = try program.errorLine(containing: "reopened \(path)")
-    _ = try server.trigger("news", "e", "2")
+    try program.errorLine(containing: "reopened \(path)")
+    try server.trigger("news", "e", "2").expect(0)
     try waitUntil("the next event is in the new file") { (try? lines())?.count == 1 }
-    program.send(SIGTERM)
-    #expect(try program.wait() == .signalled(SIGTERM))
+    try program.end()
     #expect(try lines() == [#"{"event":"e","channel":"news","data":2}"#])
   }
 }

@@ -23,8 +23,7 @@ struct RefusalAnswer: Sendable, CustomTestStringConvertible {
 
   /// Compares the last error with the answer's row, which has three cells.
   func check(_ result: ProgramResult, port: UInt16) {
-    var status = "\(result.ending)"
-    if case .exited(let number) = result.ending { status = "\(number)" }
+    let status = "\(result.ending)".replacing("exited with status ", with: "")
     let message = (result.errorLines.last ?? "")
       .replacing("pusher-cli: error: ", with: "").replacing(":\(port)", with: ":PORT")
     let seen = "| \(name) | `\(message)` | \(status) |"
@@ -73,40 +72,25 @@ struct RefusalAnswer: Sendable, CustomTestStringConvertible {
 
 @Suite("The reason of the other side", .runsPrograms)
 struct RefusalReasonTests {
-  private func subscribe(
-    to server: ScriptedServer, _ options: [String]
-  ) throws -> ProgramResult {
+  private func subscribe(to server: ScriptedServer, _ options: [String]) throws -> ProgramResult {
     try PusherCLI.run(
-      ["subscribe"] + server.address + ["-n", "1", "--reconnect", "never"] + options)
-  }
-
-  private func socket() throws -> ScriptedServer {
-    try ScriptedServer.greeting()
+      ["subscribe", "-n", "1", "--reconnect", "never", "--retry-max-delay", "50ms"]
+        + server.address + options)
   }
 
   @Test(arguments: RefusalAnswer.endpoint)
-  func `the endpoint of a channel is told with its URL, status and reason`(
+  func `an endpoint is told with its URL, status and reason, for a channel as for a user`(
     answer: RefusalAnswer
   ) throws {
     let endpoint = try ScriptedServer { try answer.serve($0) }
     let url = "http://127.0.0.1:\(endpoint.port)/auth"
-    let result = try subscribe(
-      to: socket(), ["private-a", "--auth-endpoint", url, "--retry-max-delay", "50ms"])
-    answer.check(result, port: endpoint.port)
-  }
-
-  @Test(arguments: RefusalAnswer.endpoint)
-  func `the endpoint of a user is told in the same words`(answer: RefusalAnswer) throws {
-    let endpoint = try ScriptedServer { try answer.serve($0) }
-    let url = "http://127.0.0.1:\(endpoint.port)/auth"
-    let options = ["--auth-endpoint", url, "--retry-max-delay", "50ms"]
-    let channel = try subscribe(to: socket(), ["private-a"] + options)
-    let user = try subscribe(
-      to: socket(),
-      ["news", "--sign-in", "--user-auth-endpoint", url, "--retry-max-delay", "50ms"])
+    let server = try ScriptedServer.greeting()
+    let channel = try subscribe(to: server, ["private-a", "--auth-endpoint", url])
+    answer.check(channel, port: endpoint.port)
+    let user = try subscribe(to: server, ["news", "--sign-in", "--user-auth-endpoint", url])
     #expect(user.ending == channel.ending)
-    let words = try #require(channel.errorLines.last).replacing(
-      "private-a refused", with: "sign-in refused")
+    let words = try #require(channel.errorLines.last)
+      .replacing("private-a refused", with: "sign-in refused")
     #expect(user.errorLines.last == words)
   }
 
@@ -123,8 +107,7 @@ struct RefusalReasonTests {
     }
     let result = try subscribe(
       to: server, ["private-a", "-r", "--auth-endpoint", "http://127.0.0.1:\(endpoint.port)/"])
-    #expect(result.ending == .exited(0), "\(result.errorText)")
-    #expect(result.outputText == "1\n")
+    result.expect(0, prints: "1\n")
   }
 
   private func trigger(_ server: ScriptedServer, _ options: String...) throws -> ProgramResult {
@@ -140,34 +123,35 @@ struct RefusalReasonTests {
     answer.check(try trigger(server), port: server.port)
   }
 
+  /// Redirects the first request, and answers and records the next one.
+  private func redirecting(
+    _ status: Int, _ requests: Record<String>, body: String
+  ) throws -> ScriptedServer {
+    try ScriptedServer { connection in
+      let question = try connection.question()
+      guard connection.number > 1 else {
+        return try connection.answer(status, "Answer", [("Location", "/there")])
+      }
+      requests.add("\(question.head.method) \(question.head.target) \(question.body)")
+      try connection.answer(200, body: body)
+    }
+  }
+
   @Test(arguments: [307, 308])
   func `an event follows a redirect that keeps the method, with its body`(status: Int) throws {
-    let bodies = Record<String>()
-    let server = try ScriptedServer { connection in
-      guard connection.number > 1 else {
-        return try RefusalAnswer("", status, [("Location", "/there")]).serve(connection)
-      }
-      let question = try connection.question()
-      bodies.add("\(question.head.method) \(question.head.target) \(question.body)")
-      try connection.answer(200, body: "{}")
-    }
-    let result = try trigger(server)
-    #expect(result.ending == .exited(0), "\(result.errorText)")
-    #expect(bodies.values == [#"POST /there {"name":"e","channels":["news"],"data":"1"}"#])
+    let requests = Record<String>()
+    try trigger(redirecting(status, requests, body: "{}")).expect(0)
+    #expect(requests.values == [#"POST /there {"name":"e","channels":["news"],"data":"1"}"#])
   }
 
   @Test(arguments: [301, 302, 303, 307, 308])
   func `a question follows every redirect`(status: Int) throws {
-    let server = try ScriptedServer { connection in
-      guard connection.number > 1 else {
-        return try RefusalAnswer("", status, [("Location", "/there")]).serve(connection)
-      }
-      #expect(try connection.question().head.target == "/there")
-      try connection.answer(200, body: #"{"channels":{"news":{}}}"#)
-    }
-    let result = try PusherCLI.run(
-      ["channels"] + server.address + ["--app-id", "1"], environment: ["PUSHER_APP_SECRET": "s"])
-    #expect(result.outputText == #"{"channel":"news"}"# + "\n", "\(result.errorText)")
+    let requests = Record<String>()
+    let server = try redirecting(status, requests, body: #"{"channels":{"news":{}}}"#)
+    try PusherCLI.run(
+      ["channels"] + server.address + ["--app-id", "1"], environment: ["PUSHER_APP_SECRET": "s"]
+    ).expect(0, prints: #"{"channel":"news"}"# + "\n")
+    #expect(requests.values == ["GET /there "])
   }
 
   @Test func `every row of an answer is the row of a test`() {

@@ -10,13 +10,12 @@ struct RenewedCredentialsTests {
     #expect(chmod(file, 0o600) == 0)
   }
 
-  private func signature(_ secret: String, _ socketID: String) -> String {
-    SubscriptionSignature(key: "test-key", secret: secret).authorize(
-      socketID: socketID, channel: "private-a"
-    ).auth
-  }
-
-  @Test func `a secret that was replaced in its file signs for the next connection`() throws {
+  /// Subscribes with a secret of a file, which changes during the first of three connections, and
+  /// compares the secrets that sign.
+  private func expect(
+    _ secrets: [String], whenThereIs text: String?,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) throws -> ProgramResult {
     let file = TemporaryFolder.shared.file("secret")
     try write("first-secret\n", to: file)
     let (signatures, replaced) = (Record<String>(), Gate())
@@ -24,54 +23,42 @@ struct RenewedCredentialsTests {
       try connection.welcome()
       signatures.add(try connection.acceptSubscription().auth ?? "")
       try connection.send(event: "e", channel: "private-a", data: "\(connection.number)")
-      guard connection.number == 1 else { try connection.stay() }
-      try connection.wait(for: replaced)
+      if connection.number == 1 { try connection.wait(for: replaced) }
     }
-    let program = try PusherCLI.start(
-      ["subscribe"] + server.address
-        + ["private-a", "-r", "--secret-file", file, "--retry-max-delay", "10ms"])
+    let program = try PusherCLI.subscribe(
+      to: server, "private-a", "-r", "-n", "3", "--secret-file", file, "--retry-max-delay", "10ms")
     #expect(try program.line() == "1")
-    try write("second-secret\n", to: file)
+    if let text { try write(text, to: file) } else { #expect(unlink(file) == 0) }
     replaced.open()
-    #expect(try program.line() == "2")
-    #expect(
-      signatures.values == [signature("first-secret", "77.1"), signature("second-secret", "77.2")])
+    let expected = secrets.enumerated().map { index, secret in
+      SubscriptionSignature(key: "test-key", secret: secret)
+        .authorize(socketID: "77.\(index + 1)", channel: "private-a").auth
+    }
+    let result = try program.result()
+    result.expect(0, sourceLocation: sourceLocation)
+    #expect(signatures.values == expected, sourceLocation: sourceLocation)
+    return result
+  }
+
+  @Test func `a secret that was replaced in its file signs for the next connection`() throws {
+    let secrets = ["first-secret", "second-secret", "second-secret"]
+    _ = try expect(secrets, whenThereIs: "second-secret\n")
   }
 
   @Test(arguments: ["one\ntwo\n", nil])
   func `a file without one secret is told once, and the former secret stays`(text: String?) throws {
-    let file = TemporaryFolder.shared.file("secret")
-    try write("first-secret", to: file)
-    let (signatures, replaced) = (Record<String>(), Gate())
-    let server = try ScriptedServer { connection in
-      try connection.welcome()
-      signatures.add(try connection.acceptSubscription().auth ?? "")
-      try connection.send(event: "e", channel: "private-a", data: "\(connection.number)")
-      if connection.number == 1 { try connection.wait(for: replaced) }
-    }
-    let program = try PusherCLI.start(
-      ["subscribe"] + server.address
-        + ["private-a", "-r", "-n", "3", "--secret-file", file, "--retry-max-delay", "10ms"])
-    #expect(try program.line() == "1")
-    if let text {
-      try write(text, to: file)
-    } else {
-      #expect(unlink(file) == 0)
-    }
-    replaced.open()
-    let result = try program.result()
-    #expect(result.ending == .exited(0))
+    let secrets = Array(repeating: "first-secret", count: 3)
+    let result = try expect(secrets, whenThereIs: text)
     let warnings = result.errorLines.filter { $0.contains("signing with the previous secret") }
     #expect(warnings.count == 1, "\(result.errorText)")
     #expect(warnings.first?.hasPrefix("pusher-cli: warning: --secret-file: ") == true)
-    #expect(signatures.values == (1...3).map { signature("first-secret", "77.\($0)") })
   }
 
   @Test(.needs(.certificates))
   func `certificates are read again too, and a wrong file is tried again`() throws {
     let matrix = try #require(CertificateMatrix.shared)
     let file = TemporaryFolder.shared.file("authority")
-    let authority = try String(contentsOfFile: matrix.authority, encoding: .utf8)
+    let authority = try SystemFile.text(matrix.authority)
     try write(authority, to: file)
     let replaced = Gate()
     let server = try ScriptedServer(certificate: matrix.trusted) { connection in
@@ -80,9 +67,8 @@ struct RenewedCredentialsTests {
       guard connection.number == 1 else { try connection.stay() }
       try connection.wait(for: replaced)
     }
-    let program = try PusherCLI.start(
-      ["subscribe"] + server.address
-        + ["news", "-r", "--host", "localhost", "--cacert", file, "--retry-max-delay", "10ms"])
+    let program = try PusherCLI.subscribe(
+      to: server, "news", "-r", "--cacert", file, "--retry-max-delay", "10ms")
     #expect(try program.line() == "1")
     try write("no certificate", to: file)
     replaced.open()

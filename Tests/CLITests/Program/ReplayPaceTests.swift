@@ -44,9 +44,7 @@ struct ReplayPaceTests {
   @Test func `a recording is sent in its order, and what is due at once goes in one call`() throws {
     let server = try LocalServer()
     let listener = try server.subscribe(["news"], "-L")
-    let program = try PusherCLI.start(
-      ["trigger"] + server.address + ["-", "--speed", "1000", "-v"],
-      environment: LocalServer.environment("local-secret"), input: .pipe)
+    let program = try server.start("trigger", "-", "--speed", "1000", "-v", input: .pipe)
     let lines = ["00.000", "00.000", "05.000", "08.000"].enumerated().map {
       #"{"received_at":"2026-11-21T10:00:\#($1)Z","event":"e","channel":"news","data":\#($0)}"#
         + "\n"

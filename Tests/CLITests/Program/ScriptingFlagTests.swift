@@ -7,69 +7,62 @@ struct ScriptingFlagTests {
   // MARK: -H
 
   @Test func `the upgrade carries the fields of -H, also those of a file`() throws {
-    let heads = Locked<[HTTPRequestHead]>([])
+    let heads = Record<HTTPRequestHead>()
     let server = try ScriptedServer { connection in
       let request = try connection.request()
-      heads.withLock { $0.append(request) }
+      heads.add(request)
       try connection.welcome(request)
       try connection.acceptSubscription()
       try connection.send(event: "e", data: "1")
       try connection.stay()
     }
     let file = try TemporaryFolder.shared.file("fields", holding: "X-Tenant: 7\nCookie: a=b\n")
-    let program = try PusherCLI.subscribe(
-      to: server, "news", "-n", "1", "-H", "Authorization: Bearer T", "-H", "@\(file)")
-    #expect(try program.result().ending == .exited(0))
-    let head = try #require(heads.withLock { $0.first })
-    #expect(head.headers["Authorization"] == "Bearer T")
-    #expect(head.headers["X-Tenant"] == "7")
-    #expect(head.headers["Cookie"] == "a=b")
+    try PusherCLI.subscribe(
+      to: server, "news", "-n", "1", "-H", "Authorization: Bearer T", "-H", "@\(file)"
+    ).result().expect(0)
+    let fields = try #require(heads.values.first).headers
+    #expect(
+      ["Authorization", "X-Tenant", "Cookie"].map { fields[$0] } == ["Bearer T", "7", "a=b"])
   }
 
   @Test func `calls of the HTTP API carry them too`() throws {
-    let heads = Locked<[HTTPRequestHead]>([])
+    let fields = Record<String?>()
     let server = try ScriptedServer { connection in
-      let question = try connection.question()
-      heads.withLock { $0.append(question.head) }
+      fields.add(try connection.question().head.headers["X-Tenant"])
       try connection.answer(200, body: "{}")
     }
-    let program = try PusherCLI.start(
+    try PusherCLI.run(
       ["trigger"] + server.address + ["-c", "a", "-e", "e", "1", "-H", "X-Tenant: 7"],
-      environment: LocalServer.environment("s"))
-    #expect(try program.result().ending == .exited(0))
-    #expect(heads.withLock { $0.first?.headers["X-Tenant"] } == "7")
+      environment: LocalServer.environment()
+    ).expect(0)
+    #expect(fields.values == ["7"])
   }
 
   // MARK: --ready-fd
 
-  private func shell(_ line: String, _ server: LocalServer) throws -> ProgramResult {
-    try ChildProgram(
-      "/bin/sh", ["-c", line],
-      environment: PusherCLI.environment.merging(LocalServer.environment("local-secret")) { $1 }
-    ).result()
+  private func shell(_ line: String) throws -> ProgramResult {
+    try PusherCLI.shell(line, [], environment: LocalServer.environment()).result()
   }
 
   @Test func `a descriptor is told once events are sure to come`() throws {
     let server = try LocalServer()
     let address = server.address.joined(separator: " ")
-    let program = PusherCLI.word
-    let result = try shell(
+    try shell(
       """
-      \(program) subscribe \(address) news -n 1 --ready-fd 3 3>&1 >&2 | {
+      "$0" subscribe \(address) news -n 1 --ready-fd 3 3>&1 >&2 | {
         read word && echo "it said $word"
-        \(program) trigger \(address) -c news -e e '"x"'
+        "$0" trigger \(address) -c news -e e '"x"'
         cat
       }
-      """, server)
-    #expect(result.outputText == "it said ready\n")
-    #expect(result.errorText == #"{"event":"e","channel":"news","data":"x"}"# + "\n")
+      """
+    ).expect(
+      0, prints: "it said ready\n", says: #"{"event":"e","channel":"news","data":"x"}"# + "\n")
   }
 
   @Test func `a run that ends before closes the descriptor without a word`() throws {
-    let server = try LocalServer()
     let result = try shell(
-      "\(PusherCLI.word) subscribe --host 127.0.0.1 --port 1 --scheme http news "
-        + "--ready-fd 3 3>&1 >/dev/null 2>&1 | wc -c", server)
+      #""$0" subscribe --host 127.0.0.1 --port 1 --scheme http news "#
+        + "--ready-fd 3 3>&1 >/dev/null 2>&1 | wc -c")
     #expect(result.outputText.filter { !$0.isWhitespace } == "0")
   }
 
@@ -86,8 +79,7 @@ struct ScriptingFlagTests {
     _ = try program.line()
     let later = try program.errorLine(containing: " 1 events (")
     #expect(later.contains("/s), last ") && later.contains(" ago, 0 reconnects"))
-    program.send(SIGTERM)
-    #expect(try program.wait() == .signalled(SIGTERM))
+    try program.end()
   }
 
   // MARK: -F

@@ -6,14 +6,12 @@ import Testing
 struct SecretTests {
   private static let secret = "7ad3773142a6692b25b8"
 
-  private func run(
+  private func expectSilence(
     _ options: [String], environment: [String: String] = [:]
-  ) throws -> (arguments: String, output: String, signatures: [String]) {
+  ) throws {
     let signatures = Record<String>()
     let server = try ScriptedServer { connection in
-      for subscription in try connection.join(2) {
-        if let auth = subscription.auth { signatures.add(auth) }
-      }
+      try connection.join(2).compactMap(\.auth).forEach(signatures.add)
       try connection.send(event: "tick", data: "{}")
       try connection.stay()
     }
@@ -22,35 +20,27 @@ struct SecretTests {
         + ["private-a", "presence-b", "--user-id", "7", "-vv", "-L"] + options,
       environment: environment)
     let lines = try program.lines(4)
-    let arguments = try String(contentsOfFile: "/proc/\(program.id)/cmdline", encoding: .utf8)
+    let arguments = try SystemFile.text("/proc/\(program.id)/cmdline")
     let processes = try PusherCLI.tool(["ps", "-eo", "args"]).outputText
     program.send(SIGTERM)
     let result = try program.result()
-    return (
-      arguments + processes, lines.joined() + result.outputText + result.errorText,
-      signatures.values
-    )
-  }
-
-  private func expectSilence(
-    _ run: (arguments: String, output: String, signatures: [String])
-  ) {
-    #expect(run.signatures.count == 2)
-    let digests = run.signatures.map { $0.split(separator: ":").last ?? "" }
+    let output = lines.joined() + result.outputText + result.errorText
+    let digests = signatures.values.map { $0.split(separator: ":").last ?? "" }
+    #expect(digests.count == 2)
     for text in [Substring(Self.secret)] + digests {
-      #expect(!text.isEmpty && !run.arguments.contains(text))
-      #expect(!run.output.contains(text))
+      #expect(!text.isEmpty && !(arguments + processes).contains(text))
+      #expect(!output.contains(text))
     }
-    #expect(run.output.contains("pusher:subscribe"))
+    #expect(output.contains("pusher:subscribe"))
   }
 
   @Test func `a secret of the environment and its signatures show nowhere`() throws {
-    expectSilence(try run([], environment: ["PUSHER_APP_SECRET": Self.secret]))
+    try expectSilence([], environment: ["PUSHER_APP_SECRET": Self.secret])
   }
 
   @Test func `a secret of a file and its signatures show nowhere`() throws {
     let file = try TemporaryFolder.shared.file("secret", holding: Self.secret + "\n")
-    expectSilence(try run(["--secret-file", file]))
+    try expectSilence(["--secret-file", file])
   }
 
   @Test func `trigger and serve show it nowhere, either`() throws {

@@ -11,6 +11,14 @@ struct ServeConsoleTests {
     return (url, try #require(url.components(separatedBy: "token=").last))
   }
 
+  /// Starts `sse` on the console's stream.
+  private func stream(_ server: LocalServer) throws -> ChildProgram {
+    let token = try address(server).token
+    return try PusherCLI.start([
+      "sse", "http://127.0.0.1:\(server.port)/console/events?token=\(token)",
+    ])
+  }
+
   private func curl(_ server: LocalServer, _ call: String, _ options: String...) throws -> String {
     try PusherCLI.tool(
       ["curl", "-sS", "http://127.0.0.1:\(server.port)/console/\(call)"] + options
@@ -58,13 +66,11 @@ struct ServeConsoleTests {
     func shown(_ options: [String]) throws -> String {
       let terminal = try PseudoTerminal()
       // The program's messages go to the terminal.
-      let program = try ChildProgram(
-        "/usr/bin/env",
-        ["sh", "-c", #"err=$1; shift; exec "$0" "$@" 2>"$err""#, PusherCLI.path, terminal.path]
-          + ["serve", "--listen", "127.0.0.1:0"] + options, environment: PusherCLI.environment)
+      let program = try PusherCLI.shell(
+        #"err=$1; shift; exec "$0" "$@" 2>"$err""#,
+        [terminal.path, "serve", "--listen", "127.0.0.1:0"] + options)
       try terminal.await("listening on")
-      program.send(SIGTERM)
-      _ = try program.wait()
+      try program.end()
       return terminal.text
     }
     #expect(try shown([]).contains("console at http://127.0.0.1:"))
@@ -75,6 +81,31 @@ struct ServeConsoleTests {
     #expect(!(try shown(others + ["--secret-file", secret]).contains("console at")))
     let server = try LocalServer()
     #expect(try curl(server, "faults?token=x", "-o", "/dev/null", "-w", "%{http_code}") == "404")
+  }
+
+  @Test func `a server that comes back is reached with the same token, by who was there`() throws {
+    let file = TemporaryFolder.shared.file("token")
+    let options = ["--console-token-file", file, "-v"]
+    let server = try LocalServer(options: options)
+    let made = try server.errorLine(containing: "with a new token")
+    #expect(made == "pusher-cli: --console-token-file: made '\(file)' with a new token")
+    let token = try SystemFile.text(file).dropLast()
+    #expect(try address(server).token == token)
+    let stream = try PusherCLI.start([
+      "sse", "http://127.0.0.1:\(server.port)/console/events?token=\(token)",
+      "--reconnect-delay", "50ms",
+    ])
+    _ = try stream.outputLine(containing: #""hello""#)
+    try server.trigger("news", "before", "1").expect(0)
+    #expect(try stream.outputLine(containing: #""kind":"event""#).contains(#""event":"before""#))
+    try server.stop()
+    let again = try LocalServer(options: options, port: server.port)
+    #expect(try address(again).token == token)
+    let hello = try stream.outputLine(containing: #""hello""#)
+    #expect(hello.contains(#""keeps_token":true"#))
+    try again.trigger("news", "after", "1").expect(0)
+    // Its numbers begin anew.
+    #expect(try stream.outputLine(containing: #""kind":"event""#).contains(#""event":"after""#))
   }
 
   // MARK: The stream and the calls
@@ -101,43 +132,15 @@ struct ServeConsoleTests {
     let file = TemporaryFolder.shared.file("apps")
     func write(_ ids: String...) throws {
       let apps = ids.map { #"{"id":"\#($0)","key":"key-\#($0)","secret":"s"}"# }
-      try "[\(apps.joined(separator: ","))]".write(
-        toFile: file, atomically: true, encoding: .utf8)
+      try "[\(apps.joined(separator: ","))]".write(toFile: file, atomically: true, encoding: .utf8)
     }
     try write("one")
     let server = try LocalServer(options: ["--console", "--apps", file])
-    let stream = try PusherCLI.start([
-      "sse", "http://127.0.0.1:\(server.port)/console/events?token=\(try address(server).token)",
-    ])
+    let stream = try stream(server)
     #expect(!(try stream.outputLine(containing: #""hello""#).contains("key-two")))
     try write("one", "two")
     server.signal(SIGHUP)
     #expect(try stream.outputLine(containing: #""hello""#).contains("key-two"))
-  }
-
-  @Test func `all sockets are listed, and each can be ended`() throws {
-    let server = try LocalServer(options: ["--console"])
-    let token = try address(server).token
-    let subscribers = try (0..<6).map { _ in
-      try server.subscribe(["private-a"], "-L", "--reconnect", "never")
-    }
-    for _ in 0..<3 {
-      let list = try ask(server, token, "connections?app=17")
-      #expect(list["total"] == .integer(6))
-      #expect(list["connections"]?.elements?.count == 6)
-    }
-    let channel = try ask(server, token, "channel?app=17&channel=private-a")
-    let sockets = channel["sockets"]?.elements?.compactMap(\.text) ?? []
-    #expect(sockets.count == 6)
-    let bearer = "Authorization: Bearer \(token)"
-    for socket in sockets {
-      let order = #"{"app":"17","socket_id":"\#(socket)"}"#
-      #expect(try curl(server, "disconnect", "-H", bearer, "--data-raw", order) == "{}")
-    }
-    for subscriber in subscribers {
-      #expect(try subscriber.result().errorText.contains("4009"))
-    }
-    #expect(try ask(server, token, "connections?app=17")["total"] == .integer(0))
   }
 
   // MARK: The record of a run
@@ -149,63 +152,30 @@ struct ServeConsoleTests {
     #expect(try server.trigger("presence-room", "e", #"{"secret":1}"#).ending == .exited(0))
     _ = try subscriber.result()
     try waitUntil("the end of the subscriber is written") {
-      try String(contentsOfFile: file, encoding: .utf8).contains(#""vacated""#)
+      try SystemFile.text(file).contains(#""vacated""#)
     }
     try server.stop()
     let kinds = try PusherCLI.tool(["jq", "-r", ".kind", file]).outputText
     for kind in ["connection", "subscription", "channel", "member", "event", "request"] {
       #expect(kinds.contains(kind))
     }
-    let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions]
-    #expect(mode as? Int == 0o600)
+    #expect(try SystemFile.mode(file) == 0o600)
 
     let other = try LocalServer(options: ["--open-recording", file])
-    let token = try address(other).token
-    let stream = try PusherCLI.start([
-      "sse", "http://127.0.0.1:\(other.port)/console/events?token=\(token)",
-    ])
+    let stream = try stream(other)
     #expect(try stream.outputLine(containing: #""kind":"event""#).contains(#"{\"secret\":1}"#))
     _ = try stream.outputLine(containing: #""end""#)
   }
 
-  @Test func `a recording of nothing but zeros is no reason to stay when a signal comes`() throws {
-    let file = TemporaryFolder.shared.file("zeros")
-    #expect(FileManager.default.createFile(atPath: file, contents: nil))
-    try #require(FileHandle(forWritingAtPath: file)).truncate(atOffset: 8 << 30)
-    let server = try LocalServer(options: ["--open-recording", file])
-    let token = try address(server).token
-    let stream = try PusherCLI.start([
-      "sse", "http://127.0.0.1:\(server.port)/console/events?token=\(token)",
-    ])
-    _ = try stream.outputLine(containing: #""hello""#)
-    #expect(try curl(server, "nothing?token=\(token)").contains("no such call"))
-    let result = try server.stop()
-    #expect(result.ending == .signalled(SIGTERM))
-  }
-
   @Test func `files that cannot be written or read end the run at once`() throws {
-    let folder = TemporaryFolder.shared.file("nowhere")
-    for (option, words) in [
-      ("--record", "cannot write to"), ("--open-recording", "cannot read"),
+    let missing = TemporaryFolder.shared.file("nowhere") + "/file"
+    for (options, words) in [
+      (["--record", missing], "--record: cannot write to"),
+      (["--open-recording", missing], "--open-recording: cannot read"),
+      (["--open-recording", "/tmp"], "cannot read '/tmp': it is not a regular file"),
+      (["--open-recording", "x", "--no-console"], "--no-console"),
     ] {
-      let result = try PusherCLI.run(
-        ["serve", "--listen", "127.0.0.1:0", option, "\(folder)/file"], environment: [:])
-      #expect(result.ending == .exited(2))
-      #expect(result.errorText.contains("\(option): \(words)"))
+      try PusherCLI.run(["serve", "--listen", "127.0.0.1:0"] + options).expect(2, telling: words)
     }
-    let pipe = TemporaryFolder.shared.file("pipe")
-    #expect(mkfifo(pipe, 0o600) == 0)
-    for (path, reason) in [
-      (pipe, "it is not a regular file"), ("/dev/zero", "it is not a regular file"),
-      ("/tmp", "it is not a regular file"),
-    ] {
-      let result = try PusherCLI.run(
-        ["serve", "--listen", "127.0.0.1:0", "--open-recording", path], environment: [:])
-      #expect(result.ending == .exited(2))
-      #expect(result.errorText.contains("--open-recording: cannot read '\(path)': \(reason)"))
-    }
-    let both = try PusherCLI.run(
-      ["serve", "--open-recording", "x", "--no-console"], environment: [:])
-    #expect(both.ending == .exited(2))
   }
 }

@@ -10,7 +10,7 @@ struct ServeLimitsTests {
     let third = try server.subscribe(["news"], "--reconnect", "never", joins: false).result()
     #expect(third.errorText.contains("4004"), "\(third.errorText)")
     #expect(third.errorText.contains("the server has at most 2 connections"))
-    #expect(try server.trigger("news", "e", "1").ending == .exited(0))
+    try server.trigger("news", "e", "1").expect(0)
     for program in two { #expect(try program.line().contains(#""event":"e""#)) }
   }
 
@@ -22,7 +22,7 @@ struct ServeLimitsTests {
     let two = try server.subscribe(["a", "b"], "-L")
     for channel in ["c", "d"] {
       let third = try server.subscribe([channel], "--reconnect", "never", joins: false)
-      _ = try third.errorLine(containing: "the app has at most 2 channels")
+      try third.errorLine(containing: "the app has at most 2 channels")
       third.send(SIGTERM)
       try third.wait()
     }
@@ -58,88 +58,32 @@ struct ServeLimitsTests {
     }
   }
 
-  /// A connection that occupies a place without a request.
-  enum Idler: CaseIterable, Sendable {
-    case silent
-    case inTheHead
-    case inTheBody
-    case betweenRequests
-
-    func begin(_ client: RawClient) throws {
-      switch self {
-      case .silent: break
-      case .inTheHead: try client.send("GET / HTTP/1.1\r\nHo")
-      case .inTheBody:
-        try client.send(
-          "POST /apps/17/events HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nhalf")
-      case .betweenRequests:
-        try client.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        try client.await("404")
-      }
-    }
-  }
-
-  @Test(arguments: Idler.allCases)
-  func `connections that stand idle keep neither sockets nor calls out`(_ idler: Idler) throws {
-    let server = try LocalServer(options: ["--max-connections", "2"])
-    let port = try #require(UInt16(server.port))
-    let idlers = try (0..<300).map { _ in
-      let client = try RawClient(port)
-      try idler.begin(client)
-      return client
-    }
-    let programs = try (0..<2).map { _ in try server.subscribe(["news"], "-L") }
-    #expect(try server.trigger("news", "e", "1").ending == .exited(0))
-    for program in programs { #expect(try program.line().contains(#""event":"e""#)) }
-    #expect(idlers.count == 300)
-  }
-
-  @Test func `clients that send before they are answered, and go, leave their places`() throws {
-    let server = try LocalServer(options: ["--max-connections", "20"])
-    let port = try #require(UInt16(server.port))
-    for _ in 0..<300 {
-      let client = try RawClient(port)
-      try client.send(
-        "GET /app/\(LocalServer.key)?protocol=7 HTTP/1.1\r\nHost: localhost\r\n"
-          + "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
-          + "Sec-WebSocket-Key: AQIDBAUGBwgJCgsMDQ4PEA==\r\n\r\n!")
-      try client.await("101 ")
-    }
-    let program = try server.subscribe(["news"], "-L")
-    #expect(try server.trigger("news", "e", "1").ending == .exited(0))
-    #expect(try program.line().contains(#""event":"e""#))
-  }
-
   #if os(Linux)
     private func server(_ limits: String, _ options: String...) throws -> ChildProgram {
       let file = TemporaryFolder.shared.file("port")
-      let program = try ChildProgram(
-        "/bin/sh",
-        ["-c", limits + #"; exec "$0" "$@""#, PusherCLI.path, "serve", "--listen", "127.0.0.1:0"]
-          + ["--port-file", file] + options, environment: PusherCLI.environment)
+      let program = try PusherCLI.shell(
+        limits + #"; exec "$0" "$@""#,
+        ["serve", "--listen", "127.0.0.1:0", "--port-file", file] + options)
       _ = try program.port(in: file)
       return program
     }
 
     /// Returns the soft and the hard limit of open files.
     private func openFiles(_ program: ChildProgram) throws -> [Int] {
-      let limits = try String(contentsOfFile: "/proc/\(program.id)/limits", encoding: .utf8)
-      let line = try #require(
-        limits.split(separator: "\n").first { $0.hasPrefix("Max open files") })
+      let limits = try SystemFile.text("/proc/\(program.id)/limits").split(separator: "\n")
+      let line = try #require(limits.first { $0.hasPrefix("Max open files") })
       return line.split(separator: " ").compactMap { Int($0) }
     }
 
     @Test func `the limit of open files is raised as far as it must be`() throws {
-      let limits = try openFiles(
-        server("ulimit -Sn 100; ulimit -Hn 2000", "--max-connections", "300"))
-      #expect(limits == [812, 2000])
+      let program = try server("ulimit -Sn 100; ulimit -Hn 2000", "--max-connections", "300")
+      #expect(try openFiles(program) == [812, 2000])
     }
 
     @Test func `where the system allows too few for what was asked, a warning says so`() throws {
       let program = try server("ulimit -n 600", "--max-connections", "1000")
-      let said = try program.errorLine(containing: "--max-connections")
       #expect(
-        said
+        try program.errorLine(containing: "--max-connections")
           == "pusher-cli: warning: --max-connections 1000: the system allows 600 open files; "
           + "raise the limit with ulimit -n, or with LimitNOFILE of systemd")
       #expect(try openFiles(program) == [600, 600])

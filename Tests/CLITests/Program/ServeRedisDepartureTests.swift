@@ -14,17 +14,15 @@ struct ServeRedisDepartureTests: WebhookWatcher {
 
   init() throws {
     redis = try RedisProgram()
-    let file = TemporaryFolder.shared.file("hook-port")
-    receiver = try PusherCLI.start(
-      ["webhook", "listen", "--listen", "127.0.0.1:0", "--port-file", file],
-      environment: ["PUSHER_APP_KEY": LocalServer.key, "PUSHER_APP_SECRET": "local-secret"])
-    hook = "http://127.0.0.1:\(try receiver.port(in: file))/"
+    let port: UInt16
+    (receiver, port) = try PusherCLI.listening(
+      ["webhook", "listen"], environment: LocalServer.environment())
+    hook = "http://127.0.0.1:\(port)/"
   }
 
   private func servers(_ count: Int, delay: String) throws -> [LocalServer] {
     try (0..<count).map { _ in
-      try LocalServer(
-        options: ["--redis", redis.url, "--webhook", hook, "--webhook-delay", delay])
+      try LocalServer(options: ["--redis", redis.url, "--webhook", hook, "--webhook-delay", delay])
     }
   }
 
@@ -56,36 +54,29 @@ struct ServeRedisDepartureTests: WebhookWatcher {
     try leave(second)
   }
 
-  @Test func `what a killed server has held back is told by another`() throws {
-    let servers = try servers(2, delay: "2s")
-    let first = try member(servers[0], "a")
-    #expect(try told(2) == ["channel_occupied", "member_added a"])
-    try leave(first)
-    try waitUntil("the departure is held back") {
-      try redis.command("ZCARD", "pusher-cli:0:17:departed") == "2\n"
-    }
-    try servers[0].kill()
-    #expect(try told(2) == ["member_removed a", "channel_vacated"])
+  /// What happens to a server while it holds a departure back, and for how long it would.
+  enum Trouble: String, CaseIterable {
+    case isKilled = "2s"
+    case losesRedis = "4s"
+    case ends = "1h"
   }
 
-  @Test func `what is held back while Redis is emptied is told all the same`() throws {
-    let servers = try servers(1, delay: "4s")
+  @Test(arguments: Trouble.allCases)
+  func `what a server holds back is told by another, without Redis' memory, and at the end`(
+    trouble: Trouble
+  ) throws {
+    let servers = try servers(trouble == .isKilled ? 2 : 1, delay: trouble.rawValue)
     let first = try member(servers[0], "a")
     #expect(try told(2) == ["channel_occupied", "member_added a"])
     try leave(first)
-    try waitUntil("the departure is held back") {
-      try redis.command("ZCARD", "pusher-cli:0:17:departed") == "2\n"
+    if trouble == .ends {
+      try servers[0].stop()
+    } else {
+      try waitUntil("the departure is held back") {
+        try redis.command("ZCARD", "pusher-cli:0:17:departed") == "2\n"
+      }
+      if trouble == .isKilled { try servers[0].kill() } else { try redis.command("FLUSHALL") }
     }
-    try redis.command("FLUSHALL")
-    #expect(try told(2) == ["member_removed a", "channel_vacated"])
-  }
-
-  @Test func `the last server tells what is held back when it ends`() throws {
-    let servers = try servers(1, delay: "1h")
-    let first = try member(servers[0], "a")
-    #expect(try told(2) == ["channel_occupied", "member_added a"])
-    try leave(first)
-    try servers[0].stop()
     #expect(try told(2) == ["member_removed a", "channel_vacated"])
   }
 }

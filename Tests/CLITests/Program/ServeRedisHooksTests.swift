@@ -13,13 +13,10 @@ struct ServeRedisHooksTests: WebhookWatcher {
 
   init() throws {
     redis = try RedisProgram()
-    let file = TemporaryFolder.shared.file("hook-port")
-    receiver = try PusherCLI.start(
-      ["webhook", "listen", "--listen", "127.0.0.1:0", "--port-file", file],
-      environment: ["PUSHER_APP_KEY": LocalServer.key, "PUSHER_APP_SECRET": "local-secret"])
-    hook = [
-      "--webhook", "http://127.0.0.1:\(try receiver.port(in: file))/", "--webhook-delay", "1ms",
-    ]
+    let port: UInt16
+    (receiver, port) = try PusherCLI.listening(
+      ["webhook", "listen"], environment: LocalServer.environment())
+    hook = ["--webhook", "http://127.0.0.1:\(port)/", "--webhook-delay", "1ms"]
   }
 
   private func server(_ options: String...) throws -> LocalServer {
@@ -87,8 +84,7 @@ struct ServeRedisHooksTests: WebhookWatcher {
   }
 
   @Test func `an app that is served no more is told as vacated before it goes`() throws {
-    let app =
-      #"{"id": "17", "key": "\#(LocalServer.key)", "secret": "local-secret"}"#
+    let app = #"{"id": "17", "key": "\#(LocalServer.key)", "secret": "local-secret"}"#
     let other = #"{"id": "18", "key": "other", "secret": "other"}"#
     let file = try TemporaryFolder.shared.file("apps", holding: "[\(app), \(other)]")
     let server = try server("--apps", file)

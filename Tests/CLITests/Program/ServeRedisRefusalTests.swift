@@ -14,8 +14,9 @@ struct ServeRedisRefusalTests {
     redis = try RedisProgram()
   }
 
-  private func server() throws -> LocalServer {
-    try LocalServer(options: ["--redis", redis.url, "--metrics", "127.0.0.1:0"])
+  private func server() throws -> (LocalServer, Monitored) {
+    let server = try LocalServer(options: ["--redis", redis.url, "--metrics", "127.0.0.1:0"])
+    return (server, try Monitored(server))
   }
 
   private func member(_ server: LocalServer, _ user: String) throws -> ChildProgram {
@@ -24,7 +25,7 @@ struct ServeRedisRefusalTests {
 
   /// Checks that the server reports the reason, answers 503 and fails /healthz.
   private func awaitRefusal(
-    _ server: LocalServer, _ monitored: Monitored, _ words: String...
+    _ server: LocalServer, _ monitored: Monitored, _ words: [String]
   ) throws {
     let line = try server.errorLine(containing: "redis refuses ")
     for word in words { #expect(line.contains(word), "\(line)") }
@@ -41,11 +42,10 @@ struct ServeRedisRefusalTests {
   @Test func `memory that lacks for longer than a lease is told, and all is as before afterwards`()
     throws
   {
-    let server = try server()
-    let monitored = try Monitored(server)
+    let (server, monitored) = try server()
     let first = try member(server, "a")
     try redis.command("CONFIG", "SET", "maxmemory", "1")
-    try awaitRefusal(server, monitored, "OOM", "raise its maxmemory")
+    try awaitRefusal(server, monitored, ["OOM", "raise its maxmemory"])
     // The lease has expired, so subscriptions wait.
     try waitUntil("no lease is left") {
       try redis.command("KEYS", "pusher-cli:0:17:node:*") == "\n"
@@ -80,47 +80,38 @@ struct ServeRedisRefusalTests {
   func `a right that lacks at the start is named, until it is there`(
     taken: [String], words: [String]
   ) throws {
-    try rights(taken)
-    let server = try server()
-    let monitored = try Monitored(server)
+    try setUser(["default"] + taken)
+    let (server, monitored) = try server()
     let line = try server.errorLine(containing: "redis refuses ")
     for word in words { #expect(line.contains(word), "\(line)") }
     try waitUntil("/healthz says 503") { try monitored.ask("/healthz").status == 503 }
     #expect(try server.trigger("news", "e", "1").errorText.contains("503"))
-    try rights(["~*", "&*", "+@all"])
+    try setUser(["default", "~*", "&*", "+@all"])
     try awaitHealth(server, monitored)
   }
 
   @Test func `the rights that docs/cluster.md gives are enough, and none of them lacks`() throws {
-    let page = try String(
-      contentsOf: URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent().appending(path: "docs/cluster.md"),
-      encoding: .utf8)
+    let page = try Documentation.text("docs/cluster.md")
     let order = try #require(page.split(separator: "\n").first { $0.hasPrefix("ACL SETUSER ") })
-    let answer = try PusherCLI.tool(
-      ["redis-cli", "-p", "\(redis.port)"] + order.split(separator: " ").map(String.init))
-    #expect(answer.outputText == "OK\n", "\(answer.outputText)")
-    let file = TemporaryFolder.shared.file("port")
-    let program = try PusherCLI.start(
-      ["serve", "--listen", "127.0.0.1:0", "--port-file", file],
-      environment: LocalServer.environment("local-secret").merging([
+    try setUser(order.split(separator: " ").dropFirst(2).map(String.init))
+    let (program, port) = try PusherCLI.listening(
+      ["serve"],
+      environment: LocalServer.environment().merging([
         "PUSHER_CLI_REDIS_URL": "redis://pusher:PASSWORD@127.0.0.1:\(redis.port)/0"
       ]) { $1 })
+    let place = ["--host", "127.0.0.1", "--port", "\(port)", "--scheme", "http"]
     let subscriber = try PusherCLI.start(
-      [
-        "subscribe", "presence-room", "-L", "--user-id", "a", "--host", "127.0.0.1", "--port",
-        "\(try program.port(in: file))", "--scheme", "http",
-      ], environment: LocalServer.environment("local-secret"))
+      ["subscribe", "presence-room", "-L", "--user-id", "a"] + place,
+      environment: LocalServer.environment())
     _ = try subscriber.outputLine(containing: "subscription_succeeded")
     // A missing permission would appear here, even if the server can do without it.
     #expect(try redis.command("ACL", "LOG") == "\n")
-    subscriber.send(SIGTERM)
-    try subscriber.wait()
+    try subscriber.end()
+    withExtendedLifetime(program) {}
   }
 
-  private func rights(_ words: [String]) throws {
-    let answer = try PusherCLI.tool(
-      ["redis-cli", "-p", "\(redis.port)", "ACL", "SETUSER", "default"] + words)
+  private func setUser(_ words: [String]) throws {
+    let answer = try PusherCLI.tool(["redis-cli", "-p", "\(redis.port)", "ACL", "SETUSER"] + words)
     try #require(answer.outputText == "OK\n", "\(answer.outputText)")
   }
 
@@ -132,34 +123,32 @@ struct ServeRedisRefusalTests {
       try redis.command("DEL", "pusher-cli:0:17:users")
       try redis.command("SET", "pusher-cli:0:17:users", "1")
     }
-    let server = try server()
-    let monitored = try Monitored(server)
-    try awaitRefusal(server, monitored, "WRONGTYPE")
+    let (server, monitored) = try server()
+    try awaitRefusal(server, monitored, ["WRONGTYPE"])
     try redis.command("DEL", "pusher-cli:0:17:\(key)")
     try awaitHealth(server, monitored)
   }
 
   @Test func `a channel of the wrong type is told, and who waits for it joins without it`() throws {
-    let server = try server()
-    let monitored = try Monitored(server)
+    let (server, monitored) = try server()
     try redis.command("SET", "pusher-cli:0:17:{presence-room}:nodes", "1")
     let program = try server.subscribe(
       ["presence-room"], "-L", "--user-id", "b", "--reconnect", "never", joins: false)
-    try awaitRefusal(server, monitored, "the join of presence-room: WRONGTYPE")
+    try awaitRefusal(server, monitored, ["the join of presence-room: WRONGTYPE"])
     try redis.command("DEL", "pusher-cli:0:17:{presence-room}:nodes")
     _ = try program.outputLine(containing: "subscription_succeeded")
     try awaitHealth(server, monitored)
   }
 
   @Test func `a killed server's members are told as gone once Redis has memory for that`() throws {
-    let servers = try (0..<2).map { _ in try server() }
-    let watcher = try member(servers[0], "a")
-    let lost = try member(servers[1], "b")
+    let ((first, monitored), (second, _)) = (try server(), try server())
+    let watcher = try member(first, "a")
+    let lost = try member(second, "b")
     _ = try watcher.outputLine(containing: "member_added")
     try redis.command("CONFIG", "SET", "maxmemory", "1")
-    try servers[1].kill()
+    try second.kill()
     _ = try lost.wait()
-    try awaitRefusal(servers[0], Monitored(servers[0]), "OOM")
+    try awaitRefusal(first, monitored, ["OOM"])
     try redis.command("CONFIG", "SET", "maxmemory", "0")
     #expect(try watcher.outputLine(containing: "member_removed").contains(#""b""#))
   }
@@ -170,8 +159,7 @@ struct ServeRedisRefusalTests {
     "9223372036854775807", "-9223372036854775808", "9223372036854775808", "4294967296", "nan",
   ])
   func `a lease of a neighbour counts no sockets that no server can have`(number: String) throws {
-    let server = try server()
-    let monitored = try Monitored(server)
+    let (server, monitored) = try server()
     try redis.command("SET", "pusher-cli:0:17:node:evil", number)
     try redis.command("SADD", "pusher-cli:0:17:nodes", "evil")
     // A registering server makes the others check their peers.
@@ -181,21 +169,19 @@ struct ServeRedisRefusalTests {
     #expect(
       try monitored.ask("/metrics").body.contains(
         #"pusher_cli_serve_open_connections{app="17"} 1"#))
-    member.send(SIGTERM)
-    try member.wait()
+    try member.end()
   }
 
   @Test(arguments: ["9223372036854775807", "-1", "1e400", "nan", "0x7fffffffffffffff", ""])
   func `a number of a neighbour in a channel counts nothing`(number: String) throws {
-    let server = try server()
+    let server = try server().0
     try redis.command("HSET", "pusher-cli:0:17:{news}:nodes", "evil", number)
     let subscriber = try server.subscribe(["news"], "-L", "--reconnect", "never")
     let answer = try PusherCLI.run(
       ["channels", "news", "--info", "subscription_count"] + server.address,
-      environment: LocalServer.environment("local-secret"))
+      environment: LocalServer.environment())
     #expect(answer.outputText.contains(#""subscription_count":1"#), "\(answer.outputText)")
-    subscriber.send(SIGTERM)
-    try subscriber.wait()
+    try subscriber.end()
     #expect(try server.trigger("news", "e", "1").ending == .exited(0))
   }
 }

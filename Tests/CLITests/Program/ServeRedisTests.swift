@@ -18,9 +18,7 @@ struct ServeRedisTests {
   }
 
   private func channels(_ server: LocalServer, _ arguments: String...) throws -> String {
-    try PusherCLI.run(
-      arguments + server.address, environment: LocalServer.environment("local-secret")
-    ).outputText
+    try PusherCLI.run(arguments + server.address, environment: LocalServer.environment()).outputText
   }
 
   private func member(_ server: LocalServer, _ user: String) throws -> ChildProgram {
@@ -33,8 +31,7 @@ struct ServeRedisTests {
   // MARK: Start
 
   @Test func `a server says that it listens once its first call can be answered`() throws {
-    let (descriptor, port) = try Loopback.listen()
-    close(descriptor)
+    let port = try Loopback.closedPort()
     let file = TemporaryFolder.shared.file("port")
     let announcement = TemporaryFolder.shared.file("ready")
     redis.send(SIGSTOP)
@@ -42,25 +39,21 @@ struct ServeRedisTests {
       [
         "serve", "--listen", "127.0.0.1:\(port)", "--port-file", file, "--redis", redis.url,
         "--on-ready", "touch \(announcement)",
-      ], environment: LocalServer.environment("local-secret"))
+      ], environment: LocalServer.environment())
     try waitUntil("the server takes connections") {
       try PlainRequest(port).outcome() == .answered(status: 404)
     }
-    #expect(!FileManager.default.fileExists(atPath: file))
-    #expect(!FileManager.default.fileExists(atPath: announcement))
-    let call = [
-      "trigger", "--host", "127.0.0.1", "--port", "\(port)", "--scheme", "http",
-      "-c", "news", "-e", "e", "1",
-    ]
-    let environment = LocalServer.environment("local-secret")
+    for path in [file, announcement] { #expect(!FileManager.default.fileExists(atPath: path)) }
+    func call() throws -> ChildProgram {
+      let place = ["--host", "127.0.0.1", "--port", "\(port)", "--scheme", "http"]
+      return try PusherCLI.start(
+        ["trigger", "-c", "news", "-e", "e", "1"] + place, environment: LocalServer.environment())
+    }
     // The call may arrive before the first registration and waits for it.
-    let early = try PusherCLI.start(call, environment: environment)
+    let early = try call()
     redis.send(SIGCONT)
     _ = try program.port(in: file)
-    let late = try PusherCLI.start(call, environment: environment)
-    for sent in try [early.result(), late.result()] {
-      #expect(sent.ending == .exited(0), "\(sent.errorText)")
-    }
+    for sent in [early, try call()] { try sent.result().expect(0) }
     try waitUntil("the command ran") { FileManager.default.fileExists(atPath: announcement) }
   }
 
@@ -77,8 +70,7 @@ struct ServeRedisTests {
     let servers = try (0..<3).map { _ in try server() }
     let subscribers = try servers.map { try $0.subscribe(["news"], "-L", "-n", "9") }
     for number in 0..<9 {
-      let sent = try servers[number % 3].trigger("news", "e", "\(number)")
-      #expect(sent.ending == .exited(0), "\(sent.errorText)")
+      try servers[number % 3].trigger("news", "e", "\(number)").expect(0)
     }
     let expected = (0..<9).map { #"{"event":"e","channel":"news","data":\#($0)}"# }
     for subscriber in subscribers {
@@ -166,20 +158,17 @@ struct ServeRedisTests {
 
   @Test(.enabled(if: PusherCLI.serving.isEmpty, "every server has options of its own"))
   func `a password in the URL is refused on the command line, and a wrong URL told`() throws {
-    let refused = try PusherCLI.run("serve", "--redis", "redis://:geheim@127.0.0.1:1/0")
-    #expect(refused.ending == .exited(2))
-    #expect(refused.errorText.contains("PUSHER_CLI_REDIS_URL"))
-    #expect(!refused.errorText.contains("geheim"))
     let options = try TemporaryFolder.shared.file(
       "serve", holding: "[serve]\nredis = redis://:geheim@127.0.0.1:1/0\n")
-    let written = try PusherCLI.run("serve", "--config", options)
-    #expect(written.ending == .exited(2))
-    #expect(written.errorText.contains("\(options) line 2: a password does not belong here"))
-    #expect(!written.errorText.contains("geheim"))
-    let wrong = try PusherCLI.run(
-      ["serve", "--config", options], environment: ["PUSHER_CLI_REDIS_URL": "http://:geheim@x"])
-    #expect(wrong.ending == .exited(2))
-    #expect(wrong.errorText.contains("PUSHER_CLI_REDIS_URL"))
-    #expect(!wrong.errorText.contains("geheim"))
+    let variable = "PUSHER_CLI_REDIS_URL"
+    for (arguments, environment, words) in [
+      (["--redis", "redis://:geheim@127.0.0.1:1/0"], [:], variable),
+      (["--config", options], [:], "\(options) line 2: a password does not belong here"),
+      (["--config", options], [variable: "http://:geheim@x"], variable),
+    ] as [([String], [String: String], String)] {
+      let result = try PusherCLI.run(["serve"] + arguments, environment: environment)
+      result.expect(2, telling: words)
+      #expect(!result.errorText.contains("geheim"))
+    }
   }
 }

@@ -80,30 +80,30 @@ struct ServerLibraryTests {
       try server.subscribe(["presence-lobby"], "--user-id", $0, "-L")
     }
     let library = try ServerLibrary(server.port)
-    #expect(
-      try library.call("channels_info") == #"{"channels":{"news":{},"presence-lobby":{}}}"#)
-    #expect(
-      try library.call("channels_info", #"{"attributes":["subscription_count"]}"#)
-        == #"{"channels":{"news":{"subscription_count":1},"#
-        + #""presence-lobby":{"subscription_count":3}}}"#)
-    #expect(
-      try library.call(
-        "channels_info", #"{"prefix_filter":"presence-","attributes":["user_count"]}"#)
-        == #"{"channels":{"presence-lobby":{"user_count":2}}}"#)
-    #expect(
-      try library.call("channels_info", #"{"prefix_filter":"private-"}"#) == #"{"channels":{}}"#)
-    #expect(
-      try library.call(
+    for (call, arguments, answer) in [
+      ("channels_info", "{}", #"{"channels":{"news":{},"presence-lobby":{}}}"#),
+      (
+        "channels_info", #"{"attributes":["subscription_count"]}"#,
+        #"{"channels":{"news":{"subscription_count":1},"#
+          + #""presence-lobby":{"subscription_count":3}}}"#
+      ),
+      (
+        "channels_info", #"{"prefix_filter":"presence-","attributes":["user_count"]}"#,
+        #"{"channels":{"presence-lobby":{"user_count":2}}}"#
+      ),
+      ("channels_info", #"{"prefix_filter":"private-"}"#, #"{"channels":{}}"#),
+      (
         "channel_info",
-        #"{"channel":"presence-lobby","attributes":["user_count","subscription_count"]}"#)
-        == #"{"occupied":true,"subscription_count":3,"user_count":2}"#)
-    #expect(try library.call("channel_info", #"{"channel":"news"}"#) == #"{"occupied":true}"#)
-    #expect(try library.call("channel_info", #"{"channel":"other"}"#) == #"{"occupied":false}"#)
-    let users = try library.call("users_info", #"{"channel":"presence-lobby"}"#)
-    #expect(
-      [#"{"users":[{"id":"1"},{"id":"2"}]}"#, #"{"users":[{"id":"2"},{"id":"1"}]}"#]
-        .contains(users))
-    for other in others + [program] { other.send(SIGTERM) }
+        #"{"channel":"presence-lobby","attributes":["user_count","subscription_count"]}"#,
+        #"{"occupied":true,"subscription_count":3,"user_count":2}"#
+      ),
+      ("channel_info", #"{"channel":"news"}"#, #"{"occupied":true}"#),
+      ("channel_info", #"{"channel":"other"}"#, #"{"occupied":false}"#),
+    ] { #expect(try library.call(call, arguments) == answer, "\(arguments)") }
+    let users = try JSONValue(
+      parsing: try library.call("users_info", #"{"channel":"presence-lobby"}"#))
+    #expect(Set(users["users"]?.elements?.compactMap { $0["id"]?.text } ?? []) == ["1", "2"])
+    withExtendedLifetime((program, others)) {}
   }
 
   // MARK: Signatures
@@ -130,8 +130,7 @@ struct ServerLibraryTests {
     #expect(
       try JSONParser.parse(answer)["shared_secret"]?.text
         == EncryptionMasterKey(base64: key).sharedSecret(channel: encrypted))
-    #expect(
-      try peer.join(encrypted, answer) == Self.joined.replacing("CHANNEL", with: encrypted))
+    #expect(try peer.join(encrypted, answer) == Self.joined.replacing("CHANNEL", with: encrypted))
 
     let data = #","custom_data":{"user_id":"7","user_info":{"name":"Grüße"}}"#
     let member = try library.call("authenticate", question("presence-lobby", data))
@@ -211,7 +210,9 @@ struct ServerLibraryTests {
     let event = #""channels":"news","event_name":"e","data":"x""#
     let long = String(repeating: "x", count: 10_241)
     let entry = #"{"channel":"news","name":"e","data":"x"}"#
-    let refusals: [(call: String, arguments: String, reason: String)] = [
+    let batch = Array(repeating: entry, count: 11).joined(separator: ",")
+    let bad = "PusherBadRequest: "
+    for (call, arguments, reason) in [
       ("trigger", #"{\#(event),"clock":-700}"#, "PusherBadAuth: Timestamp expired: "),
       (
         "trigger", #"{"channels":"news","event_name":"e","data":"\#(long)"}"#,
@@ -220,25 +221,21 @@ struct ServerLibraryTests {
       (
         "trigger_batch",
         #"{"batch":[{"channel":"a b","name":"e","data":"x"}],"already_encoded":true}"#,
-        "PusherBadRequest: event 1: Invalid channel 'a b': "
+        bad + "event 1: Invalid channel 'a b': "
       ),
       (
-        "trigger_batch",
-        #"{"batch":[\#(Array(repeating: entry, count: 11).joined(separator: ","))]}"#,
-        "PusherBadRequest: a batch has at most 10 events; this one has 11"
+        "trigger_batch", #"{"batch":[\#(batch)]}"#,
+        bad + "a batch has at most 10 events; this one has 11"
       ),
       (
         "channels_info", #"{"attributes":["user_count"]}"#,
-        "PusherBadRequest: user_count needs a filter_by_prefix"
+        bad + "user_count needs a filter_by_prefix"
       ),
       (
         "channel_info", #"{"channel":"news","attributes":["user_count"]}"#,
-        "PusherBadRequest: only presence channels have a user_count"
+        bad + "only presence channels have a user_count"
       ),
-      (
-        "users_info", #"{"channel":"news"}"#,
-        "PusherBadRequest: only presence channels have users"
-      ),
+      ("users_info", #"{"channel":"news"}"#, bad + "only presence channels have users"),
       // The library itself refuses to send these.
       (
         "trigger", #"{"channels":"a b","event_name":"e","data":"x"}"#, "ValueError: Invalid Channel"
@@ -251,10 +248,9 @@ struct ServerLibraryTests {
         "send_to_user", #"{"user_id":"","event_name":"e","data":"x"}"#,
         "ValueError: User id is empty"
       ),
-    ]
-    for refusal in refusals {
-      let raised = try library.refusal(refusal.call, refusal.arguments)
-      #expect(raised.hasPrefix(refusal.reason))
+    ] {
+      let raised = try library.refusal(call, arguments)
+      #expect(raised.hasPrefix(reason), "\(raised)")
     }
     #expect(try library.call("trigger", "{\(event)}") == "{}")
   }
@@ -267,35 +263,34 @@ struct ServerLibraryTests {
     let server = try LocalServer(options: ["--apps", file])
     let event = #"{"channels":"news","event_name":"e","data":"x"}"#
     let wrongSecret = try ServerLibrary(server.port, secret: "wrong")
-    #expect(
-      try wrongSecret.refusal("trigger", event).hasPrefix(
-        "PusherBadAuth: Invalid signature: you should have sent HmacSHA256Hex("))
-    #expect(try wrongSecret.refusal("channels_info").hasPrefix("PusherBadAuth: Invalid signature"))
-    #expect(
-      try wrongSecret.refusal("terminate_user_connections", #"{"user_id":"7"}"#)
-        .hasPrefix("PusherBadAuth: Invalid signature"))
-    #expect(
-      try ServerLibrary(server.port, key: "k").refusal("trigger", event)
-        == "PusherBadAuth: Unknown auth_key: this is not the key of app 17")
-    #expect(
-      try ServerLibrary(server.port, appID: "99").refusal("trigger", event)
-        == "PusherBadStatus: 404: Unknown app: 99")
-    #expect(
-      try ServerLibrary(server.port, appID: "18", key: "other-key").refusal("trigger", event)
-        == "PusherForbidden: The app is disabled")
+    for (call, arguments, words) in [
+      ("trigger", event, ": you should have sent HmacSHA256Hex("), ("channels_info", "{}", ""),
+      ("terminate_user_connections", #"{"user_id":"7"}"#, ""),
+    ] {
+      let refusal = try wrongSecret.refusal(call, arguments)
+      #expect(refusal.hasPrefix("PusherBadAuth: Invalid signature" + words), "\(refusal)")
+    }
+    for (library, refusal) in [
+      (
+        try ServerLibrary(server.port, key: "k"),
+        "PusherBadAuth: Unknown auth_key: this is not the key of app 17"
+      ),
+      (try ServerLibrary(server.port, appID: "99"), "PusherBadStatus: 404: Unknown app: 99"),
+      (
+        try ServerLibrary(server.port, appID: "18", key: "other-key"),
+        "PusherForbidden: The app is disabled"
+      ),
+    ] { #expect(try library.refusal("trigger", event) == refusal) }
   }
 
   // MARK: A new user
 
   @Test func `the library takes the credentials that serve announces`() throws {
-    let file = TemporaryFolder.shared.file("port")
-    let server = try PusherCLI.start(["serve", "--listen", "127.0.0.1:0", "--port-file", file])
+    let (server, port) = try PusherCLI.listening(["serve"])
     let said = try server.errorLine(containing: "app id '")
     let words = said.split(separator: "'").map(String.init)
     #expect(said.contains("app id '1', key 'local', secret 'local'"))
-    let port = try String(contentsOfFile: file, encoding: .utf8).dropLast()
-    let library = try ServerLibrary(
-      String(port), appID: words[1], key: words[3], secret: words[5])
+    let library = try ServerLibrary("\(port)", appID: words[1], key: words[3], secret: words[5])
     #expect(try library.call("channels_info") == #"{"channels":{}}"#)
   }
 }

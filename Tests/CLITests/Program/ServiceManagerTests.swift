@@ -5,15 +5,23 @@ import Testing
 /// Notifications of sd_notify(3).
 @Suite("What the service manager is told", .runsPrograms)
 struct ServiceManagerTests {
-  @Test(arguments: [false, true])
-  func `serve is ready when it listens, and tells that it ends`(isAbstract: Bool) throws {
+  private static let commands = [
+    (["serve"], "READY=1\nSTATUS=listening on 127.0.0.1:"),
+    (["webhook", "listen", "--local"], "READY=1\nSTATUS=listening for webhooks on http://"),
+  ]
+
+  @Test(arguments: [false, true], commands)
+  func `a command is ready when it listens, gives signs of life, and tells that it ends`(
+    isAbstract: Bool, command: ([String], String)
+  ) throws {
     let manager = try ListeningManager(isAbstract: isAbstract)
-    let server = try PusherCLI.start(
-      ["serve", "--listen", "127.0.0.1:0"], environment: ["NOTIFY_SOCKET": manager.name])
-    #expect(manager.next().hasPrefix("READY=1\nSTATUS=listening on 127.0.0.1:"))
-    server.send(SIGTERM)
-    #expect(manager.next() == "STOPPING=1")
-    #expect(try server.wait() == .signalled(SIGTERM))
+    let program = try PusherCLI.start(
+      command.0 + ["--listen", "127.0.0.1:0"],
+      environment: ["NOTIFY_SOCKET": manager.name, "WATCHDOG_USEC": "40000"])
+    #expect(manager.next().hasPrefix(command.1))
+    #expect((0..<3).allSatisfy { _ in manager.next() == "WATCHDOG=1" })
+    try program.end()
+    #expect(manager.await("STOPPING=1"))
   }
 
   @Test func `subscribe is ready when all channels are subscribed`() throws {
@@ -21,10 +29,7 @@ struct ServiceManagerTests {
     let server = try LocalServer()
     let program = try PusherCLI.start(
       ["subscribe"] + server.address + ["news", "private-a", "-L"],
-      environment: [
-        "NOTIFY_SOCKET": manager.name, "PUSHER_APP_KEY": LocalServer.key,
-        "PUSHER_APP_SECRET": "local-secret",
-      ])
+      environment: LocalServer.environment().merging(["NOTIFY_SOCKET": manager.name]) { $1 })
     #expect(
       (0..<3).map { _ in manager.next() } == [
         "STATUS=connecting to 127.0.0.1", "STATUS=connected to 127.0.0.1",
@@ -59,29 +64,6 @@ struct ServiceManagerTests {
     var last = ""
     repeat { last = manager.next() } while last.hasPrefix("\(ready); 2 events, the last at ")
     #expect(last.hasPrefix("\(ready); 3 events, the last at \(year)-"), "\(last)")
-  }
-
-  @Test func `serve gives the watchdog signs of life`() throws {
-    let manager = try ListeningManager(isAbstract: false)
-    let server = try PusherCLI.start(
-      ["serve", "--listen", "127.0.0.1:0"],
-      environment: ["NOTIFY_SOCKET": manager.name, "WATCHDOG_USEC": "40000"])
-    #expect(manager.next().hasPrefix("READY=1\n"))
-    #expect((0..<3).allSatisfy { _ in manager.next() == "WATCHDOG=1" })
-    server.send(SIGKILL)
-    try server.wait()
-  }
-
-  @Test func `webhook listen tells the same`() throws {
-    let manager = try ListeningManager(isAbstract: false)
-    let program = try PusherCLI.start(
-      ["webhook", "listen", "--local", "--listen", "127.0.0.1:0"],
-      environment: ["NOTIFY_SOCKET": manager.name, "WATCHDOG_USEC": "40000"])
-    #expect(manager.next().hasPrefix("READY=1\nSTATUS=listening for webhooks on http://"))
-    #expect((0..<3).allSatisfy { _ in manager.next() == "WATCHDOG=1" })
-    program.send(SIGTERM)
-    #expect(try program.wait() == .signalled(SIGTERM))
-    #expect(manager.await("STOPPING=1"))
   }
 
   @Test func `subscribe gives signs of life only while the server answers, and has it answer`()
@@ -132,8 +114,7 @@ struct ServiceManagerTests {
     manager.limit(seconds: 1)
     while manager.next() == "WATCHDOG=1" {}
     #expect(manager.next() == "")
-    program.send(SIGTERM)
-    #expect(try program.wait() == .signalled(SIGTERM))
+    try program.end()
     #expect(manager.await("STOPPING=1"))
   }
 
@@ -142,7 +123,6 @@ struct ServiceManagerTests {
     let server = try PusherCLI.start(
       ["serve", "--listen", "127.0.0.1:0"], environment: ["NOTIFY_SOCKET": name])
     try server.errorLine(containing: "listening on")
-    server.send(SIGTERM)
-    #expect(try server.wait() == .signalled(SIGTERM))
+    try server.end()
   }
 }

@@ -15,13 +15,6 @@ struct SignalTests {
     return program
   }
 
-  /// Sends the signal and expects the end at once: the program has no connection, so no time need
-  /// pass.
-  private func expectEnd(_ program: ChildProgram, by signal: Int32) throws {
-    program.send(signal)
-    #expect(try program.wait() == .signalled(signal))
-  }
-
   /// Advances the clock by 500 ms after the server has the close frame, and expects the end.
   private func expectGoodbye(_ program: ChildProgram, _ clock: MovedClock, by signal: Int32) throws
   {
@@ -90,7 +83,7 @@ struct SignalTests {
   }
 
   @Test func `a second signal ends it at once`() throws {
-    try sayGoodbye { program, _ in try expectEnd(program, by: SIGTERM) }
+    try sayGoodbye { program, _ in try program.end(by: SIGTERM) }
   }
 
   @Test func `a goodbye that nobody answers ends within 500 ms`() throws {
@@ -104,11 +97,10 @@ struct SignalTests {
       try connection.join()
       goodbye.add(try connection.event())
       done.open()
-      connection.end()
     }
     let program = try PusherCLI.subscribe(to: server, "news", "-L")
     _ = try program.lines(2)
-    try expectEnd(program, by: SIGINT)
+    try program.end(by: SIGINT)
     try done.wait()
     #expect(goodbye.values == [.closed(code: 1000, "")])
     #expect(program.pendingErrors.isEmpty)
@@ -121,10 +113,8 @@ struct SignalTests {
       try connection.wait(for: next)
       try connection.send(event: "two", data: "{}")
     }
-    let shell = try ChildProgram(
-      "/usr/bin/env",
-      ["sh", "-c", #"trap "" HUP; exec "$0" "$@""#, PusherCLI.path, "subscribe"] + server.address
-        + ["news", "-n", "2"], environment: PusherCLI.environment)
+    let shell = try PusherCLI.shell(
+      #"trap "" HUP; exec "$0" "$@""#, ["subscribe"] + server.address + ["news", "-n", "2"])
     _ = try shell.line()
     shell.send(SIGHUP)
     next.open()
@@ -157,10 +147,8 @@ struct TerminalTests {
       try connection.send(event: "tick", data: "\u{1B}]0;title\u{7}\u{9B}31m\u{7F}")
     }
     let terminal = try PseudoTerminal()
-    let program = try ChildProgram(
-      PusherCLI.path,
-      ["subscribe"] + server.address + ["news", "-n", "1", "--color", "never", "-q"],
-      environment: PusherCLI.environment, on: terminal.path)
+    let program = try PusherCLI.start(
+      ["subscribe"] + server.address + ["news", "-n", "1", "--color", "never", "-q"], on: terminal)
     try terminal.await("\n")
     #expect(try program.wait() == .exited(0))
     #expect(

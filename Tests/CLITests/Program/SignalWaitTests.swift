@@ -3,29 +3,14 @@ import PusherCore
 import Testing
 
 /// Waits of a run; a signal must end each of them.
-enum Wait: String, CaseIterable, CustomTestStringConvertible {
-  case lookUp = "the name is looked up"
-  case dial = "the server is dialled"
-  case proxy = "the proxy connects"
-  case tls = "TLS is negotiated"
-  case upgrade = "the upgrade is unanswered"
-  case greeting = "the greeting is missing"
-  case subscription = "a subscription is unanswered"
-  case authorization = "the command of --auth-command runs"
-  case rateLimit = "the server's rate limit passes"
-  case secondLook = "the second look at the port of subscribe is under way"
-  case streamSecondLook = "the second look at the port of sse is under way"
-  case callSecondLook = "the second look at the port of trigger is under way"
-  case call = "the API has not answered"
-  case callOutput = "nobody reads what a call prints"
-  case retry = "the next attempt is waited for"
-  case hook = "the command of --exec runs"
-  case ready = "the command of --on-ready runs"
-  case repair = "the command of --on-gap runs"
-  case drain = "nobody reads the last lines"
-  case save = "the state file cannot be saved"
-
-  var testDescription: String { rawValue }
+enum Wait: CaseIterable {
+  case lookUp, dial, proxy, tls, upgrade, greeting, subscription, rateLimit, retry, drain, save
+  /// The second look at a port of `subscribe`, `sse` and `trigger` that may speak plain HTTP.
+  case secondLook, streamSecondLook, callSecondLook
+  /// A call whose answer is missing, and one whose output nobody reads.
+  case call, callOutput
+  /// Commands of `--auth-command`, `--exec`, `--on-ready` and `--on-gap`.
+  case authorization, hook, ready, repair
 }
 
 private struct Waiting {
@@ -131,22 +116,17 @@ struct SignalWaitTests {
       // A listener with a full queue does not answer.
       let listener = try Loopback.listen(backlog: 0)
       let crowd = try (0..<4).map { _ in try Loopback.dial(listener.port) }
-      let program = try start(
-        [
-          "subscribe", "--host", "127.0.0.1", "--port", "\(listener.port)", "--scheme", "http", "a",
-        ],
-        clock)
+      let place = ["--host", "127.0.0.1", "--port", "\(listener.port)", "--scheme", "http"]
+      let program = try start(["subscribe", "a"] + place, clock)
       try Loopback.awaitDialling(of: listener.port, besides: crowd)
       return Waiting(program: program, others: [listener, crowd])
     }
     let options: (ScriptedServer) -> [String] = { server in
-      switch wait {
-      case .proxy:
-        [
-          "subscribe", "--host", "example.invalid", "--proxy", "http://127.0.0.1:\(server.port)",
-          "a",
-        ]
-      case .tls: ["subscribe", "--host", "127.0.0.1", "--port", "\(server.port)", "a"]
+      let place = ["--port", "\(server.port)", "a"]
+      let proxy = ["--proxy", "http://127.0.0.1:\(server.port)", "a"]
+      return switch wait {
+      case .proxy: ["subscribe", "--host", "example.invalid"] + proxy
+      case .tls: ["subscribe", "--host", "127.0.0.1"] + place
       default: ["subscribe"] + server.address + ["a"]
       }
     }
@@ -230,21 +210,17 @@ struct SignalWaitTests {
 
   private func beginLater(_ wait: Wait, _ clock: MovedClock) throws -> Waiting {
     switch wait {
-    case .rateLimit:
+    case .rateLimit, .retry:
       let error = #"{"event":"pusher:error","data":{"code":4301,"message":"Rate limit exceeded"}}"#
       let server = try ScriptedServer { connection in
+        guard wait == .rateLimit else {
+          try connection.join()
+          return try connection.close(code: 4100)
+        }
         try connection.welcome()
         _ = try connection.subscription()
         try connection.send(text: error)
         try connection.endAfterGoodbye()
-      }
-      let program = try start(["subscribe"] + server.address + ["a"], clock)
-      try program.errorLine(containing: "retrying in")
-      return Waiting(program: program, others: [server])
-    case .retry:
-      let server = try ScriptedServer { connection in
-        try connection.join()
-        try connection.close(code: 4100)
       }
       let program = try start(["subscribe"] + server.address + ["a"], clock)
       try program.errorLine(containing: "retrying in")
@@ -278,8 +254,7 @@ struct SignalWaitTests {
         try connection.wait(for: ready)
         try connection.send(stream: "id: 1\ndata: 1\n\n")
       }
-      let program = try start(
-        ["sse", server.url, "--state-file", "\(folder)/state", "-L"], clock)
+      let program = try start(["sse", server.url, "--state-file", "\(folder)/state", "-L"], clock)
       _ = try program.outputLine(containing: "pusher-cli:connected")
       try FileManager.default.removeItem(atPath: folder)
       ready.open()

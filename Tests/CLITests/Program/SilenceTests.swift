@@ -17,27 +17,31 @@ struct SilenceTests {
     }
   }
 
-  private func start(_ server: ScriptedServer, _ options: String...) throws -> ChildProgram {
+  private func start(_ server: ScriptedServer, _ options: [String]) throws -> ChildProgram {
     let program = try PusherCLI.start(
       ["sse", server.url] + options, environment: clock.environment())
     _ = try program.outputLine(containing: #""data":1"#)
     return program
   }
 
-  @Test func `five minutes without a byte are a loss, which names the time and the option`() throws
-  {
+  @Test(arguments: [
+    ([], 300, "5 min"), (["--activity-timeout", "2s"], 2, "2 s"),
+  ])
+  func `five minutes without a byte are a loss, which names the time and the option`(
+    options: [String], seconds: Int, words: String
+  ) throws {
     let server = try server()
-    let program = try start(server, "--reconnect", "never")
-    try clock.move(.seconds(299), seenBy: program)
+    let program = try start(server, options + ["--reconnect", "never"])
+    try clock.move(.seconds(seconds - 1), seenBy: program)
     #expect(try clock.move(.seconds(1), untilEndOf: program) == .exited(4))
-    #expect(
-      try program.result().errorText == "pusher-cli: error: the server sent nothing for 5 min "
-        + "(--activity-timeout TIME sets the limit)\n")
+    try program.result().expect(
+      4,
+      error: "the server sent nothing for \(words) (--activity-timeout TIME sets the limit)")
   }
 
   @Test func `the stream is then asked for again`() throws {
     let server = try server()
-    let program = try start(server, "-L", "--reconnect-delay", "1s")
+    let program = try start(server, ["-L", "--reconnect-delay", "1s"])
     try clock.move(.seconds(301), seenBy: program)
     let loss = try program.outputLine(containing: "pusher-cli:disconnected")
     #expect(loss.contains(#""reason":"the server sent nothing for 5 min","retry_in":1,"#))
@@ -47,18 +51,17 @@ struct SilenceTests {
     #expect(server.connectionCount == 2)
   }
 
-  @Test func `a longer limit, or data in the request, leaves a silent stream alone`() throws {
-    for options in [["--activity-timeout", "2h"], ["-d", "{}"]] {
-      let more = Gate()
-      let server = try server(more)
-      let program = try PusherCLI.start(
-        ["sse", server.url, "-n", "2"] + options, environment: clock.environment())
-      _ = try program.outputLine(containing: #""data":1"#)
-      try clock.move(.seconds(3600), seenBy: program)
-      more.open()
-      #expect(try program.line() == #"{"event":"message","data":2}"#)
-      #expect(try program.wait() == .exited(0))
-      #expect(server.connectionCount == 1)
-    }
+  @Test(arguments: [["--activity-timeout", "2h"], ["-d", "{}"]])
+  func `a longer limit, or data in the request, leaves a silent stream alone`(
+    options: [String]
+  ) throws {
+    let more = Gate()
+    let server = try server(more)
+    let program = try start(server, options + ["-n", "2"])
+    try clock.move(.seconds(3600), seenBy: program)
+    more.open()
+    #expect(try program.line() == #"{"event":"message","data":2}"#)
+    #expect(try program.wait() == .exited(0))
+    #expect(server.connectionCount == 1)
   }
 }

@@ -93,18 +93,20 @@ struct SleepTests {
     try program.errorLine(containing: "back after")
   }
 
-  private func gapSeconds(of program: ChildProgram) throws -> Double {
-    while true {
-      let line = try JSONParser.parse(try program.line())
-      guard line["event"]?.text == "pusher-cli:gap" else { continue }
-      guard case .number(let text)? = line["data"]?["seconds"] else { throw Unexpected("\(line)") }
-      return try #require(Double(text))
-    }
+  private func expectGapOfAnHour(
+    of program: ChildProgram, sourceLocation: SourceLocation = #_sourceLocation
+  ) throws {
+    let gap = try JSONParser.parse(try program.outputLine(containing: "pusher-cli:gap"))
+    let seconds = try #require(gap["data"]?["seconds"]?.double)
+    #expect(seconds >= 3600, sourceLocation: sourceLocation)
   }
 
-  /// Plays a connection that the server ends in a given way while the program sleeps.
-  private func expectGapOfAnHour(
-    staysSilent: Bool = false, _ end: @escaping @Sendable (ScriptedConnection) throws -> Void
+  /// How the server ends a connection while the program sleeps.
+  enum Departure: CaseIterable { case closes, goes, fallsSilent }
+
+  @Test(arguments: Departure.allCases)
+  func `the gap of a connection that is lost meanwhile is as long as the sleep`(
+    departure: Departure
   ) throws {
     let (asleep, over, pinged) = (Gate(), Gate(), Gate())
     let server = try ScriptedServer { connection in
@@ -113,9 +115,11 @@ struct SleepTests {
       try connection.send(event: "e", data: "first")
       try connection.wait(for: asleep)
       try connection.send(event: "e", data: "meanwhile")
-      try end(connection)
+      // A close frame with 4200; the server does not wait for its answer.
+      if departure == .closes { try connection.send(bytes: [0x88, 0x02, 0x10, 0x68]) }
+      if departure == .goes { connection.end() }
       over.open()
-      guard staysSilent else { return }
+      guard departure == .fallsSilent else { return }
       // The ping after waking, which the server does not answer.
       try connection.wait(for: asleep)
       while !Self.isPing(try connection.event()) {}
@@ -125,16 +129,15 @@ struct SleepTests {
     let program = try PusherCLI.start(
       ["subscribe"] + server.address + [
         "news", "-L", "--retry-max-delay", "50ms", "--activity-timeout",
-        staysSilent ? "300ms" : "30s",
-        "--pong-timeout", "60s",
+        departure == .fallsSilent ? "300ms" : "30s", "--pong-timeout", "60s",
       ], environment: clock.environment())
     _ = try program.lines(3)
     try sleep(program) {
       asleep.open()
       try over.wait()
     }
-    if staysSilent {
-      while try !program.line().contains("meanwhile") {}
+    if departure == .fallsSilent {
+      _ = try program.outputLine(containing: "meanwhile")
       asleep.open()
       try pinged.wait()
       try waitUntil("it dials anew") {
@@ -142,20 +145,14 @@ struct SleepTests {
         return server.connectionCount > 1
       }
     }
-    #expect(try gapSeconds(of: program) >= 3600)
+    try expectGapOfAnHour(of: program)
   }
 
-  @Test func `the gap of a connection that was closed meanwhile is as long as the sleep`() throws {
-    // A close frame with 4200; the server does not wait for its answer.
-    try expectGapOfAnHour { try $0.send(bytes: [0x88, 0x02, 0x10, 0x68]) }
-  }
-
-  @Test func `the gap of a connection whose server went away is as long as the sleep`() throws {
-    try expectGapOfAnHour { $0.end() }
-  }
-
-  @Test func `the gap of a connection that fell silent is as long as the sleep`() throws {
-    try expectGapOfAnHour(staysSilent: true) { _ in }
+  private func stream(_ server: ScriptedServer) throws -> ChildProgram {
+    let program = try PusherCLI.start(
+      ["sse", server.url, "-L", "--retry-max-delay", "50ms"], environment: clock.environment())
+    _ = try program.outputLine(containing: #""data":1"#)
+    return program
   }
 
   @Test func `an event that comes in part and never whole lies in its stream's gap`() throws {
@@ -167,13 +164,10 @@ struct SleepTests {
       try connection.send(stream: "data: 1\n\ndata: 2\n")
       try connection.wait(for: ends)
     }
-    let program = try PusherCLI.start(
-      ["sse", server.url, "-L", "--retry-max-delay", "50ms"],
-      environment: clock.environment())
-    while try !program.line().contains(#""data":1"#) {}
+    let program = try stream(server)
     try clock.move(.seconds(3600), seenBy: program)
     ends.open()
-    #expect(try gapSeconds(of: program) >= 3600)
+    try expectGapOfAnHour(of: program)
   }
 
   @Test(arguments: [false, true])
@@ -188,14 +182,12 @@ struct SleepTests {
       connection.end()
       over.open()
     }
-    let program = try PusherCLI.start(
-      ["sse", server.url, "-L", "--retry-max-delay", "50ms"], environment: clock.environment())
-    while try !program.line().contains(#""data":1"#) {}
+    let program = try stream(server)
     try sleep(program) {
       asleep.open()
       try over.wait()
     }
-    #expect(try gapSeconds(of: program) >= 3600)
+    try expectGapOfAnHour(of: program)
   }
 
   @Test func `a connection that went silent meanwhile is noticed and replaced`() throws {

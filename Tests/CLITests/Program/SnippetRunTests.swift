@@ -39,8 +39,7 @@ struct SnippetRunTests {
     }
 
     func run(_ program: String, _ words: [String]) throws {
-      let result = try ChildProgram(program, words, environment: environment).result()
-      #expect(result.ending == .exited(0), "\(result.errorText)")
+      try ChildProgram(program, words, environment: environment).result().expect(0)
       let event = try JSONValue(parsing: try subscriber.line())
       #expect(event["event"] == "order.created" && event["channel"] == "orders")
       #expect(event["data"] == ["id": 1])
@@ -54,9 +53,8 @@ struct SnippetRunTests {
     arguments: secrets)
   func `the Python snippet triggers an event`(secret: String) throws {
     let scene = try Scene(secret)
-    let interpreter = try #require(PythonPeer.interpreter)
     let file = try TemporaryFolder.shared.file("snippet.py", holding: scene.snippet("Python"))
-    try scene.run(interpreter, ["-B", file])
+    try scene.run(try #require(PythonPeer.interpreter), ["-B", file])
   }
 
   @Test(arguments: secrets)
@@ -72,9 +70,8 @@ struct SnippetRunTests {
     #expect(text.contains("PUSHER_APP_SECRET=\(secret == "local" ? "local" : "")\n"))
     let filled = text.replacing("PUSHER_APP_SECRET=\n", with: "PUSHER_APP_SECRET=\(secret)\n")
     let file = try TemporaryFolder.shared.file("env", holding: filled)
-    try scene.run(
-      PusherCLI.path,
-      ["trigger", "--env-file", file, "-c", "orders", "-e", "order.created", #"{"id":1}"#])
+    let event = ["-c", "orders", "-e", "order.created", #"{"id":1}"#]
+    try scene.run(PusherCLI.path, ["trigger", "--env-file", file] + event)
   }
 
   // MARK: Clients

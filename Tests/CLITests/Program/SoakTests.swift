@@ -23,7 +23,7 @@ struct SoakTests {
 
     init(_ program: ChildProgram, _ monitor: Monitored) throws {
       descriptors = try monitor.descriptors()
-      let status = try String(contentsOfFile: "/proc/\(program.id)/status", encoding: .utf8)
+      let status = try SystemFile.text("/proc/\(program.id)/status")
       let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
       memory = line.flatMap { Int($0.filter(\.isNumber)) } ?? 0
     }
@@ -108,8 +108,7 @@ struct SoakTests {
       print("soak: \(line ?? "no \(name)")")
     }
     progress.value.withLock { $0.isOver = true }
-    program.send(SIGTERM)
-    #expect(try program.wait() == .signalled(SIGTERM))
+    try program.end()
     #expect(end.descriptors <= start.descriptors + 1)
     #expect(end.memory <= start.memory + 2048, "\(start) became \(end)")
   }

@@ -6,81 +6,72 @@ import Testing
 
 @Suite("The state file and failed output", .runsPrograms)
 struct StateOutputTests {
-  @Test func `a reader that goes leaves the id of the last line that the system took whole`()
-    throws
-  {
-    let server = try NumberedStream.server()
-    let state = TemporaryFolder.shared.file("state")
-    let program = try StoppedReader(["sse", server.url, "--state-file", state])
-    try program.awaitFull()
-    let lines = ProgramResult.wholeLines(try program.takeAndLeave())
-    #expect(try program.end() == .signalled(SIGPIPE))
-    #expect(StateText.id(state) == "\(lines.count)")
-  }
+  private let state = TemporaryFolder.shared.file("state")
 
-  @Test(arguments: [[], ["-n", "90000"]])
-  func `a run that is ended while nobody reads keeps the place of its last whole line`(
-    options: [String]
+  /// What ends a run whose output nobody reads.
+  enum Cause: CaseIterable { case reader, signal, signalBeforeCount, timeLimit }
+
+  @Test(.needs(.movedClock), arguments: Cause.allCases)
+  func `a run that ends while nobody reads keeps the id of the last line that was taken whole`(
+    cause: Cause
   ) throws {
     let server = try NumberedStream.server()
-    let state = TemporaryFolder.shared.file("state")
-    let program = try StoppedReader(["sse", server.url, "--state-file", state] + options)
-    try program.awaitFull()
-    kill(program.id, SIGTERM)
-    #expect(try program.end() == .signalled(SIGTERM))
-    #expect(StateText.id(state) == "\(ProgramResult.wholeLines(program.take()).count)")
-  }
-
-  @Test(.needs(.movedClock))
-  func `a run whose time limit passes while nobody reads keeps the place of its last whole line`()
-    throws
-  {
-    let server = try NumberedStream.server()
-    let state = TemporaryFolder.shared.file("state")
     // The time must not pass before the pipe is full.
     let clock = try MovedClock(standsStill: true)
+    let options =
+      switch cause {
+      case .signalBeforeCount: ["-n", "90000"]
+      case .timeLimit: ["-W", "1s"]
+      default: [String]()
+      }
     let program = try StoppedReader(
-      ["sse", server.url, "--state-file", state, "-W", "1s"], environment: clock.environment())
+      ["sse", server.url, "--state-file", state] + options,
+      environment: cause == .timeLimit ? clock.environment() : [:])
     try program.awaitFull()
-    #expect(try program.end(moving: clock) == .exited(6))
-    #expect(StateText.id(state) == "\(ProgramResult.wholeLines(program.take()).count)")
+    let output: [UInt8]
+    switch cause {
+    case .reader:
+      output = try program.takeAndLeave()
+      #expect(try program.end() == .signalled(SIGPIPE))
+    case .signal, .signalBeforeCount:
+      kill(program.id, SIGTERM)
+      #expect(try program.end() == .signalled(SIGTERM))
+      output = program.take()
+    case .timeLimit:
+      #expect(try program.end(moving: clock) == .exited(6))
+      output = program.take()
+    }
+    #expect(StateText.id(state) == "\(ProgramResult.wholeLines(output).count)")
   }
 
   @Test(.enabled(if: PusherCLI.bearsFileLimits, "ThreadSanitizer bears no limit on files"))
   func `a full disk leaves the id of the last whole line, and the torn one is ended`() throws {
     let server = try NumberedStream.server()
-    let state = TemporaryFolder.shared.file("state")
     let file = TemporaryFolder.shared.file("events")
     let arguments = ["sse", server.url, "--state-file", state]
     let full = try PusherCLI.appending(to: file) {
       try PusherCLI.limited(blocks: 101, arguments, output: $0)
     }
-    let first = try full.result()
-    #expect(first.ending == .exited(6))
-    #expect(first.errorText.contains("cannot write to standard output: file too large"))
+    try full.result().expect(6, telling: "cannot write to standard output: file too large")
     let printed = Array(try Data(contentsOf: URL(filePath: file)))
-    #expect(printed.count == 101 * 512)
-    #expect(printed.last != 0x0A)
+    #expect(printed.count == 101 * 512 && printed.last != 0x0A)
     let whole = ProgramResult.wholeLines(printed).count
     #expect(StateText.id(state) == "\(whole)")
 
     let second = try PusherCLI.appending(to: file) {
       try PusherCLI.start(arguments + ["-n", "10"], output: $0)
     }.result()
-    #expect(second.ending == .exited(0))
-    #expect(second.errorText.contains("ends in the middle of a line"))
-    let lines = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
+    second.expect(0, telling: "ends in the middle of a line")
+    let lines = try SystemFile.text(file).split(separator: "\n")
     #expect(lines.count == whole + 1 + 10)
     #expect(lines.compactMap(NumberedStream.number) == Array(1...whole + 10))
   }
 
   @Test func `nothing is kept of what a device without room refused, and the status is 6`() throws {
     let server = try NumberedStream.server()
-    let state = TemporaryFolder.shared.file("state")
-    let result = try PusherCLI.sse(
+    try PusherCLI.sse(
       server, "-n", "3", "--state-file", state, output: .file("/dev/full")
-    ).result()
-    #expect(result.ending == .exited(6))
+    ).result().expect(6)
     #expect(StateText.id(state) ?? "" == "")
   }
 
@@ -89,20 +80,20 @@ struct StateOutputTests {
     let server = try NumberedStream.server()
     let file = try TemporaryFolder.shared.file("events", holding: before)
     let result = try PusherCLI.appending(to: file) {
-      try PusherCLI.sse(
-        server, "-n", "1", "--state-file", TemporaryFolder.shared.file("state"), output: $0)
+      try PusherCLI.sse(server, "-n", "1", "--state-file", state, output: $0)
     }.result()
     #expect(result.errorText.isEmpty)
-    #expect(
-      try String(contentsOfFile: file, encoding: .utf8) == before + NumberedStream.line(1) + "\n")
+    #expect(try SystemFile.text(file) == before + NumberedStream.line(1) + "\n")
   }
 }
 
 @Suite("The state file, saved in time", .runsPrograms)
 struct StateSavingTests {
-  private static func server(_ gate: Gate, next: Gate? = nil) throws -> ScriptedServer {
+  private let state = TemporaryFolder.shared.file("state")
+
+  private static func server(_ gates: Gate...) throws -> ScriptedServer {
     try ScriptedServer { connection in
-      let gate = connection.number == 1 ? gate : next ?? gate
+      let gate = gates[min(connection.number, gates.count) - 1]
       let question = try connection.beginStream()
       var next = (question.head.headers["Last-Event-ID"].flatMap { Int($0) } ?? 0) + 1
       while true {
@@ -114,10 +105,8 @@ struct StateSavingTests {
   }
 
   @Test func `what came before a silence is saved in the silence`() throws {
-    let gate = Gate()
-    let nextGate = Gate()
-    let server = try Self.server(gate, next: nextGate)
-    let state = TemporaryFolder.shared.file("state")
+    let (gate, nextGate) = (Gate(), Gate())
+    let server = try Self.server(gate, nextGate)
     let program = try PusherCLI.sse(server, "--state-file", state)
     for number in 1...5 {
       gate.open()
@@ -135,7 +124,6 @@ struct StateSavingTests {
   @Test func `a save that fails is told once and tried again`() throws {
     let gate = Gate()
     let server = try Self.server(gate)
-    let state = TemporaryFolder.shared.file("state")
     let program = try PusherCLI.sse(server, "--state-file", state, "-v")
     gate.open()
     try StateText.await("1", in: state)
@@ -151,7 +139,6 @@ struct StateSavingTests {
 
   @Test func `a block without data moves the id too`() throws {
     let server = try ScriptedServer.streaming("id: 1\ndata: 1\n\nid: 2\n\n")
-    let state = TemporaryFolder.shared.file("state")
     let program = try PusherCLI.sse(server, "--state-file", state)
     _ = try program.line()
     try StateText.await("2", in: state)
@@ -165,10 +152,8 @@ struct StateSavingTests {
     id: String, reason: String
   ) throws {
     let server = try ScriptedServer.streaming("id: 1\ndata: 1\n\nid: \(id)\ndata: 2\n\n")
-    let state = TemporaryFolder.shared.file("state")
     let result = try PusherCLI.sse(server, "-n", "2", "--state-file", state).result()
-    #expect(result.ending == .exited(0))
-    #expect(result.errorText.contains("cannot save an event's id in the state file: \(reason)"))
+    result.expect(0, telling: "cannot save an event's id in the state file: \(reason)")
     #expect(StateText.id(state) == "1")
   }
 }
@@ -177,8 +162,7 @@ struct StateSavingTests {
 struct StateStartTests {
   private func run(_ state: String, _ options: String...) throws -> ProgramResult {
     let server = try NumberedStream.server(last: 50)
-    return try PusherCLI.run(
-      ["sse", server.url, "-n", "1", "--state-file", state] + options)
+    return try PusherCLI.run(["sse", server.url, "-n", "1", "--state-file", state] + options)
   }
 
   @Test(arguments: [
@@ -196,17 +180,13 @@ struct StateStartTests {
     throws
   {
     let state = try TemporaryFolder.shared.file("state", holding: text)
-    let result = try run(state)
-    #expect(result.ending == .exited(2))
-    #expect(result.errorText.contains(reason), "\(result.errorText)")
-    #expect(try String(contentsOfFile: state, encoding: .utf8) == text)
+    try run(state).expect(2, telling: reason)
+    #expect(try SystemFile.text(state) == text)
   }
 
   @Test func `an empty file is told`() throws {
-    let empty = try TemporaryFolder.shared.file("state", holding: "")
-    let begun = try run(empty)
-    #expect(begun.errorText.contains("is empty: starting without an id"))
-    #expect(begun.outputText == NumberedStream.line(1) + "\n")
+    try run(TemporaryFolder.shared.file("state", holding: "")).expect(
+      0, prints: NumberedStream.line(1) + "\n", telling: "is empty: starting without an id")
   }
 
   @Test func `a file that is made has its content from its first moment, and nothing beside it`()
@@ -220,7 +200,7 @@ struct StateStartTests {
     try FileManager.default.createDirectory(atPath: draft, withIntermediateDirectories: true)
     let url = try HTTPURL(parsing: "http://127.0.0.1:1/log?secret")
     let state = try StateFile(path, url: url) { Issue.record("\($0)") }
-    let text = try String(contentsOfFile: path, encoding: .utf8)
+    let text = try SystemFile.text(path)
     #expect(text.hasPrefix("pusher-cli state 1\nurl http://127.0.0.1:1/log\nquery "))
     #expect(text.hasSuffix("\nid \n"))
     #expect(state.id.isEmpty)
@@ -250,18 +230,15 @@ struct StateStartTests {
       let url = server.url.replacing("/stream", with: path)
       return try PusherCLI.run("sse", url, "-n", "1", "--state-file", state)
     }
-    #expect(try run("/a?token=secret").ending == .exited(0))
-    let text = try String(contentsOfFile: state, encoding: .utf8)
+    try run("/a?token=secret").expect(0)
+    let place = "http://127.0.0.1:\(server.port)/a"
+    let text = try SystemFile.text(state)
     #expect(!text.contains("secret"))
-    #expect(text.hasPrefix("pusher-cli state 1\nurl http://127.0.0.1:\(server.port)/a\nquery "))
-    let sameQuery = try run("/a?token=secret")
-    #expect(sameQuery.errorText.isEmpty)
-    let otherQuery = try run("/a?token=other")
-    #expect(otherQuery.errorText.contains("belongs to another query of"))
-    #expect(otherQuery.outputText == NumberedStream.line(3) + "\n")
-    let otherPath = try run("/b?token=other")
-    #expect(otherPath.ending == .exited(2))
-    #expect(otherPath.errorText.contains("belongs to http://127.0.0.1:\(server.port)/a; use"))
+    #expect(text.hasPrefix("pusher-cli state 1\nurl \(place)\nquery "))
+    try run("/a?token=secret").expect(0, says: "")
+    try run("/a?token=other").expect(
+      0, prints: NumberedStream.line(3) + "\n", telling: "belongs to another query of")
+    try run("/b?token=other").expect(2, telling: "belongs to \(place); use")
     #expect(StateText.id(state) == "3")
   }
 
@@ -275,9 +252,7 @@ struct StateStartTests {
     for _ in 1...3 {
       let before = StateText.id(state) ?? ""
       while StateText.id(state) ?? "" == before { _ = try first.line() }
-      let refused = try second()
-      #expect(refused.ending == .exited(2))
-      #expect(refused.errorText.contains("another run uses '\(state)'"))
+      try second().expect(2, telling: "another run uses '\(state)'")
     }
     first.send(SIGKILL)
     _ = try first.wait()
@@ -288,18 +263,13 @@ struct StateStartTests {
     let target = try TemporaryFolder.shared.file("target", holding: "1\n")
     let link = TemporaryFolder.shared.file("link")
     try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: target)
-    let fifo = TemporaryFolder.shared.file("fifo")
-    #expect(mkfifo(fifo, 0o600) == 0)
     for (path, what) in [
       (link, "is a symbolic link; give the name of the file itself"),
-      (fifo, "is a pipe, not a file"), (TemporaryFolder.shared.path, "is a folder, not a file"),
-    ] {
-      let result = try run(path)
-      #expect(result.ending == .exited(2))
-      #expect(result.errorText.contains(what), "\(result.errorText)")
-    }
+      (try NamedPipe().path, "is a pipe, not a file"),
+      (TemporaryFolder.shared.path, "is a folder, not a file"),
+    ] { try run(path).expect(2, telling: what) }
     #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == target)
-    #expect(try String(contentsOfFile: target, encoding: .utf8) == "1\n")
+    #expect(try SystemFile.text(target) == "1\n")
   }
 
   @Test
@@ -311,9 +281,8 @@ struct StateStartTests {
     let draft = state + ".pusher-cli-draft"
     try FileManager.default.createSymbolicLink(atPath: draft, withDestinationPath: victim)
     #expect(try run(state).ending == .exited(0))
-    #expect(try String(contentsOfFile: victim, encoding: .utf8) == "mine")
+    #expect(try SystemFile.text(victim) == "mine")
     #expect(StateText.id(state) == "1")
-    let bits = try FileManager.default.attributesOfItem(atPath: state)[.posixPermissions] as? Int
-    #expect(bits == 0o600)
+    #expect(try SystemFile.mode(state) == 0o600)
   }
 }

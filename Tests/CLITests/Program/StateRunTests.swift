@@ -76,7 +76,7 @@ struct StateRunTests {
       if result.errorText.contains("middle of a line") { torn += 1 }
       #expect(!result.errorText.contains("error"), "\(result.errorText)")
     }
-    let tally = Tally(try String(contentsOfFile: file, encoding: .utf8), ends: ends)
+    let tally = Tally(try SystemFile.text(file), ends: ends)
     report("killed", runs, tally)
     #expect(tally.torn <= torn + 1)
     // A busy machine adds to the second.
@@ -99,7 +99,7 @@ struct StateRunTests {
       }
       #expect(try program.wait() == .exited(6))
     }
-    let tally = Tally(Self.withoutLifecycle(try String(contentsOfFile: file, encoding: .utf8)))
+    let tally = Tally(Self.withoutLifecycle(try SystemFile.text(file)))
     report("with a full disk (a limit on files)", runs, tally)
     // A line without its end is completed by the next run, and repeated.
     #expect(tally.doubled + tally.torn <= runs)
@@ -126,7 +126,7 @@ struct StateRunTests {
       }
       #expect(try program.wait() == .exited(6))
     }
-    let tally = Tally(try String(contentsOfFile: folder + "/events", encoding: .utf8))
+    let tally = Tally(try SystemFile.text(folder + "/events"))
     report("with a full disk (a file system that holds the state file too)", runs, tally)
   }
 

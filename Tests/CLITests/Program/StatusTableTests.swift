@@ -5,8 +5,7 @@ import Testing
 struct StatusTableTests {
   /// The rows of the page's last table: set-up, status, commands.
   private static let rows: [String: (status: String, commands: String)] = {
-    let file = DocumentedTable.root.appending(path: "docs/connection-errors.md")
-    let text = (try? String(contentsOf: file, encoding: .utf8)) ?? ""
+    let text = (try? Documentation.text("docs/connection-errors.md")) ?? ""
     let part = text.components(separatedBy: "## Every command").last ?? ""
     var rows: [String: (String, String)] = [:]
     for line in part.split(separator: "\n") where line.hasPrefix("| ") {

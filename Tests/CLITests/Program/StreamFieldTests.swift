@@ -13,44 +13,66 @@ struct StreamFieldTests {
     }
   }
 
-  private func data(_ result: ProgramResult) -> [String] {
-    result.outputText.split(separator: "\n").map(String.init)
+  private func data(_ server: ScriptedServer, _ options: [String]) throws -> [Substring] {
+    try PusherCLI.run(["sse", server.url, "-r"] + options).outputText.split(separator: "\n")
   }
 
-  @Test func `the file of --header is read again for each connection`() throws {
+  /// What becomes of the file of `--header` during a run, and what is said about that.
+  enum Change: CaseIterable {
+    case replaced, removed, emptied, pipe
+
+    func apply(to file: String) throws {
+      switch self {
+      case .replaced: break
+      case .removed: unlink(file)
+      case .emptied: try "".write(toFile: file, atomically: true, encoding: .utf8)
+      case .pipe: _ = try NamedPipe(at: file)
+      }
+    }
+
+    func message(_ file: String) -> String? {
+      let kept = "pusher-cli: warning: --header: '\(file)': "
+      return switch self {
+      case .replaced: nil
+      case .removed: "--header: cannot read '\(file)'; retrying in "
+      case .emptied: kept + "it has no header field; sending its previous fields"
+      case .pipe: kept + "it is a pipe, not a file; sending its previous fields"
+      }
+    }
+  }
+
+  @Test(arguments: Change.allCases)
+  func `the file of --header is read again for each connection, and its loss is told`(
+    change: Change
+  ) throws {
     let token = try TemporaryFolder.shared.file("token", holding: "X-Token: 1\n")
     let server = try server()
     let program = try PusherCLI.start(["sse", server.url, "-r", "-H", "@\(token)"])
     #expect(try program.line() == "1")
+    try change.apply(to: token)
+    if let message = change.message(token) { try program.errorLine(containing: message) }
+    if [.emptied, .pipe].contains(change) {
+      #expect(try program.lines(20).allSatisfy { $0 == "1" })
+    }
+    if change == .pipe { unlink(token) }
     try "X-Token: 2\n".write(toFile: token, atomically: true, encoding: .utf8)
     var line = try program.line()
-    while line == "1" { line = try program.line() }
+    while line == "1" || line == "none" { line = try program.line() }
     #expect(line == "2")
+    try program.end()
   }
 
-  @Test func `a file that cannot be read for a later connection is a loss, and is told`() throws {
-    let token = try TemporaryFolder.shared.file("token", holding: "X-Token: 1\n")
-    let server = try server()
-    let program = try PusherCLI.start(["sse", server.url, "-r", "-H", "@\(token)"])
-    #expect(try program.line() == "1")
-    try FileManager.default.removeItem(atPath: token)
-    _ = try program.errorLine(containing: "--header: cannot read '\(token)'; retrying in ")
-    try "X-Token: 3\n".write(toFile: token, atomically: true, encoding: .utf8)
-    var line = try program.line()
-    while line == "1" { line = try program.line() }
-    #expect(line == "3")
+  /// A command that prints one more with each run.
+  private static func counting(_ file: String) -> String {
+    "echo x >>\(file); echo X-Token: $(wc -l <\(file))"
   }
 
   @Test func `--header-command gives fresh fields for each connection, before those of --header`()
     throws
   {
-    let count = TemporaryFolder.shared.file("count")
-    let server = try server()
-    let result = try PusherCLI.run([
-      "sse", server.url, "-r", "-n", "3", "-H", "X-Token: fixed", "--header-command",
-      "echo x >>\(count); echo X-Token: $(wc -l <\(count))",
-    ])
-    #expect(data(result) == ["1", "2", "3"])
+    let command = Self.counting(TemporaryFolder.shared.file("count"))
+    let options = ["-n", "3", "-H", "X-Token: fixed", "--header-command", command]
+    #expect(try data(server(), options) == ["1", "2", "3"])
   }
 
   @Test(arguments: [
@@ -65,8 +87,7 @@ struct StreamFieldTests {
   ) throws {
     let server = try server()
     let result = try PusherCLI.run(["sse", server.url, "--header-command", command])
-    #expect(result.ending == .exited(4))
-    #expect(result.errorText == "pusher-cli: error: \(reason)\n")
+    result.expect(4, error: reason)
     #expect(server.connectionCount == 0)
   }
 
@@ -76,53 +97,45 @@ struct StreamFieldTests {
       let request = try connection.request()
       tokens.add(request.headers["X-Token"])
       try connection.welcome(request)
-      _ = try connection.acceptSubscription()
+      try connection.acceptSubscription()
       if connection.number == 2 { try connection.send(event: "e", data: "1") }
     }
-    let count = TemporaryFolder.shared.file("count")
-    let result = try PusherCLI.subscribe(
+    try PusherCLI.subscribe(
       to: server, "news", "-n", "1", "--retry-max-delay", "10ms", "--header-command",
-      "echo x >>\(count); echo X-Token: $(wc -l <\(count))"
-    ).result()
-    #expect(result.ending == .exited(0))
+      Self.counting(TemporaryFolder.shared.file("count"))
+    ).result().expect(0)
     #expect(tokens.values.prefix(2) == ["1", "2"])
   }
 
-  @Test func `cookies of answers go with later requests when --cookies says so`() throws {
+  @Test(arguments: [
+    ([], ["none", "none"]), (["--cookies"], ["none", "node=7"]),
+    (["--cookies", "-H", "Cookie: a=1"], ["a=1", "a=1; node=7"]),
+  ])
+  func `cookies of answers go with later requests when --cookies says so`(
+    options: [String], sent: [String]
+  ) throws {
     let server = try server("cookie", answer: "Set-Cookie: node=7; Path=/\r\n")
-    let kept = try PusherCLI.run(["sse", server.url, "-r", "-n", "2", "--cookies"])
-    #expect(data(kept) == ["none", "node=7"])
-    let typed = try PusherCLI.run(
-      ["sse", server.url, "-r", "-n", "2", "--cookies", "-H", "Cookie: a=1"])
-    #expect(data(typed) == ["a=1", "a=1; node=7"])
-    let without = try PusherCLI.run(["sse", server.url, "-r", "-n", "2"])
-    #expect(data(without) == ["none", "none"])
+    #expect(try data(server, ["-n", "2"] + options).map(String.init) == sent)
   }
 
   @Test(arguments: [
-    (#"{"error":"token expired"}"#, "token expired"),
-    ("line one\nline \u{7}two", "line one line two"),
-    ("{}", ""), ("", ""),
+    (#"{"error":"token expired"}"#, "No: token expired"),
+    ("line one\nline \u{7}two", "No: line one line two"), ("{}", "No"), ("", "No"),
   ])
   func `the body of a refusal is told on one line`(body: String, words: String) throws {
-    for framing in ["Content-Length: \(body.utf8.count)\r\n", "", "Transfer-Encoding: chunked\r\n"]
-    {
-      let isChunked = framing.hasPrefix("T")
-      let sent =
-        isChunked
-        ? (body.isEmpty ? "" : "\(String(body.utf8.count, radix: 16))\r\n\(body)\r\n") + "0\r\n\r\n"
-        : body
+    let size = body.utf8.count
+    let chunk = body.isEmpty ? "" : "\(String(size, radix: 16))\r\n\(body)\r\n"
+    for (framing, sent) in [
+      ("Content-Length: \(size)\r\n", body), ("", body),
+      ("Transfer-Encoding: chunked\r\n", chunk + "0\r\n\r\n"),
+    ] {
       let server = try ScriptedServer { connection in
         _ = try connection.question()
-        try connection.send(stream: "HTTP/1.1 403 No\r\n\(framing)\r\n")
-        try connection.send(stream: sent)
+        try connection.send(stream: "HTTP/1.1 403 No\r\n\(framing)\r\n\(sent)")
       }
+      let start = "pusher-cli: error: the server answered HTTP 403 (\(words)) ("
       let result = try PusherCLI.run(["sse", server.url])
-      let said = words.isEmpty ? "No" : "No: \(words)"
-      #expect(
-        result.errorText.hasPrefix("pusher-cli: error: the server answered HTTP 403 (\(said)) ("),
-        "\(framing)")
-      #expect(result.ending == .exited(3))
+      #expect(result.ending == .exited(3) && result.errorText.hasPrefix(start), "\(framing)")
     }
   }
 

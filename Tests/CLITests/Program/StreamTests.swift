@@ -24,37 +24,19 @@ struct StreamTests {
     #expect(try program.wait() == .exited(0))
   }
 
-  @Test func `chunks may be cut anywhere`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.beginStream([("Transfer-Encoding", "chunked")])
-      for character in Self.stream.unicodeScalars { try connection.send(chunk: "\(character)") }
-      try connection.remain()
-    }
-    let result = try PusherCLI.sse(server, "-n", "3").result()
-    #expect(result.outputText == Self.lines.joined(separator: "\n") + "\n")
-    #expect(result.errorText.isEmpty)
-  }
-
   @Test func `the request is that of the standard`() throws {
-    let questions = Record<ScriptedConnection.Question>()
-    let server = try ScriptedServer { connection in
-      questions.add(try connection.beginStream())
-      try connection.send(stream: "data: 1\n\n")
-      try connection.remain()
-    }
-    _ = try PusherCLI.sse(
+    let (server, heads) = try ScriptedServer.recording("data: 1\n\n")
+    try PusherCLI.sse(
       server, "-n", "1", "-H", "X-Test: yes", "-H", "accept: text/event-stream;q=1",
       "--last-event-id", "ä 7"
-    ).result()
-    let head = try #require(questions.values.first).head
-    #expect(head.method == "GET")
-    #expect(head.target == "/stream")
-    #expect(head.headers.all("Cache-Control") == ["no-cache"])
-    #expect(head.headers.all("Accept") == ["text/event-stream;q=1"])
-    #expect(head.headers["X-Test"] == "yes")
-    #expect(head.headers["Last-Event-ID"] == "ä 7")
+    ).result().expect(0)
+    let head = try #require(heads.values.first)
+    #expect(head.method == "GET" && head.target == "/stream")
+    #expect(
+      ["Cache-Control", "Accept", "X-Test", "Last-Event-ID", "Accept-Encoding"]
+        .map(head.headers.all)
+        == [["no-cache"], ["text/event-stream;q=1"], ["yes"], ["ä 7"], []])
     #expect(head.headers["User-Agent"]?.hasPrefix("pusher-cli/") == true)
-    #expect(head.headers["Accept-Encoding"] == nil)
   }
 
   @Test
@@ -130,24 +112,18 @@ struct StreamTests {
     let result = try PusherCLI.sse(server, "-n", "1", "-H", "@\(secret)", "-v").result()
     #expect(result.outputText == #"{"event":"message","data":"there"}"# + "\n")
     #expect(heads.values.map(\.target) == ["/stream", "/moved", "/stream"])
-    #expect(
-      heads.values.map { $0.headers["Authorization"] } == ["Bearer x", "Bearer x", nil])
+    #expect(heads.values.map { $0.headers["Authorization"] } == ["Bearer x", "Bearer x", nil])
     #expect(result.errorText.contains("redirected (301) to http://127.0.0.1:"))
   }
 
   @Test func `name and password from a file become basic authorisation`() throws {
-    let seen = Record<String?>()
-    let server = try ScriptedServer { connection in
-      seen.add(try connection.beginStream().head.headers["Authorization"])
-      try connection.send(stream: "data: 1\n\n")
-      try connection.remain()
-    }
+    let (server, heads) = try ScriptedServer.recording("data: 1\n\n")
     let place = server.url.replacing("//", with: "//me:p%40ss@")
     let file = try TemporaryFolder.shared.file("place", holding: place + "\n")
-    let fromFile = try PusherCLI.run("sse", "@\(file)", "-n", "1", "-v")
-    #expect(fromFile.ending == .exited(0))
-    #expect(!fromFile.errorText.contains("p%40ss"))
-    #expect(seen.values == ["Basic bWU6cEBzcw=="])
+    let result = try PusherCLI.run("sse", "@\(file)", "-n", "1", "-v")
+    result.expect(0)
+    #expect(!result.errorText.contains("p%40ss"))
+    #expect(heads.values.map { $0.headers["Authorization"] } == ["Basic bWU6cEBzcw=="])
   }
 
   @Test func `a POST sends its data once, and ends with the stream`() throws {
@@ -157,30 +133,14 @@ struct StreamTests {
       try connection.send(chunk: "data: {\"token\":\"a\"}\n\ndata: [DONE]\n\n")
       try connection.send(chunk: "")
     }
-    let result = try PusherCLI.sse(server, "-d", #"{"stream":true}"#).result()
-    #expect(result.ending == .exited(0))
-    #expect(
-      result.outputText
-        == #"{"event":"message","data":{"token":"a"}}"# + "\n"
+    try PusherCLI.sse(server, "-d", #"{"stream":true}"#).result().expect(
+      0,
+      prints: #"{"event":"message","data":{"token":"a"}}"# + "\n"
         + #"{"event":"message","data":"[DONE]"}"# + "\n")
-    #expect(questions.values.map(\.head.method) == ["POST"])
-    #expect(questions.values.first?.body == #"{"stream":true}"#)
-    #expect(questions.values.first?.head.headers["Content-Type"] == "application/json")
-  }
-
-  @Test func `the state file leads the next run, and holds what was printed`() throws {
-    let ids = Record<String?>()
-    let server = try ScriptedServer { connection in
-      ids.add(try connection.beginStream().head.headers["Last-Event-ID"])
-      try connection.send(stream: "id: 1\ndata: 1\n\nid: 2\ndata: 2\n\nid: 3\ndata: 3\n\n")
-      try connection.remain()
+    let seen = questions.values.map {
+      [$0.head.method, $0.body, $0.head.headers["Content-Type"] ?? ""]
     }
-    let state = TemporaryFolder.shared.file("state")
-    #expect(try PusherCLI.sse(server, "-n", "2", "--state-file", state).wait() == .exited(0))
-    #expect(StateText.id(state) == "2")
-    #expect(try PusherCLI.sse(server, "-n", "3", "--state-file", state).wait() == .exited(0))
-    #expect(StateText.id(state) == "3")
-    #expect(ids.values == [nil, "2"])
+    #expect(seen == [["POST", #"{"stream":true}"#, "application/json"]])
   }
 
   @Test func `a compressed stream is printed event by event`() throws {
@@ -223,21 +183,6 @@ struct StreamTests {
     #expect(stamped.outputText.contains(/^\{"received_at":"[-0-9T:.]+Z","event":"a\.x","data":1\}/))
   }
 
-  @Test(.needs(.certificates))
-  func `TLS is checked as elsewhere`() throws {
-    let certificates = try #require(CertificateMatrix.shared)
-    let server = try ScriptedServer(certificate: certificates.trusted) { connection in
-      try connection.beginStream()
-      try connection.send(stream: "data: 1\n\n")
-      try connection.remain()
-    }
-    let good = try PusherCLI.sse(server, "-n", "1", "--cacert", certificates.authority).result()
-    #expect(good.ending == .exited(0), "\(good.errorText)")
-    let bad = try PusherCLI.sse(server, "-n", "1").result()
-    #expect(bad.ending == .exited(4))
-    #expect(bad.errorText.contains("; trust it with --cacert FILE"))
-  }
-
   @Test(
     .needs(.proxies),
     arguments: LocalProxy.Kind.allCases)
@@ -245,7 +190,47 @@ struct StreamTests {
     let proxy = try LocalProxy(kind)
     let server = try ScriptedServer.streaming("data: 1\n\n")
     let result = try PusherCLI.sse(server, "-n", "1", "--proxy", proxy.url, "-v").result()
+    result.expect(0, telling: "through proxy \(proxy.url)")
+  }
+
+  // MARK: Sessions
+
+  /// Names a session in the first answer, and records what each request says of one.
+  private func server(
+    _ sessions: Record<[String]>, then next: @escaping ScriptedServer.Script
+  ) throws -> ScriptedServer {
+    try ScriptedServer { connection in
+      sessions.add(try connection.question().head.headers.all("Mcp-Session-Id"))
+      guard connection.number == 1 else { return try next(connection) }
+      try connection.beginAnswer([("mcp-session-id", "s-1")], type: "text/event-stream")
+      try connection.send(stream: "retry: 10\n\ndata: 1\n\n")
+    }
+  }
+
+  @Test(arguments: [[], ["--session-header", "Mcp-Session-Id"]])
+  func `a session of the answer goes back with --session-header, which -v names without it`(
+    option: [String]
+  ) throws {
+    let sessions = Record<[String]>()
+    let server = try server(sessions) { connection in
+      try connection.beginAnswer(type: "text/event-stream")
+      try connection.send(stream: "data: 2\n\n")
+      try connection.remain()
+    }
+    let result = try PusherCLI.run(["sse", server.url, "-n", "2", "-v"] + option)
     #expect(result.ending == .exited(0), "\(result.errorText)")
-    #expect(result.errorText.contains("through proxy \(proxy.url)"))
+    #expect(sessions.values == [[], option.isEmpty ? [] : ["s-1"]])
+    let advice = "/stream, mcp-session-id s-1 (--session-header mcp-session-id sends it back)\n"
+    #expect(result.errorText.lowercased().contains(advice) == option.isEmpty, "\(result.errorText)")
+  }
+
+  @Test func `a session stays with the server that named it`() throws {
+    let (second, heads) = try ScriptedServer.recording("data: 2\n\n")
+    let server = try server(Record()) {
+      try $0.answer(307, "See", [("Location", second.url)])
+    }
+    let result = try PusherCLI.sse(server, "-n", "2", "--session-header", "Mcp-Session-Id").result()
+    #expect(result.ending == .exited(0), "\(result.errorText)")
+    #expect(heads.values.map { $0.headers.all("Mcp-Session-Id") } == [[]])
   }
 }

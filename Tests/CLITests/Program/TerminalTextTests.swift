@@ -5,16 +5,14 @@ import Testing
 struct TerminalTextTests {
   /// C1, DEL, bidirectional marks, and a line separator.
   private static let foreign = "a\u{9B}31m\u{7F}\u{202E}\u{2066}\u{200F}\u{061C}\u{2028}z"
-  private static let escaped =
-    #"a\u009b31m\u007f\u202e\u2066\u200f\u061c\u2028z"#
+  private static let escaped = #"a\u009b31m\u007f\u202e\u2066\u200f\u061c\u2028z"#
 
   private static let credentials = ["--key", "k"]
 
   private func shown(_ arguments: [String], ending: Ending = .exited(0)) throws -> String {
     let terminal = try PseudoTerminal()
-    let environment = PusherCLI.environment.merging(["PUSHER_APP_SECRET": "s"]) { $1 }
-    let program = try ChildProgram(
-      PusherCLI.path, arguments, environment: environment, on: terminal.path)
+    let program = try PusherCLI.start(
+      arguments, on: terminal, environment: ["PUSHER_APP_SECRET": "s"])
     #expect(try program.wait() == ending)
     return terminal.text
   }
@@ -31,16 +29,13 @@ struct TerminalTextTests {
     #expect(isSafe, "\(text.debugDescription)")
   }
 
-  private func server(_ body: String) throws -> ScriptedServer {
-    try ScriptedServer.answering(200, body: body)
-  }
-
   @Test func `answers of the HTTP API are shown safely`() throws {
-    let users = try server(#"{"users":[{"id":"\#(Self.foreign)"}]}"#)
+    let users = try ScriptedServer.answering(200, body: #"{"users":[{"id":"\#(Self.foreign)"}]}"#)
     expectSafe(try shown(["users", "presence-a", "--app-id", "1"] + users.address))
-    let channels = try server(#"{"channels":{"\#(Self.foreign)":{}}}"#)
+    let channels = try ScriptedServer.answering(200, body: #"{"channels":{"\#(Self.foreign)":{}}}"#)
     expectSafe(try shown(["channels", "--app-id", "1"] + channels.address))
-    let info = try server(#"{"channels":{"\#(Self.foreign)\u001b[2J":{}}}"#)
+    let info = try ScriptedServer.answering(
+      200, body: #"{"channels":{"\#(Self.foreign)\u001b[2J":{}}}"#)
     expectSafe(
       try shown(
         ["trigger", "--app-id", "1", "-c", "a", "-e", "b", "1", "--info", "user_count"]
@@ -74,13 +69,11 @@ struct TerminalTextTests {
   @Test func `webhooks are shown safely`() throws {
     let terminal = try PseudoTerminal()
     let file = TemporaryFolder.shared.file("port")
-    let listener = try ChildProgram(
-      PusherCLI.path,
+    let listener = try PusherCLI.start(
       [
         "webhook", "listen", "--local", "--listen", "127.0.0.1:0", "--port-file", file, "-n", "1",
         "-q",
-      ],
-      environment: PusherCLI.environment, on: terminal.path)
+      ], on: terminal)
     let port = try listener.port(in: file)
     let body =
       #"{"time_ms":1,"events":[{"name":"client_event","channel":"a","data":"\#(Self.foreign)"}]}"#

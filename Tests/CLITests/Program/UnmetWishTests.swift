@@ -2,179 +2,109 @@ import Foundation
 import PusherCore
 import Testing
 
-/// A stream that ends before the event that the run waits for: the wiring of `TruthTableTests`.
+/// A run that ends before the event that it waits for: the wiring of `TruthTableTests`.
 @Suite("A run that ends before its wish ends with 5 and says so", .runsPrograms)
 struct UnmetWishTests {
   private static let two = "data: 1\n\nevent: tick\ndata: 2\n\n"
   private static let lines =
     #"{"event":"message","data":1}"# + "\n" + #"{"event":"tick","data":2}"# + "\n"
-
-  /// Ways to mark the end of a stream.
-  enum Mark: CaseIterable { case lastChunk, countedBody }
-
-  private func server(_ stream: String, _ mark: Mark = .countedBody) throws -> ScriptedServer {
-    try ScriptedServer { connection in
-      switch mark {
-      case .countedBody: try connection.answer(body: stream, type: "text/event-stream")
-      case .lastChunk:
-        try connection.beginStream([("Transfer-Encoding", "chunked")])
-        try connection.send(chunk: stream)
-        try connection.send(stream: "0\r\n\r\n")
-      }
-    }
-  }
+  private static let post = ["-d", "{}"]
 
   private func sse(
-    _ stream: String, _ options: [String], _ mark: Mark = .countedBody
+    _ stream: String, _ options: [String], isChunked: Bool = false
   ) throws -> ProgramResult {
-    let server = try server(stream, mark)
+    let server = try ScriptedServer { connection in
+      guard isChunked else {
+        _ = try connection.answer(body: stream, type: "text/event-stream")
+        return
+      }
+      try connection.beginStream([("Transfer-Encoding", "chunked")])
+      try connection.send(chunk: stream)
+      try connection.send(chunk: "")
+    }
     return try PusherCLI.run(["sse", server.url] + options)
   }
 
-  private func expect(
-    _ result: ProgramResult, _ sentence: String, printed: String,
-    sourceLocation: SourceLocation = #_sourceLocation
-  ) {
-    #expect(result.ending == .exited(5), sourceLocation: sourceLocation)
-    #expect(result.outputText == printed, sourceLocation: sourceLocation)
-    #expect(
-      result.errorText == "pusher-cli: error: \(sentence)\n", sourceLocation: sourceLocation)
-  }
-
-  @Test(arguments: Mark.allCases, [["--reconnect", "never"], ["-d", "{}"]])
-  func `every wish is named at every mark of the end`(mark: Mark, rest: [String]) throws {
-    for (options, sentence) in [
-      (["-n", "3"], "the stream ended after 2 of 3 events"),
-      (["--until", "[DONE]"], "the stream ended after 2 events; --until '[DONE]' never came"),
-      (
-        ["--until-event", "done"],
-        "the stream ended after 2 events; --until-event 'done' never came"
-      ),
-    ] {
-      expect(try sse(Self.two, options + rest, mark), sentence, printed: Self.lines)
+  @Test(
+    arguments: [
+      (["-n", "3"], "2 of 3 events"),
+      (["--until", "[DONE]"], "2 events; --until '[DONE]' never came"),
+      (["--until-event", "done"], "2 events; --until-event 'done' never came"),
+    ], [["--reconnect", "never"], post])
+  func `every wish is named at every mark of the end`(
+    wish: ([String], String), rest: [String]
+  ) throws {
+    for isChunked in [true, false] {
+      try sse(Self.two, wish.0 + rest, isChunked: isChunked)
+        .expect(5, prints: Self.lines, error: "the stream ended after \(wish.1)")
     }
   }
 
-  @Test func `status 204 is a mark of the end`() throws {
-    let server = try ScriptedServer { connection in
-      if connection.number == 1 {
-        try connection.beginStream()
-        try connection.send(stream: "retry: 10\n" + Self.two)
-      } else {
-        _ = try connection.question()
-        try connection.answer(204, "No Content")
-      }
-    }
-    let result = try PusherCLI.sse(server, "--until", "[DONE]").result()
-    expect(
-      result,
-      "the server has no more events (HTTP 204) after 2 events; --until '[DONE]' never came",
-      printed: Self.lines)
+  @Test(arguments: [["-n", "2"], ["--until", "2"], ["--until-event", "tick"], []])
+  func `a wish that is met, and none at all, give 0`(options: [String]) throws {
+    try sse(Self.two, options + ["--reconnect", "never"]).expect(0, says: "")
   }
 
-  @Test func `a wish that is met, and none at all, give 0`() throws {
-    for options in [["-n", "2"], ["--until", "2"], ["--until-event", "tick"], []] {
-      let result = try sse(Self.two, options + ["--reconnect", "never"])
-      #expect(result.ending == .exited(0) && result.errorText.isEmpty, "\(result.errorText)")
-    }
+  @Test(arguments: [
+    (
+      ["-e", "done", "-n", "1"],
+      "0 of 1 events (2 other events came, none matches -e: 'message', 'tick')"
+    ),
+    (
+      ["--where", "data > 9", "-n", "1"],
+      "0 of 1 events (2 other events came, --where left out 2)"
+    ),
+    (["--field", "text", "-n", "1"], "0 of 1 events (2 events came without the field 'text')"),
+    (
+      ["--field", "text", "--until", "[DONE]"],
+      "0 events; --until '[DONE]' never came (2 events came without the field 'text', one of "
+        + "them: 2)"
+    ),
+  ])
+  func `the sentence names what was left out`(options: [String], words: String) throws {
+    try sse(Self.two, Self.post + options)
+      .expect(5, prints: "", error: "the stream ended after \(words)")
   }
 
-  @Test func `the sentence names what was left out`() throws {
-    for (options, sentence) in [
-      (
-        ["-d", "{}", "-e", "done", "-n", "1"],
-        "the stream ended after 0 of 1 events (2 other events came, none matches -e: 'message', "
-          + "'tick')"
-      ),
-      (
-        ["-d", "{}", "--where", "data > 9", "-n", "1"],
-        "the stream ended after 0 of 1 events (2 other events came, --where left out 2)"
-      ),
-      (
-        ["-d", "{}", "--field", "text", "-n", "1"],
-        "the stream ended after 0 of 1 events (2 events came without the field 'text')"
-      ),
-      (
-        ["-d", "{}", "--field", "text", "--until", "[DONE]"],
-        "the stream ended after 0 events; --until '[DONE]' never came (2 events came without the "
-          + "field 'text', one of them: 2)"
-      ),
-    ] { expect(try sse(Self.two, options), sentence, printed: "") }
-  }
+  private static let text = Self.post + ["--field", "text", "--join"]
+  private static let error = #"{"error":{"message":"overloaded"}}"#
+  private static let broken = #"data: {"text":"Hel"}"# + "\n\ndata: \(error)\n\n"
 
   @Test func `an error in the middle of an answer is quoted`() throws {
-    let error = #"{"error":{"message":"overloaded"}}"#
-    let stream = #"data: {"text":"Hel"}"# + "\n\ndata: \(error)\n\n"
-    expect(
-      try sse(stream, ["-d", "{}", "--field", "text", "--join", "--until", "[DONE]"]),
-      "the stream ended after 1 event; --until '[DONE]' never came (1 event came without the "
-        + "field 'text': \(error))", printed: "Hel\n")
-    for options in [["--until", "[DONE]"], ["-n", "2"], []] {
-      let whole = stream + #"data: {"text":"lo"}"# + "\n\ndata: [DONE]\n\n"
-      let result = try sse(whole, ["-d", "{}", "--field", "text", "--join"] + options)
-      #expect(result.ending == .exited(0))
-      #expect(result.outputText == "Hello\n")
-      let count = options.isEmpty ? "2 events" : "1 event"
-      let before = options.isEmpty ? ", one of them: " : ": "
-      #expect(
-        result.errorText
-          == "pusher-cli: warning: \(count) came without the field 'text'\(before)\(error)\n",
-        "\(result.errorText)")
-    }
+    try sse(Self.broken, Self.text + ["--until", "[DONE]"]).expect(
+      5, prints: "Hel\n",
+      error: "the stream ended after 1 event; --until '[DONE]' never came (1 event came without "
+        + "the field 'text': \(Self.error))")
   }
 
-  @Test func `a server that closes the socket is a lost connection, and the wish is named`() throws
-  {
+  @Test(arguments: [
+    (["--until", "[DONE]"], "1 event came without the field 'text': "),
+    (["-n", "2"], "1 event came without the field 'text': "),
+    ([], "2 events came without the field 'text', one of them: "),
+  ])
+  func `an error in an answer that is whole is quoted in a warning`(
+    options: [String], words: String
+  ) throws {
+    let whole = Self.broken + #"data: {"text":"lo"}"# + "\n\ndata: [DONE]\n\n"
+    try sse(whole, Self.text + options)
+      .expect(0, prints: "Hello\n", says: "pusher-cli: warning: \(words)\(Self.error)\n")
+  }
+
+  @Test(arguments: [
+    (["-n", "3"], "; 1 of 3 events came"),
+    (["--until-event", "b"], "; --until-event 'b' never came"), ([], ""),
+  ])
+  func `a server that closes the socket is a lost connection, and the wish is named`(
+    options: [String], words: String
+  ) throws {
     let server = try ScriptedServer { connection in
       try connection.join()
       try connection.send(event: "a", data: "1")
       try connection.close(code: 1000)
     }
-    for (options, words) in [
-      (["--reconnect", "never", "-n", "3"], "; 1 of 3 events came"),
-      (["--reconnect", "never", "--until-event", "b"], "; --until-event 'b' never came"),
-      (["--reconnect", "never"], ""),
-    ] {
-      let result = try PusherCLI.run(["subscribe"] + server.address + ["news"] + options)
-      #expect(result.ending == .exited(4))
-      #expect(
-        result.errorText == "pusher-cli: error: closed by the server with code 1000\(words)\n",
-        "\(result.errorText)")
-    }
-  }
-
-  @Test func `--max-retries used up is a lost connection too`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.beginStream()
-      if connection.number == 1 {
-        try connection.send(stream: "retry: 10\ndata: 1\n\n")
-      } else {
-        connection.drop()
-      }
-    }
-    let result = try PusherCLI.sse(server, "--until", "[DONE]", "--max-retries", "1").result()
-    #expect(result.ending == .exited(4))
-    #expect(
-      result.errorLines.last?.hasPrefix("pusher-cli: error: gave up after 1 attempt: ") == true)
-    #expect(
-      result.errorLines.last?.hasSuffix("; --until '[DONE]' never came") == true,
-      "\(result.errorText)")
-  }
-
-  @Test func `a close without a mark names --until, unless the run waits for an event`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.beginStream()
-      try connection.send(stream: Self.two)
-    }
-    let loss = "the server closed the connection without marking the stream's end"
-    for (options, words) in [
-      (["-d", "{}"], " (if an event marks the end, name it with --until or --until-event)"),
-      (["-d", "{}", "--until", "[DONE]"], "; --until '[DONE]' never came"),
-    ] {
-      let result = try PusherCLI.run(["sse", server.url] + options)
-      #expect(result.ending == .exited(4))
-      #expect(result.errorText == "pusher-cli: error: \(loss)\(words)\n", "\(result.errorText)")
-    }
+    try PusherCLI.run(
+      ["subscribe"] + server.address + ["news", "--reconnect", "never"] + options
+    ).expect(4, error: "closed by the server with code 1000\(words)")
   }
 
   @Test(arguments: [true, false])
@@ -187,9 +117,8 @@ struct UnmetWishTests {
     let terminal = try PseudoTerminal()
     let program = try ChildProgram(
       "/bin/sh",
-      [
-        "-c", #"exec "$0" "$@" 2>&1"#, PusherCLI.path, "sse", server.url, "-d", "{}", "--field",
-        "text", "--join", "--until", "[DONE]", "-q",
+      ["-c", #"exec "$0" "$@" 2>&1"#, PusherCLI.path, "sse", server.url, "-q"] + Self.text + [
+        "--until", "[DONE]",
       ], environment: PusherCLI.environment, on: terminal.path)
     #expect(try program.wait() == .exited(isMarked ? 5 : 4))
     #expect(
@@ -197,19 +126,17 @@ struct UnmetWishTests {
       "\(terminal.text.debugDescription)")
   }
 
-  @Test func `trigger - that has nothing to send says so`() throws {
+  @Test(arguments: ["", "\n \n", #"{"event":"pusher-cli:exit"}"# + "\n"])
+  func `trigger - that has nothing to send says so`(input: String) throws {
     let server = try LocalServer()
-    for (input, words) in [("", ""), ("\n \n", ""), (#"{"event":"pusher-cli:exit"}"# + "\n", "")] {
-      let file = TemporaryFolder.shared.file("lines")
-      try input.write(toFile: file, atomically: true, encoding: .utf8)
-      let result = try PusherCLI.run(
-        ["trigger", "-"] + server.address, environment: LocalServer.environment("local-secret"),
-        input: .file(file))
-      #expect(result.ending == .exited(0))
-      #expect(
-        result.errorLines.last
-          == "pusher-cli: warning: nothing was sent: standard input has no event\(words)",
-        "\(result.errorText)")
-    }
+    let program = try server.start("trigger", "-", input: .pipe)
+    program.write(Array(input.utf8))
+    program.closeInput()
+    let result = try program.result()
+    #expect(result.ending == .exited(0))
+    #expect(
+      result.errorLines.last
+        == "pusher-cli: warning: nothing was sent: standard input has no event",
+      "\(result.errorText)")
   }
 }

@@ -23,11 +23,9 @@ struct UserTests {
     let server = try LocalServer()
     let program = try subscribe(server, "--user-id", "7", "--user-info", #"{"name":"Ada"}"#)
     try signedIn(program, "7")
-    let sent = try server.trigger("#server-to-user-7", "note", #"{"n":1.10}"#)
-    #expect(sent.ending == .exited(0), "\(sent.errorText)")
+    try server.trigger("#server-to-user-7", "note", #"{"n":1.10}"#).expect(0)
     #expect(
-      try program.line()
-        == ##"{"event":"note","channel":"#server-to-user-7","data":{"n":1.10}}"##)
+      try program.line() == ##"{"event":"note","channel":"#server-to-user-7","data":{"n":1.10}}"##)
   }
 
   @Test func `who is watched is told when coming and going`() throws {
@@ -38,8 +36,7 @@ struct UserTests {
     #expect(try watcher.lines(4).contains(offline))
     let watched = try subscribe(server, "--user-id", "a")
     try signedIn(watched, "a")
-    watched.send(SIGTERM)
-    _ = try watched.wait()
+    try watched.end()
     #expect(
       try watcher.lines(2) == [
         #"{"event":"pusher:online","channel":null,"data":{"user_ids":["a"]}}"#,
@@ -50,42 +47,33 @@ struct UserTests {
 
   @Test func `a wrong secret ends with 3 and says what it was`() throws {
     let server = try LocalServer(secret: "other")
-    let program = try subscribe(server, "--user-id", "7")
-    let result = try program.result()
-    #expect(result.ending == .exited(3))
-    #expect(result.errorText.contains("sign-in refused: Invalid signature"))
-    #expect(result.errorText.contains("does the secret belong to key"))
+    let result = try subscribe(server, "--user-id", "7").result()
+    result.expect(3, telling: "sign-in refused: Invalid signature", "does the secret belong to key")
     #expect(result.outputText.contains(#""event":"pusher:signin_error","channel":null"#))
   }
 
   @Test func `an endpoint and a command are asked who the user is`() throws {
     let server = try LocalServer()
+    func join(_ options: String...) throws -> ChildProgram {
+      try PusherCLI.start(["subscribe", "-L", "--key", LocalServer.key] + server.address + options)
+    }
     let signature = SubscriptionSignature(key: LocalServer.key, secret: "local-secret")
     let questions = Record<ScriptedConnection.Question>()
     let endpoint = try ScriptedServer { connection in
       let question = try connection.question()
       questions.add(question)
-      let user = #"{"id":"e"}"#
       let auth = signature.signIn(
-        socketID: question.form["socket_id"] ?? "", userData: user)
-      try connection.answer(
-        200, body: #"{"auth":"\#(auth)","user_data":"{\"id\":\"e\"}"}"#)
+        socketID: question.form["socket_id"] ?? "", userData: #"{"id":"e"}"#)
+      try connection.answer(200, body: #"{"auth":"\#(auth)","user_data":"{\"id\":\"e\"}"}"#)
     }
-    let asking = try PusherCLI.start(
-      ["subscribe", "-L", "--key", LocalServer.key] + server.address + [
-        "--user-auth-endpoint", "http://127.0.0.1:\(endpoint.port)/pusher/user-auth",
-        "--auth-header", "X-Token: t",
-      ])
-    try signedIn(asking, "e")
+    let url = "http://127.0.0.1:\(endpoint.port)/pusher/user-auth"
+    try signedIn(join("--user-auth-endpoint", url, "--auth-header", "X-Token: t"), "e")
     let question = try #require(questions.values.first)
     #expect(question.form.keys.sorted() == ["socket_id"])
     #expect(question.head.headers["X-Token"] == "t")
 
     let command =
       #"printf '{"auth":"\#(LocalServer.key):%s","user_data":"{\\"id\\":\\"c\\"}"}' "$(printf '%s::user::{"id":"c"}' "$PUSHER_CLI_SOCKET_ID" | openssl dgst -sha256 -hmac local-secret -r | cut -c 1-64)""#
-    let running = try PusherCLI.start(
-      ["subscribe", "-L", "--key", LocalServer.key] + server.address
-        + ["--user-auth-command", command])
-    try signedIn(running, "c")
+    try signedIn(join("--user-auth-command", command), "c")
   }
 }

@@ -4,11 +4,6 @@ import Testing
 
 @Suite("Webhooks for a server that has none: webhook send", .runsPrograms)
 struct WebhookSendTests {
-  private func end(_ program: ChildProgram) throws {
-    program.send(SIGTERM)
-    #expect(try program.wait() == .signalled(SIGTERM))
-  }
-
   // MARK: Against serve
 
   @Test(arguments: ["reverb", "pusher", "soketi"])
@@ -25,16 +20,16 @@ struct WebhookSendTests {
       try hook.told(2) == ["channel_occupied presence-lobby", "member_added presence-lobby 7"])
     let second = try server.subscribe(["presence-lobby"], "-L", "--user-id", "8")
     #expect(try hook.told() == ["member_added presence-lobby 8"])
-    try end(first)
+    try first.end()
     #expect(try hook.told() == ["member_removed presence-lobby 7"])
-    try end(news)
+    try news.end()
     #expect(try hook.told() == ["channel_vacated news"])
-    try end(second)
+    try second.end()
     #expect(
       try hook.told(2) == ["member_removed presence-lobby 8", "channel_vacated presence-lobby"])
     // The own subscription is gone too, and may be used by others again.
     try sender.errorLine(containing: "left presence-lobby: no other subscribers")
-    try end(sender)
+    try sender.end()
     #expect(try hook.rest() == "")
   }
 
@@ -43,76 +38,15 @@ struct WebhookSendTests {
     let hook = try WebhookPair()
     let sender = try hook.start(server.address, "-c", "private-chat")
     try sender.errorLine(containing: "subscribed to private-chat")
-    let guest = try PusherCLI.start(
-      ["subscribe"] + server.address + ["private-chat", "--stdin", "-L"],
-      environment: LocalServer.environment("local-secret"), input: .pipe)
+    let guest = try server.start("subscribe", "private-chat", "--stdin", "-L", input: .pipe)
     #expect(try hook.told() == ["channel_occupied private-chat"])
-    guest.write(
-      Array((#"{"event":"client-x","channel":"private-chat","data":{"n":1}}"# + "\n").utf8))
+    guest.write(line: #"{"event":"client-x","channel":"private-chat","data":{"n":1}}"#)
     let line = try hook.receiver.line()
     #expect(line.hasPrefix(#"{"event":"client_event","channel":"private-chat","data":{"time_ms":"#))
     #expect(line.hasSuffix(#","event":"client-x","data":"{\"n\":1}"}}"#), "\(line)")
-    try end(guest)
+    try guest.end()
     #expect(try hook.told() == ["channel_vacated private-chat"])
-    try end(sender)
-  }
-
-  @Test func `what is there at the start is told, or not with --no-initial`() throws {
-    let server = try LocalServer()
-    let guest = try server.subscribe(["news", "presence-lobby"], "-L", "--user-id", "7")
-    let hook = try WebhookPair()
-    let sender = try hook.start(server.address)
-    #expect(
-      try hook.told(3) == [
-        "channel_occupied news", "channel_occupied presence-lobby", "member_added presence-lobby 7",
-      ])
-    try end(sender)
-    let quiet = try hook.start(server.address, "--no-initial", "--on-ready", "echo begun")
-    try quiet.errorLine(containing: "begun")
-    try end(guest)
-    #expect(
-      Set(try hook.told(3)) == [
-        "member_removed presence-lobby 7", "channel_vacated presence-lobby", "channel_vacated news",
-      ])
-    try end(quiet)
-  }
-
-  @Test func `for channels alone nobody sees it; for members it is a user of its own`() throws {
-    let server = try LocalServer(options: ["--dialect", "reverb"])
-    let guest = try server.subscribe(["presence-lobby"], "-L", "--user-id", "7")
-    let hook = try WebhookPair()
-    let unseen = try hook.start(server.address, "-e", "channel_*")
-    #expect(try hook.told() == ["channel_occupied presence-lobby"])
-    try end(unseen)
-    let seen = try hook.start(server.address, "-e", "member_*", "--user-id", "watcher")
-    #expect(try hook.told() == ["member_added presence-lobby 7"])
-    let joined = #"{"event":"pusher:member_added","channel":"presence-lobby","#
-    #expect(try guest.line() == joined + #""data":{"user_id":"watcher"}}"#)
-    try end(seen)
-    try end(guest)
-  }
-
-  @Test func `a member who comes back in time is not told`() throws {
-    let server = try LocalServer()
-    let hook = try WebhookPair()
-    let sender = try hook.start(server.address, "--webhook-delay", "1h")
-    let stays = try server.subscribe(["presence-lobby"], "-L", "--user-id", "1")
-    #expect(
-      try hook.told(2) == ["channel_occupied presence-lobby", "member_added presence-lobby 1"])
-    let guest = try server.subscribe(["presence-lobby"], "-L", "--user-id", "7")
-    #expect(try hook.told() == ["member_added presence-lobby 7"])
-    try end(guest)
-    try sender.errorLine(containing: "member_removed presence-lobby 7")
-    let again = try server.subscribe(["presence-lobby"], "-L", "--user-id", "7")
-    try sender.errorLine(containing: "member_added presence-lobby 7")
-    let last = try server.subscribe(["presence-lobby"], "-L", "--user-id", "8")
-    #expect(try hook.told() == ["member_added presence-lobby 8"])
-    try end(last)
-    try sender.errorLine(containing: "member_removed presence-lobby 8")
-    // The end sends what waits.
-    try end(sender)
-    #expect(try hook.told() == ["member_removed presence-lobby 8"])
-    withExtendedLifetime((stays, again)) {}
+    try sender.end()
   }
 
   @Test func `SIGUSR1 asks for the state`() throws {
@@ -126,31 +60,11 @@ struct WebhookSendTests {
     #expect(
       try sender.errorLine(containing: "waiting")
         == "pusher-cli: connected, 1 occupied channel, 1 webhook sent, 0 waiting")
-    try end(sender)
-    try end(guest)
+    try sender.end()
+    try guest.end()
   }
 
   // MARK: Failures
-
-  @Test func `webhooks that nobody takes are counted at the end`() throws {
-    let server = try LocalServer()
-    let guest = try server.subscribe(["news", "private-a"], "-L")
-    let port = try Loopback.closedPort()
-    let sender = try PusherCLI.start(
-      ["webhook", "send"] + server.address + ["--to", "http://127.0.0.1:\(port)/"],
-      environment: LocalServer.environment("local-secret"))
-    // Both events are in one webhook.
-    try sender.errorLine(
-      containing: "warning: webhook 2 events to http://127.0.0.1:\(port) failed")
-    sender.send(SIGTERM)
-    let result = try sender.result()
-    #expect(result.ending == .signalled(SIGTERM))
-    #expect(
-      result.errorText.contains(
-        "warning: 1 webhook to http://127.0.0.1:\(port) discarded at shutdown"),
-      "\(result.errorText)")
-    try end(guest)
-  }
 
   @Test(.needs(.movedClock))
   func `a run with a time limit that lost webhooks ends with 4`() throws {
@@ -160,21 +74,18 @@ struct WebhookSendTests {
     let clock = try MovedClock(standsStill: true)
     let sender = try PusherCLI.start(
       ["webhook", "send"] + server.address + ["--to", "http://127.0.0.1:\(port)/", "-W", "1m"],
-      environment: LocalServer.environment("local-secret").merging(clock.environment()) { $1 })
+      environment: LocalServer.environment().merging(clock.environment()) { $1 })
     try sender.errorLine(containing: "retrying in")
     #expect(try clock.move(.seconds(60), untilEndOf: sender) == .exited(4))
     #expect(try sender.result().errorText.contains("discarded at shutdown"))
-    try end(guest)
+    try guest.end()
   }
 
   @Test func `a list that is refused ends the run with 3`() throws {
     let server = try LocalServer()
     let hook = try WebhookPair()
     let result = try hook.start(server.address, secret: "another").result()
-    #expect(result.ending == .exited(3))
-    #expect(
-      result.errorText.contains(
-        "(do the secret and the app id belong to key loca…?)"), "\(result.errorText)")
+    result.expect(3, telling: "(do the secret and the app id belong to key loca…?)")
   }
 
   @Test func `a refused channel of the command line ends the run with 3`() throws {
@@ -189,8 +100,7 @@ struct WebhookSendTests {
     }
     let hook = try WebhookPair()
     let result = try hook.start(server.address + ["--app-id", "1"], "-c", "private-a").result()
-    #expect(result.ending == .exited(3))
-    #expect(result.errorText.contains("error: private-a refused: no"), "\(result.errorText)")
+    result.expect(3, telling: "error: private-a refused: no")
   }
 
   // MARK: Against a scripted server
@@ -234,7 +144,7 @@ struct WebhookSendTests {
     try sender.errorLine(containing: "warning: cannot list channels: HTTP 503")
     try sender.errorLine(containing: "warning: listing channels works again")
     #expect(try hook.told() == ["channel_vacated a"])
-    try end(sender)
+    try sender.end()
     #expect(try hook.rest() == "")
   }
 }

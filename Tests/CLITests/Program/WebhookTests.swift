@@ -9,52 +9,51 @@ struct WebhookTests {
   private static let secret = "7ad3773142a6692b25b8"
   private static let body =
     #"{"time_ms":1327078148132,"events":[{"name":"channel_occupied","channel":"my-channel"}]}"#
-  private static let signature =
-    "c19001ae3963ccb13bf618e5b16ba9848e7e74df0993aa0689168e341c6833cf"
+  private static let signature = "c19001ae3963ccb13bf618e5b16ba9848e7e74df0993aa0689168e341c6833cf"
 
   private func listen(
     _ options: String..., environment: [String: String] = [:], output: ChildProgram.Output = .pipe
   ) throws -> (program: ChildProgram, port: UInt16) {
-    let file = TemporaryFolder.shared.file("webhook-port")
-    let program = try PusherCLI.start(
-      ["webhook", "listen", "--listen", "127.0.0.1:0", "--port-file", file] + options,
+    let (program, port) = try PusherCLI.listening(
+      ["webhook", "listen"] + options,
       environment: ["PUSHER_APP_KEY": Self.key, "PUSHER_APP_SECRET": Self.secret]
         .merging(environment) { $1 }, output: output)
+    // Its port may look like a status.
     try program.errorLine(containing: "listening for webhooks on http://127.0.0.1:")
-    let text = try String(contentsOfFile: file, encoding: .utf8)
-    return (program, try #require(UInt16(text.dropLast())))
+    return (program, port)
   }
 
-  private func post(
-    _ body: String, to port: UInt16, method: String = "POST", key: String = key,
-    signature: String? = signature
-  ) throws -> String {
-    let client = try send(body, to: port, method: method, key: key, signature: signature)
-    try client.await("\r\n")
-    return String(client.text.prefix { $0 != "\r\n" })
-  }
-
+  /// Sends a body, signed as it should be unless a signature is given; an empty one is left out.
   private func send(
     _ body: String, to port: UInt16, method: String = "POST", key: String = key,
-    signature: String?
+    signature: String? = nil
   ) throws -> RawClient {
     let client = try RawClient(port)
-    let field = signature.map { "X-Pusher-Signature: \($0)\r\n" } ?? ""
+    let signature = signature ?? WebhookSignature.sign(Array(body.utf8), secret: Self.secret)
+    let field = signature.isEmpty ? "" : "X-Pusher-Signature: \(signature)\r\n"
     try client.send(
       "\(method) /hook HTTP/1.1\r\nHost: h\r\nX-Pusher-Key: \(key)\r\n\(field)"
         + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)")
     return client
   }
 
+  /// Sends a body and returns the status of the answer.
+  private func post(
+    _ body: String, to port: UInt16, method: String = "POST", key: String = key,
+    signature: String? = nil
+  ) throws -> Substring {
+    let client = try send(body, to: port, method: method, key: key, signature: signature)
+    try client.await("\r\n")
+    return client.text.dropFirst("HTTP/1.1 ".count).prefix(3)
+  }
+
   @Test func `the documented webhook is one line`() throws {
     let (program, port) = try listen("-n", "1")
-    #expect(try post(Self.body, to: port) == "HTTP/1.1 200 OK")
-    let result = try program.result()
-    #expect(result.ending == .exited(0))
-    #expect(
-      result.outputText
-        == #"{"event":"channel_occupied","channel":"my-channel","data":{"time_ms":1327078148132}}"#
-        + "\n")
+    #expect(try post(Self.body, to: port, signature: Self.signature) == "200")
+    try program.result().expect(
+      0,
+      prints: #"{"event":"channel_occupied","channel":"my-channel","#
+        + #""data":{"time_ms":1327078148132}}"# + "\n")
   }
 
   @Test func `each event of a webhook is a line, with everything it tells`() throws {
@@ -64,15 +63,14 @@ struct WebhookTests {
       + #"{"name":"client_event","channel":"private-a","event":"client-x","data":"{\"n\":1.10}","#
       + #""socket_id":"1.2","user_id":"8"}]}"#
     let signature = WebhookSignature.sign(Array(body.utf8), secret: Self.secret)
-    #expect(try post(body, to: port, signature: signature.uppercased()) == "HTTP/1.1 200 OK")
+    #expect(try post(body, to: port, signature: signature.uppercased()) == "200")
     let lines = try program.lines(2)
     #expect(lines[0].contains(#"Z","event":"member_added","channel":"presence-a","user_id":"7","#))
     #expect(
       lines[1].hasSuffix(
         #""user_id":"8","data":{"time_ms":1,"event":"client-x","data":"{\"n\":1.10}","#
           + #""socket_id":"1.2"}}"#))
-    program.send(SIGTERM)
-    #expect(try program.wait() == .signalled(SIGTERM))
+    try program.end()
   }
 
   @Test func `an ID that is a number is printed as text, and one of another kind as data`() throws {
@@ -81,8 +79,7 @@ struct WebhookTests {
       #"{"time_ms":"1","events":[{"name":"member_added","channel":"presence-a","user_id":42},"#
       + #"{"name":"member_added","channel":"presence-a","user_id":12345678901234567890},"#
       + #"{"name":"x","channel":7,"user_id":{"a":1}}]}"#
-    let signature = WebhookSignature.sign(Array(body.utf8), secret: Self.secret)
-    #expect(try post(body, to: port, signature: signature) == "HTTP/1.1 200 OK")
+    #expect(try post(body, to: port) == "200")
     let result = try program.result()
     #expect(result.ending == .exited(0))
     let added = { (id: String) in
@@ -97,25 +94,20 @@ struct WebhookTests {
 
   @Test func `what nobody signed is refused, said and not printed`() throws {
     let (program, port) = try listen("-n", "1")
-    #expect(try post(Self.body + " ", to: port).hasPrefix("HTTP/1.1 401"))
-    try program.errorLine(containing: "HTTP 401: the signature does not match the body")
-    #expect(try post(Self.body, to: port, signature: nil).hasPrefix("HTTP/1.1 401"))
-    try program.errorLine(containing: "HTTP 401: no X-Pusher-Signature")
-    #expect(try post(Self.body, to: port, key: "other").hasPrefix("HTTP/1.1 401"))
-    try program.errorLine(containing: "HTTP 401: X-Pusher-Key is not this app's key")
-    #expect(try post(Self.body, to: port, method: "GET").hasPrefix("HTTP/1.1 405"))
-    try program.errorLine(containing: "HTTP 405")
-    let junk = "[]"
-    let signature = WebhookSignature.sign(Array(junk.utf8), secret: Self.secret)
-    #expect(try post(junk, to: port, signature: signature).hasPrefix("HTTP/1.1 400"))
-    try program.errorLine(containing: "HTTP 400")
-    #expect(try post(Self.body, to: port) == "HTTP/1.1 200 OK")
+    for (status, words) in [
+      (
+        try post(Self.body + " ", to: port, signature: Self.signature),
+        "401: the signature does not match the body"
+      ),
+      (try post(Self.body, to: port, signature: ""), "401: no X-Pusher-Signature"),
+      (try post(Self.body, to: port, key: "other"), "401: X-Pusher-Key is not this app's key"),
+      (try post(Self.body, to: port, method: "GET"), "405"), (try post("[]", to: port), "400"),
+    ] {
+      #expect(status == words.prefix(3))
+      try program.errorLine(containing: "HTTP \(words)")
+    }
+    #expect(try post(Self.body, to: port) == "200")
     #expect(try program.result().outputText.split(separator: "\n").count == 1)
-  }
-
-  private func post(_ body: String, signedTo port: UInt16) throws -> String {
-    let signature = WebhookSignature.sign(Array(body.utf8), secret: Self.secret)
-    return try post(body, to: port, signature: signature)
   }
 
   @Test
@@ -125,20 +117,18 @@ struct WebhookTests {
     let (program, port) = try listen(
       "-n", "2", "--where", #"user_id == "7""#, "--where", #"event ~ "member_*""#)
     let others = #"{"time_ms":1,"events":[{"name":"channel_occupied","channel":"presence-a"}]}"#
-    #expect(try post(others, signedTo: port) == "HTTP/1.1 200 OK")
+    #expect(try post(others, to: port) == "200")
     let body =
       #"{"time_ms":1,"events":[{"name":"member_added","channel":"presence-a","user_id":"8"},"#
       + #"{"name":"member_added","channel":"presence-a","user_id":"7"},"#
       + #"{"name":"client_event","channel":"presence-a","event":"client-x","user_id":"7"},"#
       + #"{"name":"member_removed","channel":"presence-a","user_id":"7"}]}"#
-    #expect(try post(body, signedTo: port) == "HTTP/1.1 200 OK")
-    let result = try program.result()
-    #expect(result.ending == .exited(0))
-    #expect(
-      result.outputText
-        == ["member_added", "member_removed"].map {
-          #"{"event":"\#($0)","channel":"presence-a","user_id":"7","data":{"time_ms":1}}"# + "\n"
-        }.joined())
+    #expect(try post(body, to: port) == "200")
+    try program.result().expect(
+      0,
+      prints: ["member_added", "member_removed"].map {
+        #"{"event":"\#($0)","channel":"presence-a","user_id":"7","data":{"time_ms":1}}"# + "\n"
+      }.joined())
   }
 
   @Test(.needs(.movedClock)) func `the time limit counts the events that --where left out`() throws
@@ -146,7 +136,7 @@ struct WebhookTests {
     let clock = try MovedClock(standsStill: true)
     let (program, port) = try listen(
       "-n", "1", "-W", "300ms", "--where", "data.time_ms < 0", environment: clock.environment())
-    #expect(try post(Self.body, to: port) == "HTTP/1.1 200 OK")
+    #expect(try post(Self.body, to: port) == "200")
     #expect(try clock.move(.milliseconds(300), untilEndOf: program) == .exited(124))
     #expect(
       try program.result().errorText.hasSuffix(
@@ -159,12 +149,11 @@ struct WebhookTests {
       #"{"time_ms":1,"events":[{"name":"channel_occupied","channel":"presence-a"},"#
       + #"{"name":"member_added","channel":"presence-a","user_id":"7"},"#
       + #"{"name":"channel_vacated","channel":"presence-a"}]}"#
-    #expect(try post(body, signedTo: port) == "HTTP/1.1 200 OK")
+    #expect(try post(body, to: port) == "200")
     let result = try program.result()
-    #expect(result.ending == .exited(5))
-    #expect(
-      result.outputText
-        == #"{"event":"channel_occupied","channel":"presence-a","data":{"time_ms":1}}"# + "\n")
+    result.expect(
+      5, prints: #"{"event":"channel_occupied","channel":"presence-a","data":{"time_ms":1}}"# + "\n"
+    )
     #expect(
       result.errorLines.last
         == #"pusher-cli: error: the server sent 'member_added': {"time_ms":1}"#,
@@ -173,11 +162,6 @@ struct WebhookTests {
 
   // MARK: Acknowledgements
 
-  private func begin(_ body: String, at port: UInt16) throws -> RawClient {
-    try send(
-      body, to: port, signature: WebhookSignature.sign(Array(body.utf8), secret: Self.secret))
-  }
-
   private static func webhook(_ number: Int, size: Int = 65_536) -> String {
     let filling = String(repeating: "x", count: size)
     return #"{"events":[{"name":"e","channel":"\#(number)","filling":"\#(filling)"}]}"#
@@ -185,7 +169,7 @@ struct WebhookTests {
 
   @Test func `a webhook whose line cannot be written is answered with 503`() throws {
     let (program, port) = try listen(output: .file("/dev/full"))
-    let client = try begin(Self.body, at: port)
+    let client = try send(Self.body, to: port)
     try client.await("\r\n\r\n")
     #expect(client.text.hasPrefix("HTTP/1.1 503 "), "\(client.text)")
     #expect(client.text.contains("Retry-After: 1\r\n"), "\(client.text)")
@@ -197,7 +181,7 @@ struct WebhookTests {
     var clients: [RawClient] = []
     try waitUntil("a webhook is answered with 503") {
       // Fewer than the connection limit, and more than pipe and queue hold.
-      if clients.count < 100 { clients.append(try begin(Self.webhook(clients.count), at: port)) }
+      if clients.count < 100 { clients.append(try send(Self.webhook(clients.count), to: port)) }
       return clients.contains { $0.text.hasPrefix("HTTP/1.1 503 ") }
     }
     let said = try program.errorLine(containing: "503", readsOutput: false)
@@ -218,7 +202,7 @@ struct WebhookTests {
     for number in taken {
       #expect(lines.contains { $0.contains(#""channel":"\#(number)""#) }, "\(number)")
     }
-    #expect(try post(Self.body, to: port) == "HTTP/1.1 200 OK")
+    #expect(try post(Self.body, to: port) == "200")
     #expect(try program.line().contains("my-channel"))
   }
 
@@ -226,11 +210,11 @@ struct WebhookTests {
     let (program, port) = try listen()
     let time = String(repeating: "1", count: 1000)
     let events = Array(repeating: #"{"name":"e"}"#, count: 20_000).joined(separator: ",")
-    let client = try begin(#"{"time_ms":"\#(time)","events":[\#(events)]}"#, at: port)
+    let client = try send(#"{"time_ms":"\#(time)","events":[\#(events)]}"#, to: port)
     try client.await("\r\n\r\n")
     #expect(client.text.hasPrefix("HTTP/1.1 413 "), "\(client.text)")
     #expect(client.text.contains("its lines are larger than 16 MiB"))
-    #expect(try post(Self.body, to: port) == "HTTP/1.1 200 OK")
+    #expect(try post(Self.body, to: port) == "200")
     #expect(try program.line().contains("my-channel"))
   }
 }

@@ -21,29 +21,38 @@ private struct Watcher {
         channelLimit: channelLimit, memberLimit: memberLimit, reportsStart: reportsStart))
   }
 
-  /// Handles a look and returns the reported events.
-  mutating func look(_ names: String...) -> [String] {
+  /// Returns a machine that has found presence-a, and joined these members there.
+  static func joined(_ ids: String...) -> Watcher {
+    var watcher = Watcher()
+    _ = watcher.look("presence-a")
+    watcher.standings["presence-a"] = .confirmed
+    _ = watcher.watch.joined("presence-a", members: ids, isCut: false)
+    return watcher
+  }
+
+  /// Handles a look and returns the reports.
+  mutating func look(_ names: String...) -> String {
     look(at: names.map { ChannelSearch.Listed(name: $0, count: nil) })
   }
 
-  mutating func look(at list: [ChannelSearch.Listed]) -> [String] {
+  mutating func look(at list: [ChannelSearch.Listed]) -> String {
     let standings = standings
     last = watch.take(list) { standings[$0] ?? .open }
     return told
   }
 
-  mutating func join(_ channel: String, _ ids: String..., isCut: Bool = false) -> [String] {
+  mutating func join(_ channel: String, _ ids: String..., isCut: Bool = false) -> String {
     standings[channel] = .confirmed
     last = watch.joined(channel, members: ids, isCut: isCut)
     return told
   }
 
-  mutating func add(_ id: String, _ channel: String = "presence-a") -> [String] {
+  mutating func add(_ id: String, _ channel: String = "presence-a") -> String {
     last = watch.memberAdded(id, to: channel)
     return told
   }
 
-  mutating func remove(_ id: String, _ channel: String = "presence-a") -> [String] {
+  mutating func remove(_ id: String, _ channel: String = "presence-a") -> String {
     last = watch.memberRemoved(id, from: channel)
     return told
   }
@@ -54,11 +63,12 @@ private struct Watcher {
     return notice
   }
 
-  private var told: [String] {
+  /// The reports, each as `+` or `-` with the channel, and with `:ID` for a member.
+  private var told: String {
     last.notices.map { notice in
-      ([notice.kind.rawValue, notice.channel] + [notice.userID].compactMap(\.self))
-        .joined(separator: " ")
-    }
+      let sign = [.channelOccupied, .memberAdded].contains(notice.kind) ? "+" : "-"
+      return sign + notice.channel + (notice.userID.map { ":\($0)" } ?? "")
+    }.joined(separator: " ")
   }
 }
 
@@ -68,11 +78,11 @@ struct WebhookWatchTests {
 
   @Test func `a channel is occupied when a look finds it, and vacated when a later one does not`() {
     var watcher = Watcher()
-    #expect(watcher.look("news", "a") == ["channel_occupied news", "channel_occupied a"])
-    #expect(watcher.look("a", "news") == [])
-    #expect(watcher.look("news", "b") == ["channel_occupied b", "channel_vacated a"])
-    #expect(watcher.look() == ["channel_vacated b", "channel_vacated news"])
-    #expect(watcher.look("news") == ["channel_occupied news"])
+    #expect(watcher.look("news", "a") == "+news +a")
+    #expect(watcher.look("a", "news") == "")
+    #expect(watcher.look("news", "b") == "+b -a")
+    #expect(watcher.look() == "-b -news")
+    #expect(watcher.look("news") == "+news")
   }
 
   @Test func `a channel that is listed twice, without subscribers or without a name is not told`() {
@@ -82,100 +92,79 @@ struct WebhookWatchTests {
       .init(name: "empty", count: 0), .init(name: "#server-to-user-1", count: 1),
       .init(name: "two words", count: 1), .init(name: "", count: 1),
     ]
-    #expect(watcher.look(at: list) == ["channel_occupied a"])
-    #expect(watcher.look(at: [.init(name: "a", count: 0)]) == ["channel_vacated a"])
+    #expect(watcher.look(at: list) == "+a")
+    #expect(watcher.look(at: [.init(name: "a", count: 0)]) == "-a")
   }
 
   @Test func `what is there at the start can be left out, until it changes`() {
     var watcher = Watcher(reportsStart: false)
-    #expect(watcher.look("news", "presence-a") == [])
+    #expect(watcher.look("news", "presence-a") == "")
     #expect(watcher.last.join == ["presence-a"])
-    #expect(watcher.join("presence-a", "own", "1") == [])
-    #expect(watcher.add("2") == ["member_added presence-a 2"])
-    #expect(
-      watcher.look("presence-a", "late") == ["channel_occupied late", "channel_vacated news"])
-    #expect(watcher.remove("1") == ["member_removed presence-a 1"])
+    #expect(watcher.join("presence-a", "own", "1") == "")
+    #expect(watcher.add("2") == "+presence-a:2")
+    #expect(watcher.look("presence-a", "late") == "+late -news")
+    #expect(watcher.remove("1") == "-presence-a:1")
   }
 
   // MARK: Presence channels
 
   @Test func `a presence channel that is listed is joined, and its members decide`() {
     var watcher = Watcher()
-    #expect(watcher.look("presence-a") == [])
+    #expect(watcher.look("presence-a") == "")
     #expect(watcher.last.join == ["presence-a"])
     #expect(
-      watcher.join("presence-a", "1", "own", "2") == [
-        "channel_occupied presence-a", "member_added presence-a 1", "member_added presence-a 2",
-      ])
-    #expect(watcher.look("presence-a") == [])
-    #expect(watcher.remove("1") == ["member_removed presence-a 1"])
+      watcher.join("presence-a", "1", "own", "2") == "+presence-a +presence-a:1 +presence-a:2")
+    #expect(watcher.look("presence-a") == "")
+    #expect(watcher.remove("1") == "-presence-a:1")
     #expect(watcher.last.leave == [])
-    #expect(
-      watcher.remove("2") == ["member_removed presence-a 2", "channel_vacated presence-a"])
+    #expect(watcher.remove("2") == "-presence-a:2 -presence-a")
     #expect(watcher.last.leave == ["presence-a"])
   }
 
   @Test func `this program's own user is no member, whoever else has the id`() {
     var watcher = Watcher()
     _ = watcher.look("presence-a")
-    #expect(watcher.join("presence-a", "own") == [])
+    #expect(watcher.join("presence-a", "own") == "")
     #expect(watcher.last.leave == ["presence-a"])
     _ = watcher.look("presence-a")
     _ = watcher.join("presence-a", "own", "1")
-    #expect(watcher.add("own") == [])
-    #expect(watcher.remove("own") == [])
+    #expect(watcher.add("own") == "")
+    #expect(watcher.remove("own") == "")
     #expect(watcher.last == .init())
   }
 
   @Test func `members are told once, and only of channels that are joined`() {
-    var watcher = Watcher()
-    _ = watcher.look("presence-a")
-    _ = watcher.join("presence-a", "own", "1")
-    #expect(watcher.add("1") == [])
-    #expect(watcher.remove("2") == [])
-    #expect(watcher.add("1", "presence-b") == [])
-    #expect(watcher.add("1", "private-a") == [])
+    var watcher = Watcher.joined("own", "1")
+    #expect(watcher.add("1") == "")
+    #expect(watcher.remove("2") == "")
+    #expect(watcher.add("1", "presence-b") == "")
+    #expect(watcher.add("1", "private-a") == "")
     _ = watcher.remove("1")
     // The channel is left, and a late message of the server counts no more.
-    #expect(watcher.add("3") == [])
+    #expect(watcher.add("3") == "")
   }
 
   @Test func `a reconnect reports the differences of the member list, and nothing twice`() {
-    var watcher = Watcher()
-    _ = watcher.look("presence-a")
-    _ = watcher.join("presence-a", "own", "1", "2")
-    #expect(
-      watcher.join("presence-a", "own", "2", "3") == [
-        "member_removed presence-a 1", "member_added presence-a 3",
-      ])
-    #expect(watcher.join("presence-a", "3", "2", "own") == [])
-    #expect(
-      watcher.join("presence-a", "own", "4") == [
-        "member_removed presence-a 2", "member_removed presence-a 3", "member_added presence-a 4",
-      ])
-    #expect(
-      watcher.join("presence-a", "own") == [
-        "member_removed presence-a 4", "channel_vacated presence-a",
-      ])
+    var watcher = Watcher.joined("own", "1", "2")
+    #expect(watcher.join("presence-a", "own", "2", "3") == "-presence-a:1 +presence-a:3")
+    #expect(watcher.join("presence-a", "3", "2", "own") == "")
+    #expect(watcher.join("presence-a", "own", "4") == "-presence-a:2 -presence-a:3 +presence-a:4")
+    #expect(watcher.join("presence-a", "own") == "-presence-a:4 -presence-a")
     #expect(watcher.last.leave == ["presence-a"])
   }
 
   @Test func `until the members are known, a look decides neither way`() {
-    var watcher = Watcher()
-    _ = watcher.look("presence-a")
-    _ = watcher.join("presence-a", "own", "1")
+    var watcher = Watcher.joined("own", "1")
     watcher.standings["presence-a"] = .open
-    #expect(watcher.look() == [])
-    #expect(watcher.look("presence-a") == [])
+    #expect(watcher.look() == "")
+    #expect(watcher.look("presence-a") == "")
     #expect(watcher.last.join == [] && watcher.last.leave == [])
-    #expect(watcher.join("presence-a", "own", "1") == [])
+    #expect(watcher.join("presence-a", "own", "1") == "")
   }
 
   @Test func `members on a connection prove more than a list without their channel`() {
-    var watcher = Watcher()
-    _ = watcher.look("presence-a")
-    _ = watcher.join("presence-a", "own", "1")
-    #expect(watcher.look() == [])
+    var watcher = Watcher.joined("own", "1")
+    #expect(watcher.look() == "")
     #expect(watcher.last.leave == [])
   }
 
@@ -183,55 +172,47 @@ struct WebhookWatchTests {
     var watcher = Watcher()
     _ = watcher.look("presence-a")
     watcher.standings["presence-a"] = .refused
-    #expect(watcher.look("presence-a") == ["channel_occupied presence-a"])
-    #expect(watcher.look("presence-a") == [])
-    #expect(watcher.look() == ["channel_vacated presence-a"])
+    #expect(watcher.look("presence-a") == "+presence-a")
+    #expect(watcher.look("presence-a") == "")
+    #expect(watcher.look() == "-presence-a")
     #expect(watcher.last.leave == ["presence-a"])
   }
 
   @Test func `members of a channel that is refused after a reconnect leave with the channel`() {
-    var watcher = Watcher()
-    _ = watcher.look("presence-a")
-    _ = watcher.join("presence-a", "own", "2", "1")
+    var watcher = Watcher.joined("own", "2", "1")
     watcher.standings["presence-a"] = .refused
-    #expect(watcher.look("presence-a") == [])
-    #expect(
-      watcher.look() == [
-        "member_removed presence-a 1", "member_removed presence-a 2", "channel_vacated presence-a",
-      ])
+    #expect(watcher.look("presence-a") == "")
+    #expect(watcher.look() == "-presence-a:1 -presence-a:2 -presence-a")
   }
 
   @Test func `channels above the limit are not joined, and only a look tells of them`() {
     var watcher = Watcher(channelLimit: 1)
-    #expect(watcher.look("presence-b", "presence-a") == ["channel_occupied presence-b"])
+    #expect(watcher.look("presence-b", "presence-a") == "+presence-b")
     #expect(watcher.last.join == ["presence-a"])
     #expect(watcher.last.leftOut == 1)
-    #expect(watcher.look("presence-a") == ["channel_vacated presence-b"])
+    #expect(watcher.look("presence-a") == "-presence-b")
   }
 
   @Test func `without a wish for members, no channel is joined`() {
     var watcher = Watcher(joinsPresence: false)
-    #expect(watcher.look("presence-a") == ["channel_occupied presence-a"])
+    #expect(watcher.look("presence-a") == "+presence-a")
     #expect(watcher.last.join == [] && watcher.last.leftOut == 0)
-    #expect(watcher.look() == ["channel_vacated presence-a"])
+    #expect(watcher.look() == "-presence-a")
   }
 
   @Test func `members above the limit neither come nor go`() {
     var watcher = Watcher(memberLimit: 2)
     _ = watcher.look("presence-a")
-    #expect(watcher.join("presence-a", "own", "1", "2", "3").count == 3)
-    #expect(watcher.add("4") == [])
-    #expect(watcher.remove("3") == [])
-    #expect(watcher.remove("2") == ["member_removed presence-a 2"])
-    #expect(watcher.add("4") == ["member_added presence-a 4"])
+    #expect(watcher.join("presence-a", "own", "1", "2", "3").split(separator: " ").count == 3)
+    #expect(watcher.add("4") == "")
+    #expect(watcher.remove("3") == "")
+    #expect(watcher.remove("2") == "-presence-a:2")
+    #expect(watcher.add("4") == "+presence-a:4")
   }
 
   @Test func `a member that a cut list omits has not left`() {
-    var watcher = Watcher()
-    _ = watcher.look("presence-a")
-    _ = watcher.join("presence-a", "own", "1", "2")
-    #expect(
-      watcher.join("presence-a", "own", "2", "3", isCut: true) == ["member_added presence-a 3"])
+    var watcher = Watcher.joined("own", "1", "2")
+    #expect(watcher.join("presence-a", "own", "2", "3", isCut: true) == "+presence-a:3")
   }
 
   // MARK: Channels of the command line
@@ -242,38 +223,38 @@ struct WebhookWatchTests {
     func listed(_ count: Int?) -> [ChannelSearch.Listed] {
       [ChannelSearch.Listed(name: "private-a", count: count)]
     }
-    #expect(watcher.look(at: listed(1)) == [])
-    #expect(watcher.look(at: listed(2)) == ["channel_occupied private-a"])
-    #expect(watcher.look(at: listed(3)) == [])
-    #expect(watcher.look(at: listed(1)) == ["channel_vacated private-a"])
+    #expect(watcher.look(at: listed(1)) == "")
+    #expect(watcher.look(at: listed(2)) == "+private-a")
+    #expect(watcher.look(at: listed(3)) == "")
+    #expect(watcher.look(at: listed(1)) == "-private-a")
     #expect(watcher.last == .init(notices: [WebhookNotice(.channelVacated, "private-a")]))
   }
 
   @Test func `a count from before the subscription says nothing`() {
     var watcher = Watcher(channels: ["private-a"])
     let list = [ChannelSearch.Listed(name: "private-a", count: 1)]
-    #expect(watcher.look(at: list) == [])
+    #expect(watcher.look(at: list) == "")
     watcher.standings["private-a"] = .refused
-    #expect(watcher.look(at: list) == ["channel_occupied private-a"])
+    #expect(watcher.look(at: list) == "+private-a")
     watcher.standings["private-a"] = .open
-    #expect(watcher.look() == ["channel_vacated private-a"])
+    #expect(watcher.look() == "-private-a")
   }
 
   @Test func `without a count nobody knows, and the channel is named`() {
     var watcher = Watcher(channels: ["private-a"])
     watcher.standings["private-a"] = .confirmed
-    #expect(watcher.look("private-a", "news") == ["channel_occupied news"])
+    #expect(watcher.look("private-a", "news") == "+news")
     #expect(watcher.last.uncounted == "private-a")
   }
 
   @Test func `a presence channel of the command line is never left`() {
     var watcher = Watcher(channels: ["presence-a"])
-    #expect(watcher.join("presence-a", "own") == [])
+    #expect(watcher.join("presence-a", "own") == "")
     #expect(watcher.last == .init())
-    #expect(watcher.look("presence-a") == [])
+    #expect(watcher.look("presence-a") == "")
     #expect(watcher.last.join == [])
-    #expect(watcher.add("1") == ["channel_occupied presence-a", "member_added presence-a 1"])
-    #expect(watcher.remove("1") == ["member_removed presence-a 1", "channel_vacated presence-a"])
+    #expect(watcher.add("1") == "+presence-a +presence-a:1")
+    #expect(watcher.remove("1") == "-presence-a:1 -presence-a")
     #expect(watcher.last.leave == [])
   }
 
@@ -320,17 +301,16 @@ struct WebhookWatchTests {
         channels: ["private-t"], channelLimit: 2, memberLimit: 2, reportsStart: true)
       var present: Set<String> = []
       for _ in 0..<60 {
-        for line in Self.step(&watcher, &random) {
-          let words = line.split(separator: " ", maxSplits: 1).map(String.init)
-          let isArrival = words[0] == "channel_occupied" || words[0] == "member_added"
-          let isNew =
-            isArrival ? present.insert(words[1]).inserted : present.remove(words[1]) == nil
+        for line in Self.step(&watcher, &random).split(separator: " ") {
+          let name = String(line.dropFirst())
+          let isArrival = line.hasPrefix("+")
+          let isNew = isArrival ? present.insert(name).inserted : present.remove(name) == nil
           #expect(isNew == isArrival, "\(line)")
           // A member is only on an occupied channel.
-          let channel = words[1].split(separator: " ")[0]
-          if words[0] == "member_added" { #expect(present.contains(String(channel))) }
-          if words[0] == "channel_vacated" {
-            #expect(!present.contains { $0.hasPrefix("\(channel) ") })
+          let channel = String(name.prefix { $0 != ":" })
+          if isArrival { #expect(present.contains(channel)) }
+          if line == "-\(channel)" {
+            #expect(!present.contains { $0.hasPrefix("\(channel):") })
           }
         }
       }
@@ -339,7 +319,7 @@ struct WebhookWatchTests {
 
   private static func step(
     _ watcher: inout Watcher, _ random: inout SeededGenerator
-  ) -> [String] {
+  ) -> String {
     let presence = ["presence-a", "presence-b", "presence-c"]
     let channel = presence[random.below(3)]
     let id = ["own", "1", "2", "3"][random.below(4)]
@@ -357,7 +337,7 @@ struct WebhookWatchTests {
     default:
       let standings: [ChannelSearch.Standing] = [.open, .refused, .confirmed]
       watcher.standings[channel] = standings[random.below(3)]
-      return []
+      return ""
     }
   }
 }

@@ -5,7 +5,7 @@ import PusherCore
 final class LocalServer {
   let port: String
   private let secret: String
-  private let program: ChildProgram
+  let program: ChildProgram
   private let isSecure: Bool
 
   static let key = "local-key"
@@ -28,7 +28,7 @@ final class LocalServer {
     self.port = String(try program.port(in: file))
   }
 
-  static func environment(_ secret: String) -> [String: String] {
+  static func environment(_ secret: String = "local-secret") -> [String: String] {
     ["PUSHER_APP_KEY": key, "PUSHER_APP_ID": appID, "PUSHER_APP_SECRET": secret]
   }
 
@@ -51,6 +51,14 @@ final class LocalServer {
       else { throw Unexpected(line) }
     }
     return program
+  }
+
+  /// Starts a command with the server's address and app.
+  func start(
+    _ command: String, _ words: String..., input: ChildProgram.Input = .nothing
+  ) throws -> ChildProgram {
+    try PusherCLI.start(
+      [command] + address + words, environment: Self.environment(secret), input: input)
   }
 
   /// Triggers an event and waits for the command.

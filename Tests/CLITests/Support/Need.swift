@@ -17,7 +17,6 @@ struct Need: Sendable {
   }
   static let slowResolver = Need(reason: "no C compiler") { SlowResolver.library != nil }
   static let halfResolver = Need(reason: "no C compiler") { SlowResolver.halfLibrary != nil }
-  static let localNames = Need(reason: "no C compiler") { LocalNames.library != nil }
   static let changingNames = Need(reason: "no C compiler") { ChangingNames.library != nil }
   static let faketime = Need(reason: "faketime is missing") { SteppedClock.library != nil }
   static let movedClock = Need(reason: "no C compiler") { MovedClock.library != nil }

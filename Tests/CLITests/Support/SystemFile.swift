@@ -10,4 +10,9 @@ enum SystemFile {
     defer { try? file.close() }
     return String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self)
   }
+
+  /// Returns the permissions of a file.
+  static func mode(_ path: String) throws -> Int? {
+    try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+  }
 }
