@@ -24,10 +24,8 @@ struct AcceptanceTests {
     throws
   {
     let server = try ticking()
-    let result = try PusherCLI.run(
-      ["subscribe"] + server.address + ["news", "-n", "3"] + options)
-    #expect(result.ending == .exited(0))
-    #expect(result.outputText == (1...3).map(Self.line).joined())
+    try server.subscribed(["news", "-n", "3"] + options).expect(
+      prints: (1...3).map(Self.line).joined())
   }
 
   @Test func `on a terminal it asks nothing, pages nothing and shows the same bytes`() throws {
@@ -42,89 +40,60 @@ struct AcceptanceTests {
     #expect(terminal.text == (1...60).map(Self.line).joined().replacing("\n", with: "\r\n"))
   }
 
-  @Test func `a secret in the environment earns no warning, nor does a file of the owner's alone`()
-    throws
-  {
+  @Test func `a secret in the environment or in a private file earns no warning`() throws {
     let file = try TemporaryFolder.shared.file("own-secret", holding: "s\n")
-    chmod(file, 0o600)
-    let settings =
-      [
-        ([], ["PUSHER_APP_SECRET": "s"]), (["--secret-file", file], [:]),
-      ] as [([String], [String: String])]
+    let settings: [([String], [String: String])] = [
+      ([], ["PUSHER_APP_SECRET": "s"]), (["--secret-file", file], [:]),
+    ]
     for (options, environment) in settings {
       let server = try ScriptedServer.joined { connection in
         try connection.send(event: "tick", channel: "private-a", data: "1")
       }
-      let result = try PusherCLI.run(
-        ["subscribe"] + server.address + ["private-a", "-n", "1"] + options,
-        environment: environment)
-      #expect(result.ending == .exited(0) && result.errorText == "", "\(result.errorText)")
+      try server.subscribed(["private-a", "-n", "1"] + options, environment: environment).expect(
+        says: "")
     }
   }
 
   // MARK: Colour
 
-  /// Destinations of standard output and standard error, and the colour settings of the
-  /// environment.
-  struct Screen: Sendable, CustomTestStringConvertible {
-    var outputIsTerminal: Bool
-    var errorIsTerminal: Bool
-    var environment: [String: String]
-    var colours: Bool
-
-    var testDescription: String {
-      "\(environment) out: \(outputIsTerminal) err: \(errorIsTerminal)"
-    }
-  }
-
-  static let screens: [Screen] = [
+  static let environments: [([String: String], Bool)] = [
     (["TERM": "xterm"], true), (["TERM": "xterm", "NO_COLOR": "1"], false),
     (["TERM": "xterm", "NO_COLOR": ""], true), (["TERM": "xterm", "FORCE_COLOR": "0"], true),
     (["TERM": "dumb"], false),
-  ].flatMap { environment, colours in
-    [(true, true), (true, false), (false, true), (false, false)].map {
-      Screen(
-        outputIsTerminal: $0.0, errorIsTerminal: $0.1, environment: environment, colours: colours)
-    }
-  }
+  ]
 
-  @Test(arguments: screens)
+  /// - Parameter isTerminal: Whether standard output and standard error lead to a terminal.
+  @Test(arguments: environments, [[true, true], [true, false], [false, true], [false, false]])
   func `each stream is coloured by where it leads itself, and by what the environment says`(
-    screen: Screen
+    environment: (variables: [String: String], colours: Bool), isTerminal: [Bool]
   ) throws {
     let server = try ScriptedServer { connection in
       try connection.join()
       try connection.send(event: "tick", data: #"{"a":1}"#)
       try connection.close(code: 4001)
     }
-    let (output, error) = (try PseudoTerminal(), try PseudoTerminal())
-    let files = (
-      TemporaryFolder.shared.file("screen-output"), TemporaryFolder.shared.file("screen-error")
-    )
-    let paths = [
-      screen.outputIsTerminal ? output.path : files.0,
-      screen.errorIsTerminal ? error.path : files.1,
-    ]
+    let terminals = [try PseudoTerminal(), try PseudoTerminal()]
+    let paths = zip(terminals, isTerminal).map {
+      $1 ? $0.path : TemporaryFolder.shared.file("screen")
+    }
     let shell = try ChildProgram(
       "/usr/bin/env",
       ["sh", "-c", #"out=$1 err=$2; shift 2; exec "$0" "$@" >"$out" 2>"$err""#, PusherCLI.path]
         + paths + ["subscribe"] + server.address + ["news"],
-      environment: PusherCLI.environment.merging(screen.environment) { $1 })
+      environment: PusherCLI.environment.merging(environment.variables) { $1 })
     #expect(try shell.wait() == .exited(3))
-    let shown = (
-      try screen.outputIsTerminal ? output.text : String(contentsOfFile: files.0, encoding: .utf8),
-      try screen.errorIsTerminal ? error.text : String(contentsOfFile: files.1, encoding: .utf8)
-    )
-    #expect(shown.0.contains("tick") && shown.1.contains("4001"), "\(shown)")
-    #expect(shown.0.contains("\u{1B}") == (screen.outputIsTerminal && screen.colours), "\(shown)")
-    #expect(shown.1.contains("\u{1B}") == (screen.errorIsTerminal && screen.colours), "\(shown)")
+    for (stream, word) in ["tick", "4001"].enumerated() {
+      let shown =
+        try isTerminal[stream]
+        ? terminals[stream].text : fileText(paths[stream])
+      #expect(shown.contains(word), "\(shown)")
+      #expect(shown.contains("\u{1B}") == (isTerminal[stream] && environment.colours), "\(shown)")
+    }
   }
 
   // MARK: A frozen server
 
-  @Test func `a frozen server is found out by its pong, and the watchdog hears no more`()
-    throws
-  {
+  @Test func `a frozen server is noticed by its pong, and ends the watchdog's signs`() throws {
     let manager = try ListeningManager(isAbstract: false)
     let server = try LocalServer()
     let program = try PusherCLI.start(
@@ -144,37 +113,6 @@ struct AcceptanceTests {
     #expect(rest.last == "STOPPING=1")
   }
 
-  // MARK: Record and replay
-
-  @Test func `what tee keeps of a run, trigger sends again`() throws {
-    let (first, second) = (try LocalServer(), try LocalServer())
-    let file = TemporaryFolder.shared.file("recording")
-    let recorder = try ChildProgram(
-      "/usr/bin/env",
-      ["sh", "-c", #"file=$1; shift; "$0" subscribe -t "$@" | tee "$file""#, PusherCLI.path, file]
-        + first.address + ["news", "private-a", "-n", "3"],
-      environment: PusherCLI.environment.merging(LocalServer.environment("local-secret")) { $1 })
-    try waitUntil("both channels are subscribed") {
-      try PusherCLI.run(
-        ["channels"] + first.address, environment: LocalServer.environment("local-secret")
-      ).outputText.split(separator: "\n").count == 2
-    }
-    let sent = [("news", "a", #"{"n":1.10}"#), ("private-a", "b", "text"), ("news", "c", "[]")]
-    for (channel, event, data) in sent { _ = try first.trigger(channel, event, data) }
-    #expect(try recorder.wait() == .exited(0))
-    let listener = try second.subscribe(["news", "private-a"], "-L")
-    let replay = try PusherCLI.start(
-      ["trigger"] + second.address + ["-"],
-      environment: LocalServer.environment("local-secret"), input: .file(file))
-    #expect(try replay.wait() == .exited(0))
-    #expect(
-      try listener.lines(3) == [
-        #"{"event":"a","channel":"news","data":{"n":1.10}}"#,
-        #"{"event":"b","channel":"private-a","data":"text"}"#,
-        #"{"event":"c","channel":"news","data":[]}"#,
-      ])
-  }
-
   // MARK: Help and installation
 
   @Test(arguments: Command.allCases)
@@ -183,25 +121,24 @@ struct AcceptanceTests {
     guard command != .help, command != .version else { return }
     for words in [["--help"], ["-h", "--nonsense"]] {
       let result = try PusherCLI.run([command.rawValue] + words)
-      #expect(result.ending == .exited(0) && result.errorText == "")
+      result.expect(says: "")
       #expect(result.outputText.hasPrefix("Usage: pusher-cli \(command.rawValue)"))
       let examples = result.outputText.components(separatedBy: "\n\n").dropFirst().first ?? ""
       #expect(examples.hasPrefix("  ") && examples.contains("pusher-cli "), "\(examples)")
     }
   }
 
-  @Test func `the version is one line on standard output`() throws {
-    for words in [["--version"], ["-V"], ["version"]] {
-      let result = try PusherCLI.run(words)
-      #expect(result.ending == .exited(0) && result.errorText == "")
-      #expect(result.outputText.wholeMatch(of: /pusher-cli [0-9][^\n]*\n/) != nil)
-    }
+  @Test(arguments: ["--version", "-V", "version"])
+  func `the version is one line on standard output`(word: String) throws {
+    let result = try PusherCLI.run(word)
+    result.expect(says: "")
+    #expect(result.outputText.wholeMatch(of: /pusher-cli [0-9][^\n]*\n/) != nil)
   }
 
   @Test func `the version with its build names all that a bug report needs`() throws {
     let result = try PusherCLI.run(["version", "--verbose"])
-    #expect(result.ending == .exited(0) && result.errorText == "")
-    let lines = result.outputText.split(separator: "\n")
+    result.expect(says: "")
+    let lines = result.outputLines
     #expect(lines.first == "pusher-cli \(Version.current)")
     let names = lines.dropFirst().map { $0.prefix { $0 != ":" } }
     #expect(
@@ -211,9 +148,7 @@ struct AcceptanceTests {
   }
 
   @Test(.needs(.program("make")))
-  func `make install puts program, manual and completions where it is told, and takes them away`()
-    throws
-  {
+  func `make install puts program, manual and completions in place, and takes them away`() throws {
     let root = TemporaryFolder.shared.file("installed")
     func make(_ door: String) throws -> ProgramResult {
       try PusherCLI.tool([
@@ -221,24 +156,18 @@ struct AcceptanceTests {
         "PROGRAM=\(PusherCLI.path.replacing(" ", with: "\\ "))",
       ])
     }
-    func files() -> [String] {
-      let all = FileManager.default.subpaths(atPath: root + "/opt/it") ?? []
-      return all.filter {
-        !$0.isEmpty
-          && (try? FileHandle(forReadingFrom: URL(filePath: "\(root)/opt/it/\($0)")).read(
-            upToCount: 1)) != nil
-      }.sorted()
+    func files() throws -> [String] {
+      try PusherCLI.tool(["find", root, "-type", "f", "-printf", "%P\\n"]).outputLines.sorted()
     }
-    #expect(try make("install").ending == .exited(0))
-    #expect(
-      files() == [
-        "bin/pusher-cli", "share/bash-completion/completions/pusher-cli",
-        "share/fish/vendor_completions.d/pusher-cli.fish", "share/man/man1/pusher-cli.1",
-        "share/zsh/site-functions/_pusher-cli",
-      ])
-    let program = try PusherCLI.tool([root + "/opt/it/bin/pusher-cli", "--version"])
-    #expect(program.ending == .exited(0))
-    #expect(try make("uninstall").ending == .exited(0))
-    #expect(files() == [])
+    try make("install").expect()
+    let expected = [
+      "bin/pusher-cli", "share/bash-completion/completions/pusher-cli",
+      "share/fish/vendor_completions.d/pusher-cli.fish", "share/man/man1/pusher-cli.1",
+      "share/zsh/site-functions/_pusher-cli",
+    ]
+    #expect(try files() == expected.map { "opt/it/" + $0 })
+    try PusherCLI.tool([root + "/opt/it/bin/pusher-cli", "--version"]).expect()
+    try make("uninstall").expect()
+    #expect(try files() == [])
   }
 }

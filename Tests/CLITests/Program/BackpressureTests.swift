@@ -30,21 +30,14 @@ struct BackpressureTests {
     for number in 0..<Self.count {
       let line = try program.lineBytes()
       let start = #"{"event":"flood","channel":"news","data":{"n":\#(number),"#
-      guard line.starts(with: start.utf8) else {
-        Issue.record("event \(number) is \(String(decoding: line.prefix(80), as: UTF8.self))")
-        return
-      }
+      try #require(line.starts(with: start.utf8), "\(String(decoding: line, as: UTF8.self))")
     }
-    let result = try program.result()
-    #expect(result.ending == .exited(0))
-    #expect(result.errorText.isEmpty)
+    try program.result().expect(says: "")
     #expect(server.connectionCount == 1)
   }
 
   @Test(.needs(.movedClock))
-  func
-    `what a few reads bring compressed waits where it came from, while the reader does not read`()
-    throws
+  func `compressed events of a few reads wait at the server while the reader does not read`() throws
   {
     let block = FrameBlock(count: 40_000, deflate: PerMessageDeflate())
     // A few reads return all of it, many times the queue size at which reading pauses.
@@ -64,13 +57,8 @@ struct BackpressureTests {
     let queued = try program.goRound(20)
     #expect(queued < 257 << 10, "\(queued) bytes")
     for (number, line) in try program.lines(block.count).enumerated() {
-      guard
-        line.utf8.starts(
-          with: #"{"event":"price.updated","channel":"news","data":{"id":\#(number),"#.utf8)
-      else {
-        Issue.record("event \(number) is \(line.prefix(80))")
-        return
-      }
+      let start = #"{"event":"price.updated","channel":"news","data":{"id":\#(number),"#
+      try #require(line.utf8.starts(with: start.utf8), "\(line)")
     }
     #expect(try program.wait() == .exited(0))
   }
@@ -78,9 +66,7 @@ struct BackpressureTests {
   /// Advances the clock until the condition holds.
   ///
   /// Reading pauses for five seconds at first, so that short stalls cost nothing.
-  private func letPass(
-    _ clock: MovedClock, until what: String, _ isSo: () -> Bool
-  ) throws {
+  private func letPass(_ clock: MovedClock, until what: String, _ isSo: () -> Bool) throws {
     try waitUntil(what) {
       clock.move(.seconds(1))
       return isSo()

@@ -4,14 +4,6 @@ import Testing
 
 @Suite("A parent that hands its signal mask on", .runsPrograms)
 struct BlockedSignalTests {
-  enum Deaf: String, CaseIterable, CustomTestStringConvertible {
-    case serve, subscribe, sse, bench, trigger, check
-    case webhookListen = "webhook listen"
-    case localWait = "the wait of --local"
-
-    var testDescription: String { rawValue }
-  }
-
   private static let environment = LocalServer.environment("local-secret")
 
   private func start(
@@ -23,61 +15,53 @@ struct BlockedSignalTests {
   }
 
   /// Starts a command with all signals blocked, and returns it once it waits.
-  private func begin(_ command: Deaf) throws -> (program: ChildProgram, others: [Any]) {
+  private func begin(_ command: String) throws -> (program: ChildProgram, server: AnyObject?) {
     switch command {
-    case .serve, .webhookListen:
+    case "serve", "webhook listen":
       let file = TemporaryFolder.shared.file("port")
-      let words = command.rawValue.split(separator: " ").map(String.init)
+      let words = command.split(separator: " ").map(String.init)
       let program = try start(words + ["--listen", "127.0.0.1:0", "--port-file", file])
       _ = try program.port(in: file)
-      return (program, [])
-    case .bench:
+      return (program, nil)
+    case "bench":
       let server = try LocalServer()
       let program = try start(
         ["bench", "-v", "--subscribers", "2", "--time", "1h"] + server.address)
       try program.errorLine(containing: "events sent")
-      return (program, [server])
-    case .localWait:
+      return (program, server)
+    case "the wait of --local":
       let port = String(try Loopback.closedPort())
       let program = try start(
         ["bench", "--local", "--port", port, "--connect-timeout", "60s"], [:])
       try program.errorLine(containing: "nothing listens on")
-      return (program, [])
-    case .subscribe, .sse, .trigger, .check: return try beginScripted(command)
-    }
-  }
-
-  private func beginScripted(_ command: Deaf) throws -> (ChildProgram, [Any]) {
-    let asked = Gate()
-    let server = try ScriptedServer { connection in
-      if command == .subscribe {
-        try connection.join()
-        asked.open()
-        try connection.stay()
-      } else {
-        _ = try connection.request()
+      return (program, nil)
+    default:
+      let asked = Gate()
+      let server = try ScriptedServer { connection in
+        if command == "subscribe news" {
+          try connection.join()
+        } else {
+          _ = try connection.request()
+        }
         asked.open()
         try connection.stall()
       }
+      let words = command.split(separator: " ").map { $0 == "URL" ? server.url : String($0) }
+      let program = try start(words + (words[0] == "sse" ? [] : server.address))
+      try asked.wait()
+      return (program, server)
     }
-    let words =
-      switch command {
-      case .sse: ["sse", server.url]
-      case .trigger: ["trigger", "-c", "news", "-e", "e", "1"] + server.address
-      case .check: ["check"] + server.address
-      default: ["subscribe"] + server.address + ["news"]
-      }
-    let program = try start(words)
-    try asked.wait()
-    return (program, [server])
   }
 
-  @Test(arguments: Deaf.allCases, [SIGTERM, SIGINT])
-  func `does not make the program deaf`(command: Deaf, signal: Int32) throws {
-    let (program, others) = try begin(command)
-    program.send(signal)
-    #expect(try program.wait() == .signalled(signal))
-    withExtendedLifetime(others) {}
+  @Test(
+    arguments: [
+      "serve", "webhook listen", "bench", "the wait of --local", "subscribe news", "sse URL",
+      "trigger -c news -e e 1", "check",
+    ], [SIGTERM, SIGINT])
+  func `does not make the program deaf`(command: String, signal: Int32) throws {
+    let (program, server) = try begin(command)
+    try program.result(of: signal)
+    withExtendedLifetime(server) {}
   }
 
   @Test func `makes no command of --exec deaf, nor does one that ignores signals`() throws {
@@ -90,23 +74,19 @@ struct BlockedSignalTests {
       "/bin/sh", ["-c", #"trap '' HUP INT TERM CHLD USR2; exec "$0" "$@""#] + run + server.address,
       environment: PusherCLI.environment, blocksSignals: true)
     let result = try program.result()
-    #expect(result.ending == .exited(0), "\(result.errorText)")
-    let masks = result.outputText.split(separator: "\n").map { $0.split(separator: " ") }
+    result.expect()
+    let masks = result.outputLines.map { $0.split(separator: " ") }
     #expect(masks.map(\.first) == ["Blk", "Ign"])
     // The C library itself uses 32 and 33.
     for mask in masks { #expect(UInt32(mask[1], radix: 16).map { $0 & 0x7FFF_FFFF } == 0) }
   }
 
-  @Test func `that does not want to know how its children ended still gets a command's status`()
-    throws
-  {
+  @Test func `that ignores how its children end still gets a command's status`() throws {
     let server = try Hooked.counting(1)
     let run = [PusherCLI.path, "subscribe", "news", "--exec", "exit 3"]
-    let result = try ChildProgram(
+    try ChildProgram(
       "/bin/sh", ["-c", #"trap '' CHLD; exec "$0" "$@" --exec-fail stop"#] + run + server.address,
       environment: PusherCLI.environment
-    ).result()
-    #expect(result.ending == .exited(7))
-    #expect(result.errorText.contains("status 3"), "\(result.errorText)")
+    ).result().expect(7, mentions: "status 3")
   }
 }

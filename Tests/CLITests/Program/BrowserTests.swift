@@ -2,9 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite(
-  "With a real browser", .serialized,
-  .enabled(if: Browser.path != nil, Comment(rawValue: Browser.reason)), .runsProgramsFirst)
+@Suite("With a real browser", .serialized, .needsBrowser, .runsProgramsFirst)
 struct BrowserTests {
   private static let room = "private-room"
 
@@ -16,17 +14,15 @@ struct BrowserTests {
     let socketID = try #require(try browser.page(showing: "joined news").first)
 
     let answer = try PusherCLI.run(
-      ["auth", Self.room, "--socket-id", socketID],
-      environment: [
-        "PUSHER_APP_KEY": LocalServer.key, "PUSHER_APP_SECRET": "local-secret",
-      ])
-    #expect(answer.ending == .exited(0), "\(answer.errorText)")
+      "auth", Self.room, "--socket-id", socketID,
+      environment: LocalServer.environment("local-secret"))
+    answer.expect()
     let signature = answer.outputText.trimmingCharacters(in: .newlines)
-    #expect(try server.trigger("news", "signature", signature).ending == .exited(0))
+    try server.trigger("news", "signature", signature).expect()
     _ = try browser.page(showing: "joined \(Self.room)")
 
     let greeting = #"{"text":"Grüße aus dem Terminal ✓"}"#
-    #expect(try server.trigger(Self.room, "greeting", greeting).ending == .exited(0))
+    try server.trigger(Self.room, "greeting", greeting).expect()
     #expect(
       try browser.page(showing: "Terminal")
         == [
@@ -65,7 +61,7 @@ struct BrowserTests {
       ], host: host, pages: pages)
     let shown = Array(try browser.page(showing: "done").dropFirst())
     // An event of a forged call or a staged fault would arrive earlier.
-    #expect(try server.trigger("news", "real", "1").ending == .exited(0))
+    try server.trigger("news", "real", "1").expect()
     return shown + [try program.line()]
   }
 
@@ -121,7 +117,7 @@ struct BrowserTests {
       "browser_page.html", ["port": server.port, "key": LocalServer.key, "room": Self.room])
     _ = try browser.page(showing: "joined news")
     let signature = #"{"auth":"\#(LocalServer.key):00"}"#
-    #expect(try server.trigger("news", "signature", signature).ending == .exited(0))
+    try server.trigger("news", "signature", signature).expect()
     #expect(try browser.page(showing: "Invalid signature").count == 4)
 
     let stranger = try Browser(

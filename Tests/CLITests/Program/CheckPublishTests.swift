@@ -4,42 +4,31 @@ import Testing
 
 @Suite("check --publish: an event goes out through the HTTP API and comes back", .runsPrograms)
 struct CheckPublishTests {
-  private static let page = "more: docs/when-nothing-arrives.md"
-
-  private func check(
-    _ arguments: [String], _ environment: [String: String] = [:]
-  ) throws -> ProgramResult {
-    try PusherCLI.run(["check", "--publish"] + arguments, environment: environment)
+  private func check(_ server: LocalServer, _ options: String...) throws -> ProgramResult {
+    try server.run(["check", "--publish"] + options)
   }
 
   private static func stages(_ result: ProgramResult) throws -> [JSONValue] {
-    try result.outputText.split(separator: "\n").map { try JSONParser.parse(String($0)) }
+    try result.outputLines.map { try JSONParser.parse($0) }
   }
 
   private static func trips(_ result: ProgramResult) throws -> [JSONValue] {
     try stages(result).filter { $0["stage"]?.text == "round trip" }
   }
 
-  @Test func `without a channel the event takes a channel of its own, and its time is told`()
-    throws
-  {
+  @Test func `without a channel the event takes one of its own, and its time is told`() throws {
     let server = try LocalServer()
-    let result = try check(server.address, LocalServer.environment("local-secret"))
-    #expect(result.ending == .exited(0), "\(result.outputText)\(result.errorText)")
-    let lines = result.outputText.split(separator: "\n").map(String.init)
+    let result = try check(server, "-v")
+    result.expect()
+    let words = /published pusher-cli-check to pusher-cli-check-[0-9a-f]{8}\n/
+    #expect(result.errorText.firstMatch(of: words) != nil, "\(result.errorText)")
+    let lines = result.outputLines
     let place = try #require(lines.firstIndex { $0.hasPrefix("round trip") })
     #expect(lines[place].wholeMatch(of: /round trip      ok: \d+\.\d ms/) != nil, "\(lines[place])")
     #expect(lines[place - 1].hasPrefix("http api        ok: "))
     let advice = lines[(place + 1)...]
     #expect(advice.count == 6 && advice.allSatisfy { $0.hasPrefix("                ") })
-    #expect(lines.last?.hasSuffix(Self.page) == true)
-  }
-
-  @Test func `-v names the channel of the event`() throws {
-    let server = try LocalServer()
-    let result = try check(server.address + ["-v"], LocalServer.environment("local-secret"))
-    let words = /published pusher-cli-check to pusher-cli-check-[0-9a-f]{8}\n/
-    #expect(result.errorText.firstMatch(of: words) != nil, "\(result.errorText)")
+    #expect(lines.last?.hasSuffix("more: docs/when-nothing-arrives.md") == true)
   }
 
   @Test(arguments: ["pusher", "reverb", "soketi"])
@@ -47,10 +36,8 @@ struct CheckPublishTests {
     dialect: String
   ) throws {
     let server = try LocalServer(options: ["--dialect", dialect])
-    let result = try check(
-      server.address + ["news", "private-a", "presence-b", "-o", "json"],
-      LocalServer.environment("local-secret"))
-    #expect(result.ending == .exited(0), "\(result.outputText)\(result.errorText)")
+    let result = try check(server, "news", "private-a", "presence-b", "-o", "json")
+    result.expect()
     let trips = try Self.trips(result)
     #expect(trips.allSatisfy { $0["result"]?.text == "ok" })
     let channels = trips.map { trip in
@@ -66,30 +53,23 @@ struct CheckPublishTests {
   }
 
   @Test func `an encrypted channel gets an encrypted event`() throws {
-    let server = try LocalServer()
-    var environment = LocalServer.environment("local-secret")
-    environment["PUSHER_ENCRYPTION_MASTER_KEY"] = Data(repeating: 7, count: 32)
-      .base64EncodedString()
-    let result = try check(server.address + ["private-encrypted-a"], environment)
-    #expect(result.ending == .exited(0), "\(result.outputText)\(result.errorText)")
+    let key = Base64.encode([UInt8](repeating: 7, count: 32))
+    let file = try TemporaryFolder.shared.file("key", holding: key)
+    try check(LocalServer(), "private-encrypted-a", "--encryption-key-file", file).expect()
   }
 
   @Test func `other subscribers of a given channel see an event of the program's name`() throws {
     let server = try LocalServer()
     let subscriber = try server.subscribe(["news"], "-L", "-n", "1")
-    let result = try check(server.address + ["news"], LocalServer.environment("local-secret"))
-    #expect(result.ending == .exited(0))
+    try check(server, "news").expect()
     let event = try JSONParser.parse(subscriber.line())
     #expect(event["event"]?.text == "pusher-cli-check" && event["channel"]?.text == "news")
   }
 
   @Test func `a cache channel warns that the event stays`() throws {
     let server = try LocalServer()
-    let result = try check(server.address + ["cache-a"], LocalServer.environment("local-secret"))
-    #expect(result.ending == .exited(0), "\(result.outputText)")
-    #expect(
-      result.errorText.contains(
-        "warning: --publish: 'cache-a' keeps the event of check for later subscribers"))
+    try check(server, "cache-a").expect(
+      mentions: "warning: --publish: 'cache-a' keeps the event of check for later subscribers")
   }
 
   // MARK: What fails
@@ -98,11 +78,9 @@ struct CheckPublishTests {
     // With --redis, each server of the tests has its own database, so they share nothing either.
     let (server, other) = (try LocalServer(), try LocalServer())
     let result = try check(
-      server.address + [
-        "--api-url", "http://127.0.0.1:\(other.port)", "--connect-timeout", "1s", "-o", "json",
-      ],
-      LocalServer.environment("local-secret"))
-    #expect(result.ending == .exited(4), "\(result.outputText)")
+      server, "--api-url", "http://127.0.0.1:\(other.port)", "--connect-timeout", "1s", "-o", "json"
+    )
+    result.expect(4)
     let trip = try #require(try Self.trips(result).first)
     #expect(trip["fault"]?.text == "your settings", "\(JSONWriter.text(trip))")
     #expect(JSONWriter.text(trip).contains("the HTTP API sees no subscriber"))
@@ -110,21 +88,16 @@ struct CheckPublishTests {
 
   @Test func `an event that the server keeps is told as its fault`() throws {
     let server = try LocalServer(options: ["--fault", "reorder"])
-    let result = try check(
-      server.address + ["--connect-timeout", "1s", "-o", "json"],
-      LocalServer.environment("local-secret"))
-    #expect(result.ending == .exited(4), "\(result.outputText)")
+    let result = try check(server, "--connect-timeout", "1s", "-o", "json")
+    result.expect(4)
     let trip = try #require(try Self.trips(result).first)
     #expect(trip["detail"]?.text?.hasSuffix("but nothing came within 1 s") == true)
     #expect(trip["fault"]?.text == "the server", "\(JSONWriter.text(trip))")
   }
 
   @Test func `a refused channel has no round trip, and the next has`() throws {
-    let server = try LocalServer(
-      options: ["--fault", "auth-fail:channel=private-a"])
-    let result = try check(
-      server.address + ["private-a", "news", "-o", "json"],
-      LocalServer.environment("local-secret"))
+    let server = try LocalServer(options: ["--fault", "auth-fail:channel=private-a"])
+    let result = try check(server, "private-a", "news", "-o", "json")
     #expect(result.ending != .exited(0))
     let told = try Self.trips(result).map {
       "\($0["result"]?.text ?? ""): \($0["detail"]?.text ?? "")"
@@ -135,13 +108,12 @@ struct CheckPublishTests {
 
   @Test func `without a connection the round trip is not tried`() throws {
     let server = try LocalServer()
-    let port = try Loopback.closedPort()
-    let result = try check(
-      server.address + [
-        "--port", "\(port)", "--api-url", "http://127.0.0.1:\(server.port)", "-o", "json",
-      ],
-      LocalServer.environment("local-secret"))
-    #expect(result.ending == .exited(4))
+    let result = try PusherCLI.run(
+      ["check", "--publish"] + server.address + [
+        "--port", "\(try Loopback.closedPort())", "--api-url", "http://127.0.0.1:\(server.port)",
+        "-o", "json",
+      ], environment: LocalServer.environment("local-secret"))
+    result.expect(4)
     let stages = try Self.stages(result).suffix(2)
     #expect(stages.map { $0["result"]?.text } == ["ok", "not tried"])
     #expect(stages.last?["detail"]?.text == "connection failed")
@@ -163,9 +135,10 @@ struct CheckPublishTests {
       }
       try connection.answer(200, body: #"{"channels":{}}"#)
     }
-    let result = try check(
-      server.address + ["--app-id", "1", "-o", "json"], ["PUSHER_APP_SECRET": "s"])
-    #expect(result.ending == .exited(4), "\(result.outputText)")
+    let result = try PusherCLI.run(
+      ["check", "--publish", "--app-id", "1", "-o", "json"] + server.address,
+      environment: ["PUSHER_APP_SECRET": "s"])
+    result.expect(4)
     let trip = try #require(try Self.trips(result).first)
     #expect(trip["detail"]?.text?.contains("accepted the event") == false)
     #expect(trip["expected"]?.text == "the event on this connection")

@@ -14,7 +14,7 @@ struct CheckTests {
   }
 
   private static func stages(_ result: ProgramResult) throws -> [Stage] {
-    try result.outputText.split(separator: "\n").map {
+    try result.outputLines.map {
       try JSONDecoder().decode(Stage.self, from: Data($0.utf8))
     }
   }
@@ -29,10 +29,9 @@ struct CheckTests {
 
   @Test func `against our own server every stage is told with its time`() throws {
     let server = try LocalServer()
-    let result = try check(
-      server.address + ["news", "private-a"], LocalServer.environment("local-secret"))
-    #expect(result.ending == .exited(0))
-    let lines = result.outputText.split(separator: "\n").map(String.init)
+    let result = try server.run(["check", "news", "private-a"])
+    result.expect()
+    let lines = result.outputLines
     let beginnings = [
       "settings        ok: ws://127.0.0.1:\(server.port)/app/loca…, key from PUSHER_APP_KEY",
       "name service    ok: 127.0.0.1 is an address (",
@@ -68,22 +67,10 @@ struct CheckTests {
   @Test func `without app id and secret the HTTP API is not tried`() throws {
     let server = try LocalServer()
     let result = try check(server.address + ["--key", LocalServer.key, "-o", "json"])
-    #expect(result.ending == .exited(0))
+    result.expect()
     let last = try #require(try Self.stages(result).last)
     #expect(last.stage == "http api" && last.result == "not tried")
     #expect(last.detail.hasPrefix("no app id: give --app-id"))
-  }
-
-  @Test(arguments: ["pusher", "reverb", "soketi"])
-  func `every stage is well against each server that serve plays`(dialect: String) throws {
-    let server = try LocalServer(options: ["--dialect", dialect])
-    let result = try check(
-      server.address + ["news", "private-a", "presence-b", "-o", "json"],
-      LocalServer.environment("local-secret"))
-    #expect(result.ending == .exited(0), "\(result.outputText)")
-    #expect(
-      try Self.stages(result).map(\.result) == ["ok", "ok", "ok", "not tried"]
-        + Array(repeating: "ok", count: 7))
   }
 
   @Test func `the fields of --header go with the upgrade, those of a file too`() throws {
@@ -105,10 +92,8 @@ struct CheckTests {
   @Test func `details stand in one column, whatever the channels are called`() throws {
     let server = try LocalServer()
     let long = String(repeating: "long.", count: 20)
-    let result = try check(
-      server.address + ["news", "a.channel.with.a.name", long],
-      LocalServer.environment("local-secret"))
-    let lines = result.outputText.split(separator: "\n").map(String.init)
+    let result = try server.run(["check", "news", "a.channel.with.a.name", long])
+    let lines = result.outputLines
     let place = try #require(lines.first { $0.hasPrefix("a.channel") }?.firstRange(of: "ok:"))
     let indent = String(repeating: " ", count: 23)
     #expect(lines.first { $0.hasPrefix("a.channel") }?.prefix(upTo: place.lowerBound).count == 23)
@@ -117,37 +102,6 @@ struct CheckTests {
     }
     let after = try #require(lines.firstIndex(of: long))
     #expect(lines[after + 1].hasPrefix(indent + "ok: subscribed"))
-  }
-
-  @Test(arguments: [
-    ("BROADCAST_CONNECTION=log", "is 'log': the app writes its events to its log"),
-    ("BROADCAST_CONNECTION=null", "is 'null': the app drops its events"),
-    ("BROADCAST_DRIVER=ably", "is 'ably': the app sends its events to Ably"),
-    ("BROADCAST_CONNECTION=reverb", ""), ("BROADCAST_CONNECTION=pusher", ""),
-  ])
-  func `an app that sends its events elsewhere is warned of`(line: String, words: String) throws {
-    let server = try LocalServer()
-    let file = try TemporaryFolder.shared.file(
-      "broadcast.env",
-      holding: """
-        \(line)
-        REVERB_APP_KEY=\(LocalServer.key)
-        REVERB_APP_SECRET=local-secret
-        REVERB_APP_ID=\(LocalServer.appID)
-        REVERB_HOST=127.0.0.1
-        REVERB_PORT=\(server.port)
-        REVERB_SCHEME=http
-
-        """)
-    let result = try check(["--env-file", file, "news"])
-    #expect(result.ending == .exited(0), "\(result.outputText)")
-    let name = line.prefix { $0 != "=" }
-    let expected =
-      words.isEmpty
-      ? ""
-      : "pusher-cli: warning: \(name) in \(file) \(words), so none comes here; set it to reverb or "
-        + "pusher\n"
-    #expect(result.errorText == expected)
   }
 
   // MARK: Another cluster
@@ -188,7 +142,7 @@ struct CheckTests {
       "--key", "test-key", "--cluster", "eu", "--scheme", "http", "--proxy",
       "http://127.0.0.1:\(proxy.port)", "-o", "json",
     ])
-    #expect(result.ending == .exited(3), "\(result.outputText)")
+    result.expect(3)
     let failed = try #require(try Self.stages(result).first { $0.result == "failed" })
     #expect(failed.stage == "greeting")
     #expect(failed.advice?.contains(advice) == true, "\(failed)")
@@ -204,7 +158,7 @@ struct CheckTests {
     let result = try withExtendedLifetime(server) {
       try check(arguments + ["-o", "json"], ["PUSHER_APP_SECRET": "s"])
     }
-    #expect(result.ending == .exited(setup.status), "\(result.outputText)\(result.errorText)")
+    result.expect(setup.status)
     let stages = try Self.stages(result)
     let failed = try #require(stages.first { $0.result == "failed" }, "\(result.outputText)")
     #expect(failed.stage == setup.stage, "\(result.outputText)")
@@ -228,9 +182,8 @@ struct CheckTests {
 
   @Test func `one channel's refusal leaves the others to be tried`() throws {
     let server = try LocalServer()
-    let result = try check(
-      server.address + ["private-a", "news", "-o", "json"], LocalServer.environment("another"))
-    #expect(result.ending == .exited(3))
+    let result = try server.run(["check", "private-a", "news", "-o", "json"], secret: "another")
+    result.expect(3)
     let told = try Self.stages(result).map { "\($0.stage) \($0.result)" }
     #expect(told.suffix(3) == ["private-a failed", "news ok", "http api failed"])
     #expect(!result.outputText.contains("another"))

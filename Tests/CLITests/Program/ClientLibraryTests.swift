@@ -3,9 +3,7 @@ import PusherCore
 import Testing
 
 /// PyPI's `pysher`, a client library.
-@Suite(
-  "With the client library pysher", .serialized,
-  .enabled(if: PythonPeer.isWanted, Comment(rawValue: PythonPeer.reason)), .runsProgramsFirst)
+@Suite("With the client library pysher", .serialized, .needsPython, .runsProgramsFirst)
 struct PysherTests {
   /// Joins the channels and returns the answers in the channels' order.
   private func join(
@@ -40,7 +38,7 @@ struct PysherTests {
         + #""data":{"user_id":"pysher","user_info":{"name":"Grüße"}}}"#)
 
     for channel in channels {
-      #expect(try server.trigger(channel, "note", #"{"n":1.10}"#).ending == .exited(0))
+      try server.trigger(channel, "note", #"{"n":1.10}"#).expect()
       #expect(try pysher.line() == #"["\#(channel)", "note", "{\"n\":1.10}"]"#)
     }
     _ = try program.line()
@@ -60,7 +58,7 @@ struct PysherTests {
       try program.line().hasPrefix(
         #"{"event":"pusher:member_removed","channel":"presence-lobby","data":{"user_id":"pysher""#))
     pysher.closeInput()
-    #expect(try pysher.result().ending == .exited(0))
+    try pysher.result().expect()
   }
 
   @Test func `pysher sends client events and gets those of others`() throws {
@@ -98,9 +96,7 @@ struct PysherTests {
 }
 
 /// PyPI's `websockets`: the protocol at the level of frames.
-@Suite(
-  "With the library websockets", .serialized,
-  .enabled(if: PythonPeer.isWanted, Comment(rawValue: PythonPeer.reason)), .runsProgramsFirst)
+@Suite("With the library websockets", .serialized, .needsPython, .runsProgramsFirst)
 struct WebSocketsLibraryTests {
   @Test func `greeting, subscription, pings, an event and leaving, message by message`() throws {
     let server = try LocalServer()
@@ -116,13 +112,13 @@ struct WebSocketsLibraryTests {
     #expect(try peer.ask("pusher:ping") == #"{"event":"pusher:pong","data":"{}"}"#)
     peer.send("ping")
     #expect(try peer.message() == "pong")
-    #expect(try server.trigger("news", "e", #"{"n":1}"#).ending == .exited(0))
+    try server.trigger("news", "e", #"{"n":1}"#).expect()
     #expect(try peer.message() == #"{"event":"e","channel":"news","data":"{\"n\":1}"}"#)
 
     peer.send(#"{"event":"pusher:unsubscribe","data":{"channel":"news"}}"#)
     // The pong proves that the server has read the earlier messages.
     #expect(try peer.ask("pusher:ping").contains("pusher:pong"))
-    #expect(try server.trigger("news", "e", "{}").ending == .exited(0))
+    try server.trigger("news", "e", "{}").expect()
     #expect(try peer.ask("pusher:ping").contains("pusher:pong"))
     peer.send("close")
     #expect(try peer.message() == #"[1000, ""]"#)
@@ -141,8 +137,7 @@ struct WebSocketsLibraryTests {
     }
     // With one context for all messages, a long message and its successors are intact.
     for text in [String(repeating: "Grüße ✓ ", count: 500), "Grüße ✓ Grüße"] {
-      let message =
-        #"{"event":"client-text","channel":"private-room","data":{"text":"\#(text)"}}"#
+      let message = #"{"event":"client-text","channel":"private-room","data":{"text":"\#(text)"}}"#
       peers[0].send(message)
       #expect(try peers[1].message() == message)
     }

@@ -2,8 +2,8 @@ import PusherCore
 import Testing
 
 @Suite(
-  "The console's page: rules of WCAG", .serialized, .sharesBrowser,
-  .enabled(if: Browser.path != nil, Comment(rawValue: Browser.reason)), .needs(.axe),
+  "Console page: rules of WCAG", .serialized, .sharesBrowser,
+  .needsBrowser, .needs(.axe),
   .runsProgramsFirst)
 struct ConsoleAxeTests {
   private static let sizes = [(390, 844), (1280, 800)]

@@ -3,8 +3,8 @@ import PusherCore
 import Testing
 
 @Suite(
-  "The console's page: dialogs, keys and empty lists", .serialized, .sharesBrowser,
-  .enabled(if: Browser.path != nil, Comment(rawValue: Browser.reason)), .runsProgramsFirst)
+  "Console page: dialogs, keys and empty lists", .serialized, .sharesBrowser, .needsBrowser,
+  .runsProgramsFirst)
 struct ConsoleDialogTests {
   /// Buttons and words of the open dialog that lie outside of it or over each other.
   private static let misplaced = """
@@ -24,19 +24,16 @@ struct ConsoleDialogTests {
     """
 
   @Test(arguments: [320, 390, 1280])
-  func `the confirmations of Disconnect and Terminate fit, and both are within reach`(width: Int)
-    throws
-  {
+  func `the confirmations of Disconnect and Terminate fit, within reach`(width: Int) throws {
     try ConsoleSite.visit { site, view in
       let page = view.page
       try page.setViewport(width: width, height: 700)
       let user = String(repeating: "a-user-with-a-long-name", count: 3)
-      let program = try site.program(
-        ["subscribe"], "news", "-L", "--sign-in", "--user-id", user)
+      let program = try site.program(["subscribe"], "news", "-L", "--sign-in", "--user-id", user)
       _ = try program.lines(4)
       try view.choose("where")
       try page.click("#where-connections")
-      try page.wait(until: "document.querySelectorAll('#connection-rows tr').length === 1")
+      try view.wait(1, of: "#connection-rows tr")
       for button in ["[data-disconnect]", "[data-terminate]"] {
         let place = "document.querySelector('#connection-rows \(button)').getBoundingClientRect()"
         if button == "[data-disconnect]", width < 1280 {
@@ -93,15 +90,9 @@ struct ConsoleDialogTests {
       try view.wait("empty", shows: "No entries yet. Subscribe to a channel:")
       let line = try #require(
         try view.page.evaluate("document.querySelector('#empty pre').textContent").text)
-      try view.page.evaluate("navigator.clipboard.writeText('nothing')")
-      try view.page.click("#empty button")
-      try view.wait("empty", shows: "Copied.")
-      #expect(try view.page.clipboard() == line)
-      var environment = PusherCLI.environment
-      let programs = URL(filePath: PusherCLI.path).deletingLastPathComponent().path
-      environment["PATH"] = "\(programs):\(environment["PATH"] ?? "")"
+      #expect(try view.copied(by: "#empty button", telling: "empty") == line)
       let subscriber = try ChildProgram(
-        "/bin/sh", ["-c", "exec \(line) -L"], environment: environment)
+        "/bin/sh", ["-c", "exec \(line) -L"], environment: PusherCLI.shellEnvironment)
       _ = try subscriber.lines(2)
       try site.trigger("news", "price", "1")
       #expect(try subscriber.line() == #"{"event":"price","channel":"news","data":1}"#)

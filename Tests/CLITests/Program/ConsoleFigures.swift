@@ -4,7 +4,7 @@ import Testing
 
 /// Cost of the console's page in a browser, printed by `scripts/console.sh figures`.
 @Suite(
-  "The console's page: figures", .serialized,
+  "Console page: figures", .serialized,
   .enabled(
     if: ProcessInfo.processInfo.environment["PUSHER_CLI_CONSOLE_FIGURES"] != nil
       && Browser.path != nil, "scripts/console.sh figures runs it"), .runsProgramsFirst)
@@ -17,15 +17,20 @@ struct ConsoleFigures {
     }).observe({ type: "longtask", buffered: true });
     """
 
+  private static func page() throws -> BrowserPage {
+    let page = try DevToolsBrowser().page()
+    try page.setViewport(width: 1280, height: 800)
+    try page.call("Page.addScriptToEvaluateOnNewDocument", ["source": .string(watch)])
+    return page
+  }
+
   @Test(arguments: [100_000, 500_000, 1_000_000])
   func `of a long recording`(count: Int) throws {
     let file = TemporaryFolder.shared.file("run.jsonl")
     try Self.write(count, to: file)
     defer { try? FileManager.default.removeItem(atPath: file) }
     let site = try ConsoleSite(["--open-recording", file])
-    let page = try DevToolsBrowser().page()
-    try page.setViewport(width: 1280, height: 800)
-    try page.call("Page.addScriptToEvaluateOnNewDocument", ["source": .string(Self.watch)])
+    let page = try Self.page()
     let start = SystemClock.now()
     try page.open(site.address)
     let paint = try page.firstPaint()
@@ -69,9 +74,7 @@ struct ConsoleFigures {
 
   @Test func `of a thousand events a second`() throws {
     let site = try ConsoleSite()
-    let page = try DevToolsBrowser().page()
-    try page.setViewport(width: 1280, height: 800)
-    try page.call("Page.addScriptToEvaluateOnNewDocument", ["source": .string(Self.watch)])
+    let page = try Self.page()
     try page.open(site.address)
     try page.wait(until: "document.getElementById('state').dataset.state === 'connected'")
     let total = Self.minutes * 60_000

@@ -3,8 +3,8 @@ import PusherCore
 import Testing
 
 @Suite(
-  "The console's page: what it remembers", .serialized, .sharesBrowser,
-  .enabled(if: Browser.path != nil, Comment(rawValue: Browser.reason)), .runsProgramsFirst)
+  "Console page: what it remembers", .serialized, .sharesBrowser, .needsBrowser,
+  .runsProgramsFirst)
 struct ConsoleHistoryPageTests {
   @Test func `a page that is opened later, or loaded again, begins with what was sent`() throws {
     let site = try ConsoleSite()
@@ -37,9 +37,7 @@ struct ConsoleHistoryPageTests {
     }
   }
 
-  @Test func `a server that comes back with its token is reached again, and the page says when`()
-    throws
-  {
+  @Test func `a server that comes back with its token is reached again`() throws {
     let options = ["--console-token-file", TemporaryFolder.shared.file("token")]
     let site = try ConsoleSite(options)
     let view = try ConsoleView(site)

@@ -2,9 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite(
-  "The console's page: the list", .serialized, .sharesBrowser,
-  .enabled(if: Browser.path != nil, Comment(rawValue: Browser.reason)), .runsProgramsFirst)
+@Suite("Console page: the list", .serialized, .sharesBrowser, .needsBrowser, .runsProgramsFirst)
 struct ConsoleListTests {
   private func send(_ name: String, times count: Int = 1, _ view: ConsoleView) throws {
     try view.page.evaluate(
@@ -17,13 +15,8 @@ struct ConsoleListTests {
       """)
   }
 
-  private func wait(_ view: ConsoleView, events: [String]) throws {
-    let wanted = JSONValue.array(events.map { .string($0) }).jsonText
-    try view.page.wait(
-      until:
-        "JSON.stringify(\(ConsoleView.lines).map((cells) => cells[3])) === JSON.stringify(\(wanted))"
-    )
-  }
+  /// The names of the events in the list.
+  private static let names = "\(ConsoleView.lines).map((cells) => cells[3])"
 
   // MARK: Names
 
@@ -46,8 +39,7 @@ struct ConsoleListTests {
       for (name, isCut) in [("OrderShipped", false), (long, true)] {
         try send(name, view)
         try view.wait(line: "event", "news", name)
-        let edges = try #require(
-          try view.page.evaluate(Self.edges).elements?.compactMap(\.integer))
+        let edges = try #require(try view.page.evaluate(Self.edges).elements?.compactMap(\.integer))
         #expect(edges.count == 4)
         #expect(edges[2] >= 80 && edges[3] <= 0, "\(width) \(name): \(edges)")
         #expect((edges[0] < 0) == isCut, "the beginning of \(name): \(edges)")
@@ -64,22 +56,22 @@ struct ConsoleListTests {
       let page = view.page
       try send("first", view)
       try send("tick", times: 7, view)
-      try wait(view, events: ["first", "tick×7"])
+      try view.wait(Self.names, is: ["first", "tick×7"])
       #expect(try view.text("matches") == "8 of 8")
       try page.click("#row-1 .times")
       let all = ["first"] + Array(repeating: "tick", count: 7)
-      try wait(view, events: all)
+      try view.wait(Self.names, is: all)
       #expect(try page.evaluate("document.getElementById('detail').hidden") == true)
       try page.click("#list")
       try page.press("End")
       try page.press("ArrowLeft")
-      try wait(view, events: ["first", "tick×7"])
+      try view.wait(Self.names, is: ["first", "tick×7"])
       try page.press("ArrowRight")
-      try wait(view, events: all)
+      try view.wait(Self.names, is: all)
       try page.click("#fold")
-      try wait(view, events: all)
+      try view.wait(Self.names, is: all)
       try page.click("#fold")
-      try wait(view, events: ["first", "tick×7"])
+      try view.wait(Self.names, is: ["first", "tick×7"])
       // The row opens its last event.
       try page.click("#row-1 .time")
       try page.wait(until: "!detail.hidden")
@@ -89,9 +81,7 @@ struct ConsoleListTests {
 
   // MARK: The address
 
-  @Test func `a filtered view stands in the address, and is there again when that is opened`()
-    throws
-  {
+  @Test func `a filtered view stands in the address, and comes back from it`() throws {
     try ConsoleSite.visit { site, view in
       let page = view.page
       for name in ["order.created", "order.shipped", "price"] { try send(name, view) }
@@ -145,14 +135,9 @@ struct ConsoleListTests {
     let lines = ["00.000", "01.250", "03.250"].enumerated().map { number, time in
       #"{"time":"2026-11-22T21:50:\#(time)Z","kind":"event","app":"17","channel":"news","event":"e\#(number)","data":""}"#
     }
-    let file = try TemporaryFolder.shared.file("run.jsonl", holding: lines.joined(separator: "\n"))
-    let view = try ConsoleView(ConsoleSite(["--open-recording", file]), state: "ended")
+    let view = try ConsoleView(recording: lines)
     func wait(_ times: [String]) throws {
-      let wanted = JSONValue.array(times.map { .string($0) }).jsonText
-      try view.page.wait(
-        until:
-          "JSON.stringify(\(ConsoleView.lines).map((cells) => cells[0])) === JSON.stringify(\(wanted))"
-      )
+      try view.wait("\(ConsoleView.lines).map((cells) => cells[0])", is: times)
     }
     try wait(["21:50:00.000", "21:50:01.250", "21:50:03.250"])
     try view.page.click("#clock")
@@ -162,6 +147,64 @@ struct ConsoleListTests {
     try wait(["", "+3.250 s"])
     try view.page.click("#clock")
     try wait(["21:50:00.000", "21:50:03.250"])
+    try view.demandSound()
+  }
+
+  /// A recording of five minutes with two events in its first second and three in its last.
+  private static func recording() -> [String] {
+    let times = ["21:50:00.100", "21:50:00.900", "21:54:59.000", "21:54:59.500", "21:54:59.999"]
+    return times.enumerated().map { number, time in
+      #"{"time":"2026-11-22T\#(time)Z","kind":"event","app":"17","channel":"news","event":"e\#(number)","data":""}"#
+    }
+  }
+
+  /// Drags over the chart between two shares of its width.
+  private func drag(_ page: BrowserPage, from start: Double, to end: Double) throws {
+    let box = try page.evaluate(
+      "(() => { const { left, top, width } = document.getElementById('chart').getBoundingClientRect(); return [left, top, width]; })()"
+    )
+    let edges = try #require(box.elements).compactMap(\.double)
+    for (type, share) in [
+      ("mouseMoved", start), ("mousePressed", start), ("mouseMoved", (start + end) / 2),
+      ("mouseMoved", end), ("mouseReleased", end),
+    ] {
+      let isHeld = type != "mouseMoved" || share != start
+      try page.call(
+        "Input.dispatchMouseEvent",
+        [
+          "type": .init(type), "x": .init(edges[0] + share * edges[2]), "y": .init(edges[1] + 10),
+          "button": isHeld ? "left" : "none", "buttons": .init(isHeld ? 1 : 0), "clickCount": 1,
+        ])
+    }
+  }
+
+  @Test func `a span that is dragged over in the chart is shown alone`() throws {
+    let view = try ConsoleView(recording: Self.recording())
+    let page = view.page
+    try view.wait("matches", shows: "5 of 5")
+    try view.wait("chart-peak", shows: "peak 3/s")
+    try drag(page, from: 270.5 / 300, to: 299.5 / 300)
+    try view.wait("matches", shows: "3 of 5")
+    try view.wait("chart-clear", shows: "21:54:30 to 21:55:00 ✕")
+    try page.click("#chart-clear")
+    try view.wait("matches", shows: "5 of 5")
+    // The same from right to left.
+    try drag(page, from: 30.5 / 300, to: 0.5 / 300)
+    try view.wait("matches", shows: "2 of 5")
+    // A click shows all.
+    try page.click("#chart")
+    try view.wait("matches", shows: "5 of 5")
+
+    // The same with keys.
+    try page.evaluate("document.getElementById('chart').focus()")
+    try page.press("ArrowLeft")
+    try view.wait("matches", shows: "3 of 5")
+    try page.press("ArrowLeft")
+    try view.wait("matches", shows: "0 of 5")
+    let value = "document.getElementById('chart').ariaValueText"
+    #expect(try page.evaluate(value).text == "21:54:40 to 21:54:50; peak 3 events per second")
+    try page.press("Escape")
+    try view.wait("matches", shows: "5 of 5")
     try view.demandSound()
   }
 }

@@ -2,9 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite(
-  "The console's page: how it looks", .serialized, .sharesBrowser,
-  .enabled(if: Browser.path != nil, Comment(rawValue: Browser.reason)), .runsProgramsFirst)
+@Suite("Console page: how it looks", .serialized, .sharesBrowser, .needsBrowser, .runsProgramsFirst)
 struct ConsoleLookTests {
   private static let sizes = [(320, 640), (390, 844), (1280, 800), (2560, 1440)]
   /// Folder for screenshots, if wanted.

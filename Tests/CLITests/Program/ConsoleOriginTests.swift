@@ -4,8 +4,8 @@ import Testing
 
 /// A page of another origin in the same browser can neither read nor act, even with the token.
 @Suite(
-  "The console's page: other origins", .serialized, .sharesBrowser,
-  .enabled(if: Browser.path != nil, Comment(rawValue: Browser.reason)), .runsProgramsFirst)
+  "Console page: other origins", .serialized, .sharesBrowser, .needsBrowser,
+  .runsProgramsFirst)
 struct ConsoleOriginTests {
   /// Tries every kind of request to `base` and returns the results.
   private static let attempts = """
@@ -120,14 +120,5 @@ struct ConsoleOriginTests {
     try console.trigger("news", "real", "1")
     #expect(try subscriber.line() == #"{"event":"real","channel":"news","data":1}"#)
     _ = try? page.call("Page.close")
-  }
-
-  @Test func `the console's own page can ask, which shows that the others could have`() throws {
-    let console = try ConsoleSite()
-    let view = try ConsoleView(console)
-    let asked = try view.page.evaluate(
-      "fetch(location.pathname + '/faults' + location.search).then((answer) => answer.status)")
-    #expect(asked == 200)
-    try view.demandSound()
   }
 }

@@ -3,7 +3,7 @@ import Testing
 
 /// Tests of `Tests/ConsolePage`, for the parts of the page that need no document.
 @Suite(
-  "The console's page: parts without a document",
+  "Console page: parts without a document",
   .enabled(
     if: FileManager.default.isExecutableFile(atPath: "/usr/bin/node"),
     "no node: scripts/install-packages.sh browser installs it"), .runsPrograms)
@@ -20,7 +20,7 @@ struct ConsolePartsTests {
     let result = try PusherCLI.tool([
       "/usr/bin/node", "--test", Self.folder.appending(path: file).path,
     ])
-    #expect(result.ending == .exited(0), "\(result.outputText)\(result.errorText)")
+    result.expect()
     // A file without tests passes too.
     #expect(!result.outputText.contains("tests 0\n"), "\(result.outputText)")
   }

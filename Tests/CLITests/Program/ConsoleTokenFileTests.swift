@@ -11,18 +11,20 @@ struct ConsoleTokenFileTests {
     try ConsoleTokenFile.token(in: path) { _ in }
   }
 
-  private func reason(_ path: String) -> String? {
-    refusal { _ = try token(path) }
+  /// Returns the words of a refusal behind the option's name.
+  private func reason(_ path: String) throws -> String {
+    let message = try #require(refusal { _ = try token(path) })
+    #expect(message.hasPrefix("--console-token-file: "))
+    return String(message.dropFirst("--console-token-file: ".count))
   }
 
   @Test func `a missing file is made, for you alone, and read by the next run`() throws {
-    let folder = TemporaryFolder.shared.file("tokens")
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    let folder = try TemporaryFolder.shared.folder("tokens")
     let path = "\(folder)/token"
     var told: [String] = []
     let made = try ConsoleTokenFile.token(in: path) { told.append($0) }
     #expect(made.utf8.count == 32)
-    #expect(try String(contentsOfFile: path, encoding: .utf8) == made + "\n")
+    #expect(try fileText(path) == made + "\n")
     #expect(FileAccess.system.permissions(path) == 0o600)
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["token"])
     #expect(try ConsoleTokenFile.token(in: path) { told.append($0) } == made)
@@ -53,8 +55,7 @@ struct ConsoleTokenFileTests {
   func `anything but one token is refused, and left as it is`(text: String) throws {
     let path = try TemporaryFolder.shared.file("token", holding: text)
     #expect(
-      reason(path)
-        == "--console-token-file: '\(path)' is not a token of 16 to 256 letters, digits, '-', '.', "
+      try reason(path) == "'\(path)' is not a token of 16 to 256 letters, digits, '-', '.', "
         + "'_' or '~' on one line; remove it, and serve makes one")
     #expect(FileManager.default.contents(atPath: path) == Data(text.utf8))
   }
@@ -63,9 +64,7 @@ struct ConsoleTokenFileTests {
   func `a file that others may use is refused`(mode: mode_t) throws {
     let path = try TemporaryFolder.shared.file("token", holding: "0123456789abcdef")
     #expect(chmod(path, mode) == 0)
-    #expect(
-      reason(path)
-        == "--console-token-file: other users can read '\(path)'; run chmod 600 \(path)")
+    #expect(try reason(path) == "other users can read '\(path)'; run chmod 600 \(path)")
     #expect(chmod(path, 0o400) == 0)
     #expect(try token(path) == "0123456789abcdef")
   }
@@ -78,16 +77,13 @@ struct ConsoleTokenFileTests {
     #expect(symlink("..data/token", link) == 0)
     try "0123456789abcdef".write(toFile: link, atomically: false, encoding: .utf8)
     #expect(chmod(link, 0o644) == 0)
-    #expect(
-      reason(link) == "--console-token-file: other users can read '\(link)'; run chmod 600 \(link)")
+    #expect(try reason(link) == "other users can read '\(link)'; run chmod 600 \(link)")
     #expect(chmod(link, 0o606) == 0)
-    #expect(
-      reason(link)
-        == "--console-token-file: other users can change '\(link)'; run chmod 600 \(link)")
+    #expect(try reason(link) == "other users can change '\(link)'; run chmod 600 \(link)")
     guard geteuid() == 0 else { return }
     #expect(chmod(link, 0o600) == 0 && chown(link, 4321, 4321) == 0)
     #expect(
-      reason(link) == "--console-token-file: '\(link)' belongs to another user, who can change it; "
+      try reason(link) == "'\(link)' belongs to another user, who can change it; "
         + "give a file of your own")
   }
 
@@ -99,7 +95,7 @@ struct ConsoleTokenFileTests {
       (sparse, "it is larger than 1 KiB"), (pipe, "it is a pipe, not a file"),
       ("/dev/zero", "it is a device, not a file"), ("/tmp", "is a directory"),
     ] {
-      #expect(reason(path) == "--console-token-file: cannot read '\(path)': \(words)")
+      #expect(try reason(path) == "cannot read '\(path)': \(words)")
     }
   }
 
@@ -110,15 +106,12 @@ struct ConsoleTokenFileTests {
     #expect(try token(link) == "0123456789abcdef")
     let loose = TemporaryFolder.shared.file("loose")
     #expect(symlink(loose + ".missing", loose) == 0)
-    #expect(
-      reason(loose)
-        == "--console-token-file: cannot make '\(loose)': it is a link to a file that is missing")
+    #expect(try reason(loose) == "cannot make '\(loose)': it is a link to a file that is missing")
     #expect(!FileManager.default.fileExists(atPath: loose + ".missing"))
   }
 
-  @Test func `a folder that is missing is told`() {
+  @Test func `a folder that is missing is told`() throws {
     let path = TemporaryFolder.shared.file("nowhere") + "/token"
-    #expect(
-      reason(path) == "--console-token-file: cannot make '\(path)': no such file or directory")
+    #expect(try reason(path) == "cannot make '\(path)': no such file or directory")
   }
 }

@@ -2,20 +2,14 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite(
-  "The console's page: who is where", .serialized, .sharesBrowser,
-  .enabled(if: Browser.path != nil, Comment(rawValue: Browser.reason)), .runsProgramsFirst)
+@Suite("Console page: who is where", .serialized, .sharesBrowser, .needsBrowser, .runsProgramsFirst)
 struct ConsoleWhereTests {
   private func rows(_ id: String) -> String {
     "[...document.getElementById('\(id)').children].map((row) => [...row.children].map((cell) => cell.textContent))"
   }
 
   private func wait(_ view: ConsoleView, _ id: String, _ column: Int, is texts: [String]) throws {
-    let wanted = JSONValue.array(texts.map { .string($0) }).jsonText
-    try view.page.wait(
-      until:
-        "JSON.stringify(\(rows(id)).map((cells) => cells[\(column)])) === JSON.stringify(\(wanted))"
-    )
+    try view.wait("\(rows(id)).map((cells) => cells[\(column)])", is: texts)
   }
 
   private func member(_ user: String, _ site: ConsoleSite) throws -> ChildProgram {
@@ -29,9 +23,7 @@ struct ConsoleWhereTests {
 
   // MARK: Channels
 
-  @Test func `channels are listed with their counts and rates, and opened with who is there`()
-    throws
-  {
+  @Test func `channels are listed with counts and rates, and opened with members`() throws {
     try ConsoleSite.visit { site, view in
       let members = [try member("ada", site), try member("bob", site)]
       let reader = try site.server.subscribe(["cache-price"], "-L")
@@ -48,7 +40,7 @@ struct ConsoleWhereTests {
       try view.page.type("presence-r", into: "#where-filter")
       try wait(view, "channel-rows", 0, is: ["presence-room"])
       try view.page.click("#channel-rows button")
-      try view.page.wait(until: "document.querySelectorAll('#channel-members > li').length === 2")
+      try view.wait(2, of: "#channel-members > li")
       try view.wait("channel-counts", shows: "2 subscribers, 2 users")
       #expect(try view.text("channel-name") == "presence-room")
       for part in ["ada", #""ADA""#, "bob", #""BOB""#] {
@@ -59,7 +51,7 @@ struct ConsoleWhereTests {
       #expect(try view.text("channel-cached") == "None. Only cache channels keep an event.")
       // A leaving client disappears from the list without a reload.
       members[1].send(SIGTERM)
-      try view.page.wait(until: "document.querySelectorAll('#channel-members > li').length === 1")
+      try view.wait(1, of: "#channel-members > li")
       try view.page.type("cache", into: "#where-filter", replacing: true)
       try wait(view, "channel-rows", 0, is: ["cache-price"])
       try view.page.click("#channel-rows button")
@@ -98,8 +90,7 @@ struct ConsoleWhereTests {
       #expect(try view.text("ask-question") == "Close connection \(cells[0])?")
       try view.page.press("Escape")
       try view.page.wait(until: "!document.getElementById('ask').open")
-      #expect(
-        try view.page.evaluate("document.activeElement.dataset.disconnect").text == cells[0])
+      #expect(try view.page.evaluate("document.activeElement.dataset.disconnect").text == cells[0])
       try view.page.click(button)
       try view.page.click("[data-confirm=yes]")
       let result = try program.result()
@@ -120,14 +111,14 @@ struct ConsoleWhereTests {
       let other = try member("bob", site)
       try view.choose("where")
       try view.page.click("#where-connections")
-      try view.page.wait(until: "document.querySelectorAll('[data-terminate=ada]').length === 2")
+      try view.wait(2, of: "[data-terminate=ada]")
       try view.page.click("[data-terminate=ada]")
       try view.page.click("[data-confirm=yes]")
       for program in programs {
         let result = try program.result()
         #expect(result.errorText.contains("4009"), "\(result.errorText)")
       }
-      try view.page.wait(until: "document.querySelectorAll('#connection-rows tr').length === 1")
+      try view.wait(1, of: "#connection-rows tr")
       #expect(try view.text("connection-rows").contains("bob"))
       try site.trigger("news", "still")
       // The server reports the departure first.

@@ -4,30 +4,15 @@ import Testing
 
 @Suite("--count and --timeout, in every form of output", .runsPrograms)
 struct CountAndTimeoutTests {
-  /// Options of an output format, and one event in it.
-  struct Form: Sendable, CustomTestStringConvertible {
-    var options: [String]
-    var event: String
-    var testDescription: String { options.isEmpty ? "default" : options.joined(separator: " ") }
-  }
+  private static let json = #"{"event":"tick","channel":"news","data":{"n":1}}"#
 
-  static let forms = [
-    Form(options: [], event: #"{"event":"tick","channel":"news","data":{"n":1}}"# + "\n"),
-    Form(
-      options: ["-o", "json"], event: #"{"event":"tick","channel":"news","data":{"n":1}}"# + "\n"),
-    Form(options: ["-o", "raw"], event: #"{"n":1}"# + "\n"),
-    Form(options: ["-r"], event: #"{"n":1}"# + "\n"),
-    Form(options: ["-0"], event: #"{"event":"tick","channel":"news","data":{"n":1}}"# + "\0"),
-    Form(options: ["-r", "-0"], event: #"{"n":1}"# + "\0"),
-    Form(
-      options: ["--color", "never"],
-      event: #"{"event":"tick","channel":"news","data":{"n":1}}"# + "\n"),
-    Form(options: ["-F", "%e of %c: %d"], event: #"tick of news: {"n":1}"# + "\n"),
-    Form(options: ["-F", "%e", "-0"], event: "tick\0"),
-    Form(
-      options: ["--exec", "cat"],
-      event: #"{"event":"tick","channel":"news","data":{"n":1}}"# + "\n"),
-    Form(options: ["--exec", "true", "--tee", "-r"], event: #"{"n":1}"# + "\n"),
+  /// Options of a form of output, and one event in it.
+  static let forms: [([String], String)] = [
+    ([], json + "\n"), (["-o", "json"], json + "\n"), (["-o", "raw"], #"{"n":1}"# + "\n"),
+    (["-r"], #"{"n":1}"# + "\n"), (["-0"], json + "\0"), (["-r", "-0"], #"{"n":1}"# + "\0"),
+    (["--color", "never"], json + "\n"),
+    (["-F", "%e of %c: %d"], #"tick of news: {"n":1}"# + "\n"), (["-F", "%e", "-0"], "tick\0"),
+    (["--exec", "cat"], json + "\n"), (["--exec", "true", "--tee", "-r"], #"{"n":1}"# + "\n"),
   ]
 
   private func ticking() throws -> ScriptedServer {
@@ -35,13 +20,12 @@ struct CountAndTimeoutTests {
   }
 
   @Test(arguments: forms)
-  func `the program returns at the last event that was asked for`(form: Form) throws {
+  func `the program returns at the last event that was asked for`(options: [String], event: String)
+    throws
+  {
     let server = try ticking()
-    let result = try PusherCLI.run(
-      ["subscribe"] + server.address + ["news", "-n", "2", "--timeout", "10m"] + form.options)
-    #expect(result.ending == .exited(0))
-    #expect(result.outputText == form.event + form.event)
-    #expect(result.errorText.isEmpty)
+    try server.subscribed(["news", "-n", "2", "--timeout", "10m"] + options).expect(
+      prints: event + event, says: "")
   }
 
   @Test(
@@ -49,25 +33,9 @@ struct CountAndTimeoutTests {
       ["-o", "json"], ["-o", "pretty"], ["-o", "raw"], ["-0"], ["-F", "%d"], ["--exec", "cat"],
     ])
   func `without the event the time limit ends it with 124`(options: [String]) throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
-      try connection.stay()
-    }
-    let result = try PusherCLI.run(
-      ["subscribe"] + server.address + ["news", "-n", "1", "--timeout", "300ms"] + options)
-    #expect(result.ending == .exited(124))
-    #expect(result.output.isEmpty)
-  }
-
-  @Test func `pretty shows time, channel, event and data`() throws {
-    let server = try ticking()
-    let result = try PusherCLI.subscribe(
-      to: server, "news", "-n", "1", "--timeout", "10m", "-o", "pretty"
-    ).result()
-    #expect(result.ending == .exited(0))
-    #expect(
-      result.outputText.wholeMatch(of: /\d\d:\d\d:\d\d\.\d{3}  news  tick  \{"n":1\}\n/) != nil,
-      "\(result.outputText)")
+    let server = try ScriptedServer.joined { _ in }
+    try server.subscribed(["news", "-n", "1", "--timeout", "300ms"] + options).expect(
+      124, prints: "")
   }
 
   @Test(
@@ -90,11 +58,8 @@ struct CountAndTimeoutTests {
         try connection.send(event: name, data: "{}")
       }
     }
-    let result = try PusherCLI.subscribe(
-      to: server, "news", "-e", "order.*", "-x", "*noise", "-n", "2", "-r", "-0"
-    ).result()
-    #expect(result.ending == .exited(0))
-    #expect(result.outputText == "{}\0{}\0")
+    try server.subscribed("news", "-e", "order.*", "-x", "*noise", "-n", "2", "-r", "-0").expect(
+      prints: "{}\0{}\0")
   }
 
   @Test func `time stamps are RFC 3339 in UTC, and stand first`() throws {

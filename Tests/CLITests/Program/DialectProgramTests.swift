@@ -10,24 +10,17 @@ struct DialectProgramTests {
     let channels = ["news", "private-a", "presence-b"]
     let program = try server.subscribe(channels, "-L")
     for channel in channels {
-      let sent = try server.trigger(channel, "e", #"{"n":1}"#)
-      #expect(sent.ending == .exited(0), "\(sent.errorText)")
-      #expect(
-        try program.line() == #"{"event":"e","channel":"\#(channel)","data":{"n":1}}"#)
+      try server.trigger(channel, "e", #"{"n":1}"#).expect()
+      #expect(try program.line() == #"{"event":"e","channel":"\#(channel)","data":{"n":1}}"#)
     }
   }
 
   @Test(arguments: ["pusher", "reverb", "soketi"])
   func `a wrong key and a wrong secret end the run with 3`(dialect: String) throws {
     let server = try LocalServer(options: ["--dialect", dialect])
-    let stranger = try PusherCLI.run(
-      ["subscribe"] + server.address + ["--key", "other", "news"])
-    #expect(stranger.ending == .exited(3), "\(stranger.errorText)")
-    let liar = try PusherCLI.run(
-      ["subscribe"] + server.address + ["private-x"],
-      environment: ["PUSHER_APP_KEY": LocalServer.key, "PUSHER_APP_SECRET": "wrong"])
-    #expect(liar.ending == .exited(3), "\(liar.errorText)")
-    #expect(try server.trigger("news", "e", "{}", secret: "wrong").ending == .exited(3))
+    try server.run(["subscribe", "--key", "other", "news"]).expect(3)
+    try server.run(["subscribe", "private-x"], secret: "wrong").expect(3)
+    try server.trigger("news", "e", "{}", secret: "wrong").expect(3)
   }
 
   @Test(arguments: [("pusher", false), ("reverb", true), ("soketi", false)])
@@ -36,23 +29,20 @@ struct DialectProgramTests {
   ) throws {
     let server = try LocalServer(options: ["--dialect", dialect])
     for event in ["first", "second"] {
-      #expect(try server.trigger("cached", event, "{}").ending == .exited(0))
+      try server.trigger("cached", event, "{}").expect()
     }
     let program = try server.subscribe(["cached"], "-L")
-    #expect(try server.trigger("cached", "third", "{}").ending == .exited(0))
+    try server.trigger("cached", "third", "{}").expect()
     let expected = isKept ? "second" : "third"
     #expect(try program.line() == #"{"event":"\#(expected)","channel":"cached","data":{}}"#)
   }
 
   @Test func `users of an empty channel of Reverb says that nobody is there`() throws {
     let server = try LocalServer(options: ["--dialect", "reverb"])
-    let result = try PusherCLI.run(
-      ["users"] + server.address + ["presence-desk"],
-      environment: LocalServer.environment("local-secret"))
-    #expect(result.ending == .exited(5))
-    #expect(
-      result.errorText
-        == "pusher-cli: error: the server answered HTTP 404 (nobody is on presence-desk, or --host, --port, --path or the app id is wrong)\n"
+    try server.run(["users", "presence-desk"]).expect(
+      5,
+      says:
+        "pusher-cli: error: the server answered HTTP 404 (nobody is on presence-desk, or --host, --port, --path or the app id is wrong)\n"
     )
   }
 }

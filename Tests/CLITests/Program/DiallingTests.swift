@@ -4,18 +4,24 @@ import Testing
 
 /// RFC 8305 from the outside.
 @Suite(.runsPrograms) struct Dialling {
+  /// Runs `trigger` with a name service of the test's own.
   private func trigger(
-    _ server: LocalServer, _ options: [String], _ environment: [String: String] = [:]
+    _ server: LocalServer, _ options: [String], resolver: String? = nil
+  ) throws -> ProgramResult {
+    try run(["trigger", "-c", "a", "-e", "tick", "{}"], server, options, resolver)
+  }
+
+  private func run(
+    _ words: [String], _ server: LocalServer, _ options: [String], _ resolver: String?
   ) throws -> ProgramResult {
     try PusherCLI.run(
-      ["trigger"] + server.address + options + ["-c", "a", "-e", "tick", "{}"],
-      environment: LocalServer.environment("local-secret").merging(environment) { $1 })
+      words + server.address + options,
+      environment: LocalServer.environment("local-secret")
+        .merging(["LD_PRELOAD": resolver ?? ""]) { $1 })
   }
 
   @Test(.needs(.halfResolver))
-  func `neither a slow answer for IPv6 nor an address that is silent holds up the one that works`()
-    throws
-  {
+  func `neither a slow IPv6 answer nor a silent address holds up the one that works`() throws {
     let server = try LocalServer()
     // A listener with a full queue does not answer.
     let port = try #require(UInt16(server.port))
@@ -25,10 +31,10 @@ import Testing
     defer { for descriptor in crowd { close(descriptor) } }
     let start = SystemClock.now()
     // The one-minute IPv6 lookup and an address that never answers would exceed this limit.
-    let result = try trigger(
+    try trigger(
       server, ["--host", "name.test", "--connect-timeout", "50s"],
-      ["LD_PRELOAD": SlowResolver.halfLibrary ?? ""])
-    #expect(result.ending == .exited(0), "\(result.errorText)")
+      resolver: SlowResolver.halfLibrary
+    ).expect()
     // Both delays of the standard.
     let time = start.duration(to: SystemClock.now())
     #expect(time >= Dialer.resolutionDelay + Dialer.attemptDelay)
@@ -37,34 +43,23 @@ import Testing
   @Test(.enabled(if: SlowResolver.loopbackLibrary != nil), arguments: [[], ["-4"]])
   func `a name of this machine is found with the loopback alone`(options: [String]) throws {
     let server = try LocalServer()
-    let result = try trigger(
-      server, ["--host", "name.test"] + options,
-      ["LD_PRELOAD": SlowResolver.loopbackLibrary ?? ""])
-    #expect(result.ending == .exited(0), "\(result.errorText)")
-    let check = try PusherCLI.run(
-      ["check"] + server.address + ["--host", "name.test"],
-      environment: LocalServer.environment("local-secret").merging([
-        "LD_PRELOAD": SlowResolver.loopbackLibrary ?? ""
-      ]) { $1 })
+    try trigger(server, ["--host", "name.test"] + options, resolver: SlowResolver.loopbackLibrary)
+      .expect()
+    let check = try run(["check"], server, ["--host", "name.test"], SlowResolver.loopbackLibrary)
     #expect(check.outputText.contains("name.test is 127.0.0.1"), "\(check.outputText)")
   }
 
   @Test(.enabled(if: SlowResolver.loopbackLibrary != nil))
   func `a name that is nowhere is told as the first answer tells it`() throws {
     let server = try LocalServer()
-    let result = try trigger(
-      server, ["--host", "name.test", "-6"], ["LD_PRELOAD": SlowResolver.loopbackLibrary ?? ""])
-    #expect(result.ending == .exited(4))
-    #expect(result.errorText.contains("cannot resolve name.test: "), "\(result.errorText)")
+    try trigger(server, ["--host", "name.test", "-6"], resolver: SlowResolver.loopbackLibrary)
+      .expect(4, mentions: "cannot resolve name.test: ")
   }
 
   @Test func `-4 and -6 choose the family`() throws {
     let server = try LocalServer()
-    let four = try trigger(server, ["-4"])
-    #expect(four.ending == .exited(0), "\(four.errorText)")
-    let six = try trigger(server, ["-6"])
-    #expect(six.ending == .exited(4))
-    #expect(
-      six.errorText == "pusher-cli: error: cannot resolve 127.0.0.1: it has no IPv6 address\n")
+    try trigger(server, ["-4"]).expect()
+    try trigger(server, ["-6"]).expect(
+      4, says: "pusher-cli: error: cannot resolve 127.0.0.1: it has no IPv6 address\n")
   }
 }

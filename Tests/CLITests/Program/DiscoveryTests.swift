@@ -107,36 +107,27 @@ struct DiscoveryTests {
   private static let options = ["-c", "private-*", "--discover", "20ms", "-L", "-v"]
 
   private func subscriber(_ server: LocalServer, _ options: [String] = []) throws -> ChildProgram {
-    try PusherCLI.start(
-      ["subscribe"] + server.address + Self.options + options,
-      environment: LocalServer.environment("local-secret"))
-  }
-
-  private func next(_ event: String, _ program: ChildProgram) throws -> String {
-    while true {
-      let line = try program.line()
-      if line.contains(#""event":"\#(event)""#) { return line }
-    }
+    try server.start(["subscribe"] + Self.options + options)
   }
 
   @Test(arguments: ["pusher", "reverb", "soketi"])
-  func `a channel is joined when others are there, and left when they have gone`(dialect: String)
-    throws
-  {
+  func `a channel is joined when others are there, and left after them`(dialect: String) throws {
     let server = try LocalServer(options: ["--dialect", dialect])
     let early = try server.subscribe(["private-a", "public"], "-L")
     let program = try subscriber(server)
     let joined = #"{"event":"pusher:subscription_succeeded","channel":"private-a","data":{}}"#
-    #expect(try next("pusher:subscription_succeeded", program) == joined)
-    #expect(try server.trigger("private-a", "e", "1").ending == .exited(0))
-    #expect(try next("e", program) == #"{"event":"e","channel":"private-a","data":1}"#)
+    #expect(try program.outputLine(containing: "subscription_succeeded") == joined)
+    try server.trigger("private-a", "e", "1").expect()
+    #expect(
+      try program.outputLine(containing: #""event":"e""#)
+        == #"{"event":"e","channel":"private-a","data":1}"#)
     let late = try server.subscribe(["private-b"], "-L")
-    #expect(try next("pusher:subscription_succeeded", program).contains("private-b"))
+    #expect(try program.outputLine(containing: "subscription_succeeded").contains("private-b"))
     early.send(SIGTERM)
     let left = #"{"event":"pusher-cli:left","channel":"private-a","data":{}}"#
-    #expect(try next("pusher-cli:left", program) == left)
+    #expect(try program.outputLine(containing: "pusher-cli:left") == left)
     late.send(SIGTERM)
-    #expect(try next("pusher-cli:left", program).contains("private-b"))
+    #expect(try program.outputLine(containing: "pusher-cli:left").contains("private-b"))
     program.send(SIGTERM)
     let errors = try program.result().errorText
     #expect(
@@ -147,30 +138,6 @@ struct DiscoveryTests {
     #expect(!errors.contains("public"))
   }
 
-  @Test func `a presence channel is left when its last other member goes`() throws {
-    let server = try LocalServer()
-    let guest = try server.subscribe(["presence-x"], "-L", "--user-id", "7")
-    let program = try PusherCLI.start(
-      ["subscribe"] + server.address + ["presence-*", "--discover", "20ms", "-L"],
-      environment: LocalServer.environment("local-secret"))
-    #expect(try next("pusher:subscription_succeeded", program).contains(#""count":2"#))
-    guest.send(SIGTERM)
-    #expect(try next("pusher-cli:left", program).contains("presence-x"))
-  }
-
-  @Test func `the run is ready once the channels of the first list are joined`() throws {
-    let server = try LocalServer()
-    let guest = try server.subscribe(["private-a"], "-L")
-    let program = try PusherCLI.start(
-      ["subscribe"] + server.address
-        + ["private-*", "--discover", "20ms", "-n", "1", "--on-ready", trigger(on: server)],
-      environment: LocalServer.environment("local-secret"))
-    let result = try program.result()
-    #expect(result.outputText == #"{"event":"e","channel":"private-a","data":1}"# + "\n")
-    #expect(result.ending == .exited(0))
-    withExtendedLifetime(guest) {}
-  }
-
   private func trigger(on server: LocalServer) -> String {
     ([PusherCLI.word, "trigger"] + server.address + ["-c", "private-a", "-e", "e", "1"])
       .joined(separator: " ")
@@ -178,12 +145,9 @@ struct DiscoveryTests {
 
   @Test func `a list that is refused ends the run with 3, and names what may be wrong`() throws {
     let server = try LocalServer()
-    let result = try PusherCLI.run(
-      ["subscribe"] + server.address + ["private-*", "--discover", "1s"],
-      environment: LocalServer.environment("another"))
-    #expect(result.ending == .exited(3))
-    #expect(
-      result.errorText.hasPrefix("pusher-cli: error: cannot list channels: HTTP 401 "))
+    let result = try server.run(["subscribe", "private-*", "--discover", "1s"], secret: "another")
+    result.expect(3)
+    #expect(result.errorText.hasPrefix("pusher-cli: error: cannot list channels: HTTP 401 "))
     #expect(result.errorText.hasSuffix("(do the secret and the app id belong to key loca…?)\n"))
   }
 
@@ -193,25 +157,24 @@ struct DiscoveryTests {
     let program = try subscriber(server, ["--max-channels", "2"])
     _ = try program.errorLine(
       containing: "skipped 1 matching channel: the limit is 2 (--max-channels N)")
-    for _ in 1...2 { _ = try next("pusher:subscription_succeeded", program) }
-    #expect(try server.trigger("private-c", "e", "1").ending == .exited(0))
-    #expect(try server.trigger("private-b", "e", "2").ending == .exited(0))
-    #expect(try next("e", program).contains("private-b"))
+    for _ in 1...2 { _ = try program.outputLine(containing: "subscription_succeeded") }
+    try server.trigger("private-c", "e", "1").expect()
+    try server.trigger("private-b", "e", "2").expect()
+    #expect(try program.outputLine(containing: #""event":"e""#).contains("private-b"))
     withExtendedLifetime(guest) {}
   }
 
-  @Test(arguments: [["*"], ["--discover", "20ms"], ["-c", "private-[ab]"]])
+  @Test(arguments: [
+    ["*"], ["--discover", "20ms"], ["-c", "private-[ab]"], ["private-*", "--discover", "20ms"],
+  ])
   func `a pattern alone joins the channels of an app, and so does --discover alone`(
     words: [String]
   ) throws {
     let server = try LocalServer()
     let guest = try server.subscribe(["private-a"], "-L")
-    let program = try PusherCLI.start(
-      ["subscribe"] + server.address + words + ["-n", "1", "--on-ready", trigger(on: server)],
-      environment: LocalServer.environment("local-secret"))
-    let result = try program.result()
-    #expect(result.outputText == #"{"event":"e","channel":"private-a","data":1}"# + "\n")
-    #expect(result.ending == .exited(0), "\(result.errorText)")
+    let program = try server.start(
+      ["subscribe"] + words + ["-n", "1", "--on-ready", trigger(on: server)])
+    try program.result().expect(prints: #"{"event":"e","channel":"private-a","data":1}"# + "\n")
     withExtendedLifetime(guest) {}
   }
 }

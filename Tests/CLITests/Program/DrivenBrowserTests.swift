@@ -2,9 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite(
-  "A browser that tests drive", .serialized,
-  .enabled(if: Browser.path != nil, Comment(rawValue: Browser.reason)), .runsProgramsFirst)
+@Suite("A browser that tests drive", .serialized, .needsBrowser, .runsProgramsFirst)
 struct DrivenBrowserTests {
   func fault(_ body: () throws -> Void) -> String {
     do {
@@ -13,22 +11,6 @@ struct DrivenBrowserTests {
     } catch {
       return "\(error)"
     }
-  }
-
-  // MARK: Pages
-
-  @Test func `a page is opened, asked and waited for`() throws {
-    let (page, site) = try DevToolsBrowser.showing(
-      """
-      <p id="text">waiting</p>
-      <script>setTimeout(() => { text.textContent = "grüß dich"; text.dataset.done = 1 }, 50)</script>
-      """)
-    try page.wait(until: "document.querySelector('[data-done]').dataset.done === '1'")
-    #expect(try page.evaluate("text.textContent") == "grüß dich")
-    #expect(try page.evaluate("[1, {a: null}, true]") == [1, ["a": nil], true])
-    #expect(try page.evaluate("Promise.resolve(location.href)").text == site.url())
-    #expect(try page.evaluate("undefined") == nil)
-    #expect(try page.evaluate("0 / 0") == "NaN")
   }
 
   @Test func `what fails says why, and what stood on the page`() throws {
@@ -48,87 +30,158 @@ struct DrivenBrowserTests {
     #expect(fault { try page.open(closed) }.contains("ERR_CONNECTION_REFUSED"))
   }
 
-  @Test func `a page is open once all that it names is loaded, also when it is loaded again`()
-    throws
-  {
-    let document = PageSite.document(
-      "<script>setTimeout(() => fetch('/now'), 50)</script><script src='/late.js'></script>")
-    let gate = Gate()
-    let site = try ScriptedServer { connection in
-      let path = try connection.question().head.target
-      if path == "/now" { gate.open() }
-      if path == "/late.js" { try connection.wait(for: gate) }
-      try connection.answer(
-        200, body: ["/": document, "/late.js": "var late = 'here';"][path] ?? "")
+  // MARK: The mouse
+
+  @Test func `what nobody could click on is not clicked on`() throws {
+    let (page, _) = try DevToolsBrowser.showing(
+      """
+      <button id="gone" style="display: none">a</button>
+      <button id="unseen" style="visibility: hidden">a</button>
+      <button id="clear" style="opacity: 0">a</button>
+      <button id="off" disabled>a</button>
+      <div style="position: relative"><button id="under">a</button><div id="cover"></div></div>
+      <button id="outside" style="position: fixed; left: -500px">a</button>
+      """, style: "#cover { position: absolute; inset: 0; background: white }")
+    try page.evaluate("var clicks = 0; addEventListener('click', () => clicks++, true)")
+    for (selector, reason) in [
+      ("#missing", "there is no '#missing'"), ("#gone", "'#gone' is not visible"),
+      ("#unseen", "'#unseen' is not visible"), ("#clear", "'#clear' is not visible"),
+      ("#off", "'#off' is disabled"),
+      ("#under", #"'#under' is covered by <div id="cover"></div>"#),
+      ("#outside", "'#outside' lies outside of the window"),
+    ] {
+      let told = fault { try page.click(selector) }
+      #expect(told.contains(reason), "\(told)")
     }
+    #expect(fault { try page.click("#[") }.contains("SyntaxError"))
+    #expect(try page.evaluate("clicks") == 0)
+    try page.evaluate("cover.remove()")
+    try page.click("#under")
+    #expect(try page.evaluate("clicks") == 1)
+  }
+
+  @Test func `the user's preference of colours reaches the page`() throws {
+    let (page, _) = try DevToolsBrowser.showing(
+      "", style: "@media (prefers-color-scheme: dark) { body { background: black } }")
+    let isDark = "matchMedia('(prefers-color-scheme: dark)').matches"
+    for (scheme, expected) in [(BrowserPage.ColorScheme.light, false), (.dark, true)] {
+      try page.prefer(scheme)
+      #expect(try page.evaluate(isDark) == .init(expected))
+    }
+  }
+
+  // MARK: Console and errors of a page
+
+  @Test func `a sound page has nothing to complain of`() throws {
+    let (page, site) = try DevToolsBrowser.showing("<script>console.log('fine')</script>")
+    #expect(try page.log.complaints == [])
+    #expect(try page.log.console == [.init(level: "log", text: "fine")])
+    #expect(try page.log.requests(outside: site.place) == [])
+    #expect(try page.log.windows == 0)
+  }
+
+  @Test func `lines of the console, and what nobody caught, are kept in their order`() throws {
+    let (page, site) = try DevToolsBrowser.showing(
+      """
+      <script>console.info("one", 2, { three: 3 }, null); console.warn("careful")</script>
+      <script>Promise.reject(new Error("refused")); throw new TypeError("thrown")</script>
+      <img src="/missing.png">
+      """)
+    let log = try page.log
+    #expect(
+      log.console.filter { $0.level != "error" }.map(\.description)
+        == ["info: one 2 Object null", "warning: careful"])
+    // Network events arrive asynchronously.
+    #expect(
+      log.console.filter { $0.level == "error" }.map(\.text) == [
+        "Failed to load resource: the server responded with a status of 404 (Answer) "
+          + "(\(site.url("/missing.png")))"
+      ])
+    #expect(log.exceptions.count == 2)
+    #expect(log.exceptions.contains { $0.hasPrefix("TypeError: thrown\n    at ") })
+    #expect(log.exceptions.contains { $0.hasPrefix("Error: refused\n    at ") })
+    #expect(log.complaints.count == 4)
+  }
+
+  @Test func `what the policy refuses is told, and did not leave the page`() throws {
+    let elsewhere = try PageSite.serve([:])
+    let body = """
+      <script src="/good.js"></script><script>var inline = 1</script>
+      <img src="\(elsewhere.url("/a.png"))">
+      """
+    let site = try PageSite.serve(
+      ["/": PageSite.document(body), "/good.js": "var good = 1; try { eval('1') } catch {}"],
+      policy: "default-src 'self'; img-src 'self' data:; style-src 'unsafe-inline'")
     let page = try DevToolsBrowser().page()
     try page.open(site.url())
-    #expect(try page.evaluate("late") == "here")
-    try page.evaluate("late = 'changed'")
-    try page.open(site.url("/#place"))
-    #expect(try page.evaluate("late + location.hash") == "changed#place")
-    try page.reload()
-    #expect(try page.evaluate("late + location.hash") == "here#place")
+    #expect(try page.evaluate("[typeof good, typeof inline]") == ["number", "undefined"])
+    let log = try page.log
+    let causes = ["kEvalViolation: script-src", "inline script", elsewhere.url("/a.png")]
+    #expect(log.violations.count == causes.count, "\(log.violations)")
+    for cause in causes { #expect(log.violations.contains { $0.contains(cause) }, "\(cause)") }
+    #expect(log.requests(outside: site.place) == [])
+    #expect(elsewhere.connectionCount == 0)
+    #expect(log.complaints.filter { $0.hasPrefix("violation: ") }.count == causes.count)
   }
 
-  @Test func `each page has storage of its own, unless it shares that of another`() throws {
-    let site = try PageSite.serve(["/": PageSite.document("")])
-    let browser = try DevToolsBrowser()
-    let first = try browser.page()
-    let stranger = try browser.page()
-    let friend = try browser.page(sharingStorageWith: first)
-    for page in [first, stranger, friend] { try page.open(site.url()) }
-    try first.evaluate("localStorage.color = 'blue'; document.cookie = 'taste=sweet'")
-    let stored = "[localStorage.color ?? '', document.cookie]"
-    #expect(try stranger.evaluate(stored) == ["", ""])
-    #expect(try friend.evaluate(stored) == ["blue", "taste=sweet"])
+  @Test func `dialogs are kept and dismissed, and hold nothing up`() throws {
+    let (page, _) = try DevToolsBrowser.showing(
+      "<button id='ask' onclick='answers = [alert(\"hi\"), confirm(\"sure?\"), prompt(\"name?\", \"x\")]'>a</button>"
+    )
+    try page.click("#ask")
+    try page.wait(until: "window.answers !== undefined")
+    #expect(try page.evaluate("answers.slice(1)") == [false, nil])
+    #expect(
+      try page.log.dialogs == [
+        .init(kind: "alert", text: "hi"), .init(kind: "confirm", text: "sure?"),
+        .init(kind: "prompt", text: "name?"),
+      ])
+    #expect(try page.log.complaints == ["alert: hi", "confirm: sure?", "prompt: name?"])
+    // The browser runs beforeunload handlers only for pages with user activity.
+    try page.evaluate("addEventListener('beforeunload', (e) => e.preventDefault())")
+    try page.open("about:blank")
+    #expect(try page.log.dialogs.last?.kind == "beforeunload")
   }
 
-  @Test func `each page has the focus, as if it were the only one`() throws {
-    let browser = try DevToolsBrowser()
-    let pages = [try browser.page(), try browser.page()]
-    for page in pages { #expect(try page.evaluate("document.hasFocus()") == true) }
-  }
+  // MARK: Requests of a page
 
-  // MARK: The browser
-
-  @Test func `messages of many megabytes go both ways`() throws {
+  @Test func `each request of a page is seen, by whichever way it goes`() throws {
+    let other = try PageSite.serve([
+      "/frame": "<script>fetch('/of-frame')</script>",
+      "/window": "<script>fetch('/of-window')</script>",
+    ])
+    let far = "http://far.example:\(other.port)"
+    let site = try PageSite.serve([
+      "/": PageSite.document(
+        """
+        <img src="\(far)/image"><iframe src="\(far)/frame"></iframe>
+        <iframe sandbox="allow-scripts" srcdoc="<script>fetch('\(far)/of-sandbox')</script>"></iframe>
+        <script>
+        fetch("\(far)/fetch", { mode: "no-cors" }).catch(() => 0);
+        navigator.sendBeacon("\(far)/beacon", "text");
+        new WebSocket("ws://far.example:\(other.port)/socket");
+        const work = `fetch("\(far)/of-worker").catch(() => 0); new WebSocket("ws://far.example:\(other.port)/of-worker")`;
+        new Worker(URL.createObjectURL(new Blob([work])));
+        const shared = `fetch("\(far)/of-shared").catch(() => 0)`;
+        new SharedWorker(URL.createObjectURL(new Blob([shared])));
+        </script><a id="away" href="\(far)/window" target="_blank" rel="noopener">away</a>
+        """)
+    ])
     let page = try DevToolsBrowser().page()
-    let text = String(repeating: "grüße ", count: 700_000)
-    let answer = try page.evaluate("\(JSONValue.string(text).jsonText) + '!'")
-    #expect(answer.text == text + "!")
-  }
-
-  @Test func `the browser ends with its last page, and all that it started`() throws {
-    var browser: DevToolsBrowser? = try DevToolsBrowser()
-    let leader = try #require(browser).processID
-    var page = try browser?.page()
-    browser = nil
-    #expect(try page?.evaluate("1 + 1") == 2)
-    let group = try Self.group(of: leader)
-    #expect(group.count > 2, "\(group)")
-    page = nil
-    try waitUntil("nothing of \(group) runs") { try Self.group(of: leader).isEmpty }
-  }
-
-  @Test func `a browser that has died, and a page that has crashed, are told at once`() throws {
-    let browser = try DevToolsBrowser()
-    let page = try browser.page()
-    #expect(fault { try page.call("Page.crash") }.contains("the page crashed"))
-    let other = try browser.page()
-    let gone = fault { try browser.call("Browser.crash") }
-    #expect(gone.contains("the browser has ended"), "\(gone)")
-    // The write fails and does not kill the tests.
-    #expect(fault { try other.open("about:blank") }.contains("the browser has ended"))
-  }
-
-  private static func group(of leader: pid_t) throws -> [String] {
-    try FileManager.default.contentsOfDirectory(atPath: "/proc").filter { entry in
-      guard Int(entry) != nil,
-        let line = try? String(contentsOfFile: "/proc/\(entry)/stat", encoding: .utf8),
-        let fields = line.split(separator: ")").last?.split(separator: " "), fields.count > 2
-      else { return false }
-      return fields[0] != "Z" && fields[2] == "\(leader)"
+    try page.open(site.url())
+    try page.click("#away")
+    let expected =
+      [
+        "/image", "/frame", "/of-frame", "/of-sandbox", "/fetch", "/beacon", "/of-worker",
+        "/of-shared", "/of-window",
+        "/window",
+      ].map { far + $0 } + ["/socket", "/of-worker"].map { "ws://far.example:\(other.port)\($0)" }
+    try waitUntil("all requests were seen; \((try? page.log.requests) ?? [])") {
+      try page.log.requests(outside: site.place).count >= expected.count
     }
+    #expect(Set(try page.log.requests(outside: site.place)) == Set(expected))
+    #expect(try page.log.requests(outside: site.place, "far.example:\(other.port)") == [])
+    #expect(try page.log.requests.contains(site.url()))
+    #expect(try page.log.windows == 1)
   }
 }

@@ -17,18 +17,16 @@ struct EncryptedChannelTests {
     let file = try Self.keyFile(Self.key)
     let program = try server.subscribe(
       [Self.channel], "-L", "-n", "2", "--encryption-key-file", file)
-    let sent = try server.trigger(
-      Self.channel, "order", #"{"total": 1.10, "secret": "zyx"}"#, "--encryption-key-file", file)
-    #expect(sent.ending == .exited(0), "\(sent.errorText)")
-    #expect(
-      try server.trigger(Self.channel, "note", "plain words", "--encryption-key-file", file)
-        .ending == .exited(0))
+    try server.trigger(
+      Self.channel, "order", #"{"total": 1.10, "secret": "zyx"}"#, "--encryption-key-file", file
+    ).expect()
+    try server.trigger(Self.channel, "note", "plain words", "--encryption-key-file", file).expect()
     #expect(
       try program.lines(2) == [
         #"{"event":"order","channel":"private-encrypted-orders","data":{"total":1.10,"secret":"zyx"}}"#,
         #"{"event":"note","channel":"private-encrypted-orders","data":"plain words"}"#,
       ])
-    #expect(try program.result().ending == .exited(0))
+    try program.result().expect()
     let log = try server.stop().errorText
     #expect(log.contains("ciphertext") && !log.contains("zyx"))
   }
@@ -49,9 +47,7 @@ struct EncryptedChannelTests {
     #expect(error.contains("cannot decrypt order on private-encrypted-orders: "))
   }
 
-  @Test func `an endpoint's shared secret is the key, and is asked for again when it changes`()
-    throws
-  {
+  @Test func `an endpoint's shared secret is the key, and is asked for again`() throws {
     let old = try EncryptionMasterKey(base64: Self.otherKey).sharedSecret(channel: Self.channel)
     let new = try EncryptionMasterKey(base64: Self.key).sharedSecret(channel: Self.channel)
     let secrets = Record<String>()
@@ -87,26 +83,13 @@ struct EncryptedChannelTests {
 
     let program = try server.subscribe(
       [Self.channel, "news"], "-L", "-n", "2", "--encryption-key-file", file)
-    let lines = try TemporaryFolder.shared.file(
-      "lines",
-      holding: [Self.channel, "news"].map {
-        #"{"event":"e","channel":"\#($0)","data":{"n":1.10}}"# + "\n"
-      }.joined())
-    func replay(_ options: String...) throws -> ProgramResult {
-      try PusherCLI.run(
-        ["trigger", "-"] + server.address + options,
-        environment: [
-          "PUSHER_APP_KEY": LocalServer.key, "PUSHER_APP_ID": LocalServer.appID,
-          "PUSHER_APP_SECRET": "local-secret",
-        ], input: .file(lines))
-    }
-    let sent = try replay("--encryption-key-file", file)
-    #expect(sent.ending == .exited(0), "\(sent.errorText)")
+    let lines = [Self.channel, "news"].map {
+      #"{"event":"e","channel":"\#($0)","data":{"n":1.10}}"# + "\n"
+    }.joined()
+    try server.replay(lines, "--encryption-key-file", file).expect()
     #expect(
       try program.lines(2)
         == [Self.channel, "news"].map { #"{"event":"e","channel":"\#($0)","data":{"n":1.10}}"# })
-    let refused = try replay()
-    #expect(refused.ending == .exited(5))
-    #expect(refused.errorText.contains("line 1: \(Self.channel) is encrypted: give"))
+    try server.replay(lines).expect(5, mentions: "line 1: \(Self.channel) is encrypted: give")
   }
 }

@@ -43,8 +43,7 @@ enum EventEnd: CaseIterable, Sendable {
     let server = try ScriptedServer.joined { connection in
       for (name, data) in events { try connection.send(event: name, data: data) }
     }
-    return try PusherCLI.run(
-      ["subscribe"] + server.address + ["news", "--timeout", timeout] + options)
+    return try server.subscribed(["news", "--timeout", timeout] + options)
   }
 
   static func sse(_ stream: String, _ options: [String]) throws -> ProgramResult {
@@ -52,12 +51,9 @@ enum EventEnd: CaseIterable, Sendable {
     return try PusherCLI.run(["sse", server.url, "--timeout", "10m"] + options)
   }
 
-  func expectEnd(
-    _ result: ProgramResult, sourceLocation: SourceLocation = #_sourceLocation
-  ) {
+  func expectEnd(_ result: ProgramResult, sourceLocation: SourceLocation = #_sourceLocation) {
     #expect(result.ending == .exited(status), sourceLocation: sourceLocation)
-    #expect(
-      result.errorText == errorText, "\(result.errorText)", sourceLocation: sourceLocation)
+    #expect(result.errorText == errorText, "\(result.errorText)", sourceLocation: sourceLocation)
   }
 }
 
@@ -84,8 +80,7 @@ struct EventEndTests {
   func `an event ends a run with --summary and with -v`(end: EventEnd) throws {
     for option in ["--summary", "-v"] {
       let result = try EventEnd.subscribe(end.options + [option])
-      #expect(result.ending == .exited(end.status))
-      #expect(result.outputText == EventEnd.lines(end.printed))
+      result.expect(end.status, prints: EventEnd.lines(end.printed))
       #expect(end.status == 0 || result.errorText.contains(end.errorText), "\(result.errorText)")
     }
   }
@@ -96,7 +91,7 @@ struct EventEndTests {
     let result = try EventEnd.sse(stream, end.options + options)
     end.expectEnd(result)
     let printed = options.first == "-x" ? 2 : end.printed
-    #expect(result.outputText.split(separator: "\n").count == printed, "\(result.outputText)")
+    #expect(result.outputLines.count == printed, "\(result.outputText)")
   }
 
   @Test(
@@ -120,9 +115,7 @@ struct EventEndTests {
 
   @Test(arguments: EventEnd.allCases)
   func `the run ends with the count or the event, whichever comes first`(end: EventEnd) throws {
-    let counted = try EventEnd.subscribe(end.options + ["-n", "2"])
-    #expect(counted.ending == .exited(0) && counted.errorText.isEmpty)
-    #expect(counted.outputText == EventEnd.lines(2))
+    try EventEnd.subscribe(end.options + ["-n", "2"]).expect(prints: EventEnd.lines(2), says: "")
     let ended = try EventEnd.subscribe(end.options + ["-n", "4"])
     end.expectEnd(ended)
     #expect(ended.outputText == EventEnd.lines(end.printed))
@@ -132,11 +125,11 @@ struct EventEndTests {
   func `-L names the option that ended the run, and --record gets the event`(end: EventEnd) throws {
     let path = TemporaryFolder.shared.file("record")
     let result = try EventEnd.subscribe(end.options + ["-L", "--record", path])
-    let last = result.outputText.split(separator: "\n").last ?? ""
+    let last = result.outputLines.last ?? ""
     #expect(
       last.contains(#""status":\#(end.status),"reason":"\#(end.reason)","events":\#(end.printed)"#),
       "\(last)")
-    let recorded = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
+    let recorded = try fileText(path).split(separator: "\n")
     #expect(recorded.count == 3 && recorded[2].hasSuffix(#""data":{"n":3,"last":true}}"#))
   }
 
@@ -145,83 +138,48 @@ struct EventEndTests {
   @Test(arguments: ["build.done", "*.do*", ".build.done"])
   func `the run ends with 0 after the event, which is printed as all before it`(glob: String) throws
   {
-    let result = try EventEnd.subscribe(["--until-event", glob])
-    #expect(result.ending == .exited(0) && result.errorText.isEmpty)
-    #expect(result.outputText == EventEnd.lines(3))
+    try EventEnd.subscribe(["--until-event", glob]).expect(prints: EventEnd.lines(3), says: "")
   }
 
-  @Test func `without the event the time limit ends the run with 124 and names what is missing`()
-    throws
-  {
-    let result = try EventEnd.subscribe(
-      ["--until-event", "build.failed", "--until-event", "x"], timeout: "300ms")
-    #expect(result.ending == .exited(124))
-    #expect(
-      result.errorText
-        == "pusher-cli: error: timed out: 4 events within 0.3 s; --until-event 'build.failed' "
-        + "or 'x' never came\n",
-      "\(result.errorText)")
-    #expect(result.outputText == EventEnd.lines(4))
+  @Test func `without the event the time limit ends the run, and names what is missing`() throws {
+    try EventEnd.subscribe(
+      ["--until-event", "build.failed", "--until-event", "x"], timeout: "300ms"
+    ).expect(
+      124, prints: EventEnd.lines(4),
+      says: "pusher-cli: error: timed out: 4 events within 0.3 s; --until-event 'build.failed' "
+        + "or 'x' never came\n")
   }
 
   // MARK: --fail-event
 
   @Test(arguments: ["error", "err*", ".error"])
   func `an error inside an answer ends it with 5, after the text so far`(glob: String) throws {
-    let result = try EventEnd.sse(
+    try EventEnd.sse(
       ModelStreams.message("Hel", "lo", end: ModelStreams.overloaded + ModelStreams.messageStop),
-      ["--field", "delta.text", "--join", "--until-event", "message_stop", "--fail-event", glob])
-    #expect(result.ending == .exited(5))
-    #expect(result.outputText == "Hello\n")
-    #expect(
-      result.errorText
-        == "pusher-cli: error: the server sent 'error': \(ModelStreams.overload)\n",
-      "\(result.errorText)")
+      ["--field", "delta.text", "--join", "--until-event", "message_stop", "--fail-event", glob]
+    ).expect(
+      5, prints: "Hello\n",
+      says: "pusher-cli: error: the server sent 'error': \(ModelStreams.overload)\n")
   }
 
   @Test func `without --fail-event an error event is one like any other`() throws {
-    let result = try EventEnd.sse(ModelStreams.overloaded, ["-n", "1"])
-    #expect(result.ending == .exited(0) && result.errorText.isEmpty)
-    #expect(result.outputText == #"{"event":"error","data":\#(ModelStreams.overload)}"# + "\n")
+    try EventEnd.sse(ModelStreams.overloaded, ["-n", "1"]).expect(
+      prints: #"{"event":"error","data":\#(ModelStreams.overload)}"# + "\n", says: "")
   }
 
-  @Test func `--fail-event beats --until-event, and the run ends with whichever event comes first`()
-    throws
-  {
+  @Test func `--fail-event beats --until-event, and the first of two events counts`() throws {
     let both = try EventEnd.subscribe(["--until-event", "build.d*"] + EventEnd.failEvent.options)
     EventEnd.failEvent.expectEnd(both)
-    let earlier = try EventEnd.subscribe(
-      ["--until-event", "build.step"] + EventEnd.failEvent.options)
-    #expect(earlier.ending == .exited(0) && earlier.errorText.isEmpty)
-  }
-
-  @Test func `foreign data of a failure stays one line without control characters`() throws {
-    let result = try EventEnd.sse(
-      "event: error\ndata: a\u{1B}[2J\ndata: b\u{7F}\n\n", ["--fail-event", "error"])
-    #expect(result.ending == .exited(5))
-    #expect(
-      result.errorText
-        == #"pusher-cli: error: the server sent 'error': a\u{1b}[2J\nb\u{7f}"# + "\n",
-      "\(result.errorText)")
-  }
-
-  @Test func `long data of a failure is cut, and the rest counted`() throws {
-    let data = String(repeating: "x", count: 100_000)
-    let result = try EventEnd.sse("event: error\ndata: \(data)\n\n", ["--fail-event", "error"])
-    #expect(result.ending == .exited(5))
-    #expect(result.errors.count < 4300)
-    #expect(result.errorText.hasSuffix(" more bytes)\n"), "\(result.errorText.suffix(60))")
-    #expect(result.errorLines.count == 1)
+    try EventEnd.subscribe(["--until-event", "build.step"] + EventEnd.failEvent.options).expect(
+      says: "")
   }
 
   @Test func `a failure without data is named alone`() throws {
     let server = try ScriptedServer.joined { connection in
       try connection.send(text: #"{"event":"stopped","channel":"news"}"#)
     }
-    let result = try PusherCLI.subscribe(to: server, "news", "--fail-event", "stopped").result()
-    #expect(result.ending == .exited(5))
-    #expect(
-      result.errorText == "pusher-cli: error: the server sent 'stopped'\n", "\(result.errorText)")
+    try server.subscribed("news", "--fail-event", "stopped").expect(
+      5, says: "pusher-cli: error: the server sent 'stopped'\n")
   }
 
   // MARK: --fail-where
@@ -229,9 +187,8 @@ struct EventEndTests {
   @Test func `a receiver gets the events before a failure`() throws {
     let receiver = try ForwardReceiver()
     let stream = EventEnd.events.map { "event: \($0.0)\ndata: \($0.1)\n\n" }.joined()
-    let result = try EventEnd.sse(
-      stream, EventEnd.failWhere.options + ["--forward", receiver.url])
-    #expect(result.ending == .exited(5))
+    let result = try EventEnd.sse(stream, EventEnd.failWhere.options + ["--forward", receiver.url])
+    result.expect(5)
     #expect(
       result.errorLines.first.map { "\($0)\n" } == EventEnd.failWhere.errorText,
       "\(result.errorText)")

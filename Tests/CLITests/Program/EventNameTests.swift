@@ -13,8 +13,7 @@ struct EventNameTests {
       try connection.send(event: "order.shipped", data: "2")
       try connection.send(event: "last", data: "3")
     }
-    return try PusherCLI.run(
-      ["subscribe"] + server.address + ["news"] + options, environment: environment)
+    return try server.subscribed(["news"] + options, environment: environment)
   }
 
   @Test(
@@ -24,8 +23,7 @@ struct EventNameTests {
     ])
   func `a class is matched as Laravel prints it, and left out`(pattern: String) throws {
     let matched = try run(["-e", pattern, "-n", "1", "-W", "10s"])
-    #expect(
-      matched.outputText == #"{"event":"\#(Self.name)","channel":"news","data":1}"# + "\n")
+    #expect(matched.outputText == #"{"event":"\#(Self.name)","channel":"news","data":1}"# + "\n")
     let others = try run(["-x", pattern, "-n", "2", "-W", "10s", "-F", "%e"])
     #expect(others.outputText == "order.shipped\nlast\n")
   }
@@ -35,8 +33,7 @@ struct EventNameTests {
     #expect(try run(["-x", ".order.*", "-n", "2", "-F", "%d"]).outputText == "1\n3\n")
   }
 
-  @Test(
-    arguments: [["FORCE_COLOR": "1"], ["CLICOLOR_FORCE": "1"], ["PUSHER_CLI_COLOR": "always"]])
+  @Test(arguments: [["FORCE_COLOR": "1"], ["CLICOLOR_FORCE": "1"], ["PUSHER_CLI_COLOR": "always"]])
   func `JSON in a pipe stays JSON where colour is forced`(environment: [String: String]) throws {
     for form in [[], ["-o", "raw"], ["-F", "%j"]] {
       let result = try run(["-n", "3"] + form, environment)

@@ -4,9 +4,7 @@ import Testing
 
 @Suite("--exec: a command for each event", .runsPrograms)
 struct ExecTests {
-  @Test func `data reaches standard input byte for byte, and none of it is a word of the shell`()
-    throws
-  {
+  @Test func `data reaches standard input byte for byte, and no word of it the shell`() throws {
     let trap = TemporaryFolder.shared.file("trap")
     let texts = [
       "it's \"quoted\" \\ and `touch \(trap)`", "$(touch \(trap))", "; touch \(trap) #",
@@ -18,11 +16,11 @@ struct ExecTests {
       for text in texts { try connection.send(event: "$(touch \(trap))", data: text) }
     }
     let count = "\(texts.count)"
-    let printed = try PusherCLI.subscribe(to: server, "news", "-n", count).result()
-    let handed = try PusherCLI.subscribe(to: server, "news", "-n", count, "--exec", "cat").result()
-    #expect(printed.outputText.split(separator: "\n").count == texts.count)
+    let printed = try server.subscribed("news", "-n", count)
+    let handed = try server.subscribed("news", "-n", count, "--exec", "cat")
+    #expect(printed.outputLines.count == texts.count)
     #expect(handed.output == printed.output)
-    #expect(handed.errorText == "" && handed.ending == .exited(0))
+    handed.expect(says: "")
     #expect(!FileManager.default.fileExists(atPath: trap))
   }
 
@@ -33,13 +31,12 @@ struct ExecTests {
         text: #"{"event":"a \"b\"","channel":"news","user_id":"7","data":"{\"x\":1}"}"#)
       try connection.send(text: #"{"event":"a\u0000b","channel":"news","data":"1"}"#)
     }
-    let result = try PusherCLI.subscribe(
-      to: server, "news", "-n", "2", "-o", "pretty", "--exec",
+    let result = try server.subscribed(
+      "news", "-n", "2", "-o", "pretty", "--exec",
       #"echo "$PUSHER_CLI_SEQ|$PUSHER_CLI_EVENT|$PUSHER_CLI_CHANNEL|$PUSHER_CLI_USER_ID|"#
         + #"$PUSHER_CLI_ID|${PUSHER_CLI_RECEIVED_AT%%-*}|${#PUSHER_CLI_RECEIVED_AT}"; cat"#,
-      environment: ["PUSHER_CLI_EVENT": "of another run"]
-    ).result()
-    let lines = result.outputText.split(separator: "\n").map(String.init)
+      environment: ["PUSHER_CLI_EVENT": "of another run"])
+    let lines = result.outputLines
     try #require(lines.count == 4, "\(lines)")
     let year = Calendar(identifier: .gregorian).component(.year, from: Date())
     #expect(lines[0] == "1|a \"b\"|news|7||\(year)|24")
@@ -51,12 +48,10 @@ struct ExecTests {
   @Test func `commands run in order and one at a time`() throws {
     let server = try Hooked.counting(20)
     let lock = TemporaryFolder.shared.file("lock")
-    let result = try PusherCLI.subscribe(
-      to: server, "news", "-n", "20", "--exec",
+    try server.subscribed(
+      "news", "-n", "20", "--exec",
       "mkdir \(lock) || echo two at once; sleep 0.01; cat; rmdir \(lock)"
-    ).result()
-    #expect(result.outputText == (1...20).map { Hooked.line($0) + "\n" }.joined())
-    #expect(result.ending == .exited(0) && result.errorText == "")
+    ).expect(prints: Hooked.lines(1...20), says: "")
   }
 
   @Test func `with several jobs a channel waits for itself alone`() throws {
@@ -77,10 +72,9 @@ struct ExecTests {
     let server = try Hooked.server(
       ("no", "news", "1"), ("e", "news", "2"), ("no", "news", "3"), ("e", "news", "4"),
       ("e", "news", "5"))
-    let result = try PusherCLI.subscribe(
-      to: server, "news", "-e", "e", "-n", "2", "-t", "-L", "--exec", "cat | sed s/^/hook:/"
-    ).result()
-    let lines = result.outputText.split(separator: "\n")
+    let result = try server.subscribed(
+      "news", "-e", "e", "-n", "2", "-t", "-L", "--exec", "cat | sed s/^/hook:/")
+    let lines = result.outputLines
     let handed = lines.filter { $0.hasPrefix("hook:") }
     #expect(handed.map { $0.suffix(9) } == [#""data":2}"#, #""data":4}"#])
     #expect(handed.allSatisfy { $0.hasPrefix(#"hook:{"received_at":"2"#) })
@@ -89,14 +83,12 @@ struct ExecTests {
     #expect(lines.last?.contains(#""pusher-cli:exit","channel":null,"data":{"status":0"#) == true)
   }
 
-  @Test func `--tee prints each event too, in the form that was asked for and before its command`()
-    throws
-  {
+  @Test func `--tee prints each event too, in its form and before its command`() throws {
     let server = try Hooked.counting(2)
-    let program = try PusherCLI.subscribe(
-      to: server, "news", "-n", "2", "--tee", "-F", "printed %d", "--exec", "cat; echo >&2")
     // The second event's lines may arrive while the first command is running.
-    let lines = try program.result().outputText.split(separator: "\n").map(String.init)
+    let lines = try server.subscribed(
+      "news", "-n", "2", "--tee", "-F", "printed %d", "--exec", "cat; echo >&2"
+    ).outputLines
     #expect(lines.first == "printed 1")
     #expect(lines.filter { $0.hasPrefix("printed") } == ["printed 1", "printed 2"])
     #expect(lines.filter { $0.hasPrefix("{") } == [Hooked.line(1), Hooked.line(2)])
@@ -123,26 +115,22 @@ struct ExecTests {
   @Test func `an event of 1 MiB comes whole, and a command need not read it`() throws {
     let text = String(repeating: "0123456789abcdef", count: 65_536)
     let server = try Hooked.server(("e", "news", text), ("e", "news", text))
-    let counted = try PusherCLI.subscribe(to: server, "news", "-n", "2", "--exec", "wc -c").result()
+    let counted = try server.subscribed("news", "-n", "2", "--exec", "wc -c")
     let size = #"{"event":"e","channel":"news","data":""}"#.utf8.count + 1 + text.utf8.count
     #expect(counted.outputText.split { " \n".contains($0) } == ["\(size)", "\(size)"])
-    let unread = try PusherCLI.subscribe(
-      to: server, "news", "-n", "2", "--exec", "exec <&-; echo closed", "--exec-fail", "stop"
-    ).result()
-    #expect(unread.outputText == "closed\nclosed\n")
-    #expect(unread.ending == .exited(0) && unread.errorText == "")
+    try server.subscribed(
+      "news", "-n", "2", "--exec", "exec <&-; echo closed", "--exec-fail", "stop"
+    ).expect(prints: "closed\nclosed\n", says: "")
   }
 
   @Test func `a process that a command leaves behind holds up nothing`() throws {
     let server = try Hooked.counting(2)
     let over = TemporaryFolder.shared.file("over")
-    let result = try PusherCLI.subscribe(
-      to: server, "news", "-n", "2", "--exec",
-      "(\(Hooked.awaiting(over))) >/dev/null 2>&1 & echo left $PUSHER_CLI_SEQ"
-    ).result()
+    let result = try server.subscribed(
+      "news", "-n", "2", "--exec",
+      "(\(Hooked.awaiting(over))) >/dev/null 2>&1 & echo left $PUSHER_CLI_SEQ")
     try Hooked.create(over)
-    #expect(result.outputText == "left 1\nleft 2\n")
-    #expect(result.ending == .exited(0))
+    result.expect(prints: "left 1\nleft 2\n")
   }
 
   @Test func `sse hands over its events with their ids, each name in order`() throws {
@@ -152,7 +140,7 @@ struct ExecTests {
       server, "-n", "2", "--exec-jobs", "2", "--exec",
       "[ $PUSHER_CLI_ID = a ] || sleep 0.1; echo $PUSHER_CLI_EVENT $PUSHER_CLI_ID; cat"
     ).result()
-    let lines = result.outputText.split(separator: "\n").map(String.init)
+    let lines = result.outputLines
     #expect(lines.contains("message a") && lines.contains("other b"))
     #expect(lines.contains(#"{"event":"message","id":"a","data":1}"#))
     #expect(lines.contains(#"{"event":"other","id":"b","data":{"x":2}}"#))
@@ -163,43 +151,28 @@ struct ExecTests {
 struct ExecFailureTests {
   @Test func `a failure is told, and the run goes on`() throws {
     let server = try Hooked.counting(3)
-    let result = try PusherCLI.subscribe(
-      to: server, "news", "-n", "3", "--exec", "[ $PUSHER_CLI_SEQ != 2 ] || exit 3; cat"
-    ).result()
-    #expect(result.outputText == "\(Hooked.line(1))\n\(Hooked.line(3))\n")
-    #expect(
-      result.errorLines == [
-        "pusher-cli: warning: --exec: the command ended with status 3 (event e on news)"
-      ])
-    #expect(result.ending == .exited(0))
+    try server.subscribed(
+      "news", "-n", "3", "--exec", "[ $PUSHER_CLI_SEQ != 2 ] || exit 3; cat"
+    ).expect(
+      prints: "\(Hooked.line(1))\n\(Hooked.line(3))\n",
+      says: "pusher-cli: warning: --exec: the command ended with status 3 (event e on news)\n")
   }
 
-  @Test func `with stop it ends the run with 7, and nothing further starts`() throws {
+  @Test func `with stop a failure ends the run with 7, and nothing further starts`() throws {
     let server = try Hooked.counting(5)
-    let result = try PusherCLI.subscribe(
-      to: server, "news", "-n", "5", "-L", "--exec-fail", "stop", "--exec",
-      "[ $PUSHER_CLI_SEQ != 2 ] || kill -9 $$; cat"
-    ).result()
-    #expect(result.ending == .exited(7))
-    #expect(result.errorText.contains("error: --exec: the command ended with status 137 (event e"))
+    let result = try server.subscribed(
+      "news", "-n", "5", "-L", "--exec-fail", "stop", "--exec",
+      "[ $PUSHER_CLI_SEQ != 2 ] || kill -9 $$; cat")
+    // No other message reports the lost events.
+    result.expect(
+      7, mentions: "error: --exec: the command ended with status 137 (event e",
+      "3 events were not handed to --exec")
     #expect(result.outputText.contains(Hooked.line(1)))
     #expect(!result.outputText.contains(Hooked.line(3)))
-    #expect(
-      result.outputText.hasSuffix(#""data":{"status":7,"reason":"exec","events":5}}"# + "\n"))
-    // No other message reports the lost events.
-    #expect(result.errorText.contains("3 events were not handed to --exec"))
+    #expect(result.outputText.hasSuffix(#""data":{"status":7,"reason":"exec","events":5}}"# + "\n"))
   }
 
-  @Test func `stop ends a run whose server has nothing more to send, too`() throws {
-    let server = try Hooked.counting(1)
-    let program = try PusherCLI.subscribe(
-      to: server, "news", "--exec-fail", "stop", "--exec", "exit 4")
-    #expect(try program.wait() == .exited(7))
-  }
-
-  @Test func `a command that takes too long is ended with all its processes, and has failed`()
-    throws
-  {
+  @Test func `a command that takes too long is ended with all its processes`() throws {
     let server = try Hooked.counting(2)
     let program = try PusherCLI.subscribe(
       to: server, "news", "-n", "2", "--exec-timeout", "300ms", "--exec",
@@ -223,50 +196,34 @@ struct ExecFailureTests {
     #expect(try program.line() == "begun")
     // All three events have arrived.
     try program.awaitEvents(3)
-    program.send(signal)
-    let result = try program.result()
-    #expect(result.ending == .signalled(signal))
+    let result = try program.result(of: signal)
     #expect(result.outputText == "got \(name)\n")
     #expect(result.errorText.contains("2 events were not handed to --exec"))
     #expect(result.errorText.contains("--exec: 1 command was stopped before completion"))
   }
 
-  @Test func `a command that ignores the signal is killed`() throws {
+  @Test(arguments: [
+    "trap '' TERM; echo $$; while :; do sleep 0.02; done",
+    // A part of a pipeline that outlives the shell
+    "(trap '' TERM; sh -c 'echo $PPID'; while :; do sleep 0.02; done) | cat",
+  ])
+  func `a command that ignores the signal is killed`(command: String) throws {
     let server = try Hooked.counting(1)
-    let program = try PusherCLI.subscribe(
-      to: server, "news", "-L", "--exec", "trap '' TERM; echo $$; while :; do sleep 0.02; done")
-    _ = try program.lines(2)
-    let id = try #require(pid_t(try program.line()))
-    program.send(SIGTERM)
-    let result = try program.result()
-    #expect(result.ending == .signalled(SIGTERM))
-    #expect(Hooked.isGone(id))
+    let program = try PusherCLI.subscribe(to: server, "news", "-L", "--exec", command)
+    let id = try #require(pid_t(try program.lines(3)[2]))
+    let result = try program.result(of: SIGTERM)
     #expect(result.outputText.contains(#""status":143,"reason":"SIGTERM""#))
-  }
-
-  @Test func `a command of a pipeline that outlives the shell is killed`() throws {
-    let server = try Hooked.counting(1)
-    let program = try PusherCLI.subscribe(
-      to: server, "news", "--exec",
-      "(trap '' TERM; sh -c 'echo $PPID'; while :; do sleep 0.02; done) | cat")
-    let id = try #require(pid_t(try program.line()))
-    program.send(SIGTERM)
-    #expect(try program.wait() == .signalled(SIGTERM))
     try waitUntil("it is gone") { Hooked.isGone(id) }
   }
 
-  @Test func `--timeout ends what hangs, says what was not handed over, and the status is 7`()
-    throws
-  {
+  @Test func `--timeout ends a hanging command with 7, and counts the waiting events`() throws {
     let server = try Hooked.counting(3)
     let program = try PusherCLI.subscribe(
       to: server, "news", "-W", "3s", "-L", "--exec", "echo begun; sleep 600")
     let result = try program.result()
-    #expect(result.ending == .exited(7))
-    #expect(result.outputText.split(separator: "\n").filter { $0 == "begun" }.count == 1)
-    #expect(result.errorText.contains("error: 2 events were not handed to --exec"))
-    #expect(
-      result.outputText.hasSuffix(#""data":{"status":7,"reason":"exec","events":3}}"# + "\n"))
+    result.expect(7, mentions: "error: 2 events were not handed to --exec")
+    #expect(result.outputLines.filter { $0 == "begun" }.count == 1)
+    #expect(result.outputText.hasSuffix(#""data":{"status":7,"reason":"exec","events":3}}"# + "\n"))
   }
 
   @Test func `an end by the server waits until all events have had their commands`() throws {
@@ -280,9 +237,7 @@ struct ExecFailureTests {
       to: server, "news", "--exec", "\(Hooked.awaiting(go)); cat")
     try program.errorLine(containing: "4009")
     try Hooked.create(go)
-    let result = try program.result()
-    #expect(result.outputText == (1...5).map { Hooked.line($0) + "\n" }.joined())
-    #expect(result.ending == .exited(3))
+    try program.result().expect(3, prints: Hooked.lines(1...5))
   }
 
   @Test func `a slow command leaves the socket unread, and that is said once`() throws {
@@ -308,15 +263,10 @@ struct ExecFailureTests {
     try waitUntil("more events came") {
       program.send(SIGUSR1)
       let answer = try program.errorLine(containing: "bytes queued", readsOutput: false)
-      return Self.events(in: answer) ?? 0 > 200
+      return answer.firstMatch(of: /(\d+) events/).flatMap { Int($0.1) } ?? 0 > 200
     }
     program.send(SIGTERM)
     #expect(!(try program.result().errorText.contains("is slow")))
-  }
-
-  private static func events(in answer: String) -> Int? {
-    let words = answer.split(separator: " ")
-    return words.firstIndex(of: "events").flatMap { Int(words[$0 - 1]) }
   }
 
   @Test func `a command that cannot start for want of descriptors is tried again`() throws {
@@ -334,8 +284,8 @@ struct ExecFailureTests {
     try program.errorLine(containing: "--exec: cannot start the command now: ")
     try Hooked.create(go)
     let result = try program.result()
-    #expect(result.ending == .exited(0) && result.errorText == "", "\(result.errorText)")
-    #expect(result.outputText.split(separator: "\n").count == 40)
+    result.expect(says: "")
+    #expect(result.outputLines.count == 40)
   }
 
   @Test func `the state file holds the id of the last event whose command has ended`() throws {
@@ -346,18 +296,14 @@ struct ExecFailureTests {
       "echo begun $PUSHER_CLI_ID; [ $PUSHER_CLI_ID != 2 ] || sleep 600")
     #expect(try program.lines(2) == ["begun 1", "begun 2"])
     try StateText.await("1", in: state)
-    program.send(SIGTERM)
-    #expect(try program.wait() == .signalled(SIGTERM))
+    try program.result(of: SIGTERM)
     #expect(StateText.id(state) == "1")
     // The event of the killed command comes again.
     let again = try PusherCLI.sse(
       server, "--state-file", state, "-n", "2", "--exec", "echo $PUSHER_CLI_ID")
     #expect(try again.result().outputText == "2\n3\n")
     #expect(StateText.id(state) == "3")
-    let refused = try PusherCLI.sse(
-      server, "--state-file", state, "--exec", "cat", "--exec-jobs", "2"
-    ).result()
-    #expect(refused.ending == .exited(2))
-    #expect(refused.errorText.contains("--state-file keeps one position in the stream"))
+    try PusherCLI.sse(server, "--state-file", state, "--exec", "cat", "--exec-jobs", "2").result()
+      .expect(2, mentions: "--state-file keeps one position in the stream")
   }
 }

@@ -12,8 +12,7 @@ struct ExitLineTests {
     let socket = try ScriptedServer.joined { connection in
       for _ in 1...2 { try connection.send(event: "news", data: "1") }
     }
-    let exit =
-      #"{"status":\#(status),"reason":"\#(name)","events":2}}"#
+    let exit = #"{"status":\#(status),"reason":"\#(name)","events":2}}"#
     for program in [
       try PusherCLI.sse(stream, "-L"), try PusherCLI.subscribe(to: socket, "news", "-L"),
     ] {
@@ -23,9 +22,7 @@ struct ExitLineTests {
         line = try program.line()
         if !line.contains(#""event":"pusher"#) { events += 1 }
       }
-      program.send(signal)
-      let result = try program.result()
-      #expect(result.ending == .signalled(signal))
+      let result = try program.result(of: signal)
       #expect(result.outputText.hasPrefix(#"{"event":"pusher-cli:exit","#))
       #expect(result.outputText.hasSuffix(exit + "\n"), "\(result.outputText)")
     }
@@ -36,10 +33,8 @@ struct ExitLineTests {
     let stream = try NumberedStream.server(last: 2)
     let socket = try ScriptedServer.joined { try $0.send(event: "news", data: "1") }
     for arguments in [["sse", stream.url], ["subscribe"] + socket.address + ["news"]] {
-      let result = try PusherCLI.run(
-        arguments + ["-L"] + options, output: .file("/dev/full"))
-      #expect(result.ending == .exited(6))
-      #expect(result.errorText.contains("cannot write to standard output: no space left on device"))
+      try PusherCLI.run(arguments + ["-L"] + options, output: .file("/dev/full")).expect(
+        6, mentions: "cannot write to standard output: no space left on device")
     }
   }
 }

@@ -4,28 +4,35 @@ import Testing
 
 @Suite("An authorisation endpoint that fails, at first and later", .runsPrograms)
 struct FailingEndpointTests {
-  enum Answer: String, Sendable, CaseIterable {
-    case status500, status503, status429, html, cutShort, silent
+  /// A bad answer, and what the program says about it.
+  struct Answer: Sendable, CustomTestStringConvertible {
+    let says: String
+    let give: ScriptedServer.Script
+    var testDescription: String { says }
+    var isPage: Bool { says.contains("page") }
   }
 
-  private static func give(_ answer: Answer, on connection: ScriptedConnection) throws {
-    switch answer {
-    case .status500: try connection.answer(500, "Internal Server Error", body: "<h1>Oops</h1>")
-    case .status503: try connection.answer(503, "Service Unavailable", body: "deploying")
-    case .status429: try connection.answer(429, "Too Many Requests")
-    case .html: try connection.answer(200, "OK", body: "<!doctype html><title>Log in</title>")
-    case .cutShort:
-      try connection.send(bytes: Array("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{\"au".utf8))
+  static let answers = [
+    Answer(says: "the endpoint answered HTTP 500") {
+      try $0.answer(500, "Internal Server Error", body: "<h1>Oops</h1>")
+    },
+    Answer(says: "the endpoint answered HTTP 503") { try $0.answer(503, body: "deploying") },
+    Answer(says: "the endpoint answered HTTP 429") { try $0.answer(429, "Too Many Requests") },
+    Answer(says: "the endpoint answered a page, not JSON: a login page? give --auth-header ") {
+      try $0.answer(200, "OK", body: "<!doctype html><title>Log in</title>")
+    },
+    Answer(says: "the endpoint closed the connection inside its answer") { connection in
+      try connection.send(stream: "HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{\"au")
       connection.end()
-    case .silent: try connection.stall()
-    }
-  }
+    },
+    Answer(says: "no answer within 0.4 s") { try $0.stall() },
+  ]
 
   /// Starts an endpoint that answers correctly except to the requests in `bad`, counted from 1.
   private func endpoint(_ answer: Answer, bad: ClosedRange<Int>) throws -> ScriptedServer {
     try ScriptedServer { connection in
       _ = try connection.question()
-      if bad.contains(connection.number) { return try Self.give(answer, on: connection) }
+      if bad.contains(connection.number) { return try answer.give(connection) }
       try connection.answer(200, body: #"{"auth":"test-key:signed"}"#)
     }
   }
@@ -33,38 +40,24 @@ struct FailingEndpointTests {
   private func subscribe(
     to server: ScriptedServer, asking endpoint: ScriptedServer
   ) throws -> ProgramResult {
-    try PusherCLI.run(
-      ["subscribe"] + server.address + [
-        "private-a", "-n", "1", "--retry-max-delay", "50ms", "--connect-timeout", "400ms",
-        "--auth-endpoint", "http://127.0.0.1:\(endpoint.port)/auth",
-      ])
+    try server.subscribed(
+      "private-a", "-n", "1", "--retry-max-delay", "50ms", "--connect-timeout", "400ms",
+      "--auth-endpoint", "http://127.0.0.1:\(endpoint.port)/auth")
   }
 
-  private static func says(_ answer: Answer) -> String {
-    switch answer {
-    case .status500: "the endpoint answered HTTP 500"
-    case .status503: "the endpoint answered HTTP 503"
-    case .status429: "the endpoint answered HTTP 429"
-    case .html: "the endpoint answered a page, not JSON: a login page? give --auth-header "
-    case .cutShort: "the endpoint closed the connection inside its answer"
-    case .silent: "no answer within 0.4 s"
-    }
-  }
-
-  @Test(arguments: Answer.allCases)
+  @Test(arguments: answers)
   func `a run that is not yet joined gives up after three questions`(answer: Answer) throws {
     let endpoint = try endpoint(answer, bad: 1...9)
     let server = try ScriptedServer.greeting()
     let result = try subscribe(to: server, asking: endpoint)
-    #expect(result.ending == .exited(answer == .html ? 5 : 4), "\(result.errorText)")
-    #expect(result.output.isEmpty)
+    result.expect(answer.isPage ? 5 : 4, prints: "")
     let last = result.errorLines.last ?? ""
-    #expect(last.hasPrefix("pusher-cli: error: private-a refused: \(Self.says(answer))"), "\(last)")
+    #expect(last.hasPrefix("pusher-cli: error: private-a refused: \(answer.says)"), "\(last)")
     // Repeating the request does not turn an HTML page into JSON.
-    #expect(endpoint.connectionCount == (answer == .html ? 1 : 3))
+    #expect(endpoint.connectionCount == (answer.isPage ? 1 : 3))
   }
 
-  @Test(arguments: Answer.allCases)
+  @Test(arguments: answers)
   func `a run that was joined asks until there is an answer again`(answer: Answer) throws {
     let endpoint = try endpoint(answer, bad: 2...5)
     let server = try ScriptedServer { connection in
@@ -74,11 +67,10 @@ struct FailingEndpointTests {
       try connection.stay()
     }
     let result = try subscribe(to: server, asking: endpoint)
-    #expect(result.ending == .exited(0), "\(result.errorText)")
-    #expect(result.outputText == #"{"event":"back","channel":"private-a","data":{}}"# + "\n")
+    result.expect(prints: #"{"event":"back","channel":"private-a","data":{}}"# + "\n")
     let delays = result.errorLines.filter { $0.contains("authorisation for ") }
     #expect(delays.count == 4, "\(result.errorText)")
-    #expect(delays.allSatisfy { $0.contains(Self.says(answer)) })
+    #expect(delays.allSatisfy { $0.contains(answer.says) })
     #expect(server.connectionCount == 2)
   }
 }

@@ -5,8 +5,7 @@ import Testing
 @Suite("A server that fails in the ways of real ones", .runsPrograms)
 struct FailingServerTests {
   private func subscribe(to server: ScriptedServer, _ options: String...) throws -> ProgramResult {
-    try PusherCLI.run(
-      ["subscribe"] + server.address + ["news", "--retry-max-delay", "50ms"] + options)
+    try server.subscribed(["news", "--retry-max-delay", "50ms"] + options)
   }
 
   /// A way to end a connection with a code: Reverb sends an error and drops the socket.
@@ -35,7 +34,7 @@ struct FailingServerTests {
   ) throws {
     let server = try failing(with: end.code, way)
     let result = try subscribe(to: server)
-    #expect(result.ending == .exited(end.status))
+    result.expect(end.status)
     // An error that arrives before the loss is also reported separately.
     let last = result.errorLines.last ?? ""
     let words = way == .error ? "the server reports error" : "closed by the server with code"
@@ -79,26 +78,10 @@ struct FailingServerTests {
       try connection.stay()
     }
     let result = try subscribe(to: server)
-    #expect(result.ending == .exited(status))
+    result.expect(status)
     #expect(
       result.errorLines.last
         == "pusher-cli: error: closed by the server with code \(code): \(reason) \(remedy)")
-  }
-
-  @Test(arguments: ["subscribe", "trigger"])
-  func `a port without a listener leads to check`(command: String) throws {
-    let port = try Loopback.closedPort()
-    let address = [
-      "--host", "127.0.0.1", "--port", "\(port)", "--scheme", "http", "--key", "k",
-    ]
-    let rest = command == "subscribe" ? ["news"] : ["-c", "news", "-e", "e", "1"]
-    let result = try PusherCLI.run(
-      [command] + address + rest, environment: ["PUSHER_APP_SECRET": "s", "PUSHER_APP_ID": "1"])
-    #expect(result.ending == .exited(4))
-    #expect(
-      result.errorText.hasSuffix(
-        "connection refused (try 'pusher-cli check' with the same options)\n"),
-      "\(result.errorText)")
   }
 
   @Test(
@@ -108,7 +91,7 @@ struct FailingServerTests {
   func `any other end is followed by a new connection`(code: UInt16, way: Way) throws {
     let server = try failing(with: code, way)
     let result = try subscribe(to: server, "-n", "1")
-    #expect(result.ending == .exited(0))
+    result.expect()
     let lines = result.errorLines.filter { !$0.contains("warning: the server reports") }
     #expect(lines.count == 2, "\(result.errorText)")
     // Errors from 4300 on concern one message and explain no loss.
@@ -133,9 +116,9 @@ struct FailingServerTests {
     }
     let result = try subscribe(to: server, "-r", "--reconnect", "never")
     let isRefusal = (4000..<4100).contains(code)
-    #expect(result.ending == .exited(isRefusal ? 5 : 4))
-    #expect(result.outputText == (0..<200).map { "\($0)\n" }.joined())
-    #expect(result.errorText == "pusher-cli: error: closed by the server with code \(code): bye\n")
+    result.expect(
+      isRefusal ? 5 : 4, prints: (0..<200).map { "\($0)\n" }.joined(),
+      says: "pusher-cli: error: closed by the server with code \(code): bye\n")
   }
 
   @Test func `a storm of 4200 is waited out, each time longer, and counts as tries`() throws {
@@ -146,7 +129,7 @@ struct FailingServerTests {
     let start = SystemClock.now()
     let result = try subscribe(to: server, "--max-retries", "5")
     #expect(start.duration(to: SystemClock.now()) >= .milliseconds(5 * 50))
-    #expect(result.ending == .exited(4))
+    result.expect(4)
     #expect(server.connectionCount == 6)
     #expect(result.errorLines.count { $0.contains("retrying in") } == 5)
     #expect(
@@ -167,18 +150,14 @@ struct FailingServerTests {
       try connection.stay()
     }
     let result = try subscribe(to: server, "more", "-L", "-n", "1")
-    #expect(result.ending == .exited(0))
-    #expect(result.errors.isEmpty)
-    let lines = try result.outputText.split(separator: "\n").map {
-      try JSONParser.parse(String($0))
+    result.expect(says: "")
+    let lines = try result.outputLines.map {
+      try JSONParser.parse($0)
     }
-    #expect(
-      lines.dropFirst().dropLast().map { $0["channel"]?.text } == ["more", "news", "news"])
+    #expect(lines.dropFirst().dropLast().map { $0["channel"]?.text } == ["more", "news", "news"])
   }
 
-  @Test func `a joined channel that is not confirmed again costs the connection, not the run`()
-    throws
-  {
+  @Test func `a joined channel that is not confirmed again costs only the connection`() throws {
     let server = try ScriptedServer { connection in
       if connection.number == 2 {
         try connection.welcome()
@@ -189,9 +168,8 @@ struct FailingServerTests {
       try connection.send(event: "back", data: "{}")
       try connection.stay()
     }
-    let result = try subscribe(to: server, "-n", "1", "--connect-timeout", "1s")
-    #expect(result.ending == .exited(0), "\(result.errorText)")
+    try subscribe(to: server, "-n", "1", "--connect-timeout", "1s").expect(
+      mentions: "(no answer to the subscription of news within 1 s)")
     #expect(server.connectionCount == 3)
-    #expect(result.errorText.contains("(no answer to the subscription of news within 1 s)"))
   }
 }

@@ -19,11 +19,9 @@ struct ForeignNameTests {
       try connection.send(text: #"{"event":\#(name),"channel":"news","data":"{\"status\":0}"}"#)
       try connection.stay()
     }
-    let result = try PusherCLI.subscribe(
-      to: server, "news", "-n", "1", "-L", "--service", service
-    ).result()
-    let events = try result.outputText.split(separator: "\n").map {
-      try JSONParser.parse(String($0))["event"]?.text
+    let result = try server.subscribed("news", "-n", "1", "-L", "--service", service)
+    let events = try result.outputLines.map {
+      try JSONParser.parse($0)["event"]?.text
     }
     let printed = name.contains("exit") ? "foreign:pusher-cli:exit" : "foreign:pusher-cli:"
     #expect(
@@ -39,8 +37,7 @@ struct ForeignNameTests {
       try PusherCLI.run(["sse", server.url, "-n", "1"] + options).outputText
     }
     #expect(try run() == #"{"event":"foreign:\#(name)","data":{"status":0}}"# + "\n")
-    #expect(
-      try run("-t").contains(#","event":"foreign:\#(name)","data":{"status":0}}"#))
+    #expect(try run("-t").contains(#","event":"foreign:\#(name)","data":{"status":0}}"#))
     #expect(try run("-o", "pretty").contains("  foreign:\(name)  {\"status\":0}\n"))
     #expect(try run("-F", "%e %d") == "foreign:\(name) {\"status\":0}\n")
     #expect(try run("-e", "foreign:*", "-F", "%j").hasPrefix(#"{"event":"foreign:"#))
@@ -58,10 +55,9 @@ struct ForeignNameTests {
 
   @Test func `a name with a line end begins no line of its own in a template`() throws {
     let server = try ScriptedServer.joined { connection in
-      try connection.send(
-        text: #"{"event":"a\npusher-cli:exit","channel":"news\nx","data":"1"}"#)
+      try connection.send(text: #"{"event":"a\npusher-cli:exit","channel":"news\nx","data":"1"}"#)
     }
-    let result = try PusherCLI.subscribe(to: server, "news", "-n", "1", "-F", "%e %c").result()
+    let result = try server.subscribed("news", "-n", "1", "-F", "%e %c")
     #expect(result.outputText == "a\\npusher-cli:exit news\\nx\n")
   }
 
@@ -70,8 +66,7 @@ struct ForeignNameTests {
       #"{"event":"foreign:pusher-cli:exit","channel":"news","data":{"status":0}}"# + "\n"
       + #"{"event":"pusher-cli:exit","channel":null,"data":{"status":0}}"# + "\n"
     let input = try TemporaryFolder.shared.file("lines", holding: lines)
-    let result = try PusherCLI.run(
-      ["trigger", "-", "--local", "--dry-run"], input: .file(input))
+    let result = try PusherCLI.run(["trigger", "-", "--local", "--dry-run"], input: .file(input))
     #expect(result.outputText.contains("pusher-cli:exit"), "\(result.errorText)")
     #expect(!result.outputText.contains("foreign:"))
     #expect(result.errorText.contains("skipped 1 line "))

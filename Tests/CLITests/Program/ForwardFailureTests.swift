@@ -2,9 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite(
-  "--forward: receivers that fail, hang and lie",
-  .enabled(if: PythonPeer.isWanted, Comment(rawValue: PythonPeer.reason)), .runsPrograms)
+@Suite("--forward: receivers that fail, hang and lie", .needsPython, .runsPrograms)
 struct ForwardFailureTests {
   /// Starts `subscribe` with short retry delays.
   private func forward(
@@ -22,7 +20,7 @@ struct ForwardFailureTests {
     let receiver = try ForwardReceiver(
       "500", "404", "429+0", "503+soon", "reset", "drop", "302", "200")
     let result = try forward(server, to: receiver, "-n", "2").result()
-    #expect(result.ending == .exited(0))
+    result.expect()
     let requests = try receiver.requests(9)
     #expect(requests.map(\.body) == Array(repeating: Hooked.line(1), count: 8) + [Hooked.line(2)])
     #expect(Set(requests.map(\.key)).count == 2)
@@ -62,16 +60,14 @@ struct ForwardFailureTests {
       to: server, "news", "--retry-max-delay", limit, "--forward", receiver.url)
     let line = try program.errorLine(containing: "--forward")
     #expect(line.hasSuffix("; retrying in \(wait)"))
-    program.send(SIGTERM)
-    #expect(try program.wait() == .signalled(SIGTERM))
+    try program.result(of: SIGTERM)
   }
 
   @Test func `a receiver that does not answer has --connect-timeout for each try`() throws {
     let server = try Hooked.counting(1)
     let receiver = try ForwardReceiver("hang", "200")
-    let result = try forward(server, to: receiver, "-n", "1", "--connect-timeout", "200ms").result()
-    #expect(result.ending == .exited(0))
-    #expect(result.errorText.contains("no answer within 0.2 s"))
+    try forward(server, to: receiver, "-n", "1", "--connect-timeout", "200ms").result().expect(
+      mentions: "no answer within 0.2 s")
     let requests = try receiver.requests(2)
     #expect(requests[0].key == requests[1].key)
   }
@@ -85,16 +81,13 @@ struct ForwardFailureTests {
     let memory = try #require(program.peakMemory)
     #expect(memory < 64 << 10, "\(memory) KiB")
     receiver.release()
-    let result = try program.result()
-    #expect(result.ending == .exited(0))
-    #expect(result.errorText.contains("HTTP 500"))
+    try program.result().expect(mentions: "HTTP 500")
   }
 
   @Test func `a kept connection that has ended is no failure`() throws {
     let server = try Hooked.counting(5)
     let receiver = try ForwardReceiver("200", "drop", "200", "close", "200")
-    let result = try forward(server, to: receiver, "-n", "5").result()
-    #expect(result.ending == .exited(0) && result.errorText == "", "\(result.errorText)")
+    try forward(server, to: receiver, "-n", "5").result().expect(says: "")
     let requests = try receiver.requests(6)
     #expect(requests.map(\.body) == [1, 2, 2, 3, 4, 5].map(Hooked.line))
     #expect(requests[1].key == requests[2].key)
@@ -112,9 +105,7 @@ struct ForwardFailureTests {
       let line = try program.errorLine(containing: "--forward")
       #expect(!line.contains("warning"))
     }
-    program.send(SIGTERM)
-    let result = try program.result()
-    #expect(result.ending == .signalled(SIGTERM))
+    let result = try program.result(of: SIGTERM)
     #expect(result.errorText.contains("error: --forward: 2 events were not delivered"))
   }
 
@@ -123,16 +114,14 @@ struct ForwardFailureTests {
       ("e", "a", "1"), ("e", "a", "2"), ("e", "b", "3"), ("e", "a", "4"))
     let dead = try TemporaryFolder.shared.file("dead", holding: #"{"torn""#)
     let receiver = try ForwardReceiver("a=500", "b=200")
-    let result = try PusherCLI.subscribe(
-      to: server, "a", "b", "-n", "4", "-L", "--retry-max-delay", "20ms", "--forward-timeout",
-      "500ms", "--forward-dead", dead, "--forward", receiver.url
-    ).result()
-    #expect(result.ending == .exited(4))
+    let result = try server.subscribed(
+      "a", "b", "-n", "4", "-L", "--retry-max-delay", "20ms", "--forward-timeout", "500ms",
+      "--forward-dead", dead, "--forward", receiver.url)
+    result.expect(4)
     #expect(
       result.outputText.hasSuffix(#""data":{"status":4,"reason":"forward","events":4}}"# + "\n"))
     let lines = [1, 2, 4].map { #"{"event":"e","channel":"a","data":\#($0)}"# + "\n" }
-    #expect(
-      try String(contentsOfFile: dead, encoding: .utf8) == "{\"torn\"\n" + lines.joined())
+    #expect(try fileText(dead) == "{\"torn\"\n" + lines.joined())
     #expect(result.errorText.contains("'\(dead)' ends in the middle of a line"))
     let errors = result.errorLines.filter { $0.contains("error: --forward: ") }
     #expect(errors.count == 3)
@@ -144,25 +133,11 @@ struct ForwardFailureTests {
   @Test func `an event that hangs is given up in time, and without a file it is lost`() throws {
     let server = try Hooked.counting(2)
     let receiver = try ForwardReceiver("hang", "200")
-    let result = try forward(server, to: receiver, "-n", "2", "--forward-timeout", "300ms").result()
-    #expect(result.ending == .exited(4))
-    #expect(try receiver.requests(2).map(\.body) == [1, 2].map(Hooked.line))
-    #expect(
-      result.errorText
-        == "pusher-cli: error: --forward: 127.0.0.1:\(receiver.port): gave up after 1 try: "
+    try forward(server, to: receiver, "-n", "2", "--forward-timeout", "300ms").result().expect(
+      4,
+      says: "pusher-cli: error: --forward: 127.0.0.1:\(receiver.port): gave up after 1 try: "
         + "no answer in time (event e on news)\n")
-  }
-
-  @Test func `the file is made for its owner alone`() throws {
-    let server = try Hooked.counting(1)
-    let dead = TemporaryFolder.shared.file("dead")
-    let receiver = try ForwardReceiver("500")
-    let program = try forward(
-      server, to: receiver, "-n", "1", "--forward-timeout", "1ms", "--forward-dead", dead)
-    #expect(try program.wait() == .exited(4))
-    let attributes = try FileManager.default.attributesOfItem(atPath: dead)
-    #expect(attributes[.posixPermissions] as? Int == 0o600)
-    #expect(try String(contentsOfFile: dead, encoding: .utf8) == Hooked.line(1) + "\n")
+    #expect(try receiver.requests(2).map(\.body) == [1, 2].map(Hooked.line))
   }
 
   @Test(.needs(.fullDevice)) func `while the file cannot be written no event is given up`() throws {
@@ -175,38 +150,12 @@ struct ForwardFailureTests {
     #expect(try receiver.requests(10).allSatisfy { $0.key == first.key })
     receiver.release()
     let result = try program.result()
-    #expect(result.ending == .exited(0))
+    result.expect()
     #expect(!result.errorText.contains("--forward-dead"))
-  }
-
-  @Test func `a slow receiver leaves the socket unread, and that is said once`() throws {
-    let count = 16_000
-    let stood = Gate()
-    let server = try ScriptedServer.joined { connection in
-      for _ in 0..<count { try connection.send(event: "flood", data: Flood.data) }
-      stood.open()
-    }
-    let receiver = try ForwardReceiver("gate", "200")
-    let program = try forward(server, to: receiver, "--buffer", "64k")
-    try program.errorLine(
-      containing: "the receiver of --forward is slow: 64 KiB of events wait for it")
-    // Without a limit, a program would read everything in this many rounds.
-    let queued = try program.goRound(count / 256)
-    #expect(queued < 128 << 10, "\(queued) bytes")
-    #expect(!stood.isOpened(within: 0.01))
-    let memory = try #require(program.peakMemory)
-    #expect(memory < 64 << 10, "\(memory) KiB")
-    receiver.release()
-    // There is room again, so the program continues.
-    _ = try receiver.requests(200)
-    program.send(SIGTERM)
-    #expect(!(try program.result().errorText.contains("is slow")))
   }
 }
 
-@Suite(
-  "--forward: the end of a run",
-  .enabled(if: PythonPeer.isWanted, Comment(rawValue: PythonPeer.reason)), .runsPrograms)
+@Suite("--forward: the end of a run", .needsPython, .runsPrograms)
 struct ForwardEndTests {
   @Test(arguments: [SIGTERM, SIGINT, SIGHUP])
   func `by a signal what is left goes to the file, in its order`(signal: Int32) throws {
@@ -218,15 +167,13 @@ struct ForwardEndTests {
       receiver.url)
     _ = try receiver.next()
     try program.awaitEvents(3)
-    program.send(signal)
-    let result = try program.result()
-    #expect(result.ending == .signalled(signal))
+    let result = try program.result(of: signal)
     #expect(
       result.errorText.contains(
         "error: --forward: 3 events were not delivered; they are saved in '\(dead)'"))
-    #expect(
-      try String(contentsOfFile: dead, encoding: .utf8)
-        == (1...3).map { Hooked.line($0) + "\n" }.joined())
+    let attributes = try FileManager.default.attributesOfItem(atPath: dead)
+    #expect(attributes[.posixPermissions] as? Int == 0o600)
+    #expect(try fileText(dead) == Hooked.lines(1...3))
   }
 
   @Test(.needs(.movedClock)) func `what is under way at a signal may still end`() throws {
@@ -245,25 +192,6 @@ struct ForwardEndTests {
     #expect(result.ending == .signalled(SIGTERM))
     #expect(result.errorText == "pusher-cli: error: --forward: 1 event was not delivered\n")
     #expect(try receiver.unexpected() == "")
-  }
-
-  @Test func `an end by the server waits until all events are delivered`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
-      for number in 1...5 { try connection.send(event: "e", data: "\(number)") }
-      try connection.close(code: 4009, reason: "over")
-    }
-    let receiver = try ForwardReceiver("down")
-    let program = try PusherCLI.subscribe(
-      to: server, "news", "--retry-max-delay", "20ms", "--forward", receiver.url)
-    try program.errorLine(containing: "4009")
-    receiver.release()
-    #expect(try program.wait() == .exited(3))
-    var bodies = try receiver.unexpected().split(separator: "\n").map {
-      try JSONDecoder().decode(ForwardReceiver.Request.self, from: Data($0.utf8)).body
-    }
-    bodies = bodies.reduce(into: []) { if $0.last != $1 { $0.append($1) } }
-    #expect(bodies == (1...5).map(Hooked.line))
   }
 
   @Test(.needs(.movedClock)) func `--timeout gives one more second, and the status is 4`() throws {
@@ -297,24 +225,19 @@ struct ForwardEndTests {
     try program.errorLine(containing: "gave up after 1 try: ")
     gate.open()
     let result = try program.result()
-    #expect(result.ending == .exited(4))
+    result.expect(4)
     #expect(
       result.outputText.hasSuffix(#""data":{"status":4,"reason":"forward","events":1}}"# + "\n"))
   }
 
-  @Test
-  func `the state file holds the last event that was delivered, and a later run the same key`()
-    throws
-  {
+  @Test func `the state file holds the last delivered event, and the next run its key`() throws {
     let server = try NumberedStream.server(last: 3)
     let state = TemporaryFolder.shared.file("state")
     let receiver = try ForwardReceiver("200", "hang", "200")
-    let first = try PusherCLI.sse(
-      server, "-t", "--state-file", state, "--forward", receiver.url)
+    let first = try PusherCLI.sse(server, "-t", "--state-file", state, "--forward", receiver.url)
     let before = try receiver.requests(2)
     try StateText.await("1", in: state)
-    first.send(SIGTERM)
-    #expect(try first.wait() == .signalled(SIGTERM))
+    try first.result(of: SIGTERM)
     #expect(StateText.id(state) == "1")
     let second = try PusherCLI.sse(
       server, "-t", "-n", "2", "--state-file", state, "--forward", receiver.url)
@@ -336,16 +259,6 @@ struct ForwardEndTests {
       "30ms", "--forward-dead", dead, "--forward", receiver.url)
     #expect(try program.wait() == .exited(4))
     #expect(StateText.id(state) == "2")
-    #expect(
-      try String(contentsOfFile: dead, encoding: .utf8)
-        == (1...2).map { NumberedStream.line($0) + "\n" }.joined())
-  }
-
-  @Test func `an id that events share says nothing, so that none is taken for another`() throws {
-    let server = try ScriptedServer.streaming("data: 0\n\nid: a\ndata: 1\n\ndata: 1\n\ndata: 1\n\n")
-    let receiver = try ForwardReceiver("200")
-    let program = try PusherCLI.sse(server, "-n", "4", "--forward", receiver.url)
-    #expect(try program.wait() == .exited(0))
-    #expect(Set(try receiver.requests(4).map(\.key)).count == 4)
+    #expect(try fileText(dead) == (1...2).map { NumberedStream.line($0) + "\n" }.joined())
   }
 }

@@ -2,17 +2,13 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite(
-  "--forward: each event to a receiver",
-  .enabled(if: PythonPeer.isWanted, Comment(rawValue: PythonPeer.reason)), .runsPrograms)
+@Suite("--forward: each event to a receiver", .needsPython, .runsPrograms)
 struct ForwardTests {
   @Test func `each event is one POST with its line as the body, all on one connection`() throws {
     let server = try Hooked.counting(5)
     let receiver = try ForwardReceiver("200", "204", "201", "200")
-    let result = try PusherCLI.subscribe(
-      to: server, "news", "-n", "5", "-o", "pretty", "--forward", receiver.url
-    ).result()
-    #expect(result.ending == .exited(0) && result.errorText == "" && result.output.isEmpty)
+    try server.subscribed("news", "-n", "5", "-o", "pretty", "--forward", receiver.url).expect(
+      prints: "", says: "")
     let requests = try receiver.requests(5)
     #expect(requests.map(\.body) == (1...5).map(Hooked.line))
     for request in requests {
@@ -27,22 +23,7 @@ struct ForwardTests {
     #expect(try receiver.unexpected() == "")
   }
 
-  @Test func `keys of another run are others`() throws {
-    let server = try Hooked.counting(1)
-    let receiver = try ForwardReceiver("200")
-    for _ in 1...2 {
-      let program = try PusherCLI.subscribe(
-        to: server, "news", "-n", "1", "--forward", receiver.url)
-      #expect(try program.wait() == .exited(0))
-    }
-    let requests = try receiver.requests(2)
-    #expect(requests[0].body == requests[1].body && requests[0].key != requests[1].key)
-  }
-
-  @Test
-  func `names are escaped where no field can hold them, and left out where they are too long`()
-    throws
-  {
+  @Test func `names are escaped where no field can hold them, and left out if too long`() throws {
     let long = String(repeating: "x", count: 2049)
     let server = try ScriptedServer.joined { connection in
       for name in [
@@ -53,8 +34,7 @@ struct ForwardTests {
       }
     }
     let receiver = try ForwardReceiver("200")
-    let program = try PusherCLI.subscribe(to: server, "news", "-n", "7", "--forward", receiver.url)
-    #expect(try program.wait() == .exited(0))
+    try server.subscribed("news", "-n", "7", "--forward", receiver.url).expect()
     let requests = try receiver.requests(7)
     #expect(
       requests.map { $0.fields["pusher-event"] } == [
@@ -72,10 +52,10 @@ struct ForwardTests {
       "fields", holding: "Authorization: Bearer secret\nX-Second: 2\n")
     let url = try TemporaryFolder.shared.file(
       "url", holding: "http://127.0.0.1:\(receiver.port)/a/token\n")
-    let program = try PusherCLI.subscribe(
-      to: server, "news", "-n", "1", "--forward", "@\(url)", "--forward-header", "@\(fields)",
-      "--forward-header", "content-type: application/x-ndjson")
-    #expect(try program.wait() == .exited(0))
+    try server.subscribed(
+      "news", "-n", "1", "--forward", "@\(url)", "--forward-header", "@\(fields)",
+      "--forward-header", "content-type: application/x-ndjson"
+    ).expect()
     let request = try receiver.next()
     #expect(request.path == "/a/token")
     #expect(request.fields["authorization"] == "Bearer secret" && request.fields["x-second"] == "2")
@@ -87,18 +67,14 @@ struct ForwardTests {
       ("no", "news", "1"), ("e", "news", "2"), ("no", "news", "3"), ("e", "news", "4"),
       ("e", "news", "5"))
     let receiver = try ForwardReceiver("200")
-    let result = try PusherCLI.subscribe(
-      to: server, "news", "-e", "e", "-n", "2", "-F", "printed %d", "--tee", "--forward",
-      receiver.url
-    ).result()
-    #expect(result.outputText == "printed 2\nprinted 4\n" && result.ending == .exited(0))
+    try server.subscribed(
+      "news", "-e", "e", "-n", "2", "-F", "printed %d", "--tee", "--forward", receiver.url
+    ).expect(prints: "printed 2\nprinted 4\n")
     #expect(try receiver.requests(2).map(\.body) == [2, 4].map(Hooked.line))
     #expect(try receiver.unexpected() == "")
   }
 
-  @Test func `with several jobs a channel waits for itself alone, each job on one connection`()
-    throws
-  {
+  @Test func `with several jobs a channel waits for itself alone, on one connection`() throws {
     let server = try Hooked.server(
       ("e", "a", "1"), ("e", "a", "2"), ("e", "b", "3"), ("e", "b", "4"), ("e", "c", "5"),
       ("e", "a", "6"), ("e", "b", "7"), ("e", "c", "8"), ("e", "d", "9"))
@@ -128,10 +104,9 @@ struct ForwardTests {
     let text = String(repeating: "0123456789abcdef", count: 65_536)
     let server = try Hooked.server(("e", "news", text), ("e", "news", "2"))
     let receiver = try ForwardReceiver("200")
-    let program = try PusherCLI.subscribe(to: server, "news", "-n", "2", "--forward", receiver.url)
+    try server.subscribed("news", "-n", "2", "--forward", receiver.url).expect()
     #expect(try receiver.next().body == #"{"event":"e","channel":"news","data":"\#(text)"}"#)
     #expect(try receiver.next().body == Hooked.line(2))
-    #expect(try program.wait() == .exited(0))
   }
 
   @Test(.needs(.certificates)) func `https is checked as --cacert says`() throws {
@@ -143,63 +118,24 @@ struct ForwardTests {
       try connection.answer(200)
     }
     let url = "https://localhost:\(receiver.port)/hook"
-    let trusted = try PusherCLI.subscribe(
-      to: server, "news", "-n", "1", "--cacert", matrix.authority, "--forward", url
-    ).result()
-    #expect(trusted.ending == .exited(0) && trusted.errorText == "")
+    try server.subscribed("news", "-n", "1", "--cacert", matrix.authority, "--forward", url).expect(
+      says: "")
     #expect(bodies.values == [Hooked.line(1)])
     let unknown = try PusherCLI.subscribe(to: server, "news", "--forward", url)
     let line = try unknown.errorLine(containing: "--forward: localhost:\(receiver.port): ")
     #expect(line.contains("is unknown here"))
-    unknown.send(SIGTERM)
-    #expect(try unknown.wait() == .signalled(SIGTERM))
+    try unknown.result(of: SIGTERM)
     #expect(bodies.values.count == 1)
   }
 
   @Test func `a proxy that the environment names is gone through`() throws {
     let server = try Hooked.counting(1)
     let proxy = try ForwardReceiver("200")
-    let program = try PusherCLI.subscribe(
-      to: server, "news", "-n", "1", "--forward", "http://hooks.invalid/x",
-      environment: ["http_proxy": "http://127.0.0.1:\(proxy.port)", "NO_PROXY": "127.0.0.1"])
-    #expect(try program.wait() == .exited(0))
+    try server.subscribed(
+      "news", "-n", "1", "--forward", "http://hooks.invalid/x",
+      environment: ["http_proxy": "http://127.0.0.1:\(proxy.port)", "NO_PROXY": "127.0.0.1"]
+    ).expect()
     let request = try proxy.next()
     #expect(request.path == "http://hooks.invalid/x" && request.body == Hooked.line(1))
-  }
-
-  @Test(arguments: [
-    (["--forward", "ftp://a"], "--forward: invalid URL: its scheme is not http"),
-    (["--forward", "ws://a"], "the URL must begin with http:// or https://, not ws://"),
-    (["--forward", "http://me:secret@a/"], "would show in ps"),
-    (["--forward", "http://me@a/"], "would show in ps"),
-    (["--forward", "http://a/", "--exec", "cat"], "--exec and --forward exclude each other"),
-    (["--forward", "http://a/", "--forward-jobs", "65"], "from 1 to 64"),
-    (["--forward-timeout", "1s"], "--forward-timeout needs --forward"),
-    (
-      ["--forward", "http://a/", "--forward-dead", "/nonexistent/f"],
-      "--forward-dead needs --forward-timeout"
-    ),
-    (["--tee"], "--tee needs --exec or --forward"),
-    (
-      ["--forward", "http://a/", "--forward-header", "idempotency-key: 1"],
-      "pusher-cli sets Idempotency-Key for each event"
-    ),
-    (
-      ["--forward", "http://a/", "--forward-timeout", "1s", "--forward-dead", "/nonexistent/f"],
-      "--forward-dead: cannot write '/nonexistent/f'"
-    ),
-    (
-      ["--forward", "http://a/", "--forward-timeout", "1s", "--forward-dead", "/"],
-      "--forward-dead: cannot write '/': it is a folder"
-    ),
-  ])
-  func `options of --forward that cannot work are refused`(options: [String], message: String)
-    throws
-  {
-    let result = try PusherCLI.run(
-      ["subscribe", "--key", "k", "--host", "127.0.0.1", "news"] + options)
-    #expect(result.ending == .exited(2))
-    #expect(result.errorText.contains(message), "\(result.errorText)")
-    #expect(!result.errorText.contains("secret"))
   }
 }

@@ -13,25 +13,17 @@ struct ForwardingProxyTests {
     let stream = try PusherCLI.sse(
       server, "-n", "1", "-v", environment: ["http_proxy": proxy.url]
     ).result()
-    #expect(stream.ending == .exited(0), "\(stream.errorText)")
-    #expect(stream.errorText.contains("through proxy \(proxy.url)"))
+    stream.expect(mentions: "through proxy \(proxy.url)")
     #expect(heads.values.map(\.target) == ["/stream"])
     #expect(heads.values.first?.headers["Host"] == "127.0.0.1:\(server.port)")
 
     let local = try LocalServer()
-    let sent = try PusherCLI.run(
-      ["trigger"] + local.address + ["--proxy", proxy.url, "-c", "a", "-e", "e", "{}"],
-      environment: [
-        "PUSHER_APP_KEY": LocalServer.key, "PUSHER_APP_ID": LocalServer.appID,
-        "PUSHER_APP_SECRET": "local-secret",
-      ])
-    #expect(sent.ending == .exited(0), "\(sent.errorText)")
+    try local.run(["trigger", "--proxy", proxy.url, "-c", "a", "-e", "e", "{}"]).expect()
 
     // A WebSocket needs its own tunnel.
-    let socket = try PusherCLI.run(
-      ["subscribe"] + local.address + ["--key", LocalServer.key, "a", "--proxy", proxy.url])
-    #expect(socket.ending == .exited(4))
-    #expect(socket.errorText.contains("refused to connect to 127.0.0.1:\(local.port): HTTP 403"))
+    try PusherCLI.run(
+      ["subscribe"] + local.address + ["--key", LocalServer.key, "a", "--proxy", proxy.url]
+    ).expect(4, mentions: "refused to connect to 127.0.0.1:\(local.port): HTTP 403")
   }
 
   @Test(.needs(.proxies))
@@ -41,15 +33,13 @@ struct ForwardingProxyTests {
     func run(_ url: String) throws -> ProgramResult {
       try PusherCLI.sse(server, "-n", "1", environment: ["ALL_PROXY": url]).result()
     }
-    #expect(try run(proxy.urlWithCredentials).ending == .exited(0))
+    try run(proxy.urlWithCredentials).expect()
     #expect(heads.values.map { $0.headers["Proxy-Authorization"] } == [nil])
     for (url, words) in [
       (proxy.url("hunter2"), "rejected the user name and password"),
       (proxy.url, "wants a user name and password"),
     ] {
-      let result = try run(url)
-      #expect(result.ending == .exited(4))
-      #expect(result.errorText == "pusher-cli: error: proxy \(proxy.url) \(words)\n")
+      try run(url).expect(4, says: "pusher-cli: error: proxy \(proxy.url) \(words)\n")
     }
     #expect(heads.values.count == 1)
   }
@@ -58,9 +48,9 @@ struct ForwardingProxyTests {
     let (proxy, heads) = try ScriptedServer.recording("data: 1\n\n")
     let place = "http://u%20s:p%40ss@127.0.0.1:\(proxy.port)"
     // Only the proxy can resolve this name.
-    let result = try PusherCLI.run(
-      ["sse", "http://server.test:81/a?b=c", "-n", "1"], environment: ["http_proxy": place])
-    #expect(result.ending == .exited(0), "\(result.errorText)")
+    try PusherCLI.run(
+      ["sse", "http://server.test:81/a?b=c", "-n", "1"], environment: ["http_proxy": place]
+    ).expect()
     let head = try #require(heads.values.first)
     #expect(head.method == "GET")
     #expect(head.target == "http://server.test:81/a?b=c")
@@ -79,9 +69,9 @@ struct ForwardingProxyTests {
           + "Content-Length: 0\r\n\r\n")
       try connection.remain()
     }
-    let result = try PusherCLI.run(
-      ["sse", "http://server.test/a"], environment: ["ALL_PROXY": "127.0.0.1:\(proxy.port)"])
-    #expect(result.ending == .exited(4))
+    try PusherCLI.run(
+      ["sse", "http://server.test/a"], environment: ["ALL_PROXY": "127.0.0.1:\(proxy.port)"]
+    ).expect(4)
     #expect(lines.values == ["GET http://server.test/a", "CONNECT server.test:443"])
   }
 
@@ -93,12 +83,8 @@ struct ForwardingProxyTests {
       ["sse", "http://server.test/"],
       Self.api + ["--host", "server.test", "--app-id", "1", "--key", "k"],
     ] {
-      let result = try PusherCLI.run(
-        arguments + ["--proxy", url], environment: ["PUSHER_APP_SECRET": "s"])
-      #expect(result.ending == .exited(status))
-      #expect(
-        result.errorText.contains("(the answer may come from proxy \(url))"),
-        "\(result.errorText)")
+      try PusherCLI.run(arguments + ["--proxy", url], environment: ["PUSHER_APP_SECRET": "s"])
+        .expect(status, mentions: "(the answer may come from proxy \(url))")
     }
   }
 
@@ -109,8 +95,8 @@ struct ForwardingProxyTests {
     let server = try PusherCLI.start(["serve"] + options)
     let line = try server.errorLine(containing: "with subscribe and trigger")
     let pasted = try #require(line.firstMatch(of: /use (--local.*) with subscribe/)).output.1
-    let result = try PusherCLI.run(
-      ["trigger", "-c", "a", "-e", "e", "{}"] + pasted.split(separator: " ").map(String.init))
-    #expect(result.ending == .exited(0), "\(result.errorText)")
+    try PusherCLI.run(
+      ["trigger", "-c", "a", "-e", "e", "{}"] + pasted.split(separator: " ").map(String.init)
+    ).expect()
   }
 }

@@ -24,17 +24,14 @@ struct GapRepairTests {
         + ["news", "--retry-max-delay", "10ms", "--on-gap", command] + options)
   }
 
-  private static let first = #"{"event":"e","channel":"news","data":1}"#
-  private static let second = #"{"event":"e","channel":"news","data":2}"#
-
   @Test func `what the command prints is marked, and printed as any event`() throws {
     let missed = #"{"event":"m","channel":"news","user_id":"7","data":{"n":1.10}}"#
     let program = try start("echo '\(missed)'; echo; echo '\(missed)'", "-n", "4")
     let repaired =
       #"{"event":"m","channel":"news","user_id":"7","repaired":true,"data":{"n":1.10}}"#
-    #expect(try program.lines(3) == [Self.first, repaired, repaired])
+    #expect(try program.lines(3) == [Hooked.line(1), repaired, repaired])
     goes.open()
-    #expect(try program.line() == Self.second)
+    #expect(try program.line() == Hooked.line(2))
     #expect(try program.wait() == .exited(0))
   }
 
@@ -52,8 +49,8 @@ struct GapRepairTests {
     let program = try start("cat >\(file).new && mv \(file).new \(file)", "-n", "2")
     try waitUntil("the command has read") { FileManager.default.fileExists(atPath: file) }
     goes.open()
-    #expect(try program.result().outputText == "\(Self.first)\n\(Self.second)\n")
-    let gap = try JSONParser.parse(try String(contentsOfFile: file, encoding: .utf8))
+    #expect(try program.result().outputText == Hooked.lines(1...2))
+    let gap = try JSONParser.parse(try fileText(file))
     let times = try ["from", "to"].map { name in
       try #require(gap[name]?.text.flatMap(WallTime.init(rfc3339:)))
     }
@@ -69,7 +66,8 @@ struct GapRepairTests {
     let result = try start("printf '\(lines)'", "-e", "e", "-n", "2").result()
     #expect(
       result.outputText
-        == Self.first + "\n" + #"{"event":"e","channel":"news","repaired":true,"data":8}"# + "\n")
+        == Hooked.line(1) + "\n" + #"{"event":"e","channel":"news","repaired":true,"data":8}"#
+        + "\n")
   }
 
   @Test(arguments: [
@@ -80,7 +78,7 @@ struct GapRepairTests {
       "the command printed more than 64 KiB; its output is ignored (--buffer sets the limit)"
     ),
     (
-      "echo '\(first)'; sleep 600",
+      "echo '\(Hooked.line(1))'; sleep 600",
       "the command took longer than 1 s; its output is ignored (--on-gap-timeout sets the limit)"
     ),
   ])
@@ -90,26 +88,22 @@ struct GapRepairTests {
     let program = try start(command, "-n", "2", "--buffer", "64k", "--on-gap-timeout", "1s")
     try program.errorLine(containing: "pusher-cli: warning: --on-gap: \(warning)")
     goes.open()
-    let result = try program.result()
-    #expect(result.outputText == "\(Self.first)\n\(Self.second)\n")
-    #expect(result.ending == .exited(0))
+    try program.result().expect(prints: Hooked.lines(1...2))
   }
 
   @Test func `events go on while the command runs`() throws {
     let end = TemporaryFolder.shared.file("end")
     let program = try start(
-      "until [ -e \(end) ]; do sleep 0.01; done; "
+      "\(Hooked.awaiting(end)); "
         + #"echo '{"event":"m","channel":"news","data":1}'"#, "-n", "3")
     goes.open()
-    #expect(try program.lines(2) == [Self.first, Self.second])
-    try "".write(toFile: end, atomically: true, encoding: .utf8)
+    #expect(try program.lines(2) == [Hooked.line(1), Hooked.line(2)])
+    try Hooked.create(end)
     #expect(try program.line() == #"{"event":"m","channel":"news","repaired":true,"data":1}"#)
     #expect(try program.wait() == .exited(0))
   }
 
-  @Test func `gaps that end while the command runs are one, which has its command afterwards`()
-    throws
-  {
+  @Test func `gaps that end while the command runs are one with its own command`() throws {
     let (gaps, lost) = (TemporaryFolder.shared.file("gaps"), TemporaryFolder.shared.file("lost"))
     let server = try ScriptedServer { connection in
       try connection.join()
@@ -118,23 +112,20 @@ struct GapRepairTests {
       case 1: return
       case 2, 3: try connection.close(code: 4200)
       default:
-        try "".write(toFile: lost, atomically: true, encoding: .utf8)
+        try Hooked.create(lost)
         try connection.stay()
       }
     }
-    let result = try PusherCLI.run(
-      ["subscribe"] + server.address
-        + [
-          "news", "--retry-max-delay", "10ms", "--reconnect-delay", "10ms", "-n", "6", "--on-gap",
-          "cat >>\(gaps); until [ -e \(lost) ]; do sleep 0.01; done; "
-            + #"echo '{"event":"m","channel":"news","data":1}'"#,
-        ])
-    let events = try result.outputText.split(separator: "\n").map {
+    let result = try server.subscribed(
+      "news", "--retry-max-delay", "10ms", "--reconnect-delay", "10ms", "-n", "6", "--on-gap",
+      "cat >>\(gaps); \(Hooked.awaiting(lost)); "
+        + #"echo '{"event":"m","channel":"news","data":1}'"#)
+    let events = try result.outputLines.map {
       try JSONParser.parse(String($0))["event"]?.text
     }
     #expect(events.count { $0 == "m" } == 2, "\(result.outputText)")
-    #expect(result.ending == .exited(0))
-    let told = try String(contentsOfFile: gaps, encoding: .utf8).split(separator: "\n").map {
+    result.expect()
+    let told = try fileText(gaps).split(separator: "\n").map {
       try JSONParser.parse(String($0))
     }
     #expect(told.count == 2)
@@ -149,12 +140,10 @@ struct GapRepairTests {
     let program = try start("echo $$ >\(started); exec sleep 600")
     try waitUntil("the command has begun") {
       try FileManager.default.fileExists(atPath: started)
-        && !String(contentsOfFile: started, encoding: .utf8).isEmpty
+        && !fileText(started).isEmpty
     }
-    program.send(SIGTERM)
-    #expect(try program.result().ending == .signalled(SIGTERM))
-    let id = try #require(
-      pid_t(try String(contentsOfFile: started, encoding: .utf8).dropLast()))
+    try program.result(of: SIGTERM)
+    let id = try #require(pid_t(try fileText(started).dropLast()))
     #expect(kill(id, 0) != 0)
   }
 }
@@ -170,8 +159,7 @@ struct SummaryTests {
       try connection.send(event: "big\n", data: String(repeating: "x", count: 1000))
       try connection.send(event: "small", data: "2")
     }
-    let result = try PusherCLI.run(
-      ["subscribe"] + server.address + ["news", "-n", "3", "--summary"] + options)
+    let result = try server.subscribed(["news", "-n", "3", "--summary"] + options)
     let small = ScriptedConnection.message("small", "news", "1").utf8.count * 2
     let big = ScriptedConnection.message("big\n", "news", String(repeating: "x", count: 1000)).utf8
       .count

@@ -10,13 +10,9 @@ struct HandedSocketTests {
     return (try OwnedDescriptor(descriptor), port)
   }
 
-  @Test func `its address is announced, and the programs that serve starts get nothing of it`()
-    throws
-  {
+  @Test func `the address is announced, and hooks of serve get nothing of the socket`() throws {
     let (socket, port) = try Self.listener()
-    let (file, told) = (
-      TemporaryFolder.shared.file("port"), TemporaryFolder.shared.file("told")
-    )
+    let (file, told) = (TemporaryFolder.shared.file("port"), TemporaryFolder.shared.file("told"))
     let hook = "{ env; ls -l /proc/self/fd; } >'\(told).new'; mv '\(told).new' '\(told)'"
     let server = try PusherCLI.serve(
       handed: [socket.number], names: "pusher-serve.socket",
@@ -24,26 +20,13 @@ struct HandedSocketTests {
     #expect(try server.port(in: file) == port)
     try server.errorLine(containing: "listening on http://127.0.0.1:\(port) ")
     let text = try waitFor("the command has run") {
-      try? String(contentsOfFile: told, encoding: .utf8)
+      try? fileText(told)
     }
     #expect(text.contains("\nPUSHER_CLI_PORT=\(port)\n") || text.hasPrefix("PUSHER_CLI_PORT="))
     #expect(!text.contains("LISTEN_") && !text.contains("socket:"), "\(text)")
     let client = try PusherCLI.start(["subscribe", "--local", "--port", "\(port)", "news", "-L"])
     #expect(try client.lines(2).last?.contains("subscription_succeeded") == true)
-    server.send(SIGTERM)
-    #expect(try server.result().ending == .signalled(SIGTERM))
-  }
-
-  @Test func `the sockets of another process are not touched`() throws {
-    let (socket, port) = try Self.listener()
-    let file = TemporaryFolder.shared.file("port")
-    let server = try ChildProgram(
-      PusherCLI.path, ["serve", "--listen", "127.0.0.1:0", "--port-file", file],
-      environment: PusherCLI.environment.merging(["LISTEN_PID": "1", "LISTEN_FDS": "1"]) { $1 },
-      handed: [socket.number])
-    #expect(try server.port(in: file) != port)
-    server.send(SIGTERM)
-    try server.wait()
+    try server.result(of: SIGTERM)
   }
 
   @Test func `a second socket, called metrics, is that of --metrics`() throws {
@@ -61,30 +44,18 @@ struct HandedSocketTests {
     try server.wait()
   }
 
-  /// Invalid descriptors that a manager may hand over.
-  enum Mistake: String, CaseIterable {
-    case file = "it is not a socket"
-    case datagrams = "it is not a stream socket"
-    case connection = "it is not a listening socket"
-    case unix = "it has no IP address"
-  }
-
-  @Test(arguments: Mistake.allCases)
-  func `what cannot be listened on ends it with status 2`(mistake: Mistake) throws {
-    let handed: OwnedDescriptor =
-      switch mistake {
-      case .file: try OwnedDescriptor(open("/dev/null", O_RDWR))
-      case .datagrams: try .socket(AF_INET, isStream: false)
-      case .connection: try .socket(AF_INET, isStream: true)
-      case .unix: try .unixListener(TemporaryFolder.shared.file("unix"))
-      }
-    let server = try PusherCLI.serve(handed: [handed.number])
-    let result = try server.result()
-    #expect(result.ending == .exited(2))
-    #expect(
-      result.errorText
-        == "pusher-cli: error: LISTEN_FDS: cannot listen on descriptor 3: "
-        + "\(mistake.rawValue); serve takes ListenStream=ADDRESS:PORT with Accept=no\n")
+  @Test func `what cannot be listened on ends it with status 2`() throws {
+    for (handed, reason) in [
+      (try OwnedDescriptor(open("/dev/null", O_RDWR)), "it is not a socket"),
+      (try .socket(AF_INET, isStream: false), "it is not a stream socket"),
+      (try .socket(AF_INET, isStream: true), "it is not a listening socket"),
+      (try .unixListener(TemporaryFolder.shared.file("unix")), "it has no IP address"),
+    ] {
+      try PusherCLI.serve(handed: [handed.number]).result().expect(
+        2,
+        says: "pusher-cli: error: LISTEN_FDS: cannot listen on descriptor 3: \(reason); "
+          + "serve takes ListenStream=ADDRESS:PORT with Accept=no\n")
+    }
   }
 
   @Test func `no connection is refused or lost while one server ends and the next begins`() throws {
@@ -92,8 +63,7 @@ struct HandedSocketTests {
     let old = try PusherCLI.serve(handed: [socket.number])
     let requests = RepeatedRequest(port)
     try requests.wait(for: 20)
-    old.send(SIGTERM)
-    #expect(try old.wait() == .signalled(SIGTERM))
+    try old.result(of: SIGTERM)
     // The requests wait in the listening socket.
     let waiting = try (0..<50).map { _ in try PlainRequest(port) }
     for request in waiting { #expect(try request.send()) }
@@ -115,7 +85,6 @@ struct HandedSocketTests {
     try program.errorLine(containing: "Listening on 127.0.0.1:\(port)")
     #expect(try PlainRequest(port).outcome() == .answered(status: 404))
     try program.errorLine(containing: "listening on http://127.0.0.1:\(port) ")
-    program.send(SIGTERM)
-    #expect(try program.wait() == .signalled(SIGTERM))
+    try program.result(of: SIGTERM)
   }
 }

@@ -15,9 +15,7 @@ struct HealthTests {
     #expect(answer.body == body + "\n", sourceLocation: sourceLocation)
   }
 
-  @Test func `subscribe is well while every channel is subscribed, and says what is missing`()
-    throws
-  {
+  @Test func `subscribe is healthy with all channels, and says which part is missing`() throws {
     let (greets, confirms, drops, isBack) = (Gate(), Gate(), Gate(), Gate())
     let server = try ScriptedServer { connection in
       if connection.number == 2 { try isBack.wait() }
@@ -125,24 +123,18 @@ struct HealthTests {
       case "sse": ["sse", "http://127.0.0.1:\(taken.port)/"]
       default: ["serve", "--listen", "127.0.0.1:0"]
       }
-    let result = try PusherCLI.run(
+    try PusherCLI.run(
       arguments + ["--metrics", "127.0.0.1:\(taken.port)"],
-      environment: LocalServer.environment("local-secret"))
-    #expect(result.ending == .exited(4))
-    #expect(result.errorText.contains("127.0.0.1:\(taken.port)"), "\(result.errorText)")
-    #expect(result.errorText.contains("in use"), "\(result.errorText)")
+      environment: LocalServer.environment("local-secret")
+    ).expect(4, mentions: "127.0.0.1:\(taken.port)", "in use")
   }
 
   @Test func `a port of your own is told with -v only, and a wrong address is named`() throws {
     let server = try Hooked.counting(1)
     let port = try Loopback.closedPort()
-    let result = try PusherCLI.run(
-      ["subscribe"] + server.address + ["news", "-n", "1", "--metrics", ":\(port)"])
+    let result = try server.subscribed("news", "-n", "1", "--metrics", ":\(port)")
     #expect(result.errorText == "")
-    let wrong = try PusherCLI.run("serve", "--metrics", "9464")
-    #expect(wrong.ending == .exited(2))
-    #expect(
-      wrong.errorText.contains(
-        "--metrics: '9464' is not of the form HOST:PORT, such as 127.0.0.1:9464"))
+    try PusherCLI.run("serve", "--metrics", "9464").expect(
+      2, mentions: "--metrics: '9464' is not of the form HOST:PORT, such as 127.0.0.1:9464")
   }
 }

@@ -26,28 +26,22 @@ struct KeepGoingTests {
   @Test func `subscribe warns of a refused channel and goes on with the others`() throws {
     let ready = TemporaryFolder.shared.file("ready")
     let server = try server()
-    let result = try PusherCLI.run(
-      ["subscribe"] + server.address
-        + ["news", "sport", "--keep-going", "-n", "1", "--on-ready", "touch \(ready)"])
-    #expect(result.ending == .exited(0))
-    #expect(result.outputText == Self.line)
+    let result = try server.subscribed(
+      "news", "sport", "--keep-going", "-n", "1", "--on-ready", "touch \(ready)")
+    result.expect(prints: Self.line)
     #expect(result.errorText.hasPrefix("pusher-cli: warning: news refused: "))
     #expect(FileManager.default.fileExists(atPath: ready))
-    let without = try PusherCLI.run(["subscribe"] + server.address + ["news", "sport"])
-    #expect(without.ending == .exited(3))
+    try server.subscribed("news", "sport").expect(3)
   }
 
   @Test func `subscribe ends when no channel is left`() throws {
     let server = try ScriptedServer { connection in
       try connection.welcome()
       let channel = try connection.subscription().channel
-      try connection.send(
-        event: "pusher_internal:subscription_error", channel: channel, data: "{}")
+      try connection.send(event: "pusher_internal:subscription_error", channel: channel, data: "{}")
       try connection.stay()
     }
-    let result = try PusherCLI.run(
-      ["subscribe"] + server.address + ["news", "--keep-going"])
-    #expect(result.ending == .exited(3))
+    try server.subscribed("news", "--keep-going").expect(3)
   }
 
   @Test(arguments: [true, false])
@@ -62,7 +56,7 @@ struct KeepGoingTests {
     }
     let options = ["-n", "2"] + (isTold ? ["--keep-going"] : [])
     let result = try PusherCLI.run(["sse", server.url] + options)
-    #expect(result.ending == .exited(isTold ? 0 : 3))
-    #expect(result.outputText.split(separator: "\n").count == (isTold ? 2 : 1))
+    result.expect(isTold ? 0 : 3)
+    #expect(result.outputLines.count == (isTold ? 2 : 1))
   }
 }

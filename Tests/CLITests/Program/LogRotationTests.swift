@@ -9,17 +9,13 @@ struct LogRotationTests {
   private var file: String { "\(folder)/events.jsonl" }
 
   init() throws {
-    folder = TemporaryFolder.shared.file("rotated")
-    try FileManager.default.createDirectory(
-      atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o755])
+    folder = try TemporaryFolder.shared.folder("rotated")
+    // logrotate refuses a folder that others may write to.
+    chmod(folder, 0o755)
   }
 
-  private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
-
   private func snippet(signalling program: ChildProgram) throws -> String {
-    let text = try String(
-      contentsOf: URL(filePath: "../../../contrib/logrotate/pusher-cli", relativeTo: Self.folder),
-      encoding: .utf8)
+    let text = try Documentation.text("contrib/logrotate/pusher-cli")
     let changed =
       text
       .replacing("/var/lib/private/pusher-cli/*/*.jsonl", with: "\(folder)/*.jsonl")
@@ -34,8 +30,7 @@ struct LogRotationTests {
     let run = try ChildProgram(
       "/usr/sbin/logrotate", ["--force", "--state", state, snippet],
       environment: PusherCLI.environment)
-    let result = try run.result()
-    #expect(result.ending == .exited(0), "\(result.errorText)")
+    try run.result().expect()
   }
 
   private var size: Int {
@@ -43,29 +38,25 @@ struct LogRotationTests {
     return attributes?[.size] as? Int ?? 0
   }
 
-  private func lines() throws -> [Substring] {
+  private func lines() throws -> [String] {
     let script = "cd '\(folder)' && for f in $(ls -r events.jsonl*); do zcat -f \"$f\"; done"
     let run = try ChildProgram("/bin/sh", ["-c", script], environment: PusherCLI.environment)
-    return try run.result().outputText.split(separator: "\n")
+    return try run.result().outputLines
   }
 
   @Test func `what comes while files are rotated stands in one of them, once and in order`() throws
   {
     let server = try LocalServer()
-    let program = try PusherCLI.start(
-      ["subscribe"] + server.address + ["news", "--output-file", file, "-n", "8000", "-L"],
-      environment: LocalServer.environment("local-secret"))
+    let program = try server.start(["subscribe", "news", "--output-file", file, "-n", "8000", "-L"])
     try waitUntil("the channel is joined") {
-      (try? String(contentsOfFile: file, encoding: .utf8))?.contains("subscription_succ") == true
+      (try? fileText(file))?.contains("subscription_succ") == true
     }
     let snippet = try snippet(signalling: program)
     let events = (0..<8000).map { #"{"event":"e","channel":"news","data":\#($0)}"# }
     for round in 0..<4 {
       let portion = events[(round * 2000)..<(round * 2000 + 2000)].joined(separator: "\n") + "\n"
-      let sender = try PusherCLI.start(
-        ["trigger", "-"] + server.address,
-        environment: LocalServer.environment("local-secret"),
-        input: .file(TemporaryFolder.shared.file("lines", holding: portion)))
+      let sender = try server.start(
+        ["trigger", "-"], input: .file(TemporaryFolder.shared.file("lines", holding: portion)))
       // logrotate does not rotate an empty file.
       try waitUntil("events have come") { size > 0 }
       try rotate(snippet)
@@ -73,6 +64,6 @@ struct LogRotationTests {
       #expect(try sender.wait() == .exited(0))
     }
     #expect(try program.wait() == .exited(0))
-    #expect(try lines().filter { $0.contains(#""e""#) }.map(String.init) == events)
+    #expect(try lines().filter { $0.contains(#""e""#) } == events)
   }
 }

@@ -83,3 +83,15 @@ final class Browser {
     return list.compactMap(\.text)
   }
 }
+
+extension Trait where Self == ConditionTrait {
+  /// Skips the test without Chromium.
+  static var needsBrowser: Self {
+    .enabled(if: Browser.path != nil, Comment(rawValue: Browser.reason))
+  }
+
+  /// Skips the test without the Python libraries of the tests.
+  static var needsPython: Self {
+    .enabled(if: PythonPeer.isWanted, Comment(rawValue: PythonPeer.reason))
+  }
+}

@@ -4,23 +4,16 @@ import PusherCore
 extension BrowserPage {
   /// Clicks at the middle of an element with the mouse, after scrolling it into view.
   ///
-  /// - Parameters:
-  ///   - modifiers: Keys that are held during the click.
-  ///   - count: 2 for a double click.
   /// - Throws: ``PageError`` if the element is missing, invisible, disabled or covered by another
   ///   one.
-  func click(_ selector: String, _ modifiers: KeyModifiers = [], count: Int = 1) throws {
+  func click(_ selector: String) throws {
     let (x, y) = try middle(of: selector)
-    try mouse("mouseMoved", x, y, modifiers, count: 0)
-    for number in 1...count {
-      try mouse("mousePressed", x, y, modifiers, count: number)
-      try mouse("mouseReleased", x, y, modifiers, count: number)
-    }
+    for type in ["mouseMoved", "mousePressed", "mouseReleased"] { try mouse(type, x, y) }
   }
 
   func point(at selector: String) throws {
     let (x, y) = try middle(of: selector)
-    try mouse("mouseMoved", x, y, [], count: 0)
+    try mouse("mouseMoved", x, y)
   }
 
   /// Focuses an element and enters text at its caret, as an input method does.
@@ -64,14 +57,13 @@ extension BrowserPage {
     throw PageError(description: "'\(selector)' \(fault); \(state)")
   }
 
-  private func mouse(
-    _ type: String, _ x: Double, _ y: Double, _ modifiers: KeyModifiers, count: Int
-  ) throws {
+  private func mouse(_ type: String, _ x: Double, _ y: Double) throws {
+    let isMove = type == "mouseMoved"
     try call(
       "Input.dispatchMouseEvent",
       [
-        "type": .init(type), "x": .init(x), "y": .init(y), "clickCount": .init(count),
-        "button": count == 0 ? "none" : "left", "modifiers": .init(modifiers.rawValue),
+        "type": .init(type), "x": .init(x), "y": .init(y), "clickCount": .init(isMove ? 0 : 1),
+        "button": isMove ? "none" : "left",
       ])
   }
 

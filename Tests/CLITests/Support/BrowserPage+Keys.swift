@@ -1,22 +1,5 @@
 import PusherCore
 
-/// Modifier keys, as the DevTools protocol counts them.
-struct KeyModifiers: OptionSet {
-  let rawValue: Int
-
-  static let alt = KeyModifiers(rawValue: 1)
-  static let control = KeyModifiers(rawValue: 2)
-  static let meta = KeyModifiers(rawValue: 4)
-  static let shift = KeyModifiers(rawValue: 8)
-
-  fileprivate static let keys: [(modifier: KeyModifiers, key: PressedKey)] = [
-    (.control, PressedKey(name: "Control", code: "ControlLeft", number: 17)),
-    (.alt, PressedKey(name: "Alt", code: "AltLeft", number: 18)),
-    (.shift, PressedKey(name: "Shift", code: "ShiftLeft", number: 16)),
-    (.meta, PressedKey(name: "Meta", code: "MetaLeft", number: 91)),
-  ]
-}
-
 struct PressedKey {
   /// `KeyboardEvent.key`: `Enter`, `a`, `?`.
   var name: String
@@ -77,36 +60,21 @@ struct PressedKey {
 ///
 /// Keys go to the focused element.
 extension BrowserPage {
-  /// Presses and releases a key, with the modifiers around it.
+  /// Presses and releases a key.
   ///
-  /// - Parameters:
-  ///   - name: As in events: `Enter`, `Escape`, `Tab`, `ArrowDown`, `F1`, or one character.
-  ///   - modifiers: Pressed before and released after the key. Name the resulting character: `A`
-  ///     with shift, not `a`.
-  func press(_ name: String, _ modifiers: KeyModifiers = []) throws {
+  /// - Parameter name: As in events: `Enter`, `Escape`, `Tab`, `ArrowDown`, `F1`, or one character.
+  func press(_ name: String) throws {
     guard let key = PressedKey.named(name) else { throw Unexpected("there is no key '\(name)'") }
-    var held: KeyModifiers = []
-    let others = KeyModifiers.keys.filter { modifiers.contains($0.modifier) }
-    for other in others {
-      held.insert(other.modifier)
-      try send("rawKeyDown", other.key, held)
-    }
-    // With these modifiers a key is a command and enters no text.
-    let enters = key.text != nil && modifiers.isDisjoint(with: [.alt, .control, .meta])
-    try send(enters ? "keyDown" : "rawKeyDown", key, held)
-    try send("keyUp", key, held)
-    for other in others.reversed() {
-      held.remove(other.modifier)
-      try send("keyUp", other.key, held)
-    }
+    try send(key.text == nil ? "rawKeyDown" : "keyDown", key)
+    try send("keyUp", key)
   }
 
-  private func send(_ type: String, _ key: PressedKey, _ modifiers: KeyModifiers) throws {
+  private func send(_ type: String, _ key: PressedKey) throws {
     try call(
       "Input.dispatchKeyEvent",
       .object(present: [
         "type": .init(type), "key": .init(key.name), "code": .init(key.code),
-        "windowsVirtualKeyCode": .init(key.number), "modifiers": .init(modifiers.rawValue),
+        "windowsVirtualKeyCode": .init(key.number),
         "text": type == "keyDown" ? key.text.map { .init($0) } : nil,
       ]))
   }

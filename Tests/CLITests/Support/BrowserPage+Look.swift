@@ -7,13 +7,12 @@ extension BrowserPage {
     case light, dark
   }
 
-  /// Sets the size of the window in CSS pixels, and the number of screen pixels for each.
-  func setViewport(width: Int, height: Int, scale: Double = 1) throws {
+  /// Sets the size of the window in CSS pixels.
+  func setViewport(width: Int, height: Int) throws {
     try call(
       "Emulation.setDeviceMetricsOverride",
       [
-        "width": .init(width), "height": .init(height), "deviceScaleFactor": .init(scale),
-        "mobile": false,
+        "width": .init(width), "height": .init(height), "deviceScaleFactor": 1, "mobile": false,
       ])
   }
 
@@ -23,18 +22,8 @@ extension BrowserPage {
   }
 
   /// Returns a picture of the window as a PNG file.
-  ///
-  /// - Parameter whole: Includes the whole document, also below the window.
-  func screenshot(whole: Bool = false) throws -> [UInt8] {
-    var parameters: KeyValuePairs<String, JSONValue?> = ["format": "png"]
-    if whole {
-      let size = try call("Page.getLayoutMetrics")["cssContentSize"] ?? [:]
-      let clip: JSONValue = [
-        "x": 0, "y": 0, "width": size["width"] ?? 0, "height": size["height"] ?? 0, "scale": 1,
-      ]
-      parameters = ["format": "png", "captureBeyondViewport": true, "clip": clip]
-    }
-    let answer = try call("Page.captureScreenshot", .object(present: parameters))
+  func screenshot() throws -> [UInt8] {
+    let answer = try call("Page.captureScreenshot", ["format": "png"])
     // Pictures are megabytes. Our own decoder takes seconds in a debug build.
     guard let text = answer["data"]?.text, let bytes = Data(base64Encoded: text) else {
       throw Unexpected("the browser took no picture")

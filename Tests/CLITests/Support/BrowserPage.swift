@@ -36,12 +36,6 @@ final class BrowserPage {
     try browser.listen(until: heard.loads.contains(loader), "\(url) was loaded; \(state)")
   }
 
-  func reload() throws {
-    let before = heard.loads.count
-    try call("Page.reload")
-    try browser.listen(until: heard.loads.count > before, "the page was loaded again; \(state)")
-  }
-
   // MARK: The page's log
 
   /// The page's log so far.

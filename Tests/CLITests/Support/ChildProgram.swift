@@ -1,5 +1,6 @@
 import Foundation
 import PusherCore
+import Testing
 
 enum Ending: Equatable, CustomStringConvertible {
   case exited(Int32)
@@ -216,6 +217,17 @@ final class ChildProgram {
       ending: ending, output: output?.takeAll() ?? [], errors: errors?.takeAll() ?? [])
   }
 
+  /// Sends a signal, and expects that the process dies of it.
+  @discardableResult
+  func result(
+    of signal: Int32, sourceLocation: SourceLocation = #_sourceLocation
+  ) throws -> ProgramResult {
+    send(signal)
+    let result = try result()
+    #expect(result.ending == .signalled(signal), sourceLocation: sourceLocation)
+    return result
+  }
+
   var pendingErrors: String { String(decoding: errors?.unread ?? [], as: UTF8.self) }
 
   /// Reads and returns standard error so far, and leaves standard output alone.
@@ -280,6 +292,26 @@ struct ProgramResult {
   var outputText: String { String(decoding: output, as: UTF8.self) }
   var errorText: String { String(decoding: errors, as: UTF8.self) }
   var errorLines: [Substring] { errorText.split(separator: "\n") }
+  var outputLines: [String] { outputText.split(separator: "\n").map(String.init) }
+
+  /// Expects an exit status, and what is given of the output.
+  ///
+  /// - Parameters:
+  ///   - output: All of standard output.
+  ///   - errors: All of standard error.
+  ///   - parts: Parts of standard error.
+  func expect(
+    _ status: Int32 = 0, prints output: String? = nil, says errors: String? = nil,
+    mentions parts: String..., sourceLocation: SourceLocation = #_sourceLocation
+  ) {
+    let seen: Comment = "\(outputText.prefix(2000))\(errorText.prefix(2000))"
+    #expect(ending == .exited(status), seen, sourceLocation: sourceLocation)
+    #expect(outputText == output ?? outputText, seen, sourceLocation: sourceLocation)
+    #expect(errorText == errors ?? errorText, sourceLocation: sourceLocation)
+    for part in parts {
+      #expect(errorText.contains(part), seen, sourceLocation: sourceLocation)
+    }
+  }
 }
 
 extension ChildProgram {

@@ -77,6 +77,24 @@ struct ConsoleView {
     try wait(state: state)
   }
 
+  /// Opens a recording of these lines.
+  init(recording lines: [String]) throws {
+    let file = try TemporaryFolder.shared.file(
+      "run.jsonl", holding: lines.joined(separator: "\n") + "\n")
+    try self.init(ConsoleSite(["--open-recording", file]), state: "ended")
+  }
+
+  /// Waits until that many elements match a selector.
+  func wait(_ count: Int, of selector: String) throws {
+    try page.wait(until: "document.querySelectorAll('\(selector)').length === \(count)")
+  }
+
+  /// Waits until an expression is a list of these texts.
+  func wait(_ expression: String, is texts: [String]) throws {
+    let wanted = JSONValue.array(texts.map { .string($0) }).jsonText
+    try page.wait(until: "JSON.stringify(\(expression)) === JSON.stringify(\(wanted))")
+  }
+
   func wait(state: String) throws {
     try page.wait(until: "document.querySelector('#state').dataset.state === '\(state)'")
   }
@@ -149,10 +167,22 @@ struct ConsoleView {
     try page.wait(until: "!document.getElementById('\(view)').hidden")
   }
 
-  func copied(by id: String) throws -> String {
+  func select(_ value: String, in id: String) throws {
+    try page.evaluate(
+      """
+      (() => {
+        const field = document.getElementById("\(id)");
+        field.value = \(JSONValue.string(value).jsonText);
+        field.dispatchEvent(new Event("change"));
+      })()
+      """)
+  }
+
+  /// Returns the text that a button copies; `told` is the element that says so.
+  func copied(by button: String, telling told: String = "detail-result") throws -> String {
     try page.evaluate("navigator.clipboard.writeText('nothing')")
-    try page.click("#\(id)")
-    try wait("detail-result", shows: "Copied.")
+    try page.click(button.hasPrefix("#") ? button : "#\(button)")
+    try wait(told, shows: "Copied.")
     return try page.clipboard()
   }
 }

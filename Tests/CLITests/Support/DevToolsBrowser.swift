@@ -28,14 +28,9 @@ final class DevToolsBrowser {
     "autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true,
   ]
 
-  /// ID of the browser's process, which leads the group of its children.
-  var processID: pid_t { connection.processID }
-
-  /// Creates an empty page.
-  ///
-  /// - Parameter other: A page that shares storage and cookies; none by default.
-  func page(sharingStorageWith other: BrowserPage? = nil) throws -> BrowserPage {
-    let context = try other?.context ?? newContext()
+  /// Creates an empty page with storage and cookies of its own.
+  func page() throws -> BrowserPage {
+    let context = try newContext()
     expecting = context
     defer { expecting = nil }
     let answer = try call(

@@ -35,8 +35,6 @@ final class DevToolsConnection {
     try? FileManager.default.removeItem(atPath: folder)
   }
 
-  var processID: pid_t { program.id }
-
   func send(_ message: JSONValue) throws {
     let buffer = ByteBuffer()
     JSONWriter.write(message, into: buffer)

@@ -28,6 +28,11 @@ enum Hooked {
     #"{"event":"e","channel":"news","data":\#(number)}"#
   }
 
+  /// Returns the output of these events.
+  static func lines(_ numbers: ClosedRange<Int>) -> String {
+    numbers.map { line($0) + "\n" }.joined()
+  }
+
   static func create(_ file: String) throws {
     try "".write(toFile: file, atomically: true, encoding: .utf8)
   }

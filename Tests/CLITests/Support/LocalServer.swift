@@ -53,12 +53,35 @@ final class LocalServer {
     return program
   }
 
-  /// Starts a command with the server's address and app.
   func start(
     _ command: String, _ words: String..., input: ChildProgram.Input = .nothing
   ) throws -> ChildProgram {
+    try start([command] + words, input: input)
+  }
+
+  /// Starts a command with this server's address and app.
+  func start(
+    _ words: [String], secret: String? = nil, input: ChildProgram.Input = .nothing
+  ) throws -> ChildProgram {
     try PusherCLI.start(
-      [command] + address + words, environment: Self.environment(secret), input: input)
+      words + address, environment: Self.environment(secret ?? self.secret), input: input)
+  }
+
+  /// Runs a command with this server's address and app.
+  func run(
+    _ words: [String], secret: String? = nil, input: ChildProgram.Input = .nothing
+  ) throws -> ProgramResult {
+    try start(words, secret: secret, input: input).result()
+  }
+
+  func run(_ line: String, secret: String? = nil) throws -> ProgramResult {
+    try run(line.split(separator: " ").map(String.init), secret: secret)
+  }
+
+  /// Triggers the events of JSON lines.
+  func replay(_ lines: String, _ options: String...) throws -> ProgramResult {
+    let file = try TemporaryFolder.shared.file("lines", holding: lines)
+    return try run(["trigger", "-"] + options, input: .file(file))
   }
 
   /// Triggers an event and waits for the command.

@@ -25,6 +25,12 @@ enum PusherCLI {
     ].merging(sanitizer) { $1 }
   }()
 
+  /// ``environment`` with the program in the path, for lines that people paste into a shell.
+  static let shellEnvironment: [String: String] = {
+    let folder = URL(filePath: path).deletingLastPathComponent().path
+    return environment.merging(["PATH": "\(folder):\(environment["PATH"] ?? "")"]) { $1 }
+  }()
+
   /// Options for every `serve` that has none of them, such as `--redis URL`, so that all its tests
   /// run with them too.
   static let serving = (ProcessInfo.processInfo.environment["PUSHER_CLI_TEST_SERVE"] ?? "")

@@ -5,9 +5,10 @@ import PusherCore
 final class RawClient {
   private let descriptor: Int32
   private var received: [UInt8] = []
+  private var hasEnded = false
 
-  init(_ port: UInt16) throws {
-    descriptor = try Loopback.dial(port)
+  init(_ port: UInt16, receiveBuffer: Int32? = nil) throws {
+    descriptor = try Loopback.dial(port, receiveBuffer: receiveBuffer)
   }
 
   deinit {
@@ -52,12 +53,29 @@ final class RawClient {
   }
 
   var text: String {
+    fill()
+    return String(decoding: received, as: UTF8.self)
+  }
+
+  private func fill() {
     var bytes = [UInt8](repeating: 0, count: 65_536)
     while true {
       let count = recv(descriptor, &bytes, bytes.count, Int32(MSG_DONTWAIT))
-      guard count > 0 else { return String(decoding: received, as: UTF8.self) }
+      guard count > 0 else {
+        hasEnded = count == 0 || errno != EAGAIN
+        return
+      }
       received += bytes[..<count]
     }
+  }
+
+  /// Reads until the other side ends; returns the number of bytes of the whole connection.
+  func readToEnd() throws -> Int {
+    try waitUntil("the other side has ended") {
+      fill()
+      return hasEnded
+    }
+    return received.count
   }
 
   func await(_ wanted: String) throws {

@@ -117,4 +117,18 @@ extension ScriptedServer {
       try connection.stay()
     }
   }
+
+  /// Runs `subscribe` against this server.
+  func subscribed(
+    _ arguments: [String], environment: [String: String] = [:], input: ChildProgram.Input = .nothing
+  ) throws -> ProgramResult {
+    try PusherCLI.run(
+      ["subscribe"] + address + arguments, environment: environment, input: input)
+  }
+
+  func subscribed(
+    _ arguments: String..., environment: [String: String] = [:]
+  ) throws -> ProgramResult {
+    try subscribed(arguments, environment: environment)
+  }
 }

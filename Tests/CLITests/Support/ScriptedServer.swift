@@ -90,11 +90,7 @@ enum Loopback {
   static func listen(
     backlog: Int32 = 64, last: UInt32 = 1, port: UInt16 = 0, receiveBuffer: Int32? = nil
   ) throws -> (descriptor: Int32, port: UInt16) {
-    let descriptor = try socket()
-    if var size = receiveBuffer {
-      setsockopt(
-        descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
-    }
+    let descriptor = try socket(receiveBuffer: receiveBuffer)
     var address = self.address(port: port, last: last)
     let result = withUnsafeMutablePointer(to: &address) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
@@ -135,8 +131,8 @@ enum Loopback {
     }
   }
 
-  static func dial(_ port: UInt16, last: UInt32 = 1) throws -> Int32 {
-    let descriptor = try socket()
+  static func dial(_ port: UInt16, last: UInt32 = 1, receiveBuffer: Int32? = nil) throws -> Int32 {
+    let descriptor = try socket(receiveBuffer: receiveBuffer)
     var address = self.address(port: port, last: last)
     withUnsafePointer(to: &address) { pointer in
       _ = pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
@@ -171,7 +167,7 @@ enum Loopback {
   /// Next candidate for a closed port; other processes start elsewhere.
   private static let nextPort = Locked(UInt16(10_000 + Int(getpid()) * 211 % 20_000))
 
-  private static func socket() throws -> Int32 {
+  private static func socket(receiveBuffer: Int32?) throws -> Int32 {
     #if canImport(Glibc)
       let descriptor = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     #else
@@ -179,6 +175,10 @@ enum Loopback {
     #endif
     guard descriptor >= 0 else { throw SystemFailure("socket", errno) }
     prepare(descriptor)
+    if var size = receiveBuffer {
+      setsockopt(
+        descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+    }
     return descriptor
   }
 

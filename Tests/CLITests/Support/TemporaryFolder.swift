@@ -22,10 +22,22 @@ struct TemporaryFolder: Sendable {
     "\(path)/\(UUID().uuidString)-\(name)"
   }
 
+  /// Makes an empty folder and returns its path.
+  func folder(_ name: String) throws -> String {
+    let path = file(name)
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+    return path
+  }
+
   func file(_ name: String, holding text: String) throws -> String {
     let path = file(name)
     try text.write(toFile: path, atomically: true, encoding: .utf8)
     chmod(path, 0o600)
     return path
   }
+}
+
+/// Returns the text of a file.
+func fileText(_ path: String) throws -> String {
+  try String(contentsOfFile: path, encoding: .utf8)
 }
