@@ -4,7 +4,8 @@ import Testing
 private let key = "278d425bdf160c739803"
 private let secret = "7ad3773142a6692b25b8"
 
-@Suite("HTTP API, section Authentication")
+/// Pusher's pages "HTTP API reference" and "Webhooks".
+@Suite("HTTP API: signatures, calls that inspect, batches and webhooks")
 struct APIRequestSignatureTests {
   private let body = #"{"name":"foo","channels":["project-3"],"data":"{\"some\":\"data\"}"}"#
 
@@ -22,18 +23,6 @@ struct APIRequestSignatureTests {
         + "&auth_timestamp=1353088179&auth_version=1.0"
         + "&body_md5=ec365a775a4cd0599faeb73354201b6f")
     #expect(signed.headers["Content-Type"] == "application/json")
-  }
-
-  @Test func `a GET is signed with its parameters and without a digest`() {
-    let request = APIRequest(
-      method: "GET", path: "/apps/3/channels",
-      parameters: [.init("info", "user_count"), .init("filter_by_prefix", "presence-")])
-    let signed = request.signed(key: key, secret: secret, timestamp: 1_353_088_179)
-    #expect(
-      signed.query.contains(
-        "auth_signature=16819168891cb5dfd72b5c7a5d3d602605b26c6ba1930033b5e2eeeb65010291"))
-    #expect(!signed.query.contains("body_md5"))
-    #expect(signed.headers["Content-Type"] == nil)
   }
 
   @Test func `values are signed as they are and escaped on the wire`() {
@@ -62,10 +51,64 @@ struct APIRequestSignatureTests {
 
   @Test func `a signature holds for its text and secret only`() {
     let signature = APIRequestSignature.sign("text", secret: "s")
-    #expect(APIRequestSignature.isValid(signature, of: "text", secret: "s"))
-    #expect(!APIRequestSignature.isValid(signature, of: "Text", secret: "s"))
-    #expect(!APIRequestSignature.isValid(signature, of: "text", secret: "t"))
-    #expect(!APIRequestSignature.isValid(signature.uppercased(), of: "text", secret: "s"))
-    #expect(!APIRequestSignature.isValid("", of: "text", secret: "s"))
+    let tried = [
+      (signature, "text", "s"), (signature, "Text", "s"), (signature, "text", "t"),
+      (signature.uppercased(), "text", "s"), ("", "text", "s"),
+    ]
+    #expect(
+      tried.map { APIRequestSignature.isValid($0, of: $1, secret: $2) }
+        == [true, false, false, false, false])
+  }
+
+  @Test func `the list of channels is asked for with the documented signature`() {
+    let call = APIRequest.channels(appID: "3", filter: "presence-", info: ["user_count"])
+    let signed = call.signed(key: key, secret: secret, timestamp: 1_353_088_179)
+    #expect(signed.method == "GET" && signed.path == "/apps/3/channels")
+    #expect(
+      signed.stringToSign
+        == "GET\n/apps/3/channels\nauth_key=\(key)&auth_timestamp=1353088179&auth_version=1.0"
+        + "&filter_by_prefix=presence-&info=user_count")
+    #expect(
+      signed.query.contains(
+        "auth_signature=16819168891cb5dfd72b5c7a5d3d602605b26c6ba1930033b5e2eeeb65010291"))
+    #expect(signed.body == nil && signed.headers["Content-Type"] == nil)
+  }
+
+  @Test func `names are escaped in paths`() {
+    #expect(
+      APIRequest.users(of: "presence-a=b", appID: "3").path
+        == "/apps/3/channels/presence-a%3Db/users")
+    #expect(
+      APIRequest.channel("a,b", appID: "3", info: ["cache", "subscription_count"]).parameters
+        == [.init("info", "cache,subscription_count")])
+    let terminate = APIRequest.terminate(user: "a/b", appID: "3")
+    #expect(terminate.path == "/apps/3/users/a%2Fb/terminate_connections")
+    #expect(terminate.method == "POST" && terminate.body == Array("{}".utf8))
+  }
+
+  @Test func `a batch has one channel an event, and is not made of an impossible event`() throws {
+    let events = [
+      PusherAPI.Event(name: "a", channel: "c", data: #"{"n":1.10}"#),
+      PusherAPI.Event(name: "b", channel: "d", data: "x", socketID: "1.2"),
+    ]
+    let call = try APIRequest.batch(events, appID: "3")
+    #expect(call.path == "/apps/3/batch_events")
+    #expect(
+      String(decoding: call.body ?? [], as: UTF8.self)
+        == #"{"batch":[{"name":"a","channel":"c","data":"{\"n\":1.10}"},"#
+        + #"{"name":"b","channel":"d","data":"x","socket_id":"1.2"}]}"#)
+    let impossible = PusherAPI.Event(name: "a", channel: "no spaces", data: "")
+    #expect(throws: TriggerError.self) { try APIRequest.batch([impossible], appID: "3") }
+  }
+
+  @Test func `a webhook's signature is that of the documented body`() {
+    let body = Array(
+      #"{"time_ms":1327078148132,"events":[{"name":"channel_occupied","channel":"my-channel"}]}"#
+        .utf8)
+    let signature = "c19001ae3963ccb13bf618e5b16ba9848e7e74df0993aa0689168e341c6833cf"
+    #expect(WebhookSignature.sign(body, secret: secret) == signature)
+    #expect(WebhookSignature.isValid(signature, of: body, secret: secret))
+    #expect(!WebhookSignature.isValid(signature, of: body + [0x20], secret: secret))
+    #expect(!WebhookSignature.isValid("", of: body, secret: secret))
   }
 }

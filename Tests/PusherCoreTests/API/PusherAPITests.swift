@@ -9,13 +9,11 @@ import Testing
   init() throws { service = try LocalService() }
 
   private func connect(_ channels: [String], user: String? = nil) async throws -> Pusher {
-    let secret = Application.forTests().secret
-    var options = service.options(.inline(secret: secret))
-    if let user {
-      options.userAuthMethod = .inline(secret: secret, userData: ["id": .string(user)])
+    let pusher = service.signingPusher(delegate: delegate) { options in
+      guard let user else { return }
+      options.userAuthMethod = .inline(
+        secret: Application.forTests().secret, userData: ["id": .string(user)])
     }
-    let pusher = Pusher(key: Application.forTests().key, options: options)
-    pusher.delegate = delegate
     pusher.connection.userDataFetcher = { PusherPresenceChannelMember(userId: "7") }
     for channel in channels { pusher.subscribe(channel) }
     if user != nil { pusher.signIn() }
@@ -24,12 +22,19 @@ import Testing
     return pusher
   }
 
-  private func failure(_ call: () async throws(PusherAPIError) -> Void) async -> PusherAPIError? {
+  /// Returns the kind and the status of a failure, as in `refused 401`.
+  private func failure(_ call: () async throws(PusherAPIError) -> Void) async -> String {
     do throws(PusherAPIError) {
       try await call()
-      return nil
+      return "none"
     } catch {
-      return error
+      return switch error {
+      case .invalid: "invalid"
+      case .refused(let status, _): "refused \(status)"
+      case .rejected(let status, _): "rejected \(status)"
+      case .unreachable: "unreachable"
+      default: "\(error)"
+      }
     }
   }
 
@@ -87,19 +92,22 @@ import Testing
     let failed = await failure { () async throws(PusherAPIError) in
       try await service.api.sendToUser("nobody", "e", data: Order(id: 7, total: .infinity))
     }
-    guard case .invalid = failed else {
-      Issue.record("\(String(describing: failed))")
-      return
-    }
+    #expect(failed == "invalid")
+  }
+
+  /// Reads a webhook with the signature of `signed`, by default of the body; an empty text has none.
+  private func webhook(
+    _ body: String, key: String = "k", signed: String? = nil
+  ) throws -> PusherWebhook {
+    let signature = WebhookSignature.sign(Array((signed ?? body).utf8), secret: "s")
+    return try PusherAPI(appID: "1", key: "k", secret: "s")
+      .webhook(body: Array(body.utf8), key: key, signature: signed == "" ? nil : signature)
   }
 
   @Test func `a client event of a webhook is read as a type of yours`() throws {
-    let api = PusherAPI(appID: "1", key: "k", secret: "s")
-    let text =
+    let events = try webhook(
       #"{"events":[{"name":"client_event","channel":"private-a","event":"client-order","data":"{\"id\":7,\"total\":1.50}"},{"name":"channel_vacated","channel":"a"}]}"#
-    let body = Array(text.utf8)
-    let signature = WebhookSignature.sign(body, secret: "s")
-    let events = try api.webhook(body: body, key: "k", signature: signature).events
+    ).events
     #expect(events.first?.data == #"{"id":7,"total":1.50}"#)
     #expect(try events.first?.decode(Order.self) == Order(id: 7, total: 1.5))
     #expect(events.last?.data == nil)
@@ -107,9 +115,7 @@ import Testing
   }
 
   @Test func `what no server takes is refused before anything is sent`() async throws {
-    let api = PusherAPI(
-      appID: "1", key: "k", secret: "s",
-      options: PusherAPI.Options(host: .host("127.0.0.1"), port: 1, useTLS: false))
+    let api = PusherAPI.local(1)
     let long = String(repeating: "x", count: 129)
     let failures = [
       await failure { () async throws(PusherAPIError) in _ = try await api.channel("a b") },
@@ -122,51 +128,29 @@ import Testing
       },
       await failure { () async throws(PusherAPIError) in _ = try await api.triggerBatch([]) },
     ]
-    for failure in failures {
-      guard case .invalid = failure else {
-        Issue.record("\(String(describing: failure))")
-        continue
-      }
-    }
+    #expect(failures == Array(repeating: "invalid", count: 5))
     let away = await failure { () async throws(PusherAPIError) in _ = try await api.channels() }
-    guard case .unreachable = away else {
-      Issue.record("\(String(describing: away))")
-      return
-    }
+    #expect(away == "unreachable")
   }
 
-  @Test func `a batch and data that are too long, and a foreign secret, are typed errors`()
-    async throws
-  {
+  @Test func `a long batch, long data and a foreign secret give typed errors`() async throws {
     let many = [PusherAPI.Event](repeating: .init("e", channel: "a", data: "1"), count: 11)
     let rejected = await failure { () async throws(PusherAPIError) in
       _ = try await service.api.triggerBatch(many)
     }
-    guard case .rejected(status: 400, _) = rejected else {
-      Issue.record("\(String(describing: rejected))")
-      return
-    }
+    #expect(rejected == "rejected 400")
     let data = String(repeating: "x", count: 10_241)
-    let long = await failure { () async throws(PusherAPIError) in
-      _ = try await service.api.triggerBatch([.init("e", channel: "a", data: data)])
-    }
-    #expect(long == .invalid("event data has at most 10240 bytes; this event has 10241"))
-    let application = Application.forTests()
-    let foreign = PusherAPI(
-      appID: application.id, key: application.key, secret: "wrong",
-      options: PusherAPI.Options(host: .host("127.0.0.1"), port: service.port, useTLS: false))
+    await #expect(
+      throws: PusherAPIError.invalid("event data has at most 10240 bytes; this event has 10241")
+    ) { try await service.api.triggerBatch([.init("e", channel: "a", data: data)]) }
     let refused = await failure { () async throws(PusherAPIError) in
-      _ = try await foreign.channels()
+      _ = try await service.api(secret: "wrong").channels()
     }
-    guard case .refused(status: 401, _) = refused else {
-      Issue.record("\(String(describing: refused))")
-      return
-    }
+    #expect(refused == "refused 401")
   }
 
   @Test func `authorizeChannel and authenticateUser sign as documented`() throws {
-    let api = PusherAPI(
-      appID: "1", key: "278d425bdf160c739803", secret: "7ad3773142a6692b25b8")
+    let api = PusherAPI(appID: "1", key: "278d425bdf160c739803", secret: "7ad3773142a6692b25b8")
     let auth = try api.authorizeChannel("private-foobar", socketID: "1234.1234")
     #expect(
       auth.jsonText
@@ -181,11 +165,12 @@ import Testing
       user.auth
         == "278d425bdf160c739803:4708d583dada6a56435fb8bc611c77c359a31eebde13337c16ab43aa6de336ba")
     #expect(user.userData == #"{"id":"12345"}"#)
-    #expect(throws: PusherAPIError.self) { try api.authorizeChannel("a", socketID: "1.2") }
-    #expect(throws: PusherAPIError.self) { try api.authorizeChannel("private-a", socketID: "x") }
-    #expect(throws: PusherAPIError.self) { try api.authorizeChannel("presence-a", socketID: "1.2") }
-    #expect(throws: PusherAPIError.self) {
-      try api.authorizeChannel("private-encrypted-a", socketID: "1.2")
+    for (channel, socketID) in [
+      ("a", "1.2"), ("private-a", "x"), ("presence-a", "1.2"), ("private-encrypted-a", "1.2"),
+    ] {
+      #expect(throws: PusherAPIError.self) {
+        try api.authorizeChannel(channel, socketID: socketID)
+      }
     }
     #expect(throws: PusherAPIError.self) {
       try api.authenticateUser(socketID: "1.2", userData: ["name": "x"])
@@ -193,29 +178,19 @@ import Testing
   }
 
   @Test func `a webhook is believed by its signature alone`() throws {
-    let api = PusherAPI(appID: "1", key: "k", secret: "s")
-    let text =
+    let body =
       #"{"time_ms":1327078148132,"events":[{"name":"member_added","channel":"presence-p","user_id":7}]}"#
-    let body = Array(text.utf8)
-    let signature = WebhookSignature.sign(body, secret: "s")
-    let webhook = try api.webhook(body: body, key: "k", signature: signature)
-    #expect(webhook.time == WallTime(millisecondsSince1970: 1_327_078_148_132))
-    #expect(webhook.events.map(\.name) == ["member_added"])
-    #expect(webhook.events.first?.channel == "presence-p" && webhook.events.first?.userId == "7")
-    #expect(throws: PusherWebhookError.foreignKey) {
-      try api.webhook(body: body, key: "other", signature: signature)
+    let believed = try webhook(body)
+    #expect(believed.time == WallTime(millisecondsSince1970: 1_327_078_148_132))
+    #expect(believed.events.map(\.name) == ["member_added"])
+    #expect(believed.events.first?.channel == "presence-p" && believed.events.first?.userId == "7")
+    #expect(throws: PusherWebhookError.foreignKey) { try webhook(body, key: "other") }
+    for signed in [body + " ", ""] {
+      #expect(throws: PusherWebhookError.badSignature) { try webhook(body, signed: signed) }
     }
-    #expect(throws: PusherWebhookError.badSignature) {
-      try api.webhook(body: body + [0x20], key: "k", signature: signature)
-    }
-    #expect(throws: PusherWebhookError.badSignature) {
-      try api.webhook(body: body, key: "k", signature: nil)
-    }
-    for malformed in ["", "{}", #"{"events":[{}]}"#].map({ Array($0.utf8) }) {
+    for malformed in ["", "{}", #"{"events":[{}]}"#] {
       #expect {
-        try api.webhook(
-          body: malformed, key: "k",
-          signature: WebhookSignature.sign(malformed, secret: "s"))
+        try webhook(malformed)
       } throws: {
         if case PusherWebhookError.malformed = $0 { true } else { false }
       }

@@ -28,29 +28,48 @@ import Testing
   }
 
   @Test(arguments: [
-    ("", "the answer is empty"), ("no", "the answer is not JSON at byte 0"),
-    (#"{"auth":"K:S""#, "the answer is incomplete JSON"),
-    ("[]", "the answer is not a JSON object"),
-    (#""K:S""#, "the answer is not a JSON object"), ("{}", "the answer has no \"auth\" string"),
-    (#"{"auth":null}"#, "the answer has no \"auth\" string"),
-    (#"{"auth":"S"}"#, "\"auth\" is not of the form KEY:SIGNATURE"),
-    (#"{"data":{"auth":"S"}}"#, "\"auth\" is not of the form KEY:SIGNATURE"),
-    (#"{"data":{"data":{"auth":"K:S"}}}"#, "the answer has no \"auth\" string"),
-    (#"{"data":[]}"#, "the answer has no \"auth\" string"),
+    ("the answer is empty", [""]), ("the answer is not JSON at byte 0", ["no"]),
+    ("the answer is incomplete JSON", [#"{"auth":"K:S""#]),
+    ("the answer is not a JSON object", ["[]", #""K:S""#]),
     (
-      #"{"auth":"K:S","channel_data":{"user_id":7}}"#,
-      "\"channel_data\" must be the JSON text that was signed, not an object"
+      "the answer has no \"auth\" string",
+      ["{}", #"{"auth":null}"#, #"{"data":{"data":{"auth":"K:S"}}}"#, #"{"data":[]}"#]
+    ),
+    ("\"auth\" is not of the form KEY:SIGNATURE", [#"{"auth":"S"}"#, #"{"data":{"auth":"S"}}"#]),
+    (
+      "\"channel_data\" must be the JSON text that was signed, not an object",
+      [#"{"auth":"K:S","channel_data":{"user_id":7}}"#]
     ),
   ])
   func `an answer that cannot be used says what is wrong, without the secret parts`(
-    text: String, reason: String
+    reason: String, texts: [String]
   ) {
-    #expect(throws: AuthorizationFailure.unusable(reason)) { try parse(text) }
+    for text in texts {
+      #expect(throws: AuthorizationFailure.unusable(reason), "\(text)") { try parse(text) }
+    }
   }
 
-  @Test func `a user's answer may stand inside data as well`() throws {
-    let text = #"{"data":{"auth":"K:S","user_data":"{\"id\":\"7\"}"}}"#
+  @Test(arguments: [
+    #"{"data":{"auth":"K:S","user_data":"{\"id\":\"7\"}"}}"#,
+    #"{"auth":"K:S","user_data":"{\"id\":\"7\"}"}"#,
+  ])
+  func `a user's answer may stand inside data as well`(text: String) throws {
     let answer = try Authorization(Array(text.utf8), forChannel: false)
     #expect(answer == Authorization(PusherUserAuth(auth: "K:S", userData: #"{"id":"7"}"#)))
+  }
+
+  @Test(arguments: [
+    ("", "the answer is empty"), ("[]", "the answer is not a JSON object"),
+    (#"{"user_data":"{}"}"#, #"the answer has no "auth" string"#),
+    (#"{"auth":"k:s"}"#, #"the answer has no "user_data" with the JSON text that was signed"#),
+    (
+      #"{"auth":"k:s","user_data":{}}"#,
+      #"the answer has no "user_data" with the JSON text that was signed"#
+    ),
+  ])
+  func `an endpoint's answer about a user is read strictly`(text: String, reason: String) {
+    #expect(throws: AuthorizationFailure.unusable(reason)) {
+      try Authorization(Array(text.utf8), forChannel: false)
+    }
   }
 }

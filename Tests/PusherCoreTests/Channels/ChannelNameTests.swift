@@ -25,83 +25,58 @@ import Testing
     #expect(ChannelName.problem(in: "a😀") != nil)
   }
 
-  @Test func `a hash is legal at the front only`() {
-    #expect(ChannelName.problem(in: "#server-to-user-1") == nil)
-    #expect(ChannelName.problem(in: "a#b") != nil)
-    #expect(ChannelName.problem(in: "##a") != nil)
-  }
+  private static let illegal = " is not allowed in a channel name (use A-Z a-z 0-9 _ - = @ , . ;)"
 
-  @Test func `a name has 1 to 200 bytes`() {
-    #expect(ChannelName.problem(in: "") == "a channel name cannot be empty")
-    #expect(ChannelName.problem(in: String(repeating: "a", count: 164)) == nil)
-    #expect(ChannelName.problem(in: String(repeating: "a", count: 200)) == nil)
-    #expect(
-      ChannelName.problem(in: String(repeating: "a", count: 201))
-        == "a channel name has at most 200 characters; this one has 201")
-  }
-
-  @Test func `the problem names the character, also one that does not show`() {
-    let rest = " is not allowed in a channel name (use A-Z a-z 0-9 _ - = @ , . ;)"
-    #expect(ChannelName.problem(in: "a/b") == "'/'" + rest)
-    #expect(ChannelName.problem(in: "a b") == "byte 0x20" + rest)
-    #expect(ChannelName.problem(in: "a\n") == "byte 0x0a" + rest)
-    #expect(ChannelName.problem(in: "é") == "byte 0xc3" + rest)
-  }
-}
-
-@Suite struct ServiceTests {
-  @Test func `a cluster names its hosts`() {
-    #expect(PusherService.pusher.host(cluster: "eu") == "ws-eu.pusher.com")
-    #expect(PusherService.pusher.apiHost(cluster: "ap1") == "api-ap1.pusher.com")
-  }
-
-  @Test func `what both prefixes begin with marks a service's own events`() {
-    #expect(PusherService.pusher.commonPrefix == "pusher")
-    var other = PusherService.pusher
-    other.internalPrefix = "x:"
-    #expect(other.commonPrefix == "")
-  }
-
-  @Test func `the socket's target carries protocol, client and version`() {
-    #expect(
-      PusherService.pusher.socketURL(
-        isSecure: true, host: "h", port: nil, prefix: "/p", key: "k", clientName: "n",
-        version: "1.0"
-      ).target == "/p/app/k?protocol=7&client=n&version=1.0")
+  @Test(
+    arguments: [
+      ("", "a channel name cannot be empty"),
+      (String(repeating: "a", count: 164), nil), (String(repeating: "a", count: 200), nil),
+      (
+        String(repeating: "a", count: 201),
+        "a channel name has at most 200 characters; this one has 201"
+      ),
+      ("#server-to-user-1", nil), ("a#b", "'#'" + illegal), ("##a", "'#'" + illegal),
+      ("a/b", "'/'" + illegal), ("a b", "byte 0x20" + illegal), ("a\n", "byte 0x0a" + illegal),
+      ("é", "byte 0xc3" + illegal),
+    ] as [(String, String?)])
+  func `a name has 1 to 200 bytes, a hash only in front, and a problem names the character`(
+    name: String, problem: String?
+  ) {
+    #expect(ChannelName.problem(in: name) == problem)
   }
 }
 
 @Suite struct ClientCommandTests {
-  private let command = ClientCommand(service: .pusher)
+  private static let command = ClientCommand(service: .pusher)
 
-  @Test func `a subscription carries the channel, and what was signed byte for byte`() {
-    #expect(
-      command.subscribe(channel: "c", auth: nil)
-        == #"{"event":"pusher:subscribe","data":{"channel":"c"}}"#)
-    #expect(
-      command.subscribe(channel: "private-c", auth: Authorization(PusherAuth(auth: "KEY:HEX")))
-        == #"{"event":"pusher:subscribe","data":{"channel":"private-c","auth":"KEY:HEX"}}"#)
-    let data = "{ \"user_id\" : 7,\n\"n\":\"é\\u00e9/\" }"
-    #expect(
-      command.subscribe(
-        channel: "presence-c",
-        auth: Authorization(
-          PusherAuth(auth: "KEY:HEX", channelData: data, sharedSecret: "never sent")))
-        == #"{"event":"pusher:subscribe","data":{"channel":"presence-c","auth":"KEY:HEX","channel_data":"{ \"user_id\" : 7,\n\"n\":\"é\\u00e9/\" }"}}"#
-    )
+  private static func subscribe(_ channel: String, _ auth: PusherAuth?) -> String {
+    command.subscribe(channel: channel, auth: auth.map(Authorization.init))
   }
 
-  @Test func `the other commands are exactly these bytes`() {
-    #expect(
-      command.unsubscribe(channel: "a\"b")
-        == #"{"event":"pusher:unsubscribe","data":{"channel":"a\"b"}}"#)
-    #expect(command.ping == #"{"event":"pusher:ping","data":{}}"#)
-    #expect(command.pong == #"{"event":"pusher:pong","data":{}}"#)
-  }
-
-  @Test func `another service's prefix is used`() {
-    var service = PusherService.pusher
-    service.eventPrefix = "eventflit:"
-    #expect(ClientCommand(service: service).ping == #"{"event":"eventflit:ping","data":{}}"#)
+  @Test(arguments: [
+    (subscribe("c", nil), #"{"event":"pusher:subscribe","data":{"channel":"c"}}"#),
+    (
+      subscribe("private-c", PusherAuth(auth: "KEY:HEX")),
+      #"{"event":"pusher:subscribe","data":{"channel":"private-c","auth":"KEY:HEX"}}"#
+    ),
+    (
+      subscribe(
+        "presence-c",
+        PusherAuth(
+          auth: "KEY:HEX", channelData: "{ \"user_id\" : 7,\n\"n\":\"é\\u00e9/\" }",
+          sharedSecret: "never sent")),
+      #"{"event":"pusher:subscribe","data":{"channel":"presence-c","auth":"KEY:HEX","channel_data":"{ \"user_id\" : 7,\n\"n\":\"é\\u00e9/\" }"}}"#
+    ),
+    (
+      command.unsubscribe(channel: "a\"b"),
+      #"{"event":"pusher:unsubscribe","data":{"channel":"a\"b"}}"#
+    ),
+    (command.ping, #"{"event":"pusher:ping","data":{}}"#),
+    (command.pong, #"{"event":"pusher:pong","data":{}}"#),
+  ])
+  func `each command is exactly these bytes, with what was signed byte for byte`(
+    command: String, bytes: String
+  ) {
+    #expect(command == bytes)
   }
 }

@@ -9,16 +9,12 @@ import Testing
   }
 
   @Test(arguments: [
-    (4000, ReconnectDecision.refused), (4001, .refused), (4002, .refused), (4009, .refused),
-    (4099, .refused),
-    (4100, .backOff), (4101, .backOff), (4199, .backOff),
-    (4200, .atOnce), (4201, .atOnce), (4202, .atOnce), (4299, .atOnce),
-    (4300, .backOff), (4301, .backOff), (4999, .backOff),
-    (3999, .atOnce), (5000, .atOnce), (1000, .atOnce), (1001, .atOnce), (1006, .atOnce),
-    (1008, .atOnce), (0, .atOnce),
+    (ReconnectDecision.refused, [4000, 4001, 4002, 4009, 4099]),
+    (.backOff, [4100, 4101, 4199, 4300, 4301, 4999]),
+    (.atOnce, [4200, 4201, 4202, 4299, 3999, 5000, 1000, 1001, 1006, 1008, 0]),
   ])
-  func `the range of the close code decides`(code: Int, decision: ReconnectDecision) {
-    #expect(decide(.closed(code: code, reason: "")) == decision)
+  func `the range of the close code decides`(decision: ReconnectDecision, codes: [Int]) {
+    for code in codes { #expect(decide(.closed(code: code, reason: "")) == decision, "\(code)") }
   }
 
   @Test(arguments: [
@@ -28,10 +24,8 @@ import Testing
   func `the last error counts where no close frame brought a code of the protocol`(
     loss: ConnectionLoss
   ) {
-    #expect(decide(loss, lastError: 4001) == .refused)
-    #expect(decide(loss, lastError: 4099) == .refused)
-    #expect(decide(loss, lastError: 4100) == .backOff)
-    #expect(decide(loss, lastError: 4201) == .atOnce)
+    let decisions = [4001, 4099, 4100, 4201].map { decide(loss, lastError: $0) }
+    #expect(decisions == [.refused, .refused, .backOff, .atOnce])
     #expect(loss.effectiveCode(lastError: 4004) == 4004)
     for other in [nil, 4301, 3999, 1000, 5000, -1] {
       #expect(decide(loss, lastError: other) == decide(loss))
@@ -55,31 +49,27 @@ import Testing
   }
 
   @Test(arguments: [
-    (200, ReconnectDecision.refused), (301, .refused), (400, .refused), (401, .refused),
-    (403, .refused),
-    (404, .refused),
-    (407, .refused), (408, .backOff), (409, .refused), (425, .backOff), (426, .refused),
-    (428, .refused),
-    (429, .backOff),
-    (430, .refused), (499, .refused), (500, .backOff), (502, .backOff), (503, .backOff),
-    (599, .backOff),
+    (ReconnectDecision.refused, [200, 301, 400, 401, 403, 404, 407, 409, 426, 428, 430, 499]),
+    (.backOff, [408, 425, 429, 500, 502, 503, 599]),
   ])
   func `a refused upgrade is tried again when the status says that it may pass`(
-    status: Int, decision: ReconnectDecision
+    decision: ReconnectDecision, statuses: [Int]
   ) {
-    #expect(decide(.refused(status: status, reason: "")) == decision)
+    for status in statuses {
+      #expect(decide(.refused(status: status, reason: "")) == decision, "\(status)")
+    }
   }
 
-  @Test func `a loss that no code explains is mended at once, one that this side caused is not`() {
-    for loss: ConnectionLoss in [
-      .network("x"), .violation("x"), .untrusted("x"), .noPong(.seconds(30)),
-      .closed(code: nil, reason: ""),
-    ] {
-      #expect(decide(loss) == .atOnce)
-    }
-    for loss: ConnectionLoss in [.dropped("x"), .handshakeTimeout(.seconds(10))] {
-      #expect(decide(loss) == .backOff)
-    }
+  @Test(arguments: [
+    (ConnectionLoss.network("x"), ReconnectDecision.atOnce), (.violation("x"), .atOnce),
+    (.untrusted("x"), .atOnce), (.noPong(.seconds(30)), .atOnce),
+    (.closed(code: nil, reason: ""), .atOnce), (.dropped("x"), .backOff),
+    (.handshakeTimeout(.seconds(10)), .backOff),
+  ])
+  func `a loss that no code explains is mended at once, one that this side caused is not`(
+    loss: ConnectionLoss, decision: ReconnectDecision
+  ) {
+    #expect(decide(loss) == decision)
   }
 }
 

@@ -4,7 +4,7 @@ import Testing
 
 /// The protocol page, section "Message format".
 @Suite struct EnvelopeTests {
-  private func read<Result>(_ text: String, _ body: (Envelope) -> Result) throws -> Result {
+  private func read(_ text: String, _ body: (Envelope) -> Void = { _ in }) throws {
     try withView(Array(text.utf8)) { body(try Envelope($0)) }
   }
 
@@ -80,7 +80,7 @@ import Testing
     #"{"event":"e","event":null}"#,
   ])
   func `an object without an event's name is no message, and the error says so`(text: String) {
-    #expect(throws: JSONError.missing(member: "event")) { try read(text) { _ in } }
+    #expect(throws: JSONError.missing(member: "event")) { try read(text) }
   }
 
   @Test(
@@ -88,7 +88,7 @@ import Testing
       "[]", "1", "null", #""e""#, #"["event"]"#, #"{"event":"e"} 1"#,
     ])
   func `what is not one JSON object is no message`(text: String) {
-    #expect(throws: JSONError.self) { try read(text) { _ in } }
+    #expect(throws: JSONError.self) { try read(text) }
   }
 
   @Test(arguments: JSONSamples.invalid)
@@ -96,7 +96,7 @@ import Testing
     for member in ["data", "extra", "channel"] {
       // A list of two values ends the member early, so the rest may be a valid message again.
       guard !text.hasSuffix(","), !text.hasSuffix("}"), !text.hasPrefix("1,") else { continue }
-      #expect(throws: JSONError.self) { try read(#"{"event":"e","\#(member)":\#(text)}"#) { _ in } }
+      #expect(throws: JSONError.self) { try read(#"{"event":"e","\#(member)":\#(text)}"#) }
     }
   }
 }

@@ -13,18 +13,13 @@ import Testing
     Keepalive(activityTimeout: .seconds(120), pongTimeout: .seconds(30), at: at(0))
   }
 
-  @Test func `after the activity timeout a ping goes out, not before`() {
+  @Test func `after the activity timeout a ping goes out, after the pong timeout it is the end`() {
     var keepalive = keepalive()
     #expect(keepalive.deadline == at(120))
     #expect(keepalive.tick(at: at(120).advanced(by: early)) == nil)
     #expect(keepalive.tick(at: at(120)) == .sendPing)
     #expect(keepalive.tick(at: at(120)) == nil)
     #expect(keepalive.deadline == at(150))
-  }
-
-  @Test func `after the pong timeout the connection is dead, not before`() {
-    var keepalive = keepalive()
-    #expect(keepalive.tick(at: at(120)) == .sendPing)
     #expect(keepalive.tick(at: at(150).advanced(by: early)) == nil)
     #expect(keepalive.tick(at: at(150)) == .dead)
   }

@@ -13,12 +13,10 @@ struct ManyChannelsTests {
     // The confirmations come in another order than the subscriptions.
     for name in names.reversed() { harness.succeed(name) }
     #expect(harness.session.isFullySubscribed)
-    harness.lose(.network("gone"))
-    harness.advance(.seconds(2))
-    harness.greet()
+    harness.renew()
     for name in names { harness.succeed(name) }
     #expect(harness.session.isFullySubscribed)
-    for name in names { _ = harness.perform { $0.unsubscribe(name, at: $1) } }
+    for name in names { _ = harness.unsubscribe(name) }
     #expect(harness.session.channels.isEmpty)
     return harness.session.subscriptions.looks
   }
@@ -40,7 +38,7 @@ struct ManyChannelsTests {
       for request in requests { harness.answer(request, .failure(failure)) }
       requests = harness.advance(.seconds(5)).requests
       #expect(requests.count == count)
-      for request in requests { harness.answer(request, .success(PusherAuth(auth: "k:s"))) }
+      harness.sign(requests)
       for name in names { harness.succeed(name) }
       #expect(harness.session.isFullySubscribed)
       return harness.session.subscriptions.looks
@@ -54,24 +52,17 @@ struct ManyChannelsTests {
     var harness = SessionHarness(channels: names)
     harness.connect()
     for name in names where name.hasSuffix("7") { harness.succeed(name) }
-    let failed = harness.advance(.seconds(10)).events.compactMap { event in
-      if case .subscriptionFailed(let channel, _) = event { channel } else { nil }
-    }
+    let failed = harness.advance(.seconds(10)).failedChannels
     #expect(failed == names.filter { !$0.hasSuffix("7") })
   }
 
   @Test func `a refusal that names its channel finds it among thousands`() {
     let names = (0..<5000).map { "private-\($0)" }
     var harness = SessionHarness(channels: names)
-    for request in harness.connect().requests {
-      harness.answer(request, .success(PusherAuth(auth: "k:s")))
-    }
+    harness.sign(harness.connect().requests)
     for name in names.reversed() {
       let text = "Invalid signature: Expected HMAC SHA256 hex digest of 1.2:\(name), but got 00"
-      let failed = harness.error(code: nil, text).events.compactMap { event in
-        if case .subscriptionFailed(let channel, _) = event { channel } else { nil }
-      }
-      #expect(failed == [name])
+      #expect(harness.error(code: nil, text).failedChannels == [name])
     }
   }
 
@@ -94,24 +85,17 @@ struct ManyChannelsTests {
   @Test func `ten thousand members come at once, ten thousand one by one, and all go again`() {
     let channel = "presence-a"
     var harness = SessionHarness(channels: [channel])
-    for request in harness.connect().requests {
-      harness.answer(request, .success(PusherAuth(auth: "k:s")))
-    }
+    harness.sign(harness.connect().requests)
     let ids = (0..<10_000).map { "\"\($0)\"" }.joined(separator: ",")
     let joined = harness.succeed(channel, presence: #"{"count":10000,"ids":[\#(ids)],"hash":{}}"#)
-    guard case .subscribed(_, let roster?) = joined.events.first else {
-      Issue.record("no roster")
-      return
-    }
-    #expect(roster.count == 10_000)
+    #expect(joined.roster?.count == 10_000)
     func message(_ event: String, _ id: Int) -> String {
       #"{"event":"pusher_internal:\#(event)","channel":"presence-a","data":"{\"user_id\":\"\#(id)\"}"}"#
     }
     for id in 10_000..<20_000 { harness.receive(message("member_added", id)) }
     #expect(harness.session.subscriptions[channel]?.roster?.count == 20_000)
     for id in 0..<20_000 {
-      let events = harness.receive(message("member_removed", id)).events
-      #expect(events.count == 1)
+      #expect(harness.receive(message("member_removed", id)).events.count == 1)
     }
     #expect(harness.session.subscriptions[channel]?.roster?.count == 0)
   }

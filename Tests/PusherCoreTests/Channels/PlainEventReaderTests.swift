@@ -17,9 +17,7 @@ import Testing
   private static func general(_ bytes: [UInt8]) throws -> [String?] {
     try withView(bytes) { view in
       let envelope = try Envelope(view)
-      return [
-        envelope.eventName, envelope.channelName, envelope.dataString.map(JSONString.decode),
-      ]
+      return [envelope.eventName, envelope.channelName, envelope.dataString.map(JSONString.decode)]
     }
   }
 

@@ -4,8 +4,10 @@ import Testing
 @testable import PusherCore
 
 @Suite struct PresenceRosterTests {
-  private func roster(_ json: String) throws -> PresenceRoster {
-    var roster = PresenceRoster()
+  private func roster(
+    _ json: String, limits: PresenceLimits = PresenceLimits()
+  ) throws -> PresenceRoster {
+    var roster = PresenceRoster(limits: limits)
     withView(Array(json.utf8)) { roster.read(data: $0) }
     return roster
   }
@@ -37,8 +39,10 @@ import Testing
       (#"{"presence":{"ids":["1",null,{},["2"],"3"]}}"#, ["1=null", "3=null"]),
       (#"{"presence":{"ids":["1","1"],"hash":{"1":1,"1":2}}}"#, ["1=2"]),
       (#"{"presence":{}}"#, []), (#"{"presence":null}"#, []), (#"{"presence":"x"}"#, []),
-      ("{}", []), ("null", []),
-      (#"{"presence":{"ids":"x","hash":3}}"#, []),
+      ("{}", []), ("null", []), (#"{"presence":{"ids":"x","hash":3}}"#, []),
+      // Not JSON.
+      (#"{"presence":{"hash":{"1":{}}}"#, []), (#"{"presence":{"hash":{"1":{},}}}"#, []),
+      ("[", []), ("x", []),
     ] as [(String, [String])])
   func `the members are read from every shape that servers send`(
     json: String, expected: [String]
@@ -75,16 +79,14 @@ import Testing
   @Test func `members past the limit are left out, and that is known`() throws {
     var limits = PresenceLimits()
     limits.members = 2
-    var roster = PresenceRoster(limits: limits)
-    func kept(_ id: String, _ info: JSONValue) -> Bool { roster.insert(id, info) }
-    withView(Array(#"{"presence":{"hash":{"1":{},"2":{},"1":{"a":1},"3":{}},"ids":["4"]}}"#.utf8)) {
-      roster.read(data: $0)
-    }
+    var roster = try roster(
+      #"{"presence":{"hash":{"1":{},"2":{},"1":{"a":1},"3":{}},"ids":["4"]}}"#, limits: limits)
+    func isFiveKept() -> Bool { roster.insert("5", .null) }
     #expect(summary(roster) == [#"1={"a":1}"#, "2={}"])
     #expect(roster.isCut)
-    #expect(!kept("5", .null))
+    #expect(!isFiveKept())
     _ = roster.remove("1")
-    #expect(kept("5", .null))
+    #expect(isFiveKept())
     #expect(summary(roster) == ["2={}", "5=null"])
   }
 
@@ -105,30 +107,21 @@ import Testing
     #expect(kept("c", .string("12")))
   }
 
-  @Test(arguments: [
-    #"{"presence":{"hash":{"1":{}}}"#, #"{"presence":{"hash":{"1":{},}}}"#, "[", "x",
-  ])
-  func `what is no JSON lists nobody`(json: String) throws {
-    #expect(try roster(json).count == 0)
-  }
-
   @Test func `a session says once that a list is cut, and keeps no more than the limit`() {
     var options = SessionOptions()
     options.presence.members = 2
     var harness = SessionHarness(options, channels: ["presence-a"])
-    for request in harness.connect().requests {
-      harness.answer(request, .success(PusherAuth(auth: "k:s")))
-    }
+    harness.sign(harness.connect().requests)
     let cut = { (outputs: [SessionOutput]) in
       outputs.events.filter { $0 == .membersLeftOut(channel: "presence-a", options.presence) }.count
     }
     #expect(cut(harness.succeed("presence-a", presence: #"{"ids":["1"]}"#)) == 0)
-    let add = { (id: Int) in
-      #"{"event":"pusher_internal:member_added","channel":"presence-a","data":{"user_id":"\#(id)"}}"#
+    let added = (2...5).map { id in
+      harness.receive(
+        #"{"event":"pusher_internal:member_added","channel":"presence-a","data":{"user_id":"\#(id)"}}"#
+      )
     }
-    #expect(cut(harness.receive(add(2))) == 0)
-    #expect(cut(harness.receive(add(3))) == 1)
-    #expect(cut(harness.receive(add(4))) == 0)
-    #expect(harness.receive(add(5)).events.count == 1, "who comes is told all the same")
+    #expect(added.map(cut) == [0, 1, 0, 0])
+    #expect(added[3].events.count == 1, "a member beyond the limit is reported too")
   }
 }

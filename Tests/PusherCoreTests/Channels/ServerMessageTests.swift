@@ -9,6 +9,14 @@ import Testing
     try withView(Array(text.utf8)) { ServerMessage(try Envelope($0), service: .pusher) }
   }
 
+  private func read(
+    _ event: String, channel: String? = nil, data: String? = nil
+  ) throws -> ServerMessage {
+    let channel = channel.map { #","channel":"\#($0)""# } ?? ""
+    let data = data.map { #","data":\#($0)"# } ?? ""
+    return try read(#"{"event":"\#(event)"\#(channel)\#(data)}"#)
+  }
+
   @Test(
     arguments: [
       (#""{\"socket_id\":\"1234.5678\",\"activity_timeout\":120}""#, "1234.5678", 120),
@@ -29,18 +37,9 @@ import Testing
     data: String, socketID: String, timeout: Int?
   ) throws {
     #expect(
-      try read(#"{"event":"pusher:connection_established","data":\#(data)}"#)
+      try read("pusher:connection_established", data: data)
         == .connectionEstablished(
           socketID: socketID, activityTimeout: timeout.map { .seconds($0) }))
-  }
-
-  @Test(arguments: [
-    "null", "{}", #""""#, #""x""#, #"{"socket_id":""}"#, #"{"socket_id":null}"#, "[]",
-  ])
-  func `a greeting without a socket id is malformed`(data: String) throws {
-    #expect(
-      try read(#"{"event":"pusher:connection_established","data":\#(data)}"#)
-        == .malformed("connection_established without a socket_id"))
   }
 
   @Test(
@@ -65,8 +64,7 @@ import Testing
 
   @Test func `an error may name a channel`() throws {
     #expect(
-      try read(
-        #"{"event":"pusher:error","channel":"private-c","data":{"code":4009,"message":"m"}}"#)
+      try read("pusher:error", channel: "private-c", data: #"{"code":4009,"message":"m"}"#)
         == .error(code: 4009, message: "m", channel: "private-c"))
   }
 
@@ -78,11 +76,9 @@ import Testing
 
   @Test(arguments: ["pusher", "pusher_internal"])
   func `a confirmation may carry a string, an object or nothing`(prefix: String) throws {
-    for rest in [
-      #","data":"{}""#, #","data":{}"#, "", #","data":"{\"presence\":{}}""#,
-    ] {
+    for data in [#""{}""#, #"{}"#, nil, #""{\"presence\":{}}""#] {
       #expect(
-        try read(#"{"event":"\#(prefix):subscription_succeeded","channel":"c"\#(rest)}"#)
+        try read("\(prefix):subscription_succeeded", channel: "c", data: data)
           == .subscriptionSucceeded(channel: "c"))
     }
   }
@@ -98,7 +94,7 @@ import Testing
     data: String, type: String, message: String, status: Int?
   ) throws {
     #expect(
-      try read(#"{"event":"pusher:subscription_error","channel":"private-c","data":\#(data)}"#)
+      try read("pusher:subscription_error", channel: "private-c", data: data)
         == .subscriptionError(channel: "private-c", type: type, message: message, status: status))
   }
 
@@ -114,49 +110,58 @@ import Testing
     data: String, info: JSONValue
   ) throws {
     #expect(
-      try read(#"{"event":"pusher_internal:member_added","channel":"presence-c","data":\#(data)}"#)
+      try read("pusher_internal:member_added", channel: "presence-c", data: data)
         == .memberAdded(
           channel: "presence-c", member: PusherPresenceChannelMember(userId: "3", userInfo: info)))
     #expect(
-      try read(
-        #"{"event":"pusher_internal:member_removed","channel":"presence-c","data":\#(data)}"#)
+      try read("pusher_internal:member_removed", channel: "presence-c", data: data)
         == .memberRemoved(channel: "presence-c", userID: "3"))
-  }
-
-  @Test(arguments: ["null", "{}", #""x""#, #"{"user_id":null}"#, #"{"user_id":{}}"#, "3"])
-  func `a member without an id is malformed`(data: String) throws {
-    for name in ["member_added", "member_removed"] {
-      #expect(
-        try read(#"{"event":"pusher_internal:\#(name)","channel":"presence-c","data":\#(data)}"#)
-          == .malformed("\(name) without a user_id"))
-    }
   }
 
   @Test func `what a channel says about itself goes out under its public name`() throws {
     for prefix in ["pusher", "pusher_internal"] {
+      let data = #""{\"subscription_count\":17}""#
       #expect(
-        try read(
-          #"{"event":"\#(prefix):subscription_count","channel":"c","data":"{\"subscription_count\":17}"}"#
-        )
+        try read("\(prefix):subscription_count", channel: "c", data: data)
           == .channelNotice(name: "pusher:subscription_count"))
     }
     #expect(
-      try read(#"{"event":"pusher:cache_miss","channel":"cache-c"}"#)
+      try read("pusher:cache_miss", channel: "cache-c")
         == .channelNotice(name: "pusher:cache_miss"))
   }
 
+  private static let noMember = [
+    "null", "{}", #""x""#, #"{"user_id":null}"#, #"{"user_id":{}}"#, "3",
+  ]
+
   @Test(arguments: [
-    "subscription_succeeded", "member_added", "member_removed", "subscription_count",
+    (
+      "pusher:connection_established",
+      ["null", "{}", #""""#, #""x""#, #"{"socket_id":""}"#, #"{"socket_id":null}"#, "[]"],
+      "connection_established without a socket_id"
+    ),
+    ("pusher_internal:member_added", noMember, "member_added without a user_id"),
+    ("pusher_internal:member_removed", noMember, "member_removed without a user_id"),
   ])
-  func `what is about a channel must name it`(name: String) throws {
+  func `a greeting names its socket, and a member its user`(
+    event: String, wrong: [String], problem: String
+  ) throws {
+    for data in wrong {
+      #expect(try read(event, channel: "presence-c", data: data) == .malformed(problem), "\(data)")
+    }
+  }
+
+  @Test(arguments: [
+    "pusher_internal:subscription_succeeded", "pusher_internal:member_added",
+    "pusher_internal:member_removed", "pusher_internal:subscription_count",
+    "pusher:subscription_error",
+  ])
+  func `what is about a channel must name it`(event: String) throws {
     for channel in ["", #","channel":null"#, #","channel":3"#] {
       #expect(
-        try read(#"{"event":"pusher_internal:\#(name)"\#(channel),"data":"{}"}"#)
-          == .malformed("\(name) without a channel"))
+        try read(#"{"event":"\#(event)"\#(channel),"data":"{}"}"#)
+          == .malformed("\(event.split(separator: ":")[1]) without a channel"))
     }
-    #expect(
-      try read(#"{"event":"pusher:subscription_error","data":{}}"#)
-        == .malformed("subscription_error without a channel"))
   }
 
   @Test(arguments: [
@@ -171,27 +176,28 @@ import Testing
   }
 
   @Test(arguments: [
-    (#"{"event":"pusher:news","data":{"user_data":"{}"}}"#, "pusher:news"),
-    (#"{"event":"pusher:"}"#, "pusher:"),
-  ])
-  func `what is not known keeps its name, with or without a channel`(
-    text: String, name: String
-  ) throws {
-    #expect(try read(text) == .unknown(name: name))
-  }
-
-  @Test(arguments: [
-    (#"{"event":"pusher_internal:news","channel":"c"}"#, "pusher_internal:news"),
-    (#"{"event":"pusher_internal:"}"#, "pusher_internal:"),
-    ("{\"event\":\"pusher_internal:\u{301}x\"}", "pusher_internal:\u{301}x"),
+    (
+      #"{"event":"pusher:news","data":{"user_data":"{}"}}"#,
+      ServerMessage.unknown(name: "pusher:news")
+    ),
+    (#"{"event":"pusher:"}"#, .unknown(name: "pusher:")),
+    (
+      #"{"event":"pusher_internal:news","channel":"c"}"#,
+      .unknownInternal(name: "pusher_internal:news")
+    ),
+    (#"{"event":"pusher_internal:"}"#, .unknownInternal(name: "pusher_internal:")),
+    (
+      "{\"event\":\"pusher_internal:\u{301}x\"}",
+      .unknownInternal(name: "pusher_internal:\u{301}x")
+    ),
     (
       #"{"event":"pusher_internal:signin_success","data":{"user_data":"{}"}}"#,
-      "pusher_internal:signin_success"
+      .unknownInternal(name: "pusher_internal:signin_success")
     ),
   ])
-  func `what is not known among the names that nobody is shown is told apart, by its bytes`(
-    text: String, name: String
+  func `what is not known keeps its name, and an internal name is told apart, by its bytes`(
+    text: String, message: ServerMessage
   ) throws {
-    #expect(try read(text) == .unknownInternal(name: name))
+    #expect(try read(text) == message)
   }
 }

@@ -13,14 +13,28 @@ import Testing
     #expect(PusherService.eventflit.apiHost(cluster: nil) == "service.eventflit.com")
   }
 
+  @Test func `what both prefixes begin with marks a service's own events`() {
+    #expect(PusherService.pusher.commonPrefix == "pusher")
+    var other = PusherService.pusher
+    other.internalPrefix = "x:"
+    #expect(other.commonPrefix == "")
+  }
+
+  @Test func `the socket's target carries protocol, client and version`() {
+    #expect(
+      PusherService.pusher.socketURL(
+        isSecure: true, host: "h", port: nil, prefix: "/p", key: "k", clientName: "n",
+        version: "1.0"
+      ).target == "/p/app/k?protocol=7&client=n&version=1.0")
+  }
+
   @Test func `a session speaks the names of its service`() throws {
     var harness = SessionHarness(SessionOptions(service: .eventflit), channels: ["private-a", "b"])
-    _ = harness.perform { $0.connect(at: $1) }
+    harness.dial()
     let greeting = #"{"event":"eventflit:connection_established","data":"{\"socket_id\":\"1.2\"}"}"#
     let outputs = harness.receive(greeting)
     #expect(outputs.contains(.send(#"{"event":"eventflit:subscribe","data":{"channel":"b"}}"#)))
-    let request = try #require(outputs.requests.first)
-    harness.answer(request, .success(PusherAuth(auth: "k:s")))
+    harness.sign(outputs.requests)
     for channel in ["private-a", "b"] {
       harness.receive(
         #"{"event":"eventflit_internal:subscription_succeeded","channel":"\#(channel)","data":{}}"#)

@@ -18,7 +18,7 @@ import Testing
       move(&harness) == [
         .close, .abort, .report(.disconnected(loss, code: nil, retryIn: .zero, attempt: 0)), .dial,
       ])
-    #expect(harness.greet(socketID: "3.4").contains(SessionHarness.subscribe("c")))
+    #expect(harness.greet(socketID: "3.4").contains(.subscribe("c")))
   }
 
   @Test func `the gap reaches from the last message here to the confirmation there`() throws {
@@ -36,7 +36,7 @@ import Testing
 
   @Test func `an attempt is dropped, a wait is over, and neither is told as a loss`() {
     var connecting = SessionHarness(channels: ["c"])
-    _ = connecting.perform { $0.connect(at: $1) }
+    connecting.dial()
     #expect(move(&connecting) == [.abort, .dial])
     var waiting = SessionHarness.connected(channels: ["c"])
     waiting.lose(.network("reset"))
@@ -51,16 +51,13 @@ import Testing
     idle.connect()
     #expect(idle.session.deadline == idle.now.advanced(by: .seconds(7)))
     var ended = SessionHarness.connected()
-    _ = ended.perform { $0.disconnect(at: $1) }
+    ended.disconnect()
     #expect(move(&ended) == [])
   }
 
   @Test func `attempts are counted anew, and the new place is no first connection`() {
     var harness = SessionHarness.connected(channels: ["c"])
-    for _ in 0..<4 {
-      let delay = harness.lose(.network("no")).retry?.delay ?? .zero
-      harness.advance(delay)
-    }
+    for _ in 0..<4 { harness.advance(harness.lose(.network("no")).retry?.delay ?? .zero) }
     _ = move(&harness)
     let retry = harness.lose(.network("no")).retry
     #expect(retry?.attempt == 1)
@@ -69,7 +66,7 @@ import Testing
 
   @Test func `an answer for the former server is ignored`() {
     var harness = SessionHarness.connected()
-    let request = AuthorizationTestRequest.of(&harness, "private-a")
+    let request = harness.subscribe("private-a").requests[0]
     _ = move(&harness)
     #expect(harness.answer(request, .success(PusherAuth(auth: "K:S"))) == [])
   }
@@ -81,9 +78,9 @@ import Testing
     #expect(!move(&harness, options).contains(.dial))
     #expect(harness.advance(.zero) == [.dial])
     var paused = SessionHarness.connected(channels: ["c"])
-    _ = paused.perform { $0.setReadingPaused(true, at: $1) }
+    paused.pause(true)
     #expect(!move(&paused).contains(.dial))
-    _ = paused.perform { $0.setReadingPaused(false, at: $1) }
+    paused.pause(false)
     #expect(paused.advance(.zero) == [.dial])
   }
 }

@@ -64,10 +64,10 @@ import Testing
     let channel = channels[Int.random(in: 0..<channels.count, using: &random)]
     let outputs: [SessionOutput]
     switch Int.random(in: 0..<100, using: &random) {
-    case 0: outputs = harness.perform { $0.disconnect(at: $1) }
-    case 1..<9: outputs = harness.perform { $0.connect(at: $1) }
-    case 9..<16: outputs = harness.perform { $0.subscribe(channel, at: $1) }
-    case 16..<20: outputs = harness.perform { $0.unsubscribe(channel, at: $1) }
+    case 0: outputs = harness.disconnect()
+    case 1..<9: outputs = harness.dial()
+    case 9..<16: outputs = harness.subscribe(channel)
+    case 16..<20: outputs = harness.unsubscribe(channel)
     case 20..<26:
       outputs = harness.lose(losses[Int.random(in: 0..<losses.count, using: &random)])
     case 26..<42: outputs = harness.greet()
@@ -77,7 +77,7 @@ import Testing
     case 68..<82: outputs = answer(&harness, observer, &random)
     case 82..<84:
       let paused = Bool.random(using: &random)
-      outputs = harness.perform { $0.setReadingPaused(paused, at: $1) }
+      outputs = harness.pause(paused)
     case 84..<86: outputs = harness.perform { $0.tick(at: $1) }
     default:
       outputs = harness.advance(.milliseconds(Int.random(in: 0...40_000, using: &random)))

@@ -23,18 +23,13 @@ import Testing
     return (harness, outputs)
   }
 
-  private func sent(_ outputs: [SessionOutput]) -> [String] {
-    outputs.compactMap { if case .send(let text) = $0 { text } else { nil } }
-  }
-
   private func limits(_ outputs: [SessionOutput]) -> [RateLimit] {
     outputs.events.compactMap { if case .rateLimited(let limit) = $0 { limit } else { nil } }
   }
 
   @Test func `the limit is told once for all dropped subscriptions, and none is refused`() {
     var (harness, outputs) = limited()
-    #expect(
-      limits(outputs) == [RateLimit(message: Self.words, waiting: 15, retryIn: .seconds(1))])
+    #expect(limits(outputs) == [RateLimit(message: Self.words, waiting: 15, retryIn: .seconds(1))])
     #expect(outputs.events.filter { $0 == .error(code: 4301, message: Self.words) }.count == 15)
     for seconds in [1, 2, 4, 8, 16] {
       outputs += harness.advance(.seconds(seconds)) + harness.receive(Self.error)
@@ -45,30 +40,29 @@ import Testing
 
   /// The channels that are asked for, in order.
   private func asked(_ outputs: [SessionOutput]) -> [String] {
-    sent(outputs).compactMap { try? JSONParser.parse($0)["data"]?["channel"]?.text }
+    outputs.sent.compactMap { try? JSONParser.parse($0)["data"]?["channel"]?.text }
   }
 
   @Test func `after a second one channel is asked for again, and each drop doubles the wait`() {
     var (harness, _) = limited()
     #expect(harness.advance(.milliseconds(999)) == [])
-    #expect(harness.advance(.milliseconds(1)) == [SessionHarness.subscribe("ch6")])
+    #expect(harness.advance(.milliseconds(1)) == [.subscribe("ch6")])
     for seconds in [2, 4, 8, 16, 32, 60, 60] {
       let limit = limits(harness.receive(Self.error)).first
       #expect(limit?.retryIn == .seconds(seconds))
       #expect(harness.advance(.seconds(seconds) - .milliseconds(1)) == [])
-      #expect(sent(harness.advance(.milliseconds(1))).count == 1)
+      #expect(harness.advance(.milliseconds(1)).sent.count == 1)
     }
   }
 
-  @Test func `an answered request is followed by the rest of half a burst, and later by the next`()
-  {
+  @Test func `an answered request is followed by half a burst, and later by the next`() {
     var (harness, _) = limited()
     let first = asked(harness.advance(.seconds(1)))
     let rest = asked(harness.succeed(first[0]))
     #expect(rest.count == 9)
     for name in rest { harness.succeed(name) }
     #expect(harness.advance(.milliseconds(999)) == [])
-    #expect(sent(harness.advance(.milliseconds(1))).count == 5)
+    #expect(harness.advance(.milliseconds(1)).sent.count == 5)
   }
 
   @Test func `a burst that is cut is halved, and the next comes after the same time`() {
@@ -79,7 +73,7 @@ import Testing
     #expect(limits(harness.receive(Self.error)).first?.retryIn == .seconds(1))
     let probe = asked(harness.advance(.seconds(1)))
     #expect(probe.count == 1)
-    #expect(sent(harness.succeed(probe[0])).count == 4)
+    #expect(harness.succeed(probe[0]).sent.count == 4)
   }
 
   @Test func `once a burst is answered, it is told how long all take, and only once`() {
@@ -90,8 +84,7 @@ import Testing
     let rest = harness.advance(.seconds(1))
     for name in asked(rest) { told += limits(harness.succeed(name)) }
     let plan = RateLimit.Plan(requests: 10, interval: .seconds(1), rest: .seconds(1))
-    #expect(
-      told == [RateLimit(message: Self.words, waiting: 5, retryIn: .seconds(1), plan: plan)])
+    #expect(told == [RateLimit(message: Self.words, waiting: 5, retryIn: .seconds(1), plan: plan)])
     #expect(
       told.first?.inWords == "the server's rate limit (error 4301: Rate limit exceeded): "
         + "sending 10 in 1 s; 5 requests wait, which takes about 1 s")
@@ -109,7 +102,7 @@ import Testing
   @Test func `a late confirmation counts, and its channel is not asked for again`() {
     var (harness, _) = limited()
     for name in Self.names.dropFirst(5) {
-      #expect(harness.succeed(name) == [.report(.subscribed(channel: name, presence: nil))])
+      #expect(harness.succeed(name) == [.subscribed(name)])
     }
     #expect(harness.advance(.seconds(60)) == [])
     #expect(harness.session.isFullySubscribed)
@@ -117,46 +110,41 @@ import Testing
 
   @Test func `a signature is sent again as it was signed`() throws {
     var harness = SessionHarness(channels: ["private-a"])
-    let request = try #require(harness.connect().requests.first)
-    harness.answer(request, .success(PusherAuth(auth: "K:S")))
+    harness.sign(harness.connect().requests)
     harness.receive(Self.error)
-    #expect(
-      harness.advance(.seconds(1)) == [SessionHarness.subscribe("private-a", auth: "K:S")])
+    #expect(harness.advance(.seconds(1)) == [.subscribe("private-a", auth: "K:S")])
   }
 
   @Test func `a sign-in that is dropped is sent again before the channels`() throws {
     var harness = SessionHarness(channels: ["a"])
-    _ = harness.perform { $0.signIn(at: $1) }
+    _ = harness.signIn()
     let request = try #require(harness.connect().requests.first)
     let user = Authorization(PusherUserAuth(auth: "K:S", userData: #"{"id":"7"}"#))
     let sent = harness.perform { $0.authorized(request, .success(user), at: $1) }
     let outputs = harness.receive(Self.error)
-    #expect(!outputs.events.contains { if case .signInFailed = $0 { true } else { false } })
+    #expect(outputs.signInFailure == nil)
     #expect(limits(outputs).first?.waiting == 1)
     #expect(harness.advance(.seconds(1)) == sent)
   }
 
-  @Test(arguments: [
+  private static let unexplained = [
     ConnectionLoss.closed(code: nil, reason: ""), .closed(code: 1006, reason: ""),
     .network("reset"),
-  ])
+  ]
+
+  @Test(arguments: unexplained)
   func `a server that closes the connection at its limit is named as the cause`(
     loss: ConnectionLoss
-  ) {
+  ) throws {
     var (harness, _) = limited()
-    let events = harness.lose(loss).events
-    guard case .connection(.disconnected(let told, let code, let delay?, _)) = events.first else {
-      Issue.record("\(events)")
-      return
-    }
-    #expect(told == .closed(code: 4301, reason: Self.words))
-    #expect(code == 4301)
+    let outputs = harness.lose(loss)
+    #expect(outputs.loss == .init(loss: .closed(code: 4301, reason: Self.words), code: 4301))
     // The next connection starts with half, and sends no more for ten seconds.
-    harness.advance(delay)
-    #expect(sent(harness.greet()).count == 10)
+    harness.advance(try #require(outputs.retry?.delay))
+    #expect(harness.greet().sent.count == 10)
     for name in Self.names.prefix(10) { harness.succeed(name) }
     #expect(harness.advance(.milliseconds(9999)) == [])
-    #expect(sent(harness.advance(.milliseconds(1))).count == 10)
+    #expect(harness.advance(.milliseconds(1)).sent.count == 10)
   }
 
   // Reverb's `terminate_on_limit`: the connection ends without an error and without a close frame.
@@ -179,16 +167,13 @@ import Testing
     return harness
   }
 
-  @Test(arguments: [
-    ConnectionLoss.closed(code: nil, reason: ""), .closed(code: 1006, reason: ""),
-    .network("reset"),
-  ])
+  @Test(arguments: unexplained)
   func `an end without a reason among requests halves the burst, and is told once it is answered`(
     loss: ConnectionLoss
   ) {
     var harness = connected()
     let outputs = again(&harness, after: 12, loss)
-    #expect(sent(outputs).count == 10)
+    #expect(outputs.sent.count == 10)
     #expect(limits(outputs).isEmpty)
     var told: [RateLimit] = []
     for name in Self.names.prefix(10) { told += limits(harness.succeed(name)) }
@@ -199,27 +184,27 @@ import Testing
       limit.inWords == "the server's rate limit (it ends the connection, without an error): "
         + "sending 10 in 10 s; 10 requests wait, which takes about 10 s")
     #expect(harness.advance(.milliseconds(9999)) == [])
-    #expect(sent(harness.advance(.milliseconds(1))).count == 10)
+    #expect(harness.advance(.milliseconds(1)).sent.count == 10)
     for name in Self.names.dropFirst(10) { harness.succeed(name) }
     #expect(harness.session.isFullySubscribed)
   }
 
   @Test func `an end in a later burst doubles the time between bursts`() {
     var harness = connected()
-    #expect(sent(again(&harness, after: 12)).count == 10)
+    #expect(again(&harness, after: 12).sent.count == 10)
     for name in Self.names.prefix(10) { harness.succeed(name) }
-    #expect(sent(harness.advance(.seconds(10))).count == 10)
+    #expect(harness.advance(.seconds(10)).sent.count == 10)
     harness.succeed("ch11")
-    #expect(sent(again(&harness, after: 0)).count == 10)
+    #expect(again(&harness, after: 0).sent.count == 10)
     for name in Self.names.prefix(10) { harness.succeed(name) }
-    #expect(sent(harness.advance(.milliseconds(19_999))).isEmpty)
-    #expect(sent(harness.advance(.milliseconds(1))).count == 10)
+    #expect(harness.advance(.milliseconds(19_999)).sent.isEmpty)
+    #expect(harness.advance(.milliseconds(1)).sent.count == 10)
   }
 
   @Test func `an end without a missing answer, or without any answer, is an accident`() {
     var harness = connected()
     for answers in [20, 20, 0, 0, 20] {
-      #expect(sent(again(&harness, after: answers)).count == 20)
+      #expect(again(&harness, after: answers).sent.count == 20)
     }
   }
 
@@ -229,90 +214,82 @@ import Testing
   ])
   func `an end with a reason is not the limit's`(loss: ConnectionLoss) {
     var harness = connected()
-    for _ in 0..<3 { #expect(sent(again(&harness, after: 12, loss)).count == 20) }
+    for _ in 0..<3 { #expect(again(&harness, after: 12, loss).sent.count == 20) }
   }
 
-  @Test func `an error before the end is its reason`() {
+  @Test func `an end after an error, or long after the requests, is not the limit's`() {
     var harness = connected()
     for _ in 0..<3 {
       harness.error(code: 4100, "over capacity")
-      #expect(sent(again(&harness, after: 12)).count == 20)
+      #expect(again(&harness, after: 12).sent.count == 20)
     }
-  }
-
-  @Test func `an end long after the requests is not the limit's`() {
-    var harness = connected()
     for name in Self.names.prefix(12) { harness.succeed(name) }
     harness.advance(.seconds(5))
-    #expect(sent(again(&harness, after: 0)).count == 20)
+    #expect(again(&harness, after: 0).sent.count == 20)
   }
 
   @Test func `an end soon after four requests or fewer is an accident`() {
     var harness = connected()
     for count in [10, 5, 2, 2, 2] {
-      #expect(sent(again(&harness, after: max(count / 2, 1))).count == count)
+      #expect(again(&harness, after: max(count / 2, 1)).sent.count == count)
     }
     var few = SessionHarness(channels: ["a", "b", "c", "d"])
     few.connect()
     for _ in 0..<3 {
       few.succeed("a")
-      let delay = few.lose(.network("reset")).retry?.delay ?? .zero
-      few.advance(delay)
-      #expect(sent(few.greet()).count == 4)
+      few.advance(few.lose(.network("reset")).retry?.delay ?? .zero)
+      #expect(few.greet().sent.count == 4)
     }
   }
 
   @Test func `after a minute without a limit, the next connection's bursts are twice as large`() {
     var harness = connected()
     _ = again(&harness, after: 12)
-    #expect(sent(again(&harness, after: 7)).count == 5)
+    #expect(again(&harness, after: 7).sent.count == 5)
     for burst in 0..<4 {
       for name in Self.names.dropFirst(5 * burst).prefix(5) { harness.succeed(name) }
       harness.advance(.seconds(10))
     }
     harness.advance(.seconds(20))
-    #expect(sent(again(&harness, after: 0)).count == 10)
+    #expect(again(&harness, after: 0).sent.count == 10)
   }
 
   @Test func `attempts that fail say nothing about the limit`() {
     var harness = connected()
-    #expect(sent(again(&harness, after: 12)).count == 10)
+    #expect(again(&harness, after: 12).sent.count == 10)
     let lastLimit = harness.now
     while harness.now < lastLimit.advanced(by: .seconds(120)) {
       let delay = harness.lose(.network("refused")).retry?.delay ?? .zero
       harness.advance(delay)
     }
-    #expect(sent(harness.greet()).count == 10)
+    #expect(harness.greet().sent.count == 10)
   }
 
   @Test func `another server has no known limit`() {
     var harness = connected()
-    #expect(sent(again(&harness, after: 12)).count == 10)
+    #expect(again(&harness, after: 12).sent.count == 10)
     _ = harness.perform { $0.move(to: SessionOptions(), reason: "moved", at: $1) }
-    #expect(sent(harness.greet()).count == 20)
+    #expect(harness.greet().sent.count == 20)
   }
 
   @Test func `a limit that is past does not explain a loss`() {
     var harness = SessionHarness.connected(channels: ["a"])
     harness.receive(Self.error)
     harness.advance(.seconds(5))
-    let events = harness.lose(.network("gone")).events
-    guard case .connection(.disconnected(let told, nil, _, _)) = events.first else {
-      Issue.record("\(events)")
-      return
-    }
-    #expect(told == .network("gone"))
+    #expect(harness.lose(.network("gone")).loss == .init(loss: .network("gone"), code: nil))
+  }
+
+  private func whisper(_ count: Int, _ harness: inout SessionHarness) throws {
+    harness.succeed("private-a")
+    let event = try ClientEvent(channel: "private-a", name: "client-x", data: .null)
+    for _ in 0..<count { _ = harness.perform { _ = $0.trigger(event, at: $1) } }
   }
 
   @Test func `client events that are dropped are counted, and pings are not`() throws {
     var harness = SessionHarness.connected(channels: ["a"])
     #expect(harness.receive(Self.error).events.count == 1)
-    _ = harness.perform { $0.subscribe("private-a", at: $1) }
-    let request = AuthorizationRequest(channel: "private-a", socketID: "1.2", generation: 1)
-    harness.answer(request, .success(PusherAuth(auth: "K:S")))
-    harness.succeed("private-a")
-    let event = try ClientEvent(channel: "private-a", name: "client-x", data: .null)
-    for _ in 0..<3 { _ = harness.perform { _ = $0.trigger(event, at: $1) } }
+    harness.sign(harness.subscribe("private-a").requests)
+    try whisper(3, &harness)
     let dropped = SessionEvent.clientEventsDropped(count: 1, message: Self.words)
     #expect(harness.receive(Self.error).events.last == dropped)
     let named =
@@ -322,19 +299,14 @@ import Testing
     #expect(harness.receive(Self.error).events.count == 1)
   }
 
-  @Test func `client events that are dropped among subscriptions are told apart by their number`()
-    throws
-  {
+  @Test func `client events dropped among subscriptions are told by their number`() throws {
     var harness = SessionHarness(channels: ["private-a", "b"])
-    let request = try #require(harness.connect().requests.first)
-    harness.answer(request, .success(PusherAuth(auth: "K:S")))
-    harness.succeed("private-a")
-    let event = try ClientEvent(channel: "private-a", name: "client-x", data: .null)
-    for _ in 0..<2 { _ = harness.perform { _ = $0.trigger(event, at: $1) } }
+    harness.sign(harness.connect().requests)
+    try whisper(2, &harness)
     for _ in 0..<3 { harness.receive(Self.error) }
     let outputs = harness.advance(.seconds(1))
     #expect(outputs.events == [.clientEventsDropped(count: 2, message: Self.words)])
-    #expect(outputs.last == SessionHarness.subscribe("b"))
+    #expect(outputs.last == .subscribe("b"))
   }
 }
 
@@ -347,9 +319,7 @@ import Testing
     private var start: Instant?
     private var count = 0
 
-    init(most: Int, time: Duration) {
-      (self.most, self.time) = (most, time)
-    }
+    init(most: Int, time: Duration) { (self.most, self.time) = (most, time) }
 
     mutating func takes(at now: Instant) -> Bool {
       if let start, start.duration(to: now) >= time { self.start = nil }
@@ -368,16 +338,22 @@ import Testing
     var time = Duration.zero
   }
 
+  /// What a server does with a message above its limit.
+  enum Answer {
+    case error
+    case errorAndEnd
+    case end
+  }
+
   private func play(
-    channels: Int, most: Int, time: Duration, closes: Bool, delay: Duration, seed: UInt64,
-    isSilent: Bool = false
+    channels: Int, most: Int, time: Duration, answer: Answer, delay: Duration, seed: UInt64 = 1
   ) -> Outcome {
     var harness = SessionHarness(
       SessionOptions(reconnect: ReconnectPolicy(mode: .always)),
       channels: (1...channels).map { "c\($0)" }, seed: seed)
     var outcome = Outcome()
     var limiter = Limiter(most: most, time: time)
-    var waiting = harness.perform { $0.connect(at: $1) }
+    var waiting = harness.dial()
     while harness.now < Instant(nanoseconds: 0).advanced(by: .seconds(3600)) {
       let outputs = waiting
       waiting = []
@@ -388,7 +364,7 @@ import Testing
         waiting += harness.greet()
         continue
       }
-      let texts = outputs.compactMap { if case .send(let text) = $0 { text } else { nil } }
+      let texts = outputs.sent
       if !texts.isEmpty { harness.now = harness.now.advanced(by: delay) }
       for text in texts {
         guard let channel = try? JSONParser.parse(text)["data"]?["channel"]?.text else { continue }
@@ -399,8 +375,8 @@ import Testing
           continue
         }
         outcome.drops += 1
-        if !isSilent { waiting += harness.error(code: 4301, "Rate limit exceeded") }
-        if closes {
+        if answer != .end { waiting += harness.error(code: 4301, "Rate limit exceeded") }
+        if answer != .error {
           waiting += harness.lose(.closed(code: nil, reason: ""))
           break
         }
@@ -417,76 +393,47 @@ import Testing
     return outcome
   }
 
-  @Test func `five messages in ten seconds: twenty channels are joined in a minute`() {
+  @Test(
+    arguments: [
+      (20, 5, 10, .error, delay: 20, drops: 15 + 9, connections: 1, seconds: 60),
+      (20, 5, 10, .errorAndEnd, delay: 20, drops: .max, connections: 3, seconds: 3600),
+      (200, 60, 2, .error, delay: 5, drops: .max, connections: 1, seconds: 10),
+      (200, 60, 2, .end, delay: 5, drops: .max, connections: 4, seconds: 60),
+    ] as [(Int, Int, Int, Answer, delay: Int, drops: Int, connections: Int, seconds: Int)])
+  func `channels above a limit are joined in time, with few drops and connections`(
+    channels: Int, most: Int, time: Int, answer: Answer, delay: Int, drops: Int, connections: Int,
+    seconds: Int
+  ) {
     let outcome = play(
-      channels: 20, most: 5, time: .seconds(10), closes: false, delay: .milliseconds(20), seed: 1)
-    #expect(outcome.joined.count == 20)
-    #expect(outcome.drops <= 15 + 9)
+      channels: channels, most: most, time: .seconds(time), answer: answer,
+      delay: .milliseconds(delay))
+    #expect(outcome.joined.count == channels)
+    #expect(outcome.drops <= drops)
+    #expect(outcome.connections <= connections)
     #expect(outcome.failures.isEmpty)
-    #expect(outcome.time < .seconds(60))
+    #expect(outcome.time < .seconds(seconds))
   }
 
-  @Test func `five in ten seconds, then the end: all are joined over few connections`() {
-    let outcome = play(
-      channels: 20, most: 5, time: .seconds(10), closes: true, delay: .milliseconds(20), seed: 1)
-    #expect(outcome.joined.count == 20)
-    #expect(outcome.connections <= 3)
-    #expect(outcome.failures.isEmpty)
-  }
-
-  @Test
-  func `whatever the limit, every channel is joined, none refused, and few are asked in vain`() {
+  @Test(arguments: [false, true])
+  func `whatever the limit, every channel is joined, none refused, and few are asked in vain`(
+    isSilent: Bool
+  ) {
     for seed in UInt64(1)...300 {
       var random = SeededGenerator(seed: seed)
       let channels = Int.random(in: 1...60, using: &random)
-      let most = Int.random(in: 1...40, using: &random)
+      let most = Int.random(in: (isSilent ? 5 : 1)...40, using: &random)
       let seconds = Int.random(in: 1...60, using: &random)
-      let closes = Bool.random(using: &random)
+      let answer: Answer = isSilent ? .end : Bool.random(using: &random) ? .errorAndEnd : .error
       let outcome = play(
-        channels: channels, most: most, time: .seconds(seconds), closes: closes,
+        channels: channels, most: most, time: .seconds(seconds), answer: answer,
         delay: .milliseconds(Int.random(in: 0...300, using: &random)), seed: seed)
-      let setup: Comment = "seed \(seed): \(channels) channels, \(most) in \(seconds) s, \(closes)"
+      let setup: Comment = "\(seed): \(channels), \(most) in \(seconds) s, \(answer): \(outcome)"
       #expect(outcome.joined.count == channels, setup)
       #expect(outcome.failures.isEmpty, setup)
       // A burst is too large at most a few times; doubling finds the window in a few steps.
-      let inVain = closes ? 12 : 2 * max(channels - most, 0) + 12
-      #expect(outcome.drops <= inVain, "\(setup): \(outcome)")
+      let inVain = answer == .error ? 2 * max(channels - most, 0) + 12 : 12
+      #expect(isSilent || outcome.drops <= inVain, setup)
       #expect(outcome.connections <= 9, setup)
-    }
-  }
-
-  @Test func `60 in 2 s: 200 channels are joined in ten seconds`() {
-    let outcome = play(
-      channels: 200, most: 60, time: .seconds(2), closes: false, delay: .milliseconds(5), seed: 1)
-    #expect(outcome.joined.count == 200)
-    #expect(outcome.failures.isEmpty)
-    #expect(outcome.time < .seconds(10))
-  }
-
-  @Test func `60 in 2 s, then an end without a word: 200 are joined over few connections`() {
-    let outcome = play(
-      channels: 200, most: 60, time: .seconds(2), closes: true, delay: .milliseconds(5), seed: 1,
-      isSilent: true)
-    #expect(outcome.joined.count == 200)
-    #expect(outcome.connections <= 4)
-    #expect(outcome.failures.isEmpty)
-    #expect(outcome.time < .seconds(60))
-  }
-
-  @Test
-  func `whatever the limit of a server that ends without a word, every channel is joined`() {
-    for seed in UInt64(1)...300 {
-      var random = SeededGenerator(seed: seed)
-      let channels = Int.random(in: 1...60, using: &random)
-      let most = Int.random(in: 5...40, using: &random)
-      let seconds = Int.random(in: 1...60, using: &random)
-      let outcome = play(
-        channels: channels, most: most, time: .seconds(seconds), closes: true,
-        delay: .milliseconds(Int.random(in: 0...300, using: &random)), seed: seed, isSilent: true)
-      let setup: Comment = "seed \(seed): \(channels) channels, \(most) in \(seconds) s"
-      #expect(outcome.joined.count == channels, setup)
-      #expect(outcome.failures.isEmpty, setup)
-      #expect(outcome.connections <= 9, "\(setup): \(outcome)")
     }
   }
 }

@@ -91,18 +91,6 @@ import Testing
     #expect(harness.lose(loss).retry?.attempt == 10)
   }
 
-  @Test func `a storm of 4200 waits longer each time`() {
-    var harness = SessionHarness.connected(channels: ["c"])
-    for attempt in 1...10 {
-      let outputs = harness.lose(.closed(code: 4200, reason: ""))
-      #expect(outputs.retry?.attempt == attempt)
-      let delay = outputs.retry?.delay ?? .zero
-      #expect(delay >= .seconds(1) && delay <= .seconds(min(120, 1 << attempt)))
-      #expect(harness.advance(delay) == [.dial])
-      harness.greet()
-    }
-  }
-
   @Test func `an error by itself never ends a connection`() {
     var harness = connected(for: .seconds(60))
     for code in [4000, 4001, 4009, 4100, 4200, 4201, 4301, 9999, nil] {
@@ -111,70 +99,54 @@ import Testing
     }
   }
 
-  @Test(arguments: [
-    ConnectionLoss.closed(code: nil, reason: ""), .closed(code: 1006, reason: ""),
-    .network("reset"),
-  ])
-  func `an error that came before the socket dropped says why`(loss: ConnectionLoss) {
+  @Test func `an error that came before the socket dropped says why, on its own connection only`() {
+    let loss = ConnectionLoss.network("reset")
     var disabled = connected(for: .seconds(60), options(.always))
     disabled.error(code: 4003, "app disabled")
     #expect(disabled.lose(loss).end == .lost(loss, code: 4003))
     var inactive = connected(for: .seconds(60))
     inactive.error(code: 4201)
     #expect(inactive.lose(loss).dials == 1)
-  }
-
-  @Test func `an error counts for its own connection only`() {
     var harness = connected(for: .seconds(60))
     harness.error(code: 4001)
     #expect(harness.lose(.closed(code: 4200, reason: "")).dials == 1)
-    #expect(harness.lose(.network("reset")).end == nil)
+    #expect(harness.lose(loss).end == nil)
   }
 
-  @Test func `an error that refused a channel does not explain a later loss`() throws {
-    var harness = SessionHarness.connected(channels: ["private-a"])
+  @Test func `an error that refused a channel does not explain a later loss`() {
+    var harness = SessionHarness.connected()
     harness.advance(.seconds(1))
-    let request = AuthorizationTestRequest.of(&harness, "private-b")
-    harness.answer(request, .success(PusherAuth(auth: "K:S")))
+    harness.sign(harness.subscribe("private-b").requests)
     #expect(harness.error(code: 4009, "unauthorized").failures.count == 1)
     harness.advance(.seconds(3600))
     #expect(harness.lose(.closed(code: nil, reason: "")).end == nil)
   }
 
-  @Test func `in automatic mode the first connection must come about`() {
+  @Test func `automatic mode needs a first connection, and mode never ends at a loss`() {
     let loss = ConnectionLoss.network("refused")
     var harness = SessionHarness(options(.automatic))
-    _ = harness.perform { $0.connect(at: $1) }
+    harness.dial()
     #expect(harness.lose(loss).end == .lost(loss, code: nil))
     var later = SessionHarness.connected(options(.automatic))
     #expect(later.lose(loss).end == nil)
     later.advance(.seconds(2))
     #expect(later.lose(loss).end == nil)
-  }
-
-  @Test func `always means the first attempt, too; never means none`() {
-    let loss = ConnectionLoss.network("refused")
-    var always = SessionHarness(options(.always))
-    _ = always.perform { $0.connect(at: $1) }
-    for attempt in 1...20 {
-      let outputs = always.lose(loss)
-      #expect(outputs.retry?.attempt == attempt)
-      #expect(always.advance(outputs.retry?.delay ?? .zero) == [.dial])
-    }
     var never = connected(for: .seconds(60), options(.never))
-    #expect(
-      never.lose(.closed(code: 4200, reason: "")).end
-        == .lost(.closed(code: 4200, reason: ""), code: 4200))
+    let closed = ConnectionLoss.closed(code: 4200, reason: "")
+    #expect(never.lose(closed).end == .lost(closed, code: 4200))
   }
 
-  @Test(arguments: [0, 1, 3])
-  func `the maximum limits the attempts in a row`(maximum: Int) {
+  @Test(arguments: [0, 1, 3, 20])
+  func `attempts follow the first one too in mode always, up to the maximum in a row`(
+    maximum: Int
+  ) {
     let loss = ConnectionLoss.network("refused")
     var harness = SessionHarness(options(.always, maximumAttempts: maximum))
-    _ = harness.perform { $0.connect(at: $1) }
-    for _ in 0..<maximum {
-      let delay = harness.lose(loss).retry?.delay ?? .zero
-      #expect(harness.advance(delay) == [.dial])
+    harness.dial()
+    for attempt in 0..<maximum {
+      let retry = harness.lose(loss).retry
+      #expect(retry?.attempt == attempt + 1)
+      #expect(harness.advance(retry?.delay ?? .zero) == [.dial])
     }
     #expect(
       harness.lose(loss) == [
@@ -198,15 +170,6 @@ import Testing
     #expect(harness.lose(loss).end == .retriesExhausted(loss, code: nil, attempts: 3))
   }
 
-  @Test func `a refused upgrade ends the session when trying again cannot help`() {
-    for (status, ends) in [(404, true), (403, true), (503, false), (429, false)] {
-      var harness = SessionHarness(options(.always))
-      _ = harness.perform { $0.connect(at: $1) }
-      let loss = ConnectionLoss.refused(status: status, reason: "")
-      #expect((harness.lose(loss).end != nil) == ends)
-    }
-  }
-
   @Test func `after a loss everything is asked for anew, and the gap is told`() {
     var harness = SessionHarness.connected(channels: ["a", "b"])
     harness.advance(.seconds(10))
@@ -214,21 +177,18 @@ import Testing
     let lastActivity = harness.now
     harness.advance(.seconds(7))
     let loss = ConnectionLoss.network("reset")
-    var outputs = harness.lose(loss)
-    outputs += harness.advance(.seconds(2))
-    outputs += harness.greet(socketID: "3.4")
-    harness.advance(.seconds(1))
-    outputs += harness.succeed("b")
-    harness.advance(.seconds(1))
-    outputs += harness.succeed("a")
-    let delay = outputs.retry?.delay
+    var outputs = harness.lose(loss) + harness.advance(.seconds(2)) + harness.greet(socketID: "3.4")
+    for channel in ["b", "a"] {
+      harness.advance(.seconds(1))
+      outputs += harness.succeed(channel)
+    }
     #expect(
       outputs == [
-        .report(.disconnected(loss, code: nil, retryIn: delay, attempt: 1)), .dial,
+        .report(.disconnected(loss, code: nil, retryIn: outputs.retry?.delay, attempt: 1)), .dial,
         .report(.connected(socketID: "3.4", activityTimeout: .seconds(120))),
-        SessionHarness.subscribe("a"), SessionHarness.subscribe("b"),
-        .report(.subscribed(channel: "b", presence: nil)),
-        .report(.subscribed(channel: "a", presence: nil)),
+        .subscribe("a"), .subscribe("b"),
+        .subscribed("b"),
+        .subscribed("a"),
         .report(.gap(from: lastActivity, to: harness.now)),
       ])
     #expect(harness.session.isFullySubscribed)
@@ -251,49 +211,33 @@ import Testing
   }
 
   @Test func `a channel that fails or is left settles the gap for the others`() {
-    var failing = SessionHarness.connected(channels: ["a", "b"])
-    failing.lose(.network("reset"))
-    failing.advance(.seconds(2))
-    failing.greet()
-    #expect(failing.succeed("a").events.count == 1)
-    #expect(
-      failing.receive(#"{"event":"pusher:subscription_error","channel":"b"}"#).events.last
-        == .gap(from: Instant(nanoseconds: 0), to: failing.now))
-
-    var leaving = SessionHarness.connected(channels: ["a", "b"])
-    leaving.lose(.network("reset"))
-    leaving.advance(.seconds(2))
-    leaving.greet()
-    leaving.succeed("a")
-    #expect(
-      leaving.perform { $0.unsubscribe("b", at: $1) } == [
-        SessionHarness.unsubscribe("b"),
-        .report(.gap(from: Instant(nanoseconds: 0), to: leaving.now)),
-      ])
+    for leaves in [false, true] {
+      var harness = SessionHarness.connected(channels: ["a", "b"])
+      let start = harness.now
+      harness.renew()
+      #expect(harness.succeed("a").events.count == 1)
+      let outputs =
+        leaves
+        ? harness.unsubscribe("b")
+        : harness.receive(#"{"event":"pusher:subscription_error","channel":"b"}"#)
+      #expect(outputs.last == .report(.gap(from: start, to: harness.now)))
+      #expect(!leaves || outputs.first == .unsubscribe("b"))
+    }
   }
 
   @Test func `there is no gap when nothing was joined, or nothing is wanted any more`() {
     var never = SessionHarness(channels: ["c"])
     never.connect()
-    never.lose(.network("reset"))
-    never.advance(.seconds(2))
-    never.greet()
+    never.renew()
     #expect(never.succeed("c").events == [.subscribed(channel: "c", presence: nil)])
 
     var left = SessionHarness.connected(channels: ["c"])
     left.lose(.network("reset"))
-    #expect(left.perform { $0.unsubscribe("c", at: $1) } == [])
+    #expect(left.unsubscribe("c") == [])
     left.advance(.seconds(2))
     #expect(left.greet().events.count == 1)
-    _ = left.perform { $0.subscribe("d", at: $1) }
+    left.subscribe("d")
     #expect(left.succeed("d").events == [.subscribed(channel: "d", presence: nil)])
-  }
-}
-
-enum AuthorizationTestRequest {
-  static func of(_ harness: inout SessionHarness, _ channel: String) -> AuthorizationRequest {
-    let outputs = harness.perform { $0.subscribe(channel, at: $1) }
-    return outputs.requests[0]
   }
 }
 
@@ -302,46 +246,41 @@ enum AuthorizationTestRequest {
   private func wait(_ asked: Duration?, ceiling: Duration = .seconds(120)) throws -> Duration {
     let policy = ReconnectPolicy(mode: .always, backoff: Backoff(ceiling: ceiling))
     var harness = SessionHarness(SessionOptions(reconnect: policy), channels: ["c"])
-    _ = harness.perform { $0.connect(at: $1) }
+    harness.dial()
     let loss = ConnectionLoss.refused(status: 503, reason: "", retryAfter: asked)
     return try #require(harness.lose(loss).retry?.delay)
   }
 
-  @Test func `the wait is at least what the server asks for`() throws {
-    #expect(try wait(.seconds(60)) == .seconds(60))
-    #expect(try wait(.seconds(119)) == .seconds(119))
-  }
-
-  @Test func `a short wish does not shorten the back-off`() throws {
+  @Test(
+    arguments: [
+      (60, 120, 60), (119, 120, 119), (121, 120, 120), (3_153_600_000, 120, 120), (60, 5, 5),
+      // A short wish does not shorten the back-off.
+      (0, 120, nil), (0.5, 120, nil), (1, 120, nil),
+    ] as [(Double, Int, Int?)])
+  func `the wait is at least what the server asks for, and at most the longest wait`(
+    asked: Double, ceiling: Int, expected: Int?
+  ) throws {
     let own = try wait(nil)
     #expect(own >= .seconds(1))
-    for asked: Duration in [.zero, .milliseconds(500), .seconds(1)] {
-      #expect(try wait(asked) == own)
-    }
-  }
-
-  @Test func `no wish is longer than the longest wait`() throws {
-    #expect(try wait(.seconds(121)) == .seconds(120))
-    #expect(try wait(.seconds(3_153_600_000)) == .seconds(120))
-    #expect(try wait(.seconds(60), ceiling: .seconds(5)) == .seconds(5))
+    let wait = try wait(.seconds(asked), ceiling: .seconds(ceiling))
+    #expect(wait == expected.map { .seconds($0) } ?? own)
   }
 
   @Test func `a redirect is reported while the attempt goes on, and never else`() {
     var harness = SessionHarness(channels: ["c"])
-    let redirected = { (session: inout Session, now: Instant) in
-      session.redirected(status: 302, to: "ws://a/b")
+    func redirect() -> [SessionEvent] {
+      harness.perform { session, _ in session.redirected(status: 302, to: "ws://a/b") }.events
     }
-    #expect(harness.perform(redirected) == [])
-    _ = harness.perform { $0.connect(at: $1) }
-    #expect(
-      harness.perform(redirected) == [.report(.redirected(status: 302, to: "ws://a/b"))])
+    #expect(redirect() == [])
+    harness.dial()
+    #expect(redirect() == [.connection(.redirected(status: 302, to: "ws://a/b"))])
     harness.greet()
-    #expect(harness.perform(redirected) == [])
+    #expect(redirect() == [])
   }
 
   @Test func `an attempt that is given up says what it waited for`() {
     var harness = SessionHarness(channels: ["c"])
-    _ = harness.perform { $0.connect(at: $1) }
+    harness.dial()
     harness.now = harness.now.advanced(by: .seconds(10))
     let outputs = harness.perform { $0.tick(at: $1, stage: .upgrading(received: 7)) }
     let loss = ConnectionLoss.handshakeTimeout(.seconds(10), .upgrading(received: 7))

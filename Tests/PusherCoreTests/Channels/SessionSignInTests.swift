@@ -14,7 +14,7 @@ struct SessionSignInTests {
     _ channels: [String] = ["a"], _ options: SessionOptions = SessionOptions()
   ) -> SessionHarness {
     var harness = SessionHarness(options, channels: channels)
-    _ = harness.perform { $0.signIn(at: $1) }
+    _ = harness.signIn()
     return harness
   }
 
@@ -40,9 +40,7 @@ struct SessionSignInTests {
     return harness
   }
 
-  @Test func `the user is signed in before the channels are joined, and the user's channel is one`()
-    throws
-  {
+  @Test func `the user signs in before the channels, and has a channel too`() throws {
     var harness = try asking(["a", "b"])
     #expect(!harness.session.isFullySubscribed)
     let outputs = harness.receive(Self.success)
@@ -50,8 +48,8 @@ struct SessionSignInTests {
     #expect(
       outputs == [
         .report(.signedIn(userID: "7", userData: userData)),
-        SessionHarness.subscribe("#server-to-user-7"), SessionHarness.subscribe("a"),
-        SessionHarness.subscribe("b"),
+        .subscribe("#server-to-user-7"), .subscribe("a"),
+        .subscribe("b"),
       ])
     for channel in ["a", "b", "#server-to-user-7"] { harness.succeed(channel) }
     #expect(harness.session.isFullySubscribed)
@@ -69,20 +67,12 @@ struct SessionSignInTests {
     let request = try question(in: harness.greet(socketID: "3.4"))
     #expect(request.socketID == "3.4")
     #expect(answer(&harness, request) == [Self.signIn])
-    #expect(harness.receive(Self.success).contains(SessionHarness.subscribe("#server-to-user-7")))
-    #expect(
-      harness.succeed("#server-to-user-7").events.contains {
-        if case .connection(.gap) = $0 { true } else { false }
-      })
-  }
-
-  @Test func `another user on a later connection has another channel`() throws {
-    var harness = try asking([])
-    harness.receive(Self.success)
-    harness.lose(.network("gone"))
-    harness.advance(.seconds(2))
-    let request = try question(in: harness.greet())
-    _ = answer(&harness, request)
+    #expect(harness.receive(Self.success).contains(.subscribe("#server-to-user-7")))
+    let start = Instant(nanoseconds: 0)
+    #expect(harness.succeed("#server-to-user-7").events.last == .gap(from: start, to: harness.now))
+    // Another user has another channel.
+    harness.advance(.seconds(10))
+    _ = answer(&harness, try question(in: harness.renew()))
     harness.receive(#"{"event":"pusher:signin_success","data":{"user_data":"{\"id\":8}"}}"#)
     #expect(harness.session.channels == ["#server-to-user-8"])
   }
@@ -113,7 +103,7 @@ struct SessionSignInTests {
           .signInFailed(
             SubscriptionFailure(
               type: "AuthError", message: failure.reason, status: status, fault: fault))),
-        SessionHarness.subscribe("a"),
+        .subscribe("a"),
       ])
     harness.succeed("a")
     #expect(!harness.session.isFullySubscribed)
@@ -123,21 +113,17 @@ struct SessionSignInTests {
     var harness = harness()
     var outputs = harness.connect()
     for round in 0..<3 {
-      outputs = answer(
-        &harness, try question(in: outputs), .failure(.unavailable(status: nil, "down")))
-      if round < 2 {
+      if round > 0 {
         guard case .signInDelayed("down", _) = outputs.events.first else {
           Issue.record("\(outputs)")
           return
         }
         outputs = harness.advance(.seconds(5))
       }
+      outputs = answer(
+        &harness, try question(in: outputs), .failure(.unavailable(status: nil, "down")))
     }
-    guard case .signInFailed(let failure) = outputs.events.first else {
-      Issue.record("\(outputs)")
-      return
-    }
-    #expect(failure.fault == .network)
+    #expect(outputs.signInFailure?.fault == .network)
   }
 
   @Test(arguments: [
@@ -148,57 +134,41 @@ struct SessionSignInTests {
   func `the server's refusal is the sign-in's, not a channel's`(message: String) throws {
     var harness = try asking(["private-a"])
     let outputs = harness.receive(message)
-    let failure = outputs.events.compactMap {
-      if case .signInFailed(let failure) = $0 { failure } else { nil }
-    }.first
-    #expect(failure?.status == 401 && failure?.fault == .you)
+    #expect(outputs.signInFailure?.status == 401 && outputs.signInFailure?.fault == .you)
     #expect(outputs.requests.map(\.channel) == ["private-a"])
   }
 
   @Test func `a server that knows no sign-in says so`() throws {
     var harness = try asking()
-    let outputs = harness.error(code: 4200, "Unknown event")
-    guard case .signInFailed(let failure) = outputs.events.last else {
-      Issue.record("\(outputs)")
-      return
-    }
-    #expect(failure.message == "Unknown event" && failure.fault == .peer)
+    let failure = harness.error(code: 4200, "Unknown event").signInFailure
+    #expect(failure?.message == "Unknown event" && failure?.fault == .peer)
   }
 
   @Test func `an unanswered sign-in is given up after the time for a connection`() throws {
     var harness = try asking()
     let outputs = harness.advance(.seconds(10))
-    guard case .signInFailed(let failure) = outputs.events.first else {
-      Issue.record("\(outputs)")
-      return
-    }
     #expect(
-      failure
-        == SubscriptionFailure(
-          type: "Timeout", message: "no answer within 10 s", fault: .network))
-    #expect(outputs.contains(SessionHarness.subscribe("a")))
+      outputs.signInFailure
+        == SubscriptionFailure(type: "Timeout", message: "no answer within 10 s", fault: .network))
+    #expect(outputs.contains(.subscribe("a")))
   }
 
   @Test func `an answer that names no user is a failure`() throws {
     var harness = try asking()
     let outputs = harness.receive(#"{"event":"pusher:signin_success","data":{}}"#)
-    guard case .signInFailed = outputs.events.first else {
-      Issue.record("\(outputs)")
-      return
-    }
+    #expect(outputs.signInFailure != nil)
   }
 
   @Test func `a sign-in on a running connection leaves its channels alone`() throws {
     var harness = SessionHarness.connected(channels: ["a"])
-    let request = try question(in: harness.perform { $0.signIn(at: $1) })
+    let request = try question(in: harness.signIn())
     #expect(answer(&harness, request) == [Self.signIn])
     let outputs = harness.receive(Self.success)
-    #expect(!outputs.contains(SessionHarness.subscribe("a")))
-    #expect(harness.perform { $0.signIn(at: $1) }.isEmpty)
+    #expect(!outputs.contains(.subscribe("a")))
+    #expect(harness.signIn().isEmpty)
   }
 
-  @Test
-  func `who of the watchlist comes and goes is reported, and what is not understood left out`() {
+  @Test func `the watchlist's users who come and go are reported, and nothing else`() {
     var harness = SessionHarness.connected()
     let outputs = harness.receive(
       #"{"event":"pusher_internal:watchlist_events","data":"{\"events\":["#
@@ -211,33 +181,11 @@ struct SessionSignInTests {
       ])
   }
 
-  @Test(arguments: [
-    ("", "the answer is empty"), ("[]", "the answer is not a JSON object"),
-    (#"{"user_data":"{}"}"#, #"the answer has no "auth" string"#),
-    (#"{"auth":"k:s"}"#, #"the answer has no "user_data" with the JSON text that was signed"#),
-    (
-      #"{"auth":"k:s","user_data":{}}"#,
-      #"the answer has no "user_data" with the JSON text that was signed"#
-    ),
-  ])
-  func `an endpoint's answer about a user is read strictly`(body: String, reason: String) throws {
-    #expect(throws: AuthorizationFailure.unusable(reason)) {
-      try Authorization(Array(body.utf8), forChannel: false)
-    }
-    let good = #"{"auth":"k:s","user_data":"{\"id\":\"7\"}"}"#
-    #expect(try Authorization(Array(good.utf8), forChannel: false) == Authorization(Self.user))
-  }
-
   @Test func `an error about the rate of client events ends and explains nothing`() {
     var harness = SessionHarness.connected(channels: ["a"])
     let outputs = harness.receive(
       #"{"event":"pusher:error","channel":"a","data":{"code":4301,"message":"too fast"}}"#)
     #expect(outputs == [.report(.error(code: 4301, message: "too fast"))])
-    let lost = harness.lose(.network("gone")).events
-    guard case .connection(.disconnected(_, let code, _, _)) = lost.first else {
-      Issue.record("\(lost)")
-      return
-    }
-    #expect(code == nil)
+    #expect(harness.lose(.network("gone")).loss == .init(loss: .network("gone"), code: nil))
   }
 }

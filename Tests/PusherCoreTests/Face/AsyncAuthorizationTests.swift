@@ -3,12 +3,6 @@ import PusherServer
 import TestSupport
 import Testing
 
-private func sign(_ socketID: String, _ channel: String) -> PusherAuth {
-  let application = Application.forTests()
-  return SubscriptionSignature(key: application.key, secret: application.secret)
-    .authorize(socketID: socketID, channel: channel)
-}
-
 private struct Broken: Error, Equatable {
   var what = "the database"
 }
@@ -22,22 +16,19 @@ private actor Signatures: AsyncAuthorizer, AsyncUserAuthenticator {
     switch channelName {
     case "private-never": return nil
     case "private-broken": throw Broken(what: "call \(count)")
-    default: return sign(socketID, channelName)
+    default: return LocalService.sign(socketID, channelName)
     }
   }
 
   func authentication(socketID: String) async throws -> PusherUserAuth? {
     count += 1
     guard count > 1 else { throw Broken() }
-    let data = #"{"id":"9"}"#
-    let application = Application.forTests()
-    let auth = SubscriptionSignature(key: application.key, secret: application.secret)
-      .signIn(socketID: socketID, userData: data)
-    return PusherUserAuth(auth: auth, userData: data)
+    return LocalService.signUser(socketID, #"{"id":"9"}"#)
   }
 }
 
-private final class Endless: AsyncAuthorizer, AsyncAuthRequestBuilder {
+/// Waits until its task is cancelled.
+final class EndlessAuthorizer: AsyncAuthorizer, AsyncAuthRequestBuilder {
   let asked = Gathered<String>()
   let cancelled = Gathered<String>()
 
@@ -68,10 +59,10 @@ private final class Endless: AsyncAuthorizer, AsyncAuthRequestBuilder {
   private func pusher(
     _ method: AuthMethod, user: UserAuthMethod = .noMethod, timeout: Duration = .seconds(60)
   ) -> Pusher {
-    var options = service.options(method)
-    options.userAuthMethod = user
-    options.connectTimeout = timeout
-    let pusher = Pusher(key: service.pusher().key, options: options)
+    let pusher = service.pusher(method) {
+      $0.userAuthMethod = user
+      $0.connectTimeout = timeout
+    }
     pusher.connection.reconnectDelay = .milliseconds(10)
     pusher.connection.maxReconnectGapInSeconds = 0.02
     pusher.delegate = delegate
@@ -90,9 +81,7 @@ private final class Endless: AsyncAuthorizer, AsyncAuthRequestBuilder {
     #expect(failed.error.underlyingError == nil)
   }
 
-  @Test func `a thrown error reaches the delegate, the channel and its failures, each time`()
-    async throws
-  {
+  @Test func `a thrown error reaches delegate, channel and failures, each time`() async throws {
     let pusher = pusher(.authorizer(authorizer: Signatures()))
     let channel = pusher.subscribe("private-broken")
     var failures = channel.failures.makeAsyncIterator()
@@ -118,8 +107,8 @@ private final class Endless: AsyncAuthorizer, AsyncAuthRequestBuilder {
         socketID: String, channelName: String,
         completionHandler: @escaping @Sendable (Result<PusherAuth, any Error>) -> Void
       ) {
-        let isWelcome = channelName == "private-a"
-        completionHandler(isWelcome ? .success(sign(socketID, channelName)) : .failure(Broken()))
+        let auth = LocalService.sign(socketID, channelName)
+        completionHandler(channelName == "private-a" ? .success(auth) : .failure(Broken()))
       }
     }
     let pusher = pusher(.authorizer(authorizer: Own()))
@@ -129,33 +118,6 @@ private final class Endless: AsyncAuthorizer, AsyncAuthRequestBuilder {
     #expect(try await delegate.subscribed.wait() == ["private-a"])
     let failed = try #require(try await delegate.failed.wait().first)
     #expect(failed.error.underlyingError as? Broken == Broken())
-  }
-
-  @Test func `what is not available is asked for again, a few times unless it has worked`()
-    async throws
-  {
-    final class Restarted: AsyncAuthorizer {
-      let asked = Gathered<String>()
-      func authorization(socketID: String, channelName: String) async throws -> PusherAuth? {
-        asked.add(channelName)
-        let count = asked.values.filter { $0 == channelName }.count
-        guard channelName == "private-a", count == 3 else {
-          throw AuthorizationUnavailable("the database is restarted")
-        }
-        return sign(socketID, channelName)
-      }
-    }
-    let authorizer = Restarted()
-    let pusher = pusher(.authorizer(authorizer: authorizer))
-    pusher.subscribe("private-a")
-    pusher.subscribe("private-b")
-    pusher.connect()
-    #expect(try await delegate.subscribed.wait() == ["private-a"])
-    let failed = try #require(try await delegate.failed.wait().first)
-    #expect(failed.name == "private-b")
-    #expect(failed.error.message == "the authorizer failed: the database is restarted")
-    #expect(failed.error.underlyingError is AuthorizationUnavailable)
-    #expect(authorizer.asked.values.count == 6)
   }
 
   @Test func `a user is authenticated by asynchronous code, and its error is told`() async throws {
@@ -182,10 +144,7 @@ private final class Endless: AsyncAuthorizer, AsyncAuthRequestBuilder {
         return request
       }
     }
-    let endpoint = try LocalEndpoint { request in
-      let auth = sign(request.form["socket_id"] ?? "", request.form["channel_name"] ?? "")
-      return (200, JSONValue.object([.init("auth", .string(auth.auth))]).jsonText)
-    }
+    let endpoint = try LocalEndpoint(LocalEndpoint.sign)
     let pusher = pusher(.authRequestBuilder(authRequestBuilder: Builder(url: endpoint.url)))
     pusher.connect()
     pusher.subscribe("private-a")
@@ -193,23 +152,22 @@ private final class Endless: AsyncAuthorizer, AsyncAuthRequestBuilder {
     #expect(endpoint.requests.values.first?.head.contains("Authorization: token") == true)
     pusher.subscribe("private-never")
     pusher.subscribe("private-broken")
-    let failed = try await delegate.failed.wait(for: 2)
-    let never = failed.first { $0.name == "private-never" }
-    #expect(never?.error.message == "the request builder returned no request")
-    let broken = failed.first { $0.name == "private-broken" }
-    #expect(broken?.error.underlyingError as? Broken == Broken())
+    let failed = try await delegate.failed.wait(for: 2).sorted { $0.name < $1.name }
+    #expect(failed.map(\.name) == ["private-broken", "private-never"])
+    #expect(failed[0].error.underlyingError as? Broken == Broken())
+    #expect(failed[1].error.message == "the request builder returned no request")
   }
 
   @Test(arguments: ["disconnect", "release", "loss"])
   func `the task is cancelled when the answer is no longer wanted`(_ way: String) async throws {
-    let endless = Endless()
+    let endless = EndlessAuthorizer()
     for method in [
       AuthMethod.authorizer(authorizer: endless),
       .authRequestBuilder(authRequestBuilder: endless),
     ] {
       let service = try LocalService()
       let before = (endless.asked.values.count, endless.cancelled.values.count)
-      var pusher: Pusher? = Pusher(key: service.pusher().key, options: service.options(method))
+      var pusher: Pusher? = service.pusher(method)
       pusher?.subscribe("private-a")
       pusher?.connect()
       _ = try await endless.asked.wait(for: before.0 + 1)
@@ -223,25 +181,35 @@ private final class Endless: AsyncAuthorizer, AsyncAuthRequestBuilder {
     }
   }
 
-  @Test func `the task is cancelled when time is up`() async throws {
-    let endless = Endless()
-    let pusher = pusher(.authorizer(authorizer: endless), timeout: .milliseconds(300))
+  /// Never answers.
+  private struct Silent: Authorizer {
+    func fetchAuthValue(
+      socketID: String, channelName: String,
+      completionHandler: @escaping @Sendable (PusherAuth?) -> Void
+    ) {}
+  }
+
+  @Test(arguments: [false, true])
+  func `a subscription fails in time if its authorizer never answers, and a task is cancelled`(
+    isTask: Bool
+  ) async throws {
+    let endless = EndlessAuthorizer()
+    let pusher = pusher(
+      .authorizer(authorizer: isTask ? endless : Silent()), timeout: .milliseconds(300))
     pusher.subscribe("private-a")
     pusher.connect()
-    _ = try await endless.cancelled.wait()
+    if isTask { _ = try await endless.cancelled.wait() }
     let failed = try #require(try await delegate.failed.wait().first)
     #expect(failed.error.message == "the authorizer did not answer within 0.3 s")
     #expect(failed.error.underlyingError == nil)
   }
 
-  @Test func `an asynchronous authoriser answers whoever asks by a completion handler`()
-    async throws
-  {
+  @Test func `an asynchronous authoriser can be asked by a completion handler`() async throws {
     let auths = Gathered<PusherAuth?>()
     let users = Gathered<PusherUserAuth?>()
     let signatures = Signatures()
     signatures.fetchAuthValue(socketID: "1.2", channelName: "private-a") { auths.add($0) }
-    #expect(try await auths.wait().first == sign("1.2", "private-a"))
+    #expect(try await auths.wait().first == LocalService.sign("1.2", "private-a"))
     signatures.fetchAuthValue(socketID: "1.2", channelName: "private-broken") { auths.add($0) }
     #expect(try await auths.wait(for: 2).last == .some(nil))
     signatures.fetchUserAuth(socketID: "1.2") { users.add($0) }

@@ -11,54 +11,31 @@ import Testing
     try EncryptionMasterKey(base64: Base64.encode([UInt8](repeating: byte, count: 32)))
   }
 
-  private func client(_ options: PusherClientOptions) -> Pusher {
-    let pusher = Pusher(key: Application.forTests().key, options: options)
-    pusher.delegate = delegate
-    return pusher
-  }
-
-  private func inline(_ service: LocalService) -> PusherClientOptions {
-    service.options(.inline(secret: Application.forTests().secret))
-  }
-
   @Test func `inline with a master key reads encrypted channels`() async throws {
     let service = try LocalService()
-    var options = inline(service)
-    options.encryptionMasterKey = try key()
-    let pusher = client(options)
+    let key = try key()
+    let pusher = service.signingPusher(delegate: delegate) { $0.encryptionMasterKey = key }
     let data = Gathered<String?>()
     pusher.subscribe("private-encrypted-a").bind(eventName: "e") { data.add($0.data) }
     pusher.connect()
     _ = try await delegate.subscribed.wait()
-    let api = service.api(key: try key())
+    let api = service.api(key: key)
     try await api.trigger("e", channels: ["private-encrypted-a"], data: #"{"n":1}"#)
     try await api.triggerBatch([.init("e", channel: "private-encrypted-a", data: "two")])
     #expect(try await data.wait(for: 2) == [#"{"n":1}"#, "two"])
-    try await service.api(key: try key(8))
+    try await service.api(key: try self.key(8))
       .trigger("e", channels: ["private-encrypted-a"], data: "three")
     #expect(
       try await delegate.undecrypted.wait().first?.hasPrefix("private-encrypted-a e ") == true)
   }
 
-  @Test func `inline without a master key fails on encrypted channels`() async throws {
-    let service = try LocalService()
-    let pusher = client(inline(service))
-    pusher.subscribe("private-encrypted-a")
-    pusher.connect()
-    #expect(
-      try await delegate.failed.wait().first?.error.message == "no encryption key was given")
-  }
-
-  @Test func `a master key is 32 bytes in base64, and stands in no dump`() throws {
-    #expect(throws: EncryptionKeyError.notBase64) { try EncryptionMasterKey(base64: "?") }
-    #expect(throws: EncryptionKeyError.wrongLength(1, expected: 32)) {
-      try EncryptionMasterKey(base64: "QQ==")
-    }
-    var dumped = ""
+  @Test func `neither a secret nor a master key stands in a dump or a description`() throws {
+    let method = AuthMethod.inline(secret: "hush")
+    let network = PusherNetwork(proxy: "http://u:hush@h", environment: ["A": "hush"])
+    var dumped = "\(method)"
     dump(
       PusherClientOptions(
-        encryptionMasterKey: try key(),
-        network: PusherNetwork(proxy: "http://u:hush@h", environment: ["A": "hush"])), to: &dumped)
+        authMethod: method, encryptionMasterKey: try key(), network: network), to: &dumped)
     dump(PusherAPI(appID: "1", key: "k", secret: "hush"), to: &dumped)
     #expect(!dumped.contains("hush") && !dumped.contains("BwcH"))
   }
@@ -69,7 +46,7 @@ import Testing
       application.sendsSubscriptionCounts = true
       $0.applications = [application]
     }
-    let pusher = client(service.options())
+    let pusher = service.pusher(delegate: delegate)
     let events = Gathered<String?>()
     let told = Gathered<Int>()
     pusher.subscribe("a", onSubscriptionCountChanged: { _ in told.add(-1) })
@@ -88,11 +65,9 @@ import Testing
     #expect(told.values == [1, 2])
   }
 
-  @Test func `a cache channel without an event tells its handlers pusher cache_miss`()
-    async throws
-  {
+  @Test func `a cache channel without an event tells its handlers cache_miss`() async throws {
     let service = try LocalService()
-    let pusher = client(service.options())
+    let pusher = service.pusher()
     let misses = Gathered<String?>()
     let own = Gathered<String>()
     pusher.bind(eventName: "pusher:cache_miss") { misses.add($0.channelName) }
@@ -101,7 +76,7 @@ import Testing
     #expect(try await own.wait() == ["pusher:cache_miss"])
     #expect(try await misses.wait() == ["cache-a"])
     try await service.trigger("e", "cache-a", #"{"n":1}"#)
-    let late = client(service.options())
+    let late = service.pusher()
     let events = Gathered<String>()
     late.subscribe("cache-a").bind { events.add($0.eventName) }
     late.connect()
@@ -113,10 +88,9 @@ import Testing
     let service = try LocalService { $0.service = .eventflit }
     let endpoint = try LocalEndpoint { _ in (403, "") }
     let place = "http://127.0.0.1:\(endpoint.port)"
-    var options = service.options(.endpoint(authEndpoint: place))
-    options.service = .eventflit
-    options.userAuthMethod = .endpoint(authEndpoint: place)
-    let pusher = client(options)
+    let pusher = service.pusher(.endpoint(authEndpoint: place), delegate: delegate) {
+      $0.userAuthMethod = .endpoint(authEndpoint: place)
+    }
     let events = Gathered<String>()
     pusher.bind { events.add($0.eventName) }
     pusher.subscribe("cache-a")
@@ -136,10 +110,9 @@ import Testing
 
   @Test func `Eventflit signs in, has members and counts like Pusher`() async throws {
     let service = try LocalService { $0.service = .eventflit }
-    var options = inline(service)
-    options.service = .eventflit
-    options.userAuthMethod = .inline(secret: Application.forTests().secret, userData: ["id": "7"])
-    let pusher = client(options)
+    let pusher = service.signingPusher(delegate: delegate) {
+      $0.userAuthMethod = .inline(secret: Application.forTests().secret, userData: ["id": "7"])
+    }
     pusher.signIn()
     let channel = pusher.subscribeToPresenceChannel(named: "p")
     pusher.connect()
@@ -150,24 +123,24 @@ import Testing
 }
 
 @Suite(.ownThread, .timeLimit(.minutes(10))) struct `What a client is told of the network` {
-  @Test func `nothing counts unless it is given`() throws {
-    let destination = try PusherClientOptions().destination(key: "k")
-    #expect(destination.routing == Routing() && destination.trust == TLSEnvironment())
-  }
-
-  @Test func `a proxy is asked for the service, and a refusal is told`() async throws {
+  @Test(arguments: [
+    (PusherClientOptions(host: .host("127.0.0.1"), port: 9, useTLS: false), "127.0.0.1:9"),
+    (PusherClientOptions(host: .cluster("eu")), "ws-eu.pusher.com:443"),
+    (PusherClientOptions(host: .cluster("eu"), service: .eventflit), "ws-eu.eventflit.com:443"),
+  ])
+  func `a proxy is asked for the service, and a refusal is told`(
+    options: PusherClientOptions, destination: String
+  ) async throws {
     let proxy = try LocalEndpoint { _ in (403, "") }
-    let service = try LocalService()
-    var options = service.options()
+    var options = options
     options.network = PusherNetwork(proxy: "http://127.0.0.1:\(proxy.port)")
     options.autoReconnect = false
-    let delegate = RecordingDelegate()
-    let pusher = Pusher(key: Application.forTests().key, options: options)
-    pusher.delegate = delegate
+    let pusher = Pusher(key: "APP_KEY", options: options)
+    let delegate = RecordingDelegate(of: pusher)
     pusher.connect()
     _ = try await delegate.connectFailures.wait()
     let head = try await proxy.requests.wait().first?.head
-    #expect(head?.hasPrefix("CONNECT 127.0.0.1:\(service.port) HTTP/1.1\r\n") == true)
+    #expect(head?.hasPrefix("CONNECT \(destination) HTTP/1.1\r\n") == true)
   }
 
   @Test func `the environment that is given names proxies, exceptions and authorities`() throws {
@@ -186,6 +159,8 @@ import Testing
     var none = options
     none.network.proxy = ""
     #expect(try none.destination(key: "k").routing.secureProxy == nil)
+    let plain = try PusherClientOptions().destination(key: "k")
+    #expect(plain.routing == Routing() && plain.trust == TLSEnvironment())
     let stranger = PusherNetwork(environment: ["REQUEST_METHOD": "GET", "HTTP_PROXY": "http://x"])
     #expect(try stranger.routing().plainProxy == nil)
   }

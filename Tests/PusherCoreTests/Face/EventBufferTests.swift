@@ -5,8 +5,7 @@ import Testing
 
 @Suite struct `The buffer of a sequence` {
   private func gap(_ from: Int64, _ to: Int64) -> PusherGap {
-    PusherGap(
-      from: WallTime(millisecondsSince1970: from), to: WallTime(millisecondsSince1970: to))
+    PusherGap(from: WallTime(millisecondsSince1970: from), to: WallTime(millisecondsSince1970: to))
   }
 
   private func all(_ buffer: inout EventBuffer<Int>) -> [PusherFeedElement<Int>] {
@@ -36,12 +35,9 @@ import Testing
 
   @Test func `a gap stays in its place when the events around it are dropped`() {
     var buffer = EventBuffer<Int>(.newest(2))
-    buffer.add(0)
-    buffer.add(1)
+    for number in 0..<2 { buffer.add(number) }
     buffer.add(gap(10, 20))
-    buffer.add(2)
-    buffer.add(3)
-    buffer.add(4)
+    for number in 2..<5 { buffer.add(number) }
     #expect(all(&buffer) == [.lost(2), .gap(gap(10, 20)), .lost(1), .event(3), .event(4)])
   }
 

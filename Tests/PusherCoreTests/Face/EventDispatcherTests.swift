@@ -102,7 +102,7 @@ import Testing
     #expect(noted() == ["all e c 1"])
   }
 
-  @Test func `a handler that binds and unbinds others is heeded at once or with the next event`() {
+  @Test func `a handler may bind and unbind others and itself, at once or for the next event`() {
     let list = connection.bindings
     let (seen, note) = (seen, note("late"))
     let victim = PusherBinding()
@@ -113,9 +113,15 @@ import Testing
         _ = list.bind(to: "e", note)
       }, for: nil)
     list.insert(EventHandler(victim) { _ in seen.withLock { $0.append("victim") } }, for: nil)
+    let once = PusherBinding()
+    list.insert(
+      EventHandler(once) { _ in
+        list.unbind(once)
+        seen.withLock { $0.append("once") }
+      }, for: nil)
     let message = #"{"event":"e","channel":"a","data":"1"}"#
     _ = take(message)
-    #expect(noted() == ["first"])
+    #expect(noted() == ["first", "once"])
     _ = take(message)
     #expect(noted() == ["late e a 1", "first"])
   }

@@ -1,4 +1,5 @@
 import Foundation
+import PusherCore
 
 final class LocalEndpoint: Sendable {
   struct Request: Sendable {
@@ -17,7 +18,7 @@ final class LocalEndpoint: Sendable {
   }
 
   let requests = Gathered<Request>()
-  private let listener: LoopbackListener
+  private let server: RawServer
 
   /// - Parameters:
   ///   - field: An additional header field of each answer.
@@ -25,24 +26,31 @@ final class LocalEndpoint: Sendable {
   init(
     field: String = "X-Was: here", _ answer: @escaping @Sendable (Request) -> (Int, String)
   ) throws {
-    listener = try LoopbackListener(backlog: 16) { [requests] peer in
-      defer { close(peer) }
+    server = try RawServer { [requests] peer in
       guard let request = Self.read(peer) else { return }
       requests.add(request)
       let (status, body) = answer(request)
       let text =
         "HTTP/1.1 \(status) X\r\nContent-Length: \(body.utf8.count)\r\n\(field)\r\n"
         + "Connection: close\r\n\r\n\(body)"
-      _ = send(peer, text, text.utf8.count, Int32(MSG_NOSIGNAL))
+      peer.send(Array(text.utf8))
     }
   }
 
-  var port: Int { listener.port }
+  /// Answers with the signature of the channel; a member of a presence channel is user 7.
+  static func sign(_ request: Request) -> (Int, String) {
+    let channel = PercentEncoding.decode(request.form["channel_name"] ?? "") ?? ""
+    let auth = LocalService.sign(request.form["socket_id"] ?? "", channel)
+    var answer: [JSONValue.Member] = [.init("auth", .string(auth.auth))]
+    if let data = auth.channelData { answer.append(.init("channel_data", .string(data))) }
+    return (200, JSONValue.object(answer).jsonText)
+  }
+
+  var port: Int { server.port }
   var url: String { "http://127.0.0.1:\(port)/pusher/auth" }
 
-  private static func read(_ peer: Int32) -> Request? {
+  private static func read(_ peer: RawServer.Peer) -> Request? {
     var text = ""
-    var chunk = [UInt8](repeating: 0, count: 65_536)
     while true {
       if let end = text.range(of: "\r\n\r\n") {
         let head = String(text[..<end.lowerBound])
@@ -55,9 +63,9 @@ final class LocalEndpoint: Sendable {
         }
         if body.utf8.count >= expected ?? 0 { return Request(head: head, body: body) }
       }
-      let count = recv(peer, &chunk, chunk.count, 0)
-      guard count > 0 else { return nil }
-      text += String(decoding: chunk[..<count], as: UTF8.self)
+      let bytes = peer.receive()
+      guard !bytes.isEmpty else { return nil }
+      text += String(decoding: bytes, as: UTF8.self)
     }
   }
 }

@@ -10,9 +10,7 @@ final class LocalService: Sendable {
   private let server: Kept
 
   /// A server that only its own thread touches.
-  private final class Kept: @unchecked Sendable {
-    var server: Server?
-  }
+  private final class Kept: @unchecked Sendable { var server: Server? }
 
   /// - Parameter change: Changes the default app: test credentials, free port.
   init(_ change: @escaping @Sendable (inout ServerOptions) -> Void = { _ in }) throws {
@@ -106,28 +104,72 @@ final class LocalService: Sendable {
     return try LocalService { $0.listen.port = port }
   }
 
+  func restart() async throws -> LocalService {
+    await stop()
+    return try successor()
+  }
+
+  /// Returns a client with the delegate, joined to a public and a private channel.
+  func joined(
+    _ delegate: RecordingDelegate, _ change: (inout PusherClientOptions) -> Void = { _ in }
+  ) async throws -> Pusher {
+    let pusher = signingPusher(delegate: delegate, change)
+    pusher.subscribe("a")
+    pusher.subscribe("private-b")
+    pusher.connect()
+    _ = try await delegate.subscribed.wait(for: 2)
+    return pusher
+  }
+
   func options(_ authMethod: AuthMethod = .noMethod) -> PusherClientOptions {
     PusherClientOptions(
       authMethod: authMethod, host: .host("127.0.0.1"), port: port, useTLS: false, service: service)
   }
 
-  func pusher(_ authMethod: AuthMethod = .noMethod) -> Pusher {
-    Pusher(key: Application.forTests().key, options: options(authMethod))
+  /// Returns a client of this server, whose options `change` may change.
+  func pusher(
+    _ authMethod: AuthMethod = .noMethod, key: String = Application.forTests().key,
+    delegate: RecordingDelegate? = nil, _ change: (inout PusherClientOptions) -> Void = { _ in }
+  ) -> Pusher {
+    var options = options(authMethod)
+    change(&options)
+    let pusher = Pusher(key: key, options: options)
+    pusher.delegate = delegate
+    return pusher
   }
 
-  func signingPusher() -> Pusher {
-    pusher(.inline(secret: Application.forTests().secret))
+  func signingPusher(
+    delegate: RecordingDelegate? = nil, _ change: (inout PusherClientOptions) -> Void = { _ in }
+  ) -> Pusher {
+    pusher(.inline(secret: Application.forTests().secret), delegate: delegate, change)
   }
 
-  var api: PusherAPI { api(key: nil) }
+  static func sign(_ socketID: String, _ channel: String) -> PusherAuth {
+    let application = Application.forTests()
+    let data = channel.hasPrefix("presence-") ? #"{"user_id":"7"}"# : nil
+    return SubscriptionSignature(key: application.key, secret: application.secret)
+      .authorize(socketID: socketID, channel: channel, channelData: data)
+  }
 
-  func api(key: EncryptionMasterKey?) -> PusherAPI {
+  static func signUser(_ socketID: String, _ userData: String) -> PusherUserAuth {
+    let application = Application.forTests()
+    let signature = SubscriptionSignature(key: application.key, secret: application.secret)
+    return PusherUserAuth(
+      auth: signature.signIn(socketID: socketID, userData: userData), userData: userData)
+  }
+
+  var api: PusherAPI { api() }
+
+  func api(
+    key: EncryptionMasterKey? = nil, secret: String = Application.forTests().secret,
+    runtime: PusherRuntime? = nil
+  ) -> PusherAPI {
     let application = Application.forTests()
     return PusherAPI(
-      appID: application.id, key: application.key, secret: application.secret,
+      appID: application.id, key: application.key, secret: secret,
       options: PusherAPI.Options(
         host: .host("127.0.0.1"), port: port, useTLS: false, service: service,
-        encryptionMasterKey: key))
+        encryptionMasterKey: key, runtime: runtime))
   }
 
   func trigger(_ name: String, _ channel: String, _ data: String = "{}") async throws {
@@ -156,22 +198,17 @@ final class Gathered<Value: Sendable>: Sendable {
   }
 
   /// Waits until the values suffice, at most 30 s after each value.
-  @discardableResult
-  func wait(until isEnough: ([Value]) -> Bool) async throws -> [Value] {
+  @discardableResult func wait(until isEnough: ([Value]) -> Bool) async throws -> [Value] {
     var known = values
-    while !isEnough(known) { known = try await waitOnce(for: known.count + 1, "values") }
+    while !isEnough(known) { known = try await waitOnce(for: known.count + 1) }
     return known
   }
 
   /// Waits for `count` values, at most 30 s each: a busy machine is no failure.
-  func wait(for count: Int = 1, _ what: String = "values") async throws -> [Value] {
-    var known = values
-    while known.count < count { known = try await waitOnce(for: known.count + 1, what) }
-    return known
-  }
+  func wait(for count: Int = 1) async throws -> [Value] { try await wait { $0.count >= count } }
 
   /// Waits for `count` values, at most 30 s in all.
-  private func waitOnce(for count: Int, _ what: String) async throws -> [Value] {
+  private func waitOnce(for count: Int) async throws -> [Value] {
     let deadline = Task {
       try await Task.sleep(for: .seconds(30))
       let late = status.withLock { status in
@@ -190,7 +227,7 @@ final class Gathered<Value: Sendable>: Sendable {
       if isReady { continuation.resume() }
     }
     guard values.count >= count else {
-      throw LocalService.Failure.late("\(what): \(values.count) of \(count)")
+      throw LocalService.Failure.late("\(values.count) of \(count) values")
     }
     return values
   }
@@ -223,18 +260,14 @@ final class RecordingDelegate: PusherDelegate {
   let changeRequest: @Sendable (inout AuthRequest) -> Void
 
   init(
-    mayConnect: Bool = true,
+    of pusher: Pusher? = nil, mayConnect: Bool = true,
     retry: @escaping @Sendable (Duration) -> Duration? = { _ in .milliseconds(10) },
     changeRequest: @escaping @Sendable (inout AuthRequest) -> Void = { _ in }
   ) {
     self.mayConnect = mayConnect
     self.retry = retry
     self.changeRequest = changeRequest
-  }
-
-  convenience init(of pusher: Pusher) {
-    self.init()
-    pusher.delegate = self
+    pusher?.delegate = self
   }
 
   func changedConnectionState(from old: ConnectionState, to new: ConnectionState) {
@@ -311,9 +344,54 @@ final class RecordingDelegate: PusherDelegate {
 }
 
 extension Pusher {
-  /// Returns a client of the key `key` for a server on this machine.
-  static func local(_ port: Int) -> Pusher {
-    Pusher(
-      key: "key", options: PusherClientOptions(host: .host("127.0.0.1"), port: port, useTLS: false))
+  /// Returns a client for a server on this machine, whose options `change` may change.
+  static func local(
+    _ port: Int, key: String = "key", _ change: (inout PusherClientOptions) -> Void = { _ in }
+  ) -> Pusher {
+    var options = PusherClientOptions(host: .host("127.0.0.1"), port: port, useTLS: false)
+    change(&options)
+    return Pusher(key: key, options: options)
+  }
+
+  /// Connects, and waits until every channel is subscribed.
+  func joined() async throws {
+    try await connected(within: .seconds(30))
+    for channel in connection.channels.channels.values {
+      try await channel.subscribed(within: .seconds(30))
+    }
+  }
+}
+
+extension PusherAPI {
+  /// Calls a server on this machine, of another app.
+  static func local(
+    _ port: Int, timeout: Duration = .seconds(600), runtime: PusherRuntime? = nil
+  ) -> PusherAPI {
+    PusherAPI(
+      appID: "1", key: "k", secret: "s",
+      options: Options(
+        host: .host("127.0.0.1"), port: port, useTLS: false, timeout: timeout, runtime: runtime))
+  }
+}
+
+extension ConnectionLoss {
+  var closeCode: Int? { if case .closed(let code, _) = self { code } else { nil } }
+}
+
+/// A client with its own local server that has joined the channels `a` and `b`.
+struct JoinedClient {
+  let service: LocalService
+  let delegate = RecordingDelegate()
+  let pusher: Pusher
+  let channel: PusherChannel
+
+  init() async throws {
+    service = try LocalService()
+    pusher = service.pusher()
+    pusher.delegate = delegate
+    channel = pusher.subscribe("a")
+    pusher.subscribe("b")
+    pusher.connect()
+    _ = try await delegate.subscribed.wait(for: 2)
   }
 }

@@ -8,9 +8,7 @@ import Testing
     let lines = Gathered<String>()
     let lowest: PusherLogLevel
 
-    init(_ lowest: PusherLogLevel = .trace) {
-      self.lowest = lowest
-    }
+    init(_ lowest: PusherLogLevel = .trace) { self.lowest = lowest }
 
     func log(_ level: PusherLogLevel, _ message: () -> String) {
       if level >= lowest { lines.add("\(level.rawValue): \(message())") }
@@ -30,18 +28,17 @@ import Testing
   init() throws { service = try LocalService() }
 
   private func client(_ log: Log? = nil, _ counts: Counts? = nil) -> Pusher {
-    var options = service.options(.inline(secret: Application.forTests().secret))
-    options.logger = log
-    options.metrics = counts
-    return Pusher(key: Application.forTests().key, options: options)
+    service.signingPusher {
+      $0.logger = log
+      $0.metrics = counts
+    }
   }
 
   @Test func `what happens is told with a level, and no secret stands in it`() async throws {
     let log = Log()
     let pusher = client(log)
     pusher.subscribe("private-a")
-    try await pusher.connected()
-    try await #require(pusher.channel(named: "private-a")).subscribed()
+    try await pusher.joined()
     let socket = try #require(pusher.connection.socketId)
     #expect(log.lines.values.contains("info: connected as socket \(socket)"))
     let trace = log.lines.values.filter {
@@ -49,9 +46,7 @@ import Testing
     }
     #expect(trace.count == 1)
     #expect(!log.lines.values.contains { $0.contains(Application.forTests().secret) })
-    let signature = SubscriptionSignature(
-      key: Application.forTests().key, secret: Application.forTests().secret
-    ).authorize(socketID: socket, channel: "private-a").auth
+    let signature = LocalService.sign(socket, "private-a").auth
     #expect(!log.lines.values.contains { $0.contains(signature) })
   }
 
@@ -72,8 +67,7 @@ import Testing
     let seen = Gathered<String>()
     let channel = pusher.subscribe("a")
     channel.bind(eventName: "e") { seen.add($0.data ?? "") }
-    try await pusher.connected()
-    try await channel.subscribed()
+    try await pusher.joined()
     for number in 0..<10 { try await service.trigger("e", "a", "\(number)") }
     _ = try await seen.wait(for: 10)
     try await condition("all are counted") { counts.values[.events] == 10 }
@@ -83,24 +77,20 @@ import Testing
     try await condition("the loss is counted") { counts.values[.losses] ?? 0 >= 1 }
   }
 
-  @Test func `events that a slow reader misses are a warning, and counted, and so is a gap`()
-    async throws
-  {
+  @Test func `a slow reader's losses, and gaps, are warned of and counted`() async throws {
     let (log, counts) = (Log(.warning), Counts())
     let pusher = client(log, counts)
     pusher.connection.reconnectDelay = .milliseconds(10)
     let channel = pusher.subscribe("a")
     let unread = channel.events(named: "e", buffering: .newest(1))
-    try await pusher.connected()
-    try await channel.subscribed()
+    try await pusher.joined()
     for number in 0..<5 { try await service.trigger("e", "a", "\(number)") }
     try await condition("the loss is counted") { counts.values[.dropped] == 4 }
     #expect(unread.droppedCount == 4)
     let told = try await log.lines.wait()
     #expect(told[0].hasPrefix("warning: a reader of events() is too slow; events dropped: "))
 
-    await service.stop()
-    let next = try service.successor()
+    let next = try await service.restart()
     _ = try await log.lines.wait {
       $0.contains { $0.hasPrefix("warning: subscribed again; events of ") }
     }

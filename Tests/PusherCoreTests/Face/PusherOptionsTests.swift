@@ -6,31 +6,15 @@ import Testing
   let service: LocalService
   init() throws { service = try LocalService() }
 
-  private func failure(_ options: PusherClientOptions, key: String = "k") async throws
-    -> PusherConfigurationError?
-  {
-    let delegate = RecordingDelegate()
-    let pusher = Pusher(key: key, options: options)
-    pusher.delegate = delegate
-    pusher.connect()
-    let failures = try await delegate.connectFailures.wait()
-    #expect(failures.map(\.willRetry) == [false])
-    #expect(pusher.connection.connectionState == .disconnected)
-    return failures.first?.error as? PusherConfigurationError
-  }
-
   @Test func `the PusherClientOptions value has PusherSwift's defaults`() {
     let options = PusherClientOptions()
     #expect(options.authMethod.description == "noMethod")
-    #expect(options.attemptToReturnJSONObject)
-    #expect(options.autoReconnect)
-    #expect(options.useTLS)
+    #expect(options.attemptToReturnJSONObject && options.autoReconnect && options.useTLS)
     #expect(options.host == nil && options.port == nil && options.path == nil)
     #expect(options.activityTimeout == nil)
   }
 
-  @Test func `defaultHost is where options without a host lead, and hosts tell their names`() throws
-  {
+  @Test func `options without a host lead to defaultHost, and hosts have names`() throws {
     let named = Pusher(key: "k", options: PusherClientOptions(host: .defaultHost))
     let unnamed = Pusher(key: "k", options: PusherClientOptions())
     #expect(named.connection.url == unnamed.connection.url && named.connection.url != nil)
@@ -45,65 +29,40 @@ import Testing
     #expect(!options.useTLS)
   }
 
-  @Test func `a secret stands in no description and no dump`() {
-    let method = AuthMethod.inline(secret: "hush")
-    var dumped = ""
-    dump(PusherClientOptions(authMethod: method), to: &dumped)
-    #expect(!dumped.contains("hush") && !"\(method)".contains("hush"))
-  }
-
-  @Test func `a cluster that does not exist is a failure to connect, not to configure`()
-    async throws
-  {
-    let options = PusherClientOptions(
-      autoReconnect: false, host: .cluster("no such cluster"))
-    guard case .invalidHost(let host, _) = try await failure(options) else {
-      Issue.record("another failure")
-      return
+  private static let impossible: [(PusherClientOptions, String)] =
+    ["", "a/b", "user@host", "host:80", "host?x", "a b", "h#f"].map { (host: String) in
+      (PusherClientOptions(host: .host(host)), "'\(host)' is not a host")
     }
-    #expect(host == "ws-no such cluster.pusher.com")
-  }
-
-  @Test(arguments: ["", "a/b", "user@host", "host:80", "host?x", "a b", "h#f"])
-  func `a host that is more than a host is refused before anything is sent`(_ host: String)
-    async throws
-  {
-    let failure = try await failure(PusherClientOptions(host: .host(host)))
-    guard case .invalidHost(host, _) = failure else {
-      Issue.record("\(String(describing: failure))")
-      return
+    + [0, -1, 65_536].map { (port: Int) in
+      (PusherClientOptions(port: port), "\(port) is not a port")
     }
+
+  @Test(
+    arguments: impossible.map { ("k", $0.0, $0.1) } + [
+      (
+        "k", PusherClientOptions(autoReconnect: false, host: .cluster("no such cluster")),
+        "'ws-no such cluster.pusher.com' is not a host"
+      ),
+      ("", PusherClientOptions(), "the app's key is empty"),
+      ("k", PusherClientOptions(path: "/a?b"), "'/a?b' is not a URL path"),
+      ("k", PusherClientOptions(activityTimeout: .zero), "invalid timeout: 0"),
+      ("k", PusherClientOptions(caFile: "/nowhere"), "/nowhere"),
+    ])
+  func `options that cannot work are refused before anything is sent`(
+    key: String, options: PusherClientOptions, message: String
+  ) async throws {
+    let pusher = Pusher(key: key, options: options)
+    let delegate = RecordingDelegate(of: pusher)
+    pusher.connect()
+    let failures = try await delegate.connectFailures.wait()
+    #expect(failures.map(\.willRetry) == [false])
+    #expect(pusher.connection.connectionState == .disconnected)
+    let error = try #require(failures.first?.error as? PusherConfigurationError)
+    #expect("\(error)".contains(message))
   }
 
-  @Test(arguments: [0, -1, 65_536]) func `a port out of range is refused`(_ port: Int)
-    async throws
-  {
-    #expect(try await failure(PusherClientOptions(port: port)) == .invalidPort(port))
-  }
-
-  @Test func `an empty key, a bad path and a timeout of nothing are refused`() async throws {
-    #expect(try await failure(PusherClientOptions(), key: "") == .missingKey)
-    #expect(try await failure(PusherClientOptions(path: "/a?b")) == .invalidPath("/a?b"))
-    #expect(
-      try await failure(PusherClientOptions(activityTimeout: .zero)) == .invalidTimeout(.zero))
-  }
-
-  @Test func `a file of authorities that is not there is told before anything is sent`()
-    async throws
-  {
-    guard case .tls(let reason) = try await failure(PusherClientOptions(caFile: "/nowhere")) else {
-      Issue.record("another failure")
-      return
-    }
-    #expect(reason.contains("/nowhere"))
-  }
-
-  @Test func `activityTimeout asks a silent server for a sign of life, and a pong ends the wait`()
-    async throws
-  {
-    var options = service.options()
-    options.activityTimeout = .milliseconds(20)
-    let pusher = Pusher(key: service.pusher().key, options: options)
+  @Test func `activityTimeout pings a silent server, and a pong ends the wait`() async throws {
+    let pusher = service.pusher { $0.activityTimeout = .milliseconds(20) }
     let delegate = RecordingDelegate(of: pusher)
     pusher.connect()
     // A second ping proves that the first was answered.
@@ -113,17 +72,12 @@ import Testing
     #expect(delegate.disconnected.values.isEmpty)
   }
 
-  @Test func `a pong that does not come within pongResponseTimeout ends the connection`()
-    async throws
-  {
-    let server = try RawServer { peer in
-      RawServer.greet(peer)
-      peer.waitForEnd()
+  @Test func `no pong within pongResponseTimeout ends the connection`() async throws {
+    let server = try RawServer.greeting()
+    let pusher = Pusher.local(server.port) {
+      $0.autoReconnect = false
+      $0.activityTimeout = .milliseconds(20)
     }
-    var options = PusherClientOptions(
-      autoReconnect: false, host: .host("127.0.0.1"), port: server.port, useTLS: false)
-    options.activityTimeout = .milliseconds(20)
-    let pusher = Pusher(key: "k", options: options)
     let delegate = RecordingDelegate(of: pusher)
     pusher.connection.pongResponseTimeout = .milliseconds(30)
     #expect(pusher.connection.pongResponseTimeout == .milliseconds(30))
@@ -139,9 +93,8 @@ import Testing
       var options = PusherClientOptions(
         autoReconnect: false, host: .host("127.0.0.1"), port: server.port)
       if let useTLS { options.useTLS = useTLS }
-      let delegate = RecordingDelegate()
       let pusher = Pusher(key: "k", options: options)
-      pusher.delegate = delegate
+      let delegate = RecordingDelegate(of: pusher)
       pusher.connect()
       _ = try await delegate.connectFailures.wait()
     }
@@ -163,9 +116,7 @@ import Testing
       peer.send(frame(.text, output.array, isCompressed: true))
       peer.waitForEnd()
     }
-    let options = PusherClientOptions(
-      host: .host("127.0.0.1"), port: server.port, useTLS: false)
-    let pusher = Pusher(key: "k", options: options)
+    let pusher = Pusher.local(server.port)
     let data = Gathered<String?>()
     pusher.subscribe("a").bind(eventName: "e") { data.add($0.data) }
     pusher.connect()
@@ -174,14 +125,10 @@ import Testing
   }
 
   @Test func `attemptToReturnJSONObject off hands data as text to callbacks`() async throws {
-    var options = service.options()
-    options.attemptToReturnJSONObject = false
-    let pusher = Pusher(key: service.pusher().key, options: options)
-    let delegate = RecordingDelegate(of: pusher)
+    let pusher = service.pusher { $0.attemptToReturnJSONObject = false }
     let values = Gathered<JSONValue?>()
     pusher.subscribe("a").bind(eventName: "e", callback: { values.add($0) })
-    pusher.connect()
-    _ = try await delegate.subscribed.wait()
+    try await pusher.joined()
     try await service.trigger("e", "a", #"{"n":1}"#)
     #expect(try await values.wait() == [.string(#"{"n":1}"#)])
   }

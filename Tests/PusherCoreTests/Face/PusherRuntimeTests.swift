@@ -10,16 +10,25 @@ import Testing
   init() throws { service = try LocalService() }
 
   private func client(_ runtime: PusherRuntime?) -> Pusher {
-    var options = service.options()
-    options.runtime = runtime
-    return Pusher(key: Application.forTests().key, options: options)
+    service.pusher { $0.runtime = runtime }
+  }
+
+  private static func stream(
+    _ answer: String, _ runtime: PusherRuntime
+  ) throws -> (RawServer, EventSource) {
+    let server = try RawServer { peer in
+      _ = peer.head()
+      peer.send(Array(answer.utf8))
+      peer.waitForEnd()
+    }
+    var settings = EventSourceSettings()
+    settings.runtime = runtime
+    return (server, EventSource(url: "http://127.0.0.1:\(server.port)/", settings: settings))
   }
 
   // MARK: One thread
 
-  @Test func `a wait for a subscription names the server's rate limit that it did not outlast`()
-    async throws
-  {
+  @Test func `a wait for a subscription names the rate limit that outlasts it`() async throws {
     let pusher = Pusher(key: "key")
     let channel = pusher.subscribe("a")
     let limit = SubscriptionFailure(
@@ -29,34 +38,20 @@ import Testing
     #expect(channel.failure == nil)
   }
 
-  @Test
-  func `many clients, event sources and calls of the API share one thread, which has its name`()
-    async throws
-  {
+  @Test func `clients, event sources and calls of the API share a named thread`() async throws {
     let runtime = PusherRuntime(name: "rt-shared")
     let clients = (0..<20).map { _ in client(runtime) }
     for client in clients { try await client.connected() }
-    let stream = try RawServer { peer in
-      _ = peer.head()
-      peer.send(Array("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n".utf8))
-      peer.waitForEnd()
-    }
-    var settings = EventSourceSettings()
-    settings.runtime = runtime
-    let source = EventSource(url: "http://127.0.0.1:\(stream.port)/", settings: settings)
+    let (stream, source) = try Self.stream(
+      "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n", runtime)
     let opened = Gathered<Bool>()
     source.onOpen { opened.add(true) }
     source.connect()
     _ = try await opened.wait()
-    let application = Application.forTests()
-    let api = PusherAPI(
-      appID: application.id, key: application.key, secret: application.secret,
-      options: .init(
-        host: .host("127.0.0.1"), port: service.port, useTLS: false, runtime: runtime))
-    _ = try await api.channels()
+    _ = try await service.api(runtime: runtime).channels()
     #expect(OwnThread.count(named: "rt-shared") == 1)
     #expect(runtime.memberCount == 22)
-    withExtendedLifetime((clients, source)) {}
+    withExtendedLifetime((clients, source, stream)) {}
   }
 
   @Test func `every client gets its own events on the shared thread`() async throws {
@@ -69,8 +64,7 @@ import Testing
         seen.add("\(number) \(event.data ?? "")")
       }
       clients.append(client)
-      try await client.connected()
-      try await #require(client.channel(named: "room-\(number)")).subscribed()
+      try await client.joined()
     }
     for number in 0..<5 {
       try await service.api.trigger("ping", channels: ["room-\(number)"], data: "\(number)")
@@ -79,9 +73,7 @@ import Testing
     withExtendedLifetime(clients) {}
   }
 
-  @Test func `the thread ends with its last client, and another one begins with the next`()
-    async throws
-  {
+  @Test func `the thread ends with its last client, and the next one gets another`() async throws {
     let runtime = PusherRuntime(name: "rt-ends")
     for _ in 0..<3 {
       var clients = [client(runtime), client(runtime)]
@@ -95,9 +87,7 @@ import Testing
     }
   }
 
-  @Test func `a client without a runtime has a thread of its own, which ends with it`()
-    async throws
-  {
+  @Test func `a client without a runtime has a thread, which ends with it`() async throws {
     var pusher: Pusher? = client(nil)
     try await pusher?.connected()
     let thread = try #require(pusher?.connection.thread)
@@ -119,9 +109,7 @@ import Testing
 
   // MARK: The end
 
-  @Test func `run returns when its task is cancelled and every connection is closed`()
-    async throws
-  {
+  @Test func `run returns after cancellation, when every connection is closed`() async throws {
     let runtime = PusherRuntime(name: "rt-run")
     let (first, second) = (client(runtime), client(runtime))
     try await first.connected()
@@ -139,14 +127,8 @@ import Testing
   @Test func `a client that connects while the others are closed is closed too`() async throws {
     let runtime = PusherRuntime(name: "rt-late")
     // The server reads the goodbye and does not answer, so that another client has time to start.
-    let silent = try RawServer { peer in
-      RawServer.greet(peer)
-      peer.waitForEnd()
-    }
-    let first = Pusher(
-      key: "key",
-      options: PusherClientOptions(
-        host: .host("127.0.0.1"), port: silent.port, useTLS: false, runtime: runtime))
+    let silent = try RawServer.greeting()
+    let first = Pusher.local(silent.port) { $0.runtime = runtime }
     try await first.connected()
     let states = first.states
     let close = Task { await runtime.close() }
@@ -158,42 +140,22 @@ import Testing
     #expect(runtime.memberCount == 0)
   }
 
-  @Test func `close cancels calls that are under way, and returns at once when there is nothing`()
-    async throws
-  {
+  @Test func `close cancels calls, and returns at once without clients or calls`() async throws {
     let runtime = PusherRuntime(name: "rt-close")
     await runtime.close()
     let silent = try RawServer { $0.waitForEnd() }
-    let api = PusherAPI(
-      appID: "1", key: "key", secret: "secret",
-      options: .init(
-        host: .host("127.0.0.1"), port: silent.port, useTLS: false, timeout: .seconds(600),
-        runtime: runtime))
-    let call = Task { () -> PusherAPIError? in
-      do throws(PusherAPIError) {
-        _ = try await api.channels()
-        return nil
-      } catch {
-        return error
-      }
-    }
+    let api = PusherAPI.local(silent.port, runtime: runtime)
+    let call = Task { try await api.channels() }
     _ = try await silent.opened.wait()
     await runtime.close()
-    #expect(await call.value == .cancelled)
+    await #expect(throws: PusherAPIError.cancelled) { try await call.value }
     _ = try await silent.closed.wait()
     #expect(runtime.memberCount == 0)
   }
 
   @Test func `close does not wait for an event source that has ended`() async throws {
     let runtime = PusherRuntime(name: "rt-ended")
-    let stream = try RawServer { peer in
-      _ = peer.head()
-      peer.send(Array("HTTP/1.1 204 No Content\r\n\r\n".utf8))
-      peer.waitForEnd()
-    }
-    var settings = EventSourceSettings()
-    settings.runtime = runtime
-    let source = EventSource(url: "http://127.0.0.1:\(stream.port)/", settings: settings)
+    let (stream, source) = try Self.stream("HTTP/1.1 204 No Content\r\n\r\n", runtime)
     let ended = Gathered<Int>()
     source.onComplete { status, _, _ in ended.add(status ?? 0) }
     source.connect()
@@ -201,22 +163,15 @@ import Testing
     await runtime.close()
     #expect(runtime.memberCount == 0)
     #expect(source.readyState == .closed)
+    withExtendedLifetime(stream) {}
   }
 
-  @Test func `the run of a client connects it, and closes the connection when it is cancelled`()
-    async throws
-  {
+  @Test func `the run of a client connects it, and disconnects on cancellation`() async throws {
     let pusher = client(nil)
     let run = Task { try await pusher.run() }
     for await state in pusher.states where state == .connected { break }
     run.cancel()
     try await run.value
     #expect(pusher.connection.connectionState == .disconnected)
-  }
-
-  @Test func `the run of a client throws what keeps it from connecting`() async throws {
-    let pusher = Pusher(key: "", options: service.options())
-    let error = await #expect(throws: PusherConfigurationError.self) { try await pusher.run() }
-    #expect(error == .missingKey)
   }
 }

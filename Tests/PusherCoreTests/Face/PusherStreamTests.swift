@@ -16,20 +16,10 @@ extension PusherFeedElement<PusherEvent>? {
 /// Sequences that pause reading from the socket, and the position of gaps.
 @Suite(.ownThread, .timeLimit(.minutes(10))) struct `Sequences that lose nothing` {
   private static func flood(_ count: Int) throws -> RawServer {
-    try RawServer { peer in
-      RawServer.greet(peer)
+    try RawServer.greeting { peer in
       _ = peer.receive()
-      var bytes: [UInt8] = []
-      for number in 0..<count {
-        bytes += textFrame(#"{"event":"x","channel":"a","data":"\#(number)"}"#)
-      }
-      peer.send(bytes)
-      peer.waitForEnd()
+      peer.send((0..<count).flatMap { textFrame(#"{"event":"x","channel":"a","data":"\#($0)"}"#) })
     }
-  }
-
-  private static func pusher(_ server: RawServer) -> Pusher {
-    Pusher.local(server.port)
   }
 
   /// Waits until the client's thread has run all requests and delivered all events it had read.
@@ -43,7 +33,7 @@ extension PusherFeedElement<PusherEvent>? {
 
   @Test func `a full buffer leaves the socket unread until half of it is read`() async throws {
     let server = try Self.flood(100)
-    let pusher = Self.pusher(server)
+    let pusher = Pusher.local(server.port)
     let delegate = RecordingDelegate(of: pusher)
     let handled = Gathered<String?>()
     let channel = pusher.subscribe("a")
@@ -65,7 +55,7 @@ extension PusherFeedElement<PusherEvent>? {
 
   @Test func `with several readers the socket is read when none is behind`() async throws {
     let server = try Self.flood(100)
-    let pusher = Self.pusher(server)
+    let pusher = Pusher.local(server.port)
     let delegate = RecordingDelegate(of: pusher)
     let handled = Gathered<String?>()
     let channel = pusher.subscribe("a")
@@ -86,7 +76,7 @@ extension PusherFeedElement<PusherEvent>? {
   @Test func `a reader that leaves, or is cancelled, lets the client go on`() async throws {
     for way in ["release", "cancel", "task"] {
       let server = try Self.flood(50)
-      let pusher = Self.pusher(server)
+      let pusher = Pusher.local(server.port)
       let handled = Gathered<String?>()
       let channel = pusher.subscribe("a")
       channel.bind(eventName: "x") { handled.add($0.data) }
@@ -112,7 +102,7 @@ extension PusherFeedElement<PusherEvent>? {
 
   @Test func `a client that is held can be disconnected, connected and let go`() async throws {
     let server = try Self.flood(50)
-    var pusher: Pusher? = Self.pusher(server)
+    var pusher: Pusher? = Pusher.local(server.port)
     let handled = Gathered<String?>()
     let channel = try #require(pusher?.subscribe("a"))
     // Handlers of all events are called in their order, so each handled event is in the feed too.
@@ -137,9 +127,7 @@ extension PusherFeedElement<PusherEvent>? {
     _ = try await server.closed.wait(for: 2)
   }
 
-  @Test func `disconnect ends the sequences of the client, its channels and its user`()
-    async throws
-  {
+  @Test func `disconnect ends the sequences of client, channels and user`() async throws {
     let client = try await JoinedClient()
     let (pusher, channel) = (client.pusher, client.channel)
     for _ in 1...2 {
@@ -162,38 +150,11 @@ extension PusherFeedElement<PusherEvent>? {
     while let event = await iterator.next()?.event, event.eventName != "x" {}
   }
 
-  @Test func `a client that makes no further attempt ends its sequences`() async throws {
-    let options = PusherClientOptions(
-      autoReconnect: false, host: .host("127.0.0.1"), port: 1, useTLS: false)
-    let pusher = Pusher(key: "k", options: options)
-    let events = pusher.subscribe("a").feed()
-    let reader = Task { for await _ in events {} }
-    pusher.connect()
-    await reader.value
-    for await state in pusher.states where state == .disconnected { break }
-  }
-
-  @Test func `unbounded keeps all, whatever the reader does`() async throws {
-    let server = try Self.flood(5000)
-    let pusher = Self.pusher(server)
-    let handled = Gathered<String?>()
-    let channel = pusher.subscribe("a")
-    let events = channel.feed(buffering: .unbounded)
-    channel.bind { handled.add($0.data) }
-    pusher.connect()
-    _ = try await handled.wait(for: 5000)
-    let iterator = events.makeAsyncIterator()
-    for number in 0..<5000 { #expect(await iterator.next().shown == "\(number)") }
-  }
-
-  @Test func `a gap is an element of the client and of the channels that were subscribed`()
-    async throws
-  {
+  @Test func `a gap is an element for the client and each subscribed channel`() async throws {
     let client = try await JoinedClient()
     let (ours, all) = (client.channel.feed(), client.pusher.feed())
     try await client.service.trigger("x", "a", "before")
-    await client.service.stop()
-    let next = try client.service.successor()
+    let next = try await client.service.restart()
     // A new channel has missed nothing.
     let late = client.pusher.subscribe("late").feed()
     let missed = try await client.delegate.missed.wait()

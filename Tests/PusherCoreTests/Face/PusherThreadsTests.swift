@@ -9,34 +9,15 @@ import Testing
   private static func onThreads(
     _ count: Int, _ body: @escaping @Sendable (UInt64) -> Void
   ) async {
-    await withCheckedContinuation { continuation in
-      let left = Locked(count)
-      // A class, because a closure shared by threads cannot hold the mutex itself.
-      let done = Done(left: count, continuation)
-      for seed in 0..<count {
-        Thread.detachNewThread {
-          body(UInt64(seed + 1))
-          done.one()
-        }
+    let group = DispatchGroup()
+    for seed in 1...count {
+      group.enter()
+      Thread.detachNewThread {
+        body(UInt64(seed))
+        group.leave()
       }
-      left.withLock { _ in }
     }
-  }
-
-  private final class Done: Sendable {
-    private let left: Locked<Int>
-    private let continuation: CheckedContinuation<Void, Never>
-    init(left: Int, _ continuation: CheckedContinuation<Void, Never>) {
-      self.left = Locked(left)
-      self.continuation = continuation
-    }
-    func one() {
-      let isLast = left.withLock { left in
-        left -= 1
-        return left == 0
-      }
-      if isLast { continuation.resume() }
-    }
+    await withCheckedContinuation { all in group.notify(queue: .global()) { all.resume() } }
   }
 
   private static func call(
@@ -83,16 +64,13 @@ import Testing
     }
   }
 
-  @Test func `random calls from eight threads, while events come, leave a client that works`()
-    async throws
-  {
+  @Test func `a client works after random calls from eight threads amid events`() async throws {
     let service = try LocalService()
     let secret = Application.forTests().secret
-    var options = service.options(.inline(secret: secret))
-    options.userAuthMethod = .inline(secret: secret, userData: ["id": "7", "watchlist": ["7"]])
-    let pusher = Pusher(key: Application.forTests().key, options: options)
-    let delegate = RecordingDelegate()
-    pusher.delegate = delegate
+    let pusher = service.signingPusher {
+      $0.userAuthMethod = .inline(secret: secret, userData: ["id": "7", "watchlist": ["7"]])
+    }
+    let delegate = RecordingDelegate(of: pusher)
     let heard = Gathered<Int>()
     pusher.connect()
     let api = service.api
@@ -121,6 +99,7 @@ import Testing
     }
     try await service.trigger("end", "end", "yes")
     #expect(try await last.wait() == ["yes"])
+    withExtendedLifetime(delegate) {}
   }
 
   private final class Weak: Sendable {

@@ -4,8 +4,6 @@ import PusherServer
 import TestSupport
 import Testing
 
-private let application = Application.forTests()
-
 /// Sign-in, user events and the watchlist.
 ///
 /// Source: Pusher's page "Authenticating users".
@@ -17,23 +15,17 @@ private let application = Application.forTests()
   private func pusher(
     _ method: UserAuthMethod, _ delegate: RecordingDelegate? = nil
   ) -> Pusher {
-    var options = service.options()
-    options.userAuthMethod = method
-    let pusher = Pusher(key: application.key, options: options)
-    pusher.delegate = delegate ?? self.delegate
+    let pusher = service.pusher(delegate: delegate ?? self.delegate) { $0.userAuthMethod = method }
     return pusher
   }
 
   private func inline(_ userData: JSONValue) -> UserAuthMethod {
-    .inline(secret: application.secret, userData: userData)
+    .inline(secret: Application.forTests().secret, userData: userData)
   }
 
   private static func answer(_ request: LocalEndpoint.Request) -> (Int, String) {
-    let auth = try? PusherAPI(
-      appID: application.id, key: application.key, secret: application.secret
-    ).authenticateUser(
-      socketID: request.form["socket_id"] ?? "", userData: ["id": "7", "user_info": ["n": 1]])
-    return (200, auth?.jsonText ?? "")
+    let data = #"{"id":"7","user_info":{"n":1}}"#
+    return (200, LocalService.signUser(request.form["socket_id"] ?? "", data).jsonText)
   }
 
   @Test func `signIn signs the user in, and the user's data is known`() async throws {
@@ -97,9 +89,7 @@ private let application = Application.forTests()
     #expect(try await delegate.watchlist.wait(for: 3) == told)
   }
 
-  @Test func `an endpoint is asked with the socket id, and the request can be changed`()
-    async throws
-  {
+  @Test func `an endpoint gets the socket id, and the request can be changed`() async throws {
     let endpoint = try LocalEndpoint(Self.answer)
     let delegate = RecordingDelegate(changeRequest: {
       $0.setValue("token", forHTTPHeaderField: "Authorization")
@@ -113,9 +103,7 @@ private let application = Application.forTests()
     #expect(request.head.contains("Authorization: token") && delegate.asked.values == ["user"])
   }
 
-  @Test func `an endpoint's no reaches failedToSignIn, and signing in again tries again`()
-    async throws
-  {
+  @Test func `an endpoint's no reaches failedToSignIn, and signIn tries again`() async throws {
     let asked = Gathered<Int>()
     let endpoint = try LocalEndpoint { request in
       asked.add(0)
@@ -139,13 +127,8 @@ private let application = Application.forTests()
       func fetchUserAuth(
         socketID: String, completionHandler: @escaping @Sendable (PusherUserAuth?) -> Void
       ) {
-        let data = #"{"id":"9"}"#
-        let auth = SubscriptionSignature(key: application.key, secret: application.secret)
-          .signIn(socketID: socketID, userData: data)
-        let isKnown = isKnown
-        Thread.detachNewThread {
-          completionHandler(isKnown ? PusherUserAuth(auth: auth, userData: data) : nil)
-        }
+        let auth = isKnown ? LocalService.signUser(socketID, #"{"id":"9"}"#) : nil
+        Thread.detachNewThread { completionHandler(auth) }
       }
     }
     let known = pusher(.authenticator(authenticator: Own(isKnown: true)))
@@ -159,9 +142,7 @@ private let application = Application.forTests()
       try await delegate.signInFailed.wait().first?.error.message == "the authenticator refused")
   }
 
-  @Test func `signing in without a method, without an id and with a wrong secret fails clearly`()
-    async throws
-  {
+  @Test func `sign-in without a method or id or with a wrong secret fails clearly`() async throws {
     let cases: [(UserAuthMethod, String)] = [
       (.noMethod, "no sign-in method is set (userAuthMethod)"),
       (inline(["name": "x"]), "the user's data has no id"),
@@ -184,8 +165,7 @@ private let application = Application.forTests()
     pusher.user.signIn()
     pusher.connect()
     _ = try await delegate.signedIn.wait()
-    await service.stop()
-    let next = try service.successor()
+    let next = try await service.restart()
     _ = try await delegate.signedIn.wait(for: 2)
     pusher.disconnect()
     try await condition("it is disconnected") {

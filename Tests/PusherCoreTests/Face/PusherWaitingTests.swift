@@ -1,17 +1,13 @@
-import PusherCore
 import TestSupport
 import Testing
+
+@testable import PusherCore
 
 @Suite(.ownThread, .timeLimit(.minutes(10))) struct `Waiting` {
   let service: LocalService
   init() throws { service = try LocalService() }
 
-  private func lonely() -> Pusher {
-    Pusher(
-      key: "key",
-      options: PusherClientOptions(
-        autoReconnect: false, host: .host("127.0.0.1"), port: 1, useTLS: false))
-  }
+  private func lonely() -> Pusher { Pusher.local(1) { $0.autoReconnect = false } }
 
   private func unanswered() async throws -> (RawServer, Pusher, Task<Void, any Error>) {
     let server = try RawServer { $0.waitForEnd() }
@@ -21,13 +17,18 @@ import Testing
     return (server, pusher, wait)
   }
 
-  @Test func `connected returns once the server has greeted the socket, and at once after that`()
+  @Test func `connected and subscribed return once the server has answered, and at once later`()
     async throws
   {
     let pusher = service.pusher()
+    let channel = pusher.subscribe("a")
+    #expect(!channel.isSubscribed)
     try await pusher.connected()
     #expect(pusher.connection.socketId != nil)
+    try await channel.subscribed()
+    #expect(channel.isSubscribed && channel.subscribed)
     try await pusher.connected(within: .zero)
+    try await channel.subscribed(within: .zero)
   }
 
   @Test func `connected throws what keeps the client from connecting`() async throws {
@@ -56,21 +57,15 @@ import Testing
     #expect(pusher.connection.failure == nil)
   }
 
-  @Test func `a wait for a channel names what is missing: connect, or the server's answer`()
-    async throws
-  {
+  @Test func `a wait for a channel names what is missing: connect, or an answer`() async throws {
     let limit = Duration.milliseconds(1)
     let idle = service.pusher()
     let waiting = idle.subscribe("a")
     await #expect(
-      throws: PusherWaitError.timeout(
-        limit, reason: "the client is not connected; call connect()")
+      throws: PusherWaitError.timeout(limit, reason: "the client is not connected; call connect()")
     ) { try await waiting.subscribed(within: limit) }
 
-    let server = try RawServer { peer in
-      RawServer.greet(peer)
-      peer.waitForEnd()
-    }
+    let server = try RawServer.greeting()
     let pusher = Pusher.local(server.port)
     let unanswered = pusher.subscribe("b")
     try await pusher.connected()
@@ -79,13 +74,13 @@ import Testing
     ) { try await unanswered.subscribed(within: limit) }
   }
 
-  @Test func `a client that gives up ends the waits for its channels, with the reason`()
-    async throws
-  {
+  @Test func `a client that gives up ends its channels' waits with the reason`() async throws {
     let pusher = lonely()
     let channel = pusher.subscribe("a")
     let wait = Task { try await channel.subscribed() }
+    let events = pusher.events()
     pusher.connect()
+    for await event in events { Issue.record("\(event)") }
     let loss = try await #require(throws: ConnectionLoss.self) { try await wait.value }
     #expect("\(loss)".contains("connection refused"))
     // A later wait knows it too.
@@ -93,17 +88,7 @@ import Testing
     #expect(pusher.connection.failure as? ConnectionLoss == loss)
   }
 
-  @Test func `the end of a client's events has a cause`() async throws {
-    let pusher = lonely()
-    let events = pusher.events()
-    pusher.connect()
-    for await event in events { Issue.record("\(event)") }
-    let failure = try #require(pusher.connection.failure)
-    #expect("\(failure)".contains("connection refused"))
-  }
-
-  @Test func `a signer that is unavailable is the reason of a wait that is too long`() async throws
-  {
+  @Test func `an unavailable signer is the reason of a wait that is too long`() async throws {
     struct Absent: AsyncAuthorizer {
       func authorization(socketID: String, channelName: String) async throws -> PusherAuth? {
         throw AuthorizationUnavailable("the store is locked")
@@ -172,33 +157,7 @@ import Testing
     #expect(seen == [.disconnected, .connecting, .connected, .disconnecting, .disconnected])
   }
 
-  @Test func `subscribed returns once the server has confirmed, and at once after that`()
-    async throws
-  {
-    let pusher = service.pusher()
-    let channel = pusher.subscribe("a")
-    try await pusher.connected()
-    try await channel.subscribed()
-    #expect(channel.isSubscribed && channel.subscribed)
-    try await channel.subscribed(within: .zero)
-  }
-
-  @Test func `subscribed throws the failure, and a new attempt can succeed`() async throws {
-    let pusher = service.pusher()
-    let channel = pusher.subscribe("private-a")
-    var failures = channel.failures.makeAsyncIterator()
-    try await pusher.connected()
-    let failure = try await #require(throws: SubscriptionFailure.self) {
-      try await channel.subscribed()
-    }
-    #expect(await failures.next() == failure)
-    #expect(channel.failure == failure)
-    await #expect(throws: failure) { try await channel.subscribed() }
-  }
-
-  @Test func `a channel that cannot be throws at once, and one that is unsubscribed ends the wait`()
-    async throws
-  {
+  @Test func `an impossible channel throws at once, unsubscribing ends the wait`() async throws {
     let pusher = service.pusher()
     await #expect(throws: SubscriptionFailure.self) {
       try await pusher.subscribe("two words").subscribed()
@@ -218,5 +177,30 @@ import Testing
     let wait = Task { try await channel.subscribed() }
     pusher = nil
     await #expect(throws: PusherWaitError.ended) { try await wait.value }
+  }
+}
+
+@Suite(.ownThread, .timeLimit(.minutes(10))) struct `Time limits` {
+  private func run(
+    _ limit: Duration, _ body: @escaping @Sendable () async throws -> Void
+  ) async throws {
+    try await PusherWaitError.limit(limit, body) { "no end" }
+  }
+
+  @Test func `a body that does not end is cancelled when its time has passed`() async throws {
+    let cancelled = Gathered<Bool>()
+    await #expect(throws: PusherWaitError.timeout(.milliseconds(1), reason: "no end")) {
+      try await run(.milliseconds(1)) {
+        for await _ in AsyncStream<Never>.makeStream().stream {}
+        cancelled.add(Task.isCancelled)
+      }
+    }
+    #expect(cancelled.values == [true])
+  }
+
+  @Test func `a task that is cancelled throws that, not that its time has passed`() async {
+    let task = Task { try await run(.seconds(600)) { try await Task.sleep(for: .seconds(600)) } }
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
   }
 }

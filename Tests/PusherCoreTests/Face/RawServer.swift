@@ -7,9 +7,7 @@ final class RawServer: Sendable {
   final class Peer: Sendable {
     fileprivate let descriptor: Int32
 
-    fileprivate init(_ descriptor: Int32) {
-      self.descriptor = descriptor
-    }
+    fileprivate init(_ descriptor: Int32) { self.descriptor = descriptor }
 
     func receive() -> [UInt8] {
       var chunk = [UInt8](repeating: 0, count: 65_536)
@@ -82,11 +80,19 @@ final class RawServer: Sendable {
     }
   }
 
+  /// Returns a server that greets each client, talks, and waits until the client closes.
+  static func greeting(_ talk: @escaping @Sendable (Peer) -> Void = { _ in }) throws -> RawServer {
+    try RawServer { peer in
+      greet(peer)
+      talk(peer)
+      peer.waitForEnd()
+    }
+  }
+
   /// Upgrades a client's WebSocket and greets it.
   ///
   /// - Parameter extensions: The accepted extensions, or `nil`. - Returns: The client's request.
-  @discardableResult
-  static func greet(_ peer: Peer, extensions: String? = nil) -> String {
+  @discardableResult static func greet(_ peer: Peer, extensions: String? = nil) -> String {
     let head = peer.head()
     let key =
       head.split(separator: "\r\n").first { $0.hasPrefix("Sec-WebSocket-Key: ") }?
@@ -100,4 +106,39 @@ final class RawServer: Sendable {
     peer.send(Array(answer.utf8) + textFrame(greeting))
     return head
   }
+}
+
+private final class LoopbackListener: Sendable {
+  let port: Int
+  private let descriptor: Int32
+
+  /// - Parameter take: Takes ownership of each descriptor and closes it. The next connection waits
+  ///   until it returns.
+  init(backlog: Int32, _ take: @escaping @Sendable (Int32) -> Void) throws {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = inet_addr("127.0.0.1")
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let isBound = withUnsafeMutablePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(descriptor, $0, length) == 0 && listen(descriptor, backlog) == 0
+          && getsockname(descriptor, $0, &length) == 0
+      }
+    }
+    guard isBound else { throw LocalService.Failure.noServer }
+    self.descriptor = descriptor
+    port = Int(UInt16(bigEndian: address.sin_port))
+    Thread.detachNewThread {
+      while true {
+        let peer = accept(descriptor, nil, nil)
+        guard peer >= 0 else { break }
+        take(peer)
+      }
+      // Closed here and not in `deinit`: otherwise this thread could accept on a reused descriptor.
+      close(descriptor)
+    }
+  }
+
+  deinit { shutdown(descriptor, Int32(SHUT_RDWR)) }
 }

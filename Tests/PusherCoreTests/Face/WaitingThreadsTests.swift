@@ -3,18 +3,6 @@
   import PusherCore
   import Testing
 
-  private final class Endless: AsyncAuthorizer {
-    let asked = Gathered<Int>()
-    let cancelled = Gathered<Int>()
-
-    func authorization(socketID: String, channelName: String) async throws -> PusherAuth? {
-      asked.add(1)
-      defer { cancelled.add(1) }
-      try await Task.sleep(for: .seconds(86_400))
-      return nil
-    }
-  }
-
   /// All waits end at once on cancellation and leave no thread behind.
   ///
   /// The test counts threads in a separate process because other tests have threads too. Nothing
@@ -24,10 +12,7 @@
       await #expect(processExitsWith: .success) {
         let server = try RawServer { $0.waitForEnd() }
         try await Self.check("waits") {
-          let pusher = Pusher(
-            key: "key",
-            options: PusherClientOptions(
-              host: .host("127.0.0.1"), port: server.port, useTLS: false))
+          let pusher = Pusher.local(server.port)
           let channel = pusher.subscribe("a")
           let connecting = Task { try await pusher.connected() }
           let subscribing = Task { try await channel.subscribed(within: .seconds(86_400)) }
@@ -66,7 +51,7 @@
     @Test func `an authoriser's task`() async {
       await #expect(processExitsWith: .success) {
         let service = try LocalService()
-        let endless = Endless()
+        let endless = EndlessAuthorizer()
         try await Self.check("authorisers") {
           var pusher: Pusher? = service.pusher(.authorizer(authorizer: endless))
           pusher?.subscribe("private-a")

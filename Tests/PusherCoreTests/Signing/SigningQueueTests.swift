@@ -73,17 +73,4 @@ struct SigningQueueTests {
     while !source.open.isEmpty { source.answerFirst() }
     #expect(answers == 100)
   }
-
-  @Test(arguments: ["12.3:x", "POST\n/apps/1/events\na=1.2", "1", "1.2.3", "1. 2", ".", "١.٢"])
-  func `nothing is signed for a socket id that a server made up`(socketID: String) throws {
-    let signature = SubscriptionSignature(key: "k", secret: "s")
-    var answer: Authorization.Result?
-    SecretSigner(signature: signature).sign(
-      AuthorizationRequest(channel: "private-a", socketID: socketID, generation: 1)
-    ) { answer = $0 }
-    guard case .failure(.unusable) = try #require(answer) else {
-      Issue.record("\(socketID) was signed")
-      return
-    }
-  }
 }
