@@ -56,7 +56,7 @@ enum Differential {
     var bytes = message
     let place = 30 + random.below(bytes.count - 30)
     guard bytes[place] < 0x80 else { return bytes }
-    let byte = alphabet[random.below(alphabet.count)]
+    let byte = random.pick(alphabet)
     switch random.below(3) {
     case 0: bytes[place] = byte
     case 1: bytes.insert(byte, at: place)
@@ -76,21 +76,19 @@ private struct RandomBody {
 
   private static let scalars: [[UInt8]] = [
     "true", "false", "null", "0", "-0", "7", "-1", "1.10", "100.5", "0.001", "1e5", "-1.5E+3",
-    "2e-7", "12345678",
-    "1763863232123", "12345678901234567890", "0.12345678901234567", #"\"\""#, #"\"ACME\""#,
-    #"\"sell\""#,
+    "2e-7", "12345678", "1763863232123", "12345678901234567890", "0.12345678901234567", #"\"\""#,
+    #"\"ACME\""#, #"\"sell\""#,
   ].map { Array($0.utf8) }
   private static let pieces: [[UInt8]] = [
     "a", "bid", "the rest stands until the close; ", "é", "中文", "😀", #"\\n"#, #"\\\""#, #"\\\\"#,
-    #"\/"#, #"\\\/"#,
-    #"\\u00e9"#, #"\\ud83d\\ude00"#, "{}[],:", "0123456789", "\u{7F}",
+    #"\/"#, #"\\\/"#, #"\\u00e9"#, #"\\ud83d\\ude00"#, "{}[],:", "0123456789", "\u{7F}",
   ].map { Array($0.utf8) }
 
   init(_ random: SeededGenerator) {
     self.random = random
     var own = random
     // Most write no blanks, some write them behind commas and colons, a few anywhere.
-    blanks = [0, 0, 0, 1, 2][own.below(5)]
+    blanks = own.pick([0, 0, 0, 1, 2])
   }
 
   mutating func message() -> [UInt8] {
@@ -114,7 +112,7 @@ private struct RandomBody {
   private mutating func value(depth: Int) {
     let kind = depth == 0 ? random.below(4) : 4 + random.below(4)
     switch kind {
-    case 0, 1, 2: bytes += Self.scalars[random.below(Self.scalars.count)]
+    case 0, 1, 2: bytes += random.pick(Self.scalars)
     case 3: string()
     default:
       let isObject = kind < 7
@@ -140,7 +138,7 @@ private struct RandomBody {
   private mutating func string() {
     put(#"\""#)
     switch random.below(4) {
-    case 0: for _ in 0..<random.below(5) { bytes += Self.pieces[random.below(Self.pieces.count)] }
+    case 0: bytes += random.some(Self.pieces, most: 4).joined()
     case 1: bytes += [UInt8](repeating: 0x78, count: random.below(100))
     default: bytes += [UInt8](repeating: 0x6E, count: random.below(12))
     }
@@ -219,8 +217,6 @@ private final class Rig {
   }
 
   private func same(_ one: ByteView, _ other: ByteView) -> Bool {
-    guard one.count == other.count else { return false }
-    for index in 0..<one.count where one.base[index] != other.base[index] { return false }
-    return true
+    one.count == other.count && memcmp(one.base, other.base, one.count) == 0
   }
 }

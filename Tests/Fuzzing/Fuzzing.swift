@@ -1,8 +1,24 @@
 import PusherCore
+import PusherLines
 
 /// Ends the run with a finding; the fuzzer then keeps the input.
 func finding(_ what: @autoclosure () -> String) -> Never {
   fatalError("finding: \(what())")
+}
+
+/// Requires strict JSON; `what` names the bytes.
+func requireJSON(_ bytes: [UInt8], _ what: @autoclosure () -> String) {
+  if let problem = StrictJSON.problem(in: bytes) {
+    finding("\(what()) that is no JSON (\(problem)): \(text(bytes))")
+  }
+}
+
+/// Requires a text without control characters, which could change a terminal.
+func requireTame(_ text: String, _ place: String) {
+  let isTame = text.unicodeScalars.allSatisfy {
+    $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value)
+  }
+  require(isTame, "a control character \(place): \(text)")
 }
 
 func require(_ condition: Bool, _ what: @autoclosure () -> String) {
@@ -42,28 +58,42 @@ extension FuzzInput {
   }
 }
 
-/// Cuts bytes into pieces like a network, by a seed: often single bytes, sometimes long pieces.
-struct Chunks {
-  private var random: SeededGenerator
-  private let isBytewise: Bool
-
-  init(seed: UInt8) {
-    random = SeededGenerator(seed: UInt64(seed))
-    isBytewise = seed == 0
-  }
-
-  /// Calls `body` with each piece in order, until it returns `false`.
-  mutating func each(of bytes: [UInt8], _ body: ([UInt8]) -> Bool) {
-    var rest = bytes[...]
-    while !rest.isEmpty {
-      let most = Bool.random(using: &random) ? 3 : 300
-      let count = isBytewise ? 1 : Int.random(in: 1...most, using: &random)
-      guard body(Array(rest.prefix(count))) else { return }
-      rest = rest.dropFirst(count)
-    }
-  }
+/// Cuts bytes into pieces like a network, by a seed: single bytes for 0.
+func pieces(of bytes: [UInt8], cut seed: UInt8) -> [[UInt8]] {
+  var random = SeededGenerator(seed: UInt64(seed))
+  return seed == 0 ? bytes.map { [$0] } : random.pieces(of: bytes, most: 300)
 }
 
 func text(_ bytes: some Sequence<UInt8>) -> String {
   String(decoding: Array(bytes), as: UTF8.self)
+}
+
+/// Prints events of a stream by the fast way and by the general one, and compares the lines.
+final class StreamLines {
+  private let fast = ByteBuffer()
+  private let general = ByteBuffer()
+  private let styled = ByteBuffer()
+  private let style: EventLineStyle
+  private let fastMaker: LineMaker
+  private let generalMaker: LineMaker
+
+  init(forTerminal: Bool) {
+    style = EventLineStyle(forTerminal: forTerminal)
+    fastMaker = LineMaker(output: fast, service: nil)
+    generalMaker = LineMaker(output: general, service: nil, usesFastWay: false)
+  }
+
+  /// Requires the same line by both ways, one JSON value, and an event that is left as it was.
+  func check(_ event: EventStreamEvent) {
+    let before = event.data.array
+    fast.removeAll()
+    general.removeAll()
+    fastMaker.write(event)
+    generalMaker.write(event)
+    require(fast.array == general.array, "\(text(fast.array)) instead of \(text(general.array))")
+    require(event.data.array == before, "the input has changed")
+    styled.removeAll()
+    style.write(EventLine(fast.view), to: styled)
+    for line in [fast, styled] { requireJSON(line.array.dropLast(), "a line") }
+  }
 }

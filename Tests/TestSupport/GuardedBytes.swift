@@ -41,19 +41,17 @@ package final class GuardedBytes {
   /// The ``ByteBuffer/padding`` bytes after the message contain digits, text, or quotes and
   /// brackets, by its length.
   package func view(_ message: [UInt8], beforeEnd distance: Int) -> ByteView {
-    let first = end - distance - ByteBuffer.padding - message.count
-    precondition(first >= start, "no room between the guards")
-    return place(message, at: first)
+    place(message, at: end - distance - ByteBuffer.padding - message.count)
   }
 
   /// Copies a message to `distance` bytes after the front guard, with padding.
   package func view(_ message: [UInt8], afterStart distance: Int) -> ByteView {
-    precondition(
-      distance + message.count + ByteBuffer.padding <= count, "no room between the guards")
-    return place(message, at: start + distance)
+    place(message, at: start + distance)
   }
 
   private func place(_ message: [UInt8], at first: UnsafeMutablePointer<UInt8>) -> ByteView {
+    let last = first + message.count + ByteBuffer.padding
+    precondition(first >= start && last <= end, "no room between the guards")
     for (index, byte) in message.enumerated() { first[index] = byte }
     let behind = Array([#"12\"3}],{\":45e6"#, "7", "x"][message.count % 3].utf8)
     for index in 0..<ByteBuffer.padding {

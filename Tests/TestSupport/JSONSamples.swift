@@ -42,14 +42,12 @@ package enum JSONSamples {
   ]
 
   /// Returns nested arrays, or objects, of this depth around `inner`.
-  package static func nested(_ depth: Int, objects: Bool = false, around inner: String = "")
-    -> String
-  {
-    if objects, depth > 0 {
-      let opening = String(repeating: #"{"a":"#, count: depth - 1) + "{"
-      return opening + (inner.isEmpty ? "" : #""a":"# + inner)
-        + String(repeating: "}", count: depth)
-    }
-    return String(repeating: "[", count: depth) + inner + String(repeating: "]", count: depth)
+  package static func nested(
+    _ depth: Int, objects: Bool = false, around inner: String = ""
+  ) -> String {
+    let opening = String(repeating: objects ? #"{"a":"# : "[", count: depth)
+    let isEmptyObject = objects && inner.isEmpty
+    return opening.dropLast(isEmptyObject ? 4 : 0) + inner
+      + String(repeating: objects ? "}" : "]", count: depth)
   }
 }

@@ -11,20 +11,15 @@ package enum RandomJSON {
   ]
 
   package static func text(maximumLength: Int, _ random: inout SeededGenerator) -> String {
-    var text = String.UnicodeScalarView()
-    let isPlain = Bool.random(using: &random)
-    let pool = isPlain ? scalars[0..<30] : scalars[...]
-    for _ in 0..<Int.random(in: 0...maximumLength, using: &random) {
-      text.append(pool[Int.random(in: 0..<pool.count, using: &random)])
-    }
-    return String(text)
+    let pool = random.below(2) == 0 ? scalars[0..<30] : scalars[...]
+    return String(String.UnicodeScalarView(random.some(pool, most: maximumLength)))
   }
 
   package static func value(depth: Int, _ random: inout SeededGenerator) -> JSONValue {
-    switch Int.random(in: 0..<(depth > 0 ? 12 : 7), using: &random) {
+    switch random.below(depth > 0 ? 12 : 7) {
     case 0: .null
     case 1: .bool(Bool.random(using: &random))
-    case 2, 3: .number(numbers[Int.random(in: 0..<numbers.count, using: &random)])
+    case 2, 3: .number(random.pick(numbers))
     case 4, 5, 6: .string(text(maximumLength: 24, &random))
     case 7, 8: .array(elements(depth: depth, &random))
     default: object(depth: depth, &random)
@@ -32,12 +27,11 @@ package enum RandomJSON {
   }
 
   package static func object(depth: Int, _ random: inout SeededGenerator) -> JSONValue {
-    .object(
-      elements(depth: depth, &random).map { .init(text(maximumLength: 10, &random), $0) })
+    .object(elements(depth: depth, &random).map { .init(text(maximumLength: 10, &random), $0) })
   }
 
   private static func elements(depth: Int, _ random: inout SeededGenerator) -> [JSONValue] {
-    (0..<Int.random(in: 0...4, using: &random)).map { _ in value(depth: depth - 1, &random) }
+    (0..<random.below(5)).map { _ in value(depth: depth - 1, &random) }
   }
 }
 
@@ -77,29 +71,25 @@ package struct JSONEncoding: Sendable {
     case .bool(let flag): text += flag ? "true" : "false"
     case .number(let digits): text += digits
     case .string(let string): text += quoted(string)
-    case .array(let elements):
-      text += "["
-      for (index, element) in elements.enumerated() {
-        separate(index, indent, &text)
-        write(element, indent: indent + 1, into: &text)
-      }
-      if spacing == .lines { text += "\n" }
-      text += "]"
+    case .array(let elements): write(elements.map { ("", $0) }, "[", "]", indent, into: &text)
     case .object(let members):
-      text += "{"
-      for (index, member) in members.enumerated() {
-        separate(index, indent, &text)
-        text += quoted(member.name) + (spacing == .none ? ":" : ": ")
-        write(member.value, indent: indent + 1, into: &text)
-      }
-      if spacing == .lines { text += "\n" }
-      text += "}"
+      let colon = spacing == .none ? ":" : ": "
+      write(members.map { (quoted($0.name) + colon, $0.value) }, "{", "}", indent, into: &text)
     }
   }
 
-  private func separate(_ index: Int, _ indent: Int, _ text: inout String) {
-    if index > 0 { text += spacing == .blanks ? ", " : "," }
-    if spacing == .lines { text += "\n" + String(repeating: "  ", count: indent + 1) }
+  private func write(
+    _ parts: [(name: String, value: JSONValue)], _ start: String, _ end: String, _ indent: Int,
+    into text: inout String
+  ) {
+    text += start
+    for (index, part) in parts.enumerated() {
+      if index > 0 { text += spacing == .blanks ? ", " : "," }
+      if spacing == .lines { text += "\n" + String(repeating: "  ", count: indent + 1) }
+      text += part.name
+      write(part.value, indent: indent + 1, into: &text)
+    }
+    text += (spacing == .lines ? "\n" : "") + end
   }
 
   package func quoted(_ string: String) -> String {

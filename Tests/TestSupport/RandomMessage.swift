@@ -21,14 +21,14 @@ package struct RandomMessage {
   ]
 
   package init(_ random: inout SeededGenerator) {
-    let style = Self.styles[Int.random(in: 0..<Self.styles.count, using: &random)]
-    let event = Self.events[Int.random(in: 0..<Self.events.count, using: &random)]
-    let channel = Self.channels[Int.random(in: 0..<Self.channels.count, using: &random)]
-    let value = RandomJSON.value(depth: Int.random(in: 0...4, using: &random), &random)
+    let style = random.pick(Self.styles)
+    let event = random.pick(Self.events)
+    let channel = random.pick(Self.channels)
+    let value = RandomJSON.value(depth: random.below(5), &random)
     let data = style.outer.quoted(style.inner.text(value))
     let eventMember = #""event":"\#(event)""#
     let channelMember = #""channel":"\#(channel)""#
-    let shape = Int.random(in: 0..<10, using: &random)
+    let shape = random.below(10)
     let members =
       switch shape {
       case 0..<5: [eventMember, channelMember, #""data":\#(data)"#]
@@ -38,24 +38,23 @@ package struct RandomMessage {
       }
     bytes = Array("{\(members.joined(separator: ","))}".utf8)
     let isPlainName = !event.hasPrefix("pusher") && !event.contains("\\")
-    isCommon =
-      style.isCommon && shape < 8 && isPlainName && !channel.hasPrefix("private-encrypte")
+    isCommon = style.isCommon && shape < 8 && isPlainName && !channel.hasPrefix("private-encrypte")
   }
 
   /// Returns the message with one to three bytes changed, inserted or removed; it stays UTF-8.
   package func mutated(_ random: inout SeededGenerator) -> [UInt8] {
     let alphabet = Array(#"\\\\"""{}[],: /u0019eE+-.tfnabdDC8"#.utf8) + [0, 0x0A, 0x1F, 0x7F]
     var bytes = bytes
-    for _ in 0..<Int.random(in: 1...3, using: &random) where !bytes.isEmpty {
-      let place = Int.random(in: 0..<bytes.count, using: &random)
+    for _ in 0...random.below(3) where !bytes.isEmpty {
+      let place = random.below(bytes.count)
       guard bytes[place] < 0x80 else { continue }
-      let byte = alphabet[Int.random(in: 0..<alphabet.count, using: &random)]
-      switch Int.random(in: 0..<4, using: &random) {
+      let byte = random.pick(alphabet)
+      switch random.below(4) {
       case 0: bytes.insert(byte, at: place)
       case 1: bytes.remove(at: place)
       case 2: bytes[place] = byte
       default:
-        let other = Int.random(in: 0..<bytes.count, using: &random)
+        let other = random.below(bytes.count)
         guard bytes[other] < 0x80 else { continue }
         bytes.swapAt(place, other)
       }

@@ -20,4 +20,28 @@ public struct SeededGenerator: RandomNumberGenerator {
   public mutating func below(_ limit: Int) -> Int {
     Int(next() % UInt64(limit))
   }
+
+  /// Returns one of the elements.
+  package mutating func pick<Choices: RandomAccessCollection>(_ choices: Choices) -> Choices.Element
+  where Choices.Index == Int {
+    choices[choices.startIndex + below(choices.count)]
+  }
+
+  /// Returns up to `most` of the elements, in any order and repeated.
+  package mutating func some<Choices: RandomAccessCollection>(
+    _ choices: Choices, most: Int
+  ) -> [Choices.Element] where Choices.Index == Int {
+    (0..<below(most + 1)).map { _ in pick(choices) }
+  }
+
+  /// Cuts bytes into pieces, as a network does: often a few bytes, sometimes up to `most`.
+  package mutating func pieces(of bytes: [UInt8], most: Int) -> [[UInt8]] {
+    var pieces: [[UInt8]] = []
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      pieces.append(Array(rest.prefix(1 + below(below(2) == 0 ? 3 : most))))
+      rest = rest.dropFirst(pieces[pieces.count - 1].count)
+    }
+    return pieces
+  }
 }

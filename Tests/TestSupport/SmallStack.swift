@@ -10,9 +10,7 @@ package enum SmallStack {
     return openings.joined() + "1" + closings.joined()
   }
 
-  package static func run<Value: Sendable>(
-    _ body: @escaping @Sendable () -> Value
-  ) -> Value? {
+  package static func run<Value: Sendable>(_ body: @escaping @Sendable () -> Value) -> Value? {
     let done = DispatchSemaphore(value: 0)
     let result = Locked<Value?>(nil)
     let thread = Thread {

@@ -14,9 +14,7 @@ package func buffer(_ bytes: [UInt8]) -> ByteBuffer {
 
 /// Calls `body` with a view of the bytes, whose buffer lives as long as the call.
 @discardableResult
-package func withView<Result>(
-  _ bytes: [UInt8], _ body: (ByteView) throws -> Result
-) rethrows -> Result {
+package func withView<R>(_ bytes: [UInt8], _ body: (ByteView) throws -> R) rethrows -> R {
   let buffer = buffer(bytes)
   return try withExtendedLifetime(buffer) { try body(buffer.view) }
 }

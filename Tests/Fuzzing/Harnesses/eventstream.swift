@@ -11,18 +11,13 @@ public func fuzzEventStream(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt
   var input = FuzzInput(start, count)
   let (choices, cut) = input.choicesAndCut()
   let bytes = input.bytes
-  let limits =
-    choices & 1 == 0 ? EventStreamLimits() : EventStreamLimits(line: 24, event: 32)
-  let whole = StreamRun(limits: limits, choices: choices)
-  whole.feed(bytes)
-  let pieces = StreamRun(limits: limits, choices: choices)
-  var chunks = Chunks(seed: cut)
-  chunks.each(of: bytes) { pieces.feed($0) }
-  require(whole.events == pieces.events, "the events differ with the cut")
-  require(whole.error == pieces.error, "the error differs with the cut")
-  require(whole.parser.lastEventID == pieces.parser.lastEventID, "the id differs with the cut")
+  let whole = StreamRun(choices, [bytes])
+  let other = StreamRun(choices, pieces(of: bytes, cut: cut))
+  require(whole.events == other.events, "the events differ with the cut")
+  require(whole.error == other.error, "the error differs with the cut")
+  require(whole.parser.lastEventID == other.parser.lastEventID, "the id differs with the cut")
   require(
-    whole.parser.reconnectionTime == pieces.parser.reconnectionTime,
+    whole.parser.reconnectionTime == other.parser.reconnectionTime,
     "the reconnection time differs with the cut")
   if choices & 1 == 0 {
     let plain = PlainReader(bytes)
@@ -47,24 +42,16 @@ private final class StreamRun {
   private let limits: EventStreamLimits
   private let lines: StreamLines
 
-  init(limits: EventStreamLimits, choices: UInt8) {
-    self.limits = limits
+  init(_ choices: UInt8, _ pieces: [[UInt8]]) {
+    limits = choices & 1 == 0 ? EventStreamLimits() : EventStreamLimits(line: 24, event: 32)
     parser = EventStreamParser(limits: limits)
     lines = StreamLines(forTerminal: choices & 4 != 0)
-  }
-
-  /// Takes bytes, and returns whether more are wanted.
-  @discardableResult
-  func feed(_ bytes: [UInt8]) -> Bool {
-    guard error == nil else { return false }
-    parser.input.append(bytes)
     do throws(EventStreamError) {
-      while let event = try parser.next() { take(event) }
-    } catch {
-      self.error = error
-      return false
-    }
-    return true
+      for piece in pieces {
+        parser.input.append(piece)
+        while let event = try parser.next() { take(event) }
+      }
+    } catch { self.error = error }
   }
 
   private func take(_ event: EventStreamEvent) {
@@ -73,8 +60,7 @@ private final class StreamRun {
       require(UTF8Validator.isValid(part), "a part that is not UTF-8")
     }
     lines.check(event)
-    events.append(
-      Event(type: event.type.text, data: event.data.text, id: event.lastEventID.text))
+    events.append(Event(type: event.type.text, data: event.data.text, id: event.lastEventID.text))
   }
 }
 
@@ -124,8 +110,6 @@ private struct PlainReader {
   }
 
   private static func text(_ scalars: ArraySlice<Unicode.Scalar>) -> String {
-    var text = String.UnicodeScalarView()
-    text.append(contentsOf: scalars)
-    return String(text)
+    String(String.UnicodeScalarView(scalars))
   }
 }

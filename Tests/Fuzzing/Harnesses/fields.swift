@@ -32,14 +32,16 @@ public func fuzzFields(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   return 0
 }
 
+private func lines(_ text: String, _ most: Int = .max) -> [String] {
+  text.split(separator: "\n", maxSplits: most - 1, omittingEmptySubsequences: false)
+    .map(String.init)
+}
+
 private func checkURL(_ text: String) {
   guard let url = try? HTTPURL(parsing: text) else { return }
-  let user = url.userInfo.map { "\($0)@" } ?? ""
-  let again = try? HTTPURL(parsing: "\(url.scheme.rawValue)://\(user)\(url.authority)\(url.target)")
-  require(again == url, "written and read again: \(url), \(String(describing: again))")
+  requireSame(url)
   require((1...65_535).contains(url.port) && url.path.hasPrefix("/"), "\(url)")
-  let handshake = ClientHandshake(
-    url: url, deflate: true, key: Array("the sample nonce".utf8))
+  let handshake = ClientHandshake(url: url, deflate: true, key: Array("the sample nonce".utf8))
   guard let request = try? handshake.request() else { return }
   let input = buffer(request)
   let head = try? HTTPHeadParser.request(from: input)
@@ -47,8 +49,14 @@ private func checkURL(_ text: String) {
   require(head?.headers.all("Host") == [url.authority], "a URL that breaks its Host: \(url)")
 }
 
+private func requireSame(_ url: HTTPURL) {
+  let user = url.userInfo.map { "\($0)@" } ?? ""
+  let again = try? HTTPURL(parsing: "\(url.scheme.rawValue)://\(user)\(url.authority)\(url.target)")
+  require(again == url, "written and read again: \(url)")
+}
+
 private func checkExtensions(_ text: String) {
-  let fields = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+  let fields = lines(text)
   if let accepted = try? PerMessageDeflate.accept(fields) { check(accepted) }
   guard let chosen = PerMessageDeflate.choose(from: fields) else { return }
   check(chosen.parameters)
@@ -63,9 +71,8 @@ private func check(_ parameters: PerMessageDeflate) {
 }
 
 private func checkEncodings(_ text: String, _ bytes: [UInt8]) {
-  let encoded = PercentEncoding.encode(text)
-  require(
-    Array((PercentEncoding.decode(encoded) ?? "").utf8) == Array(text.utf8), "percent: \(text)")
+  let decoded = PercentEncoding.decode(PercentEncoding.encode(text)) ?? ""
+  require(decoded.utf8.elementsEqual(text.utf8), "percent: \(text)")
   _ = PercentEncoding.decode(text)
   require(Base64.decode(Base64.encode(bytes)) == bytes, "base64: \(bytes)")
   if let decoded = Base64.decode(text) {
@@ -75,7 +82,7 @@ private func checkEncodings(_ text: String, _ bytes: [UInt8]) {
 
 /// The first line is the pattern, the second a name; the reference tries every split.
 private func checkGlob(_ text: String) {
-  let parts = text.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)
+  let parts = lines(text, 2)
   // More than one machine word of states.
   let pattern = String(parts[0].unicodeScalars.prefix(150))
   let name = String((parts.count > 1 ? parts[1] : "").unicodeScalars.prefix(64))
@@ -107,11 +114,8 @@ private func checkUTF8(_ bytes: [UInt8]) {
   let message = Array(bytes.dropFirst())
   require(withView(message) { UTF8Validator.isValid($0) } == isValid, "UTF-8: \(message)")
   var validator = UTF8Validator()
-  var isFine = true
-  var chunks = Chunks(seed: bytes.first ?? 0)
-  chunks.each(of: message) { piece in
-    isFine = withView(piece) { validator.feed($0) }
-    return isFine
+  let isFine = pieces(of: message, cut: bytes.first ?? 0).allSatisfy { piece in
+    withView(piece) { validator.feed($0) }
   }
   require((isFine && validator.isComplete) == isValid, "UTF-8 in pieces: \(message)")
 }
@@ -124,8 +128,7 @@ private func checkJSON(_ text: String) {
     return
   }
   let written = JSONWriter.text(value)
-  let problem = StrictJSON.problem(in: Array(written.utf8))
-  require(problem == nil, "written JSON is broken (\(problem ?? "")): \(written)")
+  requireJSON(Array(written.utf8), "a written text")
   require(
     ReferenceJSON(Array(written.utf8)) == ReferenceJSON(Array(text.utf8)), "\(text) as \(written)")
   checkFields(of: value, in: text)
@@ -153,24 +156,20 @@ private func checkHeaders(_ text: String) {
 
 /// The first line is a URL, the second a reference in it.
 private func checkReference(_ text: String) {
-  let parts = text.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)
-  guard parts.count > 1, let base = try? HTTPURL(parsing: String(parts[0])) else { return }
+  let parts = lines(text, 2)
+  guard parts.count > 1, let base = try? HTTPURL(parsing: parts[0]) else { return }
   var trail = RedirectTrail(url: base)
   for _ in 0...RedirectTrail.limit {
     let before = trail
     do throws(RedirectError) {
-      try trail.follow(location: String(parts[1]))
+      try trail.follow(location: parts[1])
     } catch {
       require(trail == before, "an error that moves")
       return
     }
     require(!base.isSecure || trail.url.isSecure, "from wss to \(trail.url)")
     require(!trail.url.path.contains("/../"), "a path with dots: \(trail.url)")
-    let url = trail.url
-    let user = url.userInfo.map { "\($0)@" } ?? ""
-    let again = try? HTTPURL(
-      parsing: "\(url.scheme.rawValue)://\(user)\(url.authority)\(url.target)")
-    require(again == url, "written and read again: \(url), \(String(describing: again))")
+    requireSame(trail.url)
     guard trail.hasLeftOrigin else { continue }
     let kept = trail.headers(HTTPHeaders([("Authorization", "x"), ("cookie", "y"), ("A", "z")]))
     require(kept == HTTPHeaders([("A", "z")]), "secrets that travel: \(kept)")
@@ -180,13 +179,10 @@ private func checkReference(_ text: String) {
 
 /// The first line is a proxy's URL, the second exceptions, the third a host.
 private func checkProxy(_ text: String) {
-  let parts = text.split(separator: "\n", maxSplits: 2, omittingEmptySubsequences: false)
-    .map(String.init)
+  let parts = lines(text, 3)
   if let proxy = try? Proxy(parsing: parts[0]) {
-    let again = try? Proxy(parsing: proxy.description)
-    require(
-      again == Proxy(kind: proxy.kind, host: proxy.host, port: proxy.port),
-      "written and read again: \(proxy), \(String(describing: again))")
+    let plain = Proxy(kind: proxy.kind, host: proxy.host, port: proxy.port)
+    require((try? Proxy(parsing: proxy.description)) == plain, "written and read again: \(proxy)")
   }
   guard parts.count > 2 else { return }
   let exceptions = ProxyExceptions(String(parts[1].prefix(500)))

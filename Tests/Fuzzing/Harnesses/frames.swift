@@ -44,26 +44,25 @@ private struct FrameLink {
   // MARK: Frames of the peer
 
   func receive(_ bytes: [UInt8], cut: UInt8) {
-    let whole = connection(role)
-    whole.receive(bytes)
-    let events = drain(whole)
-    let pieces = connection(role)
-    var eventsOfPieces: [ReceivedEvent] = []
-    var chunks = Chunks(seed: cut)
-    chunks.each(of: bytes) { piece in
-      pieces.receive(piece)
-      eventsOfPieces += drain(pieces)
-      return true
-    }
+    let (whole, other) = (connection(role), connection(role))
+    let events = read([bytes], by: whole)
+    let eventsOfPieces = read(pieces(of: bytes, cut: cut), by: other)
     require(events == eventsOfPieces, "cut: \(events) became \(eventsOfPieces)")
-    require(whole.output.array == pieces.output.array, "the answers differ with the cut")
-    require(whole.closeReceived?.code == pieces.closeReceived?.code, "the close codes differ")
+    require(whole.output.array == other.output.array, "the answers differ with the cut")
+    require(whole.closeReceived?.code == other.closeReceived?.code, "the close codes differ")
     check(events)
     whole.inputEnded()
     let atEnd = drain(whole)
     require(atEnd.count == (Self.isOver(events.last) ? 0 : 1), "the end gave \(atEnd)")
     require(whole.state == .closed, "open after the end")
     checkAnswers(whole.output.array)
+  }
+
+  private func read(_ pieces: [[UInt8]], by connection: WebSocketConnection) -> [ReceivedEvent] {
+    pieces.flatMap { piece in
+      connection.receive(piece)
+      return drain(connection)
+    }
   }
 
   private func drain(_ connection: WebSocketConnection) -> [ReceivedEvent] {
@@ -102,9 +101,7 @@ private struct FrameLink {
   /// Checks that the peer accepts all answers: pongs, and one close frame last.
   private func checkAnswers(_ bytes: [UInt8]) {
     let peer = connection(role == .client ? .server : .client)
-    peer.receive(bytes)
-    let events = drain(peer)
-    for event in events {
+    for event in read([bytes], by: peer) {
       switch event {
       case .pong, .closed: break
       default: finding("an answer that the peer takes for \(event)")
@@ -118,7 +115,6 @@ private struct FrameLink {
   /// Sends the lines of `bytes` as messages from one end and reads them at the other.
   func sendAndReceive(_ bytes: [UInt8], cut: UInt8) {
     let sender = connection(role == .client ? .server : .client)
-    let receiver = connection(role)
     var sent: [ReceivedEvent] = []
     for line in bytes.split(separator: 0x0A, omittingEmptySubsequences: false) {
       let message = Array(line.prefix(limits.message))
@@ -130,13 +126,7 @@ private struct FrameLink {
         sent.append(.binary(message))
       }
     }
-    var received: [ReceivedEvent] = []
-    var chunks = Chunks(seed: cut)
-    chunks.each(of: sender.output.array) { piece in
-      receiver.receive(piece)
-      received += drain(receiver)
-      return true
-    }
+    let received = read(pieces(of: sender.output.array, cut: cut), by: connection(role))
     // Deflate may make a frame longer than its message, so that a small frame limit refuses it.
     if limits.frame < limits.message { return }
     require(sent == received, "sent \(sent), received \(received)")

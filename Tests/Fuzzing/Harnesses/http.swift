@@ -11,20 +11,16 @@ public func fuzzHTTP(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   let (choices, cut) = input.choicesAndCut()
   let bytes = input.bytes
   if choices & 1 == 0 {
-    var whole = ResponseReading(choices)
-    whole.feed(bytes)
-    var pieces = ResponseReading(choices)
-    var chunks = Chunks(seed: cut)
-    chunks.each(of: bytes) { pieces.feed($0) }
-    whole.end()
-    pieces.end()
-    whole.compare(pieces)
+    let whole = ResponseReading(choices, [bytes])
+    whole.compare(ResponseReading(choices, pieces(of: bytes, cut: cut)))
     whole.check()
   } else {
     checkRequests(bytes, cut: cut)
   }
   return 0
 }
+
+private let wide = HTTPHeadLimits(bytes: 1 << 20)
 
 private struct ResponseReading {
   private let input = ByteBuffer()
@@ -37,39 +33,30 @@ private struct ResponseReading {
   private var error: HTTPError?
   private static let bodyLimit = 600
 
-  init(_ choices: UInt8) {
+  init(_ choices: UInt8, _ pieces: [[UInt8]]) {
     method = choices & 2 == 0 ? "GET" : "HEAD"
     limits = choices & 4 == 0 ? HTTPHeadLimits() : HTTPHeadLimits(bytes: 200, headers: 4)
     heads = HTTPHeadParser(limits: limits)
-  }
-
-  /// Takes bytes, and returns whether more are wanted.
-  @discardableResult
-  mutating func feed(_ bytes: [UInt8]) -> Bool {
-    input.append(bytes)
-    guard error == nil else { return false }
     do throws(HTTPError) {
-      if head == nil {
-        head = try heads.response(from: input)
-        guard let head else { return true }
-        reader = try HTTPBodyReader(head, requestMethod: method, limit: Self.bodyLimit)
+      for piece in pieces {
+        input.append(piece)
+        try read()
       }
-      _ = try reader?.read(from: input, into: body)
-    } catch {
-      self.error = error
-      return false
-    }
-    return true
+      try reader?.inputEnded()
+    } catch { self.error = error }
   }
 
-  mutating func end() {
-    guard error == nil else { return }
-    do throws(HTTPError) { try reader?.inputEnded() } catch { self.error = error }
+  private mutating func read() throws(HTTPError) {
+    if head == nil {
+      head = try heads.response(from: input)
+      guard let head else { return }
+      reader = try HTTPBodyReader(head, requestMethod: method, limit: Self.bodyLimit)
+    }
+    _ = try reader?.read(from: input, into: body)
   }
 
   func compare(_ other: ResponseReading) {
-    require(
-      error == other.error, "cut: \(String(describing: error)), \(String(describing: other.error))")
+    require(error == other.error, "the error differs with the cut")
     require(head == other.head, "the head differs with the cut")
     require(reader?.isComplete == other.reader?.isComplete, "completeness differs with the cut")
     guard error == nil else { return }
@@ -82,9 +69,8 @@ private struct ResponseReading {
     guard let head else { return }
     require(head.headers.count <= limits.headers, "more fields than the limit")
     guard let again = try? head.encode() else { finding("a head that cannot be written") }
-    let parsed = try? HTTPHeadParser.response(
-      from: buffer(again), limits: HTTPHeadLimits(bytes: 1 << 20))
-    require(parsed == head, "written and read again: \(head), \(String(describing: parsed))")
+    let parsed = try? HTTPHeadParser.response(from: buffer(again), limits: wide)
+    require(parsed == head, "written and read again: \(head)")
     _ = try? Self.handshake?.accept(head)
   }
 
@@ -98,22 +84,13 @@ private struct ResponseReading {
 /// Reads requests one after the other on one connection, like the local server.
 private func checkRequests(_ bytes: [UInt8], cut: UInt8) {
   let (whole, wholeError) = requests([bytes])
-  var pieces: [[UInt8]] = []
-  var chunks = Chunks(seed: cut)
-  chunks.each(of: bytes) {
-    pieces.append($0)
-    return true
-  }
-  let (cutUp, cutError) = requests(pieces)
-  require(
-    wholeError == cutError,
-    "cut: \(String(describing: wholeError)), \(String(describing: cutError))")
+  let (cutUp, cutError) = requests(pieces(of: bytes, cut: cut))
+  require(wholeError == cutError, "the error differs with the cut")
   require(whole == cutUp, "the requests differ with the cut")
   for request in whole {
     require(request.body.count <= 600, "a body beyond the limit")
     guard let again = try? request.head.encode() else { finding("a head that cannot be written") }
-    let parsed = try? HTTPHeadParser.request(
-      from: buffer(again), limits: HTTPHeadLimits(bytes: 1 << 20))
+    let parsed = try? HTTPHeadParser.request(from: buffer(again), limits: wide)
     require(parsed == request.head, "written and read again: \(request.head)")
     checkUpgrade(request.head)
   }
@@ -132,9 +109,7 @@ private func requests(_ pieces: [[UInt8]]) -> ([HTTPRequestReader.Request], HTTP
         if ServerHandshake.isUpgrade(request.head) { return (requests, nil) }
       }
     }
-  } catch {
-    return (requests, error)
-  }
+  } catch { return (requests, error) }
   return (requests, nil)
 }
 
@@ -145,9 +120,7 @@ private func checkUpgrade(_ head: HTTPRequestHead) {
     answer = try ServerHandshake.respond(
       to: head, supportedSubprotocol: { $0.hasPrefix("a") }, deflate: true
     ).0
-  } catch {
-    answer = error.response
-  }
+  } catch { answer = error.response }
   guard let bytes = try? answer.encode() else { finding("an answer that cannot be written") }
   let parsed = try? HTTPHeadParser.response(from: buffer(bytes))
   require(parsed == answer, "an answer that reads differently: \(answer)")

@@ -28,10 +28,7 @@ public func fuzzLines(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   checkLine(line, reference, time: time)
   let styled = styledForTerminal(line)
   checkLine(styled, reference, time: time)
-  let isTame = text(styled.dropLast()).unicodeScalars.allSatisfy {
-    $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value)
-  }
-  require(isTame, "a control character for the terminal: \(styled)")
+  requireTame(text(styled.dropLast()), "for the terminal")
   return 0
 }
 
@@ -57,10 +54,10 @@ private func usual(around text: [UInt8]) -> [UInt8] {
 private func checkLine(_ line: [UInt8], _ reference: ReferenceMessage, time: String?) {
   require(line.last == 0x0A, "a line without its end")
   let bytes = Array(line.dropLast())
-  let problem = StrictJSON.problem(in: bytes)
-  require(problem == nil, "the line is broken (\(problem ?? "")): \(text(bytes))")
-  let expected = reference.line(time: time)
-  require(ReferenceJSON(bytes) == expected, "the line says something else: \(text(bytes))")
+  requireJSON(bytes, "a line")
+  require(
+    ReferenceJSON(bytes) == reference.line(time: time),
+    "the line says something else: \(text(bytes))")
 }
 
 private struct ReferenceMessage {
@@ -88,8 +85,8 @@ private struct ReferenceMessage {
     }
     if let time { add("received_at", .string(Array(time.utf8))) }
     add("event", .string(event))
-    if case .string = channel, let channel {
-      add("channel", channel)
+    if case .string(let name) = channel {
+      add("channel", .string(name))
     } else {
       add("channel", .literal("null"))
     }

@@ -13,16 +13,12 @@ public func fuzzProxies(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   let host = text(parts[0])
   let answers = parts.count > 1 ? Array(parts[1]) : []
   guard var whole = Talk(choices: choices, host: host),
-    var pieces = Talk(choices: choices, host: host)
+    var other = Talk(choices: choices, host: host)
   else { return 0 }
   whole.checkQuestion()
   whole.feed(answers)
-  var chunks = Chunks(seed: cut)
-  chunks.each(of: answers) {
-    pieces.feed($0)
-    return true
-  }
-  whole.compare(pieces, answers)
+  for piece in pieces(of: answers, cut: cut) { other.feed(piece) }
+  whole.compare(other, answers)
   return 0
 }
 
@@ -53,9 +49,7 @@ private struct Talk {
     do throws(ProxyError) {
       negotiation = try ProxyNegotiation(
         proxy: proxy, host: host, port: 443, address: addresses[Int(choices >> 2 & 3)])
-    } catch {
-      return nil
-    }
+    } catch { return nil }
   }
 
   /// Checks that the first request is one request, or one greeting, and nothing else.
@@ -77,9 +71,7 @@ private struct Talk {
     guard outcome == .waiting else { return }
     do throws(ProxyError) {
       if try negotiation.receive(from: input) { outcome = .open }
-    } catch {
-      outcome = .failed(error)
-    }
+    } catch { outcome = .failed(error) }
   }
 
   func compare(_ other: Talk, _ answers: [UInt8]) {

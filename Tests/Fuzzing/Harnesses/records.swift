@@ -10,18 +10,12 @@ public func fuzzRecords(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   var input = FuzzInput(start, count)
   let (choices, cut) = input.choicesAndCut()
   let bytes = input.bytes
-  let isLimited = choices & 1 != 0
-  let whole = BodyRun(choices)
-  whole.feed(bytes)
-  whole.end()
-  let pieces = BodyRun(choices)
-  var chunks = Chunks(seed: cut)
-  chunks.each(of: bytes) { pieces.feed($0) }
-  pieces.end()
-  require(whole.data == pieces.data, "the events differ with the cut")
-  require(whole.error == pieces.error, "the error differs with the cut")
-  require(whole.isCut == pieces.isCut, "the rest differs with the cut")
-  guard !isLimited else { return 0 }
+  let whole = BodyRun(choices, [bytes])
+  let other = BodyRun(choices, pieces(of: bytes, cut: cut))
+  require(whole.data == other.data, "the events differ with the cut")
+  require(whole.error == other.error, "the error differs with the cut")
+  require(whole.isCut == other.isCut, "the rest differs with the cut")
+  guard choices & 1 == 0 else { return 0 }
   require(whole.error == nil, "an error without a limit")
   if whole.format == .lines { compareLines(whole, bytes) }
   // Bytes that are not UTF-8 are replaced.
@@ -33,9 +27,11 @@ public func fuzzRecords(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   return 0
 }
 
+private let blanks: [UInt8] = [0x20, 0x09, 0x0A, 0x0D]
+
 /// Returns the bytes that no reader may lose: all but white space and separators.
 private func significant(_ bytes: some Sequence<UInt8>) -> [UInt8] {
-  bytes.filter { ![0x20, 0x09, 0x0A, 0x0D, 0x1E].contains($0) }
+  bytes.filter { !blanks.contains($0) && $0 != 0x1E }
 }
 
 private func withoutMark(_ bytes: [UInt8]) -> ArraySlice<UInt8> {
@@ -44,7 +40,6 @@ private func withoutMark(_ bytes: [UInt8]) -> ArraySlice<UInt8> {
 
 /// Compares with the complete lines of the text, one after the other.
 private func compareLines(_ run: BodyRun, _ bytes: [UInt8]) {
-  let blanks: [UInt8] = [0x20, 0x09, 0x0A, 0x0D]
   let lines = withoutMark(bytes).split(separator: 0x0A, omittingEmptySubsequences: false).map {
     line in
     var line = line.drop { $0 == 0x1E }.drop { blanks.contains($0) }
@@ -62,43 +57,30 @@ private final class BodyRun {
   private(set) var error: EventStreamError?
   private(set) var isCut = false
   let format: BodyFormat
-  private let isMarked: Bool
   private let limits: EventStreamLimits
   private let parser: EventStreamParser
   private let lines: StreamLines
 
-  init(_ choices: UInt8) {
+  init(_ choices: UInt8, _ pieces: [[UInt8]]) {
     limits = choices & 1 == 0 ? EventStreamLimits() : EventStreamLimits(line: 24, event: 32)
-    isMarked = choices & 2 == 0
     format = [BodyFormat.lines, .textSequence, .document, .lines][Int(choices >> 2 & 3)]
     lines = StreamLines(forTerminal: choices & 32 != 0)
     parser = EventStreamParser(limits: limits)
     parser.begin(format)
-  }
-
-  /// Takes bytes, and returns whether more are wanted.
-  @discardableResult
-  func feed(_ bytes: [UInt8]) -> Bool {
-    guard error == nil else { return false }
-    parser.input.append(bytes)
-    readEvents()
-    return error == nil
-  }
-
-  func end() {
-    guard error == nil else { return }
-    // An empty body was never read.
-    readEvents()
-    if parser.endBody(isMarked: isMarked) { readEvents() }
-    isCut = error == nil && parser.isInsideEvent
-  }
-
-  private func readEvents() {
     do throws(EventStreamError) {
-      while let event = try parser.next() { take(event) }
-    } catch {
-      self.error = error
-    }
+      for piece in pieces {
+        parser.input.append(piece)
+        try readEvents()
+      }
+      // An empty body was never read.
+      try readEvents()
+      if parser.endBody(isMarked: choices & 2 == 0) { try readEvents() }
+      isCut = parser.isInsideEvent
+    } catch { self.error = error }
+  }
+
+  private func readEvents() throws(EventStreamError) {
+    while let event = try parser.next() { take(event) }
   }
 
   private func take(_ event: EventStreamEvent) {

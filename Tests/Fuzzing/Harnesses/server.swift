@@ -69,9 +69,7 @@ private final class Town: Walk {
     switch line.first {
     case UInt8(ascii: "0"), UInt8(ascii: "1"):
       client.wire.send(text: text(rest))
-      client.session.connection.receive(client.wire.output.array)
-      client.wire.output.consume(client.wire.output.count)
-      client.session.receive(at: now)
+      deliver(from: client)
     case UInt8(ascii: "2"), UInt8(ascii: "3"): authorize(client, text(rest))
     case UInt8(ascii: "w"), UInt8(ascii: "x"): signIn(client, text(rest))
     case UInt8(ascii: "e"): call("POST", "/apps/3/users/7/events", rest)
@@ -90,7 +88,7 @@ private final class Town: Walk {
     }
     for client in clients { collect(client) }
     for session in context.ledger.takeTouched() { session.settle(at: now) }
-    for event in hub.takeLog() { check(event) }
+    for event in hub.takeLog() { requireTame(event.description, "in the log") }
   }
 
   /// Joins `CHANNEL` or `CHANNEL|CHANNEL_DATA` with a valid signature.
@@ -104,9 +102,7 @@ private final class Town: Walk {
       channelData: parts.count > 1 ? parts[1] : nil)
     let command = ClientCommand(service: .pusher)
     client.wire.send(text: command.subscribe(channel: channel, auth: Authorization(auth)))
-    client.session.connection.receive(client.wire.output.array)
-    client.wire.output.consume(client.wire.output.count)
-    client.session.receive(at: now)
+    deliver(from: client)
   }
 
   private func signIn(_ client: Client, _ userData: String) {
@@ -114,6 +110,10 @@ private final class Town: Walk {
       .signIn(socketID: client.session.socketID, userData: userData)
     let user = PusherUserAuth(auth: auth, userData: userData)
     client.wire.send(text: ClientCommand(service: .pusher).signIn(Authorization(user)))
+    deliver(from: client)
+  }
+
+  private func deliver(from client: Client) {
     client.session.connection.receive(client.wire.output.array)
     client.wire.output.consume(client.wire.output.count)
     client.session.receive(at: now)
@@ -135,8 +135,7 @@ private final class Town: Walk {
     answer("GET", target, [])
     let head = HTTPRequestHead(method: "GET", target: target)
     do throws(ProtocolRefusal) { _ = try applications.admit(head) } catch {
-      require(
-        (4000..<4300).contains(error.code?.rawValue ?? 0), "refused with \(error)")
+      require((4000..<4300).contains(error.code?.rawValue ?? 0), "refused with \(error)")
     }
   }
 
@@ -151,9 +150,7 @@ private final class Town: Walk {
       finding("an answer that cannot be read: \(output.view.text)")
     }
     require(read.headers["Content-Length"] == String(output.count), "the length of an answer")
-    guard answer.isJSON else { return }
-    let problem = StrictJSON.problem(in: output.array)
-    require(problem == nil, "an answer that is no JSON (\(problem ?? "")): \(answer.body)")
+    if answer.isJSON { requireJSON(output.array, "an answer") }
   }
 
   private func wait(_ time: Duration) {
@@ -178,21 +175,13 @@ private final class Town: Walk {
     while let event = client.wire.next() {
       switch event {
       case .text(let view):
-        let problem = StrictJSON.problem(in: view.array)
-        require(problem == nil, "a message that is no JSON (\(problem ?? "")): \(view.text)")
+        requireJSON(view.array, "a message")
         require((try? Envelope(view)) != nil, "a message that is none: \(view.text)")
       case .failed(let error): finding("a client that fails: \(error)")
       default: break
       }
     }
     client.session.outputSent(at: now)
-  }
-
-  private func check(_ event: ServerLogEvent) {
-    let isTame = event.description.unicodeScalars.allSatisfy {
-      $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value)
-    }
-    require(isTame, "a control character in the log: \(event)")
   }
 
   func finish() {

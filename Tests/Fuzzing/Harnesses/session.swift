@@ -72,8 +72,7 @@ private struct SessionWalk: Walk {
       guard case .event(let envelope, let name) = session.receive(view, at: now) else { return }
       output.removeAll()
       maker.write(envelope, named: name)
-      let problem = StrictJSON.problem(in: Array(output.array.dropLast()))
-      require(problem == nil, "a line that is no JSON (\(problem ?? "")): \(output.view.text)")
+      requireJSON(output.array.dropLast(), "a line")
     }
   }
 
@@ -166,8 +165,7 @@ private struct SessionRules {
       isDialled = true
     case .send(let text), .answerPing(let text):
       require(isConnected || isDialled && text.contains(":pong"), "sent without a connection")
-      let problem = StrictJSON.problem(in: Array(text.utf8))
-      require(problem == nil, "sent what is no JSON (\(problem ?? "")): \(text)")
+      requireJSON(Array(text.utf8), "a sent text")
     case .close: require(isConnected, "closed what was not there")
     case .authorize(let request):
       require(isConnected, "asked without a connection")

@@ -45,15 +45,28 @@ import Testing
     }
   }
 
-  @Test
-  func `what is decoded goes behind what the buffer holds, and fills a small one to its last byte`()
-  {
+  @Test func `decoded bytes go behind those in the buffer, and fill a small one to its end`() {
     for length in 0...80 {
       let bytes = (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 7) }
       let output = ByteBuffer(capacity: 64)
       output.append(0x21)
       withView(Array(Base64.encode(bytes).utf8)) { #expect(Base64.decode($0, into: output)) }
       #expect(output.array == [0x21] + bytes)
+    }
+  }
+}
+
+/// RFC 4648 section 8, in lower case.
+@Suite struct HexTests {
+  @Test func `each byte becomes two lower-case digits`() {
+    #expect(Hex.encode([]) == "" && Hex.encode([0x00, 0x0F, 0x10, 0xAB, 0xFF]) == "000f10abff")
+  }
+
+  @Test func `digits of both cases have a value, nothing else has`() {
+    for byte in UInt8.min...UInt8.max {
+      let character = Character(Unicode.Scalar(byte))
+      let expected = character.isASCII ? character.hexDigitValue.map(UInt8.init) : nil
+      #expect(Hex.value(of: byte) == expected)
     }
   }
 }

@@ -1,26 +1,23 @@
-import PusherCore
 import TestSupport
 import Testing
 
+@testable import PusherCore
+
 @Suite struct ByteViewTests {
-  @Test func `a smaller view holds the bytes of its range`() {
+  @Test func `a smaller view holds the bytes of its range, and bytes that are no text show`() {
     withView(Array("hello".utf8)) { view in
-      #expect(view[1..<4].text == "ell")
-      #expect(view[1..<4][1] == UInt8(ascii: "l"))
-      #expect(view[5..<5].isEmpty)
-      #expect(view[0..<5].array == Array("hello".utf8))
+      #expect(view[1..<4].text == "ell" && view[1..<4][1] == UInt8(ascii: "l"))
+      #expect(view[5..<5].isEmpty && view[0..<5].array == Array("hello".utf8))
     }
+    withView([0x61, 0xFF, 0x62]) { #expect($0.text == "a\u{FFFD}b") }
   }
 
   @Test func `a view is compared with a literal byte by byte`() {
     withView(Array("true".utf8)) { view in
-      #expect(view.equals("true"))
-      #expect(!view.equals("tru"))
-      #expect(!view.equals("true "))
-      #expect(!view.equals("trux"))
+      #expect(view.equals("true") && view[0..<0].equals(""))
+      #expect(!view.equals("tru") && !view.equals("true ") && !view.equals("trux"))
       #expect(view.begins(with: "") && view.begins(with: "tr") && view.begins(with: "true"))
       #expect(!view.begins(with: "truer") && !view.begins(with: "x"))
-      #expect(view[0..<0].equals(""))
     }
   }
 
@@ -52,10 +49,6 @@ import Testing
     }
   }
 
-  @Test func `bytes that are no text show as replacement characters`() {
-    withView([0x61, 0xFF, 0x62]) { #expect($0.text == "a\u{FFFD}b") }
-  }
-
   @Test func `printable ASCII is found out at every length, place and byte`() {
     for length in 0...20 {
       let plain = [UInt8](repeating: UInt8(ascii: "a"), count: length)
@@ -76,6 +69,40 @@ import Testing
     withView(Array(#"abc\def"#.utf8)) { view in
       #expect(view.holds(0x5C) && view[3..<4].holds(0x5C))
       #expect(!view[0..<3].holds(0x5C) && !view[4..<7].holds(0x5C) && !view[0..<0].holds(0x61))
+    }
+  }
+}
+
+/// HTML Living Standard section 9.2.5: a line ends with CR, LF or both.
+@Suite struct LineEndTests {
+  private func end(_ bytes: [UInt8], from start: Int = 0) -> Int {
+    let buffer = ByteBuffer()
+    // Bytes behind the view must be ignored.
+    buffer.append(bytes + [UInt8](repeating: 0x0A, count: 40))
+    buffer.truncate(to: bytes.count)
+    return buffer.view.lineEnd(from: start)
+  }
+
+  @Test(arguments: [0x0A, 0x0D] as [UInt8])
+  func `the first end is found wherever it stands`(byte: UInt8) {
+    for count in 0...100 {
+      let plain = [UInt8](repeating: UInt8(ascii: "x"), count: count)
+      #expect(end(plain) == count)
+      for place in 0..<count {
+        var bytes = plain
+        bytes[place] = byte
+        #expect(end(bytes) == place && end(bytes + [0x0A, 0x0D]) == place)
+        #expect(end(bytes, from: place) == place && end(bytes, from: place + 1) == count)
+      }
+    }
+  }
+
+  @Test func `no other byte ends a line`() {
+    for byte in UInt8.min...UInt8.max where byte != 0x0A && byte != 0x0D {
+      for count in [1, 7, 8, 31, 32, 33, 70] {
+        #expect(end([UInt8](repeating: byte, count: count)) == count)
+        #expect(end([UInt8](repeating: byte, count: count) + [0x0D]) == count)
+      }
     }
   }
 }

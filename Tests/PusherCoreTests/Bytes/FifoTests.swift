@@ -3,22 +3,15 @@ import TestSupport
 import Testing
 
 @Suite struct `A queue, first in, first out` {
-  @Test func `elements leave in the order in which they came`() {
+  @Test func `elements leave in the order in which they came, and one can be put before all`() {
     var queue = Fifo<Int>()
     for number in 1...3 { queue.append(number) }
     #expect(queue.popFirst() == 1)
-    queue.append(4)
-    #expect(queue.count == 3 && queue.first == 2 && queue.last == 4)
-    #expect(queue.takeAll() == [2, 3, 4])
-    #expect(queue.isEmpty && queue.popFirst() == nil)
-  }
-
-  @Test func `an element can be put before all others`() {
-    var queue = Fifo<Int>()
-    for number in 1...3 { queue.append(number) }
-    _ = queue.popFirst()
     queue.prepend(9)
-    #expect(Array(queue) == [9, 2, 3])
+    queue.append(4)
+    #expect(queue.count == 4 && queue.first == 9 && queue.last == 4)
+    #expect(queue.takeAll() == [9, 2, 3, 4])
+    #expect(queue.isEmpty && queue.popFirst() == nil)
   }
 
   @Test func `a removed element is released at once`() {
@@ -28,9 +21,7 @@ import Testing
     do {
       let object = Held()
       held = object
-      queue.append(object)
-      queue.append(Held())
-      queue.append(Held())
+      for element in [object, Held(), Held()] { queue.append(element) }
     }
     _ = queue.popFirst()
     #expect(held == nil && queue.count == 2)

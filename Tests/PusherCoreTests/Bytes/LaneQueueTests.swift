@@ -2,8 +2,7 @@ import PusherCore
 import TestSupport
 import Testing
 
-@Suite("Which item may start now")
-struct LaneQueueTests {
+@Suite("Which item may start now") struct LaneQueueTests {
   private func queue(jobs: Int, _ events: String...) -> LaneQueue<String> {
     var queue = LaneQueue<String>(jobs: jobs)
     for event in events { queue.add(event, lane: String(event.prefix(1)), cost: 10) }
@@ -87,12 +86,12 @@ struct LaneQueueTests {
     var started: [String: [Int]] = [:]
     var added: [String: [Int]] = [:]
     for number in 0..<2000 {
-      let lane = ["a", "b", "c", "d"].randomElement(using: &random) ?? ""
+      let lane = random.pick(["a", "b", "c", "d"])
       added[lane, default: []].append(number)
       queue.add(number, lane: lane, cost: number)
       while Bool.random(using: &random) || number == 1999 {
         if Bool.random(using: &random), !running.isEmpty {
-          queue.end(running.remove(at: Int.random(in: 0..<running.count, using: &random)))
+          queue.end(running.remove(at: random.below(running.count)))
         } else if let entry = queue.start() {
           let name = added.first { $0.value.contains(entry.item) }?.key ?? ""
           started[name, default: []].append(entry.item)

@@ -2,38 +2,37 @@ import PusherCore
 import TestSupport
 import Testing
 
-@Suite("What an answer is read as, by its Content-Type")
-struct BodyFormatTests {
-  @Test(arguments: [
-    "application/x-ndjson", "application/ndjson", "application/jsonl", "application/jsonlines",
-    "application/x-jsonlines", "application/x-json-stream", "application/stream+json",
-  ])
-  func `types of JSON lines, whatever their letters and parameters`(type: String) {
-    for spelling in [type, type.uppercased(), "\(type); charset=utf-8", " \(type) ;q=1"] {
-      #expect(BodyFormat(contentType: spelling) == .lines, "\(spelling)")
+@Suite("What an answer is read as, by its Content-Type") struct BodyFormatTests {
+  @Test(
+    arguments: [
+      (
+        [
+          "application/x-ndjson", "application/ndjson", "application/jsonl",
+          "application/jsonlines", "application/x-jsonlines", "application/x-json-stream",
+          "application/stream+json",
+        ], .lines
+      ),
+      // The last type of a list counts, since proxies join fields.
+      (
+        [
+          "text/event-stream;charset=UTF-8", "text/event-stream, text/event-stream",
+          "text/plain,text/event-stream;charset=utf-8", "text/event-stream; charset=utf-8, ",
+        ], .eventStream
+      ),
+      (["application/json-seq", "application/geo+json-seq"], .textSequence),
+      (
+        [
+          "", ";", "application/json", "text/html", "application/x-ndjson2", "x-ndjson",
+          "application/x-ndjson, text/plain", "text/event-streams",
+        ], nil
+      ),
+    ] as [([String], BodyFormat?)])
+  func `a type names a format, whatever its parameters`(types: [String], format: BodyFormat?) {
+    for type in types { #expect(BodyFormat(contentType: type) == format, "\(type)") }
+    guard format == .lines else { return }
+    for type in types.flatMap({ [$0.uppercased(), "\($0); charset=utf-8", " \($0) ;q=1"] }) {
+      #expect(BodyFormat(contentType: type) == format, "\(type)")
     }
-  }
-
-  @Test func `an event stream and JSON text sequences`() {
-    #expect(BodyFormat(contentType: "text/event-stream;charset=UTF-8") == .eventStream)
-    #expect(BodyFormat(contentType: "application/json-seq") == .textSequence)
-    #expect(BodyFormat(contentType: "application/geo+json-seq") == .textSequence)
-  }
-
-  @Test(arguments: [
-    "text/event-stream, text/event-stream", "text/plain,text/event-stream;charset=utf-8",
-    "text/event-stream; charset=utf-8, ",
-  ])
-  func `the last type of a list counts, since proxies join fields`(types: String) {
-    #expect(BodyFormat(contentType: types) == .eventStream)
-  }
-
-  @Test(arguments: [
-    "", ";", "application/json", "text/html", "application/x-ndjson2", "x-ndjson",
-    "application/x-ndjson, text/plain", "text/event-streams",
-  ])
-  func `any other type names none`(type: String) {
-    #expect(BodyFormat(contentType: type) == nil)
   }
 
   @Test func `JSON is application/json alone`() {
@@ -60,8 +59,7 @@ struct BodyFormatTests {
   }
 }
 
-@Suite("A body without an event, in words")
-struct BodySampleTests {
+@Suite("A body without an event, in words") struct BodySampleTests {
   private func sample(
     _ pieces: [String], type: String? = "text/html", format: BodyFormat = .eventStream
   ) -> BodySample {
@@ -70,41 +68,30 @@ struct BodySampleTests {
     return sample
   }
 
-  private func words(_ pieces: String..., type: String? = "text/html") -> String {
-    let words = "\(sample(pieces, type: type))"
-    let start = "the answer ended without an event: "
-    #expect(words.hasPrefix(start))
-    return String(words.dropFirst(start.count))
-  }
+  private static let long = String(repeating: "x", count: 300)
+  private static let json = #"{"error":"no"}"#
 
-  @Test func `size, type and beginning`() {
-    #expect(
-      words("<html>\n<bo", "dy>") == "13 bytes of text/html, beginning with '<html> <body>'")
-    #expect(words("x", type: nil) == "1 byte without a Content-Type, beginning with 'x'")
-    #expect(words(type: "text/event-stream") == "an empty body of text/event-stream")
-    #expect(words("\n\n") == "2 bytes of text/html")
-    #expect(words("\u{FEFF}a") == "4 bytes of text/html, beginning with 'a'")
-  }
-
-  @Test func `a long body is cut, and so is a long type`() {
-    let long = String(repeating: "x", count: 300)
-    let shown = String(repeating: "x", count: 60)
-    #expect(words(long, long) == "600 bytes of text/html, beginning with '\(shown)…'")
-    #expect(
-      words("a", type: long)
-        == "1 byte of \(String(repeating: "x", count: 100)), beginning with 'a'")
-  }
-
-  @Test func `control characters of the body and its type reach no terminal`() {
-    #expect(
-      words("a\u{1B}[31m\u{9B}b\r\n", type: "text/\u{1B}c")
-        == "11 bytes of text/ c, beginning with 'a [31m b'")
-  }
-
-  @Test func `JSON is shown as it came`() {
-    #expect(
-      words(#"{"error":"no"}"#, type: "application/json")
-        == #"14 bytes of application/json, beginning with '{"error":"no"}'"#)
+  @Test(
+    arguments: [
+      (
+        ["<html>\n<bo", "dy>"], "text/html", "13 bytes of text/html, beginning with '<html> <body>'"
+      ),
+      (["x"], nil, "1 byte without a Content-Type, beginning with 'x'"),
+      ([], "text/event-stream", "an empty body of text/event-stream"),
+      (["\n\n"], "text/html", "2 bytes of text/html"),
+      (["\u{FEFF}a"], "text/html", "4 bytes of text/html, beginning with 'a'"),
+      ([json], "application/json", "14 bytes of application/json, beginning with '\(json)'"),
+      // Long bodies and types are cut.
+      ([long, long], "text/html", "600 bytes of text/html, beginning with '\(long.prefix(60))…'"),
+      (["a"], long, "1 byte of \(long.prefix(100)), beginning with 'a'"),
+      // Control characters reach no terminal.
+      (
+        ["a\u{1B}[31m\u{9B}b\r\n"], "text/\u{1B}c",
+        "11 bytes of text/ c, beginning with 'a [31m b'"
+      ),
+    ] as [([String], String?, String)])
+  func `size, type and beginning`(pieces: [String], type: String?, words: String) {
+    #expect("\(sample(pieces, type: type))" == "the answer ended without an event: \(words)")
   }
 
   @Test(arguments: [
@@ -113,8 +100,7 @@ struct BodySampleTests {
     ("<html>", true), ("{}", true), ("database", true), ("ids: 1", true), (" data: 1", true),
   ])
   func `a page is foreign where an event stream should be`(text: String, isForeign: Bool) {
-    #expect(sample([text]).isForeign == isForeign)
-    #expect(!sample([text], format: .lines).isForeign)
+    #expect(sample([text]).isForeign == isForeign && !sample([text], format: .lines).isForeign)
   }
 
   @Test func `foreign JSON is known, because there are options for it`() {

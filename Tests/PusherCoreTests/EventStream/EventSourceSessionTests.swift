@@ -3,25 +3,23 @@ import Testing
 
 @testable import PusherCore
 
-@Suite("Event source: when it asks again (HTML section 9.2.3)")
-struct EventSourceSessionTests {
+@Suite("Event source: when it asks again (HTML section 9.2.3)") struct EventSourceSessionTests {
   private static let refused = ConnectionLoss.refused(status: 404, reason: "Not Found")
-  private static let busy = ConnectionLoss.refused(status: 503, reason: "Busy")
 
-  @Test
-  func `a good stream that ends is asked for again after exactly the reconnection time`() throws {
-    let rig = EventSourceRig()
+  private static func asking(_ status: Int, _ wait: Duration?) -> ConnectionLoss {
+    .refused(status: status, reason: "", retryAfter: wait)
+  }
+
+  @Test func `a good stream that ends is asked for again after the reconnection time`() throws {
+    let rig = EventSourceRig(.idle)
     #expect(rig.open() == [.dial, .report(.opened)])
     #expect(rig.lose(.ended) == .seconds(3))
     rig.now = rig.now.advanced(by: .seconds(3))
     #expect(rig.perform { $0.tick(at: $1) } == [.dial])
   }
 
-  @Test func `attempts that bring nothing wait longer and longer, never less than asked for`()
-    throws
-  {
-    let rig = EventSourceRig(mode: .always)
-    _ = rig.perform { $0.connect(at: $1) }
+  @Test func `attempts that bring nothing wait longer, never less than asked for`() throws {
+    let rig = EventSourceRig(.dialling, mode: .always)
     var longest = Duration.seconds(3)
     for _ in 0..<8 {
       let delay = try #require(rig.lose(.network("x")))
@@ -31,120 +29,84 @@ struct EventSourceSessionTests {
     }
   }
 
-  @Test func `the server's reconnection time takes the place of ours`() throws {
+  @Test func `the server's reconnection time takes the place of ours, within bounds`() throws {
     let rig = EventSourceRig()
-    rig.open()
-    _ = rig.perform { session, _ in session.setReconnectionTime(milliseconds: 100) }
+    rig.setReconnectionTime(100)
     #expect(rig.lose(.ended) == .milliseconds(100))
     #expect(rig.session.reconnectionTime == .milliseconds(100))
-  }
-
-  @Test
-  func `a reconnection time beyond the longest wait is cut to it, one of nothing is not nothing`()
-    throws
-  {
-    let rig = EventSourceRig()
-    rig.open()
-    _ = rig.perform { session, _ in session.setReconnectionTime(milliseconds: .max) }
-    #expect(rig.lose(.ended) == .seconds(120))
-    rig.redial()
-    _ = rig.perform { session, _ in session.setReconnectionTime(milliseconds: 0) }
-    #expect(try #require(rig.lose(.network("x"))) >= .milliseconds(10))
+    let other = EventSourceRig()
+    other.setReconnectionTime(.max)
+    #expect(other.lose(.ended) == .seconds(120))
+    other.redial()
+    other.setReconnectionTime(0)
+    #expect(try #require(other.lose(.network("x"))) >= .milliseconds(10))
   }
 
   @Test func `204 is the end, as is another status or type`() {
-    let rig = EventSourceRig()
-    _ = rig.perform { $0.connect(at: $1) }
+    let rig = EventSourceRig(.dialling)
     #expect(rig.perform { session, _ in session.finished() } == [.report(.ended(.finished))])
     for error in [
       Self.refused, .notAnEventStream(contentType: "text/html"), .violation("x"), .limit("x"),
     ] {
       let rig = EventSourceRig(mode: .always)
-      rig.open()
-      #expect(rig.lose(error) == nil)
-      #expect(rig.last == .report(.ended(.lost(error, code: nil))))
+      #expect(rig.end(error) == .lost(error, code: nil))
     }
   }
 
-  @Test
-  func `a refusal is followed like any loss where the policy wants that, and nothing else is`() {
+  @Test func `the policy may have refusals followed like losses, and nothing else`() {
     let rig = EventSourceRig(maximumAttempts: 1, retriesRefusals: true)
-    rig.open()
     #expect(rig.lose(Self.refused) != nil)
     rig.dial()
-    #expect(rig.lose(Self.refused) == nil)
-    #expect(rig.last == .report(.ended(.retriesExhausted(Self.refused, code: nil, attempts: 1))))
+    #expect(rig.end(Self.refused) == .retriesExhausted(Self.refused, code: nil, attempts: 1))
     for error in [ConnectionLoss.violation("x"), .limit("x")] {
       let rig = EventSourceRig(retriesRefusals: true)
-      rig.open()
       #expect(rig.lose(error) == nil)
     }
-    let first = EventSourceRig(retriesRefusals: true)
-    _ = first.perform { $0.connect(at: $1) }
+    let first = EventSourceRig(.dialling, retriesRefusals: true)
     #expect(first.lose(Self.refused) == nil)
   }
 
   @Test func `the first attempt must work unless every one is repeated`() {
-    let rig = EventSourceRig()
-    _ = rig.perform { $0.connect(at: $1) }
-    #expect(rig.lose(.network("x")) == nil)
-    #expect(rig.last == .report(.ended(.lost(.network("x"), code: nil))))
-    let patient = EventSourceRig(mode: .always)
-    _ = patient.perform { $0.connect(at: $1) }
+    let rig = EventSourceRig(.dialling)
+    #expect(rig.end(.network("x")) == .lost(.network("x"), code: nil))
+    let patient = EventSourceRig(.dialling, mode: .always)
     #expect(patient.lose(.network("x")) != nil)
-    let once = EventSourceRig(mode: .never)
-    once.open()
-    #expect(once.lose(.ended) == nil)
+    #expect(EventSourceRig(mode: .never).lose(.ended) == nil)
+    let untold = EventSourceRig(.dialling, mode: .never)
+    #expect(untold.lose(Self.asking(429, .zero)) == nil)
   }
 
-  @Test func `a server in trouble is asked again, and when it says so`() throws {
+  @Test func `a server in trouble is asked again, and when it says so`() {
     let rig = EventSourceRig()
-    rig.open()
-    #expect(rig.lose(Self.busy) != nil)
+    #expect(rig.lose(Self.asking(503, nil)) != nil)
     rig.dial()
-    let asked = ConnectionLoss.refused(status: 429, reason: "", retryAfter: .seconds(30))
-    #expect(rig.lose(asked) == .seconds(30))
+    #expect(rig.lose(Self.asking(429, .seconds(30))) == .seconds(30))
     rig.dial()
-    let far = ConnectionLoss.refused(status: 503, reason: "", retryAfter: .seconds(9999))
-    #expect(rig.lose(far) == .seconds(120))
+    #expect(rig.lose(Self.asking(503, .seconds(9999))) == .seconds(120))
   }
 
-  @Test
-  func `attempts that bring nothing wait longer and are counted, and an event begins a new count`()
-    throws
-  {
+  @Test func `attempts that bring nothing are counted, and an event begins a new count`() {
     let rig = EventSourceRig(maximumAttempts: 3)
-    rig.open()
-    for _ in 0..<3 {
-      #expect(rig.lose(.ended) != nil)
+    for attempt in 0..<6 {
+      if attempt == 3 { _ = rig.perform { session, _ in session.noteEvent() } }
+      let delay = rig.lose(.ended)
+      #expect(attempt % 3 == 0 ? delay == .seconds(3) : delay != nil)
       rig.redial()
     }
-    _ = rig.perform { session, _ in session.noteEvent() }
-    for _ in 0..<3 {
-      #expect(rig.lose(.ended) != nil)
-      rig.redial()
-    }
-    #expect(rig.lose(.ended) == nil)
-    #expect(rig.last == .report(.ended(.retriesExhausted(.ended, code: nil, attempts: 3))))
-  }
-
-  private static func asking(_ status: Int, _ wait: Duration?) -> ConnectionLoss {
-    .refused(status: status, reason: "", retryAfter: wait)
+    #expect(rig.end(.ended) == .retriesExhausted(.ended, code: nil, attempts: 3))
   }
 
   @Test(arguments: [429, 503], [ReconnectPolicy.Mode.automatic, .never])
   func `a request that the server asks for again is sent again, after the wait that it names`(
     status: Int, mode: ReconnectPolicy.Mode
   ) {
-    let rig = EventSourceRig(mode: mode, maximumAttempts: 2, retriesWhenAsked: true)
-    _ = rig.perform { $0.connect(at: $1) }
-    #expect(rig.lose(Self.asking(status, .seconds(30))) == .seconds(30))
-    #expect(rig.dial() == [.dial])
-    #expect(rig.lose(Self.asking(status, .seconds(9999))) == .seconds(120))
-    #expect(rig.dial() == [.dial])
+    let rig = EventSourceRig(.dialling, mode: mode, maximumAttempts: 2, retriesWhenAsked: true)
+    for (asked, wait) in [(30, 30), (9999, 120)] {
+      #expect(rig.lose(Self.asking(status, .seconds(asked))) == .seconds(wait))
+      #expect(rig.dial() == [.dial])
+    }
     let last = Self.asking(status, .seconds(1))
-    #expect(rig.lose(last) == nil)
-    #expect(rig.last == .report(.ended(.retriesExhausted(last, code: nil, attempts: 2))))
+    #expect(rig.end(last) == .retriesExhausted(last, code: nil, attempts: 2))
   }
 
   @Test(arguments: [
@@ -152,50 +114,38 @@ struct EventSourceSessionTests {
     asking(403, .seconds(1)), .network("x"), .handshakeTimeout(.seconds(10)),
   ])
   func `nothing else sends a request again that may have an effect`(loss: ConnectionLoss) {
-    let rig = EventSourceRig(mode: .never, retriesWhenAsked: true)
-    _ = rig.perform { $0.connect(at: $1) }
-    #expect(rig.lose(loss) == nil)
-    #expect(rig.last == .report(.ended(.lost(loss, code: nil))))
+    let rig = EventSourceRig(.dialling, mode: .never, retriesWhenAsked: true)
+    #expect(rig.end(loss) == .lost(loss, code: nil))
   }
 
-  @Test func `a stream that has begun is not asked for again, with or without an event`() {
-    for hasEvent in [false, true] {
-      let rig = EventSourceRig(mode: .never, retriesWhenAsked: true)
-      _ = rig.perform { $0.connect(at: $1) }
-      #expect(rig.lose(Self.asking(429, .zero)) != nil)
-      #expect(rig.redial() == [.dial, .report(.opened)])
-      if hasEvent { _ = rig.perform { session, _ in session.noteEvent() } }
-      #expect(rig.lose(.ended) == nil)
-      #expect(rig.last == .report(.ended(.lost(.ended, code: nil))))
-    }
-  }
-
-  @Test func `without being told to, a first request is not sent again`() {
-    let rig = EventSourceRig(mode: .never)
-    _ = rig.perform { $0.connect(at: $1) }
-    #expect(rig.lose(Self.asking(429, .zero)) == nil)
+  @Test(arguments: [false, true])
+  func `a stream that has begun is not asked for again, with or without an event`(hasEvent: Bool) {
+    let rig = EventSourceRig(.dialling, mode: .never, retriesWhenAsked: true)
+    #expect(rig.lose(Self.asking(429, .zero)) != nil)
+    #expect(rig.redial() == [.dial, .report(.opened)])
+    if hasEvent { _ = rig.perform { session, _ in session.noteEvent() } }
+    #expect(rig.end(.ended) == .lost(.ended, code: nil))
   }
 
   @Test func `a stream that begins elsewhere has a gap, also the first one`() throws {
     let elsewhere = try #require(
       Resumption(of: HTTPHeaders([("Mercure-Last-Event-ID", "earliest")]), asked: "7"))
-    let told = EventSourceOutput.report(.resumedElsewhere(after: "earliest", insteadOf: "7"))
-    let rig = EventSourceRig()
-    _ = rig.perform { $0.connect(at: $1) }
-    #expect(
-      rig.perform { $0.opened(at: $1, elsewhere) }
-        == [.report(.opened), told, .report(.gap(from: rig.now, to: rig.now))])
-    let lostAt = rig.now
-    _ = rig.lose(.ended)
-    rig.dial()
-    #expect(
-      rig.perform { $0.opened(at: $1, elsewhere) }
-        == [.report(.opened), told, .report(.gap(from: lostAt, to: rig.now))])
+    let rig = EventSourceRig(.dialling)
+    var lostAt = rig.now
+    for _ in 0..<2 {
+      #expect(
+        rig.perform { $0.opened(at: $1, elsewhere) } == [
+          .report(.opened), .report(.resumedElsewhere(after: "earliest", insteadOf: "7")),
+          .report(.gap(from: lostAt, to: rig.now)),
+        ])
+      lostAt = rig.now
+      _ = rig.lose(.ended)
+      rig.dial()
+    }
   }
 
   @Test func `a reconnection tells since when events may be missing`() throws {
     let rig = EventSourceRig()
-    rig.open()
     let delivered = rig.now.advanced(by: .seconds(3))
     _ = rig.perform { session, _ in session.noteDelivery(at: delivered) }
     rig.now = delivered.advanced(by: .seconds(60))
@@ -205,7 +155,6 @@ struct EventSourceSessionTests {
 
   @Test func `silence ends a stream when it may not last`() throws {
     let rig = EventSourceRig(silence: .seconds(10))
-    rig.open()
     rig.now = rig.now.advanced(by: .seconds(9))
     _ = rig.perform { $0.noteActivity(at: $1) }
     let deadline = try #require(rig.session.deadline)
@@ -219,12 +168,10 @@ struct EventSourceSessionTests {
   }
 
   @Test func `a session can be ended in every phase, and then does nothing more`() {
-    var rig = EventSourceRig()
+    var rig = EventSourceRig(.idle)
     #expect(rig.perform { $0.disconnect(at: $1) } == [.report(.ended(.asked))])
     rig = EventSourceRig()
-    rig.open()
-    #expect(
-      rig.perform { $0.disconnect(at: $1) } == [.abort, .report(.ended(.asked))])
+    #expect(rig.perform { $0.disconnect(at: $1) } == [.abort, .report(.ended(.asked))])
     #expect(rig.perform { $0.lost(.ended, at: $1) } == [])
     #expect(rig.perform { $0.connect(at: $1) } == [])
     #expect(rig.session.deadline == nil)
@@ -234,29 +181,36 @@ struct EventSourceSessionTests {
 private final class EventSourceRig {
   var session: EventSourceSession
   var now = Instant(nanoseconds: 1_000_000_000)
-  private(set) var last: EventSourceOutput?
+
+  enum Phase { case idle, dialling, open }
 
   init(
-    mode: ReconnectPolicy.Mode = .automatic, maximumAttempts: Int? = nil, silence: Duration? = nil,
+    _ phase: Phase = .open, mode: ReconnectPolicy.Mode = .automatic, maximumAttempts: Int? = nil,
+    silence: Duration? = nil,
     retriesRefusals: Bool = false, retriesWhenAsked: Bool = false
   ) {
     var policy = ReconnectPolicy(mode: mode, maximumAttempts: maximumAttempts)
     policy.retriesRefusals = retriesRefusals
     policy.retriesWhenAsked = retriesWhenAsked
     session = EventSourceSession(
-      options: EventSourceOptions(
-        reconnect: policy, silenceTimeout: silence),
+      options: EventSourceOptions(reconnect: policy, silenceTimeout: silence),
       random: SeededGenerator(seed: 3))
+    switch phase {
+    case .idle: break
+    case .dialling: _ = perform { $0.connect(at: $1) }
+    case .open: open()
+    }
   }
 
-  func perform(
-    _ input: (inout EventSourceSession, Instant) -> Void
-  ) -> [EventSourceOutput] {
+  func perform(_ input: (inout EventSourceSession, Instant) -> Void) -> [EventSourceOutput] {
     input(&session, now)
     var outputs: [EventSourceOutput] = []
     while let output = session.nextOutput() { outputs.append(output) }
-    last = outputs.last ?? last
     return outputs
+  }
+
+  func setReconnectionTime(_ milliseconds: Int) {
+    _ = perform { session, _ in session.setReconnectionTime(milliseconds: milliseconds) }
   }
 
   @discardableResult
@@ -272,6 +226,13 @@ private final class EventSourceRig {
       return delay
     }
     return nil
+  }
+
+  /// Returns the end of the session by a loss; `nil` if the session goes on.
+  func end(_ error: ConnectionLoss) -> ConnectionEnd? {
+    let outputs = perform { $0.lost(error, at: $1) }
+    guard case .report(.ended(let end)) = outputs.last else { return nil }
+    return end
   }
 
   @discardableResult

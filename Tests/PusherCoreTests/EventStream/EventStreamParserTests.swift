@@ -2,36 +2,15 @@ import PusherCore
 import TestSupport
 import Testing
 
-@Suite("Event streams (HTML Living Standard section 9.2)")
-struct EventStreamParserTests {
+@Suite("Event streams (HTML Living Standard section 9.2)") struct EventStreamParserTests {
   @Test(arguments: EventStreamSample.all)
   func `a stream gives the events that the standard asks for`(_ sample: EventStreamSample) {
-    let reading = StreamReading([sample.bytes])
-    #expect(reading.events == sample.events)
-    #expect(reading.error == nil)
+    sample.check()
   }
 
   @Test(arguments: EventStreamSample.all)
   func `the events are the same at every split point`(_ sample: EventStreamSample) {
-    let bytes = sample.bytes
-    let whole = StreamReading([bytes])
-    #expect(bytes.count < 200)
-    for first in 0...bytes.count {
-      for second in first...bytes.count {
-        let pieces = [
-          Array(bytes[..<first]), Array(bytes[first..<second]), Array(bytes[second...]),
-        ]
-        let reading = StreamReading(pieces)
-        guard reading != whole else { continue }
-        Issue.record("\(sample) cut at \(first) and \(second): \(reading.events)")
-        return
-      }
-    }
-    #expect(StreamReading(bytes.map { [$0] }) == whole)
-  }
-
-  @Test func `an event is given as soon as its empty line has ended with CR`() {
-    #expect(StreamReading("data: a\r\r").events == [.init(data: "a")])
+    StreamReading.expectSameAtEverySplit(sample.bytes)
   }
 
   @Test func `the reconnection time is taken from digits only`() {
@@ -61,80 +40,62 @@ struct EventStreamParserTests {
     parser.reset()
     parser.input.append("\u{FEFF}data: c\n\n")
     let event = try #require(try parser.next())
-    #expect(event.type.text == "message")
-    #expect(event.data.text == "c")
-    #expect(event.lastEventID.text == "1")
-    #expect(parser.reconnectionTime == 5)
+    #expect(event.type.text == "message" && event.data.text == "c")
+    #expect(event.lastEventID.text == "1" && parser.reconnectionTime == 5)
   }
 
-  @Test func `a one-line event is not copied`() throws {
+  @Test(arguments: [
+    (BodyFormat.eventStream, "id: 1\nevent: e\ndata: here\n\n", 21), (.lines, " {}\n", 1),
+  ])
+  func `an event of one line is not copied`(format: BodyFormat, text: String, place: Int) throws {
     let parser = EventStreamParser()
-    parser.input.append("id: 1\nevent: e\ndata: here\n\n")
+    if format != .eventStream { parser.begin(format) }
+    parser.input.append(text)
     let input = parser.input.view
     let event = try #require(try parser.next())
-    #expect(unsafe event.data.base == input.base + 21)
+    #expect(unsafe event.data.base == input.base + place)
   }
 }
 
-@Suite("Event streams: limits")
-struct EventStreamLimitTests {
+@Suite("Event streams: limits") struct EventStreamLimitTests {
   private let limits = EventStreamLimits(line: 20, event: 30)
 
-  private func read(_ text: String) -> [StreamReading] {
-    let bytes = Array(text.utf8)
-    return [
-      StreamReading([bytes], limits: limits), StreamReading(bytes.map { [$0] }, limits: limits),
-    ]
+  private func read(_ text: String) -> StreamReading {
+    .wholeAndBytewise(Array(text.utf8), limits: limits)
   }
 
   @Test func `a line may be as long as the limit`() {
-    for reading in read("data: 12345678901234\n\n") {
-      #expect(reading.events == [.init(data: "12345678901234")])
-      #expect(reading.error == nil)
-    }
+    let reading = read("data: 12345678901234\n\n")
+    #expect(reading.events == ["12345678901234"] && reading.error == nil)
   }
 
-  @Test func `a longer line ends the stream, complete or not, and events before it count`() {
-    for end in ["", "\n\n"] {
-      for reading in read("data: a\n\n: 3456789012345678901" + end) {
-        #expect(reading.events == [.init(data: "a")])
-        #expect(reading.error == .lineTooLong(limit: 20))
-      }
-    }
+  @Test(arguments: ["", "\n\n"])
+  func `a longer line ends the stream, complete or not, and events before it count`(end: String) {
+    let reading = read("data: a\n\n: 3456789012345678901" + end)
+    #expect(reading.events == ["a"] && reading.error == .lineTooLong(limit: 20))
   }
 
   @Test func `an event's data may be as large as the limit, and no larger`() {
-    let line = "data: 12345678901234\n"
-    for reading in read(line + line + "\n") {
-      #expect(reading.events.map(\.data.utf8.count) == [29])
-    }
-    for reading in read(line + line + "data\n\n") { #expect(reading.error == nil) }
-    for reading in read(line + line + "data: 1\n") {
-      #expect(reading.error == .eventTooLarge(limit: 30))
-    }
+    let lines = String(repeating: "data: 12345678901234\n", count: 2)
+    #expect(read(lines + "\n").data.map(\.utf8.count) == [29])
+    #expect(read(lines + "data\n\n").error == nil)
+    #expect(read(lines + "data: 1\n").error == .eventTooLarge(limit: 30))
   }
 
-  @Test func `mended data counts as it is kept`() {
-    let bytes = Array("data: ".utf8) + [UInt8](repeating: 0xFF, count: 11) + Array("\n\n".utf8)
-    #expect(StreamReading([bytes], limits: limits).error == .eventTooLarge(limit: 30))
-    let fewer = Array("data: ".utf8) + [UInt8](repeating: 0xFF, count: 10) + Array("\n\n".utf8)
-    #expect(StreamReading([fewer], limits: limits).events.count == 1)
+  @Test(arguments: [(11, EventStreamError.eventTooLarge(limit: 30)), (10, nil)])
+  func `mended data counts as it is kept`(count: Int, error: EventStreamError?) {
+    let broken = [UInt8](repeating: 0xFF, count: count)
+    let bytes = Array("data: ".utf8) + broken + Array("\n\n".utf8)
+    let reading = StreamReading.wholeAndBytewise(bytes, limits: limits)
+    #expect(reading.error == error && reading.events.count == (error == nil ? 1 : 0))
   }
 
   @Test func `an endless comment takes no memory`() throws {
-    let parser = EventStreamParser()
-    let block = [UInt8](repeating: UInt8(ascii: ":"), count: 99) + [0x0A]
-    for _ in 0..<10_000 {
-      parser.input.append(block)
-      #expect(try parser.next() == nil)
-    }
-    #expect(parser.input.isEmpty)
-    #expect(parser.input.capacity <= 65_536)
+    try StreamReading.expectNoMemory(forLinesOf: ":", .eventStream)
   }
 }
 
-@Suite("Mending UTF-8 (Encoding standard, UTF-8 decoder)")
-struct UTF8RepairTests {
+@Suite("Mending UTF-8 (Encoding standard, UTF-8 decoder)") struct UTF8RepairTests {
   @Test func `each maximal part that is wrong becomes one replacement character`() {
     let cases: [(hex: String, text: String)] = [
       ("61 62", "ab"), ("80", "\u{FFFD}"), ("C0 AF", "\u{FFFD}\u{FFFD}"), ("E2 82", "\u{FFFD}"),
@@ -152,9 +113,7 @@ struct UTF8RepairTests {
       0x41, 0x80, 0xBF, 0xC3, 0xE0, 0xE2, 0xED, 0xF0, 0xF4, 0x9F, 0xA0, 0x90, 0xFF,
     ]
     for _ in 0..<3000 {
-      let bytes = (0..<Int.random(in: 0...12, using: &random)).map { _ in
-        pool[Int.random(in: 0..<pool.count, using: &random)]
-      }
+      let bytes = random.some(pool, most: 12)
       #expect(repaired(bytes) == Array(String(decoding: bytes, as: UTF8.self).utf8), "\(bytes)")
     }
   }

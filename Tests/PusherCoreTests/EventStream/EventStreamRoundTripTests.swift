@@ -2,21 +2,13 @@ import PusherCore
 import TestSupport
 import Testing
 
-@Suite("Event streams: random round trips")
-struct EventStreamRoundTripTests {
+@Suite("Event streams: random round trips") struct EventStreamRoundTripTests {
   @Test(arguments: 0..<8 as Range<UInt64>)
   func `events come out as they went in, however they are written and cut`(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     for _ in 0..<60 {
       var stream = RandomEventStream(&random)
-      var pieces: [[UInt8]] = []
-      var rest = stream.bytes[...]
-      while !rest.isEmpty {
-        let count = Int.random(in: 1...(Bool.random(using: &random) ? 4 : 400), using: &random)
-        pieces.append(Array(rest.prefix(count)))
-        rest = rest.dropFirst(count)
-      }
-      let reading = StreamReading(pieces)
+      let reading = StreamReading(random.pieces(of: stream.bytes, most: 400))
       if reading.events != stream.events {
         Issue.record("seed \(seed): \(String(decoding: stream.bytes, as: UTF8.self))")
         return
@@ -28,18 +20,17 @@ struct EventStreamRoundTripTests {
 }
 
 /// A stream of random events with random spelling.
-struct RandomEventStream {
+private struct RandomEventStream {
   var bytes: [UInt8] = []
   private(set) var events: [StreamEvent] = []
   private let ends: [String]
 
   init(_ random: inout SeededGenerator) {
-    let all = [["\n"], ["\r\n"], ["\r"], ["\n", "\r\n"], ["\n", "\r\n", "\r"]]
-    ends = all[Int.random(in: 0..<all.count, using: &random)]
-    if Int.random(in: 0..<4, using: &random) == 0 { bytes += [0xEF, 0xBB, 0xBF] }
+    ends = random.pick([["\n"], ["\r\n"], ["\r"], ["\n", "\r\n"], ["\n", "\r\n", "\r"]])
+    if random.below(4) == 0 { bytes += [0xEF, 0xBB, 0xBF] }
     var id = ""
-    for _ in 0..<Int.random(in: 0...12, using: &random) {
-      var event = StreamEvent(data: text(&random, lineFeeds: true), id: id)
+    for _ in 0..<random.below(13) {
+      var event = StreamEvent(text(&random, lineFeeds: true), id: id)
       var lines = event.data.split(separator: "\n", omittingEmptySubsequences: false).map {
         field("data", String($0), &random)
       }
@@ -53,7 +44,7 @@ struct RandomEventStream {
         event.type = type.isEmpty ? "message" : type
         lines.append(field("event", type, &random))
       }
-      if Int.random(in: 0..<3, using: &random) == 0 { lines.insert(":" + text(&random), at: 0) }
+      if random.below(3) == 0 { lines.insert(":" + text(&random), at: 0) }
       for line in lines { add(line, &random) }
       // A lone CR before an LF would form one line end instead of two.
       add("", &random)
@@ -62,7 +53,7 @@ struct RandomEventStream {
   }
 
   private mutating func add(_ line: String, _ random: inout SeededGenerator) {
-    var end = ends[Int.random(in: 0..<ends.count, using: &random)]
+    var end = random.pick(ends)
     if line.isEmpty, end == "\n", bytes.last == 0x0D { end = "\r\n" }
     bytes += Array(line.utf8) + Array(end.utf8)
   }
@@ -74,11 +65,27 @@ struct RandomEventStream {
 
   private func text(_ random: inout SeededGenerator, lineFeeds: Bool = false) -> String {
     let pool = Array("abc :,{}\"0é中😀".unicodeScalars) + (lineFeeds ? ["\n"] : [])
-    var text = String.UnicodeScalarView()
-    let most = Int.random(in: 0..<20, using: &random) == 0 ? 3000 : 20
-    for _ in 0..<Int.random(in: 0...most, using: &random) {
-      text.append(pool[Int.random(in: 0..<pool.count, using: &random)])
-    }
-    return String(text)
+    let most = random.below(20) == 0 ? 3000 : 20
+    return String(String.UnicodeScalarView(random.some(pool, most: most)))
+  }
+}
+
+/// The HTML standard, section "Server-sent events".
+@Suite("Event streams: what is written is what is read") struct EventStreamWriterTests {
+  @Test(arguments: [
+    ("{}", "data: {}\n"),
+    ("a\nb\r\nc\rd\n\nevent: x", "data: a\ndata: b\ndata: c\ndata: d\ndata: \ndata: event: x\n"),
+  ])
+  func `each line of the data is a field, whatever ends it`(data: String, fields: String) {
+    let output = ByteBuffer()
+    EventStreamWriter.write(event: "entry", id: "7", data: data, to: output)
+    EventStreamWriter.write(event: "e", data: data, to: output)
+    #expect(output.view.text == "id: 7\nevent: entry\n\(fields)\nevent: e\n\(fields)\n")
+  }
+
+  @Test func `a comment is a line that readers drop`() {
+    let output = ByteBuffer()
+    EventStreamWriter.writeComment(to: output)
+    #expect(output.view.text == ":\n\n")
   }
 }

@@ -3,8 +3,6 @@ import TestSupport
 import Testing
 
 /// Items are sent until a receiver accepts them.
-///
-/// Time and random numbers are arguments.
 @Suite struct `Deliveries to one receiver` {
   private let start = Instant(nanoseconds: 1_000_000_000)
 
@@ -26,15 +24,6 @@ import Testing
   }
 
   private func after(_ seconds: Double) -> Instant { start.advanced(by: .seconds(seconds)) }
-
-  // MARK: Order
-
-  @Test func `with one job an item is sent after the one before has ended`() {
-    var deliveries = deliveries("a1", "b2", "a3")
-    #expect(sent(&deliveries, at: start) == ["a1"])
-    deliveries.end(1)
-    #expect(sent(&deliveries, at: start) == ["b2"])
-  }
 
   @Test func `an item that fails holds up its lane and no other one`() {
     var deliveries = deliveries("a1", "a2", "b3", "c4", jobs: 2)
@@ -63,8 +52,6 @@ import Testing
     deliveries.end(1)
     #expect(deliveries.openCount == 2 && deliveries.openCost == 20 && deliveries.count == 3)
   }
-
-  // MARK: Delays
 
   @Test func `waits are drawn from a range that doubles, up to the ceiling`() {
     for (random, waits) in [
@@ -100,8 +87,6 @@ import Testing
     #expect(sent(&deliveries, at: start) == ["a1"])
   }
 
-  // MARK: Giving up
-
   @Test func `an item whose next try would begin after the patience is given up`() {
     for (seconds, retryAfter, wait) in [(8.999, 0, 1), (9, 0, nil), (0, 10, nil), (0, 9, 9)] {
       var deliveries = deliveries("a1", patience: .seconds(10))
@@ -122,12 +107,11 @@ import Testing
     #expect(deliveries.deadline == after(19))
   }
 
-  @Test func `a try may outlast the patience unless that cuts it`() {
-    for cutsTries in [false, true] {
-      var deliveries = deliveries("a1", patience: .seconds(10), cutsTries: cutsTries)
-      _ = deliveries.next(at: start)
-      #expect(deliveries.deadline == (cutsTries ? after(10) : nil))
-    }
+  @Test(arguments: [false, true])
+  func `a try may outlast the patience unless that cuts it`(cutsTries: Bool) {
+    var deliveries = deliveries("a1", patience: .seconds(10), cutsTries: cutsTries)
+    _ = deliveries.next(at: start)
+    #expect(deliveries.deadline == (cutsTries ? after(10) : nil))
   }
 
   @Test func `an item that cannot be kept elsewhere is tried again until its next failure`() {
@@ -143,8 +127,6 @@ import Testing
     #expect(deliveries.next(at: after(501))?.tries == 3)
   }
 
-  // MARK: The end
-
   @Test func `what is left comes out in the order of arrival`() {
     var deliveries = deliveries("a1", "b2", "a3", "c4", "b5", jobs: 2)
     #expect(sent(&deliveries, at: start) == ["a1", "b2"])
@@ -159,23 +141,22 @@ import Testing
   @Test func `whatever fails when, each item is taken or given up once, a lane in its order`() {
     var random = SeededGenerator(seed: 7)
     var deliveries = deliveries(jobs: 3, patience: .seconds(20), cutsTries: true)
-    var ended: [String: [Int]] = [:]
+    var ended: [Int: [Int]] = [:]
     var now = start
+    func end(_ number: Int) {
+      deliveries.end(number)
+      ended[number % 5, default: []].append(number)
+    }
     for number in 0..<500 {
       deliveries.add("\(number)", lane: "\(number % 5)", cost: 1)
       now = now.advanced(by: .milliseconds(random.below(1500)))
       repeat {
-        while let late = deliveries.overdue(at: now) {
-          deliveries.end(late.number)
-          ended["\((late.number - 1) % 5)", default: []].append(late.number)
-        }
+        while let late = deliveries.overdue(at: now) { end(late.number) }
         while let delivery = deliveries.next(at: now) {
           let isTaken = random.below(3) == 0
           let wait =
             isTaken ? nil : deliveries.failed(delivery.number, "", at: now, random: random.next())
-          guard wait == nil else { continue }
-          deliveries.end(delivery.number)
-          ended["\((delivery.number - 1) % 5)", default: []].append(delivery.number)
+          if wait == nil { end(delivery.number) }
         }
         if number == 499 { now = deliveries.deadline ?? now }
       } while number == 499 && !deliveries.isEmpty

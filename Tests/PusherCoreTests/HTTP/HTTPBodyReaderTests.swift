@@ -2,10 +2,18 @@ import PusherCore
 import TestSupport
 import Testing
 
-@Suite("HTTP bodies (RFC 9112 sections 6 and 7)")
-struct HTTPBodyReaderTests {
+@Suite("HTTP bodies (RFC 9112 sections 6 and 7)") struct HTTPBodyReaderTests {
   private func head(_ fields: [(String, String)], status: Int = 200) -> HTTPResponseHead {
     HTTPResponseHead(status: status, reason: "", headers: HTTPHeaders(fields))
+  }
+
+  /// A reader of an answer's body.
+  private func reader(
+    _ fields: [(String, String)] = chunked, limit: Int = 16 << 20, minorVersion: Int = 1
+  ) throws(HTTPError) -> HTTPBodyReader {
+    var head = head(fields)
+    head.minorVersion = minorVersion
+    return try HTTPBodyReader(head, requestMethod: "GET", limit: limit)
   }
 
   private static let chunked = [("Transfer-Encoding", "chunked")]
@@ -13,34 +21,30 @@ struct HTTPBodyReaderTests {
     "4;name=\"v\"\r\nWiki\r\nA \r\npedia in c\r\n0\r\nT: x\r\nU: y\r\n\r\nnext"
 
   @Test func `a counted body ends at its count`() throws {
-    var reader = try HTTPBodyReader(head([("Content-Length", "4")]), requestMethod: "GET")
-    let body = ByteBuffer()
-    let source = buffer("ab")
+    var reader = try reader([("Content-Length", "4")])
+    let (source, body) = (buffer("ab"), ByteBuffer())
     #expect(try !reader.read(from: source, into: body))
     source.append("cdef")
     #expect(try reader.read(from: source, into: body))
-    #expect(body.view.text == "abcd")
-    #expect(source.view.text == "ef")
+    #expect(body.view.text == "abcd" && source.view.text == "ef")
     try reader.inputEnded()
   }
 
   @Test func `a chunked body with extensions and trailers is read at every split point`() throws {
     let bytes = [UInt8](Self.sample.utf8)
     for split in 0...bytes.count {
-      var reader = try HTTPBodyReader(head(Self.chunked), requestMethod: "GET")
-      let body = ByteBuffer()
-      let source = buffer([UInt8](bytes[..<split]))
+      var reader = try reader()
+      let (source, body) = (buffer([UInt8](bytes[..<split])), ByteBuffer())
       let early = try reader.read(from: source, into: body)
       #expect(early == (split >= bytes.count - 4))
       source.append([UInt8](bytes[split...]))
       #expect(try reader.read(from: source, into: body))
-      #expect(body.view.text == "Wikipedia in c")
-      #expect(source.view.text == "next")
+      #expect(body.view.text == "Wikipedia in c" && source.view.text == "next")
     }
   }
 
   private func outcome(of bytes: [UInt8], step: Int, limit: Int) throws -> String {
-    var reader = try HTTPBodyReader(head(Self.chunked), requestMethod: "GET", limit: limit)
+    var reader = try reader(limit: limit)
     let (source, body) = (ByteBuffer(), ByteBuffer())
     var isComplete = false
     do {
@@ -48,37 +52,28 @@ struct HTTPBodyReaderTests {
         source.append([UInt8](bytes[start..<min(start + step, bytes.count)]))
         isComplete = try reader.read(from: source, into: body)
       }
-    } catch {
-      return "\(error) after \(body.view.text)"
-    }
+    } catch { return "\(error) after \(body.view.text)" }
     return "\(isComplete) \(body.view.text)"
   }
 
-  @Test
-  func `chunks of every spelling, whole and damaged, are read alike at once and byte by byte`()
-    throws
-  {
+  @Test func `chunks of every spelling, whole or damaged, are read alike byte by byte`() throws {
     var random = SeededGenerator(seed: 91)
     let letters = Array("abcdefghijklmnopqrstuvwxyz".utf8)
     var outcomes: Set<Bool> = []
     for _ in 0..<3000 {
       var text: [UInt8] = []
-      for _ in 0..<Int.random(in: 1...5, using: &random) {
-        let size = Int.random(in: 1...40, using: &random)
-        let digits = String(size, radix: 16, uppercase: Bool.random(using: &random))
-        let zeros = String(
-          repeating: "0", count: [0, 0, 0, 1, 6, 7, 12].randomElement(using: &random) ?? 0)
-        let extra = ["", "", "", " ", ";a=b"].randomElement(using: &random) ?? ""
-        text += Array("\(zeros)\(digits)\(extra)\r\n".utf8)
+      for _ in 0...random.below(5) {
+        let size = 1 + random.below(40)
+        let digits = String(size, radix: 16, uppercase: random.below(2) == 0)
+        let zeros = String(repeating: "0", count: random.pick([0, 0, 0, 1, 6, 7, 12]))
+        text += Array("\(zeros)\(digits)\(random.pick(["", "", "", " ", ";a=b"]))\r\n".utf8)
         text += (0..<size).map { letters[$0 % 26] } + [0x0D, 0x0A]
       }
       text += Array("0\r\n\r\n".utf8)
-      if Bool.random(using: &random) {
-        let damage = Array("\r\n;0fG \0\u{FF}".utf8)
-        text[Int.random(in: text.indices, using: &random)] =
-          damage.randomElement(using: &random) ?? 0
+      if random.below(2) == 0 {
+        text[random.below(text.count)] = random.pick(Array("\r\n;0fG \0\u{FF}".utf8))
       }
-      let limit = [100, 1000].randomElement(using: &random) ?? 0
+      let limit = random.pick([100, 1000])
       let whole = try outcome(of: text, step: text.count, limit: limit)
       #expect(try outcome(of: text, step: 1, limit: limit) == whole)
       outcomes.insert(whole.hasPrefix("true"))
@@ -87,9 +82,7 @@ struct HTTPBodyReaderTests {
   }
 
   @Test func `an answer of HTTP/1.0 may come in chunks, a request may not`() throws {
-    var old = head(Self.chunked)
-    old.minorVersion = 0
-    var reader = try HTTPBodyReader(old, requestMethod: "GET")
+    var reader = try reader(minorVersion: 0)
     let body = ByteBuffer()
     #expect(try reader.read(from: buffer(Self.sample), into: body))
     #expect(body.view.text == "Wikipedia in c")
@@ -99,7 +92,7 @@ struct HTTPBodyReaderTests {
   }
 
   @Test func `an answer without a length ends with the connection`() throws {
-    var reader = try HTTPBodyReader(head([]), requestMethod: "GET")
+    var reader = try reader([])
     #expect(reader.endsWithConnection)
     let body = ByteBuffer()
     #expect(try !reader.read(from: buffer("abc"), into: body))
@@ -109,13 +102,13 @@ struct HTTPBodyReaderTests {
   }
 
   @Test func `some answers have no body whatever their fields say`() throws {
-    for status in [100, 101, 204, 304] {
-      let reader = try HTTPBodyReader(
-        head([("Content-Length", "9")], status: status), requestMethod: "GET")
-      #expect(reader.isComplete)
+    for (status, length, method) in [
+      (100, "9", "GET"), (101, "9", "GET"), (204, "9", "GET"), (304, "9", "GET"),
+      (200, "9", "HEAD"), (200, "0", "GET"),
+    ] {
+      let head = head([("Content-Length", length)], status: status)
+      #expect(try HTTPBodyReader(head, requestMethod: method).isComplete)
     }
-    #expect(try HTTPBodyReader(head([("Content-Length", "9")]), requestMethod: "HEAD").isComplete)
-    #expect(try HTTPBodyReader(head([("Content-Length", "0")]), requestMethod: "GET").isComplete)
     #expect(try HTTPBodyReader(HTTPRequestHead(method: "GET", target: "/")).isComplete)
   }
 
@@ -131,51 +124,37 @@ struct HTTPBodyReaderTests {
     ([("Content-Length", "101")], .bodyTooLarge(limit: 100)),
   ])
   func `a doubtful length is refused`(fields: [(String, String)], error: HTTPError) {
-    #expect(throws: error) {
-      try HTTPBodyReader(head(fields), requestMethod: "GET", limit: 100)
-    }
+    #expect(throws: error) { try reader(fields, limit: 100) }
   }
 
   @Test func `equal lengths given twice are one length`() throws {
-    var reader = try HTTPBodyReader(
-      head([("Content-Length", "2"), ("Content-Length", "2, 2")]), requestMethod: "GET")
-    let isComplete = try reader.read(from: buffer("ab"), into: ByteBuffer())
-    #expect(isComplete)
+    var reader = try reader([("Content-Length", "2"), ("Content-Length", "2, 2")])
+    #expect(try reader.read(from: buffer("ab"), into: ByteBuffer()))
   }
 
-  @Test(arguments: [
-    ("x\r\n", HTTPError.invalidChunk), ("\r\n", .invalidChunk), ("3\nabc", .invalidChunk),
-    ("3 x\r\nabc", .invalidChunk), ("-1\r\n", .invalidChunk), ("3\r\nabcd\r\n", .invalidChunk),
-    ("ffffffffffffffffff\r\n", .bodyTooLarge(limit: 100)), ("65\r\n", .bodyTooLarge(limit: 100)),
-  ])
-  func `a malformed chunked body is refused`(text: String, error: HTTPError) throws {
-    var reader = try HTTPBodyReader(head(Self.chunked), requestMethod: "GET", limit: 100)
-    #expect(throws: error) { try reader.read(from: buffer(text), into: ByteBuffer()) }
-  }
+  private static let endlessLine = "1;" + String(repeating: "x", count: 5000)
+  private static let endlessTrailers =
+    "0\r\n" + String(repeating: "A: \(String(repeating: "x", count: 1000))\r\n", count: 70)
 
-  @Test func `an endless size line and endless trailers are refused`() throws {
-    let line = "1;" + String(repeating: "x", count: 5000)
-    let trailers =
-      "0\r\n" + String(repeating: "A: \(String(repeating: "x", count: 1000))\r\n", count: 70)
-    for (text, error) in [
-      (line, HTTPError.chunkLineTooLong(limit: 4096)),
-      (trailers, .trailersTooLarge(limit: 65_536)),
-    ] {
-      var reader = try HTTPBodyReader(head(Self.chunked), requestMethod: "GET")
-      #expect(throws: error) { try reader.read(from: buffer(text), into: ByteBuffer()) }
+  @Test(
+    arguments: [
+      ("x\r\n", .invalidChunk), ("\r\n", .invalidChunk), ("3\nabc", .invalidChunk),
+      ("3 x\r\nabc", .invalidChunk), ("-1\r\n", .invalidChunk), ("3\r\nabcd\r\n", .invalidChunk),
+      ("ffffffffffffffffff\r\n", .bodyTooLarge(limit: 100)), ("65\r\n", .bodyTooLarge(limit: 100)),
+      ("64\r\n", nil), (endlessLine, .chunkLineTooLong(limit: 4096)),
+      (endlessTrailers, .trailersTooLarge(limit: 65_536)),
+    ] as [(String, HTTPError?)])
+  func `a wrong, large or endless chunked body is refused`(text: String, error: HTTPError?) throws {
+    var reader = try reader(limit: 100)
+    let outcome = Result { () throws(HTTPError) in
+      try reader.read(from: buffer(text), into: ByteBuffer())
     }
+    let expected: Result<Bool, HTTPError> = error.map { .failure($0) } ?? .success(false)
+    #expect(outcome == expected)
   }
 
   @Test func `the limit may be reached and not passed`() throws {
-    for (text, error) in [("64\r\n", nil), ("65\r\n", HTTPError.bodyTooLarge(limit: 100))] {
-      var reader = try HTTPBodyReader(head(Self.chunked), requestMethod: "GET", limit: 100)
-      if let error {
-        #expect(throws: error) { try reader.read(from: buffer(text), into: ByteBuffer()) }
-      } else {
-        #expect(try !reader.read(from: buffer(text), into: ByteBuffer()))
-      }
-    }
-    var reader = try HTTPBodyReader(head([]), requestMethod: "GET", limit: 3)
+    var reader = try reader([], limit: 3)
     #expect(try !reader.read(from: buffer("abc"), into: ByteBuffer()))
     #expect(throws: HTTPError.bodyTooLarge(limit: 3)) {
       try reader.read(from: buffer("d"), into: ByteBuffer())
@@ -184,7 +163,7 @@ struct HTTPBodyReaderTests {
 
   @Test func `an end inside a body is noticed`() throws {
     for (fields, text) in [([("Content-Length", "4")], "abc"), (Self.chunked, "4\r\nabcd\r\n")] {
-      var reader = try HTTPBodyReader(head(fields), requestMethod: "GET")
+      var reader = try reader(fields)
       #expect(try !reader.read(from: buffer(text), into: ByteBuffer()))
       #expect(throws: HTTPError.endedEarly) { try reader.inputEnded() }
     }

@@ -10,80 +10,65 @@ import Testing
     return withView(Array(json.utf8)) { path.value(in: $0)?.text }
   }
 
-  @Test(arguments: [
+  private static let rows: [(String, String, String?)] = [
     ("a", #"{"a":1}"#, "1"), (".a", #"{"a":1}"#, "1"), ("a.b", #"{"a":{"b":"x"}}"#, #""x""#),
     ("a.0", #"{"a":[7,8]}"#, "7"), ("a[1]", #"{"a":[7,8]}"#, "8"), ("0", "[true]", "true"),
     ("[0]", "[null]", "null"), ("[1][0].a", #"[1,[{"a":[]}]]"#, "[]"),
     ("a.[0]", #"{"a":["x"]}"#, #""x""#), ("10", "[0,1,2,3,4,5,6,7,8,9,10]", "10"),
-    (
-      "choices.0.delta.content", #"{"choices":[{"index":0,"delta":{"content":"Hel"}}]}"#,
-      #""Hel""#
-    ),
+    ("choices.0.delta.content", #"{"choices":[{"index":0,"delta":{"content":"Hel"}}]}"#, #""Hel""#),
     ("choices[0].delta", #"{"choices":[{"delta":{ "content" : 1 }}]}"#, #"{ "content" : 1 }"#),
     ("ä.b c", #"{"ä":{"b c":1.10}}"#, "1.10"), ("a", " {\n\"a\" : \"x\" }\r\n", #""x""#),
-    ("-1", #"{"-1":1}"#, "1"), ("007", #"{"007":1}"#, "1"),
-  ])
-  func `names and places lead to the bytes of the value`(
-    path: String, json: String, expected: String
-  ) throws {
+    ("-1", #"{"-1":1}"#, "1"), ("007", #"{"007":1}"#, "1"), ("a", #"{"a":0}"#, "0"),
+    ("a", #"{"a": -1.5E+10 }"#, "-1.5E+10"), ("a", #"{"a": true }"#, "true"),
+    ("a", #"{"a": null }"#, "null"), ("a", #"{"a": "a\"b" }"#, #""a\"b""#),
+    ("a", #"{"a": [1 , 2] }"#, "[1 , 2]"), ("a", #"{"a": {"b" : {}} }"#, #"{"b" : {}}"#),
+    // A number is a place in an array and a name in an object, in brackets a place only.
+    ("0", #"{"0":"name"}"#, #""name""#), ("0", #"["place"]"#, #""place""#),
+    ("[0]", #"{"0":"name"}"#, nil), ("00", #"["place"]"#, nil),
+    // Without the field.
+    ("a", "{}", nil), ("a", "[]", nil), ("a", "1", nil), ("a", #""a""#, nil), ("a", "null", nil),
+    ("a.b", #"{"a":1}"#, nil), ("a.b", #"{"a":"b"}"#, nil), ("a.b", #"{"a":null}"#, nil),
+    ("a.b", #"{"a.b":1}"#, nil), ("1", "[0]", nil), ("999999999", "[0]", nil),
+    ("99999999999999999999", "[0]", nil), ("A", #"{"a":1}"#, nil), ("a", #"{"b":{"a":1}}"#, nil),
+    ("e\u{301}", #"{"é":1}"#, nil), (#"a\\n"#, #"{"a\n":1,"a\\n":2}"#, nil),
+    ("[0]", #"{"0":1}"#, nil), ("a[1]", #"{"a":[1]}"#, nil), ("b.c", #"{"b":2}"#, nil),
+    ("b[0]", #"{"b":2}"#, nil),
+    // The last of repeated members counts, and names inside texts and parts do not.
+    ("a", #"{"a":1,"b":2,"a":3}"#, "3"), ("a", #"{"a":1,"\u0061":3}"#, "3"),
+    ("a", #"{"a":1,"b":[{"a":2}],"a":3,"c":{"a":4}}"#, "3"),
+    ("a", #"{"\u0061":3,"a\u0061":1,"A":2}"#, "3"), ("a", #"{ "a" : 3 , "b" : 1 }"#, "3"),
+    ("a", #"{"x":"a\":1","a":3,"y":["a",{"a":1}]}"#, "3"),
+    ("a.b", #"{"a":{"b":1},"a":{"c":2}}"#, nil), ("a.b", #"{"a":{"b":1},"a":2}"#, nil),
+    // A name with escapes is the name without them.
+    ("ab", #"{"\u0061\u0062":1}"#, "1"), ("é", #"{"\u00e9":1}"#, "1"),
+    ("😀", #"{"\ud83d\ude00":1}"#, "1"), ("/", #"{"\/":1}"#, "1"), ("\"", #"{"\"":1}"#, "1"),
+    ("\\", #"{"\\":1}"#, "1"), ("\n", #"{"\n":1}"#, "1"), ("\u{FFFD}", #"{"\ud800":1}"#, "1"),
+    (#"a\n"#, #"{"a\n":2,"a\\n":1}"#, "1"), ("a\n", #"{"a\n":1,"a\\n":2}"#, "1"),
+  ]
+
+  @Test(arguments: rows)
+  func `names and places lead to the value`(path: String, json: String, expected: String?) throws {
     #expect(try value(path, in: json) == expected)
   }
 
-  @Test func `a number is a place in an array and a name in an object, in brackets a place only`()
-    throws
-  {
-    #expect(try value("0", in: #"{"0":"name"}"#) == #""name""#)
-    #expect(try value("0", in: #"["place"]"#) == #""place""#)
-    #expect(try value("[0]", in: #"{"0":"name"}"#) == nil)
-    #expect(try value("00", in: #"["place"]"#) == nil)
-  }
-
-  @Test(arguments: [
-    ("a", "{}"), ("a", "[]"), ("a", "1"), ("a", #""a""#), ("a", "null"), ("a.b", #"{"a":1}"#),
-    ("a.b", #"{"a":"b"}"#), ("a.b", #"{"a":null}"#), ("a.b", #"{"a.b":1}"#), ("1", "[0]"),
-    ("999999999", "[0]"), ("99999999999999999999", "[0]"), ("A", #"{"a":1}"#),
-    ("a", #"{"b":{"a":1}}"#), ("e\u{301}", #"{"é":1}"#),
-  ])
-  func `without the field there is no value`(path: String, json: String) throws {
-    #expect(try value(path, in: json) == nil)
-  }
-
-  @Test func `the last of repeated members counts, however its name is written`() throws {
-    #expect(try value("a", in: #"{"a":1,"b":2,"a":3}"#) == "3")
-    #expect(try value("a", in: #"{"a":1,"\u0061":2}"#) == "2")
-    #expect(try value("a.b", in: #"{"a":{"b":1},"a":{"c":2}}"#) == nil)
-    #expect(try value("a.b", in: #"{"a":{"b":1},"a":2}"#) == nil)
-  }
-
-  @Test(arguments: [
-    (#"{"\u0061\u0062":1}"#, "ab"), (#"{"\u00e9":1}"#, "é"), (#"{"\ud83d\ude00":1}"#, "😀"),
-    (#"{"\/":1}"#, "/"), (#"{"\"":1}"#, "\""), (#"{"\\":1}"#, "\\"), (#"{"\n":1}"#, "\n"),
-    (#"{"\ud800":1}"#, "\u{FFFD}"),
-  ])
-  func `a name with escapes is the name without them`(json: String, path: String) throws {
-    #expect(try value(path, in: json) == "1")
-  }
-
   @Test(arguments: JSONSamples.invalid)
-  func `a container with a mistake has no fields, not even before the mistake`(text: String) throws
-  {
+  func `a container with a mistake has no fields, even before it`(text: String) throws {
     for path in ["a", "[1]"] { #expect(try value(path, in: text) == nil) }
     // That one is whole inside an object, with a brace after the object.
     if text == "{}}" { return }
     #expect(try value("a", in: #"{"a":1,"b":\#(text)}"#) == nil)
   }
 
-  @Test func `any depth has fields, up to a limit that spares the stack`() throws {
-    for objects in [false, true] {
-      let path = objects ? "a" : "0"
-      let deep = JSONSamples.nested(250, objects: objects, around: "1")
-      #expect(try value(path, in: deep) != nil)
-      let steps = Array(repeating: path, count: 64).joined(separator: ".")
-      #expect(
-        try value(steps, in: deep) == JSONSamples.nested(186, objects: objects, around: "1"))
-    }
-    #expect(try value("0", in: String(repeating: "[", count: 1_000_000)) == nil)
-    #expect(try value("a", in: String(repeating: #"{"a":"#, count: 1_000_000)) == nil)
+  @Test(arguments: [false, true])
+  func `deep values cost no stack, on the path and beside it, up to a limit`(objects: Bool) throws {
+    let step = objects ? "a" : "0"
+    let deep = JSONSamples.nested(9000, objects: objects, around: "1")
+    #expect(try value("b", in: #"{"a":\#(deep),"b":2}"#) == "2")
+    #expect(try value("a", in: #"{"a":\#(deep),"b":2}"#) == deep)
+    let steps = Array(repeating: step, count: 64).joined(separator: ".")
+    #expect(try value(steps, in: deep) == JSONSamples.nested(8936, objects: objects, around: "1"))
+    let hostile = String(repeating: objects ? #"{"a":"# : "[", count: 1_000_000)
+    #expect(try value(step, in: hostile) == nil)
   }
 
   private static let mistakes: [(String, FieldPathError)] = [
@@ -122,37 +107,91 @@ import Testing
       }
     }
   }
+}
 
-  @Test(arguments: 0..<6 as Range<UInt64>)
-  func `every value of a random tree is found by its path`(seed: UInt64) throws {
+private enum Step: CustomStringConvertible {
+  case member(String)
+  case element(Int)
+
+  var description: String {
+    switch self {
+    case .member(let name): ".\(name)"
+    case .element(let index): "[\(index)]"
+    }
+  }
+
+  /// Whether a ``FieldPath`` can say it, and means nothing else.
+  var hasSpelling: Bool {
+    guard case .member(let name) = self else { return true }
+    return !name.isEmpty && !name.utf8.contains { [UInt8](".[]".utf8).contains($0) }
+  }
+
+  func part(of value: JSONValue) -> JSONValue? {
+    switch self {
+    case .member(let name): return value.members?.last { $0.name.isSame(as: name) }?.value
+    case .element(let index):
+      guard let elements = value.elements, index < elements.count else { return Optional.none }
+      return elements[index]
+    }
+  }
+}
+
+private func path(_ steps: [Step]) -> JSONPath {
+  var path = JSONPath()
+  for step in steps {
+    switch step {
+    case .member(let name): path.append(name: name.utf8)
+    case .element(let index): path.append(index: index)
+    }
+  }
+  return path
+}
+
+/// Returns the value at a path in JSON, which ends before a protected page.
+private func value(_ steps: [Step], in json: String) throws -> String? {
+  let guarded = GuardedBytes(room: 1 << 16)
+  return try withExtendedLifetime(guarded) {
+    try path(steps).value(in: $0.view(Array(json.utf8), beforeEnd: 0))?.text
+  }
+}
+
+@Suite("A path into JSON") struct JSONPathTests {
+  @Test(arguments: 0..<8 as Range<UInt64>)
+  func `random paths lead to the values of the parsed tree, in any spelling`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
-    for _ in 0..<200 {
-      let tree = RandomJSON.object(depth: 4, &random)
-      let encoding = JSONEncoding.all[Int.random(in: 0..<JSONEncoding.all.count, using: &random)]
-      try withView(Array(encoding.text(tree).utf8)) { try check(tree, "", in: $0) }
+    for _ in 0..<300 {
+      let tree = RandomJSON.value(depth: 5, &random)
+      let json = random.pick(JSONEncoding.all).text(tree)
+      for _ in 0..<4 {
+        let steps = steps(into: tree, &random)
+        let expected = steps.reduce(tree as JSONValue?) { $0.flatMap($1.part) }
+        let found = try value(steps, in: json).map(JSONParser.parse)
+        #expect(found == expected, "\(steps) in \(json)")
+        guard steps.allSatisfy(\.hasSpelling) else { continue }
+        let path = try FieldPath(steps.map(\.description).joined())
+        let field = try withView(Array(json.utf8)) { try path.value(in: $0).map(JSONParser.parse) }
+        #expect(field == expected, "\(path.text) in \(json)")
+      }
     }
   }
 
-  private func check(_ value: JSONValue, _ path: String, in json: ByteView) throws {
-    if !path.isEmpty {
-      let found = try #require(try FieldPath(path).value(in: json), "\(path) in \(json.text)")
-      #expect(try JSONParser.parse(found) == value, "\(path) in \(json.text)")
-    }
-    switch value {
-    case .array(let elements):
-      for (place, element) in elements.enumerated() {
-        try check(element, "\(path)[\(place)]", in: json)
+  /// A path that often leads to a value.
+  private func steps(into tree: JSONValue, _ random: inout SeededGenerator) -> [Step] {
+    var steps: [Step] = []
+    var value = tree
+    while steps.isEmpty || random.below(4) > 0 {
+      switch value {
+      case .object(let members) where !members.isEmpty:
+        let member = random.pick(members)
+        steps.append(.member(member.name))
+        value = member.value
+      case .array(let elements) where !elements.isEmpty:
+        let index = random.below(elements.count)
+        steps.append(.element(index))
+        value = elements[index]
+      default: return steps + [random.below(2) == 0 ? .element(random.below(3)) : .member("x")]
       }
-    case .object(let members):
-      for name in Set(members.map(\.name)) where !name.isEmpty && Self.isPlain(name) {
-        try check(try #require(value[name]), path + (path.isEmpty ? "" : ".") + name, in: json)
-      }
-    default: break
     }
-  }
-
-  /// A name with these bytes has no spelling in a path.
-  private static func isPlain(_ name: String) -> Bool {
-    !name.utf8.contains { [UInt8](".[]".utf8).contains($0) }
+    return steps
   }
 }

@@ -5,23 +5,18 @@ import Testing
 @Suite struct PublicKeyPinTests {
   private let text = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
 
-  @Test func `a pin is the same with and without its prefix`() throws {
-    let pin = try #require(PublicKeyPin(text))
-    #expect(PublicKeyPin("sha256/" + text) == pin)
-    #expect(PublicKeyPin("sha256//" + text) == pin)
-    #expect("\(pin)" == "sha256/" + text)
-    #expect(pin.digest == Digest.sha256([]))
-  }
-
-  @Test func `a slash at the start of the Base64 is no part of the prefix`() throws {
-    let digests = [[UInt8](repeating: 0xFF, count: 32), [0xFC] + [UInt8](repeating: 0, count: 31)]
-    for digest in digests {
-      let text = Base64.encode(digest)
-      #expect(text.hasPrefix("/"))
-      for prefix in ["", "sha256/", "sha256//"] {
-        #expect(PublicKeyPin(prefix + text)?.digest == digest)
-      }
+  @Test(arguments: [
+    Digest.sha256([]),
+    // A slash at the start of the Base64 is no part of the prefix.
+    [UInt8](repeating: 0xFF, count: 32), [0xFC] + [UInt8](repeating: 0, count: 31),
+  ])
+  func `a pin is the same with and without its prefix`(digest: [UInt8]) {
+    let encoded = Base64.encode(digest)
+    #expect(encoded == text || encoded.hasPrefix("/"))
+    for prefix in ["", "sha256/", "sha256//"] {
+      #expect(PublicKeyPin(prefix + encoded)?.digest == digest)
     }
+    #expect(PublicKeyPin(digest: digest)?.description == "sha256/" + encoded)
   }
 
   @Test(arguments: [
@@ -34,20 +29,16 @@ import Testing
     #expect(PublicKeyPin(text) == nil)
   }
 
-  @Test func `a connection to another key fails with the key that was seen, and stays failed`()
-    throws
-  {
-    let files = TestCertificates.shared
+  @Test func `a connection to another key fails with the seen key, and stays failed`() throws {
     let other = try #require(PublicKeyPin(text))
     let pair = try TLSPair(TLSConfiguration(insecure: true, pins: [other]))
     var failure: TLSError?
     do throws(TLSError) { try pair.continueHandshake() } catch { failure = error }
     guard case .publicKey(let seen, subject: "CN=localhost")? = failure else {
-      Issue.record("\(String(describing: failure))")
-      return
+      return unexpected(failure)
     }
     #expect(throws: TLSError.self) { try pair.client.handshake() }
-    let pinned = TLSConfiguration(caFile: files.authority, pins: [other, seen])
-    try TLSPair(pinned).continueHandshake()
+    let authority = TestCertificates.shared.authority
+    try TLSPair(TLSConfiguration(caFile: authority, pins: [other, seen])).continueHandshake()
   }
 }

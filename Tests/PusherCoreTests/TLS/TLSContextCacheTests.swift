@@ -10,15 +10,13 @@ import Testing
     do {
       let first = try cache.client(TLSConfiguration(insecure: true))
       let second = try cache.client(TLSConfiguration(insecure: true))
-      #expect(first === second)
-      #expect(cache.count == 1)
+      #expect(first === second && cache.count == 1)
     }
     #expect(cache.count == 0)
     _ = try cache.client(TLSConfiguration(insecure: true))
   }
 
-  @Test func `each difference of the settings or of the environment makes another context`() throws
-  {
+  @Test func `other settings or another environment make another context`() throws {
     let cache = TLSContextCache()
     let pin = try #require(PublicKeyPin("sha256/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="))
     let contexts = [
@@ -32,7 +30,7 @@ import Testing
     #expect(cache.count == 4)
   }
 
-  @Test func `what is no regular file, or has no end, is refused before it is read`() throws {
+  @Test func `what is missing, no regular file or endless is refused before it is read`() throws {
     let folder = FileManager.default.temporaryDirectory.path
     let (pipe, sparse) = (folder + UUID().uuidString, folder + UUID().uuidString)
     defer { for path in [pipe, sparse] { unlink(path) } }
@@ -42,15 +40,15 @@ import Testing
     let kind = "it is not a regular file"
     for (path, reason) in [
       (pipe, kind), ("/dev/zero", kind), (folder, kind), (sparse, "it is larger than 16 MiB"),
+      ("/nowhere/ca.pem", "No such file or directory"),
     ] {
       let error = TLSError.file(path: path, reason: reason)
-      #expect(throws: error) { try TLSContext.client(TLSConfiguration(caFile: path)) }
-      #expect(throws: error) {
-        try TLSContext.client(
-          TLSConfiguration(), environment: TLSEnvironment(certificateFile: path))
-      }
-      #expect(throws: error) {
-        try TLSContext.client(TLSConfiguration(insecure: true, certificateFile: path))
+      for (configuration, environment) in [
+        (TLSConfiguration(caFile: path), TLSEnvironment()),
+        (TLSConfiguration(), TLSEnvironment(certificateFile: path)),
+        (TLSConfiguration(insecure: true, certificateFile: path), TLSEnvironment()),
+      ] {
+        #expect(throws: error) { try TLSContext.client(configuration, environment: environment) }
       }
       #expect(throws: error) { try TLSContext.server(certificateFile: path, keyFile: path) }
     }

@@ -1,4 +1,5 @@
 import PusherCore
+import TestSupport
 
 /// A client engine and a server engine; the test carries ciphertext between them.
 struct TLSPair {
@@ -10,18 +11,32 @@ struct TLSPair {
     _ configuration: TLSConfiguration, environment: TLSEnvironment = TLSEnvironment(),
     name: String = "localhost", certificate: String = "localhost"
   ) throws(TLSError) {
-    let files = TestCertificates.shared
     client = try TLSEngine(
       context: .client(configuration, environment: environment), serverName: name)
-    server = try TLSEngine(
-      context: .server(
-        certificateFile: files.certificate(certificate), keyFile: files.key(certificate)))
+    server = try TLSEngine(context: TestCertificates.shared.server(certificate))
+  }
+
+  /// A client that trusts the server, before the handshake.
+  static func trusting() throws(TLSError) -> TLSPair {
+    try TLSPair(TLSConfiguration(caFile: TestCertificates.shared.authority))
   }
 
   static func established() throws(TLSError) -> TLSPair {
-    let pair = try TLSPair(TLSConfiguration(caFile: TestCertificates.shared.authority))
+    let pair = try trusting()
     try pair.continueHandshake()
     return pair
+  }
+
+  /// Returns the client's first message.
+  func hello() throws(TLSError) -> [UInt8] {
+    _ = try client.handshake()
+    client.drain(into: wire)
+    return wire.array
+  }
+
+  /// Reads at the client.
+  func read(atMost count: Int = 100) throws(TLSError) -> TLSEngine.ReadResult {
+    try client.read(into: ByteBuffer(), atMost: count)
   }
 
   func continueHandshake(step: Int = .max) throws(TLSError) {
@@ -34,21 +49,18 @@ struct TLSPair {
     }
   }
 
-  func carry(
-    from sender: TLSEngine, to receiver: TLSEngine, step: Int = .max, after: () -> Void = {}
-  ) {
-    sender.drain(into: wire)
+  func carry(from one: TLSEngine, to other: TLSEngine, step: Int = .max, after: () -> Void = {}) {
+    one.drain(into: wire)
     while !wire.isEmpty {
       let count = min(step, wire.count)
-      receiver.receive(ciphertext: wire.view[0..<count])
+      other.receive(ciphertext: wire.view[0..<count])
       wire.consume(count)
       after()
     }
   }
 
   func ciphertext(ofServer bytes: [UInt8]) throws(TLSError) -> [UInt8] {
-    let plain = ByteBuffer()
-    plain.append(bytes)
+    let plain = buffer(bytes)
     try server.write(plaintext: plain.view)
     server.drain(into: wire)
     defer { wire.removeAll() }

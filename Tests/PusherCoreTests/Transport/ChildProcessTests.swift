@@ -4,11 +4,15 @@ import Testing
 @testable import PusherCore
 
 @Suite struct ChildProcessTests {
-  private typealias Outcome = Result<ChildProcess.Output, ChildProcess.Failure>
-
-  private func run(_ command: ChildProcess.Command) throws -> Outcome? {
+  private func run(
+    _ line: String, _ environment: [(name: String, value: String)] = [], input: [UInt8] = [],
+    outputLimit: Int = 65_536, timeout: Duration? = .seconds(10)
+  ) throws -> ChildProcess.Outcome? {
+    let command = ChildProcess.Command(
+      line: line, environment: environment, input: input, outputLimit: outputLimit,
+      timeout: timeout)
     let harness = try LoopHarness()
-    var outcome: Outcome?
+    var outcome: ChildProcess.Outcome?
     let process = try ChildProcess(loop: harness.loop, command: command, at: harness.loop.now) {
       result, _ in
       outcome = result
@@ -19,94 +23,78 @@ import Testing
     return outcome
   }
 
-  private func text(_ outcome: Outcome?) throws -> String {
+  private func text(_ outcome: ChildProcess.Outcome?) throws -> String {
     String(decoding: try outcome?.get().bytes ?? [], as: UTF8.self)
   }
 
   @Test func `input goes in, output and exit status come out`() throws {
-    let outcome = try run(
-      ChildProcess.Command(line: "cat; exit 3", input: [UInt8]("hello".utf8)))
-    #expect(outcome == .success(ChildProcess.Output(bytes: [UInt8]("hello".utf8), status: 3)))
+    let hello = [UInt8]("hello".utf8)
+    #expect(
+      try run("cat; exit 3", input: hello)
+        == .success(ChildProcess.Output(bytes: hello, status: 3)))
   }
+
+  private static let large = [UInt8](repeating: 0x61, count: 300_000)
 
   @Test func `more input than a pipe holds arrives`() throws {
-    let input = [UInt8](repeating: 0x61, count: 300_000)
-    let outcome = try run(
-      ChildProcess.Command(line: "cat", input: input, outputLimit: 300_000))
-    #expect(try outcome?.get().bytes == input)
+    #expect(try run("cat", input: Self.large, outputLimit: 300_000)?.get().bytes == Self.large)
   }
 
-  @Test func `a command may leave its input unread`() throws {
-    let input = [UInt8](repeating: 0x61, count: 300_000)
-    let outcome = try run(ChildProcess.Command(line: "exec <&-; echo done", input: input))
-    #expect(try text(outcome) == "done\n")
+  @Test(arguments: [
+    // The input may be left unread.
+    ("exec <&-; echo done", large, "done\n"),
+    // Variables are added and replaced.
+    (#"printf '%s|%s|%s' "$A" "$HOME" "${PATH:+kept}""#, [], "1=2|/elsewhere|kept"),
+    // A closed pipe ends a command as it would in a shell.
+    ("yes | head -n 1; echo after", [], "y\nafter\n"),
+    // Another process that holds the output open does not delay the end.
+    ("sleep 3 & echo done", [], "done\n"),
+  ])
+  func `the output is the command's`(line: String, input: [UInt8], output: String) throws {
+    let variables = [("A", "1=2"), ("HOME", "/elsewhere")]
+    #expect(try text(run(line, variables, input: input)) == output)
   }
 
   @Test func `without input there is an empty one`() throws {
-    #expect(try text(run(ChildProcess.Command(line: "wc -c"))).contains("0"))
-  }
-
-  @Test func `variables are added and replaced`() throws {
-    let outcome = try run(
-      ChildProcess.Command(
-        line: #"printf '%s|%s|%s' "$A" "$HOME" "${PATH:+kept}""#,
-        environment: [("A", "1=2"), ("HOME", "/elsewhere")]))
-    #expect(try text(outcome) == "1=2|/elsewhere|kept")
+    #expect(try text(run("wc -c")).contains("0"))
   }
 
   @Test func `a signal's number is told as shells do`() throws {
-    #expect(try run(ChildProcess.Command(line: "kill -KILL $$"))?.get().status == 137)
+    #expect(try run("kill -KILL $$")?.get().status == 137)
   }
 
-  @Test func `a closed pipe ends a command as it would in a shell`() throws {
-    let outcome = try run(ChildProcess.Command(line: "yes | head -n 1; echo after"))
-    #expect(try text(outcome) == "y\nafter\n")
-  }
-
-  @Test func `a command that takes too long is ended with its whole pipeline`() throws {
-    let command = ChildProcess.Command(line: "sleep 60 | cat", timeout: .milliseconds(50))
-    #expect(try run(command) == .failure(.timeout(.milliseconds(50))))
-  }
-
-  @Test func `a command that does not heed the request to end is killed`() throws {
-    let command = ChildProcess.Command(
-      line: "trap '' TERM; while :; do sleep 0.1; done", timeout: .milliseconds(50))
-    #expect(try run(command) == .failure(.timeout(.milliseconds(50))))
-  }
-
-  @Test func `a command that writes too much is ended`() throws {
-    let command = ChildProcess.Command(line: "yes", outputLimit: 1000)
-    #expect(try run(command) == .failure(.outputLimit(1000)))
-  }
-
-  @Test func `output that is held open by another process does not delay the end`() throws {
-    let outcome = try run(ChildProcess.Command(line: "sleep 3 & echo done"))
-    #expect(try text(outcome) == "done\n")
+  @Test(
+    arguments: [
+      ("sleep 60 | cat", .timeout(.milliseconds(50))),
+      ("trap '' TERM; while :; do sleep 0.1; done", .timeout(.milliseconds(50))),
+      ("yes", .outputLimit(1000)),
+    ] as [(String, ChildProcess.Failure)])
+  func `a command that takes too long or writes too much is ended with its pipeline, or killed`(
+    line: String, failure: ChildProcess.Failure
+  ) throws {
+    let timeout = line == "yes" ? Duration.seconds(10) : .milliseconds(50)
+    #expect(try run(line, outputLimit: 1000, timeout: timeout) == .failure(failure))
   }
 
   #if os(Linux)
     @Test func `no socket that another thread has just made gets into a child`() throws {
       let isOver = Locked(false)
       // No other listener uses this address.
-      let threads = (0..<2).map { _ in
-        Thread {
+      for _ in 0..<2 {
+        Thread.detachNewThread {
           guard let loop = try? EventLoop() else { return }
           while !isOver.withLock({ $0 }) {
             try? Listener(loop: loop, host: "127.0.0.77", port: 0, onAccept: { _, _, _ in }).close()
           }
         }
       }
-      for thread in threads { thread.start() }
       defer { isOver.withLock { $0 = true } }
       let listing = #"""
         for inode in $(ls -l /proc/self/fd | sed -n 's/.*socket:\[\(.*\)\]/\1/p'); do
           awk -v inode="$inode" '$10 == inode { print $2 }' /proc/net/tcp
         done
         """#
-      for _ in 0..<100 {
-        let inherited = try text(run(ChildProcess.Command(line: listing)))
-        #expect(!inherited.contains("4D00007F:"))
-      }
+      for _ in 0..<100 { #expect(try !text(run(listing)).contains("4D00007F:")) }
     }
 
     @Test(arguments: [
@@ -115,9 +103,7 @@ import Testing
       ("9 (x) X 1 -1 0", ProcessStatus(group: -1, hasEnded: true)),
       ("", nil), ("8 (a", nil), ("8 (a) Z 1", nil), ("8 (a) Z 1 99999999999999", nil),
     ])
-    func `state and group of a process stand after its name`(
-      text: String, status: ProcessStatus?
-    ) {
+    func `state and group of a process stand after its name`(text: String, status: ProcessStatus?) {
       #expect(ProcessStatus(Array(text.utf8)[...]) == status)
     }
 

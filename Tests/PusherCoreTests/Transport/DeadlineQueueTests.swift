@@ -2,14 +2,19 @@ import PusherCore
 import TestSupport
 import Testing
 
-@Suite("Many deadlines as one source")
-struct DeadlineQueueTests {
+@Suite("Many deadlines as one source") final class DeadlineQueueTests {
   private let queue = DeadlineQueue()
+  /// The deadlines of the calls.
+  private var seen: [Int64] = []
 
   private func time(_ nanoseconds: Int64) -> Instant { Instant(nanoseconds: nanoseconds) }
 
-  private func source(_ deadline: Int64?) -> ClosureSource {
-    ClosureSource(LoopInterest(deadline: deadline.map(time)))
+  /// A source whose deadline is over once it is called.
+  private func source(_ deadline: Int64) -> ClosureSource {
+    ClosureSource(deadline: time(deadline)) { [unowned self] source, _ in
+      seen.append(deadline)
+      source.interest.deadline = nil
+    }
   }
 
   @Test func `the deadline of the queue is the earliest one`() {
@@ -19,17 +24,7 @@ struct DeadlineQueueTests {
   }
 
   @Test func `sources are called in the order of their deadlines, and only when due`() {
-    var seen: [Int64] = []
-    let deadlines: [Int64] = [50, 10, 40, 20, 30]
-    let sources = deadlines.map { deadline in
-      let source = source(deadline)
-      source.onExpired = { _ in
-        seen.append(deadline)
-        source.interest.deadline = nil
-      }
-      return source
-    }
-    for source in sources { queue.note(source) }
+    for deadline: Int64 in [50, 10, 40, 20, 30] { queue.note(source(deadline)) }
     queue.expired(at: time(30))
     #expect(seen == [10, 20, 30])
     #expect(queue.interest.deadline == time(40))
@@ -39,57 +34,40 @@ struct DeadlineQueueTests {
   }
 
   @Test func `a deadline that moved to a later time needs no report`() {
-    var calls = 0
     let source = source(10)
-    source.onExpired = { _ in calls += 1 }
     queue.note(source)
     source.interest.deadline = time(25)
     queue.expired(at: time(10))
-    #expect(calls == 0 && queue.interest.deadline == time(25))
-    source.onExpired = { _ in
-      calls += 1
-      source.interest.deadline = nil
-    }
+    #expect(seen.isEmpty && queue.interest.deadline == time(25))
     queue.expired(at: time(25))
-    #expect(calls == 1 && queue.interest.deadline == nil)
+    #expect(seen.count == 1 && queue.interest.deadline == nil)
   }
 
   @Test func `a deadline that moved to an earlier time counts once it is reported, and once`() {
-    var calls = 0
     let source = source(50)
-    source.onExpired = { _ in
-      calls += 1
-      source.interest.deadline = nil
-    }
     queue.note(source)
     source.interest.deadline = time(5)
     queue.note(source)
     queue.note(source)
     #expect(queue.interest.deadline == time(5))
     queue.expired(at: time(60))
-    #expect(calls == 1 && queue.interest.deadline == nil)
+    #expect(seen.count == 1 && queue.interest.deadline == nil)
   }
 
   @Test func `a removed source is not called, unless it is noted again`() {
-    var calls = 0
     let source = source(10)
-    source.onExpired = { _ in
-      calls += 1
-      source.interest.deadline = nil
-    }
     queue.note(source)
     queue.remove(source)
     queue.expired(at: time(10))
-    #expect(calls == 0)
+    #expect(seen.isEmpty)
     queue.note(source)
     queue.expired(at: time(10))
-    #expect(calls == 1)
+    #expect(seen.count == 1)
   }
 
   @Test func `a source that keeps a passed deadline has one turn a round`() {
     var calls = 0
-    let source = source(10)
-    source.onExpired = { _ in calls += 1 }
+    let source = ClosureSource(deadline: time(10)) { _, _ in calls += 1 }
     queue.note(source)
     queue.expired(at: time(20))
     #expect(calls == 1 && queue.interest.deadline == time(10))
@@ -99,23 +77,13 @@ struct DeadlineQueueTests {
 
   @Test func `random deadlines come in order`() {
     var random = SeededGenerator(seed: 7)
-    var seen: [Int64] = []
-    for _ in 0..<500 {
-      let deadline = Int64(random.next() % 1000)
-      let source = source(deadline)
-      source.onExpired = { _ in
-        seen.append(deadline)
-        source.interest.deadline = nil
-      }
-      queue.note(source)
-    }
+    for _ in 0..<500 { queue.note(source(Int64(random.below(1000)))) }
     queue.expired(at: time(1000))
     #expect(seen.count == 500 && seen == seen.sorted())
   }
 }
 
-@Suite("A precise timer")
-struct PreciseTimerTests {
+@Suite("A precise timer") struct PreciseTimerTests {
   @Test func `a timer calls once, at its time, and not before`() throws {
     let harness = try LoopHarness()
     var calls: [Instant] = []
@@ -154,10 +122,7 @@ struct PreciseTimerTests {
     harness.loop.add(timer)
     timer.deadline = harness.loop.now.advanced(by: .milliseconds(1))
     timer.deadline = nil
-    let end = LoopTimer(deadline: harness.loop.now.advanced(by: .milliseconds(5))) {
-      harness.loop.stop()
-    }
-    harness.loop.add(end)
+    harness.loop.schedule(after: .milliseconds(5)) { harness.loop.stop() }
     #expect(harness.run())
     #expect(calls == 0)
   }

@@ -22,47 +22,38 @@ private func after(_ milliseconds: Int) -> Instant {
 @Suite struct `Happy Eyeballs: answers` {
   private var dialer = Dialer(host: "name", families: SocketAddress.Family.both)
 
-  @Test func `both families are asked for, and nothing is tried before an answer`() {
-    var dialer = dialer
+  @Test mutating func `both families are asked for, and nothing is tried before an answer`() {
     #expect(dialer.openQuestions == [.ipv6, .ipv4])
-    #expect(dialer.nextAttempt(at: start) == nil)
-    #expect(dialer.deadline == nil)
-    #expect(dialer.failure == nil)
-    #expect(!dialer.hasAttempted)
+    #expect(dialer.nextAttempt(at: start) == nil && dialer.deadline == nil)
+    #expect(dialer.failure == nil && !dialer.hasAttempted)
   }
 
-  @Test func `IPv6 starts at once, whether or not IPv4 has been answered`() {
-    var first = dialer
-    first.resolved(.ipv6, [ipv6(1)], at: start)
-    #expect(first.nextAttempt(at: start) == ipv6(1))
-    #expect(first.hasAttempted)
-    var second = dialer
-    second.resolved(.ipv4, [ipv4(1)], at: start)
-    second.resolved(.ipv6, [ipv6(1)], at: after(49))
-    #expect(second.nextAttempt(at: after(49)) == ipv6(1))
+  @Test(arguments: [true, false])
+  mutating func `IPv6 starts at once, whether or not IPv4 has been answered`(isFirst: Bool) {
+    if !isFirst { dialer.resolved(.ipv4, [ipv4(1)], at: start) }
+    dialer.resolved(.ipv6, [ipv6(1)], at: after(49))
+    #expect(dialer.nextAttempt(at: after(49)) == ipv6(1))
+    #expect(dialer.hasAttempted)
   }
 
-  @Test func `IPv4 waits 50 ms for IPv6, and no longer`() {
-    var dialer = dialer
+  @Test mutating func `IPv4 waits 50 ms for IPv6, and no longer`() {
     dialer.resolved(.ipv4, [ipv4(1)], at: start)
     #expect(dialer.deadline == after(50))
     #expect(dialer.nextAttempt(at: after(49)) == nil)
     #expect(dialer.nextAttempt(at: after(50)) == ipv4(1))
   }
 
-  @Test func `IPv4 does not wait once IPv6 is known to have nothing`() {
-    var empty = dialer
-    empty.resolved(.ipv4, [ipv4(1)], at: start)
-    empty.resolved(.ipv6, [], at: after(10))
-    #expect(empty.nextAttempt(at: after(10)) == ipv4(1))
+  @Test mutating func `IPv4 does not wait once IPv6 is known to have nothing`() {
     var failed = dialer
+    dialer.resolved(.ipv4, [ipv4(1)], at: start)
+    dialer.resolved(.ipv6, [], at: after(10))
+    #expect(dialer.nextAttempt(at: after(10)) == ipv4(1))
     failed.resolutionFailed(.ipv6, reason: "refused", at: start)
     failed.resolved(.ipv4, [ipv4(1)], at: after(10))
     #expect(failed.nextAttempt(at: after(10)) == ipv4(1))
   }
 
-  @Test func `late IPv6 addresses come after the attempt that goes on`() {
-    var dialer = dialer
+  @Test mutating func `late IPv6 addresses come after the attempt that goes on`() {
     dialer.resolved(.ipv4, [ipv4(1), ipv4(2)], at: start)
     #expect(dialer.nextAttempt(at: after(50)) == ipv4(1))
     dialer.resolved(.ipv6, [ipv6(1)], at: after(60))
@@ -72,35 +63,29 @@ private func after(_ milliseconds: Int) -> Instant {
     #expect(dialer.nextAttempt(at: after(550)) == ipv4(2))
   }
 
-  @Test func `a failed attempt is no failure while a family is still asked for`() {
-    var dialer = dialer
+  @Test mutating func `a failed attempt is no failure while a family is still asked for`() {
     dialer.resolved(.ipv4, [ipv4(1)], at: start)
     #expect(dialer.nextAttempt(at: after(50)) == ipv4(1))
     dialer.attemptFailed(ipv4(1), reason: "refused")
-    #expect(dialer.failure == nil)
-    #expect(dialer.deadline == nil)
+    #expect(dialer.failure == nil && dialer.deadline == nil)
     dialer.resolved(.ipv6, [ipv6(1)], at: after(400))
     #expect(dialer.nextAttempt(at: after(400)) == ipv6(1))
   }
 
-  @Test func `a second answer of a family changes nothing`() {
-    var dialer = dialer
+  @Test mutating func `a second answer of a family changes nothing`() {
     dialer.resolved(.ipv6, [ipv6(1)], at: start)
     dialer.resolved(.ipv6, [ipv6(2)], at: start)
     #expect(dialer.nextAttempt(at: start) == ipv6(1))
     #expect(dialer.nextAttempt(at: after(250)) == nil)
   }
 
-  @Test(arguments: [true, false])
-  func `without an address the error is IPv4's, which every network has`(ipv6First: Bool) {
-    var dialer = dialer
-    if ipv6First { dialer.resolutionFailed(.ipv6, reason: "six", at: start) }
-    dialer.resolutionFailed(.ipv4, reason: "four", at: start)
-    if !ipv6First {
+  @Test(arguments: [[SocketAddress.Family.ipv6, .ipv4], [.ipv4, .ipv6]])
+  mutating func `without an address the error is IPv4's`(order: [SocketAddress.Family]) {
+    for family in order {
       #expect(dialer.failure == nil)
-      dialer.resolutionFailed(.ipv6, reason: "six", at: start)
+      dialer.resolutionFailed(family, reason: "\(family)", at: start)
     }
-    #expect(dialer.failure == .resolve(host: "name", reason: "four"))
+    #expect(dialer.failure == .resolve(host: "name", reason: "ipv4"))
   }
 
   @Test(arguments: [
@@ -139,14 +124,11 @@ private func after(_ milliseconds: Int) -> Instant {
           if let address = dialer.nextAttempt(at: now) { tried.append(address) }
           #expect(dialer.nextAttempt(at: now) == nil)
         }
-        var expected: [SocketAddress] = []
-        for index in 0..<max(six, four) {
-          if index < six { expected.append(ipv6(UInt8(index))) }
-          if index < four { expected.append(ipv4(UInt8(index))) }
+        let expected = (0..<UInt8(max(six, four))).flatMap { index in
+          (index < six ? [ipv6(index)] : []) + (index < four ? [ipv4(index)] : [])
         }
         #expect(tried == expected)
-        #expect(dialer.deadline == nil)
-        #expect(dialer.failure == nil)
+        #expect(dialer.deadline == nil && dialer.failure == nil)
       }
     }
   }
@@ -179,8 +161,7 @@ private func after(_ milliseconds: Int) -> Instant {
   @Test func `every order of failures ends with every address tried once`() {
     var generator = SeededGenerator(seed: 8305)
     for _ in 0..<500 {
-      let six = Int.random(in: 0...4, using: &generator)
-      let four = Int.random(in: 0...4, using: &generator)
+      let (six, four) = (generator.below(5), generator.below(5))
       var dialer = dialer(ipv6: six, ipv4: four)
       var running: [SocketAddress] = []
       var tried: Set<SocketAddress> = []

@@ -3,8 +3,7 @@ import Testing
 
 @testable import PusherCore
 
-@Suite("The signals of the library's threads")
-struct ThreadSignalTests {
+@Suite("The signals of the library's threads") struct ThreadSignalTests {
   private static let numbers = Int32(1)..<32
 
   /// The signals that the calling thread blocks.
@@ -30,27 +29,24 @@ struct ThreadSignalTests {
     let masks: Masks = await withCheckedContinuation { continuation in
       Self.onThread {
         let seen = Locked<Set<Int32>?>(nil)
-        let isStarted = DetachedThread.start(name: "test") {
-          seen.withLock { $0 = Self.blocked() }
-        }
+        let isStarted = DetachedThread.start(name: "test") { seen.withLock { $0 = Self.blocked() } }
         while isStarted, seen.withLock({ $0 == nil }) { sched_yield() }
         continuation.resume(returning: (seen.withLock(\.self), Self.blocked()))
       }
     }
     let crashes: Set = [SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS]
-    let kept: Set = [SIGKILL, SIGSTOP]
-    #expect(masks.ofThread?.union(kept) == Set(Self.numbers).subtracting(crashes))
+    let blockable = masks.ofThread?.union([SIGKILL, SIGSTOP])
+    #expect(blockable == Set(Self.numbers).subtracting(crashes))
     #expect(masks.ofStarter == [SIGUSR2])
   }
 
-  @Test func `handlers, their tasks and their child processes have the mask of their client`() async
-  {
+  @Test func `handlers, their tasks and child processes have the mask of their client`() async {
     let seen: Set<Int32> = await withCheckedContinuation { continuation in
       Self.onThread {
         let thread = LoopThread(name: "test")
-        thread.join { loop in
+        thread.join {
           continuation.resume(returning: Self.blocked())
-          return Passer(thread, loop)
+          return Passer(thread, $0)
         } failed: { _ in
           continuation.resume(returning: [])
         }

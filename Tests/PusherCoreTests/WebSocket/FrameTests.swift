@@ -2,40 +2,35 @@ import PusherCore
 import TestSupport
 import Testing
 
-@Suite("Frames (RFC 6455 sections 5.2 to 5.7)")
-struct FrameTests {
+@Suite("Frames (RFC 6455 sections 5.2 to 5.7)") struct FrameTests {
   private func decode(_ bytes: [UInt8]) throws -> FrameHeader? {
     try withView(bytes) { try FrameHeader.decode($0) }
   }
 
-  /// The examples of section 5.7: bytes, opcode, final, payload length, header size.
-  @Test(arguments: [
-    ("81 05 48 65 6c 6c 6f", Opcode.text, true, 5, 2),
-    ("81 85 37 fa 21 3d 7f 9f 4d 51 58", .text, true, 5, 6),
-    ("01 03 48 65 6c", .text, false, 3, 2),
-    ("80 02 6c 6f", .continuation, true, 2, 2),
-    ("89 05 48 65 6c 6c 6f", .ping, true, 5, 2),
-    ("8a 85 37 fa 21 3d 7f 9f 4d 51 58", .pong, true, 5, 6),
-    ("82 7E 01 00", .binary, true, 256, 4),
-    ("82 7F 00 00 00 00 00 01 00 00", .binary, true, 65_536, 10),
-  ])
-  func `the examples of section 5.7 are decoded`(
-    hex: String, opcode: Opcode, isFinal: Bool, length: Int, size: Int
+  private static let hello = [UInt8]("Hello".utf8)
+
+  @Test(
+    arguments: [
+      ("81 05 48 65 6c 6c 6f", .text, true, nil, hello, 2),
+      ("81 85 37 fa 21 3d 7f 9f 4d 51 58", .text, true, 0x37FA_213D, hello, 6),
+      ("01 03 48 65 6c", .text, false, nil, Array("Hel".utf8), 2),
+      ("80 02 6c 6f", .continuation, true, nil, Array("lo".utf8), 2),
+      ("89 05 48 65 6c 6c 6f", .ping, true, nil, hello, 2),
+      ("8a 85 37 fa 21 3d 7f 9f 4d 51 58", .pong, true, 0x37FA_213D, hello, 6),
+      ("82 7E 01 00", .binary, true, nil, [UInt8](repeating: 0, count: 256), 4),
+      (
+        "82 7F 00 00 00 00 00 01 00 00", .binary, true, nil, [UInt8](repeating: 0, count: 65_536),
+        10
+      ),
+    ] as [(String, Opcode, Bool, UInt32?, [UInt8], Int)])
+  func `the examples of section 5.7 are decoded and encoded`(
+    hex: String, opcode: Opcode, isFinal: Bool, mask: UInt32?, payload: [UInt8], size: Int
   ) throws {
     let header = try #require(try decode(wire(hex)))
-    #expect(header.opcode == opcode)
-    #expect(header.isFinal == isFinal)
-    #expect(header.length == length)
-    #expect(header.size == size)
-    #expect(header.mask == (hex.contains("37 fa") ? 0x37FA_213D : nil))
-  }
-
-  @Test func `the examples of section 5.7 are encoded`() {
-    #expect(textFrame("Hello") == wire("81 05 48 65 6c 6c 6f"))
-    #expect(textFrame("Hello", mask: 0x37FA_213D) == wire("81 85 37 fa 21 3d 7f 9f 4d 51 58"))
-    #expect(textFrame("Hel", isFinal: false) == wire("01 03 48 65 6c"))
-    #expect(frame(.continuation, [0x6C, 0x6F]) == wire("80 02 6c 6f"))
-    #expect(frame(.ping, [UInt8]("Hello".utf8)) == wire("89 05 48 65 6c 6c 6f"))
+    #expect(header.opcode == opcode && header.isFinal == isFinal && header.mask == mask)
+    #expect(header.length == payload.count && header.size == size)
+    let bytes = frame(opcode, payload, isFinal: isFinal, mask: mask)
+    #expect(bytes.starts(with: wire(hex)) && bytes.count == size + payload.count)
   }
 
   @Test(arguments: [0, 1, 125, 126, 127, 65_535, 65_536])
@@ -45,12 +40,9 @@ struct FrameTests {
       let header = try #require(try decode(bytes))
       let lengthSize = length <= 125 ? 0 : length <= 65_535 ? 2 : 8
       #expect(header.size == 2 + lengthSize + (mask == nil ? 0 : 4))
-      #expect(header.length == length)
-      #expect(header.mask == mask)
+      #expect(header.length == length && header.mask == mask)
       #expect(bytes.count == header.size + length)
-      for cut in 0..<header.size {
-        #expect(try decode([UInt8](bytes[..<cut])) == nil)
-      }
+      for cut in 0..<header.size { #expect(try decode([UInt8](bytes[..<cut])) == nil) }
     }
   }
 

@@ -2,35 +2,31 @@ import PusherCore
 import TestSupport
 import Testing
 
-@Suite("Limits of a connection, checked before memory is spent")
-struct LimitTests {
-  private let limits = WebSocketLimits(frame: 100, message: 150)
-  private let hundred = [UInt8](repeating: 0x61, count: 100)
+@Suite("Limits of a connection, checked before memory is spent") struct LimitTests {
+  private static let limits = WebSocketLimits(frame: 100, message: 150)
+  private static let most = [UInt8](repeating: 0x61, count: 150)
+  private static let hundred = [UInt8](most[..<100])
+  private static let first = frame(.binary, hundred, isFinal: false)
 
-  @Test func `a frame of exactly the limit passes and one byte more is refused at its header`() {
-    let client = WebSocketConnection.client(limits: limits)
-    #expect(client.events(after: frame(.binary, hundred)) == [.binary(hundred)])
-    #expect(client.events(after: wire("82 65")) == [.failed(.frameTooLarge(limit: 100))])
-  }
-
-  @Test func `a text on the short path obeys the limit too`() {
-    let client = WebSocketConnection.client(limits: limits)
-    let over = textFrame(String(repeating: "a", count: 101))
-    #expect(client.events(after: over) == [.failed(.frameTooLarge(limit: 100))])
-  }
-
-  @Test func `fragments of exactly the limit pass and one byte more is refused at its header`() {
-    let first = frame(.binary, hundred, isFinal: false)
-    let client = WebSocketConnection.client(limits: limits)
-    let whole = [UInt8](repeating: 0x61, count: 150)
-    #expect(
-      client.events(after: first + frame(.continuation, [UInt8](whole[..<50]))) == [.binary(whole)])
-    #expect(client.events(after: first + wire("80 33")) == [.failed(.messageTooLarge(limit: 150))])
-  }
-
-  @Test func `a message limit below the frame limit holds for single frames`() {
-    let client = WebSocketConnection.client(limits: WebSocketLimits(frame: 100, message: 10))
-    #expect(client.events(after: wire("82 0b")) == [.failed(.messageTooLarge(limit: 10))])
+  @Test(
+    arguments: [
+      // One byte more is refused at its header.
+      (limits, frame(.binary, hundred), .binary(hundred)),
+      (limits, wire("82 65"), .failed(.frameTooLarge(limit: 100))),
+      (limits, frame(.text, [UInt8](most[..<101])), .failed(.frameTooLarge(limit: 100))),
+      // Fragments.
+      (limits, first + frame(.continuation, [UInt8](most[..<50])), .binary(most)),
+      (limits, first + wire("80 33"), .failed(.messageTooLarge(limit: 150))),
+      // A message limit below the frame limit.
+      (
+        WebSocketLimits(frame: 100, message: 10), wire("82 0b"),
+        .failed(.messageTooLarge(limit: 10))
+      ),
+    ] as [(WebSocketLimits, [UInt8], ReceivedEvent)])
+  func `a frame and a message of exactly the limit pass, and no byte more`(
+    limits: WebSocketLimits, bytes: [UInt8], event: ReceivedEvent
+  ) {
+    #expect(WebSocketConnection.client(limits: limits).events(after: bytes) == [event])
   }
 
   @Test func `an announced length alone takes no memory`() {
@@ -41,22 +37,17 @@ struct LimitTests {
     #expect(fragmented.events(after: wire("82 7f 00 00 00 00 01 00 00 01")).count == 1)
   }
 
-  @Test func `an inflated message of exactly the limit passes and one byte more is refused`() {
-    for (count, passes) in [(1000, true), (1001, false)] {
-      let deflate = PerMessageDeflate()
-      let server = WebSocketConnection.server(deflate: deflate)
-      server.send(text: String(repeating: "z", count: count))
-      let client = WebSocketConnection.client(
-        deflate: deflate, limits: WebSocketLimits(frame: 1000, message: 1000))
-      let events = client.events(after: server.takeOutput())
-      #expect(
-        events
-          == [
-            passes
-              ? .text(String(repeating: "z", count: count))
-              : .failed(.messageTooLarge(limit: 1000))
-          ])
-    }
+  @Test(arguments: [1000, 1001])
+  func `an inflated message of exactly the limit passes and one byte more is refused`(count: Int) {
+    let deflate = PerMessageDeflate()
+    let server = WebSocketConnection.server(deflate: deflate)
+    let text = String(repeating: "z", count: count)
+    server.send(text: text)
+    let client = WebSocketConnection.client(
+      deflate: deflate, limits: WebSocketLimits(frame: 1000, message: 1000))
+    #expect(
+      client.events(after: server.takeOutput())
+        == [count == 1000 ? .text(text) : .failed(.messageTooLarge(limit: 1000))])
   }
 
   @Test func `a bomb in many fragments is refused when the sum passes the limit`() {

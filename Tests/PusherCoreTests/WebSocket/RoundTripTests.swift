@@ -2,8 +2,7 @@ import PusherCore
 import TestSupport
 import Testing
 
-@Suite("Random conversations between a client and a server")
-struct RoundTripTests {
+@Suite("Random conversations between a client and a server") struct RoundTripTests {
   /// No compression, and every combination of takeover with several windows.
   static let negotiations: [PerMessageDeflate?] =
     [nil]
@@ -18,26 +17,10 @@ struct RoundTripTests {
     }
 
   private func message(using random: inout SeededGenerator) -> ReceivedEvent {
-    let length = [0, 5, 125, 126, 700, 5000].randomElement(using: &random) ?? 0
+    let length = random.pick([0, 5, 125, 126, 700, 5000])
+    if random.below(2) == 0 { return .binary((0..<length).map { _ in UInt8(random.below(21)) }) }
     let letters = ["a", "b", "é", "語", "𝄞", "\u{0}"]
-    guard Bool.random(using: &random) else {
-      return .binary((0..<length).map { _ in UInt8.random(in: 0...20, using: &random) })
-    }
-    return .text((0..<length).map { _ in letters.randomElement(using: &random) ?? "" }.joined())
-  }
-
-  private func deliver(
-    from sender: WebSocketConnection, to receiver: WebSocketConnection,
-    using random: inout SeededGenerator
-  ) -> [ReceivedEvent] {
-    var rest = sender.takeOutput()[...]
-    var events: [ReceivedEvent] = []
-    while !rest.isEmpty {
-      let count = Int.random(in: 1...max(1, min(rest.count, 3000)), using: &random)
-      events += receiver.events(after: [UInt8](rest.prefix(count)))
-      rest = rest.dropFirst(count)
-    }
-    return events
+    return .text((0..<length).map { _ in random.pick(letters) }.joined())
   }
 
   @Test(arguments: negotiations.indices)
@@ -49,9 +32,7 @@ struct RoundTripTests {
     let server = WebSocketConnection.server(deflate: deflate)
     for round in 0..<60 {
       let (sender, receiver) = round % 2 == 0 ? (client, server) : (server, client)
-      let messages = (0..<Int.random(in: 1...4, using: &random)).map { _ in
-        message(using: &random)
-      }
+      let messages = (0...random.below(4)).map { _ in message(using: &random) }
       for message in messages {
         switch message {
         case .text(let text): sender.send(text: text)
@@ -59,7 +40,8 @@ struct RoundTripTests {
         default: break
         }
       }
-      #expect(deliver(from: sender, to: receiver, using: &random) == messages)
+      let pieces = random.pieces(of: sender.takeOutput(), most: 3000)
+      #expect(pieces.flatMap { receiver.events(after: $0) } == messages)
     }
   }
 
@@ -72,11 +54,10 @@ struct RoundTripTests {
         limits: WebSocketLimits(frame: 4096, message: 8192))
       var failures = 0
       for _ in 0..<6 {
-        let length = Int.random(in: 0...20, using: &random)
-        var bytes = [firsts.randomElement(using: &random) ?? 0x81, UInt8(length)]
-        bytes += (0..<length).map { _ in UInt8.random(in: 0...255, using: &random) }
-        for event in client.events(after: bytes) {
-          if case .failed = event { failures += 1 }
+        let length = random.below(21)
+        let payload = (0..<length).map { _ in UInt8(random.below(256)) }
+        for case .failed in client.events(after: [random.pick(firsts), UInt8(length)] + payload) {
+          failures += 1
         }
       }
       #expect(failures <= 1)

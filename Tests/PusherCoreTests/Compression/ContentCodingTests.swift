@@ -2,8 +2,7 @@ import PusherCore
 import TestSupport
 import Testing
 
-@Suite("Content codings (RFC 9110 section 8.4.1)")
-struct ContentDecoderTests {
+@Suite("Content codings (RFC 9110 section 8.4.1)") struct ContentDecoderTests {
   private static let text = "data: hello\n\n"
   private static let gzip = wire(
     "1f8b0800000000000203 4b492c49b452c848cdc9c9e7e20200 1d739dd4 0d000000")
@@ -12,8 +11,7 @@ struct ContentDecoderTests {
     _ coding: String, _ bytes: [UInt8], step: Int = .max, atMost: Int = 1 << 16
   ) throws -> [UInt8] {
     let decoder = try #require(ContentDecoder(coding: coding))
-    let input = ByteBuffer()
-    let output = ByteBuffer()
+    let (input, output) = (ByteBuffer(), ByteBuffer())
     var rest = bytes[...]
     while !rest.isEmpty {
       input.append(Array(rest.prefix(step)))
@@ -37,9 +35,8 @@ struct ContentDecoderTests {
       low = (low + UInt32(byte)) % 65_521
       high = (high + low) % 65_521
     }
-    let sum = high << 16 | low
-    return [0x78, 0x01] + stored(text)
-      + [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: sum >> $0) }
+    let sum = [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: (high << 16 | low) >> $0) }
+    return [0x78, 0x01] + stored(text) + sum
   }
 
   @Test func `deflate is understood with and without its wrapping, at every step`() throws {
@@ -59,26 +56,23 @@ struct ContentDecoderTests {
     }
   }
 
-  @Test func `what is no gzip, or broken deflate, is refused`() {
-    #expect(throws: ContentDecoder.InvalidData.self) {
-      try decode("gzip", Array(Self.text.utf8))
-    }
-    #expect(throws: ContentDecoder.InvalidData.self) { try decode("deflate", [0x07, 0xFF, 0xFF]) }
-    #expect(throws: ContentDecoder.InvalidData.self) {
-      try decode("deflate", Self.zlib(Self.text) + [0])
-    }
+  @Test(arguments: [
+    ("gzip", Array(text.utf8)), ("deflate", [0x07, 0xFF, 0xFF]), ("deflate", zlib(text) + [0]),
+  ])
+  func `what is no gzip, or broken deflate, is refused`(coding: String, bytes: [UInt8]) {
+    #expect(throws: ContentDecoder.InvalidData.self) { try decode(coding, bytes) }
   }
 
-  @Test func `other codings are not known`() {
-    for coding in ["br", "zstd", "compress", ""] { #expect(ContentDecoder(coding: coding) == nil) }
+  @Test(arguments: ["br", "zstd", "compress", ""])
+  func `other codings are not known`(coding: String) {
+    #expect(ContentDecoder(coding: coding) == nil)
   }
 
   @Test func `a bomb gives no more at a time than was asked for`() throws {
-    let bomb = try Deflated.zeros(megabytes: 8)
+    let bomb = Deflater.zeros(megabytes: 8)
     #expect(bomb.count < 16_384)
     let decoder = try #require(ContentDecoder(coding: "deflate"))
-    let input = buffer(bomb)
-    let output = ByteBuffer()
+    let (input, output) = (buffer(bomb), ByteBuffer())
     var total = 0
     while try decoder.decode(from: input, into: output, atMost: 65_536) {
       #expect(output.count <= 131_072)
@@ -89,13 +83,16 @@ struct ContentDecoderTests {
   }
 }
 
-private enum Deflated {
-  static func zeros(megabytes: Int) throws -> [UInt8] {
-    let deflater = Deflater(windowBits: 15)
-    let output = ByteBuffer()
-    withView([UInt8](repeating: 0, count: megabytes << 20)) {
-      deflater.deflate($0.raw, into: output)
-    }
-    return output.array
+@Suite("Encoding whole bodies (RFC 9110 section 8.4.1.3)") struct ContentEncoderTests {
+  @Test(arguments: [0, 1, 2, 1000, 65_535, 300_000])
+  func `what is written as gzip is read back`(count: Int) throws {
+    var random = SeededGenerator(seed: UInt64(count))
+    let body = (0..<count).map { $0 % 3 == 0 ? UInt8(random.below(256)) : 0x61 }
+    let encoded = ContentEncoder.gzip(body)
+    #expect(encoded.starts(with: wire("1f 8b 08")), "RFC 1952 section 2.3.1")
+    let decoder = try #require(ContentDecoder(coding: "gzip"))
+    let (input, output) = (buffer(encoded), ByteBuffer())
+    while try decoder.decode(from: input, into: output, atMost: 1 << 20) {}
+    #expect(output.array == body)
   }
 }
