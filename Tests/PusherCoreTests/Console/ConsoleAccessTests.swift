@@ -4,8 +4,7 @@ import PusherServer
 import Testing
 
 /// docs/console.md, "Who may use it", and docs/security.md.
-@Suite("The console: who may use it")
-struct ConsoleAccessTests {
+@Suite struct `The console: who may use it` {
   private let console: ConsoleHarness
   private static let token = ConsoleHarness.token
 
@@ -32,13 +31,9 @@ struct ConsoleAccessTests {
   func `the address without a path leads to the page, which asks for its token in one sentence`(
     dialect: Dialect
   ) throws {
-    let open = try ConsoleHarness {
-      $0.console = .everybody
-      $0.dialect = dialect
-    }
+    let open = try ConsoleHarness { ($0.console, $0.dialect) = (.everybody, dialect) }
     for method in ["GET", "HEAD"] {
       let answer = try open.ask(method, "/?a=b")
-      #expect(answer.status == 302)
       #expect(answer.head.begins(with: "http/1.1 302 found\r\n"), "\(answer.head)")
       #expect(answer.head.holds("location: /console\r\n"), "\(answer.head)")
     }
@@ -50,30 +45,20 @@ struct ConsoleAccessTests {
     #expect(try open.ask("POST", "/").status != 302)
     // Without --console, the path belongs to the dialect.
     for reach in [Reach.nobody, .thisMachine] {
-      let closed = try ConsoleHarness {
-        $0.console = reach
-        $0.dialect = dialect
-      }
+      let closed = try ConsoleHarness { ($0.console, $0.dialect) = (reach, dialect) }
       #expect(try closed.ask("GET", "/").status == (dialect == .soketi ? 200 : 404), "\(reach)")
     }
   }
 
   @Test func `a question may have the token in its query or in a field`() throws {
     #expect(try console.ask("GET", "/console?token=\(Self.token)").status == 200)
-    #expect(
-      try console.ask("GET", "/console/faults", headers: ["Authorization: Bearer \(Self.token)"])
-        .status == 200)
-    #expect(
-      try console.ask("GET", "/console/faults", headers: ["authorization: bearer  \(Self.token)"])
-        .status == 200)
-    #expect(
-      try console.ask("GET", "/console/faults", headers: ["Authorization: Basic \(Self.token)"])
-        .status == 403)
+    for (field, status) in [
+      (ConsoleHarness.bearer, 200), ("authorization: bearer  \(Self.token)", 200),
+      ("Authorization: Basic \(Self.token)", 403),
+    ] { #expect(try console.ask("GET", "/console/faults", headers: [field]).status == status) }
   }
 
-  @Test func `an order must have the token in a field, which no form of another page can send`()
-    throws
-  {
+  @Test func `an order needs the token in a field, which no form of a page can send`() throws {
     let order = #"{"clear":true}"#
     #expect(
       try console.ask("POST", "/console/faults?token=\(Self.token)", body: order).status == 403)
@@ -103,25 +88,20 @@ struct ConsoleAccessTests {
 
   @Test func `the page may run and load nothing but itself`() throws {
     let answer = try console.ask("GET", "/console?token=\(Self.token)")
-    #expect(answer.head.holds("content-type: text/html; charset=utf-8"))
     for rule in [
-      "default-src 'none'", "connect-src 'self'", "base-uri 'none'", "form-action 'none'",
-      "frame-ancestors 'none'", "require-trusted-types-for 'script'",
-    ] {
-      #expect(answer.head.contains(rule))
-    }
-    #expect(answer.head.holds("referrer-policy: no-referrer"))
-    #expect(answer.head.holds("cache-control: no-store"))
+      "content-type: text/html; charset=utf-8", "default-src 'none'", "connect-src 'self'",
+      "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
+      "require-trusted-types-for 'script'", "referrer-policy: no-referrer",
+      "cache-control: no-store",
+    ] { #expect(answer.head.contains(rule)) }
     #expect(!answer.head.holds("unsafe-inline"))
     #expect(!answer.body.holds(" src=\""), "no script is left out")
-    #expect(!answer.body.holds(Self.token.isEmpty ? "" : "0123456789abcdef"))
+    #expect(!answer.body.contains(Self.token))
   }
 
   @Test func `a server without a console has nothing there`() throws {
-    let test = try ServerHarness()
-    let client = test.raw(
-      "GET /console?token=\(Self.token) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-    #expect(test.run { client.hasEnded })
-    #expect(client.text.begins(with: "HTTP/1.1 404"))
+    let request = ServerHarness.request(
+      "GET /console?token=\(Self.token)", ["Host: localhost", "Connection: close"])
+    #expect(try ServerHarness().answer(to: request).begins(with: "HTTP/1.1 404"))
   }
 }

@@ -5,9 +5,11 @@ import Testing
 
 final class ConsoleHarness {
   static let token = "0123456789abcdef"
-  static let key = "278d425bdf160c739803"
+  static let key = Application.forTests().key
+  static let appSecret = Application.forTests().secret
 
   let test: ServerHarness
+  private var senders: [RawClient] = []
 
   init(
     recording: String? = nil, history: Int = 0, keepsToken: Bool = false,
@@ -36,32 +38,46 @@ final class ConsoleHarness {
   func ask(
     _ method: String, _ target: String, headers: [String] = [], body: String? = nil
   ) throws -> Answer {
-    var lines = ["\(method) \(target) HTTP/1.1", "Connection: close"] + headers
-    if !headers.contains(where: { $0.begins(with: "Host:") }) { lines.append("Host: localhost") }
-    if let body { lines.append("Content-Length: \(body.utf8.count)") }
-    let client = test.raw(lines.joined(separator: "\r\n") + "\r\n\r\n" + (body ?? ""))
-    #expect(test.run { client.hasEnded }, "\(method) \(target) has an answer")
-    let parts = client.text.pieces(separatedBy: "\r\n\r\n")
+    let isNamed = headers.contains { $0.begins(with: "Host:") }
+    let fields = ["Connection: close"] + headers + (isNamed ? [] : ["Host: localhost"])
+    let text = test.answer(to: ServerHarness.request("\(method) \(target)", fields, body: body))
+    let parts = text.pieces(separatedBy: "\r\n\r\n")
     let status = parts[0].split(separator: " ").dropFirst().first.flatMap { Int($0) }
     return Answer(
       status: status ?? 0, head: parts[0].lowercased(),
       body: parts.dropFirst().joined(separator: "\r\n\r\n"))
   }
 
-  private static let bearer = "Authorization: Bearer \(token)"
+  static let bearer = "Authorization: Bearer \(token)"
 
   func get(_ target: String) throws -> Answer {
     try ask("GET", "/console/\(target)", headers: [Self.bearer])
   }
 
-  func post(_ name: String, _ order: JSONValue) throws -> Answer {
-    try ask("POST", "/console/\(name)", headers: [Self.bearer], body: JSONWriter.text(order))
+  func post(_ name: String, body: String) throws -> Answer {
+    try ask("POST", "/console/\(name)", headers: [Self.bearer], body: body)
   }
 
+  func post(_ name: String, _ order: JSONValue) throws -> Answer {
+    try post(name, body: JSONWriter.text(order))
+  }
+
+  /// Sends a call of the HTTP API on a connection of its own.
+  func call(
+    _ name: String, _ channels: [String], data: String = "1", secret: String = appSecret
+  ) throws {
+    let sender = test.raw()
+    sender.send(try test.call(name, channels, data: data, secret: secret))
+    senders.append(sender)
+  }
+
+  /// The number of answered calls that the server has told.
+  var callCount: Int { test.events.count { "\($0)".begins(with: "POST") } }
+
   func stream(lastEventID id: String? = nil) throws -> RawClient {
-    let field = id.map { "Last-Event-ID: \($0)\r\n" } ?? ""
+    let field = id.map { ["Last-Event-ID: \($0)"] } ?? []
     let client = test.raw(
-      "GET /console/events HTTP/1.1\r\nHost: localhost\r\n\(field)\(Self.bearer)\r\n\r\n")
+      ServerHarness.request("GET /console/events", ["Host: localhost"] + field + [Self.bearer]))
     #expect(test.run { client.text.holds("event: hello") })
     return client
   }
@@ -94,11 +110,37 @@ final class ConsoleHarness {
     return entries(client, kind)
   }
 
-  func subscriber(_ channel: String) throws -> LoopSocket {
-    let socket = try test.socket()
-    #expect(test.run { socket.isEstablished })
-    socket.subscribe(channel)
-    #expect(test.run { socket.texts.contains { $0.contains("subscription_succeeded") } })
+  /// Runs until the stream has room for one more reader; returns false if it gets none.
+  func getsRoom() -> Bool {
+    test.run { [test] in
+      let reader = test.server.feed.open(test.harness.loop.wakeUp)
+      reader.map { test.server.feed.close($0) }
+      return reader != nil
+    }
+  }
+
+  /// A socket on these channels; on a presence channel as Ada.
+  func subscriber(_ channels: String...) throws -> LoopSocket {
+    let socket = try test.established()
+    for channel in channels {
+      let isPresence = channel.hasPrefix("presence-")
+      socket.subscribe(
+        channel, channelData: isPresence ? #"{"user_id":"ada","user_info":{"n":"A"}}"# : nil)
+    }
+    #expect(
+      test.run {
+        socket.texts.count { $0.contains("subscription_succeeded") } == channels.count
+      })
     return socket
+  }
+}
+
+/// Expects these members among those of an object.
+func expect(
+  _ value: JSONValue?, has members: KeyValuePairs<String, JSONValue>,
+  sourceLocation: SourceLocation = #_sourceLocation
+) {
+  for (name, member) in members {
+    #expect(value?[name] == member, "\(name)", sourceLocation: sourceLocation)
   }
 }

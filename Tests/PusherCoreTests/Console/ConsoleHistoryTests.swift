@@ -4,28 +4,31 @@ import PusherServer
 import Testing
 
 /// docs/console.md, "What the page remembers" and "The stream".
-@Suite("The console: readers that come later or come back")
-struct ConsoleHistoryTests {
+@Suite struct `The console: readers that come later or come back` {
   /// A console, and a client whose calls each make an event and a request.
   private final class Scene {
     let console: ConsoleHarness
-    private let sender: RawClient
     private var calls = 0
 
     init(history: Int) throws {
       console = try ConsoleHarness(history: history)
-      sender = console.test.raw()
     }
 
     func send(_ names: String...) throws {
       for name in names {
-        sender.send(try console.test.call(name, ["a"], data: "1"))
+        try console.call(name, ["a"])
         calls += 1
-        let isAnswered = console.test.run { [self] in
-          console.test.events.filter { "\($0)".begins(with: "POST") }.count == calls
-        }
-        #expect(isAnswered)
+        #expect(console.test.run { self.console.callCount == self.calls })
       }
+    }
+
+    /// A stream that ends after this call; returns the ID of its last entry.
+    func idAfter(_ name: String) throws -> String {
+      let client = try stream(having: 0)
+      try send(name)
+      _ = console.await(1, "request", at: client)
+      client.close()
+      return try lastID(client)
     }
 
     /// Opens a stream that has begun with `count` messages.
@@ -60,15 +63,6 @@ struct ConsoleHistoryTests {
     #expect(scene.console.numbers(client) == Array(2...8))
   }
 
-  @Test func `several readers get the same, and none takes it from another`() throws {
-    let scene = try Scene(history: 10)
-    try scene.send("e1", "e2")
-    for _ in 0..<3 {
-      let client = try scene.stream(having: 4)
-      #expect(scene.console.numbers(client) == [1, 2, 3, 4])
-    }
-  }
-
   @Test func `without a history a reader begins with what is new`() throws {
     let scene = try Scene(history: 0)
     #expect(!scene.console.test.server.feed.isOpen)
@@ -84,11 +78,7 @@ struct ConsoleHistoryTests {
 
   @Test func `a reader that comes back gets what it missed, and nothing twice`() throws {
     let scene = try Scene(history: 100)
-    let first = try scene.stream(having: 0)
-    try scene.send("e1")
-    _ = scene.console.await(1, "request", at: first)
-    let id = try scene.lastID(first)
-    first.close()
+    let id = try scene.idAfter("e1")
     try scene.send("e2", "e3")
     let second = try scene.stream(after: id, having: 4)
     #expect(scene.console.numbers(second) == [3, 4, 5, 6])
@@ -102,11 +92,7 @@ struct ConsoleHistoryTests {
 
   @Test func `entries that are no longer kept are counted at their place`() throws {
     let scene = try Scene(history: 3)
-    let first = try scene.stream(having: 0)
-    try scene.send("e1")
-    _ = scene.console.await(1, "request", at: first)
-    let id = try scene.lastID(first)
-    first.close()
+    let id = try scene.idAfter("e1")
     try scene.send("e2", "e3", "e4")
     let second = try scene.stream(after: id, having: 4)
     #expect(second.text.holds("event: dropped\ndata: {\"count\":3,\"reason\":\"expired\"}\n"))
@@ -127,17 +113,12 @@ struct ConsoleHistoryTests {
   func `an id of another run, or none at all, gets everything that is kept`(id: String) throws {
     let scene = try Scene(history: 9)
     try scene.send("e1")
-    let instance = try #require(
-      try scene.console.hello(scene.stream(having: 2))["instance"]?.text)
+    let instance = try #require(try scene.console.hello(scene.stream(having: 2))["instance"]?.text)
     let client = try scene.stream(after: id.replacing("INSTANCE", with: instance), having: 1)
     // A blank at the end of a field is no part of it.
     let expected = id.hasSuffix("-1 ") ? [2] : [1, 2]
-    #expect(console(scene, shows: expected, at: client))
+    #expect(scene.console.test.run { scene.console.numbers(client) == expected })
     #expect(!client.text.holds("event: dropped"))
-  }
-
-  private func console(_ scene: Scene, shows numbers: [Int], at client: RawClient) -> Bool {
-    scene.console.test.run { scene.console.numbers(client) == numbers }
   }
 
   @Test func `each run has a name of its own`() throws {
@@ -156,5 +137,50 @@ struct ConsoleHistoryTests {
       #expect(hello["keeps_token"] == .bool(keepsToken))
       #expect(hello["time"]?.text.flatMap(WallTime.init(rfc3339:)) != nil)
     }
+  }
+}
+
+/// docs/console.md, "What the page remembers".
+@Suite struct `The console: the ring of entries that are kept` {
+  /// Size of an entry in the ring, in bytes.
+  private func size(_ text: String) -> Int { text.utf8.count + EntryHistory.lengthSize }
+
+  @Test func `the last entries are kept, the oldest first`() {
+    var history = EntryHistory(3)
+    #expect(history.texts(skipping: 0) == [])
+    for text in ["a", "", "c", "d"] { history.add(text) }
+    #expect(history.count == 3)
+    #expect(history.texts(skipping: 0) == ["", "c", "d"])
+    #expect(history.texts(skipping: 2) == ["d"])
+    #expect(history.texts(skipping: 3) == [])
+  }
+
+  @Test func `every length at every place of the ring comes back whole`() {
+    for byteLimit in EntryHistory.lengthSize...64 {
+      var history = EntryHistory(5, byteLimit: byteLimit)
+      var model: [String] = []
+      for number in 0..<300 {
+        let letter = number.isMultiple(of: 3) ? "🎉" : number.isMultiple(of: 2) ? "é" : "x"
+        let text = String(repeating: letter, count: number * 7 % 13)
+        history.add(text)
+        model.append(text)
+        if size(text) > byteLimit { model = [] }
+        while model.count > 5 || model.reduce(0, { $0 + size($1) }) > byteLimit {
+          model.removeFirst()
+        }
+        guard history.texts(skipping: 0) == model, history.count == model.count else {
+          Issue.record("\(byteLimit) bytes, entry \(number): \(model)")
+          return
+        }
+      }
+    }
+  }
+
+  @Test func `the ring of the server holds four megabytes of entries, and no more`() {
+    var history = EntryHistory(100_000)
+    let text = String(repeating: "x", count: 1020)
+    for _ in 0..<5000 { history.add(text) }
+    #expect(history.count == (4 << 20) / 1024)
+    #expect(history.texts(skipping: history.count - 1) == [text])
   }
 }

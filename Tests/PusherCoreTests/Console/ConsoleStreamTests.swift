@@ -4,8 +4,7 @@ import PusherServer
 import Testing
 
 /// docs/console.md, "The stream".
-@Suite("The console: the stream of what happens")
-struct ConsoleStreamTests {
+@Suite struct `The console: the stream of what happens` {
   private let console: ConsoleHarness
 
   init() throws {
@@ -20,16 +19,11 @@ struct ConsoleStreamTests {
 
   @Test func `a stream begins with what the server is`() throws {
     let client = try console.stream()
-    let text = client.text
-    #expect(text.holds("Content-Type: text/event-stream\r\n"))
+    #expect(client.text.holds("Content-Type: text/event-stream\r\n"))
     let hello = try console.hello(client)
-    #expect(hello["version"] == "1.2.3")
-    #expect(hello["shared"] == false)
-    #expect(hello["recording"] == .null)
-    let app = try #require(hello["apps"]?.elements?.first)
-    #expect(app["id"] == "3")
-    #expect(app["key"]?.text == ConsoleHarness.key)
-    #expect(!text.holds("7ad3773142a6692b25b8"), "the secret stays here")
+    expect(hello, has: ["version": "1.2.3", "shared": false, "recording": .null])
+    expect(hello["apps"]?.elements?.first, has: ["id": "3", "key": .string(ConsoleHarness.key)])
+    #expect(!client.text.contains(ConsoleHarness.appSecret), "the secret stays here")
   }
 
   // MARK: Entries
@@ -37,24 +31,22 @@ struct ConsoleStreamTests {
   @Test func `sockets, channels and events come as they happen, numbered one by one`() throws {
     let client = try console.stream()
     let socket = try console.subscriber("private-a")
-    let sender = console.test.raw()
-    sender.send(try console.test.call("e", ["private-a"], data: #"{"a":1}"#))
+    try console.call("e", ["private-a"], data: #"{"a":1}"#)
     let event = console.await(1, "event", at: client)[0]
-    #expect(event["source"] == "api")
-    #expect(event["app"] == "3")
-    #expect(event["channel"] == "private-a")
-    #expect(event["event"] == "e")
-    #expect(event["data"] == #"{"a":1}"#)
-    #expect(event["recipients"] == .integer(1))
+    expect(
+      event,
+      has: [
+        "source": "api", "app": "3", "channel": "private-a", "event": "e", "data": #"{"a":1}"#,
+        "recipients": 1,
+      ])
     #expect(event["time"]?.text.flatMap(WallTime.init(rfc3339:)) != nil)
-    let opened = console.entries(client, "connection")[0]
-    #expect(opened["action"] == "opened")
-    #expect(opened["socket_id"]?.text == socket.socketID)
+    expect(
+      console.entries(client, "connection")[0],
+      has: ["action": "opened", "socket_id": .string(socket.socketID)])
     #expect(names(console.entries(client, "subscription"), "action") == ["subscribed"])
     #expect(names(console.entries(client, "channel"), "action") == ["occupied"])
-    let request = console.await(1, "request", at: client)[0]
-    #expect(request["path"] == "/apps/3/events")
-    #expect(request["status"] == .integer(200))
+    expect(
+      console.await(1, "request", at: client)[0], has: ["path": "/apps/3/events", "status": 200])
     socket.close()
     #expect(console.await(2, "channel", at: client).last?["action"] == "vacated")
     #expect(console.await(2, "connection", at: client).last?["action"] == "closed")
@@ -64,15 +56,14 @@ struct ConsoleStreamTests {
 
   @Test func `a request tells how many of the events before it are its own`() throws {
     let client = try console.stream()
-    let senders = (0..<3).map { _ in console.test.raw() }
     // The page's own order is not shown as a request, so its event belongs to none.
     let order: JSONValue = ["app": "3", "channel": "a", "event": "own", "data": "1"]
     #expect(try console.post("trigger", order).status == 200)
-    senders[0].send(try console.test.call("e", ["a", "b", "c"], data: "1"))
+    try console.call("e", ["a", "b", "c"])
     _ = console.await(1, "request", at: client)
-    senders[1].send(try console.test.call("e", ["a"], data: "1", secret: "wrong"))
+    try console.call("e", ["a"], secret: "wrong")
     _ = console.await(2, "request", at: client)
-    senders[2].send(try console.test.call("e", ["a"], data: "1"))
+    try console.call("e", ["a"])
     let requests = console.await(3, "request", at: client)
     #expect(requests.map { $0["events"] } == [.integer(3), nil, .integer(1)])
     #expect(names(console.entries(client, "event"), "event") == ["own", "e", "e", "e", "e"])
@@ -80,13 +71,10 @@ struct ConsoleStreamTests {
 
   @Test func `members come and go, also where the app has no webhooks`() throws {
     let client = try console.stream()
-    let socket = try console.test.socket()
-    #expect(console.test.run { socket.isEstablished })
-    socket.subscribe("presence-room", channelData: #"{"user_id":"ada"}"#)
-    let added = console.await(1, "member", at: client)[0]
-    #expect(added["action"] == "added")
-    #expect(added["user_id"] == "ada")
-    #expect(added["channel"] == "presence-room")
+    let socket = try console.subscriber("presence-room")
+    expect(
+      console.await(1, "member", at: client)[0],
+      has: ["action": "added", "user_id": "ada", "channel": "presence-room"])
     socket.close()
     #expect(console.await(2, "member", at: client)[1]["action"] == "removed")
   }
@@ -95,17 +83,15 @@ struct ConsoleStreamTests {
     let client = try console.stream()
     let socket = try console.subscriber("private-a")
     socket.send(#"{"event":"client-e","channel":"private-a","data":{"b":[2]}}"#)
-    let event = console.await(1, "event", at: client)[0]
-    #expect(event["source"] == "client")
-    #expect(event["socket_id"]?.text == socket.socketID)
-    #expect(event["data"] == #"{"b":[2]}"#)
+    expect(
+      console.await(1, "event", at: client)[0],
+      has: ["source": "client", "socket_id": .string(socket.socketID), "data": #"{"b":[2]}"#])
     socket.subscribe("private-b", secret: "wrong")
     let refused = console.await(2, "subscription", at: client)[1]
     #expect(refused["action"] == "refused")
     #expect(refused["reason"]?.text?.contains("Invalid signature") == true)
-    let call = console.test.raw()
-    call.send(try console.test.call("e", ["a"], data: "1", secret: "wrong"))
-    #expect(console.await(1, "request", at: client)[0]["status"] == .integer(401))
+    try console.call("e", ["a"], secret: "wrong")
+    #expect(console.await(1, "request", at: client)[0]["status"] == 401)
   }
 
   @Test func `webhooks are told with their bodies, and can be sent again`() throws {
@@ -116,14 +102,12 @@ struct ConsoleStreamTests {
     let client = try console.stream()
     _ = try console.subscriber("private-a")
     let webhook = console.await(1, "webhook", at: client)[0]
-    #expect(webhook["action"] == "sent")
-    #expect(webhook["event"] == "channel_occupied")
-    #expect(webhook["status"] == .integer(200))
-    #expect(webhook["url"]?.text == place)
+    expect(
+      webhook,
+      has: ["action": "sent", "event": "channel_occupied", "status": 200, "url": .string(place)])
     #expect(console.test.events.allSatisfy { !$0.description.holds("secret") })
     let body = try #require(webhook["body"]?.text)
-    #expect(
-      try console.post("webhook", ["app": "3", "body": .string(body)]).status == 200)
+    #expect(try console.post("webhook", ["app": "3", "body": .string(body)]).status == 200)
     _ = console.await(2, "webhook", at: client)
     #expect(receiver.requests.values.map(\.body) == [body, body])
   }
@@ -133,17 +117,10 @@ struct ConsoleStreamTests {
   @Test func `several look on, and each gets everything; more than the limit are refused`() throws {
     let clients = try (0..<ServerFeed.readerLimit).map { _ in try console.stream() }
     #expect(try console.get("events").status == 503)
-    let socket = try console.test.socket()
-    #expect(console.test.run { socket.isEstablished })
+    _ = try console.test.established()
     for client in clients { _ = console.await(1, "connection", at: client) }
     clients[0].close()
-    let feed = console.test.server.feed
-    let hasRoom = console.test.run {
-      let reader = feed.open(console.test.harness.loop.wakeUp)
-      reader.map { feed.close($0) }
-      return reader != nil
-    }
-    #expect(hasRoom, "who has gone makes room")
+    #expect(console.getsRoom(), "who has gone makes room")
     let late = try console.stream()
     #expect(console.entries(late, "connection").isEmpty)
   }
@@ -151,22 +128,32 @@ struct ConsoleStreamTests {
   @Test func `a text with line ends and marks stays one line of JSON`() throws {
     let client = try console.stream()
     let hostile = "</script>\r\ndata: forged\n\nevent: entry\u{2028}\u{0}"
-    let sender = console.test.raw()
-    sender.send(try console.test.call("e", ["a"], data: hostile))
+    try console.call("e", ["a"], data: hostile)
     #expect(console.await(1, "event", at: client)[0]["data"]?.text == hostile)
-  }
-
-  @Test func `nothing is noted while nobody looks on`() throws {
-    let socket = try console.subscriber("private-a")
-    let client = try console.stream()
-    socket.close()
-    let closed = console.await(1, "connection", at: client)
-    #expect(closed.map { $0["n"] } == [.integer(1)])
   }
 
   @Test func `the end of the server ends the stream`() throws {
     let client = try console.stream()
     console.test.server.stop()
     #expect(console.test.run { client.hasEnded })
+  }
+
+  @Test func `entries that do not fit for a slow reader are counted where they are missing`() throws
+  {
+    let feed = console.test.server.feed
+    let reader = try #require(feed.open(console.test.harness.loop.wakeUp, limit: 400))
+    for number in 0..<6 { try console.call("e\(number)", ["a"]) }
+    #expect(console.test.run { console.callCount == 6 })
+    let first = feed.take(reader)
+    let dropped = first.compactMap { if case .dropped(let loss) = $0 { loss } else { nil } }
+    let loss = try #require(dropped.first)
+    #expect(dropped.count == 1 && first.last == .dropped(loss), "\(first)")
+    #expect(first.count - 1 + loss.count == 12, "six events and six calls")
+    #expect(loss.last == 12 && loss.cause == .slow)
+    try console.call("late", ["a"])
+    #expect(console.test.run { console.callCount == 7 })
+    let second = feed.take(reader)
+    #expect(second.count == 2)
+    #expect(second.allSatisfy { if case .entry(let number, _) = $0 { number > 12 } else { false } })
   }
 }

@@ -5,22 +5,25 @@ import PusherServer
 import Testing
 
 /// docs/console.md, "Recordings".
-@Suite("The console: a past run")
-struct RecordedRunTests {
-  private let path = FileManager.default.temporaryDirectory
-    .appending(path: "recording-\(UUID().uuidString)").path
+@Suite struct `The console: a past run` {
+  /// A file that goes with its test.
+  private final class File {
+    let url = FileManager.default.temporaryDirectory
+      .appending(path: "recording-\(UUID().uuidString)")
+    deinit { try? FileManager.default.removeItem(at: url) }
+  }
+
+  private let file = File()
 
   private func console(_ text: String) throws -> ConsoleHarness {
-    try Data(text.utf8).write(to: URL(filePath: path))
-    return try ConsoleHarness(recording: path)
+    try Data(text.utf8).write(to: file.url)
+    return try ConsoleHarness(recording: file.url.path)
   }
 
   @Test func `its entries come in order, and then its end`() throws {
-    defer { try? FileManager.default.removeItem(atPath: path) }
     let lines = (0..<20_000).map { #"{"n":\#($0),"kind":"event","event":"e\#($0)"}"# }
     let console = try console(lines.joined(separator: "\n") + "\n")
-    let client = try console.stream()
-    #expect(console.reachesEnd(client))
+    let client = try console.playedStream()
     let events = console.entries(client, "event").compactMap { $0["event"]?.text }
     #expect(events == (0..<20_000).map { "e\($0)" })
     #expect(client.text.holds(#""recording":"recording-"#))
@@ -28,29 +31,23 @@ struct RecordedRunTests {
   }
 
   @Test func `a reader that comes back gets the lines after its last one`() throws {
-    defer { try? FileManager.default.removeItem(atPath: path) }
     // The numbers of a recording of two runs begin anew, so lines are counted.
     let lines = [1, 2, 1, 2, 3].map { #"{"n":\#($0),"kind":"event","event":"e"}"# }
     let console = try console(lines.joined(separator: "\n") + "\n")
-    let first = try console.stream()
-    #expect(console.reachesEnd(first))
+    let first = try console.playedStream()
     #expect(console.numbers(first) == [1, 2, 3, 4, 5])
     let instance = try #require(try console.hello(first)["instance"]?.text)
     let cases: [(id: String, numbers: [Int])] = [
       ("\(instance)-3", [4, 5]), ("\(instance)-9", []), ("0123456789abcdef-3", [1, 2, 3, 4, 5]),
     ]
     for (id, numbers) in cases {
-      let next = try console.stream(lastEventID: id)
-      #expect(console.reachesEnd(next))
-      #expect(console.numbers(next) == numbers)
+      #expect(console.numbers(try console.playedStream(lastEventID: id)) == numbers)
     }
   }
 
   @Test func `a line that is no entry is told, and the others are shown`() throws {
-    defer { try? FileManager.default.removeItem(atPath: path) }
     let console = try console("{\"kind\":\"event\"}\nnonsense\n[1]\n\n{\"kind\":\"user\"}")
-    let client = try console.stream()
-    #expect(console.reachesEnd(client))
+    let client = try console.playedStream()
     #expect(
       console.entries(client, "error").compactMap { $0["reason"]?.text } == [
         "line 2 of the recording is not an entry", "line 3 of the recording is not an entry",
@@ -59,19 +56,16 @@ struct RecordedRunTests {
   }
 
   @Test func `a line over 4 MiB is told as no entry, wherever its end is`() throws {
-    defer { try? FileManager.default.removeItem(atPath: path) }
     let entry = #"{"kind":"user"}"#
     for length in [(4 << 20) - 40, 4 << 20, (4 << 20) + (64 << 10), 5 << 20] {
       let long = #"{"kind":"event","data":""# + String(repeating: "x", count: length) + #""}"#
       let console = try console("\(entry)\n\(long)\n\(entry)\n\(long)")
-      let client = try console.stream()
-      #expect(console.reachesEnd(client))
+      let client = try console.playedStream()
       #expect(console.entries(client, "user").count == 2)
       let told = console.entries(client, "event").count + console.entries(client, "error").count
       #expect(told == 2, "\(length)")
       if length == 5 << 20 {
-        #expect(
-          console.entries(client, "error").map { $0["n"] } == [.integer(2), .integer(4)])
+        #expect(console.entries(client, "error").map { $0["n"] } == [.integer(2), .integer(4)])
       }
     }
   }
@@ -85,13 +79,10 @@ struct RecordedRunTests {
     return answer.status == 404
   }
 
-  @Test func `a sparse file of 8 GiB holds nothing up, and the end of the server ends its stream`()
-    throws
-  {
-    defer { try? FileManager.default.removeItem(atPath: path) }
+  @Test func `a sparse file of 8 GiB holds nothing up, and the server's end ends it`() throws {
     let console = try console("")
-    let file = try FileHandle(forWritingTo: URL(filePath: path))
-    try file.truncate(atOffset: 8 << 30)
+    let handle = try FileHandle(forWritingTo: file.url)
+    try handle.truncate(atOffset: 8 << 30)
     #expect(try answersOthers(console))
     let client = try console.stream()
     console.test.server.stop()
@@ -99,17 +90,16 @@ struct RecordedRunTests {
   }
 
   @Test func `blank lines without end hold nothing up`() throws {
-    defer { try? FileManager.default.removeItem(atPath: path) }
     let console = try console(String(repeating: "\n", count: 32 << 20))
     #expect(try answersOthers(console))
   }
 
   @Test(.timeLimit(.minutes(10)))
   func `a pipe, a device and a folder are not opened`() throws {
-    let pipe = path + ".fifo"
+    let pipe = file.url.path + ".fifo"
     #expect(mkfifo(pipe, 0o600) == 0)
     defer { unlink(pipe) }
-    for path in [pipe, "/dev/zero", "/tmp", path + ".missing"] {
+    for path in [pipe, "/dev/zero", "/tmp", file.url.path + ".missing"] {
       let console = try ConsoleHarness(recording: path)
       let answer = try console.get("events")
       #expect(answer.status == 503, "\(path)")
@@ -118,23 +108,16 @@ struct RecordedRunTests {
   }
 
   @Test func `a recording has sixteen readers, and one more is refused until one leaves`() throws {
-    defer { try? FileManager.default.removeItem(atPath: path) }
     let console = try console("{\"kind\":\"event\"}\n")
     let clients = try (0..<ServerFeed.readerLimit).map { _ in try console.stream() }
     #expect(try console.get("events").status == 503)
     #expect(!console.test.server.feed.isOpen, "nothing is noted for them")
     clients[0].close()
-    #expect(
-      console.test.run {
-        let reader = console.test.server.feed.open(console.test.harness.loop.wakeUp)
-        reader.map { console.test.server.feed.close($0) }
-        return reader != nil
-      })
+    #expect(console.getsRoom())
     _ = try console.stream()
   }
 
   @Test func `nothing can be asked of it`() throws {
-    defer { try? FileManager.default.removeItem(atPath: path) }
     let console = try console("")
     let answer = try console.get("channels?app=3")
     #expect(answer.status == 409)
@@ -143,12 +126,15 @@ struct RecordedRunTests {
 }
 
 extension ConsoleHarness {
-  /// Runs until a client has the last message; returns false if it does not come.
-  fileprivate func reachesEnd(_ client: RawClient) -> Bool {
-    test.run {
+  /// A stream that has come to its last message.
+  fileprivate func playedStream(lastEventID id: String? = nil) throws -> RawClient {
+    let client = try stream(lastEventID: id)
+    let hasEnd = test.run {
       // The whole text, searched in each round, would take a minute of a busy machine.
       let text = client.input.view
       return text[max(0, text.count - 200)..<text.count].text.holds("event: end")
     }
+    #expect(hasEnd)
+    return client
   }
 }

@@ -5,8 +5,7 @@ import PusherServer
 import Testing
 
 /// The lines that connect an app; `Tests/CLITests/Program/SnippetRunTests.swift` runs them.
-@Suite("Snippets that connect an app")
-struct SnippetTests {
+@Suite struct `Snippets that connect an app` {
   private static func target(
     key: String = "local", id: String = "1", secret: String = "local",
     at url: String = "http://127.0.0.1:6001", signsChannels: Bool = true
@@ -45,8 +44,7 @@ struct SnippetTests {
 
   @Test(arguments: Snippet.allCases)
   func `a snippet names host, port and key, and ends with a newline`(snippet: Snippet) throws {
-    let text = snippet.text(
-      for: try Self.target(key: "a-key", at: "http://shop.test:7001"))
+    let text = snippet.text(for: try Self.target(key: "a-key", at: "http://shop.test:7001"))
     #expect(text.holds("shop.test") && text.holds("7001") && text.holds("a-key"))
     #expect(text.hasSuffix("\n") && !text.hasSuffix("\n\n"))
   }
@@ -64,14 +62,22 @@ struct SnippetTests {
   @Test func `the published secret is filled in, and nothing is missing`() throws {
     let target = try Self.target()
     #expect(target.missingSecret == nil)
-    for (snippet, part) in [
+    let parts = [
       (Snippet.php, "new Pusher\\Pusher('local', 'local', '1', ["),
       (.python, "secret=\"local\","), (.ruby, "secret: 'local',"),
       (.laravelEnvironment, "PUSHER_APP_SECRET=local\n"), (.curl, "sign --local --key='local' "),
-    ] {
+    ]
+    Self.expect(target, parts.map { ($0, [$1]) })
+    for (snippet, _) in parts where snippet != .laravelEnvironment {
+      #expect(!snippet.text(for: target).holds("PUSHER_APP_SECRET"))
+    }
+  }
+
+  /// Expects these texts in the snippets for a target.
+  private static func expect(_ target: SnippetTarget, _ parts: [(Snippet, [String])]) {
+    for (snippet, words) in parts {
       let text = snippet.text(for: target)
-      #expect(text.range(of: part) != nil, "\(text)")
-      #expect(snippet == .laravelEnvironment || !text.holds("PUSHER_APP_SECRET"))
+      for word in words { #expect(text.range(of: word) != nil, "\(word) in \(text)") }
     }
   }
 
@@ -87,10 +93,7 @@ struct SnippetTests {
       (.swift, [".host(\"::1\"), port: 443, useTLS: true"]), (.curl, ["'https://[::1]:443'"]),
     ]
     #expect(parts.map(\.0) == Snippet.allCases)
-    for (snippet, words) in parts {
-      let text = snippet.text(for: target)
-      for word in words { #expect(text.range(of: word) != nil, "\(word) in \(text)") }
-    }
+    Self.expect(target, parts)
   }
 
   @Test func `a key cannot end its string and become code`() throws {
@@ -102,10 +105,7 @@ struct SnippetTests {
       (.ruby, ##"key: 'k"\'\\#{$`x',"##), (.swift, ##"key: "k\"'\\#{$`x","##),
       (.curl, ##"--key='k"'\''\#{$`x' request"##),
     ]
-    for (snippet, part) in parts {
-      let text = snippet.text(for: target)
-      #expect(text.range(of: part) != nil, "\(part) in \(text)")
-    }
+    Self.expect(target, parts.map { ($0, [$1]) })
   }
 
   @Test func `Python is told of app ids that its library refuses`() throws {
@@ -115,9 +115,8 @@ struct SnippetTests {
 
   /// `make examples` builds and runs the README's program.
   @Test func `Swift is the program of the README`() throws {
-    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent().deletingLastPathComponent()
-    let readme = try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8)
+    let page = URL(filePath: #filePath).appending(path: "../../../../README.md").standardized
+    let readme = try String(contentsOf: page, encoding: .utf8)
     let start = try #require(readme.range(of: "```swift\n")?.upperBound)
     let end = try #require(readme.range(of: "```", range: start..<readme.endIndex)?.lowerBound)
     #expect(

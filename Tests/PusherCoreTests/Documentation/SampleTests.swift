@@ -1,27 +1,30 @@
 import Foundation
 import Testing
 
+private let root = URL(filePath: #filePath).appending(path: "../../../..").standardized
+
+private func text(_ path: String) throws -> String {
+  try String(contentsOf: root.appending(path: path), encoding: .utf8)
+}
+
+/// Returns the paths of the files in a folder whose names end this way, from the root.
+private func files(_ folder: String, _ ending: String) throws -> [String] {
+  try FileManager.default.subpathsOfDirectory(atPath: root.appending(path: folder).path).sorted()
+    .filter { $0.hasSuffix(ending) }.map { "\(folder)/\($0)" }
+}
+
 /// The Swift blocks of the README and the articles are part of `Examples/` or `Integrations/`.
 ///
 /// `make examples` and `scripts/check.sh integrations` build and run them.
 @Suite struct `The samples of the pages` {
-  private static let root = URL(filePath: #filePath).deletingLastPathComponent()
-    .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-
   /// The blocks of this page come from PusherSwift's README; other tests compile and run them.
-  private static let elsewhere: Set = ["ForPusherSwiftUsers.md"]
+  private static let elsewhere = "/ForPusherSwiftUsers.md"
 
-  private static func files(_ folder: String, _ ending: String) throws -> [URL] {
-    let place = root.appending(path: folder)
-    return try FileManager.default.subpathsOfDirectory(atPath: place.path).sorted()
-      .filter { $0.hasSuffix(ending) }.map { place.appending(path: $0) }
-  }
-
-  private static func pages() throws -> [URL] {
+  private static func pages() throws -> [String] {
     let catalogs = try ["PusherCore", "PusherTesting"].flatMap {
       try files("Sources/\($0)/\($0).docc", ".md")
     }
-    return [root.appending(path: "README.md")] + catalogs
+    return ["README.md"] + catalogs.filter { !$0.hasSuffix(elsewhere) }
   }
 
   private static func lines(_ text: some StringProtocol) -> [Substring] {
@@ -48,17 +51,15 @@ import Testing
   }
 
   @Test func `every Swift block stands in a source of the examples or the integrations`() throws {
-    let folders = ["Examples", "Integrations/Sources"]
-    let sources = try folders.flatMap { try Self.files($0, ".swift") }.map {
-      Self.lines(try String(contentsOf: $0, encoding: .utf8))
-    }
+    let sources = try ["Examples", "Integrations/Sources"].flatMap { try files($0, ".swift") }
+      .map { Self.lines(try text($0)) }
     var count = 0
-    for page in try Self.pages() where !Self.elsewhere.contains(page.lastPathComponent) {
-      for block in Self.blocks(try String(contentsOf: page, encoding: .utf8)) {
+    for page in try Self.pages() {
+      for block in Self.blocks(try text(page)) {
         count += 1
         #expect(
           sources.contains { Self.stands(block, in: $0) },
-          "\(page.lastPathComponent): no source of Examples or Integrations has the block\n\(block.joined(separator: "\n"))"
+          "\(page): no source of Examples or Integrations has the block\n\(block.joined(separator: "\n"))"
         )
       }
     }
@@ -76,22 +77,16 @@ import Testing
 
 /// Every public type is listed in the topics of its module's page.
 @Suite struct `The topics of the documentation` {
-  private static let root = URL(filePath: #filePath).deletingLastPathComponent()
-    .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-
   /// Old names, kept only to point to the new ones.
   private static let former: Set = ["Service", "Authenticator"]
 
   private static func types(_ module: String) throws -> Set<String> {
-    let place = root.appending(path: "Sources/\(module)")
     let kinds: Set<Substring> = ["class", "struct", "enum", "protocol", "actor", "typealias"]
     var names: Set<String> = []
-    for file in try FileManager.default.subpathsOfDirectory(atPath: place.path)
-    where file.hasSuffix(".swift") {
-      let text = try String(contentsOf: place.appending(path: file), encoding: .utf8)
-      for line in text.split(separator: "\n") where line.contains("public ") {
-        // Readers find a nested type on the page of its outer type.
-        guard line.first != " " else { continue }
+    for file in try files("Sources/\(module)", ".swift") {
+      // Readers find a nested type on the page of its outer type.
+      for line in try text(file).split(separator: "\n")
+      where line.contains("public ") && line.first != " " {
         let words = line.split(separator: " ")
         guard let kind = words.firstIndex(where: kinds.contains), kind + 1 < words.count,
           words[..<kind].contains("public")
@@ -102,15 +97,17 @@ import Testing
     return names.subtracting(former)
   }
 
-  private static func page(_ module: String) throws -> String {
-    let place = "Sources/\(module)/\(module).docc/\(module).md"
-    let text = try String(contentsOf: root.appending(path: place), encoding: .utf8)
-    return String(try #require(text.components(separatedBy: "## Topics").last))
+  private static func topics(_ module: String) throws -> String {
+    let page = try text("Sources/\(module)/\(module).docc/\(module).md")
+    return String(try #require(page.components(separatedBy: "## Topics").last))
   }
 
   @Test(arguments: ["PusherCore", "PusherTesting"])
-  func `every public type is in a topic, and every topic is one`(module: String) throws {
-    let listed = try Self.page(module).split(separator: "\n").filter { $0.hasPrefix("- ``") }.map {
+  func `every public type and every article is in a topic, and every topic is one`(
+    module: String
+  ) throws {
+    let topics = try Self.topics(module)
+    let listed = topics.split(separator: "\n").filter { $0.hasPrefix("- ``") }.map {
       String($0.dropFirst(4).dropLast(2))
     }
     let types = try Self.types(module)
@@ -118,17 +115,9 @@ import Testing
     #expect(types.subtracting(listed).sorted() == [])
     #expect(Set(listed).subtracting(types).sorted() == [])
     #expect(listed.count == Set(listed).count)
-  }
-
-  @Test(arguments: ["PusherCore", "PusherTesting"])
-  func `every article is in a topic`(module: String) throws {
-    let place = Self.root.appending(path: "Sources/\(module)/\(module).docc")
-    let articles = try FileManager.default.contentsOfDirectory(atPath: place.path).filter {
-      $0.hasSuffix(".md") && $0 != module + ".md"
-    }
-    let page = try Self.page(module)
-    for article in articles {
-      #expect(page.contains("- <doc:\(article.dropLast(3))>"), "\(article) is in no topic")
+    for article in try files("Sources/\(module)/\(module).docc", ".md") {
+      let name = article.split(separator: "/").last?.dropLast(3) ?? ""
+      #expect(topics.contains("- <doc:\(name)>") || name == module, "\(name) is in no topic")
     }
   }
 }

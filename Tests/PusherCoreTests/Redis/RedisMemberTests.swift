@@ -6,21 +6,32 @@ import TestSupport
 import Testing
 
 /// A hub's member of a cluster: requests go to Redis, and its answers come back.
-@Suite("Redis member")
-struct RedisMemberTests {
+@Suite struct `Redis member` {
   private final class Rig {
     let member: RedisMember
     var redis = RedisModel()
     private let connection: Int64
     var now = Instant(nanoseconds: 1_000_000_000)
 
-    init(webhooks: Bool = false) throws {
-      var application = Application.forTests()
-      if webhooks { application.webhooks = [try HTTPURL(parsing: "http://127.0.0.1:1/")] }
+    init(isRegistered: Bool = true) {
       member = RedisMember(
-        AppSetup(application, limits: ServerLimits(), service: .pusher, dialect: .pusher),
+        AppSetup(.forTests(), limits: ServerLimits(), service: .pusher, dialect: .pusher),
         database: 0, webhookDelay: .zero, random: SeededGenerator(seed: 1), at: now)
       connection = redis.connect()
+      if isRegistered { register() }
+    }
+
+    /// A socket asks to join a channel; returns the number of its answer.
+    @discardableResult
+    func join(_ channel: String = "c") -> Int? {
+      member.connect("1.1")
+      let question = JoinRequest(channel: channel, socketID: "1.1", member: nil)
+      guard case .later(let number) = member.ask(.join(question), at: now) else { return nil }
+      return number
+    }
+
+    var isJoined: Bool {
+      member.takeNews().contains { if case .answer(_, .joined) = $0 { true } else { false } }
     }
 
     static func words(_ order: ClusterOrder) -> String {
@@ -70,55 +81,44 @@ struct RedisMemberTests {
       return nil
     }
 
-    func register() {
+    @discardableResult
+    func register() -> [String] {
       member.register(isFenced: true, at: now)
+      return answerAll()
+    }
+
+    /// The member waits for other nodes to return, then checks again.
+    func passLease() {
+      now = now.advanced(by: RedisMember.lease)
+      member.look(at: now)
       answerAll()
     }
   }
 
-  private static func join(_ channel: String = "c", _ socketID: String = "1.1") -> ClusterQuestion {
-    .join(JoinRequest(channel: channel, socketID: socketID, member: nil))
-  }
-
-  private static func isJoined(_ news: [ClusterNews]) -> Bool {
-    news.contains { if case .answer(_, .joined) = $0 { true } else { false } }
-  }
-
   // MARK: Registration
 
-  @Test func `a member listens first, then reads Redis, begins a lease and tells the others`()
-    throws
-  {
-    let rig = try Rig()
-    rig.member.register(isFenced: true, at: rig.now)
+  @Test func `a member listens first, then reads Redis, begins a lease and tells the others`() {
+    let rig = Rig(isRegistered: false)
     #expect(!rig.member.isActive)
     #expect(
-      rig.answerAll().prefix(6) == [
+      rig.register().prefix(6) == [
         "UNSUBSCRIBE", "SUBSCRIBE", "SUBSCRIBE", "probe", "begin", "SADD",
       ])
     #expect(rig.member.isActive)
     #expect(rig.redis.run([Array("PING".utf8)], at: 1) == .status("PONG"))
   }
 
-  @Test func `what sockets ask before it takes part is asked when it does`() throws {
-    let rig = try Rig()
-    rig.member.connect("1.1")
-    guard case .later = rig.member.ask(Self.join(), at: rig.now) else {
-      Issue.record("answered")
-      return
-    }
+  @Test func `what sockets ask before a member takes part is asked when it does`() {
+    let rig = Rig(isRegistered: false)
+    #expect(rig.join() != nil)
     #expect(rig.orders().isEmpty)
     rig.register()
-    #expect(Self.isJoined(rig.member.takeNews()))
+    #expect(rig.isJoined)
   }
 
   @Test func `what a socket asked that has left meanwhile is dropped, and that is told`() throws {
-    let rig = try Rig()
-    rig.member.connect("1.1")
-    guard case .later(let number) = rig.member.ask(Self.join(), at: rig.now) else {
-      Issue.record("answered")
-      return
-    }
+    let rig = Rig(isRegistered: false)
+    let number = try #require(rig.join())
     rig.member.disconnect("1.1")
     rig.register()
     let dropped = rig.member.takeNews().compactMap { news -> Int? in
@@ -127,8 +127,8 @@ struct RedisMemberTests {
     #expect(dropped == [number])
   }
 
-  @Test func `an answer to an earlier registration changes nothing`() throws {
-    let rig = try Rig()
+  @Test func `an answer to an earlier registration changes nothing`() {
+    let rig = Rig(isRegistered: false)
     rig.member.register(isFenced: true, at: rig.now)
     let early = rig.orders()
     rig.member.register(isFenced: true, at: rig.now)
@@ -138,9 +138,8 @@ struct RedisMemberTests {
     #expect(!rig.member.isActive)
   }
 
-  @Test func `a refusal stops it, and the next sign of life tries again`() throws {
-    let rig = try Rig()
-    rig.register()
+  @Test func `a refusal stops a member, and the next sign of life tries again`() throws {
+    let rig = Rig()
     rig.member.beat(at: rig.now)
     let order = try #require(rig.member.nextOrder())
     rig.member.receive(.success(.error("OOM command not allowed")), for: order, at: rig.now)
@@ -149,42 +148,24 @@ struct RedisMemberTests {
     #expect(!rig.member.isActive, "it waits")
     rig.member.beat(at: rig.now)
     rig.answerAll()
-    rig.now = rig.now.advanced(by: RedisMember.lease)
-    rig.member.look(at: rig.now)
-    rig.answerAll()
+    rig.passLease()
     #expect(rig.member.isActive)
   }
 
-  @Test func `an emptied Redis is noticed by the next join, which is then answered`() throws {
-    let rig = try Rig()
-    rig.register()
-    rig.member.connect("1.1")
+  @Test func `an emptied Redis is noticed by the next join, which is then answered`() {
+    let rig = Rig()
     rig.redis.flushAll()
-    _ = rig.member.ask(Self.join(), at: rig.now)
+    rig.join()
     rig.answerAll()
-    // The member waits for other nodes to return, then checks again.
-    rig.now = rig.now.advanced(by: RedisMember.lease)
-    rig.member.look(at: rig.now)
-    rig.answerAll()
-    #expect(rig.member.isActive && Self.isJoined(rig.member.takeNews()))
+    rig.passLease()
+    #expect(rig.member.isActive && rig.isJoined)
   }
 
   // MARK: Joins
 
-  @Test func `a join waits until its channel is listened to`() throws {
-    let rig = try Rig()
-    rig.register()
-    rig.member.connect("1.1")
-    _ = rig.member.ask(Self.join(), at: rig.now)
-    #expect(rig.orders().map(Rig.words) == ["SADD", "SUBSCRIBE"])
-  }
-
-  @Test func `joins are sent in the order in which sockets asked`() throws {
-    let rig = try Rig()
-    rig.register()
-    rig.member.connect("1.1")
-    _ = rig.member.ask(Self.join("a"), at: rig.now)
-    _ = rig.member.ask(Self.join("b"), at: rig.now)
+  @Test func `joins are sent in the order in which sockets asked`() {
+    let rig = Rig()
+    for channel in ["a", "b"] { rig.join(channel) }
     let orders = rig.orders()
     // The second channel is confirmed first.
     rig.answer(orders[3])
@@ -195,15 +176,16 @@ struct RedisMemberTests {
 
   // MARK: Calls
 
-  @Test func `before it takes part nothing is known, and nothing is admitted`() throws {
-    let rig = try Rig()
-    guard case .answered(.unavailable) = rig.member.ask(.facts(["c"]), at: rig.now),
-      case .answered(.unavailable) = rig.member.ask(.channels(prefix: ""), at: rig.now),
-      case .answered(.unavailable) = rig.member.ask(
-        .admit(events: 1, bytes: 1), at: rig.now)
-    else {
-      Issue.record("known")
-      return
+  @Test func `before a member takes part nothing is known, and nothing is admitted`() {
+    let rig = Rig(isRegistered: false)
+    let questions: [ClusterQuestion] = [
+      .facts(["c"]), .channels(prefix: ""), .admit(events: 1, bytes: 1),
+    ]
+    for question in questions {
+      guard case .answered(.unavailable) = rig.member.ask(question, at: rig.now) else {
+        Issue.record("known")
+        return
+      }
     }
   }
 
@@ -211,8 +193,7 @@ struct RedisMemberTests {
   func `a call waits for the events that are on their way, and learns if they were taken`(
     isTaken: Bool
   ) throws {
-    let rig = try Rig()
-    rig.register()
+    let rig = Rig()
     guard case .answered(.published) = rig.member.ask(.published, at: rig.now) else {
       Issue.record("nothing is on its way")
       return
@@ -225,8 +206,7 @@ struct RedisMemberTests {
       return
     }
     let order = try #require(rig.member.nextOrder())
-    rig.member.receive(
-      isTaken ? .success(.integer(0)) : .failure(.down), for: order, at: rig.now)
+    rig.member.receive(isTaken ? .success(.integer(0)) : .failure(.down), for: order, at: rig.now)
     switch rig.member.takeNews().last {
     case .answer(number, .published): #expect(isTaken)
     case .answer(number, .unavailable): #expect(!isTaken)
@@ -237,10 +217,8 @@ struct RedisMemberTests {
   // MARK: The end
 
   @Test func `a member leaves the others once Redis has heard of all departures`() throws {
-    let rig = try Rig()
-    rig.register()
-    rig.member.connect("1.1")
-    _ = rig.member.ask(Self.join(), at: rig.now)
+    let rig = Rig()
+    rig.join()
     rig.answerAll()
     rig.member.leave("c", userID: nil, at: rig.now)
     rig.member.disconnect("1.1")

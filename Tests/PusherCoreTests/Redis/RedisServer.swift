@@ -1,119 +1,123 @@
-#if Redis
-  import Foundation
-  import PusherCluster
-  import PusherCore
-  import PusherServer
+import Foundation
+import PusherCluster
+import PusherCore
+import PusherServer
 
-  /// A redis-server or Sentinel for this test only, on a port of 127.0.0.1; it ends with the
-  /// object.
-  final class RedisServer {
-    struct Failure: Error, CustomStringConvertible {
-      let description: String
+/// A redis-server or Sentinel for this test only, on a port of 127.0.0.1; it ends with the
+/// object.
+final class RedisServer {
+  struct Failure: Error, CustomStringConvertible { let description: String }
+
+  /// True if redis-server is installed.
+  ///
+  /// In CI it must be.
+  static let isInstalled =
+    ProcessInfo.processInfo.environment["CI"] == "true"
+    || ["/usr/bin", "/usr/local/bin", "/opt/homebrew/bin"].contains {
+      FileManager.default.isExecutableFile(atPath: $0 + "/redis-server")
     }
 
-    /// True if redis-server is installed.
-    ///
-    /// In CI it must be.
-    static let isInstalled =
-      ProcessInfo.processInfo.environment["CI"] == "true"
-      || ["/usr/bin", "/usr/local/bin", "/opt/homebrew/bin"].contains {
-        FileManager.default.isExecutableFile(atPath: $0 + "/redis-server")
-      }
+  private(set) var port: UInt16 = 0
+  private let folder: URL
+  private let lines: [String]
+  private let isSentinel: Bool
+  private var process: Process?
 
-    private(set) var port: UInt16 = 0
-    private let folder: URL
-    private let lines: [String]
-    private let isSentinel: Bool
-    private var process: Process?
+  var endpoint: RedisEndpoint { RedisEndpoint(host: "127.0.0.1", port: port) }
+  var place: String { "127.0.0.1:\(port)" }
 
-    var endpoint: RedisEndpoint { RedisEndpoint(host: "127.0.0.1", port: port) }
-
-    /// Starts a server with these extra configuration lines; `PORT` in them is replaced by its
-    /// port.
-    init(_ lines: String..., isSentinel: Bool = false) throws {
-      folder = FileManager.default.temporaryDirectory.appending(path: "redis-" + UUID().uuidString)
-      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-      self.lines = lines
-      self.isSentinel = isSentinel
-      for _ in 0..<10 {
-        port = try LoopHarness().closedAddress().port
-        if try start() { return }
-      }
-      throw Failure(description: "redis-server found no port")
-    }
-
-    deinit {
-      stop()
-      try? FileManager.default.removeItem(at: folder)
-    }
-
-    /// Starts the server on its port and waits until it answers; returns false if the port was
-    /// taken.
-    @discardableResult
-    func start() throws -> Bool {
-      var text =
-        lines.contains { $0.hasPrefix("tls-port") } ? ["port 0"] : ["port \(port)"]
-      text += ["bind 127.0.0.1", "dir \"\(folder.path)\"", "daemonize no"]
-      if !isSentinel { text += ["save \"\"", "appendonly no", "enable-debug-command yes"] }
-      text += lines.map { $0.replacingOccurrences(of: "PORT", with: "\(port)") }
-      let file = folder.appending(path: "redis.conf")
-      try (text.joined(separator: "\n") + "\n").write(to: file, atomically: true, encoding: .utf8)
-      let process = Process()
-      process.executableURL = URL(filePath: "/usr/bin/env")
-      process.arguments = ["redis-server", file.path] + (isSentinel ? ["--sentinel"] : [])
-      process.standardInput = FileHandle.nullDevice
-      process.standardError = FileHandle.nullDevice
-      let log = folder.appending(path: "log")
-      _ = FileManager.default.createFile(atPath: log.path, contents: nil)
-      process.standardOutput = try FileHandle(forWritingTo: log)
-      try process.run()
-      self.process = process
-      while process.isRunning {
-        // A server that requires a password answers too.
-        let answer = try cli("PING")
-        if answer.hasPrefix("PONG") || answer.hasPrefix("NOAUTH") { return true }
-      }
-      process.waitUntilExit()
-      let said = try String(contentsOf: log, encoding: .utf8)
-      if said.contains("Address already in use") { return false }
-      throw Failure(description: "redis-server ended: \(said)")
-    }
-
-    func stop() {
-      guard let process else { return }
-      if process.isRunning { kill(process.processIdentifier, SIGKILL) }
-      process.waitUntilExit()
-      self.process = nil
-    }
-
-    @discardableResult
-    func cli(_ words: String...) throws -> String {
-      try run(words)
-    }
-
-    private func run(_ words: [String]) throws -> String {
-      let process = Process()
-      process.executableURL = URL(filePath: "/usr/bin/env")
-      var options = ["redis-cli", "-h", "127.0.0.1", "-p", "\(port)"]
-      if lines.contains(where: { $0.hasPrefix("tls-port") }) { options += ["--tls", "--insecure"] }
-      process.arguments = options + words
-      let output = Pipe()
-      process.standardOutput = output
-      process.standardError = FileHandle.nullDevice
-      process.standardInput = FileHandle.nullDevice
-      try process.run()
-      let data = output.fileHandleForReading.readDataToEndOfFile()
-      process.waitUntilExit()
-      return String(decoding: data, as: UTF8.self)
-    }
-
-    /// Repeats a command until redis-cli prints the wanted text.
-    func wait(_ words: [String], until isWanted: (String) -> Bool) throws {
-      let end = Date(timeIntervalSinceNow: 60)
-      while Date() < end {
-        if isWanted(try run(words)) { return }
-      }
-      throw Failure(description: "\(words) did not come to what was wanted")
-    }
+  /// A Sentinel that watches a server as `mymaster`.
+  static func sentinel(of server: RedisServer, _ lines: String...) throws -> RedisServer {
+    try RedisServer(
+      lines: ["sentinel monitor mymaster 127.0.0.1 \(server.port) 1"] + lines, isSentinel: true)
   }
-#endif
+
+  /// Starts a server with these extra configuration lines; `PORT` in them is replaced by its
+  /// port.
+  convenience init(_ lines: String...) throws { try self.init(lines: lines, isSentinel: false) }
+
+  private init(lines: [String], isSentinel: Bool) throws {
+    folder = FileManager.default.temporaryDirectory.appending(path: "redis-" + UUID().uuidString)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    self.lines = lines
+    self.isSentinel = isSentinel
+    for _ in 0..<10 {
+      port = try LoopHarness().closedAddress().port
+      if try start() { return }
+    }
+    throw Failure(description: "redis-server found no port")
+  }
+
+  deinit {
+    stop()
+    try? FileManager.default.removeItem(at: folder)
+  }
+
+  /// Starts the server on its port and waits until it answers; returns false if the port was
+  /// taken.
+  @discardableResult
+  func start() throws -> Bool {
+    var text = lines.contains { $0.hasPrefix("tls-port") } ? ["port 0"] : ["port \(port)"]
+    text += ["bind 127.0.0.1", "dir \"\(folder.path)\"", "daemonize no"]
+    if !isSentinel { text += ["save \"\"", "appendonly no", "enable-debug-command yes"] }
+    text += lines.map { $0.replacingOccurrences(of: "PORT", with: "\(port)") }
+    let file = folder.appending(path: "redis.conf")
+    try (text.joined(separator: "\n") + "\n").write(to: file, atomically: true, encoding: .utf8)
+    let process = Self.process(["redis-server", file.path] + (isSentinel ? ["--sentinel"] : []))
+    let log = folder.appending(path: "log")
+    _ = FileManager.default.createFile(atPath: log.path, contents: nil)
+    process.standardOutput = try FileHandle(forWritingTo: log)
+    try process.run()
+    self.process = process
+    while process.isRunning {
+      // A server that requires a password answers too.
+      let answer = try cli("PING")
+      if answer.hasPrefix("PONG") || answer.hasPrefix("NOAUTH") { return true }
+    }
+    process.waitUntilExit()
+    let said = try String(contentsOf: log, encoding: .utf8)
+    if said.contains("Address already in use") { return false }
+    throw Failure(description: "redis-server ended: \(said)")
+  }
+
+  private static func process(_ words: [String]) -> Process {
+    let process = Process()
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    process.arguments = words
+    process.standardInput = FileHandle.nullDevice
+    process.standardError = FileHandle.nullDevice
+    return process
+  }
+
+  func stop() {
+    guard let process else { return }
+    if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+    process.waitUntilExit()
+    self.process = nil
+  }
+
+  @discardableResult
+  func cli(_ words: String...) throws -> String { try run(words) }
+
+  private func run(_ words: [String]) throws -> String {
+    let isSecure = lines.contains { $0.hasPrefix("tls-port") }
+    let process = Self.process(
+      ["redis-cli", "-h", "127.0.0.1", "-p", "\(port)"]
+        + (isSecure ? ["--tls", "--insecure"] : []) + words)
+    let output = Pipe()
+    process.standardOutput = output
+    try process.run()
+    let data = output.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    return String(decoding: data, as: UTF8.self)
+  }
+
+  /// Repeats a command until redis-cli prints the wanted text.
+  func wait(_ words: [String], until isWanted: (String) -> Bool) throws {
+    let end = Date(timeIntervalSinceNow: 60)
+    while Date() < end {
+      if isWanted(try run(words)) { return }
+    }
+    throw Failure(description: "\(words) did not come to what was wanted")
+  }
+}

@@ -1,32 +1,13 @@
 import PusherCore
-import TestSupport
 import Testing
 
 @testable import PusherServer
 
-@Suite("Limits of one app")
-struct AppLimitsTests {
+@Suite struct `Limits of one app` {
   private static func applications(_ change: (inout AppLimits) -> Void) -> Applications {
     var app = Application.forTests()
     change(&app.limits)
-    return Applications([app], random: SeededGenerator(seed: 1))
-  }
-
-  private static func hub(_ change: (inout AppLimits) -> Void) -> Hub {
-    applications(change).hubs[0]
-  }
-
-  private static func call(
-    _ applications: Applications, _ path: String, _ body: String,
-    at now: Instant = Instant(nanoseconds: 0)
-  ) -> HTTPAnswer {
-    let app = applications.hubs[0].application
-    let signed = APIRequest(method: "POST", path: path, body: Array(body.utf8)).signed(
-      key: app.key, secret: app.secret, timestamp: 1_353_088_179)
-    let head = HTTPRequestHead(method: "POST", target: signed.target, headers: signed.headers)
-    return APIRouter(applications).answer(
-      HTTPRequestReader.Request(head: head, body: signed.body ?? []), seconds: 1_353_088_179,
-      at: now)
+    return Applications([app])
   }
 
   @Test func `what an app leaves out is the server's`() {
@@ -35,61 +16,50 @@ struct AppLimitsTests {
     var limits = AppLimits()
     (limits.subscriptions, limits.presenceMembers, limits.eventData) = (1, 2, 3)
     (limits.clientEventsPerSecond, limits.cachedEvents) = (4, 5)
+    limits.messageRate = MessageRateLimit()
     (server.subscriptions, server.presenceMembers, server.sizes.eventData) = (1, 2, 3)
     (server.clientEventsPerSecond, server.cachedEvents) = (4, 5)
+    server.messageRate = MessageRateLimit()
     #expect(limits.applied(to: ServerLimits()) == server)
   }
 
-  @Test func `a socket may subscribe to so many channels`() {
-    let client = HubClient(Self.hub { $0.subscriptions = 1 }, "1.1")
-    client.subscribe("a")
-    _ = client.texts()
-    client.subscribe("b")
-    #expect(client.texts().contains { $0.contains("a connection has at most 1 subscriptions") })
-  }
-
-  @Test func `a presence channel takes so many members`() {
-    let hub = Self.hub { $0.presenceMembers = 1 }
-    let clients = (1...2).map { HubClient(hub, "1.\($0)") }
-    for (number, client) in clients.enumerated() {
-      _ = client.texts()
-      client.authorize("presence-a", channelData: #"{"user_id":"\#(number)"}"#)
-    }
-    #expect(clients[0].texts().contains { $0.contains("subscription_succeeded") })
-    #expect(clients[1].texts().contains { $0.contains("4004") })
+  @Test func `a presence channel takes so many members`() throws {
+    let hub = Self.applications { $0.presenceMembers = 1 }.hubs[0]
+    let clients = (0...1).map { hub.client("1.\($0)") }
+    for (number, client) in clients.enumerated() { client.join("presence-a", as: "\(number)") }
+    #expect(clients[0].names() == ["pusher_internal:subscription_succeeded"])
+    #expect(try clients[1].error().code == 4004)
   }
 
   @Test func `an event's data has so many bytes`() {
     let applications = Self.applications { $0.eventData = 3 }
     func status(_ data: String) -> Int {
-      Self.call(applications, "/apps/3/events", #"{"name":"e","channel":"a","data":"\#(data)"}"#)
-        .status
+      applications.post("/apps/3/events", #"{"name":"e","channel":"a","data":"\#(data)"}"#).status
     }
     #expect(status("abc") == 200 && status("abcd") == 413)
   }
 
   @Test func `calls bring so many events within a second, one for each channel`() {
     let applications = Self.applications { $0.eventsPerSecond = 3 }
-    func send(_ channels: Int, at seconds: Double) -> HTTPAnswer {
+    func send(_ channels: Int, at milliseconds: Int64) -> HTTPAnswer {
       let names = (0..<channels).map { #""c\#($0)""# }.joined(separator: ",")
-      return Self.call(
-        applications, "/apps/3/events", #"{"name":"e","channels":[\#(names)],"data":"x"}"#,
-        at: Instant(nanoseconds: 0).advanced(by: .milliseconds(Int(seconds * 1000))))
+      let body = #"{"name":"e","channels":[\#(names)],"data":"x"}"#
+      return applications.answer(
+        .signed("POST", "/apps/3/events", body: body),
+        at: Instant(nanoseconds: milliseconds * 1_000_000))
     }
     #expect(send(2, at: 0).status == 200)
-    let refused = send(2, at: 0.5)
-    #expect(refused.status == 403)
-    #expect(refused.body == "over quota: the app may send 3 events a second")
+    #expect(send(2, at: 500) == .refusal(403, "over quota: the app may send 3 events a second"))
     // Refused requests do not count.
-    #expect(send(1, at: 0.9).status == 200)
-    #expect(send(1, at: 0.999).status == 403)
-    #expect(send(3, at: 1).status == 200)
-    #expect(send(4, at: 9).status == 403)
+    #expect(send(1, at: 900).status == 200)
+    #expect(send(1, at: 999).status == 403)
+    #expect(send(3, at: 1000).status == 200)
+    #expect(send(4, at: 9000).status == 403)
   }
 
-  @Test func `and so many bytes, all events of a batch or none`() {
+  @Test func `calls bring so many bytes within a second, all events of a batch or none`() {
     let applications = Self.applications { $0.bytesPerSecond = 10 }
-    let client = HubClient(applications.hubs[0], "1.1")
+    let client = applications.hubs[0].client()
     client.subscribe("a")
     _ = client.texts()
     func batch(_ sizes: Int...) -> Int {
@@ -97,12 +67,163 @@ struct AppLimitsTests {
         #"{"name":"e","channel":"a","data":"\#(String(repeating: "x", count: size))"}"#
       }
       let body = #"{"batch":[\#(events.joined(separator: ","))]}"#
-      return Self.call(applications, "/apps/3/batch_events", body).status
+      return applications.post("/apps/3/batch_events", body).status
     }
     #expect(batch(5, 6) == 403)
     #expect(client.texts().isEmpty)
     #expect(batch(5, 5) == 200)
     #expect(client.texts().count == 2)
     #expect(batch(1) == 403)
+  }
+}
+
+/// Reverb's `rate_limiting`: `ensureWithinRateLimit` of Laravel Reverb 1.9, and the `RateLimiter`
+/// of Laravel.
+@Suite struct `Reverb's rate limit on messages` {
+  private static let error =
+    #"{"event":"pusher:error","data":"{\"code\":4301,\"message\":\"Rate limit exceeded\"}"}"#
+  private static let ping = #"{"event":"pusher:ping"}"#
+  private static let pong = #"{"event":"pusher:pong"}"#
+
+  private static func limit(
+    _ messages: Int, in window: Duration = .seconds(10), ends: Bool = false
+  ) -> MessageRateLimit {
+    var limit = MessageRateLimit()
+    (limit.messages, limit.window, limit.endsConnection) = (messages, window, ends)
+    return limit
+  }
+
+  private static func hub(_ limit: MessageRateLimit) -> Hub {
+    Dialect.reverb.hub { $0.limits.messageRate = limit }
+  }
+
+  private static func client(_ limit: MessageRateLimit) -> HubClient {
+    Dialect.reverb.client(of: hub(limit))
+  }
+
+  private static func isServed(_ client: HubClient) -> Bool {
+    let answers = client.answers(to: ping)
+    #expect(answers == [pong] || answers == [error])
+    return answers == [pong]
+  }
+
+  // MARK: The window
+
+  @Test func `Reverb's configuration allows 60 messages in 60 s, and keeps the connection`() {
+    let usual = MessageRateLimit()
+    #expect(usual == Self.limit(60, in: .seconds(60)))
+    #expect(ServerLimits().messageRate == nil)
+    #expect(Dialect.allCases.allSatisfy { $0.limits.messageRate == nil })
+    #expect(Dialect.allCases.map { $0.has(.limitsMessages) } == [false, true, false])
+  }
+
+  @Test func `a window starts with its first message, and refused ones do not prolong it`() {
+    var window = MessageWindow(Self.limit(2))
+    func admits(_ milliseconds: Int64) -> Bool {
+      window.admit(at: Instant(nanoseconds: milliseconds * 1_000_000))
+    }
+    #expect(admits(5000) && admits(14_000))
+    #expect(!admits(14_001) && !admits(14_999))
+    #expect(admits(15_000) && admits(24_999))
+    #expect(!admits(24_999))
+    #expect(admits(60_000) && admits(69_999) && !admits(69_999))
+    #expect(admits(70_000))
+  }
+
+  @Test func `a window of any length does not trap at the end of time`() {
+    var window = MessageWindow(Self.limit(1, in: .seconds(1_000_000_000)))
+    let late = Instant(nanoseconds: .max - 1)
+    let admitted = (0..<3).map { _ in window.admit(at: late) }
+    #expect(admitted == [true, false, false])
+  }
+
+  // MARK: Sessions
+
+  @Test func `every message counts, and one above the limit gets an error without a channel`() {
+    let client = Self.client(Self.limit(5))
+    client.subscribe("a")
+    client.send(#"{"event":"pusher:pong","data":{}}"#)
+    client.send(#"{"event":"client-x","channel":"none","data":{}}"#)
+    client.send("nonsense")
+    client.send(binary: Array(Self.ping.utf8))
+    #expect(client.texts().last == Self.pong)
+    #expect(!Self.isServed(client))
+    #expect(client.answers(to: "nonsense") == [Self.error])
+    client.subscribe("b")
+    #expect(client.texts() == [Self.error])
+    #expect(!client.session.subscriptions.contains("b"))
+    #expect(client.session.isOpen)
+  }
+
+  @Test func `control frames do not count`() {
+    let client = Self.client(Self.limit(1))
+    for _ in 0..<3 { client.ping() }
+    #expect(Self.isServed(client) && !Self.isServed(client))
+  }
+
+  @Test func `after its time the client is served again`() {
+    let client = Self.client(Self.limit(1))
+    #expect(Self.isServed(client))
+    client.now = client.now.advanced(by: .milliseconds(9999))
+    #expect(!Self.isServed(client))
+    client.now = client.now.advanced(by: .milliseconds(1))
+    #expect(Self.isServed(client))
+  }
+
+  @Test func `each connection has a limit of its own`() {
+    let hub = Self.hub(Self.limit(1))
+    for client in ["1.1", "1.2"].map({ Dialect.reverb.client($0, of: hub) }) {
+      #expect(Self.isServed(client) && !Self.isServed(client))
+    }
+  }
+
+  @Test func `events of others still arrive above the limit`() {
+    let client = Self.client(Self.limit(1))
+    client.subscribe("a")
+    #expect(!Self.isServed(client))
+    client.hub.publish(name: "e", channel: "a", data: "1")
+    #expect(client.texts() == [#"{"event":"e","channel":"a","data":"1"}"#])
+  }
+
+  @Test func `terminate_on_limit ends the connection, without an error and a close frame`() {
+    let client = Self.client(Self.limit(2, ends: true))
+    client.wire.send(text: Self.ping)
+    client.wire.send(text: #"{"event":"pusher:subscribe","data":{"channel":"a"}}"#)
+    client.wire.send(text: Self.ping)
+    client.wire.send(text: Self.ping)
+    client.deliverInput()
+    let received = client.received()
+    #expect(received.count == 2, "\(received)")
+    #expect(received.first == .text(Self.pong))
+    #expect(client.session.isFinished && client.hub.connectionCount == 0)
+  }
+
+  @Test func `what is above the limit is logged with the limit`() {
+    let client = Self.client(Self.limit(1))
+    _ = client.hub.takeLog()
+    client.send(Self.ping)
+    #expect(client.hub.takeLog().isEmpty)
+    client.send(Self.ping)
+    let reason = "above the rate limit of messages: 1 in 10 s"
+    #expect(client.hub.takeLog() == [.clientError(socketID: "1.1", reason: reason)])
+  }
+
+  // MARK: Apps
+
+  @Test func `an app that is read again keeps its windows, unless the limit has changed`() {
+    var limits = ServerLimits()
+    limits.messageRate = Self.limit(1)
+    var rates = ClientRates(limits)
+    let now = Instant(nanoseconds: 0)
+    func admits() -> Bool { rates.messages?.admit(at: now) ?? true }
+    #expect(admits() && !admits())
+    rates.renew(limits)
+    #expect(!admits())
+    limits.messageRate = Self.limit(2)
+    rates.renew(limits)
+    #expect(admits() && admits() && !admits())
+    limits.messageRate = nil
+    rates.renew(limits)
+    #expect(admits())
   }
 }

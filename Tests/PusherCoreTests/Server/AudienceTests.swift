@@ -5,8 +5,7 @@ import TestSupport
 import Testing
 
 /// RFC 7239; RFC 9110 section 7.6.3; RFC 8586; docs/security.md, "serve behind a proxy".
-@Suite("Routes for this machine, and requests that a proxy brought")
-struct AudienceTests {
+@Suite struct `Routes for this machine, and requests that a proxy brought` {
   private static let token = "0123456789abcdef"
   private static let publicName = "ws.example.com"
 
@@ -26,17 +25,12 @@ struct AudienceTests {
 
   private static func request(_ method: String, _ path: String, _ fields: [String]) -> String {
     let body = method == "POST" ? "socket_id=1.2&channel_name=private-a" : ""
-    let lines =
-      ["\(method) \(path) HTTP/1.1", "Connection: close", "Content-Length: \(body.utf8.count)"]
-      + fields
-    return lines.joined(separator: "\r\n") + "\r\n\r\n" + body
+    return ServerHarness.request("\(method) \(path)", ["Connection: close"] + fields, body: body)
   }
 
-  private func answer(_ server: ServerHarness, _ request: String) -> String {
-    let client = server.raw(request)
-    #expect(server.run { client.hasEnded }, "an answer to \(request)")
-    return client.text
-  }
+  private func answer(
+    _ server: ServerHarness, _ method: String, _ path: String, _ fields: [String]
+  ) -> String { server.answer(to: Self.request(method, path, fields)) }
 
   private func isRemote(_ answer: String) -> Bool {
     answer.begins(with: "HTTP/1.1 403 ") && answer.holds("only programs on the server's machine")
@@ -52,8 +46,7 @@ struct AudienceTests {
       #expect(route.paths.isEmpty == isOpen, "\(route)")
       for path in route.paths {
         var full = options
-        full.authEndpoints = .thisMachine
-        full.console = .thisMachine
+        (full.authEndpoints, full.console) = (.thisMachine, .thisMachine)
         #expect(ServerRoute(HTTPRequestHead(method: "GET", target: path), full) == route)
       }
     }
@@ -92,7 +85,7 @@ struct AudienceTests {
       for method in ["GET", "POST", "OPTIONS", "DELETE", "HEAD"] {
         let fields = Self.proxied(&random)
         let target = path + ["", "?token=\(Self.token)"][random.below(2)]
-        let answer = answer(server, Self.request(method, target, fields))
+        let answer = answer(server, method, target, fields)
         let isRefused = method == "HEAD" ? answer.begins(with: "HTTP/1.1 403 ") : isRemote(answer)
         #expect(isRefused, "\(method) \(target) \(fields): \(answer.prefix(80))")
       }
@@ -106,19 +99,14 @@ struct AudienceTests {
     let server = try Self.server()
     for path in ["/apps/3/channels", "/apps/3/events", "/", "/nothing", "/faults/x", "/consoles"] {
       for method in ["GET", "POST"] {
-        let plain = answer(server, Self.request(method, path, ["Host: localhost"]))
+        let plain = answer(server, method, path, ["Host: localhost"])
         let fields = Self.proxied(&random)
-        #expect(answer(server, Self.request(method, path, fields)) == plain, "\(fields)")
+        #expect(answer(server, method, path, fields) == plain, "\(fields)")
       }
     }
-    let handshake = [
-      "Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13",
-      "Sec-WebSocket-Key: AQIDBAUGBwgJCgsMDQ4PEA==",
-    ]
     for _ in 0..<8 {
-      let lines = ["GET /app/278d425bdf160c739803?protocol=7 HTTP/1.1"] + handshake
-      let text = (lines + Self.proxied(&random)).joined(separator: "\r\n") + "\r\n\r\n"
-      let client = server.raw(text)
+      let client = server.raw(
+        ServerHarness.upgrade(ServerHarness.socketLine, Self.proxied(&random)))
       #expect(server.run { client.text.holds("connection_established") })
       client.close()
     }
@@ -130,53 +118,115 @@ struct AudienceTests {
     arguments: AccessPolicy.proxyFields + ["X-Forwarded-For", "x-forwarded-proto", "X-FORWARDED"])
   func `a field of a proxy closes what its absence opens`(field: String) throws {
     let server = try Self.server()
-    let socket = try server.socket()
-    #expect(server.run { socket.isEstablished })
-    let body = "socket_id=\(socket.socketID)&channel_name=private-a"
-    func ask(_ fields: String) -> String {
-      answer(
-        server,
-        "POST /pusher/auth HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\(fields)"
-          + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)")
+    let body = "socket_id=\(try server.established().socketID)&channel_name=private-a"
+    func ask(_ fields: String...) -> String {
+      server.answer(
+        to: ServerHarness.request(
+          "POST /pusher/auth", ["Host: localhost", "Connection: close"] + fields, body: body))
     }
-    #expect(ask("").holds("\"auth\":"))
-    #expect(isRemote(ask("\(field): 127.0.0.1\r\n")))
+    #expect(ask().holds("\"auth\":"))
+    #expect(isRemote(ask("\(field): 127.0.0.1")))
   }
 
-  @Test func `a whole URL as a target must name this machine too`() throws {
+  @Test func `a whole URL as a target must name this machine, and a Host is needed`() throws {
     let server = try Self.server()
     let foreign = "http://\(Self.publicName)/faults"
-    #expect(isRemote(answer(server, Self.request("GET", foreign, ["Host: localhost"]))))
-    let own = answer(server, Self.request("GET", "http://localhost/faults", ["Host: localhost"]))
-    #expect(own.begins(with: "HTTP/1.1 200 "))
+    #expect(isRemote(answer(server, "GET", foreign, ["Host: localhost"])))
+    #expect(isRemote(server.answer(to: "GET /faults HTTP/1.0\r\n\r\n")))
   }
 
-  @Test func `a request of HTTP 1 0 without a Host is not from this machine`() throws {
-    let server = try Self.server()
-    #expect(isRemote(answer(server, "GET /faults HTTP/1.0\r\n\r\n")))
-  }
-
-  @Test func `where an option opens them, endpoints and console take what a proxy brought`() throws
-  {
+  @Test func `options open endpoints and console to what a proxy brought`() throws {
     let server = try Self.server(.everybody, console: .everybody)
     let fields = ["Host: \(Self.publicName)", "X-Forwarded-For: 192.0.2.1"]
-    let endpoint = answer(server, Self.request("POST", "/pusher/auth", fields))
+    let endpoint = answer(server, "POST", "/pusher/auth", fields)
     #expect(endpoint.holds("socket 1.2 is not connected here"))
-    let page = answer(server, Self.request("GET", "/console?token=\(Self.token)", fields))
+    let page = answer(server, "GET", "/console?token=\(Self.token)", fields)
     #expect(page.begins(with: "HTTP/1.1 200 "))
-    #expect(isRemote(answer(server, Self.request("GET", "/faults", fields))))
+    #expect(isRemote(answer(server, "GET", "/faults", fields)))
   }
 
   @Test func `a refusal is told once for each part and sign, with what opens it`() throws {
     let server = try Self.server()
     for number in 0..<30 {
       let fields = ["Host: localhost", "X-Forwarded-\(number): 1"]
-      _ = answer(server, Self.request("GET", "/faults", fields))
+      _ = answer(server, "GET", "/faults", fields)
     }
     let told = server.events.filter { if case .accessRefused = $0 { true } else { false } }
     #expect(
       told.map(\.description) == [
         "refused a request for /faults that is not from this machine (it has X-Forwarded-*)"
       ])
+  }
+}
+
+/// The Fetch standard, section "Origin header"; RFC 6455 section 10.2; RFC 9110 section 7.2.
+///
+/// `LocalHostTests` has the names and origins of this machine in every spelling.
+@Suite struct `Pages of others, and names that lead here` {
+  /// One request for each entry point of the server.
+  private static let doors: [(name: String, line: String, fields: [String], body: String)] = [
+    ("socket", ServerHarness.socketLine, ServerHarness.handshake, ""),
+    ("endpoint", "POST /pusher/auth", [], "socket_id=1.2&channel_name=private-a"),
+    ("users' endpoint", "POST /broadcasting/user-auth", [], "socket_id=1.2"),
+    ("preflight", "OPTIONS /pusher/auth", ["Access-Control-Request-Method: POST"], ""),
+    (
+      "preflight from the network", "OPTIONS /pusher/auth",
+      ["Access-Control-Request-Private-Network: true"], ""
+    ),
+    ("HTTP API", "POST /apps/3/events?auth_key=k&auth_signature=s", [], "{}"),
+    ("faults", "POST /faults", [], "drop"), ("faults, told", "GET /faults", [], ""),
+    ("page", "GET /", [], ""),
+  ]
+
+  private static let allDoors = doors.map(\.name)
+  private static let endpoints = ["endpoint", "users' endpoint"]
+  private static let forPrograms = endpoints + ["faults", "faults, told"]
+
+  /// No client has the socket ID in the request to the endpoints, and faults are for programs only.
+  @Test(
+    arguments: [
+      (["Host: 127.0.0.1:6001", "Origin: https://evil.example"], 403, allDoors),
+      (["Host: 127.0.0.1:6001", "Origin: http://10.0.0.1:3000"], 403, allDoors),
+      (["Host: 127.0.0.1:6001", "Origin: null"], 403, allDoors),
+      (["Host: 127.0.0.1:6001", "Origin: "], 403, allDoors),
+      (["Host: evil.example:6001"], 403, allDoors), (["Host: 127.1"], 403, allDoors),
+      (["Host: localhost:x"], 400, allDoors), (["Host: a b"], 400, allDoors),
+      (["Host: 127.0.0.1:6001", "Origin: http://localhost:5173"], 403, forPrograms),
+      (["Host: localhost", "Origin: https://shop.test"], 403, forPrograms),
+      (["Host: 127.0.0.1:6001"], 403, endpoints), (["Host: [::1]:6001"], 403, endpoints),
+    ] as [([String], Int, [String])])
+  func `each door is closed to pages from elsewhere and to names that were made to lead here`(
+    fields: [String], status: Int, closed: [String]
+  ) throws {
+    let server = try ServerHarness { $0.authEndpoints = .thisMachine }
+    for door in Self.doors {
+      let client = server.raw(
+        ServerHarness.request(door.line, fields + door.fields, body: door.body))
+      #expect(server.run { client.text.contains("\r\n\r\n") }, "\(door.name)")
+      let answer = client.text
+      let isClosed = answer.hasPrefix("HTTP/1.1 \(status) ")
+      #expect(isClosed == closed.contains(door.name), "\(door.name): \(answer)")
+      #expect(!answer.contains("auth\":"), "\(door.name)")
+      // A page from elsewhere reads nothing.
+      guard closed.count == Self.doors.count else { continue }
+      #expect(!answer.contains("Access-Control-"), "\(door.name)")
+    }
+  }
+
+  @Test(arguments: [
+    // A whole URL as a target counts as the host that it names.
+    ("GET http://evil.example/up", ["Host: localhost"], 403),
+    ("GET http://localhost:9/up", ["Host: localhost"], 404),
+    // A second origin must be allowed like the first.
+    (
+      "GET /x", ["Host: localhost", "Origin: http://localhost", "Origin: http://evil.example"], 403
+    ),
+  ])
+  func `a whole URL as a target and a second origin count`(
+    line: String, fields: [String], status: Int
+  ) throws {
+    let server = try ServerHarness()
+    let client = server.raw(ServerHarness.request(line, fields))
+    #expect(server.run { client.text.hasPrefix("HTTP/1.1 \(status) ") })
   }
 }

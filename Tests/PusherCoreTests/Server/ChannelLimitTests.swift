@@ -1,33 +1,24 @@
 import PusherCore
-import TestSupport
 import Testing
 
 @testable import PusherServer
 
 /// docs/security.md, "Queues that a peer can fill": the channels of an app, and their list.
-@Suite("Many channels of an app")
-struct ChannelLimitTests {
-  fileprivate static let now: Int64 = 1_353_088_179
-
-  private func events(_ client: HubClient) -> [String] {
-    client.texts().compactMap { (try? JSONParser.parse($0))?["event"]?.text }
-  }
+@Suite struct `Many channels of an app` {
+  private static let succeeded = "pusher_internal:subscription_succeeded"
 
   @Test func `a channel beyond the limit is refused, and one that is occupied is not`() throws {
     let hub = Hub.forTests { $0.channels = 2 }
-    let clients = (1...2).map { HubClient(hub, "1.\($0)") }
-    for client in clients { _ = client.texts() }
+    let clients = (1...2).map { hub.client("1.\($0)") }
     for channel in ["a", "b"] { clients[0].subscribe(channel) }
-    #expect(events(clients[0]).count == 2)
+    #expect(clients[0].names().count == 2)
     for channel in ["c", "d"] {
       clients[1].subscribe(channel)
-      let answer = try JSONParser.parse(try #require(clients[1].texts().first))
-      #expect(answer["event"] == "pusher:error")
-      #expect(answer["data"]?["code"] == .integer(4004))
-      #expect(answer["data"]?["message"] == "the app has at most 2 channels")
+      let error = try clients[1].error()
+      #expect(error.code == 4004 && error.message == "the app has at most 2 channels")
     }
     clients[1].subscribe("a")
-    #expect(events(clients[1]) == ["pusher_internal:subscription_succeeded"])
+    #expect(clients[1].names() == [Self.succeeded])
     let told = hub.takeLog().map(\.description).filter { $0.contains("its maximum of") }
     #expect(
       told == [
@@ -38,14 +29,13 @@ struct ChannelLimitTests {
 
   @Test func `a channel that everybody has left makes room`() {
     let hub = Hub.forTests { $0.channels = 1 }
-    let clients = (1...2).map { HubClient(hub, "1.\($0)") }
+    let clients = (1...2).map { hub.client("1.\($0)") }
     clients[0].subscribe("a")
-    for client in clients { _ = client.texts() }
     clients[1].subscribe("b")
-    #expect(events(clients[1]) == ["pusher:error"])
+    #expect(clients[1].names() == ["pusher:error"])
     clients[0].lose()
     clients[1].subscribe("b")
-    #expect(events(clients[1]) == ["pusher_internal:subscription_succeeded"])
+    #expect(clients[1].names() == [Self.succeeded])
     #expect(hub.occupiedChannels == ["b"])
   }
 
@@ -55,11 +45,8 @@ struct ChannelLimitTests {
     ClientAddress(SocketAddress(family: .ipv4, octets: [192, 0, 2, last], port: 1))
   }
 
-  /// Returns code and message of the last error.
-  private func refusal(_ client: HubClient) throws -> (code: JSONValue?, message: String?) {
-    let answer = try JSONParser.parse(try #require(client.texts().last))
-    #expect(answer["event"] == "pusher:error")
-    return (answer["data"]?["code"], answer["data"]?["message"]?.text)
+  private func isAddressFull(_ client: HubClient) throws -> Bool {
+    try client.error().message == "the connections of your address occupy at most 1 channels"
   }
 
   @Test func `five sockets of one address leave most channels to others`() throws {
@@ -71,11 +58,9 @@ struct ChannelLimitTests {
       for number in 0..<30 { client.subscribe("c\(index)-\(number)") }
     }
     #expect(hub.occupiedChannels.count == 25)
-    let first = try refusal(five[0])
-    #expect(first.code == .integer(4004))
+    let (first, last) = (try five[0].error(), try five[4].error())
+    #expect(first.code == 4004 && last.code == 4004)
     #expect(first.message == "a connection has at most 20 subscriptions")
-    let last = try refusal(five[4])
-    #expect(last.code == .integer(4004))
     #expect(last.message == "the connections of your address occupy at most 25 channels")
     let told = hub.takeLog().filter(\.isProblem).map(\.description)
     #expect(
@@ -90,8 +75,8 @@ struct ChannelLimitTests {
     other.subscribe("other")
     five[4].subscribe("other")
     #expect(hub.occupiedChannels.contains("other"))
-    #expect(events(five[4]) == ["pusher_internal:subscription_succeeded"])
-    let hidden = HubClient(hub, "3.1")
+    #expect(five[4].names() == [Self.succeeded])
+    let hidden = hub.client("3.1")
     for number in 0..<20 { hidden.subscribe("h\(number)") }
     #expect(hub.occupiedChannels.count == 46)
     // The address gets its channels back when they are empty.
@@ -107,13 +92,13 @@ struct ChannelLimitTests {
     clients[1].subscribe("b")
     #expect(hub.occupiedChannels == ["a", "b"])
     clients[0].subscribe("c")
-    #expect(try refusal(clients[0]).message?.contains("your address") == true)
+    #expect(try isAddressFull(clients[0]))
     clients[0].unsubscribe("a")
     clients[0].subscribe("c")
     #expect(hub.occupiedChannels == ["a", "b", "c"])
     clients[1].unsubscribe("b")
     clients[1].subscribe("d")
-    #expect(try refusal(clients[1]).message?.contains("your address") == true, "it has a now")
+    #expect(try isAddressFull(clients[1]), "it has a now")
     clients[1].lose()
     let again = HubClient(hub, "1.3", from: Self.address(2))
     again.subscribe("d")
@@ -122,22 +107,22 @@ struct ChannelLimitTests {
 
   @Test func `a socket joins in a burst, then so many a second, and may always leave`() throws {
     let hub = Hub.forTests { ($0.subscriptions, $0.joinsPerSecond) = (10, 100) }
-    let client = HubClient(hub, "1.1")
+    let client = hub.client()
     for _ in 0..<500 {
       client.subscribe("a")
       client.unsubscribe("a")
     }
     _ = client.texts()
     client.subscribe("a")
-    let refused = try refusal(client)
-    #expect(refused.code == .integer(4301))
+    let refused = try client.error()
+    #expect(refused.code == 4301)
     #expect(refused.message == "above the rate limit of subscriptions: 100 in 1 s")
     #expect(hub.occupiedChannels == [])
     client.wait(.milliseconds(10))
     client.subscribe("a")
-    #expect(events(client) == ["pusher_internal:subscription_succeeded"])
+    #expect(client.names() == [Self.succeeded])
     client.subscribe("b")
-    #expect(try refusal(client).code == .integer(4301))
+    #expect(try client.error().code == 4301)
     client.unsubscribe("a")
     #expect(client.texts() == [] && hub.occupiedChannels == [])
     let told = hub.takeLog().filter(\.isProblem).map(\.description)
@@ -197,9 +182,7 @@ struct ChannelLimitTests {
     arguments: [
       ([0xFD, 1], true), ([0xFE, 0x80], true), ([0x20, 1], false), ([0, 0], false),
     ] as [([UInt8], Bool)])
-  func `an IPv6 proxy is nearby on a private or link-local network`(
-    start: [UInt8], isNear: Bool
-  ) {
+  func `an IPv6 proxy is nearby on a private or link-local network`(start: [UInt8], isNear: Bool) {
     let rest = [UInt8](repeating: 0, count: 13)
     func isNearby(_ last: UInt8) -> Bool {
       SocketAddress(family: .ipv6, octets: start + rest + [last], port: 9).isNear
@@ -211,27 +194,22 @@ struct ChannelLimitTests {
   // MARK: The list
 
   private final class ListRig {
-    let applications: Applications
+    let applications = Applications([.forTests()])
     let client: HubClient
     private var calls = CallTable<Void>()
     private(set) var answers: [HTTPAnswer] = []
     var isPaused: Bool { calls.hasTurn }
 
     init(_ count: Int) {
-      applications = Applications([.forTests()], random: SeededGenerator(seed: 1))
-      client = HubClient(applications.hubs[0], "1.1")
+      client = applications.hubs[0].client()
       for number in 0..<count { client.subscribe("c\(number)") }
     }
 
     func turn() { answers += calls.takeTurns(at: Instant(nanoseconds: 1)).map(\.1) }
 
     func ask() {
-      let signed = APIRequest(method: "GET", path: "/apps/3/channels").signed(
-        key: "278d425bdf160c739803", secret: "7ad3773142a6692b25b8",
-        timestamp: ChannelLimitTests.now)
-      let head = HTTPRequestHead(method: "GET", target: signed.target, headers: signed.headers)
       let progress = APIRouter(applications).begin(
-        HTTPRequestReader.Request(head: head), seconds: ChannelLimitTests.now,
+        .signed("GET", "/apps/3/channels"), seconds: Applications.seconds,
         at: Instant(nanoseconds: 0))
       if let answer = calls.keep(progress, for: ()) { answers.append(answer) }
     }
@@ -259,9 +237,7 @@ struct ChannelLimitTests {
     let rig = ListRig(1500)
     rig.ask()
     // One name of the first part and one of the second.
-    for channel in ["c0", "c999"] {
-      rig.client.send(#"{"event":"pusher:unsubscribe","data":{"channel":"\#(channel)"}}"#)
-    }
+    for channel in ["c0", "c999"] { rig.client.unsubscribe(channel) }
     rig.turn()
     let listed = names(rig.answers.first)
     #expect(listed.count == 1499)
@@ -270,17 +246,13 @@ struct ChannelLimitTests {
 
   @Test func `a server lists three thousand channels`() throws {
     let test = try ServerHarness()
-    let socket = try test.socket()
-    #expect(test.run { socket.isEstablished })
+    let socket = try test.established()
     for number in 0..<3000 { socket.subscribe("c\(number)") }
     #expect(test.run { socket.texts.count == 3000 })
-    let signed = APIRequest(method: "GET", path: "/apps/3/channels").signed(
-      key: "278d425bdf160c739803", secret: "7ad3773142a6692b25b8",
-      timestamp: SystemClock.wall().secondsSince1970)
-    let client = test.raw(
-      "GET \(signed.target) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-    #expect(test.run { client.hasEnded })
-    let body = client.text.pieces(separatedBy: "\r\n\r\n").last ?? ""
+    let call = try ServerHarness.signed(
+      APIRequest(method: "GET", path: "/apps/3/channels"), ("Connection", "close"))
+    let answer = test.answer(to: String(decoding: call, as: UTF8.self))
+    let body = answer.pieces(separatedBy: "\r\n\r\n").last ?? ""
     #expect((try JSONParser.parse(String(body)))["channels"]?.members?.count == 3000)
   }
 }

@@ -1,37 +1,18 @@
 import PusherCore
 import PusherServer
+import TestSupport
 import Testing
 
-@Suite("Protocol page, connection and its end")
-struct ClientSessionTests {
-  @Test func `a socket is greeted with its id and the activity timeout`() {
-    let client = HubClient(.forTests(), "1234.5678")
-    #expect(
-      client.texts() == [
-        #"{"event":"pusher:connection_established","#
-          + #""data":"{\"socket_id\":\"1234.5678\",\"activity_timeout\":120}"}"#
-      ])
-  }
-
-  @Test func `a ping event is answered with a pong event`() {
-    let client = HubClient(.forTests(), "1.1")
-    _ = client.texts()
-    client.send(#"{"event":"pusher:ping","data":{}}"#)
-    #expect(client.texts() == [#"{"event":"pusher:pong","data":"{}"}"#])
-  }
-
+@Suite struct `Protocol page, connection and its end` {
   @Test func `a ping frame is answered with a pong frame`() {
-    let client = HubClient(.forTests(), "1.1")
-    _ = client.texts()
-    client.wire.ping([7])
-    client.deliverInput()
+    let client = Hub.forTests().client()
+    client.ping([7])
     #expect(client.received() == [.pong([7])])
   }
 
   @Test
   func `a silent client is asked after the activity timeout and closed after the pong timeout`() {
-    let client = HubClient(.forTests(), "1.1")
-    _ = client.texts()
+    let client = Hub.forTests().client()
     client.wait(.seconds(119))
     #expect(client.texts() == [])
     client.wait(.seconds(1))
@@ -44,8 +25,7 @@ struct ClientSessionTests {
   }
 
   @Test func `whatever a client sends is a sign of life`() {
-    let client = HubClient(.forTests(), "1.1")
-    _ = client.texts()
+    let client = Hub.forTests().client()
     client.wait(.seconds(120))
     #expect(client.texts().count == 1)
     client.send(#"{"event":"pusher:pong","data":{}}"#)
@@ -56,8 +36,7 @@ struct ClientSessionTests {
   }
 
   @Test func `a close frame is answered and ends the session`() {
-    let client = HubClient(.forTests(), "1.1")
-    _ = client.texts()
+    let client = Hub.forTests().client()
     client.wire.close(.normal, reason: "bye")
     client.deliverInput()
     #expect(client.session.isFinished)
@@ -66,8 +45,7 @@ struct ClientSessionTests {
   }
 
   @Test func `a close frame of the server waits five seconds for its answer`() {
-    let client = HubClient(.forTests(), "1.1")
-    _ = client.texts()
+    let client = Hub.forTests().client()
     client.session.close(.generic, reason: "the server is shutting down", at: client.now)
     #expect(!client.session.isFinished)
     client.wait(.milliseconds(4999))
@@ -94,27 +72,21 @@ struct ClientSessionTests {
   func `what cannot be read gets an error event and the socket stays`(
     message: String, reason: String
   ) throws {
-    let client = HubClient(.forTests(), "1.1")
-    _ = client.texts()
+    let client = Hub.forTests().client()
     client.send(message)
-    let answer = try JSONParser.parse(try #require(client.texts().first))
-    #expect(answer["event"]?.text == "pusher:error")
-    #expect(answer["data"]?["code"] == .null)
-    #expect(answer["data"]?["message"]?.text == reason)
+    let error = try client.error()
+    #expect(error.code == .null && error.message == reason)
     client.send(#"{"event":"pusher:ping"}"#)
     #expect(client.texts().count == 1)
   }
 
   @Test func `binary messages and broken frames end the connection`() {
-    let binary = HubClient(.forTests(), "1.1")
-    _ = binary.texts()
-    binary.wire.send(binary: [1, 2, 3])
-    binary.deliverInput()
-    #expect(
-      binary.received() == [.closed(1003, "binary messages are not supported")])
-
-    let unmasked = HubClient(.forTests(), "1.2")
-    _ = unmasked.texts()
+    for bytes in [[1, 2, 3], Array(#"{"event":"pusher:ping"}"#.utf8)] {
+      let binary = Hub.forTests().client()
+      binary.send(binary: bytes)
+      #expect(binary.received() == [.closed(1003, "binary messages are not supported")])
+    }
+    let unmasked = Hub.forTests().client()
     unmasked.session.connection.receive([0x81, 0x01, 0x61])
     unmasked.session.receive(at: unmasked.now)
     #expect(unmasked.received() == [.closed(1002, "a client's frame is not masked")])
@@ -122,23 +94,15 @@ struct ClientSessionTests {
   }
 
   @Test func `a message beyond the limit ends the connection`() {
-    let client = HubClient(.forTests(), "1.1")
-    _ = client.texts()
+    let client = Hub.forTests().client()
     client.send(String(repeating: "x", count: 102_401))
-    guard case .closed(1009, _) = client.received().first else {
-      Issue.record("no close frame with 1009")
-      return
-    }
+    #expect(client.closeCode() == 1009)
   }
 
   @Test func `a client that does not read is closed and nothing more is queued for it`() {
     let hub = Hub.forTests { $0.sizes.outputQueue = 50_000 }
-    let slow = HubClient(hub, "1.1")
-    let fast = HubClient(hub, "1.2")
-    for client in [slow, fast] {
-      client.subscribe("news")
-      _ = client.texts()
-    }
+    let pair = hub.pair(on: "news")
+    let (slow, fast) = (pair[0], pair[1])
     let data = String(repeating: "x", count: 10_000)
     var delivered = 0
     for _ in 0..<10 {
@@ -151,19 +115,74 @@ struct ClientSessionTests {
     #expect(delivered == 10)
     #expect(hub.subscriptionCount("news") == 1)
     #expect(slow.session.connection.output.count < 80_000)
-    #expect(
-      slow.received().last == .closed(4100, "the client left more than 50000 bytes unread"))
+    #expect(slow.received().last == .closed(4100, "the client left more than 50000 bytes unread"))
     #expect(fast.received() == [])
   }
 
   @Test func `a burst within one round is bounded too`() {
     let hub = Hub.forTests { $0.sizes.outputQueue = 0 }
-    let client = HubClient(hub, "1.1")
+    let client = hub.client()
     client.subscribe("news")
     let data = String(repeating: "x", count: 10_000)
     for _ in 0..<1000 { hub.publish(name: "e", channel: "news", data: .string(data)) }
     #expect(client.session.connection.output.count <= (4 << 20) + 200)
     client.session.settle(at: client.now)
     #expect(hub.connectionCount == 0)
+  }
+
+  // MARK: Connection and error codes
+
+  private static let applications = [
+    Application(id: "1", key: "abc", secret: "s"),
+    Application(id: "2", key: "off", secret: "s", isEnabled: false),
+  ]
+
+  @Test(
+    arguments: [
+      // Known keys with protocols four to seven or none.
+      ("/app/abc", nil), ("/app/abc?protocol=7&client=js&version=8.4.0&flash=false", nil),
+      ("/app/abc?version=10.1.10-beta.2&protocol=4", nil), ("/app/abc?protocol=5", nil),
+      ("/app/abc?protocol=6", nil), ("/app/abc?client=x", nil),
+      ("/app/xyz?protocol=7", 4001), ("/app/off?protocol=7", 4003), ("/", 4005), ("/app", 4005),
+      ("/app/abc/more", 4005), ("/ws/app/abc", 4005), ("/apps/abc", 4005), ("/app/%zz", 4005),
+      ("/app/abc?version=beta", 4006), ("/app/abc?version=", 4006),
+      ("/app/abc?version=1.0%20x", 4006), ("/app/abc?protocol=3", 4007),
+      ("/app/abc?protocol=8", 4007), ("/app/abc?protocol=x", 4007), ("/app/abc?protocol=", 4007),
+    ] as [(String, Int?)])
+  func `a socket is let in by its path, key, version and protocol`(target: String, code: Int?) {
+    #expect(Applications(Self.applications).refusal(of: target) == code)
+  }
+
+  @Test func `a full app says so, and another one has room`() throws {
+    var small = Application(id: "1", key: "small", secret: "s")
+    small.limits.connections = 1
+    let applications = Applications([small, Application(id: "2", key: "other", secret: "s")])
+    #expect(applications.refusal(of: "/app/small") == nil)
+    let client = applications.hubs[0].client()
+    #expect(applications.refusal(of: "/app/small") == 4004)
+    #expect(applications.refusal(of: "/app/other") == nil)
+    let error = #expect(throws: ProtocolRefusal.self) {
+      try applications.admit(HTTPRequestHead(method: "GET", target: "/app/small"))
+    }
+    #expect(error?.reason == "the app has at most 1 connections")
+    client.lose()
+    #expect(applications.refusal(of: "/app/small") == nil)
+  }
+
+  @Test func `socket ids are two numbers and never the same`() {
+    let applications = Applications([.forTests()], random: SeededGenerator(seed: 3))
+    let ids = (0..<1000).map { _ in applications.newSocketID() }
+    #expect(ids.allSatisfy(SocketID.isValid))
+    #expect(Set(ids).count == 1000)
+  }
+}
+
+extension Applications {
+  /// The code of the refusal of a socket with this target; `nil` if it is let in.
+  func refusal(of target: String) -> Int? {
+    do throws(ProtocolRefusal) {
+      _ = try admit(HTTPRequestHead(method: "GET", target: target))
+      return nil
+    } catch { return error.code?.rawValue }
   }
 }

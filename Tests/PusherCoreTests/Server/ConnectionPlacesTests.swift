@@ -2,17 +2,14 @@ import PusherCore
 import PusherServer
 import Testing
 
-@Suite("The places of connections")
-struct ConnectionPlacesTests {
-  private static let request = "GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n"
+@Suite struct `The places of connections` {
+  private static let request = ServerHarness.request("GET /nothing")
   private static let halfRequest =
     "POST /apps/3/events HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nhalf"
 
   private func server(_ dialect: Dialect = .pusher) throws -> ServerHarness {
     try ServerHarness {
-      $0.dialect = dialect
-      $0.limits.connections = 2
-      $0.limits.callers = 4
+      ($0.dialect, $0.limits.connections, $0.limits.callers) = (dialect, 2, 4)
     }
   }
 
@@ -44,8 +41,7 @@ struct ConnectionPlacesTests {
   @Test func `sockets and callers do not take each other's places`() throws {
     let test = try server()
     let callers = try (0..<3).map { _ in try idle(test) }
-    let sockets = try (0..<2).map { _ in try test.socket() }
-    #expect(test.run { sockets.allSatisfy(\.isEstablished) })
+    let sockets = try test.established(2)
     let third = try test.socket()
     #expect(test.run { third.hasEnded })
     #expect(third.received.last == .closed(4004, "the server has at most 2 connections"))
@@ -61,20 +57,14 @@ struct ConnectionPlacesTests {
     _ = try client(test)
     #expect(test.run { served.hasEnded })
     #expect(!early.hasEnded && late.allSatisfy { !$0.hasEnded })
-    let socket = try test.socket()
-    #expect(test.run { socket.isEstablished })
+    _ = try test.established()
     #expect(early.hasEnded && late.allSatisfy { !$0.hasEnded })
     let said = test.events.compactMap { if case .dropped(let reason) = $0 { reason } else { nil } }
     #expect(said == ["too many connections; this one waited longest"])
   }
 
-  @Test func `bodies that are to come have no more places than callers, though sockets' are free`()
-    throws
-  {
-    let test = try ServerHarness {
-      $0.limits.connections = 100
-      $0.limits.callers = 4
-    }
+  @Test func `unfinished bodies have the places of callers only, not those of sockets`() throws {
+    let test = try ServerHarness { ($0.limits.connections, $0.limits.callers) = (100, 4) }
     let clients = try (0..<10).map { _ in try client(test, Self.halfRequest) }
     #expect(test.run { clients.prefix(6).allSatisfy(\.hasEnded) })
     #expect(clients.suffix(4).allSatisfy { !$0.hasEnded })
@@ -82,8 +72,7 @@ struct ConnectionPlacesTests {
 
   @Test func `sockets that were refused and stay keep nobody out`() throws {
     let test = try server(.reverb)
-    let sockets = try (0..<2).map { _ in try test.socket() }
-    #expect(test.run { sockets.allSatisfy(\.isEstablished) })
+    let sockets = try test.established(2)
     let refused = try (0..<10).map { _ in
       let socket = try test.socket()
       #expect(test.run { !socket.received.isEmpty })
@@ -96,36 +85,29 @@ struct ConnectionPlacesTests {
   }
 
   @Test func `connections that wait for their answers are not closed for others`() throws {
-    let harness = try LoopHarness()
-    final class Owner { var numbers: [Int] = [] }
-    let owner = Owner()
+    let test = try ServerHarness()
+    let numbers = Gathered<Int>()
     let receiver = try WebhookReceiver(
-      loop: harness.loop, host: "127.0.0.1", port: 0, inbox: WebhookInbox(key: "k", secret: "s"),
+      loop: test.harness.loop, host: "127.0.0.1", port: 0,
+      inbox: WebhookInbox(key: "k", secret: "s"),
       handler: .init(
         obstacle: { nil },
         take: { _, number in
-          owner.numbers.append(number)
+          numbers.add(number)
           return nil
         }, noteRefusal: { _, _ in }))
     let body = #"{"events":[{"name":"e"}]}"#
-    let request =
-      "POST / HTTP/1.1\r\nHost: h\r\nX-Pusher-Key: k\r\nX-Pusher-Signature: "
-      + WebhookSignature.sign(Array(body.utf8), secret: "s")
-      + "\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
-    var condition: () -> Bool = { false }
-    harness.loop.beforeWait { if condition() { harness.loop.stop() } }
-    let clients = (0..<WebhookReceiver.connectionLimit).map { _ in
-      RawClient(harness.loop, port: receiver.port, request)
-    }
-    condition = { owner.numbers.count == clients.count }
-    try #require(harness.run())
+    let signature = WebhookSignature.sign(Array(body.utf8), secret: "s")
+    let request = ServerHarness.request(
+      "POST /", ["Host: h", "X-Pusher-Key: k", "X-Pusher-Signature: \(signature)"], body: body)
+    func client() -> RawClient { RawClient(test.harness.loop, port: receiver.port, request) }
+    let clients = (0..<WebhookReceiver.connectionLimit).map { _ in client() }
+    try #require(test.run { numbers.values.count == clients.count })
     // There is no room for another connection, and no other connection is dropped.
-    let late = RawClient(harness.loop, port: receiver.port, request)
-    condition = { late.hasEnded }
-    #expect(harness.run())
+    let late = client()
+    #expect(test.run { late.hasEnded })
     #expect(clients.allSatisfy { !$0.hasEnded })
-    for number in owner.numbers { receiver.answer(number, .kept) }
-    condition = { clients.allSatisfy { $0.text.holds("200 OK") } }
-    #expect(harness.run())
+    for number in numbers.values { receiver.answer(number, .kept) }
+    #expect(test.run { clients.allSatisfy { $0.text.holds("200 OK") } })
   }
 }

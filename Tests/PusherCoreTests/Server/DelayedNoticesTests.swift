@@ -54,9 +54,7 @@ import Testing
     for other: WebhookNotice in [
       .init(.memberAdded, "presence-a", userID: "2"),
       .init(.memberAdded, "presence-b", userID: "1"), .init(.channelOccupied, "presence-a"),
-    ] {
-      #expect(notices.take(other, at: Self.start) == other)
-    }
+    ] { #expect(notices.take(other, at: Self.start) == other) }
     #expect(notices.takeDue(at: Self.after(.seconds(3))) == [gone])
   }
 
@@ -69,17 +67,6 @@ import Testing
       #expect(full.take(.init(.channelVacated, "\(number)"), at: Self.start) == nil)
     }
     #expect(full.take(vacated, at: Self.start) == vacated)
-  }
-
-  @Test func `several events of a body stand in their order`() {
-    let notices = [
-      WebhookNotice(.channelOccupied, "presence-a"),
-      WebhookNotice(.memberAdded, "presence-a", userID: "7"),
-    ]
-    #expect(
-      String(decoding: WebhookNotice.body(notices, milliseconds: 1), as: UTF8.self)
-        == #"{"time_ms":1,"events":[{"name":"channel_occupied","channel":"presence-a"},"#
-        + #"{"name":"member_added","channel":"presence-a","user_id":"7"}]}"#)
   }
 
   @Test func `the body is the documented one`() {

@@ -1,42 +1,33 @@
 import PusherCore
 import PusherServer
-import TestSupport
 import Testing
 
 @Suite struct `What the HTTP APIs of servers answer differently` {
-  private static let now: Int64 = 1_353_088_179
-
+  /// An app with a client on `c`, who is user 7 of `presence-a`.
   private static func applications(_ dialect: Dialect) -> Applications {
-    let applications = Applications(
-      [.forTests()], limits: dialect.limits, dialect: dialect, random: SeededGenerator(seed: 1))
-    let client = HubClient(applications.hubs[0], "1.1", dialect: dialect)
+    let applications = dialect.applications()
+    let client = dialect.client(of: applications.hubs[0])
     client.subscribe("c")
-    client.authorize(
-      "presence-a", channelData: #"{"user_id":"7","user_info":{"name":"Ada"}}"#)
+    client.authorize("presence-a", channelData: #"{"user_id":"7","user_info":{"name":"Ada"}}"#)
     return applications
   }
 
-  private static func call(
-    _ dialect: Dialect, _ method: String, _ path: String,
-    _ parameters: [APIRequest.Parameter] = [], body: String? = nil, age: Int64 = 0,
-    to served: Applications? = nil
-  ) -> HTTPAnswer {
-    let request = APIRequest(
-      method: method, path: path, parameters: parameters, body: body.map { Array($0.utf8) })
-    let signed = request.signed(
-      key: "278d425bdf160c739803", secret: "7ad3773142a6692b25b8", timestamp: now - age)
-    let head = HTTPRequestHead(method: method, target: signed.target, headers: signed.headers)
-    return APIRouter(served ?? applications(dialect)).answer(
-      HTTPRequestReader.Request(head: head, body: signed.body ?? []), seconds: now,
-      at: Instant(nanoseconds: 0))
+  private static func get(_ dialect: Dialect, _ path: String) -> HTTPAnswer {
+    applications(dialect).get("/apps/3/" + path)
   }
 
-  private static func page(_ dialect: Dialect, _ path: String) -> HTTPAnswer {
-    APIRouter(applications(dialect)).answer(
-      HTTPRequestReader.Request(
-        head: HTTPRequestHead(method: "GET", target: path, headers: HTTPHeaders([])), body: []),
-      seconds: now, at: Instant(nanoseconds: 0))
+  private static func post(_ dialect: Dialect, _ path: String, _ body: String) -> HTTPAnswer {
+    applications(dialect).post("/apps/3/" + path, body)
   }
+
+  /// The statuses of Pusher, Reverb and soketi.
+  private static func statuses(_ path: String, _ body: String) -> [Int] {
+    Dialect.allCases.map { post($0, path, body).status }
+  }
+
+  private static let event = #"{"name":"e","channel":"c","data":"1"}"#
+
+  // MARK: Events
 
   @Test(arguments: [
     (Dialect.pusher, "{}", "{}", "{}"), (.reverb, "{}", #"{"batch":{}}"#, "{}"),
@@ -45,70 +36,46 @@ import Testing
   func `events, a batch and an end of connections`(
     dialect: Dialect, event: String, batch: String, terminate: String
   ) {
-    let one = #"{"name":"e","channel":"c","data":"{}"}"#
-    #expect(Self.call(dialect, "POST", "/apps/3/events", body: one).body == event)
-    #expect(
-      Self.call(dialect, "POST", "/apps/3/batch_events", body: #"{"batch":[\#(one)]}"#).body
-        == batch)
-    #expect(
-      Self.call(dialect, "POST", "/apps/3/users/9/terminate_connections", body: "{}").body
-        == terminate)
+    #expect(Self.post(dialect, "events", Self.event).body == event)
+    #expect(Self.post(dialect, "batch_events", #"{"batch":[\#(Self.event)]}"#).body == batch)
+    #expect(Self.post(dialect, "users/9/terminate_connections", "{}").body == terminate)
   }
 
-  @Test func `soketi passes over what is asked for, and always counts`() {
-    let asked = #"{"name":"e","channel":"c","data":"{}","info":"subscription_count"}"#
-    #expect(Self.call(.soketi, "POST", "/apps/3/events", body: asked).body == #"{"ok":true}"#)
-    #expect(
-      Self.call(.soketi, "GET", "/apps/3/channels").body
-        == #"{"channels":{"c":{"subscription_count":1,"occupied":true},"#
-        + #""presence-a":{"subscription_count":1,"occupied":true}}}"#)
-    #expect(
-      Self.call(.soketi, "GET", "/apps/3/channels/none").body
-        == #"{"subscription_count":0,"occupied":false}"#)
-    #expect(Self.call(.pusher, "GET", "/apps/3/channels/none").body == #"{"occupied":false}"#)
-  }
-
-  @Test func `soketi tells of users if asked`() {
-    let path = "/apps/3/channels/presence-a/users"
-    let wish = [APIRequest.Parameter("with_user_info", "1")]
-    for dialect in Dialect.allCases {
-      #expect(Self.call(dialect, "GET", path).body == #"{"users":[{"id":"7"}]}"#)
-    }
-    #expect(
-      Self.call(.soketi, "GET", path, wish).body
-        == #"{"users":[{"id":"7","user_info":{"name":"Ada"}}]}"#)
-    #expect(Self.call(.pusher, "GET", path, wish).body == #"{"users":[{"id":"7"}]}"#)
-  }
-
+  /// Members after the name and the channel.
   @Test(arguments: [
-    (#"{"k":1}"#, [400, 422, 200]), (#"[1]"#, [400, 422, 200]), ("7", [400, 422, 200]),
-    (#""""#, [200, 422, 400]), ("null", [400, 422, 400]), ("0", [400, 422, 400]),
-    ("false", [400, 422, 400]), ("{}", [400, 422, 200]),
+    (#""data":{"k":1}"#, [400, 422, 200]), (#""data":[1]"#, [400, 422, 200]),
+    (#""data":7"#, [400, 422, 200]), (#""data":"""#, [200, 422, 400]),
+    (#""data":null"#, [400, 422, 400]), (#""data":0"#, [400, 422, 400]),
+    (#""data":false"#, [400, 422, 400]), (#""data":{}"#, [400, 422, 200]),
+    (#""data":"1","socket_id":"1""#, [400, 200, 200]),
+    (#""data":"1","socket_id":"1.1""#, [200, 200, 200]),
+    (#""data":"1","socket_id":1234"#, [400, 422, 200]),
+    (#""data":"1","socket_id":null"#, [200, 422, 200]),
+    (#""data":"1","socket_id":"""#, [400, 200, 200]),
   ])
-  func `data that is no string, and data that is empty`(data: String, statuses: [Int]) {
-    let body = #"{"name":"e","channel":"c","data":\#(data)}"#
-    for (dialect, status) in zip(Dialect.allCases, statuses) {
-      #expect(
-        Self.call(dialect, "POST", "/apps/3/events", body: body).status == status, "\(dialect)")
-    }
+  func `data that is no string or empty, and a malformed socket_id`(
+    members: String, statuses: [Int]
+  ) {
+    #expect(Self.statuses("events", #"{"name":"e","channel":"c",\#(members)}"#) == statuses)
   }
 
   @Test func `soketi passes an object on as one`() {
     let applications = Self.applications(.soketi)
-    let client = HubClient(applications.hubs[0], "1.9", dialect: .soketi)
+    let hub = applications.hubs[0]
+    let client = Dialect.soketi.client("1.9", of: hub)
     client.subscribe("cache-c")
     _ = client.texts()
     let body = #"{"name":"e","channel":"cache-c","data":{"k":[1.10,"ä"]}}"#
-    #expect(
-      Self.call(.soketi, "POST", "/apps/3/events", body: body, to: applications).status == 200)
+    #expect(applications.post("/apps/3/events", body).status == 200)
     let event = #"{"event":"e","channel":"cache-c","data":{"k":[1.10,"ä"]}}"#
     #expect(client.texts() == [event])
-    let late = HubClient(applications.hubs[0], "1.8", dialect: .soketi)
+    let late = Dialect.soketi.client("1.8", of: hub)
     late.subscribe("cache-c")
     #expect(late.texts().last == event)
   }
 
-  @Test(arguments: [
+  /// Bodies of an event or of a batch.
+  private static let wrong: [(String, String)] = [
     (
       #"{"name":"e","channel":"c","data":{"k":1}}"#,
       #"{"data":["The data field must be a string."]}"#
@@ -135,142 +102,148 @@ import Testing
         + #""socket_id":["The socket id field must be a string."],"#
         + #""info":["The info field must be a string."]}"#
     ),
-  ])
-  func `Reverb says field by field in JSON what is wrong with an event`(
-    body: String, expected: String
-  ) {
-    let answer = Self.call(.reverb, "POST", "/apps/3/events", body: body)
-    #expect(answer.status == 422)
-    #expect(answer.isJSON)
-    #expect(answer.body == expected)
-  }
-
-  @Test(arguments: [
-    (#"{}"#, #"{"batch":["The batch field is required."]}"#),
-    (#"{"batch":"x"}"#, #"{"batch":["The batch field must be an array."]}"#),
+    (#"batch {}"#, #"{"batch":["The batch field is required."]}"#),
+    (#"batch {"batch":"x"}"#, #"{"batch":["The batch field must be an array."]}"#),
     (
-      #"{"batch":[{"name":"e","channel":"c","data":"1"},{"channel":"c","data":{"k":1},"socket_id":1}]}"#,
+      #"batch {"batch":[{"name":"e","channel":"c","data":"1"},{"channel":"c","data":{"k":1},"socket_id":1}]}"#,
       #"{"batch.1.name":["The batch.1.name field is required."],"#
         + #""batch.1.data":["The batch.1.data field must be a string."],"#
         + #""batch.1.socket_id":["The batch.1.socket id field must be a string."]}"#
     ),
     (
-      #"{"batch":[{"name":"e","data":"1"}]}"#,
+      #"batch {"batch":[{"name":"e","data":"1"}]}"#,
       #"{"batch.0.channel":["The batch.0.channel field is required when channels is not present."]}"#
     ),
-  ])
-  func `Reverb says it event by event of a batch`(body: String, expected: String) {
-    let answer = Self.call(.reverb, "POST", "/apps/3/batch_events", body: body)
-    #expect(answer.status == 422)
+  ]
+
+  @Test(arguments: wrong)
+  func `Reverb says field by field in JSON what is wrong with an event or a batch`(
+    body: String, expected: String
+  ) {
+    let isBatch = body.hasPrefix("batch ")
+    let answer = Self.post(
+      .reverb, isBatch ? "batch_events" : "events", String(body.dropFirst(isBatch ? 6 : 0)))
+    #expect(answer.status == 422 && answer.isJSON)
     #expect(answer.body == expected)
   }
 
-  @Test(arguments: [
-    (Dialect.pusher, HTTPAnswer.refusal(400, "only presence channels have users")),
-    (.reverb, .json(.object([]), status: 404)),
-    (
-      .soketi,
-      .json(
-        .object([
-          .init("error", .string("only presence channels have users")),
-          .init("code", .integer(400)),
-        ]), status: 400)
-    ),
-  ])
-  func `users of an unknown channel`(dialect: Dialect, expected: HTTPAnswer) {
-    #expect(Self.call(dialect, "GET", "/apps/3/channels/none/users") == expected)
-    let presence = Self.call(dialect, "GET", "/apps/3/channels/presence-none/users")
-    #expect(
-      presence == (dialect == .reverb ? expected : .json(.object([.init("users", .array([]))]))))
-    if dialect == .reverb {
-      #expect(
-        Self.call(dialect, "GET", "/apps/3/channels/c/users") == .json(.object([]), status: 400))
-    }
-  }
-
-  @Test(arguments: [(Dialect.pusher, [400, 400]), (.reverb, [200, 200]), (.soketi, [200, 200])])
-  func `a count of users of a public channel is refused by Pusher alone`(
-    dialect: Dialect, statuses: [Int]
-  ) {
-    let wish = [APIRequest.Parameter("info", "user_count")]
-    let answers = ["/apps/3/channels/c", "/apps/3/channels"].map {
-      Self.call(dialect, "GET", $0, wish)
-    }
-    #expect(answers.map(\.status) == statuses)
-    guard dialect == .reverb else { return }
-    #expect(answers[0].body == #"{"occupied":true}"#)
-    #expect(answers[1].body == #"{"channels":{"c":{},"presence-a":{"user_count":1}}}"#)
-    let both = [APIRequest.Parameter("info", "user_count,subscription_count")]
-    #expect(
-      Self.call(dialect, "GET", "/apps/3/channels", both).body
-        == #"{"channels":{"c":{"subscription_count":1},"presence-a":{"user_count":1}}}"#)
-    #expect(
-      Self.call(dialect, "GET", "/apps/3/channels/none", both).body == #"{"occupied":false}"#)
-  }
-
-  @Test(arguments: [
-    (#""1""#, [400, 200, 200]), (#""1.1""#, [200, 200, 200]), ("1234", [400, 422, 200]),
-    ("null", [200, 422, 200]), (#""""#, [400, 200, 200]),
-  ])
-  func `a malformed socket_id in a trigger`(socketID: String, statuses: [Int]) {
-    let body = #"{"name":"e","channel":"c","data":"1","socket_id":\#(socketID)}"#
-    for (dialect, status) in zip(Dialect.allCases, statuses) {
-      #expect(
-        Self.call(dialect, "POST", "/apps/3/events", body: body).status == status, "\(dialect)")
-    }
-  }
-
   @Test func `eleven events are too many for Pusher and soketi, and not for Reverb`() {
-    let many = Array(repeating: #"{"name":"e","channel":"c","data":"1"}"#, count: 11)
-    let body = #"{"batch":[\#(many.joined(separator: ","))]}"#
-    let statuses = Dialect.allCases.map {
-      Self.call($0, "POST", "/apps/3/batch_events", body: body).status
-    }
-    #expect(statuses == [400, 200, 400])
-  }
-
-  @Test(arguments: [(Dialect.pusher, #""7""#), (.reverb, "7"), (.soketi, "7")])
-  func `a user's number stays a number with Reverb and soketi`(dialect: Dialect, id: String) {
-    let applications = Self.applications(dialect)
-    HubClient(applications.hubs[0], "1.3", dialect: dialect).authorize(
-      "presence-b", channelData: #"{"user_id":7}"#)
-    let answer = Self.call(dialect, "GET", "/apps/3/channels/presence-b/users", to: applications)
-    #expect(answer.body == #"{"users":[{"id":\#(id)}]}"#)
+    let many = Array(repeating: Self.event, count: 11).joined(separator: ",")
+    #expect(Self.statuses("batch_events", #"{"batch":[\#(many)]}"#) == [400, 200, 400])
   }
 
   @Test(arguments: [(Dialect.pusher, 10_240), (.reverb, 10_000), (.soketi, 102_400)])
   func `each dialect limits the data of an event`(dialect: Dialect, limit: Int) {
     let statuses = [limit, limit + 1].map { count in
       let data = String(repeating: "x", count: count)
-      return Self.call(
-        dialect, "POST", "/apps/3/events",
-        body: #"{"name":"e","channel":"c","data":"\#(data)"}"#
-      ).status
+      return Self.post(dialect, "events", #"{"name":"e","channel":"c","data":"\#(data)"}"#).status
     }
     #expect(statuses == [200, 413])
   }
 
-  @Test func `soketi refuses in JSON`() throws {
-    let answer = Self.call(.soketi, "GET", "/apps/9/channels")
-    #expect(answer.status == 404 && answer.isJSON)
-    let value = try JSONParser.parse(answer.body)
-    #expect(value["code"] == .integer(404))
-    #expect(value["error"] == .string("Unknown app: 9"))
-    #expect(!Self.call(.pusher, "GET", "/apps/9/channels").isJSON)
+  // MARK: Channels and users
+
+  private static let soketiList =
+    #"{"channels":{"c":{"subscription_count":1,"occupied":true},"#
+    + #""presence-a":{"subscription_count":1,"occupied":true}}}"#
+  private static let soketiPresence = #"{"subscription_count":1,"occupied":true,"user_count":1}"#
+  private static let reverbCounts =
+    #"{"channels":{"c":{"subscription_count":1},"presence-a":{"user_count":1}}}"#
+  private static let ada = #"{"users":[{"id":"7","user_info":{"name":"Ada"}}]}"#
+
+  @Test(arguments: [
+    (Dialect.soketi, "channels", soketiList), (.soketi, "channels/presence-a", soketiPresence),
+    (.soketi, "channels/none", #"{"subscription_count":0,"occupied":false}"#),
+    (.reverb, "channels/presence-a/users", #"{"users":[{"id":"7"}]}"#),
+    (.soketi, "channels/presence-a/users", #"{"users":[{"id":"7"}]}"#),
+    (.soketi, "channels/presence-a/users?with_user_info=1", ada),
+    (.pusher, "channels/presence-a/users?with_user_info=1", #"{"users":[{"id":"7"}]}"#),
+    (.reverb, "channels/c?info=user_count", #"{"occupied":true}"#),
+    (.reverb, "channels?info=user_count", #"{"channels":{"c":{},"presence-a":{"user_count":1}}}"#),
+    (.reverb, "channels?info=user_count,subscription_count", reverbCounts),
+    (.reverb, "channels/none?info=user_count,subscription_count", #"{"occupied":false}"#),
+    (.reverb, "connections", #"{"connections":1}"#),
+  ])
+  func `channels, users and counts are told in each server's way`(
+    dialect: Dialect, path: String, body: String
+  ) {
+    #expect(Self.get(dialect, path).body == body)
   }
 
-  @Test func `Reverb counts connections and takes old calls`() {
+  @Test func `soketi passes over the info that an event asks for`() {
+    let asked = #"{"name":"e","channel":"c","data":"{}","info":"subscription_count"}"#
+    #expect(Self.post(.soketi, "events", asked).body == #"{"ok":true}"#)
+  }
+
+  @Test(arguments: [
+    ("channels/c?info=user_count", [400, 200, 200]),
+    ("channels?info=user_count", [400, 200, 200]),
+    ("channels/none/users", [400, 404, 400]), ("channels/presence-none/users", [200, 404, 200]),
+  ])
+  func `counts and users of a channel that has none are refused or not`(
+    path: String, statuses: [Int]
+  ) {
+    #expect(Dialect.allCases.map { Self.get($0, path).status } == statuses)
+  }
+
+  @Test func `each server refuses users of a channel without them in its own words`() throws {
+    let path = "channels/none/users"
+    #expect(Self.get(.pusher, path).body == "only presence channels have users")
+    #expect(Self.get(.reverb, path) == .json([:], status: 404))
+    #expect(Self.get(.reverb, "channels/c/users") == .json([:], status: 400))
+    let refusal: JSONValue = ["error": "only presence channels have users", "code": 400]
+    #expect(Self.get(.soketi, path) == .json(refusal, status: 400))
+    #expect(Self.get(.soketi, "channels/presence-none/users") == .json(["users": []]))
+  }
+
+  @Test(arguments: [(Dialect.pusher, #""7""#), (.reverb, "7"), (.soketi, "7")])
+  func `a user's number stays a number with Reverb and soketi`(dialect: Dialect, id: String) {
+    let applications = Self.applications(dialect)
+    dialect.client("1.3", of: applications.hubs[0])
+      .authorize("presence-b", channelData: #"{"user_id":7}"#)
+    let answer = applications.get("/apps/3/channels/presence-b/users")
+    #expect(answer.body == #"{"users":[{"id":\#(id)}]}"#)
+  }
+
+  @Test(arguments: [
+    (Dialect.pusher, #"{"data":"{\"k\":1}","ttl":1800}"#),
+    (.reverb, #"{"event":"e","data":"{\"k\":1}","channel":"cache-a"}"#),
+  ])
+  func `info=cache is the whole message with Reverb`(dialect: Dialect, cache: String) {
+    let applications = dialect.applications()
+    dialect.client(of: applications.hubs[0]).subscribe("cache-a")
+    applications.hubs[0].publish(name: "e", channel: "cache-a", data: #"{"k":1}"#)
     #expect(
-      Self.call(.reverb, "GET", "/apps/3/connections").body == #"{"connections":1}"#)
-    #expect(Self.call(.pusher, "GET", "/apps/3/connections").status == 404)
-    #expect(Self.call(.reverb, "GET", "/apps/3/channels", age: 3600).status == 200)
-    #expect(Self.call(.pusher, "GET", "/apps/3/channels", age: 3600).status == 401)
+      applications.get("/apps/3/channels/cache-a?info=cache").body
+        == #"{"occupied":true,"cache":\#(cache)}"#)
+    #expect(
+      applications.get("/apps/3/channels?info=cache").body
+        == #"{"channels":{"cache-a":{"cache":\#(cache)}}}"#)
+  }
+
+  // MARK: Refusals and pages
+
+  @Test func `soketi refuses in JSON`() {
+    let refusal: JSONValue = ["error": "Unknown app: 9", "code": 404]
+    #expect(Dialect.soketi.applications().get("/apps/9/channels") == .json(refusal, status: 404))
+    #expect(!Dialect.pusher.applications().get("/apps/9/channels").isJSON)
+  }
+
+  @Test func `Reverb takes old calls, and Pusher has no count of connections`() {
+    let old = HTTPRequestReader.Request.signed(
+      "GET", "/apps/3/channels", timestamp: Applications.seconds - 3600)
+    #expect(Dialect.reverb.applications().answer(old).status == 200)
+    #expect(Dialect.pusher.applications().answer(old).status == 401)
+    #expect(Self.get(.pusher, "connections").status == 404)
   }
 
   @Test func `each has its page for those who watch it`() {
-    #expect(Self.page(.reverb, "/up").body == #"{"health":"OK"}"#)
-    #expect(Self.page(.soketi, "/").body == "OK")
-    #expect(Self.page(.soketi, "/ready").body == "OK")
-    for path in ["/up", "/", "/ready"] { #expect(Self.page(.pusher, path).status == 404) }
+    func page(_ dialect: Dialect, _ path: String) -> HTTPAnswer {
+      dialect.applications().answer(.init(head: HTTPRequestHead(method: "GET", target: path)))
+    }
+    #expect(page(.reverb, "/up").body == #"{"health":"OK"}"#)
+    #expect(page(.soketi, "/").body == "OK")
+    #expect(page(.soketi, "/ready").body == "OK")
+    for path in ["/up", "/", "/ready"] { #expect(page(.pusher, path).status == 404) }
   }
 }

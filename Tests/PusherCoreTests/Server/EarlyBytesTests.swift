@@ -8,19 +8,20 @@ import Testing
 /// RFC 6455 section 4.1 forbids that, TCP does not.
 @Suite("Bytes that come early")
 struct EarlyBytesTests {
-  private static let key = "278d425bdf160c739803"
   private static let mask: UInt32 = 0x1234_5678
 
-  private static func handshake(_ target: String = "/app/\(key)?protocol=7") -> [UInt8] {
-    Array(
-      ("GET \(target) HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n"
-        + "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
-        + "Sec-WebSocket-Key: AQIDBAUGBwgJCgsMDQ4PEA==\r\n\r\n").utf8)
+  private static func handshake(_ line: String = ServerHarness.socketLine) -> [UInt8] {
+    Array(ServerHarness.upgrade(line).utf8)
+  }
+
+  private static let stream = console("events")
+
+  private static func console(_ target: String) -> String {
+    ServerHarness.request("GET /console/\(target)", ["Host: localhost", ConsoleHarness.bearer])
   }
 
   private static func subscribe(_ channel: String) -> [UInt8] {
-    textFrame(
-      #"{"event":"pusher:subscribe","data":{"channel":"\#(channel)"}}"#, mask: mask)
+    textFrame(#"{"event":"pusher:subscribe","data":{"channel":"\#(channel)"}}"#, mask: mask)
   }
 
   private static func ping(_ payload: String) -> [UInt8] {
@@ -34,35 +35,19 @@ struct EarlyBytesTests {
 
   // MARK: Handshake and frames
 
-  /// Returns the two pieces of the bytes; the server reads them separately.
-  private static func pieces(of bytes: [UInt8], at cut: Int) -> [[UInt8]] {
-    [Array(bytes[..<cut]), Array(bytes[cut...])].filter { !$0.isEmpty }
-  }
-
-  @Test(arguments: Dialect.allCases)
+  @Test(arguments: Dialect.allCases.map { ($0, false) } + [(.pusher, true)])
   func `a handshake with frames right after it is read on, wherever the two reads are cut`(
-    dialect: Dialect
+    dialect: Dialect, isSecure: Bool
   ) throws {
-    let test = try ServerHarness { $0.dialect = dialect }
-    try expectReadOn(test, tls: nil)
-  }
-
-  @Test func `a handshake with frames right after it is read on over TLS too`() throws {
-    let files = TestCertificates.shared
-    let test = try ServerHarness {
-      $0.certificate = CertificateFiles(
-        files.certificate("localhost"), key: files.key("localhost"))
-    }
-    try expectReadOn(test, tls: .client(TLSConfiguration(caFile: files.authority)))
-  }
-
-  private func expectReadOn(_ test: ServerHarness, tls: TLSContext?) throws {
+    let test = try ServerHarness(isSecure: isSecure) { $0.dialect = dialect }
+    let tls = try isSecure ? ServerHarness.trust() : nil
     let bytes = Self.handshake() + Self.subscribe("news") + Self.ping("early")
     for cut in 0..<bytes.count {
       let client = test.raw(tls: tls)
       try #require(test.run { client.isOpen })
-      for piece in Self.pieces(of: bytes, at: cut) {
-        client.send(piece)
+      // The server reads the two pieces separately.
+      for piece in [bytes[..<cut], bytes[cut...]] where !piece.isEmpty {
+        client.send(Array(piece))
         test.goRound()
       }
       try #require(test.run { client.text.holds("early") }, "cut at \(cut)")
@@ -78,7 +63,7 @@ struct EarlyBytesTests {
     let test = try ServerHarness { $0.limits.times.close = .seconds(3600) }
     let client = test.raw()
     try #require(test.run { client.isOpen })
-    client.send(Self.handshake("/app/nobody") + Self.ping("early"))
+    client.send(Self.handshake("GET /app/nobody") + Self.ping("early"))
     try #require(test.run { client.text.holds("4001") })
     client.send(frame(.close, [0x0F, 0xA1], mask: Self.mask))
     #expect(test.run { client.hasEnded })
@@ -87,9 +72,7 @@ struct EarlyBytesTests {
   @Test func `readers of the console's stream that have sent early leave their places`() throws {
     let console = try ConsoleHarness()
     for _ in 0..<ServerFeed.readerLimit {
-      let client = console.test.raw(
-        "GET /console/events HTTP/1.1\r\nHost: localhost\r\n"
-          + "Authorization: Bearer \(ConsoleHarness.token)\r\n\r\nearly")
+      let client = console.test.raw(Self.stream + "early")
       try #require(console.test.run { client.text.holds("event: hello") })
       client.close()
     }
@@ -106,15 +89,12 @@ struct EarlyBytesTests {
     var isSocket = false
     var isStream = false
 
-    private static let console =
-      "Host: localhost\r\nAuthorization: Bearer \(ConsoleHarness.token)\r\n\r\n"
-
     init(_ test: ServerHarness, _ random: inout SeededGenerator) throws {
       for _ in 0..<random.below(4) { try addRequest(test, &random) }
       switch random.below(6) {
       case 0: break
       case 1:
-        bytes += Array("GET /console/events HTTP/1.1\r\n\(Self.console)early".utf8)
+        bytes += Array((EarlyBytesTests.stream + "early").utf8)
         isStream = true
         answers += 1
       default:
@@ -130,11 +110,11 @@ struct EarlyBytesTests {
     {
       answers += 1
       switch random.below(5) {
-      case 0: bytes += Array("GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
-      case 1: bytes += Array("HEAD / HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
+      case 0: bytes += Array(ServerHarness.request("GET /nothing").utf8)
+      case 1: bytes += Array(ServerHarness.request("HEAD /").utf8)
       // The answer follows after all nodes have answered.
-      case 2: bytes += Array("GET /console/connections?app=3 HTTP/1.1\r\n\(Self.console)".utf8)
-      case 3: bytes += Array("GET /console/channels?app=3 HTTP/1.1\r\n\(Self.console)".utf8)
+      case 2: bytes += Array(EarlyBytesTests.console("connections?app=3").utf8)
+      case 3: bytes += Array(EarlyBytesTests.console("channels?app=3").utf8)
       default:
         let data = String(repeating: "x", count: random.below(9000))
         bytes += try test.call("e", ["channel-0"], data: data)

@@ -3,10 +3,10 @@ import PusherServer
 import Testing
 
 @Suite struct `Staged faults` {
-  private static func stage(_ faults: String...) throws -> (Hub, SessionContext) {
+  private static func stage(_ faults: [String]) throws -> SessionContext {
     let context = SessionContext()
     context.faults.add(try faults.map { try StagedFault(parsing: $0) })
-    return (.forTests(), context)
+    return context
   }
 
   private static func member(
@@ -18,92 +18,104 @@ import Testing
     return client
   }
 
-  private static func names(_ client: HubClient) -> [String] {
-    client.received().map { event in
-      guard case .text(let text) = event else { return "\(event)" }
-      return (try? JSONParser.parse(text))?["event"]?.text ?? "no JSON"
+  /// A client on a channel of a server with these faults.
+  private static func client(_ faults: String...) throws -> HubClient {
+    member(.forTests(), try stage(faults))
+  }
+
+  /// Publishes `e1` to `eN`, and returns the names that the client receives.
+  private static func names(
+    _ client: HubClient, after count: Int, on channel: String = "news"
+  ) -> [String] {
+    for number in 0..<count {
+      client.hub.publish(name: "e\(number + 1)", channel: channel, data: "{}")
     }
+    return client.names()
   }
 
-  @Test func `a dropped connection gets so many events, and no close frame`() throws {
-    let (hub, context) = try Self.stage("drop:after=2")
-    let client = Self.member(hub, context)
-    for number in 1...3 { hub.publish(name: "e\(number)", channel: "news", data: "{}") }
-    #expect(Self.names(client) == ["e1", "e2"])
-    #expect(client.session.isFinished)
-    #expect(client.wire.closeReceived == nil)
+  private static let ping = #"{"event":"pusher:ping","data":{}}"#
+
+  /// The names of the events that a client receives of five.
+  @Test(arguments: [
+    (["drop:after=2"], ["e1", "e2"]), (["blackhole:after=1"], ["e1"]),
+    (["close:code=4100,after=1"], ["e1", #"closed(Optional(4100), "a staged fault")"#]),
+    (["bad-json:times=1"], ["no JSON", "e2", "e3", "e4", "e5"]),
+    (["duplicate:after=1,times=2"], ["e1", "e2", "e2", "e3", "e3", "e4", "e5"]),
+    (
+      ["bad-json:times=1", "duplicate:times=1", "reorder:channel=n*,after=0,times=1"],
+      ["no JSON", "e2", "e2", "e4", "e3", "e5"]
+    ),
+  ])
+  func `events are lost, broken, repeated or moved as the faults say`(
+    faults: [String], names: [String]
+  ) throws {
+    let client = Self.member(.forTests(), try Self.stage(faults))
+    #expect(Self.names(client, after: 5) == names)
+  }
+
+  @Test func `a dropped connection gets no close frame, and leaves the hub`() throws {
+    let client = try Self.client("drop:after=2")
+    _ = Self.names(client, after: 3)
+    #expect(client.session.isFinished && client.wire.closeReceived == nil)
     client.settle()
-    #expect(hub.connectionCount == 0)
+    #expect(client.hub.connectionCount == 0)
   }
 
-  @Test func `a closed connection gets its code`() throws {
-    let (hub, context) = try Self.stage("close:code=4100,after=1")
-    let client = Self.member(hub, context)
-    for number in 1...2 { hub.publish(name: "e\(number)", channel: "news", data: "{}") }
+  @Test func `a fault of one pattern touches its channels only`() throws {
+    let client = try Self.client("duplicate:channel=private-*,after=1,times=2")
+    client.authorize("private-a")
     _ = client.received()
-    #expect(client.wire.closeReceived?.code == CloseCode(rawValue: 4100))
+    #expect(Self.names(client, after: 4, on: "private-a") == ["e1", "e2", "e2", "e3", "e3", "e4"])
+    #expect(Self.names(client, after: 1) == ["e1"])
   }
 
   @Test func `a storm closes so many connections at their greeting`() throws {
-    let (hub, context) = try Self.stage("storm:connections=2")
+    let (hub, context) = (Hub.forTests(), try Self.stage(["storm:connections=2"]))
     let clients = (1...3).map { HubClient(hub, "1.\($0)", context: context) }
-    for client in clients { _ = client.received() }
-    let codes = clients.map { $0.wire.closeReceived?.code?.rawValue }
-    #expect(codes == [4200, 4200, nil])
+    #expect(clients.map { $0.closeCode() } == [4200, 4200, nil])
   }
 
   @Test func `a black hole takes everything, answers nothing, and ends by silence`() throws {
-    let (hub, context) = try Self.stage("blackhole:after=1")
-    let client = Self.member(hub, context)
-    for number in 1...3 { hub.publish(name: "e\(number)", channel: "news", data: "{}") }
-    #expect(Self.names(client) == ["e1"])
-    client.send(#"{"event":"pusher:ping","data":{}}"#)
-    client.wire.ping()
-    client.deliverInput()
-    #expect(client.received().isEmpty)
-    #expect(!client.session.isFinished)
+    let client = try Self.client("blackhole:after=1")
+    #expect(Self.names(client, after: 3) == ["e1"])
+    client.send(Self.ping)
+    client.ping()
+    #expect(client.received().isEmpty && !client.session.isFinished)
     client.wait(.seconds(121))
     client.wait(.seconds(31))
-    #expect(client.session.isFinished)
-    #expect(client.received().isEmpty)
+    #expect(client.received().isEmpty && client.session.isFinished)
   }
 
   @Test func `a late pong comes when its time is there`() throws {
-    let (hub, context) = try Self.stage("late-pong:delay=5s,times=1")
-    let client = Self.member(hub, context)
-    client.send(#"{"event":"pusher:ping","data":{}}"#)
+    let client = try Self.client("late-pong:delay=5s,times=1")
+    client.send(Self.ping)
     client.wait(.milliseconds(4999))
     #expect(client.received().isEmpty)
     #expect(client.session.deadline == client.now.advanced(by: .milliseconds(1)))
     client.wait(.milliseconds(1))
-    #expect(Self.names(client) == ["pusher:pong"])
-    client.send(#"{"event":"pusher:ping","data":{}}"#)
-    #expect(Self.names(client) == ["pusher:pong"])
+    #expect(client.names() == ["pusher:pong"])
+    client.send(Self.ping)
+    #expect(client.names() == ["pusher:pong"])
   }
 
   @Test func `pings of the WebSocket are answered late too, each in its time`() throws {
-    let (hub, context) = try Self.stage("late-pong:delay=5s,times=2")
-    let client = Self.member(hub, context)
-    client.wire.ping([1])
-    client.deliverInput()
+    let client = try Self.client("late-pong:delay=5s,times=2")
+    client.ping([1])
     client.wait(.seconds(1))
-    client.wire.ping([2])
-    client.deliverInput()
+    client.ping([2])
     client.wait(.milliseconds(3999))
     #expect(client.received().isEmpty)
     client.wait(.milliseconds(1))
     #expect(client.received() == [.pong([1])])
-    client.wire.ping([3])
-    client.deliverInput()
+    client.ping([3])
     #expect(client.received() == [.pong([3])])
     client.wait(.seconds(1))
     #expect(client.received() == [.pong([2])])
   }
 
   @Test func `an event is cut in two frames inside a character`() throws {
-    let (hub, context) = try Self.stage("split-utf8")
-    let client = Self.member(hub, context)
-    hub.publish(name: "e", channel: "news", data: "Grüße")
+    let client = try Self.client("split-utf8")
+    client.hub.publish(name: "e", channel: "news", data: "Grüße")
     let bytes = client.session.connection.takeOutput()
     #expect(bytes[0] == 0x01)
     let length = Int(bytes[1])
@@ -115,67 +127,43 @@ import Testing
 
   @Test(arguments: [100, 70_000, 8 << 20])
   func `a huge frame has just the size`(size: Int) throws {
-    let (hub, context) = try Self.stage("huge-frame:size=\(size),times=1")
-    let client = Self.member(hub, context)
-    hub.publish(name: "e", channel: "news", data: "{}")
+    let client = try Self.client("huge-frame:size=\(size),times=1")
+    client.hub.publish(name: "e", channel: "news", data: "{}")
     let text = try #require(client.texts().first)
     #expect(text.utf8.count == size)
     #expect(try JSONParser.parse(text)["data"] == .string("{}"))
-    hub.publish(name: "e", channel: "news", data: "{}")
+    client.hub.publish(name: "e", channel: "news", data: "{}")
     #expect(client.texts() == [#"{"event":"e","channel":"news","data":"{}"}"#])
   }
 
-  @Test func `events come broken, twice, and in another order`() throws {
-    let (hub, context) = try Self.stage(
-      "bad-json:times=1", "duplicate:times=1", "reorder:channel=n*,after=0,times=1")
-    let client = Self.member(hub, context)
-    let other = Self.member(hub, context, "1.2", of: "other")
-    for number in 1...5 { hub.publish(name: "e\(number)", channel: "news", data: "{}") }
-    #expect(Self.names(client) == ["no JSON", "e2", "e2", "e4", "e3", "e5"])
-    hub.publish(name: "e6", channel: "other", data: "{}")
-    #expect(Self.names(other) == ["e6"])
-  }
-
-  @Test func `only the channels that are meant are touched, and only so often`() throws {
-    let (hub, context) = try Self.stage("duplicate:channel=private-*,after=1,times=2")
-    let client = Self.member(hub, context)
-    client.authorize("private-a")
-    _ = client.received()
-    for number in 1...4 { hub.publish(name: "e\(number)", channel: "private-a", data: "{}") }
-    hub.publish(name: "n", channel: "news", data: "{}")
-    #expect(Self.names(client) == ["e1", "e2", "e2", "e3", "e3", "e4", "n"])
-  }
-
   @Test func `no signature is accepted where that is staged`() throws {
-    let (hub, context) = try Self.stage("auth-fail:channel=private-b,times=1")
-    let client = Self.member(hub, context)
+    let client = try Self.client("auth-fail:channel=private-b,times=1")
     for channel in ["private-a", "private-b", "private-b"] { client.authorize(channel) }
     let succeeded = "pusher_internal:subscription_succeeded"
-    #expect(Self.names(client) == [succeeded, "pusher:error", succeeded])
+    #expect(client.names() == [succeeded, "pusher:error", succeeded])
   }
 
   @Test func `what is left of a fault is counted, where it is limited`() throws {
-    let (hub, context) = try Self.stage(
-      "duplicate:times=2", "drop:after=100,connections=3", "reorder:channel=never")
+    let context = try Self.stage([
+      "duplicate:times=2", "drop:after=100,connections=3", "reorder:channel=never",
+    ])
     let left = { context.faults.remainders.map { [$0.times, $0.connections] } }
     #expect(left() == [[2, nil], [nil, 3], [nil, nil]])
-    let client = Self.member(hub, context)
-    for expected in [1, 0, 0] {
-      hub.publish(name: "e", channel: "news", data: "{}")
-      #expect(left()[0] == [expected, nil])
+    let client = Self.member(.forTests(), context)
+    for (received, rest) in [(2, 1), (2, 0), (1, 0)] {
+      #expect(Self.names(client, after: 1).count == received)
+      #expect(left()[0] == [rest, nil])
     }
-    #expect(Self.names(client).count == 5)
     #expect(left()[1] == [nil, 2])
     context.faults.removeAll()
     #expect(left().isEmpty)
   }
 
   @Test func `without faults an event goes out as it is, also after they are taken back`() throws {
-    let (hub, context) = try Self.stage("duplicate")
-    let client = Self.member(hub, context)
+    let context = try Self.stage(["duplicate"])
+    let client = Self.member(.forTests(), context)
     context.faults.removeAll()
-    hub.publish(name: "e", channel: "news", data: "{}")
-    #expect(Self.names(client) == ["e"])
+    #expect(Self.names(client, after: 1) == ["e1"])
   }
 
   @Test(arguments: [
@@ -195,39 +183,34 @@ import Testing
     let error = #expect(throws: StagedFaultError.self) { try StagedFault(parsing: text) }
     #expect(error?.description.hasPrefix(message) == true, "\(error as (any Error)?)")
   }
-}
 
-@Suite struct `Staged faults over the wire` {
-  private func call(_ method: String, _ body: String = "", headers: String = "") -> String {
-    "\(method) /faults HTTP/1.1\r\nHost: localhost\r\n\(headers)Content-Length: \(body.utf8.count)\r\n\r\n"
-      + body
+  // MARK: Over the wire
+
+  private func call(_ method: String, _ body: String = "", _ headers: String...) -> String {
+    ServerHarness.request("\(method) /faults", ["Host: localhost"] + headers, body: body)
   }
 
   @Test func `staged faults are listed, added and taken back while the server runs`() throws {
     let server = try ServerHarness {
       $0.faults = [try? StagedFault(parsing: "bad-json")].compactMap { $0 }
     }
-    let socket = try server.socket()
-    #expect(server.run { socket.isEstablished })
-    let client = server.raw(call("GET"))
-    #expect(server.run { client.text.hasSuffix(#"{"faults":["bad-json"]}"#) })
-    client.send(Array(call("DELETE").utf8))
-    #expect(server.run { client.text.hasSuffix(#"{"faults":[]}"#) })
-    client.send(Array(call("POST", "reorder\nnothing").utf8))
-    #expect(server.run { client.text.hasSuffix("split-utf8, storm\n") })
-    client.send(Array(call("POST", "reorder\nclose:code=4100\n").utf8))
-    #expect(server.run { client.text.hasSuffix(#"{"faults":["reorder","close:code=4100"]}"#) })
+    let socket = try server.established()
+    let client = server.raw()
+    for (call, answer) in [
+      (call("GET"), #"{"faults":["bad-json"]}"#), (call("DELETE"), #"{"faults":[]}"#),
+      (call("POST", "reorder\nnothing"), "split-utf8, storm\n"),
+      (call("POST", "reorder\nclose:code=4100\n"), #"{"faults":["reorder","close:code=4100"]}"#),
+    ] {
+      client.send(Array(call.utf8))
+      #expect(server.run { client.text.hasSuffix(answer) })
+    }
     // This socket connected earlier.
-    #expect(
-      server.run {
-        socket.hasEnded
-          || { if case .closed(4100, _) = socket.received.last { true } else { false } }()
-      })
+    #expect(server.run { socket.hasEnded || socket.closeCode == 4100 })
   }
 
   @Test func `a browser's page does not get there`() throws {
     let server = try ServerHarness()
-    let client = server.raw(call("POST", "drop", headers: "Origin: http://example.com\r\n"))
+    let client = server.raw(call("POST", "drop", "Origin: http://example.com"))
     #expect(server.run { client.text.hasPrefix("HTTP/1.1 403 ") })
     #expect(server.server.context.faults.isEmpty)
   }

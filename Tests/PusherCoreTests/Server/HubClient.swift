@@ -7,16 +7,19 @@ import Testing
 final class HubClient {
   let hub: Hub
   let session: ClientSession
-  let wire = WebSocketConnection.client()
+  let wire: WebSocketConnection
   var now = Instant(nanoseconds: 0)
 
   init(
-    _ hub: Hub, _ socketID: String, from address: ClientAddress? = nil, context: SessionContext
+    _ hub: Hub, _ socketID: String, from address: ClientAddress? = nil, context: SessionContext,
+    deflate: PerMessageDeflate? = nil
   ) {
     self.hub = hub
+    wire = .client(deflate: deflate)
     session = ClientSession(
       WebSocketConnection(
-        role: .server, limits: WebSocketLimits(frame: 102_400, message: 102_400),
+        role: .server, deflate: deflate,
+        limits: WebSocketLimits(frame: 102_400, message: 102_400),
         random: SeededGenerator(seed: 1)),
       socketID: socketID, from: address, hub: hub, context: context, at: now)
   }
@@ -25,29 +28,27 @@ final class HubClient {
     _ hub: Hub, _ socketID: String, from address: ClientAddress? = nil, dialect: Dialect = .pusher
   ) { self.init(hub, socketID, from: address, context: SessionContext(dialect: dialect)) }
 
+  // MARK: What it sends
+
   func send(_ text: String) {
     wire.send(text: text)
     deliverInput()
   }
 
-  func answers(to text: String) -> [String] {
-    _ = texts()
-    send(text)
-    return texts()
+  func send(binary bytes: [UInt8]) {
+    wire.send(binary: bytes)
+    deliverInput()
+  }
+
+  func ping(_ payload: [UInt8] = []) {
+    wire.ping(payload)
+    deliverInput()
   }
 
   func deliverInput() {
     session.connection.receive(wire.takeOutput())
     session.receive(at: now)
     session.settle(at: now)
-  }
-
-  func received() -> [ReceivedEvent] {
-    wire.events(after: session.connection.takeOutput())
-  }
-
-  func texts() -> [String] {
-    received().compactMap { if case .text(let text) = $0 { text } else { nil } }
   }
 
   func subscribe(_ channel: String) {
@@ -65,33 +66,75 @@ final class HubClient {
     send(ClientCommand(service: .pusher).subscribe(channel: channel, auth: Authorization(auth)))
   }
 
+  /// Subscribes with a signature; on a presence channel as this user.
+  func join(_ channel: String, as user: String = "7") {
+    let isPresence = channel.hasPrefix("presence-")
+    authorize(channel, channelData: isPresence ? #"{"user_id":"\#(user)"}"# : nil)
+  }
+
+  func signIn(_ userData: String, secret: String? = nil) {
+    let application = hub.application
+    let auth = SubscriptionSignature(key: application.key, secret: secret ?? application.secret)
+      .signIn(socketID: session.socketID, userData: userData)
+    send(
+      ClientCommand(service: .pusher).signIn(
+        Authorization(PusherUserAuth(auth: auth, userData: userData))))
+  }
+
+  // MARK: What it receives
+
+  func received() -> [ReceivedEvent] { wire.events(after: session.connection.takeOutput()) }
+
+  func texts() -> [String] {
+    received().compactMap { if case .text(let text) = $0 { text } else { nil } }
+  }
+
+  /// Expects these messages, and no others since the last look.
+  func expect(_ texts: String..., sourceLocation: SourceLocation = #_sourceLocation) {
+    #expect(self.texts() == texts, sourceLocation: sourceLocation)
+  }
+
+  func answers(to text: String) -> [String] {
+    _ = texts()
+    send(text)
+    return texts()
+  }
+
+  /// The names of the received events; another kind of message in its own words.
+  func names() -> [String] {
+    received().map { event in
+      guard case .text(let text) = event else { return "\(event)" }
+      return (try? JSONParser.parse(text))?["event"]?.text ?? "no JSON"
+    }
+  }
+
+  /// The parts of the last message, which must be an error.
+  func error() throws -> (code: JSONValue?, message: String, channel: String?) {
+    let error = try JSONParser.parse(try #require(texts().last))
+    #expect(error["event"] == "pusher:error")
+    let data = error["data"]
+    return (data?["code"], data?["message"]?.text ?? "", error["channel"]?.text)
+  }
+
+  /// The code of the server's close frame; `nil` without one.
+  func closeCode() -> UInt16? {
+    _ = received()
+    return wire.closeReceived?.code?.rawValue
+  }
+
+  // MARK: Time and end
+
   func wait(_ duration: Duration) {
     now = now.advanced(by: duration)
     session.tick(at: now)
     session.settle(at: now)
   }
 
-  func settle() {
-    session.settle(at: now)
-  }
+  func settle() { session.settle(at: now) }
 
   func lose(reason: String = "gone") {
     session.lost(reason: reason, at: now)
     session.settle(at: now)
-  }
-}
-
-extension Applications {
-  /// Apps on one node; of two with the same id or key the first counts.
-  convenience init(
-    _ applications: [Application], limits: ServerLimits = ServerLimits(),
-    service: PusherService = .pusher, dialect: Dialect = .pusher,
-    random: any RandomNumberGenerator
-  ) {
-    self.init(
-      limits: limits, dialect: dialect, text: MessageText(service: service, dialect: dialect),
-      random: random)
-    renew(applications.map { AppSetup($0, limits: limits, service: service, dialect: dialect) })
   }
 }
 
@@ -100,9 +143,7 @@ extension Hub {
   convenience init(
     application: Application, limits: ServerLimits = ServerLimits(),
     service: PusherService = .pusher, dialect: Dialect = .pusher
-  ) {
-    self.init(AppSetup(application, limits: limits, service: service, dialect: dialect))
-  }
+  ) { self.init(AppSetup(application, limits: limits, service: service, dialect: dialect)) }
 
   /// A hub with the app of the protocol's vectors.
   static func forTests(
@@ -110,12 +151,24 @@ extension Hub {
   ) -> Hub {
     var limits = ServerLimits()
     change(&limits)
-    return Hub(
-      application: .forTests(allowsClientEvents: allowsClientEvents), limits: limits)
+    return Hub(application: .forTests(allowsClientEvents: allowsClientEvents), limits: limits)
   }
-}
 
-extension Hub {
+  /// A client after its greeting.
+  func client(_ socketID: String = "1.1", from address: ClientAddress? = nil) -> HubClient {
+    let client = HubClient(self, socketID, from: address)
+    _ = client.received()
+    return client
+  }
+
+  /// Two clients on a channel, on a presence channel the users 0 and 1.
+  func pair(on channel: String, dialect: Dialect = .pusher) -> [HubClient] {
+    let clients = ["1.1", "1.2"].map { HubClient(self, $0, dialect: dialect) }
+    for (user, client) in clients.enumerated() { client.join(channel, as: "\(user)") }
+    for client in clients { _ = client.received() }
+    return clients
+  }
+
   @discardableResult
   func publish(
     name: String, channel: String, data: JSONValue, except excluded: String? = nil
@@ -132,18 +185,83 @@ extension Hub {
   func subscriptionCount(_ channel: String) -> Int { facts(of: channel).subscriptions }
 }
 
-extension APIRouter {
-  /// Returns the answer of a server without peers, which is available at once.
-  func answer(
-    _ request: HTTPRequestReader.Request, seconds: Int64, at now: Instant
-  ) -> HTTPAnswer {
-    var progress = begin(request, seconds: seconds, at: now)
+extension Dialect {
+  /// A hub with this dialect's limits.
+  func hub(_ change: (inout Application) -> Void = { _ in }) -> Hub {
+    var application = Application.forTests()
+    change(&application)
+    return Hub(application: application, limits: limits, dialect: self)
+  }
+
+  /// A client after its greeting.
+  func client(_ socketID: String = "1.1", of hub: Hub? = nil) -> HubClient {
+    let client = HubClient(hub ?? self.hub(), socketID, dialect: self)
+    _ = client.received()
+    return client
+  }
+
+  func applications() -> Applications {
+    Applications([.forTests()], limits: limits, dialect: self, random: SeededGenerator(seed: 1))
+  }
+}
+
+// MARK: The HTTP API
+
+extension Applications {
+  /// Apps on one node; of two with the same id or key the first counts.
+  convenience init(
+    _ applications: [Application], limits: ServerLimits = ServerLimits(),
+    service: PusherService = .pusher, dialect: Dialect = .pusher,
+    random: any RandomNumberGenerator = SeededGenerator(seed: 1)
+  ) {
+    self.init(
+      limits: limits, dialect: dialect, text: MessageText(service: service, dialect: dialect),
+      random: random)
+    renew(applications.map { AppSetup($0, limits: limits, service: service, dialect: dialect) })
+  }
+
+  /// The server's time, in seconds since 1970.
+  static let seconds: Int64 = 1_353_088_179
+
+  /// Returns the answer to a request without peers, which is available at once.
+  func answer(_ request: HTTPRequestReader.Request, at now: Instant = .start) -> HTTPAnswer {
+    var progress = APIRouter(self).begin(request, seconds: Self.seconds, at: now)
     // A long list takes several turns.
     while case .pauses(let next) = progress { progress = next(now) }
     if case .answer(let answer) = progress { return answer }
     Issue.record("the call waits")
     return .refusal(500, "no answer")
   }
+
+  func get(_ path: String) -> HTTPAnswer { answer(.signed("GET", path)) }
+
+  func post(_ path: String, _ body: String) -> HTTPAnswer {
+    answer(.signed("POST", path, body: body))
+  }
+}
+
+extension HTTPRequestReader.Request {
+  /// A call of the HTTP API; the parameters stand in the path's query, unencoded.
+  static func signed(
+    _ method: String, _ path: String, body: String? = nil,
+    key: String = Application.forTests().key, secret: String = Application.forTests().secret,
+    timestamp: Int64 = Applications.seconds
+  ) -> Self {
+    let parts = path.split(separator: "?", maxSplits: 1)
+    let parameters = parts.dropFirst().flatMap { $0.split(separator: "&") }.map { pair in
+      let sides = pair.split(separator: "=", maxSplits: 1).map(String.init)
+      return APIRequest.Parameter(sides[0], sides[1])
+    }
+    let signed = APIRequest(
+      method: method, path: String(parts[0]), parameters: parameters,
+      body: body.map { Array($0.utf8) }
+    ).signed(key: key, secret: secret, timestamp: timestamp)
+    let head = HTTPRequestHead(method: method, target: signed.target, headers: signed.headers)
+    return Self(head: head, body: signed.body ?? [])
+  }
+
+  /// The same head with another body.
+  func sending(_ body: String) -> Self { Self(head: head, body: Array(body.utf8)) }
 }
 
 extension Instant {

@@ -4,20 +4,13 @@ import Testing
 
 /// RFC 6761 sections 6.2 and 6.3; RFC 4291 sections 2.2 and 2.5; the URL standard, section "Host
 /// parsing".
-@Suite("Which hosts and origins are local")
-struct LocalHostTests {
-  struct Vector: Sendable, CustomTestStringConvertible {
-    let text: String
-    /// `nil` if the text is not a host.
-    let isLocal: Bool?
-    var testDescription: String { text }
+@Suite struct `Which hosts and origins are local` {
+  /// Texts that are local, are not (`false`), or are no host (`nil`).
+  private static func vectors(_ isLocal: Bool?, _ texts: [String]) -> [(String, Bool?)] {
+    texts.map { ($0, isLocal) }
   }
 
-  private static func vectors(_ isLocal: Bool?, _ texts: [String]) -> [Vector] {
-    texts.map { Vector(text: $0, isLocal: isLocal) }
-  }
-
-  static let hosts: [Vector] =
+  static let hosts: [(String, Bool?)] =
     // This machine's names and addresses.
     vectors(
       true,
@@ -52,8 +45,8 @@ struct LocalHostTests {
       ])
 
   @Test(arguments: hosts)
-  func `a host is local, is not, or is none`(vector: Vector) {
-    #expect(LocalHost(vector.text)?.isLocal == vector.isLocal)
+  func `a host is local, is not, or is none`(text: String, isLocal: Bool?) {
+    #expect(LocalHost(text)?.isLocal == isLocal)
   }
 
   @Test(arguments: [
@@ -83,7 +76,7 @@ struct LocalHostTests {
     #expect(LocalHost.split(text) == nil)
   }
 
-  static let origins: [Vector] =
+  static let origins: [(String, Bool?)] =
     // This machine's origins.
     vectors(
       true,
@@ -112,11 +105,10 @@ struct LocalHostTests {
       ])
 
   @Test(arguments: origins)
-  func `an origin is local, is not, or is none`(vector: Vector) {
-    #expect(
-      OriginPolicy.Origin(vector.text).map { OriginPolicy().allows($0.description) }
-        == vector.isLocal)
-    #expect(OriginPolicy().allows(vector.text) == (vector.isLocal ?? false))
+  func `an origin is local, is not, or is none`(text: String, isLocal: Bool?) {
+    let policy = OriginPolicy()
+    #expect(OriginPolicy.Origin(text).map { policy.allows($0.description) } == isLocal)
+    #expect(policy.allows(text) == (isLocal ?? false))
   }
 
   @Test func `an origin that is named is allowed in every spelling of it, and no other`() throws {
@@ -163,10 +155,9 @@ struct LocalHostTests {
       #expect(origin.map { OriginPolicy.Origin($0.description) == $0 } ?? true)
     }
   }
-}
 
-@Suite("Telling of refusals")
-struct RefusalReportTests {
+  // MARK: Refusals
+
   @Test func `each refusal is told once, and a page that makes up origins fills no log`() {
     var report = RefusalReport()
     #expect(report.note(.origin("https://a.example")) == false)

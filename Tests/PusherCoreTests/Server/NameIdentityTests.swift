@@ -1,5 +1,4 @@
 import PusherCore
-import TestSupport
 import Testing
 
 @testable import PusherServer
@@ -8,66 +7,57 @@ import Testing
 @Suite struct `Names that only look alike, at the server` {
   static let (one, other) = ("caf\u{E9}", "cafe\u{301}")
 
-  /// A hub whose dialect takes any text as a channel's name.
-  private func hub() -> Hub {
-    Hub(application: .forTests(), dialect: .reverb)
+  /// The dialect takes any text as a channel's name.
+  private func clients() -> (HubClient, HubClient) {
+    let client = Dialect.reverb.client()
+    return (client, Dialect.reverb.client("1.2", of: client.hub))
   }
 
-  /// Returns the data that a client received under an event's name, byte by byte.
-  private func data(_ client: HubClient, _ event: String) -> [String] {
-    client.texts().filter { $0.contains("\"event\":\"\(event)\"") }
-  }
+  private func utf8(_ names: [String]) -> [[UInt8]] { names.map { Array($0.utf8) } }
 
   @Test(arguments: ["", "private-", "cache-"])
   func `an event goes to the channel whose bytes were named`(prefix: String) {
-    let hub = hub()
-    let (a, b) = (HubClient(hub, "1.1", dialect: .reverb), HubClient(hub, "1.2", dialect: .reverb))
+    let (a, b) = clients()
+    let hub = a.hub
     a.authorize(prefix + Self.one)
     b.authorize(prefix + Self.other)
     #expect(hub.occupiedChannels.count == 2)
     _ = (a.texts(), b.texts())
     #expect(hub.publish(name: "e", channel: prefix + Self.one, data: "secret") == 1)
-    #expect(data(a, "e").count == 1 && data(b, "e").isEmpty)
+    #expect(a.names() == ["e"] && b.names() == [])
     #expect(hub.subscriptionCount(prefix + Self.other) == 1)
   }
 
   @Test func `one client may be in both, and leaves the one that it names`() {
-    let hub = hub()
-    let client = HubClient(hub, "1.1", dialect: .reverb)
-    client.subscribe(Self.one)
-    client.subscribe(Self.other)
-    #expect(data(client, "pusher_internal:subscription_succeeded").count == 2)
-    client.send(#"{"event":"pusher:unsubscribe","data":{"channel":"\#(Self.one)"}}"#)
-    #expect(hub.occupiedChannels.map { Array($0.utf8) } == [Array(Self.other.utf8)])
+    let client = clients().0
+    for channel in [Self.one, Self.other] { client.subscribe(channel) }
+    #expect(
+      client.names() == [String](repeating: "pusher_internal:subscription_succeeded", count: 2))
+    client.unsubscribe(Self.one)
+    #expect(utf8(client.hub.occupiedChannels) == utf8([Self.other]))
   }
 
   @Test func `a channel is private by the bytes that it begins with`() {
-    let hub = hub()
-    let client = HubClient(hub, "1.1", dialect: .reverb)
-    _ = client.texts()
+    let client = clients().0
     // `String` combines the accent with the hyphen, so this name does not have the prefix private-.
     client.subscribe("private-\u{301}x")
-    #expect(hub.occupiedChannels.isEmpty, "\(client.texts())")
+    #expect(client.hub.occupiedChannels.isEmpty, "\(client.texts())")
   }
 
-  @Test func `two users in a presence channel are two members, and each leaves alone`() throws {
-    let hub = hub()
-    let clients = [Self.one, Self.other].enumerated().map { number, id in
-      let client = HubClient(hub, "1.\(number + 1)", dialect: .reverb)
-      client.authorize("presence-a", channelData: #"{"user_id":"\#(id)"}"#)
-      return client
-    }
-    #expect(
-      hub.userIDs("presence-a").map { Array($0.utf8) }
-        == [Self.one, Self.other].map { Array($0.utf8) })
-    #expect(data(clients[0], "pusher_internal:member_added").count == 1)
-    hub.disconnect(clients[1].session, at: clients[1].now)
-    #expect(data(clients[0], "pusher_internal:member_removed").count == 1)
+  @Test func `two users in a presence channel are two members, and each leaves alone`() {
+    let (a, b) = clients()
+    let hub = a.hub
+    a.join("presence-a", as: Self.one)
+    b.join("presence-a", as: Self.other)
+    #expect(utf8(hub.userIDs("presence-a")) == utf8([Self.one, Self.other]))
+    #expect(a.names().last == "pusher_internal:member_added")
+    hub.disconnect(b.session, at: b.now)
+    #expect(a.names() == ["pusher_internal:member_removed"])
     #expect(hub.userIDs("presence-a").count == 1)
   }
 
   @Test func `a cached event is that of the channel whose bytes were named`() {
-    let hub = hub()
+    let hub = Dialect.reverb.hub()
     hub.publish(name: "e", channel: "cache-" + Self.one, data: "one")
     #expect(hub.cachedData("cache-" + Self.other) == nil)
     hub.publish(name: "e", channel: "cache-" + Self.other, data: "other")
@@ -77,14 +67,8 @@ import Testing
   @Test func `a user's connections, watchers and end are those of the id's bytes`() {
     let hub = Hub.forTests()
     let clients = [Self.one, Self.other].enumerated().map { number, id in
-      let client = HubClient(hub, "1.\(number + 1)")
-      let userData = #"{"id":"\#(id)","watchlist":["\#(Self.one)"]}"#
-      let application = hub.application
-      let auth = SubscriptionSignature(key: application.key, secret: application.secret)
-        .signIn(socketID: client.session.socketID, userData: userData)
-      client.send(
-        ClientCommand(service: .pusher).signIn(
-          Authorization(PusherUserAuth(auth: auth, userData: userData))))
+      let client = hub.client("1.\(number)")
+      client.signIn(#"{"id":"\#(id)","watchlist":["\#(Self.one)"]}"#)
       return client
     }
     #expect(hub.users.sessions(of: Self.one).count == 1)
@@ -98,11 +82,10 @@ import Testing
     // `String` treats U+212A, the kelvin sign, as K, and U+037E as a semicolon.
     _ = HubClient(hub, "1;K")
     #expect(hub.hasSocket("1;K") && !hub.hasSocket("1\u{37E}K") && !hub.hasSocket("1;\u{212A}"))
-    let applications = Applications(
-      [
-        Application(id: "K", key: Self.one, secret: "s"),
-        Application(id: "\u{212A}", key: Self.other, secret: "s"),
-      ], random: SeededGenerator(seed: 1))
+    let applications = Applications([
+      Application(id: "K", key: Self.one, secret: "s"),
+      Application(id: "\u{212A}", key: Self.other, secret: "s"),
+    ])
     #expect(applications.hub(key: Self.one) === applications.hubs[0])
     #expect(applications.hub(key: Self.other) === applications.hubs[1])
     #expect(applications.hub(id: "K") === applications.hubs[0])

@@ -1,143 +1,59 @@
 import PusherCore
 import PusherServer
+import TestSupport
 import Testing
 
-@Suite("The server over loopback")
-struct ServerTests {
+@Suite struct `The server over loopback` {
   @Test func `events of the API reach public, private and presence subscribers in order`() throws {
     let test = try ServerHarness()
-    let socket = try test.socket()
-    #expect(test.run { socket.isEstablished })
+    let socket = try test.established()
     socket.subscribe("news")
     socket.subscribe("private-a")
     socket.subscribe("presence-a", channelData: #"{"user_id":"7"}"#)
     #expect(test.run { socket.texts.count == 3 })
     let publisher = test.raw()
+    let channels = ["news", "private-a", "presence-a"]
     // One connection sends all requests at once; answers and deliveries keep the order.
-    for index in 0..<50 {
-      let channels = ["news", "private-a", "presence-a"]
-      publisher.send(try test.call("e", channels, data: "\(index)"))
-    }
+    for index in 0..<50 { publisher.send(try test.call("e", channels, data: "\(index)")) }
     #expect(test.run { socket.texts.count == 153 })
     let expected = (0..<50).flatMap { index in
-      ["news", "private-a", "presence-a"].map {
-        #"{"event":"e","channel":"\#($0)","data":"\#(index)"}"#
-      }
+      channels.map { #"{"event":"e","channel":"\#($0)","data":"\#(index)"}"# }
     }
     #expect(Array(socket.texts.dropFirst(3)) == expected)
-    #expect(test.run { publisher.text.components(of: "HTTP/1.1 200 OK") == 50 })
+    #expect(test.run { publisher.text.pieces(separatedBy: "HTTP/1.1 200 OK").count == 51 })
     #expect(!publisher.hasEnded)
-    let kinds = test.events.map { event in
-      if case .event = event { 1 } else if case .request(_, _, 200, _) = event { 2 } else { 0 }
-    }
-    #expect(kinds.count { $0 == 1 } == 150)
-    #expect(kinds.count { $0 == 2 } == 50)
-  }
-
-  @Test func `a wrong signature and a stale timestamp are refused and change nothing`() throws {
-    let test = try ServerHarness()
-    let socket = try test.socket()
-    #expect(test.run { socket.isEstablished })
-    socket.subscribe("private-a", secret: "wrong")
-    #expect(test.run { socket.texts.count == 1 })
-    #expect(socket.texts[0].contains("Invalid signature: Expected HMAC SHA256 hex digest of"))
-    socket.subscribe("news")
-    #expect(test.run { socket.texts.count == 2 })
-    let publisher = test.raw()
-    publisher.send(try test.call("e", ["news"], data: "1", secret: "wrong"))
-    publisher.send(try test.call("e", ["news"], data: "2", age: 700))
-    publisher.send(try test.call("e", ["news"], data: "3"))
-    #expect(test.run { publisher.text.contains("200 OK") && socket.texts.count == 3 })
-    #expect(publisher.text.components(of: "401 Unauthorized") == 2)
-    #expect(publisher.text.contains("Timestamp expired"))
-    #expect(socket.texts[2] == #"{"event":"e","channel":"news","data":"3"}"#)
-  }
-
-  @Test func `a client that does not read is dropped while another gets everything`() throws {
-    let test = try ServerHarness { $0.limits.sizes.outputQueue = 100_000 }
-    let slow = try test.socket()
-    let fast = try test.socket()
-    #expect(test.run { slow.isEstablished && fast.isEstablished })
-    slow.subscribe("news")
-    fast.subscribe("news")
-    #expect(test.run { slow.texts.count == 1 && fast.texts.count == 1 })
-    slow.reads = false
-    let publisher = test.raw()
-    let data = String(repeating: "x", count: 10_000)
-    var sent = 0
-    // The system's buffers come on top of the server's queue.
-    while test.server.connectionCount == 2 && sent < 5000 {
-      for _ in 0..<20 { publisher.send(try test.call("e", ["news"], data: data)) }
-      sent += 20
-      let wanted = sent + 1
-      #expect(test.run { fast.texts.count == wanted })
-    }
-    #expect(test.server.connectionCount == 1)
-    #expect(sent < 5000)
-    slow.reads = true
-    #expect(test.run { slow.hasEnded })
-    #expect(slow.received.last == .closed(4100, "the client left more than 100000 bytes unread"))
-    publisher.send(try test.call("last", ["news"], data: ""))
-    #expect(test.run { fast.texts.count == sent + 2 })
+    #expect(test.events.count { if case .event = $0 { true } else { false } } == 150)
+    #expect(test.events.count { if case .request(_, _, 200, _) = $0 { true } else { false } } == 50)
   }
 
   @Test(arguments: [
-    ("/app/nobody?protocol=7", 4001), ("/nowhere", 4005),
+    ("/app/nobody?protocol=7", UInt16(4001)), ("/nowhere", 4005),
     ("/app/278d425bdf160c739803?protocol=9", 4007),
   ])
-  func `a refused socket gets an error event, then a close frame with the code`(
-    target: String, code: Int
+  func `a refused socket gets an error event, then a close frame with code and reason`(
+    target: String, code: UInt16
   ) throws {
     let test = try ServerHarness()
     let socket = try test.socket(target)
     #expect(test.run { socket.hasEnded })
     #expect(socket.received.count == 2)
     guard case .text(let text)? = socket.received.first,
-      case .closed(let closeCode, _)? = socket.received.last
+      case .closed(code, let reason)? = socket.received.last
     else {
       Issue.record("\(socket.received)")
       return
     }
     #expect(text.hasPrefix(#"{"event":"pusher:error","data":{"code":\#(code),"message":"#))
-    #expect(closeCode.map { Int($0) } == code)
+    #expect(!reason.isEmpty)
   }
 
-  @Test func `many sockets hear each other and a member leaves with its connection`() throws {
-    let test = try ServerHarness()
-    let sockets = try (0..<50).map { _ in try test.socket() }
-    #expect(test.run { sockets.allSatisfy { $0.isEstablished } })
-    #expect(Set(sockets.map { $0.socketID }).count == 50)
-    for (index, socket) in sockets.enumerated() {
-      socket.subscribe("presence-a", channelData: #"{"user_id":"\#(index)"}"#)
-      #expect(test.run { !socket.texts.isEmpty })
-    }
-    // Each socket saw its own join and all later ones.
-    #expect(test.run { sockets.enumerated().allSatisfy { $1.texts.count == 50 - $0 } })
-    sockets[0].send(#"{"event":"client-x","channel":"presence-a","data":{}}"#)
-    #expect(
-      test.run { sockets.dropFirst().allSatisfy { $0.texts.last?.contains("client-x") == true } })
-    sockets[0].close()
-    #expect(
-      test.run {
-        sockets.dropFirst().allSatisfy { $0.texts.last?.contains("member_removed") == true }
-      })
-    #expect(test.server.connectionCount == 49)
-  }
-
-  @Test func `bad requests are answered and end the connection`() throws {
-    let test = try ServerHarness()
-    let malformed = test.raw("NONSENSE\r\n\r\n")
-    let long = test.raw(
-      "POST /apps/3/events HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999\r\n\r\nxxx")
-    let wrongVersion = test.raw(
-      "GET /app/k HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-        + "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 8\r\n\r\n")
-    #expect(
-      test.run {
-        malformed.text.hasPrefix("HTTP/1.1 400 ") && long.text.hasPrefix("HTTP/1.1 413 ")
-          && wrongVersion.text.hasPrefix("HTTP/1.1 426 ")
-      })
-    #expect(test.run { malformed.hasEnded && long.hasEnded && wrongVersion.hasEnded })
+  @Test(arguments: [
+    ("NONSENSE\r\n\r\n", 400),
+    ("POST /apps/3/events HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999\r\n\r\nxxx", 413),
+    (ServerHarness.upgrade("GET /app/k").replacing("Version: 13", with: "Version: 8"), 426),
+  ])
+  func `a bad request is answered and ends the connection`(request: String, status: Int) throws {
+    #expect(try ServerHarness().answer(to: request).hasPrefix("HTTP/1.1 \(status) "))
   }
 
   @Test func `a head that never ends is given up`() throws {
@@ -147,19 +63,10 @@ struct ServerTests {
   }
 
   @Test func `with a certificate the server speaks TLS`() throws {
-    let files = TestCertificates.shared
-    let test = try ServerHarness {
-      $0.certificate = CertificateFiles(
-        files.certificate("localhost"), key: files.key("localhost"))
-    }
-    let context = try TLSContext.client(TLSConfiguration(caFile: files.authority))
-    let socket = try test.socket(tls: context)
-    #expect(test.run { socket.isEstablished })
-    socket.subscribe("news")
-    #expect(test.run { socket.texts.count == 1 })
+    let test = try ServerHarness(isSecure: true)
+    _ = try test.established(tls: ServerHarness.trust())
     // The server drops a client that speaks plain HTTP and keeps the others.
-    let plain = test.raw("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
-    #expect(test.run { plain.hasEnded })
+    _ = test.answer(to: ServerHarness.request("GET /"))
     #expect(test.server.connectionCount == 1)
     #expect(throws: TransportError.self) {
       try ServerHarness { $0.certificate = CertificateFiles("/nonexistent.pem") }
@@ -167,16 +74,12 @@ struct ServerTests {
   }
 
   @Test func `a client that speaks TLS to a plain port is let go at once`() throws {
-    let test = try ServerHarness()
-    let client = test.raw("\u{16}\u{03}\u{01}\u{02}\u{00}\u{01}")
-    #expect(test.run { client.hasEnded })
-    #expect(client.text.isEmpty)
+    #expect(try ServerHarness().answer(to: "\u{16}\u{03}\u{01}\u{02}\u{00}\u{01}").isEmpty)
   }
 
   @Test func `a client may compress when the server allows it`() throws {
     let test = try ServerHarness { $0.acceptsCompression = true }
-    let socket = try test.socket()
-    #expect(test.run { socket.isEstablished })
+    let socket = try test.established()
     #expect(socket.isCompressed)
     socket.subscribe("private-a")
     #expect(test.run { socket.texts.count == 1 })
@@ -184,30 +87,21 @@ struct ServerTests {
     publisher.send(try test.call("e", ["private-a"], data: String(repeating: "x", count: 5000)))
     #expect(test.run { socket.texts.count == 2 })
     // The answer is plain text.
-    let raw = test.raw(
-      "GET /app/278d425bdf160c739803?protocol=7 HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n"
-        + "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
-        + "Sec-WebSocket-Key: AQIDBAUGBwgJCgsMDQ4PEA==\r\n"
-        + "Sec-WebSocket-Extensions: permessage-deflate\r\n\r\n")
+    let offer = ["Host: localhost", "Sec-WebSocket-Extensions: permessage-deflate"]
+    let raw = test.raw(ServerHarness.upgrade(ServerHarness.socketLine, offer))
     #expect(test.run { raw.text.contains("pusher:connection_established") })
     #expect(raw.text.contains("Sec-WebSocket-Extensions: permessage-deflate\r\n"))
-    let plain = try ServerHarness()
-    let other = try plain.socket()
-    #expect(plain.run { other.isEstablished })
-    #expect(!other.isCompressed)
+    #expect(try !ServerHarness().established().isCompressed)
   }
 
   @Test func `at the end sockets are closed with 4200 and nobody is let in`() throws {
     let test = try ServerHarness()
-    let socket = try test.socket()
-    let idle = test.raw("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
-    #expect(test.run { socket.isEstablished && idle.text.contains("404") })
-    var isStopped = false
-    test.server.stop { isStopped = true }
-    #expect(test.run { isStopped && socket.hasEnded && idle.hasEnded })
+    let socket = try test.established()
+    let idle = test.raw(ServerHarness.request("GET /"))
+    #expect(test.run { idle.text.contains("404") })
+    #expect(test.stop() && test.run { socket.hasEnded && idle.hasEnded })
     #expect(socket.received.last == .closed(4200, "the server is shutting down"))
-    let late = test.raw()
-    #expect(test.run { late.hasEnded })
+    _ = test.answer(to: "")
   }
 
   @Test func `a connection that was made before the end is answered, and then ends`() throws {
@@ -216,12 +110,8 @@ struct ServerTests {
     #expect(test.run { [call, socket, silent].allSatisfy(\.isOpen) })
     var isStopped = false
     test.server.stop(patience: .seconds(1)) { isStopped = true }
-    call.send(Array("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8))
-    socket.send(
-      Array(
-        ("GET /app/278d425bdf160c739803?protocol=7 HTTP/1.1\r\nHost: localhost\r\n"
-          + "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
-          + "Sec-WebSocket-Key: AQIDBAUGBwgJCgsMDQ4PEA==\r\n\r\n").utf8))
+    call.send(Array(ServerHarness.request("GET /").utf8))
+    socket.send(Array(ServerHarness.upgrade().utf8))
     #expect(test.run { call.hasEnded && socket.text.contains("the server is shutting down") })
     #expect(call.text.hasPrefix("HTTP/1.1 404 ") && call.text.contains("Connection: close\r\n"))
     socket.close()
@@ -230,9 +120,63 @@ struct ServerTests {
   }
 }
 
-extension String {
-  /// Returns the number of occurrences of a text.
-  fileprivate func components(of text: String) -> Int {
-    split(separator: text, omittingEmptySubsequences: false).count - 1
+/// Calls of the HTTP API whose answers come from other nodes.
+@Suite("HTTP API, answers that come later", .ownThread, .timeLimit(.minutes(10)))
+struct WaitingCallTests {
+  /// A member that answers a call only when a socket subscribes.
+  private final class LateMember: ClusterMember {
+    var node: NodeRecord
+    private var waiting: [Int] = []
+
+    init(_ setup: AppSetup) { node = NodeRecord(setup) }
+
+    var connectionCount: Int { 0 }
+    var isDeserted: Bool { true }
+    var channelCount: Int { 0 }
+    var isAvailable: Bool { true }
+    func isOccupied(_ channel: String) -> Bool { false }
+
+    func ask(_ question: ClusterQuestion, at now: Instant) -> ClusterReply {
+      switch question {
+      case .admit: return .answered(.admitted)
+      case .published:
+        waiting.append(waiting.count + 1)
+        return .later(waiting.count)
+      case .join(let request):
+        for number in waiting { node.add(.answer(number, .published)) }
+        waiting = []
+        return .answered(.joined(Joined(request, members: nil, cached: nil)))
+      default: return .answered(.unavailable)
+      }
+    }
+
+    func leave(_ channel: String, userID: String?, at now: Instant) {}
+    func signOut(_ userID: String, at now: Instant) {}
+    func terminate(userID: String, at now: Instant) -> Bool { true }
+    func publish(_ event: ChannelEvent, at now: Instant) -> Publication { .everywhere }
+    func tick(at now: Instant) {}
+  }
+
+  private final class LateCluster: Cluster {
+    var failure: String? { nil }
+    var isSettled: Bool { true }
+    var hasResigned: Bool { true }
+    func place(for setup: AppSetup) -> any ClusterMember { LateMember(setup) }
+    func giveUp(_ place: any ClusterMember) {}
+    func flush(at now: Instant) {}
+    func takeLog() -> [ServerLogEvent] { [] }
+    func resign(at now: Instant) {}
+    func close() {}
+  }
+
+  @Test func `an answer that a client's message brings reaches the call that waits`() throws {
+    let test = try ServerHarness(cluster: LateCluster())
+    let caller = test.raw()
+    caller.send(try test.call("e", ["c"], data: "1"))
+    let socket = try test.established()
+    test.goRound()
+    #expect(caller.text.isEmpty)
+    socket.subscribe("news")
+    #expect(test.run { caller.text.hasPrefix("HTTP/1.1 200 ") }, "\(caller.text)")
   }
 }

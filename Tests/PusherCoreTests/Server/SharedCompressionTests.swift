@@ -3,82 +3,72 @@ import PusherServer
 import TestSupport
 import Testing
 
-@Suite("Messages for many: permessage-deflate (RFC 7692), made once for all")
-struct SharedCompressionTests {
-  private static let now = Instant(nanoseconds: 0)
-
-  private final class Client {
-    let session: ClientSession
-    private let wire: WebSocketConnection
-
-    init(_ hub: Hub, _ socketID: String, _ deflate: PerMessageDeflate?) {
-      session = ClientSession(
-        WebSocketConnection(role: .server, deflate: deflate, random: SeededGenerator(seed: 1)),
-        socketID: socketID, hub: hub, context: SessionContext(), at: SharedCompressionTests.now)
-      wire = WebSocketConnection(
-        role: .client, deflate: deflate, random: SeededGenerator(seed: 2))
-      wire.send(text: #"{"event":"pusher:subscribe","data":{"channel":"news"}}"#)
-      session.connection.receive(wire.takeOutput())
-      session.receive(at: SharedCompressionTests.now)
-      _ = take()
-    }
-
-    func take() -> (bytes: [UInt8], texts: [String]) {
-      let bytes = session.connection.takeOutput()
-      let texts = wire.events(after: bytes).compactMap {
-        if case .text(let text) = $0 { text } else { nil }
-      }
-      return (bytes, texts)
-    }
-  }
-
+@Suite struct `Messages for many: permessage-deflate (RFC 7692), made once for all` {
   private let hub = Hub(application: .forTests())
 
-  private func publish(_ data: String) {
-    hub.publish(name: "e", channel: "news", data: .string(data), at: Self.now)
+  private func client(_ socketID: String, _ deflate: PerMessageDeflate?) -> HubClient {
+    let client = HubClient(hub, socketID, context: SessionContext(), deflate: deflate)
+    client.subscribe("news")
+    _ = client.received()
+    return client
   }
 
-  private func message(_ data: String) -> String {
-    #"{"event":"e","channel":"news","data":"\#(data)"}"#
+  private func publish(_ data: String) {
+    hub.publish(name: "e", channel: "news", data: .string(data))
+  }
+
+  private func take(_ client: HubClient) -> (bytes: [UInt8], events: [ReceivedEvent]) {
+    let bytes = client.session.connection.takeOutput()
+    return (bytes, client.wire.events(after: bytes))
+  }
+
+  private func message(_ data: String) -> ReceivedEvent {
+    .text(#"{"event":"e","channel":"news","data":"\#(data)"}"#)
   }
 
   private static let usual = PerMessageDeflate()
 
+  /// Publishes data, and returns the bytes of its frame to a client, which must hold it.
+  private func frame(_ data: String, to client: HubClient) -> [UInt8] {
+    publish(data)
+    let taken = take(client)
+    #expect(taken.events == [message(data)])
+    return taken.bytes
+  }
+
   @Test func `a large message is compressed for those who read that, and for no others`() {
-    let (reader, other) = (Client(hub, "1.1", Self.usual), Client(hub, "1.2", nil))
+    let (reader, other) = (client("1.1", Self.usual), client("1.2", nil))
     let data = String(repeating: "Gruß ", count: 400)
     publish(data)
-    let (compressed, plain) = (reader.take(), other.take())
-    #expect(compressed.texts == [message(data)] && plain.texts == [message(data)])
+    let (compressed, plain) = (take(reader), take(other))
+    #expect(compressed.events == [message(data)] && plain.events == [message(data)])
     // FIN, RSV1 and the opcode of a text; the other frame has no RSV1.
     #expect(compressed.bytes[0] == 0xC1 && compressed.bytes.count < 100)
     #expect(plain.bytes[0] == 0x81 && plain.bytes.count > 2000)
   }
 
   @Test func `all who read it get the same bytes, whatever came before`() {
-    let first = Client(hub, "1.1", Self.usual)
+    let first = client("1.1", Self.usual)
     publish(String(repeating: "before", count: 500))
-    _ = first.take()
+    _ = take(first)
     var taking = Self.usual
     taking.serverNoContextTakeover = true
-    let others = [Client(hub, "1.2", Self.usual), Client(hub, "1.3", taking)]
+    let others = [client("1.2", Self.usual), client("1.3", taking)]
     for round in 0..<3 {
       let data = String(repeating: "round \(round) ", count: 300)
       publish(data)
-      let taken = ([first] + others).map { $0.take() }
-      for client in taken { #expect(client.texts == [message(data)]) }
+      let taken = ([first] + others).map(take)
+      for client in taken { #expect(client.events == [message(data)]) }
       #expect(taken[1].bytes == taken[0].bytes && taken[2].bytes == taken[0].bytes)
     }
   }
 
   @Test(arguments: [SharedFrame.compressedFrom - 1, SharedFrame.compressedFrom])
   func `a message is compressed from 1,024 bytes on`(count: Int) {
-    let reader = Client(hub, "1.1", Self.usual)
-    let data = String(repeating: "x", count: count - message("").utf8.count)
-    publish(data)
-    let taken = reader.take()
-    #expect(taken.texts == [message(data)])
-    #expect(taken.bytes[0] == (count < SharedFrame.compressedFrom ? 0x81 : 0xC1))
+    let rest = #"{"event":"e","channel":"news","data":""}"#
+    let data = String(repeating: "x", count: count - rest.utf8.count)
+    let bytes = frame(data, to: client("1.1", Self.usual))
+    #expect(bytes[0] == (count < SharedFrame.compressedFrom ? 0x81 : 0xC1))
   }
 
   @Test func `no message gets longer by it`() {
@@ -98,10 +88,7 @@ struct SharedCompressionTests {
   @Test func `a client with a smaller window gets it uncompressed`() {
     var small = Self.usual
     small.serverMaxWindowBits = 10
-    let reader = Client(hub, "1.1", small)
-    let data = String(repeating: "y", count: 3000)
-    publish(data)
-    let taken = reader.take()
-    #expect(taken.bytes[0] == 0x81 && taken.texts == [message(data)])
+    let bytes = frame(String(repeating: "y", count: 3000), to: client("1.1", small))
+    #expect(bytes[0] == 0x81)
   }
 }

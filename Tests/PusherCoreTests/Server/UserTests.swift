@@ -2,49 +2,32 @@ import PusherCore
 import PusherServer
 import Testing
 
-@Suite("Server: users")
-struct UserTests {
+@Suite struct `Server: users` {
   private let hub = Hub.forTests()
 
-  private func client(_ socketID: String) -> HubClient {
-    let client = HubClient(hub, socketID)
-    _ = client.texts()
+  /// A client that has signed in as this user.
+  private func signedIn(_ socketID: String, _ userData: String) -> HubClient {
+    let client = hub.client(socketID)
+    client.signIn(userData)
     return client
   }
 
-  private func signIn(_ client: HubClient, _ userData: String, secret: String? = nil) {
-    let application = hub.application
-    let auth = SubscriptionSignature(
-      key: application.key, secret: secret ?? application.secret
-    ).signIn(socketID: client.session.socketID, userData: userData)
-    client.send(
-      ClientCommand(service: .pusher).signIn(
-        Authorization(PusherUserAuth(auth: auth, userData: userData))))
-  }
-
-  @Test func `the documented signature is accepted`() {
-    let client = client("1234.1234")
-    client.send(
-      #"{"event":"pusher:signin","data":{"user_data":"{\"id\":\"12345\"}","auth":"#
-        + #""278d425bdf160c739803:4708d583dada6a56435fb8bc611c77c359a31eebde13337c16ab43aa6de336ba"}}"#
-    )
-    #expect(
-      client.texts() == [
-        #"{"event":"pusher:signin_success","data":{"user_data":"{\"id\":\"12345\"}"}}"#
-      ])
+  private func isSubscribed(_ client: HubClient, to channel: String) throws -> Bool {
+    client.subscribe(channel)
+    let text = try #require(client.texts().first)
+    if text.contains("subscription_succeeded") { return true }
+    #expect(text.contains("is only for its signed-in user"))
+    return false
   }
 
   @Test(arguments: [("", ""), ("58df", "58df"), ("other:58df", "other")])
-  func `a sign-in without the app's key names what it got`(auth: String, named: String) {
-    let client = client("1.1")
+  func `a sign-in without the app's key names what it got`(auth: String, named: String) throws {
+    let client = hub.client()
     client.send(
       #"{"event":"pusher:signin","data":{"user_data":"{\"id\":\"7\"}","auth":"\#(auth)"}}"#)
-    guard case .text(let text)? = client.received().first else {
-      Issue.record("no answer")
-      return
-    }
     #expect(
-      text.contains("Invalid key in user auth data: '\(named)', expected KEY:SIGNATURE"), "\(text)")
+      try client.error().message.contains(
+        "Invalid key in user auth data: '\(named)', expected KEY:SIGNATURE"))
   }
 
   @Test(arguments: [
@@ -66,56 +49,41 @@ struct UserTests {
   func `a bad sign-in is told why, and ends the connection with 4009`(
     userData: String, secret: String?, reason: String
   ) throws {
-    let client = client("1.1")
-    signIn(client, userData, secret: secret)
-    let received = client.received()
-    guard case .text(let text) = received.first, case .closed(let code?, _) = received.last else {
-      Issue.record("\(received)")
-      return
-    }
-    let error = try JSONParser.parse(text)
-    #expect(error["data"]?["code"] == .integer(4009))
-    #expect(error["data"]?["message"]?.text?.hasPrefix(reason) == true)
-    #expect(code == 4009)
+    let client = hub.client()
+    client.signIn(userData, secret: secret)
+    let error = try client.error()
+    #expect(error.code == 4009)
+    #expect(error.message.hasPrefix(reason), "\(error)")
+    #expect(client.closeCode() == 4009)
   }
 
   @Test func `a connection has one user`() {
-    let client = client("1.1")
-    signIn(client, #"{"id":"7"}"#)
+    let client = signedIn("1.1", #"{"id":"7"}"#)
     _ = client.texts()
-    signIn(client, #"{"id":"8"}"#)
+    client.signIn(#"{"id":"8"}"#)
     #expect(client.texts().first?.contains("already signed in as user 7") == true)
   }
 
-  @Test func `the channel of a user is for that user, and takes events of the API`() {
-    let owner = client("1.1")
-    let other = client("1.2")
-    owner.subscribe("#server-to-user-7")
-    #expect(owner.texts().first?.contains("is only for its signed-in user") == true)
-    signIn(owner, #"{"id":"7"}"#)
-    signIn(other, #"{"id":"8"}"#)
+  @Test func `the channel of a user is for that user, and takes events of the API`() throws {
+    let (owner, other) = (hub.client(), signedIn("1.2", #"{"id":"8"}"#))
+    #expect(try !isSubscribed(owner, to: "#server-to-user-7"))
+    owner.signIn(#"{"id":"7"}"#)
     _ = (owner.texts(), other.texts())
-    owner.subscribe("#server-to-user-7")
-    other.subscribe("#server-to-user-7")
-    #expect(owner.texts().first?.contains("subscription_succeeded") == true)
-    #expect(other.texts().first?.contains("is only for its signed-in user") == true)
+    #expect(try isSubscribed(owner, to: "#server-to-user-7"))
+    #expect(try !isSubscribed(other, to: "#server-to-user-7"))
     #expect(hub.publish(name: "note", channel: "#server-to-user-7", data: "1") == 1)
-    #expect(
-      owner.texts() == [##"{"event":"note","channel":"#server-to-user-7","data":"1"}"##])
+    #expect(owner.texts() == [##"{"event":"note","channel":"#server-to-user-7","data":"1"}"##])
   }
 
   @Test func `a presence channel takes the user who is signed in`() {
-    let client = client("1.1")
-    signIn(client, #"{"id":"7","user_info":{"name":"Ada"}}"#)
+    let client = signedIn("1.1", #"{"id":"7","user_info":{"name":"Ada"}}"#)
     _ = client.texts()
     client.authorize("presence-a")
-    #expect(
-      client.texts().first?.contains(#"\"hash\":{\"7\":{\"name\":\"Ada\"}}"#) == true)
+    #expect(client.texts().first?.contains(#"\"hash\":{\"7\":{\"name\":\"Ada\"}}"#) == true)
   }
 
   @Test func `a watchlist is told at once, then with each first and last connection`() {
-    let watcher = client("1.1")
-    signIn(watcher, #"{"id":"w","watchlist":["a","b"]}"#)
+    let watcher = signedIn("1.1", #"{"id":"w","watchlist":["a","b"]}"#)
     func watchlist(_ events: String) -> String {
       #"{"event":"pusher_internal:watchlist_events","data":"{\"events\":[\#(events)]}"}"#
     }
@@ -123,18 +91,15 @@ struct UserTests {
       #"{\"name\":\"\#(name)\",\"user_ids\":[\#(ids)]}"#
     }
     #expect(watcher.texts().last == watchlist(event("offline", #"\"a\",\"b\""#)))
-    let first = client("1.2")
-    signIn(first, #"{"id":"a"}"#)
+    let first = signedIn("1.2", #"{"id":"a"}"#)
     #expect(watcher.texts() == [watchlist(event("online", #"\"a\""#))])
-    let second = client("1.3")
-    signIn(second, #"{"id":"a"}"#)
+    let second = signedIn("1.3", #"{"id":"a"}"#)
     #expect(watcher.texts() == [])
     first.lose()
     #expect(watcher.texts() == [])
     second.lose()
     #expect(watcher.texts() == [watchlist(event("offline", #"\"a\""#))])
-    let late = client("1.4")
-    signIn(late, #"{"id":"l","watchlist":["w","a"]}"#)
+    let late = signedIn("1.4", #"{"id":"l","watchlist":["w","a"]}"#)
     #expect(
       late.texts().last
         == watchlist(event("online", #"\"w\""#) + "," + event("offline", #"\"a\""#)))
@@ -143,66 +108,37 @@ struct UserTests {
   }
 
   @Test func `the app can end all connections of a user`() {
-    let first = client("1.1")
-    let second = client("1.2")
-    signIn(first, #"{"id":"7"}"#)
-    signIn(second, #"{"id":"7"}"#)
-    let other = client("1.3")
-    signIn(other, #"{"id":"8"}"#)
-    _ = (first.texts(), second.texts())
+    let clients = ["7", "7", "8"].enumerated().map { signedIn("1.\($0)", #"{"id":"\#($1)"}"#) }
     #expect(hub.terminateConnections(userID: "7", at: Instant(nanoseconds: 0)))
-    for client in [first, second] {
-      guard case .closed(let code, _)? = client.received().last else {
-        Issue.record("still open")
-        return
-      }
-      #expect(code == 4009)
-      client.settle()
-    }
+    #expect(clients.map { $0.closeCode() } == [4009, 4009, nil])
+    for client in clients { client.settle() }
     #expect(hub.connectionCount == 1)
     #expect(hub.terminateConnections(userID: "7", at: Instant(nanoseconds: 0)))
     #expect(hub.connectionCount == 1)
   }
 }
 
-@Suite("Server: cache channels and subscription counts")
-struct CacheChannelTests {
-  private func client(_ hub: Hub, _ socketID: String) -> HubClient {
-    let client = HubClient(hub, socketID)
-    _ = client.texts()
-    return client
-  }
-
-  @Test(arguments: [
-    "cache-a", "private-cache-a", "presence-cache-a", "private-encrypted-cache-a",
-  ])
+@Suite struct `Server: cache channels and subscription counts` {
+  @Test(arguments: ["cache-a", "private-cache-a", "presence-cache-a", "private-encrypted-cache-a"])
   func `a cache channel has its last event, or tells that it has none`(channel: String) {
     let hub = Hub.forTests()
-    let first = client(hub, "1.1")
-    first.authorize(channel, channelData: channel.hasPrefix("presence") ? #"{"user_id":"1"}"# : nil)
+    let first = hub.client()
+    first.join(channel, as: "1")
     #expect(first.texts().last == #"{"event":"pusher:cache_miss","channel":"\#(channel)"}"#)
     hub.publish(name: "e", channel: channel, data: "1")
     hub.publish(name: "f", channel: channel, data: "2")
     first.lose()
-    let second = client(hub, "1.2")
-    second.authorize(
-      channel, channelData: channel.hasPrefix("presence") ? #"{"user_id":"2"}"# : nil)
+    let second = hub.client("1.2")
+    second.join(channel, as: "2")
     #expect(second.texts().last == #"{"event":"f","channel":"\#(channel)","data":"2"}"#)
     #expect(hub.cachedData(channel) == "2")
   }
 
-  @Test func `other channels keep nothing, and client events are not kept`() {
-    let hub = Hub.forTests()
-    hub.publish(name: "e", channel: "news", data: "1")
-    hub.publish(name: "e", channel: "cached", data: "1")
-    let first = client(hub, "1.1")
-    first.subscribe("news")
-    first.subscribe("cached")
-    #expect(first.texts().count == 2)
-    first.authorize("private-cache-a")
-    _ = first.texts()
-    first.send(#"{"event":"client-x","channel":"private-cache-a","data":"1"}"#)
-    #expect(hub.cachedData("private-cache-a") == nil)
+  @Test func `a client event is not kept for a cache channel`() {
+    let client = Hub.forTests().client()
+    client.authorize("private-cache-a")
+    client.send(#"{"event":"client-x","channel":"private-cache-a","data":"1"}"#)
+    #expect(client.hub.cachedData("private-cache-a") == nil)
   }
 
   @Test func `as many cache channels are kept as the limit says, the oldest go`() {
@@ -215,9 +151,8 @@ struct CacheChannelTests {
 
   @Test(arguments: [(.pusher, 1800), (.soketi, 3600), (.reverb, nil)] as [(Dialect, Int?)])
   func `the last event is kept for so many seconds`(dialect: Dialect, lifetime: Int?) {
-    let hub = Hub(
-      application: .forTests(), limits: dialect.limits, dialect: dialect)
-    let member = client(hub, "1.1")
+    let hub = dialect.hub()
+    let member = hub.client()
     hub.publish(name: "e", channel: "cache-a", data: "1")
     member.wait(.seconds(lifetime ?? 1_000_000) - .nanoseconds(1))
     #expect(hub.cachedData("cache-a", at: member.now) == "1")
@@ -230,17 +165,13 @@ struct CacheChannelTests {
   @Test func `who comes too late for the last event is told that there is none`() {
     let hub = Hub.forTests { $0.times.cachedEvent = .seconds(10) }
     hub.publish(name: "e", channel: "cache-a", data: "1")
-    let late = client(hub, "1.1")
+    let late = hub.client()
     late.wait(.seconds(10))
     late.subscribe("cache-a")
     #expect(late.texts().last == #"{"event":"pusher:cache_miss","channel":"cache-a"}"#)
   }
 
-  private func countingHub() -> Hub {
-    var application = Application.forTests()
-    application.sendsSubscriptionCounts = true
-    return Hub(application: application)
-  }
+  private func countingHub() -> Hub { Dialect.pusher.hub { $0.sendsSubscriptionCounts = true } }
 
   private func count(_ number: Int, _ channel: String = "a") -> String {
     #"{"event":"pusher_internal:subscription_count","channel":"\#(channel)","#
@@ -249,22 +180,22 @@ struct CacheChannelTests {
 
   @Test func `subscribers are told how many they are, those of presence channels are not`() {
     let hub = countingHub()
-    let first = client(hub, "1.1")
+    let first = hub.client()
     first.subscribe("a")
     #expect(first.texts().last == count(1))
-    let second = client(hub, "1.2")
+    let second = hub.client("1.2")
     second.subscribe("a")
     #expect(first.texts() == [count(2)])
     #expect(second.texts().last == count(2))
     second.lose()
     #expect(first.texts() == [count(1)])
-    first.authorize("presence-a", channelData: #"{"user_id":"1"}"#)
+    first.join("presence-a")
     #expect(first.texts().count == 1)
   }
 
   @Test func `above a hundred subscribers the count comes every five seconds`() {
     let hub = countingHub()
-    let clients = (1...102).map { client(hub, "1.\($0)") }
+    let clients = (1...102).map { hub.client("1.\($0)") }
     for client in clients { client.subscribe("a") }
     #expect(clients[0].texts().last == count(100))
     let now = Instant(nanoseconds: 0)
@@ -284,7 +215,7 @@ struct CacheChannelTests {
     let client = HubClient(hub, "1.1")
     client.send(#"{"event":"eventflit:subscribe","data":{"channel":"cache-a"}}"#)
     #expect(
-      client.texts().map { (try? JSONParser.parse($0))?["event"]?.text } == [
+      client.names() == [
         "eventflit:connection_established", "eventflit_internal:subscription_succeeded",
         "eventflit:cache_miss",
       ])

@@ -11,34 +11,9 @@ import Testing
     var total: Double
   }
 
-  private static func until(_ condition: () async -> Bool) async throws {
-    for _ in 0..<3000 {
-      if await condition() { return }
-      try await Task.sleep(for: .milliseconds(10))
-    }
-    Issue.record("the condition was not met within half a minute")
-  }
-
-  private static func within<Value: Sendable>(
-    _ body: @escaping @Sendable () async throws -> Value
-  ) async throws -> Value {
-    try await withThrowingTaskGroup(of: Value?.self) { group in
-      group.addTask { try await body() }
-      group.addTask {
-        try? await Task.sleep(for: .seconds(30))
-        return nil
-      }
-      let first = try await group.next() ?? nil
-      group.cancelAll()
-      return try #require(first, "not within half a minute")
-    }
-  }
-
   // MARK: Events
 
-  @Test func `what a test triggers reaches the program under test as a type of its own`()
-    async throws
-  {
+  @Test func `what a test triggers reaches the program as a type of its own`() async throws {
     let server = try await PusherTestServer()
     let pusher = server.client()
     let orders = Gathered<Order?>()
@@ -54,8 +29,7 @@ import Testing
     withExtendedLifetime(pusher) {}
   }
 
-  @Test func `private, presence and encrypted channels are signed, and users sign in`() async throws
-  {
+  @Test func `all kinds of channels are signed, and users sign in`() async throws {
     let key = try EncryptionMasterKey(base64: Data(repeating: 7, count: 32).base64EncodedString())
     let server = try await PusherTestServer(encryptionMasterKey: key)
     let pusher = server.client(userID: "ann")
@@ -80,7 +54,7 @@ import Testing
     withExtendedLifetime(pusher) {}
   }
 
-  @Test func `its endpoint authorises channels, and fails when told to`() async throws {
+  @Test func `the endpoint authorises channels, and fails when told to`() async throws {
     let server = try await PusherTestServer(faults: [.authFail(status: 503).onChannels("*-no")])
     let pusher = Pusher(
       key: server.key,
@@ -96,28 +70,22 @@ import Testing
 
   @Test func `a test server reports what happens to its clients`() async throws {
     let server = try await PusherTestServer()
-    let events = server.events
+    let (events, told) = (server.events, Gathered<PusherTestEvent>())
+    let reading = Task { for await event in events { told.add(event) } }
     let pusher = server.client()
     let channel = pusher.subscribe("private-chat")
     pusher.connect()
     try await channel.subscribed(within: .seconds(30))
     try channel.trigger(eventName: "client-hello", data: [:])
-    let told = try await Self.within { () -> [PusherTestEvent] in
-      var told: [PusherTestEvent] = []
-      for await event in events {
-        told.append(event)
-        if case .clientEvent = event { break }
-      }
-      return told
-    }
     let socket = try #require(pusher.connection.socketId)
     #expect(
-      told == [
+      try await told.wait(for: 3) == [
         .connected(socketID: socket),
         .subscribed(socketID: socket, channel: "private-chat", userID: nil),
         .clientEvent(
           socketID: socket, name: "client-hello", channel: "private-chat", recipients: 0),
       ])
+    reading.cancel()
   }
 
   // MARK: Faults
@@ -137,9 +105,7 @@ import Testing
     #expect(losses[1].error?.description.contains("4001") == true)
   }
 
-  @Test func `a fault happens after so many events, so often, on channels of one pattern`()
-    async throws
-  {
+  @Test func `a fault happens after so many events, so often, on its channels`() async throws {
     let server = try await PusherTestServer()
     let pusher = server.client()
     let heard = Gathered<String>()
@@ -196,9 +162,7 @@ import Testing
 
   // MARK: Life
 
-  @Test func `a server that was stopped listens again at its port, and its clients come back`()
-    async throws
-  {
+  @Test func `a stopped server listens again at its port, and clients come back`() async throws {
     let server = try await PusherTestServer()
     let pusher = server.client()
     let delegate = RecordingDelegate(of: pusher)
@@ -218,9 +182,7 @@ import Testing
     withExtendedLifetime(pusher) {}
   }
 
-  @Test func `no thread is left once a server was stopped, or has lost its last reference`()
-    async throws
-  {
+  @Test func `no thread is left after a server was stopped or forgotten`() async throws {
     for isStopped in [true, false] {
       let name = "pt-life-\(isStopped)"
       do {
@@ -232,7 +194,10 @@ import Testing
         #expect(OwnThread.count(named: name) == 1)
         if isStopped { await server.stop() }
       }
-      try await Self.until { OwnThread.count(named: name) == 0 }
+      for _ in 0..<3000 where OwnThread.count(named: name) > 0 {
+        try await Task.sleep(for: .milliseconds(10))
+      }
+      #expect(OwnThread.count(named: name) == 0)
     }
   }
 

@@ -29,18 +29,14 @@ extension ClusterCall {
     for line in lines[(head + 1)..<end] {
       words += line.split(separator: " ").map(String.init)
       guard line.hasSuffix("]],"), words.count > 2 else { continue }
-      let names = words.dropFirst(2).map {
-        String($0.drop { $0 == "[" }.prefix { $0 != "]" })
-      }
+      let names = words.dropFirst(2).map { String($0.drop { $0 == "[" }.prefix { $0 != "]" }) }
       all[words[0]] = ClusterSignature(names)
       words = []
     }
     return all
   }()
 
-  package static func signature(of operation: String) -> ClusterSignature? {
-    signatures[operation]
-  }
+  package static func signature(of operation: String) -> ClusterSignature? { signatures[operation] }
 }
 
 extension ClusterCall {

@@ -13,9 +13,7 @@ struct RedisHash {
       }
     }
 
-    var number: Int64 {
-      if case .number(let number) = self { number } else { 0 }
-    }
+    var number: Int64 { if case .number(let number) = self { number } else { 0 } }
   }
 
   /// The place of each field in `slots`; a removed field leaves an empty slot.

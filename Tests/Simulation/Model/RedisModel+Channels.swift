@@ -2,12 +2,12 @@ import PusherCluster
 
 // The operations on a channel, by the rules of cluster.lua.
 extension RedisModel {
-  mutating func join(_ call: RedisModelCall) throws(RedisModelError) -> RedisReply {
+  mutating func join(_ call: RedisModelCall) -> RedisReply {
     let (counts, users) = (call.key("counts"), call.key("users"))
     let had = data.field(call.name("node"), of: counts)?.number ?? 0
-    let has = try call.number("has")
-    if try isLate(call) || isUnknown(call) || had < has { return .numbers(0, 0, 1) }
-    let (amount, limit) = (try call.number("connections"), try call.number("limit"))
+    let has = call.number("has")
+    if isLate(call) || isUnknown(call) || had < has { return .numbers(0, 0, 1) }
+    let (amount, limit) = (call.number("connections"), call.number("limit"))
     let (isMember, user) = (call.isMember, call.name("user"))
     var row = RedisRow(.kind("j"), call["request"], call["channel"])
     if isMember, amount > 0, limit > 0, data.field(user, of: users) == nil,
@@ -33,16 +33,14 @@ extension RedisModel {
     return .numbers(first, new, 0)
   }
 
-  mutating func enter(_ call: RedisModelCall) throws(RedisModelError) -> RedisReply {
-    if try isLate(call) || isUnknown(call) { return .numbers(0, 1) }
+  mutating func enter(_ call: RedisModelCall) -> RedisReply {
+    if isLate(call) || isUnknown(call) { return .numbers(0, 1) }
     let before = total(call)
     var out = [before == 0 ? arrive(nil, call) : 0, 0]
     var amount: Int64 = 0
     var words = call.further
     while let word = words.popFirst() {
-      guard let connections = Int64(decimal: word) else {
-        throw RedisModelError(text: "ERR a number of connections of enter is no integer")
-      }
+      guard let connections = Int64(decimal: word) else { preconditionFailure("no number") }
       amount += connections
       guard call.isMember, let user = words.popFirst(), let member = words.popFirst() else {
         continue
@@ -70,10 +68,10 @@ extension RedisModel {
     return change
   }
 
-  mutating func leave(_ call: RedisModelCall) throws(RedisModelError) -> RedisReply {
+  mutating func leave(_ call: RedisModelCall) -> RedisReply {
     let (node, counts) = (call.name("node"), call.key("counts"))
-    let delay = try call.optionalNumber("delay")
-    if try isLate(call) || data.field(node, of: counts) == nil { return .numbers(0, 0, -1) }
+    let delay = call.optionalNumber("delay")
+    if isLate(call) || data.field(node, of: counts) == nil { return .numbers(0, 0, -1) }
     remove(1, from: node, of: counts)
     var gone: Int64 = 0
     if call.isMember {
@@ -88,11 +86,11 @@ extension RedisModel {
     return .numbers(hold(nil, delay, call), gone, 0)
   }
 
-  mutating func reap(_ call: RedisModelCall) throws(RedisModelError) -> RedisReply {
-    let delay = try call.optionalNumber("delay")
+  mutating func reap(_ call: RedisModelCall) -> RedisReply {
+    let delay = call.optionalNumber("delay")
     let (prefix, byNode) = (call["node"] + [UInt8(ascii: "|")], call.key("byNode"))
     let page = data.page(
-      of: byNode, from: UInt64(bitPattern: try call.number("cursor")), count: pageSize)
+      of: byNode, from: UInt64(bitPattern: call.number("cursor")), count: pageSize)
     let cursor = RedisReply.bytes(page.next == 0 ? [] : Array(String(page.next).utf8))
     var out: [RedisReply] = []
     var removed = 0
@@ -127,15 +125,15 @@ extension RedisModel {
     ])
   }
 
-  mutating func keep(_ call: RedisModelCall) throws(RedisModelError) -> RedisReply {
-    let time = try call.optionalNumber("milliseconds")
+  mutating func keep(_ call: RedisModelCall) -> RedisReply {
+    let time = call.optionalNumber("milliseconds")
     data.set(call.key("event"), to: call["event"], until: time.map { now + $0 })
     return .integer(publish(call["message"], on: call["bus"]))
   }
 
-  mutating func tellCount(_ call: RedisModelCall) throws(RedisModelError) -> RedisReply {
+  mutating func tellCount(_ call: RedisModelCall) -> RedisReply {
     let mark = call.key("mark")
-    let time = try call.number("milliseconds")
+    let time = call.number("milliseconds")
     guard !data.has(mark) else { return .integer(0) }
     data.set(mark, to: [UInt8(ascii: "1")], until: now + time)
     let count = total(call)
@@ -153,8 +151,8 @@ extension RedisModel {
     return .array(due.map { .bytes($0.member.bytes) })
   }
 
-  mutating func holdAgain(_ call: RedisModelCall) throws(RedisModelError) -> RedisReply {
-    let delay = try call.optionalNumber("delay")
+  mutating func holdAgain(_ call: RedisModelCall) -> RedisReply {
+    let delay = call.optionalNumber("delay")
     let user = call.isMember ? call.name("user") : nil
     let isThere = user.map { data.field($0, of: call.key("users")) != nil } ?? (total(call) > 0)
     return .integer(isThere ? 0 : hold(user, delay, call))
@@ -170,8 +168,7 @@ extension RedisModel {
   }
 
   private func departure(_ user: RedisName?, _ call: RedisModelCall) -> RedisName {
-    RedisName(
-      RedisRow(call["channel"], .kind(user == nil ? "v" : "m"), user?.bytes ?? []).bytes)
+    RedisName(RedisRow(call["channel"], .kind(user == nil ? "v" : "m"), user?.bytes ?? []).bytes)
   }
 
   private mutating func hold(_ user: RedisName?, _ delay: Int64?, _ call: RedisModelCall) -> Int64 {
@@ -195,9 +192,7 @@ extension RedisModel {
   }
 
   /// Removes connections of a user; publishes the departure and returns true if none is left.
-  private mutating func drop(
-    _ user: RedisName, _ amount: Int64, _ call: RedisModelCall
-  ) -> Bool {
+  private mutating func drop(_ user: RedisName, _ amount: Int64, _ call: RedisModelCall) -> Bool {
     if data.increment(user, of: call.key("users"), by: -amount) > 0 { return false }
     data.removeField(user, of: call.key("users"))
     guard data.removeField(user, of: call.key("members")) else { return false }
@@ -222,5 +217,7 @@ extension RedisModel {
 }
 
 extension RedisReply {
-  static func numbers(_ numbers: Int64...) -> RedisReply { .array(numbers.map { .integer($0) }) }
+  package static func numbers(_ numbers: Int64...) -> RedisReply {
+    .array(numbers.map { .integer($0) })
+  }
 }

@@ -27,9 +27,7 @@ extension RedisModel {
     case ("PUBLISH", 2): return .integer(publish(names[1].bytes, on: names[0].bytes))
     case ("PUBSUB", 2...) where words[1] == Array("NUMSUB".utf8):
       return .array(
-        names.dropFirst().flatMap {
-          [.bytes($0.bytes), .integer(receiverCount(of: $0))]
-        })
+        names.dropFirst().flatMap { [.bytes($0.bytes), .integer(receiverCount(of: $0))] })
     default: return runOnData(command, names)
     }
   }
@@ -107,7 +105,5 @@ extension RedisModel {
 }
 
 extension Collection {
-  fileprivate func sum(_ body: (Element) -> Bool) -> Int64 {
-    reduce(0) { $0 + (body($1) ? 1 : 0) }
-  }
+  fileprivate func sum(_ body: (Element) -> Bool) -> Int64 { reduce(0) { $0 + (body($1) ? 1 : 0) } }
 }

@@ -2,8 +2,8 @@ import PusherCluster
 
 // The operations on leases, signed-in users and quotas, by the rules of cluster.lua.
 extension RedisModel {
-  func isLate(_ call: RedisModelCall) throws(RedisModelError) -> Bool {
-    guard let end = try call.optionalNumber("leaseEnd") else { return false }
+  func isLate(_ call: RedisModelCall) -> Bool {
+    guard let end = call.optionalNumber("leaseEnd") else { return false }
     return now >= end
   }
 
@@ -11,17 +11,17 @@ extension RedisModel {
     data.sets[call.key("nodes")]?.contains(call.name("node")) != true
   }
 
-  mutating func begin(_ call: RedisModelCall) throws(RedisModelError) -> RedisReply {
-    let end = now + (try call.number("milliseconds"))
+  mutating func begin(_ call: RedisModelCall) -> RedisReply {
+    let end = now + call.number("milliseconds")
     _ = data.add(call.name("node"), to: call.key("nodes"))
     data.set(call.key("lease"), to: call["content"], until: end)
     return .integer(end)
   }
 
-  mutating func beat(_ call: RedisModelCall) throws(RedisModelError) -> RedisReply {
+  mutating func beat(_ call: RedisModelCall) -> RedisReply {
     let lease = call.key("lease")
-    let time = try call.number("milliseconds")
-    guard try !isLate(call), data.has(lease) else { return .integer(0) }
+    let time = call.number("milliseconds")
+    guard !isLate(call), data.has(lease) else { return .integer(0) }
     let left = data.timeLeft(of: lease, at: now)
     if left > time { return .integer(now + left) }
     data.set(lease, to: call["content"], until: now + time)
@@ -30,9 +30,9 @@ extension RedisModel {
 
   // MARK: Signed-in users
 
-  mutating func signIn(_ call: RedisModelCall) throws(RedisModelError) -> RedisReply {
-    let amount = try call.number("connections")
-    if try isLate(call) || isUnknown(call) { return .integer(-1) }
+  mutating func signIn(_ call: RedisModelCall) -> RedisReply {
+    let amount = call.number("connections")
+    if isLate(call) || isUnknown(call) { return .integer(-1) }
     let (user, users) = (call.name("user"), call.key("users"))
     _ = data.increment(user, of: call.key("own"), by: amount)
     let isNew = data.increment(user, of: users, by: amount) == amount
@@ -48,10 +48,10 @@ extension RedisModel {
     return .integer(1)
   }
 
-  mutating func signOut(_ call: RedisModelCall) throws(RedisModelError) -> RedisReply {
-    let amount = try call.number("connections")
+  mutating func signOut(_ call: RedisModelCall) -> RedisReply {
+    let amount = call.number("connections")
     let (user, users, own) = (call.name("user"), call.key("users"), call.key("own"))
-    if try isLate(call) || data.field(user, of: own) == nil { return .integer(-1) }
+    if isLate(call) || data.field(user, of: own) == nil { return .integer(-1) }
     if data.increment(user, of: own, by: -amount) <= 0 { data.removeField(user, of: own) }
     if data.increment(user, of: users, by: -amount) > 0 { return .integer(0) }
     data.removeField(user, of: users)
@@ -61,10 +61,10 @@ extension RedisModel {
 
   // MARK: Quotas
 
-  mutating func admit(_ call: RedisModelCall) throws(RedisModelError) -> RedisReply {
+  mutating func admit(_ call: RedisModelCall) -> RedisReply {
     let quotas = [
-      (call.key("events"), try call.number("events"), try call.optionalNumber("eventLimit")),
-      (call.key("bytes"), try call.number("bytes"), try call.optionalNumber("byteLimit")),
+      (call.key("events"), call.number("events"), call.optionalNumber("eventLimit")),
+      (call.key("bytes"), call.number("bytes"), call.optionalNumber("byteLimit")),
     ]
     let (second, start) = (RedisName("s"), Array(String(now / 1000).utf8))
     for (index, (key, amount, limit)) in quotas.enumerated() {

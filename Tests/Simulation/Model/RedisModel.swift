@@ -3,10 +3,6 @@ import PusherCluster
 package struct RedisPublication: Sendable, Equatable {
   package let channel: [UInt8]
   package let payload: [UInt8]
-
-  package init(channel: [UInt8], payload: [UInt8]) {
-    (self.channel, self.payload) = (channel, payload)
-  }
 }
 
 /// Redis without I/O, as the nodes of a cluster use it: the operations of ``ClusterCall`` and the
@@ -35,9 +31,7 @@ package struct RedisModel: Sendable {
 
   // MARK: Faults
 
-  package mutating func flushAll() {
-    data = RedisData()
-  }
+  package mutating func flushAll() { data = RedisData() }
 
   /// Replaces Redis by another, empty process; all connections are lost.
   package mutating func replace() {
@@ -81,9 +75,7 @@ package struct RedisModel: Sendable {
     (subscriptions[RedisName(channel)] ?? []).sorted()
   }
 
-  func receiverCount(of channel: RedisName) -> Int64 {
-    Int64(subscriptions[channel]?.count ?? 0)
-  }
+  func receiverCount(of channel: RedisName) -> Int64 { Int64(subscriptions[channel]?.count ?? 0) }
 
   // MARK: Messages
 
@@ -102,18 +94,13 @@ package struct RedisModel: Sendable {
 
   /// Runs an operation of the cluster.
   ///
-  /// Returns an error for an unknown operation, for names that differ from the script's table, and
-  /// for an argument that should be an integer.
+  /// Returns an error for an unknown operation, and for names that differ from the script's table.
   package mutating func run(_ call: ClusterCall, at milliseconds: Int64) -> RedisReply {
     guard call.fitsSignature, let signature = ClusterCall.signature(of: call.operation) else {
       return .error("ERR the keys or arguments of \(call.operation) are not those of cluster.lua")
     }
     begin(at: milliseconds)
-    do throws(RedisModelError) {
-      return try run(RedisModelCall(call: call, keyNames: signature.keys))
-    } catch {
-      return .error(error.text)
-    }
+    return run(RedisModelCall(call: call, keyNames: signature.keys))
   }
 
   mutating func begin(at milliseconds: Int64) {
@@ -121,28 +108,24 @@ package struct RedisModel: Sendable {
     data.expire(at: milliseconds)
   }
 
-  private mutating func run(_ call: RedisModelCall) throws(RedisModelError) -> RedisReply {
+  private mutating func run(_ call: RedisModelCall) -> RedisReply {
     switch call.operation {
-    case "join": try join(call)
-    case "enter": try enter(call)
-    case "leave": try leave(call)
-    case "reap": try reap(call)
+    case "join": join(call)
+    case "enter": enter(call)
+    case "leave": leave(call)
+    case "reap": reap(call)
     case "facts": facts(call)
-    case "keep": try keep(call)
-    case "tellCount": try tellCount(call)
-    case "signIn": try signIn(call)
-    case "signOut": try signOut(call)
-    case "begin": try begin(call)
-    case "beat": try beat(call)
-    case "admit": try admit(call)
+    case "keep": keep(call)
+    case "tellCount": tellCount(call)
+    case "signIn": signIn(call)
+    case "signOut": signOut(call)
+    case "begin": begin(call)
+    case "beat": beat(call)
+    case "admit": admit(call)
     case "takeDepartures": takeDepartures(call)
-    case "holdAgain": try holdAgain(call)
+    case "holdAgain": holdAgain(call)
     case "probe": probe(call)
     default: .error("ERR the model lacks \(call.operation)")
     }
   }
-}
-
-struct RedisModelError: Error {
-  let text: String
 }

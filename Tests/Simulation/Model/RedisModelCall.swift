@@ -28,16 +28,14 @@ struct RedisModelCall {
 
   var isMember: Bool { self["isMember"] == [UInt8(ascii: "1")] }
 
-  func number(_ name: String) throws(RedisModelError) -> Int64 {
+  func number(_ name: String) -> Int64 {
     guard let number = Int64(decimal: self[name]) else {
-      throw RedisModelError(text: "ERR \(name) of \(operation) is no integer")
+      preconditionFailure("\(name) of \(operation) is no integer")
     }
     return number
   }
 
-  func optionalNumber(_ name: String) throws(RedisModelError) -> Int64? {
-    self[name].isEmpty ? nil : try number(name)
-  }
+  func optionalNumber(_ name: String) -> Int64? { self[name].isEmpty ? nil : number(name) }
 }
 
 /// A row of fields; each is its length, a colon and its bytes.
@@ -55,22 +53,6 @@ struct RedisRow {
   }
 
   mutating func append(_ number: Int64) { append(Array(String(number).utf8)) }
-
-  /// Returns the field of this number from a row of the model.
-  static func field(_ number: Int, of row: [UInt8]) -> [UInt8] {
-    var place = 0
-    for left in (0...number).reversed() {
-      var length = 0
-      while place < row.count, row[place] != UInt8(ascii: ":") {
-        length = length * 10 + Int(row[place] - UInt8(ascii: "0"))
-        place += 1
-      }
-      let start = place + 1
-      place = start + length
-      if left == 0, place <= row.count { return Array(row[start..<place]) }
-    }
-    return []
-  }
 }
 
 extension [UInt8] {

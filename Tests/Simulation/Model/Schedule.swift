@@ -93,9 +93,7 @@ package struct Schedule: Sendable, CustomStringConvertible {
     }
   }
 
-  package var description: String {
-    steps.map { "  \($0)" }.joined(separator: "\n")
-  }
+  package var description: String { steps.map { "  \($0)" }.joined(separator: "\n") }
 
   /// Returns the shortest failing schedule that was found.
   package func shrunk() -> Schedule {
@@ -133,7 +131,5 @@ package struct Draw: RandomNumberGenerator, Sendable {
     return bits ^ (bits >> 31)
   }
 
-  package mutating func below(_ limit: Int) -> Int {
-    Int(truncatingIfNeeded: next() >> 33) % limit
-  }
+  package mutating func below(_ limit: Int) -> Int { Int(truncatingIfNeeded: next() >> 33) % limit }
 }

@@ -26,9 +26,7 @@ final class SimulatedClient: HubSession {
     confirmed.remove(channel)
   }
 
-  func end() {
-    isOpen = false
-  }
+  func end() { isOpen = false }
 
   func send(_ text: String, at now: Instant) { take(text) }
 
@@ -38,9 +36,7 @@ final class SimulatedClient: HubSession {
     return true
   }
 
-  func refuse(
-    _ channel: String, _ refusal: ProtocolRefusal, isSubscribed: Bool, at now: Instant
-  ) {
+  func refuse(_ channel: String, _ refusal: ProtocolRefusal, isSubscribed: Bool, at now: Instant) {
     if !isSubscribed { leave(channel) }
   }
 
@@ -86,7 +82,5 @@ final class SimulatedClient: HubSession {
     if isThere { members[channel, default: []].insert(id) } else { members[channel]?.remove(id) }
   }
 
-  private func complain(_ what: String) {
-    complaint = complaint ?? "\(socketID): \(what)"
-  }
+  private func complain(_ what: String) { complaint = complaint ?? "\(socketID): \(what)" }
 }

@@ -24,14 +24,11 @@ package final class SimulatedServer: Cluster {
     case published([UInt8], [UInt8])
   }
 
-  package init(
-    webhookDelay: Duration = .zero, limits: ServerLimits = ServerLimits(),
-    random: any RandomNumberGenerator
-  ) {
-    group = RedisMemberGroup(
-      database: 0, secret: nil, webhookDelay: webhookDelay, random: random, at: now)
+  package init(random: any RandomNumberGenerator) {
+    group = RedisMemberGroup(database: 0, secret: nil, webhookDelay: .zero, random: random, at: now)
     applications = Applications(
-      limits: limits, dialect: .pusher, text: MessageText(dialect: .pusher), random: random)
+      limits: ServerLimits(), dialect: .pusher, text: MessageText(dialect: .pusher),
+      random: random)
   }
 
   package var hub: Hub { applications.hubs[0] }
@@ -127,9 +124,7 @@ package final class SimulatedServer: Cluster {
 
   // MARK: Cluster
 
-  package func place(for setup: AppSetup) -> any ClusterMember {
-    group.place(for: setup, at: now)
-  }
+  package func place(for setup: AppSetup) -> any ClusterMember { group.place(for: setup, at: now) }
   package func giveUp(_ place: any ClusterMember) { group.giveUp(place, at: now) }
   package var failure: String? { group.failure }
   package var isSettled: Bool { group.isSettled }

@@ -33,7 +33,8 @@ package final class Simulation {
   private var number = 0
   private var published: [String: [String]] = [:]
   private let hasFaults: Bool
-  private var book = NoticeBook()
+  /// Webhooks of arrivals less webhooks of departures, by channel and user.
+  private var balance: [String: Int] = [:]
 
   private init(_ schedule: Schedule) {
     hasFaults = schedule.hasFaults
@@ -58,15 +59,12 @@ package final class Simulation {
 
   private func server(_ index: Int) -> SimulatedServer {
     number += 1
-    let server = SimulatedServer(
-      random: Draw(seed: UInt64(number * 7919 + index)))
+    let server = SimulatedServer(random: Draw(seed: UInt64(number * 7919 + index)))
     server.now = now
     var application = Application(id: "1", key: "k", secret: "s")
     application.webhooks = [Self.receiver].compactMap(\.self)
-    server.applications.renew(
-      [
-        AppSetup(application, limits: ServerLimits(), service: .pusher, dialect: .pusher)
-      ], in: server)
+    let setup = AppSetup(application, limits: ServerLimits(), service: .pusher, dialect: .pusher)
+    server.applications.renew([setup], in: server)
     return server
   }
 
@@ -76,10 +74,7 @@ package final class Simulation {
   private var redisTime: Int64 { time + skew + 1_000_000 }
 
   private func isLive(_ index: Int) -> Bool {
-    switch lives[index] {
-    case .running, .resigning: true
-    case .stopped, .killed: false
-    }
+    lives[index] == .running || lives[index] == .resigning
   }
 
   // MARK: Steps
@@ -114,7 +109,7 @@ package final class Simulation {
   private func handOn(_ index: Int) {
     servers[index].now = now
     servers[index].handOn()
-    book.take(servers[index].hub.takeNotices())
+    note(servers[index].hub.takeNotices())
     for client in clients where client.server == index && !client.isOpen {
       servers[index].hub.disconnect(client, at: now)
     }
@@ -173,8 +168,7 @@ package final class Simulation {
   private func signIn(_ client: Int, _ user: Int) {
     guard let client = at(client), client.user == nil else { return }
     let user = SignedInUser(member: Member(userID: Self.users[user]), watchlist: Self.users)
-    servers[client.server].hub.signIn(
-      client, as: user, (auth: "", userData: ""), at: now)
+    servers[client.server].hub.signIn(client, as: user, (auth: "", userData: ""), at: now)
   }
 
   private func disconnect(_ client: SimulatedClient) {
@@ -330,8 +324,31 @@ package final class Simulation {
     let checks = [unconfirmed, wrongMembers, wrongOrder, wrongEvents]
     for check in checks { if let wrong = check() { return wrong } }
     for channel in Self.channels { if let wrong = wrongCounts(channel) { return wrong } }
-    let wrong = hasFaults ? nil : book.complaint(present: present)
-    return wrong ?? leftovers()
+    return wrongNotices() ?? leftovers()
+  }
+
+  private func note(_ notices: [WebhookNotice]) {
+    for notice in notices where notice.audience != .console {
+      let member = "\(notice.channel) \(notice.userID ?? "")"
+      switch notice.kind {
+      case .memberAdded: balance[member, default: 0] += 1
+      case .memberRemoved: balance[member, default: 0] -= 1
+      default: break
+      }
+    }
+  }
+
+  /// Checks without faults that webhooks told of all arrivals and departures.
+  private func wrongNotices() -> String? {
+    for channel in Self.channels where channel.hasPrefix("presence-") && !hasFaults {
+      for user in Self.users {
+        let told = balance["\(channel) \(user)"] ?? 0
+        if told != (present(channel).contains(user) ? 1 : 0) {
+          return "webhooks: \(user) of \(channel) came \(told) times more than it left"
+        }
+      }
+    }
+    return nil
   }
 
   private func unconfirmed() -> String? {
@@ -419,37 +436,6 @@ package final class Simulation {
     deliverAll()
     for index in servers.indices where lives[index] == .resigning && !servers[index].hasResigned {
       return "server \(index) does not end"
-    }
-    return nil
-  }
-}
-
-struct NoticeBook {
-  private var members: [String: Int] = [:]
-  private var channels: [String: Int] = [:]
-
-  mutating func take(_ notices: [WebhookNotice]) {
-    for notice in notices where notice.audience != .console {
-      let member = "\(notice.channel) \(notice.userID ?? "")"
-      switch notice.kind {
-      case .memberAdded: members[member, default: 0] += 1
-      case .memberRemoved: members[member, default: 0] -= 1
-      case .channelOccupied: channels[notice.channel, default: 0] += 1
-      case .channelVacated: channels[notice.channel, default: 0] -= 1
-      default: break
-      }
-    }
-  }
-
-  func complaint(present: (String) -> Set<String>) -> String? {
-    for channel in Simulation.channels where channel.hasPrefix("presence-") {
-      for user in Simulation.users {
-        let told = members["\(channel) \(user)"] ?? 0
-        let isThere = present(channel).contains(user)
-        if told != (isThere ? 1 : 0) {
-          return "webhooks: \(user) of \(channel) came \(told) times more than it left"
-        }
-      }
     }
     return nil
   }
