@@ -86,7 +86,7 @@ extension ConsoleDoTests {
   // MARK: Webhooks
 
   @Test func `a webhook of the list is sent again, and its result is shown there`() throws {
-    let receiver = try ConsoleWebhooks()
+    let receiver = try WebhookPair()
     try ConsoleSite.visit("--webhook", receiver.url) { site, view in
       try view.choose("do")
       try view.wait("webhook-empty", shows: "No webhooks yet. Subscribe to a channel:")

@@ -96,7 +96,7 @@ struct ConsoleDoTests {
   // MARK: Webhooks
 
   @Test func `a webhook is sent again, signed anew`() throws {
-    let receiver = try ConsoleWebhooks()
+    let receiver = try WebhookPair()
     try ConsoleSite.visit("--webhook", receiver.url) { site, view in
       let subscriber = try site.server.subscribe(["news"], "-L")
       let first = try receiver.line()

@@ -65,14 +65,14 @@ extension DrivenBrowserTests {
     #expect(try page.evaluate("answers.slice(1)") == [false, nil])
     #expect(
       try page.log.dialogs == [
-        .init(kind: "alert", text: "hi"), .init(kind: "confirm", text: "sure?"),
-        .init(kind: "prompt", text: "name?"),
+        .init(level: "alert", text: "hi"), .init(level: "confirm", text: "sure?"),
+        .init(level: "prompt", text: "name?"),
       ])
     #expect(try page.log.complaints == ["alert: hi", "confirm: sure?", "prompt: name?"])
     // The browser runs beforeunload handlers only for pages with user activity.
     try page.evaluate("addEventListener('beforeunload', (e) => e.preventDefault())")
     try page.open("about:blank")
-    #expect(try page.log.dialogs.last?.kind == "beforeunload")
+    #expect(try page.log.dialogs.last?.level == "beforeunload")
   }
 
   // MARK: Requests of a page

@@ -8,20 +8,14 @@ final class Browser {
   private let folder: String
   private let pages: ScriptedServer
 
-  static let path: String? = {
-    let names = ["chromium-headless-shell", "chromium", "chromium-browser"]
-    return names.map { "/usr/bin/\($0)" }.first {
-      FileManager.default.isExecutableFile(atPath: $0)
-    }
-  }()
+  static let path = ["chromium-headless-shell", "chromium", "chromium-browser"]
+    .map { "/usr/bin/\($0)" }.first(where: FileManager.default.isExecutableFile(atPath:))
 
   static let reason = "no Chromium: scripts/install-packages.sh browser installs it"
 
   /// Options of every browser in the tests.
   ///
   /// All names below `.example` lead to this machine.
-  ///
-  /// - Parameter folder: Folder of the profile.
   static func options(folder: String) -> [String] {
     // The sandbox needs rights that containers lack. The pages are ours and contact only this
     // machine.
@@ -33,12 +27,8 @@ final class Browser {
   }
 
   static func pages(_ page: String) throws -> ScriptedServer {
-    let peers = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .appending(path: "Peers")
-    let text = try ["page_start.html", page].map {
-      try String(contentsOf: peers.appending(path: $0), encoding: .utf8)
-    }.joined()
-    return try ScriptedServer.answering(200, body: text)
+    let text = try ["page_start.html", page].map { try Documentation.text(PythonPeer.folder + $0) }
+    return try ScriptedServer.answering(200, body: text.joined())
   }
 
   /// Loads a page from a web server of `host`, with settings in the query.
@@ -56,8 +46,7 @@ final class Browser {
     program = try ChildProgram(
       path,
       Self.options(folder: folder) + [
-        "--enable-logging=stderr",
-        "http://\(host):\(pages.port)/?" + query.joined(separator: "&"),
+        "--enable-logging=stderr", "http://\(host):\(pages.port)/?" + query.joined(separator: "&"),
       ], environment: PusherCLI.environment)
   }
 

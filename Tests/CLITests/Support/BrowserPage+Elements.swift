@@ -3,12 +3,6 @@ import PusherCore
 /// User actions on elements; a CSS selector means its first match.
 extension BrowserPage {
   /// Clicks at the middle of an element with the mouse, after scrolling it into view.
-  ///
-  /// - Parameters:
-  ///   - modifiers: Keys that are held during the click.
-  ///   - count: 2 for a double click.
-  /// - Throws: ``PageError`` if the element is missing, invisible, disabled or covered by another
-  ///   one.
   func click(_ selector: String, _ modifiers: KeyModifiers = [], count: Int = 1) throws {
     let (x, y) = try middle(of: selector)
     try mouse("mouseMoved", x, y, modifiers, count: 0)
@@ -24,9 +18,6 @@ extension BrowserPage {
   }
 
   /// Focuses an element and enters text at its caret, as an input method does.
-  ///
-  /// - Parameter replacing: Replaces the existing text.
-  /// - Throws: ``PageError`` if the element is missing, or accepts neither focus nor text.
   func type(_ text: String, into selector: String, replacing: Bool = false) throws {
     let element = try element(selector)
     try demand(element, selector, Self.focus, .init(replacing))
@@ -34,7 +25,6 @@ extension BrowserPage {
     try call("Input.insertText", ["text": .init(text)])
   }
 
-  /// Selects files in a file field, in place of the current selection.
   func choose(files: [String], in selector: String) throws {
     try call(
       "DOM.setFileInputFiles",
@@ -103,4 +93,84 @@ extension BrowserPage {
       return null;
     }
     """
+}
+
+/// Modifier keys, as the DevTools protocol counts them.
+struct KeyModifiers: OptionSet {
+  let rawValue: Int
+
+  static let control = KeyModifiers(rawValue: 2)
+  static let shift = KeyModifiers(rawValue: 8)
+
+  fileprivate static let keys: [(modifier: KeyModifiers, key: PressedKey)] = [
+    (.control, PressedKey(name: "Control", code: "ControlLeft", number: 17)),
+    (.shift, PressedKey(name: "Shift", code: "ShiftLeft", number: 16)),
+  ]
+}
+
+struct PressedKey {
+  /// `KeyboardEvent.key`: `Enter`, `a`, `?`.
+  var name: String
+  /// `KeyboardEvent.code`, the position on an American keyboard; empty if that has no such key.
+  var code: String
+  /// `KeyboardEvent.keyCode`.
+  var number: Int
+  var text: String?
+
+  private static let numbers = [
+    "Backspace": 8, "Tab": 9, "Enter": 13, "Escape": 27, "End": 35, "Home": 36, "ArrowLeft": 37,
+    "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "F1": 112,
+  ]
+  private static let signs = [" ": ("Space", 32), "/": ("Slash", 191), "?": ("Slash", 191)]
+
+  /// Returns the key of an event name, such as `Enter`, or one character; `nil` for any other.
+  static func named(_ name: String) -> PressedKey? {
+    if let number = numbers[name] {
+      return PressedKey(name: name, code: name, number: number, text: name == "Enter" ? "\r" : nil)
+    }
+    guard let character = name.first, name.count == 1 else { return nil }
+    var key = PressedKey(name: name, code: "", number: 0, text: name)
+    if let ascii = character.asciiValue, character.isLetter || character.isNumber {
+      let upper = name.uppercased()
+      key.code = (character.isLetter ? "Key" : "Digit") + upper
+      key.number = Int(upper.utf8.first ?? ascii)
+    } else if let place = signs[name] {
+      (key.code, key.number) = place
+    }
+    return key
+  }
+}
+
+/// The keyboard.
+///
+/// Keys go to the focused element.
+extension BrowserPage {
+  /// Presses and releases a key, with the modifiers around it.
+  func press(_ name: String, _ modifiers: KeyModifiers = []) throws {
+    guard let key = PressedKey.named(name) else { throw Unexpected("there is no key '\(name)'") }
+    var held: KeyModifiers = []
+    let others = KeyModifiers.keys.filter { modifiers.contains($0.modifier) }
+    for other in others {
+      held.insert(other.modifier)
+      try send("rawKeyDown", other.key, held)
+    }
+    // With Control a key is a command and enters no text.
+    let enters = key.text != nil && !modifiers.contains(.control)
+    try send(enters ? "keyDown" : "rawKeyDown", key, held)
+    try send("keyUp", key, held)
+    for other in others.reversed() {
+      held.remove(other.modifier)
+      try send("keyUp", other.key, held)
+    }
+  }
+
+  private func send(_ type: String, _ key: PressedKey, _ modifiers: KeyModifiers) throws {
+    try call(
+      "Input.dispatchKeyEvent",
+      .object(present: [
+        "type": .init(type), "key": .init(key.name), "code": .init(key.code),
+        "windowsVirtualKeyCode": .init(key.number), "modifiers": .init(modifiers.rawValue),
+        "text": type == "keyDown" ? key.text.map { .init($0) } : nil,
+      ]))
+  }
 }

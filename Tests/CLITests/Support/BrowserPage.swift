@@ -1,3 +1,4 @@
+import Foundation
 import PusherCore
 
 /// A page of a ``DevToolsBrowser``: navigation, questions and waits.
@@ -55,7 +56,6 @@ final class BrowserPage {
     }
   }
 
-  /// Messages received so far, without another request.
   private var heard: PageLog { browser.logs[id] ?? PageLog(frame: id) }
 
   /// Returns the value of an expression, after awaiting a promise; `undefined` becomes null, and
@@ -138,7 +138,72 @@ final class BrowserPage {
   }
 }
 
-/// An unmet expectation about the page.
 struct PageError: Error, CustomStringConvertible {
   let description: String
+}
+
+extension BrowserPage {
+  enum ColorScheme: String {
+    case light, dark
+  }
+
+  func setViewport(width: Int, height: Int, scale: Double = 1) throws {
+    try call(
+      "Emulation.setDeviceMetricsOverride",
+      [
+        "width": .init(width), "height": .init(height), "deviceScaleFactor": .init(scale),
+        "mobile": false,
+      ])
+  }
+
+  func prefer(_ scheme: ColorScheme) throws {
+    let feature: JSONValue = ["name": "prefers-color-scheme", "value": .init(scheme.rawValue)]
+    try call("Emulation.setEmulatedMedia", ["features": [feature]])
+  }
+
+  /// Returns a picture of the window as a PNG file.
+  func screenshot(whole: Bool = false) throws -> [UInt8] {
+    var parameters: KeyValuePairs<String, JSONValue?> = ["format": "png"]
+    if whole {
+      let size = try call("Page.getLayoutMetrics")["cssContentSize"] ?? [:]
+      let clip: JSONValue = [
+        "x": 0, "y": 0, "width": size["width"] ?? 0, "height": size["height"] ?? 0, "scale": 1,
+      ]
+      parameters = ["format": "png", "captureBeyondViewport": true, "clip": clip]
+    }
+    let answer = try call("Page.captureScreenshot", .object(present: parameters))
+    // Pictures are megabytes. Our own decoder takes seconds in a debug build.
+    guard let text = answer["data"]?.text, let bytes = Data(base64Encoded: text) else {
+      throw Unexpected("the browser took no picture")
+    }
+    return Array(bytes)
+  }
+
+  func clipboard() throws -> String {
+    try evaluate("navigator.clipboard.readText()").text ?? ""
+  }
+
+  /// Returns the bytes of the page's objects after a garbage collection.
+  func heapSize() throws -> Int {
+    try releaseObjects()
+    try call("HeapProfiler.collectGarbage")
+    guard let size = try call("Runtime.getHeapUsage")["usedSize"]?.double else {
+      throw Unexpected("the browser told no size of the heap")
+    }
+    return Int(size)
+  }
+
+  /// Returns the times of first paint and first contentful paint after navigation, in milliseconds.
+  func firstPaint() throws -> (first: Double, content: Double) {
+    let entries = """
+      Object.fromEntries(performance.getEntriesByType("paint").map((e) => [e.name, e.startTime]))
+      """
+    return try waitFor("the page showed something; \(state)") {
+      let found = try evaluate(entries)
+      guard let first = found["first-paint"]?.double,
+        let content = found["first-contentful-paint"]?.double
+      else { return nil }
+      return (first, content)
+    }
+  }
 }

@@ -1,3 +1,5 @@
+import Foundation
+
 /// Scripts that check the look of a page; each returns a list of faults.
 enum ConsoleLook {
   /// Interactive elements without a name.
@@ -79,5 +81,28 @@ enum ConsoleLook {
     document.documentElement.scrollWidth <= innerWidth && document.body.scrollWidth <= innerWidth ? []
       : [...document.querySelectorAll("body *")].filter((element) => element.getBoundingClientRect().right > innerWidth + 1)
         .map((element) => element.outerHTML.slice(0, 120))
+    """
+}
+
+/// axe-core, which checks a page against WCAG, from the Python package that has its script.
+enum Axe {
+  /// The script; `nil` where `scripts/python-peers.sh page` has not installed it.
+  static let script: String? = {
+    guard let interpreter = PythonPeer.interpreter else { return nil }
+    let libraries = URL(filePath: interpreter).deletingLastPathComponent()
+      .deletingLastPathComponent().appending(path: "lib")
+    let versions = (try? FileManager.default.contentsOfDirectory(atPath: libraries.path)) ?? []
+    return versions.sorted().lazy.compactMap { version in
+      let path = "\(version)/site-packages/axe_playwright_python/axe.min.js"
+      return try? String(contentsOf: libraries.appending(path: path), encoding: .utf8)
+    }.first
+  }()
+
+  /// Violations of WCAG 2.0 to 2.2, levels A and AA, as rules with their elements.
+  static let violations = """
+    axe.run(document, {
+      runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"], resultTypes: ["violations"],
+    }).then(({ violations }) => violations.flatMap(({ id, nodes }) =>
+      nodes.map(({ target, failureSummary }) => `${id}: ${target.join(" ")}: ${failureSummary}`)))
     """
 }

@@ -1,5 +1,6 @@
 import Foundation
 import PusherCore
+import Testing
 
 /// A headless Chromium that a test drives through the DevTools protocol; it ends with the last
 /// page.
@@ -32,8 +33,6 @@ final class DevToolsBrowser {
   var processID: pid_t { connection.processID }
 
   /// Creates an empty page.
-  ///
-  /// - Parameter other: A page that shares storage and cookies; none by default.
   func page(sharingStorageWith other: BrowserPage? = nil) throws -> BrowserPage {
     let context = try other?.context ?? newContext()
     expecting = context
@@ -62,8 +61,6 @@ final class DevToolsBrowser {
   // MARK: Messages
 
   /// Calls a method and waits for its answer; of the browser unless a session is given.
-  ///
-  /// - Throws: ``DevToolsError`` with the browser's message.
   @discardableResult
   func call(
     _ method: String, _ parameters: JSONValue = [:], session: String? = nil,
@@ -94,10 +91,6 @@ final class DevToolsBrowser {
   }
 
   /// Processes reports until the condition holds.
-  ///
-  /// - Parameters:
-  ///   - what: The condition, as a sentence.
-  ///   - other: Takes messages that are not reports.
   func listen(
     until isSo: @autoclosure () -> Bool, _ what: @autoclosure () -> String,
     within limit: Duration = patience, other: (JSONValue) -> Void = { _ in }
@@ -158,26 +151,143 @@ final class DevToolsBrowser {
 
   /// Enables all reports of a session and resumes its target; returns the numbers of the calls.
   private func prepare(_ session: String, isDocument: Bool) throws -> Set<Int> {
-    var calls: Set<Int> = []
+    var methods: [(name: String, parameters: JSONValue)] = [
+      "Runtime", "Log", "Network", "Inspector",
+    ].map { ("\($0).enable", [:]) }
     if isDocument {
-      calls.insert(try post("Page.enable", session: session))
-      calls.insert(
-        try post("Page.setLifecycleEventsEnabled", ["enabled": true], session: session))
-      calls.insert(try post("Audits.enable", session: session))
+      methods += [
+        ("Page.enable", [:]), ("Page.setLifecycleEventsEnabled", ["enabled": true]),
+        ("Audits.enable", [:]),
+      ]
     }
-    for domain in ["Runtime", "Log", "Network", "Inspector"] {
-      calls.insert(try post("\(domain).enable", session: session))
-    }
-    calls.insert(try post("Target.setAutoAttach", Self.attaching, session: session))
-    calls.insert(try post("Runtime.runIfWaitingForDebugger", session: session))
-    return calls
+    methods += [("Target.setAutoAttach", Self.attaching), ("Runtime.runIfWaitingForDebugger", [:])]
+    return Set(try methods.map { try post($0.name, $0.parameters, session: session) })
   }
 }
 
-/// A call that the browser rejected.
 struct DevToolsError: Error, CustomStringConvertible {
   var method: String
   var reason: String
 
   var description: String { "\(method): \(reason)" }
+}
+
+/// A running Chromium and its DevTools protocol: JSON messages, each ended by a NUL byte.
+///
+/// It belongs to the test's thread. The browser and its children end with the object.
+final class DevToolsConnection {
+  private let program: ChildProgram
+  private let folder: String
+  /// Our end of the browser's descriptors 3 and 4.
+  private let reader: PipeReader
+
+  init() throws {
+    guard let path = Browser.path else { throw Unexpected(Browser.reason) }
+    folder = TemporaryFolder.shared.file("driven-browser")
+    // A socket pair instead of pipes: writing to an ended browser then fails without a signal.
+    var ends: [Int32] = [-1, -1]
+    guard socketpair(AF_UNIX, Socket.stream, 0, &ends) == 0 else {
+      throw SystemFailure("socketpair", errno)
+    }
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    defer { close(ends[1]) }
+    reader = PipeReader(ends[0])
+    program = try ChildProgram(
+      path, Browser.options(folder: folder) + ["--remote-debugging-pipe"],
+      environment: PusherCLI.environment, handed: [ends[1], ends[1]])
+  }
+
+  deinit {
+    // The installed program may be a script that starts the browser.
+    program.endWithChildren()
+    try? FileManager.default.removeItem(atPath: folder)
+  }
+
+  var processID: pid_t { program.id }
+
+  func send(_ message: JSONValue) throws {
+    let buffer = ByteBuffer()
+    JSONWriter.write(message, into: buffer)
+    buffer.append(0)
+    let deadline = SystemClock.now().advanced(by: patience)
+    while !buffer.isEmpty {
+      let count = Foundation.send(
+        reader.descriptor, buffer.view.base, buffer.count, Int32(MSG_NOSIGNAL))
+      if count > 0 {
+        buffer.consume(count)
+      } else if errno == EAGAIN {
+        guard SystemClock.now() < deadline else { throw Late("the browser reads nothing") }
+        wait(for: POLLIN | POLLOUT, milliseconds: 1000)
+      } else if errno != EINTR {
+        throw hasEnded
+      }
+    }
+  }
+
+  /// Returns the next message, or `nil` after the limit.
+  func message(within limit: Duration) throws -> JSONValue? {
+    let deadline = SystemClock.now().advanced(by: limit)
+    while true {
+      if let bytes = reader.takeLine(endedBy: 0) {
+        let buffer = ByteBuffer()
+        buffer.append(bytes)
+        return try JSONParser.parse(buffer.view)
+      }
+      if reader.hasEnded { throw hasEnded }
+      let left = SystemClock.now().duration(to: deadline).inSeconds
+      // Received bytes count even if no time is left.
+      let hasCome = wait(for: POLLIN, milliseconds: Int32(max(0, min(left * 1000, 1000))))
+      if !hasCome, left <= 0 { return nil }
+    }
+  }
+
+  /// Waits until the browser has written or accepts more; returns true if bytes arrived.
+  @discardableResult
+  private func wait(for events: Int32, milliseconds: Int32) -> Bool {
+    var waiting = pollfd(fd: reader.descriptor, events: Int16(events), revents: 0)
+    poll(&waiting, 1, milliseconds)
+    // A browser with a full standard error would block.
+    _ = program.peekAtErrors()
+    guard Int32(waiting.revents) & ~POLLOUT != 0 else { return false }
+    reader.fill()
+    return true
+  }
+
+  private var hasEnded: Unexpected {
+    Unexpected("the browser has ended; standard error: \(program.peekAtErrors())")
+  }
+}
+
+/// One driven browser for all tests of a suite, started on first use; it ends with the suite.
+///
+/// The suite must be serialized because a browser belongs to one thread at a time.
+struct SuiteBrowser: SuiteTrait, TestScoping {
+  @TaskLocal private static var place: Place?
+
+  // Sendable because its tests run one after the other.
+  private final class Place: @unchecked Sendable {
+    var browser: DevToolsBrowser?
+  }
+
+  /// Called once for the suite because the trait is not recursive.
+  func provideScope(
+    for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+  ) async throws {
+    try await Self.$place.withValue(Place()) { try await function() }
+  }
+
+  /// Returns the suite's browser, or a new one if the last has ended.
+  static func current() throws -> DevToolsBrowser {
+    if let browser = place?.browser, (try? browser.call("Browser.getVersion")) != nil {
+      return browser
+    }
+    let browser = try DevToolsBrowser()
+    place?.browser = browser
+    return browser
+  }
+}
+
+extension Trait where Self == SuiteBrowser {
+  /// Gives a serialized suite one browser for all its tests.
+  static var sharesBrowser: Self { SuiteBrowser() }
 }

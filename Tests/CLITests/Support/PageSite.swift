@@ -3,22 +3,14 @@ import Testing
 
 enum PageSite {
   /// Serves a text at each path; other paths give 404.
-  ///
-  /// - Parameter policy: The Content-Security-Policy of all answers.
   static func serve(_ pages: [String: String], policy: String? = nil) throws -> ScriptedServer {
     try ScriptedServer { connection in
       let path = try connection.question().head.target.split(separator: "?").first.map(String.init)
       let page = pages[path ?? ""]
-      let body = Array((page ?? "").utf8)
-      var headers = [
-        ("Content-Type", path?.hasSuffix(".js") == true ? "text/javascript" : "text/html"),
-        ("Content-Length", "\(body.count)"), ("Connection", "close"),
-      ]
-      if let policy { headers.append(("Content-Security-Policy", policy)) }
-      let head = HTTPResponseHead(
-        status: page == nil ? 404 : 200, reason: "Answer", headers: HTTPHeaders(headers))
-      try connection.send(bytes: head.encode() + body)
-      connection.end()
+      let type = path?.hasSuffix(".js") == true ? "text/javascript" : "text/html"
+      let fields = policy.map { [("Content-Security-Policy", $0)] } ?? []
+      try connection.answer(
+        page == nil ? 404 : 200, "Answer", [("Content-Type", type)] + fields, body: page ?? "")
     }
   }
 
@@ -43,5 +35,114 @@ extension DevToolsBrowser {
     let page = try DevToolsBrowser().page()
     try page.open(site.url())
     return (page, site)
+  }
+}
+
+struct PageLog {
+  /// A line of the console, or a dialog, which the tests dismiss at once.
+  struct Line: Equatable, CustomStringConvertible {
+    var level: String
+    var text: String
+
+    var description: String { "\(level): \(text)" }
+  }
+
+  private(set) var console: [Line] = []
+  /// Uncaught exceptions and rejections.
+  private(set) var exceptions: [String] = []
+  /// Refusals by the Content Security Policy, in the browser's words.
+  private(set) var violations: [String] = []
+  /// Dialogs; the level is their kind.
+  private(set) var dialogs: [Line] = []
+  private(set) var windows = 0
+  /// Loader IDs of the page's own document, one per load.
+  private(set) var loads: [String] = []
+  private let frame: String
+  private var sent: [(id: String, url: String)] = []
+
+  init(frame: String) { self.frame = frame }
+
+  var requests: [String] { sent.map(\.url) }
+
+  /// Returns the requests to other places than these (host and port), except those that need no
+  /// network.
+  func requests(outside places: String...) -> [String] {
+    requests.filter { url in
+      let parts = url.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
+      guard parts.count > 2, parts[1].isEmpty else { return false }
+      return !places.contains(String(parts[2]))
+    }
+  }
+
+  /// Everything that a sound page avoids: warnings, errors, exceptions, violations, dialogs.
+  var complaints: [String] {
+    console.filter { ["warning", "error", "assert"].contains($0.level) }.map(\.description)
+      + exceptions.map { "exception: \($0)" } + violations.map { "violation: \($0)" }
+      + dialogs.map(\.description)
+  }
+
+  mutating func countWindow() { windows += 1 }
+
+  /// Adds a report of the browser; irrelevant ones are ignored.
+  mutating func take(_ method: String, _ parameters: JSONValue) {
+    let kind = parameters["type"]?.text ?? ""
+    switch method {
+    case "Runtime.consoleAPICalled":
+      let texts = (parameters["args"]?.elements ?? []).map(Self.text)
+      console.append(Line(level: kind, text: texts.joined(separator: " ")))
+    case "Runtime.exceptionThrown":
+      exceptions.append(Self.exception(parameters["exceptionDetails"] ?? [:]))
+    case "Log.entryAdded": add(entry: parameters["entry"] ?? [:])
+    case "Audits.issueAdded": add(issue: parameters["issue"]?["details"] ?? [:])
+    case "Page.javascriptDialogOpening":
+      dialogs.append(Line(level: kind, text: parameters["message"]?.text ?? ""))
+    case "Network.requestWillBeSent": add(request: parameters, url: parameters["request"]?["url"])
+    case "Network.webSocketCreated": add(request: parameters, url: parameters["url"])
+    case "Network.loadingFailed":
+      // A redirect chain has one ID; the policy blocked its last request.
+      guard parameters["blockedReason"] != nil,
+        let last = sent.lastIndex(where: { $0.id == parameters["requestId"]?.text })
+      else { break }
+      sent.remove(at: last)
+    case "Page.lifecycleEvent":
+      guard parameters["name"] == "load", parameters["frameId"]?.text == frame else { break }
+      loads.append(parameters["loaderId"]?.text ?? "")
+    default: break
+    }
+  }
+
+  private mutating func add(entry: JSONValue) {
+    // A worker's entry arrives in its own session too.
+    guard entry["source"] != "worker" else { return }
+    let text = entry["text"]?.text ?? ""
+    if entry["source"] == "security", text.contains("Content Security Policy") {
+      violations.append(text)
+    } else {
+      let place = entry["url"]?.text.map { " (\($0))" } ?? ""
+      console.append(Line(level: entry["level"]?.text ?? "", text: text + place))
+    }
+  }
+
+  /// Adds a policy violation that the log lacks, such as `eval` whose error the page caught.
+  private mutating func add(issue: JSONValue) {
+    guard let details = issue["contentSecurityPolicyIssueDetails"],
+      let kind = details["contentSecurityPolicyViolationType"]?.text,
+      !["kInlineViolation", "kURLViolation"].contains(kind)
+    else { return }
+    let place = details["sourceCodeLocation"]?["url"]?.text ?? ""
+    violations.append("\(kind): \(details["violatedDirective"]?.text ?? "") (\(place))")
+  }
+
+  private mutating func add(request: JSONValue, url: JSONValue?) {
+    sent.append((request["requestId"]?.text ?? "", url?.text ?? ""))
+  }
+
+  static func text(of value: JSONValue) -> String {
+    value["value"].map { $0.text ?? $0.jsonText } ?? value["unserializableValue"]?.text
+      ?? value["description"]?.text ?? value["type"]?.text ?? ""
+  }
+
+  static func exception(_ details: JSONValue) -> String {
+    details["exception"].map(text) ?? details["text"]?.text ?? details.jsonText
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Testing
 
 /// A folder of the test run with unique names; it is removed after the run.
 ///
@@ -18,14 +19,26 @@ struct TemporaryFolder: Sendable {
     }
   }
 
-  func file(_ name: String) -> String {
-    "\(path)/\(UUID().uuidString)-\(name)"
-  }
+  func file(_ name: String) -> String { "\(path)/\(UUID().uuidString)-\(name)" }
 
   func file(_ name: String, holding text: String) throws -> String {
     let path = file(name)
     try text.write(toFile: path, atomically: true, encoding: .utf8)
     chmod(path, 0o600)
     return path
+  }
+}
+
+/// jq, which most readers of our lines use.
+enum Jq {
+  static func run(_ options: String..., on input: [UInt8]) throws -> String {
+    let result = try PusherCLI.tool(["jq"] + options, input: input)
+    #expect(result.ending == .exited(0), "jq said: \(result.errorText)")
+    return result.outputText
+  }
+
+  static func expectReads(_ input: [UInt8], lines: Int) throws {
+    let events = try run("-c", ".event", on: input)
+    #expect(events.split(separator: "\n").count == lines)
   }
 }
