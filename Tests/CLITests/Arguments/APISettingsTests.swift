@@ -54,7 +54,6 @@ import Testing
       -c a -e x d --rate 5 => --rate is for lines on standard input: give - as the data
       - --rate 0 => --rate: '0' is not a number of events a second, such as 50 or 0.5
       - --rate 5/m => --rate: '5/m' is not a number of events a second, such as 50 or 0.5
-      -c a -e e -d @nofile => --data: cannot read '@nofile': no such file or directory
       """ as Table)
   func `what trigger cannot do at once`(row: Table.Row) {
     row.expectRefusal(after: "trigger --local ")

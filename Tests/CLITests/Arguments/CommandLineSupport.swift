@@ -101,31 +101,16 @@ extension Table.Row {
   }
 
   func expectRefusal(place: SourceLocation = #_sourceLocation, _ body: () throws -> Void) {
-    let found = refusal(body) ?? "accepted"
-    #expect(isResult(found), "\(found)", sourceLocation: place)
+    expect(refusal(body) ?? "accepted", place: place)
   }
+}
 
-  /// Expects that the row's result is the warning about its command line; empty for none.
-  func expectWarning(
-    after start: String = "", _ environment: [String: String] = [:],
-    families: [String: [String: String]] = [:], files: PretendFiles = PretendFiles(),
-    place: SourceLocation = #_sourceLocation
-  ) throws {
-    let settings = try settings(after: start, environment, families: families, files: files)
-    let found = settings.warnings.map(\.text).joined(separator: "\n")
-    #expect(isResult(found), "\(found)", sourceLocation: place)
-  }
+extension CommandSettings {
+  var warningText: String { warnings.map(\.text).joined(separator: "\n") }
 
-  /// Expects that the row's result is the summary of a `subscribe` or `trigger`.
-  func expectServer(
-    after start: String = "", _ environment: [String: String] = [:],
-    families: [String: [String: String]] = [:], files: PretendFiles = PretendFiles(),
-    place: SourceLocation = #_sourceLocation
-  ) throws {
-    let settings = try settings(after: start, environment, families: families, files: files)
-    let found =
-      (settings as? SubscribeSettings)?.summary ?? (settings as? TriggerSettings)?.summary ?? ""
-    #expect(isResult(found), "\(found)", sourceLocation: place)
+  /// App and server of `subscribe` and `trigger`.
+  var serverText: String {
+    (self as? SubscribeSettings)?.summary ?? (self as? TriggerSettings)?.summary ?? ""
   }
 }
 

@@ -201,7 +201,6 @@ struct ConfigurationFileTests {
     arguments: """
       -P shp a => --profile: no profile 'shp'; did you mean 'shop'?
       -P quite-another a => --profile: no profile 'quite-another'; the profiles are default, shop
-      -P a --local a => --local and --profile exclude each other; give one
       --config none a => --config: cannot read 'none': no such file or directory
       """ as Table)
   func `a profile or a file that is not there is named`(row: Table.Row) {

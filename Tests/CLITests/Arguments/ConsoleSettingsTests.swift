@@ -50,6 +50,8 @@ import Testing
         => --console-token-file needs a file: standard input cannot keep a token
       --console-history 100001
         => option --console-history: '100001' is not a whole number from 0 to 100000
+      --log-events --print-env
+        => --log-events and --print-env both print on standard output; give one
       --print-snippets --log-events
         => --log-events and --print-snippets both print on standard output; give one
       --print-env --print-snippets

@@ -30,7 +30,7 @@ import Testing
       soketi SOKETI_PORT=7001 subscribe a => sk http://127.0.0.1:7001
       """ as Table)
   func `each family of variables names app, secret and server`(row: Table.Row) throws {
-    try row.expectServer(families: Self.families)
+    row.expect(try row.settings(families: Self.families).serverText)
   }
 
   @Test(
@@ -41,7 +41,7 @@ import Testing
         => ps@pk https://ws-eu.pusher.com:443
       """ as Table)
   func `shorter names come second`(row: Table.Row) throws {
-    try row.expectServer(families: Self.families)
+    row.expect(try row.settings(families: Self.families).serverText)
   }
 
   @Test(
@@ -51,7 +51,7 @@ import Testing
       """ as Table)
   func `Reverb's internal address is for the HTTP API only`(row: Table.Row) throws {
     let own = ["REVERB_INTERNAL_HOST": "10.0.0.1", "REVERB_INTERNAL_PORT": "9000"]
-    try row.expectServer(Self.merged(own, Self.reverb))
+    row.expect(try row.settings(Self.merged(own, Self.reverb)).serverText)
   }
 
   @Test(
@@ -62,7 +62,7 @@ import Testing
       http://k:s@api.pusherapp.com/apps/1 subscribe a => k http://ws-mt1.pusher.com:80
       """ as Table)
   func `PUSHER_URL says it all`(row: Table.Row) throws {
-    try row.expectServer(after: "PUSHER_URL=")
+    row.expect(try row.settings(after: "PUSHER_URL=").serverText)
   }
 
   @Test(arguments: [
@@ -85,7 +85,7 @@ import Testing
   func `families do not mix, PUSHER_ or the family of the option's key comes first`(row: Table.Row)
     throws
   {
-    try row.expectServer(families: Self.families)
+    row.expect(try row.settings(families: Self.families).serverText)
   }
 
   @Test(
@@ -97,7 +97,7 @@ import Testing
     pusher reverb subscribe a => rk …
     """ as Table)
   func `the framework's choice of family is followed`(variable: String, row: Table.Row) throws {
-    try row.expectServer(after: variable, families: Self.families)
+    row.expect(try row.settings(after: variable, families: Self.families).serverText)
   }
 
   @Test func `the newer name of that choice wins`() throws {
@@ -156,7 +156,7 @@ import Testing
       BROADCAST_CONNECTION=log subscribe --local a =>
       """ as Table)
   func `subscribe and check tell a broadcaster that sends events elsewhere`(row: Table.Row) throws {
-    try row.expectWarning(Self.reverb)
+    row.expect(try row.settings(Self.reverb).warningText)
   }
 
   @Test(arguments: ["api-eu.pusher.com", "ws-eu.pusher.com", "API-eu.Pusher.com"])
@@ -177,7 +177,7 @@ import Testing
   func `the host without a cluster is the first cluster, and any address this machine`(
     row: Table.Row
   ) throws {
-    try row.expectServer(families: Self.families)
+    row.expect(try row.settings(families: Self.families).serverText)
   }
 
   @Test(arguments: [
@@ -227,7 +227,7 @@ import Testing
       trigger --local --port 7001 -c a -e x d => 1:local@local http://127.0.0.1:7001
       """ as Table)
   func `local names server and credentials, whatever the environment holds`(row: Table.Row) throws {
-    try row.expectServer(families: Self.families)
+    row.expect(try row.settings(families: Self.families).serverText)
   }
 
   @Test func `the secret's file can be named by a variable or by systemd`() throws {

@@ -135,8 +135,6 @@ struct FlagUseTests {
       serve --host ::1 => serve has no option --host: give its address with --listen HOST:PORT
       serve 8085 => serve takes no arguments (found '8085'); give --port 8085
       serve 8085x => serve takes no arguments (found '8085x')
-      serve --listen :1 --port 2 => --port and --listen exclude each other; give one
-      serve -t => --timestamps needs --log-events
       bench -c 50 => -c is --channel, a name, and '50' is a number: give --subscribers 50
       bench -n 50 => bench has no option -n: --rate and --time set the number of events
       trigger c e {} => trigger takes one argument, the data: give -c c -e e

@@ -48,7 +48,6 @@ import Testing
       a => no app key: give --key, PUSHER_APP_KEY or REVERB_APP_KEY
       --key K => no channel: give one, as in 'pusher-cli subscribe my-channel', or '*' for all
       --key K --host h --cluster eu a => --host and --cluster exclude each other; give one
-      --local --cluster eu a => --local and --cluster exclude each other; give one
       --key K --path p?q a => --path: 'p?q' is not a path such as /realtime
       --key K --host h:1 a => --host: 'h:1' is not a host name; give scheme, port and path separately
       --key a/b a => --key: 'a/b' is not an app key
@@ -64,22 +63,15 @@ import Testing
         itself
       --local a!b
         => channel 'a!b': '!' is not allowed in a channel name (use A-Z a-z 0-9 _ - = @ , . ;)
-      --local private-a --auth-header X:1
-        => --auth-header needs --auth-endpoint or --user-auth-endpoint
-      --local private-a --auth-param x=1 => --auth-param needs --auth-endpoint or --user-auth-endpoint
-      --local private-a --auth-endpoint http://h --auth-command x
-        => --auth-endpoint and --auth-command exclude each other; give one
       --local private-a --auth-endpoint ftp://h => --auth-endpoint is not an http or https URL
       --local private-a --auth-endpoint http://h --auth-param x
         => --auth-param needs the form NAME=VALUE
       --local private-a --auth-endpoint http://h --user-id 7
         => --user-id is for signing with the secret; --auth-endpoint names the member itself
-      --local presence-a --user-info {} => --user-info needs --user-id
       --local #a => channel '#a': the events of a user come with --sign-in
       --local private-a --secret-file /none
         => --secret-file: cannot read '/none': no such file or directory; it must contain only the app
         secret, on one line
-      --local a --tls-key k => --tls-key needs --tls-cert
       --local a --tls-cert c => --tls-cert: cannot read 'c': no such file or directory
       --local a --pin-sha256 abc => --pin-sha256: 'abc' is not a SHA-256 in Base64 (44 characters)
       --key K --secret-file empty private-a

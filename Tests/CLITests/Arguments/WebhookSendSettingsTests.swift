@@ -87,8 +87,6 @@ struct WebhookSendSettingsTests {
         => webhook send has no option --listen (it belongs to webhook listen)
       webhook send --to http://a -n 1
         => webhook send has no option --count (it belongs to webhook listen)
-      webhook send --to http://a --every 0
-        => option --every: '0' is not a time such as 500ms, 30s, 5m or 1h30m
       webhook send news --to http://a => webhook takes one word: listen or send (found 'news')
       webhook send send --to http://a => webhook takes one word: listen or send (found 'send')
       PUSHER_APP_SECRET= webhook send --to http://a

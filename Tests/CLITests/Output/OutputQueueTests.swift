@@ -113,23 +113,18 @@ import Testing
     let server = try ScriptedServer.joined { connection in
       for _ in 0..<3000 { try connection.send(event: "flood", data: Flood.data) }
     }
-    let (reading, writing) = try Spawn.pipe()
-    defer {
-      close(reading)
-      close(writing)
-    }
-    var request = SpawnRequest(
-      executable: PusherCLI.path, arguments: ["subscribe"] + server.address + ["news", "-vv"],
-      environment: PusherCLI.environment)
-    request.errors = .inherited(writing)
-    let child = try Spawn.start(request)
+    let pipe = try UnreadPipe()
+    let child = try Spawn.start(
+      SpawnRequest(
+        executable: PusherCLI.path, arguments: ["subscribe"] + server.address + ["news", "-vv"],
+        environment: PusherCLI.environment, errors: pipe.output))
     var status: Int32 = 0
     defer {
       kill(child, SIGKILL)
       waitpid(child, &status, 0)
     }
 
-    try waitUntil("the pipe is full") { Spawn.isFull(writing) }
+    try pipe.awaitFull()
     kill(child, signal)
     try waitUntil("it has ended") { waitpid(child, &status, WNOHANG) == child }
     #expect(status & 0x7F == signal)

@@ -9,13 +9,14 @@ struct BrokenSetup: Sendable {
   var words: String?
   /// True if each command prints one line on standard error and nothing else.
   var isSilent = false
-  let run: @Sendable () throws -> [(command: String, result: ProgramResult)]
+  let run: @Sendable () throws -> [Outcome]
+
+  typealias Line = (command: String, arguments: [String])
+  typealias Outcome = (command: String, result: ProgramResult)
 
   static let secret = ["PUSHER_APP_SECRET": "s"]
 
-  static func clients(
-    _ address: [String], _ url: String, _ options: [String] = []
-  ) -> [(command: String, arguments: [String])] {
+  static func clients(_ address: [String], _ url: String, _ options: [String] = []) -> [Line] {
     let api = ["--app-id", "1"] + address + options
     return [
       ("subscribe", ["subscribe"] + address + options + ["news"]),
@@ -27,9 +28,7 @@ struct BrokenSetup: Sendable {
     ]
   }
 
-  static func results(
-    _ commands: [(command: String, arguments: [String])], output: ChildProgram.Output = .pipe
-  ) throws -> [(command: String, result: ProgramResult)] {
+  static func results(_ commands: [Line], output: ChildProgram.Output = .pipe) throws -> [Outcome] {
     try commands.map { command, arguments in
       (command, try PusherCLI.run(arguments, environment: secret, output: output))
     }
@@ -79,7 +78,7 @@ struct BrokenSetup: Sendable {
 
   static func here(
     _ name: String, says words: String? = nil, output: ChildProgram.Output = .pipe,
-    _ commands: @escaping @Sendable () throws -> [(command: String, arguments: [String])]
+    _ commands: @escaping @Sendable () throws -> [Line]
   ) -> BrokenSetup {
     BrokenSetup(name: name, words: words) { try results(commands(), output: output) }
   }
@@ -129,7 +128,7 @@ extension BrokenSetup {
       "the server closes the connection inside its answer", Array("HTTP/1.1 200 O".utf8),
       stalls: false),
     BrokenSetup(name: "this machine has no descriptor left") {
-      let listening: [(command: String, arguments: [String])] = [
+      let listening: [Line] = [
         ("serve", ["serve", "--listen", "127.0.0.1:0"]),
         ("webhook listen", ["webhook", "listen", "--listen", "127.0.0.1:0", "--key", "k"]),
       ]
@@ -273,9 +272,7 @@ extension BrokenSetup {
     }
   }
 
-  private static func listeners(
-    _ server: ScriptedServer, _ options: [String]
-  ) -> [(command: String, arguments: [String])] {
+  private static func listeners(_ server: ScriptedServer, _ options: [String]) -> [Line] {
     clients(server.address, "http://127.0.0.1:\(server.port)/", options)
       .filter { ["subscribe", "sse"].contains($0.command) }
   }

@@ -9,6 +9,11 @@ struct Table: RandomAccessCollection, ExpressibleByStringLiteral, Sendable {
 
     var testDescription: String { input }
 
+    /// Expects that a text is the row's result.
+    func expect(_ text: String, place: SourceLocation = #_sourceLocation) {
+      #expect(isResult(text), "\(text)", sourceLocation: place)
+    }
+
     /// Compares a text with the row's result; `…` at either end of the result stands for any text.
     func isResult(_ text: String) -> Bool {
       let middle = result.trimmingCharacters(in: ["…"])
