@@ -22,8 +22,7 @@ import Testing
           "pusher-cli\tplain\t200\t1000\t1\t0.000201\t12000\t1000",
           "websockets\tplain\t200\t1000\t1\t0.0104\t26000\t1000",
           "websockets\tplain\t200\t1000\t1\t0.0107\t26500\t1000",
-        ],
-        "sse": ["pusher-cli\tTLS\t200\t1000\t1\t0.000294\t12000\t1000"],
+        ], "sse": ["pusher-cli\tTLS\t200\t1000\t1\t0.000294\t12000\t1000"],
         "largest": ["pusher-cli\tplain\t200\t10000000\t2\t1.9\t13000\t10000000"],
         "serve": [
           "pusher-cli, lone\t0\t100\t1\t0.001\t0\t0\t0\t0\t0\t0\t0",
@@ -35,9 +34,7 @@ import Testing
       ])
     #expect(lines.count == 2 + 12)
     #expect(lines.allSatisfy { $0.count <= 80 })
-    let rows = lines.map {
-      $0.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
-    }
+    let rows = lines.map(cells)
     #expect(rows.contains(["CPU per event: 200 B", "188–201 ns", "websockets 10.4–10.7 us"]))
     #expect(rows.contains(["instructions per event: 200 B", "1 045", "simdjson 880"]))
     #expect(rows.contains { $0.starts(with: ["serve: CPU per delivery, lone", "1 000 ns"]) })
@@ -55,9 +52,12 @@ import Testing
           "2\tjson-200\tnow\t1002000\t1000", "2\tjson-200\tsimdjson\t800000\t1000",
         ]
       ])
-    let cells = lines.last?.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
-    #expect(cells == ["`subscribe`, 200 B", "1 000–1 002", "800", "1.25", "1.0"])
+    #expect(lines.last.map(cells) == ["`subscribe`, 200 B", "1 000–1 002", "800", "1.25", "1.0"])
     #expect(lines.count == 3)
+  }
+
+  private func cells(_ line: Substring) -> [String] {
+    line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
   }
 
   /// The lines that a script of `Benchmarks` makes of the results of each kind.
@@ -67,9 +67,8 @@ import Testing
       "awk", "-F", "\t", "-f", benchmarks + "grouped.awk", "-f", benchmarks + name + ".awk",
     ]
     for (kind, lines) in results.sorted(by: { $0.key < $1.key }) {
-      let file = TemporaryFolder.shared.file("results")
-      try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: URL(filePath: file))
-      words += ["kind=" + kind, file]
+      let text = lines.joined(separator: "\n") + "\n"
+      words += ["kind=" + kind, try TemporaryFolder.shared.file("results", holding: text)]
     }
     let result = try PusherCLI.tool(words)
     #expect(result.ending == .exited(0))

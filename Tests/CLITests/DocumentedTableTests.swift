@@ -7,11 +7,10 @@ struct DocumentedTable {
   /// The rows of each table, by the heading above it.
   let parts: [(title: String, rows: [[String]])]
 
-  static let root = URL(filePath: #filePath).deletingLastPathComponent()
-    .deletingLastPathComponent().deletingLastPathComponent()
+  static let root = URL(filePath: Documentation.folder)
 
   init(_ path: String) throws {
-    let text = try String(contentsOf: Self.root.appending(path: path), encoding: .utf8)
+    let text = try Documentation.text(path)
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
     var parts: [(title: String, rows: [[String]])] = [("", [])]
     for (line, next) in zip(lines, lines.dropFirst()) {
@@ -64,8 +63,7 @@ struct DocumentedTable {
   }
 
   @Test func `the libraries of docs/peers.md have the versions that the tests install`() throws {
-    let text = try String(
-      contentsOf: DocumentedTable.root.appending(path: "Tests/requirements.txt"), encoding: .utf8)
+    let text = try Documentation.text("Tests/requirements.txt")
     let pins = text.split(separator: "\n").filter { $0.contains("==") }
       .map { $0.lowercased().components(separatedBy: "==") }
     let versions = Dictionary(uniqueKeysWithValues: pins.map { ($0[0], $0[1]) })

@@ -14,12 +14,10 @@ import Testing
   private static func waits(delay: Int, afterStable isStable: Bool) -> [String] {
     let ends = [UInt64.min, .max].map { number in
       var random: any RandomNumberGenerator = Constant(number: number)
-      var reconnector = Reconnector(
-        RetrySettings(reconnectDelay: .seconds(delay)).policy(.always))
+      var reconnector = Reconnector(RetrySettings(reconnectDelay: .seconds(delay)).policy(.always))
       if isStable { reconnector.noteStable() }
       return (0..<10).map { _ in
-        let verdict = reconnector.lost(
-          .atOnce, retryAfter: nil, random: &random)
+        let verdict = reconnector.lost(.atOnce, retryAfter: nil, random: &random)
         guard case .retry(let wait) = verdict else { return Duration.seconds(-1) }
         return wait
       }

@@ -1,4 +1,3 @@
-import Foundation
 import Testing
 
 /// The output of `make test`.
@@ -41,17 +40,14 @@ import Testing
       of: [
         "[1/9] Compiling A.swift", "/src/A.swift:3:9: error: cannot find 'x' in scope", "  x",
         "error: fatalError",
-      ],
-      status: 1)
+      ], status: 1)
     #expect(told.contains("/src/A.swift:3:9: error: cannot find 'x' in scope"))
     #expect(told.last == "error: fatalError")
     #expect(!told.contains { $0.hasPrefix("[1/9]") })
   }
 
   private func summary(of log: [String], status: Int) throws -> [String] {
-    let file = TemporaryFolder.shared.file("log")
-    defer { try? FileManager.default.removeItem(atPath: file) }
-    try Data((log.joined(separator: "\n") + "\n").utf8).write(to: URL(filePath: file))
+    let file = try TemporaryFolder.shared.file("log", holding: log.joined(separator: "\n") + "\n")
     let script = Documentation.folder + "/scripts/test.sh"
     let result = try PusherCLI.tool([script, "summary", file, String(status)])
     #expect(result.ending == .exited(0))

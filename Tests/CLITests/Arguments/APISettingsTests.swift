@@ -3,82 +3,60 @@ import Testing
 @testable import pusher_cli
 
 @Suite struct `Settings of the commands that ask and sign` {
-  @Test(arguments: [
-    ("channels --local a b", "channels takes one argument (found 'b' too)"),
-    (
-      "channels --local a --prefix x",
-      "--prefix filters the list of channels; leave it out to show 'a'"
-    ),
-    ("channels --local --info user_count", "--info user_count needs --prefix presence-"),
-    ("channels --local --info cache", "--info cache needs the name of one channel"),
-    (
-      "channels --local a --info user_count",
-      "--info user_count works only for channels that begin with presence-"
-    ),
-    (
-      "channels --local --info user_counts",
-      "--info: 'user_counts' is not one of user_count, subscription_count, cache; "
-        + "did you mean 'user_count'?"
-    ),
-    ("users --local", "no channel: give one"),
-    ("users --local news", "'news' has no users: give a channel that begins with presence-"),
-    ("terminate --local", "no user: give an id"),
-    ("channels", "no app key: give --key, PUSHER_APP_KEY or REVERB_APP_KEY"),
-  ])
-  func `a question that cannot be asked`(line: String, message: String) {
-    #expect(refusal { _ = try inspect(line) } == message)
+  @Test(
+    arguments: """
+      channels --local a b => channels takes one argument (found 'b' too)
+      channels --local a --prefix x => --prefix filters the list of channels; leave it out to show 'a'
+      channels --local --info user_count => --info user_count needs --prefix presence-
+      channels --local --info cache => --info cache needs the name of one channel
+      channels --local a --info user_count
+        => --info user_count works only for channels that begin with presence-
+      channels --local --info user_counts
+        => --info: 'user_counts' is not one of user_count, subscription_count, cache; did you mean
+        'user_count'?
+      users --local => no channel: give one
+      users --local news => 'news' has no users: give a channel that begins with presence-
+      terminate --local => no user: give an id
+      channels => no app key: give --key, PUSHER_APP_KEY or REVERB_APP_KEY
+      """ as Table)
+  func `a question that cannot be asked`(row: Table.Row) {
+    row.expectRefusal()
   }
 
-  @Test(arguments: [
-    ("auth --local a", "no socket: give --socket-id"),
-    (
-      "auth --local --socket-id 1.2",
-      "no channel and no user: give a channel, or --user-id to sign in"
-    ),
-    (
-      "auth --local --socket-id 1.2 news",
-      "'news' is a public channel, which needs no signature"
-    ),
-    (
-      "auth --local --socket-id 1 private-a",
-      "--socket-id: '1' is not a socket id such as 123.456"
-    ),
-    ("auth --local --socket-id 1.2 presence-a", "a presence channel needs --user-id"),
-    (
-      "auth --local --socket-id 1.2 private-a --user-id 1",
-      "--user-id is for presence channels and for signing in"
-    ),
-    ("sign --local", "nothing to sign: give one of channel, user, request, webhook"),
-    ("sign --local chanel", "cannot sign a 'chanel'; did you mean 'channel'?"),
-    (
-      "sign --local request GET",
-      "a request needs a method and a path, such as GET /apps/1/channels"
-    ),
-    (
-      "sign --local request GET http://h/apps",
-      "'http://h/apps' is not a path; a path begins with / and has no host"
-    ),
-    ("sign --local webhook", "no body: give it unchanged with --data @FILE or --data @-"),
-    ("sign --local webhook x -d y", "one argument too many: 'x'"),
-    ("verify --local webhook -d y", "no signature to compare with: give --signature"),
-    (
-      "verify --local request GET /a --signature x",
-      "a request has its signature in the query (auth_signature); leave out --signature"
-    ),
-  ])
-  func `what cannot be signed`(line: String, message: String) {
-    #expect(refusal { _ = try sign(line) } == message)
+  @Test(
+    arguments: """
+      auth --local a => no socket: give --socket-id
+      auth --local --socket-id 1.2 => no channel and no user: give a channel, or --user-id to sign in
+      auth --local --socket-id 1.2 news => 'news' is a public channel, which needs no signature
+      auth --local --socket-id 1 private-a => --socket-id: '1' is not a socket id such as 123.456
+      auth --local --socket-id 1.2 presence-a => a presence channel needs --user-id
+      auth --local --socket-id 1.2 private-a --user-id 1
+        => --user-id is for presence channels and for signing in
+      sign --local => nothing to sign: give one of channel, user, request, webhook
+      sign --local chanel => cannot sign a 'chanel'; did you mean 'channel'?
+      sign --local request GET => a request needs a method and a path, such as GET /apps/1/channels
+      sign --local request GET http://h/apps
+        => 'http://h/apps' is not a path; a path begins with / and has no host
+      sign --local webhook => no body: give it unchanged with --data @FILE or --data @-
+      sign --local webhook x -d y => one argument too many: 'x'
+      verify --local webhook -d y => no signature to compare with: give --signature
+      verify --local request GET /a --signature x
+        => a request has its signature in the query (auth_signature); leave out --signature
+      """ as Table)
+  func `what cannot be signed`(row: Table.Row) {
+    row.expectRefusal()
   }
 
-  @Test(arguments: [
-    ("- --info user_count", "--info works only for a single event, not for JSON lines"),
-    ("-c a -e x d --batch 5", "--batch is for lines on standard input: give - as the data"),
-    ("-c a -e x d --rate 5", "--rate is for lines on standard input: give - as the data"),
-    ("- --rate 0", "--rate: '0' is not a number of events a second, such as 50 or 0.5"),
-    ("- --rate 5/m", "--rate: '5/m' is not a number of events a second, such as 50 or 0.5"),
-  ])
-  func `what trigger cannot do at once`(typed: String, message: String) {
-    #expect(refusal { _ = try trigger("--local " + typed) } == message)
+  @Test(
+    arguments: """
+      - --info user_count => --info works only for a single event, not for JSON lines
+      -c a -e x d --batch 5 => --batch is for lines on standard input: give - as the data
+      -c a -e x d --rate 5 => --rate is for lines on standard input: give - as the data
+      - --rate 0 => --rate: '0' is not a number of events a second, such as 50 or 0.5
+      - --rate 5/m => --rate: '5/m' is not a number of events a second, such as 50 or 0.5
+      """ as Table)
+  func `what trigger cannot do at once`(row: Table.Row) {
+    row.expectRefusal(after: "trigger --local ")
   }
 
   @Test func `lines and users`() throws {
@@ -122,14 +100,5 @@ struct SentDataTests {
       ])
     #expect(try sse("http://h/ -d {a:1} -H Content-Type:x").warnings.isEmpty)
     #expect(try sse("http://h/ -d a=1").warnings.isEmpty)
-  }
-
-  @Test func `a file that cannot be read is named as it was typed`() {
-    #expect(
-      refusal { _ = try trigger("--local -c a -e e -d @nofile") }
-        == "--data: cannot read '@nofile': no such file or directory")
-    #expect(
-      refusal { _ = try sse("@nofile") }
-        == "the URL: cannot read '@nofile': no such file or directory")
   }
 }

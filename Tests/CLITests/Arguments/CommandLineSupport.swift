@@ -28,7 +28,22 @@ extension CommandSettings {
   var warnings: [UsageWarning] { common.warnings }
 }
 
+extension ConnectionSettings {
+  /// App and server: `KEY https://HOST:PORT/PATH`.
+  var summary: String { "\(key) \(isSecure ? "https" : "http")://\(host):\(port)\(path)" }
+}
+
+extension SubscribeSettings {
+  /// App and server, with the secret if a channel needs it: `SECRET@KEY https://HOST:PORT/PATH`.
+  var summary: String {
+    guard case .secret(let secret, nil, nil) = authorization else { return connection.summary }
+    return "\(secret.revealed)@\(connection.summary)"
+  }
+}
+
 extension TriggerSettings {
+  /// App and server, with all that a call needs: `ID:SECRET@KEY https://HOST:PORT/PATH`.
+  var summary: String { "\(appID):\(secret.revealed)@\(connection.summary)" }
   var connection: ConnectionSettings { access.connection }
   var appID: String { access.appID }
   var secret: Secret { access.secret }
@@ -50,6 +65,68 @@ func refusal(of line: String) -> String? {
   refusal { _ = try arguments(line) }
 }
 
+extension Table.Row {
+  /// The settings of the command line in the row.
+  ///
+  /// Words `NAME=VALUE` before the command are variables; a word of `families` stands for several.
+  ///
+  /// - Parameter start: The words that all command lines of a table begin with.
+  func settings(
+    after start: String = "", _ environment: [String: String] = [:],
+    families: [String: [String: String]] = [:], files: PretendFiles = PretendFiles()
+  ) throws -> any CommandSettings {
+    let words = (start + input).split(separator: " ").map(String.init)
+    let given = words.prefix { families[$0] != nil || $0.contains(#/^[A-Za-z_]+=/#) }
+    var variables = environment
+    for word in given { variables.merge(families[word] ?? [:]) { $1 } }
+    for word in given {
+      guard let end = word.firstIndex(of: "=") else { continue }
+      variables[String(word[..<end])] = String(word[end...].dropFirst())
+    }
+    let typed = try arguments(Array(words.dropFirst(given.count)))
+    var resolved = try Resolved(typed, environment: variables, files: files.access)
+    guard let use = CommandUse.of(typed) else { throw NoCommand() }
+    return try use.settings(&resolved)
+  }
+
+  /// Expects that the command line in the row is refused with the row's result.
+  func expectRefusal(
+    after start: String = "", _ environment: [String: String] = [:],
+    families: [String: [String: String]] = [:], files: PretendFiles = PretendFiles(),
+    place: SourceLocation = #_sourceLocation
+  ) {
+    expectRefusal(place: place) {
+      _ = try settings(after: start, environment, families: families, files: files)
+    }
+  }
+
+  func expectRefusal(place: SourceLocation = #_sourceLocation, _ body: () throws -> Void) {
+    expect(refusal(body) ?? "accepted", place: place)
+  }
+}
+
+extension CommandSettings {
+  var warningText: String { warnings.map(\.text).joined(separator: "\n") }
+
+  /// App and server of `subscribe` and `trigger`.
+  var serverText: String {
+    (self as? SubscribeSettings)?.summary ?? (self as? TriggerSettings)?.summary ?? ""
+  }
+}
+
+extension Diagnostics {
+  /// Messages to people, and their lines so far.
+  static func recorded(
+    _ threshold: Level = .debug, isJournal: Bool = false
+  ) -> (Diagnostics, Record<String>) {
+    let lines = Record<String>()
+    let diagnostics = Diagnostics(threshold: threshold, isJournal: isJournal) {
+      lines.add(String(decoding: $0, as: UTF8.self))
+    }
+    return (diagnostics, lines)
+  }
+}
+
 /// What the program says about a command line before the command runs.
 struct Preview {
   /// The mistake that would end the program with status 2, or `nil`.
@@ -65,10 +142,7 @@ struct Preview {
     _ words: [String], _ environment: [String: String] = [:],
     files: FileAccess = PretendFiles().access
   ) {
-    let lines = Record<String>()
-    let diagnostics = Diagnostics(threshold: .debug, isJournal: false) {
-      lines.add(String(decoding: $0, as: UTF8.self))
-    }
+    let (diagnostics, lines) = Diagnostics.recorded()
     var shownCount = 0
     do {
       let typed = try arguments(words)
@@ -123,38 +197,27 @@ struct PretendFiles {
   }
 }
 
+private func settings<Settings: CommandSettings>(
+  _ line: String, _ environment: [String: String], _ files: PretendFiles
+) throws -> Settings {
+  try Settings(arguments(line), environment: environment, files: files.access)
+}
+
 func subscribe(
   _ line: String, _ environment: [String: String] = [:], files: PretendFiles = PretendFiles()
-) throws -> SubscribeSettings {
-  try SubscribeSettings(
-    arguments("subscribe " + line), environment: environment, files: files.access)
-}
+) throws -> SubscribeSettings { try settings("subscribe " + line, environment, files) }
 
 func sse(
   _ line: String, _ environment: [String: String] = [:], files: PretendFiles = PretendFiles()
-) throws -> StreamSettings {
-  try StreamSettings(arguments("sse " + line), environment: environment, files: files.access)
-}
+) throws -> StreamSettings { try settings("sse " + line, environment, files) }
 
 func trigger(
   _ line: String, _ environment: [String: String] = [:], files: PretendFiles = PretendFiles()
-) throws -> TriggerSettings {
-  try TriggerSettings(arguments("trigger " + line), environment: environment, files: files.access)
-}
+) throws -> TriggerSettings { try settings("trigger " + line, environment, files) }
 
 func serve(
   _ line: String = "", _ environment: [String: String] = [:], files: PretendFiles = PretendFiles()
-) throws -> ServeSettings {
-  try ServeSettings(arguments("serve " + line), environment: environment, files: files.access)
-}
+) throws -> ServeSettings { try settings("serve " + line, environment, files) }
 
 /// `line` starts with the command: `channels`, `users` or `terminate`.
-func inspect(_ line: String, _ environment: [String: String] = [:]) throws -> InspectSettings {
-  try InspectSettings(
-    arguments(line), environment: environment, files: PretendFiles().access)
-}
-
-/// `line` starts with the command: `auth`, `sign` or `verify`.
-func sign(_ line: String, files: PretendFiles = PretendFiles()) throws -> SignSettings {
-  try SignSettings(arguments(line), environment: [:], files: files.access)
-}
+func inspect(_ line: String) throws -> InspectSettings { try settings(line, [:], PretendFiles()) }

@@ -6,9 +6,7 @@ import Testing
 @Suite("Completion in shells")
 struct CompletionTests {
   private func file(_ script: CompletionScript) throws -> String {
-    let path = TemporaryFolder.shared.file("completion.\(script.rawValue)")
-    try script.text.write(toFile: path, atomically: true, encoding: .utf8)
-    return path
+    try TemporaryFolder.shared.file("completion.\(script.rawValue)", holding: script.text)
   }
 
   @Test(arguments: CompletionScript.allCases)
@@ -21,15 +19,6 @@ struct CompletionTests {
   }
 
   @Test(arguments: CompletionScript.allCases)
-  func `the script says how it is installed`(script: CompletionScript) {
-    let head = script.text.prefix(600)
-    #expect(head.contains("For yourself"))
-    #expect(head.contains("pusher-cli completion \(script.rawValue)"))
-    let help = HelpPage.command(.completion, complete: false).text
-    #expect(help.contains("pusher-cli completion \(script.rawValue)"))
-  }
-
-  @Test(arguments: CompletionScript.allCases)
   func `the shell takes the script`(script: CompletionScript) throws {
     guard try Need.program(script.rawValue).isMet() else { return }
     let result = try PusherCLI.tool([script.rawValue, "-n", file(script)])
@@ -37,7 +26,7 @@ struct CompletionTests {
     #expect(result.errorText == "")
   }
 
-  private func offers(_ words: String...) throws -> [String] {
+  private func offers(_ words: [String]) throws -> [String] {
     let list = words.map { "'\($0)'" }.joined(separator: " ")
     let program =
       "source \(try file(.bash)); COMP_WORDS=(\(PusherCLI.word) \(list)); COMP_CWORD=\(words.count); "
@@ -47,26 +36,32 @@ struct CompletionTests {
     return result.outputText.split(separator: "\n").map(String.init)
   }
 
-  @Test func `bash offers commands, options of the command, and values`() throws {
-    #expect(try offers("tr") == ["trigger"])
-    #expect(try offers("subscribe", "--exclude") == ["--exclude-event"])
-    #expect(try offers("sub", "-x", "a", "--no-comp") == ["--no-compression"])
-    #expect(try offers("subscribe", "--listen") == [])
-    #expect(try offers("subscribe", "--output", "p") == ["pretty"])
-    #expect(try offers("subscribe", "-o", "") == ["json", "pretty", "raw"])
-    #expect(try offers("subscribe", "--output", "=", "p") == ["pretty"])
-    #expect(try offers("subscribe", "--output", "=") == ["json", "pretty", "raw"])
-    #expect(try offers("serve", "--dialect", "") == ["pusher", "reverb", "soketi"])
-    #expect(try offers("serve", "--fault", "d") == ["drop", "duplicate"])
-    #expect(try offers("channels", "--info", "c") == ["cache"])
-    #expect(try offers("sign", "web") == ["webhook"])
-    #expect(try offers("webhook", "s") == ["send"])
-    #expect(try offers("webhook", "send", "--ev") == ["--event", "--every"])
-    #expect(try offers("help", "exit") == ["exit-codes"])
-    #expect(try offers("completion", "").contains("zsh"))
-    let file = TemporaryFolder.shared.file("a-secret")
-    try "s".write(toFile: file, atomically: true, encoding: .utf8)
-    #expect(try offers("subscribe", "--secret-file", String(file.dropLast(3))).contains(file))
+  @Test(
+    arguments: """
+      tr => trigger
+      subscribe --exclude => --exclude-event
+      sub -x a --no-comp => --no-compression
+      subscribe --output p => pretty
+      subscribe --output = p => pretty
+      subscribe --output = => json pretty raw
+      serve --fault d => drop duplicate
+      channels --info c => cache
+      sign web => webhook
+      webhook s => send
+      webhook send --ev => --event --every
+      help exit => exit-codes
+      """ as Table)
+  func `bash offers commands, options of the command, and values`(row: Table.Row) throws {
+    let words = row.input.split(separator: " ").map(String.init)
+    row.expect(try offers(words).joined(separator: " "))
+  }
+
+  @Test func `bash offers values for an empty word, and files`() throws {
+    #expect(try offers(["subscribe", "-o", ""]) == ["json", "pretty", "raw"])
+    #expect(try offers(["serve", "--dialect", ""]) == ["pusher", "reverb", "soketi"])
+    #expect(try offers(["completion", ""]).contains("zsh"))
+    let file = try TemporaryFolder.shared.file("a-secret", holding: "s")
+    #expect(try offers(["subscribe", "--secret-file", String(file.dropLast(3))]).contains(file))
   }
 
   // MARK: Completions from the program
@@ -74,14 +69,12 @@ struct CompletionTests {
   /// A configuration file with two profiles; a shell would expand the name of the second.
   private static let profiles = "[profile shop]\nkey = k\n[profile $(id);x]\nkey = l\n"
 
-  private static func write(_ text: String, _ name: String) throws -> String {
-    let path = TemporaryFolder.shared.file(name)
-    try text.write(toFile: path, atomically: true, encoding: .utf8)
-    return path
+  private static func write(_ text: String) throws -> String {
+    try TemporaryFolder.shared.file("profiles", holding: text)
   }
 
   @Test func `the names of the profiles are printed one a line`() throws {
-    let path = try Self.write(Self.profiles, "profiles")
+    let path = try Self.write(Self.profiles)
     let files = [["--config", path], ["--config=\(path)"]]
     for file in files {
       let result = try PusherCLI.run(["config", "profiles"] + file)
@@ -100,34 +93,32 @@ struct CompletionTests {
   /// Starts `serve --local` on a free port with subscribers, and returns its port.
   private static func local(_ channels: String...) throws -> (String, [ChildProgram]) {
     let file = TemporaryFolder.shared.file("port")
-    let server = try PusherCLI.start([
-      "serve", "--listen", "127.0.0.1:0", "--port-file", file,
-    ])
+    let server = try PusherCLI.start(["serve", "--listen", "127.0.0.1:0", "--port-file", file])
     let port = String(try server.port(in: file))
-    let client = try PusherCLI.start(
-      ["subscribe", "--local", "--port", port, "-L"] + channels)
+    let client = try PusherCLI.start(["subscribe", "--local", "--port", port, "-L"] + channels)
     _ = try client.lines(1 + channels.count)
     return (port, [server, client])
   }
 
   @Test func `bash offers profiles and the channels of a local server`() throws {
-    let path = try Self.write(Self.profiles, "profiles")
-    #expect(try offers("subscribe", "--config", path, "-P", "s") == ["shop"])
+    let path = try Self.write(Self.profiles)
+    #expect(try offers(["subscribe", "--config", path, "-P", "s"]) == ["shop"])
     #expect(
-      try offers("trigger", "--config", "=", path, "--profile", "=") == [#"\$\(id\)\;x"#, "shop"])
-    #expect(try offers("subscribe", "--config", path + "-none", "-P", "") == [])
+      try offers(["trigger", "--config", "=", path, "--profile", "="]) == [#"\$\(id\)\;x"#, "shop"])
+    #expect(try offers(["subscribe", "--config", path + "-none", "-P", ""]) == [])
     let (port, programs) = try Self.local("news", "private-a.1")
     let both = ["news", "private-a.1"]
     #expect(
-      try Self.patiently(both) { try offers("subscribe", "--local", "-p", port, "-c", "") } == both)
+      try Self.patiently(both) { try offers(["subscribe", "--local", "-p", port, "-c", ""]) }
+        == both)
     #expect(
-      try Self.patiently(["news"]) { try offers("check", "--local", "--port", "=", port, "n") }
+      try Self.patiently(["news"]) { try offers(["check", "--local", "--port", "=", port, "n"]) }
         == ["news"])
-    #expect(try offers("subscribe", "--port", port, "-c", "") == [])
-    #expect(try offers("subscribe", "--local", "-p", port, "--exclude") == ["--exclude-event"])
+    #expect(try offers(["subscribe", "--port", port, "-c", ""]) == [])
+    #expect(try offers(["subscribe", "--local", "-p", port, "--exclude"]) == ["--exclude-event"])
     programs[0].send(SIGTERM)
     _ = try programs[0].wait()
-    #expect(try offers("subscribe", "--local", "-p", port, "-c", "") == [])
+    #expect(try offers(["subscribe", "--local", "-p", port, "-c", ""]) == [])
   }
 
   /// Returns a shell's completions.
@@ -144,9 +135,18 @@ struct CompletionTests {
     "PATH=" + URL(filePath: PusherCLI.path).deletingLastPathComponent().path + ":"
     + (PusherCLI.environment["PATH"] ?? "")
 
+  private func fishOffers(_ line: String) throws -> [String] {
+    let result = try PusherCLI.tool([
+      "env", Self.finding, "fish", "-c", "source \(file(.fish)); complete -C 'pusher-cli \(line)'",
+    ])
+    #expect(result.errorText == "")
+    return result.outputText.split(separator: "\n").map { String($0.prefix { $0 != "\t" }) }
+      .sorted()
+  }
+
   @Test func `fish offers profiles and the channels of a local server`() throws {
     guard try Need.program("fish").isMet() else { return }
-    let path = try Self.write(Self.profiles, "profiles")
+    let path = try Self.write(Self.profiles)
     let (port, programs) = try Self.local("news", "private-a.1")
     let lines = [
       "subscribe --config \(path) -P s": ["shop"],
@@ -155,24 +155,14 @@ struct CompletionTests {
       "channels --local --port=\(port) n": ["news"], "subscribe -p \(port) -c ": [],
     ]
     for (line, words) in lines {
-      let offered = try Self.patiently(words) {
-        let result = try PusherCLI.tool([
-          "env", Self.finding, "fish", "-c",
-          "source \(file(.fish)); complete -C 'pusher-cli \(line)'",
-        ])
-        #expect(result.errorText == "")
-        return result.outputText.split(separator: "\n").map {
-          String($0.prefix { $0 != "\t" })
-        }.sorted()
-      }
-      #expect(offered == words, "\(line)")
+      #expect(try Self.patiently(words) { try fishOffers(line) } == words, "\(line)")
     }
     withExtendedLifetime(programs) {}
   }
 
   @Test func `zsh offers profiles and the channels of a local server`() throws {
     guard try Need.program("zsh").isMet() else { return }
-    let path = try Self.write("[profile shop]\nkey = k\n[profile store]\nkey = l\n", "profiles")
+    let path = try Self.write("[profile shop]\nkey = k\n[profile store]\nkey = l\n")
     let (port, programs) = try Self.local("news", "private-a.1")
     let lines = [
       "subscribe --config \(path) -P ": ["shop", "store"],
@@ -203,11 +193,7 @@ struct CompletionTests {
   @Test func `fish offers the same values`() throws {
     guard try Need.program("fish").isMet() else { return }
     for (line, words) in Self.values {
-      let result = try PusherCLI.tool(
-        ["fish", "-c", "source \(file(.fish)); complete -C 'pusher-cli \(line)'"])
-      let offered = result.outputText.split(separator: "\n").map {
-        String($0.prefix { $0 != "\t" }).replacing("--output=", with: "")
-      }
+      let offered = try fishOffers(line).map { $0.replacing("--output=", with: "") }
       #expect(offered.sorted() == words.split(separator: " ").map(String.init), "\(line)")
     }
   }

@@ -22,8 +22,7 @@ struct ConfigTests {
   @Test func `each part of the app and its server is told with its source`() throws {
     let file =
       "PUSHER_APP_KEY=file-key\nPUSHER_APP_SECRET=hunter2\nPUSHER_HOST=h.test\nPUSHER_PORT=6001\n"
-    let rows = try rows(
-      "--env-file .env --port 7001 --scheme http --path pre", [:], [".env": file])
+    let rows = try rows("--env-file .env --port 7001 --scheme http --path pre", [:], [".env": file])
     let told = rows.mapValues { "\($0.value) | \($0.origin)" }
     #expect(told["key"] == "file… | PUSHER_APP_KEY in .env")
     #expect(told["secret"] == "(set) | PUSHER_APP_SECRET in .env")
@@ -36,8 +35,7 @@ struct ConfigTests {
   }
 
   @Test func `where serve listens because a file says so is told with that file`() throws {
-    let file =
-      "REVERB_APP_KEY=k\nREVERB_HOST=localhost\nREVERB_PORT=21080\nREVERB_SCHEME=http\n"
+    let file = "REVERB_APP_KEY=k\nREVERB_HOST=localhost\nREVERB_PORT=21080\nREVERB_SCHEME=http\n"
     let row = try rows("serve --env-file .env", [:], [".env": file])["listen"]
     #expect(row?.value == "127.0.0.1:21080")
     #expect(row?.origin == "REVERB_PORT in .env")
@@ -67,16 +65,6 @@ struct ConfigTests {
     #expect(rows["reconnect"] == nil)
     #expect(rows["http api"]?.value == "https://api.test")
     #expect(try self.rows("sse")["reconnect"]?.value == "auto")
-  }
-
-  @Test func `no value of a secret is told`() throws {
-    let rows = try settings(
-      "--key k --auth-endpoint https://h/auth --auth-param p=hunter2 --auth-header X-Token:hunter2",
-      ["PUSHER_APP_SECRET": "hunter2", "HTTPS_PROXY": "http://u:hunter2@proxy:1"]
-    ).rows
-    #expect(rows.contains { $0.name == "HTTPS_PROXY" && $0.value.contains("proxy:1") })
-    #expect(rows.contains { $0.name == "auth-header" && $0.value == "X-Token:…" })
-    #expect(!rows.contains { "\($0)".contains("hunter2") })
   }
 
   @Test func `without a key the rest is told, and what is missing`() throws {

@@ -4,19 +4,12 @@ import Testing
 @testable import pusher_cli
 
 @Suite struct `Messages on standard error` {
-  private final class Sink: @unchecked Sendable {
-    var lines: [String] = []
-  }
-
   private func said(
     _ threshold: Diagnostics.Level, isJournal: Bool = false, _ body: (Diagnostics) -> Void
   ) -> [String] {
-    let sink = Sink()
-    body(
-      Diagnostics(threshold: threshold, isJournal: isJournal) {
-        sink.lines.append(String(decoding: $0, as: UTF8.self))
-      })
-    return sink.lines
+    let (voice, lines) = Diagnostics.recorded(threshold, isJournal: isJournal)
+    body(voice)
+    return lines.values
   }
 
   @Test func `each message is one line with the program's name`() {
@@ -35,8 +28,7 @@ import Testing
 
   @Test func `a mistake in the command line has a second line that points to the help`() {
     let lines = said(.error) { $0.usage(UsageError("unknown option '--x'", helpFor: .serve)) }
-    #expect(
-      lines == ["pusher-cli: unknown option '--x'\n", "Try 'pusher-cli serve --help'.\n"])
+    #expect(lines == ["pusher-cli: unknown option '--x'\n", "Try 'pusher-cli serve --help'.\n"])
     #expect(
       said(.error) { $0.usage(UsageError("no app key")) } == ["pusher-cli: error: no app key\n"])
   }

@@ -10,9 +10,8 @@ import Testing
 struct DisclosureTests {
   private static let marker = "SESAME"
 
-  /// Returns values with a secret in them, in good forms and odd ones.
-  ///
-  /// Rows without secrets give none.
+  /// Returns values with a secret in them, in good forms and odd ones; none for rows without
+  /// secrets.
   private static func forms(_ disclosure: Disclosure) -> [String] {
     switch disclosure {
     case .whole: []
@@ -22,30 +21,26 @@ struct DisclosureTests {
         "X-Token: a:SESAME", "SESAME==", "=SESAME:", "e\u{301}SESAME: x", ":SESAME", "X: @SESAME",
       ]
     case .parameter:
-      [
-        "token=SESAME", "token=a=SESAME", "SESAME", "token:SESAME", "a SESAME=b", "=SESAME",
-        "a=@SESAME",
-      ]
-    case .place:
-      ["u:SESAME@host:1", "//u:SESAME@", "//u:SESAME@host", "http:u:SESAME@", "socks5h:u:SESAME@"]
-        + ["http", "https", "socks5h", "redis", "HTTPS", "ws", "a b"].flatMap { scheme in
-          [
-            "u:SESAME@host:1/", "SESAME@host", "host/SESAME", "host?SESAME", "host/p?q=SESAME",
-            "host#SESAME", "u:a/SESAME@host", "u:a?SESAME@host", "u:a#SESAME@host",
-            "u:a@SESAME@host",
-            "SESAME @host", "host:SESAME", "u:SESAME@", "@SESAME@", "u:SESAME@host:port",
-            "[SESAME]",
-            "host /SESAME", "u:\u{301}SESAME@host", "host:1/hooks/SESAME/", "h,SESAME@h,h:1/SESAME",
-          ].map { "\(scheme)://\($0)" }
-        }
+      ["token=SESAME", "token=a=SESAME", "SESAME", "token:SESAME", "a SESAME=b", "=SESAME"]
+        + ["a=@SESAME"]
+    case .place: places
     case .program:
-      [
-        "curl -H SESAME", "TOKEN=SESAME cmd", "  a SESAME", "'SESAME'", "a\tSESAME", "a;SESAME",
-        "e\u{301}SESAME",
-      ]
+      ["curl -H SESAME", "TOKEN=SESAME cmd", "  a SESAME", "'SESAME'", "a\tSESAME", "a;SESAME"]
+        + ["e\u{301}SESAME"]
     case .nothing: ["SESAME", "{\"a\":\"SESAME\"}", " SESAME", "a=SESAME"]
     }
   }
+
+  private static let places =
+    ["u:SESAME@host:1", "//u:SESAME@", "//u:SESAME@host", "http:u:SESAME@", "socks5h:u:SESAME@"]
+    + ["http", "https", "socks5h", "redis", "HTTPS", "ws", "a b"].flatMap { scheme in
+      [
+        "u:SESAME@host:1/", "SESAME@host", "host/SESAME", "host?SESAME", "host/p?q=SESAME",
+        "host#SESAME", "u:a/SESAME@host", "u:a?SESAME@host", "u:a#SESAME@host", "u:a@SESAME@host",
+        "SESAME @host", "host:SESAME", "u:SESAME@", "@SESAME@", "u:SESAME@host:port", "[SESAME]",
+        "host /SESAME", "u:\u{301}SESAME@host", "host:1/hooks/SESAME/", "h,SESAME@h,h:1/SESAME",
+      ].map { "\(scheme)://\($0)" }
+    }
 
   @Test(arguments: Flag.all.indices)
   func `no form of a value shows what is secret in it`(index: Int) {
@@ -97,14 +92,18 @@ struct DisclosureTests {
       .channels: ["a"], .users: ["presence-a"], .auth: ["private-a"], .terminate: ["7"],
       .sign: ["channel"], .verify: ["channel"],
     ]
-    let app = ["PUSHER_APP_KEY": "k", "PUSHER_APP_ID": "1", "PUSHER_HOST": "127.0.0.1"]
-      .merging(["PUSHER_PORT": "1", "PUSHER_SCHEME": "http"]) { $1 }
-    let environment = app.merging(environment) { $1 }
-    let files = PretendFiles(contents: ["config": config]).access
     return Preview(
-      [command.rawValue] + (operands[command] ?? []) + words, environment, files: files
+      [command.rawValue] + (operands[command] ?? []) + words,
+      Self.app.merging(environment) { $1 },
+      files: PretendFiles(contents: ["config": config]).access
     ).text
   }
+
+  /// An app whose server nobody runs: port 1.
+  private static let app = [
+    "PUSHER_APP_KEY": "k", "PUSHER_APP_ID": "1", "PUSHER_HOST": "127.0.0.1", "PUSHER_PORT": "1",
+    "PUSHER_SCHEME": "http",
+  ]
 
   private static let secretive = Flag.all.filter { !forms($0.disclosure).isEmpty }
 
@@ -180,15 +179,11 @@ struct DisclosureTests {
     let config = try TemporaryFolder.shared.file("config", holding: "[\(words[0])]\n\(options)\n")
     let trace = TemporaryFolder.shared.file("trace")
     let isTraced = words[0] != "channels"
-    let result = try PusherCLI.start(
-      words + ["--config", config, "-vv"] + (isTraced ? ["--trace", trace] : [])
-        + (isTraced ? ["--reconnect", "never"] : []),
-      environment: [
-        "PUSHER_APP_KEY": "k", "PUSHER_APP_ID": "1", "PUSHER_HOST": "127.0.0.1",
-        "PUSHER_PORT": "1", "PUSHER_SCHEME": "http", "PUSHER_APP_SECRET": "SESAME",
-        "ALL_PROXY": "http://u:SESAME@127.0.0.1:1",
-      ]
-    ).result()
+    let secrets = ["PUSHER_APP_SECRET": "SESAME", "ALL_PROXY": "http://u:SESAME@127.0.0.1:1"]
+    let result = try PusherCLI.run(
+      words + ["--config", config, "-vv"]
+        + (isTraced ? ["--trace", trace, "--reconnect", "never"] : []),
+      environment: Self.app.merging(secrets) { $1 })
     #expect(result.ending == .exited(4) && result.output.isEmpty, "\(result.errorText)")
     #expect(result.errorText.contains(" line 2\n"), "the origin of a setting is shown")
     #expect(!result.errorText.contains(Self.marker), "\(result.errorText)")
@@ -197,7 +192,6 @@ struct DisclosureTests {
   }
 
   @Test func `an unknown option is named without what follows its name`() {
-    #expect(
-      refusal(of: "subscribe --heade:SESAME") == "unknown option '--heade…'")
+    #expect(refusal(of: "subscribe --heade:SESAME") == "unknown option '--heade…'")
   }
 }

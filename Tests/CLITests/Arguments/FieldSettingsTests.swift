@@ -1,4 +1,5 @@
 import PusherCore
+import TestSupport
 import Testing
 
 @testable import PusherLines
@@ -15,26 +16,27 @@ struct FieldSettingsTests {
     #expect(try subscribe("a --key k").printing.form.field == nil)
   }
 
-  @Test(arguments: [
-    ("a..b", "--field: 'a..b' has an empty name"),
-    ("a[b]", "--field: 'a[b]' has brackets that are not a place in an array, such as [0]"),
-  ])
-  func `a text that is no path is refused with the reason`(path: String, message: String) {
-    #expect(refusal { _ = try sse("http://h/ --field \(path)") } == message)
+  @Test(
+    arguments: """
+      --field a..b => --field: 'a..b' has an empty name
+      --field a[b]
+        => --field: 'a[b]' has brackets that are not a place in an array, such as [0]
+      --field a -r => …--field…
+      --field a -o raw => …--field…
+      --field a -F %e => …--field…
+      --field a -t => …--field…
+      --field a -L => …--field…
+      --fail-where error => --fail-where 'error': lines have no field…
+      """ as Table)
+  func `a text that is no path is refused, and so are other forms of output`(row: Table.Row) {
+    row.expectRefusal(after: "sse http://h/ ")
   }
 
   @Test func `a path of more than 64 names is refused with the limit`() {
     let path = Array(repeating: "a", count: 65).joined(separator: ".")
-    let message = refusal { _ = try sse("http://h/ --field \(path)") }
-    #expect(message == "--field: '\(path)' has more than 64 names and places")
-  }
-
-  @Test func `other forms of output are refused, also by their short names`() {
-    for option in ["-r", "-o raw", "-F %e", "-t", "-L"] {
-      let message = refusal { _ = try sse("http://h/ --field a \(option)") }
-      #expect(message?.contains("--field") == true, "\(option): \(message ?? "nothing")")
-    }
-    #expect(refusal { _ = try sse("http://h/ --join") } == "--join needs --field")
+    #expect(
+      refusal { _ = try sse("http://h/ --field \(path)") }
+        == "--field: '\(path)' has more than 64 names and places")
   }
 
   @Test func `a variable's format and colours do not apply to a field`() throws {
@@ -43,20 +45,68 @@ struct FieldSettingsTests {
     #expect(form.field != nil && form.color == .auto)
   }
 
-  @Test func `--fail-event is repeatable and keeps its order`() throws {
-    let settings = try sse("http://h/ --fail-event error --fail-event *.failed").printing
+  @Test func `--fail-event and --fail-where are repeatable and keep their order`() throws {
+    let settings = try sse(
+      "http://h/ --fail-event error --fail-event *.failed --fail-where data.error "
+        + "--fail-where data.n>3"
+    ).printing
     #expect(settings.failEvents == ["error", "*.failed"])
-  }
-
-  @Test func `--fail-where is repeatable, and its mistakes carry its name`() throws {
-    let settings = try sse("http://h/ --fail-where data.error --fail-where data.n>3").printing
     #expect(settings.failConditions.map(\.text) == ["data.error", "data.n>3"])
     #expect(settings.conditions.isEmpty)
-    let webhook = try WebhookSettings(
-      arguments("webhook listen --fail-where data.error"),
-      environment: ["PUSHER_APP_KEY": "k", "PUSHER_APP_SECRET": "s"], files: PretendFiles().access)
-    #expect(webhook.failConditions.map(\.text) == ["data.error"])
-    let message = refusal { _ = try sse("http://h/ --fail-where error") }
-    #expect(message?.hasPrefix("--fail-where 'error': lines have no field") == true)
+  }
+}
+
+@Suite("--format")
+struct FormatTemplateTests {
+  private static let line =
+    #"{"event":"<e>","channel":"<c>","user_id":"<u>","id":"<i>","data":"a\u001bb\tc\r\nd\\e é"}"#
+
+  private func write(
+    _ text: String, terminator: UInt8 = 0x0A, forTerminal: Bool = false
+  ) throws -> String {
+    let output = ByteBuffer()
+    let style = EventLineStyle(terminator: terminator, forTerminal: forTerminal)
+    let template = TemplateText(try FormatTemplate(text), output: output, style: style)
+    let time = WallTime(millisecondsSince1970: 1_763_689_171_121)
+    template.begin(at: time, local: time.localText)
+    withView(Array((Self.line + "\n").utf8)) { line in
+      template.write(EventLine(line), number: 7) { "<w>" }
+    }
+    return output.view.text
+  }
+
+  @Test func `each placeholder stands for its field`() throws {
+    #expect(try write("%e|%c|%i|%u|%w") == "<e>|<c>|<i>|<u>|<w>\n")
+    let local = WallTime(millisecondsSince1970: 1_763_689_171_121).localText
+    #expect(try write("%t %T %s %N") == "2025-11-21T01:39:31.121Z \(local) 1763689171.121 7\n")
+    #expect(try write("100%% %j!") == "100% \(Self.line)!\n")
+    #expect(try write(#"a\tb\nc\0d\\e"#) == "a\tb\nc\0d\\e\n")
+    #expect(try write("%j", terminator: 0) == Self.line + "\0")
+  }
+
+  @Test func `on a terminal control characters of events are shown`() throws {
+    #expect(try write("%d") == "a\u{1B}b\tc\r\nd\\e é\n")
+    #expect(try write("%d", forTerminal: true) == #"a\u{1b}b\tc\r\nd\e é"# + "\n")
+  }
+
+  @Test func `a field of a table holds no sign that divides fields or lines`() throws {
+    #expect(try write("%D") == "a\u{1B}b" + #"\tc\r\nd\\e é"# + "\n")
+  }
+
+  @Test func `the time is taken when it is shown`() throws {
+    #expect(try FormatTemplate("%t").usesTime)
+    #expect(try FormatTemplate("%s").usesTime)
+    #expect(try FormatTemplate("%T").usesTime)
+    #expect(try !FormatTemplate("%e %%t").usesTime)
+  }
+
+  @Test(arguments: ["%x", "%", #"\x"#, #"\"#])
+  func `other letters are refused`(text: String) {
+    #expect(refusal { _ = try FormatTemplate(text) }?.contains("--format") == true)
+  }
+
+  @Test func `a template excludes another format`() throws {
+    #expect(try subscribe("a --key k -F %e").printing.form.template == FormatTemplate("%e"))
+    #expect(refusal { _ = try subscribe("a --key k -F %e -o raw") }?.contains("exclude") == true)
   }
 }

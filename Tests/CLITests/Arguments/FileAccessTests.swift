@@ -56,20 +56,10 @@ import Testing
 
   @Test func `a socket is named as one`() throws {
     let path = TemporaryFolder.shared.file("s")
-    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-    defer { close(descriptor) }
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    withUnsafeMutableBytes(of: &address.sun_path) {
-      $0.copyBytes(from: Array(path.utf8).prefix(107))
+    let socket = try OwnedDescriptor.unixListener(path)
+    withExtendedLifetime(socket) {
+      #expect(FileAccess.system.contents(path, 10) == .failure(FileFault(reason: "it is a socket")))
     }
-    let size = socklen_t(MemoryLayout<sockaddr_un>.size)
-    let bound = withUnsafePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, size) }
-    }
-    #expect(bound == 0)
-    #expect(
-      FileAccess.system.contents(path, 10) == .failure(FileFault(reason: "it is a socket")))
   }
 
   @Test func `the holders of a file are those of the file behind its links`() throws {

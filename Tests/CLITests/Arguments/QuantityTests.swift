@@ -29,9 +29,7 @@ import Testing
   }
 
   @Test(arguments: ["", "k", "1.5M", "-1", "16MB", "9223372036854775807k", "٣"])
-  func `what is no size is refused`(text: String) {
-    #expect(Quantities.size(text) == nil)
-  }
+  func `what is no size is refused`(text: String) { #expect(Quantities.size(text) == nil) }
 
   @Test(arguments: [
     ("", "abc", 3), ("chanel", "channel", 1), ("hots", "host", 1), ("same", "same", 0),

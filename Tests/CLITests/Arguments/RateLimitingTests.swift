@@ -26,8 +26,7 @@ struct RateLimitingTests {
 
   @Test(arguments: ["rate_limiting", "rate_limit"])
   func `the rate limit has the names of Reverb's configuration`(name: String) throws {
-    let object =
-      #"{"enabled":true,"max_attempts":5,"decay_seconds":2,"terminate_on_limit":true}"#
+    let object = #"{"enabled":true,"max_attempts":5,"decay_seconds":2,"terminate_on_limit":true}"#
     #expect(try limit(object, name: name) == expected(5, 2, ends: true))
   }
 
@@ -49,9 +48,8 @@ struct RateLimitingTests {
     let text =
       #"[{"id":"1","key":"a","secret":"x","limits":{"connections":3},"rate_limit":{}},"#
       + #"{"id":"2","key":"b","secret":"x"}]"#
-    let apps = try serve(
-      "--apps f --dialect reverb", files: PretendFiles(contents: ["f": text])
-    ).server.applications
+    let apps = try serve("--apps f --dialect reverb", files: PretendFiles(contents: ["f": text]))
+      .server.applications
     #expect(apps[0].limits.connections == 3)
     #expect(apps.map(\.limits.messageRate) == [expected(60, 60), nil])
   }
@@ -63,31 +61,35 @@ struct RateLimitingTests {
         == "--apps: app '1': rate_limiting needs --dialect reverb; no other server has it")
   }
 
-  @Test(arguments: [
-    ("[]", "is not a JSON object"), ("null", "is not a JSON object"),
-    ("60", "is not a JSON object"),
-    (#"{"max_attempt":1}"#, "has an unknown member 'max_attempt'; did you mean 'max_attempts'?"),
-    (#"{"":1}"#, "has an unknown member ''"),
-    (#"{"enabled":"true"}"#, ": enabled must be true or false"),
-    (#"{"terminate_on_limit":1}"#, ": terminate_on_limit must be true or false"),
-    (#"{"max_attempts":0}"#, ": max_attempts is not a whole number from 1 to 1000000000"),
-    (#"{"max_attempts":1.5}"#, ": max_attempts is not a whole number from 1 to 1000000000"),
-    (#"{"max_attempts":"sixty"}"#, ": max_attempts is not a whole number from 1 to 1000000000"),
-    (#"{"decay_seconds":0}"#, ": decay_seconds is not a whole number from 1 to 1000000000"),
-    (#"{"decay_seconds":-1}"#, ": decay_seconds is not a whole number from 1 to 1000000000"),
-    (
-      #"{"decay_seconds":1000000001}"#,
-      ": decay_seconds is not a whole number from 1 to 1000000000"
-    ),
-    (
-      #"{"enabled":false,"decay_seconds":1e400}"#,
-      ": decay_seconds is not a whole number from 1 to 1000000000"
-    ),
-  ])
-  func `a mistake is told with its place`(object: String, words: String) {
-    let space = words.hasPrefix(":") ? "" : " "
-    #expect(
-      refusal { _ = try limit(object) } == "--apps: app '1': rate_limiting\(space)\(words)")
+  @Test(
+    arguments: """
+      [] => --apps: app '1': rate_limiting is not a JSON object
+      null => --apps: app '1': rate_limiting is not a JSON object
+      60 => --apps: app '1': rate_limiting is not a JSON object
+      {"max_attempt":1}
+        => --apps: app '1': rate_limiting has an unknown member 'max_attempt'; did you mean
+        'max_attempts'?
+      {"":1} => --apps: app '1': rate_limiting has an unknown member ''
+      {"enabled":"true"} => --apps: app '1': rate_limiting: enabled must be true or false
+      {"terminate_on_limit":1}
+        => --apps: app '1': rate_limiting: terminate_on_limit must be true or false
+      {"max_attempts":0}
+        => --apps: app '1': rate_limiting: max_attempts is not a whole number from 1 to 1000000000
+      {"max_attempts":1.5}
+        => --apps: app '1': rate_limiting: max_attempts is not a whole number from 1 to 1000000000
+      {"max_attempts":"sixty"}
+        => --apps: app '1': rate_limiting: max_attempts is not a whole number from 1 to 1000000000
+      {"decay_seconds":0}
+        => --apps: app '1': rate_limiting: decay_seconds is not a whole number from 1 to 1000000000
+      {"decay_seconds":-1}
+        => --apps: app '1': rate_limiting: decay_seconds is not a whole number from 1 to 1000000000
+      {"decay_seconds":1000000001}
+        => --apps: app '1': rate_limiting: decay_seconds is not a whole number from 1 to 1000000000
+      {"enabled":false,"decay_seconds":1e400}
+        => --apps: app '1': rate_limiting: decay_seconds is not a whole number from 1 to 1000000000
+      """ as Table)
+  func `a mistake is told with its place`(row: Table.Row) {
+    row.expectRefusal { _ = try limit(row.input) }
   }
 
   @Test func `both names at once are a mistake`() {
@@ -118,10 +120,12 @@ struct RateLimitingTests {
   @Test func `Reverb's variables have the same meaning`() throws {
     #expect(try limit(ofVariables: "LIMITING_ENABLED=true") == expected(60, 60))
     let lines = "LIMITING_ENABLED=true LIMIT_MAX_ATTEMPTS=5 LIMIT_DECAY_SECONDS=2"
-    #expect(try limit(ofVariables: lines) == expected(5, 2))
-    #expect(try limit(ofVariables: lines + " LIMIT_TERMINATE=true") == expected(5, 2, ends: true))
-    #expect(try limit(ofVariables: lines + " LIMIT_TERMINATE=false") == expected(5, 2))
-    #expect(try limit(ofVariables: lines + " LIMIT_TERMINATE=") == expected(5, 2))
+    for (more, ends) in [
+      ("", false), (" LIMIT_TERMINATE=true", true), (" LIMIT_TERMINATE=false", false),
+      (" LIMIT_TERMINATE=", false),
+    ] {
+      #expect(try limit(ofVariables: lines + more) == expected(5, 2, ends: ends))
+    }
   }
 
   @Test(arguments: ["", "LIMITING_ENABLED=false", "LIMITING_ENABLED=1", "LIMITING_ENABLED="])
@@ -152,11 +156,9 @@ struct RateLimitingTests {
   func `another dialect says that it has no such limit`(options: String) throws {
     let settings = try settings("LIMITING_ENABLED=true LIMIT_MAX_ATTEMPTS=x", options)
     #expect(settings.server.applications[0].limits.messageRate == nil)
-    #expect(
-      settings.warnings.map(\.text) == [
-        "REVERB_APP_RATE_LIMITING_ENABLED in .env is 'true', but only --dialect reverb has a rate "
-          + "limit"
-      ])
+    let words =
+      "REVERB_APP_RATE_LIMITING_ENABLED in .env is 'true', but only --dialect reverb has a rate limit"
+    #expect(settings.warnings.map(\.text) == [words])
     #expect(try self.settings("LIMITING_ENABLED=false", options).warnings == [])
   }
 }

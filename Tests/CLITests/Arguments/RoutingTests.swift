@@ -44,12 +44,13 @@ import Testing
     #expect(try routing("", lower).plainProxy?.host == "good")
   }
 
-  @Test func `NO_PROXY counts for --proxy too`() throws {
-    for name in ["NO_PROXY", "no_proxy"] {
-      let routing = try routing("--proxy p", [name: "near.test,10.0.0.0/8"])
-      #expect(routing.route(to: try HTTPURL(parsing: "wss://a.near.test")).proxy == nil)
-      #expect(routing.route(to: try HTTPURL(parsing: "wss://10.1.1.1")).proxy == nil)
-      #expect(routing.route(to: try HTTPURL(parsing: "wss://far.test")).proxy?.host == "p")
+  @Test(arguments: ["NO_PROXY", "no_proxy"])
+  func `NO_PROXY counts for --proxy too`(name: String) throws {
+    let routing = try routing("--proxy p", [name: "near.test,10.0.0.0/8"])
+    for (url, proxy) in [
+      ("wss://a.near.test", nil), ("wss://10.1.1.1", nil), ("wss://far.test", "p"),
+    ] {
+      #expect(routing.route(to: try HTTPURL(parsing: url)).proxy?.host == proxy)
     }
   }
 
@@ -59,8 +60,7 @@ import Testing
     #expect(credentials == ProxyCredentials(user: "u", password: "hunt!er2"))
     let message = try #require(refusal { _ = try routing("--proxy http://u:hunter2@p") })
     #expect(
-      message
-        == "--proxy: a password in the URL would show in ps; put the URL into ALL_PROXY")
+      message == "--proxy: a password in the URL would show in ps; put the URL into ALL_PROXY")
     #expect(try routing("--proxy u@p").plainProxy?.credentials?.user == "u")
     for (line, environment, origin) in [
       ("--proxy ftp://u:hunter2@p", [:], "--proxy"),
@@ -80,27 +80,26 @@ import Testing
     }
     #expect(try local("") == Routing())
     #expect(try local("--proxy t").plainProxy?.host == "t")
-    #expect(
-      try local("--proxy t").route(to: HTTPURL(parsing: "ws://127.0.0.1:6001/")).proxy != nil)
+    #expect(try local("--proxy t").route(to: HTTPURL(parsing: "ws://127.0.0.1:6001/")).proxy != nil)
   }
 
-  @Test func `http goes to an HTTP proxy itself, everything else through it`() throws {
-    for (url, proxy, isForwarded) in [
-      ("http://a.test", "http://p", true), ("https://a.test", "http://p", false),
-      ("ws://a.test", "http://p", false), ("http://a.test", "socks5h://p", false),
-      ("http://near.test", "http://p", false),
-    ] {
-      let route = try routing("--proxy \(proxy)", ["NO_PROXY": "near.test"]).route(
-        to: HTTPURL(parsing: url))
-      #expect(route.isForwarded == isForwarded, "\(url) \(proxy)")
-    }
+  @Test(arguments: [
+    ("http://a.test", "http://p", true), ("https://a.test", "http://p", false),
+    ("ws://a.test", "http://p", false), ("http://a.test", "socks5h://p", false),
+    ("http://near.test", "http://p", false),
+  ])
+  func `http goes to an HTTP proxy itself, everything else through it`(
+    url: String, proxy: String, isForwarded: Bool
+  ) throws {
+    let routing = try routing("--proxy \(proxy)", ["NO_PROXY": "near.test"])
+    #expect(routing.route(to: try HTTPURL(parsing: url)).isForwarded == isForwarded)
   }
 
-  @Test func `-4 and -6: the last one counts`() throws {
-    #expect(try routing("-4").families == [.ipv4])
-    #expect(try routing("--ipv6").families == [.ipv6])
-    #expect(try routing("-4 -6").families == [.ipv6])
-    #expect(try routing("-64").families == [.ipv4])
-    #expect(try routing("-4 --no-ipv4").families == SocketAddress.Family.both)
+  @Test(arguments: [
+    ("-4", [SocketAddress.Family.ipv4]), ("--ipv6", [.ipv6]), ("-4 -6", [.ipv6]),
+    ("-64", [.ipv4]), ("-4 --no-ipv4", SocketAddress.Family.both),
+  ])
+  func `-4 and -6: the last one counts`(options: String, families: [SocketAddress.Family]) throws {
+    #expect(try routing(options).families == families)
   }
 }

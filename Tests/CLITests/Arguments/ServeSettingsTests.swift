@@ -7,145 +7,128 @@ import Testing
 @Suite struct `Settings of serve` {
   @Test func `defaults are local and told`() throws {
     let settings = try serve()
-    #expect(settings.server.listen.host == "127.0.0.1")
-    #expect(settings.server.listen.port == 6001)
+    #expect(settings.listen.place(settings.listen.port) == "127.0.0.1:6001")
     #expect(identity(settings) == ["1", "local", "local"])
     #expect(settings.defaulted == ["app id '1'", "key 'local'", "secret 'local'"])
     #expect(settings.server.applications[0].allowsClientEvents)
+    #expect(settings.server.acceptsCompression && settings.warnings == [])
+    #expect(try !serve("--no-compression").server.acceptsCompression)
     #expect(settings.server.authEndpoints == .thisMachine)
-    #expect(settings.warnings == [])
+    #expect(try serve("--no-auth-endpoints").server.authEndpoints == .nobody)
   }
 
-  @Test func `webhooks that the dialect's server would not send are told`() throws {
-    #expect(try serve("--webhook http://h/ --dialect soketi").warnings == [])
-    #expect(
-      try serve("--webhook http://h/ --dialect reverb").warnings
-        == ["Reverb has no webhooks; serve --dialect reverb sends them anyway"])
-    #expect(try serve("--dialect reverb").warnings == [])
+  @Test(
+    arguments: """
+      --webhook http://h/ --dialect soketi =>
+      --webhook http://h/ --dialect reverb
+        => Reverb has no webhooks; serve --dialect reverb sends them anyway
+      --dialect reverb =>
+      """ as Table)
+  func `webhooks that the dialect's server would not send are told`(row: Table.Row) throws {
+    row.expect(try row.settings(after: "serve ").warningText)
   }
 
-  private static func reverb(_ lines: String) -> PretendFiles {
+  /// A file of Reverb's variables, with others.
+  private static func reverb(_ variables: String) -> PretendFiles {
     PretendFiles(contents: [
-      ".env": "REVERB_APP_KEY=k\nREVERB_APP_SECRET=s\nREVERB_APP_ID=1\n" + lines
+      ".env": "REVERB_APP_KEY=k\nREVERB_APP_SECRET=s\nREVERB_APP_ID=1\n"
+        + variables.replacing(" ", with: "\n")
     ])
   }
 
   @Test(arguments: [
-    ("HOST=localhost", "127.0.0.1"), ("HOST=127.0.0.2", "127.0.0.2"), ("HOST=0.0.0.0", "127.0.0.1"),
-    ("HOST=::1", "::1"), ("HOST=[::1]", "::1"),
+    ("localhost", "127.0.0.1"), ("127.0.0.2", "127.0.0.2"), ("0.0.0.0", "127.0.0.1"),
+    ("::1", "::1"), ("[::1]", "::1"),
   ])
-  func `serve listens where a file says that clients connect`(line: String, host: String) throws {
-    let files = Self.reverb("REVERB_\(line)\nREVERB_PORT=21080\nREVERB_SCHEME=http\n")
+  func `serve listens where a file says that clients connect`(name: String, host: String) throws {
+    let files = Self.reverb("REVERB_HOST=\(name) REVERB_PORT=21080 REVERB_SCHEME=http")
     let settings = try serve("--env-file .env", files: files)
-    #expect(settings.listen.host == host)
-    #expect(settings.listen.port == 21_080)
+    #expect(settings.listen.host == host && settings.listen.port == 21_080)
     #expect(settings.warnings == [])
-    let typed = try serve("--env-file .env --listen 127.0.0.1:7", files: files)
-    #expect(typed.listen.port == 7)
+    #expect(try serve("--env-file .env --listen 127.0.0.1:7", files: files).listen.port == 7)
   }
 
-  private static func soketi(_ lines: String) -> PretendFiles {
-    PretendFiles(contents: [
-      "soketi.env": "SOKETI_DEFAULT_APP_ID=7\nSOKETI_DEFAULT_APP_KEY=k\n"
-        + "SOKETI_DEFAULT_APP_SECRET=s\nSOKETI_PORT=7001\nSOKETI_DEBUG=1\n" + lines
-    ])
+  @Test(
+    arguments: """
+      SOKETI_DEBUG=1 =>
+      SOKETI_DEFAULT_APP_MAX_CONNS=9 SOKETI_SSL_CERT= OTHER=1
+        => soketi.env: serve does not read SOKETI_DEFAULT_APP_MAX_CONNS; docs/moving.md says what to
+        set
+      SOKETI_E=1 SOKETI_D=1 SOKETI_A=1 SOKETI_C=1 SOKETI_B=1
+        => soketi.env: serve does not read SOKETI_A, SOKETI_B, SOKETI_C and 2 more; docs/moving.md
+        says what to set
+      """ as Table)
+  func `soketi's variables name app and port, and unread settings are told`(row: Table.Row) throws {
+    let lines =
+      "SOKETI_DEFAULT_APP_ID=7 SOKETI_DEFAULT_APP_KEY=k SOKETI_DEFAULT_APP_SECRET=s "
+      + "SOKETI_PORT=7001 SOKETI_DEBUG=1 " + row.input
+    let settings = try serve(
+      "--env-file soketi.env",
+      files: PretendFiles(contents: ["soketi.env": lines.replacing(" ", with: "\n")]))
+    #expect(identity(settings) == ["7", "k", "s"])
+    #expect(settings.listen.place(settings.listen.port) == "127.0.0.1:7001")
+    row.expect(settings.warningText)
   }
 
-  @Test func `soketi's variables name app and port, and unread settings are told`() throws {
-    let settings = try serve("--env-file soketi.env", files: Self.soketi(""))
-    let app = try #require(settings.server.applications.first)
-    #expect([app.id, app.key, app.secret] == ["7", "k", "s"])
-    #expect(settings.listen.host == "127.0.0.1")
-    #expect(settings.listen.port == 7001)
-    #expect(settings.warnings == [])
-    let one = Self.soketi("SOKETI_DEFAULT_APP_MAX_CONNS=9\nSOKETI_SSL_CERT=\nOTHER=1\n")
-    #expect(
-      try serve("--env-file soketi.env", files: one).warnings.map(\.text) == [
-        "soketi.env: serve does not read SOKETI_DEFAULT_APP_MAX_CONNS; "
-          + "docs/moving.md says what to set"
-      ])
-    let many = Self.soketi("SOKETI_E=1\nSOKETI_D=1\nSOKETI_A=1\nSOKETI_C=1\nSOKETI_B=1\n")
-    #expect(
-      try serve("--env-file soketi.env", files: many).warnings.map(\.text) == [
-        "soketi.env: serve does not read SOKETI_A, SOKETI_B, SOKETI_C and 2 more; "
-          + "docs/moving.md says what to set"
-      ])
-  }
-
-  @Test func `unread limits of Reverb are told`() throws {
-    let place = "REVERB_HOST=localhost\nREVERB_PORT=21080\nREVERB_SCHEME=http\n"
-    let usual = "REVERB_SERVER_HOST=0.0.0.0\nREVERB_SERVER_PORT=8080\n"
-    #expect(
-      try serve("--env-file .env", files: Self.reverb(place + usual)).warnings == [])
-    let limited = Self.reverb(
-      place + "REVERB_APP_MAX_CONNECTIONS=9\nREVERB_MAX_REQUEST_SIZE=20000\n")
-    #expect(
-      try serve("--env-file .env", files: limited).warnings.map(\.text) == [
-        ".env: serve does not read REVERB_APP_MAX_CONNECTIONS, REVERB_MAX_REQUEST_SIZE; "
-          + "docs/moving.md says what to set"
-      ])
-    let paced = Self.reverb(place + "REVERB_APP_RATE_LIMITING_ENABLED=true\n")
+  @Test(
+    arguments: """
+      REVERB_SERVER_HOST=0.0.0.0 REVERB_SERVER_PORT=8080 =>
+      REVERB_APP_MAX_CONNECTIONS=9 REVERB_MAX_REQUEST_SIZE=20000
+        => .env: serve does not read REVERB_APP_MAX_CONNECTIONS, REVERB_MAX_REQUEST_SIZE;
+        docs/moving.md says what to set
+      """ as Table)
+  func `unread limits of Reverb are told`(row: Table.Row) throws {
+    let place = "REVERB_HOST=localhost REVERB_PORT=21080 REVERB_SCHEME=http "
+    let settings = try serve("--env-file .env", files: Self.reverb(place + row.input))
+    row.expect(settings.warningText)
+    let paced = Self.reverb(place + "REVERB_APP_RATE_LIMITING_ENABLED=true")
     #expect(try serve("--env-file .env --dialect reverb", files: paced).warnings == [])
     // The limits are not those of the app that is served.
     let other = Self.reverb(
-      "REVERB_APP_MAX_CONNECTIONS=9\nPUSHER_APP_KEY=p\nPUSHER_APP_SECRET=s\nPUSHER_APP_ID=2\n")
+      "REVERB_APP_MAX_CONNECTIONS=9 PUSHER_APP_KEY=p PUSHER_APP_SECRET=s PUSHER_APP_ID=2")
     #expect(try serve("--env-file .env", files: other).warnings == [])
   }
 
-  @Test(arguments: [
-    (
-      "REVERB_HOST=ws.test\nREVERB_PORT=443\n",
-      "REVERB_HOST in .env is 'ws.test', which is not this machine; serve listens on 127.0.0.1:6001 "
-        + "(--listen sets another address)"
-    ),
-    (
-      "REVERB_PORT=8080\n",
-      "REVERB_PORT in .env sets a port, but no host is set; serve listens on 127.0.0.1:6001 "
-        + "(--listen sets another address)"
-    ),
-    (
-      "REVERB_HOST=localhost\nREVERB_PORT=65536\n",
-      "REVERB_PORT in .env: '65536' is not a port from 1 to 65535; serve listens on 127.0.0.1:6001 "
-        + "(--listen sets another address)"
-    ),
-  ])
-  func `a warning says why serve does not listen where a file says`(lines: String, warning: String)
-    throws
-  {
-    let settings = try serve("--env-file .env", files: Self.reverb(lines))
+  @Test(
+    arguments: """
+      REVERB_HOST=ws.test REVERB_PORT=443
+        => REVERB_HOST in .env is 'ws.test', which is not this machine; serve listens on
+        127.0.0.1:6001 (--listen sets another address)
+      REVERB_PORT=8080
+        => REVERB_PORT in .env sets a port, but no host is set; serve listens on 127.0.0.1:6001
+        (--listen sets another address)
+      REVERB_HOST=localhost REVERB_PORT=65536
+        => REVERB_PORT in .env: '65536' is not a port from 1 to 65535; serve listens on
+        127.0.0.1:6001 (--listen sets another address)
+      """ as Table)
+  func `a warning says why serve does not listen where a file says`(row: Table.Row) throws {
+    let settings = try serve("--env-file .env", files: Self.reverb(row.input))
     #expect(settings.listen.port == 6001)
-    #expect(settings.warnings.map(\.text) == [warning])
+    row.expect(settings.warningText)
   }
 
-  @Test(arguments: [
-    ("REVERB_SCHEME=https\n", "REVERB_SCHEME in .env is 'https', but serve speaks http"),
-    (
-      "",
-      "REVERB_PORT in .env sets a port without a scheme, which means https, but serve speaks http"
-    ),
-  ])
-  func `a warning says when clients with the file would speak TLS`(line: String, words: String)
-    throws
-  {
-    let lines = "REVERB_HOST=localhost\nREVERB_PORT=8443\n" + line
-    let files = Self.reverb(lines)
+  @Test(
+    arguments: """
+      REVERB_SCHEME=https => REVERB_SCHEME in .env is 'https', but serve speaks http
+      OTHER=1
+        => REVERB_PORT in .env sets a port without a scheme, which means https, but serve speaks http
+      """ as Table)
+  func `a warning says when clients with the file would speak TLS`(row: Table.Row) throws {
+    let files = Self.reverb("REVERB_HOST=localhost REVERB_PORT=8443 " + row.input)
     let settings = try serve("--env-file .env", files: files)
     #expect(settings.listen.port == 8443)
-    #expect(
-      settings.warnings.map(\.text) == [
-        words + ": set the scheme to http, or give --tls-cert and --tls-key"
-      ])
+    let remedy = ": set the scheme to http, or give --tls-cert and --tls-key"
+    let words = settings.warningText
+    #expect(words.hasSuffix(remedy) && row.isResult(String(words.dropLast(remedy.count))))
   }
 
   @Test func `options and the environment replace them`() throws {
     let files = PretendFiles(contents: ["s": "secret\n"])
     let typed = try serve("--key k --app-id 1 --secret-file s --no-client-events", files: files)
-    #expect(identity(typed) == ["1", "k", "secret"])
-    #expect(typed.defaulted == [])
+    #expect(identity(typed) == ["1", "k", "secret"] && typed.defaulted == [])
     #expect(!typed.server.applications[0].allowsClientEvents)
     let environment = ["PUSHER_APP_KEY": "pk", "PUSHER_APP_ID": "7", "PUSHER_APP_SECRET": "ps"]
-    let found = try serve("", environment)
-    #expect(identity(found) == ["7", "pk", "ps"])
+    #expect(try identity(serve("", environment)) == ["7", "pk", "ps"])
   }
 
   @Test(arguments: [
@@ -153,16 +136,8 @@ import Testing
     ("localhost:65535", "localhost", 65_535),
   ])
   func `an address to listen on`(text: String, host: String, port: Int) throws {
-    let settings = try serve("--listen " + text)
-    #expect(settings.server.listen.host == host)
-    #expect(settings.server.listen.port == port)
-  }
-
-  @Test(arguments: ["6001", "h", "h:", "h:x", "h:65536", "::1:80", "[]:1", "http://h:1"])
-  func `a wrong address is refused`(text: String) {
-    #expect(
-      refusal { _ = try serve("--listen " + text) }
-        == "--listen: '\(text)' is not of the form HOST:PORT, such as 127.0.0.1:6001")
+    let listen = try serve("--listen " + text).server.listen
+    #expect(listen.host == host && listen.port == port)
   }
 
   @Test(arguments: ["0.0.0.0:6001", "[::]:6001", "127.example.com:1", "laptop:80"])
@@ -174,92 +149,86 @@ import Testing
     #expect(settings.server.authEndpoints == .nobody && settings.warnings == [])
     let open = try serve("--auth-endpoints --listen " + address, own)
     #expect(open.server.authEndpoints == .everybody)
-    #expect(open.warnings == [UsageWarning(Self.openEndpoints)])
+    #expect(open.warnings.first?.text.hasPrefix("--auth-endpoints: everyone ") == true)
   }
 
-  @Test func `clients may compress unless told otherwise`() throws {
-    #expect(try serve().server.acceptsCompression)
-    #expect(try !serve("--no-compression").server.acceptsCompression)
-  }
-
-  @Test func `the endpoints can be switched off on this machine`() throws {
-    #expect(try serve("--no-auth-endpoints").server.authEndpoints == .nobody)
-  }
-
-  private static let openEndpoints =
-    "--auth-endpoints: everyone who reaches this server, also through a proxy, gets signatures "
-    + "for every channel"
-
-  @Test func `a name that a proxy needs warns of what is closed or open through it`()
-    throws
+  @Test(
+    arguments: """
+      --allow-host ws.example.com
+        => --allow-host ws.example.com: requests for this name or through a proxy cannot use the
+        authorisation endpoints, /faults and the console; --auth-endpoints opens the endpoints to
+        everyone, --no-auth-endpoints removes them
+      --allow-host ws.example.com --auth-endpoints
+        => --auth-endpoints: everyone who reaches this server, also through a proxy, gets signatures
+        for every channel
+      --allow-host ws.example.com --no-auth-endpoints =>
+      --allow-host shop.test =>
+      --auth-endpoints =>
+      """ as Table)
+  func `a name that a proxy needs warns of what is closed or open through it`(row: Table.Row) throws
   {
+    row.expect(try row.settings(after: "serve ").warningText)
     let closed = try serve("--allow-host ws.example.com")
     #expect(closed.server.authEndpoints == .thisMachine)
-    #expect(
-      closed.warnings == [
-        UsageWarning(
-          "--allow-host ws.example.com: requests for this name or through a proxy cannot use the "
-            + "authorisation endpoints, /faults and the console; --auth-endpoints opens the "
-            + "endpoints to everyone, --no-auth-endpoints removes them")
-      ])
-    let open = try serve("--allow-host ws.example.com --auth-endpoints")
-    #expect(open.warnings == [UsageWarning(Self.openEndpoints)])
-    #expect(try serve("--allow-host ws.example.com --no-auth-endpoints").warnings == [])
-    #expect(try serve("--allow-host shop.test").warnings == [])
-    #expect(try serve("--auth-endpoints").warnings == [])
   }
 
   @Test func `origins and hosts are allowed by name`() throws {
-    let settings = try serve(
+    let access = try serve(
       "--allow-origin https://A.example --allow-origin http://192.168.1.5:3000/ --allow-origin null "
-        + "--allow-origin file:// --allow-host Dev.Example --allow-host ::2 --allow-host [fe80::1]")
+        + "--allow-origin file:// --allow-host Dev.Example --allow-host ::2 --allow-host [fe80::1]"
+    ).server.access
     #expect(
-      settings.server.access.origins.allowed.map(\.description).sorted() == [
+      access.origins.allowed.map(\.description).sorted() == [
         "file://", "http://192.168.1.5:3000", "https://a.example", "null",
       ])
     #expect(
-      settings.server.access.hosts.allowed.map(\.description).sorted() == [
-        "[::2]", "[fe80::1]", "dev.example",
-      ])
-    for wrong in ["a.example", "https://a.example/x", "*", "https://*.example", "https://"] {
+      access.hosts.allowed.map(\.description).sorted() == ["[::2]", "[fe80::1]", "dev.example"])
+  }
+
+  @Test(arguments: [
+    (
+      "--allow-origin", ["a.example", "https://a.example/x", "*", "https://*.example", "https://"],
+      "of the form https://HOST or https://HOST:PORT"
+    ),
+    (
+      "--allow-host", ["a.example:80", "http://a.example", "*.example", "[::1]:80"],
+      "a host name or address without a port"
+    ),
+    (
+      "--listen",
+      ["6001", "h", "h:", "h:x", "h:65536", "::1:80", "[]:1", "http://h:1"],
+      "of the form HOST:PORT, such as 127.0.0.1:6001"
+    ),
+  ])
+  func `an origin, host or address of another form is refused`(
+    option: String, texts: [String], form: String
+  ) {
+    for text in texts {
       #expect(
-        refusal { _ = try serve("--allow-origin " + wrong) }
-          == "--allow-origin: '\(wrong)' is not of the form https://HOST or https://HOST:PORT")
-    }
-    for wrong in ["a.example:80", "http://a.example", "*.example", "[::1]:80"] {
-      #expect(
-        refusal { _ = try serve("--allow-host " + wrong) }
-          == "--allow-host: '\(wrong)' is not a host name or address without a port")
+        refusal { _ = try serve("\(option) \(text)") } == "\(option): '\(text)' is not \(form)")
     }
   }
 
-  @Test func `only a server of this machine alone minds by which name it is asked for`() throws {
-    #expect(try !serve("--listen 127.0.0.1:1").server.access.hosts.isPublic)
-    #expect(try !serve("--listen localhost:1").server.access.hosts.isPublic)
+  @Test(arguments: [("127.0.0.1:1", false), ("localhost:1", false), ("0.0.0.0:1", true)])
+  func `only a server of this machine alone minds by which name it is asked for`(
+    place: String, isPublic: Bool
+  ) throws {
     let own = ["PUSHER_APP_KEY": "k", "PUSHER_APP_SECRET": "mine"]
-    #expect(try serve("--listen 0.0.0.0:1", own).server.access.hosts.isPublic)
+    #expect(try serve("--listen " + place, own).server.access.hosts.isPublic == isPublic)
   }
 
   @Test func `webhooks go to URLs of http and https`() throws {
-    let settings = try serve("--webhook http://a/x --webhook https://b --webhook-delay 1ms")
-    #expect(settings.server.applications[0].webhooks.map(\.host) == ["a", "b"])
-    #expect(settings.server.webhooks.delay == .milliseconds(1))
+    let server = try serve("--webhook http://a/x --webhook https://b --webhook-delay 1ms").server
+    #expect(server.applications[0].webhooks.map(\.host) == ["a", "b"])
+    #expect(server.webhooks.delay == .milliseconds(1))
     #expect(
       refusal { _ = try serve("--webhook ws://a") }
         == "--webhook: a webhook URL must begin with http:// or https://")
     #expect(refusal { _ = try serve("--webhook a") }?.hasPrefix("--webhook: ") == true)
   }
 
-  @Test func `two things do not share standard output`() {
-    #expect(
-      refusal { _ = try serve("--log-events --print-env") }
-        == "--log-events and --print-env both print on standard output; give one")
-  }
-
   @Test func `certificate and key come together`() throws {
     let files = PretendFiles(contents: ["c": "", "k": ""])
-    #expect(refusal { _ = try serve("--tls-cert c", files: files) } == "--tls-cert needs --tls-key")
-    #expect(refusal { _ = try serve("--tls-key k", files: files) } == "--tls-key needs --tls-cert")
     let server = try serve("--tls-cert c --tls-key k", files: files).server
     #expect([server.certificate?.file, server.certificate?.key] == ["c", "k"])
   }
@@ -281,12 +250,10 @@ struct AppsFileTests {
         + #""client_events":true,"subscription_counts":true,"webhooks":["http://h/b"]}]"#,
       "--no-client-events --webhook http://h/all"
     ).server.applications
-    #expect(apps.map(\.id) == ["1", "two"])
-    #expect(apps.map(\.key) == ["a", "b"])
-    #expect(apps.map(\.secret) == ["x", "y"])
-    #expect(apps.map(\.allowsClientEvents) == [false, true])
-    #expect(apps.map(\.sendsSubscriptionCounts) == [false, true])
-    #expect(apps.map(\.isEnabled) == [true, false])
+    #expect(apps.map { [$0.id, $0.key, $0.secret] } == [["1", "a", "x"], ["two", "b", "y"]])
+    #expect(
+      apps.map { [$0.allowsClientEvents, $0.sendsSubscriptionCounts, $0.isEnabled] }
+        == [[false, false, true], [true, true, false]])
     #expect(apps.map { $0.webhooks.map(\.path) } == [["/all"], ["/all", "/b"]])
   }
 
@@ -319,66 +286,37 @@ struct AppsFileTests {
     #expect(limits.subscriptions == 2 && limits.joinsPerSecond == 1)
   }
 
-  @Test(arguments: [
-    ("[", "--apps: the file is "),
-    ("{}", "--apps: the file must be a JSON array with at least one app"),
-    ("[]", "--apps: the file must be a JSON array with at least one app"),
-    ("[1]", "--apps: app 1 is not a JSON"),
-    (#"[{"key":"a","secret":"x"}]"#, "--apps: app 1: id is missing or cannot be part of a URL"),
-    (
-      #"[{"id":"1","key":"a b","secret":"x"}]"#,
-      "--apps: app '1': key is missing or cannot be part of a URL"
-    ),
-    (#"[{"id":"1","key":"a"}]"#, "--apps: app '1': secret must be a non-empty string"),
-    (
-      #"[{"id":"1","key":"a","secret":"x","client_event":1}]"#,
-      "--apps: app '1' has an unknown member 'client_event'"
-    ),
-    (
-      #"[{"id":"1","key":"a","secret":"x","enabled":1}]"#,
-      "--apps: app '1': enabled must be true or false"
-    ),
-    (
-      #"[{"id":"1","key":"a","secret":"x","webhooks":["ws://h"]}]"#,
-      "--apps: app '1': webhooks: a webhook URL must begin with http:// or https://"
-    ),
-    (
-      #"[{"id":"1","key":"a","secret":"x","encryption_master_key":"!"}]"#,
-      "--apps: app '1': encryption_master_key is not base64"
-    ),
-    (
-      #"[{"id":"1","key":"a","secret":"x","limits":[]}]"#,
-      "--apps: app '1': limits is not a JSON object"
-    ),
-    (
-      #"[{"id":"1","key":"a","secret":"x","limits":{"connection":1}}]"#,
-      "--apps: app '1': unknown limit 'connection'"
-    ),
-    (
-      #"[{"id":"1","key":"a","secret":"x","limits":{"connections":-1}}]"#,
-      "--apps: app '1': connections is not a whole number from 0 to 1000000000"
-    ),
-    (
-      #"[{"id":"1","key":"a","secret":"x","limits":{"connections":1.5}}]"#,
-      "--apps: app '1': connections is not a whole number from 0 to 1000000000"
-    ),
-    (
-      #"[{"id":"1","key":"a","secret":"x"},{"id":"1","key":"b","secret":"x"}]"#,
-      "--apps: two apps have the id '1'"
-    ),
-    (
-      #"[{"id":"1","key":"a","secret":"x"},{"id":"2","key":"a","secret":"x"}]"#,
-      "--apps: the apps '1' and '2' have the same key"
-    ),
-  ])
-  func `a mistake is told with the app that has it`(text: String, beginning: String) {
-    let message = refusal { _ = try settings(text) }
-    #expect(message?.hasPrefix(beginning) == true, "\(message ?? "accepted")")
-  }
-
-  @Test func `the file stands in place of the options for one app`() {
-    #expect(
-      refusal { _ = try settings("[]", "--key k") }
-        == "--apps and --key exclude each other; give one")
+  @Test(
+    arguments: """
+      [ => --apps: the file is …
+      {} => --apps: the file must be a JSON array with at least one app
+      [] => --apps: the file must be a JSON array with at least one app
+      [1] => --apps: app 1 is not a JSON…
+      [{"key":"a","secret":"x"}] => --apps: app 1: id is missing or cannot be part of a URL
+      [{"id":"1","key":"a b","secret":"x"}]
+        => --apps: app '1': key is missing or cannot be part of a URL
+      [{"id":"1","key":"a"}] => --apps: app '1': secret must be a non-empty string
+      [{"id":"1","key":"a","secret":"x","client_event":1}]
+        => --apps: app '1' has an unknown member 'client_event'…
+      [{"id":"1","key":"a","secret":"x","enabled":1}]
+        => --apps: app '1': enabled must be true or false
+      [{"id":"1","key":"a","secret":"x","webhooks":["ws://h"]}]
+        => --apps: app '1': webhooks: a webhook URL must begin with http:// or https://
+      [{"id":"1","key":"a","secret":"x","encryption_master_key":"!"}]
+        => --apps: app '1': encryption_master_key is not base64…
+      [{"id":"1","key":"a","secret":"x","limits":[]}] => --apps: app '1': limits is not a JSON object
+      [{"id":"1","key":"a","secret":"x","limits":{"connection":1}}]
+        => --apps: app '1': unknown limit 'connection'…
+      [{"id":"1","key":"a","secret":"x","limits":{"connections":-1}}]
+        => --apps: app '1': connections is not a whole number from 0 to 1000000000
+      [{"id":"1","key":"a","secret":"x","limits":{"connections":1.5}}]
+        => --apps: app '1': connections is not a whole number from 0 to 1000000000
+      [{"id":"1","key":"a","secret":"x"},{"id":"1","key":"b","secret":"x"}]
+        => --apps: two apps have the id '1'
+      [{"id":"1","key":"a","secret":"x"},{"id":"2","key":"a","secret":"x"}]
+        => --apps: the apps '1' and '2' have the same key
+      """ as Table)
+  func `a mistake is told with the app that has it`(row: Table.Row) {
+    row.expectRefusal { _ = try settings(row.input) }
   }
 }

@@ -10,23 +10,17 @@ struct StreamSettingsTests {
   @Test func `a URL is enough`() throws {
     let settings = try sse(Self.url)
     #expect(settings.url == (try HTTPURL(parsing: Self.url)))
-    #expect(settings.request.method == "GET")
-    #expect(settings.request.body.isEmpty)
-    #expect(settings.reconnect == .auto)
-    #expect(settings.headers.map(\.name) == ["User-Agent"])
-    #expect(settings.lastEventID == nil)
-    #expect(!settings.request.acceptsCompression)
+    #expect(settings.request.method == "GET" && settings.request.body.isEmpty)
+    #expect(settings.reconnect == .auto && !settings.request.acceptsCompression)
+    #expect(settings.headers.map(\.name) == ["User-Agent"] && settings.lastEventID == nil)
   }
 
   @Test func `data makes a POST, which is not repeated`() throws {
     let json = try sse("\(Self.url) -d {}")
-    #expect(json.request.method == "POST")
-    #expect(json.reconnect == .never)
-    #expect(json.request.body == Array("{}".utf8))
-    #expect(json.headers.first?.value == "application/json")
+    #expect(json.request.method == "POST" && json.request.body == Array("{}".utf8))
+    #expect(json.reconnect == .never && json.headers.first?.value == "application/json")
     let form = try sse("\(Self.url) -d a=b --reconnect auto -X PUT")
-    #expect(form.request.method == "PUT")
-    #expect(form.reconnect == .auto)
+    #expect(form.request.method == "PUT" && form.reconnect == .auto)
     #expect(form.headers.first?.value == "application/x-www-form-urlencoded")
   }
 
@@ -43,7 +37,6 @@ struct StreamSettingsTests {
       ])
     // The program reads files again for each connection.
     #expect(settings.fields.files.map(\.path) == ["token"])
-    #expect(refusal { _ = try sse("\(Self.url) -H secret") }?.contains("secret") == false)
   }
 
   @Test func `a password in the URL is taken from a file, not from the command line`() throws {
@@ -55,25 +48,28 @@ struct StreamSettingsTests {
     #expect(try sse("@place", files: files).url.userInfo == "me:secret")
   }
 
-  @Test func `the last event comes from the option, else it is left to the state file`() throws {
-    #expect(try sse("\(Self.url) --state-file state").lastEventID == nil)
-    #expect(try sse("\(Self.url) --state-file state --last-event-id 7").lastEventID == "7")
-  }
-
-  @Test func `an ID among the headers is where it begins, and is no header`() throws {
+  @Test(arguments: [
+    ("--state-file state", nil), ("--state-file state --last-event-id 7", "7"),
+    ("--state-file state -H Last-Event-Id:77", "77"),
+  ])
+  func `the last event comes from the options, else it is left to the state file`(
+    options: String, id: String?
+  ) throws {
     let files = PretendFiles(contents: ["state": "41\n"])
-    let settings = try sse("\(Self.url) --state-file state -H Last-Event-Id:77", files: files)
-    #expect(settings.lastEventID == "77")
+    let settings = try sse("\(Self.url) \(options)", files: files)
+    #expect(settings.lastEventID == id)
+    // A Last-Event-ID among the headers is no header then.
     #expect(settings.headers.map(\.name) == ["User-Agent"])
-    #expect(
-      refusal { _ = try sse("\(Self.url) --last-event-id 7 -H Last-Event-ID:77") }?.contains(
-        "--last-event-id and --header both name the last event") == true)
   }
 
-  @Test func `data is not sent again unless that is asked for, with GET either`() throws {
-    #expect(try sse("\(Self.url) -d {} -X GET").reconnect == .never)
-    #expect(try sse("\(Self.url) -X GET").reconnect == .auto)
-    #expect(try sse("\(Self.url) -d {} -X GET --reconnect always").reconnect == .always)
+  @Test(arguments: [
+    ("-d {} -X GET", ReconnectMode.never), ("-X GET", .auto),
+    ("-d {} -X GET --reconnect always", .always),
+  ])
+  func `data is not sent again unless that is asked for, with GET either`(
+    options: String, mode: ReconnectMode
+  ) throws {
+    #expect(try sse("\(Self.url) \(options)").reconnect == mode)
   }
 
   @Test func `the options for other answers say what is read, and the request asks for it`() throws
@@ -81,20 +77,17 @@ struct StreamSettingsTests {
     #expect(try sse(Self.url).request.accepts == .namedTypes)
     #expect(try sse("\(Self.url) --lines").request.accepts == .lines)
     #expect(try sse("\(Self.url) --accept-json").request.accepts == .namedTypesAndDocuments)
-    #expect(
-      refusal { _ = try sse("\(Self.url) --lines --state-file x") }
-        == "--state-file keeps the ids of events, and --lines reads none; give one")
   }
 
-  @Test func `silence has a limit, unless the request has data`() throws {
-    #expect(try sse(Self.url).activityTimeout == .seconds(300))
-    #expect(try sse("\(Self.url) -X POST").activityTimeout == .seconds(300))
-    #expect(try sse("\(Self.url) -d {}").activityTimeout == nil)
-    #expect(try sse("\(Self.url) -d {} --activity-timeout 1m").activityTimeout == .seconds(60))
-    #expect(try sse("\(Self.url) --activity-timeout 24h").activityTimeout == .seconds(86_400))
+  @Test(arguments: [
+    ("", Duration.seconds(300)), ("-X POST", .seconds(300)), ("-d {}", nil),
+    ("-d {} --activity-timeout 1m", .seconds(60)), ("--activity-timeout 24h", .seconds(86_400)),
+    ("-d {} --config config", .seconds(7)),
+  ])
+  func `silence has a limit, unless the request has data`(options: String, limit: Duration?) throws
+  {
     let files = PretendFiles(contents: ["config": "[sse]\nactivity-timeout = 7s\n"])
-    let settings = try sse("\(Self.url) -d {} --config config", files: files)
-    #expect(settings.activityTimeout == .seconds(7))
+    #expect(try sse("\(Self.url) \(options)", files: files).activityTimeout == limit)
   }
 
   @Test func `--retry-post is for a request that is not repeated otherwise`() throws {
@@ -113,29 +106,32 @@ struct StreamSettingsTests {
       try !sse("\(Self.url) -d {} --no-retry-post --config config", files: files).retriesWhenAsked)
   }
 
-  @Test(arguments: [
-    ("", "no URL: give one"), ("https://a/ https://b/", "sse takes one URL"),
-    ("https://a/ https://u@b/token?k=token", "sse takes one URL (found 'https://b' too)"),
-    (
-      "ws://a/",
-      "the URL does not begin with http:// or https://; 'pusher-cli subscribe --url' takes ws and wss"
-    ), ("127.0.0.1:80/a", "the URL does not begin with http:// or https://"),
-    ("example.com", "the URL does not begin with http:// or https://"),
-    ("https://a/ -X post", "is not a method"), ("https://a/ --cacert none", "--cacert"),
-    (
-      "https://a/ -c x",
-      "sse has no option -c (--channel belongs to subscribe, trigger, webhook and bench)"
-    ),
-    ("@none", "cannot read '@none'"),
-    ("https://a/ --state-file -", "--state-file cannot use '-'; name a file"),
-    (
-      "https://a/ --retry-post",
-      "--retry-post is for a request with --data, or with another --method than GET; "
-        + "use --reconnect always"
-    ),
-  ])
-  func `what cannot be is refused`(line: String, message: String) {
-    let said = refusal { _ = try sse(line) }
-    #expect(said?.contains(message) == true, "\(said ?? "")")
+  @Test(
+    arguments: """
+      sse => no URL: give one…
+      sse https://a/ https://b/ => sse takes one URL…
+      sse https://a/ https://u@b/token?k=token => sse takes one URL (found 'https://b' too)…
+      sse ws://a/
+        => the URL does not begin with http:// or https://; 'pusher-cli subscribe --url' takes ws and
+        wss
+      sse 127.0.0.1:80/a => the URL does not begin with http:// or https://…
+      sse example.com => the URL does not begin with http:// or https://…
+      sse https://a/ -X post => …is not a method…
+      sse https://a/ --cacert none => --cacert…
+      sse https://a/ -c x
+        => sse has no option -c (--channel belongs to subscribe, trigger, webhook and bench)
+      sse @nofile => the URL: cannot read '@nofile': no such file or directory
+      sse https://a/ --state-file - => --state-file cannot use '-'; name a file
+      sse https://a/ --retry-post
+        => …--retry-post is for a request with --data, or with another --method than GET; use
+        --reconnect always…
+      sse http://h/ -H secret => --header needs the form 'NAME: VALUE', or @FILE with such lines
+      sse https://a/ --last-event-id 7 -H Last-Event-ID:77
+        => …--last-event-id and --header both name the last event…
+      sse https://a/ --lines --state-file x
+        => --state-file keeps the ids of events, and --lines reads none; give one
+      """ as Table)
+  func `what cannot be is refused`(row: Table.Row) {
+    row.expectRefusal()
   }
 }

@@ -18,18 +18,10 @@ struct WebhookSendSettingsTests {
       arguments("webhook send " + line), environment: environment, files: files.access)
   }
 
-  private func listen(_ line: String, files: PretendFiles = PretendFiles()) throws
-    -> WebhookSettings
-  {
-    try WebhookSettings(
-      arguments("webhook listen " + line), environment: Self.app, files: files.access)
-  }
-
   @Test func `one receiver is enough, and the rest has defaults`() throws {
     let settings = try send("--to http://a/hook")
     #expect(settings.receivers.map(\.path) == ["/hook"])
-    #expect(settings.interval == .seconds(2))
-    #expect(settings.policy.delay == .seconds(3))
+    #expect(settings.interval == .seconds(2) && settings.policy.delay == .seconds(3))
     #expect(
       settings.policy.kinds == [
         .channelOccupied, .channelVacated, .memberAdded, .memberRemoved, .clientEvent,
@@ -42,9 +34,8 @@ struct WebhookSendSettingsTests {
     #expect(
       settings.subscription.authorization
         == .secret(Secret("s"), PresenceMember(userID: "pusher-cli-webhook", userInfo: nil)))
-    #expect(settings.access.appID == "1")
+    #expect(settings.access.appID == "1" && settings.warnings == [])
     #expect(settings.subscription.connection.host == "h")
-    #expect(settings.warnings == [])
   }
 
   @Test func `every option has its place`() throws {
@@ -52,8 +43,7 @@ struct WebhookSendSettingsTests {
       "--to http://a --to https://b/x --every 500ms --webhook-delay 1ms -c private-a -c news "
         + "-c private-a --user-id watcher --max-channels 5 --max-members 7 --no-initial -W 1m")
     #expect(settings.receivers.map(\.host) == ["a", "b"])
-    #expect(settings.interval == .milliseconds(500))
-    #expect(settings.policy.delay == .milliseconds(1))
+    #expect(settings.interval == .milliseconds(500) && settings.policy.delay == .milliseconds(1))
     #expect(
       settings.watch
         == WatchSettings(
@@ -78,75 +68,46 @@ struct WebhookSendSettingsTests {
     #expect(settings.watch.joinsPresence == joins)
   }
 
-  @Test(arguments: [
-    ("", "no receiver: give --to URL"),
-    ("--to ws://a", "--to: a webhook URL must begin with http:// or https://"),
-    (
-      "--to http://a -e member_add",
-      "--event: 'member_add' matches none of channel_occupied, channel_vacated, member_added, "
-        + "member_removed, client_event; did you mean 'member_added'?"
-    ),
-    (
-      "--to http://a -e cache_miss",
-      "--event: 'cache_miss' matches none of channel_occupied, channel_vacated, member_added, "
-        + "member_removed, client_event"
-    ),
-    (
-      "--to http://a -e channel_* -c private-a",
-      "--channel: 'private-a' has no use, because --event leaves out client_event"
-    ),
-    (
-      "--to http://a -c private-*",
-      "channel 'private-*': only subscribe takes patterns"
-    ),
-    (
-      "--to http://a -c private-encrypted-a",
-      "channel 'private-encrypted-a': encrypted channels have no client events"
-    ),
-    (
-      "--to http://a --listen :1",
-      "webhook send has no option --listen (it belongs to webhook listen)"
-    ),
-    ("--to http://a -n 1", "webhook send has no option --count (it belongs to webhook listen)"),
-    (
-      "--to http://a --every 0",
-      "option --every: '0' is not a time such as 500ms, 30s, 5m or 1h30m"
-    ),
-    ("news --to http://a", "webhook takes one word: listen or send (found 'news')"),
-    ("send --to http://a", "webhook takes one word: listen or send (found 'send')"),
-  ])
-  func `a mistake is named`(options: String, message: String) {
-    #expect(refusal { _ = try send(options) } == message)
+  @Test(
+    arguments: """
+      webhook send => no receiver: give --to URL
+      webhook send --to ws://a => --to: a webhook URL must begin with http:// or https://
+      webhook send --to http://a -e member_add
+        => --event: 'member_add' matches none of channel_occupied, channel_vacated, member_added,
+        member_removed, client_event; did you mean 'member_added'?
+      webhook send --to http://a -e cache_miss
+        => --event: 'cache_miss' matches none of channel_occupied, channel_vacated, member_added,
+        member_removed, client_event
+      webhook send --to http://a -e channel_* -c private-a
+        => --channel: 'private-a' has no use, because --event leaves out client_event
+      webhook send --to http://a -c private-* => channel 'private-*': only subscribe takes patterns
+      webhook send --to http://a -c private-encrypted-a
+        => channel 'private-encrypted-a': encrypted channels have no client events
+      webhook send --to http://a --listen :1
+        => webhook send has no option --listen (it belongs to webhook listen)
+      webhook send --to http://a -n 1
+        => webhook send has no option --count (it belongs to webhook listen)
+      webhook send news --to http://a => webhook takes one word: listen or send (found 'news')
+      webhook send send --to http://a => webhook takes one word: listen or send (found 'send')
+      PUSHER_APP_SECRET= webhook send --to http://a
+        => no secret: give --secret-file or PUSHER_APP_SECRET
+      PUSHER_APP_ID= webhook send --to http://a => no app id: give --app-id or PUSHER_APP_ID
+      webhook listen --to http://a => webhook listen has no option --to (it belongs to webhook send)
+      webhook listen --no-initial
+        => webhook listen has no option --initial (it belongs to webhook send)
+      webhook => webhook takes one word: listen or send
+      webhook listn => webhook takes one word: listen or send (found 'listn')
+      webhook listen a => webhook takes one word: listen or send (found 'a')
+      """ as Table)
+  func `a mistake is named`(row: Table.Row) {
+    row.expectRefusal(Self.app)
   }
 
-  @Test(arguments: [
-    ("PUSHER_APP_SECRET", "no secret: give --secret-file or PUSHER_APP_SECRET"),
-    ("PUSHER_APP_ID", "no app id: give --app-id or PUSHER_APP_ID"),
-  ])
-  func `app id and secret are needed`(variable: String, message: String) {
-    var environment = Self.app
-    environment[variable] = nil
-    #expect(refusal { _ = try send("--to http://a", environment) } == message)
-  }
-
-  @Test func `webhook listen refuses what is for webhook send, unless a file holds it`() throws {
-    #expect(
-      refusal { _ = try listen("--to http://a") }
-        == "webhook listen has no option --to (it belongs to webhook send)")
-    #expect(
-      refusal { _ = try listen("--no-initial") }
-        == "webhook listen has no option --initial (it belongs to webhook send)")
+  @Test func `a file may hold the options of both words of webhook`() throws {
     let files = PretendFiles(contents: ["c": "[webhook]\nto = http://a\nlisten = 127.0.0.1:1\n"])
-    #expect(try listen("--config c", files: files).listen.port == 1)
+    let listen = try WebhookSettings(
+      arguments("webhook listen --config c"), environment: Self.app, files: files.access)
+    #expect(listen.listen.port == 1)
     #expect(try send("--config c", files: files).receivers.map(\.host) == ["a"])
-  }
-
-  @Test(arguments: [("", ""), (" listn", " (found 'listn')"), (" listen a", " (found 'a')")])
-  func `a word that is neither is named`(words: String, found: String) {
-    let message = refusal {
-      _ = try WebhookSettings(
-        arguments("webhook" + words), environment: Self.app, files: PretendFiles().access)
-    }
-    #expect(message == "webhook takes one word: listen or send" + found)
   }
 }

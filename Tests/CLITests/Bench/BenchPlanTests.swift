@@ -73,3 +73,61 @@ struct BenchPlanTests {
     #expect((times.last ?? 0) < 10)
   }
 }
+
+@Suite struct LocalPortsTests {
+  private let usual = LocalPorts("32768\t60999\n")
+
+  @Test func `half of the ports are found quickly, and all can be used`() {
+    #expect(usual?.warning(for: 14_116) == nil)
+    #expect(usual?.warning(for: 14_117)?.contains("slowly after 14116 connections") == true)
+    #expect(usual?.warning(for: 28_232)?.contains("slowly") == true)
+    #expect(usual?.warning(for: 28_233)?.contains("has 28232 local ports") == true)
+  }
+
+  @Test func `the warning names the command that helps`() {
+    #expect(
+      usual?.warning(for: 20_000)
+        == "--subscribers 20000: the system finds a local port slowly after 14116 connections to one "
+        + "address; as root, run 'sysctl -w net.ipv4.ip_local_port_range=\"1024 65535\"'")
+  }
+
+  @Test(arguments: ["0 65535", "1 1", "1024\t65535\n"])
+  func `any range is read`(text: String) { #expect(LocalPorts(text) != nil) }
+
+  @Test(arguments: ["", "1024", "2 1", "1 65536", "a b", "1 2 3"])
+  func `other text is no range`(text: String) { #expect(LocalPorts(text) == nil) }
+}
+
+@Suite("The errors of a run of bench")
+struct ErrorCountsTests {
+  @Test func `errors of one code are one, with the words of the first`() {
+    var (left, right) = (ErrorCounts(), ErrorCounts())
+    left.note("4301", "too many")
+    for _ in 0..<3 { right.note("4301", "too many here") }
+    right.note("network", "connection refused")
+    left.add(right)
+    #expect(left.total == 5 && left.entry(of: "4301")?.count == 4 && left.entry(of: "4302") == nil)
+    #expect(left.entries.map(\.count) == [4, 1] && left.entries[0].example == "too many")
+  }
+
+  @Test func `errors of more codes than there is room for are others`() {
+    var counts = ErrorCounts()
+    for group in 0..<3 {
+      var more = ErrorCounts()
+      for code in 0..<40 { more.note("\(group)-\(code)", "no") }
+      counts.add(more)
+    }
+    #expect(counts.total == 120 && counts.entries.count == 51)
+    #expect(counts.entries.last?.code == "other" && counts.entries.last?.count == 70)
+  }
+
+  @Test func `the most frequent error that keeps something away is the main one`() {
+    var counts = ErrorCounts()
+    #expect(counts.main == nil)
+    for _ in 0..<9 { counts.note("4301", "told, and not away") }
+    #expect(counts.main == nil)
+    counts.note("api 404", "Unknown app: 999", .refused)
+    for _ in 0..<2 { counts.note("api 500", "down", .overloaded) }
+    #expect(counts.main?.entry.code == "api 500" && counts.main?.cause == .overloaded)
+  }
+}

@@ -12,9 +12,8 @@ struct DeliveryAccountTests {
     return set
   }
 
-  private func missing(
-    _ account: DeliveryAccount, _ subscriber: Int, _ accepted: EventSet
-  ) -> [Int] {
+  private func missing(_ account: DeliveryAccount, _ subscriber: Int, _ accepted: EventSet) -> [Int]
+  {
     var numbers: [Int] = []
     let count = account.missing(by: subscriber, of: accepted) { numbers.append($0) }
     #expect(count == numbers.count)
@@ -30,21 +29,16 @@ struct DeliveryAccountTests {
     #expect(account.received(by: 0, of: accepted(0..<130)) == 130)
   }
 
-  @Test func `each subscriber has an account of its own`() {
+  @Test(arguments: [(5, 1, true), (64, 0, false)])
+  func `a second delivery is doubled, and each subscriber has an account of its own`(
+    event: Int, subscriber: Int, isNewAgain: Bool
+  ) {
     var account = empty
-    _ = account.note(5, by: 0)
-    #expect(missing(account, 1, accepted([5])) == [5])
-    let isNew = account.note(5, by: 1)
-    #expect(isNew)
-    #expect(account.doubled == 0)
-  }
-
-  @Test func `a second delivery is doubled, and no longer counted as delivered`() {
-    var account = empty
-    _ = account.note(64, by: 0)
-    let isNew = account.note(64, by: 0)
-    #expect(!isNew)
-    #expect(account.delivered == 1 && account.doubled == 1 && account.outOfOrder == 0)
+    _ = account.note(event, by: 0)
+    #expect(missing(account, 1, accepted([event])) == [event])
+    let isNew = account.note(event, by: subscriber)
+    #expect(isNew == isNewAgain && account.delivered == (isNew ? 2 : 1))
+    #expect(account.doubled == (isNew ? 0 : 1) && account.outOfOrder == 0)
   }
 
   @Test func `an event after a later one is out of order, a gap alone is not`() {
@@ -57,9 +51,7 @@ struct DeliveryAccountTests {
   func `a missing event is told by its number, at every edge of a word`(hole: Int) {
     var account = empty
     for number in 0..<130 where number != hole { _ = account.note(number, by: 1) }
-    var numbers: [Int] = []
-    let count = account.missing(by: 1, of: accepted(0..<130)) { numbers.append($0) }
-    #expect(count == 1 && numbers == [hole])
+    #expect(missing(account, 1, accepted(0..<130)) == [hole])
   }
 
   @Test func `an event that was not accepted is not missing`() {
@@ -71,8 +63,7 @@ struct DeliveryAccountTests {
   }
 
   @Test func `an event counts once in a set`() {
-    let set = accepted([3, 3, 100])
-    #expect(set.count == 2)
+    #expect(accepted([3, 3, 100]).count == 2)
   }
 }
 

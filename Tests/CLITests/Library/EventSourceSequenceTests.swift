@@ -62,9 +62,7 @@ struct EventSourceSequenceTests {
       try connection.beginStream()
       try connection.send(stream: "data: once\n\n")
     }
-    var settings = EventSourceSettings()
-    settings.reconnectionTime = .milliseconds(10)
-    let source = EventSource(url: server.url, settings: settings)
+    let source = EventSourceTests.source(server) { $0.reconnectionTime = .milliseconds(10) }
     let gaps = Record<PusherGap>()
     source.onGap { gaps.add($0) }
     let iterator = source.messages().makeAsyncIterator()
@@ -93,23 +91,20 @@ struct EventSourceSequenceTests {
   @Test func `the failure is the one of the last attempt, and none after a stream or disconnect`()
     async throws
   {
-    let answers = Record<Int>()
     let server = try ScriptedServer { connection in
-      answers.add(1)
-      guard answers.values.count > 1 else { return }
+      guard connection.number > 1 else { return }
       try connection.beginStream()
       try connection.send(stream: "data: once\n\n")
       try connection.remain()
     }
-    var settings = EventSourceSettings()
-    settings.reconnect = ReconnectPolicy(mode: .always)
-    settings.reconnectionTime = .milliseconds(10)
-    let source = EventSource(url: server.url, settings: settings)
+    let source = EventSourceTests.source(server) {
+      $0.reconnect = ReconnectPolicy(mode: .always)
+      $0.reconnectionTime = .milliseconds(10)
+    }
     let iterator = source.messages().makeAsyncIterator()
     source.connect()
     #expect(await iterator.next()?.data == "once")
-    #expect(answers.values.count == 2)
-    #expect(source.failure == nil)
+    #expect(server.connectionCount == 2 && source.failure == nil)
     source.disconnect()
     #expect(source.failure == nil)
     #expect(await iterator.next() == nil)

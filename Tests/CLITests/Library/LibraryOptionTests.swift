@@ -6,20 +6,23 @@ import Testing
 /// Options that program and library share, against a server that records requests.
 @Suite("Options of the library, against a scripted server", .ownThread, .timeLimit(.minutes(10)))
 struct LibraryOptionTests {
-  private func options(_ server: ScriptedServer, _ host: String = "127.0.0.1")
-    -> PusherClientOptions
-  {
-    PusherClientOptions(
-      autoReconnect: false, host: .host(host), port: Int(server.port), useTLS: server.isSecure)
+  private func client(
+    _ server: ScriptedServer, _ change: (inout PusherClientOptions) -> Void
+  ) -> Pusher {
+    var options = PusherClientOptions(
+      autoReconnect: false, host: .host(server.isSecure ? "localhost" : "127.0.0.1"),
+      port: Int(server.port), useTLS: server.isSecure)
+    change(&options)
+    return Pusher(key: "test-key", options: options)
   }
 
   private func greeting(
     _ certificate: ServerCertificate? = nil
-  ) throws -> (ScriptedServer, Record<HTTPHeaders>) {
-    let heads = Record<HTTPHeaders>()
+  ) throws -> (ScriptedServer, Record<HTTPRequestHead>) {
+    let heads = Record<HTTPRequestHead>()
     let server = try ScriptedServer(certificate: certificate) { connection in
       let request = try connection.request()
-      heads.add(request.headers)
+      heads.add(request)
       try connection.welcome(request)
       try connection.stay()
     }
@@ -27,33 +30,23 @@ struct LibraryOptionTests {
   }
 
   @Test func `a custom host, port and path are where the client connects`() async throws {
-    let targets = Record<String>()
-    let server = try ScriptedServer { connection in
-      let request = try connection.request()
-      targets.add(request.target)
-      try connection.welcome(request)
-      try connection.stay()
-    }
-    var options = options(server)
-    options.path = "a/b/"
-    try await Pusher(key: "test-key", options: options).connected()
-    #expect(targets.values.count == 1)
-    #expect(targets.values.first?.hasPrefix("/a/b/app/test-key?") == true)
+    let (server, heads) = try greeting()
+    try await client(server) { $0.path = "a/b/" }.connected()
+    #expect(heads.values.count == 1)
+    #expect(heads.values.first?.target.hasPrefix("/a/b/app/test-key?") == true)
   }
 
   @Test func `fields, sub-protocols and compression of the upgrade are as asked for`() async throws
   {
     let (server, heads) = try greeting()
-    var options = options(server)
-    options.headers = ["Origin": "https://example.com", "X-Test": "1"]
-    options.offersCompression = false
-    try await Pusher(key: "test-key", options: options).connected()
-    options.headers = [:]
-    options.offersCompression = true
-    options.subprotocols = ["pusher-channels-protocol-7", "other"]
-    // The server accepts none of them, which RFC 6455 allows.
-    try await Pusher(key: "test-key", options: options).connected()
-    let seen = heads.values
+    try await client(server) {
+      $0.headers = ["Origin": "https://example.com", "X-Test": "1"]
+      $0.offersCompression = false
+    }.connected()
+    // The server accepts no sub-protocol, which RFC 6455 allows.
+    try await client(server) { $0.subprotocols = ["pusher-channels-protocol-7", "other"] }
+      .connected()
+    let seen = heads.values.map(\.headers)
     #expect(seen.map { $0["Origin"] } == ["https://example.com", nil])
     #expect(seen.map { $0["X-Test"] } == ["1", nil])
     #expect(seen.map { $0["Sec-WebSocket-Extensions"] == nil } == [true, false])
@@ -66,10 +59,9 @@ struct LibraryOptionTests {
     name: String
   ) async throws {
     let (server, heads) = try greeting()
-    var options = options(server)
-    options.headers = [name: "x"]
+    let pusher = client(server) { $0.headers = [name: "x"] }
     await #expect(throws: PusherConfigurationError.invalidHeader(name)) {
-      try await Pusher(key: "test-key", options: options).connected()
+      try await pusher.connected()
     }
     #expect(heads.values.isEmpty)
   }
@@ -85,15 +77,9 @@ struct LibraryOptionTests {
       TLSConfiguration(insecure: true, pins: [other, pin]),
       TLSConfiguration(caFile: matrix.authority, pins: [pin]),
     ]
-    for tls in trusted {
-      var options = options(server, "localhost")
-      options.tls = tls
-      try await Pusher(key: "test-key", options: options).connected()
-    }
+    for tls in trusted { try await client(server) { $0.tls = tls }.connected() }
     for tls in [TLSConfiguration(), TLSConfiguration(caFile: matrix.authority, pins: [other])] {
-      var options = options(server, "localhost")
-      options.tls = tls
-      let pusher = Pusher(key: "test-key", options: options)
+      let pusher = client(server) { $0.tls = tls }
       let error = await #expect(throws: ConnectionLoss.self) { try await pusher.connected() }
       guard case .untrusted = error else {
         Issue.record("\(String(describing: error))")
@@ -115,9 +101,7 @@ struct LibraryOptionTests {
       try connection.welcome()
       if connection.number > 1 { try connection.stay() }
     }
-    var options = options(server)
-    options.autoReconnect = true
-    let pusher = Pusher(key: "test-key", options: options)
+    let pusher = client(server) { $0.autoReconnect = true }
     pusher.connection.reconnectDelay = .milliseconds(10)
     pusher.connect()
     for await state in pusher.states where state == .reconnecting { break }
@@ -129,7 +113,7 @@ struct LibraryOptionTests {
 
   @Test func `EventSource goes through a proxy, and takes the same TLS settings`() async throws {
     let matrix = try #require(CertificateMatrix.shared)
-    let server = try ScriptedServer(certificate: matrix.server("valid")) { connection in
+    let server = try ScriptedServer(certificate: matrix.trusted) { connection in
       try connection.beginStream()
       try connection.send(stream: "data: 1\n\n")
       try connection.remain()
@@ -143,14 +127,13 @@ struct LibraryOptionTests {
     var settings = EventSourceSettings()
     settings.reconnect = ReconnectPolicy(mode: .never)
     settings.tls = TLSConfiguration(insecure: true)
-    let direct = EventSource(url: "https://localhost:\(server.port)/", settings: settings)
-    let messages = direct.messages()
+    let direct = EventSource(url: server.url, settings: settings)
+    let iterator = direct.messages().makeAsyncIterator()
     direct.connect()
-    let iterator = messages.makeAsyncIterator()
     #expect(await iterator.next()?.data == "1")
     settings.network = PusherNetwork(proxy: "http://127.0.0.1:\(proxy.port)")
     let gate = Gate()
-    let throughProxy = EventSource(url: "https://localhost:\(server.port)/", settings: settings)
+    let throughProxy = EventSource(url: server.url, settings: settings)
     throughProxy.onComplete { _, _, _ in gate.open() }
     throughProxy.connect()
     try gate.wait()

@@ -25,8 +25,7 @@ struct ReservedEventTests {
     let log = Log()
     let pusher = Pusher(
       key: "test-key",
-      options: PusherClientOptions(
-        host: .host("127.0.0.1"), port: Int(server.port), useTLS: false))
+      options: PusherClientOptions(host: .host("127.0.0.1"), port: Int(server.port), useTLS: false))
     pusher.delegate = log
     pusher.bind(eventCallback: { event in
       seen.add("all \(event.eventName)")

@@ -21,22 +21,12 @@ import Testing
   private static func message(_ event: String, _ text: String, channel: String = "private-a")
     -> [UInt8]
   {
-    let data = JSONValue.object([
-      .init("code", .null), .init("message", .string(text)), .init("error", .string(text)),
-      .init("type", .string(text)), .init("user_data", .string(text)),
-    ])
-    return Array(
-      JSONWriter.text(
-        .object([
-          .init("event", .string(event)), .init("channel", .string(channel)), .init("data", data),
-        ])
-      ).utf8)
-  }
-
-  private static func withView(_ bytes: [UInt8], _ body: (ByteView) -> Void) {
-    let buffer = ByteBuffer(capacity: bytes.count)
-    buffer.append(bytes)
-    withExtendedLifetime(buffer) { body(buffer.view) }
+    let data: JSONValue = [
+      "code": .null, "message": .string(text), "error": .string(text), "type": .string(text),
+      "user_data": .string(text),
+    ]
+    let message: JSONValue = ["event": .string(event), "channel": .string(channel), "data": data]
+    return Array(message.jsonText.utf8)
   }
 
   private static func receive(_ bytes: [UInt8]) {
@@ -56,18 +46,15 @@ import Testing
   }
 
   private static func print(_ bytes: [UInt8], _ output: OutputFormat) {
-    let settings = PrintSettings(
-      includedEvents: ["*a*b"], excludedEvents: [], form: EventForm(output: output, color: .never),
-      bufferSize: 16 << 20)
-    let printer = Printer(
-      settings: settings, service: .pusher, output: ByteBuffer(), isTerminal: true,
-      wallTime: SystemClock.wall)
-    withView(bytes) {
-      _ = printer.take(message: $0)
-      if let envelope = try? Envelope($0) {
-        printer.print(envelope)
-        printer.print(envelope, named: "ab")
-      }
+    guard var settings = try? PrintSettings(EventForm(output: output, color: .never)) else {
+      return
+    }
+    settings.includedEvents = ["*a*b"]
+    let rig = PrinterRig(settings, isTerminal: true)
+    rig.take(bytes)
+    Envelope.with(bytes) {
+      rig.printer.print($0)
+      rig.printer.print($0, named: "ab")
     }
   }
 
@@ -77,7 +64,7 @@ import Testing
     (
       "messages to people",
       { text in
-        let voice = Diagnostics(threshold: .debug, isJournal: false) { _ in }
+        let (voice, _) = Diagnostics.recorded()
         voice.error(text)
         voice.info(text)
         voice.debug(Redaction.redact(text))
@@ -118,9 +105,9 @@ import Testing
     (
       "a condition",
       { text in
-        let line = JSONValue.object([.init("data", .string(text))])
+        let line: JSONValue = ["data": .string(text)]
         let filter = (try? WhereClause(#"data ~ "*a*b""#)).flatMap { WhereFilter([$0]) }
-        withView(Array(JSONWriter.text(line).utf8)) { _ = filter?.passes($0) }
+        withView(Array(line.jsonText.utf8)) { _ = filter?.passes($0) }
       }
     ),
     (
@@ -153,21 +140,11 @@ import Testing
   }
 
   @Test func `a message is cut after 4096 bytes, between two characters`() {
-    let voice = Voice()
-    voice.diagnostics.error(String(repeating: "ü", count: 3000))
-    voice.diagnostics.debug(String(repeating: "a", count: 5000))
-    #expect(
-      voice.lines[0]
-        == "pusher-cli: error: \(String(repeating: "ü", count: 2048))… (1904 more bytes)\n")
-    #expect(voice.lines[1].utf8.count == 5013)
-  }
-
-  private final class Voice: @unchecked Sendable {
-    var lines: [String] = []
-    var diagnostics: Diagnostics {
-      Diagnostics(threshold: .debug, isJournal: false) { [self] in
-        lines.append(String(decoding: $0, as: UTF8.self))
-      }
-    }
+    let (voice, lines) = Diagnostics.recorded()
+    voice.error(String(repeating: "ü", count: 3000))
+    voice.debug(String(repeating: "a", count: 5000))
+    let cut = String(repeating: "ü", count: 2048)
+    #expect(lines.values[0] == "pusher-cli: error: \(cut)… (1904 more bytes)\n")
+    #expect(lines.values[1].utf8.count == 5013)
   }
 }

@@ -7,32 +7,23 @@ import Testing
 
 @Suite("Event streams: JSON lines")
 struct EventStreamLineTests {
-  private static func style(_ change: (inout EventLineStyle) -> Void = { _ in }) -> EventLineStyle {
-    var style = EventLineStyle()
-    change(&style)
-    return style
-  }
-
   /// Returns the lines of a stream, by the writer's own choice and by the general way.
   private func lines(
-    _ stream: String, _ style: EventLineStyle = EventLineStyle(), receivedAt: String? = nil
+    _ stream: String, receivedAt: String? = nil, _ change: (inout EventLineStyle) -> Void = { _ in }
   ) throws -> String {
+    var style = EventLineStyle()
+    change(&style)
     let parser = EventStreamParser()
     parser.input.append(stream)
-    let output = ByteBuffer()
-    let general = ByteBuffer()
-    let fast = ByteBuffer()
-    let maker = LineMaker(output: fast, service: nil)
-    let generalMaker = LineMaker(output: general, service: nil, usesFastWay: false)
-    if let receivedAt {
-      maker.setReceivedAt(receivedAt)
-      generalMaker.setReceivedAt(receivedAt)
-    }
+    let (output, general, fast) = (ByteBuffer(), ByteBuffer(), ByteBuffer())
+    let makers = [
+      LineMaker(output: fast, service: nil),
+      LineMaker(output: general, service: nil, usesFastWay: false),
+    ]
+    if let receivedAt { for maker in makers { maker.setReceivedAt(receivedAt) } }
     while let event = try parser.next() {
-      fast.removeAll()
-      general.removeAll()
-      maker.write(event)
-      generalMaker.write(event)
+      for written in [fast, general] { written.removeAll() }
+      for maker in makers { maker.write(event) }
       #expect(fast.array == general.array, "\(fast.view.text) \(general.view.text)")
       style.write(EventLine(fast.view), to: output)
     }
@@ -42,20 +33,20 @@ struct EventStreamLineTests {
   @Test func `a line has event, id when there is one, and data`() throws {
     let stream = "data: {\"a\": 1}\n\nid: 7\nevent: up\ndata: [1, 2]\n\n"
     #expect(
-      try lines(stream)
-        == #"{"event":"message","data":{"a":1}}"# + "\n"
+      try lines(stream) == #"{"event":"message","data":{"a":1}}"# + "\n"
         + #"{"event":"up","id":"7","data":[1,2]}"# + "\n")
   }
 
   @Test func `the time stands first and the terminator last`() throws {
-    let line = try lines(
-      "data: 1\n\n", Self.style { $0.terminator = 0 }, receivedAt: "2026-11-21T01:39:31.121Z")
+    let line = try lines("data: 1\n\n", receivedAt: "2026-11-21T01:39:31.121Z") {
+      $0.terminator = 0
+    }
     #expect(
       line == #"{"received_at":"2026-11-21T01:39:31.121Z","event":"message","data":1}"# + "\0")
   }
 
-  @Test func `data that is JSON is embedded, any other is a string`() throws {
-    let cases: [(data: String, json: String)] = [
+  @Test(
+    arguments: [
       ("{}", "{}"), ("[ ]", "[]"), ("42", "42"), ("-0.5e+10", "-0.5e+10"), ("true", "true"),
       ("null", "null"), (#""a\"b""#, #""a\"b""#),
       (
@@ -67,11 +58,9 @@ struct EventStreamLineTests {
       (#""open"#, #""\"open""#), ("a\tb", #""a\tb""#), ("\u{7F}é", "\"\u{7F}é\""),
       (#""\ud83d\ude00""#, #""\ud83d\ude00""#), (#""\ud83d""#, #""\ufffd""#),
       (#""\x""#, #""\"\\x\"""#), ("{\"a\"\0:1}", #""{\"a\"\u0000:1}""#),
-    ]
-    for (data, json) in cases {
-      let expected = #"{"event":"message","data":"# + json + "}\n"
-      #expect(try lines("data: \(data)\n\n") == expected, "\(data)")
-    }
+    ])
+  func `data that is JSON is embedded, any other is a string`(data: String, json: String) throws {
+    #expect(try lines("data: \(data)\n\n") == #"{"event":"message","data":"# + json + "}\n")
   }
 
   @Test func `JSON over many lines is embedded in one`() throws {
@@ -98,7 +87,7 @@ struct EventStreamLineTests {
 
   @Test func `on a terminal control characters are escaped`() throws {
     #expect(
-      try lines("data: \u{9B}1\u{7F}\n\n", Self.style { $0.forTerminal = true })
+      try lines("data: \u{9B}1\u{7F}\n\n") { $0.forTerminal = true }
         == #"{"event":"message","data":"\u009b1\u007f"}"# + "\n")
   }
 

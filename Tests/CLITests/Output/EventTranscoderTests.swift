@@ -1,3 +1,4 @@
+import Foundation
 import PusherCore
 import TestSupport
 import Testing
@@ -168,14 +169,11 @@ import Testing
     #"{"event":"e","data":"[1]","data":"[2]","channel":"b"}"#,
     #"{"event":"e","data":"[1]","extra":"x","channel":"b"}"#,
     #"{"event":"e","data":"[1]","extra":",\"channel\":\"b"}"#,
-    #"{"event":"e","data":"[1],","channel":"b"}"#,
-    #"{"event":"e","data":"[1]" ,"channel":"b"}"#,
+    #"{"event":"e","data":"[1],","channel":"b"}"#, #"{"event":"e","data":"[1]" ,"channel":"b"}"#,
     #"{"event":"e","data":"[1]","channel":"b" }"#,
     #"{"event":"e","data":"[1]","channel":"b","user_id":"7"}"#,
-    #"{"event":"e","data":"[1]","channel":null}"#,
-    #"{"event":"e","data":"[1]","channel":""}"#,
-    #"{"event":"e","data":"[1]"}"#,
-    #"{"event":"e","data":[1,"],"channel":"b"}"#,
+    #"{"event":"e","data":"[1]","channel":null}"#, #"{"event":"e","data":"[1]","channel":""}"#,
+    #"{"event":"e","data":"[1]"}"#, #"{"event":"e","data":[1,"],"channel":"b"}"#,
     #"{"event":"e","data":[",","channel"],"channel":"bbbbbbbb"}"#,
   ])
   func `the channel is found behind the data only where it really stands`(text: String) {
@@ -193,23 +191,17 @@ import Testing
   }
 
   @Test(arguments: [
-    #"{"event":"pusher:ping","data":"{}"}"#,
-    #"{"event":"pusher:cache_miss","channel":"cache-c"}"#,
+    #"{"event":"pusher:ping","data":"{}"}"#, #"{"event":"pusher:cache_miss","channel":"cache-c"}"#,
     #"{"event":"pusher_internal:member_added","channel":"presence-c","data":"{\"user_id\":\"3\"}"}"#,
     #"{"event":"pusher","channel":"c","data":"{}"}"#,
     #"{"event":"e","channel":"private-encrypted-c","data":"{\"nonce\":\"bg==\",\"ciphertext\":\"Yw==\"}"}"#,
     #"{"event":"e","data":"{\"nonce\":\"bg==\",\"ciphertext\":\"Yw==\"}","channel":"private-encrypted-c"}"#,
     #"{"event":"e","channel":"presence-c","user_id":"7","data":"{}"}"#,
     #"{"event":"\u0065","channel":"c","data":"{}"}"#,
-    #"{"event":"e","channel":"\u0063","data":"{}"}"#,
-    #"{"event":"e\"","channel":"c","data":"{}"}"#,
-    #"{"event":"e","channel":"c","data":{}}"#,
-    #"{"event":"e","channel":"c","data":""}"#,
-    #"{"event":"e","channel":"c","data":null}"#,
-    #"{"event":"e","channel":"c"}"#,
-    #"{"event":"e"}"#,
-    #"{"event":"","channel":"c","data":""}"#,
-    #"{"channel":"c","event":"e","data":"{}"}"#,
+    #"{"event":"e","channel":"\u0063","data":"{}"}"#, #"{"event":"e\"","channel":"c","data":"{}"}"#,
+    #"{"event":"e","channel":"c","data":{}}"#, #"{"event":"e","channel":"c","data":""}"#,
+    #"{"event":"e","channel":"c","data":null}"#, #"{"event":"e","channel":"c"}"#, #"{"event":"e"}"#,
+    #"{"event":"","channel":"c","data":""}"#, #"{"channel":"c","event":"e","data":"{}"}"#,
     #"{"event":"e","channel":"c","data":"{}","x":1}"#,
     #"{"event":"e","channel":"c","data":"{}","data":"[]"}"#,
     #"{"event": "e","channel":"c","data":"{}"}"#,
@@ -285,5 +277,58 @@ import Testing
     }
     let expected = line(#"["\#(String(repeating: #"\n"#, count: 50_000))"]"#)
     #expect(output.array == expected + expected + expected)
+  }
+}
+
+/// The fast way may decline, but it writes exactly the same as the general way.
+@Suite struct GeneratedMessageTests {
+  @Test(arguments: [UInt64(11), 12, 13, 14])
+  func
+    `generated messages give the same line on both ways, and the common shapes take the fast one`(
+      seed: UInt64
+    )
+  {
+    var random = SeededGenerator(seed: seed)
+    let rig = LineRig()
+    var written = 0
+    for _ in 0..<2500 {
+      let message = RandomMessage(&random)
+      let outcome = rig.check(message.bytes, offset: Int.random(in: 0..<16, using: &random))
+      #expect(outcome.line != nil)
+      if outcome.fast == .written { written += 1 }
+      if message.isCommon, outcome.fast != .written {
+        Issue.record("declined: \(String(decoding: message.bytes, as: UTF8.self))")
+      }
+    }
+    #expect(written > 1000)
+  }
+
+  @Test(arguments: [UInt64(21), 22, 23, 24])
+  func `mutated messages give the same line on both ways, or none on the fast one`(seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
+    let rig = LineRig(receivedAt: "2026-11-21T01:39:31.121Z")
+    var written = 0
+    var malformed = 0
+    for _ in 0..<3500 {
+      let bytes = RandomMessage(&random).mutated(&random)
+      let outcome = rig.check(bytes, offset: Int.random(in: 0..<16, using: &random))
+      if outcome.fast == .written { written += 1 }
+      if outcome.line == nil { malformed += 1 }
+    }
+    // Both kinds must occur often, or the test would prove little.
+    #expect(written > 150)
+    #expect(malformed > 300)
+  }
+
+  @Test func `Foundation reads the lines too`() throws {
+    var random = SeededGenerator(seed: 31)
+    let rig = LineRig()
+    for _ in 0..<500 {
+      let line = try #require(rig.check(RandomMessage(&random).bytes).line)
+      let text = String(decoding: line, as: UTF8.self)
+      // Foundation has no room for numbers beyond a double.
+      guard !text.contains("1e400") else { continue }
+      #expect(throws: Never.self) { try JSONSerialization.jsonObject(with: Data(line)) }
+    }
   }
 }

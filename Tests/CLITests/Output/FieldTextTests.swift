@@ -11,13 +11,20 @@ struct FieldTextTests {
     _ data: [String], at path: String = "a", joins: Bool = false,
     _ change: (inout EventLineStyle) -> Void = { _ in }
   ) throws -> String {
-    var style = EventLineStyle()
-    change(&style)
     let output = ByteBuffer()
-    let field = FieldText(try FieldPath(path), joins: joins, output: output, style: style)
+    let field = try Self.field(path, joins: joins, output, change)
     for text in data where Self.find(field, in: text) { field.write() }
     field.end()
     return output.view.text
+  }
+
+  private static func field(
+    _ path: String = "a", joins: Bool = false, _ output: ByteBuffer = ByteBuffer(),
+    _ change: (inout EventLineStyle) -> Void = { _ in }
+  ) throws -> FieldText {
+    var style = EventLineStyle()
+    change(&style)
+    return FieldText(try FieldPath(path), joins: joins, output: output, style: style)
   }
 
   /// Looks for the field in the line of an event with this data.
@@ -48,38 +55,28 @@ struct FieldTextTests {
 
   @Test func `data without the field prints nothing`() throws {
     #expect(try written([#"{"a":1}"#, "{}", "[DONE]", "", #"{"a":2}"#]) == "1\n2\n")
-    let field = FieldText(
-      try FieldPath("a"), joins: false, output: ByteBuffer(), style: EventLineStyle())
+    let field = try Self.field()
     #expect(field.absence(isQuoted: true) == nil)
     for _ in 0..<2 { _ = Self.find(field, in: "{}") }
     #expect(field.absence(isQuoted: false) == "2 events came without the field 'a'")
   }
 
-  /// Data, and the words about it: for an error always, else on demand.
-  private static let absences: [(data: [String], always: String?, onDemand: String?)] = [
-    (["{}"], nil, "1 event came without the field 'a': {}"),
-    (["{}", "[DONE]"], nil, "2 events came without the field 'a', one of them: [DONE]"),
-    (
-      [#"{"error":"x"}"#, "{}"],
-      #"2 events came without the field 'a', one of them: {"error":"x"}"#, nil
-    ),
-    ([#"{"error":null}"#], nil, #"1 event came without the field 'a': {"error":null}"#),
-    (
-      ["{}", #"{"error":{"code":1}}"#],
-      #"2 events came without the field 'a', one of them: {"error":{"code":1}}"#, nil
-    ),
-  ]
-
-  @Test(arguments: absences)
-  func `an object with an error is quoted always, other data on demand`(
-    data: [String], always: String?, onDemand: String?
-  ) throws {
-    let field = FieldText(
-      try FieldPath("a"), joins: false, output: ByteBuffer(), style: EventLineStyle())
-    for text in data { _ = Self.find(field, in: text) }
-    #expect(field.holdsError == (always != nil))
-    #expect(field.absence(isQuoted: true) == always ?? onDemand)
-    if let always { #expect(field.absence(isQuoted: false) == always) }
+  @Test(
+    arguments: #"""
+      {} => 1 event came without the field 'a': {}
+      {} [DONE] => 2 events came without the field 'a', one of them: [DONE]
+      {"error":"x"} {} => 2 events came without the field 'a', one of them: {"error":"x"}
+      {"error":null} => 1 event came without the field 'a': {"error":null}
+      {} {"error":{"code":1}}
+        => 2 events came without the field 'a', one of them: {"error":{"code":1}}
+      """# as Table)
+  func `an object with an error is quoted always, other data on demand`(row: Table.Row) throws {
+    let field = try Self.field()
+    for text in row.input.split(separator: " ") { _ = Self.find(field, in: String(text)) }
+    let isError = row.input.contains("error") && !row.input.contains("null")
+    #expect(field.holdsError == isError)
+    row.expect(field.absence(isQuoted: true) ?? "")
+    if isError { row.expect(field.absence(isQuoted: false) ?? "") }
   }
 
   @Test func `the terminator ends each value`() throws {
@@ -99,7 +96,7 @@ struct FieldTextTests {
 
   @Test func `a second end adds nothing`() throws {
     let output = ByteBuffer()
-    let field = FieldText(try FieldPath("a"), joins: true, output: output, style: EventLineStyle())
+    let field = try Self.field(joins: true, output)
     if Self.find(field, in: #"{"a":1}"#) { field.write() }
     field.end()
     field.end()
@@ -125,8 +122,7 @@ struct FieldTextTests {
     member: String, printed: String
   ) throws {
     let output = ByteBuffer()
-    let field = FieldText(
-      try FieldPath("a"), joins: false, output: output, style: EventLineStyle())
+    let field = try Self.field("a", output)
     Envelope.with(Array(#"{"event":"e",\#(member)}"#.utf8)) { envelope in
       let made = ByteBuffer()
       LineMaker(output: made, service: .pusher).write(envelope)

@@ -30,23 +30,19 @@ struct OutageReportTests {
     // Other failing events in the meantime belong to the same report.
     #expect(
       told(
-        .delivered(0), .fails(1), .fails(2), .fails(3), .delivered(4), .delivered(1),
-        .delivered(2), .fails(5))
-        == [false, true, false, false, false, true, false, true])
+        .delivered(0), .fails(1), .fails(2), .fails(3), .delivered(4), .delivered(1), .delivered(2),
+        .fails(5)) == [false, true, false, false, false, true, false, true])
   }
 
   @Test func `an event that alone is refused is told once, while others are delivered`() {
     #expect(
-      told(
-        .fails(1), .delivered(2), .delivered(3), .givenUp(1), .delivered(4)) == [
-          true, false, false, true, false,
-        ])
+      told(.fails(1), .delivered(2), .delivered(3), .givenUp(1), .delivered(4))
+        == [true, false, false, true, false])
   }
 
   @Test func `that a receiver works again is told also when the told event was given up`() {
     #expect(
-      told(
-        .fails(1), .givenUp(1), .fails(2), .givenUp(2), .delivered(3), .delivered(4))
+      told(.fails(1), .givenUp(1), .fails(2), .givenUp(2), .delivered(3), .delivered(4))
         == [true, true, false, true, true, false])
   }
 }
@@ -122,5 +118,17 @@ struct ForwardRequestsTests {
     #expect(ForwardRequests.value("") == nil)
     #expect(ForwardRequests.value(String(repeating: "é", count: 342)) == nil)
     #expect(ForwardRequests.value(String(repeating: "é", count: 341)) != nil)
+  }
+}
+
+@Suite("The variables of a command of --exec")
+struct HookVariableTests {
+  @Test func `a peer's text is a variable when it has no NUL, and at most 4096 bytes of it`() {
+    #expect(EventHook.variable("order.created") == "order.created")
+    #expect(EventHook.variable(nil) == "")
+    #expect(EventHook.variable("order.created\0.not") == "")
+    #expect(EventHook.variable(String(repeating: "x", count: 4097)).utf8.count == 4096)
+    // Three bytes per character: a partial character is left out.
+    #expect(EventHook.variable(String(repeating: "€", count: 2000)).utf8.count == 4095)
   }
 }

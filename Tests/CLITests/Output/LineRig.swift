@@ -116,3 +116,50 @@ final class LineRig {
 extension StrictJSON {
   static func problem(in bytes: ArraySlice<UInt8>) -> String? { problem(in: Array(bytes)) }
 }
+
+/// A printer into memory, at one time.
+struct PrinterRig {
+  static let time = WallTime(millisecondsSince1970: 1_763_689_171_121)
+
+  let printer: Printer
+  private let output = ByteBuffer()
+
+  init(_ settings: PrintSettings, service: PusherService? = .pusher, isTerminal: Bool = false) {
+    printer = Printer(
+      settings: settings, service: service, output: output, isTerminal: isTerminal,
+      wallTime: { Self.time })
+  }
+
+  /// Prints a message by the fast way, or by the general one if that declines.
+  ///
+  /// - Returns: True for the fast way.
+  @discardableResult
+  func take(_ message: [UInt8]) -> Bool {
+    withView(message) { view in
+      guard printer.take(message: view) == .declined else { return true }
+      if let envelope = try? Envelope(view) { printer.print(envelope) }
+      return false
+    }
+  }
+
+  /// Prints a message by the general way.
+  func takeGenerally(_ message: [UInt8]) {
+    Envelope.with(message) { printer.print($0) }
+  }
+
+  /// Returns what was printed since the last call.
+  func printed() -> String {
+    defer { output.removeAll() }
+    return output.view.text
+  }
+}
+
+extension PrintSettings {
+  /// Settings that print all events in one form.
+  init(_ form: EventForm, conditions: [String] = [], count: Int? = nil) throws {
+    self.init(
+      includedEvents: [], excludedEvents: [],
+      conditions: try conditions.map { try WhereClause($0) },
+      count: count, form: form, bufferSize: 16 << 20)
+  }
+}

@@ -6,18 +6,24 @@ import Testing
 @testable import pusher_cli
 
 @Suite struct `The page of -o pretty` {
-  private static let time = "12:04:05.123"
-
   /// The lines of one event after another.
   private static func lines(
     _ events: [PrettyEvent], width: Int = 80, palette: EventLinePalette? = nil,
     isUnicode: Bool = true
   ) -> [String] {
+    written(width: width, palette: palette, isUnicode: isUnicode) { text in
+      for event in events { text.write(event) }
+    }
+  }
+
+  private static func written(
+    width: Int, palette: EventLinePalette? = nil, isUnicode: Bool, _ write: (PrettyText) -> Void
+  ) -> [String] {
     let output = ByteBuffer()
     let text = PrettyText(
       output: output, style: EventLineStyle(palette: palette), isUnicode: isUnicode)
-    text.begin(at: "2026-11-21T\(time)+01:00", columns: width)
-    for event in events { text.write(event) }
+    text.begin(at: "2026-11-21T12:04:05.123+01:00", columns: width)
+    write(text)
     return output.view.text.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
       .map(String.init)
   }
@@ -35,21 +41,17 @@ import Testing
   private static func tick(_ data: JSONValue) -> PrettyEvent { event("news", "tick", data) }
 
   private static func rule(
-    _ width: Int, isUnicode: Bool = true,
-    _ consequence: String = "events sent meanwhile are lost"
+    _ width: Int, isUnicode: Bool = true, _ consequence: String = "events sent meanwhile are lost"
   ) -> [String] {
-    let output = ByteBuffer()
-    let text = PrettyText(output: output, style: EventLineStyle(), isUnicode: isUnicode)
-    text.begin(at: "2026-11-21T\(time)+01:00", columns: width)
-    text.write(gap: "4.2 s without a connection", consequence: consequence)
-    return output.view.text.split(separator: "\n").map(String.init)
+    written(width: width, isUnicode: isUnicode) {
+      $0.write(gap: "4.2 s without a connection", consequence: consequence)
+    }
   }
 
   // MARK: Columns
 
   @Test func `time, channel, event and data stand in one line`() {
-    #expect(
-      Self.lines([Self.tick(["id": 1])]) == [#"12:04:05.123  news  tick  {"id":1}"#])
+    #expect(Self.lines([Self.tick(["id": 1])]) == [#"12:04:05.123  news  tick  {"id":1}"#])
   }
 
   @Test func `columns are as wide as what they have held, so that lines below each other agree`() {
@@ -204,47 +206,44 @@ import Testing
 
   // MARK: Sentences and rules
 
-  private static func sentence(_ event: String, _ data: JSONValue, members: Int? = nil) -> String? {
+  private static func sentence(_ event: String, _ data: JSONValue, _ members: Int? = nil) -> String?
+  {
     PrettySentence(event, data, members: members).map { ($0.subject ?? "") + $0.rest }
   }
 
-  @Test func `presence is told in sentences, with what is known`() {
-    let maria: JSONValue = ["user_id": "7", "user_info": ["name": "maria", "role": "x"]]
-    #expect(
-      Self.sentence("pusher:member_added", maria, members: 3) == "maria (7) joined (3 members)")
-    #expect(Self.sentence("eventflit:member_removed", ["user_id": "7"]) == "7 left")
-    #expect(
-      Self.sentence("pusher:member_added", ["user_id": 7, "user_info": ["name": 8]]) == "7 joined")
-    #expect(
-      Self.sentence("pusher:subscription_succeeded", ["presence": ["count": 2]])
-        == "subscribed (2 members)")
-    #expect(
-      Self.sentence("pusher:subscription_count", ["subscription_count": 2]) == "2 subscriptions")
-    #expect(Self.sentence("pusher:cache_miss", .null) == "no event is cached")
-    #expect(Self.sentence("pusher:online", ["user_ids": ["7", "8"]]) == "7, 8 came online")
+  @Test(
+    arguments: #"""
+      pusher:member_added {"user_id":"7","user_info":{"name":"maria","role":"x"}}
+        => maria (7) joined (3 members)
+      eventflit:member_removed {"user_id":"7"} => 7 left
+      pusher:subscription_succeeded {"presence":{"count":2}} => subscribed (2 members)
+      pusher:subscription_count {"subscription_count":2} => 2 subscriptions
+      pusher:cache_miss null => no event is cached
+      pusher:online {"user_ids":["7","8"]} => 7, 8 came online
+      pusher:connection_established {"socket_id":"1.2","host":"h"} => connected to h, socket 1.2
+      pusher-cli:connected {"url":"http://h/","last_event_id":"9"}
+        => connected to http://h/, continuing after event 9
+      pusher-cli:disconnected {"reason":"reset","retry_in":1.5}
+        => no connection: reset; retrying in 1.5 s
+      pusher:subscription_error {"error":"no","status":403}
+        => subscription refused: no (status 403)
+      pusher:error {"code":4200,"message":"m"} => the server reports error 4200: m
+      pusher-cli:exit {"status":0,"reason":"count","events":2}
+        => ended after 2 events: count, status 0
+      order.created {} => data
+      foreign:pusher-cli:exit {} => data
+      """# as Table)
+  func `presence and the connection are told in sentences, with what is known`(row: Table.Row)
+    throws
+  {
+    let words = row.input.split(separator: " ", maxSplits: 1).map(String.init)
+    let members = words[0] == "pusher:member_added" ? 3 : nil
+    row.expect(Self.sentence(words[0], try JSONParser.parse(words[1]), members) ?? "data")
   }
 
-  @Test func `what happens to the connection is told in sentences`() {
-    #expect(
-      Self.sentence("pusher:connection_established", ["socket_id": "1.2", "host": "h"])
-        == "connected to h, socket 1.2")
-    #expect(
-      Self.sentence("pusher-cli:connected", ["url": "http://h/", "last_event_id": "9"])
-        == "connected to http://h/, continuing after event 9")
-    #expect(
-      Self.sentence("pusher-cli:disconnected", ["reason": "reset", "retry_in": 1.5])
-        == "no connection: reset; retrying in 1.5 s")
-    #expect(
-      Self.sentence("pusher:subscription_error", ["error": "no", "status": 403])
-        == "subscription refused: no (status 403)")
-    #expect(
-      Self.sentence("pusher:error", ["code": 4200, "message": "m"])
-        == "the server reports error 4200: m")
-    #expect(
-      Self.sentence("pusher-cli:exit", ["status": 0, "reason": "count", "events": 2])
-        == "ended after 2 events: count, status 0")
-    #expect(Self.sentence("order.created", [:]) == nil)
-    #expect(Self.sentence("foreign:pusher-cli:exit", [:]) == nil)
+  @Test func `a member's name is told only as a text`() {
+    let member: JSONValue = ["user_id": 7, "user_info": ["name": 8]]
+    #expect(Self.sentence("pusher:member_added", member) == "7 joined")
   }
 
   @Test func `a sentence stands after the channel, and folds below itself`() {
@@ -279,13 +278,11 @@ import Testing
 
   @Test func `colours stand around the parts, and a channel keeps its own`() {
     let palette = EventLinePalette.standard
-    let lines = Self.lines(
-      ["a", "b", "a"].map { Self.event($0, 1) }, palette: palette)
+    let lines = Self.lines(["a", "b", "a"].map { Self.event($0, 1) }, palette: palette)
     #expect(lines[0] == lines[2] && lines[0] != lines[1])
     let colour = palette.colour(of: "a".utf8) ?? ""
     #expect(
-      lines[0]
-        == "\u{1B}[2m12:04:05.123\u{1B}[0m  \(colour)a\u{1B}[0m  \u{1B}[1mtick\u{1B}[0m  1")
+      lines[0] == "\u{1B}[2m12:04:05.123\u{1B}[0m  \(colour)a\u{1B}[0m  \u{1B}[1mtick\u{1B}[0m  1")
   }
 
   // MARK: Safety and width
@@ -325,5 +322,76 @@ import Testing
   @Test func `wide characters keep the columns`() {
     let lines = Self.lines([Self.event("abcde", "xy", 2), Self.event("日本", "e\u{301}", 1)])
     #expect(lines == ["12:04:05.123  abcde  xy  2", "12:04:05.123  日本   e\u{301}   1"])
+  }
+}
+
+/// `-o pretty` over several events: effects of an earlier event on later ones.
+@Suite struct `Events of -o pretty, one after the other` {
+  private final class Surroundings {
+    var width = 80
+    var time = WallTime(millisecondsSince1970: 1_800_000_000_000)
+  }
+
+  private final class Rig {
+    private let around = Surroundings()
+    private let output = ByteBuffer()
+    private let printer: Printer
+
+    init(width: Int, filter: [String] = []) {
+      around.width = width
+      var settings = PrintSettings(
+        includedEvents: filter, excludedEvents: [],
+        form: EventForm(output: .pretty, color: .never), bufferSize: 16 << 20)
+      settings.form.page.isUnicode = true
+      printer = Printer(
+        settings: settings, service: .pusher, output: output, isTerminal: true,
+        columns: { [around] in around.width }, wallTime: { [around] in around.time })
+    }
+
+    func beginBurst(after seconds: Int, width: Int? = nil) {
+      around.time.millisecondsSince1970 += Int64(seconds) * 1000
+      around.width = width ?? around.width
+      printer.endBurst()
+    }
+
+    func lines(_ data: String, event: String = "tick", channel: String = "news") throws -> [String]
+    {
+      output.removeAll()
+      let message = #"{"event":"\#(event)","channel":"\#(channel)","data":\#(data)}"#
+      try withView(Array(message.utf8)) { view in
+        if printer.take(message: view) == .declined { printer.print(try Envelope(view)) }
+      }
+      return output.view.text.split(separator: "\n").map(String.init)
+    }
+  }
+
+  @Test func `a filtered event does not tell the new day`() throws {
+    let rig = Rig(width: 60, filter: ["tick"])
+    #expect(try rig.lines("1").last?.hasSuffix("news  tick  1") == true)
+    rig.beginBurst(after: 86_400)
+    #expect(try rig.lines("1", event: "other").isEmpty)
+    let lines = try rig.lines("2")
+    #expect(lines.count == 2 && lines[0].hasPrefix("──── 2027-"), "\(lines)")
+  }
+
+  @Test func `a long channel stands in full once`() throws {
+    let rig = Rig(width: 40)
+    let channel = "private-orders.of.all.the.world.1"
+    let counts = try (0..<3).map { _ in try rig.lines("1", channel: channel).count }
+    #expect(counts == [2, 1, 1])
+  }
+
+  @Test func `data that is JSON in a string is taken apart, other text is not`() throws {
+    let rig = Rig(width: 80)
+    #expect(try rig.lines(#""{\"a\":[1, 2]}""#).last?.hasSuffix(#"tick  {"a":[1,2]}"#) == true)
+    #expect(try rig.lines(#""{\"a\":[1, 2""#).last?.hasSuffix(#"tick  {"a":[1, 2"#) == true)
+  }
+
+  @Test func `the next burst takes the width that the terminal has then`() throws {
+    let rig = Rig(width: 80)
+    let data = #"{"id":1,"text":"0123456789"}"#
+    #expect(try rig.lines(data).count == 1)
+    rig.beginBurst(after: 1, width: 40)
+    #expect(try rig.lines(data).count == 2)
   }
 }

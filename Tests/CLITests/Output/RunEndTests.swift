@@ -11,9 +11,13 @@ private struct Rig {
 
   static let start = Instant(nanoseconds: 1_000_000_000)
 
-  init(timeout: Duration? = nil, idle: Duration? = nil, count: Int? = 1) {
-    end = RunEnd(
-      RunWishes(count: count), timeout: timeout, idleTimeout: idle, at: Self.start)
+  init(
+    timeout: Duration? = nil, idle: Duration? = nil, count: Int? = 1,
+    waiting: RunEnd.Waiting = [.feed], after event: RunEnd.Event? = nil
+  ) {
+    end = RunEnd(RunWishes(count: count), timeout: timeout, idleTimeout: idle, at: Self.start)
+    self.waiting = waiting
+    if let event { _ = take(event) }
   }
 
   /// Returns the steps up to the next wait or the end.
@@ -86,8 +90,7 @@ struct RunEndTests {
   @Test func `of two causes the first decides, but for signals and for a failure after success`() {
     for (first, ending) in Self.causes {
       for (second, other) in Self.causes where second != first {
-        var rig = Rig()
-        _ = rig.take(first)
+        var rig = Rig(after: first)
         _ = rig.take(second)
         let replaces =
           switch second {
@@ -101,24 +104,22 @@ struct RunEndTests {
   }
 
   @Test func `the commands of handler and readiness are cut as their end demands`() {
+    func steps(_ event: RunEnd.Event) -> [RunEnd.Step] {
+      var rig = Rig()
+      return rig.take(event)
+    }
     var rig = Rig()
     #expect(!rig.take(.satisfied(reason: "count")).contains(.cutCommand))
     #expect(rig.take(.failed(.command, reason: "on-ready")).first == .cutCommand)
-    rig = Rig()
-    #expect(
-      rig.take(.signal(2)).prefix(3) == [.close, .cut(passing: 2), .cutCommand])
-    rig = Rig()
-    #expect(rig.take(.readerGone).contains(.cut(passing: nil)))
-    rig = Rig()
-    #expect(rig.take(.outputFailed(.output)).contains(.cut(passing: nil)))
-    rig = Rig()
-    let steps = rig.take(.refused(.unauthorized, reason: "refused"))
-    #expect(steps.contains(.cutCommand) && !steps.contains(.cut(passing: nil)))
+    #expect(steps(.signal(2)).prefix(3) == [.close, .cut(passing: 2), .cutCommand])
+    #expect(steps(.readerGone).contains(.cut(passing: nil)))
+    #expect(steps(.outputFailed(.output)).contains(.cut(passing: nil)))
+    let refusal = steps(.refused(.unauthorized, reason: "refused"))
+    #expect(refusal.contains(.cutCommand) && !refusal.contains(.cut(passing: nil)))
   }
 
   @Test func `the last line is printed once, after what the handler still does`() {
-    var rig = Rig()
-    rig.waiting = [.feed, .handler]
+    var rig = Rig(waiting: [.feed, .handler])
     let drain = RunEnd.Step.drain(until: rig.now.advanced(by: RunEnd.goodbyeTime))
     #expect(rig.take(Self.lost) == [.close, .cutCommand, drain])
     rig.waiting = [.feed]
@@ -128,8 +129,7 @@ struct RunEndTests {
   }
 
   @Test func `a successful run waits for the command of --on-ready, which may make it fail`() {
-    var rig = Rig()
-    rig.waiting = [.feed, .command]
+    var rig = Rig(waiting: [.feed, .command])
     #expect(rig.take(.satisfied(reason: "until")).dropLast() == [.close, .tellMissed])
     rig.waiting = [.command]
     #expect(rig.pass(.seconds(3600)).last == .drain(until: nil))
@@ -142,9 +142,7 @@ struct RunEndTests {
 
   @Test
   func `the socket is dropped when the goodbye takes 200 ms, and the output still waited for`() {
-    var rig = Rig()
-    rig.waiting = [.feed, .output]
-    _ = rig.take(.satisfied(reason: "count"))
+    var rig = Rig(waiting: [.feed, .output], after: .satisfied(reason: "count"))
     #expect(!rig.pass(.milliseconds(199)).contains(.hangUp))
     #expect(rig.pass(.milliseconds(1)) == [.hangUp, .drain(until: nil)])
     rig.waiting = [.output]
@@ -153,24 +151,20 @@ struct RunEndTests {
   }
 
   @Test func `a signal gives the output 200 ms, and what runs until it has ended`() {
-    var rig = Rig()
-    rig.waiting = [.feed, .output, .command]
-    _ = rig.take(.signal(15))
+    var rig = Rig(waiting: [.feed, .output, .command], after: .signal(15))
     #expect(
       rig.pass(.milliseconds(199)).last == .drain(until: rig.now.advanced(by: .milliseconds(1))))
     #expect(rig.pass(.milliseconds(1)) == [.hangUp, .drain(until: nil)])
-    rig.waiting = [.output, .work]
-    #expect(rig.steps() == [.drain(until: nil)])
-    rig.waiting = [.output, .handler]
-    #expect(rig.steps() == [.drain(until: nil)])
+    for waiting in [[.output, .work], [.output, .handler]] as [RunEnd.Waiting] {
+      rig.waiting = waiting
+      #expect(rig.steps() == [.drain(until: nil)])
+    }
     rig.waiting = [.feed, .output]
     #expect(rig.steps() == [.finish(.signal(15))])
   }
 
   @Test func `a signal during the end has its own 200 ms`() {
-    var rig = Rig()
-    rig.waiting = [.feed, .output]
-    _ = rig.take(.satisfied(reason: "count"))
+    var rig = Rig(waiting: [.feed, .output], after: .satisfied(reason: "count"))
     _ = rig.pass(.milliseconds(150))
     _ = rig.take(.signal(2))
     #expect(rig.rest == .milliseconds(200))
@@ -181,14 +175,11 @@ struct RunEndTests {
 
   @Test func `a second signal ends the process at once, whatever is open`() {
     for first in [2, 15] as [Int32] {
-      var rig = Rig()
-      rig.waiting = [.feed, .output, .handler, .command, .work]
-      _ = rig.take(.signal(first))
+      var rig = Rig(waiting: [.feed, .output, .handler, .command, .work], after: .signal(first))
       #expect(rig.take(.signal(15)) == [.die(15)])
     }
     // The end of the reader is not a signal.
-    var rig = Rig()
-    _ = rig.take(.readerGone)
+    var rig = Rig(after: .readerGone)
     #expect(rig.take(.signal(2)).last == .drain(until: rig.end.deadline))
     #expect(rig.take(.signal(2)) == [.die(2)])
   }
@@ -208,8 +199,7 @@ struct RunEndTests {
     rig.end.noteEvents(at: rig.now)
     #expect(rig.pass(.nanoseconds(1_999_999_999)) == [.proceed])
     #expect(rig.pass(.nanoseconds(1)) == [.judge(.idleTimeout(.seconds(2))), .proceed])
-    rig = Rig(idle: .seconds(2))
-    _ = rig.take(Self.lost)
+    rig = Rig(idle: .seconds(2), after: Self.lost)
     rig.end.noteEvents(at: rig.now)
     #expect(!rig.pass(.seconds(2)).contains(.judge(.idleTimeout(.seconds(2)))))
   }
@@ -225,8 +215,7 @@ struct RunEndTests {
   }
 
   @Test func `a second after --timeout a stalled reader holds the end up no more`() {
-    var rig = Rig(timeout: .seconds(5))
-    rig.waiting = [.feed, .output, .handler]
+    var rig = Rig(timeout: .seconds(5), waiting: [.feed, .output, .handler])
     _ = rig.pass(.seconds(5))
     _ = rig.take(Self.timedOut)
     #expect(rig.pass(.milliseconds(200)).contains(.hangUp))
@@ -238,17 +227,15 @@ struct RunEndTests {
   }
 
   @Test func `--timeout limits an end that has begun for another reason`() {
-    var rig = Rig(timeout: .seconds(5), count: nil)
-    rig.waiting = [.output]
-    _ = rig.take(.closed(.streamEnded))
+    var rig = Rig(
+      timeout: .seconds(5), count: nil, waiting: [.output], after: .closed(.streamEnded))
     #expect(!rig.pass(.seconds(5)).contains(.judge(.timeout(.seconds(5)))))
     #expect(rig.pass(.seconds(1)).last == .finish(.status(.success, reason: "connection")))
   }
 
   @Test func `a reached count waits for the output beyond --timeout, but not for commands`() {
-    var rig = Rig(timeout: .seconds(5))
-    rig.waiting = [.output, .handler]
-    _ = rig.take(.satisfied(reason: "count"))
+    var rig = Rig(
+      timeout: .seconds(5), waiting: [.output, .handler], after: .satisfied(reason: "count"))
     _ = rig.pass(.seconds(5))
     #expect(rig.pass(.seconds(1)) == [.cut(passing: nil), .drain(until: nil)])
     rig.waiting = [.output]
@@ -289,9 +276,7 @@ struct RunEndTests {
       default: steps = rig.pass(.milliseconds(Int.random(in: 0...400, using: &random)))
       }
       let isJudged = steps.contains { if case .judge = $0 { true } else { false } }
-      if isJudged {
-        steps += rig.take(Self.timedOut)
-      }
+      if isJudged { steps += rig.take(Self.timedOut) }
       check(rig, before, steps, signals)
       all += steps
       guard case .proceed? = steps.last else {
@@ -304,21 +289,17 @@ struct RunEndTests {
     #expect(all.filter(\.tellsExit).count <= 1)
   }
 
-  private func check(
-    _ rig: Rig, _ before: RunEnd.Ending?, _ steps: [RunEnd.Step], _ signals: Int
-  ) {
+  private func check(_ rig: Rig, _ before: RunEnd.Ending?, _ steps: [RunEnd.Step], _ signals: Int) {
     #expect(steps.count < 100)
     let ending = rig.end.ending
     if let deadline = rig.end.deadline { #expect(deadline > rig.now) }
     if let before, ending != before {
-      var isSignal = false
-      if case .signal = ending { isSignal = true }
+      let isSignal = if case .signal = ending { true } else { false }
       #expect(isSignal || before.isSuccess)
     }
     switch steps.last {
     case .proceed?: #expect(ending == nil)
-    case .finish(let last)?:
-      #expect(last == ending && !rig.waiting.contains(.handler))
+    case .finish(let last)?: #expect(last == ending && !rig.waiting.contains(.handler))
     case .die?: #expect(signals > 1)
     default: #expect(ending != nil)
     }

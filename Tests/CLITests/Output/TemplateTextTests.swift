@@ -8,33 +8,13 @@ import Testing
 /// `--format` prints the same from the JSON line and field by field.
 @Suite("--format: both ways")
 struct TemplateTextTests {
-  private static let time = WallTime(millisecondsSince1970: 1_763_689_171_121)
-
-  private static func settings(_ format: String, hasTimestamps: Bool) throws -> PrintSettings {
-    PrintSettings(
-      includedEvents: [], excludedEvents: [],
-      form: EventForm(
-        output: .raw, template: try FormatTemplate(format), hasTimestamps: hasTimestamps,
-        color: .never),
-      bufferSize: 16 << 20)
-  }
-
-  /// A printer of one way and its output.
-  private struct Side {
-    let output = ByteBuffer()
-    let printer: Printer
-
-    init(_ format: String, hasTimestamps: Bool = false) throws {
-      printer = Printer(
-        settings: try TemplateTextTests.settings(format, hasTimestamps: hasTimestamps),
-        service: .pusher, output: output, isTerminal: false, wallTime: { TemplateTextTests.time })
-    }
-
-    var printed: String {
-      let text = output.view.text
-      output.removeAll()
-      return text
-    }
+  private static func rig(
+    _ format: String, hasTimestamps: Bool = false, service: PusherService? = .pusher
+  ) throws -> PrinterRig {
+    let form = EventForm(
+      output: .raw, template: try FormatTemplate(format), hasTimestamps: hasTimestamps,
+      color: .never)
+    return PrinterRig(try PrintSettings(form), service: service)
   }
 
   private static let formats = [
@@ -44,28 +24,18 @@ struct TemplateTextTests {
   @Test(arguments: formats, [false, true])
   func `generated messages give the same text`(format: String, hasTimestamps: Bool) throws {
     var random = SeededGenerator(seed: 41)
-    let fast = try Side(format, hasTimestamps: hasTimestamps)
-    let general = try Side(format, hasTimestamps: hasTimestamps)
+    let fast = try Self.rig(format, hasTimestamps: hasTimestamps)
+    let general = try Self.rig(format, hasTimestamps: hasTimestamps)
     var taken = 0
     for number in 0..<3000 {
       let message = RandomMessage(&random)
       let bytes = number % 3 == 2 ? message.mutated(&random) : message.bytes
-      var isMessage = true
-      withView(bytes) { view in
-        guard let envelope = try? Envelope(view) else {
-          isMessage = false
-          return #expect(fast.printer.take(message: view) == .declined)
-        }
-        general.printer.print(envelope)
-        if fast.printer.take(message: view) == .taken {
-          taken += 1
-        } else {
-          fast.printer.print(envelope)
-        }
-      }
-      let text = String(decoding: bytes, as: UTF8.self)
-      guard isMessage else { continue }
-      #expect(fast.printed == general.printed, "\(text)")
+      let isMessage = withView(bytes) { (try? Envelope($0)) != nil }
+      let isTaken = fast.take(bytes)
+      general.takeGenerally(bytes)
+      if isTaken { taken += 1 }
+      #expect(isMessage || !isTaken)
+      #expect(fast.printed() == general.printed(), "\(String(decoding: bytes, as: UTF8.self))")
     }
     #expect(taken > 300)
   }
@@ -79,28 +49,23 @@ struct TemplateTextTests {
   func `text is printed without quotes and escapes, JSON as a line has it`(
     event: String, data: String, printed: String
   ) throws {
-    let side = try Side("%e %c %d")
-    withView(Array(#"{"event":"\#(event)","channel":"c","data":"\#(data)"}"#.utf8)) {
-      #expect(side.printer.take(message: $0) == .taken)
-    }
-    #expect(side.printed == "\(event) c \(printed)\n")
+    let rig = try Self.rig("%e %c %d")
+    #expect(rig.take(Array(#"{"event":"\#(event)","channel":"c","data":"\#(data)"}"#.utf8)))
+    #expect(rig.printed() == "\(event) c \(printed)\n")
   }
 
   @Test func `what was on the wire is printed as it came`() throws {
-    let side = try Side("%w")
-    withView(Array(#"{"event":"e","channel":"c","data":"{ }"}"#.utf8)) {
-      #expect(side.printer.take(message: $0) == .taken)
-    }
-    #expect(side.printed == "{ }\n")
+    let rig = try Self.rig("%w")
+    #expect(rig.take(Array(#"{"event":"e","channel":"c","data":"{ }"}"#.utf8)))
+    #expect(rig.printed() == "{ }\n")
   }
 
   /// Returns the template's output for a stream event, field by field.
-  private func text(
-    _ event: EventStreamEvent, _ template: FormatTemplate, _ number: Int
-  ) -> String {
+  private func text(_ event: EventStreamEvent, _ template: FormatTemplate, _ number: Int) -> String
+  {
     let output = ByteBuffer()
     let maker = LineMaker(output: output, service: nil, usesFastWay: false)
-    maker.setReceivedAt(Self.time.rfc3339)
+    maker.setReceivedAt(PrinterRig.time.rfc3339)
     maker.write(event)
     let line = String(output.view.text.dropLast())
     let value = (try? JSONParser.parse(event.data)) ?? .string(event.data.text)
@@ -116,8 +81,8 @@ struct TemplateTextTests {
       case .data: return data
       case .dataField: return Self.field(of: data)
       case .number: return String(number)
-      case .time: return Self.time.rfc3339
-      case .localTime: return Self.time.localText
+      case .time: return PrinterRig.time.rfc3339
+      case .localTime: return PrinterRig.time.localText
       case .seconds: return "1763689171.121"
       case .line: return line
       case .wire: return event.data.text
@@ -127,9 +92,7 @@ struct TemplateTextTests {
   }
 
   private static func field(of text: String) -> String {
-    let escapes: [Unicode.Scalar: String] = [
-      "\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r",
-    ]
+    let escapes: [Unicode.Scalar: String] = ["\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"]
     return text.unicodeScalars.map { escapes[$0] ?? String($0) }.joined()
   }
 
@@ -138,11 +101,8 @@ struct TemplateTextTests {
     var random = SeededGenerator(seed: 43)
     let names = ["up", "été", "a-name-of-twenty-bytes", "", "\u{7F}"]
     let encodings: [JSONEncoding] = [.python, .minimal, .pretty]
-    let output = ByteBuffer()
     let template = try FormatTemplate(format)
-    let printer = Printer(
-      settings: try Self.settings(format, hasTimestamps: true), output: output, isTerminal: false,
-      wallTime: { Self.time })
+    let rig = try Self.rig(format, hasTimestamps: true, service: nil)
     for number in 1...1500 {
       let value = RandomJSON.value(depth: number % 4, &random)
       let data = encodings[number % 3].text(value).split(separator: "\n").joined(
@@ -151,9 +111,8 @@ struct TemplateTextTests {
       let parser = EventStreamParser()
       parser.input.append("event: \(names[number % 5])\nid: \(id)\ndata: \(data)\n\n")
       let event = try #require(try parser.next())
-      printer.print(event)
-      #expect(output.view.text == text(event, template, number))
-      output.removeAll()
+      rig.printer.print(event)
+      #expect(rig.printed() == text(event, template, number))
     }
   }
 }

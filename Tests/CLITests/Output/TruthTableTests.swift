@@ -13,29 +13,20 @@ struct TruthTableTests {
   private enum Wish: CaseIterable {
     case none, count, until, untilEvent, untilEvents, countAndUntil, untilAndUntilEvent
 
-    var options: String {
+    var usage: (options: String, wishes: RunWishes) {
       switch self {
-      case .none: ""
-      case .count: "-n 3"
-      case .until: "--until [DONE]"
-      case .untilEvent: "--until-event done"
-      case .untilEvents: "--until-event done --until-event fin*"
-      case .countAndUntil: "-n 3 --until [DONE]"
-      case .untilAndUntilEvent: "--until [DONE] --until-event done"
+      case .none: ("", RunWishes())
+      case .count: ("-n 3", RunWishes(count: 3))
+      case .until: ("--until [DONE]", RunWishes(untilData: "[DONE]"))
+      case .untilEvent: ("--until-event done", RunWishes(untilEvents: ["done"]))
+      case .untilEvents:
+        ("--until-event done --until-event fin*", RunWishes(untilEvents: ["done", "fin*"]))
+      case .countAndUntil: ("-n 3 --until [DONE]", RunWishes(count: 3, untilData: "[DONE]"))
+      case .untilAndUntilEvent:
+        ("--until [DONE] --until-event done", RunWishes(untilData: "[DONE]", untilEvents: ["done"]))
       }
     }
-
-    var wishes: RunWishes {
-      switch self {
-      case .none: RunWishes()
-      case .count: RunWishes(count: 3)
-      case .until: RunWishes(untilData: "[DONE]")
-      case .untilEvent: RunWishes(untilEvents: ["done"])
-      case .untilEvents: RunWishes(untilEvents: ["done", "fin*"])
-      case .countAndUntil: RunWishes(count: 3, untilData: "[DONE]")
-      case .untilAndUntilEvent: RunWishes(untilData: "[DONE]", untilEvents: ["done"])
-      }
-    }
+    var wishes: RunWishes { usage.wishes }
 
     /// The commands that have these options.
     var commands: Set<Command> {
@@ -57,49 +48,42 @@ struct TruthTableTests {
 
     init(
       _ name: String, _ closing: RunEnd.Closing, _ free: pusher_cli.ExitStatus,
-      _ unmet: pusher_cli.ExitStatus,
-      _ sentence: String?, _ words: @escaping (Wish) -> String
+      _ unmet: pusher_cli.ExitStatus, _ sentence: String?, _ words: @escaping (Wish) -> String
     ) {
       (self.name, self.closing, statuses) = (name, closing, (free, unmet))
       sentences = (sentence, words)
     }
   }
 
-  /// Returns the words after the end, such as `2 events; --until X never came`.
-  private static func after(_ wish: Wish) -> String {
+  /// `; --until '[DONE]' never came`; empty for a wish without an awaited text.
+  private static func never(_ wish: Wish) -> String {
     switch wish {
-    case .none: ""
-    case .count: "2 of 3 events"
-    case .until: "2 events; --until '[DONE]' never came"
-    case .untilEvent: "2 events; --until-event 'done' never came"
-    case .untilEvents: "2 events; --until-event 'done' or 'fin*' never came"
-    case .countAndUntil: "2 of 3 events; --until '[DONE]' never came"
-    case .untilAndUntilEvent: "2 events; --until '[DONE]' and --until-event 'done' never came"
-    }
-  }
-
-  /// `; --until '[DONE]' never came`, after another reason.
-  private static func besides(_ wish: Wish) -> String {
-    switch wish {
-    case .none: ""
-    case .count: "; 2 of 3 events came"
-    case .until: "; --until '[DONE]' never came"
+    case .none, .count: ""
+    case .until, .countAndUntil: "; --until '[DONE]' never came"
     case .untilEvent: "; --until-event 'done' never came"
     case .untilEvents: "; --until-event 'done' or 'fin*' never came"
-    case .countAndUntil: "; 2 of 3 events came, --until '[DONE]' never came"
     case .untilAndUntilEvent: "; --until '[DONE]' and --until-event 'done' never came"
     }
   }
 
-  private static func never(_ wish: Wish) -> String {
-    let words = after(wish)
-    return words.firstIndex(of: ";").map { String(words[$0...]) } ?? ""
+  private static func events(_ wish: Wish) -> String {
+    [.count, .countAndUntil].contains(wish) ? "2 of 3 events" : "2 events"
+  }
+
+  /// Returns the words after the end, such as `2 events; --until X never came`.
+  private static func after(_ wish: Wish) -> String { events(wish) + never(wish) }
+
+  /// Returns the words after another reason.
+  private static func besides(_ wish: Wish) -> String {
+    switch wish {
+    case .count: "; 2 of 3 events came"
+    case .countAndUntil: "; 2 of 3 events came, --until '[DONE]' never came"
+    default: never(wish)
+    }
   }
 
   private static func within(_ wish: Wish) -> String {
-    let words = after(wish)
-    let cut = words.firstIndex(of: ";") ?? words.endIndex
-    return "timed out: \(words[..<cut]) within 5 s\(words[cut...])"
+    "timed out: \(events(wish)) within 5 s\(never(wish))"
   }
 
   private static var ends: [End] {
@@ -141,10 +125,8 @@ struct TruthTableTests {
         "--timeout, refused", .timeout(time, barred), .unauthorized, .timedOut,
         "timed out: no connection within 5 s: \(refused)"
       ) { "\(within($0)) (no connection: \(refused))" },
-      End(
-        "--idle-timeout", .idleTimeout(time), .timedOut, .timedOut,
-        "timed out: no event for 5 s"
-      ) { "timed out: no event for 5 s\(never($0))" },
+      End("--idle-timeout", .idleTimeout(time), .timedOut, .timedOut, "timed out: no event for 5 s")
+      { "timed out: no event for 5 s\(never($0))" },
     ]
   }
 
@@ -198,7 +180,7 @@ struct TruthTableTests {
   @Test(arguments: [Command.subscribe, .sse, .webhook])
   func `the options of each command are the wishes of its run`(command: Command) throws {
     for wish in Wish.allCases {
-      let options = wish.options
+      let options = wish.usage.options
       guard wish.commands.contains(command) else {
         let words = command == .webhook ? "webhook listen" : "\(command.rawValue) x"
         #expect(refusal(of: "\(words) \(options)") != nil, "\(command) \(options)")
@@ -221,8 +203,7 @@ struct TruthTableTests {
     func closing(_ end: ConnectionEnd) -> RunEnd.Closing { RunEnd.Closing(end, wasOpen: true) }
     #expect(closing(.finished) == .noMoreEvents)
     #expect(closing(.lost(.ended, code: nil)) == .streamEnded)
-    #expect(
-      closing(.lost(.endedUnmarked, code: nil)) == .lost(.unreachable, "", wasOpen: true))
+    #expect(closing(.lost(.endedUnmarked, code: nil)) == .lost(.unreachable, "", wasOpen: true))
     #expect(
       closing(.retriesExhausted(.ended, code: nil, attempts: 3))
         == .lost(.unreachable, "", wasOpen: true))

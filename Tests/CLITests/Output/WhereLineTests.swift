@@ -8,37 +8,7 @@ import Testing
 /// The conditions of `--where` are about the printed line, whatever way an event takes.
 @Suite("--where: printed lines")
 struct WhereLineTests {
-  private static func clauses(_ expressions: [String]) throws -> [WhereClause] {
-    try expressions.map { try WhereClause($0) }
-  }
-
-  private static func settings(
-    _ conditions: [WhereClause] = [], count: Int? = nil,
-    _ change: ((inout EventForm) -> Void)? = nil
-  ) -> PrintSettings {
-    var form = EventForm(output: .json, color: .never)
-    change?(&form)
-    return PrintSettings(
-      includedEvents: [], excludedEvents: [], conditions: conditions, count: count, form: form,
-      bufferSize: 16 << 20)
-  }
-
-  private final class Side {
-    let output = ByteBuffer()
-    let printer: Printer
-
-    init(_ settings: PrintSettings) {
-      printer = Printer(
-        settings: settings, service: .pusher, output: output, isTerminal: false,
-        wallTime: { WallTime(millisecondsSince1970: 1_763_689_171_121) })
-    }
-
-    var printed: String {
-      let text = output.view.text
-      output.removeAll()
-      return text
-    }
-  }
+  private static let json = EventForm(output: .json, color: .never)
 
   private static let expressions = [
     "data", "channel", "user_id", "data[0]", "data.a", "data != 0", #"data > """#, "data < 100",
@@ -49,36 +19,29 @@ struct WhereLineTests {
   func `the fast and the general way print a generated message if its line passes`(
     expression: String
   ) throws {
-    let conditions = try Self.clauses([expression])
-    let filter = try #require(WhereFilter(conditions))
+    let filter = try #require(WhereFilter([WhereClause(expression)]))
     var random = SeededGenerator(seed: 39)
-    let plain = Side(Self.settings())
-    let fast = Side(Self.settings(conditions))
-    let general = Side(Self.settings(conditions))
+    let plain = PrinterRig(try PrintSettings(Self.json))
+    let fast = PrinterRig(try PrintSettings(Self.json, conditions: [expression]))
+    let general = PrinterRig(try PrintSettings(Self.json, conditions: [expression]))
     var taken = 0
     var rejected = 0
     for _ in 0..<2000 {
-      let message = RandomMessage(&random)
-      withView(message.bytes) { view in
-        guard let envelope = try? Envelope(view) else { return }
-        plain.printer.print(envelope)
-        general.printer.print(envelope)
-        if fast.printer.take(message: view) == .taken {
-          taken += 1
-        } else {
-          fast.printer.print(envelope)
-        }
-      }
-      let line = plain.printed
+      let message = RandomMessage(&random).bytes
+      guard withView(message, { (try? Envelope($0)) != nil }) else { continue }
+      plain.takeGenerally(message)
+      general.takeGenerally(message)
+      if fast.take(message) { taken += 1 }
+      let line = plain.printed()
       let passes = withView(Array(line.utf8)) { filter.passes($0) }
       if !passes { rejected += 1 }
       let expected = passes ? line : ""
-      #expect(fast.printed == expected && general.printed == expected, "\(line)")
+      #expect(fast.printed() == expected && general.printed() == expected, "\(line)")
     }
     #expect(taken > 300)
-    for side in [fast, general] {
-      #expect(side.printer.rejected == rejected && side.printer.unmet == rejected)
-      #expect(side.printer.count == plain.printer.count - rejected)
+    for printer in [fast.printer, general.printer] {
+      #expect(printer.rejected == rejected && printer.unmet == rejected)
+      #expect(printer.count == plain.printer.count - rejected)
     }
   }
 
@@ -87,17 +50,16 @@ struct WhereLineTests {
   }
 
   @Test func `a rejected event leaves waiting output as it is, and counts nothing`() throws {
-    let side = Side(Self.settings(try Self.clauses(["data.n == 2"]), count: 2))
+    let rig = PrinterRig(try PrintSettings(Self.json, conditions: ["data.n == 2"], count: 2))
     for number in [1, 2, 3, 2] {
       withView(Self.message(#"{\"n\":\#(number)}"#)) { view in
-        let verdict = side.printer.take(message: view)
-        #expect(verdict == (side.printer.isDone ? .takenAndFull : .taken))
+        let verdict = rig.printer.take(message: view)
+        #expect(verdict == (rig.printer.isDone ? .takenAndFull : .taken))
       }
     }
-    #expect(side.printer.count == 2)
-    #expect(
-      side.printed
-        == String(repeating: #"{"event":"e","channel":"c","data":{"n":2}}"# + "\n", count: 2))
+    #expect(rig.printer.count == 2)
+    let line = #"{"event":"e","channel":"c","data":{"n":2}}"# + "\n"
+    #expect(rig.printed() == line + line)
   }
 
   @Test(arguments: [
@@ -105,40 +67,96 @@ struct WhereLineTests {
     EventForm(output: .json, terminator: 0, color: .never),
     EventForm(output: .json, color: .always), EventForm(output: .raw, color: .never),
     EventForm(output: .pretty, color: .never),
+    EventForm(output: .json, template: try? FormatTemplate("%d"), color: .never),
   ])
   func `the form of the output does not matter`(form: EventForm) throws {
-    let side = Side(Self.settings(try Self.clauses(["data.n == 2"])) { $0 = form })
-    for number in [1, 2] {
-      withView(Self.message(#"{\"n\":\#(number)}"#)) { view in
-        #expect(side.printer.take(message: view) == .taken)
-      }
-    }
-    #expect(side.printer.count == 1 && side.printer.unmet == 1)
-    #expect(side.printed.contains("2") && !side.printed.contains("1}"))
+    let rig = PrinterRig(try PrintSettings(form, conditions: ["data.n == 2"]))
+    for number in [1, 2] { #expect(rig.take(Self.message(#"{\"n\":\#(number)}"#))) }
+    #expect(rig.printer.count == 1 && rig.printer.unmet == 1)
+    let printed = rig.printed()
+    #expect(printed.contains("2") && !printed.contains("1}"))
+    if form.template != nil { #expect(printed == #"{"n":2}"# + "\n") }
   }
 
-  @Test func `a template prints the events that pass`() throws {
-    let template = try FormatTemplate("%d")
-    let side = Side(Self.settings(try Self.clauses(["data.n == 2"])) { $0.template = template })
-    for number in [1, 2] {
-      withView(Self.message(#"{\"n\":\#(number)}"#)) { view in
-        #expect(side.printer.take(message: view) == .taken)
-      }
+  @Test(arguments: [
+    ("plain", #"data == "plain""#, true), ("plain", "data.a != 1", true),
+    (JSONSamples.nested(251), "data[0]", false),
+    (JSONSamples.nested(251), #"data >= "[[""#, true), ("", #"data == """#, true),
+  ])
+  func `data that is no JSON, or too deep for a line, is a text`(
+    data: String, expression: String, isPrinted: Bool
+  ) throws {
+    let rig = PrinterRig(try PrintSettings(Self.json, conditions: [expression]))
+    rig.takeGenerally(Self.message(data))
+    #expect(rig.printed().isEmpty != isPrinted)
+  }
+}
+
+/// What a run says at its end about events that it left out, or that never came.
+@Suite("Events that were left out")
+struct LeftOutTests {
+  /// Prints events of these names with the data 1, and returns what the run says about the rest.
+  private func rejection(_ options: [String], _ names: String...) throws -> String {
+    let settings = try SubscribeSettings(
+      arguments(["subscribe", "--local", "news"] + options), environment: [:],
+      files: PretendFiles().access
+    ).printing
+    let rig = PrinterRig(settings)
+    for name in names {
+      let message: JSONValue = ["event": .string(name), "channel": "news", "data": "1"]
+      rig.takeGenerally(Array(message.jsonText.utf8))
     }
-    #expect(side.printed == #"{"n":2}"# + "\n")
+    return Hints.rejection(rig.printer, settings)
   }
 
-  @Test func `data that is no JSON, or too deep for a line, is a text`() throws {
-    let deep = JSONSamples.nested(251)
-    for (data, expression, isPrinted) in [
-      ("plain", #"data == "plain""#, true), ("plain", "data.a != 1", true),
-      (deep, "data[0]", false), (deep, #"data >= "[[""#, true), ("", #"data == """#, true),
-    ] {
-      let side = Side(Self.settings(try Self.clauses([expression])))
-      withView(Self.message(data)) { view in
-        if let envelope = try? Envelope(view) { side.printer.print(envelope) }
-      }
-      #expect(side.printed.isEmpty != isPrinted, "\(data) \(expression)")
-    }
+  @Test(arguments: [
+    (["-e", "order"], "3 other events came, none matches -e: 'x', 'y'"),
+    (["-x", "*"], "3 other events came, all match -x: 'x', 'y'"),
+    (["-e", "x*", "-x", "x"], "3 other events came, -e and -x exclude all: 'x', 'y'"),
+    (["-e", "y"], "2 other events came, none matches -e: 'x'"),
+    (["--where", "data > 1"], "3 other events came, --where left out 3"),
+    (
+      ["-e", "y", "--where", "data == 2"],
+      "3 other events came, --where left out 1, of the rest none matches -e: 'x'"
+    ),
+    (
+      ["-x", "y", "--where", #"data == "1""#],
+      "3 other events came, --where left out 2, of the rest all match -x: 'y'"
+    ),
+  ])
+  func `the words count the events and name the patterns`(options: [String], words: String) throws {
+    #expect(try rejection(options, "x", "x", "y") == words)
+  }
+
+  @Test func `a single event is called an event`() throws {
+    #expect(try rejection(["-e", "order"], "x") == "1 other event came, none matches -e: 'x'")
+  }
+
+  @Test func `the event whose name is like the pattern is named first, and three in all`() throws {
+    #expect(
+      try rejection(["-e", "orderShipped"], "a", "b", "c", #"App\Events\OrderShipped"#)
+        == #"4 other events came, none matches -e: 'App\Events\OrderShipped', 'a', 'b' and others"#)
+  }
+
+  @Test(arguments: [
+    (
+      ["private-a", "orders.1"],
+      "nothing came; private-orders.1 and presence-orders.1 are different channels: does the app "
+        + "send to one of them?"
+    ),
+    (
+      ["private-a"],
+      "nothing came; a and presence-a are different channels: does the app send to one of them?"
+    ),
+    (
+      ["a", "private-a"],
+      "nothing came; presence-a is a different channel: does the app send to it?"
+    ),
+    (["presence-a"], ""),
+  ])
+  func `where nothing came, a channel's other names are to be checked`(
+    channels: [String], words: String
+  ) {
+    #expect(Hints.silence(channels) == words)
   }
 }

@@ -251,7 +251,7 @@ struct ConsoleDoTests {
   // MARK: Webhooks
 
   @Test func `a webhook is sent again from its details and from the list, signed anew`() throws {
-    let receiver = try ConsoleWebhooks()
+    let receiver = try WebhookPair()
     try ConsoleSite.visit("--webhook", receiver.url) { site, view in
       let page = view.page
       try view.choose("do")

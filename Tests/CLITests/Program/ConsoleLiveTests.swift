@@ -11,7 +11,7 @@ struct ConsoleLiveTests {
   }
 
   @Test func `each kind of thing that happens becomes a line`() throws {
-    let receiver = try ConsoleWebhooks()
+    let receiver = try WebhookPair()
     try ConsoleSite.visit("--webhook", receiver.url) { site, view in
       let member = try site.program(
         ["subscribe"], "presence-room", "private-chat", "-L", "--stdin", "--sign-in",

@@ -10,9 +10,7 @@ struct CertificateMatrix: Sendable {
 
   private init() throws {
     folder = TemporaryFolder.shared.file("certificate-matrix")
-    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent().deletingLastPathComponent()
-    let script = root.appending(path: "Tests/certificates.sh").path
+    let script = Documentation.folder + "/Tests/certificates.sh"
     let result = try PusherCLI.tool(["sh", script, folder])
     guard result.ending == .exited(0) else { throw Unexpected("\(script): \(result.errorText)") }
   }

@@ -12,12 +12,19 @@ struct CheckSetup: Sendable, CustomTestStringConvertible {
 
   var testDescription: String { name }
 
+  private init(
+    _ name: String, _ stage: String, _ status: Int32, _ tells: String,
+    _ make: @escaping @Sendable () throws -> ([String], AnyObject?)
+  ) {
+    (self.name, self.stage, self.status, self.tells, self.make) = (name, stage, status, tells, make)
+  }
+
   /// Returns a set-up whose server runs the script on every connection except the trial.
   static func server(
     _ name: String, _ stage: String, _ status: Int32, _ tells: String,
     _ options: [String] = [], _ script: @escaping ScriptedServer.Script
   ) -> CheckSetup {
-    CheckSetup(name: name, stage: stage, status: status, tells: tells) {
+    CheckSetup(name, stage, status, tells) {
       let server = try ScriptedServer(script)
       return (server.address + options, server)
     }
@@ -30,34 +37,23 @@ struct CheckSetup: Sendable, CustomTestStringConvertible {
     }
   }
 
-  static func certificate(
-    _ name: String, _ certificate: String, _ tells: String
-  ) -> CheckSetup {
-    CheckSetup(name: name, stage: "tls", status: 4, tells: tells) {
+  static func certificate(_ name: String, _ certificate: String, _ tells: String) -> CheckSetup {
+    CheckSetup(name, "tls", 4, tells) {
       let matrix = try #require(CertificateMatrix.shared)
       let server = try ScriptedServer(certificate: matrix.server(certificate)) {
         _ = try $0.request()
       }
-      return (secure(server) + ["--cacert", matrix.authority], server)
+      return (server.address + ["--cacert", matrix.authority], server)
     }
   }
 
-  static func secure(_ server: ScriptedServer) -> [String] {
-    [
-      "--host", "localhost", "--port", "\(server.port)", "--scheme", "https", "--key", "test-key",
-    ]
-  }
-}
-
-extension CheckSetup {
   /// Returns a set-up of `--publish` whose server confirms the subscription and delivers nothing.
   static func silent(
     _ name: String, _ status: Int32, _ tells: String, call: Int = 200,
     channel: String = #"{"occupied":true}"#
   ) -> CheckSetup {
     server(
-      name, "round trip", status, tells,
-      ["--publish", "--app-id", "1", "--connect-timeout", "1s"]
+      name, "round trip", status, tells, ["--publish", "--app-id", "1", "--connect-timeout", "1s"]
     ) { connection in
       let head = try connection.question().head
       guard head.headers["Upgrade"] == nil else {
@@ -72,42 +68,29 @@ extension CheckSetup {
       try connection.answer(200, body: isOne ? channel : #"{"channels":{}}"#)
     }
   }
-}
 
-extension CheckSetup {
   private static let nobody = ["--host", "127.0.0.1", "--scheme", "http", "--key", "k"]
 
   static let all: [CheckSetup] = [
-    CheckSetup(
-      name: "nobody listens on the port", stage: "connection", status: 4,
-      tells: "connection refused"
-    ) { (nobody + ["--port", "\(try Loopback.closedPort())"], nil) },
-    CheckSetup(
-      name: "the host's name does not exist", stage: "name service", status: 4,
-      tells: "cannot resolve nowhere.invalid"
-    ) { (["--host", "nowhere.invalid", "--key", "k"], nil) },
-    CheckSetup(
-      name: "nobody listens on the proxy's port", stage: "connection", status: 4,
-      tells: "is that a proxy?"
-    ) {
-      let port = try Loopback.closedPort()
-      return (nobody + ["--port", "1", "--proxy", "http://127.0.0.1:\(port)"], nil)
+    CheckSetup("nobody listens on the port", "connection", 4, "connection refused") {
+      (nobody + ["--port", "\(try Loopback.closedPort())"], nil)
     },
     CheckSetup(
-      name: "the proxy is in the way of a server that can be reached", stage: "connection",
-      status: 4, tells: "it works without the proxy"
+      "the host's name does not exist", "name service", 4, "cannot resolve nowhere.invalid"
+    ) { (["--host", "nowhere.invalid", "--key", "k"], nil) },
+    CheckSetup("nobody listens on the proxy's port", "connection", 4, "is that a proxy?") {
+      let proxy = "http://127.0.0.1:\(try Loopback.closedPort())"
+      return (nobody + ["--port", "1", "--proxy", proxy], nil)
+    },
+    CheckSetup(
+      "the proxy is in the way of a server that can be reached", "connection", 4,
+      "it works without the proxy"
     ) {
       let server = try LocalServer()
-      let port = try Loopback.closedPort()
-      return (
-        server.address + ["--key", LocalServer.key, "--proxy", "socks5h://127.0.0.1:\(port)"],
-        server
-      )
+      let proxy = "socks5h://127.0.0.1:\(try Loopback.closedPort())"
+      return (server.address + ["--key", LocalServer.key, "--proxy", proxy], server)
     },
-    CheckSetup(
-      name: "nothing comes from beyond the proxy", stage: "upgrade", status: 4,
-      tells: "did not answer the upgrade"
-    ) {
+    CheckSetup("nothing comes from beyond the proxy", "upgrade", 4, "did not answer the upgrade") {
       let proxy = try ScriptedServer { connection in
         _ = try connection.request()
         try connection.send(stream: "HTTP/1.1 200 Connection established\r\n\r\n")
@@ -136,25 +119,18 @@ extension CheckSetup {
       _ = try connection.question()
       try connection.answer(200, body: "<!DOCTYPE html><title>Welcome</title>")
     },
-    .server("an SSH server", "upgrade", 5, "SSH") { connection in
-      _ = try connection.question()
-      try connection.send(bytes: Array("SSH-2.0-OpenSSH_9.2p1\r\n".utf8))
-      try connection.stall()
+    .server("an SSH server", "upgrade", 5, "SSH") {
+      try $0.speak(ForeignBytes.ssh)
+      try $0.stall()
     },
-    .server("http to a port of TLS", "upgrade", 4, "add --scheme https") { connection in
-      _ = try connection.question()
-      try connection.send(bytes: [21, 3, 1, 0, 2, 2, 70])
+    .server("http to a port of TLS", "upgrade", 4, "add --scheme https") {
+      try $0.speak(ForeignBytes.alert)
     },
-    CheckSetup(
-      name: "https to a port of plain HTTP", stage: "tls", status: 4, tells: "add --scheme http"
-    ) {
+    CheckSetup("https to a port of plain HTTP", "tls", 4, "add --scheme http") {
       let server = try LocalServer()
-      return (
-        ["--host", "127.0.0.1", "--port", server.port, "--key", LocalServer.key], server
-      )
+      return (["--host", "127.0.0.1", "--port", server.port, "--key", LocalServer.key], server)
     },
-    .certificate(
-      "the certificate is another host's", "wrong-host", "it is not for localhost"),
+    .certificate("the certificate is another host's", "wrong-host", "it is not for localhost"),
     .certificate(
       "the certificate's authority is unknown", "unknown-root", "trust it with --cacert FILE"),
     .certificate("the certificate has expired", "expired", "it expired on"),
@@ -173,20 +149,13 @@ extension CheckSetup {
       try connection.send(event: "pong", channel: "a", data: #"{"event":"pusher:pong"}"#)
       try connection.stall()
     },
-    CheckSetup(
-      name: "the key is another app's", stage: "greeting", status: 3, tells: "is key zzzz… right"
-    ) {
+    CheckSetup("the key is another app's", "greeting", 3, "is key zzzz… right") {
       let server = try LocalServer()
       return (server.address + ["--key", "zzzzz"], server)
     },
-    .server(
-      "a channel is refused", "private-a", 3, "Invalid signature", ["private-a"]
-    ) { connection in
-      try connection.welcome()
-      _ = try connection.subscription()
-      try connection.send(
-        text: #"{"event":"pusher:error","data":{"code":4009,"message":"Invalid signature"}}"#)
-      try connection.stay()
+    .server("a channel is refused", "private-a", 3, "Invalid signature", ["private-a"]) {
+      try $0.welcome()
+      try $0.refuseSubscription()
     },
     .server(
       "the HTTP API refuses the signature, and the clocks differ", "http api", 3,
@@ -198,15 +167,11 @@ extension CheckSetup {
         _ = try connection.message()
         try connection.stay()
       }
-      let head =
-        "HTTP/1.1 401 Unauthorized\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
-        + "Content-Length: 0\r\nConnection: close\r\n\r\n"
-      try connection.send(bytes: Array(head.utf8))
+      try connection.answer(401, "Unauthorized", [("Date", "Sun, 06 Nov 1994 08:49:37 GMT")])
     },
     .silent("the HTTP API refuses the event of --publish", 3, "takes no events", call: 403),
     .silent(
-      "the HTTP API accepts the event, and the server does not deliver it", 4,
-      "inside the server"),
+      "the HTTP API accepts the event, and the server does not deliver it", 4, "inside the server"),
     .silent(
       "the HTTP API serves another app or node than the WebSocket", 4, "sees no subscriber",
       channel: #"{"occupied":false}"#),
@@ -214,4 +179,57 @@ extension CheckSetup {
       "the HTTP API accepts the event, nothing comes, and it does not show channels", 4,
       "does not say", channel: "{}"),
   ]
+}
+
+/// The table of docs/check.md, compared with the program.
+enum CheckPage {
+  struct Row: Equatable, CustomStringConvertible {
+    var setup: String
+    var stage: String
+    var came: String
+    var fault: String
+    var advice: [String]
+    var status: Int32
+
+    var description: String {
+      let advice = advice.isEmpty ? "—" : advice.map { "`\($0)`" }.joined(separator: " ")
+      return "| \(setup) | \(stage) | `\(came)` | \(fault) | \(advice) | \(status) |"
+    }
+
+    /// The row without details that differ between runs and machines.
+    fileprivate var plain: Row {
+      var row = self
+      row.came = Self.plain(came)
+      // Another program may listen on a usual port of this machine.
+      row.advice = advice.map(Self.plain).filter {
+        $0.wholeMatch(of: /port \d+ of .* answers: .*/) == nil
+      }
+      if row.advice.isEmpty, !advice.isEmpty { row.advice = [Self.nobodyElse] }
+      return row
+    }
+
+    private static let nobodyElse =
+      "no other usual port of 127.0.0.1 answers: is the server running?"
+
+    private static func plain(_ text: String) -> String {
+      text.replacing(#/:\d{4,5}\b/#, with: ":PORT").replacing(
+        #/--port \d{4,5}\b/#, with: "--port PORT"
+      ).replacing(#/(nowhere\.invalid: ).*/#) { "\($0.1)REASON" }.replacing(
+        #/machine's clock is \S+ \w+/#, with: "machine's clock is TIME")
+    }
+  }
+
+  static let rows: [(setup: String, text: String)] = {
+    let text = (try? Documentation.text("docs/check.md")) ?? ""
+    return text.split(separator: "\n").filter { $0.hasPrefix("| ") }.dropFirst(2).map {
+      (String($0.dropFirst(2).prefix { $0 != "|" }.dropLast()), String($0))
+    }
+  }()
+
+  static func expect(_ seen: Row, sourceLocation: SourceLocation = #_sourceLocation) {
+    let expected = "\(seen.plain)"
+    #expect(
+      rows.first { $0.setup == seen.setup }?.text == expected,
+      "docs/check.md: expected\n\(expected)", sourceLocation: sourceLocation)
+  }
 }

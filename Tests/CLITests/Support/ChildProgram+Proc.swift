@@ -20,8 +20,6 @@ extension ChildProgram {
   /// Waits until the program has answered `count` SIGUSR1, each in its own round of the loop.
   ///
   /// Standard output stays unread.
-  ///
-  /// - Returns: The bytes that waited for the reader of standard output.
   @discardableResult
   func goRound(_ count: Int) throws -> Int {
     var queued = 0

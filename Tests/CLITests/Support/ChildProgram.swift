@@ -26,19 +26,8 @@ final class ChildProgram {
   private var input: Int32 = -1
   private var ending: Ending?
 
-  enum Output {
-    case pipe
-    case closed
-    case file(String)
-    case inherited(Int32)
-  }
-
-  enum Input {
-    case nothing
-    case closed
-    case pipe
-    case file(String)
-  }
+  typealias Input = SpawnRequest.Descriptor
+  typealias Output = SpawnRequest.Descriptor
 
   init(
     _ executable: String, _ arguments: [String], environment: [String: String],
@@ -46,33 +35,22 @@ final class ChildProgram {
     blocksSignals: Bool = false
   ) throws {
     var request = SpawnRequest(
-      executable: executable, arguments: arguments, environment: environment, handed: handed)
+      executable: executable, arguments: arguments, environment: environment, input: input,
+      output: output, handed: handed)
     request.blocksSignals = blocksSignals
-    var ours: [Int32] = []
-    defer { for end in ours { close(end) } }
-    let errorPipe = try Spawn.pipe()
-    ours.append(errorPipe.writing)
-    errors = PipeReader(errorPipe.reading)
-    request.errors = .inherited(errorPipe.writing)
-    switch output {
-    case .pipe:
+    var childsEnds: [Int32] = []
+    defer { for end in childsEnds { close(end) } }
+    func reader() throws -> (PipeReader, SpawnRequest.Descriptor) {
       let pipe = try Spawn.pipe()
-      ours.append(pipe.writing)
-      self.output = PipeReader(pipe.reading)
-      request.output = .inherited(pipe.writing)
-    case .closed: request.output = .closed
-    case .file(let path): request.output = .file(path)
-    case .inherited(let descriptor): request.output = .inherited(descriptor)
+      childsEnds.append(pipe.writing)
+      return (PipeReader(pipe.reading), .inherited(pipe.writing))
     }
-    switch input {
-    case .nothing: break
-    case .closed: request.input = .closed
-    case .file(let path): request.input = .source(path)
-    case .pipe:
+    (errors, request.errors) = try reader()
+    if case .pipe = output { (self.output, request.output) = try reader() }
+    if case .pipe = input {
       let pipe = try Spawn.pipe()
-      ours.append(pipe.reading)
-      self.input = pipe.writing
-      request.input = .inherited(pipe.reading)
+      childsEnds.append(pipe.reading)
+      (self.input, request.input) = (pipe.writing, .inherited(pipe.reading))
     }
     id = try Spawn.start(request)
   }
@@ -96,7 +74,6 @@ final class ChildProgram {
     waitpid(id, &status, 0)
   }
 
-  /// Kills the process and its group at once.
   func endWithChildren() {
     kill(-id, SIGKILL)
     _ = try? wait(readsOutput: false)
@@ -105,9 +82,7 @@ final class ChildProgram {
   /// Stops the program, and returns once none of its threads runs.
   func stop() { Spawn.stop(id) }
 
-  func send(_ signal: Int32) {
-    kill(id, signal)
-  }
+  func send(_ signal: Int32) { kill(id, signal) }
 
   func write(_ bytes: [UInt8]) {
     var rest = bytes[...]
@@ -120,8 +95,6 @@ final class ChildProgram {
 
   /// Writes to the child's standard input until the pipe stays full while the child checks it
   /// twice.
-  ///
-  /// - Returns: The number of accepted bytes.
   func writeWhatGoes(_ bytes: [UInt8]) throws -> Int {
     _ = fcntl(input, F_SETFL, O_NONBLOCK)
     var taken = 0
@@ -143,25 +116,14 @@ final class ChildProgram {
   }
 
   /// Closes our end of the child's standard output, like a reader that leaves.
-  func closeOutput() {
-    output = nil
+  func closeOutput() { output = nil }
+
+  func line(endedBy end: UInt8 = 0x0A, within limit: Duration = patience) throws -> String {
+    String(decoding: try lineBytes(endedBy: end, within: limit), as: UTF8.self)
   }
 
-  /// Returns the next whole line of standard output, without its end.
-  func line(endedBy terminator: UInt8 = 0x0A, within limit: Duration = patience) throws
-    -> String
-  {
-    String(decoding: try lineBytes(endedBy: terminator, within: limit), as: UTF8.self)
-  }
-
-  func lineBytes(
-    endedBy terminator: UInt8 = 0x0A, within limit: Duration = patience
-  ) throws -> [UInt8] {
-    let line = try wait(limit) {
-      $0.output?.takeLine(endedBy: terminator)
-    } orEnd: {
-      $0.output?.hasEnded ?? true
-    }
+  func lineBytes(endedBy end: UInt8 = 0x0A, within limit: Duration = patience) throws -> [UInt8] {
+    let line = try wait(limit, for: \.output) { $0.takeLine(endedBy: end) }
     guard let line else { throw Late("no line on standard output; \(whatIsKnown)") }
     return line
   }
@@ -178,15 +140,13 @@ final class ChildProgram {
     containing text: String = "", within limit: Duration = patience, readsOutput: Bool = true
   ) throws -> String {
     var passed: [String] = []
-    let found = try wait(limit, readsOutput: readsOutput) { program -> String? in
-      while let bytes = program.errors?.takeLine(endedBy: 0x0A) {
+    let found = try wait(limit, for: \.errors, readsOutput: readsOutput) { errors -> String? in
+      while let bytes = errors.takeLine(endedBy: 0x0A) {
         let line = String(decoding: bytes, as: UTF8.self)
         if text.isEmpty || line.contains(text) { return line }
         passed.append(line)
       }
       return nil
-    } orEnd: {
-      $0.errors?.hasEnded ?? true
     }
     guard let found else {
       throw Late("no line with '\(text)' on standard error, only \(passed); \(whatIsKnown)")
@@ -209,7 +169,6 @@ final class ChildProgram {
     }
   }
 
-  /// Returns the remaining output and the end of the process.
   func result(within limit: Duration = patience) throws -> ProgramResult {
     let ending = try wait(within: limit)
     drain()
@@ -230,7 +189,6 @@ final class ChildProgram {
 
   var pendingErrors: String { String(decoding: errors?.unread ?? [], as: UTF8.self) }
 
-  /// Reads and returns standard error so far, and leaves standard output alone.
   func peekAtErrors() -> String {
     fill(output: false, timeout: 0)
     return pendingErrors
@@ -241,26 +199,25 @@ final class ChildProgram {
     return "the process \(state); standard error: \(pendingErrors)"
   }
 
+  /// Waits until a pipe gives a value; returns nil after its end or the limit.
   private func wait<Value>(
-    _ limit: Duration, readsOutput: Bool = true, _ value: (ChildProgram) -> Value?,
-    orEnd hasEnded: (ChildProgram) -> Bool
+    _ limit: Duration, for pipe: KeyPath<ChildProgram, PipeReader?>, readsOutput: Bool = true,
+    _ value: (PipeReader) -> Value?
   ) throws -> Value? {
     let deadline = SystemClock.now().advanced(by: limit)
-    while true {
-      if let value = value(self) { return value }
-      if hasEnded(self) { return nil }
+    while let reader = self[keyPath: pipe] {
+      if let value = value(reader) { return value }
+      if reader.hasEnded { return nil }
       let left = SystemClock.now().duration(to: deadline).inSeconds
       guard left > 0 else { return nil }
       fill(output: readsOutput, timeout: Int32(min(left * 1000 + 1, 1000)))
     }
+    return nil
   }
 
-  /// Waits until one of the pipes has bytes, and reads them.
   private func fill(output readsOutput: Bool, timeout: Int32) {
     let readers = [readsOutput ? output : nil, errors].compactMap { $0 }.filter { !$0.hasEnded }
-    var waiting = readers.map {
-      pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0)
-    }
+    var waiting = readers.map { pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0) }
     poll(&waiting, nfds_t(waiting.count), timeout)
     for (reader, state) in zip(readers, waiting) where state.revents != 0 { reader.fill() }
   }

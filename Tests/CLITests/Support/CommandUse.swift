@@ -8,7 +8,6 @@ struct CommandUse: Sendable, CustomTestStringConvertible {
   let name: String
   let command: Command
   let line: String
-  /// Reads the settings of the command.
   let settings: @Sendable (inout Resolved) throws -> any CommandSettings
   /// Returns whether the run differs by a command line, warnings aside.
   let differs: @Sendable (_ first: [String], _ second: [String]) throws -> Bool
@@ -57,8 +56,7 @@ struct CommandUse: Sendable, CustomTestStringConvertible {
       "conf": sections.split(separator: "always").joined(separator: "never"),
       "env": "PUSHER_APP_KEY=k2\nPUSHER_APP_SECRET=s2\nPUSHER_APP_ID=2\n", "secret": "other\n",
       "pem": "", "key": "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=\n",
-      "apps": #"[{"id":"5","key":"k5","secret":"s5"}]"#,
-      "bench": #"{"load":{},"sent":1}"#,
+      "apps": #"[{"id":"5","key":"k5","secret":"s5"}]"#, "bench": #"{"load":{},"sent":1}"#,
     ]).access
     files.isOpen = { _ in true }
     return files

@@ -2,6 +2,36 @@ import Foundation
 import PusherCore
 import TestSupport
 
+/// Faults of one connection's bytes on their way from the server to the client.
+struct FaultyWire: Sendable, CustomStringConvertible {
+  enum Cut: Sendable, CaseIterable {
+    case reset
+    /// Ends the stream, as a dying process does.
+    case end
+    /// Drops all bytes in both directions without a notice.
+    case blackHole
+    /// Drops all bytes to the client; the client's bytes still reach the server.
+    case halfOpen
+  }
+
+  var latency = Duration.zero
+  /// Maximum size of a piece, in bytes.
+  var piece = Int.max
+  var interval = Duration.zero
+  /// Number of bytes that pass at once, before ``piece`` and ``interval`` apply.
+  var dripsAfter = 0
+  /// The cut after ``cutAfter`` bytes to the client.
+  var cut: Cut?
+  var cutAfter = Int.max
+
+  static let sound = FaultyWire()
+
+  var description: String {
+    let cut = cut.map { "\($0) after \(cutAfter) bytes" } ?? "no cut"
+    return "\(cut), latency \(latency), \(piece) bytes at a time"
+  }
+}
+
 /// A proxy on a free port of 127.0.0.1 that applies a wire of the test's choice to each connection.
 ///
 /// It forwards connections in the order of their arrival, so proxy and server number them alike.
@@ -11,15 +41,9 @@ final class FaultProxy: Sendable {
   private let stopPipe: StopPipe
 
   /// Starts a proxy for a server, with a wire for each connection, counted from 1.
-  convenience init(to server: ScriptedServer, wire: @escaping @Sendable (Int) -> FaultyWire) throws
-  {
-    try self.init(to: server.port, isSecure: server.isSecure, wire: wire)
-  }
-
-  init(to server: UInt16, isSecure: Bool = false, wire: @escaping @Sendable (Int) -> FaultyWire)
-    throws
-  {
-    self.isSecure = isSecure
+  init(to server: ScriptedServer, wire: @escaping @Sendable (Int) -> FaultyWire) throws {
+    isSecure = server.isSecure
+    let server = server.port
     let listener = try Loopback.listen()
     port = listener.port
     stopPipe = try StopPipe()
@@ -38,9 +62,7 @@ final class FaultProxy: Sendable {
     }
   }
 
-  deinit {
-    stopPipe.end()
-  }
+  deinit { stopPipe.end() }
 
   var address: [String] {
     [
@@ -114,21 +136,17 @@ private final class FaultyConnection {
       let isWhole = passed < wire.dripsAfter
       let piece = isWhole ? wire.dripsAfter - passed : wire.piece
       let count = min(first.bytes.count, piece, wire.cutAfter - passed)
-      let sent = first.bytes.prefix(count).withUnsafeBytes {
-        send(client, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+      let sent = Socket.send(first.bytes.prefix(count), to: client)
+      guard sent > 0 else {
+        let isFull = sent < 0 && errno == EAGAIN
+        nextPiece = SystemClock.now().advanced(by: .milliseconds(1))
+        return isFull
       }
-      guard sent > 0 else { return sent < 0 && errno == EAGAIN ? pauseForClient() : false }
       passed += sent
       toClient[0].bytes = first.bytes.dropFirst(sent)
       if toClient[0].bytes.isEmpty { toClient.removeFirst() }
       if wire.interval > .zero, !isWhole { nextPiece = now.advanced(by: wire.interval) }
     }
-  }
-
-  /// Returns true if the client accepts no bytes at the moment.
-  private func pauseForClient() -> Bool {
-    nextPiece = SystemClock.now().advanced(by: .milliseconds(1))
-    return true
   }
 
   private func apply(_ cut: FaultyWire.Cut) -> Bool {
@@ -163,9 +181,7 @@ private final class FaultyConnection {
 
   private func pushToServer() -> Bool {
     guard !toServer.isEmpty, !serverHasEnded else { return true }
-    let sent = toServer.withUnsafeBytes {
-      send(server, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
-    }
+    let sent = Socket.send(toServer[...], to: server)
     if sent > 0 { toServer.removeFirst(sent) }
     return true
   }

@@ -17,3 +17,7 @@ struct FrameBlock: Sendable {
     bytes = socket.output.view.array
   }
 }
+
+enum Flood {
+  static let data = #"{"text":"\#(String(repeating: "flood ", count: 170))"}"#
+}

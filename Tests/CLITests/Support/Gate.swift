@@ -7,8 +7,6 @@ import Testing
 let patience = Duration.seconds(60)
 
 /// Waits until the condition holds, polling every few milliseconds.
-///
-/// - Parameter what: The condition, as a sentence; evaluated only after a failure.
 func waitUntil(
   _ what: @autoclosure () -> String, within limit: Duration = patience, _ isSo: () throws -> Bool
 ) throws {
@@ -33,9 +31,7 @@ func waitFor<Value>(_ what: @autoclosure () -> String, _ value: () throws -> Val
 final class Gate: Sendable {
   private let semaphore = DispatchSemaphore(value: 0)
 
-  func open() {
-    semaphore.signal()
-  }
+  func open() { semaphore.signal() }
 
   func wait() throws {
     guard isOpened(within: patience.inSeconds) else {
@@ -57,4 +53,22 @@ final class Record<Value: Sendable>: Sendable {
   }
 
   var values: [Value] { stored.withLock { $0 } }
+}
+
+struct Unexpected: Error, CustomStringConvertible {
+  let description: String
+
+  init(_ what: String) { description = what }
+}
+
+/// A wait that was too long.
+typealias Late = Unexpected
+
+/// The other side or the test ended the connection; not a failure by itself.
+struct PeerLeft: Error {}
+
+struct SystemFailure: Error, CustomStringConvertible {
+  let description: String
+
+  init(_ call: String, _ code: Int32) { description = "\(call) failed with error \(code)" }
 }

@@ -30,32 +30,58 @@ final class OwnedDescriptor {
     _ = fcntl(number, F_SETFD, FD_CLOEXEC)
   }
 
-  deinit {
-    close(number)
-  }
+  deinit { close(number) }
 
   static func socket(_ family: Int32, isStream: Bool) throws -> OwnedDescriptor {
-    #if canImport(Glibc)
-      let kind = Int32((isStream ? SOCK_STREAM : SOCK_DGRAM).rawValue)
-    #else
-      let kind = isStream ? SOCK_STREAM : SOCK_DGRAM
-    #endif
-    return try OwnedDescriptor(Foundation.socket(family, kind, 0))
+    try OwnedDescriptor(Foundation.socket(family, isStream ? Socket.stream : Socket.datagram, 0))
   }
 
   static func unixListener(_ path: String) throws -> OwnedDescriptor {
     let socket = try Self.socket(AF_UNIX, isStream: true)
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-    let result = withUnsafePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(socket.number, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-      }
-    }
-    guard result == 0, listen(socket.number, 1) == 0 else {
-      throw SystemFailure("listening", errno)
-    }
+    try Socket.bind(socket.number, to: path)
+    guard listen(socket.number, 1) == 0 else { throw SystemFailure("listening", errno) }
     return socket
+  }
+}
+
+/// A service manager as in sd_notify(3): a datagram socket under a path, or an abstract name with
+/// `@`.
+final class ListeningManager {
+  let descriptor: Int32
+  let name: String
+
+  init(isAbstract: Bool) throws {
+    descriptor = socket(AF_UNIX, Socket.datagram, 0)
+    name = isAbstract ? "@pusher-cli-\(UUID())" : TemporaryFolder.shared.file("notify")
+    try Socket.bind(descriptor, to: isAbstract ? "\0\(name.dropFirst())" : name)
+    limit(seconds: 60)
+  }
+
+  func limit(seconds: Int) {
+    var limit = timeval(tv_sec: seconds, tv_usec: 0)
+    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+  }
+
+  /// Waits for a datagram and drops those before it; returns false after the limit.
+  func await(_ text: String) -> Bool {
+    while true {
+      let came = next()
+      if came == text { return true }
+      if came.isEmpty { return false }
+    }
+  }
+
+  func rest() -> [String] {
+    _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+    var all: [String] = []
+    while case let text = next(), !text.isEmpty { all.append(text) }
+    return all
+  }
+
+  deinit { close(descriptor) }
+
+  func next() -> String {
+    var bytes = [UInt8](repeating: 0, count: 256)
+    return String(decoding: bytes[..<max(recv(descriptor, &bytes, 256, 0), 0)], as: UTF8.self)
   }
 }

@@ -7,20 +7,16 @@ enum Hooked {
     -> ScriptedServer
   {
     let channels = Set(events.map(\.channel)).count
-    return try ScriptedServer { connection in
-      try connection.join(channels)
+    return try ScriptedServer.joined(channels) { connection in
       for event in events {
         try connection.send(event: event.name, channel: event.channel, data: event.data)
       }
-      try connection.stay()
     }
   }
 
   static func counting(_ count: Int) throws -> ScriptedServer {
-    try ScriptedServer { connection in
-      try connection.join()
+    try ScriptedServer.joined { connection in
       for number in 1...count { try connection.send(event: "e", data: "\(number)") }
-      try connection.stay()
     }
   }
 
@@ -37,9 +33,7 @@ enum Hooked {
     try "".write(toFile: file, atomically: true, encoding: .utf8)
   }
 
-  static func awaiting(_ file: String) -> String {
-    "until [ -e \(file) ]; do sleep 0.01; done"
-  }
+  static func awaiting(_ file: String) -> String { "until [ -e \(file) ]; do sleep 0.01; done" }
 
   static func isGone(_ id: pid_t) -> Bool { kill(id, 0) != 0 && errno == ESRCH }
 }

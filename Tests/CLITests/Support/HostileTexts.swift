@@ -14,10 +14,8 @@ enum HostileTexts {
     "<iframe srcdoc='<script>parent.__hit=1</script>'>", "<iframe src=javascript:parent.__hit=1>",
     "<body onload=\(hit)>", "<details open ontoggle=\(hit)>", "<video><source onerror=\(hit)>",
     "<input autofocus onfocus=\(hit)>", "<a href=javascript:\(hit)>a</a>",
-    "<base href=//evil.example/>",
-    "<meta http-equiv=refresh content=0;url=//evil.example>",
-    "<link rel=stylesheet href=//evil.example/a.css>",
-    "<style>*{display:none}</style>",
+    "<base href=//evil.example/>", "<meta http-equiv=refresh content=0;url=//evil.example>",
+    "<link rel=stylesheet href=//evil.example/a.css>", "<style>*{display:none}</style>",
     "<math><mtext></mtext><mglyph><style><img src=x onerror=\(hit)>",
     "<!--<img src=--><img src=x onerror=\(hit)>", "<template><img src=x onerror=\(hit)></template>",
     "<form action=//evil.example><button>", "</textarea><img src=x onerror=\(hit)>",
@@ -32,8 +30,7 @@ enum HostileTexts {
   private static let scripts = [
     "javascript:\(hit)", "JaVaScRiPt:\(hit)//", "data:text/html,<script>\(hit)</script>",
     "${\(hit)}", "`${\(hit)}`", "{{constructor.constructor('\(hit)')()}}", "';\(hit);'",
-    "\\\";\(hit)//",
-    "%3Cscript%3E\(hit)%3C/script%3E", "\\u003cscript\\u003e\(hit)",
+    "\\\";\(hit)//", "%3Cscript%3E\(hit)%3C/script%3E", "\\u003cscript\\u003e\(hit)",
   ]
 
   private static let paths = [
@@ -43,11 +40,10 @@ enum HostileTexts {
 
   private static let signs = [
     "\u{0}\u{1}\u{8}\u{C}", "\u{1B}[2J\u{1B}]0;title\u{7}", "\u{9B}31m\u{85}",
-    "line\u{2028}end\u{2029}",
-    "abc\u{202E}gpj.exe\u{202C}", "\u{2066}\u{2067}\u{2068}x\u{2069}",
-    "zero\u{200B}width\u{200D}\u{FEFF}",
-    "\u{61C}\u{200E}\u{200F}", "a\u{300}\u{301}\u{302}\u{303}\u{304}\u{305}", "\u{FFFE}\u{FFFF}",
-    "\u{E0001}\u{E0041}", "\n\t \u{7F}",
+    "line\u{2028}end\u{2029}", "abc\u{202E}gpj.exe\u{202C}", "\u{2066}\u{2067}\u{2068}x\u{2069}",
+    "zero\u{200B}width\u{200D}\u{FEFF}", "\u{61C}\u{200E}\u{200F}",
+    "a\u{300}\u{301}\u{302}\u{303}\u{304}\u{305}", "\u{FFFE}\u{FFFF}", "\u{E0001}\u{E0041}",
+    "\n\t \u{7F}",
   ]
 
   private static let names = [

@@ -26,7 +26,6 @@ final class LocalNginx {
 
   var url: String { "http://127.0.0.1:\(port)/stream" }
 
-  /// Stops the server with its memory, and starts it again on its port.
   func restart() throws {
     child.send(SIGTERM)
     try child.wait()
@@ -37,15 +36,8 @@ final class LocalNginx {
   func publish(_ messages: [String]) throws {
     let requests = messages.map { message in
       let quoted = message.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
-      return """
-        url = "http://127.0.0.1:\(port)/publish"
-        data = "\(quoted)"
-        output = "/dev/null"
-        silent
-        show-error
-        fail
-
-        """
+      return "url = \"http://127.0.0.1:\(port)/publish\"\ndata = \"\(quoted)\"\n"
+        + "output = /dev/null\nsilent\nshow-error\nfail\n"
     }
     let file = try TemporaryFolder.shared.file(
       "requests", holding: requests.joined(separator: "next\n"))

@@ -12,9 +12,8 @@ final class LocalServer {
   static let appID = "17"
 
   init(
-    secret: String = "local-secret", options: [String] = [],
-    certificate: ServerCertificate? = nil, port: String = "0",
-    environment: [String: String] = [:]
+    secret: String = "local-secret", options: [String] = [], certificate: ServerCertificate? = nil,
+    port: String = "0", environment: [String: String] = [:]
   ) throws {
     self.secret = secret
     isSecure = certificate != nil
@@ -86,8 +85,7 @@ final class LocalServer {
 
   /// Triggers an event and waits for the command.
   func trigger(
-    _ channel: String, _ event: String, _ data: String, _ options: String...,
-    secret: String? = nil
+    _ channel: String, _ event: String, _ data: String, _ options: String..., secret: String? = nil
   ) throws -> ProgramResult {
     try PusherCLI.run(
       ["trigger"] + address + ["-c", channel, "-e", event, data] + options,
@@ -107,9 +105,7 @@ final class LocalServer {
     return try program.result()
   }
 
-  func signal(_ number: Int32) {
-    program.send(number)
-  }
+  func signal(_ number: Int32) { program.send(number) }
 
   func kill() throws {
     program.send(SIGKILL)

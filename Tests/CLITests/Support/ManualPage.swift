@@ -5,7 +5,6 @@
 /// A template line `@options GROUP [+COMMAND] [-COMMAND]` stands for the entries of that group's
 /// flags, in table order. `+` keeps the flags that a command takes, `-` the others.
 struct ManualPage {
-  /// Source for mdoc(7).
   let text: String
 
   init(template: String) {
@@ -27,14 +26,12 @@ struct ManualPage {
     return flags.map(entry)
   }
 
-  /// Returns the manual's entry for one flag.
   static func entry(of flag: Flag) -> String { ManualEntry(flag).lines.joined(separator: "\n") }
 }
 
 private struct ManualEntry {
   let flag: Flag
   private(set) var lines: [String] = []
-  /// Plain words of the current line.
   private var pending = ""
 
   private static let width = 80
@@ -51,12 +48,10 @@ private struct ManualEntry {
     endLine()
   }
 
-  /// The manual's name for the value.
   private var argument: String {
     ["CMD": "command", "K=V": "name=value"][flag.metavariable] ?? flag.metavariable.lowercased()
   }
 
-  /// Splits at blanks outside backquotes.
   private static func words(_ text: String) -> [String] {
     var words = [""]
     var isLiteral = false
@@ -102,7 +97,6 @@ private struct ManualEntry {
     text.replacing("\\", with: "\\e").replacing("\"", with: "\\(dq")
   }
 
-  /// Returns the macro of a word and its arguments, or nil for plain text.
   private func macro(_ word: Substring) -> (name: String, arguments: String)? {
     if word.first == "`", word.last == "`", word.count > 2 {
       return literal(word.dropFirst().dropLast())
@@ -117,7 +111,6 @@ private struct ManualEntry {
     return Self.page(word).map { ("Xr", $0) }
   }
 
-  /// Returns name and section of a page such as `sh(1)`.
   private static func page(_ word: Substring) -> String? {
     word.wholeMatch(of: /([a-z]+)\(([0-9])\)/).map { "\($0.output.1) \($0.output.2)" }
   }
@@ -131,8 +124,7 @@ private struct ManualEntry {
       let values = words.dropFirst().map { $0 == "-" ? "Ar -" : "Cm \($0)" }
       return ("Fl", ([String(words[0].dropFirst())] + values).joined(separator: " "))
     case _ where isKnown: return ("Cm", String(text))
-    case _ where text.wholeMatch(of: /@[A-Z]+/) != nil:
-      return ("Ar", text.lowercased())
+    case _ where text.wholeMatch(of: /@[A-Z]+/) != nil: return ("Ar", text.lowercased())
     case _ where text.hasPrefix("/") || text == ".env": return ("Pa", String(text))
     case _ where text.wholeMatch(of: /[a-z]+(_[a-z]+)+/) != nil: return ("Va", String(text))
     case _ where words.count > 1 && words.allSatisfy { $0.allSatisfy(\.isUppercase) }:

@@ -8,7 +8,6 @@ import Testing
 /// `earliest` if the history does not have it (Mercure, "Reconnection, State Reconciliation, and
 /// Event Sourcing").
 struct MercureHub {
-  /// One connection to the hub.
   struct Visit: Sendable {
     /// IDs in the history when the subscriber comes, the oldest first.
     var kept: [String] = []
@@ -38,10 +37,9 @@ struct MercureHub {
       let visit = visits[min(connection.number, visits.count) - 1]
       let id = Self.place(in: try connection.question().head)
       asked.add(id)
-      var fields = [("Content-Type", "text/event-stream"), ("Cache-Control", "private, no-store")]
+      var fields = [("Cache-Control", "private, no-store")]
       if let id { fields.append((field, visit.kept.contains(id) ? id : "earliest")) }
-      try connection.send(
-        bytes: HTTPResponseHead(status: 200, reason: "OK", headers: HTTPHeaders(fields)).encode())
+      try connection.beginAnswer(fields, type: "text/event-stream")
       // The hub in Go begins with a comment too, so that the head leaves at once.
       let updates = (visit.missed(since: id) + visit.live).map(Self.update).joined()
       try connection.send(stream: ":\n" + updates)

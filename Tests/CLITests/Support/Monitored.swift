@@ -9,8 +9,7 @@ struct Monitored {
 
   /// Waits until a program with `--metrics 127.0.0.1:0` reports its address.
   init(_ program: ChildProgram, of server: ScriptedServer) throws {
-    try self.init(
-      line: program.errorLine(containing: "metrics at "), keeping: [program, server])
+    try self.init(line: program.errorLine(containing: "metrics at "), keeping: [program, server])
   }
 
   init(_ server: LocalServer) throws {

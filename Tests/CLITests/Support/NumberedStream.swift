@@ -4,9 +4,7 @@ import Testing
 
 /// An event stream numbered by event IDs that continues after the requested ID.
 enum NumberedStream {
-  static func event(_ number: Int) -> String {
-    "id: \(number)\ndata: \(data(number))\n\n"
-  }
+  static func event(_ number: Int) -> String { "id: \(number)\ndata: \(data(number))\n\n" }
 
   static func line(_ number: Int) -> String {
     #"{"event":"message","id":"\#(number)","data":\#(data(number))}"#
@@ -52,7 +50,6 @@ enum NumberedStream {
       .timeIntervalSince1970
   }
 
-  /// Returns true if the line is a cut beginning of another one.
   static func isTorn(_ line: Substring) -> Bool {
     let bare = bare(line)
     let head = #"{"event":"message","id":""#
@@ -69,7 +66,6 @@ enum NumberedStream {
 }
 
 enum StateText {
-  /// Returns its ID; nil without a file or content.
   static func id(_ path: String) -> String? {
     guard let text = try? String(contentsOfFile: path, encoding: .utf8), !text.isEmpty else {
       return nil

@@ -13,13 +13,9 @@ final class PlainRequest {
   private var isSent = false
   private var isRefused = false
 
-  init(_ port: UInt16) throws {
-    descriptor = try Loopback.dial(port)
-  }
+  init(_ port: UInt16) throws { descriptor = try Loopback.dial(port) }
 
-  deinit {
-    close(descriptor)
-  }
+  deinit { close(descriptor) }
 
   /// Waits for the connection and sends the request; returns false if the connection failed.
   func send() throws -> Bool {
@@ -27,9 +23,7 @@ final class PlainRequest {
     try wait(for: POLLOUT)
     let request = Array(
       "GET /nothing HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".utf8)
-    let count = request.withUnsafeBytes {
-      Foundation.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
-    }
+    let count = Socket.send(request[...], to: descriptor)
     isSent = count == request.count
     isRefused = count < 0 && errno == ECONNREFUSED
     return isSent
@@ -51,8 +45,8 @@ final class PlainRequest {
   }
 
   private func wait(for event: Int32) throws {
-    var waiting = pollfd(fd: descriptor, events: Int16(event), revents: 0)
-    guard poll(&waiting, 1, Int32(patience.inSeconds * 1000)) == 1 else {
+    let limit = Int32(patience.inSeconds * 1000)
+    guard Socket.wait(for: event, on: descriptor, milliseconds: limit) else {
       throw Late("a connection to 127.0.0.1 was neither taken nor refused")
     }
   }
@@ -60,15 +54,14 @@ final class PlainRequest {
 
 /// Requests a page again and again, each on a new connection, until it is stopped.
 final class RepeatedRequest: Sendable {
-  private let outcomes = Locked<[PlainRequest.Outcome]>([])
+  private let outcomes = Record<PlainRequest.Outcome>()
   private let isStopped = Locked(false)
   private let hasEnded = Gate()
 
   init(_ port: UInt16) {
     Thread.detachNewThread { [self] in
       while !isStopped.withLock({ $0 }) {
-        let outcome = (try? PlainRequest(port).outcome()) ?? .dropped
-        outcomes.withLock { $0.append(outcome) }
+        outcomes.add((try? PlainRequest(port).outcome()) ?? .dropped)
       }
       hasEnded.open()
     }
@@ -76,13 +69,95 @@ final class RepeatedRequest: Sendable {
 
   /// Waits until `count` more requests have ended.
   func wait(for count: Int) throws {
-    let goal = outcomes.withLock { $0.count } + count
-    try waitUntil("\(goal) requests have ended") { outcomes.withLock { $0.count } >= goal }
+    let goal = outcomes.values.count + count
+    try waitUntil("\(goal) requests have ended") { outcomes.values.count >= goal }
   }
 
   func stop() throws -> [PlainRequest.Outcome] {
     isStopped.withLock { $0 = true }
     try hasEnded.wait()
-    return outcomes.withLock { $0 }
+    return outcomes.values
+  }
+}
+
+/// A client that writes bytes to a port of 127.0.0.1, and reads only on request.
+final class RawClient {
+  private let descriptor: Int32
+  private var received: [UInt8] = []
+  private var hasEnded = false
+
+  init(_ port: UInt16, receiveBuffer: Int32? = nil) throws {
+    descriptor = try Loopback.dial(port, receiveBuffer: receiveBuffer)
+  }
+
+  deinit {
+    close(descriptor)
+  }
+
+  /// Sends `bytes` repeatedly without reading, until the limit or until the other side accepts none
+  /// for two seconds; returns the number of bytes sent.
+  func flood(_ bytes: [UInt8], atMost limit: Int) throws -> Int {
+    var total = 0
+    var place = 0
+    while total < limit {
+      var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+      guard poll(&waiting, 1, 2000) > 0 else { return total }
+      let count = bytes[place...].withUnsafeBytes {
+        Foundation.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
+      }
+      if count < 0, errno != EAGAIN { return total }
+      total += max(count, 0)
+      place = (place + max(count, 0)) % bytes.count
+    }
+    return total
+  }
+
+  func send(_ text: String) throws {
+    try send(Array(text.utf8))
+  }
+
+  func send(_ bytes: [UInt8]) throws {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+      guard poll(&waiting, 1, Int32(patience.inSeconds * 1000)) == 1 else {
+        throw Late("\(rest.count) bytes were not taken")
+      }
+      let count = rest.withUnsafeBytes {
+        Foundation.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
+      }
+      guard count >= 0 || errno == EAGAIN else { throw SystemFailure("send", errno) }
+      rest = rest.dropFirst(max(count, 0))
+    }
+  }
+
+  var text: String {
+    fill()
+    return String(decoding: received, as: UTF8.self)
+  }
+
+  private func fill() {
+    var bytes = [UInt8](repeating: 0, count: 65_536)
+    while true {
+      let count = recv(descriptor, &bytes, bytes.count, Int32(MSG_DONTWAIT))
+      guard count > 0 else {
+        hasEnded = count == 0 || errno != EAGAIN
+        return
+      }
+      received += bytes[..<count]
+    }
+  }
+
+  /// Reads until the other side ends; returns the number of bytes of the whole connection.
+  func readToEnd() throws -> Int {
+    try waitUntil("the other side has ended") {
+      fill()
+      return hasEnded
+    }
+    return received.count
+  }
+
+  func await(_ wanted: String) throws {
+    try waitUntil("'\(wanted)' has come, not '\(text)'") { text.contains(wanted) }
   }
 }

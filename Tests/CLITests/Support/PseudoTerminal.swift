@@ -13,8 +13,7 @@ final class PseudoTerminal {
     var main: Int32 = -1
     var device: Int32 = -1
     var name = [CChar](repeating: 0, count: 128)
-    guard openpty(&main, &device, nil, nil, nil) == 0,
-      ttyname_r(device, &name, name.count) == 0
+    guard openpty(&main, &device, nil, nil, nil) == 0, ttyname_r(device, &name, name.count) == 0
     else { throw SystemFailure("making a terminal", errno) }
     self.main = main
     self.device = device
@@ -43,27 +42,18 @@ final class PseudoTerminal {
   }
 
   var text: String {
-    fill(timeout: 0)
+    fill()
     return String(decoding: shown, as: UTF8.self)
   }
 
   func await(_ text: String, within limit: Duration = patience) throws {
-    let deadline = SystemClock.now().advanced(by: limit)
-    while !self.text.contains(text) {
-      guard SystemClock.now() < deadline else {
-        throw Late("the terminal does not show '\(text)', only: \(self.text)")
-      }
-      fill(timeout: 20)
+    try waitUntil("the terminal shows '\(text)', not only: \(self.text)", within: limit) {
+      self.text.contains(text)
     }
   }
 
-  private func fill(timeout: Int32) {
-    var waiting = pollfd(fd: main, events: Int16(POLLIN), revents: 0)
+  private func fill() {
     var piece = [UInt8](repeating: 0, count: 65_536)
-    while poll(&waiting, 1, timeout) == 1, waiting.revents & Int16(POLLIN) != 0 {
-      let count = read(main, &piece, piece.count)
-      guard count > 0 else { return }
-      shown += piece[..<count]
-    }
+    while case let count = read(main, &piece, piece.count), count > 0 { shown += piece[..<count] }
   }
 }

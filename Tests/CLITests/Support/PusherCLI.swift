@@ -59,8 +59,7 @@ enum PusherCLI {
   ) throws -> ChildProgram {
     try ChildProgram(
       path, served(arguments), environment: self.environment.merging(environment) { $1 },
-      input: input,
-      output: output)
+      input: input, output: output)
   }
 
   static func subscribe(
@@ -92,8 +91,7 @@ enum PusherCLI {
     let file = TemporaryFolder.shared.file("input")
     try Data(input).write(to: URL(filePath: file))
     defer { try? FileManager.default.removeItem(atPath: file) }
-    return try ChildProgram(
-      "/usr/bin/env", arguments, environment: environment, input: .file(file)
-    ).result(within: limit)
+    return try ChildProgram("/usr/bin/env", arguments, environment: environment, input: .file(file))
+      .result(within: limit)
   }
 }

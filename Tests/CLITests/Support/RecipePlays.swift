@@ -117,7 +117,6 @@ final class OperatorPlay {
     program.endWithChildren()
   }
 
-  /// The line of an order.
   private static func line(_ id: String) -> String {
     #"{"event":"order.created","channel":"private-orders","data":{"id":\#(id)}}"#
   }
@@ -129,8 +128,7 @@ final class OperatorPlay {
     #expect(try scene.stage.contents("paged", lines: 2).hasPrefix("no tick within 2 minutes\nno "))
     try scene.server.kill()
     #expect(try program.wait() == .exited(4))
-    #expect(
-      try scene.stage.contents("paged").hasSuffix("the server cannot be reached\n"))
+    #expect(try scene.stage.contents("paged").hasSuffix("the server cannot be reached\n"))
   }
 
   /// Starts a server three times; each ends the one before.
@@ -195,7 +193,6 @@ final class OperatorPlay {
     #expect(try program.wait() == .signalled(SIGTERM))
   }
 
-  /// The variables of an app whose server is here.
   private func app(port: String) -> [String: String] {
     RecipeScene.app.merging(
       ["PUSHER_HOST": "127.0.0.1", "PUSHER_PORT": port, "PUSHER_SCHEME": "http"]) { $1 }
@@ -221,8 +218,7 @@ final class MistakePlay {
   init(_ page: RecipePage) throws {
     self.page = page
     scene = try RecipeScene(leads: .never)
-    try scene.stage.write(
-      ".env", LaravelPlay.settings(port: scene.server.port, scheme: "https"))
+    try scene.stage.write(".env", LaravelPlay.settings(port: scene.server.port, scheme: "https"))
   }
 
   /// A text without what differs from run to run: port, times, and the width of columns.

@@ -86,8 +86,7 @@ final class RecipeStage {
     // Another process writes it: a copy of our descriptor in somebody's new child would keep a
     // script from running.
     let mode = text.hasPrefix("#!") ? "755" : "600"
-    let writing =
-      "mkdir -p \"${1%/*}\" && printf %s \"$2\" >\"$1\" && chmod \(mode) \"$1\""
+    let writing = "mkdir -p \"${1%/*}\" && printf %s \"$2\" >\"$1\" && chmod \(mode) \"$1\""
     let result = try ChildProgram(
       "/bin/sh", ["-c", writing, "sh", "\(folder)/\(name)", text],
       environment: PusherCLI.environment
@@ -112,8 +111,7 @@ final class RecipeStage {
     let opening = "cd \"$STAGE/\(place)\"\n" + (merges ? "exec 2>&1\n" : "")
     try write("block.sh", opening + block + "\n")
     let all = PusherCLI.environment.merging(variables) { $1 }.merging(environment) { $1 }
-    return try ChildProgram(
-      "/usr/bin/env", [shell, "\(folder)/block.sh"], environment: all)
+    return try ChildProgram("/usr/bin/env", [shell, "\(folder)/block.sh"], environment: all)
   }
 
   /// Asks the program of this command that a block has started to end.
@@ -134,7 +132,6 @@ enum Documentation {
     try String(contentsOf: root.appending(path: name), encoding: .utf8)
   }
 
-  /// Where the sources are.
   static var folder: String { root.path }
 
   /// The fenced blocks of README.md of this kind.
@@ -147,7 +144,6 @@ enum Documentation {
     fenced(text: try text(page))
   }
 
-  /// The same of a text.
   static func fenced(text: String) -> [(kind: String, text: String)] {
     text.components(separatedBy: "\n```").enumerated().filter { $0.offset % 2 == 1 }.map {
       let lines = $0.element.components(separatedBy: "\n")
@@ -171,5 +167,47 @@ enum Documentation {
     page.components(separatedBy: "\n\n").filter { $0.hasPrefix("  ") }.map { block in
       block.split(separator: "\n").map { $0.dropFirst(2) }.joined(separator: "\n")
     }
+  }
+}
+
+/// A server with the apps that the documentation speaks of, and a stage on which its blocks find
+/// it.
+final class RecipeScene {
+  let server: LocalServer
+  let stage: RecipeStage
+
+  /// The second app, which the blocks without a key of their own find in the environment.
+  static let app = [
+    "PUSHER_APP_KEY": "app-key", "PUSHER_APP_SECRET": "app-secret", "PUSHER_APP_ID": "2",
+  ]
+  static let local = [
+    "PUSHER_APP_KEY": "local", "PUSHER_APP_SECRET": "local", "PUSHER_APP_ID": "1",
+  ]
+  static let key = [
+    "PUSHER_APP_KEY": "KEY", "PUSHER_APP_SECRET": "key-secret", "PUSHER_APP_ID": "3",
+  ]
+
+  /// With `leads` the blocks are led to the server, whatever they say.
+  init(leads: RecipeStage.Lead = .always) throws {
+    let apps = try TemporaryFolder.shared.file("apps", holding: RecipeStage.apps)
+    server = try LocalServer(options: ["--apps", apps])
+    stage = try RecipeStage(port: server.port, leads: leads)
+  }
+
+  func call(_ words: [String], _ app: [String: String] = app) throws -> String {
+    let result = try PusherCLI.run(words + server.address, environment: app)
+    #expect(result.ending == .exited(0), "\(result.errorText)")
+    return result.outputText
+  }
+
+  /// Sends an event once the program has joined its channel.
+  func send(
+    _ channel: String, _ event: String, _ data: String, _ app: [String: String] = app,
+    to program: ChildProgram
+  ) throws {
+    try waitUntil("somebody has joined \(channel): \(program.peekAtErrors())") {
+      try call(["channels"], app).contains("\"channel\":\"\(channel)\"")
+    }
+    _ = try call(["trigger", "-c", channel, "-e", event, data], app)
   }
 }

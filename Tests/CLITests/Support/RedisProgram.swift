@@ -14,9 +14,7 @@ final class RedisProgram {
   private var program: ChildProgram
 
   init() throws {
-    let (descriptor, port) = try Loopback.listen()
-    close(descriptor)
-    self.port = port
+    port = try Loopback.closedPort()
     folder = TemporaryFolder.shared.file("redis")
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     program = try Self.start(port, folder)
@@ -43,9 +41,7 @@ final class RedisProgram {
     try PusherCLI.tool(["redis-cli", "-p", "\(port)"] + words).outputText
   }
 
-  func send(_ signal: Int32) {
-    program.send(signal)
-  }
+  func send(_ signal: Int32) { program.send(signal) }
 
   func kill() throws {
     program.send(SIGKILL)

@@ -1,21 +1,17 @@
-import Foundation
 import PusherCore
 
 /// An SVG image, read by an XML parser.
 struct SVGImage {
   let source: String
-  /// The texts of all elements.
   let texts: [String]
-  /// The names of all elements and of their attributes.
   let names: [String]
   let attributes: [String]
   private let lines: JSONValue?
 
   /// - Throws: ``Unexpected`` for a text that is no XML.
   init(_ source: String) throws {
-    let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    let script = folder.appending(path: "Peers/read_svg.py").path
-    let result = try PusherCLI.tool(["python3", "-B", script], input: Array(source.utf8))
+    let result = try PusherCLI.tool(
+      ["python3", "-B", PythonPeer.path("read_svg.py")], input: Array(source.utf8))
     guard let value = try? JSONParser.parse(result.outputText) else {
       throw Unexpected("no SVG image: \(result.errorText): \(source)")
     }

@@ -75,6 +75,13 @@ extension ScriptedConnection {
     return subscription
   }
 
+  /// Refuses the next subscription as Reverb does, and stays.
+  func refuseSubscription() throws {
+    _ = try subscription()
+    try send(text: #"{"event":"pusher:error","data":{"code":4009,"message":"Invalid signature"}}"#)
+    try stay()
+  }
+
   /// Sends an event with this text as its data.
   func send(event: String, channel: String? = "news", data: String) throws {
     try send(text: Self.message(event, channel, data))

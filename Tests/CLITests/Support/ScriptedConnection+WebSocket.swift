@@ -36,23 +36,15 @@ extension ScriptedConnection {
     return socket
   }
 
-  func send(text: String) throws {
+  private func write(_ body: (WebSocketConnection) -> Void) throws {
     let socket = try openSocket()
-    socket.send(text: text)
+    body(socket)
     try send(socket.output)
   }
 
-  func send(binary: [UInt8]) throws {
-    let socket = try openSocket()
-    socket.send(binary: binary)
-    try send(socket.output)
-  }
-
-  func ping(_ payload: [UInt8]) throws {
-    let socket = try openSocket()
-    socket.ping(payload)
-    try send(socket.output)
-  }
+  func send(text: String) throws { try write { $0.send(text: text) } }
+  func send(binary: [UInt8]) throws { try write { $0.send(binary: binary) } }
+  func ping(_ payload: [UInt8]) throws { try write { $0.ping(payload) } }
 
   /// Returns the next event, and answers pings before it.
   func event() throws -> ScriptedEvent {
@@ -75,9 +67,7 @@ extension ScriptedConnection {
 
   /// Closes with a code, waits for the client's close frame, and ends.
   func close(code: UInt16, reason: String = "") throws {
-    let socket = try openSocket()
-    socket.close(CloseCode(rawValue: code), reason: reason)
-    try send(socket.output)
+    try write { $0.close(CloseCode(rawValue: code), reason: reason) }
     while true {
       if case .closed = try event() { break }
     }

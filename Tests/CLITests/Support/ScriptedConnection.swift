@@ -45,9 +45,7 @@ final class ScriptedConnection {
     }
   }
 
-  deinit {
-    drop()
-  }
+  deinit { drop() }
 
   func receive(into buffer: ByteBuffer) throws {
     guard let engine else { return try readSome(into: buffer) }
@@ -92,11 +90,9 @@ final class ScriptedConnection {
 
   /// Waits until the other side has acknowledged all sent bytes; only Linux can tell.
   func awaitAcknowledgement() throws {
-    let deadline = SystemClock.now().advanced(by: patience)
-    while case let pending = unacknowledged, pending > 0 {
+    try waitUntil("all but \(unacknowledged) bytes were taken") {
       try checkPeer()
-      if SystemClock.now() > deadline { throw Late("\(pending) bytes were not taken") }
-      usleep(2_000)
+      return unacknowledged == 0
     }
   }
 
@@ -112,18 +108,17 @@ final class ScriptedConnection {
   /// Returns true if there is room to send within the limit; a client that does not read leaves
   /// none.
   func isWritable(within limit: Duration) -> Bool {
-    var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-    return poll(&waiting, 1, Int32(limit.inSeconds * 1000)) == 1
+    Socket.wait(for: POLLOUT, on: descriptor, milliseconds: Int32(limit.inSeconds * 1000))
   }
 
   func awaitUnread() throws {
-    var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-    guard poll(&waiting, 1, 30_000) == 1 else { throw Late("nothing came") }
+    guard Socket.wait(for: POLLIN, on: descriptor, milliseconds: 30_000) else {
+      throw Late("nothing came")
+    }
   }
 
   func stall() throws {
-    var waiting = pollfd(fd: stop.descriptor, events: Int16(POLLIN), revents: 0)
-    poll(&waiting, 1, 60_000)
+    _ = Socket.wait(for: POLLIN, on: stop.descriptor, milliseconds: 60_000)
     throw PeerLeft()
   }
 
@@ -152,10 +147,9 @@ final class ScriptedConnection {
   }
 
   func wait(for gate: Gate) throws {
-    let deadline = SystemClock.now().advanced(by: patience)
-    while !gate.isOpened(within: 0.02) {
+    try waitUntil("somebody opened the gate") {
       if stop.hasEnded { throw PeerLeft() }
-      if SystemClock.now() > deadline { throw Late("nobody opened the gate") }
+      return gate.isOpened(within: 0.02)
     }
   }
 

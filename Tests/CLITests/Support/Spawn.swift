@@ -1,18 +1,17 @@
 import Foundation
 
-/// A program to start, and its three standard descriptors.
 struct SpawnRequest {
   enum Descriptor {
     case nothing
     case closed
+    /// A pipe to the test; only ``ChildProgram`` makes it.
+    case pipe
     case file(String)
-    case source(String)
     case inherited(Int32)
   }
 
   var executable: String
   var arguments: [String]
-  /// The child's complete environment.
   var environment: [String: String]
   var input = Descriptor.nothing
   var output = Descriptor.nothing
@@ -31,9 +30,8 @@ enum Spawn {
     @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, CInt) -> CInt
 
   /// A glibc function that Swift does not export; `nil` if the system lacks it.
-  private static let closeFrom: CloseFrom? = dlsym(
-    nil, "posix_spawn_file_actions_addclosefrom_np"
-  ).map { unsafeBitCast($0, to: CloseFrom.self) }
+  private static let closeFrom: CloseFrom? = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np")
+    .map { unsafeBitCast($0, to: CloseFrom.self) }
 
   /// Starts the child as leader of a process group, with no signal blocked unless it is asked for,
   /// and none ignored; returns its ID.
@@ -78,12 +76,11 @@ enum Spawn {
     to actions: inout posix_spawn_file_actions_t
   ) {
     switch descriptor {
-    case .nothing: posix_spawn_file_actions_addopen(&actions, number, "/dev/null", O_RDWR, 0)
+    case .nothing, .pipe: posix_spawn_file_actions_addopen(&actions, number, "/dev/null", O_RDWR, 0)
     case .closed: posix_spawn_file_actions_addclose(&actions, number)
     case .file(let path):
-      posix_spawn_file_actions_addopen(&actions, number, path, O_WRONLY | O_CREAT, 0o600)
-    case .source(let path):
-      posix_spawn_file_actions_addopen(&actions, number, path, O_RDONLY, 0)
+      let flags = number == 0 ? O_RDONLY : O_WRONLY | O_CREAT
+      posix_spawn_file_actions_addopen(&actions, number, path, flags, 0o600)
     case .inherited(let own): posix_spawn_file_actions_adddup2(&actions, own, number)
     }
   }
@@ -121,7 +118,6 @@ enum Spawn {
     while waitpid(id, &status, WUNTRACED) < 0, errno == EINTR {}
   }
 
-  /// Returns a pipe that children inherit only when given an end.
   static func pipe() throws -> (reading: Int32, writing: Int32) {
     var ends: [Int32] = [-1, -1]
     guard Foundation.pipe(&ends) == 0 else { throw SystemFailure("pipe", errno) }
@@ -131,7 +127,6 @@ enum Spawn {
 
   /// True if a pipe takes nothing more; `end` is its writing end.
   static func isFull(_ end: Int32) -> Bool {
-    var entry = pollfd(fd: end, events: Int16(POLLOUT), revents: 0)
-    return poll(&entry, 1, 0) == 0
+    !Socket.wait(for: POLLOUT, on: end, milliseconds: 0)
   }
 }

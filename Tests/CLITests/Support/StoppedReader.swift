@@ -1,33 +1,24 @@
 import Foundation
 import PusherCore
 
-/// A program whose standard output is a pipe that the test leaves unread at first.
-final class StoppedReader {
-  let id: pid_t
-  private var reading: Int32
-  private let writing: Int32
-  private var isCollected = false
+/// A pipe for a program's standard output, which the test reads at will.
+///
+/// The test has both ends, because only root may open those of a program that hides its memory.
+class UnreadPipe {
+  fileprivate var reading: Int32
+  fileprivate let writing: Int32
 
-  init(_ arguments: [String], environment: [String: String] = [:]) throws {
-    let pipe = try Spawn.pipe()
-    var request = SpawnRequest(
-      executable: PusherCLI.path, arguments: arguments,
-      environment: PusherCLI.environment.merging(environment) { $1 })
-    request.output = .inherited(pipe.writing)
-    reading = pipe.reading
-    writing = pipe.writing
+  init() throws {
+    (reading, writing) = try Spawn.pipe()
     _ = fcntl(reading, F_SETFL, O_NONBLOCK)
-    id = try Spawn.start(request)
   }
 
   deinit {
     if reading >= 0 { close(reading) }
     close(writing)
-    guard !isCollected else { return }
-    kill(id, SIGKILL)
-    var status: Int32 = 0
-    waitpid(id, &status, 0)
   }
+
+  var output: ChildProgram.Output { .inherited(writing) }
 
   /// Waits until the pipe takes nothing more, so that the program holds the rest.
   func awaitFull() throws {
@@ -51,41 +42,46 @@ final class StoppedReader {
       all += piece[..<count]
     }
   }
+}
+
+/// A program whose standard output is a pipe that the test leaves unread at first.
+final class StoppedReader: UnreadPipe {
+  private var program: ChildProgram?
+
+  init(_ arguments: [String], environment: [String: String] = [:]) throws {
+    try super.init()
+    program = try PusherCLI.start(arguments, environment: environment, output: output)
+  }
+
+  var id: pid_t { program?.id ?? -1 }
 
   /// Stops the program, reads the whole pipe and closes it.
   func takeAndLeave() throws -> [UInt8] {
     // A running program would refill the pipe before it is closed.
-    Spawn.stop(id)
+    program?.stop()
     let all = take()
     close(reading)
     reading = -1
-    try waitUntil("no process has the reading end") { hasNoReader }
-    kill(id, SIGCONT)
+    // A program that another test starts at this moment has a copy of the reading end until it
+    // executes, and the system would take more lines for it.
+    try waitUntil("no process has the reading end") {
+      var asked = pollfd(fd: writing, events: 0, revents: 0)
+      return poll(&asked, 1, 0) == 1 && asked.revents & Int16(POLLERR) != 0
+    }
+    program?.send(SIGCONT)
     return all
-  }
-
-  /// A program that another test starts at this moment has a copy of the reading end until it
-  /// executes, and the system would take more lines for it.
-  private var hasNoReader: Bool {
-    var asked = pollfd(fd: writing, events: 0, revents: 0)
-    return poll(&asked, 1, 0) == 1 && asked.revents & Int16(POLLERR) != 0
   }
 
   /// Waits for the end of the program, whose clock moves on meanwhile.
   func end(moving clock: MovedClock? = nil) throws -> Ending {
-    var status: Int32 = 0
-    try waitUntil("the process has ended") {
+    try waitFor("the program has ended") {
       clock?.move(.milliseconds(100))
-      return waitpid(id, &status, WNOHANG) == id
+      return try? program?.wait(within: .milliseconds(2))
     }
-    isCollected = true
-    let signal = status & 0x7F
-    return signal == 0 ? .exited(status >> 8 & 0xFF) : .signalled(signal)
   }
 }
 
 extension ProgramResult {
-  /// Returns the whole lines of the output.
   static func wholeLines(_ bytes: [UInt8]) -> [Substring] {
     let end = bytes.lastIndex(of: 0x0A) ?? -1
     return String(decoding: bytes[..<(end + 1)], as: UTF8.self).split(separator: "\n")
@@ -105,7 +101,6 @@ extension PusherCLI {
   /// False under sanitizers, which ask for the time before libfaketime is ready.
   static let bearsFaketime = ProcessInfo.processInfo.environment["PUSHER_CLI_SANITIZER"] == nil
 
-  /// Starts the program with a limit on the size of its files, in units of 512 bytes.
   static func limited(blocks: Int, _ arguments: [String], output: ChildProgram.Output) throws
     -> ChildProgram
   {

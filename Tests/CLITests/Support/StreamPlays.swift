@@ -59,10 +59,9 @@ final class StreamPlay {
       try connection.remain()
     }
     expect("Hello, world!\n", try stage(server).start(brisk).result())
-    let target = "/v1/chat/completions"
-    #expect(questions.values.map(\.head.target) == [target, target])
-    #expect(questions.values.map(\.body) == [Self.question, Self.question])
+    #expect(questions.values.count == 2)
     for question in questions.values {
+      #expect(question.head.target == "/v1/chat/completions" && question.body == Self.question)
       #expect(question.head.headers["Authorization"] == "Bearer sk-1")
       #expect(question.head.headers["Content-Type"] == "application/json")
     }
@@ -104,34 +103,26 @@ final class StreamPlay {
   /// The server chooses between a stream and one text, as the specification allows.
   private func tools() throws {
     let accepted = Record<String?>()
-    let result =
-      #"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"add"},{"name":"count"}]}}"#
+    let result = #"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"add"},{"name":"count"}]}}"#
     let server = try ScriptedServer { connection in
       let question = try connection.question()
       accepted.add(question.head.headers["Accept"])
       let isStream = connection.number == 1
-      let body = isStream ? "event: message\r\ndata: \(result)\r\n\r\n" : result
-      let head = HTTPResponseHead(
-        status: 200, reason: "OK",
-        headers: HTTPHeaders([
-          ("Content-Type", isStream ? "text/event-stream" : "application/json"),
-          ("Content-Length", "\(body.utf8.count)"),
-        ]))
-      try connection.send(bytes: head.encode() + Array(body.utf8))
+      try connection.send(
+        body: isStream ? "event: message\r\ndata: \(result)\r\n\r\n" : result,
+        type: isStream ? "text/event-stream" : "application/json")
     }
     let stage = try stage(server)
     for _ in 0..<2 { expect("add\ncount\n", try stage.start(page.script).result()) }
-    for field in accepted.values {
-      #expect(field?.contains("application/json") == true, "\(field ?? "none")")
-      #expect(field?.contains("text/event-stream") == true, "\(field ?? "none")")
-    }
     #expect(accepted.values.count == 2)
+    for type in ["application/json", "text/event-stream"] {
+      #expect(accepted.values.allSatisfy { $0?.contains(type) == true }, "\(accepted.values)")
+    }
   }
 
   /// The second run begins after the last update of the first one, which the hub has forgotten.
   private func hub() throws {
-    let hub = try MercureHub(
-      .init(live: ["urn:a"]), .init(kept: ["urn:x"], live: ["urn:y"]))
+    let hub = try MercureHub(.init(live: ["urn:a"]), .init(kept: ["urn:x"], live: ["urn:y"]))
     let stage = try stage(hub.server)
     try stage.write("reload-book.sh", "#!/bin/sh\necho reloaded\n")
     func line(_ id: String) -> String {
@@ -150,12 +141,8 @@ final class StreamPlay {
   }
 
   private func changes() throws {
-    let heads = Record<HTTPRequestHead>()
-    let server = try ScriptedServer { connection in
-      heads.add(try connection.beginStream().head)
-      try connection.send(stream: ":ok\n\n" + (1...9).map(Self.change).joined())
-      try connection.remain()
-    }
+    let (server, heads) = try ScriptedServer.recording(
+      ":ok\n\n" + (1...9).map(Self.change).joined())
     let stage = try stage(server)
     expect("Page 1\nPage 3\nPage 5\nPage 7\nPage 9\n", try stage.start(page.script).result())
     #expect(StateText.id(stage.folder + "/changes") == Self.place(9))
@@ -172,9 +159,61 @@ final class StreamPlay {
     return "event: message\nid: \(place(number))\ndata: \(data)\n\n"
   }
 
-  /// The place in two topics, each of one data centre.
   private static func place(_ number: Int) -> String {
     #"[{"topic":"eqiad.mediawiki.recentchange","partition":0,"offset":-1},"#
       + #"{"topic":"codfw.mediawiki.recentchange","partition":0,"timestamp":17000000000\#(number)}]"#
+  }
+}
+
+/// Answers of language models, in the shapes of four services.
+enum ModelStreams {
+  /// Chat completions of OpenAI: events without names, the answer at `choices.0.delta.content`.
+  static func chat(_ pieces: String...) -> String {
+    let first = chunk(#"{"role":"assistant","content":""}"#)
+    let content = pieces.map { chunk(#"{"content":"\#($0)"}"#) }.joined()
+    let last = chunk("{}", finish: #""stop""#)
+    let usage = #"data: {"id":"chatcmpl-1","choices":[],"usage":{"total_tokens":9}}"#
+    return first + content + last + usage + "\n\ndata: [DONE]\n\n"
+  }
+
+  static func chunk(_ delta: String, finish: String = "null") -> String {
+    let choice = #"{"index":0,"delta":\#(delta),"logprobs":null,"finish_reason":\#(finish)}"#
+    return #"data: {"id":"chatcmpl-1","object":"chat.completion.chunk","choices":[\#(choice)]}"#
+      + "\n\n"
+  }
+
+  /// Messages of Anthropic: named events, the answer at `delta.text`.
+  static func message(_ pieces: String..., end: String = messageStop) -> String {
+    let start = #"{"type":"message_start","message":{"id":"msg_1","role":"assistant"}}"#
+    let block = #"{"type":"content_block_start","index":0,"content_block":{"text":""}}"#
+    let deltas = pieces.map { piece in
+      let delta = #"{"type":"text_delta","text":"\#(piece)"}"#
+      return event(
+        "content_block_delta", #"{"type":"content_block_delta","index":0,"delta":\#(delta)}"#)
+    }
+    return event("message_start", start) + event("content_block_start", block)
+      + event("ping", #"{"type": "ping"}"#) + deltas.joined() + end
+  }
+
+  static let messageStop =
+    event("content_block_stop", #"{"type":"content_block_stop","index":0}"#)
+    + event("message_delta", #"{"type":"message_delta","delta":{"stop_reason":"end_turn"}}"#)
+    + event("message_stop", #"{"type":"message_stop"}"#)
+
+  /// The data of ``overloaded``.
+  static let overload = #"{"type":"error","error":{"type":"overloaded_error"}}"#
+  static let overloaded = event("error", overload)
+
+  /// Chat of Ollama: JSON lines, the answer at `message.content`.
+  static func ollama(_ pieces: String...) -> [String] {
+    let last = #"{"model":"llama3.2","message":{"role":"assistant","content":""},"done":true}"#
+    return pieces.map { piece in
+      let message = #"{"role":"assistant","content":"\#(piece)"}"#
+      return #"{"model":"llama3.2","message":\#(message),"done":false}"# + "\n"
+    } + [last + "\n"]
+  }
+
+  private static func event(_ name: String, _ data: String) -> String {
+    "event: \(name)\ndata: \(data)\n\n"
   }
 }

@@ -23,8 +23,7 @@ struct TLSBehaviour: Sendable {
   func apply(to context: TLSContext) {
     if let clientAuthority {
       SSL_CTX_load_verify_file(context.pointer, clientAuthority)
-      SSL_CTX_set_verify(
-        context.pointer, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nil)
+      SSL_CTX_set_verify(context.pointer, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nil)
       let name: [UInt8] = [1]
       SSL_CTX_set_session_id_context(context.pointer, name, 1)
     }

@@ -1,4 +1,5 @@
 import Foundation
+import Testing
 
 /// A folder of the test run with unique names; it is removed after the run.
 ///
@@ -18,9 +19,7 @@ struct TemporaryFolder: Sendable {
     }
   }
 
-  func file(_ name: String) -> String {
-    "\(path)/\(UUID().uuidString)-\(name)"
-  }
+  func file(_ name: String) -> String { "\(path)/\(UUID().uuidString)-\(name)" }
 
   /// Makes an empty folder and returns its path.
   func folder(_ name: String) throws -> String {
@@ -40,4 +39,18 @@ struct TemporaryFolder: Sendable {
 /// Returns the text of a file.
 func fileText(_ path: String) throws -> String {
   try String(contentsOfFile: path, encoding: .utf8)
+}
+
+/// jq, which most readers of our lines use.
+enum Jq {
+  static func run(_ options: String..., on input: [UInt8]) throws -> String {
+    let result = try PusherCLI.tool(["jq"] + options, input: input)
+    #expect(result.ending == .exited(0), "jq said: \(result.errorText)")
+    return result.outputText
+  }
+
+  static func expectReads(_ input: [UInt8], lines: Int) throws {
+    let events = try run("-c", ".event", on: input)
+    #expect(events.split(separator: "\n").count == lines)
+  }
 }

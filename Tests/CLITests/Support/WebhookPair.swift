@@ -2,7 +2,7 @@ import Foundation
 import PusherCore
 
 /// A `webhook listen` and the `webhook send` that sends to it.
-struct WebhookPair {
+struct WebhookPair: WebhookWatcher {
   let receiver: ChildProgram
   let url: String
 
@@ -14,6 +14,8 @@ struct WebhookPair {
       environment: LocalServer.environment("local-secret"))
     url = "http://127.0.0.1:\(try receiver.port(in: file))/hook"
   }
+
+  func line() throws -> String { try receiver.line() }
 
   /// Starts `webhook send` for the server of `address`, with short waits.
   func start(
@@ -27,16 +29,38 @@ struct WebhookPair {
 
   /// Returns the next webhooks: name, channel and user.
   func told(_ count: Int = 1) throws -> [String] {
-    try receiver.lines(count).map { line in
-      let value = try JSONParser.parse(line)
-      return [value["event"]?.text, value["channel"]?.text, value["user_id"]?.text]
-        .compactMap(\.self).joined(separator: " ")
-    }
+    try receiver.lines(count).map { try summary($0, ["event", "channel", "user_id"]) }
   }
 
   /// Ends `webhook listen` and returns the webhooks that were not read.
   func rest() throws -> String {
     receiver.send(SIGTERM)
     return try receiver.result().outputText
+  }
+}
+
+/// A reader of webhooks, and members of presence-room that come and go.
+protocol WebhookWatcher {
+  var receiver: ChildProgram { get }
+}
+
+extension WebhookWatcher {
+  func member(_ server: LocalServer, _ user: String) throws -> ChildProgram {
+    try server.subscribe(["presence-room"], "-L", "--user-id", user, "--reconnect", "never")
+  }
+
+  func leave(_ member: ChildProgram) throws {
+    member.send(SIGTERM)
+    try member.wait()
+  }
+
+  /// Returns the events of the next webhooks, each with its user.
+  func told(_ count: Int) throws -> [String] {
+    try receiver.lines(count).map { try summary($0) }
+  }
+
+  func summary(_ line: String, _ members: [String] = ["event", "user_id"]) throws -> String {
+    let value = try JSONParser.parse(line)
+    return members.compactMap { value[$0]?.text }.joined(separator: " ")
   }
 }

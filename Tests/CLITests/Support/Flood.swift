@@ -1,3 +1,0 @@
-enum Flood {
-  static let data = #"{"text":"\#(String(repeating: "flood ", count: 170))"}"#
-}
