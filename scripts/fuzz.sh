@@ -4,7 +4,7 @@
 #
 #   scripts/fuzz.sh [HARNESS...]   without a name, all of Tests/Fuzzing/Harnesses
 #
-#   FUZZ_SECONDS=N   time of each harness (60); 0 only runs the seeds
+#   FUZZ_SECONDS=N   time of each harness (60); 0 only runs the seeds, as the tests do
 #
 # Repeat a finding with: .build-fuzz/bin/HARNESS INPUT
 #
@@ -76,30 +76,29 @@ for module in $modules; do
   fi
 done
 
-# Code that harnesses share with the tests.
-shared="Tests/TestSupport/GuardedBytes.swift Tests/TestSupport/SeededGenerator.swift"
-if [ "$1" = Differential ]; then
-  shared="$shared Tests/TestSupport/RandomJSON.swift Tests/TestSupport/RandomMessage.swift"
-else
-  shared="$shared Tests/PusherCoreTests/Support/ReceivedEvent.swift Tests/Fuzzing"
-  for file in HTTPHeadParser+Once StrictJSON WireBytes; do shared="$shared Tests/TestSupport/$file.swift"; done
-fi
-for harness in "$@"; do
-  source=Tests/Fuzzing/Harnesses/$harness.swift
-  [ "$harness" != Differential ] || source=Tests/Differential/Differential.swift
-  # Word splitting is intended: source paths contain no blanks.
-  # shellcheck disable=SC2086
-  if $stale || is_stale "$work/bin/$harness" $source $shared; then
-    echo "fuzz: compiling $harness" >&2
-    # shellcheck disable=SC2046,SC2086
-    compile -module-name FuzzHarness -emit-executable -emit-module-path "$work/FuzzHarness.swiftmodule" \
-      $source $(printf '%s\n' $shared | sed 's|^Tests/Fuzzing$|Tests/Fuzzing/*.swift|') \
-      $objects $(pkg-config --libs openssl zlib libsodium hiredis) -o "$work/bin/$harness" 2>"$work/link.log" || {
-      cat "$work/link.log" >&2
-      exit 1
-    }
-  fi
+# TestSupport has only those files that need no test library.
+support=''
+for file in GuardedBytes HTTPHeadParser+Once RandomJSON RandomMessage ReceivedEvent SeededGenerator StrictJSON WireBytes; do
+  support="$support Tests/TestSupport/$file.swift"
 done
+source=Tests/Fuzzing
+[ "$1" != Differential ] || source=Tests/Differential
+# shellcheck disable=SC2086
+if $stale || is_stale "$work/harness" "$source" $support; then
+  echo "fuzz: compiling $source" >&2
+  # shellcheck disable=SC2086
+  compile -module-name TestSupport -emit-object -o "$work/TestSupport.o" \
+    -emit-module -emit-module-path "$work/TestSupport.swiftmodule" $support
+  # shellcheck disable=SC2046,SC2086
+  compile -module-name Fuzzing -emit-executable -emit-module-path "$work/Fuzzing.swiftmodule" \
+    $(find "$source" -name '*.swift') "$work/TestSupport.o" \
+    $objects $(pkg-config --libs openssl zlib libsodium hiredis) -o "$work/harness" 2>"$work/link.log" || {
+    cat "$work/link.log" >&2
+    exit 1
+  }
+fi
+# A program reads its harness from its own name.
+for harness in "$@"; do ln -f "$work/harness" "$work/bin/$harness"; done
 if [ "$1" = Differential ]; then
   "$work/bin/Differential" "$count" "$seed"
   exit 0

@@ -1,5 +1,6 @@
 import PusherCore
 import PusherLines
+import TestSupport
 
 #if canImport(Darwin)
   import Darwin

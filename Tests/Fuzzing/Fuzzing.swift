@@ -1,5 +1,51 @@
 import PusherCore
 import PusherLines
+import TestSupport
+
+/// The harnesses; each takes the bytes of a peer and ends the process at a finding.
+package enum Harness: String, CaseIterable, Sendable {
+  case eventstream, fields, frames, http, lines, proxies, records, server, session, `where`
+
+  @discardableResult
+  package func run(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
+    body(start, count)
+  }
+
+  private var body: (UnsafePointer<UInt8>, Int) -> CInt {
+    switch self {
+    case .eventstream: fuzzEventStream
+    case .fields: fuzzFields
+    case .frames: fuzzFrames
+    case .http: fuzzHTTP
+    case .lines: fuzzLines
+    case .proxies: fuzzProxies
+    case .records: fuzzRecords
+    case .server: fuzzServer
+    case .session: fuzzSession
+    case .`where`: fuzzWhere
+    }
+  }
+}
+
+/// The harness of a fuzzing program, which has its name.
+nonisolated(unsafe) private var chosen: Harness?
+
+/// Called by libFuzzer first.
+@_cdecl("LLVMFuzzerInitialize")
+public func initialize(
+  _ count: UnsafePointer<CInt>,
+  _ words: UnsafePointer<UnsafePointer<UnsafePointer<CChar>>>
+) -> CInt {
+  let path = String(cString: words.pointee.pointee)
+  chosen = path.split(separator: "/").last.flatMap { Harness(rawValue: String($0)) }
+  precondition(chosen != nil, "no harness has the name of this program: \(path)")
+  return 0
+}
+
+@_cdecl("LLVMFuzzerTestOneInput")
+public func runChosen(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
+  chosen?.run(start, count) ?? 0
+}
 
 /// Ends the run with a finding; the fuzzer then keeps the input.
 func finding(_ what: @autoclosure () -> String) -> Never {

@@ -1,4 +1,5 @@
 import PusherCore
+import TestSupport
 
 /// Compares event streams (HTML section 9.2) with a simple reader of the same section, and checks
 /// their lines.
@@ -6,8 +7,7 @@ import PusherCore
 /// Input: a byte of choices, a byte that cuts, then the server's bytes. The cuts must change
 /// nothing. Without limits the events match the simple reader's. Each line is one JSON value, the
 /// same by both ways.
-@_cdecl("LLVMFuzzerTestOneInput")
-public func fuzzEventStream(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
+func fuzzEventStream(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   var input = FuzzInput(start, count)
   let (choices, cut) = input.choicesAndCut()
   let bytes = input.bytes

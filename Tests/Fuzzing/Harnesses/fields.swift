@@ -1,12 +1,12 @@
 import PusherCore
 import PusherLines
+import TestSupport
 
 /// Checks single fields: URLs, extensions, patterns, encodings, numbers, answers of signers.
 ///
 /// Input: a byte that names the field, then its text. A parsed field must be written as text that
 /// parses alike.
-@_cdecl("LLVMFuzzerTestOneInput")
-public func fuzzFields(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
+func fuzzFields(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   var input = FuzzInput(start, count)
   let field = input.byte()
   let bytes = input.bytes

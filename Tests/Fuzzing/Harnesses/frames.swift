@@ -1,11 +1,11 @@
 import PusherCore
+import TestSupport
 
 /// Checks frames with and without permessage-deflate, for both roles (RFC 6455, RFC 7692).
 ///
 /// Input: a byte of choices, a byte that cuts, then the peer's bytes. The cuts must change nothing.
 /// No message exceeds its limit. All answers are legal for the peer.
-@_cdecl("LLVMFuzzerTestOneInput")
-public func fuzzFrames(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
+func fuzzFrames(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   var input = FuzzInput(start, count)
   let (choices, cut) = input.choicesAndCut()
   let link = FrameLink(choices: choices)

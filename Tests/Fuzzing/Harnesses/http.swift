@@ -1,12 +1,12 @@
 import PusherCore
 import PusherServer
+import TestSupport
 
 /// Checks heads and bodies of HTTP/1.1 (RFC 9112), as a client and as a server.
 ///
 /// Input: a byte of choices, a byte that cuts, then the peer's bytes. The cuts must change nothing.
 /// No part exceeds its limit. A parsed head must be written as a head that parses alike.
-@_cdecl("LLVMFuzzerTestOneInput")
-public func fuzzHTTP(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
+func fuzzHTTP(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   var input = FuzzInput(start, count)
   let (choices, cut) = input.choicesAndCut()
   let bytes = input.bytes

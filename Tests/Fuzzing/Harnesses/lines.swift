@@ -1,5 +1,6 @@
 import PusherCore
 import PusherLines
+import TestSupport
 
 /// Compares the fast way from a message to its line with the general way, and both with a simple
 /// JSON reader.
@@ -7,8 +8,7 @@ import PusherLines
 /// Input: a byte of choices, then the message, or the text of its data. The reference decides what
 /// is a message. Its line must be strict JSON with the same content. The message stands before a
 /// protected page.
-@_cdecl("LLVMFuzzerTestOneInput")
-public func fuzzLines(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
+func fuzzLines(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   var input = FuzzInput(start, count)
   let choices = input.byte()
   // The frame decoder passes only UTF-8.

@@ -1,12 +1,12 @@
 import PusherCore
+import TestSupport
 
 /// Checks answers of proxies: CONNECT (RFC 9110 section 9.3.6), SOCKS 5 (RFC 1928, RFC 1929).
 ///
 /// Input: a byte of choices, a byte that cuts, a line with the server's name, then the proxy's
 /// bytes. The cuts must change nothing. The bytes after the proxy's answer stay for the server.
 /// Requests are well formed.
-@_cdecl("LLVMFuzzerTestOneInput")
-public func fuzzProxies(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
+func fuzzProxies(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   var input = FuzzInput(start, count)
   let (choices, cut) = input.choicesAndCut()
   let parts = input.bytes.split(separator: 0x0A, maxSplits: 1, omittingEmptySubsequences: false)

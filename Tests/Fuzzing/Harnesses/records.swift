@@ -1,12 +1,12 @@
 import PusherCore
+import TestSupport
 
 /// Reads JSON lines, JSON text sequences (RFC 7464) and documents, compares lines with a simple
 /// reader, and checks the printed lines.
 ///
 /// Input: a byte of choices, a byte that cuts, then the body. The cuts must change nothing, and no
 /// byte may be lost. Each line is one JSON value, the same by both ways.
-@_cdecl("LLVMFuzzerTestOneInput")
-public func fuzzRecords(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
+func fuzzRecords(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   var input = FuzzInput(start, count)
   let (choices, cut) = input.choicesAndCut()
   let bytes = input.bytes

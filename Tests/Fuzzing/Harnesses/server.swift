@@ -1,13 +1,13 @@
 import PusherCore
 import PusherServer
+import TestSupport
 
 /// Checks the local server without sockets: two clients of one hub, the HTTP API, time, and any
 /// dialect.
 ///
 /// Input: a byte of options, then one step a line, named by its first letter. Clients always get
 /// valid frames with JSON, and no client stays in the hub.
-@_cdecl("LLVMFuzzerTestOneInput")
-public func fuzzServer(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
+func fuzzServer(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   var input = FuzzInput(start, count)
   input.take(Town.self)
   return 0

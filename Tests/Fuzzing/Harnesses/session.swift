@@ -1,12 +1,12 @@
 import PusherCore
 import PusherLines
+import TestSupport
 
 /// Checks the Pusher protocol of a client: messages, losses, answers of signers and time.
 ///
 /// Input: a byte of options, then one step a line, named by its first letter. In every phase
 /// outputs keep their order, deadlines pass, and sent and printed text is JSON.
-@_cdecl("LLVMFuzzerTestOneInput")
-public func fuzzSession(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
+func fuzzSession(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   var input = FuzzInput(start, count)
   input.take(SessionWalk.self)
   return 0

@@ -1,13 +1,13 @@
 import PusherCore
 import PusherLines
+import TestSupport
 
 /// Compares conditions of `--where` with the tree of the same line, and with each other.
 ///
 /// Input: a line with a path, a line with a value, then the data. Data that is no JSON only has to
 /// be harmless: it may repeat members of the line, which the program never does. The line stands
 /// before a protected page.
-@_cdecl("LLVMFuzzerTestOneInput")
-public func fuzzWhere(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
+func fuzzWhere(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   var input = FuzzInput(start, count)
   let path = text(input.line())
   let value = text(input.line())

@@ -1,7 +1,7 @@
-import PusherCore
+package import PusherCore
 
 /// A copy of a connection's event that may be kept and compared.
-enum ReceivedEvent: Equatable {
+package enum ReceivedEvent: Equatable {
   case text(String)
   case binary([UInt8])
   case ping([UInt8])
@@ -9,7 +9,7 @@ enum ReceivedEvent: Equatable {
   case closed(UInt16?, String)
   case failed(WebSocketError)
 
-  init(_ event: WebSocketEvent) {
+  package init(_ event: WebSocketEvent) {
     switch event {
     case .text(let view): self = .text(view.text)
     case .binary(let view): self = .binary(view.array)
@@ -23,7 +23,7 @@ enum ReceivedEvent: Equatable {
 
 extension WebSocketConnection {
   /// A client with known masks.
-  static func client(
+  package static func client(
     deflate: PerMessageDeflate? = nil, limits: WebSocketLimits = WebSocketLimits()
   ) -> WebSocketConnection {
     WebSocketConnection(
@@ -31,25 +31,25 @@ extension WebSocketConnection {
       random: FixedGenerator(value: 0x37FA_213D))
   }
 
-  static func server(
+  package static func server(
     deflate: PerMessageDeflate? = nil, limits: WebSocketLimits = WebSocketLimits()
   ) -> WebSocketConnection {
     WebSocketConnection(
       role: .server, deflate: deflate, limits: limits, random: SystemRandomNumberGenerator())
   }
 
-  func drain() -> [ReceivedEvent] {
+  package func drain() -> [ReceivedEvent] {
     var events: [ReceivedEvent] = []
     while let event = next() { events.append(ReceivedEvent(event)) }
     return events
   }
 
-  func events(after bytes: [UInt8]) -> [ReceivedEvent] {
+  package func events(after bytes: [UInt8]) -> [ReceivedEvent] {
     receive(bytes)
     return drain()
   }
 
-  func takeOutput() -> [UInt8] {
+  package func takeOutput() -> [UInt8] {
     let bytes = output.array
     output.consume(bytes.count)
     return bytes
@@ -57,8 +57,10 @@ extension WebSocketConnection {
 }
 
 /// A generator that always draws the same number, for vectors with a known mask.
-struct FixedGenerator: RandomNumberGenerator {
-  let value: UInt64
+package struct FixedGenerator: RandomNumberGenerator {
+  package let value: UInt64
 
-  mutating func next() -> UInt64 { value }
+  package init(value: UInt64) { self.value = value }
+
+  package mutating func next() -> UInt64 { value }
 }
