@@ -114,6 +114,7 @@ import Testing
       for _ in 0..<3000 { try connection.send(event: "flood", data: Flood.data) }
     }
     let pipe = try UnreadPipe()
+    defer { withExtendedLifetime(pipe) {} }
     let child = try Spawn.start(
       SpawnRequest(
         executable: PusherCLI.path, arguments: ["subscribe"] + server.address + ["news", "-vv"],

@@ -238,7 +238,7 @@ import Testing
   {
     let words = row.input.split(separator: " ", maxSplits: 1).map(String.init)
     let members = words[0] == "pusher:member_added" ? 3 : nil
-    row.expect(Self.sentence(words[0], try JSONParser.parse(words[1]), members) ?? "data")
+    row.expect(try Self.sentence(words[0], JSONParser.parse(words[1]), members) ?? "data")
   }
 
   @Test func `a member's name is told only as a text`() {

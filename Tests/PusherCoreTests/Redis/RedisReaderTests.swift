@@ -145,9 +145,7 @@ import Testing
     }
   }
 
-  @Test func `a bulk string as large as the limit is read, those of an array count together`()
-    throws
-  {
+  @Test func `a bulk string of the limit is read, and strings of an array add up`() throws {
     let length = 1 << 20
     #expect(try Self.read("$\(length)\r\n", Self.small()) == [])
     let text = String(repeating: "a", count: length)

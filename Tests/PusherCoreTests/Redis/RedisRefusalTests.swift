@@ -11,7 +11,7 @@ struct RedisRefusalTests {
   private final class Node {
     let redis: ScriptedRedis
     let server: Server
-    private let log = TestLog()
+    private let log: TestLog
     var told: [String] { log.told }
     var refusals = 0
 
@@ -24,9 +24,11 @@ struct RedisRefusalTests {
       let cluster = RedisCluster(
         redis.settings, trust: options.webhooks.trust, webhookDelay: options.webhooks.delay,
         loop: harness.loop)
+      let log = TestLog()
+      self.log = log
       server = try Server(
         options: options, cluster: cluster, random: SeededGenerator(seed: 5), loop: harness.loop
-      ) { [log] in if $0.isProblem { log.told.append($0.description) } }
+      ) { if $0.isProblem { log.told.append($0.description) } }
     }
   }
 
