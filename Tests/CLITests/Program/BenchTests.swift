@@ -220,7 +220,9 @@ struct BenchTests {
     let terminal = try PseudoTerminal()
     try terminal.resize(columns: 80)
     let environment = LocalServer.environment("local-secret").merging(["LANG": "C.UTF-8"]) { $1 }
-    let words = ["bench", "-q"] + Self.small + server.address
+    // A chart needs two seconds.
+    let words =
+      ["bench", "-q", "--subscribers", "5", "--rate", "40", "--time", "2500ms"] + server.address
     let program = try ChildProgram(
       PusherCLI.path, words, environment: PusherCLI.environment.merging(environment) { $1 },
       on: terminal.path)

@@ -43,7 +43,7 @@ struct Refusal: CustomTestStringConvertible, Sendable {
     Refusal(
       "Reverb, to a sign-in",
       #"{"event":"pusher:error","data":"{\"code\":4200,\"message\":\"Invalid message format\"}"}"#,
-      ["--sign-in", "--user-id", "7"],
+      ["--sign-in", "--user-id", "7"], status: 5,
       "sign-in refused: Invalid message format "
         + "(the server knows no sign-in, as Reverb: leave out --sign-in)"),
     Refusal(
@@ -62,7 +62,7 @@ struct Refusal: CustomTestStringConvertible, Sendable {
 @Suite("Refused subscriptions, in the words of servers that nobody here wrote", .runsPrograms)
 struct RefusalTests {
   @Test(arguments: Refusal.all)
-  func `a refusal in any words ends the run with 3 and without an event`(
+  func `a refusal in any words ends the run without an event, with its status`(
     refusal: Refusal
   ) throws {
     let server = try ScriptedServer { connection in
