@@ -11,8 +11,10 @@ package indirect enum ReferenceJSON: Equatable {
 
   package struct Member: Equatable {
     /// UTF-8, so that names compare by their code points and not by canonical equivalence.
-    let name: [UInt8]
-    let value: ReferenceJSON
+    package let name: [UInt8]
+    package let value: ReferenceJSON
+
+    package init(name: [UInt8], value: ReferenceJSON) { (self.name, self.value) = (name, value) }
   }
 
   /// Parses one value with optional blanks around it; `nil` for anything else.
