@@ -42,6 +42,7 @@ public func initialize(
   return 0
 }
 
+/// Called by libFuzzer with each input.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func runChosen(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   chosen?.run(start, count) ?? 0

@@ -95,7 +95,7 @@ import Testing
     #expect(failed == "invalid")
   }
 
-  /// Reads a webhook with the signature of `signed`, by default of the body; an empty text has none.
+  /// Reads a webhook with the signature of `signed`, by default the body; an empty text has none.
   private func webhook(
     _ body: String, key: String = "k", signed: String? = nil
   ) throws -> PusherWebhook {
