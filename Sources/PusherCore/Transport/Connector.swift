@@ -268,7 +268,8 @@ package final class Resolver {
   /// Resolves `host`, for one family or both; the loop calls `completion` once, later.
   ///
   /// Addresses come in the system's order (RFC 6724), none for a name without this family. For both
-  /// families, all addresses count if none is reachable.
+  /// families, all addresses count if none is reachable. `localhost` and the names below it are
+  /// this machine, and no name server is asked (RFC 6761 section 6.3).
   ///
   /// - Parameter isForAll: True for addresses of families too that this machine does not use
   ///   beyond loopback (AI_ADDRCONFIG): without a network, names of its hosts file are found only
@@ -280,6 +281,12 @@ package final class Resolver {
     lastTicket += 1
     let ticket = lastTicket
     open[ticket] = completion
+    if Self.isLocal(host) {
+      let all = SocketAddress.loopback(port: port)
+      let addresses = family.map { family in all.filter { $0.family == family } } ?? all
+      wakeUp.post { $0.resolver.deliver(.success(addresses), to: ticket) }
+      return ticket
+    }
     let isStarted = DetachedThread.start(name: "pusher-resolve") { [wakeUp] in
       let answer = Self.answer(host, port, family, isForAll: isForAll)
       wakeUp.post { $0.resolver.deliver(answer, to: ticket) }
@@ -293,6 +300,14 @@ package final class Resolver {
 
   package func cancel(_ ticket: Ticket) { open[ticket] = nil }
 
+  private static func isLocal(_ host: String) -> Bool {
+    let labels = host.lowercased().utf8.split(
+      separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+    // A name may end with the dot of the root.
+    let names = labels.last?.isEmpty == true ? labels.dropLast() : labels[...]
+    return names.last?.elementsEqual("localhost".utf8) == true && !names.contains { $0.isEmpty }
+  }
+
   private func deliver(_ answer: Answer, to ticket: Ticket) {
     open.removeValue(forKey: ticket)?(answer)
   }
@@ -301,9 +316,8 @@ package final class Resolver {
     _ host: String, _ port: UInt16, _ family: SocketAddress.Family?, isForAll: Bool
   ) -> Answer {
     func isFound(_ answer: Answer) -> Bool { (try? answer.get())?.isEmpty == false }
-    let isLocal = isForAll || host.lowercased() == "localhost"
-    let answer = ask(host, port: port, family: family, flags: isLocal ? 0 : AI_ADDRCONFIG)
-    guard family == nil, !isLocal, !isFound(answer) else { return answer }
+    let answer = ask(host, port: port, family: family, flags: isForAll ? 0 : AI_ADDRCONFIG)
+    guard family == nil, !isForAll, !isFound(answer) else { return answer }
     let all = ask(host, port: port, flags: 0)
     return isFound(all) ? all : answer
   }

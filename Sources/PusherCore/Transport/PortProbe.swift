@@ -105,10 +105,9 @@ package enum LocalPort {
 
   /// Returns no address for another host.
   private static func addresses(of host: String, _ port: UInt16) -> [SocketAddress] {
-    let version6 = SocketAddress(
-      family: .ipv6, octets: [UInt8](repeating: 0, count: 15) + [1], port: port)
-    if host == "::1" { return [version6] }
-    if host == "localhost" { return addresses(of: "127.0.0.1", port) + [version6] }
+    let all = SocketAddress.loopback(port: port)
+    if host == "localhost" { return all }
+    if host == "::1" { return all.filter { $0.family == .ipv6 } }
     let octets = host.split(separator: ".", omittingEmptySubsequences: false).map { UInt8($0) }
     guard octets.count == 4, octets[0] == 127, !octets.contains(nil) else { return [] }
     return [SocketAddress(family: .ipv4, octets: octets.compactMap(\.self), port: port)]

@@ -300,6 +300,14 @@ package struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
     (self.family, self.octets, self.port, self.scope) = (family, octets, port, scope)
   }
 
+  /// This machine's own addresses, `[::1]` first.
+  static func loopback(port: UInt16) -> [SocketAddress] {
+    [
+      SocketAddress(family: .ipv6, octets: [UInt8](repeating: 0, count: 15) + [1], port: port),
+      SocketAddress(family: .ipv4, octets: [127, 0, 0, 1], port: port),
+    ]
+  }
+
   /// `127.0.0.1:80` or `[::1]:80`.
   package var description: String { family == .ipv4 ? "\(host):\(port)" : "[\(host)]:\(port)" }
 
