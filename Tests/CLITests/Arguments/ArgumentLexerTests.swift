@@ -277,6 +277,6 @@ import Testing
       refusal(of: "-q")
         == "no command: give one of subscribe, sse, serve, trigger, channels, users, terminate, "
         + "auth, sign, verify, webhook, check, bench, config, completion, help, version")
-    #expect(refusal(of: "serve x") == "serve takes no arguments (found 'x')")
+    #expect(refusal(of: "serve x") == "serve takes a command only after '--' (found 'x')")
   }
 }

@@ -135,8 +135,8 @@ struct FlagUseTests {
       "sse has no option -k: -k is --key; to skip the check of the certificate, give --insecure"
     ),
     ("serve --host ::1", "serve has no option --host: give its address with --listen HOST:PORT"),
-    ("serve 8085", "serve takes no arguments (found '8085'); give --port 8085"),
-    ("serve 8085x", "serve takes no arguments (found '8085x')"),
+    ("serve 8085", "serve takes a command only after '--' (found '8085'); give --port 8085"),
+    ("serve 8085x", "serve takes a command only after '--' (found '8085x')"),
     ("serve --listen :1 --port 2", "--port and --listen exclude each other; give one"),
     ("serve -t", "--timestamps needs --log-events"),
     ("bench -c 50", "-c is --channel, a name, and '50' is a number: give --subscribers 50"),
