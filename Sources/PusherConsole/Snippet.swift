@@ -15,6 +15,11 @@ package enum Snippet: String, CaseIterable, Sendable {
   case swift = "Swift"
   case curl = "curl"
 
+  /// A word for a POSIX shell.
+  package static func shellWord(_ text: String) -> String {
+    "'" + text.pieces(separatedBy: "'").joined(separator: #"'\''"#) + "'"
+  }
+
   /// Returns the snippet, which ends with a newline.
   package func text(for target: SnippetTarget) -> String {
     switch self {
@@ -224,9 +229,7 @@ package struct SnippetTarget: Sendable {
   }
 
   /// A word for a POSIX shell.
-  func shellWord(_ text: String) -> String {
-    "'" + text.pieces(separatedBy: "'").joined(separator: #"'\''"#) + "'"
-  }
+  func shellWord(_ text: String) -> String { Snippet.shellWord(text) }
 
   /// The published secret, or the expression that reads another secret from the environment.
   func expression(quotedBy quoted: (String) -> String, orFrom variable: String) -> String {
@@ -239,12 +242,31 @@ package struct SnippetTarget: Sendable {
   ///
   /// - Parameter secret: `nil` to leave it to the reader.
   package func environment(secret: String?) -> String {
-    let values = [
+    variables(secret: secret).map { "\($0.name)=\(Self.quoted($0.value))\n" }.joined()
+  }
+
+  private func variables(secret: String?) -> [(name: String, value: String)] {
+    [
       ("BROADCAST_CONNECTION", "pusher"), ("PUSHER_APP_ID", app.id), ("PUSHER_APP_KEY", app.key),
       ("PUSHER_APP_SECRET", secret ?? ""), ("PUSHER_HOST", url.host),
       ("PUSHER_PORT", String(url.port)), ("PUSHER_SCHEME", scheme), ("PUSHER_APP_CLUSTER", "mt1"),
     ]
-    return values.map { "\($0.0)=\(Self.quoted($0.1))\n" }.joined()
+  }
+
+  /// Variables of a program that uses this server: those of the `.env` file, and the same app under
+  /// the names of Reverb, of soketi, and of libraries that read `PUSHER_URL`.
+  package var variables: [(name: String, value: String)] {
+    let pusher = variables(secret: app.secret)
+    let reverb = pusher.compactMap { name, value in
+      name.begins(with: "PUSHER_") && name != "PUSHER_APP_CLUSTER"
+        ? (name: "REVERB_\(name.dropFirst("PUSHER_".count))", value: value) : nil
+    }
+    let credentials = "\(PercentEncoding.encode(app.key)):\(PercentEncoding.encode(app.secret))"
+    let url = "\(scheme)://\(credentials)@\(place.dropFirst(scheme.count + 3))/apps/\(app.id)"
+    return pusher + reverb + [
+      ("SOKETI_DEFAULT_APP_ID", app.id), ("SOKETI_DEFAULT_APP_KEY", app.key),
+      ("SOKETI_DEFAULT_APP_SECRET", app.secret), ("PUSHER_URL", url),
+    ]
   }
 
   /// Quotes a value for shells and for readers of `.env` files.

@@ -39,11 +39,16 @@ enum Invocation: Equatable {
     }
     var lexer = ArgumentLexer(words, command: survey.command)
     var arguments: [Argument] = []
-    while let argument = try lexer.next() { arguments.append(argument) }
-    try self.init(arguments)
+    var last = 0
+    while let argument = try lexer.next() {
+      arguments.append(argument)
+      if lexer.optionsEnded { last += 1 }
+    }
+    try self.init(arguments, afterOptions: last)
   }
 
-  private init(_ arguments: [Argument]) throws(UsageError) {
+  /// - Parameter last: Number of operands after `--`.
+  private init(_ arguments: [Argument], afterOptions last: Int) throws(UsageError) {
     let first = arguments.firstIndex { if case .operand = $0 { true } else { false } }
     guard let first, case .operand(let word) = arguments[first] else {
       let names = Command.allCases.map(\.rawValue).joined(separator: ", ")
@@ -66,10 +71,13 @@ enum Invocation: Equatable {
     case .version: self = .version(isVerbose: typed[.verbose].count > 0)
     default: self = .command(typed)
     }
-    if command == .serve || command == .version, let extra = typed.operands.first {
-      let isPort = command == .serve && Flag.servePort.fault(in: extra) == nil
+    if command == .version, let extra = typed.operands.first {
+      throw UsageError("version takes no arguments (found '\(extra)')", helpFor: command)
+    }
+    if command == .serve, typed.operands.count > last, let extra = typed.operands.first {
+      let isPort = Flag.servePort.fault(in: extra) == nil
       throw UsageError(
-        "\(command.rawValue) takes no arguments (found '\(extra)')"
+        "serve takes a command only after '--' (found '\(extra)')"
           + (isPort ? "; give --port \(extra)" : ""), helpFor: command)
     }
   }

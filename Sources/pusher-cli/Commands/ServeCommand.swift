@@ -6,7 +6,7 @@ internal import PusherServer
   internal import PusherCluster
 #endif
 
-/// `serve` runs the local server until a signal ends it.
+/// `serve` runs the local server until a signal or its command ends it.
 extension ServeSettings: RunnableSettings {
   func perform(from origin: Resolved, _ diagnostics: Diagnostics) -> ExitStatus {
     Environment.forget(ListenSettings.handedVariables)
@@ -84,8 +84,10 @@ private final class ServeRun {
   private let startedAt: Instant
   private lazy var reading = AppsReading(
     origin, of: server, loop: loop, diagnostics: diagnostics)
+  private let command: ServedCommand?
   private var signal: Int32?
   private var status: ExitStatus?
+  private var isEnding = false
   private var hasStopped = false
 
   /// Maximum time for close frames.
@@ -102,12 +104,15 @@ private final class ServeRun {
     let monitor = try ServerMonitor(
       settings.monitor, readiness.manager, loop: loop, diagnostics: diagnostics)
     self.monitor = monitor
+    let command = ServedCommand(settings.command, loop: loop, diagnostics: diagnostics)
+    self.command = command
     server = try Server(
       options: settings.server, cluster: settings.cluster(loop), random: SecureRandom.generator,
       loop: loop
     ) { event in
       monitor.note(event)
       log?.add(event)
+      command?.note(event)
       if event.isProblem {
         diagnostics.warning("\(event)\(event.advice)")
       } else if diagnostics.isShown(.info) {
@@ -142,12 +147,14 @@ private final class ServeRun {
     log?.flush()
     record?.flush()
     if let signal { Signals.die(of: signal) }
-    return status ?? log?.failure ?? record?.failure ?? .success
+    let failure = status ?? log?.failure ?? record?.failure
+    if failure == nil, let ended = command?.status { Signals.end(statusOfCommand: ended) }
+    return failure ?? .success
   }
 
   private func begin() {
     guard settings.listen.writePortFile(server.port, diagnostics) else { return fail(.output) }
-    announce()
+    if command == nil || diagnostics.isShown(.info) { announce() }
     if let text = settings.printedText(port: server.port) {
       let printed = diagnostics.print(text)
       guard printed == .success else { return fail(printed) }
@@ -155,6 +162,9 @@ private final class ServeRun {
     readiness.report(
       "listening on \(place)", environment: [("PUSHER_CLI_PORT", String(server.port))])
     readiness.manager.watch(loop)
+    command?.start(settings.variables(port: server.port)) { [unowned self] hasFailed in
+      hasFailed ? fail(.command) : end()
+    }
   }
 
   private func fail(_ status: ExitStatus) {
@@ -185,6 +195,9 @@ private final class ServeRun {
   }
 
   private func end() {
+    command?.end(by: signal)
+    guard !isEnding else { return stopIfDone() }
+    isEnding = true
     readiness.manager.stopping()
     readiness.cut()
     if settings.monitor?.reusesPort == true { monitor.close(at: loop.now) }
@@ -195,7 +208,7 @@ private final class ServeRun {
   }
 
   private func stopIfDone() {
-    if hasStopped, readiness.isOver(succeeds: false) { loop.stop() }
+    if hasStopped, command?.isRunning != true, readiness.isOver(succeeds: false) { loop.stop() }
   }
 
   private func answerQuestion() {
@@ -221,6 +234,72 @@ private final class ServeRun {
     diagnostics.notice(
       "\(settings.defaulted.joined(separator: ", ")): "
         + "use \(settings.localOptions(port: server.port)) with subscribe and trigger")
+  }
+}
+
+/// The command after `--`: it runs while the server listens, and its end is the server's.
+///
+/// It has no standard input; its output and its errors are the program's own. The server's notices
+/// are kept meanwhile, the last ones only, and shown if the command fails.
+private final class ServedCommand {
+  private let words: [String]
+  private let loop: EventLoop
+  private let diagnostics: Diagnostics
+  private var process: ChildProcess?
+  private var notices: [String] = []
+  private var omitted = 0
+  /// Status of the command, as shells have it; `nil` if it was not started or did not end itself.
+  private(set) var status: Int32?
+
+  private static let noticeLimit = 50
+
+  /// Returns `nil` without words.
+  init?(_ words: [String], loop: EventLoop, diagnostics: Diagnostics) {
+    guard !words.isEmpty else { return nil }
+    (self.words, self.loop, self.diagnostics) = (words, loop, diagnostics)
+  }
+
+  var isRunning: Bool { process != nil }
+
+  func note(_ event: ServerLogEvent) {
+    // These were shown at once.
+    guard !diagnostics.isShown(.info), !event.isProblem else { return }
+    notices.append(Redaction.redact("\(event)"))
+    guard notices.count > Self.noticeLimit else { return }
+    notices.removeFirst()
+    omitted += 1
+  }
+
+  /// - Parameter onEnd: Called after the command's end; true if it could not start.
+  func start(
+    _ environment: [(name: String, value: String)], onEnd: @escaping (_ hasFailed: Bool) -> Void
+  ) {
+    let line = "exec " + words.map(Snippet.shellWord).joined(separator: " ")
+    let command = ChildProcess.Command(
+      line: line, environment: environment, outlet: .ourOutput, timeout: nil)
+    do throws(ChildProcess.Failure) {
+      process = try ChildProcess(loop: loop, command: command, at: loop.now) {
+        [unowned self] result, _ in
+        process = nil
+        status = (try? result.get())?.status
+        if let status, status != 0 { tell(status) }
+        onEnd(false)
+      }
+    } catch {
+      diagnostics.error("'\(words[0])': \(error)")
+      onEnd(true)
+    }
+  }
+
+  /// Sends the signal, or SIGTERM, and kills the command after ``ChildProcess/grace``.
+  func end(by signal: Int32?) { process?.end(at: loop.now, by: signal) }
+
+  private func tell(_ status: Int32) {
+    let earlier = omitted > 0 ? "; \(omitted) earlier notices are left out" : ""
+    diagnostics.notice(
+      "'\(words[0])' ended with status \(status); the server saw "
+        + (notices.isEmpty ? "nothing" : "this\(earlier):"))
+    for notice in notices { diagnostics.notice(notice) }
   }
 }
 
@@ -344,13 +423,23 @@ extension ServeSettings {
   private func lines(
     port: UInt16, comment: String, _ text: (SnippetTarget) -> String
   ) -> String {
-    let url = HTTPURL(
-      scheme: isSecure ? .https : .http, host: listen.reachable, port: Int(port))
-    return server.applications.map { app in
-      let target = SnippetTarget(app, at: url, signsChannels: server.authEndpoints != .nobody)
+    server.applications.map { app in
+      let target = target(app, port: port)
       let head = server.applications.count > 1 ? "\(comment) app \(app.id)\n" : ""
       return head + text(target)
     }.joined(separator: "\n")
+  }
+
+  private func target(_ app: Application, port: UInt16) -> SnippetTarget {
+    let url = HTTPURL(
+      scheme: isSecure ? .https : .http, host: listen.reachable, port: Int(port))
+    return SnippetTarget(app, at: url, signsChannels: server.authEndpoints != .nobody)
+  }
+
+  /// Variables of the command after `--`: those of the first app, and the port.
+  func variables(port: UInt16) -> [(name: String, value: String)] {
+    (server.applications.first.map { target($0, port: port).variables } ?? [])
+      + [("PUSHER_CLI_PORT", String(port))]
   }
 }
 

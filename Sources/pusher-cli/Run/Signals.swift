@@ -189,7 +189,10 @@ final class Signals: LoopSource {
   static let brokenPipe = SIGPIPE
   static let interrupt = SIGINT
 
-  static func end(_ status: ExitStatus) -> Never { exit(status.rawValue) }
+  static func end(_ status: ExitStatus) -> Never { end(statusOfCommand: status.rawValue) }
+
+  /// Ends the program with the status of a command that it ran.
+  static func end(statusOfCommand status: Int32) -> Never { exit(status) }
 
   /// Lets writes to a pipe without a reader fail; the process ends by SIGPIPE later.
   static func ignoreBrokenPipes() { signal(SIGPIPE, SIG_IGN) }

@@ -18,7 +18,8 @@ struct ArgumentLexer {
   private let words: [String]
   private let command: Command?
   private var position = 0
-  private var optionsEnded = false
+  /// True after `--`.
+  private(set) var optionsEnded = false
   /// The unread letters of a word such as `-qv`, and the word.
   private var letters = Substring()
   private var cluster = ""

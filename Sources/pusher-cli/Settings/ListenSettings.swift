@@ -90,7 +90,9 @@ struct ListenSettings: Equatable, Sendable {
 
   /// Takes the address of `--listen`, or the socket that the service manager passed.
   init(_ resolved: inout Resolved, _ handed: HandedSocket? = nil) throws(UsageError) {
-    self = try ListenSettings(parsing: resolved[.listen].word)
+    // Runs of tests beside each other need a port each.
+    let isForCommand = !resolved.operands.isEmpty && !resolved[.listen].isGiven
+    self = try ListenSettings(parsing: isForCommand ? ":0" : resolved[.listen].word)
     if let handed {
       Self.warn(&resolved, unused: .listen, since: handed)
       if resolved[.reusePort].isOn {
@@ -140,6 +142,7 @@ struct ListenSettings: Equatable, Sendable {
   static func served(_ resolved: inout Resolved) -> Setting? {
     let isSettled =
       resolved[.listen].isGiven || resolved[.apps].isGiven || resolved[.local].isOn
+      || !resolved.operands.isEmpty
       || resolved.environment["LISTEN_FDS"] != nil
     // The app's own look-up reports a malformed source.
     guard resolved.command == .serve, !isSettled, let source = try? resolved.source(.webSocket),

@@ -25,6 +25,8 @@ struct ServeSettings: CommandSettings {
   var asksForConnections: Bool
   /// Text for standard output when the server listens.
   var printed: ServedText?
+  /// The words after `--`: a command that runs while the server listens. Empty for none.
+  var command: [String]
   var common: CommonSettings
 
   init(_ resolved: inout Resolved) throws(UsageError) {
@@ -50,6 +52,7 @@ struct ServeSettings: CommandSettings {
     drain = resolved[.drain].duration
     (logsEvents, printed) = (resolved[.logEvents].isOn, ServedText(resolved))
     hasTimestamps = resolved[.timestamps].isOn
+    command = resolved.operands
     server.faults = try Self.faults(resolved)
     server.dialect = try resolved.choice(.dialect)
     server.limits = Self.limits(resolved, of: server.dialect)

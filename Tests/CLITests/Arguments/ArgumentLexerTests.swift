@@ -208,7 +208,7 @@ import Testing
       -q => no command: give one of subscribe, sse, serve, trigger, channels, users, terminate, auth,
         sign, verify, webhook, check, bench, config, completion, help, version
       help exit-code => no help on 'exit-code'; did you mean 'exit-codes'?
-      serve x => serve takes no arguments (found 'x')
+      serve x => serve takes a command only after '--' (found 'x')
       trigger -C 1 => unknown option '-C'
       trigger --count 1
         => trigger has no option --count (it belongs to subscribe, sse and webhook)

@@ -133,8 +133,8 @@ struct FlagUseTests {
       sse -k http://h/
         => sse has no option -k: -k is --key; to skip the check of the certificate, give --insecure
       serve --host ::1 => serve has no option --host: give its address with --listen HOST:PORT
-      serve 8085 => serve takes no arguments (found '8085'); give --port 8085
-      serve 8085x => serve takes no arguments (found '8085x')
+      serve 8085 => serve takes a command only after '--' (found '8085'); give --port 8085
+      serve 8085x => serve takes a command only after '--' (found '8085x')
       bench -c 50 => -c is --channel, a name, and '50' is a number: give --subscribers 50
       bench -n 50 => bench has no option -n: --rate and --time set the number of events
       trigger c e {} => trigger takes one argument, the data: give -c c -e e

@@ -50,7 +50,9 @@ enum PusherCLI {
       count += 1
       return count
     }
-    return arguments + serving.map { $0.replacingOccurrences(of: "{n}", with: "\(number)") }
+    let own = serving.map { $0.replacingOccurrences(of: "{n}", with: "\(number)") }
+    let command = arguments.drop { $0 != "--" }
+    return arguments.dropLast(command.count) + own + command
   }
 
   static func start(
