@@ -15,6 +15,9 @@ import Testing
 
   private let input = GuardedBytes(room: 4096)
   private let output = GuardedBytes(room: 4096)
+  /// The joins of earlier texts of the same test, inside strings and alone.
+  private let escapedJoins = JoinMemory()
+  private let joins = JoinMemory()
 
   /// Returns the output of the fused pass, or `nil` if it declines.
   ///
@@ -29,9 +32,12 @@ import Testing
     var cursor = FusedCursor(input: view.base, output: first)
     switch place {
     case .insideString:
-      guard cursor.copyEscapedValue(), cursor.input + 1 == UnsafePointer(end) else { return nil }
+      guard cursor.copyEscapedValue(escapedJoins, kind: 0), cursor.input + 1 == UnsafePointer(end)
+      else {
+        return nil
+      }
     case .alone:
-      guard cursor.copyPlainValue(), cursor.input == UnsafePointer(end) else { return nil }
+      guard cursor.copyPlainValue(joins), cursor.input == UnsafePointer(end) else { return nil }
     }
     return Array(UnsafeBufferPointer(start: first, count: cursor.output - first))
   }
@@ -160,6 +166,49 @@ import Testing
       let cut = Array(whole[..<count])
       for distance in 0..<32 {
         #expect(fused(input.view(cut, beforeEnd: distance), place) == nil)
+      }
+    }
+  }
+
+  private static let repeating =
+    #"{\"id\":1,\"side\":\"buy\",\"levels\":[{\"bid\":1.5,\"size\":2},{\"bid\":2.5,\"size\":3}],\"n\": [1, 2]}"#
+
+  @Test(arguments: Place.allCases)
+  func `a text that differs from an earlier one in one byte gives the general way's bytes, or none`(
+    place: Place
+  ) {
+    let bytes = Array(Self.repeating.utf8)
+    for index in bytes.indices {
+      for byte in Array(#"\",]} 0"#.utf8) {
+        #expect(check(Self.repeating, place))
+        for near in [
+          bytes[..<index] + [byte] + bytes[(index + 1)...],
+          bytes[..<index] + [byte] + bytes[index...],
+          bytes[..<index] + bytes[(index + 1)...],
+        ] { check(String(decoding: near, as: UTF8.self), place) }
+      }
+    }
+  }
+
+  @Test(arguments: [
+    #"[1,\"side\":2]"#, #"{\"id\":1{\"id\":2}}"#, #"{\"id\":1,2}"#, #"{\"id\":1},{\"bid\":2}"#,
+    #"{\"n\": [1{\"bid\":1}]}"#, #"{\"n\": [1, ]}"#, #"{\"id\":1}],\"n\": 2}"#,
+    #"{\"id\":\"x,\"side\":2}"#,
+  ])
+  func `what stood between other brackets is not taken between these`(wrong: String) {
+    for place in Place.allCases {
+      // Several texts, because each adds few joins.
+      for _ in 0..<4 { #expect(check(Self.repeating, place)) }
+      #expect(!check(wrong, place))
+    }
+  }
+
+  @Test(arguments: Place.allCases)
+  func `texts with more names than are remembered come out whole, each time`(place: Place) {
+    for round in 0..<3 {
+      for first in 0..<40 {
+        let members = (0..<20).map { #"\"n\#(first * 20 + $0)\":[\#($0),{\"m\#($0)\":\#(round)}]"# }
+        #expect(check("{\(members.joined(separator: ","))}", place))
       }
     }
   }
