@@ -30,6 +30,36 @@ struct EventStreamParserTests {
     #expect(StreamReading(bytes.map { [$0] }) == whole)
   }
 
+  /// Reads a stream at once, and expects the same byte by byte.
+  private func whole(_ bytes: [UInt8]) -> StreamReading {
+    let reading = StreamReading([bytes])
+    #expect(StreamReading(bytes.map { [$0] }) == reading, "\(bytes)")
+    return reading
+  }
+
+  @Test(arguments: EventStreamSample.all)
+  func `a stream gives the same after an earlier event`(_ sample: EventStreamSample) {
+    #expect(whole(Array("id: 0\ndata: 0\n\n".utf8) + sample.bytes).events.count > 0)
+  }
+
+  @Test(arguments: ["17", "an-id-of-more-than-sixteen-bytes"])
+  func `events of the usual shape with one changed byte are the same at once and byte by byte`(
+    id: String
+  ) {
+    let usual = Array(
+      "id: \(id)\nevent: price.updated\ndata: {\"note\":\"more than thirty-two bytes, é\"}\n\n".utf8
+    )
+    for index in usual.indices {
+      for byte: UInt8 in [0, 0x09, 0x0A, 0x0D, 0x20, 0x7F, 0xC3] {
+        var changed = usual
+        changed[index] = byte
+        let reading = whole(usual + changed + usual)
+        #expect(reading.events.first?.type == "price.updated")
+        #expect(reading.events.last?.id == id)
+      }
+    }
+  }
+
   @Test func `an event is given as soon as its empty line has ended with CR`() {
     #expect(StreamReading("data: a\r\r").events == [.init(data: "a")])
   }
@@ -101,6 +131,16 @@ struct EventStreamLimitTests {
         #expect(reading.error == .lineTooLong(limit: 20))
       }
     }
+  }
+
+  @Test func `the limits hold for a usual event after another event`() {
+    for reading in read("data: a\n\ndata: 123456789012345\n\n") {
+      #expect(reading.events == [.init(data: "a")])
+      #expect(reading.error == .lineTooLong(limit: 20))
+    }
+    let bytes = Array("data: a\n\ndata: 1234\n\n".utf8)
+    let reading = StreamReading([bytes], limits: EventStreamLimits(line: 20, event: 3))
+    #expect(reading.error == .eventTooLarge(limit: 3))
   }
 
   @Test func `an event's data may be as large as the limit, and no larger`() {
