@@ -13,6 +13,8 @@ package final class LineMaker {
   /// `nil` for event streams, whose lines have no channel.
   private let transcoder: EventTranscoder?
   private let scratch = ByteBuffer()
+  /// Of data that is not inside a JSON string.
+  private let joins = JoinMemory()
   package var marksRepaired = false
 
   /// - Parameters:
@@ -57,7 +59,8 @@ package final class LineMaker {
   /// Writes an event of a stream; its ID is the last event ID, if any.
   package func write(_ event: EventStreamEvent) {
     if usesFastWay,
-      EventStreamTranscoder.append(event, to: output, leading: leading, terminator: terminator)
+      EventStreamTranscoder.append(
+        event, to: output, leading: leading, terminator: terminator, joins: joins)
     {
       return
     }
@@ -120,7 +123,7 @@ package final class LineMaker {
 
   /// Embeds JSON; any other text, also JSON too deep to embed, becomes a string.
   private func writeData(_ text: ByteView) {
-    if usesFastWay, JSONCompactor.copyPlain(text, into: output) { return }
+    if usesFastWay, JSONCompactor.copyPlain(text, into: output, joins: joins) { return }
     do throws(JSONError) {
       try JSONCompactor.copy(text, into: output)
     } catch { JSONString.encode(text, into: output) }
@@ -136,7 +139,9 @@ package enum ForeignEventName {
 
   /// Returns true if an unescaped name has the reserved prefix.
   package static func needsMark(_ name: ByteView) -> Bool {
-    name.count >= reserved.utf8CodeUnitCount && name.begins(with: reserved)
+    // The second byte excludes most names without a call.
+    unsafe name.count >= reserved.utf8CodeUnitCount && name.base[1] == reserved.utf8Start[1]
+      && name.begins(with: reserved)
   }
 
   /// Returns the marked name of a foreign event, given as a JSON token; `nil` if it needs no mark.

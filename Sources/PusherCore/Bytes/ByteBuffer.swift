@@ -129,6 +129,18 @@ extension ByteBuffer {
     unsafe append(UnsafeBufferPointer(start: view.base, count: view.count))
   }
 
+  /// Replaces all bytes by those of a view that does not lie in this buffer.
+  @inline(__always) func replace(with view: ByteView) {
+    guard view.count <= 16, size == initialCapacity else {
+      removeAll()
+      return append(view)
+    }
+    // A short copy without a call; it may read and write the padding.
+    let block = unsafe UnsafeRawPointer(view.base).loadUnaligned(as: SIMD16<UInt8>.self)
+    unsafe UnsafeMutableRawPointer(base).storeBytes(of: block, as: SIMD16<UInt8>.self)
+    (start, end) = (0, view.count)
+  }
+
   package func append(_ bytes: [UInt8]) {
     unsafe bytes.withUnsafeBufferPointer { unsafe append($0) }
   }
@@ -242,20 +254,19 @@ extension ByteBuffer {
       with: UnsafeBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount))
   }
 
-  package var isPrintableASCII: Bool {
-    let high: UInt64 = 0x8080_8080_8080_8080
-    var index = 0
+  package var isPrintableASCII: Bool { printableEnd(from: 0) >= count }
+
+  /// Returns the place of the first byte from `start` on that is not printable ASCII; at least
+  /// `count` if there is none.
+  @inline(__always) func printableEnd(from start: Int) -> Int {
+    var index = start
     while index < count {
-      // The load may reach into the padding, which does not count.
-      let word = unsafe UnsafeRawPointer(base + index).loadUnaligned(as: UInt64.self)
-      let others = (word &- 0x2020_2020_2020_2020) | (word &+ 0x0101_0101_0101_0101) | word
-      // A byte only changes the verdict on later bytes if it is not printable itself.
-      guard others & (high &>> UInt64(max(0, 64 &- 8 &* (count &- index)))) == 0 else {
-        return false
-      }
-      index &+= 8
+      // The load may reach into the padding.
+      let others = unsafe pusher_unprintable_32(base + index)
+      if others != 0 { return index &+ others.trailingZeroBitCount }
+      index &+= 32
     }
-    return true
+    return index
   }
 
   package func holds(_ byte: UInt8) -> Bool { firstIndex(of: byte) != nil }

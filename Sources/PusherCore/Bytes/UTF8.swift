@@ -37,15 +37,18 @@ package struct UTF8Validator: Sendable {
 
   /// Returns `false` for less than 64 bytes, for which the standard library is as quick.
   @inline(__always) static func isASCII(_ bytes: ByteView) -> Bool {
-    guard bytes.count >= 64 else { return false }
-    let last = bytes.count &- 64
+    guard bytes.count >= 128 else {
+      return unsafe bytes.count >= 64 && pusher_has_high_64(bytes.base) == 0
+        && pusher_has_high_64(bytes.base + bytes.count - 64) == 0
+    }
+    let last = bytes.count &- 128
     var index = 0
     // Each block lies inside the view; the last one may overlap the one before.
     while index < last {
-      guard unsafe pusher_has_high_64(bytes.base + index) == 0 else { return false }
-      index &+= 64
+      guard unsafe pusher_has_high_128(bytes.base + index) == 0 else { return false }
+      index &+= 128
     }
-    return unsafe pusher_has_high_64(bytes.base + last) == 0
+    return unsafe pusher_has_high_128(bytes.base + last) == 0
   }
 
   private static func isValidBeyondASCII(_ bytes: ByteView) -> Bool {

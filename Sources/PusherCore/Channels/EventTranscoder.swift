@@ -3,9 +3,10 @@
 /// It handles `{"event":E,"channel":C,"data":"JSON"}` and the order event, data, channel. E and C
 /// hold no escape, and the data string holds JSON. The caller's general path writes the same line
 /// for everything else, including protocol events and encrypted channels.
-package struct EventTranscoder: Sendable {
+package struct EventTranscoder {
   private let protocolPrefix: NameBeginning
   private let reservedPrefix: NameBeginning
+  private let joins = JoinMemory()
 
   /// Maximum size of a line beyond its message, in bytes.
   private static let overhead = 64
@@ -69,15 +70,17 @@ package struct EventTranscoder: Sendable {
   @inline(__always)
   private func copyRest(_ cursor: inout FusedCursor, _ message: ByteView) -> Bool {
     let end = unsafe UnsafePointer(message.base + message.count)
+    // The last bytes of the event's name.
+    let name = cursor.word64(-8)
     if cursor.isAtChannel {
-      guard copyChannel(&cursor), Self.copyData(&cursor) else { return false }
+      guard copyChannel(&cursor), copyData(&cursor, name) else { return false }
       return unsafe cursor.word16() == Self.quoteBrace && cursor.input + 2 == end
     }
     guard cursor.isAtData, let start = Self.channelStart(message) else { return false }
     var channel = unsafe FusedCursor(input: message.base + start, output: cursor.output)
     guard copyChannel(&channel) else { return false }
     unsafe cursor.output = channel.output
-    guard Self.copyData(&cursor) else { return false }
+    guard copyData(&cursor, name) else { return false }
     // The data must end where the channel member begins, or the two searches disagree.
     return unsafe cursor.input + 1 == UnsafePointer(message.base + start)
       && channel.byte == 0x7D && channel.input + 1 == end
@@ -109,11 +112,14 @@ package struct EventTranscoder: Sendable {
   }
 
   /// Copies `,"data":` and the value inside its string; stops at the string's closing quote.
-  @inline(__always) private static func copyData(_ cursor: inout FusedCursor) -> Bool {
+  ///
+  /// Data of one event's name often begins alike.
+  @inline(__always)
+  private func copyData(_ cursor: inout FusedCursor, _ name: UInt64) -> Bool {
     guard cursor.isAtData else { return false }
     cursor.copyShort(8)
     cursor.skip(1)
-    return cursor.copyEscapedValue()
+    return cursor.copyEscapedValue(joins, kind: name &+ cursor.word64())
   }
 
   /// Copies up to and with the closing quote; `false` at any escape.

@@ -158,7 +158,10 @@ private struct EventStreamReader: ~Copyable {
   }
 
   mutating func next() throws(EventStreamError) -> EventStreamEvent? {
-    if hasGivenEvent { letGo() }
+    if hasGivenEvent {
+      letGo()
+      if !skipsLineFeed, let event = nextUsual() { return event }
+    }
     if isAtStart {
       guard input.dropMark() else { return nil }
       isAtStart = false
@@ -186,6 +189,58 @@ private struct EventStreamReader: ~Copyable {
       }
     }
   }
+
+  /// Returns the next event if it is complete and of the usual shape; else nothing has changed.
+  ///
+  /// Its lines end in LF, and its fields are `id`, `event` and one `data`, each with a space before
+  /// the value. All but the data is printable ASCII. No line of the event may have been read. Each
+  /// load begins inside the view or at its end.
+  @inline(__always) private mutating func nextUsual() -> EventStreamEvent? {
+    let view = input.view
+    var start = 0
+    // A field that has not come begins at 0.
+    var (data, id, type) = (0..<0, 0..<0, 0..<0)
+    while true {
+      var end = view.printableEnd(from: start)
+      guard end < view.count else { return nil }
+      if end == start { break }
+      let word = unsafe UnsafeRawPointer(view.base + start).loadUnaligned(as: UInt64.self)
+      if word & 0xFFFF_FFFF_FFFF == Self.dataField {
+        guard data.lowerBound == 0 else { return nil }
+        if unsafe view.base[end] != 0x0A {
+          end = view.lineEnd(from: end)
+          guard end < view.count, UTF8Validator.isValid(view[(start + 6)..<end]) else { return nil }
+        }
+        data = (start &+ 6)..<end
+      } else if word & 0xFFFF_FFFF == Self.idField {
+        id = (start &+ 4)..<end
+      } else if word & 0xFF_FFFF_FFFF_FFFF == Self.eventField {
+        type = (start &+ 7)..<end
+      } else {
+        return nil
+      }
+      guard unsafe view.base[end] == 0x0A, end &- start <= limits.line else { return nil }
+      start = end &+ 1
+    }
+    guard unsafe view.base[start] == 0x0A, data.lowerBound > 0, data.count <= limits.event,
+      id.count <= EventID.sizeLimit
+    else { return nil }
+    if id.lowerBound > 0 {
+      // Printable ASCII can be named.
+      isNameable = true
+      lastID.replace(with: view[id])
+    }
+    position = start &+ 1
+    hasGivenEvent = true
+    return EventStreamEvent(
+      type: type.isEmpty ? messageType.view : view[type], data: view[data],
+      lastEventID: lastID.view)
+  }
+
+  // `data: `, `id: ` and `event: `, as little-endian words
+  private static var dataField: UInt64 { 0x203A_6174_6164 }
+  private static var idField: UInt64 { 0x203A_6469 }
+  private static var eventField: UInt64 { 0x20_3A74_6E65_7665 }
 
   /// True if data, or a part of a line that is not a comment, waits for its end.
   var isInsideEvent: Bool {
@@ -267,8 +322,7 @@ extension EventStreamReader {
       nameableID.removeAll()
       nameableID.append(lastID.view)
     }
-    lastID.removeAll()
-    lastID.append(id)
+    lastID.replace(with: id)
   }
 }
 

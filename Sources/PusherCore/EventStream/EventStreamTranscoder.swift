@@ -7,7 +7,8 @@ package enum EventStreamTranscoder {
 
   /// Returns `false`, with nothing appended, for events of an unusual shape.
   package static func append(
-    _ event: EventStreamEvent, to output: ByteBuffer, leading: LeadingMembers, terminator: UInt8
+    _ event: EventStreamEvent, to output: ByteBuffer, leading: LeadingMembers, terminator: UInt8,
+    joins: JoinMemory
   ) -> Bool {
     output.reserve(
       leading.count &+ event.type.count &+ event.lastEventID.count &+ event.data.count &+ overhead)
@@ -20,7 +21,7 @@ package enum EventStreamTranscoder {
       guard unsafe copyPlain(event.lastEventID, to: &end) else { return false }
     }
     unsafe put(#"","data":"#, to: &end)
-    guard unsafe FusedCursor.copy(event.data, to: &end, { $0.copyPlainValue() }) else {
+    guard unsafe FusedCursor.copy(event.data, to: &end, { $0.copyPlainValue(joins) }) else {
       return false
     }
     unsafe end[0] = UInt8(ascii: "}")

@@ -60,10 +60,9 @@ package struct HTTPBodyReader: Sendable {
         framing = rest == 0 ? .complete : .counted(left: rest)
         if rest > 0 { return false }
       case .chunkData(let left):
-        let rest = left - (try move(left, from: source, into: body))
+        let rest = moveChunks(left, from: source, into: body)
         framing = rest == 0 ? .chunkEnd : .chunkData(left: rest)
         if rest > 0 { return false }
-        takeUsualChunkSize(from: source)
       case .chunkSize, .chunkEnd, .trailers:
         guard try readLine(from: source) else { return false }
       }
@@ -90,22 +89,51 @@ package struct HTTPBodyReader: Sendable {
     return count
   }
 
-  /// Parses a chunk's end with the next chunk's size, if both are complete and in the usual form.
-  @inline(__always) private mutating func takeUsualChunkSize(from source: ByteBuffer) {
+  /// Moves the data of a chunk, and of chunks after it with usual heads; returns the missing rest.
+  ///
+  /// The size of each chunk was compared with the limit.
+  private mutating func moveChunks(
+    _ first: Int, from source: ByteBuffer, into body: ByteBuffer
+  ) -> Int {
     let view = source.view
-    guard view.begins(with: "\r\n") else { return }
+    body.reserve(view.count)
+    var (left, place) = (first, 0)
+    while true {
+      let count = min(left, view.count &- place)
+      unsafe body.tail.update(from: view.base + place, count: count)
+      body.commit(count)
+      received &+= count
+      place &+= count
+      left &-= count
+      guard left == 0, let next = usualChunk(in: view, at: place) else { break }
+      (left, place) = (next.size, next.place)
+    }
+    source.consume(place)
+    return left
+  }
+
+  /// Parses a chunk's end with the next chunk's size, if both are complete and in the usual form.
+  ///
+  /// Returns that size and the place of its data. The reads may reach into the padding after the
+  /// view; the last condition excludes that.
+  @inline(__always)
+  private func usualChunk(in view: ByteView, at start: Int) -> (size: Int, place: Int)? {
+    let bytes = unsafe UnsafeRawPointer(view.base)
+    let lineEnd: UInt16 = 0x0A0D
+    guard unsafe bytes.loadUnaligned(fromByteOffset: start, as: UInt16.self) == lineEnd else {
+      return nil
+    }
     var size = 0
-    var end = 2
-    // The reads may reach into the padding after the view; the last condition excludes that.
-    while end < 10, let digit = unsafe Hex.value(of: view.base[end]) {
+    var end = start &+ 2
+    while end < start &+ 10, let digit = unsafe Hex.value(of: view.base[end]) {
       size = size &<< 4 | Int(digit)
       end &+= 1
     }
-    guard size > 0, size <= limit - received, unsafe view.base[end] == 0x0D,
-      unsafe view.base[end &+ 1] == 0x0A, end &+ 2 <= view.count
-    else { return }
-    source.consume(end &+ 2)
-    framing = .chunkData(left: size)
+    guard size > 0, size <= limit &- received,
+      unsafe bytes.loadUnaligned(fromByteOffset: end, as: UInt16.self) == lineEnd,
+      end &+ 2 <= view.count
+    else { return nil }
+    return (size, end &+ 2)
   }
 
   private mutating func readLine(from source: ByteBuffer) throws(HTTPError) -> Bool {

@@ -6,9 +6,10 @@ internal import CSystemVectors
 /// 1. The input ends in a NUL byte that the caller put there, the first byte of the view's
 ///    ``ByteBuffer/padding``. NUL is not a quote, digit, letter or bracket, so every scan stops at
 ///    it.
-/// 2. Loads are at most 16 bytes wide and begin at or before the NUL; ``WindowCursor`` has wider
-///    ones.
-/// 3. The output has room for the input's bytes plus 32, because copies never grow.
+/// 2. Loads begin at or before the NUL, so at most ``ByteBuffer/padding`` bytes wide they stay in
+///    the view's memory.
+/// 3. The output has room for the input's bytes plus 32, because copies never grow: a store ends at
+///    most 32 bytes after the kept bytes.
 @safe struct FusedCursor {
   var input: UnsafePointer<UInt8>
   var output: UnsafeMutablePointer<UInt8>
@@ -41,6 +42,11 @@ internal import CSystemVectors
     unsafe output += 1
   }
 
+  @inline(__always) mutating func putPair(_ pair: UInt16) {
+    unsafe UnsafeMutableRawPointer(output).storeBytes(of: pair, as: UInt16.self)
+    unsafe output += 2
+  }
+
   @inline(__always) mutating func putEscape(_ byte: UInt8) {
     put(0x5C)
     put(byte)
@@ -55,9 +61,8 @@ internal import CSystemVectors
 
   /// Copies up to 16 bytes before a quote, a backslash or a control; returns true for all 16.
   @inline(__always) mutating func copyPlainRun() -> Bool {
-    let block = unsafe UnsafeRawPointer(input).loadUnaligned(as: SIMD16<UInt8>.self)
-    unsafe UnsafeMutableRawPointer(output).storeBytes(of: block, as: SIMD16<UInt8>.self)
     let mask = unsafe pusher_string_ends_16(input)
+    put(block(0), 0)
     if mask != 0 {
       step(mask.trailingZeroBitCount)
       return false
@@ -101,37 +106,293 @@ extension ByteView {
   }
 }
 
-/// Copies and validates JSON in one pass: frequent shapes by a ``WindowCursor``, others by tokens.
+/// Copies and validates JSON in one pass: frequent shapes in one function, others by tokens.
 ///
 /// The functions return `false` at the first unusual thing, valid or not (half surrogate pairs,
 /// nesting deeper than 62). The caller then drops the output and uses ``JSONCompactor``.
 extension FusedCursor {
   /// Copies one value inside a JSON string; stops at the quote that ends the string.
-  @inline(__always) mutating func copyEscapedValue() -> Bool { copyValue(EscapedQuotes.self) }
+  ///
+  /// - Parameter kind: As in ``JoinMemory/Trail``.
+  @inline(__always) mutating func copyEscapedValue(_ joins: JoinMemory, kind: UInt64) -> Bool {
+    copyValue(EscapedQuotes.self, JoinMemory.Trail(joins, kind: kind))
+  }
 
-  @inline(__always) mutating func copyPlainValue() -> Bool {
-    guard copyValue(PlainQuotes.self) else { return false }
+  @inline(__always) mutating func copyPlainValue(_ joins: JoinMemory) -> Bool {
+    // The bracket and the first letters of the first name.
+    let trail = JoinMemory.Trail(joins, kind: word64() & 0xFFFF_FFFF_FFFF)
+    guard copyValue(PlainQuotes.self, trail) else { return false }
     PlainQuotes.skipBlanks(&self)
     return true
   }
 
-  @inline(__always)
-  private mutating func copyValue<Quotes: JSONQuotes>(_ quotes: Quotes.Type) -> Bool {
-    var window = WindowCursor(self)
-    // One bit per level above a sentinel: 1 for an object, 0 for an array.
-    var levels: UInt64 = 1
+  @inline(__always) private mutating func copyValue<Quotes: JSONQuotes>(
+    _ quotes: Quotes.Type, _ trail: JoinMemory.Trail
+  ) -> Bool {
+    var progress = Progress(cursor: self, trail: trail)
     while true {
-      var place: JSONPlace
-      (window, levels, place) = WindowCursor.copyFrequent(quotes, window, levels)
-      if place == .end { break }
+      progress =
+        progress.trail.learns
+        ? Self.copyFrequent(quotes, progress.cursor, progress.trail, progress.levels)
+        : Self.copyForeign(quotes, progress.cursor, progress.trail, progress.levels)
+      if progress.place == .end { break }
+      if progress.place == .newNames { continue }
       let next: FusedCursor?
-      (next, levels, place) = Self.copyRare(quotes, window.fused, levels, place)
+      (next, progress.levels, progress.place) = Self.copyRare(
+        quotes, progress.cursor, progress.levels, progress.place)
       guard let next else { return false }
-      window.follow(next)
-      if place == .end { break }
+      progress.cursor = next
+      if progress.place == .end { break }
     }
-    self = window.fused
+    self = progress.cursor
     return true
+  }
+
+  private struct Progress {
+    var cursor: FusedCursor
+    var trail: JoinMemory.Trail
+    /// One bit per level above a sentinel: 1 for an object, 0 for an array.
+    var levels: UInt64 = 1
+    var place = JSONPlace.value
+  }
+
+  /// Copies frequent shapes, up to the place where something else begins.
+  ///
+  /// It rejects nothing. Values, not an `inout` parameter, keep its state in registers.
+  @inline(never) private static func copyFrequent<Quotes: JSONQuotes>(
+    _ quotes: Quotes.Type, _ start: FusedCursor, _ joins: JoinMemory.Trail, _ depth: UInt64
+  ) -> Progress {
+    var (cursor, trail, levels) = (start, joins, depth)
+    let place = cursor.run(quotes, &trail, &levels, remembers: true)
+    return Progress(cursor: cursor, trail: trail, levels: levels, place: place)
+  }
+
+  /// Does the same without joins, for text with many new names.
+  @inline(never) private static func copyForeign<Quotes: JSONQuotes>(
+    _ quotes: Quotes.Type, _ start: FusedCursor, _ joins: JoinMemory.Trail, _ depth: UInt64
+  ) -> Progress {
+    var (cursor, trail, levels) = (start, joins, depth)
+    let place = cursor.run(quotes, &trail, &levels, remembers: false)
+    return Progress(cursor: cursor, trail: joins, levels: levels, place: place)
+  }
+
+  @inline(__always) private mutating func run<Quotes: JSONQuotes>(
+    _ quotes: Quotes.Type, _ trail: inout JoinMemory.Trail, _ levels: inout UInt64,
+    remembers: Bool
+  ) -> JSONPlace {
+    if levels == 1 { guard isAtBracket else { return .value } }
+    while true {
+      let first = byte
+      if _fastPath(first &- 0x30 < 10) {
+        guard remembers ? copyNumber(first, trail) : copyShortNumber(first) else { return .value }
+      } else if Quotes.stand(self, 0) {
+        skip(Quotes.width)
+        put(0x22)
+        copyPlainText()
+        guard Quotes.stand(self, 0) else { return .text }
+        skip(Quotes.width)
+        put(0x22)
+      } else if isAtBracket {
+        let (start, key) = (self, levels | JoinMemory.Trail.bracket)
+        if remembers, copyKnownJoin(&trail, &levels, key) { continue }
+        if let place = copyOpening(quotes, &levels) { return place }
+        if remembers, !remember(start, &trail, key, levels) { return .newNames }
+        continue
+      } else {
+        guard copyNegative(first) || copyLiteral() else { return .value }
+      }
+      let (start, key) = (self, levels)
+      if remembers, copyKnownJoin(&trail, &levels, key) { continue }
+      if let place = copyNext(quotes, &levels) { return place }
+      if remembers {
+        // A bracket after few bytes belongs to the same join.
+        if isAtBracket, unsafe input - start.input < 4 {
+          if let place = copyOpening(quotes, &levels) { return place }
+        }
+        guard remember(start, &trail, key, levels) else { return .newNames }
+      }
+    }
+  }
+
+  /// True at `[` and `{`, which differ in one bit.
+  private var isAtBracket: Bool { @inline(__always) get { byte & 0xDF == 0x5B } }
+
+  /// Copies the predicted join if it stands here.
+  @inline(__always) private mutating func copyKnownJoin(
+    _ trail: inout JoinMemory.Trail, _ levels: inout UInt64, _ key: UInt64
+  ) -> Bool {
+    unsafe trail.follow(input, key) { join, isLong in
+      put(unsafe join.pointee.written.lowHalf, 0)
+      if isLong { put(unsafe join.pointee.written.highHalf, 16) }
+      unsafe input += Int(join.pointee.count)
+      unsafe output += Int(join.pointee.writtenCount)
+      levels = unsafe join.pointee.levels
+    }
+  }
+
+  /// Adds the join that was copied since `start`; returns `false` if no more may be added.
+  @inline(__always) private func remember(
+    _ start: FusedCursor, _ trail: inout JoinMemory.Trail, _ key: UInt64, _ levels: UInt64
+  ) -> Bool {
+    let count = unsafe input - start.input
+    // A `]` may follow the bracket of a list, but it may not follow a join.
+    guard count <= JoinMemory.longest, unsafe output[-1] != 0x5B else { return true }
+    unsafe trail.add(
+      start.input, count, start.output, output - start.output, key: key, levels: levels)
+    return trail.learns
+  }
+
+  /// Copies from behind a value to the next value: closing brackets, a comma and a name.
+  ///
+  /// Returns the place where something else begins, else `nil`.
+  @inline(__always) private mutating func copyNext<Quotes: JSONQuotes>(
+    _ quotes: Quotes.Type, _ levels: inout UInt64
+  ) -> JSONPlace? {
+    while byte != 0x2C {
+      guard byte == (levels & 1 == 1 ? 0x7D : 0x5D) else { return .behindValue }
+      put(byte)
+      skip(1)
+      levels &>>= 1
+      if levels == 1 { return Quotes.isEnd(byte) ? .end : .behindValue }
+    }
+    if levels & 1 == 1 {
+      guard openNextName(quotes) else { return .behindValue }
+      return copyNameRest(quotes)
+    }
+    put(0x2C)
+    skip(1)
+    // Python writes blanks here.
+    if _slowPath(byte == 0x20) { skip(1) }
+    return nil
+  }
+
+  /// Copies `{` and the first name, or `[`; returns as ``copyNext(_:_:)`` does.
+  @inline(__always) private mutating func copyOpening<Quotes: JSONQuotes>(
+    _ quotes: Quotes.Type, _ levels: inout UInt64
+  ) -> JSONPlace? {
+    guard levels &>> 62 == 0 else { return .value }
+    if byte == 0x7B {
+      guard Quotes.stand(self, 1) else { return .value }
+      levels = levels &<< 1 | 1
+      putPair(0x227B)
+      skip(1 &+ Quotes.width)
+      return copyNameRest(quotes)
+    }
+    guard peek(1) != 0x5D, peek(1) != 0x20 else { return .value }
+    levels &<<= 1
+    put(0x5B)
+    skip(1)
+    return nil
+  }
+
+  /// Copies a name without escapes after its opening quote, and the colon.
+  @inline(__always)
+  private mutating func copyNameRest<Quotes: JSONQuotes>(_ quotes: Quotes.Type) -> JSONPlace? {
+    copyPlainText()
+    guard Quotes.endName(self) else { return .name }
+    putPair(0x3A22)
+    skip(Quotes.width &+ 1)
+    if _slowPath(byte == 0x20) { skip(1) }
+    return nil
+  }
+
+  /// Copies a comma and the quote of the next name.
+  @inline(__always)
+  private mutating func openNextName<Quotes: JSONQuotes>(_ quotes: Quotes.Type) -> Bool {
+    if Quotes.stand(self, 1) {
+      skip(1 &+ Quotes.width)
+    } else {
+      guard peek(1) == 0x20, Quotes.stand(self, 2) else { return false }
+      skip(2 &+ Quotes.width)
+    }
+    putPair(0x222C)
+    return true
+  }
+
+  /// Copies text up to the next quote, backslash or control.
+  @inline(__always) private mutating func copyPlainText() {
+    if copyPlainRun() { copyLongText() }
+  }
+
+  @inline(__always) private mutating func copyLongText() {
+    for _ in 0..<4 where !copyPlainRun() { return }
+    while unsafe pusher_has_string_end_64(input) == 0 {
+      // The loads come first, so that they are those of the check.
+      let (first, second) = (block(0), block(16))
+      let (third, fourth) = (block(32), block(48))
+      put(first, 0)
+      put(second, 16)
+      put(third, 32)
+      put(fourth, 48)
+      step(64)
+    }
+    while copyPlainRun() {}
+  }
+
+  @inline(__always) private func block(_ distance: Int) -> SIMD16<UInt8> {
+    unsafe UnsafeRawPointer(input + distance).loadUnaligned(as: SIMD16<UInt8>.self)
+  }
+
+  @inline(__always) private func put(_ block: SIMD16<UInt8>, _ distance: Int) {
+    unsafe UnsafeMutableRawPointer(output + distance).storeBytes(of: block, as: SIMD16<UInt8>.self)
+  }
+
+  /// Copies a negative number, or at least its sign if a digit follows.
+  @inline(__always) private mutating func copyNegative(_ first: UInt8) -> Bool {
+    guard first == 0x2D, peek(1) &- 0x30 < 10 else { return false }
+    put(0x2D)
+    skip(1)
+    return copyShortNumber(byte)
+  }
+
+  /// Copies less than 16 bytes, from the digit `first` on: digits, with or without a fraction.
+  ///
+  /// Returns `false` for anything else; an exponent may follow.
+  @inline(__always) private mutating func copyShortNumber(_ first: UInt8) -> Bool {
+    let digits = unsafe pusher_digits_16(input)
+    put(block(0), 0)
+    guard let shape = shape(first, digits) else { return false }
+    step(Int(shape.count))
+    return true
+  }
+
+  /// Does the same, quicker for a number with the shape of the one that came here most recently:
+  /// then the next position does not wait for the digits.
+  @inline(__always)
+  private mutating func copyNumber(_ first: UInt8, _ trail: JoinMemory.Trail) -> Bool {
+    let digits = unsafe pusher_digits_16(input)
+    put(block(0), 0)
+    let known = trail.number
+    if _fastPath(digits & known.mask == known.digits),
+      _fastPath(UInt16(peek(Int(known.whole))) == known.end), _fastPath(first != 0x30)
+    {
+      step(Int(known.count))
+      return true
+    }
+    guard let shape = shape(first, digits) else { return false }
+    trail.number = shape
+    step(Int(shape.count))
+    return true
+  }
+
+  /// Returns the shape of the number at the reading position, whose digits have the bits of
+  /// `digits`; `nil` if it is not short.
+  @inline(__always) private func shape(_ first: UInt8, _ digits: UInt32) -> NumberShape? {
+    // The bits after the block are set too, so there is always a next one.
+    let others = ~digits
+    let whole = others.trailingZeroBitCount
+    guard _fastPath(first != 0x30) || whole == 1 else { return nil }
+    var count = whole
+    let end = peek(whole)
+    if end == 0x2E {
+      count = (others & (others &- 1) | 1 &<< 31).trailingZeroBitCount
+      guard count &- whole != 1 else { return nil }
+    }
+    guard count < 16 else { return nil }
+    let mask = UInt32(2) &<< UInt32(truncatingIfNeeded: count) &- 1
+    return NumberShape(
+      mask: mask, digits: digits & mask, whole: UInt16(truncatingIfNeeded: whole),
+      end: UInt16(end), count: UInt32(truncatingIfNeeded: count))
   }
 
   /// Copies a rare token, and on to the next value or the end; `nil` for unusual JSON.
@@ -155,10 +416,10 @@ extension FusedCursor {
   ) -> JSONPlace? {
     switch place {
     case .value: return stepValue(quotes, &levels)
-    case .name: return copyNameRest(quotes) ? .value : nil
+    case .name: return copyAnyNameRest(quotes) ? .value : nil
     case .text: return Quotes.copyStringRest(&self) ? .behindValue : nil
     case .behindValue: return stepBehindValue(quotes, &levels)
-    case .end: return nil
+    case .end, .newNames: return nil
     }
   }
 
@@ -225,10 +486,10 @@ extension FusedCursor {
 
   private mutating func copyName<Quotes: JSONQuotes>(_ quotes: Quotes.Type) -> Bool {
     Quotes.skipBlanks(&self)
-    return copyQuote(quotes) && copyNameRest(quotes)
+    return copyQuote(quotes) && copyAnyNameRest(quotes)
   }
 
-  private mutating func copyNameRest<Quotes: JSONQuotes>(_ quotes: Quotes.Type) -> Bool {
+  private mutating func copyAnyNameRest<Quotes: JSONQuotes>(_ quotes: Quotes.Type) -> Bool {
     guard Quotes.copyStringRest(&self) else { return false }
     Quotes.skipBlanks(&self)
     guard byte == 0x3A else { return false }
@@ -322,6 +583,8 @@ enum JSONPlace {
   case text
   case behindValue
   case end
+  /// At a value, after as many new joins as one text may add.
+  case newNames
 }
 
 /// How quotes are written: plain, or escaped inside another JSON string.
@@ -342,17 +605,16 @@ enum EscapedQuotes: JSONQuotes {
 }
 
 extension JSONQuotes {
-  @inline(__always) static var width: UInt { areEscaped ? 2 : 1 }
+  @inline(__always) static var width: Int { areEscaped ? 2 : 1 }
   @inline(__always) static var firstByte: UInt8 { areEscaped ? 0x5C : 0x22 }
 
   /// Reports whether a quote stands `distance` bytes further on.
-  @inline(__always) static func stand(_ cursor: WindowCursor, _ distance: Int) -> Bool {
-    areEscaped
-      ? cursor.word16(distance) == 0x225C : cursor.peek(UInt(bitPattern: distance)) == 0x22
+  @inline(__always) static func stand(_ cursor: FusedCursor, _ distance: Int) -> Bool {
+    areEscaped ? cursor.word16(distance) == 0x225C : cursor.peek(distance) == 0x22
   }
 
   /// Reports whether a quote and a colon stand here.
-  @inline(__always) static func endName(_ cursor: WindowCursor) -> Bool {
+  @inline(__always) static func endName(_ cursor: FusedCursor) -> Bool {
     areEscaped ? cursor.word32() & 0xFF_FFFF == 0x3A225C : cursor.word16() == 0x3A22
   }
 
@@ -366,8 +628,8 @@ extension JSONQuotes {
   }
 
   @inline(__always) static func skipQuote(_ cursor: inout FusedCursor) -> Bool {
-    guard areEscaped ? cursor.word16() == 0x225C : cursor.byte == 0x22 else { return false }
-    cursor.skip(areEscaped ? 2 : 1)
+    guard stand(cursor, 0) else { return false }
+    cursor.skip(width)
     return true
   }
 
@@ -522,11 +784,15 @@ extension JSONCompactor {
   ///
   /// Returns `false`, with nothing appended, if ``copy(_:into:depthLimit:forTerminal:)`` must
   /// decide. Changes the byte after the view for a moment.
-  package static func copyPlain(_ view: ByteView, into output: ByteBuffer) -> Bool {
+  package static func copyPlain(
+    _ view: ByteView, into output: ByteBuffer, joins: JoinMemory
+  ) -> Bool {
     output.reserve(view.count &+ 32)
     let start = unsafe output.tail
     var end = unsafe start
-    guard unsafe FusedCursor.copy(view, to: &end, { $0.copyPlainValue() }) else { return false }
+    guard unsafe FusedCursor.copy(view, to: &end, { $0.copyPlainValue(joins) }) else {
+      return false
+    }
     output.commit(unsafe end - start)
     return true
   }

@@ -23,6 +23,8 @@ final class Printer {
   let tally: EventTally?
   let channelCounts: ChannelCounts?
   let filter: FilterMemory?
+  /// The filter, unless events that it rejects have an effect too.
+  private let fastFilter: FilterMemory?
   private let conditions: WhereFilter?
   private let ending: FilterMemory?
   private let untilData: DataPattern?
@@ -33,6 +35,8 @@ final class Printer {
   private let seesEveryEvent: Bool
   /// True if the line in the output, a filter, `--where` and a count are all there is.
   private let isPlain: Bool
+  /// True if that holds and there is no `--where`, so every written line stays.
+  private let keepsEveryLine: Bool
   private let showsTime: Bool
   private let limit: Int
   /// Maximum size of waiting output, in bytes.
@@ -55,9 +59,11 @@ final class Printer {
   var usesFastWay = true
   private(set) var fallbacks = 0
   private(set) var isStopped = false
-  private(set) var hasMetEnd = false
+  private(set) var hasMetEnd = false { didSet { isOver = true } }
   /// The event of `--fail-event` or `--fail-where` that came, in words.
-  private(set) var failure: (words: String, option: Flag)?
+  private(set) var failure: (words: String, option: Flag)? { didSet { isOver = true } }
+  /// True after the event of an end or of a failure.
+  private var isOver = false
 
   /// - Parameter service: `nil` for an event stream.
   init(
@@ -98,8 +104,10 @@ final class Printer {
     failConditions = settings.failConditions.compactMap { WhereFilter([$0]) }
     seesEveryEvent =
       record != nil || ending != nil || failing != nil || !failConditions.isEmpty
+    fastFilter = seesEveryEvent ? nil : self.filter
     isPlain =
       isMadeInPlace && !seesEveryEvent && receiver == nil && tally == nil && channelCounts == nil
+    keepsEveryLine = isPlain && conditions == nil
     showsTime =
       form.hasTimestamps || isPretty || form.template?.usesTime == true || receiver != nil
       || record != nil
@@ -114,7 +122,7 @@ final class Printer {
     field?.end()
   }
 
-  var isDone: Bool { count >= limit || hasMetEnd || failure != nil }
+  var isDone: Bool { isOver || count >= limit }
   var isFull: Bool { output.count >= capacity }
 
   /// True if enough output waits for an early write: one compressed read can expand forty times.
@@ -177,16 +185,18 @@ final class Printer {
   }
 
   @inline(__always) private func isRefused(_ passes: (FilterMemory) -> Bool) -> Bool {
-    guard !seesEveryEvent, let filter, !passes(filter) else { return false }
+    guard let fastFilter, !passes(fastFilter) else { return false }
     rejected &+= 1
     return true
   }
 
   /// Returns where the next line begins.
   @inline(__always) private func begin() -> Int {
-    if showsTime, burstTime == nil { stamp() }
+    setTime()
     return lines.count
   }
+
+  @inline(__always) private func setTime() { if showsTime, burstTime == nil { stamp() } }
 
   private func stamp() {
     let time = wallTime()
@@ -335,12 +345,15 @@ final class Printer {
 extension Printer: EventSink {
   func take(message: ByteView) -> SinkVerdict {
     guard usesFastWay, !isStopped, !isDone else { return .declined }
-    let start = begin()
-    switch maker.writeFast(message, filter: seesEveryEvent ? nil : filter) {
+    setTime()
+    let start = keepsEveryLine ? 0 : lines.count
+    switch maker.writeFast(message, filter: fastFilter) {
+    case .written where keepsEveryLine:
+      count &+= 1
+      return count >= limit || output.count >= burstSize ? .takenAndFull : .taken
     case .written:
       take(
         from: start, size: { message.count }, source: { (try? Envelope(message))?.dataText })
-      if isPlain { return count >= limit || output.count >= burstSize ? .takenAndFull : .taken }
       return isDone || hasFullBurst || receiver?.isFull == true ? .takenAndFull : .taken
     case .filtered:
       rejected &+= 1

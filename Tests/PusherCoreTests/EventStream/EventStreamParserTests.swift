@@ -13,6 +13,29 @@ import Testing
     StreamReading.expectSameAtEverySplit(sample.bytes)
   }
 
+  @Test(arguments: EventStreamSample.all)
+  func `a stream gives the same after an earlier event`(_ sample: EventStreamSample) {
+    let earlier = Array("id: 0\ndata: 0\n\n".utf8)
+    #expect(StreamReading.wholeAndBytewise(earlier + sample.bytes).events.count > 0)
+  }
+
+  @Test(arguments: ["17", "an-id-of-more-than-sixteen-bytes"])
+  func `events of the usual shape with one changed byte are the same at once and byte by byte`(
+    id: String
+  ) {
+    let data = #"{"note":"more than thirty-two bytes, é"}"#
+    let usual = Array("id: \(id)\nevent: price.updated\ndata: \(data)\n\n".utf8)
+    for index in usual.indices {
+      for byte: UInt8 in [0, 0x09, 0x0A, 0x0D, 0x20, 0x7F, 0xC3] {
+        var changed = usual
+        changed[index] = byte
+        let reading = StreamReading.wholeAndBytewise(usual + changed + usual)
+        #expect(reading.events.first?.type == "price.updated")
+        #expect(reading.events.last?.id == id)
+      }
+    }
+  }
+
   @Test func `the reconnection time is taken from digits only`() {
     let times: [(String, Int?)] = [
       ("retry: 2500", 2500), ("retry:0", 0), ("retry: 007", 7), ("retry", nil), ("retry:", nil),
@@ -73,6 +96,14 @@ import Testing
   func `a longer line ends the stream, complete or not, and events before it count`(end: String) {
     let reading = read("data: a\n\n: 3456789012345678901" + end)
     #expect(reading.events == ["a"] && reading.error == .lineTooLong(limit: 20))
+  }
+
+  @Test func `the limits hold for a usual event after another event`() {
+    let reading = read("data: a\n\ndata: 123456789012345\n\n")
+    #expect(reading.events == ["a"] && reading.error == .lineTooLong(limit: 20))
+    let bytes = Array("data: a\n\ndata: 1234\n\n".utf8)
+    let short = StreamReading([bytes], limits: EventStreamLimits(line: 20, event: 3))
+    #expect(short.error == .eventTooLarge(limit: 3))
   }
 
   @Test func `an event's data may be as large as the limit, and no larger`() {

@@ -16,6 +16,9 @@ struct FusedRig {
 
   let input = GuardedBytes(room: 4096)
   private let output = GuardedBytes(room: 4096)
+  /// The joins of earlier texts of the same test, inside strings and alone.
+  private let escapedJoins = JoinMemory()
+  private let joins = JoinMemory()
 
   /// Returns the output of the fused pass over the whole view, or `nil` if it declines.
   ///
@@ -29,8 +32,8 @@ struct FusedRig {
     var cursor = FusedCursor(input: view.base, output: first)
     let isTaken =
       switch place {
-      case .insideString: cursor.copyEscapedValue()
-      case .alone: cursor.copyPlainValue()
+      case .insideString: cursor.copyEscapedValue(escapedJoins, kind: 0)
+      case .alone: cursor.copyPlainValue(joins)
       case .text: cursor.copyUnescapedText()
       }
     guard isTaken else { return nil }
@@ -167,6 +170,51 @@ struct FusedRig {
       let cut = Array(whole[..<count])
       for distance in 0..<32 {
         #expect(rig.fused(rig.input.view(cut, beforeEnd: distance), place) == nil)
+      }
+    }
+  }
+
+  private static let repeating =
+    #"{\"id\":1,\"side\":\"buy\",\"levels\":[{\"bid\":1.5,\"size\":2},{\"bid\":2.5,\"size\":3}],\"n\": [1, 2]}"#
+
+  @Test(arguments: places)
+  func `a text that differs from an earlier one in one byte gives the general way's bytes, or none`(
+    place: FusedRig.Place
+  ) {
+    let bytes = Array(Self.repeating.utf8)
+    for index in bytes.indices {
+      for byte in Array(#"\",]} 0"#.utf8) {
+        #expect(check(Self.repeating, place))
+        for near in [
+          bytes[..<index] + [byte] + bytes[(index + 1)...],
+          bytes[..<index] + [byte] + bytes[index...],
+          bytes[..<index] + bytes[(index + 1)...],
+        ] { check(String(decoding: near, as: UTF8.self), place) }
+      }
+    }
+  }
+
+  @Test(arguments: [
+    #"[1,\"side\":2]"#, #"{\"id\":1{\"id\":2}}"#, #"{\"id\":1,2}"#, #"{\"id\":1},{\"bid\":2}"#,
+    #"{\"n\": [1{\"bid\":1}]}"#, #"{\"n\": [1, ]}"#, #"{\"id\":1}],\"n\": 2}"#,
+    #"{\"id\":\"x,\"side\":2}"#,
+  ])
+  func `what stood between other brackets is not taken between these`(wrong: String) {
+    for place in Self.places {
+      // Several texts, because each adds few joins.
+      for _ in 0..<4 { #expect(check(Self.repeating, place)) }
+      #expect(!check(wrong, place))
+    }
+  }
+
+  @Test(arguments: places)
+  func `texts with more names than are remembered come out whole, each time`(
+    place: FusedRig.Place
+  ) {
+    for round in 0..<3 {
+      for first in 0..<40 {
+        let members = (0..<20).map { #"\"n\#(first * 20 + $0)\":[\#($0),{\"m\#($0)\":\#(round)}]"# }
+        #expect(check("{\(members.joined(separator: ","))}", place))
       }
     }
   }

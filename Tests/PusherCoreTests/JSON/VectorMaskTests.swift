@@ -10,7 +10,12 @@ import Testing
       let ends = pusher_plain_string_ends_32(first)
       let isRight =
         pusher_string_ends_32(first) == ends && pusher_string_ends_16(first) == ends & 0xFFFF
-        && pusher_digits_32(first) == pusher_plain_digits_32(first)
+        && (pusher_has_string_end_64(first) != 0)
+          == (ends | pusher_plain_string_ends_32(first + 32) != 0)
+        && pusher_digits_16(first) == pusher_plain_digits_16(first)
+        && pusher_differences_16(first, first + 16)
+          == pusher_plain_differences_16(first, first + 16)
+        && pusher_unprintable_32(first) == pusher_plain_unprintable_32(first)
         && pusher_matches_32(first, bytes[7]) == pusher_plain_matches_32(first, bytes[7])
         && pusher_line_ends_32(first) == pusher_plain_line_ends_32(first)
         && pusher_has_high_64(first) == pusher_plain_has_high_64(first)
@@ -45,7 +50,9 @@ import Testing
     bytes[31] = UInt8(ascii: "7")
     bytes[63] = 0x80
     #expect(pusher_plain_string_ends_32(bytes) == 0b1111)
-    #expect(pusher_plain_digits_32(bytes) == 1 << 31 | 0b11 << 5)
+    #expect(pusher_plain_digits_16(bytes) == 0b11 << 5)
+    #expect(pusher_plain_differences_16(bytes, Array(bytes[16...])) == 0b1011_1101_1111_1111)
+    #expect(pusher_plain_unprintable_32(bytes) == 0b10_0000_0000_1100)
     #expect(pusher_plain_matches_32(bytes, UInt8(ascii: "7")) == 1 << 31)
     #expect(pusher_plain_matches_32(bytes, UInt8(ascii: "\\")) == 0b10)
     #expect(pusher_plain_has_high_64(bytes) == 1)
