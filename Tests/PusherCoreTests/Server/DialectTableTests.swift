@@ -49,6 +49,10 @@ import Testing
     },
   ]
 
+  @Test func `the names are those of the servers, in their order`() {
+    #expect(Dialect.names == Dialect.allCases.map(\.rawValue))
+  }
+
   @Test(arguments: rows)
   func `data has its server's shape`(row: Row) throws {
     for (dialect, shape) in zip(Dialect.allCases, row.shapes) {
