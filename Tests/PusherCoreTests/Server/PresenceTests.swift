@@ -52,6 +52,32 @@ struct PresenceTests {
     #expect(hub.userIDs(channel) == ["1"])
   }
 
+  @Test(arguments: Dialect.allCases)
+  func `the list is JSON inside a string, whatever ids and information hold`(dialect: Dialect) {
+    let members = [
+      Member(userID: "\"\\é\n", info: ["a\"": "\u{1}\\"]), Member(userID: "7", id: .integer(7)),
+      Member(userID: "gone"), Member(userID: "b", info: .null),
+    ]
+    var list = MemberList()
+    for member in members { #expect(list.join(member)) }
+    #expect(!list.join(members[0]))
+    #expect(list.leave("gone") == members[2])
+    let left = members.filter { $0.userID != "gone" }
+    // Only soketi leaves out members without information.
+    let shown = left.filter { dialect.rawValue != "soketi" || $0.info != nil }
+    let data: JSONValue = [
+      "presence": [
+        "ids": .array(left.map(\.id)),
+        "hash": .object(shown.map { .init($0.userID, $0.info ?? .null) }), "count": .integer(3),
+      ]
+    ]
+    #expect(
+      MessageText(dialect: dialect).subscriptionSucceeded(channel: channel, members: list)
+        == MessageText.event(
+          name: "pusher_internal:subscription_succeeded", channel: channel,
+          data: .string(JSONWriter.text(data))))
+  }
+
   @Test func `who joins is told of all, itself included, in the order of joining`() throws {
     let hub = Hub.forTests()
     for (index, id) in ["9", "3", "5"].enumerated() {
