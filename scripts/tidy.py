@@ -20,7 +20,7 @@ IMPORTS = {
     "PusherPlatform": "Glibc Musl Darwin", "PusherLines": "PusherCore", "PusherServer": "PusherCore Synchronization", "PusherConsole": "PusherCore PusherServer",
     "PusherCluster": "PusherCore PusherServer", "PusherTesting": "PusherCore PusherServer", "PusherCluster/Redis": "CSystemHiredis",
     "pusher-cli": "PusherCluster PusherConsole PusherCore PusherLines PusherPlatform PusherServer Synchronization", "pusher-cli/Run": "CProgram",
-    "PusherCore/Bytes": "CSystemVectors PusherPlatform", "PusherCore/JSON": "CSystemVectors", "PusherCore/Crypto": "CSystemOpenSSL CSystemSodium",
+    "PusherCore/Bytes": "CSystemVectors PusherPlatform", "PusherCore/JSON": "CSystemVectors", "PusherCore/Crypto": "CSystemOpenSSL CSystemSodium Synchronization",
     "PusherCore/TLS": "CSystemOpenSSL PusherPlatform", "PusherCore/Compression": "CSystemZlib",
     "PusherCore/Transport": "CSystemEpoll PusherPlatform Synchronization", "PusherCore/Feed": "Synchronization",
     "PusherCore/Face": "Synchronization", "PusherCore/API": "Synchronization",

@@ -7,7 +7,7 @@
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
-#include <openssl/hmac.h>
+#include <openssl/params.h>
 #include <openssl/pem.h>
 #include <openssl/sha.h>
 #include <openssl/ssl.h>
@@ -47,6 +47,19 @@ static inline void pusher_SHA1(const void *data, size_t count, unsigned char dig
   SHA1_Final(digest, &context);
 }
 #pragma GCC diagnostic pop
+
+// Returns a context of HMAC-SHA256 with a key, or NULL. Its parameter points to text that Swift does
+// not write.
+static inline EVP_MAC_CTX *pusher_hmac(const unsigned char *key, size_t count) {
+  char digest[] = "SHA256";
+  OSSL_PARAM parameters[] = {OSSL_PARAM_construct_utf8_string("digest", digest, 0), OSSL_PARAM_construct_end()};
+  EVP_MAC *algorithm = EVP_MAC_fetch(NULL, "HMAC", NULL);
+  EVP_MAC_CTX *context = EVP_MAC_CTX_new(algorithm);
+  EVP_MAC_free(algorithm);
+  if (context != NULL && EVP_MAC_init(context, key, count, parameters) == 1) return context;
+  EVP_MAC_CTX_free(context);
+  return NULL;
+}
 
 // SSL_CTX_set_min_proto_version and the calls below are macros over the ctrl calls.
 static inline int pusher_SSL_CTX_set_min_proto_version(SSL_CTX *context, int version) {

@@ -80,19 +80,13 @@ package enum APIRequestSignature {
       $0.name != "auth_signature"
     }.sorted { $0.name < $1.name }
     // Built by hand, since a server does this for every call.
-    var text = method
-    text.reserveCapacity(256)
-    text += "\n"
-    text += path
-    var sign = "\n"
-    for pair in pairs {
-      text += sign
-      text += pair.name
-      text += "="
-      text += pair.value
-      sign = "&"
+    let text = ByteBuffer(capacity: 256)
+    for part in [method, "\n", path, "\n"] { text.append(part) }
+    for (index, pair) in pairs.enumerated() {
+      if index > 0 { text.append(UInt8(ascii: "&")) }
+      for part in [pair.name, "=", pair.value] { text.append(part) }
     }
-    return pairs.isEmpty ? text + "\n" : text
+    return text.view.text
   }
 
   /// Returns the signature in lower-case hexadecimal.

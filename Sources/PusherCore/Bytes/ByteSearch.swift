@@ -57,11 +57,6 @@ extension StringProtocol {
     let length = suffix.utf8.count
     return utf8.count >= length && utf8.suffix(length).elementsEqual(suffix.utf8)
   }
-
-  package func dropping(prefix: String) -> String? {
-    guard begins(with: prefix) else { return nil }
-    return String(decoding: utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
-  }
 }
 
 extension String {
@@ -70,6 +65,11 @@ extension String {
     unsafe compare(prefix) {
       unsafe $0.count >= $1.count && $0.hasSameBytes(as: $1, count: $1.count)
     } ?? utf8.starts(with: prefix.utf8)
+  }
+
+  package func dropping(prefix: String) -> String? {
+    guard begins(with: prefix) else { return nil }
+    return String(decoding: utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
   }
 
   package func isSame(as other: String) -> Bool {

@@ -1,24 +1,27 @@
 /// Values by name in the order of arrival, with constant time to add, find and remove.
+///
+/// Everything is inlinable, as in ``Fifo``.
+@usableFromInline
 package struct OrderedTable<Value> {
-  private var places = NameTable<Int>()
-  private var names: [String] = []
+  @usableFromInline internal var places = NameTable<Int>()
+  @usableFromInline internal var names: [String] = []
   /// `nil` after a removal; the gaps are closed once they outnumber the values.
-  private var values: [Value?] = []
+  @usableFromInline internal var values: [Value?] = []
 
-  package init() {}
+  @inlinable package init() {}
 
-  package var count: Int { places.count }
-  package var elements: some Sequence<(name: String, value: Value)> {
+  @inlinable package var count: Int { places.count }
+  @inlinable package var elements: some Sequence<(name: String, value: Value)> {
     zip(names, values).lazy.compactMap { name, value in value.map { (name: name, value: $0) } }
   }
 
   /// A new name goes last, and `nil` removes a name; a change of a part happens in place.
-  package subscript(name: String) -> Value? {
+  @inlinable package subscript(name: String) -> Value? {
     get { places[name].flatMap { values[$0] } }
     _modify {
       if let place = places[name] {
         yield &values[place]
-        if values[place] == nil { forget(name) }
+        if case nil = values[place] { forget(name) }
       } else {
         var value: Value?
         yield &value
@@ -30,7 +33,7 @@ package struct OrderedTable<Value> {
     }
   }
 
-  private mutating func forget(_ name: String) {
+  @inlinable internal mutating func forget(_ name: String) {
     places[name] = nil
     guard values.count > 16, places.count < values.count / 2 else { return }
     let live = elements.map { $0 }
@@ -43,7 +46,7 @@ package struct OrderedTable<Value> {
 extension OrderedTable: Sendable where Value: Sendable {}
 
 extension OrderedTable: Equatable where Value: Equatable {
-  package static func == (left: Self, right: Self) -> Bool {
+  @usableFromInline package static func == (left: Self, right: Self) -> Bool {
     left.count == right.count
       && zip(left.elements, right.elements).allSatisfy {
         $0.name.isSame(as: $1.name) && $0.value == $1.value

@@ -854,7 +854,7 @@ extension Session {
   /// Keeps a channel subscribed from now on, over every reconnect.
   package mutating func subscribe(_ channel: String, at now: Instant) {
     guard subscriptions[channel] == nil else { return }
-    subscriptions[channel] = Subscription(channel: channel)
+    subscriptions.change(channel) { $0 = Subscription(channel: channel) }
     if isConnected, !signIn.isPending { begin(channel, at: now) }
   }
 
@@ -883,7 +883,7 @@ extension Session {
 
   private mutating func begin(_ channel: String, at now: Instant) {
     guard let subscription = subscriptions[channel], subscription.state == .waiting else { return }
-    subscriptions[channel]?.signatures.restart()
+    subscriptions.change(channel) { $0?.signatures.restart() }
     if subscription.kind.needsAuthorization {
       askForAuthorization(channel)
     } else {
@@ -906,16 +906,21 @@ extension Session {
   }
 
   private mutating func request(_ channel: String, auth: Authorization?, at now: Instant) {
-    subscriptions[channel]?.authorization = auth
-    subscriptions[channel]?.state = .held
+    subscriptions.change(channel) {
+      $0?.authorization = auth
+      $0?.state = .held
+    }
     sendHeld(at: now)
   }
 
   private mutating func send(subscription channel: String, at now: Instant) {
     let deadline = now.advanced(by: options.connectTimeout)
-    subscriptions[channel]?.remark = nil
-    subscriptions[channel]?.state = .requested(until: deadline)
-    let auth = subscriptions[channel]?.authorization
+    var auth: Authorization?
+    subscriptions.change(channel) {
+      $0?.remark = nil
+      $0?.state = .requested(until: deadline)
+      auth = $0?.authorization
+    }
     emit(.send(command.subscribe(channel: channel, auth: auth)))
   }
 
@@ -967,7 +972,7 @@ extension Session {
     if subscription.kind == .presence {
       subscription.roster = PresenceRoster(envelope, limits: options.presence)
     }
-    subscriptions[channel] = subscription
+    subscriptions.change(channel) { $0 = subscription }
     if isNew { report(.subscribed(channel: channel, presence: subscription.roster)) }
     if subscription.roster?.isCut == true {
       report(.membersLeftOut(channel: channel, options.presence))

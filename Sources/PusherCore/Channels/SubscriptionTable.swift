@@ -37,6 +37,19 @@ struct SubscriptionTable {
     }
   }
 
+  /// Changes a channel with one search for it, where the subscript makes three.
+  mutating func change(_ channel: String, _ body: (inout Subscription?) -> Void) {
+    changes &+= 1
+    var states: (before: Subscription.State?, after: Subscription.State?)
+    func apply(_ subscription: inout Subscription?) {
+      states.before = subscription?.state
+      body(&subscription)
+      states.after = subscription?.state
+    }
+    apply(&table[channel])
+    account(channel, states.before, states.after)
+  }
+
   private mutating func account(
     _ channel: String, _ before: Subscription.State?, _ after: Subscription.State?
   ) {

@@ -1,4 +1,5 @@
 internal import CSystemOpenSSL
+internal import Synchronization
 
 package enum Digest {
   /// Returns the 20 bytes of SHA-1 for the handshake of RFC 6455 section 4.2.2; never for security.
@@ -9,29 +10,37 @@ package enum Digest {
     }
   }
 
+  // OpenSSL looks an algorithm up for longer than it takes for a short text. Safe, because an
+  // algorithm never changes.
+  nonisolated(unsafe) private static let md5 = unsafe algorithm("MD5")
+  nonisolated(unsafe) private static let sha256 = unsafe algorithm("SHA256")
+
+  private static func algorithm(_ name: String) -> OpaquePointer? {
+    pusher_start_openssl()
+    return unsafe EVP_MD_fetch(nil, name, nil)
+  }
+
   /// Returns the 16 bytes of MD5 for the HTTP API's `body_md5`; never for security.
-  package static func md5(_ bytes: [UInt8]) -> [UInt8] { unsafe digest(bytes, EVP_md5(), 16) }
-  package static func sha256(_ bytes: [UInt8]) -> [UInt8] { unsafe digest(bytes, EVP_sha256(), 32) }
+  package static func md5(_ bytes: [UInt8]) -> [UInt8] { unsafe digest(bytes, md5, 16) }
+  package static func sha256(_ bytes: [UInt8]) -> [UInt8] { unsafe digest(bytes, sha256, 32) }
 
   /// Returns the 32 bytes of HMAC-SHA256 (RFC 2104), as in every Pusher signature.
   package static func hmacSHA256(_ message: [UInt8], key: [UInt8]) -> [UInt8] {
-    pusher_start_openssl()
-    return unsafe [UInt8](unsafeUninitializedCapacity: 32) { output, count in
-      // For OpenSSL a null key means "keep the last one".
-      let keyBytes = key.isEmpty ? [0] : key
-      var written: UInt32 = 0
-      let result = unsafe HMAC(
-        EVP_sha256(), keyBytes, Int32(key.count), message, message.count, output.baseAddress,
-        &written)
-      unsafe precondition(result != nil && written == 32, "OpenSSL has no HMAC-SHA256")
-      count = 32
+    keyed.withLock { keyed in
+      if let known = keyed[key] { return known.sign(message) }
+      if keyed.count == keptKeys { keyed.removeAll() }
+      let new = KeyedHMAC(key)
+      keyed[key] = new
+      return new.sign(message)
     }
   }
 
+  private static let keptKeys = 64
+  private static let keyed = Mutex<[[UInt8]: KeyedHMAC]>([:])
+
   private static func digest(_ bytes: [UInt8], _ algorithm: OpaquePointer?, _ size: Int) -> [UInt8]
   {
-    pusher_start_openssl()
-    return unsafe [UInt8](unsafeUninitializedCapacity: size) { output, count in
+    unsafe [UInt8](unsafeUninitializedCapacity: size) { output, count in
       let result = unsafe EVP_Digest(bytes, bytes.count, output.baseAddress, nil, algorithm, nil)
       precondition(result == 1, "OpenSSL lacks a digest")
       count = size
@@ -42,5 +51,31 @@ package enum Digest {
   package static func equalInConstantTime(_ left: [UInt8], _ right: [UInt8]) -> Bool {
     guard left.count == right.count else { return false }
     return unsafe CRYPTO_memcmp(left, right, left.count) == 0
+  }
+}
+
+/// HMAC-SHA256 with one key, which OpenSSL prepares for longer than it signs a short text.
+///
+/// Safe, because the context belongs to this object alone and is only copied.
+@safe private final class KeyedHMAC {
+  private let context: OpaquePointer?
+
+  init(_ key: [UInt8]) {
+    pusher_start_openssl()
+    // For OpenSSL a null key means "keep the last one".
+    unsafe context = pusher_hmac(key.isEmpty ? [0] : key, key.count)
+  }
+
+  deinit { unsafe EVP_MAC_CTX_free(context) }
+
+  func sign(_ message: [UInt8]) -> [UInt8] {
+    unsafe [UInt8](unsafeUninitializedCapacity: 32) { output, count in
+      let copy = unsafe EVP_MAC_CTX_dup(context)
+      defer { unsafe EVP_MAC_CTX_free(copy) }
+      let isSigned =
+        unsafe copy != nil && EVP_MAC_update(copy, message, message.count) == 1
+        && EVP_MAC_final(copy, output.baseAddress, &count, 32) == 1
+      precondition(isSigned && count == 32, "OpenSSL has no HMAC-SHA256")
+    }
   }
 }

@@ -54,16 +54,15 @@ package struct HTTPResponseHead: Sendable, Equatable {
 
 extension HTTPHeaders {
   fileprivate func encode(after startLine: String) throws(HTTPError) -> [UInt8] {
-    var text = startLine
+    var bytes = Array(startLine.utf8)
     for field in fields {
       guard ASCII.isToken(field.name) else { throw .invalidPart("header name") }
       guard field.value.utf8.allSatisfy(ASCII.isFieldValue) else {
         throw .invalidPart("value of header \(field.name)")
       }
-      text += "\(field.name): \(field.value)\r\n"
+      for part in [field.name, ": ", field.value, "\r\n"] { bytes += part.utf8 }
     }
-    text += "\r\n"
-    return [UInt8](text.utf8)
+    return bytes + "\r\n".utf8
   }
 }
 
@@ -112,7 +111,12 @@ package struct HTTPHeaders: Sendable, Equatable {
   }
 
   package func all(_ name: String) -> [String] {
-    fields.filter { ASCII.equalIgnoringCase($0.name, name) }.map(\.value)
+    // Without a list of the fields in between: every request asks for several names.
+    var values: [String] = []
+    for field in fields where ASCII.equalIgnoringCase(field.name, name) {
+      values.append(field.value)
+    }
+    return values
   }
 
   /// Returns the non-empty members of comma-separated lists, over all fields of this name,
@@ -120,9 +124,18 @@ package struct HTTPHeaders: Sendable, Equatable {
   package func tokens(_ name: String) -> [String] { list(name).map { $0.lowercased() } }
 
   /// Returns the members of a comma-separated list as written, over all fields of this name.
-  package func list(_ name: String) -> [String] {
-    all(name).flatMap { value in
-      value.split(separator: ",").map { ASCII.trimmed($0) }.filter { !$0.isEmpty }
+  package func list(_ name: String) -> [String] { all(name).flatMap(Self.list(in:)) }
+
+  private static func list(in value: String) -> [String] {
+    value.split(separator: ",").map { ASCII.trimmed($0) }.filter { !$0.isEmpty }
+  }
+
+  /// Returns whether ``tokens(_:)`` has `token`; a field is rarely a list, and then not split.
+  package func has(_ token: String, in name: String) -> Bool {
+    fields.contains {
+      ASCII.equalIgnoringCase($0.name, name)
+        && (ASCII.equalIgnoringCase($0.value, token)
+          || Self.list(in: $0.value).contains { $0.lowercased() == token })
     }
   }
 }
@@ -307,8 +320,13 @@ package struct HTTPHeadParser: Sendable {
 
   private static func value(_ bytes: ByteView) throws(HTTPError) -> String {
     for index in 0..<bytes.count where !ASCII.isFieldValue(bytes[index]) { throw .invalidHeader }
-    return ASCII.trimmed(bytes.text[...])
+    var (start, end) = (0, bytes.count)
+    while start < end, isBlank(bytes[start]) { start += 1 }
+    while start < end, isBlank(bytes[end - 1]) { end -= 1 }
+    return bytes[start..<end].text
   }
+
+  private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 
   private static func minorVersion(
     _ version: ByteView, else malformed: HTTPError

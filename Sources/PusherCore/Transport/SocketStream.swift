@@ -274,7 +274,8 @@ extension SocketStream {
   /// stream.
   package func write(from buffer: ByteBuffer) throws(TransportError) {
     guard case .open = state else { return }
-    guard outputFailure == nil else { return buffer.removeAll() }
+    // Without `==`, which copies the error.
+    guard case nil = outputFailure else { return buffer.removeAll() }
     do throws(TransportError) {
       if let engine {
         loop.tell(self)

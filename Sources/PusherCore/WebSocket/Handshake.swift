@@ -75,7 +75,7 @@ package struct ClientHandshake: Sendable {
     guard head.headers.tokens("Upgrade") == ["websocket"] else {
       throw .invalid("the answer does not upgrade to websocket")
     }
-    guard head.headers.tokens("Connection").contains(where: { $0 == "upgrade" }) else {
+    guard head.headers.has("upgrade", in: "Connection") else {
       throw .invalid("the answer has no Connection: Upgrade")
     }
     guard head.headers.all("Sec-WebSocket-Accept") == [ServerHandshake.accept(key)] else {
@@ -124,7 +124,7 @@ package enum ServerHandshake {
 
   /// Reports whether a request asks for a WebSocket, even in a wrong form.
   package static func isUpgrade(_ head: HTTPRequestHead) -> Bool {
-    head.headers.tokens("Upgrade").contains(where: { $0 == "websocket" })
+    head.headers.has("websocket", in: "Upgrade")
   }
 
   /// Returns the 101 that accepts a request, and the agreed terms.
@@ -156,8 +156,7 @@ package enum ServerHandshake {
     guard head.minorVersion >= 1, head.headers.all("Host").count == 1 else {
       throw refusal(400, "Bad Request")
     }
-    guard isUpgrade(head), head.headers.tokens("Connection").contains(where: { $0 == "upgrade" })
-    else {
+    guard isUpgrade(head), head.headers.has("upgrade", in: "Connection") else {
       throw refusal(426, "Upgrade Required", [("Upgrade", "websocket"), ("Connection", "Upgrade")])
     }
     guard head.headers.all("Sec-WebSocket-Version") == ["13"] else {

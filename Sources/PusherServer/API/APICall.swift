@@ -142,8 +142,8 @@ extension APIRouter {
 /// An authentic call of the HTTP API.
 ///
 /// All checks come before the first effect. The call asks the hub one question at a time. An answer
-/// may come at once or later.
-package struct APICall {
+/// may come at once or later. A class, because every answer passes the call on.
+package final class APICall {
   /// Parts of the path after the app.
   private let path: [String]
   private let target: RequestTarget
@@ -166,9 +166,8 @@ package struct APICall {
   ) -> CallProgress {
     hub.ask(question, at: now) { answer, now in
       if case .unavailable = answer { return .answer(.unavailable) }
-      var call = self
-      call.now = now
-      return next(call, answer)
+      self.now = now
+      return next(self, answer)
     }
   }
 
@@ -255,7 +254,6 @@ package struct APICall {
       list.names = list.names.dropFirst(ChannelList.portion)
       guard !list.names.isEmpty else { return call.done(["channels": .object(list.members)]) }
       return .pauses { now in
-        var call = call
         call.now = now
         return call.list(list)
       }

@@ -13,6 +13,8 @@ package struct Dialect: RawRepresentable, CaseIterable, Hashable, Sendable, Cust
       .countsEmptyChannels, .countsMembersTwice, .checksExcludedSocket, .requiresInfoObject,
     ])
   package static let allCases = [pusher, reverb, soketi]
+  /// The raw values of ``allCases``, for the table of flags, which needs no dialect.
+  package static let names = ["pusher", "reverb", "soketi"]
   package let rawValue: String
   package var description: String { rawValue }
   package let name: String

@@ -413,14 +413,29 @@ package struct Member: Sendable, Equatable {
 
 /// Members of a presence channel, each with its number of connections.
 package struct MemberList: Sendable {
-  /// The members, as the user's first connection described them.
-  private var entries = OrderedTable<(member: Member, connections: Int)>()
+  /// A member as the user's first connection described it.
+  ///
+  /// Its parts of the list are kept as text inside a JSON string: every join sends all of them.
+  private final class Entry: Sendable {
+    let member: Member
+    let id: String
+    let info: String
+
+    init(_ member: Member) {
+      self.member = member
+      id = MessageText.embedded(JSONWriter.text(member.id))
+      let (name, info) = (JSONValue.string(member.userID), member.info ?? .null)
+      self.info = MessageText.embedded(JSONWriter.text(name) + ":" + JSONWriter.text(info))
+    }
+  }
+
+  private var entries = OrderedTable<(entry: Entry, connections: Int)>()
 
   package init() {}
 
   package var count: Int { entries.count }
-  package var members: [Member] { entries.elements.map(\.value.member) }
-  package subscript(userID: String) -> Member? { entries[userID]?.member }
+  package var members: [Member] { entries.elements.map(\.value.entry.member) }
+  package subscript(userID: String) -> Member? { entries[userID]?.entry.member }
 
   /// Adds a connection; returns true for the user's first connection.
   package mutating func join(_ member: Member) -> Bool {
@@ -428,14 +443,14 @@ package struct MemberList: Sendable {
       entries[member.userID]?.connections += 1
       return false
     }
-    entries[member.userID] = (member, 1)
+    entries[member.userID] = (Entry(member), 1)
     return true
   }
 
   /// Removes a connection; returns the member if it was the last one.
   package mutating func leave(_ userID: String) -> Member? {
-    guard let entry = entries[userID] else { return nil }
-    guard entry.connections == 1 else {
+    guard let (entry, connections) = entries[userID] else { return nil }
+    guard connections == 1 else {
       entries[userID]?.connections -= 1
       return nil
     }
@@ -443,12 +458,17 @@ package struct MemberList: Sendable {
     return entry.member
   }
 
-  func json(omitsMissingInfo: Bool) -> JSONValue {
-    let known = omitsMissingInfo ? members.filter { $0.info != nil } : members
-    return [
-      "ids": .array(members.map(\.id)),
-      "hash": .object(known.map { .init($0.userID, $0.info ?? .null) }), "count": .integer(count),
-    ]
+  /// The object `presence` of the answer to a subscription, as text inside a JSON string.
+  func embeddedText(omitsMissingInfo: Bool) -> String {
+    let (ids, hash) = (ByteBuffer(), ByteBuffer())
+    for (_, (entry, _)) in entries.elements {
+      if !ids.isEmpty { ids.append(UInt8(ascii: ",")) }
+      ids.append(entry.id)
+      if omitsMissingInfo, entry.member.info == nil { continue }
+      if !hash.isEmpty { hash.append(UInt8(ascii: ",")) }
+      hash.append(entry.info)
+    }
+    return #"{\"ids\":[\#(ids.view.text)],\"hash\":{\#(hash.view.text)},\"count\":\#(count)}"#
   }
 }
 

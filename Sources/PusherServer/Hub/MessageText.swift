@@ -41,12 +41,16 @@ package struct MessageText: Sendable {
   package var pong: String { message(service.eventPrefix + "pong", data: pongData) }
 
   package func subscriptionSucceeded(channel: String, members: MemberList?) -> String {
-    let presence = members.map {
-      embedded(["presence": $0.json(omitsMissingInfo: omitsMissingInfo)])
-    }
-    return message(
-      service.internalPrefix + "subscription_succeeded", channel: channel,
-      data: presence ?? subscriptionData)
+    let name = service.internalPrefix + "subscription_succeeded"
+    guard let members else { return message(name, channel: channel, data: subscriptionData) }
+    let presence = members.embeddedText(omitsMissingInfo: omitsMissingInfo)
+    let start = Substring(message(name, channel: channel, data: nil).utf8.dropLast())
+    return #"\#(start),"data":"{\"presence\":\#(presence)}"}"#
+  }
+
+  /// JSON as text inside a JSON string.
+  static func embedded(_ json: String) -> String {
+    String(Substring(JSONWriter.text(.string(json)).utf8.dropFirst().dropLast()))
   }
 
   package func memberAdded(channel: String, member: Member) -> String {

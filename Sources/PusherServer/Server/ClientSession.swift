@@ -32,11 +32,12 @@ package final class ClientSession: HubSession, ConnectionSocket {
   package let address: ClientAddress?
   package let connection: WebSocketConnection
   package var input: ByteBuffer { connection.input }
-  package var output: ByteBuffer { connection.output }
+  package let output: ByteBuffer
   /// Connection of the session; `nil` in tests.
   package weak var carrier: ServerConnection?
   let hub: Hub
   let context: SessionContext
+  private let ledger: OutputLedger
   package var subscriptions = NameSet()
   package var user: SignedInUser?
   /// True if the ledger lists the session as having output.
@@ -64,6 +65,7 @@ package final class ClientSession: HubSession, ConnectionSocket {
     self.context = context
     self.socketID = socketID
     self.connection = connection
+    (output, ledger) = (connection.output, context.ledger)
     readsCompressed = connection.readableWindowBits == SharedFrame.windowBits
     rates = ClientRates(hub.limits)
     heartbeat = Heartbeat(limits: hub.limits, at: now)
@@ -117,7 +119,7 @@ package final class ClientSession: HubSession, ConnectionSocket {
       case .failed(let error): finish(reason: error.description, at: now)
       }
     }
-    if !connection.output.isEmpty { context.ledger.touch(self) }
+    if !output.isEmpty { ledger.touch(self) }
   }
 
   package func inputEnded(at now: Instant) {
@@ -128,7 +130,7 @@ package final class ClientSession: HubSession, ConnectionSocket {
 
   package func lost(reason: String, at now: Instant) {
     finish(reason: reason, at: now)
-    connection.output.removeAll()
+    output.removeAll()
     noteOutput()
   }
 
@@ -158,17 +160,17 @@ package final class ClientSession: HubSession, ConnectionSocket {
       return
     }
     connection.ping()
-    context.ledger.touch(self)
+    ledger.touch(self)
   }
 
   /// Checks the remaining output after a write: a large rest means that the client does not read.
   package func outputSent(at now: Instant) {
     noteOutput()
-    guard connection.output.count > hub.limits.sizes.outputQueue else {
+    guard output.count > hub.limits.sizes.outputQueue else {
       faults.allowance = 0
       return
     }
-    if isOpen && connection.output.count > hub.limits.sizes.outputQueue + faults.allowance {
+    if isOpen && output.count > hub.limits.sizes.outputQueue + faults.allowance {
       overflow(at: now)
     }
   }
@@ -200,19 +202,19 @@ package final class ClientSession: HubSession, ConnectionSocket {
     connection.send(encodedFrame: frame)
     traffic.sent += 1
     heartbeat.noteMessage(at: now)
-    context.ledger.touch(self)
+    ledger.touch(self)
     noteOutput()
   }
 
   private func noteOutput() {
-    let change = connection.output.heldBytes - noted
+    let change = output.heldBytes - noted
     noted += change
-    context.ledger.note(change)
+    ledger.note(change)
   }
 
   private func hasRoom(for count: Int, at now: Instant) -> Bool {
     guard isOpen, !faults.isBlackhole else { return false }
-    guard connection.output.count + count <= hub.limits.outputCeiling + faults.allowance else {
+    guard output.count + count <= hub.limits.outputCeiling + faults.allowance else {
       overflow(at: now)
       return false
     }
@@ -249,11 +251,11 @@ package final class ClientSession: HubSession, ConnectionSocket {
     guard !isFinished else { return }
     state = .finished
     if wasOpen { ended(code: code, reason: reason) }
-    context.ledger.touch(self)
+    ledger.touch(self)
   }
 
   private func ended(code: Int?, reason: String) {
-    context.ledger.touch(self)
+    ledger.touch(self)
     ending = (code, reason)
   }
 
@@ -308,7 +310,7 @@ extension ClientSession {
       return
     }
     connection.pong(frame)
-    context.ledger.touch(self)
+    ledger.touch(self)
   }
 
   private func sendLatePongs(at now: Instant) {

@@ -220,6 +220,13 @@ extension AccessPolicy {
     "True-Client-IP", "CF-Connecting-IP", "CF-Ray", "Fastly-Client-IP", "Fly-Client-IP",
     "Proxy-Client-IP", "WL-Proxy-Client-IP", "Front-End-Https",
   ]
+  private static let proxyNames = {
+    var names = NameTable<String>()
+    for name in proxyFields { names[name.lowercased()] = name }
+    return names
+  }()
+  /// First letters of the fields, in lower case; most fields of a request have another.
+  private static let proxyInitials = Array(Set(proxyNames.names.compactMap(\.utf8.first)))
   /// Common prefix of `X-Forwarded-For`, `-Host`, `-Proto` and their relatives, in lower case.
   private static let proxyFamily = "x-forwarded"
 
@@ -238,9 +245,10 @@ extension AccessPolicy {
   /// Returns the first field of a proxy, in its usual spelling.
   fileprivate static func proxyField(of head: HTTPRequestHead) -> String? {
     head.headers.fields.lazy.compactMap { field in
+      guard proxyInitials.contains((field.name.utf8.first ?? 0) | 0x20) else { return nil }
       // The family has one name: a client may invent endless names, and each sign is logged once.
-      field.name.lowercased().begins(with: proxyFamily)
-        ? "X-Forwarded-*" : proxyFields.first { ASCII.equalIgnoringCase($0, field.name) }
+      let name = field.name.lowercased()
+      return name.begins(with: proxyFamily) ? "X-Forwarded-*" : proxyNames[name]
     }.first
   }
 }

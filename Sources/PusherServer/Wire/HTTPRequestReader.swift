@@ -13,9 +13,8 @@ package struct HTTPRequestReader {
 
     /// RFC 9112 section 9.3.
     package var keepsAlive: Bool {
-      let options = head.headers.tokens("Connection")
-      if options.contains(where: { $0 == "close" }) { return false }
-      return head.minorVersion >= 1 || options.contains(where: { $0 == "keep-alive" })
+      if head.headers.has("close", in: "Connection") { return false }
+      return head.minorVersion >= 1 || head.headers.has("keep-alive", in: "Connection")
     }
   }
 
@@ -46,8 +45,7 @@ package struct HTTPRequestReader {
       let reader = try HTTPBodyReader(head, limit: bodyLimit)
       pending = (head, reader)
       owesContinue =
-        !reader.isComplete
-        && head.headers.tokens("Expect").contains(where: { $0 == "100-continue" })
+        !reader.isComplete && head.headers.has("100-continue", in: "Expect")
     }
     guard try pending?.reader.read(from: input, into: body) == true, let head = pending?.head
     else { return nil }

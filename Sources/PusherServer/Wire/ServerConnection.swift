@@ -54,8 +54,13 @@ package final class ServerConnection: SocketStreamDelegate {
   package let peer: SocketAddress?
   private var phase: Phase {
     // Only requests wait for their turn. A socket is always read, so that its end is noticed.
-    didSet { if !phase.isHTTP { stream?.wantsRead = true } }
+    didSet {
+      if !phase.isHTTP { stream?.wantsRead = true }
+      if case .socket(let socket) = phase { self.socket = socket } else { socket = nil }
+    }
   }
+  /// The socket of ``phase``, apart from it: every delivery asks, and a phase is large.
+  private(set) var socket: (any ConnectionSocket)?
   /// Input until the connection becomes a WebSocket.
   package let input = ByteBuffer(capacity: 256)
   /// Answers to HTTP requests; unused by a WebSocket.
@@ -79,10 +84,6 @@ package final class ServerConnection: SocketStreamDelegate {
     stream = SocketStream.adopt(
       loop: acceptor.loop, descriptor: descriptor, peer: peer, tls: tls, deadline: httpDeadline,
       delegate: self)
-  }
-
-  var socket: (any ConnectionSocket)? {
-    if case .socket(let socket) = phase { socket } else { nil }
   }
 
   var waitingBytes: Int { socket?.output.heldBytes ?? 0 }

@@ -149,7 +149,10 @@ import Testing
     var headers = HTTPHeaders([("Connection", "keep-alive, Upgrade"), ("CONNECTION", " ,x ")])
     #expect(headers["connection"] == "keep-alive, Upgrade")
     #expect(headers.tokens("Connection") == ["keep-alive", "upgrade", "x"])
+    for token in ["keep-alive", "upgrade", "x"] { #expect(headers.has(token, in: "connection")) }
+    for token in ["keep", "", "close"] { #expect(!headers.has(token, in: "Connection")) }
     headers.replace("connection", with: "close")
+    #expect(headers.has("close", in: "CONNECTION") && !headers.has("close", in: "Upgrade"))
     #expect(headers.all("Connection") == ["close"] && headers["None"] == nil)
   }
 }

@@ -11,6 +11,39 @@ import Testing
     #"{"event":"pusher:subscribe","data":{"auth":"x:00","channel":"private-a"}}"#
   private static let nowhere = #"{"event":"pusher:unsubscribe","data":{"channel":"none"}}"#
 
+  @Test func `the names are those of the servers, in their order`() {
+    #expect(Dialect.names == Dialect.allCases.map(\.rawValue))
+  }
+
+  @Test(arguments: Dialect.allCases)
+  func `a list of members is JSON in a string, whatever ids and information hold`(
+    dialect: Dialect
+  ) {
+    let members = [
+      Member(userID: "\"\\é\n", info: ["a\"": "\u{1}\\"]), Member(userID: "7", id: .integer(7)),
+      Member(userID: "gone"), Member(userID: "b", info: .null),
+    ]
+    var list = MemberList()
+    for member in members { #expect(list.join(member)) }
+    #expect(!list.join(members[0]))
+    #expect(list.leave("gone") == members[2])
+    let left = members.filter { $0.userID != "gone" }
+    // Only soketi leaves out members without information.
+    let shown = left.filter { dialect.rawValue != "soketi" || $0.info != nil }
+    let data: JSONValue = [
+      "presence": [
+        "ids": .array(left.map(\.id)),
+        "hash": .object(shown.map { .init($0.userID, $0.info ?? .null) }), "count": .integer(3),
+      ]
+    ]
+    let text = MessageText(dialect: dialect)
+    #expect(
+      text.subscriptionSucceeded(channel: "presence-a", members: list)
+        == MessageText.event(
+          name: "pusher_internal:subscription_succeeded", channel: "presence-a",
+          data: .string(JSONWriter.text(data))))
+  }
+
   @Test(arguments: [(Dialect.pusher, 120), (.reverb, 30), (.soketi, 30)])
   func `the greeting tells the activity timeout`(dialect: Dialect, seconds: Int) {
     let data = #"{\"socket_id\":\"1.1\",\"activity_timeout\":\#(seconds)}"#

@@ -2,8 +2,9 @@ internal import PusherCore
 
 /// One row of the flag table: all that parser, help, manual and completions know of a flag.
 ///
-/// Rows are equal if their names are. A name has a row for each of its meanings.
-struct Flag: Equatable, Sendable {
+/// Rows are equal if their names are. A name has a row for each of its meanings. A class, because the
+/// start of every run passes rows around, and a copy would count the references of every member.
+final class Flag: Equatable, Sendable {
   enum Value: Equatable, Sendable {
     /// No value; `--no-NAME` turns it off.
     case toggle
@@ -60,7 +61,6 @@ struct Flag: Equatable, Sendable {
   let name: String
   let letter: Character?
   let value: Value
-  let offers: [String]
   let isRepeatable: Bool
   /// The toggle is on by default; help then shows `--no-NAME`.
   let isOnByDefault: Bool
@@ -83,14 +83,20 @@ struct Flag: Equatable, Sendable {
   /// has it.
   ///
   /// Literals are in backquotes, the value as help shows it; `{default}` is the default value.
-  let manual: String
+  var manual: String {
+    givenManual ?? summary.prefix(1).uppercased() + summary.dropFirst() + "."
+  }
+  private let givenManual: String?
+  /// Values for completions, made when they are asked for: every run makes the table.
+  private let offers: @Sendable () -> [String]
   /// Flag and value for which this flag is short.
   let standsFor: (name: String, value: String)?
   /// Flag that this one cancels when it comes later.
   let cancels: String?
 
   init(
-    _ name: String, letter: Character? = nil, _ value: Value = .toggle, offers: [String] = [],
+    _ name: String, letter: Character? = nil, _ value: Value = .toggle,
+    offers: @escaping @Sendable @autoclosure () -> [String] = [],
     isRepeatable: Bool = false, isOnByDefault: Bool = false, allowsEmpty: Bool = false,
     shows disclosure: Disclosure = .whole, is role: Role = .option, variables: [String] = [],
     excludes: [Exclusion] = [], needs: [String] = [], of commands: Set<Command>, in group: Group,
@@ -105,7 +111,7 @@ struct Flag: Equatable, Sendable {
     (self.commands, self.group, self.standard) = (commands, group, standard)
     (self.standsFor, self.cancels) = (standsFor, cancels)
     self.summary = summary
-    self.manual = manual ?? summary.prefix(1).uppercased() + summary.dropFirst() + "."
+    givenManual = manual
   }
 
   static func == (left: Flag, right: Flag) -> Bool { left.name == right.name }
@@ -133,7 +139,7 @@ struct Flag: Equatable, Sendable {
 
   var offeredValues: [String] {
     if case .choice(let words, _) = value { return words }
-    return offers
+    return offers()
   }
 
   var spelling: String { "--" + name }
@@ -232,7 +238,8 @@ extension Set<Command> {
 extension Flag {
   /// Returns the reason why `command` refuses a flag, typed as `written`; `nil` if it has the flag.
   static func refusal(of flag: Flag, written: String, by command: Command) -> String? {
-    guard !of(command).contains(flag) else { return nil }
+    // Names first: a set of commands is slower to search than a name is to compare.
+    guard !all.contains(where: { $0 == flag && $0.commands.contains(command) }) else { return nil }
     let start = "\(command.rawValue) has no option \(written)"
     if let hint = hint(for: flag, written: written, by: command) { return "\(start): \(hint)" }
     let owners = Command.allCases.filter { of($0).contains(flag) }.map(\.rawValue)

@@ -107,8 +107,8 @@ extension Flag {
       """)
 
   static let dialect = Flag(
-    "dialect", .choice(Dialect.allCases.map(\.rawValue), "NAME"), of: [.serve], in: .serve,
-    default: Dialect.pusher.rawValue, summary: "answer like pusher, reverb or soketi",
+    "dialect", .choice(Dialect.names, "NAME"), of: [.serve], in: .serve,
+    default: Dialect.names[0], summary: "answer like pusher, reverb or soketi",
     manual: """
       Answer as `pusher`, `reverb` or `soketi` does; the default is `{default}`. The servers differ in the form of
       some messages, in limits, in what they close and how, and in when and how they ping silent clients. They differ
