@@ -56,7 +56,8 @@ import Testing
   @Test func `a key gives its signature again after many other keys`() {
     let (message, key) = (Array("what do ya want for nothing?".utf8), Array("Jefe".utf8))
     let expected = "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
-    for number in UInt8.min...UInt8.max {
+    // A zero at the end makes no other key (RFC 2104).
+    for number in 1...UInt8.max {
       #expect(Hex.encode(Digest.hmacSHA256(message, key: key)) == expected)
       #expect(Hex.encode(Digest.hmacSHA256(message, key: key + [number])) != expected)
     }
