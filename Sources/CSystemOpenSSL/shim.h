@@ -48,8 +48,8 @@ static inline void pusher_SHA1(const void *data, size_t count, unsigned char dig
 }
 #pragma GCC diagnostic pop
 
-// Returns a context of HMAC-SHA256 with a key, or NULL. Its parameter points to text that Swift does
-// not write.
+// Returns a context of HMAC-SHA256 with a key, or NULL. Its parameter points to text that Swift
+// does not write.
 static inline EVP_MAC_CTX *pusher_hmac(const unsigned char *key, size_t count) {
   char digest[] = "SHA256";
   OSSL_PARAM parameters[] = {OSSL_PARAM_construct_utf8_string("digest", digest, 0), OSSL_PARAM_construct_end()};

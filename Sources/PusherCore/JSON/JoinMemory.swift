@@ -1,9 +1,9 @@
 internal import CSystemVectors
 
-/// The text between two values of JSON, as it was read and written: `,\"price\":` became `,"price":`.
+/// The text between two values of JSON, as it was read and written.
 ///
-/// It begins after a value, or with the bracket of one, and ends where the next value begins. Its
-/// pointer stays inside the table of a ``JoinMemory``.
+/// `,\"price\":` became `,"price":`. It begins after a value, or with the bracket of one, and ends
+/// where the next value begins. Its pointer stays inside the table of a ``JoinMemory``.
 @safe struct Join {
   /// At most ``JoinMemory/longest`` count; the bytes after them mean nothing.
   fileprivate var bytes = SIMD32<UInt8>()
@@ -51,7 +51,7 @@ struct NumberShape {
   static let longest = 32
   /// A power of two.
   private static let capacity = 256
-  /// Number of joins that only predict the first join of a text. A power of two.
+  /// Number of joins that only predict the first join of a text, a power of two.
   private static let starts = 32
   /// The joins by hash, and then the starts.
   private let table: UnsafeMutablePointer<Join>

@@ -25,7 +25,7 @@ struct ServeSettings: CommandSettings {
   var asksForConnections: Bool
   /// Text for standard output when the server listens.
   var printed: ServedText?
-  /// The words after `--`: a command that runs while the server listens. Empty for none.
+  /// The words after `--`: a command that runs while the server listens, or none.
   var command: [String]
   var common: CommonSettings
 

@@ -2,8 +2,8 @@ internal import PusherCore
 
 /// One row of the flag table: all that parser, help, manual and completions know of a flag.
 ///
-/// Rows are equal if their names are. A name has a row for each of its meanings. A class, because the
-/// start of every run passes rows around, and a copy would count the references of every member.
+/// Rows are equal if their names are. A name has a row for each of its meanings. A class, because
+/// the start of every run passes rows around, and a copy would count the references of each member.
 final class Flag: Equatable, Sendable {
   enum Value: Equatable, Sendable {
     /// No value; `--no-NAME` turns it off.
