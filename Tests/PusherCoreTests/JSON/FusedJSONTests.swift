@@ -128,7 +128,7 @@ struct FusedRig {
   }
 
   @Test(arguments: places)
-  func `other values come out whole at every distance in the window`(place: FusedRig.Place) {
+  func `other values come out whole at every distance`(place: FusedRig.Place) {
     for piece in [
       #"\\n"#, #"\\\""#, #"\\u00e9"#, #"\/"#, "é", "1e5", "-1.5E+3", "12345678901234567890",
       "true", "false", "null", " ", "[ ]", "{ }", #"{ \"a\" : 1 }"#,
@@ -150,7 +150,7 @@ struct FusedRig {
     #"{\"a\"1}"#, #"{\"a\":1,}"#, #"{\"a\":1 \"b\":2}"#, #"{\"a\",1}"#, #"{a:1}"#, #"{\"a\":}"#,
     #"{\"a\":1"#, #"[\"a"#, #"[\"a\]"#, #"[\"a\\x\"]"#, "[\"]", "[\t1]", "{]", "[}", "",
   ])
-  func `what is no JSON is taken at no place of a window`(wrong: String) {
+  func `what is no JSON is taken at no distance`(wrong: String) {
     for place in Self.places {
       for distance in 0..<70 {
         let run = String(repeating: "z", count: distance)
