@@ -32,7 +32,7 @@ import Testing
 
   @Test func `what is missing, no regular file or endless is refused before it is read`() throws {
     let folder = FileManager.default.temporaryDirectory.path
-    let (pipe, sparse) = (folder + UUID().uuidString, folder + UUID().uuidString)
+    let (pipe, sparse) = ("\(folder)/\(UUID().uuidString)", "\(folder)/\(UUID().uuidString)")
     defer { for path in [pipe, sparse] { unlink(path) } }
     #expect(mkfifo(pipe, 0o600) == 0)
     #expect(FileManager.default.createFile(atPath: sparse, contents: nil))
