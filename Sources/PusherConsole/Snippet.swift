@@ -15,11 +15,6 @@ package enum Snippet: String, CaseIterable, Sendable {
   case swift = "Swift"
   case curl = "curl"
 
-  /// A word for a POSIX shell.
-  package static func shellWord(_ text: String) -> String {
-    "'" + text.pieces(separatedBy: "'").joined(separator: #"'\''"#) + "'"
-  }
-
   /// Returns the snippet, which ends with a newline.
   package func text(for target: SnippetTarget) -> String {
     switch self {
@@ -177,13 +172,13 @@ extension SnippetTarget {
   /// Lets the program sign, because the arguments of other tools would show the secret in ps(1).
   fileprivate var curl: String {
     let local = hasPublishedSecret ? "--local " : ""
-    let key = "--key=" + shellWord(app.key)
-    let path = shellWord("/apps/\(app.id)/events")
+    let key = "--key=" + Self.shellWord(app.key)
+    let path = Self.shellWord("/apps/\(app.id)/events")
     return """
       # needs curl and jq\(missingSecret.map { "; \($0)" } ?? "")
       body='{"name":"order.created","channel":"orders","data":"{\\"id\\":1}"}'
       target=$(pusher-cli sign \(local)\(key) request POST \(path) --data "$body" | jq -r .target)
-      curl -sS -H 'Content-Type: application/json' -d "$body" \(shellWord(place))"$target"
+      curl -sS -H 'Content-Type: application/json' -d "$body" \(Self.shellWord(place))"$target"
 
       """
   }
@@ -229,7 +224,9 @@ package struct SnippetTarget: Sendable {
   }
 
   /// A word for a POSIX shell.
-  func shellWord(_ text: String) -> String { Snippet.shellWord(text) }
+  package static func shellWord(_ text: String) -> String {
+    "'" + text.pieces(separatedBy: "'").joined(separator: #"'\''"#) + "'"
+  }
 
   /// The published secret, or the expression that reads another secret from the environment.
   func expression(quotedBy quoted: (String) -> String, orFrom variable: String) -> String {
@@ -262,7 +259,7 @@ package struct SnippetTarget: Sendable {
         ? (name: "REVERB_\(name.dropFirst("PUSHER_".count))", value: value) : nil
     }
     let credentials = "\(PercentEncoding.encode(app.key)):\(PercentEncoding.encode(app.secret))"
-    let url = "\(scheme)://\(credentials)@\(place.dropFirst(scheme.count + 3))/apps/\(app.id)"
+    let url = "\(scheme)://\(credentials)@\(host):\(self.url.port)/apps/\(app.id)"
     return pusher + reverb + [
       ("SOKETI_DEFAULT_APP_ID", app.id), ("SOKETI_DEFAULT_APP_KEY", app.key),
       ("SOKETI_DEFAULT_APP_SECRET", app.secret), ("PUSHER_URL", url),

@@ -274,7 +274,7 @@ private final class ServedCommand {
   func start(
     _ environment: [(name: String, value: String)], onEnd: @escaping (_ hasFailed: Bool) -> Void
   ) {
-    let line = "exec " + words.map(Snippet.shellWord).joined(separator: " ")
+    let line = "exec " + words.map(SnippetTarget.shellWord).joined(separator: " ")
     let command = ChildProcess.Command(
       line: line, environment: environment, outlet: .ourOutput, timeout: nil)
     do throws(ChildProcess.Failure) {

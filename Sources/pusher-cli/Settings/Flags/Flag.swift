@@ -2,8 +2,9 @@ internal import PusherCore
 
 /// One row of the flag table: all that parser, help, manual and completions know of a flag.
 ///
-/// Rows are equal if their names are. A name has a row for each of its meanings. A class, because
-/// the start of every run passes rows around, and a copy would count the references of each member.
+/// Rows with the same name are equal. A name with several meanings has a row for each of them. It is
+/// a class because the start of every run passes rows around: a copy would count the references of
+/// each member.
 final class Flag: Equatable, Sendable {
   enum Value: Equatable, Sendable {
     /// No value; `--no-NAME` turns it off.
@@ -238,7 +239,7 @@ extension Set<Command> {
 extension Flag {
   /// Returns the reason why `command` refuses a flag, typed as `written`; `nil` if it has the flag.
   static func refusal(of flag: Flag, written: String, by command: Command) -> String? {
-    // Names first: a set of commands is slower to search than a name is to compare.
+    // The name is compared first, because that is quicker than to search the set of commands.
     guard !all.contains(where: { $0 == flag && $0.commands.contains(command) }) else { return nil }
     let start = "\(command.rawValue) has no option \(written)"
     if let hint = hint(for: flag, written: written, by: command) { return "\(start): \(hint)" }
