@@ -16,11 +16,11 @@ internal import CSystemVectors
   fileprivate var mask: UInt32 = 0
   fileprivate(set) var count: UInt16 = 0
   fileprivate(set) var writtenCount: UInt16 = 0
-  /// The shape of the number that came after this join most recently.
+  /// The shape of the number that followed this join the last time.
   fileprivate var number = NumberShape()
   /// True if the next join of the same hash takes the neighbouring place.
   fileprivate var yields = false
-  /// The join that came after this one most recently: the prediction.
+  /// The join that followed this one the last time, and is expected to follow again.
   fileprivate var next: UnsafeMutablePointer<Join>
 }
 
@@ -81,7 +81,7 @@ struct NumberShape {
       && pusher_differences_16(input, bytes(of: join)) & mask == 0
   }
 
-  /// A walk along the joins of one JSON text; valid as long as the memory.
+  /// The joins of one JSON text, one after the other; valid as long as the memory.
   @safe struct Trail {
     private let table: UnsafeMutablePointer<Join>
     private var last: UnsafeMutablePointer<Join>
@@ -100,7 +100,7 @@ struct NumberShape {
     /// True if this text may add joins.
     var learns: Bool { @inline(__always) get { credit > 0 } }
 
-    /// The shape of the number that came here most recently.
+    /// The shape of the number that stood here the last time.
     var number: NumberShape {
       @inline(__always) get { unsafe last.pointee.number }
       @inline(__always) nonmutating set { unsafe last.pointee.number = newValue }

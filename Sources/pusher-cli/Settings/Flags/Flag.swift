@@ -2,9 +2,10 @@ internal import PusherCore
 
 /// One row of the flag table: all that parser, help, manual and completions know of a flag.
 ///
-/// Rows with the same name are equal. A name with several meanings has a row for each of them. It is
-/// a class because the start of every run passes rows around: a copy would count the references of
-/// each member.
+/// Rows with the same name are equal. A name with several meanings has a row for each of them.
+///
+/// A row is an object, because the start of every run passes rows around: a copy of a structure
+/// would count the references of each member.
 final class Flag: Equatable, Sendable {
   enum Value: Equatable, Sendable {
     /// No value; `--no-NAME` turns it off.
