@@ -6,9 +6,6 @@
 #                    numbers. SEED=N draws other cases (1). All take some minutes. Loopback only
 #   scripts/check.sh conformance [quick]    runs every case of the Autobahn test suite against the
 #                    client's WebSocket; quick: without 108 long ones. Reports: .build-conformance
-#   scripts/check.sh dependency     checks that a package outside can depend on the library by
-#                    version: a copy of the repository gets the version's tag, and a package that
-#                    names it by a git URL resolves, builds and runs
 #   scripts/check.sh integrations   builds Integrations/, the adapters for packages of server
 #                    programs, and runs its tests. Fetches the packages that it names; if one cannot
 #                    be fetched, it names that package and ends with 0, with INTEGRATIONS=required 1
@@ -99,41 +96,6 @@ conformance() {
     "$work"/*/index.json >/dev/null || fail "there should be $count cases, all OK or INFORMATIONAL"
 }
 
-dependency() {
-  version=$(version)
-  temporary=$(mktemp -d)
-  origin=$temporary/pusher-cli user=$temporary/user
-  git clone --quiet --no-local . "$origin"
-  git -C "$origin" -c user.name=check -c user.email=check@localhost tag --force "v$version" HEAD
-  mkdir -p "$user/Sources/user"
-  cat >"$user/Package.swift" <<END
-// swift-tools-version: 6.2
-import PackageDescription
-
-let package = Package(
-  name: "user",
-  platforms: [.macOS(.v15)],
-  dependencies: [.package(url: "file://$origin", from: "$version")],
-  targets: [
-    .executableTarget(
-      name: "user", dependencies: [.product(name: "PusherCore", package: "pusher-cli")])
-  ]
-)
-END
-  cat >"$user/Sources/user/main.swift" <<'END'
-import PusherCore
-
-let options = PusherClientOptions(host: .host("127.0.0.1"), port: 6001, useTLS: false)
-let pusher = Pusher(key: "local", options: options)
-print(pusher.subscribe("orders").name)
-END
-  # The cache of the user's own packages stays as it is.
-  "$swift" build --quiet --package-path "$user" --cache-path "$temporary/cache" </dev/null
-  said=$("$user/.build/debug/user")
-  [ "$said" = orders ] || fail "the user's program printed '$said'"
-  say "a package that names PusherCore from $version by a git URL builds and runs"
-}
-
 integrations() {
   folder=.build-integrations
   log=$folder/test.log
@@ -191,9 +153,9 @@ traits() {
 }
 
 case $what in
-  attacks | conformance | dependency | integrations | recipes | traits)
+  attacks | conformance | integrations | recipes | traits)
     script=$what
     "$what" "$@"
     ;;
-  *) wrong "no check is called '$what': there are attacks, conformance, dependency, integrations, recipes and traits" ;;
+  *) wrong "no check is called '$what': there are attacks, conformance, integrations, recipes and traits" ;;
 esac

@@ -4,6 +4,9 @@
 #
 #   scripts/examples.sh PROGRAM
 #
+# Where CI=true the programs name the library as packages outside do, by a git URL and a version: the
+# last commit has that version's tag in a copy of the repository.
+#
 # Uses loopback only and ends everything it starts. After the build it takes at most a minute. Fails
 # if a program does not print its expected lines.
 set -eu
@@ -31,8 +34,21 @@ expect() {
   echo "examples: $name: as expected"
 }
 
-"$swift" build --package-path Examples --scratch-path .build-examples </dev/null
-folder=$("$swift" build --package-path Examples --scratch-path .build-examples --show-bin-path)
+package=Examples
+if [ "${CI:-}" = true ]; then
+  package=$work/examples
+  version=$(version)
+  git clone --quiet --no-local . "$work/pusher-cli"
+  git -C "$work/pusher-cli" -c user.name=examples -c user.email=examples@localhost tag --force "v$version" HEAD
+  cp -R Examples "$package"
+  sed "s|name: \"pusher-cli\", path: \"..\"|url: \"file://$work/pusher-cli\", from: \"$version\"|" \
+    Examples/Package.swift >"$package/Package.swift"
+  grep -q "from: \"$version\"" "$package/Package.swift" || fail 'the dependency of Examples/Package.swift has another form'
+fi
+# The cache of the user's own packages stays as it is.
+set -- --package-path "$package" --scratch-path .build-examples --cache-path "$work/cache"
+"$swift" build "$@" </dev/null
+folder=$("$swift" build "$@" --show-bin-path)
 
 export PUSHER_APP_ID=local PUSHER_APP_KEY=local PUSHER_APP_SECRET=local
 "$program" serve --listen 127.0.0.1:0 --port-file "$work/port" \

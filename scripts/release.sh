@@ -27,10 +27,10 @@ CI=true make --no-print-directory lint
 "$swift" build --quiet --target PusherTesting </dev/null
 scripts/interface.py "$("$swift" build --show-bin-path)/Modules"
 echo 'release: the public interface is the promised one'
-scripts/check.sh dependency
 
 rm -rf dist
 make --no-print-directory package
+CI=true scripts/examples.sh "$program"
 said=$("$program" --version)
 [ "$said" = "pusher-cli $version" ] || fail "the program says '$said', not version $version"
 "$(scripts/python-peers.sh release)" packaging/sbom.py "$program" "dist/pusher-cli-$version.cdx.json"
