@@ -86,10 +86,10 @@ alone() {
 }
 
 # session FOLDER: runs README's first session with the program in FOLDER.
-# The session is the first README block with input and output: commands follow '$ ', the rest is
-# their output.
+# The session is the README block that starts a server: commands follow '$ ', the rest is output.
 session() {
-  sed -n '/^```console$/,/^```$/p' README.md | sed '/^```/d' >"$work/block"
+  awk '/^```/ { if (block ~ /pusher-cli serve &/) { printf "%s", block; exit } block = ""; next } { block = block $0 "\n" }' \
+    README.md >"$work/block"
   {
     echo 'cd "$(mktemp -d)"'
     sed -n '/^\$ /{s/^\$ //;p;:more
@@ -99,7 +99,7 @@ session() {
     echo 'kill "$!"'
   } >"$bare/session"
   grep '^{' "$work/block" >"$work/expected"
-  grep -q 'pusher-cli serve &' "$bare/session" || fail 'README has no first session'
+  grep -q 'pusher-cli serve &' "$bare/session" || fail 'README has no session with a server'
   alone env "PATH=$1:/usr/bin:/bin" sh /session >"$work/events" 2>"$work/said" ||
     fail "README's session failed: $(cat "$work/said")"
   cmp "$work/expected" "$work/events" || fail "README's session printed: $(cat "$work/events" "$work/said")"
