@@ -77,7 +77,11 @@ import Testing
   }
 
   @Test func `pages fit a terminal and end with one newline`() {
-    var pages = [HelpPage.overview, .environment, .exitCodes, .output, .recipes]
+    var pages = [HelpPage.overview, .environment, .exitCodes, .faults, .output, .recipes]
+    pages += Flag.all.map { .flag($0.name) }
+    for word in [HelpPage.Webhook.listen, .send] {
+      pages += [.webhook(word, complete: false), .webhook(word, complete: true)]
+    }
     for command in Self.working {
       #expect(HelpPage.command(command, complete: false).text.split(separator: "\n").count <= 40)
       pages += [.command(command, complete: false), .command(command, complete: true)]
@@ -88,6 +92,13 @@ import Testing
         #expect(!line.hasSuffix(" "), "\(line)")
       }
       #expect(page.text.hasSuffix("\n") && !page.text.hasSuffix("\n\n"))
+    }
+  }
+
+  @Test func `the help on faults has a line for every kind`() {
+    #expect(Flag.fault.offeredValues.count > 10)
+    for kind in Flag.fault.offeredValues {
+      #expect(HelpPage.faults.text.contains("\n  \(kind) "), "\(kind)")
     }
   }
 

@@ -1,22 +1,37 @@
+internal import PusherCore
+
 enum HelpPage: Equatable {
   case overview
   /// A command's page, with all options or only the common ones.
   case command(Command, complete: Bool)
-  case environment, exitCodes, output, recipes
+  /// The page of `webhook listen` or `webhook send`, with its own options.
+  case webhook(Webhook, complete: Bool)
+  /// What the manual says of the flags with this name, of one command or of all.
+  case flag(String, of: Command? = nil)
+  case environment, exitCodes, faults, output, recipes
+
+  enum Webhook: String { case listen, send }
 
   static let topics: [(name: String, page: HelpPage)] = [
-    ("environment", .environment), ("exit-codes", .exitCodes), ("output", .output),
+    ("environment", .environment), ("exit-codes", .exitCodes), ("faults", .faults),
+    ("output", .output), ("patterns", .flag(Flag.event.name, of: .subscribe)),
     ("recipes", .recipes),
+    ("where", .flag(Flag.whereExpression.name)),
   ]
 
-  init(for command: Command, complete: Bool) {
+  /// - Parameter word: The first argument after the command.
+  init(for command: Command, _ word: String?, complete: Bool) {
     switch command {
     case .help, .version: self = .overview
+    case .webhook:
+      self =
+        word.flatMap(Webhook.init).map { .webhook($0, complete: complete) }
+        ?? .command(command, complete: complete)
     default: self = .command(command, complete: complete)
     }
   }
 
-  /// Finds the page for `help WORD…`.
+  /// Finds the page for `help WORD…`: a command, a topic, or the name of a flag without dashes.
   ///
   /// - Throws: ``UsageError`` if no page has that name.
   init(named words: [String]) throws(UsageError) {
@@ -24,13 +39,17 @@ enum HelpPage: Equatable {
       self = .overview
       return
     }
-    guard words.count == 1 else {
-      throw UsageError("help takes one command or topic (found '\(words[1])' too)", helpFor: nil)
+    let command = Command(word: word)
+    let hasWord = command == .webhook && words.count > 1 && Webhook(rawValue: words[1]) != nil
+    if let extra = words.dropFirst(hasWord ? 2 : 1).first {
+      throw UsageError("help takes one command or topic (found '\(extra)' too)", helpFor: nil)
     }
-    if let command = Command(word: word) {
-      self.init(for: command, complete: false)
+    if let command {
+      self.init(for: command, words.dropFirst().first, complete: false)
     } else if let topic = Self.topics.first(where: { $0.name == word }) {
       self = topic.page
+    } else if Flag.all.contains(where: { $0.name == word }) {
+      self = .flag(word)
     } else {
       let names = Command.words + Self.topics.map(\.name)
       let clause = Command.clause(for: word, in: names)
@@ -44,9 +63,27 @@ extension HelpPage {
   var text: String {
     switch self {
     case .overview: Self.text(PackageResources.overview_txt)
-    case .command(let command, let complete): Self.text(of: command, complete: complete)
+    case .command(let command, let complete):
+      Self.text(
+        Self.frames[command] ?? [], command.rawValue,
+        Flag.of(command).filter { complete || $0.isCommon(of: command) }, complete: complete)
+    case .webhook(let word, let complete):
+      Self.text(
+        word == .listen ? PackageResources.webhook_listen_txt : PackageResources.webhook_send_txt,
+        "webhook \(word.rawValue)",
+        Flag.of(.webhook).filter {
+          !(word == .listen ? Flag.ofWebhookSend : Flag.ofWebhookListen).contains($0)
+            && (complete || $0.isCommon(of: .webhook))
+        }, complete: complete)
+    case .flag(let name, let command):
+      Self.text(
+        of: Flag.all.filter { flag in
+          flag.name == name && !flag.manual.isEmpty
+            && command.map { flag.commands.contains($0) } != false
+        })
     case .environment: Self.text(PackageResources.environment_txt)
     case .exitCodes: Self.exitCodesText
+    case .faults: Self.text(PackageResources.faults_txt)
     case .output: Self.text(PackageResources.output_txt)
     case .recipes: Self.text(PackageResources.recipes_txt)
     }
@@ -74,32 +111,45 @@ extension HelpPage {
     .completion: PackageResources.completion_txt,
   ]
 
-  private static func text(of command: Command, complete: Bool) -> String {
-    var lines = frames[command].map { [text($0.dropLast())] } ?? []
+  private static func text(
+    _ frame: [UInt8], _ words: String, _ flags: [Flag], complete: Bool
+  ) -> String {
+    var lines = [text(frame.dropLast())]
+    if !complete { lines += ["", "Common options:"] }
     for group in Flag.Group.allCases {
-      let rows = Flag.of(command).filter { $0.group == group && (complete || $0.isCommon) }
-      guard !rows.isEmpty else { continue }
-      if complete {
-        lines += ["", "\(group.rawValue):"]
-      } else if lines.last != commonHeading, !lines.contains(commonHeading) {
-        lines += ["", commonHeading]
-      }
+      let rows = flags.filter { $0.group == group }
+      if complete, !rows.isEmpty { lines += ["", "\(group.rawValue):"] }
       lines += rows.map(line)
     }
     if !complete {
-      lines += ["", "All options: pusher-cli \(command.rawValue) --help-all, or man pusher-cli"]
+      lines += ["", "All options: pusher-cli \(words) --help-all, or man pusher-cli"]
     }
     return lines.joined(separator: "\n") + "\n"
   }
 
-  private static let commonHeading = "Common options:"
+  private static func text(of flags: [Flag]) -> String {
+    var lines: [String] = []
+    for flag in flags {
+      if !lines.isEmpty { lines.append("") }
+      lines.append((flag.letter.map { "-\($0), " } ?? "") + head(of: flag))
+      let text = flag.manual.pieces(separatedBy: "{default}").joined(separator: flag.standard ?? "")
+      for paragraph in text.pieces(separatedBy: "\n\n") {
+        lines.append("")
+        lines += wrapped(paragraph.pieces(separatedBy: "`").joined(separator: "'"), head: "")
+      }
+    }
+    return lines.joined(separator: "\n") + "\n"
+  }
 
   static let textColumn = 30
 
-  private static func line(for flag: Flag) -> String {
-    let letter = flag.letter.map { "-\($0), " } ?? "    "
+  private static func head(of flag: Flag) -> String {
     let words = flag.spellings.suffix(1) + (flag.takesValue ? [flag.metavariable] : [])
-    let head = "  " + letter + words.joined(separator: " ")
+    return words.joined(separator: " ")
+  }
+
+  private static func line(for flag: Flag) -> String {
+    let head = "  " + (flag.letter.map { "-\($0), " } ?? "    ") + head(of: flag)
     // A head that is too long for its column puts the text on the next line.
     let gap =
       head.count > textColumn - 2
@@ -146,7 +196,7 @@ extension HelpPage {
     var lines: [String] = []
     var line = head
     var isFresh = true
-    for word in text.split(separator: " ") {
+    for word in text.split(whereSeparator: \.isWhitespace) {
       if !isFresh, line.count + 1 + word.count > 80 {
         lines.append(line)
         line = String(repeating: " ", count: head.count)

@@ -29,7 +29,9 @@ enum Invocation: Equatable {
         helpFor: survey.command)
     }
     if survey.wantsHelp || survey.wantsAllHelp {
-      let page = survey.command.map { HelpPage(for: $0, complete: survey.wantsAllHelp) }
+      let page = survey.command.map {
+        HelpPage(for: $0, survey.operand, complete: survey.wantsAllHelp)
+      }
       self = .page(page ?? .overview, .success)
       return
     }
@@ -141,6 +143,8 @@ protocol RunnableSettings: CommandSettings {
 /// A first pass over the words that ignores errors.
 private struct FirstPass {
   var command: Command?
+  /// The first argument after the command.
+  var operand: String?
   var wantsHelp = false
   var wantsAllHelp = false
   var wantsVersion = false
@@ -172,6 +176,7 @@ private struct FirstPass {
       case .operand(let word) where !seenOperand:
         seenOperand = true
         command = Command(word: word)
+      case .operand(let word) where operand == nil: operand = word
       default: break
       }
     }

@@ -167,7 +167,10 @@ import Testing
 
   @Test(arguments: [
     ("", HelpPage.overview), (" exit-codes", .exitCodes), (" environment", .environment),
-    (" output", .output),
+    (" output", .output), (" where", .flag("where")), (" patterns", .flag("event", of: .subscribe)),
+    (" faults", .faults), (" idle-timeout", .flag("idle-timeout")),
+    (" webhook", .command(.webhook, complete: false)),
+    (" webhook send", .webhook(.send, complete: false)),
   ])
   func `topics have pages`(word: String, page: HelpPage) throws {
     let words = "help\(word)".split(separator: " ").map(String.init)

@@ -3,7 +3,8 @@
 /// The manual, made from its template and the flag table.
 ///
 /// A template line `@options GROUP [+COMMAND] [-COMMAND]` stands for the entries of that group's
-/// flags, in table order. `+` keeps the flags that a command takes, `-` the others.
+/// flags, in table order. `+` keeps the flags that a command takes, `-` the others. `@topic NAME`
+/// stands for the page of `help NAME`, as it is printed.
 struct ManualPage {
   let text: String
 
@@ -14,6 +15,14 @@ struct ManualPage {
   }
 
   private static func expanded(_ line: Substring) -> [String] {
+    if line.hasPrefix("@topic "),
+      let page = HelpPage.topics.first(where: { line.hasSuffix($0.name) })
+    {
+      let lines = ManualEntry.escaped(page.page.text).split(
+        separator: "\n", omittingEmptySubsequences: false)
+      return [".Bd -literal"] + lines.dropLast().map { $0.hasPrefix(".") ? "\\&\($0)" : String($0) }
+        + [".Ed"]
+    }
     guard line.hasPrefix("@options ") else { return [String(line)] }
     let words = line.split(separator: " ").dropFirst()
     let flags = Flag.all.filter { flag in
@@ -93,7 +102,7 @@ private struct ManualEntry {
     pending = ""
   }
 
-  private static func escaped(_ text: String) -> String {
+  static func escaped(_ text: String) -> String {
     text.replacing("\\", with: "\\e").replacing("\"", with: "\\(dq")
   }
 

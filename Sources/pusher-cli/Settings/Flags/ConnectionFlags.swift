@@ -17,7 +17,8 @@ extension Flag {
   static let appID = Flag(
     "app-id", .text("ID"), is: .app,
     variables: ["PUSHER_APP_ID", "REVERB_APP_ID", "SOKETI_DEFAULT_APP_ID"],
-    of: .calling.union([.serve, .subscribe]), in: .connection, isCommon: true,
+    of: .calling.union([.serve, .subscribe]), in: .connection,
+    isCommon: .of(.calling.union([.serve])),
     summary: "use this app id (PUSHER_APP_ID)",
     manual: """
       Use ID as the app id, for `trigger`, `channels`, `users`, `terminate`, `check`, `bench`, `webhook send`, `serve`,
@@ -36,11 +37,10 @@ extension Flag {
     "env-file", .text("FILE"), is: .source, variables: ["PUSHER_CLI_ENV_FILE"], of: .working,
     in: .connection, isCommon: true, summary: "read the app and its server from a .env file",
     manual: """
-      Read the app and its server from FILE, a `.env` file. Laravel, Symfony and docker compose write such files.
-      ENVIRONMENT lists the variables that count. They replace the variables of the environment. The program executes
-      nothing in the file. It understands quotes, `export`, comments, `${NAME}` and values of several lines. `-` means
-      standard input. The program reads a `.env` file only if this option or PUSHER_CLI_ENV_FILE names it. The file of
-      PUSHER_CLI_ENV_FILE counts only if the environment has no key.
+      Read the app and its server from FILE, a `.env` file as of Laravel, Symfony and docker compose. The variables
+      under ENVIRONMENT count, and replace those of the environment. The program executes nothing in the file. It
+      understands quotes, `export`, comments, `${NAME}` and values of several lines. `-` means standard input. The file
+      of PUSHER_CLI_ENV_FILE counts only if the environment has no key.
       """)
 
   static let profile = Flag(
@@ -323,7 +323,8 @@ extension Flag {
 
   static let reconnect = Flag(
     "reconnect", .choice(ReconnectMode.allCases.map(\.rawValue), "WHEN"),
-    of: .printing.union([.webhook]), in: .patience, default: ReconnectMode.auto.rawValue,
+    of: .printing.union([.webhook]), in: .patience, isCommon: .of([.subscribe]),
+    default: ReconnectMode.auto.rawValue,
     summary: "auto (first must work), always or never",
     manual: """
       Choose when to reconnect. The default is `{default}`. With `auto`, the first connection must succeed, and later
@@ -416,7 +417,8 @@ extension Flag {
     "quiet", letter: "q", of: .talking, in: .voice, cancels: "verbose", summary: "show only errors")
 
   static let verbose = Flag(
-    "verbose", letter: "v", .counter, of: .talking, in: .voice, cancels: "quiet",
+    "verbose", letter: "v", .counter, of: .talking, in: .voice, isCommon: .of([.subscribe]),
+    cancels: "quiet",
     summary: "show what happens; twice: also protocol frames",
     manual: """
       Show what happens to the connection and its channels. This is the default only on a terminal. Given twice, the
@@ -451,7 +453,7 @@ extension Flag {
     manual: "Show the help of the command and exit with status 0, whatever else is given.")
 
   static let helpAll = Flag(
-    "help-all", is: .action, of: .every, in: .voice, isCommon: true,
+    "help-all", is: .action, of: .every, in: .voice,
     summary: "show every option and exit")
 
   static let version = Flag(

@@ -133,18 +133,14 @@ extension Flag {
     isCommon: true, summary: "run CMD for each event, with its JSON on stdin",
     manual: """
       Run CMD with sh(1) for each event that would otherwise be printed. CMD reads the JSON line on standard input,
-      whatever --output says. The data is only on standard input, never part of a command. CMD inherits standard output
-      and standard error.
-
-      CMD also gets variables. PUSHER_CLI_EVENT is the name of the event, PUSHER_CLI_CHANNEL its channel,
-      PUSHER_CLI_USER_ID the user id, and PUSHER_CLI_ID the id. PUSHER_CLI_SEQ is the number of the event, and
-      PUSHER_CLI_RECEIVED_AT its time of arrival. A variable is empty if the event has no such value. The sender chooses
-      the name of an event, so quote the variables.
+      whatever --output says. CMD inherits standard output and standard error. Its variables PUSHER_CLI_EVENT,
+      PUSHER_CLI_CHANNEL, PUSHER_CLI_USER_ID, PUSHER_CLI_ID, PUSHER_CLI_SEQ and PUSHER_CLI_RECEIVED_AT hold the name,
+      the channel, the user id, the id, the number and the time of arrival, or nothing. The sender chooses the name of
+      an event, so quote the variables.
 
       Commands run in order, one at a time. When as many events wait as --buffer allows, the socket is not read, and a
       warning says so once. A message at the end counts the events that no command got, and status 0 becomes 7. With
-      --state-file, an event counts when its command has ended. The guide (docs/guide.md) has more on the variables and
-      on the end of a run.
+      --state-file, an event counts when its command has ended. The guide (docs/guide.md) has more.
       """)
 
   static let execJobs = Flag(
@@ -215,7 +211,8 @@ extension Flag {
       Exclusion(
         "timestamps",
         "--format and --timestamps exclude each other: write %t in --format instead"),
-    ], of: .printing, in: .print, summary: "print TEXT; %e is the event, %d the data; see man",
+    ], of: .printing, in: .print, isCommon: true,
+    summary: "print TEXT; %e is the event, %d the data; see man",
     manual: """
       Print TEXT and a newline for each event. In TEXT, `%e` is the event, `%c` the channel, `%i` the id and `%u` the
       user id. `%d` is the data, text without quotes. `%D` is the data as one field of a table: tabs, newlines and
@@ -250,7 +247,7 @@ extension Flag {
     summary: "end each event with NUL instead of a newline")
 
   static let lifecycle = Flag(
-    "lifecycle", letter: "L", of: .printing, in: .print,
+    "lifecycle", letter: "L", of: .printing, in: .print, isCommon: true,
     summary: "print connection and subscription lines too",
     manual: "Print lines about the connection and its channels too. --count does not count them.")
 
@@ -296,23 +293,20 @@ extension Flag {
     "forward", .text("URL"), shows: .place, of: .printing, in: .receive, isCommon: true,
     summary: "POST each event to URL until it is accepted",
     manual: """
-      Send to URL, by POST, each event that would otherwise be printed. URL begins with http or https. `@FILE` reads it
-      from a file, which keeps a token in the URL out of the process list. The body is the JSON line, whatever --output
-      says, and its type is `application/json`. The fields Pusher-Event and Pusher-Channel name the event and its
-      channel. The field Idempotency-Key is the same at every try of an event, and different for each event. If
-      an event of a stream has an id, the key comes from the stream's URL, the id and the event, so two programs make the
-      same key. The options --cacert, --insecure, --proxy and --connect-timeout apply too; the timeout limits each
-      try.
+      Send to URL, by POST, each event that would otherwise be printed. `@FILE` reads URL from a file, which keeps a
+      token in it out of the process list. The body is the JSON line, whatever --output says. The fields Pusher-Event
+      and Pusher-Channel name the event and its channel. The field Idempotency-Key is the same at every try of an event,
+      and different for each event. The options --cacert, --insecure, --proxy and --connect-timeout apply too; the
+      timeout limits each try.
 
       An answer with status 2xx accepts the event. Redirects are not followed. Without such an answer, the event is sent
-      again. The wait is random, and grows from one second to --retry-max-delay. If the answer asks for a longer wait by
-      Retry-After, the wait is that long, up to the same limit. So an event may come twice, and no event is skipped.
+      again after a random wait, which grows from one second to --retry-max-delay; Retry-After can ask for more, up to
+      the same limit. So an event may come twice, and no event is skipped.
 
       Events are sent in order, one at a time, on one connection. When as many events wait as --buffer allows, the
-      socket is not read, and a warning says so once. A message at the end counts the events that were not delivered.
-      They go to the file of --forward-dead if there is one, and status 0 becomes 4. With --state-file, an event counts
-      when it is delivered or in that file. The options --exec and --forward exclude each other. The guide
-      (docs/guide.md) has more on the fields, the messages and the end of a run.
+      socket is not read, and a warning says so once. Events that were not delivered at the end are counted, and go to
+      the file of --forward-dead if there is one. Status 0 then becomes 4. With --state-file, an event counts when it is
+      delivered or in that file. The guide (docs/guide.md) has more.
       """)
 
   static let forwardHeader = Flag(
@@ -362,15 +356,15 @@ extension Flag {
   ]
 
   static let discover = Flag(
-    "discover", .duration, of: [.subscribe], in: .receive, default: "2s",
+    "discover", .duration, of: [.subscribe], in: .receive, isCommon: true,
+    default: "2s",
     summary: "look for channels of a pattern every TIME",
     manual: """
       Look for the channels of a pattern every TIME. The default is {default}. A pattern is a channel with `*`, `?` or
-      `[...]`, as in `subscribe 'private-*'`, and `'*'` is every channel. Without a channel, this option means `'*'`.
-      The program lists the occupied channels through the HTTP API, and joins those that match. This needs the app id
-      and the secret. Events before the join are not seen. The program leaves a channel if nobody else is there. It can tell only if the server counts subscriptions or the
-      channel has members; otherwise the program stays. A refused channel causes a warning and is left out. With `-L`,
-      `pusher:subscription_succeeded` and `pusher-cli:left` report each channel.
+      `[...]`, as in `subscribe 'private-*'`. Without a channel, this option means `'*'`. The program lists the occupied
+      channels through the HTTP API, and joins those that match. This needs the app id and the secret. Events before the
+      join are not seen. The program leaves a channel if it can tell that nobody else is there. A refused channel causes
+      a warning and is left out.
       """)
 
   static let maxChannels = Flag(
@@ -388,8 +382,8 @@ extension Flag {
       `{"event":"client-x","channel":"private-a","data":{}}` is a client event, which Laravel calls a whisper.
       `{"subscribe":"a"}` joins channel a, and `{"unsubscribe":"a"}` leaves it. An event waits until the server has
       confirmed its channel. If a line fails, a warning gives its number. The run continues after the end of the input.
-      If the server's rate limit drops a client event, the program does not send it again. A warning says so, and the
-      run ends with status 4 instead of 0. If the server refuses a client event, the run ends with status 3.
+      If the server refuses a client event, the run ends with status 3; if its rate limit drops one, with 4 instead of
+      0.
       """)
 
   static let onGap = Flag(

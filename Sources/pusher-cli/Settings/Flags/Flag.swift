@@ -45,6 +45,14 @@ final class Flag: Equatable, Sendable {
     }
   }
 
+  /// The commands whose short help shows a flag: all that take it, none, or some.
+  enum Common: ExpressibleByBooleanLiteral, Sendable {
+    case all, none
+    case of(Set<Command>)
+
+    init(booleanLiteral isCommon: Bool) { self = isCommon ? .all : .none }
+  }
+
   /// The groups in the help, with their headings.
   enum Group: String, CaseIterable, Sendable {
     case receive = "Events"
@@ -76,8 +84,7 @@ final class Flag: Equatable, Sendable {
   let needs: [String]
   let commands: Set<Command>
   let group: Group
-  /// Shown in the short help; `--help-all` shows every flag.
-  let isCommon: Bool
+  private let common: Common
   let standard: String?
   /// Short description, without a full stop.
   let summary: String
@@ -102,13 +109,13 @@ final class Flag: Equatable, Sendable {
     isRepeatable: Bool = false, isOnByDefault: Bool = false, allowsEmpty: Bool = false,
     shows disclosure: Disclosure = .whole, is role: Role = .option, variables: [String] = [],
     excludes: [Exclusion] = [], needs: [String] = [], of commands: Set<Command>, in group: Group,
-    isCommon: Bool = false, default standard: String? = nil,
+    isCommon common: Common = false, default standard: String? = nil,
     standsFor: (name: String, value: String)? = nil, cancels: String? = nil, summary: String,
     manual: String? = nil
   ) {
     (self.name, self.letter, self.value, self.offers) = (name, letter, value, offers)
     (self.isRepeatable, self.isOnByDefault) = (isRepeatable, isOnByDefault)
-    (self.allowsEmpty, self.isCommon, self.disclosure) = (allowsEmpty, isCommon, disclosure)
+    (self.allowsEmpty, self.common, self.disclosure) = (allowsEmpty, common, disclosure)
     (self.role, self.variables, self.excludes, self.needs) = (role, variables, excludes, needs)
     (self.commands, self.group, self.standard) = (commands, group, standard)
     (self.standsFor, self.cancels) = (standsFor, cancels)
@@ -117,6 +124,15 @@ final class Flag: Equatable, Sendable {
   }
 
   static func == (left: Flag, right: Flag) -> Bool { left.name == right.name }
+
+  /// True if the short help of a command shows the flag; `--help-all` shows every flag.
+  func isCommon(of command: Command) -> Bool {
+    switch common {
+    case .all: true
+    case .none: false
+    case .of(let commands): commands.contains(command)
+    }
+  }
 
   var metavariable: String {
     switch value {

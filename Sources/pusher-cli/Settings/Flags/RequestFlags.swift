@@ -8,7 +8,8 @@ extension Flag {
 
   static let header = Flag(
     "header", letter: "H", .text("HEADER"), isRepeatable: true, shows: .field, of: .dialling,
-    in: .request, isCommon: true, summary: "send 'NAME: VALUE', or the lines of @FILE",
+    in: .request, isCommon: .of(.dialling.subtracting([.subscribe])),
+    summary: "send 'NAME: VALUE', or the lines of @FILE",
     manual: """
       Send the field `name: value`, or the fields of `@FILE`. The file has one field per line, and keeps tokens out of
       sight. The fields go with the upgrade of `subscribe`, the request of `sse`, and every call of the HTTP API. May
@@ -166,11 +167,11 @@ extension Flag {
     "publish", of: [.check], in: .send, isCommon: true,
     summary: "send an event through the API and wait for it",
     manual: """
-      Publish an event through the HTTP API and wait for it on the subscription. The event goes to each channel of the
-      arguments, or to a channel of its own, such as `pusher-cli-check-1a2b3c4d`. Its name is `pusher-cli-check`, and
-      other subscribers of the channel get it too. If it does not come within the time of --connect-timeout, the stage
-      `round trip` fails. An event that takes more than 1 s causes a warning. The lines below the stage say what to look
-      at in the app; a Laravel `.env` of --env-file makes them precise.
+      Publish an event `pusher-cli-check` through the HTTP API and wait for it on the subscription. It goes to each
+      channel of the arguments, whose other subscribers get it too, or to a channel of its own. If it does not come
+      within the time of --connect-timeout, the stage `round trip` fails. An event that takes more than 1 s causes a
+      warning. The lines below the stage say what to look at in the app; a Laravel `.env` of --env-file makes them
+      precise.
       """)
 
   static let asking: [Flag] = [

@@ -41,12 +41,12 @@ extension Flag {
     "redis", .text("URL"), allowsEmpty: true, shows: .place, variables: ["PUSHER_CLI_REDIS_URL"],
     of: [.serve], in: .serve, summary: "share channels with other servers through Redis",
     manual: """
-      Share channels, members and events with all servers that have the same URL. To clients and to the HTTP API, they
-      are one server. The URL is `redis://host:port/database`, with `rediss` for TLS. For Sentinels it is
-      `redis+sentinel://host:port,host:port/name/database`. A password here would show in ps(1), so give a URL with a
-      password in PUSHER_CLI_REDIS_URL. An empty URL means no Redis, whatever the environment says. The server reports
-      that it listens when the other servers know of it, or when it knows that it cannot reach Redis. While it cannot
+      Share channels, members and events with all servers that have the same URL, as if they were one server. The URL is
+      `redis://host:port/database`, with `rediss` for TLS. For Sentinels it is
+      `redis+sentinel://host:port,host:port/name/database`. Give a URL with a password in PUSHER_CLI_REDIS_URL, because
+      ps(1) would show it here. An empty URL means no Redis, whatever the environment says. While the server cannot
       reach Redis, sockets stay open, the HTTP API answers with 503, and the server refuses client events.
+      docs/cluster.md has the details.
       """)
 
   static let portFile = Flag(
@@ -101,7 +101,7 @@ extension Flag {
 
   static let fault = Flag(
     "fault", .text("FAULT"), offers: StagedFault.kinds, isRepeatable: true, of: [.serve],
-    in: .serve, summary: "stage a fault, such as 'drop:after=3'; see man",
+    in: .serve, summary: "stage a fault, such as 'drop'; see 'help faults'",
     manual: """
       Stage a fault to test an app; see `STAGED FAULTS`. May be repeated.
       """)
@@ -130,27 +130,21 @@ extension Flag {
     isCommon: true, summary: "serve all apps in FILE (JSON); see man",
     manual: """
       Serve all apps in FILE, instead of the one app that options or the environment name. FILE is a JSON array of
-      objects with `id`, `key` and `secret`. Optional members are `client_events`, `subscription_counts`, `enabled`,
-      `webhooks`, `encryption_master_key`, `limits` and, with `--dialect reverb`, `rate_limiting`. The last has the
-      members of Reverb's configuration: `max_attempts` messages of a connection, 60 by default, in `decay_seconds`, 60
-      by default. Above the limit, the client gets an error event with 4301; with `terminate_on_limit`, the connection
-      ends without a word. The guide (`docs/guide.md`) describes all members. On SIGHUP, the server reads FILE again
-      and continues. It serves new apps. It closes the sockets of a removed app with 4001, and of an app that is no
-      longer enabled with 4003. All other sockets stay, and changes apply from then on. If FILE is wrong, a message says
-      why, and the apps stay as they are.
+      objects with `id`, `key` and `secret`. The guide (`docs/guide.md`) describes the optional members, such as
+      `webhooks`, `limits` and, with `--dialect reverb`, `rate_limiting`. On SIGHUP, the server reads FILE again. It
+      closes the sockets of a removed app with 4001, and of an app that is no longer enabled with 4003. All other
+      sockets stay. If FILE is wrong, a message says why, and the apps stay as they are.
       """)
 
   static let webhook = Flag(
     "webhook", .text("URL"), isRepeatable: true, shows: .place, of: [.serve], in: .serve,
     isCommon: true, summary: "send webhooks to URL",
     manual: """
-      Send webhooks to URL, signed with the app's secret as Pusher signs them. May be repeated. Each webhook holds one
-      event: `channel_occupied`, `channel_vacated`, `member_added`, `member_removed`, `client_event`, `cache_miss` or,
-      with --subscription-counts, `subscription_count`. If the answer is not a 2xx status, the server sends the
-      webhook again after 1, 2, 4 s and so on, for five minutes. Later webhooks to the same URL wait, at most 1000 of
-      them and 16 MiB in all; more are dropped. Messages report failures and drops. When the server ends, it sends the
-      waiting webhooks at once, for at most 2 s. The guide (`docs/guide.md`) has the details. Reverb has no webhooks;
-      with `--dialect reverb`, the server sends them anyway, and a warning says so.
+      Send webhooks to URL, signed with the app's secret as Pusher signs them. May be repeated. If the answer is not a
+      2xx status, the server sends the webhook again after 1, 2, 4 s and so on, for five minutes. Later webhooks to the
+      same URL wait, at most 1000 of them and 16 MiB in all; more are dropped. Messages report failures and drops. The
+      guide (`docs/guide.md`) has the names of the events. Reverb has no webhooks; with `--dialect reverb`, the server
+      sends them anyway, and a warning says so.
       """)
 
   static let webhookDelay = Flag(
@@ -166,24 +160,22 @@ extension Flag {
     summary: "answer /pusher/auth for other machines too",
     manual: """
       Answer authorisation requests from everybody, as an application does. The endpoints are POST `/pusher/auth` and
-      `/pusher/user-auth`, and Laravel's `/broadcasting/auth` and `/broadcasting/user-auth`. They sign only for a
-      socket that is connected here, and only for its own app. The socket may then subscribe to every channel as any
-      user. So without this option, the server answers only requests from this machine, and only if no other machine
-      can connect. A request does not count as from this machine if it has the fields of a proxy, or a Host that is
-      not local. `--no-auth-endpoints` turns the endpoints off. A request is a form or JSON with `socket_id` and
-      `channel_name`. For members and users, it may also have `user_id`, `user_info` and `watchlist`. If it has
-      `app_key`, that must be the key of the socket's app. Without `user_id`, the user's id is the socket's id.
+      `/pusher/user-auth`, and Laravel's `/broadcasting/auth` and `/broadcasting/user-auth`. They sign only for a socket
+      that is connected here, which may then subscribe to every channel as any user. So without this option, the server
+      answers only requests from this machine, without the fields of a proxy, and only if no other machine can connect.
+      `--no-auth-endpoints` turns the endpoints off. A request is a form or JSON with `socket_id` and `channel_name`.
+      For members and users, it may also have `user_id`, `user_info` and `watchlist`. Without `user_id`, the user's id
+      is the socket's id.
       """)
 
   static let allowOrigin = Flag(
     "allow-origin", .text("ORIGIN"), isRepeatable: true, of: [.serve], in: .serve,
     summary: "allow web pages of ORIGIN too",
     manual: """
-      Allow web pages of ORIGIN to use the server, such as `https://shop.example` or `http://192.168.1.5:3000`.
-      Without this option, only pages of this machine may. Their host is a loopback address, `localhost`, or a name
-      under `.localhost` or `.test`, with any port. All others get 403 from sockets, endpoints and the HTTP API. A
-      warning names each refused origin once, and at most twenty in all. Programs send no origin, and need none.
-      `null` is the origin of files and of every sandboxed page. May be repeated.
+      Allow web pages of ORIGIN to use the server, such as `https://shop.example` or `http://192.168.1.5:3000`. Without
+      this option, only pages of this machine may. Their host is a loopback address, `localhost`, or a name under
+      `.localhost` or `.test`, with any port. All others get 403, and a warning names each once. `null` is the origin of
+      files and of every sandboxed page. May be repeated.
       """)
 
   static let allowHost = Flag(
@@ -219,11 +211,10 @@ extension Flag {
     "max-address-channels", .integer(1...10_000_000), of: [.serve], in: .serve, default: "25000",
     summary: "let one address occupy at most N channels",
     manual: """
-      Let the sockets of one address occupy at most N channels of an app, by default {default}. So one client cannot
-      take all channels of --max-channels. A subscription to one more gets an error event with 4004; a channel that
-      others occupy does not count. For IPv6, an address is a network of 64 bits. The limit does not apply to sockets
-      that a proxy brings, because the proxy hides the address. The proxy connects from this machine or a private
-      network, and sends a field such as `X-Forwarded-For`.
+      Let the sockets of one address, for IPv6 of a network of 64 bits, occupy at most N channels of an app, by default
+      {default}. So one client cannot take all channels of --max-channels. A subscription to one more gets an error
+      event with 4004; a channel that others occupy does not count. The limit does not apply to sockets that a proxy on
+      this machine or in a private network brings with a field such as `X-Forwarded-For`.
       """)
 
   static let maxSocketChannels = Flag(
@@ -374,24 +365,21 @@ extension Flag {
     "console", of: [.serve], in: .serve, isCommon: true,
     summary: "serve a web page that shows what happens",
     manual: """
-      Serve a page at `/console` that shows what happens on the server. It shows events, connections, channels and
-      members as they come and go. It also sends events, stages faults and explains a wrong authorisation. The address
-      that is printed at the start contains a token of this run. Without the token, nobody can see or do anything. The
-      page is the default on a terminal if no other machine can connect. It then answers only requests that begin on
-      this machine. With --console, it also answers requests through a proxy or from another machine. The address of
-      the server without a path then leads to the page. `--no-console` turns it off. docs/console.md describes the
-      calls of the page, which programs may use too.
+      Serve a page at `/console` that shows events, connections, channels and members as they come and go. It also sends
+      events, stages faults and explains a wrong authorisation. The address that is printed at the start contains a
+      token of this run, without which nobody can see or do anything. The page is the default on a terminal if no other
+      machine can connect. It then answers only requests that begin on this machine; with --console it answers all.
+      `--no-console` turns it off. docs/console.md describes its calls, which programs may use too.
       """)
 
   static let consoleTokenFile = Flag(
     "console-token-file", .text("FILE"), of: [.serve], in: .serve,
     summary: "keep the token, and so the address, in FILE",
     manual: """
-      Read the token of the console from FILE; a missing FILE is made. So the address of the page stays the same, and
-      an open page continues after a restart of the server. FILE holds only the token, on one line: 16 to 256 letters,
-      digits, `-`, `.`, `_` or `~`. A FILE that other users can read or change is refused, because the token opens the
-      data of private channels. A FILE on a read-only file system, such as a secret of Kubernetes, is taken. The
-      option turns the page on; without --console, the page answers only this machine.
+      Read the token of the console from FILE; a missing FILE is made. So an open page continues after a restart of the
+      server. FILE holds only the token, on one line: 16 to 256 letters, digits, `-`, `.`, `_` or `~`. A FILE that other
+      users can read or change is refused, unless its file system is read-only. The option turns the page on; without
+      --console, the page answers only this machine.
       """)
 
   static let consoleHistory = Flag(
