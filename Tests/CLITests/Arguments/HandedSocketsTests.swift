@@ -77,9 +77,7 @@ struct HandedSocketsTests {
     (.notListening, "it is not a listening socket"),
     (.notInternet, "it has no IP address"),
   ])
-  func `a descriptor that cannot be listened on is refused`(
-    fault: HandedSocket.Fault, words: String
-  ) {
+  func `an unusable descriptor is refused`(fault: HandedSocket.Fault, words: String) {
     #expect(
       refusal { _ = try settings(sockets: [.failure(fault)]) }
         == "LISTEN_FDS: cannot listen on descriptor 3: \(words); "
@@ -98,9 +96,7 @@ struct HandedSocketsTests {
     #expect(settings.server.listen.port == 7001 && !settings.server.listen.reusesPort)
   }
 
-  @Test func `a socket that others can reach wants a secret of its own, and takes every host`()
-    throws
-  {
+  @Test func `a socket that others can reach wants its own secret, and takes every host`() throws {
     #expect(
       refusal { _ = try settings(sockets: [.success(Self.everywhere)]) }?.hasPrefix(
         "LISTEN_FDS: other machines may reach 0.0.0.0, ") == true)

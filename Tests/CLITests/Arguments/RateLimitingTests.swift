@@ -30,9 +30,7 @@ struct RateLimitingTests {
     #expect(try limit(object, name: name) == expected(5, 2, ends: true))
   }
 
-  @Test func `what the file leaves out is as in Reverb's configuration, and the limit holds`()
-    throws
-  {
+  @Test func `what the file leaves out is as in Reverb's configuration; the limit holds`() throws {
     #expect(try limit("{}") == expected(60, 60))
     #expect(try limit(#"{"max_attempts":1}"#) == expected(1, 60))
     #expect(try limit(#"{"decay_seconds":1000000000}"#) == expected(60, 1_000_000_000))

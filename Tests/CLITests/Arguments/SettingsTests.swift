@@ -114,9 +114,7 @@ import Testing
   }
 
   @Test(arguments: [("s", "s"), ("s\n", "s"), ("s\r\n", "s"), ("s\n\n", "s\n"), (" s ", " s ")])
-  func `the secret's file loses its last newline, and only that`(content: String, secret: String)
-    throws
-  {
+  func `the secret's file loses only its last newline`(content: String, secret: String) throws {
     let settings = try subscribe(
       "--key K --secret-file f private-a", files: PretendFiles(contents: ["f": content]))
     #expect(settings.authorization == .secret(Secret(secret), nil))
@@ -206,9 +204,7 @@ import Testing
     #expect(settings.warnings.count == 1 && settings.connection.tls.insecure)
   }
 
-  @Test func `a pinned key takes the edge off that warning, and may be given more than once`()
-    throws
-  {
+  @Test func `a pinned key softens that warning, and may be given more than once`() throws {
     let pin = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
     let settings = try subscribe(
       "--local a --insecure --pin-sha256 \(pin) --pin-sha256 sha256//\(pin)")

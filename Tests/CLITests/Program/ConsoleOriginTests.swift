@@ -92,8 +92,7 @@ struct ConsoleOriginTests {
     """
 
   @Test(arguments: ["127.0.0.1", "evil.example"], [false, true])
-  func `a page from elsewhere reads nothing and does nothing`(host: String, knowsToken: Bool) throws
-  {
+  func `a page from elsewhere reads and does nothing`(host: String, knowsToken: Bool) throws {
     let console = try ConsoleSite()
     let subscriber = try console.server.subscribe(["news"], "-L")
     let socket = try #require(

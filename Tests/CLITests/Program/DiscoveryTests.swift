@@ -23,9 +23,7 @@ struct ChannelSearchTests {
     #expect(take(&search, "private-b", "private-a", "news1") == .init())
   }
 
-  @Test
-  func `a channel that the command line names, a user's channel and no name at all are left alone`()
-  {
+  @Test func `a channel of the command line, a user's channel and no name at all are left alone`() {
     var search = ChannelSearch(patterns: ["*"], limit: 10)
     #expect(take(&search, "news", standing: .typed) == .init())
     #expect(take(&search, "#server-to-user-1", "two words", "") == .init())
@@ -41,9 +39,7 @@ struct ChannelSearchTests {
     }
   }
 
-  @Test
-  func `a channel stays that others are in, whose count is unknown, or that is not confirmed yet`()
-  {
+  @Test func `a channel with others in it, with an unknown count, or not yet confirmed, stays`() {
     let cases: [([Listed], ChannelSearch.Standing)] = [
       ([Listed(name: "a", count: 2)], .confirmed), ([Listed(name: "a", count: nil)], .confirmed),
       ([Listed(name: "a", count: 1)], .open), ([], .open),

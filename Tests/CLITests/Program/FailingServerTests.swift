@@ -50,9 +50,7 @@ struct FailingServerTests {
     (#","data":{"code":4100,"message":["full",2]}"#, #" 4100: ["full",2]"#),
     (#","data":{"code":4100,"message":"full"}"#, " 4100: full"),
   ])
-  func `an error without a text says so, and any other text is shown`(
-    rest: String, words: String
-  ) throws {
+  func `an error without a text says so, others are shown`(rest: String, words: String) throws {
     let server = try ScriptedServer.joined { connection in
       try connection.send(text: #"{"event":"pusher:error"\#(rest)}"#)
       try connection.send(event: "next", data: "{}")

@@ -27,9 +27,7 @@ struct FloodTests {
   }
 
   @Test(arguments: ["message", "frame"])
-  func `of many pings that a server sends without reading the latest is answered`(
-    kind: String
-  ) throws {
+  func `of many pings that a server never reads on the latest is answered`(kind: String) throws {
     let total = 150_000
     let pongs = Record<Int>()
     let read = Gate()

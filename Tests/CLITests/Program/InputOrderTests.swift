@@ -98,8 +98,7 @@ struct InputOrdersTests {
     }
   }
 
-  @Test func `a line that cannot be carried out is told with its number, and others go on`() throws
-  {
+  @Test func `a line that cannot be carried out is told with its number; others go on`() throws {
     let server = try LocalServer()
     let program = try start(server)
     write(

@@ -92,10 +92,7 @@ struct ObservationTests {
     #expect(try sender.wait() == .exited(0))
   }
 
-  @Test
-  func `while it reads standard input, and while it waits for an answer, the program lives on`()
-    throws
-  {
+  @Test func `the program lives on while it reads standard input or awaits an answer`() throws {
     let reader = try PusherCLI.start(
       [
         "trigger", "--host", "127.0.0.1", "--port", "1", "--scheme", "http", "--key", "k",

@@ -62,9 +62,7 @@ struct Refusal: CustomTestStringConvertible, Sendable {
 @Suite("Refused subscriptions, in the words of servers that nobody here wrote", .runsPrograms)
 struct RefusalTests {
   @Test(arguments: Refusal.all)
-  func `a refusal in any words ends the run without an event, with its status`(
-    refusal: Refusal
-  ) throws {
+  func `a refusal in any words ends the run with its status and no event`(refusal: Refusal) throws {
     let server = try ScriptedServer { connection in
       try connection.welcome()
       _ = try connection.message()
@@ -98,8 +96,7 @@ struct InternalEventTests {
     #"{"channel":"news","data":"{}","event":"pusher_internal:news"}"#,
     #"{"event":"pusher\u005finternal:news","channel":"news","data":"{}"}"#,
   ])
-  func `an unknown internal event is neither printed nor counted, but named`(message: String) throws
-  {
+  func `an unknown internal event is not printed or counted, but named`(message: String) throws {
     let place = message.contains("\"channel\"") ? " on news" : ""
     try run([message, Self.event], "-n", "1").expect(
       0, prints: Self.line,

@@ -77,8 +77,7 @@ struct RenewedCredentialsTests {
     #expect(try program.line() == "2")
   }
 
-  @Test func `SIGHUP ends a run without a file of its own, whatever its settings come from`() throws
-  {
+  @Test func `SIGHUP ends a run without a file of its own, whatever its settings are`() throws {
     let server = try LocalServer()
     let settings = try TemporaryFolder.shared.file(
       "app.env",

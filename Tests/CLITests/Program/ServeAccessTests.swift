@@ -40,9 +40,7 @@ struct ServeAccessTests {
     #expect(try !open.stop().errorText.contains("--allow-origin"))
   }
 
-  @Test func `what is for this machine is closed to other names and to proxies, and told`()
-    throws
-  {
+  @Test func `what is for this machine is closed to other names and proxies, and told`() throws {
     let server = try LocalServer(options: ["--allow-host", "ws.example.com", "--console"])
     let program = try server.subscribe(["news"], "-L", joins: false)
     let greeting = try JSONParser.parse(try #require(try program.lines(2).first))

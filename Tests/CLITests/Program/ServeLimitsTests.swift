@@ -14,10 +14,7 @@ struct ServeLimitsTests {
     for program in two { #expect(try program.line().contains(#""event":"e""#)) }
   }
 
-  @Test
-  func `a channel beyond --max-channels is refused with the limit, and told once with the flag`()
-    throws
-  {
+  @Test func `a channel beyond --max-channels is refused, and told once with the flag`() throws {
     let server = try LocalServer(options: ["--max-channels", "2"])
     let two = try server.subscribe(["a", "b"], "-L")
     for channel in ["c", "d"] {

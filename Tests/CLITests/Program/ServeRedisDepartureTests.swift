@@ -62,9 +62,7 @@ struct ServeRedisDepartureTests: WebhookWatcher {
   }
 
   @Test(arguments: Trouble.allCases)
-  func `what a server holds back is told by another, without Redis' memory, and at the end`(
-    trouble: Trouble
-  ) throws {
+  func `what a server holds back is told by another, and at the end`(trouble: Trouble) throws {
     let servers = try servers(trouble == .isKilled ? 2 : 1, delay: trouble.rawValue)
     let first = try member(servers[0], "a")
     #expect(try told(2) == ["channel_occupied", "member_added a"])

@@ -37,9 +37,7 @@ struct ServeRedisHooksTests: WebhookWatcher {
     return events
   }
 
-  @Test func `whoever leaves an emptied Redis is told as gone, once, and nobody as having come`()
-    throws
-  {
+  @Test func `whoever leaves an emptied Redis is told as gone once, and nobody as new`() throws {
     let servers = try (0..<2).map { _ in try server() }
     let first = try member(servers[0], "a")
     #expect(try told(2) == ["channel_occupied", "member_added a"])

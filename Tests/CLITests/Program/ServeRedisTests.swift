@@ -118,9 +118,7 @@ struct ServeRedisTests {
 
   // MARK: Loss of Redis
 
-  @Test func `while Redis is gone sockets stay, and nothing is claimed; then all is as before`()
-    throws
-  {
+  @Test func `sockets stay while Redis is gone, no event is claimed, then all is well`() throws {
     let servers = try (0..<2).map { _ in try server() }
     let first = try member(servers[0], "a")
     let second = try member(servers[1], "b")

@@ -52,9 +52,7 @@ struct SilenceTests {
   }
 
   @Test(arguments: [["--activity-timeout", "2h"], ["-d", "{}"]])
-  func `a longer limit, or data in the request, leaves a silent stream alone`(
-    options: [String]
-  ) throws {
+  func `a longer limit, or data, leaves a silent stream alone`(options: [String]) throws {
     let more = Gate()
     let server = try server(more)
     let program = try start(server, options + ["-n", "2"])

@@ -39,9 +39,7 @@ struct StagedFaultTests {
     // A frame that is too long costs the connection, not the program.
     ("huge-frame:after=2,times=1", "connection lost"), ("blackhole:after=2,times=1", "no pong"),
   ])
-  func `after a loss subscribe comes back, and tells the gap`(
-    fault: String, reason: String
-  ) throws {
+  func `after a loss subscribe returns and tells the gap`(fault: String, reason: String) throws {
     let (server, program) = try pair(fault, options: fault.hasPrefix("black") ? Self.brief : [])
     try trigger(server, "one", "two")
     #expect(try names(program, 2) == ["one", "two"])

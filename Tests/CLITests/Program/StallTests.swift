@@ -87,10 +87,7 @@ struct StallTests {
     #expect(!program.peekAtErrors().contains("lost"), "\(program.peekAtErrors())")
   }
 
-  @Test
-  func `a server that leaves meanwhile costs nothing that came, and nothing is dialled before`()
-    throws
-  {
+  @Test func `a server that leaves meanwhile costs no event, and no dial comes before`() throws {
     let left = Gate()
     let server = try server(then: 1500..<1502) { connection in
       try Self.flood(connection, 0..<1500)

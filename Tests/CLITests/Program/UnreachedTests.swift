@@ -109,9 +109,7 @@ struct RejectedEventsTests {
   /// Every way on which events are counted: both commands, both limits, and with `-v` each event
   /// as a whole.
   @Test(arguments: ["-W", "--idle-timeout"], [[], ["-v"]])
-  func `the message counts and names events that patterns leave out`(
-    option: String, fast: [String]
-  ) throws {
+  func `the message counts and names left-out events`(option: String, fast: [String]) throws {
     let options = ["-e", "y", "--where", "data == 2", "-n", "1", option, "1s"] + fast
     let what = option == "-W" ? "0 of 1 events within 1 s" : "no event for 1 s"
     for isStream in [false, true] {
@@ -128,9 +126,7 @@ struct RejectedEventsTests {
     ),
     (["-n", "4"], "3 of 4 events within 1 s"),
   ])
-  func `wanted events are counted apart from those that patterns leave out`(
-    options: [String], words: String
-  ) throws {
+  func `wanted events are counted apart from others`(options: [String], words: String) throws {
     try timedOut(["x", "x", "y"], ["-W", "1s"] + options).expect(
       124, lastError: "timed out: \(words)")
   }
@@ -162,8 +158,7 @@ struct RejectedEventsTests {
   }
 
   @Test(arguments: [SIGINT, SIGTERM])
-  func `a person who gives up waiting gets the same words, and a service none`(signal: Int32) throws
-  {
+  func `a person who gives up waiting gets the same words, a service none`(signal: Int32) throws {
     let server = try ScriptedServer.joined { _ in }
     let program = try PusherCLI.subscribe(to: server, "news", "-L", "-v")
     _ = try program.lines(2)

@@ -190,9 +190,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `a call waits for the events that are on their way, and learns if they were taken`(
-    isTaken: Bool
-  ) throws {
+  func `a call waits for the events on their way, and learns of their fate`(isTaken: Bool) throws {
     let rig = Rig()
     guard case .answered(.published) = rig.member.ask(.published, at: rig.now) else {
       Issue.record("nothing is on its way")

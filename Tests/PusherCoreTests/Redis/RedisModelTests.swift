@@ -204,9 +204,7 @@ struct RedisModelTests {
   }
 
   @Test(arguments: [false, true])
-  func `an emptied Redis keeps its connections and its name, another process has neither`(
-    isReplaced: Bool
-  ) {
+  func `an emptied Redis keeps connections and name, another process neither`(isReplaced: Bool) {
     var model = RedisModel()
     let (connection, name) = (model.connect(), model.runID)
     model.subscribe(connection, to: RedisName("bus"))

@@ -10,8 +10,7 @@ import Testing
     #expect(client.received() == [.pong([7])])
   }
 
-  @Test
-  func `a silent client is asked after the activity timeout and closed after the pong timeout`() {
+  @Test func `a silent client is asked after one time-out and closed after the other`() {
     let client = Hub.forTests().client()
     client.wait(.seconds(119))
     #expect(client.texts() == [])

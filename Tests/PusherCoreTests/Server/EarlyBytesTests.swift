@@ -134,9 +134,7 @@ struct EarlyBytesTests {
   }
 
   @Test(arguments: 0..<60)
-  func `whatever a client sends, and however it is cut, all is read and nothing stays`(
-    seed: Int
-  ) throws {
+  func `all that a client sends is read, however cut, and nothing stays`(seed: Int) throws {
     var random = SeededGenerator(seed: UInt64(seed))
     let console = try ConsoleHarness()
     let test = console.test

@@ -47,9 +47,7 @@ import Testing
       ["no JSON", "e2", "e2", "e4", "e3", "e5"]
     ),
   ])
-  func `events are lost, broken, repeated or moved as the faults say`(
-    faults: [String], names: [String]
-  ) throws {
+  func `faults lose, break, repeat or move the events`(faults: [String], names: [String]) throws {
     let client = Self.member(.forTests(), try Self.stage(faults))
     #expect(Self.names(client, after: 5) == names)
   }
