@@ -83,9 +83,7 @@ struct AcceptanceTests {
       environment: PusherCLI.environment.merging(environment.variables) { $1 })
     #expect(try shell.wait() == .exited(3))
     for (stream, word) in ["tick", "4001"].enumerated() {
-      let shown =
-        try isTerminal[stream]
-        ? terminals[stream].text : fileText(paths[stream])
+      let shown = try isTerminal[stream] ? terminals[stream].text : fileText(paths[stream])
       #expect(shown.contains(word), "\(shown)")
       #expect(shown.contains("\u{1B}") == (isTerminal[stream] && environment.colours), "\(shown)")
     }

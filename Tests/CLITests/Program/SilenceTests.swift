@@ -24,9 +24,7 @@ struct SilenceTests {
     return program
   }
 
-  @Test(arguments: [
-    ([], 300, "5 min"), (["--activity-timeout", "2s"], 2, "2 s"),
-  ])
+  @Test(arguments: [([], 300, "5 min"), (["--activity-timeout", "2s"], 2, "2 s")])
   func `five minutes without a byte are a loss, which names the time and the option`(
     options: [String], seconds: Int, words: String
   ) throws {

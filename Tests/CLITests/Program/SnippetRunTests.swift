@@ -48,9 +48,7 @@ struct SnippetRunTests {
 
   // MARK: Servers
 
-  @Test(
-    .enabled(if: PythonPeer.isWanted, Comment(rawValue: PythonPeer.reason)),
-    arguments: secrets)
+  @Test(.enabled(if: PythonPeer.isWanted, Comment(rawValue: PythonPeer.reason)), arguments: secrets)
   func `the Python snippet triggers an event`(secret: String) throws {
     let scene = try Scene(secret)
     let file = try TemporaryFolder.shared.file("snippet.py", holding: scene.snippet("Python"))

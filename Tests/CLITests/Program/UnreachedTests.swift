@@ -143,9 +143,7 @@ struct RejectedEventsTests {
     "nothing came; \(channels) are different channels: does the app send to one of them?"
   }
 
-  @Test(arguments: [
-    ["-n", "1", "-W", "1s"], ["--idle-timeout", "1s"], ["-W", "1s"],
-  ])
+  @Test(arguments: [["-n", "1", "-W", "1s"], ["--idle-timeout", "1s"], ["-W", "1s"]])
   func `where nothing came, a channel's other names are to be checked`(options: [String]) throws {
     let words = Self.silence("private-orders.1 and presence-orders.1")
     let result = try timedOut([], channels: ["private-a", "orders.1"], options)

@@ -156,8 +156,7 @@ final class DevToolsBrowser {
     var calls: Set<Int> = []
     if isDocument {
       calls.insert(try post("Page.enable", session: session))
-      calls.insert(
-        try post("Page.setLifecycleEventsEnabled", ["enabled": true], session: session))
+      calls.insert(try post("Page.setLifecycleEventsEnabled", ["enabled": true], session: session))
       calls.insert(try post("Audits.enable", session: session))
     }
     for domain in ["Runtime", "Log", "Network", "Inspector"] {

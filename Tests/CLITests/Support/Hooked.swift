@@ -1,6 +1,5 @@
 import Foundation
 import PusherCore
-import Testing
 
 enum Hooked {
   static func server(_ events: (name: String, channel: String, data: String)...) throws

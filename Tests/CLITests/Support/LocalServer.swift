@@ -32,9 +32,7 @@ final class LocalServer {
   }
 
   var address: [String] {
-    [
-      "--host", "127.0.0.1", "--port", port, "--scheme", isSecure ? "https" : "http",
-    ]
+    ["--host", "127.0.0.1", "--port", port, "--scheme", isSecure ? "https" : "http"]
   }
 
   /// Starts a subscriber that prints lifecycle lines, and waits until it has joined all channels.

@@ -1,6 +1,5 @@
 import Foundation
 import PusherCore
-import Testing
 
 /// A Mercure hub of one topic, with a short history.
 ///

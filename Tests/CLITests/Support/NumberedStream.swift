@@ -1,6 +1,5 @@
 import Foundation
 import PusherCore
-import Testing
 
 /// An event stream numbered by event IDs that continues after the requested ID.
 enum NumberedStream {

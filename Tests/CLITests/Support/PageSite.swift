@@ -1,5 +1,4 @@
 import PusherCore
-import Testing
 
 enum PageSite {
   /// Serves a text at each path; other paths give 404.

@@ -1,6 +1,5 @@
 import Foundation
 import PusherCore
-import Testing
 
 /// A redis-server for this test only, on a free port of 127.0.0.1; it ends with the object.
 final class RedisProgram {

@@ -129,8 +129,7 @@ extension ScriptedServer {
   func subscribed(
     _ arguments: [String], environment: [String: String] = [:], input: ChildProgram.Input = .nothing
   ) throws -> ProgramResult {
-    try PusherCLI.run(
-      ["subscribe"] + address + arguments, environment: environment, input: input)
+    try PusherCLI.run(["subscribe"] + address + arguments, environment: environment, input: input)
   }
 
   func subscribed(

@@ -298,9 +298,7 @@ struct FusedRig {
 
   @Test func `random texts come out as the general way reads them`() {
     var random = SeededGenerator(seed: 43)
-    let pieces = [
-      #"\""#, #"\\"#, #"\/"#, "a", "bcdefgh", "0123456789", "é", "中文", "😀", " ",
-    ]
+    let pieces = [#"\""#, #"\\"#, #"\/"#, "a", "bcdefgh", "0123456789", "é", "中文", "😀", " "]
     for _ in 0..<20_000 {
       let text = (0..<random.below(61)).map { _ in
         random.below(1000) == 0 ? #"\t"# : random.pick(pieces)

@@ -86,8 +86,7 @@ final class CrowdRig {
       nodes[index].member.connect(socket)
       for channel in 0..<channels {
         let member = Member(userID: one ?? "\(index)-\(user)", info: info)
-        let request = JoinRequest(
-          channel: "presence-\(channel)", socketID: socket, member: member)
+        let request = JoinRequest(channel: "presence-\(channel)", socketID: socket, member: member)
         _ = nodes[index].member.ask(.join(request), at: now)
       }
     }
@@ -169,8 +168,7 @@ final class CrowdRig {
       if node.messageBytes <= Self.softLimit.bytes { node.softSince = nil }
       let since = node.softSince ?? now
       if node.messageBytes > Self.softLimit.bytes { node.softSince = since }
-      guard
-        node.messageBytes > Self.hardLimit || since.duration(to: now) > Self.softLimit.time
+      guard node.messageBytes > Self.hardLimit || since.duration(to: now) > Self.softLimit.time
       else { continue }
       overflows += 1
       cut(index)
