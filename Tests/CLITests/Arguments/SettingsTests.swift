@@ -105,14 +105,6 @@ import Testing
       ])
   }
 
-  @Test func `every allowed character`() throws {
-    let name = "aZ09_-=@,.;"
-    #expect(try subscribe("--local " + name).channels == [name])
-    for bad in ["#x", "a/b", "é", "a:b"] {
-      #expect(refusal { _ = try subscribe("--local " + bad) } != nil)
-    }
-  }
-
   @Test(arguments: [("s", "s"), ("s\n", "s"), ("s\r\n", "s"), ("s\n\n", "s\n"), (" s ", " s ")])
   func `the secret's file loses only its last newline`(content: String, secret: String) throws {
     let settings = try subscribe(

@@ -198,7 +198,9 @@ import Testing
       (nil, "null"), ("c", #""c""#), (#"a"b\"#, #""a\"b\\""#), ("\u{0}\n", #""\u0000\n""#),
       (#"""#, #""\"""#), (#"\"#, #""\\""#), (#"\u12"#, #""\\u12""#), ("", #""""#),
     ] as [(String?, String)])
-  func `an event of our own is written with any channel name`(channel: String?, expected: String) {
+  func `an event of our own is written with any channel name`(
+    channel: String?, expected: String
+  ) {
     let output = ByteBuffer()
     let writer = LineMaker(output: output, service: .pusher)
     writer.write(event: "pusher:error", channel: channel, data: .object([.init("code", .null)]))

@@ -58,7 +58,9 @@ import Testing
     #"\/"#, #"\\"#, #"\\\""#, #"\b"#, #"\ufeff{}"#, #"\"a\/b\\\/c\""#, "\u{FEFF}{}", "{}\u{A0}",
     "\u{7F}",
   ])
-  func `unusual or broken data gives the same line on both ways, or goes one`(body: String) {
+  func `unusual or broken data gives the same line on both ways, or goes the general one`(
+    body: String
+  ) {
     for text in [message(body), dataFirst(body)] {
       #expect(rig.check(text).line != nil)
     }

@@ -113,9 +113,4 @@ struct InternalEventTests {
     #expect(told(try run(messages, "-n", "1")) == 1)
     #expect(told(try run(messages, "-n", "1", "-v")) == 3)
   }
-
-  @Test func `a combining mark after the colon makes no name of the application's`() throws {
-    let marked = #"{"event":"pusher_internal:\#u{301}x","channel":"news","data":"{}"}"#
-    #expect(try run([marked, Self.event], "-n", "1").outputText == Self.line)
-  }
 }

@@ -35,13 +35,6 @@ struct SigningCommandTests {
   }
 
   @Test(arguments: [
-    "1.2; echo x", "", "1.2.3", "a.b", "1.2\n", String(repeating: "1", count: 120) + ".2",
-  ])
-  func `text that is not two numbers is no socket id`(id: String) {
-    #expect(!SocketID.isValid(id))
-  }
-
-  @Test(arguments: [
     ["private-a", "--auth-command", "echo asked >&2"], ["--user-auth-command", "echo asked >&2"],
     ["private-a", "--auth-endpoint", "URL"], ["--user-auth-endpoint", "URL"],
   ])

@@ -24,7 +24,9 @@ struct SilenceTests {
     return program
   }
 
-  @Test(arguments: [([], 300, "5 min"), (["--activity-timeout", "2s"], 2, "2 s")])
+  @Test(arguments: [
+    ([], 300, "5 min"), (["--activity-timeout", "2s"], 2, "2 s"),
+  ])
   func `five minutes without a byte are a loss, which names the time and the option`(
     options: [String], seconds: Int, words: String
   ) throws {
@@ -50,7 +52,9 @@ struct SilenceTests {
   }
 
   @Test(arguments: [["--activity-timeout", "2h"], ["-d", "{}"]])
-  func `a longer limit, or data, leaves a silent stream alone`(options: [String]) throws {
+  func `a longer limit, or data in the request, leaves a silent stream alone`(
+    options: [String]
+  ) throws {
     let more = Gate()
     let server = try server(more)
     let program = try start(server, options + ["-n", "2"])

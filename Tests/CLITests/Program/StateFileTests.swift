@@ -12,7 +12,9 @@ struct StateOutputTests {
   enum Cause: CaseIterable { case reader, signal, signalBeforeCount, timeLimit }
 
   @Test(.needs(.movedClock), arguments: Cause.allCases)
-  func `a run that ends unread keeps the id of the last line taken whole`(cause: Cause) throws {
+  func `a run that ends while nobody reads keeps the id of the last line that was taken whole`(
+    cause: Cause
+  ) throws {
     let server = try NumberedStream.server()
     // The time must not pass before the pipe is full.
     let clock = try MovedClock(standsStill: true)
@@ -174,7 +176,9 @@ struct StateStartTests {
     ("pusher-cli state 1\nurl http://a/\n", "its id or URL is missing"),
     (String(repeating: "x", count: 300_000), "it is larger than 256 KiB"),
   ])
-  func `a file of another kind is refused and stays as it is`(text: String, reason: String) throws {
+  func `a file that is no state file is refused and stays as it is`(text: String, reason: String)
+    throws
+  {
     let state = try TemporaryFolder.shared.file("state", holding: text)
     try run(state).expect(2, telling: reason)
     #expect(try SystemFile.text(state) == text)
@@ -185,7 +189,9 @@ struct StateStartTests {
       0, prints: NumberedStream.line(1) + "\n", telling: "is empty: starting without an id")
   }
 
-  @Test func `a new file has its content from its first moment, and nothing beside it`() throws {
+  @Test func `a file that is made has its content from its first moment, and nothing beside it`()
+    throws
+  {
     let folder = TemporaryFolder.shared.file("states")
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     let path = "\(folder)/state"
@@ -266,7 +272,10 @@ struct StateStartTests {
     #expect(try SystemFile.text(target) == "1\n")
   }
 
-  @Test func `a state file is its owner's alone, and a link as its draft is not followed`() throws {
+  @Test
+  func `a state file is the owner's alone, and a link in the place of its draft is not followed`()
+    throws
+  {
     let state = TemporaryFolder.shared.file("state")
     let victim = try TemporaryFolder.shared.file("victim", holding: "mine")
     let draft = state + ".pusher-cli-draft"

@@ -63,6 +63,7 @@ struct TriggerRequestTests {
   @Test(arguments: [
     ("1.2", true), ("12345678901.98765432109", true), ("1", false), ("1.", false), (".1", false),
     ("1.2.3", false), ("a.1", false), ("", false), ("1.2\n", false), ("-1.2", false),
+    ("1.2; echo x", false), (String(repeating: "1", count: 120) + ".2", false),
   ])
   func `a socket id is two numbers with a dot`(text: String, isValid: Bool) {
     #expect(SocketID.isValid(text) == isValid)

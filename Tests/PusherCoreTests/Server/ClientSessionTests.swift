@@ -4,12 +4,6 @@ import TestSupport
 import Testing
 
 @Suite struct `Protocol page, connection and its end` {
-  @Test func `a ping frame is answered with a pong frame`() {
-    let client = Hub.forTests().client()
-    client.ping([7])
-    #expect(client.received() == [.pong([7])])
-  }
-
   @Test func `a silent client is asked after one time-out and closed after the other`() {
     let client = Hub.forTests().client()
     client.wait(.seconds(119))
@@ -90,12 +84,6 @@ import Testing
     unmasked.session.receive(at: unmasked.now)
     #expect(unmasked.received() == [.closed(1002, "a client's frame is not masked")])
     #expect(unmasked.session.isFinished)
-  }
-
-  @Test func `a message beyond the limit ends the connection`() {
-    let client = Hub.forTests().client()
-    client.send(String(repeating: "x", count: 102_401))
-    #expect(client.closeCode() == 1009)
   }
 
   @Test func `a client that does not read is closed and nothing more is queued for it`() {
