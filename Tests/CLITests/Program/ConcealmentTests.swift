@@ -44,9 +44,7 @@ struct ConcealmentTests {
     ("subscribe --key k --host h private-a --auth-endpoint=URL", late),
     ("subscribe --key k --host h a --user-auth-endpoint=URL", late),
   ])
-  func `a mistake with a URL ends the program with 2, and its password is not shown`(
-    line: String, url: String
-  ) throws {
+  func `a mistaken URL ends with 2 and hides its password`(line: String, url: String) throws {
     let result = try PusherCLI.start(Self.words(line, url: url)).result()
     result.expect(2, prints: "")
     #expect(result.errorText.hasPrefix("pusher-cli: error: "))

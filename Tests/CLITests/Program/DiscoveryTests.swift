@@ -72,9 +72,7 @@ struct ChannelSearchTests {
     (["a", "b"], ""),
     (["news[12]"], "news"), (["é*", "è*"], ""),
   ])
-  func `the list is asked for by the beginning that all patterns share`(
-    patterns: [String], prefix: String
-  ) {
+  func `the list is asked for by the patterns' common start`(patterns: [String], prefix: String) {
     let found = ChannelSearch(patterns: patterns, limit: 1).prefix
     // A prefix cut inside a character would match nothing.
     #expect(found == prefix || found.utf8.elementsEqual("\u{FFFD}".utf8))

@@ -9,9 +9,7 @@ struct FloodTests {
   @Test(
     .enabled(if: PusherCLI.givesMemoryBack, "AddressSanitizer keeps what was given back"),
     arguments: [["serve"], ["webhook", "listen", "--key", "k", "-q"]])
-  func `requests in a row whose answers nobody reads cost a server next to nothing`(
-    command: [String]
-  ) throws {
+  func `requests whose answers nobody reads cost a server little`(command: [String]) throws {
     let file = TemporaryFolder.shared.file("flooded-port")
     let program = try PusherCLI.start(
       command + ["--listen", "127.0.0.1:0", "--port-file", file],

@@ -79,9 +79,7 @@ struct RefusalReasonTests {
   }
 
   @Test(arguments: RefusalAnswer.endpoint)
-  func `an endpoint is told with its URL, status and reason, for a channel as for a user`(
-    answer: RefusalAnswer
-  ) throws {
+  func `an endpoint's refusal is told with URL, status and reason`(answer: RefusalAnswer) throws {
     let endpoint = try ScriptedServer { try answer.serve($0) }
     let url = "http://127.0.0.1:\(endpoint.port)/auth"
     let server = try ScriptedServer.greeting()

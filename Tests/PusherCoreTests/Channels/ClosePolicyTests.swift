@@ -89,9 +89,7 @@ import Testing
     (.handshakeTimeout(.seconds(10)), "no connection within 10 s", .network),
     (.noPong(.seconds(30)), "no pong for 30 s", .network), (.dropped("bored"), "bored", .network),
   ])
-  func `a loss says what happened and who has to act`(
-    loss: ConnectionLoss, text: String, fault: Fault
-  ) {
+  func `a loss says its cause and who must act`(loss: ConnectionLoss, text: String, fault: Fault) {
     #expect("\(loss)" == text)
     #expect(loss.fault == fault)
   }

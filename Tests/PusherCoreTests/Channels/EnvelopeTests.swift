@@ -67,9 +67,7 @@ import Testing
     (#""{\"a\":1}""#, .object([.init("a", .number("1"))])),
     (#""{""#, .string("{")),
   ])
-  func `data is a value, or a string that holds one, or any string`(
-    data: String, expected: JSONValue
-  ) throws {
+  func `data is a value, a string of one, or any string`(data: String, expected: JSONValue) throws {
     try read(#"{"event":"e","data":\#(data)}"#) { #expect($0.data == expected) }
   }
 

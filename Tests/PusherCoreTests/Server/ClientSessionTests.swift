@@ -62,9 +62,7 @@ import Testing
       "Unknown event 'my-event': client events begin with client-"
     ),
   ])
-  func `what cannot be read gets an error event and the socket stays`(
-    message: String, reason: String
-  ) throws {
+  func `unreadable input gets an error, the socket stays`(message: String, reason: String) throws {
     let client = Hub.forTests().client()
     client.send(message)
     let error = try client.error()
