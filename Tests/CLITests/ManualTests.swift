@@ -3,8 +3,7 @@ import Testing
 
 @testable import pusher_cli
 
-@Suite("The manual's options, from the flag table")
-struct ManualTests {
+@Suite("The manual's options, from the flag table") struct ManualTests {
   static let page = DocumentedTable.root.appending(path: "man/pusher-cli.1")
 
   /// `scripts/manual.sh` sets `PUSHER_CLI_WRITE_MANUAL`, so that this test writes the manual.

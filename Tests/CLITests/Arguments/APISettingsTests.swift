@@ -70,8 +70,7 @@ import Testing
   }
 }
 
-@Suite("Data of trigger and sse")
-struct SentDataTests {
+@Suite("Data of trigger and sse") struct SentDataTests {
   private func texts(_ data: String) throws -> [String] {
     try TriggerSettings(
       arguments(["trigger", "--local", "-c", "a", "-e", "e", data]), environment: [:],

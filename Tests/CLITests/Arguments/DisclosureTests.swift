@@ -6,8 +6,7 @@ import Testing
 @testable import pusher_cli
 
 /// Disclosure of settings: each row says if its value is secret.
-@Suite("Secrets in settings", .runsPrograms)
-struct DisclosureTests {
+@Suite("Secrets in settings", .runsPrograms) struct DisclosureTests {
   private static let marker = "SESAME"
 
   /// Returns values with a secret in them, in good forms and odd ones; none for rows without

@@ -233,8 +233,7 @@ import Testing
   }
 }
 
-@Suite("The file of --apps")
-struct AppsFileTests {
+@Suite("The file of --apps") struct AppsFileTests {
   private func settings(_ text: String, _ options: String = "") throws -> ServeSettings {
     try serve("--apps f " + options, files: PretendFiles(contents: ["f": text]))
   }

@@ -106,8 +106,7 @@ struct APICommandTests {
   }
 }
 
-@Suite("Lines of standard input become events", .runsPrograms)
-struct LineTriggerTests {
+@Suite("Lines of standard input become events", .runsPrograms) struct LineTriggerTests {
   @Test func `a recording replays: the same events on a second server`() throws {
     let (first, second) = (try LocalServer(), try LocalServer())
     let channels = ["news", "private-orders", "presence-lobby"]
@@ -186,8 +185,7 @@ struct LineTriggerTests {
 }
 
 /// The numbers are those of pusher.com's documentation.
-@Suite("Signatures by hand: auth, sign, verify", .runsPrograms)
-struct SignCommandTests {
+@Suite("Signatures by hand: auth, sign, verify", .runsPrograms) struct SignCommandTests {
   private func run(_ arguments: String...) throws -> ProgramResult {
     try PusherCLI.run(
       arguments,

@@ -5,8 +5,7 @@ import Testing
 @testable import pusher_cli
 
 /// Checks that hold at every verbosity, on every terminal and in every shell.
-@Suite("What a script and a person can rely on", .runsPrograms)
-struct AcceptanceTests {
+@Suite("What a script and a person can rely on", .runsPrograms) struct AcceptanceTests {
   private func ticking(_ count: Int = 3) throws -> ScriptedServer {
     try ScriptedServer.joined { connection in
       for number in 1...count { try connection.send(event: "tick", data: "\(number)") }

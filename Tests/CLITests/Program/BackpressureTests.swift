@@ -2,8 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("A reader that is slow or stops", .serialized, .runsProgramsFirst)
-struct BackpressureTests {
+@Suite("A reader that is slow or stops", .serialized, .runsProgramsFirst) struct BackpressureTests {
   /// Events of 1 KiB, far more than pipe, queue and socket hold together.
   private static let count = 16_000
 

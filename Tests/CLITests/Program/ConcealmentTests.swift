@@ -3,8 +3,7 @@ import Testing
 
 @testable import pusher_cli
 
-@Suite("What messages and the system must not show", .runsPrograms)
-struct ConcealmentTests {
+@Suite("What messages and the system must not show", .runsPrograms) struct ConcealmentTests {
   /// Every option that takes a URL or something similar, with the other arguments of its command.
   private static let options: [String] = [
     "subscribe --key k --host h private-a --auth-endpoint=URL",

@@ -2,8 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("subscribe and trigger with each server's ways", .runsPrograms)
-struct DialectProgramTests {
+@Suite("subscribe and trigger with each server's ways", .runsPrograms) struct DialectProgramTests {
   @Test(arguments: ["pusher", "reverb", "soketi"])
   func `a wrong key and a wrong secret end the run with 3`(dialect: String) throws {
     let server = try LocalServer(options: ["--dialect", dialect])

@@ -5,8 +5,7 @@ import Testing
 
 @testable import pusher_cli
 
-@Suite("Which channels a search joins and leaves")
-struct ChannelSearchTests {
+@Suite("Which channels a search joins and leaves") struct ChannelSearchTests {
   private typealias Listed = ChannelSearch.Listed
 
   private func take(
@@ -96,8 +95,7 @@ struct ChannelSearchTests {
   }
 }
 
-@Suite("Channels by pattern", .runsPrograms)
-struct DiscoveryTests {
+@Suite("Channels by pattern", .runsPrograms) struct DiscoveryTests {
   private static let options = ["-c", "private-*", "--discover", "20ms", "-L", "-v"]
 
   private func subscriber(_ server: LocalServer, _ options: [String] = []) throws -> ChildProgram {
@@ -173,8 +171,7 @@ struct DiscoveryTests {
   }
 }
 
-@Suite("Channels by pattern: settings")
-struct DiscoverySettingsTests {
+@Suite("Channels by pattern: settings") struct DiscoverySettingsTests {
   private static let app = [
     "PUSHER_APP_KEY": "k", "PUSHER_APP_SECRET": "s", "PUSHER_APP_ID": "1",
   ]

@@ -135,8 +135,7 @@ struct ExitStatusTests {
   }
 }
 
-@Suite("What trigger makes of the server's answer", .runsPrograms)
-struct TriggerAnswerTests {
+@Suite("What trigger makes of the server's answer", .runsPrograms) struct TriggerAnswerTests {
   @Test func `success is silent, and the request is what was asked for`() throws {
     let questions = Record<ScriptedConnection.Question>()
     let server = try ScriptedServer { connection in

@@ -2,8 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("A server that fails in the ways of real ones", .runsPrograms)
-struct FailingServerTests {
+@Suite("A server that fails in the ways of real ones", .runsPrograms) struct FailingServerTests {
   private func subscribe(to server: ScriptedServer, _ options: String...) throws -> ProgramResult {
     try server.subscribed(["news", "--retry-max-delay", "50ms"] + options)
   }

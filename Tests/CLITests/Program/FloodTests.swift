@@ -3,8 +3,7 @@ import PusherCore
 import Testing
 
 /// A peer repeats requests without reading the answers.
-@Suite("Floods of questions", .serialized, .runsProgramsFirst)
-struct FloodTests {
+@Suite("Floods of questions", .serialized, .runsProgramsFirst) struct FloodTests {
   // Warnings of webhook listen would fill the pipe, which has no reader.
   @Test(
     .enabled(if: PusherCLI.givesMemoryBack, "AddressSanitizer keeps what was given back"),

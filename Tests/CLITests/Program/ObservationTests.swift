@@ -1,8 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("Watching a run: --trace and SIGUSR1", .runsPrograms)
-struct ObservationTests {
+@Suite("Watching a run: --trace and SIGUSR1", .runsPrograms) struct ObservationTests {
   @Test func `-vv says where the settings come from, and which addresses follow`() throws {
     let server = try ScriptedServer.joined { try $0.send(event: "e", data: "1") }
     let file = try TemporaryFolder.shared.file(

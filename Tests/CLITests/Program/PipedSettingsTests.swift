@@ -5,8 +5,7 @@ import Testing
 @testable import pusher_cli
 
 /// Pipes and other special files as sources of settings.
-@Suite("Settings from pipes", .runsPrograms)
-struct PipedSettingsTests {
+@Suite("Settings from pipes", .runsPrograms) struct PipedSettingsTests {
   private func server() throws -> ScriptedServer {
     try ScriptedServer { connection in
       let value = try connection.question().head.headers["x-token"]

@@ -3,8 +3,7 @@ import PusherCore
 import Testing
 
 /// A server with Laravel Reverb's rate limit: it drops messages above the limit and answers 4301.
-@Suite("A rate limit of the server", .needs(.movedClock), .runsPrograms)
-struct RateLimitTests {
+@Suite("A rate limit of the server", .needs(.movedClock), .runsPrograms) struct RateLimitTests {
   private static let error =
     #"{"event":"pusher:error","data":"{\"code\":4301,\"message\":\"Rate limit exceeded\"}"}"#
   private static let cause = "the server's rate limit (error 4301: Rate limit exceeded)"

@@ -2,8 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("Reconnecting", .runsPrograms)
-struct ReconnectTests {
+@Suite("Reconnecting", .runsPrograms) struct ReconnectTests {
   private static let secret = ["PUSHER_APP_SECRET": "the-secret"]
 
   @Test func `--reconnect-delay is the shortest wait, and the first is twice it at most`() throws {

@@ -70,8 +70,7 @@ struct RefusalAnswer: Sendable, CustomTestStringConvertible {
   ]
 }
 
-@Suite("The reason of the other side", .runsPrograms)
-struct RefusalReasonTests {
+@Suite("The reason of the other side", .runsPrograms) struct RefusalReasonTests {
   private func subscribe(to server: ScriptedServer, _ options: [String]) throws -> ProgramResult {
     try PusherCLI.run(
       ["subscribe", "-n", "1", "--reconnect", "never", "--retry-max-delay", "50ms"]

@@ -78,8 +78,7 @@ struct RefusalTests {
   }
 }
 
-@Suite("Events under the service's internal names", .runsPrograms)
-struct InternalEventTests {
+@Suite("Events under the service's internal names", .runsPrograms) struct InternalEventTests {
   private static let event = #"{"event":"order","channel":"news","data":"{\"id\":1}"}"#
   private static let line = #"{"event":"order","channel":"news","data":{"id":1}}"# + "\n"
 

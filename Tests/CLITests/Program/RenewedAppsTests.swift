@@ -3,8 +3,7 @@ import PusherCore
 import Testing
 
 /// SIGHUP makes `serve --apps` read its file again.
-@Suite("serve --apps, read again on SIGHUP", .runsPrograms)
-struct RenewedAppsTests {
+@Suite("serve --apps, read again on SIGHUP", .runsPrograms) struct RenewedAppsTests {
   private let file: String
   private let server: LocalServer
 

@@ -3,8 +3,7 @@ import PusherCore
 import Testing
 
 /// What a running client reads again before each connection, and what SIGHUP means to it.
-@Suite("Credentials that change during a run", .runsPrograms)
-struct RenewedCredentialsTests {
+@Suite("Credentials that change during a run", .runsPrograms) struct RenewedCredentialsTests {
   private func write(_ text: String, to file: String) throws {
     try text.write(toFile: file, atomically: true, encoding: .utf8)
     #expect(chmod(file, 0o600) == 0)

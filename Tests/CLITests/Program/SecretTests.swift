@@ -2,8 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("Secrets stay secret", .runsPrograms)
-struct SecretTests {
+@Suite("Secrets stay secret", .runsPrograms) struct SecretTests {
   private static let secret = "7ad3773142a6692b25b8"
 
   private func expectSilence(

@@ -2,8 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("serve, and the pages that a browser shows", .runsPrograms)
-struct ServeAccessTests {
+@Suite("serve, and the pages that a browser shows", .runsPrograms) struct ServeAccessTests {
   private func status(_ port: String, _ path: String, _ arguments: String...) throws -> String {
     try PusherCLI.tool(
       ["curl", "--silent", "--output", "/dev/null", "--write-out", "%{http_code}"] + arguments

@@ -3,8 +3,7 @@ import PusherCore
 import Testing
 
 /// docs/console.md, tested by programs: address, stream, calls and the recording of a run.
-@Suite("serve --console, for programs", .runsPrograms)
-struct ServeConsoleTests {
+@Suite("serve --console, for programs", .runsPrograms) struct ServeConsoleTests {
   private func address(_ server: LocalServer) throws -> (url: String, token: String) {
     let line = try server.errorLine(containing: "console at ")
     let url = try #require(line.components(separatedBy: "console at ").last)

@@ -2,8 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("serve: how many sockets there may be", .runsPrograms)
-struct ServeLimitsTests {
+@Suite("serve: how many sockets there may be", .runsPrograms) struct ServeLimitsTests {
   @Test func `a socket beyond --max-connections is refused with 4004`() throws {
     let server = try LocalServer(options: ["--max-connections", "2"])
     let two = try (0..<2).map { _ in try server.subscribe(["news"], "-L") }

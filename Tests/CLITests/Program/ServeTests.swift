@@ -2,8 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("subscribe and trigger with the program's own server", .runsPrograms)
-struct ServeTests {
+@Suite("subscribe and trigger with the program's own server", .runsPrograms) struct ServeTests {
   @Test func `one subscriber takes many channels, and data from files and standard input`() throws {
     let server = try LocalServer()
     let program = try server.subscribe(["news", "private-a", "presence-b"], "-L")

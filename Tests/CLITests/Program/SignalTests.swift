@@ -123,8 +123,7 @@ struct SignalTests {
   }
 }
 
-@Suite("On a terminal", .runsPrograms)
-struct TerminalTests {
+@Suite("On a terminal", .runsPrograms) struct TerminalTests {
   @Test(arguments: [[], ["--exec", "cat"], ["-o", "pretty"]])
   func `a shell loop stops at the first Ctrl-C`(options: [String]) throws {
     let server = try ScriptedServer.joined { try $0.send(event: "tick", data: "{}") }

@@ -4,8 +4,7 @@ import Testing
 
 @testable import pusher_cli
 
-@Suite("Who signs is asked in time, and for ids alone", .runsPrograms)
-struct SigningCommandTests {
+@Suite("Who signs is asked in time, and for ids alone", .runsPrograms) struct SigningCommandTests {
   @Test func `a shortage of descriptors at a reconnect ends no healthy run`() throws {
     let isLimited = Gate()
     let server = try ScriptedServer { connection in

@@ -3,8 +3,7 @@ import PusherCore
 import Testing
 
 /// What the console and `--print-snippets` give to copy works as it is pasted.
-@Suite("Snippets that connect an app, run", .runsPrograms)
-struct SnippetRunTests {
+@Suite("Snippets that connect an app, run", .runsPrograms) struct SnippetRunTests {
   /// The published secret is in the snippets; another one comes from the environment.
   static let secrets = ["local", "local-secret"]
 

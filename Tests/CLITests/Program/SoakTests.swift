@@ -6,8 +6,7 @@ import Testing
 ///
 /// `MINUTES=n scripts/endurance.sh soak` runs it and sets `PUSHER_CLI_SOAK_MINUTES`. Figures go to
 /// standard output.
-@Suite("Endurance", .runsPrograms)
-struct SoakTests {
+@Suite("Endurance", .runsPrograms) struct SoakTests {
   private static let minutes = ProcessInfo.processInfo.environment["PUSHER_CLI_SOAK_MINUTES"]
     .flatMap { Double($0) }
 

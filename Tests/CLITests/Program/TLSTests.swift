@@ -154,8 +154,7 @@ struct TLSRefusalTests {
   }
 }
 
-@Suite("TLS: what is accepted", .needs(.certificates), .runsPrograms)
-struct TLSAcceptanceTests {
+@Suite("TLS: what is accepted", .needs(.certificates), .runsPrograms) struct TLSAcceptanceTests {
   private let matrix: CertificateMatrix
   private let trusting: [String]
 

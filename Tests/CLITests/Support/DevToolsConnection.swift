@@ -72,8 +72,7 @@ final class DevToolsConnection {
   }
 
   /// Waits until the browser has written or accepts more; returns true if bytes arrived.
-  @discardableResult
-  private func wait(for events: Int32, milliseconds: Int32) -> Bool {
+  @discardableResult private func wait(for events: Int32, milliseconds: Int32) -> Bool {
     var waiting = pollfd(fd: reader.descriptor, events: Int16(events), revents: 0)
     poll(&waiting, 1, milliseconds)
     // A browser with a full standard error would block.

@@ -97,8 +97,7 @@ final class LocalServer {
     }
   }
 
-  @discardableResult
-  func stop() throws -> ProgramResult {
+  @discardableResult func stop() throws -> ProgramResult {
     program.send(SIGTERM)
     return try program.result()
   }

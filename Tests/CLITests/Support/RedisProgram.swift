@@ -35,8 +35,7 @@ final class RedisProgram {
     try waitUntil("redis-server answers") { try command("PING").hasPrefix("PONG") }
   }
 
-  @discardableResult
-  func command(_ words: String...) throws -> String {
+  @discardableResult func command(_ words: String...) throws -> String {
     try PusherCLI.tool(["redis-cli", "-p", "\(port)"] + words).outputText
   }
 

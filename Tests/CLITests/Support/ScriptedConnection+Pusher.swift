@@ -63,8 +63,7 @@ extension ScriptedConnection {
   }
 
   /// Confirms the next subscription; a presence channel gets the client as its member.
-  @discardableResult
-  func acceptSubscription() throws -> Subscription {
+  @discardableResult func acceptSubscription() throws -> Subscription {
     let subscription = try subscription()
     var data = "{}"
     if subscription.channel.hasPrefix("presence-") {

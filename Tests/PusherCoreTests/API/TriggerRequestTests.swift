@@ -1,8 +1,7 @@
 import PusherCore
 import Testing
 
-@Suite("HTTP API, POST event")
-struct TriggerRequestTests {
+@Suite("HTTP API, POST event") struct TriggerRequestTests {
   private static let long = String(repeating: "x", count: 10_241)
 
   @Test(arguments: [
@@ -70,8 +69,7 @@ struct TriggerRequestTests {
   }
 }
 
-@Suite("HTTP API, answers")
-struct APIAnswerTests {
+@Suite("HTTP API, answers") struct APIAnswerTests {
   @Test(arguments: [
     (200, APIAnswer.accepted(body: "words")), (202, .accepted(body: "words")),
     (400, .rejected(status: 400, reason: "words")),

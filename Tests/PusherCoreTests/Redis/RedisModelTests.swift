@@ -151,8 +151,7 @@ struct `Redis model: beside a real server` {
   }
 }
 
-@Suite("Redis model: time, faults and connections")
-struct RedisModelTests {
+@Suite("Redis model: time, faults and connections") struct RedisModelTests {
   private func words(_ words: String...) -> [[UInt8]] { words.map { Array($0.utf8) } }
 
   private let begin = ClusterCall.usual("begin", ["milliseconds": "100"])

@@ -6,8 +6,7 @@ import Testing
 /// A client sends bytes before it has the answer to its handshake.
 ///
 /// RFC 6455 section 4.1 forbids that, TCP does not.
-@Suite("Bytes that come early")
-struct EarlyBytesTests {
+@Suite("Bytes that come early") struct EarlyBytesTests {
   private static let mask: UInt32 = 0x1234_5678
 
   private static func handshake(_ line: String = ServerHarness.socketLine) -> [UInt8] {

@@ -4,8 +4,7 @@ import PusherServer
 import Testing
 
 /// Many members enter Redis without passing its limits, whatever breaks meanwhile.
-@Suite("Crowds of members that meet in Redis", .timeLimit(.minutes(10)))
-struct CrowdTests {
+@Suite("Crowds of members that meet in Redis", .timeLimit(.minutes(10))) struct CrowdTests {
   struct Load: CustomTestStringConvertible {
     let channels: Int
     let users: Int
