@@ -2,8 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("What the HTTP API tells: channels, users, terminate, trigger --info", .runsPrograms)
-struct APICommandTests {
+@Suite("channels, users, terminate, trigger --info", .runsPrograms) struct APICommandTests {
   @Test func `channels and their members are one line each`() throws {
     let server = try LocalServer()
     let lobby = try server.subscribe(["presence-lobby", "news"], "-L", "--user-id", "7")

@@ -3,9 +3,7 @@ import PusherCore
 import Testing
 
 /// A page of another origin in the same browser can neither read nor act, even with the token.
-@Suite(
-  "Console page: other origins", .serialized, .sharesBrowser, .needsBrowser,
-  .runsProgramsFirst)
+@Suite("Console: other origins", .serialized, .sharesBrowser, .needsBrowser, .runsProgramsFirst)
 struct ConsoleOriginTests {
   /// Tries every kind of request to `base` and returns the results.
   private static let attempts = """

@@ -2,8 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("serve among clients that mean it no good", .serialized, .runsProgramsFirst)
-struct CrowdTests {
+@Suite("serve among hostile clients", .serialized, .runsProgramsFirst) struct CrowdTests {
   private static let request = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
   private func client(_ server: LocalServer, room: Int32? = nil) throws -> RawClient {

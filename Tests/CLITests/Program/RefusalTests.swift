@@ -59,8 +59,7 @@ struct Refusal: CustomTestStringConvertible, Sendable {
   ]
 }
 
-@Suite("Refused subscriptions, in the words of servers that nobody here wrote", .runsPrograms)
-struct RefusalTests {
+@Suite("Refusals in the words of foreign servers", .runsPrograms) struct RefusalTests {
   @Test(arguments: Refusal.all)
   func `a refusal in any words ends the run with its status and no event`(refusal: Refusal) throws {
     let server = try ScriptedServer { connection in

@@ -4,9 +4,7 @@ import Testing
 
 /// `serve --redis --webhook-delay`: servers coordinate delayed departures, so that reports
 /// alternate.
-@Suite(
-  "serve --redis: departures that webhooks hold back, with a real redis-server", .runsPrograms,
-  .enabled(if: RedisProgram.isInstalled))
+@Suite("serve --redis: held-back departures", .runsPrograms, .enabled(if: RedisProgram.isInstalled))
 struct ServeRedisDepartureTests: WebhookWatcher {
   private let redis: RedisProgram
   let receiver: ChildProgram

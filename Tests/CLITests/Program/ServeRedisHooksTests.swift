@@ -3,9 +3,7 @@ import PusherCore
 import Testing
 
 /// `serve --redis --webhook`: servers report each change once, whatever Redis has forgotten.
-@Suite(
-  "serve --redis: webhooks, with a real redis-server", .runsPrograms,
-  .enabled(if: RedisProgram.isInstalled))
+@Suite("serve --redis: webhooks", .runsPrograms, .enabled(if: RedisProgram.isInstalled))
 struct ServeRedisHooksTests: WebhookWatcher {
   private let redis: RedisProgram
   let receiver: ChildProgram

@@ -4,9 +4,7 @@ import Testing
 
 /// `serve --redis` with a Redis that refuses commands: the server reports it, claims nothing and
 /// recovers with Redis.
-@Suite(
-  "serve --redis: refusals, with a real redis-server", .runsPrograms,
-  .enabled(if: RedisProgram.isInstalled))
+@Suite("serve --redis: refusals", .runsPrograms, .enabled(if: RedisProgram.isInstalled))
 struct ServeRedisRefusalTests {
   private let redis: RedisProgram
 

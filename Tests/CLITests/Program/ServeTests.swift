@@ -42,8 +42,7 @@ import Testing
   }
 }
 
-@Suite("subscribe and trigger with the program's own server over TLS", .runsPrograms)
-struct ServeTLSTests {
+@Suite("subscribe and trigger with serve over TLS", .runsPrograms) struct ServeTLSTests {
   @Test(.needs(.certificates))
   func `with --insecure it is not, and every run warns, also with -q`() throws {
     let certificates = try #require(CertificateMatrix.shared)

@@ -2,9 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite(
-  "SIGINT and SIGTERM end the program by themselves within 500 ms, wherever it is",
-  .needs(.movedClock), .runsPrograms)
+@Suite("SIGINT and SIGTERM end each run within 500 ms", .needs(.movedClock), .runsPrograms)
 struct SignalTests {
   static let signals = [SIGINT, SIGTERM]
 

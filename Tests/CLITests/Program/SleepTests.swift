@@ -2,8 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite(
-  "A program that was stopped for longer than a pong may take", .needs(.movedClock), .runsPrograms)
+@Suite("A stop for longer than a pong may take", .needs(.movedClock), .runsPrograms)
 struct SleepTests {
   private let clock: MovedClock
   init() throws { clock = try MovedClock() }

@@ -2,9 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite(
-  "Output that stalls for longer than the activity timeout", .serialized, .needs(.movedClock),
-  .runsProgramsFirst)
+@Suite("A stall beyond the activity timeout", .serialized, .needs(.movedClock), .runsProgramsFirst)
 struct StallTests {
   private let clock: MovedClock
   init() throws { clock = try MovedClock() }

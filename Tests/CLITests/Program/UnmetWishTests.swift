@@ -3,8 +3,7 @@ import PusherCore
 import Testing
 
 /// A run that ends before the event that it waits for: the wiring of `TruthTableTests`.
-@Suite("A run that ends before its wish ends with 5 and says so", .runsPrograms)
-struct UnmetWishTests {
+@Suite("A run that ends before its wish ends with 5", .runsPrograms) struct UnmetWishTests {
   private static let two = "data: 1\n\nevent: tick\ndata: 2\n\n"
   private static let lines =
     #"{"event":"message","data":1}"# + "\n" + #"{"event":"tick","data":2}"# + "\n"

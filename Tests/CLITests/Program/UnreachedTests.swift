@@ -2,8 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("--timeout, and what never came about", .needs(.movedClock), .runsPrograms)
-struct UnreachedTests {
+@Suite("--timeout: what never came", .needs(.movedClock), .runsPrograms) struct UnreachedTests {
   /// Returns the result of a program whose time passes when `isThere` holds.
   private func timedOut(
     _ arguments: [String], after time: Duration, once isThere: (ChildProgram) throws -> Void
@@ -75,8 +74,7 @@ struct UnreachedTests {
   }
 }
 
-@Suite(
-  "A time limit that passes while patterns keep events out", .needs(.movedClock), .runsPrograms)
+@Suite("A time limit while patterns keep events out", .needs(.movedClock), .runsPrograms)
 struct RejectedEventsTests {
   /// Returns the result of a command whose second passes once these events have come to it.
   private func timedOut(
