@@ -42,9 +42,12 @@ import Testing
     #expect(after - before < 4 << 10, "\(before) to \(after) KiB")
   }
 
-  @Test(.enabled(if: PusherCLI.givesMemoryBack, "AddressSanitizer keeps what was given back"))
+  @Test(
+    .enabled(if: PusherCLI.givesMemoryBack, "AddressSanitizer keeps what was given back"),
+    .needs(.movedClock))
   func `heads that never end cost little, are answered with 408, and hold nobody up`() throws {
-    let server = try LocalServer()
+    let clock = try MovedClock()
+    let server = try LocalServer(environment: clock.environment())
     let program = try server.subscribe(["news"], "-L")
     let before = try #require(server.peakMemory)
     let clients = try (0..<200).map { _ in try client(server) }
@@ -54,7 +57,10 @@ import Testing
     let after = try #require(server.peakMemory)
     #expect(after - before < 8 << 10, "\(before) to \(after) KiB")
     // Ten seconds, plus the one-second accuracy of deadlines.
-    try waitUntil("the answer is 408", within: .seconds(15)) {
+    clock.move(.seconds(11))
+    // Its call makes the server look at its clock.
+    try check(server, program, "late")
+    try waitUntil("the answer is 408") {
       clients.last?.text.hasPrefix("HTTP/1.1 408 ") == true
     }
     try check(server, program, "after")

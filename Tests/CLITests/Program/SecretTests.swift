@@ -5,9 +5,7 @@ import Testing
 @Suite("Secrets stay secret", .runsPrograms) struct SecretTests {
   private static let secret = "7ad3773142a6692b25b8"
 
-  private func expectSilence(
-    _ options: [String], environment: [String: String] = [:]
-  ) throws {
+  private func expectSilence(_ options: [String], environment: [String: String] = [:]) throws {
     let signatures = Record<String>()
     let server = try ScriptedServer { connection in
       try connection.join(2).compactMap(\.auth).forEach(signatures.add)

@@ -138,19 +138,4 @@ struct SignalTests {
     #expect(!terminal.text.contains("went on"))
     #expect(!terminal.text.lowercased().contains("abort"))
   }
-
-  @Test func `control characters of an event cannot drive it`() throws {
-    let server = try ScriptedServer.joined { connection in
-      try connection.send(event: "tick", data: "\u{1B}]0;title\u{7}\u{9B}31m\u{7F}")
-    }
-    let terminal = try PseudoTerminal()
-    let program = try PusherCLI.start(
-      ["subscribe"] + server.address + ["news", "-n", "1", "--color", "never", "-q"], on: terminal)
-    try terminal.await("\n")
-    #expect(try program.wait() == .exited(0))
-    #expect(
-      terminal.text
-        == #"{"event":"tick","channel":"news","data":"\u001b]0;title\u0007\u009b31m\u007f"}"#
-        + "\r\n")
-  }
 }

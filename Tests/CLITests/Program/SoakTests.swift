@@ -33,9 +33,7 @@ import Testing
   private static let small = FrameBlock(count: 500)
   private static let large = FrameBlock(count: 2000)
 
-  private static func play(_ connection: ScriptedConnection, _ progress: Locked<Progress>)
-    throws
-  {
+  private static func play(_ connection: ScriptedConnection, _ progress: Locked<Progress>) throws {
     try connection.join(deflate: connection.number % 2 == 0)
     // Every hundredth connection lives longer and carries more.
     let blocks = connection.number % 100 == 0 ? 50 : 1

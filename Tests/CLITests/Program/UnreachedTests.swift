@@ -14,9 +14,7 @@ import Testing
     return try program.result()
   }
 
-  private static func commands(
-    _ port: UInt16
-  ) -> [(missing: String, arguments: [String])] {
+  private static func commands(_ port: UInt16) -> [(missing: String, arguments: [String])] {
     let place = ["--host", "127.0.0.1", "--port", "\(port)", "--scheme", "http", "--key", "k"]
     return [
       ("no connection", ["subscribe", "news", "-W", "300ms"] + place),

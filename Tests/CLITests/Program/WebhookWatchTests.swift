@@ -316,9 +316,7 @@ private struct Watcher {
     }
   }
 
-  private static func step(
-    _ watcher: inout Watcher, _ random: inout SeededGenerator
-  ) -> String {
+  private static func step(_ watcher: inout Watcher, _ random: inout SeededGenerator) -> String {
     let presence = ["presence-a", "presence-b", "presence-c"]
     let channel = presence[random.below(3)]
     let id = ["own", "1", "2", "3"][random.below(4)]

@@ -1,5 +1,6 @@
 import Foundation
 import PusherCore
+import Testing
 
 enum Hooked {
   static func server(_ events: (name: String, channel: String, data: String)...) throws

@@ -1,5 +1,6 @@
 import Foundation
 import PusherCore
+import Testing
 
 /// A Mercure hub of one topic, with a short history.
 ///

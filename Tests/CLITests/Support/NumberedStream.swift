@@ -1,5 +1,6 @@
 import Foundation
 import PusherCore
+import Testing
 
 /// An event stream numbered by event IDs that continues after the requested ID.
 enum NumberedStream {

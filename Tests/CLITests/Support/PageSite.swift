@@ -1,4 +1,5 @@
 import PusherCore
+import Testing
 
 enum PageSite {
   /// Serves a text at each path; other paths give 404.

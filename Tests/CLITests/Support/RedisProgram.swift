@@ -1,5 +1,6 @@
 import Foundation
 import PusherCore
+import Testing
 
 /// A redis-server for this test only, on a free port of 127.0.0.1; it ends with the object.
 final class RedisProgram {
@@ -35,7 +36,8 @@ final class RedisProgram {
     try waitUntil("redis-server answers") { try command("PING").hasPrefix("PONG") }
   }
 
-  @discardableResult func command(_ words: String...) throws -> String {
+  @discardableResult
+  func command(_ words: String...) throws -> String {
     try PusherCLI.tool(["redis-cli", "-p", "\(port)"] + words).outputText
   }
 
