@@ -224,8 +224,4 @@ import Testing
           arguments("check a*"), environment: Self.app, files: PretendFiles().access)
       } == message)
   }
-
-  @Test func `no character of a pattern may be in a channel's name`() {
-    for character in "*?[" { #expect(ChannelName.problem(in: "a\(character)") != nil) }
-  }
 }
