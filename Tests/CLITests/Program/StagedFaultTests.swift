@@ -52,17 +52,13 @@ struct StagedFaultTests {
 
   private static let brief = ["--activity-timeout", "1s", "--pong-timeout", "2s"]
 
-  private func joinByEndpoint(_ server: LocalServer, _ options: String...) throws -> ChildProgram {
-    try PusherCLI.start(
-      ["subscribe"] + server.address + [
-        "private-a", "--key", LocalServer.key, "--retry-max-delay", "50ms", "--auth-endpoint",
-        "http://127.0.0.1:\(server.port)/pusher/auth",
-      ] + options)
-  }
-
   @Test func `an endpoint that is out of order is asked again`() throws {
     let server = try LocalServer(options: ["--fault", "auth-fail:times=2"])
-    let program = try joinByEndpoint(server, "-L")
+    let program = try PusherCLI.start(
+      ["subscribe"] + server.address + [
+        "private-a", "--key", LocalServer.key, "-L", "--retry-max-delay", "50ms",
+        "--auth-endpoint", "http://127.0.0.1:\(server.port)/pusher/auth",
+      ])
     let said = try program.errorLine(containing: "the endpoint answered HTTP 500")
     #expect(said.contains("private-a"))
     #expect(
