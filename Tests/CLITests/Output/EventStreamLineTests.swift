@@ -5,7 +5,8 @@ import Testing
 @testable import PusherLines
 @testable import pusher_cli
 
-@Suite("Event streams: JSON lines") struct EventStreamLineTests {
+@Suite("Event streams: JSON lines")
+struct EventStreamLineTests {
   /// Returns the lines of a stream, by the writer's own choice and by the general way.
   private func lines(
     _ stream: String, receivedAt: String? = nil, _ change: (inout EventLineStyle) -> Void = { _ in }

@@ -133,7 +133,8 @@ struct PrinterRig {
   /// Prints a message by the fast way, or by the general one if that declines.
   ///
   /// - Returns: True for the fast way.
-  @discardableResult func take(_ message: [UInt8]) -> Bool {
+  @discardableResult
+  func take(_ message: [UInt8]) -> Bool {
     withView(message) { view in
       guard printer.take(message: view) == .declined else { return true }
       if let envelope = try? Envelope(view) { printer.print(envelope) }

@@ -54,7 +54,8 @@ private struct Rig {
   }
 }
 
-@Suite("How a run ends") struct RunEndTests {
+@Suite("How a run ends")
+struct RunEndTests {
   private static let timedOut = RunEnd.Event.closed(.timeout(.seconds(5)))
   private static let lost = RunEnd.Event.closed(.lost(.unreachable, "", wasOpen: true))
   private static let causes: [(RunEnd.Event, RunEnd.Ending)] = [
@@ -139,7 +140,8 @@ private struct Rig {
         == [.cutCommand, .tellExit(failure), .finish(failure)])
   }
 
-  @Test func `the socket is dropped if the goodbye takes 200 ms, the output waited for`() {
+  @Test
+  func `the socket is dropped when the goodbye takes 200 ms, and the output still waited for`() {
     var rig = Rig(waiting: [.feed, .output], after: .satisfied(reason: "count"))
     #expect(!rig.pass(.milliseconds(199)).contains(.hangUp))
     #expect(rig.pass(.milliseconds(1)) == [.hangUp, .drain(until: nil)])

@@ -7,7 +7,8 @@ import Testing
 ///
 /// All rows are walked over the pure decisions; `StreamEndTests`, `UnmetWishTests` and their
 /// neighbours show that the commands ask them.
-@Suite("Truth table: wishes, ends and commands") struct TruthTableTests {
+@Suite("Truth table: wishes, ends and commands")
+struct TruthTableTests {
   /// A wish, and its options.
   private enum Wish: CaseIterable {
     case none, count, until, untilEvent, untilEvents, countAndUntil, untilAndUntilEvent

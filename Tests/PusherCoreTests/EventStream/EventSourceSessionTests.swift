@@ -213,7 +213,8 @@ private final class EventSourceRig {
     _ = perform { session, _ in session.setReconnectionTime(milliseconds: milliseconds) }
   }
 
-  @discardableResult func open() -> [EventSourceOutput] {
+  @discardableResult
+  func open() -> [EventSourceOutput] {
     perform {
       $0.connect(at: $1)
       $0.opened(at: $1)
@@ -234,12 +235,14 @@ private final class EventSourceRig {
     return end
   }
 
-  @discardableResult func dial() -> [EventSourceOutput] {
+  @discardableResult
+  func dial() -> [EventSourceOutput] {
     now = session.deadline ?? now
     return perform { $0.tick(at: $1) }
   }
 
-  @discardableResult func redial() -> [EventSourceOutput] {
+  @discardableResult
+  func redial() -> [EventSourceOutput] {
     dial() + perform { $0.opened(at: $1) }
   }
 }

@@ -20,7 +20,9 @@ import Testing
   }
 
   @Test(arguments: ["17", "an-id-of-more-than-sixteen-bytes"])
-  func `usual events with one changed byte read the same in one go and bytewise`(id: String) {
+  func `events of the usual shape with one changed byte are the same at once and byte by byte`(
+    id: String
+  ) {
     let data = #"{"note":"more than thirty-two bytes, é"}"#
     let usual = Array("id: \(id)\nevent: price.updated\ndata: \(data)\n\n".utf8)
     for index in usual.indices {

@@ -106,7 +106,9 @@ extension EventStreamSample {
     (#"{"a":"#, false, false), ("[1", false, false), (#""a"#, false, false),
     ("{} {}", false, false),
   ])
-  func `a whole last line counts without its end`(line: String, isMarked: Bool, isUnmarked: Bool) {
+  func `the last line counts without its end if it is certain to be whole`(
+    line: String, isMarked: Bool, isUnmarked: Bool
+  ) {
     for format in [BodyFormat.lines, .textSequence] {
       for end in [BodyEnd.marked, .unmarked] {
         let counts = end == .marked ? isMarked : isUnmarked
