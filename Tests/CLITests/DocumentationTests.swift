@@ -114,8 +114,7 @@ import Testing
     }
   }
 
-  @Test func `the manual names every topic of the help, and the help every field of a line`() throws
-  {
+  @Test func `the manual names every topic of the help, the help every field of a line`() throws {
     let commands = try Self.section("DESCRIPTION").joined(separator: " ")
     let entry = try #require(
       commands.components(separatedBy: ".It Cm help ").last?.components(separatedBy: ".It Cm").first

@@ -37,9 +37,7 @@ struct DocumentedTable {
   }
 
   @Test(arguments: ["Tests/features.md", "docs/peers.md", "Tests/conventions.md", "docs/moving.md"])
-  func `every test that a row names exists, and no row names neither a test nor a decision`(
-    page: String
-  ) throws {
+  func `each named test exists, and each row names a test or a decision`(page: String) throws {
     let sources = try Self.everyTest()
     let decisions = try FileManager.default.contentsOfDirectory(
       atPath: DocumentedTable.root.appending(path: "docs/decisions").path)

@@ -13,9 +13,7 @@ import Testing
     #expect(told == ["test: 100 skipped: no Chromium", end])
   }
 
-  @Test func `a failed run tells each failure with the lines behind it, and what never ended`()
-    throws
-  {
+  @Test func `a failed run tells each failure with its lines, and what never ended`() throws {
     let end = "✘ Test run with 3 tests in 1 suite failed after 3.2 seconds with 1 issue."
     let told = try summary(
       of: [

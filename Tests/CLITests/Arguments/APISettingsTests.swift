@@ -18,13 +18,6 @@ import Testing
       users --local news => 'news' has no users: give a channel that begins with presence-
       terminate --local => no user: give an id
       channels => no app key: give --key, PUSHER_APP_KEY or REVERB_APP_KEY
-      """ as Table)
-  func `a question that cannot be asked`(row: Table.Row) {
-    row.expectRefusal()
-  }
-
-  @Test(
-    arguments: """
       auth --local a => no socket: give --socket-id
       auth --local --socket-id 1.2 => no channel and no user: give a channel, or --user-id to sign in
       auth --local --socket-id 1.2 news => 'news' is a public channel, which needs no signature
@@ -42,22 +35,18 @@ import Testing
       verify --local webhook -d y => no signature to compare with: give --signature
       verify --local request GET /a --signature x
         => a request has its signature in the query (auth_signature); leave out --signature
+      trigger --local - --info user_count
+        => --info works only for a single event, not for JSON lines
+      trigger --local -c a -e x d --batch 5
+        => --batch is for lines on standard input: give - as the data
+      trigger --local -c a -e x d --rate 5
+        => --rate is for lines on standard input: give - as the data
+      trigger --local - --rate 0
+        => --rate: '0' is not a number of events a second, such as 50 or 0.5
+      trigger --local - --rate 5/m
+        => --rate: '5/m' is not a number of events a second, such as 50 or 0.5
       """ as Table)
-  func `what cannot be signed`(row: Table.Row) {
-    row.expectRefusal()
-  }
-
-  @Test(
-    arguments: """
-      - --info user_count => --info works only for a single event, not for JSON lines
-      -c a -e x d --batch 5 => --batch is for lines on standard input: give - as the data
-      -c a -e x d --rate 5 => --rate is for lines on standard input: give - as the data
-      - --rate 0 => --rate: '0' is not a number of events a second, such as 50 or 0.5
-      - --rate 5/m => --rate: '5/m' is not a number of events a second, such as 50 or 0.5
-      """ as Table)
-  func `what trigger cannot do at once`(row: Table.Row) {
-    row.expectRefusal(after: "trigger --local ")
-  }
+  func `what cannot be asked, signed or sent is refused`(row: Table.Row) { row.expectRefusal() }
 
   @Test func `lines and users`() throws {
     let lines = try trigger("--local - --rate 2.5/s --batch 3 -e x")
@@ -70,8 +59,7 @@ import Testing
   }
 }
 
-@Suite("Data of trigger and sse")
-struct SentDataTests {
+@Suite("Data of trigger and sse") struct SentDataTests {
   private func texts(_ data: String) throws -> [String] {
     try TriggerSettings(
       arguments(["trigger", "--local", "-c", "a", "-e", "e", data]), environment: [:],

@@ -53,9 +53,7 @@ import Testing
   @Test(arguments: [
     ("-qv", Verbosity.verbose), ("-vvq", .quiet), ("-vv", .frames), ("-v --no-verbose", .normal),
   ])
-  func `quiet and verbose cancel each other, the last counts`(letters: String, verbosity: Verbosity)
-    throws
-  {
+  func `quiet and verbose cancel; the last counts`(letters: String, verbosity: Verbosity) throws {
     #expect(try subscribe("--local a " + letters).verbosity == verbosity)
   }
 

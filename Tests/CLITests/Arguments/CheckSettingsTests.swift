@@ -3,8 +3,7 @@ import Testing
 
 @testable import pusher_cli
 
-@Suite("The settings of check --publish, and its advice on the app")
-struct CheckSettingsTests {
+@Suite("The settings of check --publish, and its advice on the app") struct CheckSettingsTests {
   private static let app = "PUSHER_APP_ID=1\nPUSHER_APP_KEY=k\nPUSHER_APP_SECRET=s\n"
 
   private func check(
@@ -26,9 +25,7 @@ struct CheckSettingsTests {
     ("--publish b a b c", ["b", "a", "c"]), ("--publish", []), ("a", nil),
     ("--publish --no-publish a", nil),
   ])
-  func `the channels of the arguments count once each, in order`(
-    line: String, channels: [String]?
-  ) throws {
+  func `each channel argument counts once, in order`(line: String, channels: [String]?) throws {
     #expect(try check("--local " + line).roundTrip?.channels == channels)
   }
 
@@ -87,8 +84,7 @@ struct CheckSettingsTests {
     #expect(app.advice(afterSuccessOn: nil)[1].hasSuffix("give its .env with --env-file"))
   }
 
-  @Test func `after a failure the way comes first, then a broadcaster that leads elsewhere`() throws
-  {
+  @Test func `after a failure the way comes first, then a broadcaster elsewhere`() throws {
     let settings = try check("--publish --env-file .env", file: "BROADCAST_CONNECTION=null\n")
     let lines = try #require(settings.roundTrip).app.adviceAfterFailure
     #expect(lines.count == 3 && lines[0].hasSuffix("repair this first"))
@@ -106,8 +102,7 @@ struct CheckSettingsTests {
     #expect(lines[3].contains(words), "\(lines)")
   }
 
-  @Test func `the page of the advice is there, and holds the texts that the program prints`() throws
-  {
+  @Test func `the page of the advice is there, and holds the texts that are printed`() throws {
     let lines = BroadcastingApp().adviceAfterFailure
     let path = try #require(lines.last?.split(separator: " ").last).description
     let page = try Documentation.text(path)

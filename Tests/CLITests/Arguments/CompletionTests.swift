@@ -3,8 +3,7 @@ import Testing
 
 @testable import pusher_cli
 
-@Suite("Completion in shells")
-struct CompletionTests {
+@Suite("Completion in shells") struct CompletionTests {
   private func file(_ script: CompletionScript) throws -> String {
     try TemporaryFolder.shared.file("completion.\(script.rawValue)", holding: script.text)
   }

@@ -6,8 +6,7 @@ import Testing
 @testable import pusher_cli
 
 /// Disclosure of settings: each row says if its value is secret.
-@Suite("Secrets in settings", .runsPrograms)
-struct DisclosureTests {
+@Suite("Secrets in settings", .runsPrograms) struct DisclosureTests {
   private static let marker = "SESAME"
 
   /// Returns values with a secret in them, in good forms and odd ones; none for rows without
@@ -108,9 +107,7 @@ struct DisclosureTests {
   private static let secretive = Flag.all.filter { !forms($0.disclosure).isEmpty }
 
   @Test(arguments: secretive.indices)
-  func `no secret of an option is told, whether it stands in a file or was typed`(
-    index: Int
-  ) throws {
+  func `no secret of an option is told, whether it is typed or in a file`(index: Int) throws {
     let flag = Self.secretive[index]
     let command = try #require(
       Command.allCases.first { flag.commands.contains($0) && Set<Command>.talking.contains($0) })

@@ -82,9 +82,7 @@ import Testing
       pusher trigger --key K --app-id 9 --host h --port 1 -c a -e x d => 9:ps@K https://h:1
       PUSHER_APP_SECRET=s subscribe --key K private-a => s@K https://ws-mt1.pusher.com:443
       """ as Table)
-  func `families do not mix, PUSHER_ or the family of the option's key comes first`(row: Table.Row)
-    throws
-  {
+  func `families do not mix; PUSHER_ or the family of the key comes first`(row: Table.Row) throws {
     row.expect(try row.settings(families: Self.families).serverText)
   }
 
@@ -174,9 +172,7 @@ import Testing
       subscribe --key k --host [::] a => k https://::1:443
       subscribe --key k --host [::1] a => k https://::1:443
       """ as Table)
-  func `the host without a cluster is the first cluster, and any address this machine`(
-    row: Table.Row
-  ) throws {
+  func `a host without a cluster is the cluster, an address this machine`(row: Table.Row) throws {
     row.expect(try row.settings(families: Self.families).serverText)
   }
 

@@ -36,9 +36,7 @@ import Testing
     #expect(FileAccess.system.permissions(pipe.path) == nil)
   }
 
-  @Test func `while the program runs only regular files are read, and nothing is waited for`()
-    throws
-  {
+  @Test func `a running program reads only regular files, and waits for nothing`() throws {
     let files = FileAccess.running(kept: ["kept": [1, 2]])
     let pipe = try NamedPipe()
     // The pipe is open for reading and writing, so it has a writer that writes nothing.

@@ -3,8 +3,7 @@ import Testing
 @testable import pusher_cli
 
 /// Every option with every command: it changes the run, or is refused with the right one.
-@Suite("No option is accepted without an effect")
-struct FlagUseTests {
+@Suite("No option is accepted without an effect") struct FlagUseTests {
   /// Options that do nothing, as their manual says.
   private static let idle = ["sse --unbuffered"]
 

@@ -4,8 +4,7 @@ import Testing
 @testable import pusher_cli
 
 /// sd_listen_fds(3); the process has the number 77.
-@Suite("Sockets that a service manager hands to serve")
-struct HandedSocketsTests {
+@Suite("Sockets that a service manager hands to serve") struct HandedSocketsTests {
   private static let here = HandedSocket(
     descriptor: 3, address: SocketAddress(family: .ipv4, octets: [127, 0, 0, 1], port: 7001))
   private static let other = HandedSocket(
@@ -77,9 +76,7 @@ struct HandedSocketsTests {
     (.notListening, "it is not a listening socket"),
     (.notInternet, "it has no IP address"),
   ])
-  func `a descriptor that cannot be listened on is refused`(
-    fault: HandedSocket.Fault, words: String
-  ) {
+  func `an unusable descriptor is refused`(fault: HandedSocket.Fault, words: String) {
     #expect(
       refusal { _ = try settings(sockets: [.failure(fault)]) }
         == "LISTEN_FDS: cannot listen on descriptor 3: \(words); "
@@ -98,9 +95,7 @@ struct HandedSocketsTests {
     #expect(settings.server.listen.port == 7001 && !settings.server.listen.reusesPort)
   }
 
-  @Test func `a socket that others can reach wants a secret of its own, and takes every host`()
-    throws
-  {
+  @Test func `a socket that others can reach wants its own secret, and takes every host`() throws {
     #expect(
       refusal { _ = try settings(sockets: [.success(Self.everywhere)]) }?.hasPrefix(
         "LISTEN_FDS: other machines may reach 0.0.0.0, ") == true)

@@ -5,8 +5,7 @@ import Testing
 @testable import pusher_cli
 
 /// Reverb's rate limit: `rate_limiting` of `config/reverb.php`, and its variables.
-@Suite("The rate limit of serve --dialect reverb")
-struct RateLimitingTests {
+@Suite("The rate limit of serve --dialect reverb") struct RateLimitingTests {
   private func limit(
     _ object: String, name: String = "rate_limiting", options: String = "--dialect reverb"
   ) throws -> MessageRateLimit? {
@@ -30,9 +29,7 @@ struct RateLimitingTests {
     #expect(try limit(object, name: name) == expected(5, 2, ends: true))
   }
 
-  @Test func `what the file leaves out is as in Reverb's configuration, and the limit holds`()
-    throws
-  {
+  @Test func `what the file leaves out is as in Reverb's configuration; the limit holds`() throws {
     #expect(try limit("{}") == expected(60, 60))
     #expect(try limit(#"{"max_attempts":1}"#) == expected(1, 60))
     #expect(try limit(#"{"decay_seconds":1000000000}"#) == expected(60, 1_000_000_000))

@@ -16,8 +16,7 @@ import Testing
     #expect(try routing("", ["HTTPS_PROXY": "", "NO_PROXY": ""]) == Routing())
   }
 
-  @Test func `--proxy is for every server and beats the environment, an empty one is none`() throws
-  {
+  @Test func `--proxy is for every server and beats the environment; empty means none`() throws {
     let environment = ["HTTPS_PROXY": "http://other:1", "ALL_PROXY": "http://other:2"]
     let typed = try routing("--proxy socks5h://p:9", environment)
     #expect(typed.secureProxy == (try proxy("socks5h://p:9")))

@@ -165,8 +165,7 @@ import Testing
       --allow-host shop.test =>
       --auth-endpoints =>
       """ as Table)
-  func `a name that a proxy needs warns of what is closed or open through it`(row: Table.Row) throws
-  {
+  func `a name for a proxy warns of what is closed or open through it`(row: Table.Row) throws {
     row.expect(try row.settings(after: "serve ").warningText)
     let closed = try serve("--allow-host ws.example.com")
     #expect(closed.server.authEndpoints == .thisMachine)
@@ -200,9 +199,7 @@ import Testing
       "of the form HOST:PORT, such as 127.0.0.1:6001"
     ),
   ])
-  func `an origin, host or address of another form is refused`(
-    option: String, texts: [String], form: String
-  ) {
+  func `a malformed origin, host or address fails`(option: String, texts: [String], form: String) {
     for text in texts {
       #expect(
         refusal { _ = try serve("\(option) \(text)") } == "\(option): '\(text)' is not \(form)")
@@ -210,9 +207,7 @@ import Testing
   }
 
   @Test(arguments: [("127.0.0.1:1", false), ("localhost:1", false), ("0.0.0.0:1", true)])
-  func `only a server of this machine alone minds by which name it is asked for`(
-    place: String, isPublic: Bool
-  ) throws {
+  func `only a local server minds by which name it is asked`(place: String, isPublic: Bool) throws {
     let own = ["PUSHER_APP_KEY": "k", "PUSHER_APP_SECRET": "mine"]
     #expect(try serve("--listen " + place, own).server.access.hosts.isPublic == isPublic)
   }
@@ -238,8 +233,7 @@ import Testing
   }
 }
 
-@Suite("The file of --apps")
-struct AppsFileTests {
+@Suite("The file of --apps") struct AppsFileTests {
   private func settings(_ text: String, _ options: String = "") throws -> ServeSettings {
     try serve("--apps f " + options, files: PretendFiles(contents: ["f": text]))
   }

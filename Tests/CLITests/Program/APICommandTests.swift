@@ -2,8 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("What the HTTP API tells: channels, users, terminate, trigger --info", .runsPrograms)
-struct APICommandTests {
+@Suite("channels, users, terminate, trigger --info", .runsPrograms) struct APICommandTests {
   @Test func `channels and their members are one line each`() throws {
     let server = try LocalServer()
     let lobby = try server.subscribe(["presence-lobby", "news"], "-L", "--user-id", "7")
@@ -106,8 +105,7 @@ struct APICommandTests {
   }
 }
 
-@Suite("Lines of standard input become events", .runsPrograms)
-struct LineTriggerTests {
+@Suite("Lines of standard input become events", .runsPrograms) struct LineTriggerTests {
   @Test func `a recording replays: the same events on a second server`() throws {
     let (first, second) = (try LocalServer(), try LocalServer())
     let channels = ["news", "private-orders", "presence-lobby"]
@@ -186,8 +184,7 @@ struct LineTriggerTests {
 }
 
 /// The numbers are those of pusher.com's documentation.
-@Suite("Signatures by hand: auth, sign, verify", .runsPrograms)
-struct SignCommandTests {
+@Suite("Signatures by hand: auth, sign, verify", .runsPrograms) struct SignCommandTests {
   private func run(_ arguments: String...) throws -> ProgramResult {
     try PusherCLI.run(
       arguments,

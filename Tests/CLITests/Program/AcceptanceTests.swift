@@ -5,8 +5,7 @@ import Testing
 @testable import pusher_cli
 
 /// Checks that hold at every verbosity, on every terminal and in every shell.
-@Suite("What a script and a person can rely on", .runsPrograms)
-struct AcceptanceTests {
+@Suite("What a script and a person can rely on", .runsPrograms) struct AcceptanceTests {
   private func ticking(_ count: Int = 3) throws -> ScriptedServer {
     try ScriptedServer.joined { connection in
       for number in 1...count { try connection.send(event: "tick", data: "\(number)") }
@@ -83,9 +82,7 @@ struct AcceptanceTests {
       environment: PusherCLI.environment.merging(environment.variables) { $1 })
     #expect(try shell.wait() == .exited(3))
     for (stream, word) in ["tick", "4001"].enumerated() {
-      let shown =
-        try isTerminal[stream]
-        ? terminals[stream].text : fileText(paths[stream])
+      let shown = try isTerminal[stream] ? terminals[stream].text : fileText(paths[stream])
       #expect(shown.contains(word), "\(shown)")
       #expect(shown.contains("\u{1B}") == (isTerminal[stream] && environment.colours), "\(shown)")
     }

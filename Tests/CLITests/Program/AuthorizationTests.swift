@@ -2,8 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("Authorisation by the application's endpoint", .runsPrograms)
-struct EndpointTests {
+@Suite("Authorisation by the application's endpoint", .runsPrograms) struct EndpointTests {
   /// Starts a server that accepts every signature and records the subscriptions.
   private func channels(_ asked: Record<ScriptedConnection.Subscription>) throws -> ScriptedServer {
     try ScriptedServer { connection in
@@ -71,8 +70,7 @@ struct EndpointTests {
   }
 }
 
-@Suite("Authorisation by a command", .runsPrograms)
-struct AuthCommandTests {
+@Suite("Authorisation by a command", .runsPrograms) struct AuthCommandTests {
   /// Runs until the first event of a channel that the command authorises.
   private func run(_ command: String, within: String = "10s") throws -> (
     result: ProgramResult, auth: String?

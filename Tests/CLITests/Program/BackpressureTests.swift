@@ -2,8 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("A reader that is slow or stops", .serialized, .runsProgramsFirst)
-struct BackpressureTests {
+@Suite("A reader that is slow or stops", .serialized, .runsProgramsFirst) struct BackpressureTests {
   /// Events of 1 KiB, far more than pipe, queue and socket hold together.
   private static let count = 16_000
 
@@ -37,8 +36,7 @@ struct BackpressureTests {
   }
 
   @Test(.needs(.movedClock))
-  func `compressed events of a few reads wait at the server while the reader does not read`() throws
-  {
+  func `compressed events of a few reads wait at the server during a long pause`() throws {
     let block = FrameBlock(count: 40_000, deflate: PerMessageDeflate())
     // A few reads return all of it, many times the queue size at which reading pauses.
     #expect(block.bytes.count < 4 << 20)

@@ -2,8 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("A parent that hands its signal mask on", .runsPrograms)
-struct BlockedSignalTests {
+@Suite("A parent that hands its signal mask on", .runsPrograms) struct BlockedSignalTests {
   private static let environment = LocalServer.environment("local-secret")
 
   private func start(

@@ -3,8 +3,7 @@ import PusherCore
 import TestSupport
 import Testing
 
-@Suite("A wire that breaks, stalls or drips", .runsPrograms)
-struct BrokenWireTests {
+@Suite("A wire that breaks, stalls or drips", .runsPrograms) struct BrokenWireTests {
   /// An event whose frame is longer than the wires of these tests let through.
   private static let long: String = {
     // Random digits, which compress badly.

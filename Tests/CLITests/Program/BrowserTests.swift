@@ -2,8 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("With a real browser", .serialized, .needsBrowser, .runsProgramsFirst)
-struct BrowserTests {
+@Suite("With a real browser", .serialized, .needsBrowser, .runsProgramsFirst) struct BrowserTests {
   private static let room = "private-room"
 
   @Test func `a page joins channels, shows an event and answers with a client event`() throws {

@@ -12,9 +12,7 @@ struct CallSignalTests {
     (["users", "presence-a"], SIGINT), (["terminate", "7"], SIGTERM),
     (["subscribe", "news"], SIGINT),
   ])
-  func `while the server of --local is not there, which is told once`(
-    command: [String], signal: Int32
-  ) throws {
+  func `while the server of --local is absent, told once`(command: [String], signal: Int32) throws {
     let port = String(try Loopback.closedPort())
     let program = try PusherCLI.start(
       command + ["--local", "--port", port, "--connect-timeout", "60s"])

@@ -32,9 +32,7 @@ struct CheckPublishTests {
   }
 
   @Test(arguments: ["pusher", "reverb", "soketi"])
-  func `each channel of the command line has its round trip, on every server that serve plays`(
-    dialect: String
-  ) throws {
+  func `each channel has its round trip, on every server that serve plays`(dialect: String) throws {
     let server = try LocalServer(options: ["--dialect", dialect])
     let result = try check(server, "news", "private-a", "presence-b", "-o", "json")
     result.expect()

@@ -2,8 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("check: what works between here and a server", .runsPrograms)
-struct CheckTests {
+@Suite("check: what works between here and a server", .runsPrograms) struct CheckTests {
   private struct Stage: Decodable, Equatable {
     var stage: String
     var result: String

@@ -104,8 +104,7 @@ struct ClusterPageTests {
   }
 
   @Test(arguments: [SIGKILL, SIGTERM])
-  func `members of a server that ends come back on the other, and calls go on`(signal: Int32) throws
-  {
+  func `members of a server that ends come back elsewhere, and calls go on`(signal: Int32) throws {
     let members = try (0..<4).map { try member("u\($0)") }
     servers[0].signal(signal)
     if signal == SIGKILL { try servers[0].kill() }

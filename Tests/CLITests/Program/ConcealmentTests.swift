@@ -3,8 +3,7 @@ import Testing
 
 @testable import pusher_cli
 
-@Suite("What messages and the system must not show", .runsPrograms)
-struct ConcealmentTests {
+@Suite("What messages and the system must not show", .runsPrograms) struct ConcealmentTests {
   /// Every option that takes a URL or something similar, with the other arguments of its command.
   private static let options: [String] = [
     "subscribe --key k --host h private-a --auth-endpoint=URL",
@@ -44,9 +43,7 @@ struct ConcealmentTests {
     ("subscribe --key k --host h private-a --auth-endpoint=URL", late),
     ("subscribe --key k --host h a --user-auth-endpoint=URL", late),
   ])
-  func `a mistake with a URL ends the program with 2, and its password is not shown`(
-    line: String, url: String
-  ) throws {
+  func `a mistaken URL ends with 2 and hides its password`(line: String, url: String) throws {
     let result = try PusherCLI.start(Self.words(line, url: url)).result()
     result.expect(2, prints: "")
     #expect(result.errorText.hasPrefix("pusher-cli: error: "))

@@ -2,9 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite(
-  "Console page: dialogs, keys and empty lists", .serialized, .sharesBrowser, .needsBrowser,
-  .runsProgramsFirst)
+@Suite("Console: dialogs and keys", .serialized, .sharesBrowser, .needsBrowser, .runsProgramsFirst)
 struct ConsoleDialogTests {
   /// Buttons and words of the open dialog that lie outside of it or over each other.
   private static let misplaced = """

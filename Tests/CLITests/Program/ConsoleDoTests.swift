@@ -246,8 +246,6 @@ struct ConsoleDoTests {
     }
   }
 
-  // MARK: Faults
-
   // MARK: Webhooks
 
   @Test func `a webhook is sent again from its details and from the list, signed anew`() throws {

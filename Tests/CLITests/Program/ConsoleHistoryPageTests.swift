@@ -2,9 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite(
-  "Console page: what it remembers", .serialized, .sharesBrowser, .needsBrowser,
-  .runsProgramsFirst)
+@Suite("Console page: its memory", .serialized, .sharesBrowser, .needsBrowser, .runsProgramsFirst)
 struct ConsoleHistoryPageTests {
   @Test func `a page that is opened later, or loaded again, begins with what was sent`() throws {
     let site = try ConsoleSite()

@@ -31,8 +31,7 @@ struct ConsoleListTests {
     """
 
   @Test(arguments: [390, 1280])
-  func `the event's name is seen, and cut at its beginning where it is too long`(width: Int) throws
-  {
+  func `the event's name is seen, and cut at its start where it is too long`(width: Int) throws {
     try ConsoleSite.visit { site, view in
       try view.page.setViewport(width: width, height: 800)
       let long = "App\\Events\\" + String(repeating: "Sales\\", count: 25) + "OrderShipped"

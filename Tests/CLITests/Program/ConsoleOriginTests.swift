@@ -3,9 +3,7 @@ import PusherCore
 import Testing
 
 /// A page of another origin in the same browser can neither read nor act, even with the token.
-@Suite(
-  "Console page: other origins", .serialized, .sharesBrowser, .needsBrowser,
-  .runsProgramsFirst)
+@Suite("Console: other origins", .serialized, .sharesBrowser, .needsBrowser, .runsProgramsFirst)
 struct ConsoleOriginTests {
   /// Tries every kind of request to `base` and returns the results.
   private static let attempts = """
@@ -92,8 +90,7 @@ struct ConsoleOriginTests {
     """
 
   @Test(arguments: ["127.0.0.1", "evil.example"], [false, true])
-  func `a page from elsewhere reads nothing and does nothing`(host: String, knowsToken: Bool) throws
-  {
+  func `a page from elsewhere reads and does nothing`(host: String, knowsToken: Bool) throws {
     let console = try ConsoleSite()
     let subscriber = try console.server.subscribe(["news"], "-L")
     let socket = try #require(

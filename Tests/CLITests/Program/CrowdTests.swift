@@ -2,8 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("serve among clients that mean it no good", .serialized, .runsProgramsFirst)
-struct CrowdTests {
+@Suite("serve among hostile clients", .serialized, .runsProgramsFirst) struct CrowdTests {
   private static let request = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
   private func client(_ server: LocalServer, room: Int32? = nil) throws -> RawClient {
@@ -43,9 +42,12 @@ struct CrowdTests {
     #expect(after - before < 4 << 10, "\(before) to \(after) KiB")
   }
 
-  @Test(.enabled(if: PusherCLI.givesMemoryBack, "AddressSanitizer keeps what was given back"))
+  @Test(
+    .enabled(if: PusherCLI.givesMemoryBack, "AddressSanitizer keeps what was given back"),
+    .needs(.movedClock))
   func `heads that never end cost little, are answered with 408, and hold nobody up`() throws {
-    let server = try LocalServer()
+    let clock = try MovedClock()
+    let server = try LocalServer(environment: clock.environment())
     let program = try server.subscribe(["news"], "-L")
     let before = try #require(server.peakMemory)
     let clients = try (0..<200).map { _ in try client(server) }
@@ -55,7 +57,10 @@ struct CrowdTests {
     let after = try #require(server.peakMemory)
     #expect(after - before < 8 << 10, "\(before) to \(after) KiB")
     // Ten seconds, plus the one-second accuracy of deadlines.
-    try waitUntil("the answer is 408", within: .seconds(15)) {
+    clock.move(.seconds(11))
+    // Its call makes the server look at its clock.
+    try check(server, program, "late")
+    try waitUntil("the answer is 408") {
       clients.last?.text.hasPrefix("HTTP/1.1 408 ") == true
     }
     try check(server, program, "after")

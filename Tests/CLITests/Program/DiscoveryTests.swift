@@ -5,8 +5,7 @@ import Testing
 
 @testable import pusher_cli
 
-@Suite("Which channels a search joins and leaves")
-struct ChannelSearchTests {
+@Suite("Which channels a search joins and leaves") struct ChannelSearchTests {
   private typealias Listed = ChannelSearch.Listed
 
   private func take(
@@ -23,9 +22,7 @@ struct ChannelSearchTests {
     #expect(take(&search, "private-b", "private-a", "news1") == .init())
   }
 
-  @Test
-  func `a channel that the command line names, a user's channel and no name at all are left alone`()
-  {
+  @Test func `a channel of the command line, a user's channel and no name at all are left alone`() {
     var search = ChannelSearch(patterns: ["*"], limit: 10)
     #expect(take(&search, "news", standing: .typed) == .init())
     #expect(take(&search, "#server-to-user-1", "two words", "") == .init())
@@ -41,9 +38,7 @@ struct ChannelSearchTests {
     }
   }
 
-  @Test
-  func `a channel stays that others are in, whose count is unknown, or that is not confirmed yet`()
-  {
+  @Test func `a channel with others in it, with an unknown count, or not yet confirmed, stays`() {
     let cases: [([Listed], ChannelSearch.Standing)] = [
       ([Listed(name: "a", count: 2)], .confirmed), ([Listed(name: "a", count: nil)], .confirmed),
       ([Listed(name: "a", count: 1)], .open), ([], .open),
@@ -76,9 +71,7 @@ struct ChannelSearchTests {
     (["a", "b"], ""),
     (["news[12]"], "news"), (["é*", "è*"], ""),
   ])
-  func `the list is asked for by the beginning that all patterns share`(
-    patterns: [String], prefix: String
-  ) {
+  func `the list is asked for by the patterns' common start`(patterns: [String], prefix: String) {
     let found = ChannelSearch(patterns: patterns, limit: 1).prefix
     // A prefix cut inside a character would match nothing.
     #expect(found == prefix || found.utf8.elementsEqual("\u{FFFD}".utf8))
@@ -102,8 +95,7 @@ struct ChannelSearchTests {
   }
 }
 
-@Suite("Channels by pattern", .runsPrograms)
-struct DiscoveryTests {
+@Suite("Channels by pattern", .runsPrograms) struct DiscoveryTests {
   private static let options = ["-c", "private-*", "--discover", "20ms", "-L", "-v"]
 
   private func subscriber(_ server: LocalServer, _ options: [String] = []) throws -> ChildProgram {
@@ -179,8 +171,7 @@ struct DiscoveryTests {
   }
 }
 
-@Suite("Channels by pattern: settings")
-struct DiscoverySettingsTests {
+@Suite("Channels by pattern: settings") struct DiscoverySettingsTests {
   private static let app = [
     "PUSHER_APP_KEY": "k", "PUSHER_APP_SECRET": "s", "PUSHER_APP_ID": "1",
   ]
@@ -232,9 +223,5 @@ struct DiscoverySettingsTests {
         _ = try CheckSettings(
           arguments("check a*"), environment: Self.app, files: PretendFiles().access)
       } == message)
-  }
-
-  @Test func `no character of a pattern may be in a channel's name`() {
-    for character in "*?[" { #expect(ChannelName.problem(in: "a\(character)") != nil) }
   }
 }

@@ -2,8 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("Encrypted channels", .runsPrograms)
-struct EncryptedChannelTests {
+@Suite("Encrypted channels", .runsPrograms) struct EncryptedChannelTests {
   private static let channel = "private-encrypted-orders"
   private static let key = Base64.encode([UInt8](repeating: 7, count: 32))
   private static let otherKey = Base64.encode([UInt8](repeating: 8, count: 32))

@@ -2,8 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("The last line of a run that a signal ends", .runsPrograms)
-struct ExitLineTests {
+@Suite("The last line of a run that a signal ends", .runsPrograms) struct ExitLineTests {
   @Test(arguments: [(SIGTERM, "SIGTERM", 143), (SIGINT, "SIGINT", 130), (SIGHUP, "SIGHUP", 129)])
   func `names the signal and the status that shells show`(
     signal: Int32, name: String, status: Int

@@ -3,10 +3,7 @@ import PusherCore
 import Testing
 
 /// Failures that no row of `BrokenSetup` has.
-@Suite(
-  "A failure has its status, one line on standard error and nothing on standard output",
-  .runsPrograms)
-struct ExitStatusTests {
+@Suite("A failure: one status, one line on standard error", .runsPrograms) struct ExitStatusTests {
   private func expect(
     _ status: Int32, _ text: String, channel: String = "news",
     _ script: @escaping ScriptedServer.Script, sourceLocation: SourceLocation = #_sourceLocation
@@ -135,8 +132,7 @@ struct ExitStatusTests {
   }
 }
 
-@Suite("What trigger makes of the server's answer", .runsPrograms)
-struct TriggerAnswerTests {
+@Suite("What trigger makes of the server's answer", .runsPrograms) struct TriggerAnswerTests {
   @Test func `success is silent, and the request is what was asked for`() throws {
     let questions = Record<ScriptedConnection.Question>()
     let server = try ScriptedServer { connection in

@@ -2,8 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("An authorisation endpoint that fails, at first and later", .runsPrograms)
-struct FailingEndpointTests {
+@Suite("An endpoint that fails, at first and later", .runsPrograms) struct FailingEndpointTests {
   /// A bad answer, and what the program says about it.
   struct Answer: Sendable, CustomTestStringConvertible {
     let says: String

@@ -2,8 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("A server that fails in the ways of real ones", .runsPrograms)
-struct FailingServerTests {
+@Suite("A server that fails in the ways of real ones", .runsPrograms) struct FailingServerTests {
   private func subscribe(to server: ScriptedServer, _ options: String...) throws -> ProgramResult {
     try server.subscribed(["news", "--retry-max-delay", "50ms"] + options)
   }
@@ -50,9 +49,7 @@ struct FailingServerTests {
     (#","data":{"code":4100,"message":["full",2]}"#, #" 4100: ["full",2]"#),
     (#","data":{"code":4100,"message":"full"}"#, " 4100: full"),
   ])
-  func `an error without a text says so, and any other text is shown`(
-    rest: String, words: String
-  ) throws {
+  func `an error without a text says so, others are shown`(rest: String, words: String) throws {
     let server = try ScriptedServer.joined { connection in
       try connection.send(text: #"{"event":"pusher:error"\#(rest)}"#)
       try connection.send(event: "next", data: "{}")
@@ -135,41 +132,5 @@ struct FailingServerTests {
     #expect(
       result.errorLines.last
         == "pusher-cli: error: gave up after 5 attempts: closed by the server with code 4200")
-  }
-
-  @Test func `answers to subscriptions may come twice, in any order, and for strangers`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.welcome()
-      let asked = [try connection.subscription().channel, try connection.subscription().channel]
-      #expect(asked == ["news", "more"])
-      for channel in ["more", "more", "stranger", "news", "more", "news"] {
-        try connection.send(
-          event: "pusher_internal:subscription_succeeded", channel: channel, data: "{}")
-      }
-      try connection.send(event: "tick", data: "{}")
-      try connection.stay()
-    }
-    let result = try subscribe(to: server, "more", "-L", "-n", "1")
-    result.expect(says: "")
-    let lines = try result.outputLines.map {
-      try JSONParser.parse($0)
-    }
-    #expect(lines.dropFirst().dropLast().map { $0["channel"]?.text } == ["more", "news", "news"])
-  }
-
-  @Test func `a joined channel that is not confirmed again costs only the connection`() throws {
-    let server = try ScriptedServer { connection in
-      if connection.number == 2 {
-        try connection.welcome()
-        try connection.ignore()
-      }
-      try connection.join()
-      if connection.number == 1 { return connection.drop() }
-      try connection.send(event: "back", data: "{}")
-      try connection.stay()
-    }
-    try subscribe(to: server, "-n", "1", "--connect-timeout", "1s").expect(
-      mentions: "(no answer to the subscription of news within 1 s)")
-    #expect(server.connectionCount == 3)
   }
 }

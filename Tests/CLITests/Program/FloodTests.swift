@@ -3,15 +3,12 @@ import PusherCore
 import Testing
 
 /// A peer repeats requests without reading the answers.
-@Suite("Floods of questions", .serialized, .runsProgramsFirst)
-struct FloodTests {
+@Suite("Floods of questions", .serialized, .runsProgramsFirst) struct FloodTests {
   // Warnings of webhook listen would fill the pipe, which has no reader.
   @Test(
     .enabled(if: PusherCLI.givesMemoryBack, "AddressSanitizer keeps what was given back"),
     arguments: [["serve"], ["webhook", "listen", "--key", "k", "-q"]])
-  func `requests in a row whose answers nobody reads cost a server next to nothing`(
-    command: [String]
-  ) throws {
+  func `requests whose answers nobody reads cost a server little`(command: [String]) throws {
     let file = TemporaryFolder.shared.file("flooded-port")
     let program = try PusherCLI.start(
       command + ["--listen", "127.0.0.1:0", "--port-file", file],
@@ -27,9 +24,7 @@ struct FloodTests {
   }
 
   @Test(arguments: ["message", "frame"])
-  func `of many pings that a server sends without reading the latest is answered`(
-    kind: String
-  ) throws {
+  func `of many pings that a server never reads on the latest is answered`(kind: String) throws {
     let total = 150_000
     let pongs = Record<Int>()
     let read = Gate()

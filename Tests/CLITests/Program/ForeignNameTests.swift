@@ -2,8 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("Names of our own lines, used by others", .runsPrograms)
-struct ForeignNameTests {
+@Suite("Names of our own lines, used by others", .runsPrograms) struct ForeignNameTests {
   private static let names = [
     #""pusher-cli:exit""#, #""pusher-cli\u003aexit""#, #""\u0070usher-cli:exit""#,
     #""pusher-cli:""#,

@@ -3,8 +3,7 @@ import PusherCore
 import Testing
 
 /// sd_listen_fds(3); the test plays systemd.
-@Suite("serve with a socket that is handed over", .runsPrograms)
-struct HandedSocketTests {
+@Suite("serve with a socket that is handed over", .runsPrograms) struct HandedSocketTests {
   private static func listener() throws -> (socket: OwnedDescriptor, port: UInt16) {
     let (descriptor, port) = try Loopback.listen(backlog: 128)
     return (try OwnedDescriptor(descriptor), port)

@@ -2,8 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("--metrics: /healthz, and who may ask", .runsPrograms)
-struct HealthTests {
+@Suite("--metrics: /healthz, and who may ask", .runsPrograms) struct HealthTests {
   private static let metrics = ["--metrics", "127.0.0.1:0"]
 
   private func expectHealth(

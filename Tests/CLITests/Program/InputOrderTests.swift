@@ -4,8 +4,7 @@ import Testing
 
 @testable import pusher_cli
 
-@Suite("The lines that --stdin understands")
-struct InputOrderTests {
+@Suite("The lines that --stdin understands") struct InputOrderTests {
   @Test func `a client event, a subscription and its end`() throws {
     let event = try ClientEvent(channel: "private-a", name: "client-x", data: ["n": 1.10])
     let line = #"{"event":"client-x","channel":"private-a","data":{"n":1.1},"received_at":"now"}"#
@@ -59,8 +58,7 @@ struct InputOrderTests {
   }
 }
 
-@Suite("--stdin: orders from standard input", .runsPrograms)
-struct InputOrdersTests {
+@Suite("--stdin: orders from standard input", .runsPrograms) struct InputOrdersTests {
   private func start(_ server: LocalServer, _ options: String...) throws -> ChildProgram {
     try server.start(["subscribe", "--stdin", "-L"] + options, input: .pipe)
   }
@@ -98,8 +96,7 @@ struct InputOrdersTests {
     }
   }
 
-  @Test func `a line that cannot be carried out is told with its number, and others go on`() throws
-  {
+  @Test func `a line that cannot be carried out is told with its number; others go on`() throws {
     let server = try LocalServer()
     let program = try start(server)
     write(

@@ -2,8 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("Limits that a server can reach", .serialized, .runsProgramsFirst)
-struct LimitTests {
+@Suite("Limits that a server can reach", .serialized, .runsProgramsFirst) struct LimitTests {
   private static let limit = 16 << 20
 
   private static func event(bytes: Int) -> String {

@@ -3,8 +3,7 @@ import PusherCore
 import TestSupport
 import Testing
 
-@Suite("What breaks a rule on its way to the program", .runsPrograms)
-struct MalformedInputTests {
+@Suite("What breaks a rule on its way to the program", .runsPrograms) struct MalformedInputTests {
   private static func tick(_ data: String = "{}") -> String {
     #"{"event":"tick","channel":"news","data":\#(data)}"# + "\n"
   }

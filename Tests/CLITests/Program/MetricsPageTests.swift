@@ -3,8 +3,7 @@ import PusherCore
 import Testing
 
 /// docs/metrics.md, the dashboard and the alerts match the program.
-@Suite("What is written about --metrics", .runsPrograms)
-struct MetricsPageTests {
+@Suite("What is written about --metrics", .runsPrograms) struct MetricsPageTests {
   private struct Metric: Hashable {
     let name: String
     let kind: String

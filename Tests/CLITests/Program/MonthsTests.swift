@@ -3,8 +3,7 @@ import PusherCore
 import Testing
 
 /// Changes under a program that runs for months.
-@Suite("Months: clocks, names and certificates that change", .runsPrograms)
-struct MonthsTests {
+@Suite("Months: clocks, names and certificates that change", .runsPrograms) struct MonthsTests {
   @Test(
     .needs(.faketime),
     .enabled(if: PusherCLI.bearsFaketime, "a sanitizer asks libfaketime before it is ready"))

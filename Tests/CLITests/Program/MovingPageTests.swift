@@ -5,8 +5,7 @@ import Testing
 
 @testable import pusher_cli
 
-@Suite("docs/moving.md, run as it is printed", .runsPrograms)
-struct MovingPageTests {
+@Suite("docs/moving.md, run as it is printed", .runsPrograms) struct MovingPageTests {
   private static func blocks() throws -> [String] {
     let fenced = try Documentation.fenced("docs/moving.md")
     #expect(fenced.allSatisfy { $0.kind == "sh" })

@@ -7,8 +7,7 @@ import Testing
 ///
 /// `PUSHER_CLI_FAULTS` sets the number of faults, `PUSHER_CLI_FAULT_SEED` the seed. Figures go to
 /// standard output.
-@Suite("A run through random faults", .serialized, .runsProgramsFirst)
-struct NumberedRunTests {
+@Suite("A run through random faults", .serialized, .runsProgramsFirst) struct NumberedRunTests {
   private static func setting(_ name: String, _ fallback: Int) -> Int {
     ProcessInfo.processInfo.environment[name].flatMap { Int($0) } ?? fallback
   }

@@ -1,8 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("Watching a run: --trace and SIGUSR1", .runsPrograms)
-struct ObservationTests {
+@Suite("Watching a run: --trace and SIGUSR1", .runsPrograms) struct ObservationTests {
   @Test func `-vv says where the settings come from, and which addresses follow`() throws {
     let server = try ScriptedServer.joined { try $0.send(event: "e", data: "1") }
     let file = try TemporaryFolder.shared.file(
@@ -92,10 +91,7 @@ struct ObservationTests {
     #expect(try sender.wait() == .exited(0))
   }
 
-  @Test
-  func `while it reads standard input, and while it waits for an answer, the program lives on`()
-    throws
-  {
+  @Test func `the program lives on while it reads standard input or awaits an answer`() throws {
     let reader = try PusherCLI.start(
       [
         "trigger", "--host", "127.0.0.1", "--port", "1", "--scheme", "http", "--key", "k",

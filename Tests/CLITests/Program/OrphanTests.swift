@@ -3,8 +3,7 @@ import PusherCore
 import Testing
 
 /// The program as the first process of a container, in its own process namespace.
-@Suite(
-  "The first process of a container", .needs(.processNamespace), .runsPrograms)
+@Suite("The first process of a container", .needs(.processNamespace), .runsPrograms)
 struct OrphanTests {
   private func first(_ server: ScriptedServer, _ options: String...) throws -> ChildProgram {
     try ChildProgram(

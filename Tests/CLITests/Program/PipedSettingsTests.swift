@@ -5,8 +5,7 @@ import Testing
 @testable import pusher_cli
 
 /// Pipes and other special files as sources of settings.
-@Suite("Settings from pipes", .runsPrograms)
-struct PipedSettingsTests {
+@Suite("Settings from pipes", .runsPrograms) struct PipedSettingsTests {
   private func server() throws -> ScriptedServer {
     try ScriptedServer { connection in
       let value = try connection.question().head.headers["x-token"]
@@ -53,9 +52,7 @@ struct PipedSettingsTests {
     result.expect(0, prints: "7\n7\n7\n")
   }
 
-  @Test func `certificate and key of process substitutions serve, and SIGHUP says that they stay`()
-    throws
-  {
+  @Test func `certificate and key of process substitutions serve; SIGHUP keeps them`() throws {
     let matrix = try #require(CertificateMatrix.shared)
     let own = matrix.trusted
     let server = try PusherCLI.shell(
@@ -119,9 +116,7 @@ struct PipedSettingsTests {
     "sse http://127.0.0.1:1/ -H @FILE", "sse https://127.0.0.1:1/ --cacert FILE",
     "subscribe --local a --tls-cert FILE", "serve --tls-key /dev/null --tls-cert FILE",
   ])
-  func `a pipe that nobody writes to is waited for with a word, and a signal ends that`(
-    line: String
-  ) throws {
+  func `a pipe without a writer is awaited with a word, until a signal`(line: String) throws {
     let pipe = try NamedPipe()
     let words = line.split(separator: " ").map { String($0).replacing("FILE", with: pipe.path) }
     let program = try PusherCLI.start(words)

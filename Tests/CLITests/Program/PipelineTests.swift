@@ -2,8 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("Events in a pipe", .runsPrograms)
-struct PipelineTests {
+@Suite("Events in a pipe", .runsPrograms) struct PipelineTests {
   /// Returns the environment of a program with a stopped clock: it can do everything without
   /// waiting for time.
   private func timeless() throws -> [String: String] {
@@ -103,8 +102,7 @@ struct PipelineTests {
   }
 }
 
-@Suite("Output that cannot be written", .runsPrograms)
-struct OutputFailureTests {
+@Suite("Output that cannot be written", .runsPrograms) struct OutputFailureTests {
   @Test(.needs(.fullDevice))
   func `a full disk ends the program with status 6 and one line`() throws {
     let server = try ScriptedServer.joined { try $0.send(event: "tick", data: "{}") }
@@ -127,8 +125,7 @@ struct OutputFailureTests {
   }
 }
 
-@Suite("Standard input", .runsPrograms)
-struct StandardInputTests {
+@Suite("Standard input", .runsPrograms) struct StandardInputTests {
   @Test(arguments: [ChildProgram.Input.nothing, .closed])
   func `at its end, or without one, the program keeps running`(input: ChildProgram.Input) throws {
     let next = Gate()

@@ -5,8 +5,7 @@ import Testing
 
 @testable import pusher_cli
 
-@Suite("serve --print-env: what a shell makes of it", .runsPrograms)
-struct PrintedEnvironmentTests {
+@Suite("serve --print-env in a shell", .runsPrograms) struct PrintedEnvironmentTests {
   @Test func `a shell takes each secret of --print-env as it is`() throws {
     var random = SeededGenerator(seed: 22)
     let signs = [

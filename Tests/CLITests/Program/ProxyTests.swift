@@ -2,8 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite(.needs(.proxies), .runsPrograms)
-struct `Through real proxies` {
+@Suite(.needs(.proxies), .runsPrograms) struct `Through real proxies` {
   private func start(
     _ arguments: [String], _ environment: [String: String] = [:]
   ) throws -> ChildProgram {

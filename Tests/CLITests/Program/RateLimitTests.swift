@@ -3,8 +3,7 @@ import PusherCore
 import Testing
 
 /// A server with Laravel Reverb's rate limit: it drops messages above the limit and answers 4301.
-@Suite("A rate limit of the server", .needs(.movedClock), .runsPrograms)
-struct RateLimitTests {
+@Suite("A rate limit of the server", .needs(.movedClock), .runsPrograms) struct RateLimitTests {
   private static let error =
     #"{"event":"pusher:error","data":"{\"code\":4301,\"message\":\"Rate limit exceeded\"}"}"#
   private static let cause = "the server's rate limit (error 4301: Rate limit exceeded)"
@@ -32,9 +31,7 @@ struct RateLimitTests {
   }
 
   @Test(arguments: [[], ["--keep-going"]])
-  func `a rate limit is named once, nothing is refused, and all channels are joined in the end`(
-    options: [String]
-  ) throws {
+  func `a rate limit is named once, and all channels are joined later`(options: [String]) throws {
     let window = Gate()
     let server = try server(window)
     let clock = try MovedClock(standsStill: true)
@@ -55,9 +52,7 @@ struct RateLimitTests {
     #expect(result.outputText.contains(#"{"event":"e","channel":"c","data":1}"#))
   }
 
-  @Test func `a rate limit that ends the connection is its cause, in words, line and status`()
-    throws
-  {
+  @Test func `a rate limit that ends the connection is its cause in words and status`() throws {
     let server = try server(Gate(), closes: true)
     let result = try PusherCLI.run(
       ["subscribe"] + server.address + ["a", "b", "c", "-L", "--reconnect", "never"])
@@ -87,9 +82,7 @@ struct RateLimitTests {
         == "pusher-cli: error: timed out: no subscription to c, d within 0.5 s: \(Self.cause)\n")
   }
 
-  @Test func `client events of --stdin that are dropped are told together, and end the run with 4`()
-    throws
-  {
+  @Test func `dropped client events of --stdin are told together, and end the run with 4`() throws {
     let server = try ScriptedServer.joined { connection in
       var messages: [JSONValue] = []
       while messages.count < 3 { messages.append(try connection.message()) }
@@ -112,9 +105,7 @@ struct RateLimitTests {
   }
 
   @Test(arguments: ["pusher", "reverb", "soketi"])
-  func `client events of --stdin that the server refuses are told as refused, and end with 3`(
-    dialect: String
-  ) throws {
+  func `refused client events of --stdin are told, and end the run with 3`(dialect: String) throws {
     let server = try LocalServer(options: ["--dialect", dialect, "--no-client-events"])
     let program = try server.start(
       "subscribe", "private-a", "--stdin", "-n", "1", "-L", input: .pipe)

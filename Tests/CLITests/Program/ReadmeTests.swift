@@ -3,8 +3,7 @@ import Testing
 
 @testable import pusher_cli
 
-@Suite("What README.md shows", .runsPrograms)
-struct ReadmeTests {
+@Suite("What README.md shows", .runsPrograms) struct ReadmeTests {
   /// A command's words as the shell splits them; enough for quotes and variables of the README.
   private static func words(_ command: String) -> [String] {
     var words: [String] = []

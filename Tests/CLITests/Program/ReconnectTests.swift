@@ -2,13 +2,10 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("Reconnecting", .runsPrograms)
-struct ReconnectTests {
+@Suite("Reconnecting", .runsPrograms) struct ReconnectTests {
   private static let secret = ["PUSHER_APP_SECRET": "the-secret"]
 
-  @Test func `--reconnect-delay is the shortest wait, and the first one is twice that at most`()
-    throws
-  {
+  @Test func `--reconnect-delay is the shortest wait, and the first is twice it at most`() throws {
     let server = try ScriptedServer { connection in
       try connection.join()
       if connection.number == 1 { return connection.drop() }

@@ -70,8 +70,7 @@ struct RefusalAnswer: Sendable, CustomTestStringConvertible {
   ]
 }
 
-@Suite("The reason of the other side", .runsPrograms)
-struct RefusalReasonTests {
+@Suite("The reason of the other side", .runsPrograms) struct RefusalReasonTests {
   private func subscribe(to server: ScriptedServer, _ options: [String]) throws -> ProgramResult {
     try PusherCLI.run(
       ["subscribe", "-n", "1", "--reconnect", "never", "--retry-max-delay", "50ms"]
@@ -79,9 +78,7 @@ struct RefusalReasonTests {
   }
 
   @Test(arguments: RefusalAnswer.endpoint)
-  func `an endpoint is told with its URL, status and reason, for a channel as for a user`(
-    answer: RefusalAnswer
-  ) throws {
+  func `an endpoint's refusal is told with URL, status and reason`(answer: RefusalAnswer) throws {
     let endpoint = try ScriptedServer { try answer.serve($0) }
     let url = "http://127.0.0.1:\(endpoint.port)/auth"
     let server = try ScriptedServer.greeting()

@@ -59,12 +59,9 @@ struct Refusal: CustomTestStringConvertible, Sendable {
   ]
 }
 
-@Suite("Refused subscriptions, in the words of servers that nobody here wrote", .runsPrograms)
-struct RefusalTests {
+@Suite("Refusals in the words of foreign servers", .runsPrograms) struct RefusalTests {
   @Test(arguments: Refusal.all)
-  func `a refusal in any words ends the run without an event, with its status`(
-    refusal: Refusal
-  ) throws {
+  func `a refusal in any words ends the run with its status and no event`(refusal: Refusal) throws {
     let server = try ScriptedServer { connection in
       try connection.welcome()
       _ = try connection.message()
@@ -80,8 +77,7 @@ struct RefusalTests {
   }
 }
 
-@Suite("Events under the service's internal names", .runsPrograms)
-struct InternalEventTests {
+@Suite("Events under the service's internal names", .runsPrograms) struct InternalEventTests {
   private static let event = #"{"event":"order","channel":"news","data":"{\"id\":1}"}"#
   private static let line = #"{"event":"order","channel":"news","data":{"id":1}}"# + "\n"
 
@@ -98,8 +94,7 @@ struct InternalEventTests {
     #"{"channel":"news","data":"{}","event":"pusher_internal:news"}"#,
     #"{"event":"pusher\u005finternal:news","channel":"news","data":"{}"}"#,
   ])
-  func `an unknown internal event is neither printed nor counted, but named`(message: String) throws
-  {
+  func `an unknown internal event is not printed or counted, but named`(message: String) throws {
     let place = message.contains("\"channel\"") ? " on news" : ""
     try run([message, Self.event], "-n", "1").expect(
       0, prints: Self.line,
@@ -115,10 +110,5 @@ struct InternalEventTests {
     }
     #expect(told(try run(messages, "-n", "1")) == 1)
     #expect(told(try run(messages, "-n", "1", "-v")) == 3)
-  }
-
-  @Test func `a combining mark after the colon makes no name of the application's`() throws {
-    let marked = #"{"event":"pusher_internal:\#u{301}x","channel":"news","data":"{}"}"#
-    #expect(try run([marked, Self.event], "-n", "1").outputText == Self.line)
   }
 }

@@ -3,8 +3,7 @@ import PusherCore
 import Testing
 
 /// SIGHUP makes `serve --apps` read its file again.
-@Suite("serve --apps, read again on SIGHUP", .runsPrograms)
-struct RenewedAppsTests {
+@Suite("serve --apps, read again on SIGHUP", .runsPrograms) struct RenewedAppsTests {
   private let file: String
   private let server: LocalServer
 
@@ -105,9 +104,7 @@ struct RenewedAppsTests {
     #expect(try program.line().contains(#""event":"e""#))
   }
 
-  @Test func `a file that says the same changes nothing, also where the configuration names it`()
-    throws
-  {
+  @Test func `a file that says the same changes nothing, also through the configuration`() throws {
     let options = try TemporaryFolder.shared.file("serve", holding: "[serve]\napps = \(file)\n")
     for server in [server, try LocalServer(options: ["--config", options])] {
       server.signal(SIGHUP)

@@ -3,8 +3,7 @@ import PusherCore
 import Testing
 
 /// What a running client reads again before each connection, and what SIGHUP means to it.
-@Suite("Credentials that change during a run", .runsPrograms)
-struct RenewedCredentialsTests {
+@Suite("Credentials that change during a run", .runsPrograms) struct RenewedCredentialsTests {
   private func write(_ text: String, to file: String) throws {
     try text.write(toFile: file, atomically: true, encoding: .utf8)
     #expect(chmod(file, 0o600) == 0)
@@ -77,8 +76,7 @@ struct RenewedCredentialsTests {
     #expect(try program.line() == "2")
   }
 
-  @Test func `SIGHUP ends a run without a file of its own, whatever its settings come from`() throws
-  {
+  @Test func `SIGHUP ends a run without a file of its own, whatever its settings are`() throws {
     let server = try LocalServer()
     let settings = try TemporaryFolder.shared.file(
       "app.env",

@@ -63,8 +63,7 @@ struct ReplacedFileTests {
   }
 }
 
-@Suite("Numbers and limits that must not stop the program", .runsPrograms)
-struct TrapTests {
+@Suite("Numbers and limits that must not stop the program", .runsPrograms) struct TrapTests {
   @Test(arguments: ["0.00000000001", "0.0000000000000000000000000000000000000001", "1000000"])
   func `any rate can be kept`(rate: String) throws {
     let server = try LocalServer()

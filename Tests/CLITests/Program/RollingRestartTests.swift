@@ -2,8 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("A server is replaced by a new one", .runsPrograms)
-struct RollingRestartTests {
+@Suite("A server is replaced by a new one", .runsPrograms) struct RollingRestartTests {
   private static func sharing(_ port: String, _ options: String...) throws -> LocalServer {
     try LocalServer(options: ["--reuse-port"] + options, port: port)
   }

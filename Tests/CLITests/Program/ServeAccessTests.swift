@@ -2,8 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("serve, and the pages that a browser shows", .runsPrograms)
-struct ServeAccessTests {
+@Suite("serve, and the pages that a browser shows", .runsPrograms) struct ServeAccessTests {
   private func status(_ port: String, _ path: String, _ arguments: String...) throws -> String {
     try PusherCLI.tool(
       ["curl", "--silent", "--output", "/dev/null", "--write-out", "%{http_code}"] + arguments
@@ -40,9 +39,7 @@ struct ServeAccessTests {
     #expect(try !open.stop().errorText.contains("--allow-origin"))
   }
 
-  @Test func `what is for this machine is closed to other names and to proxies, and told`()
-    throws
-  {
+  @Test func `what is for this machine is closed to other names and proxies, and told`() throws {
     let server = try LocalServer(options: ["--allow-host", "ws.example.com", "--console"])
     let program = try server.subscribe(["news"], "-L", joins: false)
     let greeting = try JSONParser.parse(try #require(try program.lines(2).first))

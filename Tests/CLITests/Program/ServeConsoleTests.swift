@@ -3,8 +3,7 @@ import PusherCore
 import Testing
 
 /// docs/console.md, tested by programs: address, stream, calls and the recording of a run.
-@Suite("serve --console, for programs", .runsPrograms)
-struct ServeConsoleTests {
+@Suite("serve --console, for programs", .runsPrograms) struct ServeConsoleTests {
   private func address(_ server: LocalServer) throws -> (url: String, token: String) {
     let line = try server.errorLine(containing: "console at ")
     let url = try #require(line.components(separatedBy: "console at ").last)
@@ -44,9 +43,7 @@ struct ServeConsoleTests {
     #expect(!result.errorText.contains(tokens[0]), "\(result.errorText)")
   }
 
-  @Test func `the page goes as gzip to those who take it, and has less than fifty kilobytes then`()
-    throws
-  {
+  @Test func `the page is sent as gzip where that is taken, in less than fifty kilobytes`() throws {
     let server = try LocalServer(options: ["--console"])
     let url = try address(server).url
     let page = { (options: String...) in
@@ -110,9 +107,7 @@ struct ServeConsoleTests {
 
   // MARK: The stream and the calls
 
-  @Test func `the stream is read by sse, and an event of the console reaches its subscribers`()
-    throws
-  {
+  @Test func `sse reads the stream, and an event of the console reaches its subscribers`() throws {
     let server = try LocalServer(options: ["--console"])
     let token = try address(server).token
     let stream = try PusherCLI.start([

@@ -21,9 +21,7 @@ struct ServeHooksTests {
       ])
   }
 
-  @Test func `what nobody takes is counted when serve ends, without the token in the path`()
-    throws
-  {
+  @Test func `what nobody takes is counted at the end, without the token in the path`() throws {
     let record = TemporaryFolder.shared.file("record")
     let server = try LocalServer(options: [
       "-vv", "--record", record, "--webhook", "http://user:hidden@127.0.0.1:1/hidden?k=hidden",

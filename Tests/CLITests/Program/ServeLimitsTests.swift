@@ -2,8 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("serve: how many sockets there may be", .runsPrograms)
-struct ServeLimitsTests {
+@Suite("serve: how many sockets there may be", .runsPrograms) struct ServeLimitsTests {
   @Test func `a socket beyond --max-connections is refused with 4004`() throws {
     let server = try LocalServer(options: ["--max-connections", "2"])
     let two = try (0..<2).map { _ in try server.subscribe(["news"], "-L") }
@@ -14,10 +13,7 @@ struct ServeLimitsTests {
     for program in two { #expect(try program.line().contains(#""event":"e""#)) }
   }
 
-  @Test
-  func `a channel beyond --max-channels is refused with the limit, and told once with the flag`()
-    throws
-  {
+  @Test func `a channel beyond --max-channels is refused, and told once with the flag`() throws {
     let server = try LocalServer(options: ["--max-channels", "2"])
     let two = try server.subscribe(["a", "b"], "-L")
     for channel in ["c", "d"] {

@@ -4,9 +4,7 @@ import Testing
 
 /// `serve --redis --webhook-delay`: servers coordinate delayed departures, so that reports
 /// alternate.
-@Suite(
-  "serve --redis: departures that webhooks hold back, with a real redis-server", .runsPrograms,
-  .enabled(if: RedisProgram.isInstalled))
+@Suite("serve --redis: held-back departures", .runsPrograms, .enabled(if: RedisProgram.isInstalled))
 struct ServeRedisDepartureTests: WebhookWatcher {
   private let redis: RedisProgram
   let receiver: ChildProgram
@@ -62,9 +60,7 @@ struct ServeRedisDepartureTests: WebhookWatcher {
   }
 
   @Test(arguments: Trouble.allCases)
-  func `what a server holds back is told by another, without Redis' memory, and at the end`(
-    trouble: Trouble
-  ) throws {
+  func `what a server holds back is told by another, and at the end`(trouble: Trouble) throws {
     let servers = try servers(trouble == .isKilled ? 2 : 1, delay: trouble.rawValue)
     let first = try member(servers[0], "a")
     #expect(try told(2) == ["channel_occupied", "member_added a"])

@@ -4,9 +4,7 @@ import Testing
 
 /// `serve --redis` with a Redis that refuses commands: the server reports it, claims nothing and
 /// recovers with Redis.
-@Suite(
-  "serve --redis: refusals, with a real redis-server", .runsPrograms,
-  .enabled(if: RedisProgram.isInstalled))
+@Suite("serve --redis: refusals", .runsPrograms, .enabled(if: RedisProgram.isInstalled))
 struct ServeRedisRefusalTests {
   private let redis: RedisProgram
 
@@ -39,9 +37,7 @@ struct ServeRedisRefusalTests {
     #expect(try server.trigger("news", "e", "1").ending == .exited(0))
   }
 
-  @Test func `memory that lacks for longer than a lease is told, and all is as before afterwards`()
-    throws
-  {
+  @Test func `a lack of memory beyond a lease is told, and all is as before afterwards`() throws {
     let (server, monitored) = try server()
     let first = try member(server, "a")
     try redis.command("CONFIG", "SET", "maxmemory", "1")
@@ -77,9 +73,7 @@ struct ServeRedisRefusalTests {
     (["-hincrby", "-zadd"], ["HINCRBY, ZADD", "+hincrby +zadd"]),
     (["-eval"], ["+eval"]),
   ])
-  func `a right that lacks at the start is named, until it is there`(
-    taken: [String], words: [String]
-  ) throws {
+  func `a right that lacks at the start is named`(taken: [String], words: [String]) throws {
     try setUser(["default"] + taken)
     let (server, monitored) = try server()
     let line = try server.errorLine(containing: "redis refuses ")

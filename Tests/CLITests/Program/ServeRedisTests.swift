@@ -4,8 +4,7 @@ import Testing
 
 /// `serve --redis`: servers of several processes act as one, and stay correct after the loss of a
 /// server or of Redis.
-@Suite(
-  "serve --redis, with a real redis-server", .runsPrograms, .enabled(if: RedisProgram.isInstalled))
+@Suite("serve --redis, with redis-server", .runsPrograms, .enabled(if: RedisProgram.isInstalled))
 struct ServeRedisTests {
   private let redis: RedisProgram
 
@@ -118,9 +117,7 @@ struct ServeRedisTests {
 
   // MARK: Loss of Redis
 
-  @Test func `while Redis is gone sockets stay, and nothing is claimed; then all is as before`()
-    throws
-  {
+  @Test func `sockets stay while Redis is gone, no event is claimed, then all is well`() throws {
     let servers = try (0..<2).map { _ in try server() }
     let first = try member(servers[0], "a")
     let second = try member(servers[1], "b")

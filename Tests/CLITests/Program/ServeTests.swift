@@ -2,8 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("subscribe and trigger with the program's own server", .runsPrograms)
-struct ServeTests {
+@Suite("subscribe and trigger with the program's own server", .runsPrograms) struct ServeTests {
   @Test func `one subscriber takes many channels, and data from files and standard input`() throws {
     let server = try LocalServer()
     let program = try server.subscribe(["news", "private-a", "presence-b"], "-L")
@@ -43,8 +42,7 @@ struct ServeTests {
   }
 }
 
-@Suite("subscribe and trigger with the program's own server over TLS", .runsPrograms)
-struct ServeTLSTests {
+@Suite("subscribe and trigger with serve over TLS", .runsPrograms) struct ServeTLSTests {
   @Test(.needs(.certificates))
   func `with --insecure it is not, and every run warns, also with -q`() throws {
     let certificates = try #require(CertificateMatrix.shared)

@@ -3,8 +3,7 @@ import PusherCore
 import Testing
 
 /// Notifications of sd_notify(3).
-@Suite("What the service manager is told", .runsPrograms)
-struct ServiceManagerTests {
+@Suite("What the service manager is told", .runsPrograms) struct ServiceManagerTests {
   private static let commands = [
     (["serve"], "READY=1\nSTATUS=listening on 127.0.0.1:"),
     (["webhook", "listen", "--local"], "READY=1\nSTATUS=listening for webhooks on http://"),

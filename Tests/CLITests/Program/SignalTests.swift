@@ -2,9 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite(
-  "SIGINT and SIGTERM end the program by themselves within 500 ms, wherever it is",
-  .needs(.movedClock), .runsPrograms)
+@Suite("SIGINT and SIGTERM end each run within 500 ms", .needs(.movedClock), .runsPrograms)
 struct SignalTests {
   static let signals = [SIGINT, SIGTERM]
 
@@ -123,8 +121,7 @@ struct SignalTests {
   }
 }
 
-@Suite("On a terminal", .runsPrograms)
-struct TerminalTests {
+@Suite("On a terminal", .runsPrograms) struct TerminalTests {
   @Test(arguments: [[], ["--exec", "cat"], ["-o", "pretty"]])
   func `a shell loop stops at the first Ctrl-C`(options: [String]) throws {
     let server = try ScriptedServer.joined { try $0.send(event: "tick", data: "{}") }
@@ -140,20 +137,5 @@ struct TerminalTests {
     #expect(server.connectionCount == 1)
     #expect(!terminal.text.contains("went on"))
     #expect(!terminal.text.lowercased().contains("abort"))
-  }
-
-  @Test func `control characters of an event cannot drive it`() throws {
-    let server = try ScriptedServer.joined { connection in
-      try connection.send(event: "tick", data: "\u{1B}]0;title\u{7}\u{9B}31m\u{7F}")
-    }
-    let terminal = try PseudoTerminal()
-    let program = try PusherCLI.start(
-      ["subscribe"] + server.address + ["news", "-n", "1", "--color", "never", "-q"], on: terminal)
-    try terminal.await("\n")
-    #expect(try program.wait() == .exited(0))
-    #expect(
-      terminal.text
-        == #"{"event":"tick","channel":"news","data":"\u001b]0;title\u0007\u009b31m\u007f"}"#
-        + "\r\n")
   }
 }

@@ -2,8 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite(
-  "A program that was stopped for longer than a pong may take", .needs(.movedClock), .runsPrograms)
+@Suite("A stop for longer than a pong may take", .needs(.movedClock), .runsPrograms)
 struct SleepTests {
   private let clock: MovedClock
   init() throws { clock = try MovedClock() }
@@ -65,9 +64,7 @@ struct SleepTests {
     #expect(server.connectionCount == 1)
   }
 
-  @Test func `a connection that was closed meanwhile gives what it had, then a new one is made`()
-    throws
-  {
+  @Test func `a connection closed in a sleep gives what it had, then a new one is made`() throws {
     let (asleep, sent) = (Gate(), Gate())
     let server = try ScriptedServer { connection in
       try connection.join()
@@ -105,9 +102,7 @@ struct SleepTests {
   enum Departure: CaseIterable { case closes, goes, fallsSilent }
 
   @Test(arguments: Departure.allCases)
-  func `the gap of a connection that is lost meanwhile is as long as the sleep`(
-    departure: Departure
-  ) throws {
+  func `the gap of a connection lost in a sleep is as long as it is`(departure: Departure) throws {
     let (asleep, over, pinged) = (Gate(), Gate(), Gate())
     let server = try ScriptedServer { connection in
       try connection.join()

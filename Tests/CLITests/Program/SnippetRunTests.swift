@@ -3,8 +3,7 @@ import PusherCore
 import Testing
 
 /// What the console and `--print-snippets` give to copy works as it is pasted.
-@Suite("Snippets that connect an app, run", .runsPrograms)
-struct SnippetRunTests {
+@Suite("Snippets that connect an app, run", .runsPrograms) struct SnippetRunTests {
   /// The published secret is in the snippets; another one comes from the environment.
   static let secrets = ["local", "local-secret"]
 
@@ -48,9 +47,7 @@ struct SnippetRunTests {
 
   // MARK: Servers
 
-  @Test(
-    .enabled(if: PythonPeer.isWanted, Comment(rawValue: PythonPeer.reason)),
-    arguments: secrets)
+  @Test(.enabled(if: PythonPeer.isWanted, Comment(rawValue: PythonPeer.reason)), arguments: secrets)
   func `the Python snippet triggers an event`(secret: String) throws {
     let scene = try Scene(secret)
     let file = try TemporaryFolder.shared.file("snippet.py", holding: scene.snippet("Python"))

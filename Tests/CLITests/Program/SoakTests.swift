@@ -6,8 +6,7 @@ import Testing
 ///
 /// `MINUTES=n scripts/endurance.sh soak` runs it and sets `PUSHER_CLI_SOAK_MINUTES`. Figures go to
 /// standard output.
-@Suite("Endurance", .runsPrograms)
-struct SoakTests {
+@Suite("Endurance", .runsPrograms) struct SoakTests {
   private static let minutes = ProcessInfo.processInfo.environment["PUSHER_CLI_SOAK_MINUTES"]
     .flatMap { Double($0) }
 
@@ -34,9 +33,7 @@ struct SoakTests {
   private static let small = FrameBlock(count: 500)
   private static let large = FrameBlock(count: 2000)
 
-  private static func play(_ connection: ScriptedConnection, _ progress: Locked<Progress>)
-    throws
-  {
+  private static func play(_ connection: ScriptedConnection, _ progress: Locked<Progress>) throws {
     try connection.join(deflate: connection.number % 2 == 0)
     // Every hundredth connection lives longer and carries more.
     let blocks = connection.number % 100 == 0 ? 50 : 1

@@ -2,9 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite(
-  "Output that stalls for longer than the activity timeout", .serialized, .needs(.movedClock),
-  .runsProgramsFirst)
+@Suite("A stall beyond the activity timeout", .serialized, .needs(.movedClock), .runsProgramsFirst)
 struct StallTests {
   private let clock: MovedClock
   init() throws { clock = try MovedClock() }
@@ -87,10 +85,7 @@ struct StallTests {
     #expect(!program.peekAtErrors().contains("lost"), "\(program.peekAtErrors())")
   }
 
-  @Test
-  func `a server that leaves meanwhile costs nothing that came, and nothing is dialled before`()
-    throws
-  {
+  @Test func `a server that leaves meanwhile costs no event, and no dial comes before`() throws {
     let left = Gate()
     let server = try server(then: 1500..<1502) { connection in
       try Self.flood(connection, 0..<1500)

@@ -1,8 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("The exit statuses of all commands, as docs/connection-errors.md has them", .runsPrograms)
-struct StatusTableTests {
+@Suite("Exit statuses as in docs/connection-errors.md", .runsPrograms) struct StatusTableTests {
   /// The rows of the page's last table: set-up, status, commands.
   private static let rows: [String: (status: String, commands: String)] = {
     let text = (try? Documentation.text("docs/connection-errors.md")) ?? ""

@@ -154,8 +154,7 @@ struct TLSRefusalTests {
   }
 }
 
-@Suite("TLS: what is accepted", .needs(.certificates), .runsPrograms)
-struct TLSAcceptanceTests {
+@Suite("TLS: what is accepted", .needs(.certificates), .runsPrograms) struct TLSAcceptanceTests {
   private let matrix: CertificateMatrix
   private let trusting: [String]
 
@@ -261,9 +260,7 @@ struct TLSAcceptanceTests {
     #expect(pongs.values.count >= 29)
   }
 
-  @Test func `an authorisation endpoint is neither held against the pin nor shown the certificate`()
-    throws
-  {
+  @Test func `an endpoint is neither held against the pin nor shown the certificate`() throws {
     let endpoint = try ScriptedServer(certificate: matrix.server("other-key")) { connection in
       let form = try connection.question().form
       let signature = SubscriptionSignature(key: "test-key", secret: "s")

@@ -1,8 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("What reaches a terminal", .runsPrograms)
-struct TerminalTextTests {
+@Suite("What reaches a terminal", .runsPrograms) struct TerminalTextTests {
   /// C1, DEL, bidirectional marks, and a line separator.
   private static let foreign = "a\u{9B}31m\u{7F}\u{202E}\u{2066}\u{200F}\u{061C}\u{2028}z"
   private static let escaped = #"a\u009b31m\u007f\u202e\u2066\u200f\u061c\u2028z"#

@@ -3,8 +3,7 @@ import PusherCore
 import Testing
 
 /// A run that ends before the event that it waits for: the wiring of `TruthTableTests`.
-@Suite("A run that ends before its wish ends with 5 and says so", .runsPrograms)
-struct UnmetWishTests {
+@Suite("A run that ends before its wish ends with 5", .runsPrograms) struct UnmetWishTests {
   private static let two = "data: 1\n\nevent: tick\ndata: 2\n\n"
   private static let lines =
     #"{"event":"message","data":1}"# + "\n" + #"{"event":"tick","data":2}"# + "\n"
@@ -31,9 +30,7 @@ struct UnmetWishTests {
       (["--until", "[DONE]"], "2 events; --until '[DONE]' never came"),
       (["--until-event", "done"], "2 events; --until-event 'done' never came"),
     ], [["--reconnect", "never"], post])
-  func `every wish is named at every mark of the end`(
-    wish: ([String], String), rest: [String]
-  ) throws {
+  func `every wish is named at each end's mark`(wish: ([String], String), rest: [String]) throws {
     for isChunked in [true, false] {
       try sse(Self.two, wish.0 + rest, isChunked: isChunked)
         .expect(5, prints: Self.lines, error: "the stream ended after \(wish.1)")
@@ -82,9 +79,7 @@ struct UnmetWishTests {
     (["-n", "2"], "1 event came without the field 'text': "),
     ([], "2 events came without the field 'text', one of them: "),
   ])
-  func `an error in an answer that is whole is quoted in a warning`(
-    options: [String], words: String
-  ) throws {
+  func `a warning quotes an error in a whole answer`(options: [String], words: String) throws {
     let whole = Self.broken + #"data: {"text":"lo"}"# + "\n\ndata: [DONE]\n\n"
     try sse(whole, Self.text + options)
       .expect(0, prints: "Hello\n", says: "pusher-cli: warning: \(words)\(Self.error)\n")

@@ -2,8 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("--timeout, and what never came about", .needs(.movedClock), .runsPrograms)
-struct UnreachedTests {
+@Suite("--timeout: what never came", .needs(.movedClock), .runsPrograms) struct UnreachedTests {
   /// Returns the result of a program whose time passes when `isThere` holds.
   private func timedOut(
     _ arguments: [String], after time: Duration, once isThere: (ChildProgram) throws -> Void
@@ -15,9 +14,7 @@ struct UnreachedTests {
     return try program.result()
   }
 
-  private static func commands(
-    _ port: UInt16
-  ) -> [(missing: String, arguments: [String])] {
+  private static func commands(_ port: UInt16) -> [(missing: String, arguments: [String])] {
     let place = ["--host", "127.0.0.1", "--port", "\(port)", "--scheme", "http", "--key", "k"]
     return [
       ("no connection", ["subscribe", "news", "-W", "300ms"] + place),
@@ -75,8 +72,7 @@ struct UnreachedTests {
   }
 }
 
-@Suite(
-  "A time limit that passes while patterns keep events out", .needs(.movedClock), .runsPrograms)
+@Suite("A time limit while patterns keep events out", .needs(.movedClock), .runsPrograms)
 struct RejectedEventsTests {
   /// Returns the result of a command whose second passes once these events have come to it.
   private func timedOut(
@@ -109,9 +105,7 @@ struct RejectedEventsTests {
   /// Every way on which events are counted: both commands, both limits, and with `-v` each event
   /// as a whole.
   @Test(arguments: ["-W", "--idle-timeout"], [[], ["-v"]])
-  func `the message counts and names events that patterns leave out`(
-    option: String, fast: [String]
-  ) throws {
+  func `the message counts and names left-out events`(option: String, fast: [String]) throws {
     let options = ["-e", "y", "--where", "data == 2", "-n", "1", option, "1s"] + fast
     let what = option == "-W" ? "0 of 1 events within 1 s" : "no event for 1 s"
     for isStream in [false, true] {
@@ -128,9 +122,7 @@ struct RejectedEventsTests {
     ),
     (["-n", "4"], "3 of 4 events within 1 s"),
   ])
-  func `wanted events are counted apart from those that patterns leave out`(
-    options: [String], words: String
-  ) throws {
+  func `wanted events are counted apart from others`(options: [String], words: String) throws {
     try timedOut(["x", "x", "y"], ["-W", "1s"] + options).expect(
       124, lastError: "timed out: \(words)")
   }
@@ -147,9 +139,7 @@ struct RejectedEventsTests {
     "nothing came; \(channels) are different channels: does the app send to one of them?"
   }
 
-  @Test(arguments: [
-    ["-n", "1", "-W", "1s"], ["--idle-timeout", "1s"], ["-W", "1s"],
-  ])
+  @Test(arguments: [["-n", "1", "-W", "1s"], ["--idle-timeout", "1s"], ["-W", "1s"]])
   func `where nothing came, a channel's other names are to be checked`(options: [String]) throws {
     let words = Self.silence("private-orders.1 and presence-orders.1")
     let result = try timedOut([], channels: ["private-a", "orders.1"], options)
@@ -162,8 +152,7 @@ struct RejectedEventsTests {
   }
 
   @Test(arguments: [SIGINT, SIGTERM])
-  func `a person who gives up waiting gets the same words, and a service none`(signal: Int32) throws
-  {
+  func `a person who gives up waiting gets the same words, a service none`(signal: Int32) throws {
     let server = try ScriptedServer.joined { _ in }
     let program = try PusherCLI.subscribe(to: server, "news", "-L", "-v")
     _ = try program.lines(2)

@@ -4,8 +4,7 @@ import Testing
 
 @testable import pusher_cli
 
-@Suite("A terminal that nobody reads", .runsPrograms)
-struct UnreadTerminalTests {
+@Suite("A terminal that nobody reads", .runsPrograms) struct UnreadTerminalTests {
   @Test func `keeps serve from nothing`() throws {
     let terminal = try PseudoTerminal()
     let file = TemporaryFolder.shared.file("port")
@@ -57,8 +56,7 @@ struct UnreadTerminalTests {
   }
 }
 
-@Suite("Standard descriptors that are closed", .runsPrograms)
-struct ClosedDescriptorTests {
+@Suite("Standard descriptors that are closed", .runsPrograms) struct ClosedDescriptorTests {
   private static let exec = #"exec "$0" "$@" "#
 
   @Test func `no message falls into the trace when standard error is closed`() throws {

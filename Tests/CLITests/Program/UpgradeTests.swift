@@ -133,8 +133,7 @@ struct UpgradeCase: CustomTestStringConvertible, Sendable {
   ]
 }
 
-@Suite("The upgrade: every answer but a proper one", .runsPrograms)
-struct UpgradeRefusalTests {
+@Suite("The upgrade: every answer but a proper one", .runsPrograms) struct UpgradeRefusalTests {
   @Test(arguments: UpgradeCase.all)
   func `subscribe says what its row says`(wrong: UpgradeCase) throws {
     var options = wrong.options
@@ -161,8 +160,7 @@ struct UpgradeRefusalTests {
   }
 }
 
-@Suite("The upgrade: redirects", .runsPrograms)
-struct RedirectTests {
+@Suite("The upgrade: redirects", .runsPrograms) struct RedirectTests {
   @Test(arguments: [301, 302, 303, 307, 308], ["/elsewhere/app/k?protocol=7", "absolute"])
   func `a redirect is followed, and shown with -v`(status: Int, location: String) throws {
     let isAbsolute = location == "absolute"
@@ -238,8 +236,7 @@ struct RedirectTests {
   }
 }
 
-@Suite("The upgrade: waiting as the server asks", .runsPrograms)
-struct RetryAfterTests {
+@Suite("The upgrade: waiting as the server asks", .runsPrograms) struct RetryAfterTests {
   @Test(
     .needs(.movedClock),
     arguments: [

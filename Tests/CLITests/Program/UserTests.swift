@@ -2,8 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("Sign-in, users' events and watchlists", .runsPrograms)
-struct UserTests {
+@Suite("Sign-in, users' events and watchlists", .runsPrograms) struct UserTests {
   private func subscribe(_ server: LocalServer, _ options: String...) throws -> ChildProgram {
     try PusherCLI.start(
       ["subscribe"] + server.address + ["--sign-in", "-L"] + options,

@@ -2,8 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("Webhooks for a server that has none: webhook send", .runsPrograms)
-struct WebhookSendTests {
+@Suite("Webhooks for a server that has none: webhook send", .runsPrograms) struct WebhookSendTests {
   // MARK: Against serve
 
   @Test(arguments: ["reverb", "pusher", "soketi"])

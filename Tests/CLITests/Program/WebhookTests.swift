@@ -3,8 +3,7 @@ import PusherCore
 import Testing
 
 /// Pusher's page "Webhooks".
-@Suite("Webhooks that arrive: webhook listen", .runsPrograms)
-struct WebhookTests {
+@Suite("Webhooks that arrive: webhook listen", .runsPrograms) struct WebhookTests {
   private static let key = "278d425bdf160c739803"
   private static let secret = "7ad3773142a6692b25b8"
   private static let body =

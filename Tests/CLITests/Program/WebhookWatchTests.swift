@@ -72,8 +72,7 @@ private struct Watcher {
   }
 }
 
-@Suite("What webhook send makes of looks and members")
-struct WebhookWatchTests {
+@Suite("What webhook send makes of looks and members") struct WebhookWatchTests {
   // MARK: Looks
 
   @Test func `a channel is occupied when a look finds it, and vacated when a later one does not`() {
@@ -317,9 +316,7 @@ struct WebhookWatchTests {
     }
   }
 
-  private static func step(
-    _ watcher: inout Watcher, _ random: inout SeededGenerator
-  ) -> String {
+  private static func step(_ watcher: inout Watcher, _ random: inout SeededGenerator) -> String {
     let presence = ["presence-a", "presence-b", "presence-c"]
     let channel = presence[random.below(3)]
     let id = ["own", "1", "2", "3"][random.below(4)]

@@ -20,8 +20,7 @@ extension ChildProgram {
   /// Waits until the program has answered `count` SIGUSR1, each in its own round of the loop.
   ///
   /// Standard output stays unread.
-  @discardableResult
-  func goRound(_ count: Int) throws -> Int {
+  @discardableResult func goRound(_ count: Int) throws -> Int {
     var queued = 0
     for _ in 0..<count {
       send(SIGUSR1)

@@ -32,9 +32,7 @@ final class LocalServer {
   }
 
   var address: [String] {
-    [
-      "--host", "127.0.0.1", "--port", port, "--scheme", isSecure ? "https" : "http",
-    ]
+    ["--host", "127.0.0.1", "--port", port, "--scheme", isSecure ? "https" : "http"]
   }
 
   /// Starts a subscriber that prints lifecycle lines, and waits until it has joined all channels.
@@ -99,8 +97,7 @@ final class LocalServer {
     }
   }
 
-  @discardableResult
-  func stop() throws -> ProgramResult {
+  @discardableResult func stop() throws -> ProgramResult {
     program.send(SIGTERM)
     return try program.result()
   }

@@ -61,8 +61,7 @@ struct Monitored {
   }
 
   /// Waits for a line such as `pusher_cli_events_total 3`, and returns all samples.
-  @discardableResult
-  func samples(once line: String) throws -> [String: Double] {
+  @discardableResult func samples(once line: String) throws -> [String: Double] {
     try waitUntil("/metrics has '\(line)'") {
       try ask("/metrics").body.components(separatedBy: "\n").contains(line)
     }

@@ -60,8 +60,7 @@ struct PageLog {
     switch method {
     case "Runtime.consoleAPICalled":
       let texts = (parameters["args"]?.elements ?? []).map(Self.text)
-      let line = Line(
-        level: parameters["type"]?.text ?? "", text: texts.joined(separator: " "))
+      let line = Line(level: parameters["type"]?.text ?? "", text: texts.joined(separator: " "))
       console.append(line)
     case "Runtime.exceptionThrown":
       exceptions.append(Self.exception(parameters["exceptionDetails"] ?? [:]))

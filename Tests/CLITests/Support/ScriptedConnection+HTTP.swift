@@ -89,8 +89,7 @@ extension ScriptedConnection {
   }
 
   /// Reads the request, answers with a body of known length, and returns the request.
-  @discardableResult
-  func answer(body: String, type: String) throws -> Question {
+  @discardableResult func answer(body: String, type: String) throws -> Question {
     let question = try question()
     try send(body: body, type: type)
     return question

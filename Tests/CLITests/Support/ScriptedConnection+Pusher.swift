@@ -63,8 +63,7 @@ extension ScriptedConnection {
   }
 
   /// Confirms the next subscription; a presence channel gets the client as its member.
-  @discardableResult
-  func acceptSubscription() throws -> Subscription {
+  @discardableResult func acceptSubscription() throws -> Subscription {
     let subscription = try subscription()
     var data = "{}"
     if subscription.channel.hasPrefix("presence-") {
@@ -129,8 +128,7 @@ extension ScriptedServer {
   func subscribed(
     _ arguments: [String], environment: [String: String] = [:], input: ChildProgram.Input = .nothing
   ) throws -> ProgramResult {
-    try PusherCLI.run(
-      ["subscribe"] + address + arguments, environment: environment, input: input)
+    try PusherCLI.run(["subscribe"] + address + arguments, environment: environment, input: input)
   }
 
   func subscribed(

@@ -16,8 +16,7 @@ extension ScriptedConnection {
     }
   }
 
-  @discardableResult
-  func upgrade(deflate: Bool = false) throws -> HTTPRequestHead {
+  @discardableResult func upgrade(deflate: Bool = false) throws -> HTTPRequestHead {
     let request = try request()
     try upgrade(request, deflate: deflate)
     return request

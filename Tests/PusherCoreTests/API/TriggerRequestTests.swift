@@ -1,8 +1,7 @@
 import PusherCore
 import Testing
 
-@Suite("HTTP API, POST event")
-struct TriggerRequestTests {
+@Suite("HTTP API, POST event") struct TriggerRequestTests {
   private static let long = String(repeating: "x", count: 10_241)
 
   @Test(arguments: [
@@ -63,14 +62,14 @@ struct TriggerRequestTests {
   @Test(arguments: [
     ("1.2", true), ("12345678901.98765432109", true), ("1", false), ("1.", false), (".1", false),
     ("1.2.3", false), ("a.1", false), ("", false), ("1.2\n", false), ("-1.2", false),
+    ("1.2; echo x", false), (String(repeating: "1", count: 120) + ".2", false),
   ])
   func `a socket id is two numbers with a dot`(text: String, isValid: Bool) {
     #expect(SocketID.isValid(text) == isValid)
   }
 }
 
-@Suite("HTTP API, answers")
-struct APIAnswerTests {
+@Suite("HTTP API, answers") struct APIAnswerTests {
   @Test(arguments: [
     (200, APIAnswer.accepted(body: "words")), (202, .accepted(body: "words")),
     (400, .rejected(status: 400, reason: "words")),

@@ -41,9 +41,7 @@ import Testing
       [#"{"auth":"K:S","channel_data":{"user_id":7}}"#]
     ),
   ])
-  func `an answer that cannot be used says what is wrong, without the secret parts`(
-    reason: String, texts: [String]
-  ) {
+  func `an unusable answer says what is wrong, without secrets`(reason: String, texts: [String]) {
     for text in texts {
       #expect(throws: AuthorizationFailure.unusable(reason), "\(text)") { try parse(text) }
     }

@@ -74,9 +74,7 @@ import Testing
     (command.ping, #"{"event":"pusher:ping","data":{}}"#),
     (command.pong, #"{"event":"pusher:pong","data":{}}"#),
   ])
-  func `each command is exactly these bytes, with what was signed byte for byte`(
-    command: String, bytes: String
-  ) {
+  func `each command is exactly these bytes, as signed`(command: String, bytes: String) {
     #expect(command == bytes)
   }
 }

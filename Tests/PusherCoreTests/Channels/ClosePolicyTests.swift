@@ -21,9 +21,7 @@ import Testing
     ConnectionLoss.closed(code: nil, reason: ""), .closed(code: 1006, reason: ""),
     .closed(code: 1000, reason: "bye"), .network("reset"), .handshakeTimeout(.seconds(10)),
   ])
-  func `the last error counts where no close frame brought a code of the protocol`(
-    loss: ConnectionLoss
-  ) {
+  func `the last error counts if no close frame brought a code of its own`(loss: ConnectionLoss) {
     let decisions = [4001, 4099, 4100, 4201].map { decide(loss, lastError: $0) }
     #expect(decisions == [.refused, .refused, .backOff, .atOnce])
     #expect(loss.effectiveCode(lastError: 4004) == 4004)
@@ -91,9 +89,7 @@ import Testing
     (.handshakeTimeout(.seconds(10)), "no connection within 10 s", .network),
     (.noPong(.seconds(30)), "no pong for 30 s", .network), (.dropped("bored"), "bored", .network),
   ])
-  func `a loss says what happened and who has to act`(
-    loss: ConnectionLoss, text: String, fault: Fault
-  ) {
+  func `a loss says its cause and who must act`(loss: ConnectionLoss, text: String, fault: Fault) {
     #expect("\(loss)" == text)
     #expect(loss.fault == fault)
   }

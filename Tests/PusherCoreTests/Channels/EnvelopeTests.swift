@@ -18,9 +18,7 @@ import Testing
     #"{"\u0065vent":"e","ch\u0061nnel":"c","dat\u0061":"[1]","user\u005fid":"7"}"#,
     #"{"Event":"x","event ":"x","events":"x","event":"e","channel":"c","data":"[1]","user_id":"7"}"#,
   ])
-  func `members are found in any order, among others, and the last of a name counts`(
-    text: String
-  ) throws {
+  func `members are found in any order; the last of a name counts`(text: String) throws {
     try read(text) { envelope in
       #expect(envelope.eventName == "e")
       #expect(envelope.channelName == "c")
@@ -69,9 +67,7 @@ import Testing
     (#""{\"a\":1}""#, .object([.init("a", .number("1"))])),
     (#""{""#, .string("{")),
   ])
-  func `data is a value, or a string that holds one, or any string`(
-    data: String, expected: JSONValue
-  ) throws {
+  func `data is a value, a string of one, or any string`(data: String, expected: JSONValue) throws {
     try read(#"{"event":"e","data":\#(data)}"#) { #expect($0.data == expected) }
   }
 

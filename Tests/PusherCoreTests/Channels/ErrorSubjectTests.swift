@@ -31,9 +31,7 @@ import Testing
       (4301, "too fast", .rateLimit), (4301, "Too many messages", .rateLimit),
       (4301, "", .clientEvent), (nil, "", .other), (4009, "Rate limit of signatures", .other),
     ] as [(Int?, String, ErrorSubject)])
-  func `the words of a server tell what its error is about`(
-    code: Int?, message: String, subject: ErrorSubject
-  ) {
+  func `an error's words tell its subject`(code: Int?, message: String, subject: ErrorSubject) {
     #expect(ErrorSubject(code: code, message: message) == subject)
     guard let code else { return }
     #expect(ErrorSubject(.closed(code: code, reason: message)) == subject)

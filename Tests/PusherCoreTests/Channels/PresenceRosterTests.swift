@@ -44,9 +44,7 @@ import Testing
       (#"{"presence":{"hash":{"1":{}}}"#, []), (#"{"presence":{"hash":{"1":{},}}}"#, []),
       ("[", []), ("x", []),
     ] as [(String, [String])])
-  func `the members are read from every shape that servers send`(
-    json: String, expected: [String]
-  ) throws {
+  func `the members are read in every shape that is sent`(json: String, expected: [String]) throws {
     let roster = try roster(json)
     #expect(summary(roster) == expected)
     #expect(roster.count == expected.count)

@@ -106,9 +106,7 @@ import Testing
     (#"{"user_id":"3","user_info":{"n":1}}"#, .object([.init("n", .number("1"))])),
     (#"{"user_id":3,"user_info":null}"#, .null), (#""{\"user_id\":3}""#, .null),
   ])
-  func `a member comes with an id of either kind, with or without information`(
-    data: String, info: JSONValue
-  ) throws {
+  func `a member has an id of either kind, and information`(data: String, info: JSONValue) throws {
     #expect(
       try read("pusher_internal:member_added", channel: "presence-c", data: data)
         == .memberAdded(

@@ -39,9 +39,7 @@ import Testing
   }
 
   @Test(arguments: [4000, 4001, 4004, 4099])
-  func `an error between 4000 and 4099 in place of the greeting ends the attempt at once`(
-    code: Int
-  ) {
+  func `an error 4000 to 4099 in place of the greeting ends the attempt`(code: Int) {
     var harness = SessionHarness(SessionOptions(reconnect: ReconnectPolicy(mode: .always)))
     harness.dial()
     let loss = ConnectionLoss.closed(code: code, reason: "no")
@@ -146,9 +144,7 @@ import Testing
       "connection_established without a socket_id"
     ),
   ])
-  func `a malformed message is reported with its bytes and ends nothing`(
-    text: String, reason: String
-  ) {
+  func `a malformed message is told with its bytes`(text: String, reason: String) {
     var harness = SessionHarness.connected(channels: ["c"])
     #expect(harness.receive(text) == [.report(.malformed(reason: reason, bytes: Array(text.utf8)))])
     #expect(harness.session.isFullySubscribed)

@@ -7,9 +7,7 @@ struct SessionHarness {
   var session: Session
   var now = Instant(nanoseconds: 0)
 
-  init(
-    _ options: SessionOptions = SessionOptions(), channels: [String] = [], seed: UInt64 = 1
-  ) {
+  init(_ options: SessionOptions = SessionOptions(), channels: [String] = [], seed: UInt64 = 1) {
     session = Session(options: options, random: SeededGenerator(seed: seed))
     for channel in channels { session.subscribe(channel, at: now) }
   }

@@ -38,9 +38,7 @@ import Testing
   ]
 
   @Test(arguments: [ReconnectPolicy.Mode.automatic, .always, .never], [nil, 0, 2])
-  func `no input in any phase traps or breaks the order of things`(
-    mode: ReconnectPolicy.Mode, maximumAttempts: Int?
-  ) {
+  func `no input traps or breaks the order`(mode: ReconnectPolicy.Mode, maximumAttempts: Int?) {
     var phases: Set<String> = []
     for seed in UInt64(1)...60 {
       var random = SeededGenerator(seed: seed)

@@ -133,9 +133,7 @@ import Testing
   ]
 
   @Test(arguments: unexplained)
-  func `a server that closes the connection at its limit is named as the cause`(
-    loss: ConnectionLoss
-  ) throws {
+  func `a server that closes at its limit is named as the cause`(loss: ConnectionLoss) throws {
     var (harness, _) = limited()
     let outputs = harness.lose(loss)
     #expect(outputs.loss == .init(loss: .closed(code: 4301, reason: Self.words), code: 4301))
@@ -168,9 +166,7 @@ import Testing
   }
 
   @Test(arguments: unexplained)
-  func `an end without a reason among requests halves the burst, and is told once it is answered`(
-    loss: ConnectionLoss
-  ) {
+  func `an end among requests without a reason halves the burst and is told`(loss: ConnectionLoss) {
     var harness = connected()
     let outputs = again(&harness, after: 12, loss)
     #expect(outputs.sent.count == 10)
@@ -415,9 +411,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `whatever the limit, every channel is joined, none refused, and few are asked in vain`(
-    isSilent: Bool
-  ) {
+  func `whatever the limit, every channel is joined, with few vain requests`(isSilent: Bool) {
     for seed in UInt64(1)...300 {
       var random = SeededGenerator(seed: seed)
       let channels = Int.random(in: 1...60, using: &random)

@@ -40,9 +40,7 @@ import Testing
   }
 
   @Test(arguments: [4100, 4150, 4199, 4300, 4301])
-  func `a close between 4100 and 4199, or after those of the protocol, is followed after a while`(
-    code: Int
-  ) throws {
+  func `a close 4100 to 4199, or after the protocol's codes, is retried later`(code: Int) throws {
     var harness = connected(for: .seconds(60))
     let outputs = harness.lose(.closed(code: code, reason: ""))
     let delay = try #require(outputs.retry?.delay)
@@ -137,9 +135,7 @@ import Testing
   }
 
   @Test(arguments: [0, 1, 3, 20])
-  func `attempts follow the first one too in mode always, up to the maximum in a row`(
-    maximum: Int
-  ) {
+  func `mode always also retries the first attempt, up to the maximum in a row`(maximum: Int) {
     let loss = ConnectionLoss.network("refused")
     var harness = SessionHarness(options(.always, maximumAttempts: maximum))
     harness.dial()

@@ -96,9 +96,7 @@ import Testing
   }
 
   @Test(arguments: [(503, Fault.peer), (nil, .network)] as [(Int?, Fault)])
-  func `a signer out of reach is asked three times, with a wait between`(
-    status: Int?, fault: Fault
-  ) throws {
+  func `a signer out of reach is asked three times with waits`(status: Int?, fault: Fault) throws {
     var (harness, requests) = asking("private-c")
     for upper in [2, 4] {
       let outputs = harness.answer(requests[0], .failure(.unavailable(status: status, "busy")))

@@ -28,9 +28,7 @@ import Testing
   }
 
   @Test(arguments: Dialect.allCases)
-  func `the address without a path leads to the page, which asks for its token in one sentence`(
-    dialect: Dialect
-  ) throws {
+  func `the bare address leads to the page, which asks for its token`(dialect: Dialect) throws {
     let open = try ConsoleHarness { ($0.console, $0.dialect) = (.everybody, dialect) }
     for method in ["GET", "HEAD"] {
       let answer = try open.ask(method, "/?a=b")

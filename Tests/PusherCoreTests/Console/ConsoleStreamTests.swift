@@ -138,8 +138,7 @@ import Testing
     #expect(console.test.run { client.hasEnded })
   }
 
-  @Test func `entries that do not fit for a slow reader are counted where they are missing`() throws
-  {
+  @Test func `entries that do not fit for a slow reader are counted in their place`() throws {
     let feed = console.test.server.feed
     let reader = try #require(feed.open(console.test.harness.loop.wakeUp, limit: 400))
     for number in 0..<6 { try console.call("e\(number)", ["a"]) }

@@ -190,9 +190,7 @@ final class EndlessAuthorizer: AsyncAuthorizer, AsyncAuthRequestBuilder {
   }
 
   @Test(arguments: [false, true])
-  func `a subscription fails in time if its authorizer never answers, and a task is cancelled`(
-    isTask: Bool
-  ) async throws {
+  func `a silent authorizer fails in time, and its task is cancelled`(isTask: Bool) async throws {
     let endless = EndlessAuthorizer()
     let pusher = pusher(
       .authorizer(authorizer: isTask ? endless : Silent()), timeout: .milliseconds(300))

@@ -74,9 +74,7 @@ import Testing
   }
 
   @Test(arguments: [PusherBuffering.newest(5), .oldest(5), .suspending(5), .unbounded])
-  func `every event is given or counted once, in order, whatever the reader does`(
-    _ buffering: PusherBuffering
-  ) {
+  func `each event is given or counted once, in order, always`(_ buffering: PusherBuffering) {
     var random = SeededGenerator(seed: 14)
     var buffer = EventBuffer<Int>(buffering)
     var (next, expected) = (0, 0)

@@ -28,9 +28,7 @@ private actor Notes: PusherAsyncDelegate {
     await add("failed \(name)")
   }
 
-  func memberAdded(
-    _ member: PusherPresenceChannelMember, to channel: PusherPresenceChannel
-  ) async {
+  func memberAdded(_ member: PusherPresenceChannelMember, to channel: PusherPresenceChannel) async {
     await add("added \(member.userId) to \(channel.name)")
   }
 

@@ -147,9 +147,7 @@ import Testing
     #expect(try await told.wait(for: 7).filter { $0 == "7" } == ["7"])
   }
 
-  @Test func `a handler may subscribe, unsubscribe and disconnect, and no event follows`()
-    async throws
-  {
+  @Test func `a handler may subscribe, leave and disconnect, and no event follows`() async throws {
     let pusher = pusher
     pusher.bind(eventName: "x") { [told] _ in
       told.add("x")

@@ -58,9 +58,7 @@ import Testing
   }
 
   @Test(arguments: ["", "a b", "ä", String(repeating: "x", count: 201)])
-  func `a name that no channel can have is refused before anything is sent`(_ name: String)
-    async throws
-  {
+  func `an impossible channel name is refused before sending`(_ name: String) async throws {
     let pusher = try await connected()
     let channel = pusher.subscribe(name)
     #expect(channel.failure?.type == "InvalidName")

@@ -6,9 +6,7 @@ import Testing
 
 @Suite(.ownThread, .timeLimit(.minutes(10))) struct `Calls from many threads` {
   /// Runs `body` on `count` threads at once, each with its own seed, and waits for all.
-  private static func onThreads(
-    _ count: Int, _ body: @escaping @Sendable (UInt64) -> Void
-  ) async {
+  private static func onThreads(_ count: Int, _ body: @escaping @Sendable (UInt64) -> Void) async {
     let group = DispatchGroup()
     for seed in 1...count {
       group.enter()

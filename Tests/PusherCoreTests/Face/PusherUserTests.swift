@@ -12,11 +12,8 @@ import Testing
   let delegate = RecordingDelegate()
   init() throws { service = try LocalService() }
 
-  private func pusher(
-    _ method: UserAuthMethod, _ delegate: RecordingDelegate? = nil
-  ) -> Pusher {
-    let pusher = service.pusher(delegate: delegate ?? self.delegate) { $0.userAuthMethod = method }
-    return pusher
+  private func pusher(_ method: UserAuthMethod, _ delegate: RecordingDelegate? = nil) -> Pusher {
+    service.pusher(delegate: delegate ?? self.delegate) { $0.userAuthMethod = method }
   }
 
   private func inline(_ userData: JSONValue) -> UserAuthMethod {

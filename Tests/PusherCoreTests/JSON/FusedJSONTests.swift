@@ -178,9 +178,7 @@ struct FusedRig {
     #"{\"id\":1,\"side\":\"buy\",\"levels\":[{\"bid\":1.5,\"size\":2},{\"bid\":2.5,\"size\":3}],\"n\": [1, 2]}"#
 
   @Test(arguments: places)
-  func `a text that differs from an earlier one in one byte gives the general way's bytes, or none`(
-    place: FusedRig.Place
-  ) {
+  func `a text one byte off an earlier one gives the general bytes or none`(place: FusedRig.Place) {
     let bytes = Array(Self.repeating.utf8)
     for index in bytes.indices {
       for byte in Array(#"\",]} 0"#.utf8) {
@@ -208,9 +206,7 @@ struct FusedRig {
   }
 
   @Test(arguments: places)
-  func `texts with more names than are remembered come out whole, each time`(
-    place: FusedRig.Place
-  ) {
+  func `texts with more names than are remembered come out whole`(place: FusedRig.Place) {
     for round in 0..<3 {
       for first in 0..<40 {
         let members = (0..<20).map { #"\"n\#(first * 20 + $0)\":[\#($0),{\"m\#($0)\":\#(round)}]"# }
@@ -302,9 +298,7 @@ struct FusedRig {
 
   @Test func `random texts come out as the general way reads them`() {
     var random = SeededGenerator(seed: 43)
-    let pieces = [
-      #"\""#, #"\\"#, #"\/"#, "a", "bcdefgh", "0123456789", "é", "中文", "😀", " ",
-    ]
+    let pieces = [#"\""#, #"\\"#, #"\/"#, "a", "bcdefgh", "0123456789", "é", "中文", "😀", " "]
     for _ in 0..<20_000 {
       let text = (0..<random.below(61)).map { _ in
         random.below(1000) == 0 ? #"\t"# : random.pick(pieces)

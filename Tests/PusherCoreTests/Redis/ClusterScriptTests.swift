@@ -80,9 +80,7 @@ struct `Cluster script: with a real server` {
         "number of keys for signIn"
       ),
     ])
-  func `a call that the table does not know is an error and changes nothing`(
-    words: [String], reason: String
-  ) throws {
+  func `an unknown call is an error and changes nothing`(words: [String], reason: String) throws {
     let test = try LinkHarness.up()
     let keys = try #require(ClusterCall.signature(of: "facts")).keys
     let script = ["EVAL", ClusterCall.script.text, "7"] + keys + words

@@ -22,8 +22,7 @@ import Testing
     }
 
     /// A socket asks to join a channel; returns the number of its answer.
-    @discardableResult
-    func join(_ channel: String = "c") -> Int? {
+    @discardableResult func join(_ channel: String = "c") -> Int? {
       member.connect("1.1")
       let question = JoinRequest(channel: channel, socketID: "1.1", member: nil)
       guard case .later(let number) = member.ask(.join(question), at: now) else { return nil }
@@ -63,8 +62,7 @@ import Testing
     /// Answers until the member has no more requests.
     ///
     /// Returns the words of all requests.
-    @discardableResult
-    func answerAll() -> [String] {
+    @discardableResult func answerAll() -> [String] {
       var told: [String] = []
       while let order = member.nextOrder() {
         told.append(Self.words(order))
@@ -81,8 +79,7 @@ import Testing
       return nil
     }
 
-    @discardableResult
-    func register() -> [String] {
+    @discardableResult func register() -> [String] {
       member.register(isFenced: true, at: now)
       return answerAll()
     }
@@ -190,9 +187,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `a call waits for the events that are on their way, and learns if they were taken`(
-    isTaken: Bool
-  ) throws {
+  func `a call waits for the events on their way, and learns of their fate`(isTaken: Bool) throws {
     let rig = Rig()
     guard case .answered(.published) = rig.member.ask(.published, at: rig.now) else {
       Issue.record("nothing is on its way")

@@ -151,8 +151,7 @@ struct `Redis model: beside a real server` {
   }
 }
 
-@Suite("Redis model: time, faults and connections")
-struct RedisModelTests {
+@Suite("Redis model: time, faults and connections") struct RedisModelTests {
   private func words(_ words: String...) -> [[UInt8]] { words.map { Array($0.utf8) } }
 
   private let begin = ClusterCall.usual("begin", ["milliseconds": "100"])
@@ -204,9 +203,7 @@ struct RedisModelTests {
   }
 
   @Test(arguments: [false, true])
-  func `an emptied Redis keeps its connections and its name, another process has neither`(
-    isReplaced: Bool
-  ) {
+  func `an emptied Redis keeps connections and name, another process neither`(isReplaced: Bool) {
     var model = RedisModel()
     let (connection, name) = (model.connect(), model.runID)
     model.subscribe(connection, to: RedisName("bus"))

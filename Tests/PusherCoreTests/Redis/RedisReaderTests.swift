@@ -137,9 +137,7 @@ import Testing
     ("*2147483647\r\n", 0, tooMany), ("+", 2000, longLine), ("-", 2000, longLine),
     (":", 2000, longLine), ("$", 2000, longLine), ("*", 2000, longLine),
   ])
-  func `a reply beyond a limit is refused by its length alone`(
-    wire: String, digits: Int, reason: String
-  ) {
+  func `a reply beyond a limit is refused by length`(wire: String, digits: Int, reason: String) {
     #expect(throws: RedisFailure.limit("r", reason)) {
       try Self.read(wire + String(repeating: "1", count: digits), Self.small())
     }

@@ -55,8 +55,7 @@ final class RedisServer {
 
   /// Starts the server on its port and waits until it answers; returns false if the port was
   /// taken.
-  @discardableResult
-  func start() throws -> Bool {
+  @discardableResult func start() throws -> Bool {
     var text = lines.contains { $0.hasPrefix("tls-port") } ? ["port 0"] : ["port \(port)"]
     text += ["bind 127.0.0.1", "dir \"\(folder.path)\"", "daemonize no"]
     if !isSentinel { text += ["save \"\"", "appendonly no", "enable-debug-command yes"] }
@@ -96,8 +95,7 @@ final class RedisServer {
     self.process = nil
   }
 
-  @discardableResult
-  func cli(_ words: String...) throws -> String { try run(words) }
+  @discardableResult func cli(_ words: String...) throws -> String { try run(words) }
 
   private func run(_ words: [String]) throws -> String {
     let isSecure = lines.contains { $0.hasPrefix("tls-port") }

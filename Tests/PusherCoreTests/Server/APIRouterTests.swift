@@ -89,9 +89,7 @@ import Testing
       "The data content of this event has 10241 bytes and exceeds the allowed maximum (10240 bytes)"
     ),
   ])
-  func `a call that cannot be done is refused with its reason`(
-    body: String, status: Int, reason: String
-  ) {
+  func `a call that fails is refused with its reason`(body: String, status: Int, reason: String) {
     #expect(trigger(body) == .refusal(status, reason))
   }
 
@@ -216,9 +214,7 @@ import Testing
       (.signed("POST", stopUser + "/x", body: "{}"), 404),
       (.signed("POST", "/users/u@1/events", body: "{}"), 404), (.signed("GET", stopUser), 405),
     ] as [(HTTPRequestReader.Request, Int)])
-  func `unknown paths, methods and names are told apart`(
-    request: HTTPRequestReader.Request, status: Int
-  ) {
+  func `unknown paths, methods and names differ`(request: HTTPRequestReader.Request, status: Int) {
     let answer = applications.answer(request)
     #expect(answer.status == status)
     #expect((answer.allow != nil) == (status == 405))

@@ -222,9 +222,7 @@ import Testing
       "GET /x", ["Host: localhost", "Origin: http://localhost", "Origin: http://evil.example"], 403
     ),
   ])
-  func `a whole URL as a target and a second origin count`(
-    line: String, fields: [String], status: Int
-  ) throws {
+  func `a URL as target and two origins count`(line: String, fields: [String], status: Int) throws {
     let server = try ServerHarness()
     let client = server.raw(ServerHarness.request(line, fields))
     #expect(server.run { client.text.hasPrefix("HTTP/1.1 \(status) ") })

@@ -35,9 +35,7 @@ import Testing
     ("/broadcasting/auth", "socket_id=1234.1234&channel_name=private-foobar"),
     ("/pusher/auth", #"{"socket_id":"1234.1234","channel_name":"private-foobar"}"#),
   ])
-  func `a private channel is signed as documented, by form and by JSON`(
-    path: String, body: String
-  ) {
+  func `a private channel is signed by form and by JSON`(path: String, body: String) {
     let signature = "58df8b0c36d6982b82c3ecf6b4662e34fe8c25bba48f5369f135bf843651c3a4"
     let answer = Self.ask(path, body)
     #expect(answer?.status == 200)

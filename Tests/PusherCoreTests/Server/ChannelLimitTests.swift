@@ -147,9 +147,7 @@ import Testing
         "2001:db8:1:2::/64"
       ),
     ] as [(SocketAddress.Family, [UInt8], String)])
-  func `an address is that of one client`(
-    family: SocketAddress.Family, octets: [UInt8], text: String
-  ) {
+  func `an address is one client's`(family: SocketAddress.Family, octets: [UInt8], text: String) {
     let address = ClientAddress(SocketAddress(family: family, octets: octets, port: 9))
     #expect("\(address)" == text)
     var neighbour = octets
@@ -164,9 +162,7 @@ import Testing
       ([172, 32, 0, 1], false), ([192, 168, 1, 1], true), ([100, 64, 0, 1], true),
       ([100, 128, 0, 1], false), ([192, 0, 2, 1], false), ([8, 8, 8, 8], false),
     ] as [([UInt8], Bool)])
-  func `a proxy nearby hides the address, and a field alone does not`(
-    octets: [UInt8], isHidden: Bool
-  ) {
+  func `a proxy nearby hides the address, a field does not`(octets: [UInt8], isHidden: Bool) {
     let peer = SocketAddress(family: .ipv4, octets: octets, port: 9)
     let fields = HTTPHeaders([("Host", "localhost"), ("X-Forwarded-For", "192.0.2.9")])
     let proxied = HTTPRequestHead(method: "GET", target: "/app/k", headers: fields)
@@ -220,9 +216,7 @@ import Testing
   }
 
   @Test(arguments: [(0, 0), (1, 0), (1000, 0), (1001, 1), (2500, 2)])
-  func `a list is made in parts of a thousand channels, a turn of the loop each`(
-    count: Int, turns: Int
-  ) {
+  func `a list is made in parts of a thousand channels, one a turn`(count: Int, turns: Int) {
     let rig = ListRig(count)
     rig.ask()
     for _ in 0..<turns {

@@ -4,14 +4,7 @@ import TestSupport
 import Testing
 
 @Suite struct `Protocol page, connection and its end` {
-  @Test func `a ping frame is answered with a pong frame`() {
-    let client = Hub.forTests().client()
-    client.ping([7])
-    #expect(client.received() == [.pong([7])])
-  }
-
-  @Test
-  func `a silent client is asked after the activity timeout and closed after the pong timeout`() {
+  @Test func `a silent client is asked after one time-out and closed after the other`() {
     let client = Hub.forTests().client()
     client.wait(.seconds(119))
     #expect(client.texts() == [])
@@ -69,9 +62,7 @@ import Testing
       "Unknown event 'my-event': client events begin with client-"
     ),
   ])
-  func `what cannot be read gets an error event and the socket stays`(
-    message: String, reason: String
-  ) throws {
+  func `unreadable input gets an error, the socket stays`(message: String, reason: String) throws {
     let client = Hub.forTests().client()
     client.send(message)
     let error = try client.error()
@@ -91,12 +82,6 @@ import Testing
     unmasked.session.receive(at: unmasked.now)
     #expect(unmasked.received() == [.closed(1002, "a client's frame is not masked")])
     #expect(unmasked.session.isFinished)
-  }
-
-  @Test func `a message beyond the limit ends the connection`() {
-    let client = Hub.forTests().client()
-    client.send(String(repeating: "x", count: 102_401))
-    #expect(client.closeCode() == 1009)
   }
 
   @Test func `a client that does not read is closed and nothing more is queued for it`() {

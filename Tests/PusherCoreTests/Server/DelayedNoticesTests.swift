@@ -74,8 +74,7 @@ import Testing
     #expect(
       String(decoding: user.body(milliseconds: 1), as: UTF8.self)
         == #"{"time_ms":1,"events":[{"name":"member_added","channel":"presence-a","user_id":42}]}"#)
-    let body = WebhookNotice(.channelOccupied, "my-channel")
-      .body(milliseconds: 1_327_078_148_132)
+    let body = WebhookNotice(.channelOccupied, "my-channel").body(milliseconds: 1_327_078_148_132)
     #expect(
       String(decoding: body, as: UTF8.self)
         == #"{"time_ms":1327078148132,"events":[{"name":"channel_occupied","channel":"my-channel"}]}"#

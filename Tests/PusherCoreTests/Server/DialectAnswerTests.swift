@@ -53,9 +53,7 @@ import Testing
     (#""data":"1","socket_id":null"#, [200, 422, 200]),
     (#""data":"1","socket_id":"""#, [400, 200, 200]),
   ])
-  func `data that is no string or empty, and a malformed socket_id`(
-    members: String, statuses: [Int]
-  ) {
+  func `data of a wrong kind, and a malformed socket_id`(members: String, statuses: [Int]) {
     #expect(Self.statuses("events", #"{"name":"e","channel":"c",\#(members)}"#) == statuses)
   }
 
@@ -117,9 +115,7 @@ import Testing
   ]
 
   @Test(arguments: wrong)
-  func `Reverb says field by field in JSON what is wrong with an event or a batch`(
-    body: String, expected: String
-  ) {
+  func `Reverb names each wrong field of an event or a batch`(body: String, expected: String) {
     let isBatch = body.hasPrefix("batch ")
     let answer = Self.post(
       .reverb, isBatch ? "batch_events" : "events", String(body.dropFirst(isBatch ? 6 : 0)))
@@ -164,9 +160,7 @@ import Testing
     (.reverb, "channels/none?info=user_count,subscription_count", #"{"occupied":false}"#),
     (.reverb, "connections", #"{"connections":1}"#),
   ])
-  func `channels, users and counts are told in each server's way`(
-    dialect: Dialect, path: String, body: String
-  ) {
+  func `channels, users and counts differ by server`(dialect: Dialect, path: String, body: String) {
     #expect(Self.get(dialect, path).body == body)
   }
 
@@ -180,9 +174,7 @@ import Testing
     ("channels?info=user_count", [400, 200, 200]),
     ("channels/none/users", [400, 404, 400]), ("channels/presence-none/users", [200, 404, 200]),
   ])
-  func `counts and users of a channel that has none are refused or not`(
-    path: String, statuses: [Int]
-  ) {
+  func `counts and users of other channels are refused or not`(path: String, statuses: [Int]) {
     #expect(Dialect.allCases.map { Self.get($0, path).status } == statuses)
   }
 

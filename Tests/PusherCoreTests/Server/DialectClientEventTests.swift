@@ -12,9 +12,7 @@ import Testing
   }
 
   @Test(arguments: ["news", "private-a", "private-encrypted-a", "cache-a"])
-  func `Reverb and soketi pass client events on on every channel, Pusher on two kinds`(
-    channel: String
-  ) {
+  func `Reverb and soketi pass client events on everywhere, Pusher on two kinds`(channel: String) {
     let event = #"{"event":"client-a","channel":"\#(channel)","data":{"n":1}}"#
     for dialect in Dialect.allCases {
       let pair = Self.pair(dialect, channel)
@@ -82,9 +80,7 @@ import Testing
       (.reverb, #","data":{"n":1}"#, #","data":{"n":1}"#), (.reverb, "", #","data":null"#),
       (.reverb, #","data":"plain""#, nil),
     ] as [(Dialect, String, String?)])
-  func `a client event is passed on as each server does`(
-    dialect: Dialect, data: String, relayed: String?
-  ) {
+  func `each server passes on its client events`(dialect: Dialect, data: String, relayed: String?) {
     let pair = Self.pair(dialect, "private-a")
     let event = #"{"event":"client-a","channel":"private-a""#
     pair[0].send(event + data + "}")

@@ -52,9 +52,7 @@ import Testing
       ]
     ), (.reverb, [#""channel":"news","data":"{}"}"#]), (.soketi, [#""channel":"news"}"#]),
   ])
-  func `subscription_succeeded has data or none, and counts follow or not`(
-    dialect: Dialect, ends: [String]
-  ) {
+  func `subscription_succeeded may have data, and counts follow`(dialect: Dialect, ends: [String]) {
     let client = dialect.client(of: dialect.hub { $0.sendsSubscriptionCounts = true })
     client.subscribe("news")
     let texts = client.texts()

@@ -16,9 +16,7 @@ import Testing
   }
 
   @Test(arguments: Dialect.allCases)
-  func `a list of members is JSON in a string, whatever ids and information hold`(
-    dialect: Dialect
-  ) {
+  func `a list of members is JSON in a string, whatever ids and infos hold`(dialect: Dialect) {
     let members = [
       Member(userID: "\"\\é\n", info: ["a\"": "\u{1}\\"]), Member(userID: "7", id: .integer(7)),
       Member(userID: "gone"), Member(userID: "b", info: .null),

@@ -6,8 +6,7 @@ import Testing
 /// A client sends bytes before it has the answer to its handshake.
 ///
 /// RFC 6455 section 4.1 forbids that, TCP does not.
-@Suite("Bytes that come early")
-struct EarlyBytesTests {
+@Suite("Bytes that come early") struct EarlyBytesTests {
   private static let mask: UInt32 = 0x1234_5678
 
   private static func handshake(_ line: String = ServerHarness.socketLine) -> [UInt8] {
@@ -134,9 +133,7 @@ struct EarlyBytesTests {
   }
 
   @Test(arguments: 0..<60)
-  func `whatever a client sends, and however it is cut, all is read and nothing stays`(
-    seed: Int
-  ) throws {
+  func `all that a client sends is read, however cut, and nothing stays`(seed: Int) throws {
     var random = SeededGenerator(seed: UInt64(seed))
     let console = try ConsoleHarness()
     let test = console.test

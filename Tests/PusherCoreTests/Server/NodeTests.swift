@@ -228,8 +228,7 @@ final class NodeHarness {
   /// Delivers the pending messages between a server and Redis.
   ///
   /// Returns false if there were none.
-  @discardableResult
-  func advance(_ server: SimulatedServer) -> Bool {
+  @discardableResult func advance(_ server: SimulatedServer) -> Bool {
     server.handOn()
     let milliseconds = server.now.nanoseconds / 1_000_000
     var hasMoved = false

@@ -1,8 +1,7 @@
 import PusherCore
 import Testing
 
-@Suite("Signing in this process")
-struct SecretSignerTests {
+@Suite("Signing in this process") struct SecretSignerTests {
   private let signature = SubscriptionSignature(
     key: "278d425bdf160c739803", secret: "7ad3773142a6692b25b8")
 

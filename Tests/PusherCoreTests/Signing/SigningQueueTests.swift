@@ -1,8 +1,7 @@
 import PusherCore
 import Testing
 
-@Suite("Questions to an authoriser wait for their turn")
-struct SigningQueueTests {
+@Suite("Questions to an authoriser wait for their turn") struct SigningQueueTests {
   fileprivate static let yes = Authorization(PusherAuth(auth: "k:s"))
 
   /// Keeps requests until the test answers them, or answers at once.

@@ -56,9 +56,7 @@ import Testing
     #expect(server.takeOutput() == wire("88 00"))
   }
 
-  @Test(arguments: [
-    ("", false), ("81", true), ("81 05 61", true), ("01 01 61", true),
-  ])
+  @Test(arguments: [("", false), ("81", true), ("81 05 61", true), ("01 01 61", true)])
   func `an end without a close frame is a failure`(hex: String, isInside: Bool) {
     let client = WebSocketConnection.client()
     client.receive(textFrame("before") + wire(hex))

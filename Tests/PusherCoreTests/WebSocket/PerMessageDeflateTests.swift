@@ -84,9 +84,7 @@ import Testing
     ("c1 00", .invalidCompressedData), ("c1 03 ff ff ff", .invalidCompressedData),
     ("c1 07 f2 48 cd", nil),
   ])
-  func `the compressed bit belongs to a message's first frame`(
-    hex: String, error: WebSocketError?
-  ) {
+  func `the compressed bit is for a message's first frame`(hex: String, error: WebSocketError?) {
     #expect(client().events(after: wire(hex)) == (error.map { [.failed($0)] } ?? []))
   }
 

@@ -33,9 +33,7 @@ struct ViolationTests {
     // Before the message ends.
     ("01 02 ce ba 00 01 ff", .invalidUTF8),
   ])
-  func `a server's violation is answered and everything after it dropped`(
-    hex: String, error: WebSocketError
-  ) throws {
+  func `a violation is answered, and the rest dropped`(hex: String, error: WebSocketError) throws {
     try expectFailure(.client(), wire(hex), error)
   }
 
