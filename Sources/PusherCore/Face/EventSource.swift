@@ -15,17 +15,10 @@
 /// ``onComplete(_:)``. The connection closes with the last reference to the source. The source
 /// keeps its handlers, which must capture it weakly, `[weak source] in`.
 ///
-/// ## How a `for await` ends
-///
-/// A loop over ``messages(buffering:)`` or ``feed(buffering:)`` waits while the source reconnects.
-/// It ends after the events that have arrived, without an error, when:
-///
-/// - ``disconnect()`` is called, or the last reference to the source goes; the sequence keeps none
-/// - the server ends the stream with a 204
-/// - no attempt follows a loss; ``failure`` has the reason
-/// - the task that reads is cancelled
-///
-/// A `break` leaves the loop, not the source: the source stays connected until ``disconnect()``.
+/// A `for await` over ``messages(buffering:)`` or ``feed(buffering:)`` waits while the source
+/// reconnects. It ends without an error: by ``disconnect()``, with the last reference to the source,
+/// with a 204, with a loss that no attempt follows (``failure`` has the reason), and with its task.
+/// A `break` leaves the loop alone, and the source stays connected.
 public final class EventSource: Sendable {
   private let core: EventSourceCore
 

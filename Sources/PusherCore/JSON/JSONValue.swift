@@ -1,19 +1,9 @@
 /// A JSON value (RFC 8259) that keeps the order of members and the digits of numbers.
 ///
-/// Other libraries' names for the same readers:
-///
-/// | elsewhere | here |
-/// |---|---|
-/// | `int`, `intValue`, `asInt` | ``integer`` |
-/// | `string`, `stringValue`, `str` | ``text`` |
-/// | `double`, `doubleValue`, `float`, `number` | ``double`` |
-/// | `bool`, `boolValue`, `boolean` | ``bool`` |
-/// | `array`, `arrayValue`, `list` | ``elements`` |
-/// | `object`, `dictionary`, `dictionaryValue` | ``members``, or a member by its name: `value["id"]` |
-/// | `isNull`, `null` | `value == .null` |
-/// | `rawString()`, `description`, `serialized` | ``jsonText`` |
-/// | `JSON(parseJSON:)`, `init(_ data:)` | ``init(parsing:)`` |
-/// | an id as `int` or `string` | ``identifier``, which is text for both |
+/// What other libraries call `int` or `intValue` is ``integer`` here, `string` or `stringValue` is
+/// ``text``, `float` or `number` is ``double``, `array` is ``elements``, `object` or `dictionary` is
+/// ``members`` or `value["name"]`, `isNull` is `value == .null`, and `rawString()` is ``jsonText``.
+/// ``identifier`` reads an id that may be a number or a string.
 public enum JSONValue: Sendable, Equatable {
   case null
   case bool(Bool)
