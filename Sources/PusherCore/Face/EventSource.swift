@@ -159,10 +159,9 @@ public struct EventSourceSettings: Sendable {
   /// Supplies further header fields for each attempt, such as a fresh token.
   ///
   /// They replace fields of the same name. A thrown error fails the attempt as an unreachable server
-  /// does: ``reconnect`` decides whether another one follows, and asks again. The error's text
-  /// becomes part of ``EventSource/failure``. For an end without an attempt, call
-  /// ``EventSource/disconnect()`` in the closure. Its task is cancelled after ``connectTimeout``,
-  /// which includes the closure, and by ``EventSource/disconnect()``.
+  /// does: ``reconnect`` decides whether another one follows, and ``EventSource/failure`` has the
+  /// error's text. To end instead, call ``EventSource/disconnect()`` in the closure. Its task is
+  /// cancelled after ``connectTimeout``, which includes it, and by ``EventSource/disconnect()``.
   public var headersForEachConnection: (@Sendable () async throws -> [String: String])?
   /// Retries; the maximum delay also limits the delay that a server may ask for.
   public var reconnect = ReconnectPolicy()
