@@ -80,6 +80,7 @@ extension Samples {
     eventSource.disconnect()
     print("EventSource:", await noted.next() ?? "nothing")
     try await messages(little)
+    try await launchDarkly(little)
     little.stop()
   }
 
@@ -97,5 +98,39 @@ extension Samples {
     eventSource.disconnect()
 
     print("EventSource: reads", await noted.next() ?? "nothing")
+  }
+
+  private static func launchDarkly(_ little: LittleServer) async throws {
+    let noted = Heard<String>()
+    @Sendable func note(_ text: String) { noted.add(text) }
+    @Sendable func token() async throws -> String { "xyz" }
+    let streamURL = little.url
+
+    var settings = EventSourceSettings()
+    settings.headersForEachConnection = { ["Authorization": "Bearer \(try await token())"] }
+    settings.reconnect.mode = .always
+    settings.reconnectionTime = .seconds(1)
+    settings.silenceTimeout = .seconds(300)
+
+    let eventSource = EventSource(url: streamURL, settings: settings)
+    eventSource.onOpen { note("open") }
+    eventSource.onComment { comment in note("comment \(comment)") }
+    eventSource.onComplete { status, shouldReconnect, error in
+      note(error.map { "closed: \($0)" } ?? "closed")
+    }
+
+    let events = eventSource.messages()
+    eventSource.connect(lastEventId: "41")
+    for await event in events {
+      note("\(event.event): \(event.data)")
+      if event.event == "user-connected" { break }
+    }
+    eventSource.disconnect()
+
+    for expected in ["open", "comment welcome", "user-connected: back after 41", "closed"] {
+      let next = await noted.next() ?? "nothing"
+      try expect(next == expected, "\(next), not \(expected)")
+    }
+    print("EventSource: told of a comment")
   }
 }

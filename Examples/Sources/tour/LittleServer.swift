@@ -81,7 +81,7 @@ final class LittleServer: @unchecked Sendable {
   private static func stream(_ peer: Int32, after id: String?) {
     send("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\nretry: 10\n", peer)
     guard id == nil else {
-      send("id: 3\nevent: user-connected\ndata: back after \(id ?? "")\n\n", peer)
+      send(": welcome\nid: 3\nevent: user-connected\ndata: back after \(id ?? "")\n\n", peer)
       var bytes: [UInt8] = []
       while more(peer, &bytes) {}
       return

@@ -1,61 +1,9 @@
 import PusherCore
 import PusherTesting
 
-/// A program under test.
-private final class App: PusherDelegate {
-  private let pusher: Pusher
-  private let log = Heard<String>()
-
-  init(key: String, options: PusherClientOptions) {
-    pusher = Pusher(key: key, options: options)
-    pusher.delegate = self
-    pusher.subscribe("private-orders").bind(eventName: "order.created") { [log] event in
-      log.add("order \(event.jsonObject?["id"]?.integer ?? 0)")
-    }
-    pusher.connect()
-  }
-
-  func changedConnectionState(from old: ConnectionState, to new: ConnectionState) {
-    log.add(new.stringValue())
-  }
-
-  func shows(_ text: String) async {
-    while let line = await log.next(), line != text {}
-    print("app: \(text)")
-  }
-}
-
-private struct AppTests {
-  func testAnOrderIsShown() async throws {
-    let server = try await PusherTestServer()
-    let app = App(key: server.key, options: server.clientOptions())
-
-    try await server.subscribers(of: "private-orders", reach: 1)
-    try await server.trigger("order.created", channels: ["private-orders"], data: ["id": 7])
-    await app.shows("order 7")
-  }
-
-  func testAnAppComesBack() async throws {
-    let server = try await PusherTestServer()
-    let app = App(key: server.key, options: server.clientOptions())
-    try await server.subscribers(of: "private-orders", reach: 1)
-
-    await server.dropConnections()
-    try await server.subscribers(of: "private-orders", reach: 1)
-
-    await server.stop()
-    await app.shows("reconnecting")
-    try await server.start()
-    try await server.subscribers(of: "private-orders", reach: 1)
-    await app.shows("connected")
-  }
-}
-
-/// "Testing your app".
+/// "Testing your app", without its tests of a program: those are in `Integrations/Tests`.
 extension Samples {
   static func testing() async throws {
-    try await AppTests().testAnOrderIsShown()
-    try await AppTests().testAnAppComesBack()
     try await overviewOfTesting()
     let server = try await PusherTestServer()
     try await stage(server)

@@ -20,6 +20,12 @@ package final class EventStreamParser {
   /// In milliseconds, as the stream named it last.
   package var reconnectionTime: Int? { reader.reconnectionTime }
 
+  /// Called with each comment of an event stream, during ``next()``; the view is valid meanwhile.
+  package var commentHandler: ((ByteView) -> Void)? {
+    get { reader.commentHandler }
+    set { reader.commentHandler = newValue }
+  }
+
   /// The last event ID; may be empty.
   ///
   /// In the standard, a new stream begins with an empty ID, so a lost connection could lose the
@@ -108,6 +114,7 @@ private struct EventStreamReader: ~Copyable {
   private let input: ByteBuffer
   private let limits: EventStreamLimits
   private(set) var reconnectionTime: Int?
+  var commentHandler: ((ByteView) -> Void)?
 
   /// Processed bytes at the front of the input, which are dropped when nothing points to them.
   private var position = 0
@@ -338,8 +345,10 @@ extension EventStreamReader {
       try takeType(value, of: view)
     } else if let value = Self.value(of: "retry", in: line, view) {
       takeRetry(view[value])
+    } else if let commentHandler, let value = Self.value(of: "", in: line, view) {
+      commentHandler(view[value])
     }
-    // A line that begins with a colon is a comment, and other names mean nothing.
+    // Other names mean nothing.
   }
 
   /// The value stands after the colon and one space.

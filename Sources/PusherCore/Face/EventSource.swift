@@ -14,6 +14,11 @@
 /// ``EventSourceSettings/reconnect`` says. With ``ReconnectPolicy/Mode/never`` you decide in
 /// ``onComplete(_:)``. The connection closes with the last reference to the source. The source
 /// keeps its handlers, which must capture it weakly, `[weak source] in`.
+///
+/// A `for await` over ``messages(buffering:)`` or ``feed(buffering:)`` waits while the source
+/// reconnects. It ends without an error: by ``disconnect()``, with the last reference to the source,
+/// with a 204, with a loss that no attempt follows (``failure`` has the reason), and with its task.
+/// A `break` leaves the loop alone, and the source stays connected.
 public final class EventSource: Sendable {
   private let core: EventSourceCore
 
@@ -31,7 +36,8 @@ public final class EventSource: Sendable {
 
   /// URL of the stream.
   public var url: String { core.url }
-  /// Header fields of every request.
+  /// Header fields of every request, without those of
+  /// ``EventSourceSettings/headersForEachConnection``.
   public var headers: [String: String] { core.headers }
   /// Delay before a new attempt, in milliseconds: the stream's last value, initially 3000.
   public var retryTime: Int { core.state.withLock { $0.retryTime } }
@@ -80,6 +86,13 @@ public final class EventSource: Sendable {
     _ event: String,
     handler: @escaping @Sendable (_ id: String?, _ event: String?, _ data: String?) -> Void
   ) { core.state.withLock { $0.listeners[event, default: []].append(handler) } }
+
+  /// Calls `handler` for each comment, such as a heartbeat, with the text after its colon.
+  ///
+  /// One space after the colon is dropped. A comment is no event: sequences do not have it.
+  public func onComment(_ handler: @escaping @Sendable (_ comment: String) -> Void) {
+    core.state.withLock { $0.commentHandlers.append(handler) }
+  }
 
   /// Removes the handlers of this type, but not those of ``onMessage(_:)``.
   public func removeEventListener(_ event: String) {
@@ -143,13 +156,21 @@ public struct EventSourceSettings: Sendable {
   public var method = "GET"
   /// Body of the request.
   public var body: [UInt8] = []
+  /// Supplies further header fields for each attempt, such as a fresh token.
+  ///
+  /// They replace fields of the same name. A thrown error fails the attempt as an unreachable server
+  /// does: ``reconnect`` decides whether another one follows, and ``EventSource/failure`` has the
+  /// error's text. To end instead, call ``EventSource/disconnect()`` in the closure. Its task is
+  /// cancelled after ``connectTimeout``, which includes it, and by ``EventSource/disconnect()``.
+  public var headersForEachConnection: (@Sendable () async throws -> [String: String])?
   /// Retries; the maximum delay also limits the delay that a server may ask for.
   public var reconnect = ReconnectPolicy()
   /// Delay before a new attempt, until the stream sets one.
   public var reconnectionTime = Duration.seconds(3)
   /// Maximum silence, comments included, before the stream is closed and requested again.
   public var silenceTimeout: Duration?
-  /// Maximum time from name resolution to the response head, redirects included.
+  /// Maximum time from name resolution, or from the call of ``headersForEachConnection``, to the
+  /// response head, redirects included.
   public var connectTimeout = Duration.seconds(10)
   /// Maximum size of one event's data, in bytes; a larger event ends the source.
   public var maximumEventSize = 16 << 20
@@ -192,6 +213,9 @@ private final class EventSourceCore: Sendable {
     var openHandlers: [@Sendable () -> Void] = []
     var completeHandlers: [CompleteHandler] = []
     var messageHandlers: [MessageHandler] = []
+    var commentHandlers: [@Sendable (String) -> Void] = []
+    /// Number of questions for header fields; identifies answers to an earlier question.
+    var questions = 0
     var listeners = NameTable<[MessageHandler]>()
     var gapHandlers: [@Sendable (PusherGap) -> Void] = []
     var dropHandlers: [@Sendable (Int) -> Void] = []
@@ -323,6 +347,12 @@ private final class EventSourceCore: Sendable {
     for stream in streams { stream.add(message) }
   }
 
+  func commented(_ text: ByteView, _ generation: Int) {
+    guard let handlers = note(generation, \.commentHandlers), !handlers.isEmpty else { return }
+    let comment = text.text
+    for handler in handlers { handler(comment) }
+  }
+
   func missed(_ gap: PusherGap, _ generation: Int) {
     let recipients = note(generation) { ($0.gapHandlers, $0.streams.values) }
     guard let (handlers, streams) = recipients else { return }
@@ -361,6 +391,8 @@ private final class EventSourceDriver: LoopMember, EventSink {
   /// Keeps the driver as its sink, until ``drop()``.
   private var feed: EventStreamFeed?
   private var generation = 0
+  /// The open question for header fields.
+  private var question: (number: Int, completion: Completion, task: Task<Void, Never>)?
   private lazy var drops = DropReporter(loop, core.readers) { [unowned self] in
     core.reportDropped($0)
   }
@@ -412,6 +444,8 @@ private final class EventSourceDriver: LoopMember, EventSink {
       let feed = try make(lastEventID)
       self.feed = feed
       feed.delegate = self
+      if core.settings.headersForEachConnection != nil { feed.fieldSource = self }
+      feed.commentHandler = { [unowned self] in core.commented($0, self.generation) }
       pauseWhileBehind()
       feed.connect()
     } catch {
@@ -426,8 +460,7 @@ private final class EventSourceDriver: LoopMember, EventSink {
       throw HTTPError.invalidURL("its scheme is neither http nor https")
     }
     let destination = Destination(
-      url: url,
-      headers: HTTPHeaders(core.headers.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }),
+      url: url, headers: HTTPHeaders(inOrder: core.headers),
       routing: try settings.network.routing(), tls: settings.tls, trust: settings.network.trust)
     let request = EventStreamSettings(
       method: settings.method, body: settings.body, acceptsCompression: settings.acceptsCompression,
@@ -483,6 +516,47 @@ extension EventSourceDriver: FeedDelegate {
 
   func feed(exchanged text: @autoclosure () -> String, isSent: Bool) {}
   func feedClosed() {}
+}
+
+extension EventSourceDriver: FieldSource {
+  func fields(completion: @escaping Completion) {
+    guard let ask = core.settings.headersForEachConnection else {
+      return completion(.success(HTTPHeaders()))
+    }
+    let core = core
+    let number = core.state.withLock { state in
+      state.questions += 1
+      return state.questions
+    }
+    // High priority, because a connection waits for the answer.
+    let task = Task(priority: .high) {
+      let answer: Result<[String: String], FieldSourceError>
+      do {
+        answer = .success(try await ask())
+      } catch { answer = .failure(FieldSourceError("headersForEachConnection: \(error)")) }
+      core.thread.post { $0.answered(number, answer) }
+    }
+    question = (number, completion, task)
+  }
+
+  func cancel() {
+    question?.task.cancel()
+    question = nil
+  }
+
+  /// Ignores an answer to an earlier question.
+  private func answered(_ number: Int, _ answer: Result<[String: String], FieldSourceError>) {
+    guard let question, question.number == number else { return }
+    self.question = nil
+    question.completion(answer.map(HTTPHeaders.init(inOrder:)))
+  }
+}
+
+extension HTTPHeaders {
+  /// Creates fields in the order of their names.
+  fileprivate init(inOrder fields: [String: String]) {
+    self.init(fields.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
+  }
 }
 
 extension ConnectionLoss {

@@ -52,6 +52,12 @@ package final class EventStreamFeed: Feed {
   /// Calls `body` with the ID in place; the view is valid during the call.
   package func withLastEventID(_ body: (ByteView) -> Void) { body(parser.lastEventIDView) }
 
+  /// Called with each comment; the view is valid during the call.
+  package var commentHandler: ((ByteView) -> Void)? {
+    get { parser.commentHandler }
+    set { parser.commentHandler = newValue }
+  }
+
   /// The wait before a new attempt: the stream's last `retry:`, else the option's.
   package var reconnectionTime: Duration {
     parser.reconnectionTime.map { .milliseconds($0) } ?? session.reconnectionTime

@@ -13,7 +13,7 @@ final class BenchFleet {
   /// Made once: thousands of feeds share its texts.
   private let destination: Destination
   private let options: SessionOptions
-  private let rate: Int
+  private let rate: Double
   private(set) var subscribers: [BenchSubscriber] = []
   /// Subscribers whose first attempt has an outcome.
   private(set) var settled = 0
@@ -50,7 +50,6 @@ final class BenchFleet {
 
   /// Opens the sockets, each at its intended time; the first one is due at `begin`.
   func open(at begin: Instant) {
-    let rate = Double(rate)
     let due = subscribers.map { subscriber in
       begin.advanced(by: .nanoseconds(Int64(Double(subscriber.number) / rate * 1e9)))
     }
@@ -75,6 +74,9 @@ final class BenchFleet {
       noteSettled(at: loop.now)
     }
   }
+
+  /// True while sockets have yet to be opened.
+  var isOpening: Bool { opener?.deadline != nil }
 
   /// Notes the subscribers that are subscribed when the run ends.
   func noteEnd() { figures.connected = connected }

@@ -93,12 +93,21 @@ struct BenchReport {
     }
   }
 
+  /// The run as a step of `--find`; a figure that is unknown has not held.
+  func step(_ subscribers: Int, _ condition: BenchCondition) -> BenchSearch.Step {
+    let value = shortfall == nil ? values[condition.figure.name] : nil
+    let shown = value.map { BenchTable.shown($0, condition.figure.unit) } ?? "unknown"
+    return BenchSearch.Step(
+      subscribers: subscribers, holds: value != nil && condition.holds(for: value),
+      words: shortfall?.reason ?? "\(condition.figure.name) is \(shown)")
+  }
+
   /// True if the program had no CPU left, so that it may have been slower than the server.
   var wasLimit: Bool { (figures.cost.share ?? 0) > ProcessMeter.busyShare }
 
   // MARK: JSON
 
-  func json(_ baseline: BenchBaseline?) -> String {
+  func json(_ baseline: BenchBaseline?, _ search: BenchSearch?) -> String {
     var members: [JSONValue.Member] = [
       .init("mode", .string(mode.rawValue)), .init("load", load),
       .init("valid", .bool(shortfall == nil)),
@@ -117,6 +126,7 @@ struct BenchReport {
       members.append(.init("closed_visitors", .array(figures.closedVisitors.map { .string($0) })))
     }
     if let baseline { members.append(.init("compared", compared(with: baseline))) }
+    if let search { members.append(.init("found", search.json)) }
     return JSONValue.object(members).jsonText + "\n"
   }
 
@@ -193,7 +203,7 @@ extension BenchSettings {
     let plan = mode.sendsEvents
     return .object(present: [
       "subscribers": .integer(load.subscribers), "channels": .integer(load.channels),
-      "connections_per_second": .integer(load.connectionRate),
+      "connections_per_second": .number(BenchNumber.text(load.connectionRate)),
       "rate": plan ? .number(BenchNumber.text(load.rate)) : nil,
       "batch": mode == .fanout ? .integer(load.batch) : nil,
       "size": plan && mode != .presence ? .integer(load.size) : nil,
@@ -301,15 +311,20 @@ struct BenchTable {
 
   private static let width = 14
   private static let longestList = 5
+  /// Figures of the comparison without `-v`.
+  private static let compared = [
+    "sent", "lost", "p50", "p90", "p99", "connect_p99", "back_p99", "cpu", "memory_per_socket",
+  ]
 
-  init(_ report: BenchReport, _ baseline: BenchBaseline?) {
+  /// - Parameter isWhole: True to compare every figure.
+  init(_ report: BenchReport, _ baseline: BenchBaseline?, isWhole: Bool) {
     (self.report, self.baseline) = (report, baseline)
     if let shortfall = report.shortfall { add("not valid", Diagnostics.escaped(shortfall.reason)) }
     addEvents()
     addConnections()
     addErrors()
     addOwnCost()
-    addComparison()
+    addComparison(isWhole)
   }
 
   var text: String { lines.map { $0 + "\n" }.joined() }
@@ -383,10 +398,11 @@ struct BenchTable {
     }
   }
 
-  private mutating func addComparison() {
+  private mutating func addComparison(_ isWhole: Bool) {
     guard let baseline else { return }
     lines += ["", Self.row("compared", ["before", "now", "change"])]
-    for (figure, before, now, percent) in report.changes(since: baseline) {
+    for (figure, before, now, percent) in report.changes(since: baseline)
+    where isWhole || Self.compared.contains(where: figure.name.isSame) {
       let change = percent.map { ($0 > 0 ? "+" : "") + BenchNumber.text($0, places: 1) + " %" }
       let cells = [before, now].map { Self.shown($0, figure.unit) }
       lines.append(Self.row(figure.name, cells + [change ?? "new"]))

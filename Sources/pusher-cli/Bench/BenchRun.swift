@@ -166,7 +166,7 @@ final class BenchRun {
 
   /// True if subscribers are missing, and none came for long.
   private var isStuck: Bool {
-    guard let last = fleet.lastChange ?? openedAt else { return false }
+    guard !fleet.isOpening, let last = fleet.lastChange ?? openedAt else { return false }
     return last.duration(to: loop.now) > Self.patience
   }
 

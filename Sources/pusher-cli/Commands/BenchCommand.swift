@@ -13,10 +13,47 @@ extension BenchSettings: RunnableSettings {
       try makeRoom()
       warn(diagnostics)
       diagnostics.info("load on \(place): \(words)")
-      let run = Hex.encode(SecureRandom.bytes(4))
-      let (report, signal) = try BenchRun(self, run: run, diagnostics: diagnostics).run()
-      return end(report, signal, diagnostics)
+      if let goal { return try find(goal, diagnostics) }
+      let (report, signal) = try run(diagnostics)
+      return end(report, signal, nil, diagnostics)
     }
+  }
+
+  private func run(_ diagnostics: Diagnostics) throws -> (report: BenchReport, signal: Int32?) {
+    let run = Hex.encode(SecureRandom.bytes(4))
+    return try BenchRun(self, run: run, diagnostics: diagnostics).run()
+  }
+
+  /// Runs every load of the search, and prints the last run that held.
+  private func find(_ goal: BenchCondition, _ diagnostics: Diagnostics) throws -> ExitStatus {
+    var search = BenchSearch(goal, least: load.channels * mode.leastSubscribers)
+    var trial = self
+    let begin = SystemClock.now()
+    var (last, signal) = try run(diagnostics)
+    var held: BenchReport?
+    while signal == nil {
+      let step = last.step(trial.load.subscribers, goal)
+      search.note(step)
+      diagnostics.info("--find: \(step.inWords)")
+      if step.holds { held = last }
+      // A server that takes nobody takes no other load either.
+      guard last.figures.connections.firstJoins > 0,
+        let next = search.next(after: begin.duration(to: SystemClock.now()))
+      else { break }
+      trial.load.subscribers = next
+      do throws(UsageError) {
+        if mode.sendsEvents { try trial.load.checkEvents() }
+        try trial.makeRoom()
+      } catch {
+        search.note(BenchSearch.Step(subscribers: next, holds: false, words: error.message))
+        break
+      }
+      (last, signal) = try trial.run(diagnostics)
+    }
+    let status = end(held ?? last, signal, search, diagnostics)
+    guard held == nil, status == .success else { return status }
+    diagnostics.error("--find '\(goal.text)': no load held it")
+    return .condition
   }
 
   private var place: String {
@@ -59,9 +96,9 @@ extension BenchSettings: RunnableSettings {
 
   /// Prints the figures; returns the status.
   private func end(
-    _ report: BenchReport, _ signal: Int32?, _ diagnostics: Diagnostics
+    _ report: BenchReport, _ signal: Int32?, _ search: BenchSearch?, _ diagnostics: Diagnostics
   ) -> ExitStatus {
-    let printed = diagnostics.print(text(report))
+    let printed = diagnostics.print(text(report, search))
     let written = report.writeFiles(self, diagnostics)
     if let signal { Signals.die(of: signal) }
     if printed != .success { return printed }
@@ -75,9 +112,10 @@ extension BenchSettings: RunnableSettings {
     return failures.isEmpty ? .success : .condition
   }
 
-  private func text(_ report: BenchReport) -> String {
-    if isJSON { return report.json(baseline) }
-    let table = BenchTable(report, baseline).text
+  private func text(_ report: BenchReport, _ search: BenchSearch?) -> String {
+    if isJSON { return report.json(baseline, search) }
+    let isWhole = [.verbose, .frames].contains(common.verbosity)
+    let table = BenchTable(report, baseline, isWhole: isWhole).text + (search?.text ?? "")
     // A chart is for people; a pipe gets the table alone.
     guard let columns = OutputDescriptor(1)?.columns else { return table }
     let chart = DelayChart(report.figures.rows, columns: columns, isUnicode: isUnicode)
@@ -114,7 +152,8 @@ extension BenchSettings: RunnableSettings {
 
   /// The load in words, with the number of messages.
   var words: String {
-    let sockets = "\(BenchNumber.grouped(load.subscribers)) connections"
+    let most = goal == nil ? "" : ", later up to \(BenchNumber.grouped(BenchSearch.most))"
+    let sockets = "\(BenchNumber.grouped(load.subscribers)) connections\(most)"
     guard mode.sendsEvents else {
       return mode == .storm ? "\(sockets), each made twice" : sockets
     }

@@ -140,7 +140,8 @@ struct ArgumentLexer {
     let flags = command.map(Flag.of) ?? Flag.all
     let names = flags.map(\.name) + flags.filter(\.canBeNegated).map { "no-" + $0.name }
     let candidates = Array(Set(names)).sorted()
-    let clause = Suggestion.clause(for: typed, in: candidates, prefix: "--")
+    let meant = command.flatMap { Suggestion.foreignNames[$0]?[typed]?.name } ?? typed
+    let clause = Suggestion.clause(for: meant, in: candidates, prefix: "--")
     let name = typed.utf8.prefix {
       ($0 | 0x20) &- 0x61 < 26 || $0 &- 0x30 < 10 || "-_.".utf8.contains($0)
     }

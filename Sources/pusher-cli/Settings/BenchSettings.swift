@@ -10,6 +10,8 @@ struct BenchSettings: CommandSettings {
   /// Encrypts events for encrypted channels.
   var encryptionKey: EncryptionMasterKey?
   var conditions: [BenchCondition]
+  /// The condition of `--find`.
+  var goal: BenchCondition?
   var baseline: BenchBaseline?
   var histogramFile: String?
   var csvFile: String?
@@ -36,6 +38,7 @@ struct BenchSettings: CommandSettings {
     for text in resolved[.failCondition].texts {
       conditions.append(try BenchCondition(parsing: text, mode: mode))
     }
+    if let text = resolved[.find].text { goal = try BenchCondition(goal: text, mode: mode) }
     baseline = try resolved[.compare].text.map { path throws(UsageError) in
       try BenchBaseline(parsing: resolved.text(of: path, "--compare", limit: 1 << 20), path: path)
     }
@@ -161,10 +164,12 @@ enum BenchMode: String, CaseIterable, Sendable {
     case .fanout: []
     case .client: [.benchBatch]
     case .presence: [.benchBatch, .dataSize]
-    case .connect, .storm:
-      [.benchRate, .benchBatch, .dataSize, .benchTime, .ramp, .histogram, .svg]
+    case .connect, .storm: [.benchRate, .benchBatch, .dataSize, .benchTime, .histogram, .svg]
     }
   }
+
+  /// Least subscribers of a channel.
+  var leastSubscribers: Int { self == .client ? 2 : 1 }
 
   var standardChannel: String {
     switch self {
@@ -186,10 +191,12 @@ struct BenchLoad: Equatable, Sendable {
   /// Size of an event's data, in bytes.
   var size: Int
   var time: Duration
-  /// Time over which the rate grows; at most ``time``.
+  /// Time over which the subscribers come, and after that the rate grows.
   var ramp: Duration
+  /// `nil` to open the sockets evenly over the ramp.
+  private let pace: Int?
   /// Sockets opened a second.
-  var connectionRate: Int
+  var connectionRate: Double { pace.map(Double.init) ?? Double(subscribers) / ramp.inSeconds }
 
   /// Maximum number of events of a run: each has a number of the plan.
   static let eventLimit = 100_000_000
@@ -210,8 +217,12 @@ struct BenchLoad: Equatable, Sendable {
     size = arguments[.dataSize].number
     time = arguments[.benchTime].time
     ramp = arguments[.ramp].duration ?? .zero
-    connectionRate = arguments[.connectionsPerSecond].number
-    let least = mode == .client ? 2 : 1
+    let typed = arguments[.connectionsPerSecond]
+    pace = typed.isGiven || ramp == .zero ? typed.number : nil
+    guard mode.sendsEvents || ramp == .zero || pace == nil else {
+      throw UsageError("--connections-per-second and --ramp both set the pace; give one")
+    }
+    let least = mode.leastSubscribers
     guard subscribers >= channels * least else {
       let need = Quantities.words(least, of: "subscriber")
       throw UsageError(
@@ -234,7 +245,7 @@ struct BenchLoad: Equatable, Sendable {
   /// Number of events of the plan, rounded up; infinite for absurd values.
   private var eventCount: Double { rate * time.inSeconds }
 
-  private func checkEvents() throws(UsageError) {
+  func checkEvents() throws(UsageError) {
     guard time <= Self.longestTime else {
       throw UsageError("--time: a run sends for at most \(Self.longestTime.inWords)")
     }
@@ -354,7 +365,7 @@ struct BenchFigure: Equatable, Sendable {
   }
 }
 
-/// A condition of `--fail`, such as `lost>0` or `p99>200ms`.
+/// A condition of `--fail` or `--find`, such as `lost>0` or `p99>200ms`.
 struct BenchCondition: Equatable, Sendable {
   enum Comparison: String, CaseIterable, Sendable {
     case notAbove = "<="
@@ -374,22 +385,25 @@ struct BenchCondition: Equatable, Sendable {
   /// The condition that was probably meant, if this one holds for good values.
   let opposite: String?
 
-  init(parsing text: String, mode: BenchMode) throws(UsageError) {
+  init(parsing text: String, mode: BenchMode, of flag: Flag = .failCondition) throws(UsageError) {
+    let flag = flag.spelling
     let start = text.utf8.firstIndex { "<>=!".utf8.contains($0) } ?? text.endIndex
     let rest = text[start...]
     guard
       let comparison = Comparison.allCases.first(where: { String(rest).begins(with: $0.rawValue) })
     else {
       throw UsageError(
-        "--fail: '\(text)' is not a figure, an operator and a value, such as 'lost>0'")
+        "\(flag): '\(text)' is not a figure, an operator and a value, such as 'lost>0'")
     }
     let name = ASCII.trimmed(text[..<start]) { $0 == 0x20 }
     guard let figure = BenchFigure.named(name) else {
-      let clause = Suggestion.clause(for: name, in: BenchFigure.all.map(\.name))
-      throw UsageError("--fail: there is no figure '\(name)'\(clause)")
+      let names = BenchFigure.all.filter { $0.isMeasured(in: mode) }.map(\.name)
+      let clause = Suggestion.clause(for: name, in: names)
+      let list = names.joined(separator: ", ")
+      throw UsageError("\(flag): there is no figure '\(name)'\(clause) (the figures: \(list))")
     }
     guard figure.isMeasured(in: mode) else {
-      throw UsageError("--fail: the mode '\(mode.rawValue)' has no figure '\(figure.name)'")
+      throw UsageError("\(flag): the mode '\(mode.rawValue)' has no figure '\(figure.name)'")
     }
     let typed = ASCII.trimmed(Substring(rest.utf8.dropFirst(comparison.rawValue.utf8.count))) {
       $0 == 0x20
@@ -399,12 +413,21 @@ struct BenchCondition: Equatable, Sendable {
     guard
       let value = (isBare ? Quantities.decimal(typed) : nil) ?? Self.value(typed, of: figure.unit)
     else {
-      throw UsageError("--fail: '\(typed)' is not \(Self.words(for: figure.unit))")
+      throw UsageError("\(flag): '\(typed)' is not \(Self.words(for: figure.unit))")
     }
     opposite =
       figure.isBetter(comparison)
       ? Self.turned(comparison).map { "\(name)\($0.rawValue)\(typed)" } : nil
     (self.figure, self.comparison, self.value, self.text) = (figure, comparison, value, text)
+  }
+
+  /// Parses the condition of `--find`, which must hold for good figures.
+  init(goal text: String, mode: BenchMode) throws(UsageError) {
+    try self.init(parsing: text, mode: mode, of: .find)
+    guard figure.isBetter(comparison) || comparison == .equal else {
+      throw UsageError(
+        "--find: '\(text)' holds for bad figures; give a goal such as 'p99<50ms' or 'lost==0'")
+    }
   }
 
   /// Returns whether the condition holds; an unknown value is no reason to pass.

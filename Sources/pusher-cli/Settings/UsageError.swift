@@ -66,6 +66,10 @@ enum Suggestion {
 
   /// Letters of other programs: mosquitto's `-C` counts.
   private static let foreignLetters: [Character: Flag] = ["C": .count]
+  /// Names of other programs: k6 and its relatives.
+  static let foreignNames: [Command: [String: Flag]] = [
+    .bench: ["vus": .subscribers, "clients": .subscribers, "duration": .benchTime]
+  ]
 
   /// Returns "; did you mean '-n' (--count)?" for a letter of another program, or an empty text.
   static func clause(forLetter letter: Character, of command: Command?) -> String {

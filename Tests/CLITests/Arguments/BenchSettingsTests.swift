@@ -23,6 +23,9 @@ struct BenchSettingsTests {
     #expect(settings.load.subscribers == 100 && settings.load.channels == 1)
     #expect(settings.load.rate == 100 && settings.load.batch == 1 && settings.load.size == 200)
     #expect(settings.load.time == .seconds(10) && settings.load.ramp == .zero)
+    #expect(settings.load.connectionRate == 500)
+    #expect(try bench("connect --local --ramp 40s").load.connectionRate == 2.5)
+    #expect(try bench("--local --ramp 5s --connections-per-second 9").load.connectionRate == 9)
     #expect(settings.subscription.channels == ["bench-1"])
     #expect(settings.subscription.webSocket.compressionOffer == nil)
     #expect(!settings.isJSON && !settings.isConfirmed && settings.conditions.isEmpty)
@@ -64,6 +67,16 @@ struct BenchSettingsTests {
       --local --rate 0 => --rate: '0' is not a number of events a second, such as 50 or 0.5
       --local --rate 1e3 => --rate: '1e3' is not a number of events a second, such as 50 or 0.5
       --local --ramp 11s => --ramp 11 s is longer than --time 10 s
+      connect --local --ramp 5s --connections-per-second 9
+        => --connections-per-second and --ramp both set the pace; give one
+      --local --find q<1
+        => --find: there is no figure 'q' (the figures: sent, failed, expected, delivered, lost…
+      --local --find p99>50ms
+        => --find: 'p99>50ms' holds for bad figures; give a goal such as 'p99<50ms' or 'lost==0'
+      --local --vus 5 => unknown option '--vus'; did you mean '--subscribers'?
+      --local --clients 5 => unknown option '--clients'; did you mean '--subscribers'?
+      --local --duration 5s => unknown option '--duration'; did you mean '--time'?
+      --local -d 5s => bench has no option -d: --time sets how long it sends
       --local --time 25h => --time: a run sends for at most 1440 min
       --local --histogram a --csv a
         => --histogram and --csv name the same file; give each its own file
@@ -127,7 +140,7 @@ struct BenchSettingsTests {
        => --fail: '' is not a figure, an operator and a value, such as 'lost>0'
       lost => --fail: 'lost' is not a figure, an operator and a value, such as 'lost>0'
       lost=0 => --fail: 'lost=0' is not a figure, an operator and a value, such as 'lost>0'
-      loss>0 => --fail: there is no figure 'loss'; did you mean 'lost'?
+      loss>0 => --fail: there is no figure 'loss'; did you mean 'lost'? (the figures: sent…
       lost> => --fail: '' is not a number
       lost>-1 => --fail: '-1' is not a number
       cpu>a => --fail: 'a' is not a percentage such as 90%

@@ -74,6 +74,27 @@ struct BenchPlanTests {
   }
 }
 
+@Suite struct BenchSearchTests {
+  @Test(arguments: [
+    (730, [100, 200, 400, 800, 600, 700, 750]), (30, [100, 50, 25, 37, 31, 28, 29]),
+    (1, [100, 50, 25, 12, 6, 3]), (0, [100, 50, 25, 12, 6, 3]),
+    (.max, [100, 200, 400, 800, 1600, 3200, 6400, 12800, 25600, 51200, 100_000]),
+  ])
+  func `the subscribers double or halve until the bound is known to 10 %`(
+    capacity: Int, expected: [Int]
+  ) throws {
+    var search = BenchSearch(try BenchCondition(goal: "p99<50ms", mode: .fanout), least: 3)
+    var loads = [100]
+    while let last = loads.last {
+      search.note(BenchSearch.Step(subscribers: last, holds: last <= capacity, words: ""))
+      #expect(search.next(after: .seconds(3600)) == nil)
+      guard let next = search.next(after: .zero) else { break }
+      loads.append(next)
+    }
+    #expect(loads == expected)
+  }
+}
+
 @Suite struct LocalPortsTests {
   private let usual = LocalPorts("32768\t60999\n")
 

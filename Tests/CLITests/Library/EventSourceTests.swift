@@ -35,6 +35,9 @@ struct EventSourceTests {
     source.addEventListener("other") { _, _, _ in calls.add(["never"]) }
     source.onMessage { id, event, data in
       calls.add([id, event, data])
+    }
+    source.onComment { comment in
+      calls.add([comment])
       gate.open()
     }
     #expect(source.events() == ["event-name", "other"])
@@ -46,6 +49,7 @@ struct EventSourceTests {
       calls.values == [
         ["open"], ["event-id", "event-name", "event-data"],
         ["event-id", "message", "event-data-1\nevent-data-2\nevent-data-3"],
+        ["heartbeat"],
       ])
     #expect(source.readyState == .open && source.lastEventId == "event-id")
     source.disconnect()
@@ -150,6 +154,56 @@ struct EventSourceTests {
     source.connect()
     try gate.wait()
     #expect(ids.values == [["77"], ["1"], ["2"]])
+  }
+
+  @Test func `each attempt asks for fresh headers, and an error there is a failed attempt`() throws
+  {
+    struct Expired: Error {}
+    let tokens = Record<String?>()
+    let gate = Gate()
+    let server = try ScriptedServer { connection in
+      let head = try connection.beginStream().head
+      tokens.add(head.headers.all("Authorization").joined(separator: ","))
+      try connection.send(stream: "data: x\n\n")
+      if connection.number == 2 {
+        gate.open()
+        try connection.remain()
+      }
+    }
+    let asked = Record<Int>()
+    var settings = EventSourceSettings()
+    settings.reconnectionTime = .milliseconds(10)
+    settings.headersForEachConnection = {
+      asked.add(asked.values.count + 1)
+      if asked.values.count == 2 { throw Expired() }
+      return ["authorization": "Bearer \(asked.values.count)"]
+    }
+    let source = EventSource(
+      url: server.url, headers: ["Authorization": "Bearer old"], settings: settings)
+    source.connect()
+    try gate.wait()
+    #expect(tokens.values == ["Bearer 1", "Bearer 3"])
+    source.disconnect()
+    settings.reconnect = ReconnectPolicy(mode: .never)
+    settings.headersForEachConnection = { throw Expired() }
+    let end = try ending(of: EventSource(url: server.url, settings: settings))
+    #expect(end.error == .dropped("headersForEachConnection: Expired()"))
+    #expect(end.status == nil && end.shouldReconnect == true && server.connectionCount == 2)
+  }
+
+  @Test func `the time to connect includes the question for headers, which it cancels`() throws {
+    let cancelled = Gate()
+    var settings = EventSourceSettings()
+    settings.reconnect = ReconnectPolicy(mode: .never)
+    settings.connectTimeout = .milliseconds(10)
+    settings.headersForEachConnection = {
+      defer { cancelled.open() }
+      try await Task.sleep(for: .seconds(3600))
+      return [:]
+    }
+    let end = try ending(of: EventSource(url: "http://127.0.0.1:1/", settings: settings))
+    #expect(end.error == .handshakeTimeout(.milliseconds(10), nil))
+    try cancelled.wait()
   }
 
   @Test func `an event source reconnects after the last event, and 204 completes it`() throws {

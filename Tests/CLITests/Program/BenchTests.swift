@@ -189,8 +189,23 @@ struct BenchTests {
     for (start, end) in [("delay         p50 ", ""), ("compared ", "change"), ("sent ", "0 %")] {
       #expect(lines.contains { $0.hasPrefix(start) && $0.hasSuffix(end) }, "\(start)")
     }
+    let all = try run(server, Self.small + ["-v", "--compare", earlier]).outputLines
+    #expect([lines, all].map { $0.contains { $0.hasPrefix("dial_p50 ") } } == [false, true])
     let other = try run(server, Self.small + ["--size", "300", "--compare", earlier])
     #expect(other.errorText.contains("--compare: the earlier run had another load: size"))
+  }
+
+  @Test func `the most subscribers that the server takes are found, or that no load holds`() throws
+  {
+    let server = try LocalServer(options: ["--max-connections", "15"])
+    let load = ["--subscribers", "5", "--rate", "20", "--time", "100ms"]
+    let found = try figures(server, load + ["--find", "lost==0"])
+    #expect(found["valid"]?.bool == true && counts(found, "connected") == [15])
+    let search = try #require(found["found"])
+    #expect(counts(search, "held", "broken", "runs") == [15, 16, 6], "\(search)")
+    let none = try run(server, load + ["--find", "p50<0.001ms"])
+    none.expect(8, mentions: "--find 'p50<0.001ms': no load held it")
+    #expect(none.outputLines.last?.hasPrefix("failed with 1 subscriber: p50 is ") == true)
   }
 
   @Test func `the files hold the rows a second, the distribution and the picture`() throws {

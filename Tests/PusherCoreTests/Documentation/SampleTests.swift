@@ -51,8 +51,10 @@ private func files(_ folder: String, _ ending: String) throws -> [String] {
   }
 
   @Test func `every Swift block stands in a source of the examples or the integrations`() throws {
-    let sources = try ["Examples", "Integrations/Sources"].flatMap { try files($0, ".swift") }
-      .map { Self.lines(try text($0)) }
+    let sources = try ["Examples", "Integrations/Sources", "Integrations/Tests"].flatMap {
+      try files($0, ".swift")
+    }
+    .map { Self.lines(try text($0)) }
     var count = 0
     for page in try Self.pages() {
       for block in Self.blocks(try text(page)) {

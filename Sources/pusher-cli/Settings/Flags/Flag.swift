@@ -293,7 +293,7 @@ extension Flag {
     case (.trigger, .timeout), (.channels, .timeout), (.users, .timeout), (.terminate, .timeout),
       (.check, .timeout):
       "--connect-timeout limits the wait"
-    case (.bench, .timeout): "--time sets how long it sends"
+    case (.bench, .data), (.bench, .timeout): "--time sets how long it sends"
     case (.bench, .count): "--rate and --time set the number of events"
     case (.subscribe, .prefix): "give a pattern as a channel, such as 'private-*'"
     case (.subscribe, .until): "--until-event ends the run at the name of an event"

@@ -225,8 +225,8 @@ extension Flag {
 
   static let loading: [Flag] = [
     .benchChannel, .subscribers, .channelCount, .benchRate, .benchBatch, .dataSize, .benchTime,
-    .ramp, .connectionsPerSecond, .failCondition, .compare, .histogram, .csv, .svg,
-    .yes,
+    .ramp, .connectionsPerSecond, .failCondition, .find, .compare, .histogram, .csv,
+    .svg, .yes,
   ]
 
   static let benchChannel = Flag(
@@ -283,9 +283,12 @@ extension Flag {
     manual: "Send events for TIME. The default is {default}.")
 
   static let ramp = Flag(
-    "ramp", .duration, of: [.bench], in: .load, summary: "let the rate grow over the first TIME",
+    "ramp", .duration, of: [.bench], in: .load,
+    summary: "add the subscribers, then the rate, over TIME",
     manual: """
-      Let the rate grow evenly from zero over the first TIME. Without this option, the rate is the same from the start.
+      Open the sockets of the subscribers evenly over TIME. Then let the rate of events grow evenly from zero over the
+      first TIME. With --connections-per-second, that option sets the pace of the sockets. Without this option, the
+      rate is the same from the start.
       """)
 
   static let connectionsPerSecond = Flag(
@@ -304,12 +307,23 @@ extension Flag {
       status of the cause, 3, 4 or 5.
       """)
 
+  static let find = Flag(
+    "find", .text("CONDITION"), excludes: ["compare"], of: [.bench], in: .load,
+    summary: "find the most subscribers for which CONDITION holds",
+    manual: """
+      Find the most subscribers for which CONDITION holds, such as `p99<50ms` or `lost==0`. Begin with --subscribers,
+      and repeat the run with twice as many until CONDITION fails. If the first run fails, halve until one holds. Then
+      halve the distance between both until it is 10 %. At most 20 runs begin, and none after an hour. Print the last
+      run that held. A run that does not make its whole load has failed. The status is 0 if a run held, and 8 if none
+      did. The figures and operators are those of --fail.
+      """)
+
   static let compare = Flag(
     "compare", .text("FILE"), of: [.bench], in: .load,
     summary: "compare with the JSON of an earlier run",
     manual: """
-      Compare with an earlier run, whose output with `--output json` is in FILE. The table shows the earlier figures
-      and the change. The JSON gets the member `compared`. If both runs had different loads, a warning names the
+      Compare with an earlier run, whose output with `--output json` is in FILE. The table shows the
+      eight main figures with their change, and every figure with -v. The JSON gets the member `compared`. If both runs had different loads, a warning names the
       difference.
       """)
 
