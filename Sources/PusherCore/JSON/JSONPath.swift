@@ -13,16 +13,17 @@ package struct JSONPath: Equatable, Sendable {
   }
 
   private var steps: [Step] = []
-  private var names: [UInt8] = []
+  /// The names, and 8 bytes that a wide load may reach.
+  private var names = [UInt8](repeating: 0, count: 8)
 
   package init() {}
 
   package var count: Int { steps.count }
 
   package mutating func append(name: some Sequence<UInt8>, index: Int? = nil) {
-    let start = names.count
-    names += name
-    steps.append(Step(name: start..<names.count, isNameless: false, index: index ?? -1))
+    let start = names.count - 8
+    names.insert(contentsOf: Array(name), at: start)
+    steps.append(Step(name: start..<(names.count - 8), isNameless: false, index: index ?? -1))
   }
 
   package mutating func append(index: Int) {
@@ -156,8 +157,16 @@ package struct JSONPath: Equatable, Sendable {
     /// Reports whether a name stands from `start` to `end`.
     @inline(__always) private func has(_ name: Range<Int>, _ start: Int, _ end: Int) -> Bool {
       guard end &- start == name.count else { return false }
-      for index in 0..<name.count
-      where unsafe base[start &+ index] != names[name.lowerBound &+ index] { return false }
+      let text = unsafe UnsafeRawPointer(base + start).loadUnaligned(as: UInt64.self)
+      let wanted = unsafe UnsafeRawBufferPointer(names).loadUnaligned(
+        fromByteOffset: name.lowerBound, as: UInt64.self)
+      // The bytes after a short name are shifted out; a shift by 64 leaves none.
+      guard (text ^ wanted) << UInt64(max(0, 64 &- 8 &* name.count)) == 0 else { return false }
+      var index = 8
+      while index < name.count {
+        guard unsafe base[start &+ index] == names[name.lowerBound &+ index] else { return false }
+        index &+= 1
+      }
       return true
     }
 

@@ -22,7 +22,7 @@ final class Printer {
   let printsEvents: Bool
   /// The events by their names, for `--summary`.
   let tally: NameCounts?
-  /// The events by their channels. No known server allows longer names.
+  /// The events by their channels.
   let channelCounts: NameCounts?
   let filter: FilterMemory?
   /// The filter, unless events that it rejects have an effect too.
@@ -94,6 +94,7 @@ final class Printer {
     pretty =
       isPretty ? PrettyText(output: output, style: style, isUnicode: form.page.isUnicode) : nil
     tally = settings.printsSummary ? NameCounts(limit: 1000) : nil
+    // No known server allows longer names of channels.
     channelCounts =
       settings.countsChannels ? NameCounts(limit: 100, longest: 256, others: "(other)") : nil
     let filter = EventFilter(include: settings.includedEvents, exclude: settings.excludedEvents)

@@ -20,7 +20,7 @@ final class NameCounts {
   private var rows: [(name: [UInt8], count: Count)] = []
   private var places: [UInt64: Int] = [:]
   private var rest = Count()
-  /// The row of the last event; consecutive events often share a name.
+  /// The row of the last event, whose name had no escapes; consecutive events often share a name.
   private var latest = -1
 
   /// - Parameters:
@@ -32,13 +32,13 @@ final class NameCounts {
 
   /// - Parameter name: The content of a JSON string.
   func note(_ name: ByteView, bytes: Int) {
-    guard !name.holds(UInt8(ascii: "\\")) else {
-      let plain = ByteBuffer(capacity: name.count)
-      JSONString.decode(name, into: plain)
-      return withExtendedLifetime(plain) { note(plain: plain.view, bytes) }
-    }
     if latest >= 0, name.equals(rows[latest].name) { return rows[latest].count.add(1, bytes) }
-    note(plain: name, bytes)
+    guard name.holds(UInt8(ascii: "\\")) else { return note(plain: name, bytes) }
+    let plain = ByteBuffer(capacity: name.count)
+    JSONString.decode(name, into: plain)
+    withExtendedLifetime(plain) { note(plain: plain.view, bytes) }
+    // Its text may look like another name with escapes.
+    latest = -1
   }
 
   private func note(plain name: ByteView, _ bytes: Int) {
