@@ -14,6 +14,14 @@ BEGIN {
   row("json-1000", "`subscribe`, 1000 B, dense JSON", "2.0")
   row("text-1000", "`subscribe`, 1000 B, long text", "0.7")
   row("sse-200", "`sse`, 200 B", "1.5")
+  row("turns-200", "eight shapes by turns, 200 B", "")
+  row("fresh-200", "new names in each event, 200 B", "")
+  row("summary-200", "`--summary`, 200 B", "")
+  row("record-200", "`--record`, 200 B", "")
+  row("raw-200", "`-o raw`, 200 B", "")
+  row("where-200", "`--where`, 200 B", "")
+  row("field-200", "`--field`, 200 B", "")
+  row("format-200", "`-F`, 200 B", "")
 }
 
 {
@@ -32,7 +40,7 @@ function shown(key, side,   low, high) {
 }
 
 function ratio(key, side) {
-  if (!((key, side) in count)) return ""
+  if (!((key, side) in count) || !((key, "simdjson") in count)) return ""
   return sprintf("%.2f", sum[key, side] / count[key, side] / (sum[key, "simdjson"] / count[key, "simdjson"]))
 }
 

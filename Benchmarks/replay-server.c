@@ -11,6 +11,8 @@
  *    sse          each client gets, for any request, EVENTS server-sent events of SIZE bytes, each
  *                 in its own chunk, and then the end of the body
  *    text         the data is one long string instead of dense JSON
+ *    turns        the events have eight shapes by turns: names of events, channels and members
+ *    fresh        the names of members never repeat within the block of 1 MiB
  *    deflate      the messages are compressed by permessage-deflate with context takeover
  *    encrypted    the data is encrypted in advance; SIZE is the message's size before that
  *    channels N   waits for N subscriptions; the events go to channels from bench-00000 on, in turn
@@ -34,6 +36,8 @@ static int take_kinds(int count, char **words) {
   for (; at < count && (words[at][0] < '0' || words[at][0] > '9'); at++) {
     if (!strcmp(words[at], "sse")) kind.is_stream = 1;
     else if (!strcmp(words[at], "text")) kind.is_text = 1;
+    else if (!strcmp(words[at], "turns")) kind.has_turns = 1;
+    else if (!strcmp(words[at], "fresh")) kind.is_fresh = 1;
     else if (!strcmp(words[at], "deflate")) kind.is_deflated = 1;
     else if (!strcmp(words[at], "encrypted")) kind.is_encrypted = 1;
     else if (!strcmp(words[at], "records")) has_records = 1;

@@ -11,6 +11,8 @@
 #   BENCH_BEFORE=PATH an older program for the column "before" of the tables limit and instructions
 #   BENCH_FUNCTIONS=N the table of instructions also prints the N most expensive functions of each
 #                     row, on standard error
+#   BENCH_CHECK=1     fails if a row of the table of instructions is more than 3 percent above the one in
+#                     docs/benchmarks.md
 #
 # Word splitting is intended: several variables hold lists of words.
 # shellcheck disable=SC2046,SC2086
@@ -612,9 +614,11 @@ count() {
       ;;
     */sse-200) measured "$name" sse "$events" 200 -- $grind "$its" sse http://127.0.0.1:PORT/ --reconnect never ;;
     *)
-      lines=$((events + 1))
+      # The last event has no price.
+      case $row in field-* | where-*) ;; *) lines=$((events + 1)) ;; esac
+      rm -f "$work/record"
       measured "$name" $kind "$events" "$size" -- $grind "$its" subscribe --host 127.0.0.1 --port PORT --scheme http \
-        --key bench --reconnect never -c bench -n "$lines"
+        --key bench --reconnect never -c bench -n "$lines" $options
       ;;
   esac
   total=$(awk '/^totals:/ { print $2 }' "$profile")
@@ -627,7 +631,7 @@ costs() {
     sed -n 's/^ *\([0-9,]*\) ([ 0-9.]*%) *\([^ ]*\).*/\1 \2/p' | tr -d ','
 }
 
-# count_instructions ROW...: rows are json-200, json-1000, text-1000 and sse-200.
+# count_instructions ROW...: a row is a kind of the source or an option of the program, and a size.
 count_instructions() {
   : >"$work/results-instructions"
   if ! command -v valgrind >/dev/null 2>&1; then
@@ -637,12 +641,22 @@ count_instructions() {
   short=2000
   long=12000
   for row in "$@"; do
-    kind=''
-    [ "${row%-*}" != text ] || kind=text
+    kind='' options='' others=''
+    case ${row%-*} in
+      json | sse) others=simdjson ;;
+      text) kind=text others=simdjson ;;
+      turns | fresh) kind=${row%-*} ;;
+      summary) options=--summary ;;
+      record) options="--record $work/record" ;;
+      raw) options='-o raw' ;;
+      where) options='--where data.price>0' ;;
+      field) options='--field price' ;;
+      format) options='-F %c,%e,%d' ;;
+    esac
     size=${row#*-}
     "$work/replay-server" messages $kind "$long" "$size" >"$work/messages-$row"
     for pass in 1 2; do
-      for side in now ${before:+before} simdjson; do
+      for side in now ${before:+before} $others; do
         count "$side" "$short"
         less=$total
         count "$side" "$long"
@@ -759,6 +773,10 @@ if wants limit; then
 fi
 if wants instructions; then
   printf '\nInstructions in user space:\n\n'
-  count_instructions json-200 json-1000 text-1000 sse-200
-  [ ! -s "$work/results-instructions" ] || show instructions instructions
+  count_instructions json-200 json-1000 text-1000 sse-200 turns-200 fresh-200 summary-200 record-200 raw-200 \
+    where-200 field-200 format-200
+  if [ -s "$work/results-instructions" ]; then
+    show instructions instructions | tee "$work/table"
+    [ -z "${BENCH_CHECK:-}" ] || awk -F '|' -f Benchmarks/above.awk docs/benchmarks.md "$work/table"
+  fi
 fi

@@ -24,6 +24,17 @@ PUSHER_INLINE uint32_t pusher_plain_string_ends_32(const uint8_t *bytes) {
   return mask;
 }
 
+PUSHER_INLINE uint32_t pusher_plain_string_ends_16(const uint8_t *bytes) {
+  uint8_t block[32] = {0};
+  for (int index = 0; index < 16; index++) block[index] = bytes[index];
+  return pusher_plain_string_ends_32(block) & 0xFFFF;
+}
+
+// True if any byte of 64 ends the plain text of a JSON string.
+PUSHER_INLINE int pusher_plain_has_string_end_64(const uint8_t *bytes) {
+  return (pusher_plain_string_ends_32(bytes) | pusher_plain_string_ends_32(bytes + 32)) != 0;
+}
+
 PUSHER_INLINE uint32_t pusher_plain_digits_16(const uint8_t *bytes) {
   uint32_t mask = 0;
   for (int index = 0; index < 16; index++) mask |= (uint32_t)((uint8_t)(bytes[index] - 0x30) < 10) << index;
@@ -64,6 +75,10 @@ PUSHER_INLINE int pusher_plain_has_high_64(const uint8_t *bytes) {
   return all >= 0x80;
 }
 
+PUSHER_INLINE int pusher_plain_has_high_128(const uint8_t *bytes) {
+  return pusher_plain_has_high_64(bytes) | pusher_plain_has_high_64(bytes + 64);
+}
+
 #if defined(__SSE2__)
 
 #include <emmintrin.h>
@@ -87,7 +102,6 @@ PUSHER_INLINE uint32_t pusher_string_ends_32(const uint8_t *bytes) {
   return pusher_string_ends_16(bytes) | pusher_string_ends_16(bytes + 16) << 16;
 }
 
-// True if any byte of 64 ends the plain text of a JSON string.
 PUSHER_INLINE int pusher_has_string_end_64(const uint8_t *bytes) {
   const __m128i *blocks = (const __m128i *)bytes;
   __m128i quotes = _mm_set1_epi8(2), backslashes = _mm_set1_epi8(0x5C);
@@ -229,16 +243,9 @@ PUSHER_INLINE int pusher_has_high_128(const uint8_t *bytes) {
 
 #else
 
-PUSHER_INLINE uint32_t pusher_string_ends_16(const uint8_t *bytes) {
-  uint8_t block[32] = {0};
-  for (int index = 0; index < 16; index++) block[index] = bytes[index];
-  return pusher_plain_string_ends_32(block) & 0xFFFF;
-}
-
+PUSHER_INLINE uint32_t pusher_string_ends_16(const uint8_t *bytes) { return pusher_plain_string_ends_16(bytes); }
 PUSHER_INLINE uint32_t pusher_string_ends_32(const uint8_t *bytes) { return pusher_plain_string_ends_32(bytes); }
-PUSHER_INLINE int pusher_has_string_end_64(const uint8_t *bytes) {
-  return (pusher_plain_string_ends_32(bytes) | pusher_plain_string_ends_32(bytes + 32)) != 0;
-}
+PUSHER_INLINE int pusher_has_string_end_64(const uint8_t *bytes) { return pusher_plain_has_string_end_64(bytes); }
 PUSHER_INLINE uint32_t pusher_digits_16(const uint8_t *bytes) { return pusher_plain_digits_16(bytes); }
 PUSHER_INLINE uint32_t pusher_differences_16(const uint8_t *bytes, const uint8_t *others) {
   return pusher_plain_differences_16(bytes, others);
@@ -249,9 +256,7 @@ PUSHER_INLINE uint32_t pusher_matches_32(const uint8_t *bytes, uint8_t wanted) {
 PUSHER_INLINE uint32_t pusher_line_ends_32(const uint8_t *bytes) { return pusher_plain_line_ends_32(bytes); }
 PUSHER_INLINE uint32_t pusher_unprintable_32(const uint8_t *bytes) { return pusher_plain_unprintable_32(bytes); }
 PUSHER_INLINE int pusher_has_high_64(const uint8_t *bytes) { return pusher_plain_has_high_64(bytes); }
-PUSHER_INLINE int pusher_has_high_128(const uint8_t *bytes) {
-  return pusher_plain_has_high_64(bytes) | pusher_plain_has_high_64(bytes + 64);
-}
+PUSHER_INLINE int pusher_has_high_128(const uint8_t *bytes) { return pusher_plain_has_high_128(bytes); }
 
 #endif
 

@@ -33,7 +33,9 @@ package struct EventLine {
     isRepaired = Self.skip(#""repaired":true,"#, in: text, &offset)
     _ = Self.skip(#""data":"#, in: text, &offset)
     var behind = offset
-    if Self.skip(#"null,"data_base64":""#, in: text, &behind) {
+    if unsafe text.base[offset] == UInt8(ascii: "n"),
+      Self.skip(#"null,"data_base64":""#, in: text, &behind)
+    {
       data = text[offset..<(offset + 4)]
       base64 = text[behind..<(text.count - 2)]
     } else {
@@ -42,24 +44,27 @@ package struct EventLine {
     }
   }
 
-  private static func skip(_ key: StaticString, in text: ByteView, _ offset: inout Int) -> Bool {
-    guard text[offset..<text.count].begins(with: key) else { return false }
-    offset += key.utf8CodeUnitCount
+  /// Steps over `key`, which its second and its last byte tell from all that may stand here.
+  @inline(__always) private static func skip(
+    _ key: StaticString, in text: ByteView, _ offset: inout Int
+  ) -> Bool {
+    let last = key.utf8CodeUnitCount &- 1
+    let (start, bytes) = unsafe (text.base + offset, key.utf8Start)
+    guard offset &+ last < text.count,
+      unsafe start[1] == bytes[1] && start[last] == bytes[last]
+    else { return false }
+    offset &+= last &+ 1
     return true
   }
 
   /// Steps over a member with a string, and over the comma after it.
-  private static func string(
+  @inline(__always) private static func string(
     _ key: StaticString, in text: ByteView, _ offset: inout Int
   ) -> ByteView? {
     guard skip(key, in: text, &offset) else { return nil }
-    let start = offset
-    var end = start
-    while end < text.count, unsafe text.base[end] != UInt8(ascii: "\"") {
-      end += unsafe text.base[end] == UInt8(ascii: "\\") ? 2 : 1
-    }
-    offset = end + 2
-    return text[start..<end]
+    let body = text.stringBody(from: offset)
+    offset &+= body.count &+ 2
+    return body
   }
 
   package var name: String { JSONString.decode(event) }

@@ -183,7 +183,7 @@ extension PageWriter {
 enum TextWidth {
   static func columns(_ text: String) -> Int {
     // Most text is ASCII and needs no scalars.
-    if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.utf8.count }
+    if text.holdsOnly(0...0x7F) { return text.utf8.count }
     return text.unicodeScalars.reduce(0) { $0 + columns($1) }
   }
 

@@ -83,27 +83,49 @@ package struct FormatTemplateError: Error {
 ///
 /// Control characters of names and IDs are always escaped, those of data only on a terminal.
 package final class TemplateText {
+  /// A field, or else a part of ``texts``.
+  private struct Piece {
+    let field: FormatTemplate.Field?
+    let text: Range<Int>
+  }
+
   private let template: FormatTemplate
-  /// The template with the times of the burst as text.
-  private var parts: [FormatTemplate.Part]
+  /// The template with the times of the burst as text, in a form that costs little.
+  private var pieces: [Piece] = []
+  private let texts = ByteBuffer(capacity: 256)
   private let output: ByteBuffer
   private let style: EventLineStyle
   private let scratch = ByteBuffer(capacity: 64)
 
   package init(_ template: FormatTemplate, output: ByteBuffer, style: EventLineStyle) {
     (self.template, self.output, self.style) = (template, output, style)
-    parts = template.parts
+    setPieces { _ in nil }
+  }
+
+  /// - Parameter text: Returns the text of a field that is one.
+  private func setPieces(_ text: (FormatTemplate.Field) -> String?) {
+    texts.removeAll()
+    pieces = template.parts.map { part in
+      let start = texts.count
+      switch part {
+      case .text(let text): texts.append(text)
+      case .field(let field):
+        guard let text = text(field) else { return Piece(field: field, text: 0..<0) }
+        texts.append(text)
+      }
+      return Piece(field: nil, text: start..<texts.count)
+    }
   }
 
   /// - Parameter local: The time as local text.
   package func begin(at time: WallTime, local: @autoclosure () -> String) {
     guard template.usesTime else { return }
-    parts = template.parts.map { part in
-      switch part {
-      case .field(.time): .text(time.rfc3339)
-      case .field(.localTime): .text(local())
-      case .field(.seconds): .text(time.secondsText)
-      default: part
+    setPieces { field in
+      switch field {
+      case .time: time.rfc3339
+      case .localTime: local()
+      case .seconds: time.secondsText
+      default: nil
       }
     }
   }
@@ -112,27 +134,27 @@ package final class TemplateText {
   ///   - number: Number of the event.
   ///   - source: The data as it came.
   package func write(_ line: EventLine, number: Int, source: () -> String?) {
-    for part in parts {
-      switch part {
-      case .text(let text): output.append(text)
-      case .field(.line):
+    for piece in pieces {
+      switch piece.field {
+      case nil: output.append(texts.view[piece.text])
+      case .line:
         style.write(line, to: output)
         output.truncate(to: output.count - 1)
-      case .field(.event): write(name: line.event)
-      case .field(.channel): write(name: line.channel)
-      case .field(.userID): write(name: line.userID)
-      case .field(.id): write(name: line.id)
-      case .field(.number): output.append(decimal: number)
-      case .field(.wire): write(data: source() ?? "")
-      case .field(.data):
+      case .event: write(name: line.event)
+      case .channel: write(name: line.channel)
+      case .userID: write(name: line.userID)
+      case .id: write(name: line.id)
+      case .number: output.append(decimal: number)
+      case .wire: write(data: source() ?? "")
+      case .data:
         if style.forTerminal {
           write(data: text(of: line))
         } else {
           line.writeText(into: output)
         }
-      case .field(.dataField): write(data: Self.field(of: text(of: line)))
+      case .dataField: write(data: Self.field(of: text(of: line)))
       // Times are text by now.
-      case .field(.time), .field(.localTime), .field(.seconds): break
+      case .time, .localTime, .seconds: break
       }
     }
     output.append(style.terminator)

@@ -29,7 +29,7 @@ package enum TerminalText {
 
   /// - Parameter keepsLayout: Leaves newlines and tabs, which only lay out a text of many lines.
   package static func escaped(_ text: String, keepsLayout: Bool) -> String {
-    if text.utf8.allSatisfy({ 0x20..<0x7F ~= $0 }) { return text }
+    if text.holdsOnly(0x20...0x7E) { return text }
     guard text.unicodeScalars.contains(where: isDangerous) else { return text }
     var result = ""
     for scalar in text.unicodeScalars {
@@ -55,5 +55,17 @@ package enum TerminalText {
 
   package static func words(_ count: Int, of thing: String) -> String {
     "\(count) \(thing)\(count == 1 ? "" : "s")"
+  }
+}
+
+extension String {
+  /// Reports whether all bytes are in a range; some longer way must decide if not.
+  func holdsOnly(_ range: ClosedRange<UInt8>) -> Bool {
+    let (first, width) = (range.lowerBound, range.upperBound &- range.lowerBound)
+    // Without an end before the last byte, the compiler takes 16 bytes at a time.
+    let others: UInt8? = unsafe utf8.withContiguousStorageIfAvailable { bytes in
+      unsafe bytes.reduce(0) { $0 | ($1 &- first > width ? 1 : 0) }
+    }
+    return others == 0
   }
 }

@@ -5,7 +5,7 @@ package import PusherCore
 /// `data.id` is true for lines with that member, `data.items[0].total >= 10` for a larger or equal
 /// number, and `data.status ~ "pa*"` for a matching text. A line is a valid JSON object. Names and
 /// texts are compared by their bytes, numbers by their values.
-package struct WhereClause: Sendable, Equatable {
+package final class WhereClause: Sendable, Equatable {
   enum Comparison: String, Sendable, CaseIterable {
     case equal = "=="
     case unequal = "!="
@@ -330,13 +330,15 @@ struct DecimalNumber: Sendable {
     var digits = text[parts.digits].array.filter { $0 != UInt8(ascii: ".") }
     while digits.last == UInt8(ascii: "0") { digits.removeLast() }
     self.digits = digits
-    integer = Self.integer(text)
+    let whole = Self.whole(text)
+    integer = whole?.isAll == true ? whole?.value : nil
   }
 
   /// Returns the order of a JSON number and this one: -1 below, 0 equal, 1 above.
   func order(of text: ByteView) -> Int {
-    if let integer, let other = Self.integer(text) {
-      return other < integer ? -1 : other > integer ? 1 : 0
+    // A fraction changes nothing if the whole parts differ.
+    if let integer, let other = Self.whole(text), other.isAll || other.value != integer {
+      return other.value < integer ? -1 : other.value > integer ? 1 : 0
     }
     let parts = Reading(text)
     guard parts.sign == sign else { return parts.sign < sign ? -1 : 1 }
@@ -345,19 +347,23 @@ struct DecimalNumber: Sendable {
     return sign * magnitudeOrder(of: text[parts.digits])
   }
 
-  /// Returns `nil` for a number with a point, an exponent or many digits.
-  @inline(__always) private static func integer(_ text: ByteView) -> Int? {
+  /// Returns the whole part, and whether that is all; `nil` for a number with an exponent or many
+  /// digits.
+  @inline(__always) private static func whole(_ text: ByteView) -> (value: Int, isAll: Bool)? {
     let isNegative = text[0] == UInt8(ascii: "-")
     guard text.count <= integerDigits else { return nil }
-    var value = 0
-    var index = isNegative ? 1 : 0
-    while index < text.count {
+    var (value, isAll) = (0, true)
+    for index in (isNegative ? 1 : 0)..<text.count {
       let digit = unsafe text.base[index] &- 0x30
-      guard digit < 10 else { return nil }
-      value = value &* 10 &+ Int(truncatingIfNeeded: digit)
-      index &+= 1
+      if digit < 10 {
+        if isAll { value = value &* 10 &+ Int(truncatingIfNeeded: digit) }
+      } else if isAll, text[index] == UInt8(ascii: ".") {
+        isAll = false
+      } else {
+        return nil
+      }
     }
-    return isNegative ? -value : value
+    return (isNegative ? -value : value, isAll)
   }
 
   /// Compares digits from the first one that is not zero; the exponents are equal.

@@ -44,6 +44,19 @@ import Testing
     #expect(!told.contains { $0.hasPrefix("[1/9]") })
   }
 
+  /// Without a word, the form of this machine; a name of NEON's means one in plain C.
+  @Test(arguments: [[], ["-D__aarch64__", "-D__ARM_NEON"], ["-D__none__"]])
+  func `each form of the vector functions gives the plain masks`(form: [String]) throws {
+    let (folder, program) = (Documentation.folder, TemporaryFolder.shared.file("forms"))
+    let words =
+      ["-O1", "-I" + folder + "/Tests/VectorForms"] + (form.isEmpty ? [] : ["-U__SSE2__"])
+    let source = folder + "/Tests/VectorForms/forms.c"
+    let made = try PusherCLI.tool(["cc"] + words + form + ["-o", program, source])
+    #expect(made.ending == .exited(0), "\(made.errorText)")
+    let result = try PusherCLI.tool([program])
+    #expect(result.ending == .exited(0), "\(result.outputText)")
+  }
+
   private func summary(of log: [String], status: Int) throws -> [String] {
     let file = try TemporaryFolder.shared.file("log", holding: log.joined(separator: "\n") + "\n")
     let script = Documentation.folder + "/scripts/test.sh"

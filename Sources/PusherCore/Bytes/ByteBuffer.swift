@@ -168,25 +168,26 @@ extension ByteBuffer {
 ///
 /// The bytes are valid until the owner next receives, consumes or clears, so a view is passed down
 /// a call and never kept. At least ``ByteBuffer/padding`` bytes after the view belong to the same
-/// allocation, so a wide load that begins inside the view never leaves it.
-@safe package struct ByteView {
+/// allocation, so a wide load that begins inside the view never leaves it. What other modules do for
+/// each event is inlinable.
+@safe @usableFromInline package struct ByteView {
   /// The first byte; meaningless if `count` is 0.
-  package let base: UnsafeMutablePointer<UInt8>
-  package let count: Int
+  @usableFromInline package let base: UnsafeMutablePointer<UInt8>
+  @usableFromInline package let count: Int
 
-  @inline(__always) package init(base: UnsafeMutablePointer<UInt8>, count: Int) {
+  @inlinable @inline(__always) package init(base: UnsafeMutablePointer<UInt8>, count: Int) {
     unsafe self.base = base
     self.count = count
   }
 
-  package var isEmpty: Bool { count == 0 }
+  @inlinable package var isEmpty: Bool { count == 0 }
 
-  package subscript(index: Int) -> UInt8 {
+  @inlinable package subscript(index: Int) -> UInt8 {
     precondition(index >= 0 && index < count, "index outside the view")
     return unsafe base[index]
   }
 
-  package subscript(range: Range<Int>) -> ByteView {
+  @inlinable package subscript(range: Range<Int>) -> ByteView {
     precondition(range.lowerBound >= 0 && range.upperBound <= count, "range outside the view")
     return unsafe ByteView(base: base + range.lowerBound, count: range.count)
   }
@@ -267,6 +268,20 @@ extension ByteBuffer {
       index &+= 32
     }
     return index
+  }
+
+  /// Returns the text from `start` to the quote that ends it, in a valid JSON string.
+  package func stringBody(from start: Int) -> ByteView {
+    var index = start
+    while index < count {
+      // The load may reach into the padding.
+      let ends = unsafe pusher_string_ends_16(base + index)
+      index &+= (ends | 1 &<< 16).trailingZeroBitCount
+      guard ends != 0, index < count else { continue }
+      if unsafe base[index] == UInt8(ascii: "\"") { break }
+      index &+= 2
+    }
+    return self[start..<min(index, count)]
   }
 
   package func holds(_ byte: UInt8) -> Bool { firstIndex(of: byte) != nil }

@@ -1,3 +1,5 @@
+internal import CSystemVectors
+
 /// Writes an event of a stream as its JSON line in one pass, above all for data that is JSON.
 ///
 /// The line is `{"event":TYPE,"id":ID,"data":DATA}`, without `id` if there is none.
@@ -40,9 +42,18 @@ package enum EventStreamTranscoder {
   @inline(__always) private static func copyPlain(
     _ text: ByteView, to end: inout UnsafeMutablePointer<UInt8>
   ) -> Bool {
-    unsafe FusedCursor.copy(text, to: &end) { cursor in
-      cursor.copyUnescaped()
-      return true
+    guard text.count <= 16 else {
+      return unsafe FusedCursor.copy(text, to: &end) { cursor in
+        cursor.copyUnescaped()
+        return true
+      }
     }
+    // One block, which may reach into the padding.
+    let mask = UInt32(1) &<< UInt32(truncatingIfNeeded: text.count) &- 1
+    guard unsafe pusher_string_ends_16(text.base) & mask == 0 else { return false }
+    let block = unsafe UnsafeRawPointer(text.base).loadUnaligned(as: SIMD16<UInt8>.self)
+    unsafe UnsafeMutableRawPointer(end).storeBytes(of: block, as: SIMD16<UInt8>.self)
+    unsafe end += text.count
+    return true
   }
 }

@@ -115,28 +115,36 @@ extension FusedCursor {
   ///
   /// - Parameter kind: As in ``JoinMemory/Trail``.
   @inline(__always) mutating func copyEscapedValue(_ joins: JoinMemory, kind: UInt64) -> Bool {
-    copyValue(EscapedQuotes.self, JoinMemory.Trail(joins, kind: kind))
+    copyValue(EscapedQuotes.self, joins, kind)
   }
 
   @inline(__always) mutating func copyPlainValue(_ joins: JoinMemory) -> Bool {
     // The bracket and the first letters of the first name.
-    let trail = JoinMemory.Trail(joins, kind: word64() & 0xFFFF_FFFF_FFFF)
-    guard copyValue(PlainQuotes.self, trail) else { return false }
+    guard copyValue(PlainQuotes.self, joins, word64() & 0xFFFF_FFFF_FFFF) else { return false }
     PlainQuotes.skipBlanks(&self)
     return true
   }
 
   @inline(__always) private mutating func copyValue<Quotes: JSONQuotes>(
-    _ quotes: Quotes.Type, _ trail: JoinMemory.Trail
+    _ quotes: Quotes.Type, _ joins: JoinMemory, _ kind: UInt64
   ) -> Bool {
-    var progress = Progress(cursor: self, trail: trail)
+    var progress = Progress(cursor: self, trail: JoinMemory.Trail(joins, kind: kind))
+    if _slowPath(!progress.trail.learns) { joins.noteRest() }
     while true {
-      progress =
-        progress.trail.learns
-        ? Self.copyFrequent(quotes, progress.cursor, progress.trail, progress.levels)
-        : Self.copyForeign(quotes, progress.cursor, progress.trail, progress.levels)
-      if progress.place == .end { break }
-      if progress.place == .newNames { continue }
+      if _fastPath(progress.trail.learns) {
+        progress = Self.copyFrequent(quotes, progress.cursor, progress.trail, progress.levels)
+        if progress.place == .end {
+          joins.noteKnown()
+          break
+        }
+        if progress.place == .newNames {
+          unsafe joins.noteForeign(progress.cursor.input - input)
+          continue
+        }
+      } else {
+        progress = Self.copyForeign(quotes, progress.cursor, progress.trail, progress.levels)
+        if progress.place == .end { break }
+      }
       let next: FusedCursor?
       (next, progress.levels, progress.place) = Self.copyRare(
         quotes, progress.cursor, progress.levels, progress.place)

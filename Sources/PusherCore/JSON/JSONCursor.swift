@@ -24,7 +24,11 @@ package struct JSONCursor {
 
   var failure: JSONError { atEnd ? .endsEarly : .unexpected(offset: offset) }
 
-  package mutating func skipWhitespace() {
+  @inline(__always) package mutating func skipWhitespace() {
+    if _slowPath(byte <= 0x20) { skipBlanks() }
+  }
+
+  private mutating func skipBlanks() {
     while true {
       switch byte {
       case 0x20, 0x0A, 0x0D, 0x09: offset += 1
@@ -65,22 +69,36 @@ package struct JSONCursor {
     }
   }
 
-  private mutating func skipDigits() throws(JSONError) {
+  @inline(__always) private mutating func skipDigits() throws(JSONError) {
     let first = offset
-    while byte &- 0x30 < 10 { offset += 1 }
+    var run = 16
+    while run == 16, offset < view.count {
+      // The load may reach into the padding after the view, which does not count.
+      run = unsafe (~pusher_digits_16(view.base + offset)).trailingZeroBitCount
+      offset = min(offset &+ run, view.count)
+    }
     guard offset > first else { throw failure }
   }
 
   /// Returns the range between the quotes, escapes untouched.
-  mutating func skipString() throws(JSONError) -> Range<Int> {
+  @inline(__always) mutating func skipString() throws(JSONError) -> Range<Int> {
     try require(UInt8(ascii: "\""))
     let first = offset
-    try skipStringRest()
-    return first..<(offset - 1)
+    // Most strings end within one block, which may reach into the padding.
+    let end =
+      unsafe first
+      &+ (pusher_string_ends_16(view.base + first) | 1 << 16)
+      .trailingZeroBitCount
+    if end < view.count, unsafe view.base[end] == UInt8(ascii: "\"") {
+      offset = end &+ 1
+    } else {
+      try skipStringRest()
+    }
+    return unsafe Range(uncheckedBounds: (first, offset &- 1))
   }
 
   /// Skips the rest of a string and its closing quote.
-  @inline(__always) mutating func skipStringRest() throws(JSONError) {
+  mutating func skipStringRest() throws(JSONError) {
     while true {
       offset += plainRun()
       switch byte {
@@ -174,13 +192,14 @@ extension JSONCursor {
     depthLimit: Int = depthLimit, token: (Range<Int>) -> Void = { _ in }
   ) throws(JSONError) -> Range<Int> {
     let first = offset
-    var closings: [UInt8] = []
-    var isFirst = try skipToken(&closings, depthLimit, token)
-    while let closing = closings.last {
+    var open = OpenBrackets()
+    var isFirst = try skipToken(&open, depthLimit, token)
+    while open.count > 0 {
       skipWhitespace()
+      let closing = open.closing
       if byte == closing {
         try skip(closing, token)
-        closings.removeLast()
+        open.removeLast()
         isFirst = false
         continue
       }
@@ -194,9 +213,32 @@ extension JSONCursor {
         try skip(UInt8(ascii: ":"), token)
         skipWhitespace()
       }
-      isFirst = try skipToken(&closings, depthLimit, token)
+      isFirst = try skipToken(&open, depthLimit, token)
     }
     return first..<offset
+  }
+
+  /// The open containers, one bit for each, so that few levels need no memory.
+  private struct OpenBrackets {
+    private(set) var count = 0
+    /// 1 for an object, the innermost last.
+    private var bits: UInt64 = 0
+    /// The bits of 64 levels each, without the innermost of ``bits``.
+    private var outer: [UInt64] = []
+
+    var closing: UInt8 { bits & 1 == 1 ? UInt8(ascii: "}") : UInt8(ascii: "]") }
+
+    mutating func append(isObject: Bool) {
+      if count & 63 == 0, count > 0 { outer.append(bits) }
+      bits = bits &<< 1 | (isObject ? 1 : 0)
+      count &+= 1
+    }
+
+    mutating func removeLast() {
+      count &-= 1
+      bits &>>= 1
+      if count & 63 == 0, let last = outer.popLast() { bits = last }
+    }
   }
 
   /// Calls `body` with each member of the object, or each element of the array, that comes
@@ -233,15 +275,15 @@ extension JSONCursor {
 
   /// Returns true for the opening of a container.
   @inline(__always) private mutating func skipToken(
-    _ closings: inout [UInt8], _ depthLimit: Int,
+    _ open: inout OpenBrackets, _ depthLimit: Int,
     _ token: (Range<Int>) -> Void
   ) throws(JSONError) -> Bool {
     let first = offset
     let byte = byte
     switch byte {
     case UInt8(ascii: "{"), UInt8(ascii: "["):
-      guard closings.count < depthLimit else { throw .tooDeep(limit: depthLimit) }
-      closings.append(byte + 2)
+      guard open.count < depthLimit else { throw .tooDeep(limit: depthLimit) }
+      open.append(isObject: byte == UInt8(ascii: "{"))
       try skip(byte, token)
       return true
     case UInt8(ascii: "\""):

@@ -250,7 +250,7 @@ package enum JSONString {
     let start = buffer.count
     buffer.append(text)
     let copy = buffer.view[start..<buffer.count]
-    if forTerminal || copy.isEscaped {
+    if copy.isEscaped || forTerminal && !copy.isPrintableASCII {
       let plain = ByteBuffer(capacity: copy.count)
       plain.append(copy)
       buffer.truncate(to: start)
@@ -292,7 +292,11 @@ package enum JSONString {
   /// (U+0080 to U+009F), line separators and marks that turn the direction of text.
   package static func appendForTerminal(_ text: ByteView, into buffer: ByteBuffer) {
     var index = 0
-    while index < text.count {
+    while true {
+      let end = min(text.printableEnd(from: index), text.count)
+      if index < end { buffer.append(text[index..<end]) }
+      index = end
+      guard index < text.count else { return }
       let byte = text[index]
       if byte == 0x7F {
         buffer.append("\\u007f")

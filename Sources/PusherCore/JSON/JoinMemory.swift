@@ -53,6 +53,18 @@ struct NumberShape {
   private static let capacity = 256
   /// Number of joins that only predict the first join of a text, a power of two.
   private static let starts = 32
+  /// Number of joins that one text may add, so that new names cost little.
+  private static let usualCredit = 3
+  /// Number of foreign texts in a row after which the memory rests, and of texts that it rests.
+  private static let (patience, restingTexts) = (16, 32)
+  /// A text that adds its joins within so many bytes hardly had another one.
+  private static let foreignBeginning = 192
+
+  /// Number of joins that the next text may add: none while the memory rests.
+  private var credit = JoinMemory.usualCredit
+  /// Number of texts in a row that were foreign, up to ``patience``.
+  private var foreignTexts = 0
+  private var restedTexts = 0
   /// The joins by hash, and then the starts.
   private let table: UnsafeMutablePointer<Join>
 
@@ -62,6 +74,23 @@ struct NumberShape {
   }
 
   deinit { unsafe table.deallocate() }
+
+  /// Notes a text that added no join more than it may.
+  @inline(__always) func noteKnown() { foreignTexts = 0 }
+
+  /// Notes a text that had used its credit after `count` bytes.
+  @inline(never) func noteForeign(_ count: Int) {
+    guard count < Self.foreignBeginning else { return }
+    foreignTexts = min(foreignTexts &+ 1, Self.patience)
+    if foreignTexts == Self.patience { credit = 0 }
+  }
+
+  /// Notes a text that could add no joins; after some of them, one may again.
+  @inline(never) func noteRest() {
+    restedTexts &+= 1
+    guard restedTexts >= Self.restingTexts else { return }
+    (restedTexts, credit) = (0, Self.usualCredit)
+  }
 
   @inline(__always)
   private static func hash(_ value: UInt64) -> UInt64 { value &* 0x9E37_79B9_7F4A_7C15 }
@@ -85,14 +114,15 @@ struct NumberShape {
   @safe struct Trail {
     private let table: UnsafeMutablePointer<Join>
     private var last: UnsafeMutablePointer<Join>
-    /// Number of joins that this text may still add, so that new names cost little.
-    private var credit = 3
+    /// Number of joins that this text may still add.
+    private var credit: Int
     /// The bit of ``Join/key`` for joins that begin with a bracket; no depth reaches it.
     static let bracket: UInt64 = 1 << 63
 
     /// - Parameter kind: Equal for texts that probably begin alike; chooses the first prediction.
     @inline(__always) init(_ memory: JoinMemory, kind: UInt64) {
       unsafe table = memory.table
+      credit = memory.credit
       let start = JoinMemory.hash(kind) &>> 59
       unsafe last = table + (JoinMemory.capacity &+ Int(truncatingIfNeeded: start))
     }

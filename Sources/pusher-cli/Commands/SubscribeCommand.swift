@@ -110,7 +110,7 @@ extension SubscribeRun: RunPart {
       MetricFamily(
         "pusher_cli_channel_events_total",
         "Printed or handled events, by channel; (other) is for channels after the first 100.",
-        events.map { .init($0.events, ("channel", $0.channel)) }),
+        events.map { .init($0.count.events, ("channel", $0.name)) }),
       MetricFamily(
         "pusher_cli_pings_total", "Pings of the Pusher protocol.", by: "direction",
         ["sent": pings.sent, "received": pings.received]),

@@ -20,8 +20,10 @@ final class Printer {
   private let receiver: (any EventReceiver)?
   /// False if only the receiver gets events.
   let printsEvents: Bool
-  let tally: EventTally?
-  let channelCounts: ChannelCounts?
+  /// The events by their names, for `--summary`.
+  let tally: NameCounts?
+  /// The events by their channels.
+  let channelCounts: NameCounts?
   let filter: FilterMemory?
   /// The filter, unless events that it rejects have an effect too.
   private let fastFilter: FilterMemory?
@@ -55,7 +57,7 @@ final class Printer {
   private(set) var rejected = 0
   /// Number of those that only `--where` left out.
   private(set) var unmet = 0
-  /// Switched off for runs that need every message.
+  /// Switched off for runs that need every message, and when no event is printed any more.
   var usesFastWay = true
   private(set) var fallbacks = 0
   private(set) var isStopped = false
@@ -63,7 +65,7 @@ final class Printer {
   /// The event of `--fail-event` or `--fail-where` that came, in words.
   private(set) var failure: (words: String, option: Flag)? { didSet { isOver = true } }
   /// True after the event of an end or of a failure.
-  private var isOver = false
+  private var isOver = false { didSet { usesFastWay = false } }
 
   /// - Parameter service: `nil` for an event stream.
   init(
@@ -91,8 +93,10 @@ final class Printer {
     let isPretty = form.output == .pretty && form.template == nil && form.field == nil
     pretty =
       isPretty ? PrettyText(output: output, style: style, isUnicode: form.page.isUnicode) : nil
-    tally = settings.printsSummary ? EventTally() : nil
-    channelCounts = settings.countsChannels ? ChannelCounts() : nil
+    tally = settings.printsSummary ? NameCounts(limit: 1000) : nil
+    // No known server allows longer names of channels.
+    channelCounts =
+      settings.countsChannels ? NameCounts(limit: 100, longest: 256, others: "(other)") : nil
     let filter = EventFilter(include: settings.includedEvents, exclude: settings.excludedEvents)
     self.filter = filter.passesAll ? nil : FilterMemory(filter)
     func awaited(_ names: [String]) -> FilterMemory? {
@@ -119,6 +123,7 @@ final class Printer {
   /// Stops printing; joined fields get their line end.
   func stop() {
     isStopped = true
+    usesFastWay = false
     field?.end()
   }
 
@@ -232,7 +237,7 @@ final class Printer {
     let line = EventLine(written)
     var isShown = false
     defer { if !isShown { drop(from: start) } }
-    let failure = failureOption(line, written)
+    let failure = seesEveryEvent ? failureOption(line, written) : nil
     if failure == nil, let ending, line.passes(ending) { hasMetEnd = true }
     if let record { write(line, to: record) }
     if let failure {
@@ -247,14 +252,8 @@ final class Printer {
     if let conditions, !conditions.passes(written) { return noteUnmet() }
     if let field, !field.find(in: line.data, source: source) { return }
     count &+= 1
-    if let tally { tally.note(line.name, bytes: size()) }
-    if let channelCounts, let channel = line.channel {
-      if channel.holds(UInt8(ascii: "\\")) {
-        channelCounts.note(JSONString.decode(channel))
-      } else {
-        channelCounts.note(channel)
-      }
-    }
+    if let tally { tally.note(line.event, bytes: size()) }
+    if let channelCounts, let channel = line.channel { channelCounts.note(channel, bytes: size()) }
     if printsEvents {
       isShown = lines === output
       if let field { field.write() } else { show(line, source, isNews, members) }
@@ -344,7 +343,7 @@ final class Printer {
 
 extension Printer: EventSink {
   func take(message: ByteView) -> SinkVerdict {
-    guard usesFastWay, !isStopped, !isDone else { return .declined }
+    guard usesFastWay, count < limit else { return .declined }
     setTime()
     let start = keepsEveryLine ? 0 : lines.count
     switch maker.writeFast(message, filter: fastFilter) {
@@ -389,49 +388,4 @@ struct HandedEvent: Equatable, Sendable {
 protocol EventReceiver: AnyObject {
   var isFull: Bool { get }
   func take(_ event: HandedEvent)
-}
-
-/// Counts printed events and their bytes by name, for `--summary`.
-final class EventTally {
-  private struct NameCount {
-    var events = 0
-    var bytes = 0
-  }
-
-  private var rows = NameTable<NameCount>()
-  private var others = NameCount()
-  private var total = NameCount()
-  /// Maximum number of names, which a peer chooses; further events are counted together.
-  static let mostNames = 1000
-
-  func note(_ name: String, bytes: Int) {
-    Self.count(bytes, &total)
-    if rows[name] == nil, rows.count >= Self.mostNames {
-      Self.count(bytes, &others)
-    } else {
-      Self.count(bytes, &rows[name, default: NameCount()])
-    }
-  }
-
-  private static func count(_ bytes: Int, _ row: inout NameCount) {
-    row.events += 1
-    row.bytes += bytes
-  }
-
-  var lines: [String] {
-    var shown = rows.names.map { ($0, rows[$0] ?? NameCount()) }
-    shown.sort { ($1.1.bytes, $0.0) < ($0.1.bytes, $1.0) }
-    if others.events > 0 { shown.append(("(all other names)", others)) }
-    shown.append(("(all)", total))
-    let events = Self.column("events", shown.map(\.1.events))
-    let bytes = Self.column("bytes", shown.map(\.1.bytes))
-    let names = ["event"] + shown.map(\.0)
-    return zip(zip(events, bytes), names).map { "\($0.0)  \($0.1)  \($1)" }
-  }
-
-  private static func column(_ heading: String, _ numbers: [Int]) -> [String] {
-    let cells = [heading] + numbers.map(String.init)
-    let width = cells.map(\.count).max() ?? 0
-    return cells.map { String(repeating: " ", count: width - $0.count) + $0 }
-  }
 }

@@ -1,4 +1,5 @@
 import PusherCore
+import TestSupport
 import Testing
 
 @testable import pusher_cli
@@ -49,11 +50,29 @@ import Testing
   }
 }
 
-@Suite("Events by channel") struct ChannelCountsTests {
+@Suite("Events by channel or name") struct NameCountsTests {
+  private func noted(_ names: [String], in counts: NameCounts) -> NameCounts {
+    for (place, name) in names.enumerated() {
+      withView(Array(name.utf8)) { counts.note($0, bytes: place) }
+    }
+    return counts
+  }
+
   private func counts(_ limit: Int, _ names: [String]) -> [String] {
-    let counts = ChannelCounts(limit: limit)
-    for name in names { counts.note(name) }
-    return counts.counts.map { "\($0.channel) \($0.events)" }
+    noted(names, in: NameCounts(limit: limit, longest: 256, others: "(other)")).counts
+      .map { "\($0.name) \($0.count.events)" }
+  }
+
+  @Test func `names are told apart by their text, not by its escapes`() {
+    #expect(counts(9, ["a", #"\u0061"#, #"\\"#, "a", #"b\n"#]) == [#"\ 1"#, "a 3", "b\n 1"])
+  }
+
+  @Test func `a summary has the names with most bytes first, and the sums`() {
+    #expect(
+      noted(["(all)", "b", "(all)", "c", "d"], in: NameCounts(limit: 2)).lines == [
+        "events  bytes  event", "     2      2  (all)", "     1      1  b",
+        "     2      7  (all other names)", "     5     10  (all)",
+      ])
   }
 
   @Test func `channels beyond the limit stand together, in whatever order they come`() {
