@@ -151,11 +151,11 @@ extension Flag {
     manual: "Send at most N events per second, such as `50` or `0.5`, with `-`.")
 
   static let speed = Flag(
-    "speed", .text("FACTOR"), of: [.trigger], in: .send,
+    "speed", .text("FACTOR"), of: [.trigger], in: .send, isCommon: true,
     summary: "replay at FACTOR times the pace of received_at",
     manual: """
       Send the lines of standard input at their recorded pace, times FACTOR. The pace comes from `received_at`, as
-      `subscribe -t` prints it. A FACTOR of 1 keeps the pace, and 10 is ten times as fast. A line without `received_at`
+      `subscribe -t` prints it. A FACTOR of 1 keeps the pace, and `10` or `10x` is ten times as fast. A line without `received_at`
       follows the line before it at once.
       """)
 
