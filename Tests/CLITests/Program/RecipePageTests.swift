@@ -39,7 +39,8 @@ struct RecipePageTests {
     case .build, .descriptor, .local, .load: try JobPlay(page).play(recipe)
     case .forward, .outside, .quiet, .replace: try OperatorPlay(page).play(recipe)
     case .check, .config, .option, .advice: try MistakePlay(page).play(recipe)
-    case .chat, .messages, .ollama, .tools, .hub, .changes: try StreamPlay(page).play(recipe)
+    case .chat, .messages, .ollama, .tools, .session, .hub, .changes:
+      try StreamPlay(page).play(recipe)
     }
   }
 
@@ -88,7 +89,8 @@ enum Recipe: String, CaseIterable {
   case chat = "api.openai.com"
   case messages = "api.anthropic.com"
   case ollama = "11434/api/chat"
-  case tools = "--accept-json"
+  case tools = "Mcp-Method"
+  case session = "notifications/initialized"
   case hub = "mercure?topic="
   case changes = "stream.wikimedia.org"
 }

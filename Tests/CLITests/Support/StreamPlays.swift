@@ -17,6 +17,7 @@ final class StreamPlay {
     case .messages: try messages()
     case .ollama: try ollama()
     case .tools: try tools()
+    case .session: try session()
     case .hub: try hub()
     default: try changes()
     }
@@ -122,6 +123,16 @@ final class StreamPlay {
 
   /// The second run begins after the last update of the first one, which the hub has forgotten.
   private func hub() throws {
+  /// The library ends the answer early, and has the rest for a GET of the session.
+  private func session() throws {
+    guard PythonPeer.isWanted else { return }
+    let server = try PythonPeer.start("mcp_server.py", ["session"])
+    defer { server.send(SIGKILL) }
+    let script = try page.script.replacing("127.0.0.1:8000", with: "127.0.0.1:\(server.line())")
+    let stage = try RecipeStage(port: "1", leads: .never)
+    expect("done\n", try stage.start(script).result())
+  }
+
     let hub = try MercureHub(.init(live: ["urn:a"]), .init(kept: ["urn:x"], live: ["urn:y"]))
     let stage = try stage(hub.server)
     try stage.write("reload-book.sh", "#!/bin/sh\necho reloaded\n")
