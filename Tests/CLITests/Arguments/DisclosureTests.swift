@@ -58,7 +58,7 @@ struct DisclosureTests {
     #expect(
       Set(shown) == [
         "header", "auth-header", "forward-header", "auth-param", "header-command", "auth-command",
-        "user-auth-command", "exec", "on-ready", "on-gap", "forward", "auth-endpoint",
+        "user-auth-command", "exec", "on-ready", "on-gap", "on-idle", "forward", "auth-endpoint",
         "user-auth-endpoint", "proxy", "redis", "webhook", "to", "url", "data", "user-info",
         "signature", "api-url",
       ])

@@ -172,7 +172,7 @@ struct StreamTests {
       "event: a.x\ndata: 1\n\nevent: b\ndata: 2\n\nevent: a.y\ndata: {\"z\":\"q\"}\n\n")
     let filtered = try PusherCLI.sse(server, "-e", "a.*", "-x", "*x", "-n", "1", "-0").result()
     #expect(filtered.outputText == #"{"event":"a.y","data":{"z":"q"}}"# + "\0")
-    let raw = try PusherCLI.sse(server, "-r", "-n", "3").result()
+    let raw = try PusherCLI.sse(server, "-o", "raw", "-n", "3").result()
     #expect(raw.outputText == "1\n2\n{\"z\":\"q\"}\n")
     let format = "%N %e [%d] %w%% %s"
     let formatted = try PusherCLI.sse(server, "-F", format, "-x", "b", "-n", "2").result()

@@ -35,7 +35,7 @@ final class StreamPlay {
 
   /// The script, without a wait between two attempts.
   private var brisk: String {
-    page.script.replacing("--retry-post", with: "--retry-post --reconnect-delay 10ms")
+    page.script.replacing("--retry-post", with: "--retry-post --retry-delay 10ms")
   }
 
   private func expect(_ text: String, _ result: ProgramResult, status: Int32 = 0) {
@@ -59,7 +59,9 @@ final class StreamPlay {
       try connection.send(stream: ModelStreams.chat("Hello", ", world", "!"))
       try connection.remain()
     }
-    expect("Hello, world!\n", try stage(server).start(brisk).result())
+    let result = try stage(server).start(brisk).result()
+    expect("Hello, world!\n", result)
+    #expect(result.errorText.contains("pusher-cli: usage.total_tokens: 9\n"))
     #expect(questions.values.count == 2)
     for question in questions.values {
       #expect(question.head.target == "/v1/chat/completions" && question.body == Self.question)
@@ -121,8 +123,6 @@ final class StreamPlay {
     }
   }
 
-  /// The second run begins after the last update of the first one, which the hub has forgotten.
-  private func hub() throws {
   /// The library ends the answer early, and has the rest for a GET of the session.
   private func session() throws {
     guard PythonPeer.isWanted else { return }
@@ -133,6 +133,8 @@ final class StreamPlay {
     expect("done\n", try stage.start(script).result())
   }
 
+  /// The second run begins after the last update of the first one, which the hub has forgotten.
+  private func hub() throws {
     let hub = try MercureHub(.init(live: ["urn:a"]), .init(kept: ["urn:x"], live: ["urn:y"]))
     let stage = try stage(hub.server)
     try stage.write("reload-book.sh", "#!/bin/sh\necho reloaded\n")

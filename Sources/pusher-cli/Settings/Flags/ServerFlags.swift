@@ -162,7 +162,7 @@ extension Flag {
       """)
 
   static let authEndpoints = Flag(
-    "auth-endpoints", of: [.serve], in: .serve,
+    "serve-auth", of: [.serve], in: .serve,
     summary: "answer /pusher/auth for other machines too",
     manual: """
       Answer authorisation requests from everybody, as an application does. The endpoints are POST `/pusher/auth` and
@@ -170,7 +170,7 @@ extension Flag {
       socket that is connected here, and only for its own app. The socket may then subscribe to every channel as any
       user. So without this option, the server answers only requests from this machine, and only if no other machine
       can connect. A request does not count as from this machine if it has the fields of a proxy, or a Host that is
-      not local. `--no-auth-endpoints` turns the endpoints off. A request is a form or JSON with `socket_id` and
+      not local. `--no-serve-auth` turns the endpoints off. A request is a form or JSON with `socket_id` and
       `channel_name`. For members and users, it may also have `user_id`, `user_info` and `watchlist`. If it has
       `app_key`, that must be the key of the socket's app. Without `user_id`, the user's id is the socket's id.
       """)
@@ -194,7 +194,7 @@ extension Flag {
       machine, such as the name of a tunnel. Local hosts, which --allow-origin lists, are always allowed. Other names
       get 403, because a web page can make its own name lead here. A server that other machines can reach accepts
       every name. `/faults` stays closed to requests for HOST and through a proxy. So do the authorisation endpoints
-      and the console, unless --auth-endpoints or --console opens them. May be repeated.
+      and the console, unless --serve-auth or --console opens them. May be repeated.
       """)
 
   static let maxConnections = Flag(
