@@ -107,12 +107,12 @@ class Streams(http.server.BaseHTTPRequestHandler):
 
 # Name, what is special, the options of pusher-cli, and whether the request is a POST.
 CASES = [
-    ("resumed", "ends after two events of three", ["-n", "3", "-r"], False),
+    ("resumed", "ends after two events of three", ["-n", "3", "-o", "raw"], False),
     ("chat", "a model's answer, open after `[DONE]`",
      ["--until", "[DONE]", "--field", "choices.0.delta.content", "--join"], True),
     ("error", "`event: error` inside",
      ["--fail-event", "error", "--field", "delta.text", "--join"], True),
-    ("cut", "breaks off inside the third event", ["--reconnect", "never", "-r"], False),
+    ("cut", "breaks off inside the third event", ["--reconnect", "never", "-o", "raw"], False),
     ("lines", "JSON lines", ["--field", "message.content", "--join"], True),
 ]
 

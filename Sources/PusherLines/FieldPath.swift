@@ -90,6 +90,9 @@ package enum FieldPathError: Error, Equatable, CustomStringConvertible {
 package final class FieldText {
   private let path: FieldPath
   private let joins: Bool
+  /// The field whose last value is reported, and the beginning of that value.
+  private let last: FieldPath?
+  private let lastValue = ByteBuffer()
   private let output: ByteBuffer
   private let style: EventLineStyle
   /// The last found value, as printed.
@@ -105,8 +108,12 @@ package final class FieldText {
   private static let longestSample = 4096
   private let errorPath = try? FieldPath("error")
 
-  package init(_ path: FieldPath, joins: Bool, output: ByteBuffer, style: EventLineStyle) {
-    (self.path, self.joins, self.output, self.style) = (path, joins, output, style)
+  package init(
+    _ path: FieldPath, joins: Bool, last: FieldPath? = nil, output: ByteBuffer,
+    style: EventLineStyle
+  ) {
+    (self.path, self.joins, self.last) = (path, joins, last)
+    (self.output, self.style) = (output, style)
   }
 
   /// Keeps the field for ``write()``; returns false without one.
@@ -114,6 +121,10 @@ package final class FieldText {
   /// - Parameter source: The data as it came.
   package func find(in data: ByteView, source: () -> String?) -> Bool {
     found.removeAll()
+    if let value = last?.value(in: data), !value.equals("null") {
+      lastValue.removeAll()
+      lastValue.append(value[0..<min(value.count, Self.longestSample)])
+    }
     if let value = path.value(in: data), keep(value) { return true }
     missing &+= 1
     guard !holdsError else { return false }
@@ -158,6 +169,14 @@ package final class FieldText {
     guard isLineOpen else { return }
     isLineOpen = false
     output.append(style.terminator)
+  }
+
+  /// The last value of the other field, in words; `nil` if none is asked for.
+  package var lastWords: String? {
+    guard let last else { return nil }
+    let value = lastValue.view
+    if value.isEmpty { return "no event had the field '\(last.text)'" }
+    return "\(last.text): \(value.unquoted.map(JSONString.decode) ?? value.text)"
   }
 
   /// Returns the events without the field, in words; `nil` if all had it.

@@ -7,6 +7,10 @@ package struct EventSourceOptions: Sendable {
   package var connectTimeout: Duration
   /// A stream without a byte for this time, not even a comment, is closed and requested again.
   package var silenceTimeout: Duration?
+  /// The request is not repeated, but a GET continues it after an event with an ID and no data.
+  ///
+  /// Source: MCP of 2025-11-25, "Streamable HTTP", section "Sending Messages to the Server".
+  package var needsPriming = false
 
   package init(
     reconnect: ReconnectPolicy = ReconnectPolicy(), reconnectionTime: Duration = .seconds(3),
@@ -44,6 +48,8 @@ package struct EventSourceSession {
   /// Everything that was sent until then is known to have arrived.
   private var delivered: Instant?
   private var isPaused = false
+  /// True after the event that lets a GET continue the stream.
+  private(set) var isPrimed = false
 
   package init(options: EventSourceOptions, random: any RandomNumberGenerator) {
     (self.options, self.random) = (options, random)
@@ -126,6 +132,13 @@ package struct EventSourceSession {
   /// The stream works, so a later loss begins a new count of attempts.
   package mutating func noteEvent() { hasReceivedEvent = true }
 
+  /// Takes an event; returns true for one that only lets a GET continue the stream.
+  mutating func takesAsPriming(_ event: EventStreamEvent) -> Bool {
+    guard options.needsPriming, event.data.isEmpty, !event.lastEventID.isEmpty else { return false }
+    isPrimed = true
+    return true
+  }
+
   package mutating func setReconnectionTime(milliseconds: Int) {
     let time = Duration.milliseconds(milliseconds)
     reconnector.namedWait = time
@@ -155,6 +168,7 @@ package struct EventSourceSession {
     var decision = loss.endsEventSource ? ReconnectDecision.stop : .backOff
     if case .refused = loss, decision == .stop { decision = .refused }
     if loss.asksForAnotherTry { decision = .asked }
+    if options.needsPriming, !isPrimed, decision == .backOff { decision = .stop }
     let verdict = reconnector.lost(decision, retryAfter: loss.retryAfter, random: &random)
     var delay: Duration?
     if case .retry(let time) = verdict { delay = time }

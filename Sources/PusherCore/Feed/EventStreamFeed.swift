@@ -22,6 +22,8 @@ package final class EventStreamFeed: Feed {
   package var cookies: CookieJar?
   /// The field of answers that names the session; `nil` to look for none.
   package var sessionField: SessionField?
+  /// Called with the head of every answer.
+  package var onHead: ((HTTPResponseHead) -> Void)?
 
   /// Creates a feed that starts after the event `lastEventID`, else after the event in the
   /// destination's fields.
@@ -128,6 +130,7 @@ package final class EventStreamFeedConnection: FeedConnection {
   fileprivate init(of feed: EventStreamFeed) {
     (loop, settings, parser, sink) = (feed.loop, feed.settings, feed.parser, feed.sink)
     destination = feed.destination.adding(feed.state.refreshedHeaders)
+    dropsBody = feed.session.isPrimed
     self.feed = feed
   }
 
@@ -178,6 +181,7 @@ package final class EventStreamFeedConnection: FeedConnection {
       feed?.sessionField?.store(head.headers, from: askedURL)
     }
     feed?.lastStatus = head.status
+    feed?.onHead?(head)
   }
 
   package func openingRedirected(status: Int, to place: String, at now: Instant) {
@@ -257,6 +261,7 @@ package final class EventStreamFeedConnection: FeedConnection {
             hasReceivedEvent = true
             feed.session.noteEvent()
           }
+          if feed.session.takesAsPriming(event) { continue }
           if sink.take(event: event) == .takenAndFull { feed.connectionSinkIsFull() }
           // A handler may have ended the connection.
           guard isOpen else { return }

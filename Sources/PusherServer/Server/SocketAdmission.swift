@@ -29,8 +29,10 @@ extension Applications {
     if checksVersions, let version = target["protocol"],
       !(Int(version).map(Self.protocolVersions.contains) ?? false)
     {
+      let own = "this server speaks the Pusher protocol, versions 4 to 7"
+      let words = version.isSame(as: "2") ? " (protocol V2 of sockudo; \(own))" : ""
       throw ProtocolRefusal(
-        reason: "Unsupported protocol version: '\(version)'", code: .unsupportedProtocol)
+        reason: "Unsupported protocol version: '\(version)'\(words)", code: .unsupportedProtocol)
     }
     guard connectionCount < limits.connections else {
       throw ProtocolRefusal(

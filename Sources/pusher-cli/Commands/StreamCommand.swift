@@ -8,9 +8,11 @@ extension StreamSettings: RunnableSettings {
   }
 
   fileprivate var options: EventSourceOptions {
-    EventSourceOptions(
+    var options = EventSourceOptions(
       reconnect: feed.policy(floor: .zero), reconnectionTime: feed.reconnectDelay,
       connectTimeout: network.connectTimeout, silenceTimeout: feed.activityTimeout)
+    options.needsPriming = isContinuedByGET
+    return options
   }
 }
 
@@ -64,6 +66,7 @@ final class StreamRun {
       diagnostics: run.diagnostics)
     if settings.keepsCookies { feed.cookies = CookieJar() }
     feed.sessionField = settings.sessionField
+    if settings.showsHeaders { feed.onHead = { [run] in run.diagnostics.show($0) } }
     run.readiness.manager.status("connecting to \(settings.url.place)")
     return try run.run(self, feed, printer)
   }
@@ -140,5 +143,16 @@ extension StreamRun: RunPart {
     case .asked, .finished: break
     }
     return RunEnd.Closing(end, wasOpen: wasOpen)
+  }
+}
+
+extension Diagnostics {
+  /// Shows the head of an answer, without the values of cookies.
+  fileprivate func show(_ head: HTTPResponseHead) {
+    answer("HTTP/1.\(head.minorVersion) \(head.status) \(head.reason)")
+    for field in head.headers.fields {
+      let isSecret = field.name.lowercased() == "set-cookie"
+      answer("\(field.name): \(isSecret ? "…" : field.value)")
+    }
   }
 }

@@ -3,7 +3,8 @@ internal import PusherCore
 extension SubscribeSettings: RunnableSettings {
   func perform(from origin: Resolved, _ diagnostics: Diagnostics) -> ExitStatus {
     PrintingRun.start(diagnostics, feed) { loop, descriptor in
-      let limits = [feed.run.timeout, feed.run.idleTimeout].compactMap(\.self)
+      let limits = [feed.run.timeout, feed.run.onIdle == nil ? feed.run.idleTimeout : nil]
+        .compactMap(\.self)
       LocalServerWait.run(connection, atMost: limits.min(), on: loop, diagnostics)
       return try SubscribeRun(
         self, origin: origin, descriptor: descriptor, loop: loop, diagnostics: diagnostics
@@ -28,7 +29,7 @@ final class SubscribeRun {
   private let discovery: Discovery?
   private let diagnostics: Diagnostics
   private var orders: InputOrders?
-  private let repair: GapRepair?
+  private let repair: GapCommand?
   private var wasSignedIn = false
   private var limit: RateLimit?
   private var droppedEvents = 0
@@ -54,7 +55,7 @@ final class SubscribeRun {
       members: members)
     if diagnostics.showsMessages { printer.usesFastWay = false }
     repair = settings.gap.map {
-      GapRepair($0, limit: settings.printing.bufferSize, loop: loop, diagnostics: diagnostics)
+      GapCommand($0, limit: settings.printing.bufferSize, loop: loop, diagnostics: diagnostics)
     }
     if settings.readsInput {
       orders = InputOrders(loop: loop, channels: members, diagnostics: diagnostics)
@@ -117,7 +118,7 @@ extension SubscribeRun: RunPart {
       MetricFamily(
         "pusher_cli_parse_fallbacks_total",
         "Messages that took the general path instead of the fast path.", printer.fallbacks),
-    ] + (repair.map { [$0.counts.family(of: "on-gap")] } ?? [])
+    ] + (repair.map { [$0.metrics] } ?? [])
   }
 
   var obstacle: Obstacle? {

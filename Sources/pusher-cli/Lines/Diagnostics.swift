@@ -176,7 +176,7 @@ final class StandardError: @unchecked Sendable {
       }
       switch outcome {
       case .written(let count): rest = rest.dropFirst(count)
-      case .failed: return
+      case .failed, .unopened: return
       case .wouldBlock:
         turns -= 1
         guard turns > 0 else { return leaveOut(written: bytes.count - rest.count, told: told) }

@@ -19,10 +19,13 @@ final class OutputQueue: LoopSource, Progress {
     /// The reader has closed its end: the program ends by SIGPIPE, as filters do.
     case readerGone
     case system(SystemError)
+    /// A file of `--output-file` with `%c` or `%e` cannot be opened.
+    case unopened(FileFault)
 
     var reason: String {
       switch self {
       case .readerGone: "its reader has gone"
+      case .unopened(let fault): fault.reason
       case .system(let error): "\(error)"
       }
     }
@@ -84,6 +87,7 @@ final class OutputQueue: LoopSource, Progress {
         buffer.consume(count)
         written &+= count
       case .wouldBlock: return
+      case .unopened(let fault): return fail(.unopened(fault))
       case .failed(.brokenPipe): return fail(.readerGone)
       case .failed(let error): return fail(.system(error))
       }
@@ -98,9 +102,11 @@ final class OutputQueue: LoopSource, Progress {
 
   /// Opens the output file again, for log rotation; earlier lines go to the former file.
   func reopen(warn: (String) -> Void) throws(FileFault) {
-    guard let former = descriptor.file else { return }
+    guard descriptor.isFile else { return }
     flush()
     guard failure == nil else { return }
+    descriptor.files?.close()
+    guard let former = descriptor.file else { return }
     descriptor = OutputDescriptor(
       try OutputFile(former.path, terminator: former.terminator, warn: warn))
   }
@@ -164,6 +170,7 @@ struct OutputDescriptor {
     case written(Int)
     case wouldBlock
     case failed(SystemError)
+    case unopened(FileFault)
   }
 
   let number: Int32
@@ -173,6 +180,8 @@ struct OutputDescriptor {
   let isTerminal: Bool
   let isFile: Bool
   let file: OutputFile?
+  /// Takes the output in place of `number`, which is then -1.
+  let files: NamedFiles?
 
   /// Maximum size of an atomic write to a pipe (`PIPE_BUF`); a terminal guarantees one byte.
   private static let pieceSize = 4096
@@ -182,7 +191,7 @@ struct OutputDescriptor {
     var status = stat()
     guard unsafe fstat(descriptor, &status) == 0, fcntl(descriptor, F_GETFL) & O_ACCMODE != O_RDONLY
     else { return nil }
-    file = nil
+    (file, files) = (nil, nil)
     isTerminal = isatty(descriptor) == 1
     isFile = status.st_mode & S_IFMT == S_IFREG
     switch status.st_mode & S_IFMT {
@@ -198,10 +207,13 @@ struct OutputDescriptor {
     }
   }
 
-  init(_ file: OutputFile) {
-    self.file = file
-    number = file.descriptor
-    manner = .direct
+  init(_ file: OutputFile) { self.init(file, nil) }
+
+  init(_ files: NamedFiles) { self.init(nil, files) }
+
+  private init(_ file: OutputFile?, _ files: NamedFiles?) {
+    (self.file, self.files) = (file, files)
+    (number, manner) = (file?.descriptor ?? -1, .direct)
     (isPollable, isTerminal, isFile) = (false, false, true)
   }
 
@@ -231,6 +243,7 @@ struct OutputDescriptor {
   }
 
   func write(_ bytes: UnsafeRawBufferPointer) -> Outcome {
+    if let files { return unsafe files.write(bytes) }
     while true {
       let count: Int
       switch manner {
@@ -262,6 +275,7 @@ struct OutputDescriptor {
   }
 
   func synchronize() -> SystemError? {
+    if let files { return files.synchronize() }
     #if os(Linux)
       let flush = fdatasync
     #else

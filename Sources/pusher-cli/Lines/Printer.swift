@@ -18,6 +18,8 @@ final class Printer {
   private let recordTime = LeadingMembers()
   /// Gets the events of `--exec` or `--forward`.
   private let receiver: (any EventReceiver)?
+  /// The files of `--output-file` by name.
+  private let files: NamedFiles?
   /// False if only the receiver gets events.
   let printsEvents: Bool
   /// The events by their names, for `--summary`.
@@ -69,8 +71,9 @@ final class Printer {
 
   /// - Parameter service: `nil` for an event stream.
   init(
-    settings: PrintSettings, service: PusherService? = nil, output: ByteBuffer, isTerminal: Bool,
-    receiver: (any EventReceiver)? = nil, record: ByteBuffer? = nil,
+    settings: PrintSettings, service: PusherService? = nil, output: ByteBuffer,
+    files: NamedFiles? = nil, isTerminal: Bool, receiver: (any EventReceiver)? = nil,
+    record: ByteBuffer? = nil,
     columns: @escaping () -> Int? = { nil }, wallTime: @escaping () -> WallTime
   ) {
     let form = settings.form
@@ -78,9 +81,8 @@ final class Printer {
       terminator: form.terminator, forTerminal: isTerminal,
       palette: form.color.isOn(forTerminal: isTerminal) ? .standard : nil)
     (self.output, self.form, self.style) = (output, form, style)
-    (self.record, self.receiver, self.wallTime, self.columns) = (
-      record, receiver, wallTime, columns
-    )
+    (self.record, self.receiver, self.files) = (record, receiver, files)
+    (self.wallTime, self.columns) = (wallTime, columns)
     printsEvents = receiver == nil || settings.printsEvents
     let isJSON = form.output == .json && form.template == nil && form.field == nil
     let isMadeInPlace = isJSON && style.isPlain && printsEvents
@@ -88,7 +90,7 @@ final class Printer {
     maker = LineMaker(output: lines, service: service, terminator: form.terminator)
     template = form.template.map { TemplateText($0, output: output, style: style) }
     field = form.field.map {
-      FieldText($0, joins: form.joinsFields, output: output, style: style)
+      FieldText($0, joins: form.joinsFields, last: form.lastField, output: output, style: style)
     }
     let isPretty = form.output == .pretty && form.template == nil && form.field == nil
     pretty =
@@ -111,6 +113,7 @@ final class Printer {
     fastFilter = seesEveryEvent ? nil : self.filter
     isPlain =
       isMadeInPlace && !seesEveryEvent && receiver == nil && tally == nil && channelCounts == nil
+      && files == nil
     keepsEveryLine = isPlain && conditions == nil
     showsTime =
       form.hasTimestamps || isPretty || form.template?.usesTime == true || receiver != nil
@@ -257,6 +260,7 @@ final class Printer {
     if printsEvents {
       isShown = lines === output
       if let field { field.write() } else { show(line, source, isNews, members) }
+      assign(line)
     }
     if let receiver { receiver.take(handed(line)) }
   }
@@ -317,8 +321,16 @@ final class Printer {
   func printLifecycle(event: String, channel: String?, data: JSONValue) {
     let start = begin()
     maker.write(event: event, channel: channel, data: data)
-    show(EventLine(lines.view(from: start)), { Self.text(of: data) }, true, nil)
+    let line = EventLine(lines.view(from: start))
+    show(line, { Self.text(of: data) }, true, nil)
+    assign(line)
     if lines !== output { drop(from: start) }
+  }
+
+  /// Assigns what was printed for a line to its file.
+  private func assign(_ line: EventLine) {
+    files?.assign(
+      channel: line.channel.map(JSONString.decode), event: line.name, size: output.count)
   }
 
   /// Prints a gap: `pretty` always shows it, other formats with `--lifecycle`.
@@ -333,6 +345,7 @@ final class Printer {
     _ = begin()
     beginShowing()
     pretty.write(gap: length, consequence: consequence)
+    files?.assign(channel: nil, event: event, size: output.count)
   }
 
   static func text(of data: JSONValue) -> String {

@@ -41,7 +41,8 @@ extension ListenSettings {
 extension PrintingRun {
   /// The metrics of `subscribe` and `sse`.
   func metrics(of part: any RunPart) -> [MetricFamily] {
-    connectionMetrics(part.lifecycle) + outputMetrics + (handler?.metrics ?? []) + part.metrics
+    connectionMetrics(part.lifecycle) + outputMetrics + (handler?.metrics ?? [])
+      + (idleCommand.map { [$0.metrics] } ?? []) + part.metrics
   }
 
   private func connectionMetrics(_ lifecycle: Lifecycle) -> [MetricFamily] {

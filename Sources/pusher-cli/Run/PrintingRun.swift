@@ -11,6 +11,8 @@ final class PrintingRun {
   let handler: (any EventHandling)?
   /// The file of `--record`: every event as a JSON line with its time, printed or not.
   let record: OutputQueue?
+  /// The command of `--on-idle`.
+  let idleCommand: GapCommand?
   let diagnostics: Diagnostics
   private(set) var feed: (any Feed)?
   private(set) var printer: Printer?
@@ -38,7 +40,10 @@ final class PrintingRun {
     (settings, self.diagnostics, self.loop) = (feed, diagnostics, loop)
     ending = RunEnd(
       feed.printing.wishes, timeout: feed.run.timeout, idleTimeout: feed.run.idleTimeout,
-      at: loop.now)
+      outlastsSilence: feed.run.onIdle != nil, at: loop.now)
+    idleCommand = feed.run.onIdle.map {
+      GapCommand($0, limit: 0, loop: loop, diagnostics: diagnostics)
+    }
     output = OutputQueue(descriptor: descriptor, limit: feed.printing.bufferSize)
     sync = feed.run.syncInterval.map { [output] in DiskSync(output, every: $0, on: loop) }
     record = try feed.run.recordFile.map { try Self.record($0, diagnostics) }
@@ -71,7 +76,8 @@ final class PrintingRun {
   func makePrinter(_ descriptor: OutputDescriptor, service: PusherService? = nil) -> Printer {
     Printer(
       settings: settings.printing, service: service, output: output.buffer,
-      isTerminal: descriptor.isTerminal, receiver: handler, record: record?.buffer,
+      files: descriptor.files, isTerminal: descriptor.isTerminal, receiver: handler,
+      record: record?.buffer,
       columns: { descriptor.columns }, wallTime: SystemClock.wall)
   }
 
@@ -259,6 +265,8 @@ final class PrintingRun {
       case .judge(.timeout(let time, _)):
         close(.timeout(time, part.obstacle), hint: part.shortfall)
       case .judge(let closing): close(closing, hint: part.shortfall)
+      case .silence(let time):
+        idleCommand?.begin(from: loop.now.advanced(by: .zero - time), to: loop.now)
       case .close: beginEnd(part)
       case .cut(let signal):
         handler?.cut(passing: signal)
@@ -280,7 +288,9 @@ final class PrintingRun {
     if !output.isSettled { waiting.insert(.output) }
     if handler?.isIdle == false { waiting.insert(.handler) }
     if !readiness.isOver(succeeds: true) { waiting.insert(.command) }
-    if part.isHolding || part.lifecycle.isLooking { waiting.insert(.work) }
+    if part.isHolding || part.lifecycle.isLooking || idleCommand?.isRunning == true {
+      waiting.insert(.work)
+    }
     return waiting
   }
 
@@ -290,6 +300,7 @@ final class PrintingRun {
       end(.failed(failure.status, reason: failure.reason))
     }
     readiness.manager.stopping()
+    idleCommand?.cut()
     part.endBegins()
     feed?.isPaused = false
     feed?.disconnect()
@@ -304,7 +315,7 @@ final class PrintingRun {
   private func outputFailed(_ failure: OutputQueue.Failure) {
     switch failure {
     case .readerGone: end(.readerGone)
-    case .system:
+    case .system, .unopened:
       end(.outputFailed(diagnostics.cannotPrint(failure.reason, to: settings.run.outputFile)))
     }
   }
@@ -315,6 +326,7 @@ final class PrintingRun {
     sync?.finish()
     part.outputEnded()
     for line in printer?.tally?.lines ?? [] { diagnostics.answer(line) }
+    if let words = printer?.field?.lastWords { diagnostics.answer(words) }
     tellShortfall(part)
     switch ending.ending {
     case .status(let status, _):
@@ -395,8 +407,15 @@ final class PrintingRun {
       return .success(OutputDescriptor())
     }
     do throws(FileFault) {
+      let terminator = settings.printing.form.terminator
+      if let pattern = settings.run.filePattern {
+        let files = try NamedFiles(
+          pattern, terminator: terminator, isSynchronized: settings.run.syncInterval != nil,
+          warn: { diagnostics.warning($0) })
+        return .success(OutputDescriptor(files))
+      }
       let file = try OutputFile(
-        path, terminator: settings.printing.form.terminator, warn: { diagnostics.warning($0) })
+        path, terminator: terminator, warn: { diagnostics.warning($0) })
       return .success(OutputDescriptor(file))
     } catch {
       guard !error.isOfDisk else { return .failure(error) }

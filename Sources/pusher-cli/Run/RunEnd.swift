@@ -40,12 +40,14 @@ struct RunEnd {
     static let handler = Waiting(rawValue: 4)
     /// The command of `--on-ready` runs.
     static let command = Waiting(rawValue: 8)
-    /// The command of `--on-gap` or a second look at the port runs.
+    /// The command of `--on-gap` or `--on-idle`, or a second look at the port runs.
     static let work = Waiting(rawValue: 16)
   }
 
   enum Step: Equatable {
     case proceed
+    /// Run the command of `--on-idle`: nothing came for this time.
+    case silence(Duration)
     /// Report a passed limit, and answer with this end.
     case judge(Closing)
     /// Take no more events, and send a close frame.
@@ -62,7 +64,10 @@ struct RunEnd {
     case die(Int32)
 
     fileprivate var isJudgement: Bool {
-      if case .judge = self { true } else { false }
+      switch self {
+      case .judge, .silence: true
+      default: false
+      }
     }
   }
 
@@ -75,6 +80,8 @@ struct RunEnd {
   private(set) var ending: Ending?
   private let timeout: Duration?
   private let idleTime: Duration?
+  /// A silence does not end the run.
+  private let outlastsSilence: Bool
   private var timeoutEnds: Instant?
   private var idleEnds: Instant?
   private var goodbyeEnds: Instant?
@@ -92,9 +99,10 @@ struct RunEnd {
 
   init(
     _ wishes: RunWishes = RunWishes(), timeout: Duration? = nil, idleTimeout: Duration? = nil,
-    at now: Instant
+    outlastsSilence: Bool = false, at now: Instant
   ) {
     (self.wishes, self.timeout, idleTime) = (wishes, timeout, idleTimeout)
+    self.outlastsSilence = outlastsSilence
     timeoutEnds = timeout.map(now.advanced)
     idleEnds = idleTimeout.map(now.advanced)
   }
@@ -189,7 +197,9 @@ struct RunEnd {
       if ending == nil { steps.append(.judge(.timeout(timeout ?? .zero))) }
       idleEnds = nil
     }
-    if Self.passes(&idleEnds, at: now) { steps.append(.judge(.idleTimeout(idleTime ?? .zero))) }
+    if Self.passes(&idleEnds, at: now), let idleTime {
+      steps.append(outlastsSilence ? .silence(idleTime) : .judge(.idleTimeout(idleTime)))
+    }
     if Self.passes(&goodbyeEnds, at: now) {
       steps.append(.hangUp)
       if case .signal = ending { isOverdue = true }

@@ -85,8 +85,10 @@ struct TriggerSettings: CommandSettings {
 
   private static func speed(_ resolved: Resolved) throws(UsageError) -> Double? {
     guard let text = resolved[.speed].text else { return nil }
-    guard let speed = Quantities.decimal(text), speed >= 0.001, speed <= 1_000_000 else {
-      throw UsageError("--speed: '\(text)' is not a factor from 0.001 to 1000000, such as 1 or 2.5")
+    let number = text.hasSuffix("x") ? text.dropLast() : text[...]
+    guard let speed = Quantities.decimal(String(number)), speed >= 0.001, speed <= 1_000_000 else {
+      throw UsageError(
+        "--speed: '\(text)' is not a factor from 0.001 to 1000000, such as 2.5 or 10x")
     }
     return speed
   }

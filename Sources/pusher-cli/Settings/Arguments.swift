@@ -76,9 +76,11 @@ struct ArgumentLexer {
     let letter = letters.removeFirst()
     guard let flag = Flag.withLetter(letter, for: command) else {
       letters = ""
+      if let reason = Suggestion.refusal(ofForeign: "-\(letter)", by: command) {
+        throw mistake(reason)
+      }
       let place = cluster.count > 2 ? " in '\(cluster)'" : ""
-      let clause = Suggestion.clause(forLetter: letter, of: command)
-      throw mistake("unknown option '-\(letter)'\(place)\(clause)")
+      throw mistake("unknown option '-\(letter)'\(place)")
     }
     guard flag.takesValue else { return .on(flag) }
     let rest = letters.hasPrefix("=") ? letters.dropFirst() : letters
@@ -137,11 +139,13 @@ struct ArgumentLexer {
     if ["secret", "app-secret", "password"].contains(typed) {
       return mistake("--\(typed) would show in ps; use --secret-file or PUSHER_APP_SECRET")
     }
+    if let reason = Suggestion.refusal(ofForeign: "--" + typed, by: command) {
+      return mistake(reason)
+    }
     let flags = command.map(Flag.of) ?? Flag.all
     let names = flags.map(\.name) + flags.filter(\.canBeNegated).map { "no-" + $0.name }
     let candidates = Array(Set(names)).sorted()
-    let meant = command.flatMap { Suggestion.foreignNames[$0]?[typed]?.name } ?? typed
-    let clause = Suggestion.clause(for: meant, in: candidates, prefix: "--")
+    let clause = Suggestion.clause(for: typed, in: candidates, prefix: "--")
     let name = typed.utf8.prefix {
       ($0 | 0x20) &- 0x61 < 26 || $0 &- 0x30 < 10 || "-_.".utf8.contains($0)
     }
@@ -236,7 +240,7 @@ struct TypedArguments: Equatable, Sendable {
     var filled: [Flag] = []
     for line in lines {
       guard let flag = Flag.named(line.flag.name, for: command), flag.commands.contains(command),
-        !given.contains(flag.target), rivals.isDisjoint(with: [flag.name, flag.target])
+        !given.contains(flag.name), !rivals.contains(flag.name)
       else { continue }
       filled.append(flag)
       if flag.takesValue {
@@ -244,8 +248,8 @@ struct TypedArguments: Equatable, Sendable {
       } else {
         set(flag, line.value == "true")
       }
-      values[flag.target]?.source = line.origin
-      values[flag.target]?.isWeak = !isNamed
+      values[flag.name]?.source = line.origin
+      values[flag.name]?.isWeak = !isNamed
     }
     try refuseExclusions(among: filled)
   }
@@ -345,13 +349,7 @@ struct TypedArguments: Equatable, Sendable {
 
   private mutating func set(_ flag: Flag, _ isOn: Bool) {
     if isOn, let cancelled = flag.cancels { values[cancelled] = nil }
-    if let (name, value) = flag.standsFor {
-      if isOn {
-        change(name) { $0.texts.append(value) }
-      } else {
-        values[name]?.texts.removeAll { $0 == value }
-      }
-    } else if flag.value != .counter {
+    if flag.value != .counter {
       change(flag.name) { $0.choice = isOn }
     } else if isOn {
       change(flag.name) { $0.count += 1 }

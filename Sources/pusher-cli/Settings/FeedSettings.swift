@@ -97,7 +97,7 @@ struct FeedSettings: Equatable, Sendable {
     let isRepeated = isRepeatable || resolved[.reconnect].isGiven
     reconnect = isRepeated ? try resolved.choice(.reconnect) : .never
     maxRetries = resolved[.maxRetries].integer
-    reconnectDelay = resolved[.reconnectDelay].time
+    reconnectDelay = resolved[.retryDelay].time
     retryMaxDelay = resolved[.retryMaxDelay].time
     activityTimeout = resolved[.activityTimeout].duration
     goesOnAfterRefusals = resolved[.keepGoing].isOn
@@ -147,11 +147,15 @@ enum ReconnectMode: String, CaseIterable, Sendable {
 struct RunSettings: Equatable, Sendable {
   var timeout: Duration?
   var idleTimeout: Duration?
+  /// Runs in a silence of `idleTimeout`, which then does not end the run.
+  var onIdle: GapSettings?
   var onReady: String?
   /// Descriptor that gets a line when the run is ready.
   var readyDescriptor: Int32?
   var statsInterval: Duration?
   var outputFile: String?
+  /// `outputFile` if it has `%c` or `%e`.
+  var filePattern: FilePattern?
   /// Gets every event, printed or not.
   var recordFile: String?
   /// Maximum time that written events stay in the system's memory.
@@ -159,6 +163,23 @@ struct RunSettings: Equatable, Sendable {
   /// Address of `--metrics`.
   var monitor: ListenSettings?
   var handler: HandlerSettings?
+
+  private static func filePattern(_ resolved: Resolved) throws(UsageError) -> FilePattern? {
+    let limit = resolved[.maxFiles].number
+    let pattern = try resolved[.outputFile].text.flatMap { text throws(UsageError) in
+      try FilePattern(text, openLimit: limit)
+    }
+    guard pattern != nil || !resolved[.maxFiles].isGiven else {
+      throw UsageError("--output-file has no %c or %e; leave out --max-files")
+    }
+    guard pattern?.isOfChannel != true || resolved.command != .sse else {
+      throw UsageError("--output-file: an event stream has no channels for %c; use %e")
+    }
+    guard pattern == nil || !resolved[.join].isOn else {
+      throw UsageError("--join makes one text of all events; give --output-file without %c or %e")
+    }
+    return pattern
+  }
 
   private static func readyDescriptor(_ resolved: Resolved) throws(UsageError) -> Int32? {
     guard let number = resolved[.readyFD].integer else { return nil }
@@ -178,6 +199,7 @@ extension RunSettings {
     if outputFile != nil, let handler, !handler.prints {
       throw UsageError("--output-file gets no events with --exec or --forward: add --tee")
     }
+    filePattern = try Self.filePattern(resolved)
     readyDescriptor = try Self.readyDescriptor(resolved)
     recordFile = resolved[.recordEvents].text
     if let outputFile, let recordFile, outputFile.utf8.elementsEqual(recordFile.utf8) {
@@ -185,6 +207,7 @@ extension RunSettings {
     }
     timeout = resolved[.timeout].duration
     idleTimeout = resolved[.idleTimeout].duration
+    onIdle = resolved[.onIdle].text.map { GapSettings(option: .onIdle, command: $0) }
     onReady = resolved[.onReady].text
     statsInterval = resolved[.stats].duration
     syncInterval = resolved[.sync].duration
@@ -334,6 +357,8 @@ struct EventForm: Equatable, Sendable {
   var template: FormatTemplate?
   /// Field of the data that is printed in place of the line.
   var field: FieldPath?
+  /// Field of the data whose last value is reported at the end.
+  var lastField: FieldPath?
   /// Prints the fields without line ends between them.
   var joinsFields = false
   /// Byte after each event: newline or NUL.
@@ -348,13 +373,8 @@ extension EventForm {
   fileprivate init(_ resolved: Resolved) throws(UsageError) {
     output = try resolved.choice(.output)
     template = try Self.template(resolved)
-    if let text = resolved[.field].text {
-      do throws(FieldPathError) {
-        field = try FieldPath(text)
-      } catch {
-        throw UsageError("--field: '\(text)' \(error)")
-      }
-    }
+    field = try Self.path(resolved[.field])
+    lastField = try Self.path(resolved[.last])
     joinsFields = resolved[.join].isOn
     terminator = resolved[.null].isOn ? 0 : UInt8(ascii: "\n")
     hasTimestamps = resolved[.timestamps].isOn
@@ -364,6 +384,15 @@ extension EventForm {
       page.columns = columns
     }
     page.isUnicode = resolved.environment.isUnicode
+  }
+
+  private static func path(_ given: FlagValue) throws(UsageError) -> FieldPath? {
+    guard let text = given.text else { return nil }
+    do throws(FieldPathError) {
+      return try FieldPath(text)
+    } catch {
+      throw UsageError("\(given.flag.spelling): '\(text)' \(error)")
+    }
   }
 
   private static func template(_ resolved: Resolved) throws(UsageError) -> FormatTemplate? {

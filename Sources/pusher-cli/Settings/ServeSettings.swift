@@ -143,13 +143,13 @@ struct ServeSettings: CommandSettings {
     switch resolved[.authEndpoints].choice {
     case true where hosts.isPublic || !names.isEmpty:
       resolved.warn(
-        "--auth-endpoints: everyone who reaches this server, also through a proxy, gets signatures "
+        "--serve-auth: everyone who reaches this server, also through a proxy, gets signatures "
           + "for every channel")
     case nil where !hosts.isPublic && !names.isEmpty:
       resolved.warn(
         "--allow-host \(names.joined(separator: ", ")): requests for this name or through a proxy "
-          + "cannot use the authorisation endpoints, /faults and the console; --auth-endpoints "
-          + "opens the endpoints to everyone, --no-auth-endpoints removes them")
+          + "cannot use the authorisation endpoints, /faults and the console; --serve-auth "
+          + "opens the endpoints to everyone, --no-serve-auth removes them")
     default: break
     }
     let usual = hosts.isPublic ? Reach.nobody : .thisMachine

@@ -11,6 +11,9 @@ struct StreamSettings: FeedCommandSettings {
   var keepsCookies: Bool
   /// The field that names a session, and whether it is sent back.
   var sessionHeader: String?
+  /// A GET may continue the answer to a POST.
+  var isContinuedByGET = false
+  var showsHeaders: Bool
   /// The event before the first one; empty for none, `nil` for that of the state file.
   var lastEventID: String?
   var stateFile: String?
@@ -46,7 +49,13 @@ struct StreamSettings: FeedCommandSettings {
     // The answer to a question may take long to begin, and the question is not asked again.
     if data != nil, !resolved[.sseActivityTimeout].isGiven { feed.activityTimeout = nil }
     keepsCookies = resolved[.cookies].isOn
+    showsHeaders = resolved[.showHeaders].isOn
     sessionHeader = resolved[.sessionHeader].text
+    // Without an awaited event, the end of the answer is the end of the run.
+    isContinuedByGET =
+      sessionHeader != nil && request.method == "POST" && feed.reconnect != .always
+      && !feed.printing.wishes.areNone
+    if isContinuedByGET, !resolved[.reconnect].isGiven { feed.reconnect = .auto }
     if let sessionHeader, !ASCII.isToken(sessionHeader) {
       throw UsageError(
         "--session-header: '\(sessionHeader)' is not the name of a field, such as Mcp-Session-Id")

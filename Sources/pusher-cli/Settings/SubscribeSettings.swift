@@ -39,7 +39,7 @@ struct SubscribeSettings: FeedCommandSettings {
     channels = try resolved.channels(fixed)
     let app = try resolved.app(.webSocket)
     gap = resolved[.onGap].text.map {
-      GapSettings(command: $0, timeout: resolved[.onGapTimeout].time)
+      GapSettings(option: .onGap, command: $0, timeout: resolved[.onGapTimeout].time)
     }
     connection = try ConnectionSettings(&resolved, .webSocket, app)
     fields = try RequestFields(&resolved)
@@ -58,10 +58,11 @@ struct SubscribeSettings: FeedCommandSettings {
   }
 }
 
-/// The command of `--on-gap`.
+/// The command of `--on-gap` or `--on-idle`.
 struct GapSettings: Equatable, Sendable {
+  var option: Flag
   var command: String
-  var timeout: Duration
+  var timeout: Duration?
 }
 
 struct DiscoverySettings: Equatable, Sendable {

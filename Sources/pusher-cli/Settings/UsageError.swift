@@ -64,19 +64,26 @@ enum Suggestion {
     nearest(to: word, in: candidates).map { "; did you mean '\(prefix)\($0)'?" } ?? ""
   }
 
-  /// Letters of other programs: mosquitto's `-C` counts.
-  private static let foreignLetters: [Character: Flag] = ["C": .count]
-  /// Names of other programs: k6 and its relatives.
-  static let foreignNames: [Command: [String: Flag]] = [
-    .bench: ["vus": .subscribers, "clients": .subscribers, "duration": .benchTime]
+  /// Options of other programs, and what to use in their place.
+  private static let foreignOptions: [(words: [String], commands: Set<Command>, hint: String)] = [
+    (["-C"], [.subscribe, .sse, .webhook], "-n N (--count) ends the run after N events"),
+    (["-r", "--raw"], Set.printing, "-o raw prints only the data"),
+    (["-s", "--silent"], [.sse], "only events are printed; -q also hides messages"),
+    (["-m", "--max-time"], [.sse], "-W TIME ends the run after TIME"),
+    (["-u", "--user"], [.sse], "put the URL with USER:PASSWORD@ into a file, and give @FILE"),
+    (["--json", "--data-raw"], [.sse], "-d DATA sends JSON with its Content-Type"),
+    (["-f"], [.sse], "a refused request ends with a status other than 0 anyway"),
+    (["-w", "--write-out"], [.sse], "-i shows the answer's status and fields"),
+    (["--compressed"], [.sse], "--compression asks for gzip or deflate"),
+    (["--vus", "--clients"], [.bench], "--subscribers N connects N subscribers"),
+    (["--duration"], [.bench], "--time TIME sends events for TIME"),
   ]
 
-  /// Returns "; did you mean '-n' (--count)?" for a letter of another program, or an empty text.
-  static func clause(forLetter letter: Character, of command: Command?) -> String {
-    guard let command, let flag = foreignLetters[letter], let own = flag.letter,
-      flag.commands.contains(command)
-    else { return "" }
-    return "; did you mean '-\(own)' (\(flag.spelling))?"
+  /// Returns the refusal of an option of other programs; `nil` for any other word.
+  static func refusal(ofForeign word: String, by command: Command?) -> String? {
+    guard let command else { return nil }
+    return foreignOptions.first { $0.commands.contains(command) && $0.words.contains(word) }
+      .map { "\(command.rawValue) has no option \(word): \($0.hint)" }
   }
 
   /// Returns the number of insertions, deletions, replacements and swaps between two words.

@@ -43,6 +43,8 @@ import Testing
         => --rate is for lines on standard input: give - as the data
       trigger --local - --rate 0
         => --rate: '0' is not a number of events a second, such as 50 or 0.5
+      trigger --local - --speed 10xx
+        => --speed: '10xx' is not a factor from 0.001 to 1000000, such as 2.5 or 10x
       trigger --local - --rate 5/m
         => --rate: '5/m' is not a number of events a second, such as 50 or 0.5
       """ as Table)
@@ -52,6 +54,7 @@ import Testing
     let lines = try trigger("--local - --rate 2.5/s --batch 3 -e x")
     #expect(lines.payload == .lines(event: "x"))
     #expect(lines.rate == 2.5 && lines.batchSize == 3 && lines.channels == [])
+    for factor in ["10", "10x"] { #expect(try trigger("--local - --speed \(factor)").speed == 10) }
     #expect(try trigger("--local -c #server-to-user-7 -e x d").channels == ["#server-to-user-7"])
     #expect(
       try inspect("channels --local --prefix presence-").call == .channels(filter: "presence-"))

@@ -45,11 +45,6 @@ import Testing
     #expect(try arguments("subscribe a")[.compression].isOn)
   }
 
-  @Test(arguments: [("-r", "raw"), ("-r -o json", "json"), ("-o pretty -r --no-raw", "pretty")])
-  func `raw is a shorter way to write an output format`(options: String, output: String) throws {
-    #expect(try arguments("subscribe a " + options)[.output].text == output)
-  }
-
   @Test(arguments: [
     ("-qv", Verbosity.verbose), ("-vvq", .quiet), ("-vv", .frames), ("-v --no-verbose", .normal),
   ])
@@ -65,8 +60,8 @@ import Testing
       --key => option --key needs a value
       --key= => option --key needs a value (found an empty one)
       --key=--channel x => accepted
-      --raw=yes a => option --raw takes no value
-      --no-raw=1 a => option --no-raw takes no value
+      --tee=yes a => option --tee takes no value
+      --no-tee=1 a => option --no-tee takes no value
       --no-key a => option --key has no --no- form; leave it out
       """ as Table)
   func `a missing value is found, and one too many`(row: Table.Row) {
@@ -93,7 +88,7 @@ import Testing
       -z a => unknown option '-z'
       -key K a => unknown option '-key'; did you mean '--key'?
       -count=5 a => unknown option '-count'; did you mean '--count'?
-      -C 1 a => unknown option '-C'; did you mean '-n' (--count)?
+      -C 1 a => subscribe has no option -C: -n N (--count) ends the run after N events
       -d x a => subscribe has no option -d (--data belongs to sse, trigger, sign and verify)
       a -d => subscribe has no option -d (--data belongs to sse, trigger, sign and verify)
       """ as Table)
@@ -139,7 +134,7 @@ import Testing
   @Test(arguments: [
     "subscribe --help", "--help subscribe", "subscribe -h", "subscribe --nonsense --help",
     "subscribe --key --help", "subscribe -qh", "-zh subscribe -h", "subscribe --version -h",
-    "subscribe --raw=1 -h", "help subscribe", "help sub",
+    "subscribe --tee=1 -h", "help subscribe", "help sub",
   ])
   func `help wins over everything`(line: String) throws {
     let invocation = try Invocation(line.split(separator: " ").map(String.init))

@@ -73,9 +73,9 @@ struct BenchSettingsTests {
         => --find: there is no figure 'q' (the figures: sent, failed, expected, delivered, lost…
       --local --find p99>50ms
         => --find: 'p99>50ms' holds for bad figures; give a goal such as 'p99<50ms' or 'lost==0'
-      --local --vus 5 => unknown option '--vus'; did you mean '--subscribers'?
-      --local --clients 5 => unknown option '--clients'; did you mean '--subscribers'?
-      --local --duration 5s => unknown option '--duration'; did you mean '--time'?
+      --local --vus 5 => bench has no option --vus: --subscribers N connects N subscribers
+      --local --clients 5 => bench has no option --clients: --subscribers N connects N subscribers
+      --local --duration 5s => bench has no option --duration: --time TIME sends events for TIME
       --local -d 5s => bench has no option -d: --time sets how long it sends
       --local --time 25h => --time: a run sends for at most 1440 min
       --local --histogram a --csv a

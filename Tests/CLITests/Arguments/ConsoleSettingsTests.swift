@@ -77,7 +77,7 @@ import Testing
     let settings = try serve("--print-snippets")
     #expect(settings.printedText(port: 1)?.hasPrefix("// npm") == true)
     #expect(settings.printedText(port: 1)?.contains(":1/pusher/auth") == true)
-    let unsigned = try serve("--print-snippets --no-auth-endpoints")
+    let unsigned = try serve("--print-snippets --no-serve-auth")
     #expect(unsigned.printedText(port: 1)?.contains("channelAuthorization") == false)
   }
 

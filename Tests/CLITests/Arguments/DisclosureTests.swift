@@ -57,7 +57,7 @@ import Testing
     #expect(
       Set(shown) == [
         "header", "auth-header", "forward-header", "auth-param", "header-command", "auth-command",
-        "user-auth-command", "exec", "on-ready", "on-gap", "forward", "auth-endpoint",
+        "user-auth-command", "exec", "on-ready", "on-gap", "on-idle", "forward", "auth-endpoint",
         "user-auth-endpoint", "proxy", "redis", "webhook", "to", "url", "data", "user-info",
         "signature", "api-url",
       ])

@@ -14,7 +14,7 @@ import Testing
     #expect(settings.server.acceptsCompression && settings.warnings == [])
     #expect(try !serve("--no-compression").server.acceptsCompression)
     #expect(settings.server.authEndpoints == .thisMachine)
-    #expect(try serve("--no-auth-endpoints").server.authEndpoints == .nobody)
+    #expect(try serve("--no-serve-auth").server.authEndpoints == .nobody)
   }
 
   @Test(
@@ -147,23 +147,23 @@ import Testing
     let own = ["PUSHER_APP_KEY": "k", "PUSHER_APP_SECRET": "mine"]
     let settings = try serve("--listen " + address, own)
     #expect(settings.server.authEndpoints == .nobody && settings.warnings == [])
-    let open = try serve("--auth-endpoints --listen " + address, own)
+    let open = try serve("--serve-auth --listen " + address, own)
     #expect(open.server.authEndpoints == .everybody)
-    #expect(open.warnings.first?.text.hasPrefix("--auth-endpoints: everyone ") == true)
+    #expect(open.warnings.first?.text.hasPrefix("--serve-auth: everyone ") == true)
   }
 
   @Test(
     arguments: """
       --allow-host ws.example.com
         => --allow-host ws.example.com: requests for this name or through a proxy cannot use the
-        authorisation endpoints, /faults and the console; --auth-endpoints opens the endpoints to
-        everyone, --no-auth-endpoints removes them
-      --allow-host ws.example.com --auth-endpoints
-        => --auth-endpoints: everyone who reaches this server, also through a proxy, gets signatures
+        authorisation endpoints, /faults and the console; --serve-auth opens the endpoints to
+        everyone, --no-serve-auth removes them
+      --allow-host ws.example.com --serve-auth
+        => --serve-auth: everyone who reaches this server, also through a proxy, gets signatures
         for every channel
-      --allow-host ws.example.com --no-auth-endpoints =>
+      --allow-host ws.example.com --no-serve-auth =>
       --allow-host shop.test =>
-      --auth-endpoints =>
+      --serve-auth =>
       """ as Table)
   func `a name for a proxy warns of what is closed or open through it`(row: Table.Row) throws {
     row.expect(try row.settings(after: "serve ").warningText)

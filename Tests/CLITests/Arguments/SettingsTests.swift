@@ -24,7 +24,7 @@ import Testing
     let settings = try subscribe(
       "--key K --host h -p 6001 --scheme ws --path /pre/ -c a -c b a -e x* -x y -n 3 -W 1m "
         + "--idle-timeout 5 -t -0 -L --buffer 1M -o pretty --connect-timeout 3s "
-        + "--reconnect never --max-retries 0 --retry-max-delay 9 --reconnect-delay 2s --activity-timeout 60 "
+        + "--reconnect never --max-retries 0 --retry-max-delay 9 --retry-delay 2s --activity-timeout 60 "
         + "--pong-timeout 7 --no-compression -v --color never")
     #expect(settings.channels == ["a", "b"])
     #expect(settings.connection.summary == "K http://h:6001/pre")

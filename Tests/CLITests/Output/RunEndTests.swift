@@ -204,6 +204,18 @@ struct RunEndTests {
     #expect(!rig.pass(.seconds(2)).contains(.judge(.idleTimeout(.seconds(2)))))
   }
 
+  @Test func `--on-idle runs once in a silence, and again in one after the next event`() {
+    var rig = Rig()
+    rig.end = RunEnd(idleTimeout: .seconds(2), outlastsSilence: true, at: Rig.start)
+    for _ in 1...2 {
+      #expect(rig.pass(.seconds(2)) == [.silence(.seconds(2)), .proceed])
+      #expect(rig.end.deadline == nil && rig.pass(.seconds(9)) == [.proceed])
+      rig.end.noteEvents(at: rig.now)
+    }
+    _ = rig.take(Self.lost)
+    #expect(!rig.pass(.seconds(2)).contains(.silence(.seconds(2))))
+  }
+
   @Test func `of two limits at the same time --timeout is judged`() {
     var rig = Rig(timeout: .seconds(2), idle: .seconds(2))
     #expect(

@@ -108,7 +108,7 @@ struct BenchTests {
 
   @Test func `after a storm all are back, and the cut is no error`() throws {
     let figures = try figures(
-      LocalServer(), ["storm", "--subscribers", "20", "--reconnect-delay", "10ms"])
+      LocalServer(), ["storm", "--subscribers", "20", "--retry-delay", "10ms"])
     #expect(counts(figures, "connected", "reconnects", "gaps", "errors") == [20, 20, 20, 0])
     #expect(figures["back_max_ms"]?.double ?? 0 > 0)
   }
@@ -136,7 +136,7 @@ struct BenchTests {
   @Test func `what comes while a subscriber is away is lost, by that subscriber`() throws {
     let server = try LocalServer(options: ["--fault", "drop:after=5,connections=1,times=1"])
     let figures = try figures(
-      server, Self.small + ["--channels", "1", "--reconnect-delay", "50ms"])
+      server, Self.small + ["--channels", "1", "--retry-delay", "50ms"])
     #expect(counts(figures, "reconnects", "gaps", "losing_subscribers") == [1, 1, 1])
     let lost = try #require(figures["lost"]?.integer)
     #expect(lost > 0 && figures["most_lost"]?.integer == lost)

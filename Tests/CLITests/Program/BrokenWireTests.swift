@@ -104,8 +104,9 @@ import Testing
       for number in 0..<5 { try connection.send(event: "tick", data: "\(number)") }
     }
     let proxy = try FaultProxy(to: server) { _ in wire }
-    try PusherCLI.run(["subscribe"] + proxy.address + ["news", "more", "-r", "-n", "5"]).expect(
-      prints: "0\n1\n2\n3\n4\n", says: "")
+    try PusherCLI.run(["subscribe"] + proxy.address + ["news", "more", "-o", "raw", "-n", "5"])
+      .expect(
+        prints: "0\n1\n2\n3\n4\n", says: "")
   }
 
   @Test func `a greeting that drips runs into the connect timeout`() throws {

@@ -9,10 +9,12 @@ struct CountAndTimeoutTests {
   /// Options of a form of output, and one event in it.
   static let forms: [([String], String)] = [
     ([], json + "\n"), (["-o", "json"], json + "\n"), (["-o", "raw"], #"{"n":1}"# + "\n"),
-    (["-r"], #"{"n":1}"# + "\n"), (["-0"], json + "\0"), (["-r", "-0"], #"{"n":1}"# + "\0"),
+    (["-o", "raw"], #"{"n":1}"# + "\n"), (["-0"], json + "\0"),
+    (["-o", "raw", "-0"], #"{"n":1}"# + "\0"),
     (["--color", "never"], json + "\n"),
     (["-F", "%e of %c: %d"], #"tick of news: {"n":1}"# + "\n"), (["-F", "%e", "-0"], "tick\0"),
-    (["--exec", "cat"], json + "\n"), (["--exec", "true", "--tee", "-r"], #"{"n":1}"# + "\n"),
+    (["--exec", "cat"], json + "\n"),
+    (["--exec", "true", "--tee", "-o", "raw"], #"{"n":1}"# + "\n"),
   ]
 
   private func ticking() throws -> ScriptedServer {
@@ -58,8 +60,9 @@ struct CountAndTimeoutTests {
         try connection.send(event: name, data: "{}")
       }
     }
-    try server.subscribed("news", "-e", "order.*", "-x", "*noise", "-n", "2", "-r", "-0").expect(
-      prints: "{}\0{}\0")
+    try server.subscribed("news", "-e", "order.*", "-x", "*noise", "-n", "2", "-o", "raw", "-0")
+      .expect(
+        prints: "{}\0{}\0")
   }
 
   @Test func `time stamps are RFC 3339 in UTC, and stand first`() throws {

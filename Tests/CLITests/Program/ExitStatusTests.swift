@@ -98,6 +98,16 @@ import Testing
       ("subscribe --local news --output-file f --exec true", "add --tee"),
       ("subscribe --local news --output-file f --forward http://127.0.0.1:1/", "add --tee"),
       ("subscribe --local news --sync 1s", "--output-file"),
+      ("sse -s http://127.0.0.1:1/", "sse has no option -s: only events are printed"),
+      ("sse --json {} http://127.0.0.1:1/", "sse has no option --json: -d DATA sends JSON"),
+      ("subscribe --local news --output-file /nowhere/%c", "folder '/nowhere/': no such file"),
+      ("subscribe --local news --output-file %c-%e", "give %c or %e once, in the name of the file"),
+      ("subscribe --local news --output-file %c/x", "give %c or %e once, in the name of the file"),
+      ("subscribe --local news --output-file f --max-files 2", "leave out --max-files"),
+      (
+        "sse http://127.0.0.1:1/ --output-file %c", "an event stream has no channels for %c; use %e"
+      ),
+      ("sse http://127.0.0.1:1/ --output-file %e --field a --join", "--join makes one text"),
       ("subscribe --local news --record f --output-file f", "name the same file"),
       ("subscribe --key k news --record /dev/full", "cannot write '/dev/full': it is not a file"),
       ("subscribe --local news --trace /nowhere/at/all", "--trace: cannot write '/nowhere/at/all'"),

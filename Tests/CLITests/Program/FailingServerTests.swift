@@ -111,7 +111,7 @@ import Testing
       for number in 0..<200 { try connection.send(event: "tick", data: "\(number)") }
       try connection.close(code: code, reason: "bye")
     }
-    let result = try subscribe(to: server, "-r", "--reconnect", "never")
+    let result = try subscribe(to: server, "-o", "raw", "--reconnect", "never")
     let isRefusal = (4000..<4100).contains(code)
     result.expect(
       isRefusal ? 5 : 4, prints: (0..<200).map { "\($0)\n" }.joined(),

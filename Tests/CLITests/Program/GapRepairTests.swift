@@ -117,7 +117,7 @@ struct GapRepairTests {
       }
     }
     let result = try server.subscribed(
-      "news", "--retry-max-delay", "10ms", "--reconnect-delay", "10ms", "-n", "6", "--on-gap",
+      "news", "--retry-max-delay", "10ms", "--retry-delay", "10ms", "-n", "6", "--on-gap",
       "cat >>\(gaps); \(Hooked.awaiting(lost)); "
         + #"echo '{"event":"m","channel":"news","data":1}'"#)
     let events = try result.outputLines.map {
@@ -145,6 +145,22 @@ struct GapRepairTests {
     try program.result(of: SIGTERM)
     let id = try #require(pid_t(try fileText(started).dropLast()))
     #expect(kill(id, 0) != 0)
+  }
+
+  @Test func `--on-idle reads the silence, and neither its failure nor the silence ends the run`()
+    throws
+  {
+    let silent = try ScriptedServer.joined { [goes] connection in
+      try connection.wait(for: goes)
+      try connection.send(event: "e", data: "1")
+    }
+    let program = try PusherCLI.subscribe(
+      to: silent, "news", "-n", "1", "--idle-timeout", "100ms", "--on-idle", "cat; exit 3")
+    let silence = try JSONParser.parse(program.errorLine(containing: #"{"from":""#))
+    #expect(silence.members?.map(\.name) == ["from", "to", "seconds"])
+    try program.errorLine(containing: "warning: --on-idle: the command ended with status 3")
+    goes.open()
+    #expect(try program.result().outputText == Hooked.lines(1...1))
   }
 }
 

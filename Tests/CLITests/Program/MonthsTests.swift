@@ -63,7 +63,7 @@ import Testing
     }
     let program = try PusherCLI.start(
       ["subscribe", "--host", "push.test", "--port", former.port, "--scheme", "http"]
-        + ["news", "-r", "-v", "--retry-max-delay", "20ms"],
+        + ["news", "-o", "raw", "-v", "--retry-max-delay", "20ms"],
       environment: names.environment.merging(environment) { $1 })
     try program.errorLine(containing: "subscribed to news")
     try trigger("former", at: "127.0.0.1")

@@ -157,6 +157,88 @@ struct OutputFileTests {
     }
   }
 
+  // MARK: One file a name
+
+  private func pattern(_ name: String) throws -> FilePattern {
+    let folder = try TemporaryFolder.shared.folder("names")
+    return try #require(try FilePattern("\(folder)/\(name)", openLimit: 1))
+  }
+
+  private func names(_ pattern: FilePattern) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: pattern.folder).sorted()
+  }
+
+  @Test func `names that differ have paths that differ, all inside the folder`() throws {
+    let pattern = try pattern("%c")
+    let long = String(repeating: "a", count: 101)
+    // The last name would have the long one's path, if that had no mark of its own.
+    let all: [String?] = [
+      nil, "", ".", "..", "../x", "a/b", "a%2Fb", "a\0b", "A", "a", "%none", "%empty", "%other",
+      "none", "é", "e\u{301}", #"App\Events\X"#, "private-orders.1", long, long + "b",
+      String(repeating: "/", count: 60), String(pattern.path(of: long).suffix(100)),
+    ]
+    for name in all {
+      let path = pattern.path(of: name)
+      _ = try OutputFile(path, terminator: 0x0A) { Issue.record("\($0)") }
+      #expect(path.utf8.count - pattern.folder.utf8.count <= FilePattern.nameLimit, "\(path)")
+    }
+    let made = try names(pattern)
+    #expect(made.count == all.count && made.allSatisfy { !$0.hasPrefix(".") })
+    #expect(Set(["%2E.", "a%2Fb", "App%5CEvents%5CX", "private-orders.1"]).isSubset(of: made))
+  }
+
+  @Test func `one of many files is open, lines keep their order, and further names share a file`()
+    throws
+  {
+    let pattern = try pattern("%e.txt")
+    var warnings: [String] = []
+    let files = try NamedFiles(pattern, terminator: 0x0A, isSynchronized: true) {
+      warnings.append($0)
+    }
+    let queue = OutputQueue(descriptor: OutputDescriptor(files), limit: 65_536)
+    func add(_ name: Int, _ text: String) {
+      queue.buffer.append(Array("\(text)\n".utf8))
+      files.assign(channel: nil, event: "\(name)", size: queue.buffer.count)
+    }
+    for name in 1...103 { add(name, "a") }
+    for text in ["b", "c"] { add(1, text) }
+    queue.flush()
+    #expect(queue.isSettled && queue.written == 210)
+    #expect(try names(pattern).count == 101)
+    #expect(try fileText(pattern.shared) == "a\na\na\n")
+    #expect(warnings.count == 1 && warnings[0].contains(": 100 different files; "))
+    let first = pattern.path(of: "1")
+    #expect(rename(first, first + ".old") == 0)
+    // Waiting lines are still of the old file.
+    add(1, "d")
+    try queue.reopen { warnings.append($0) }
+    for name in 1...2 { add(name, "e") }
+    queue.flush()
+    #expect(try fileText(first + ".old") == "a\nb\nc\nd\n" && fileText(first) == "e\n")
+    #expect(try fileText(pattern.path(of: "2")) == "a\ne\n")
+  }
+
+  @Test
+  func `each channel has its file, and a name whose file cannot be opened ends the run with 6`()
+    throws
+  {
+    let pattern = try pattern("%c.d")
+    let events = [("e", "news", "1"), ("f", "a.b", "2"), ("e", "news", "3")]
+    let server = try Hooked.server(events[0], events[1], events[2])
+    let options = ["-L", "-n", "3", "--output-file", pattern.text]
+    try PusherCLI.run(["subscribe"] + server.address + ["news", "a.b"] + options)
+      .expect(0, prints: "")
+    #expect(try names(pattern) == ["%none.d", "a.b.d", "news.d"])
+    #expect(try lines(pattern.path(of: "news")).suffix(2) == [line(1), line(3)])
+    #expect(try lines(pattern.path(of: nil)).last?.contains("pusher-cli:exit") == true)
+    let stream = try ScriptedServer.streaming("event: a/b\ndata: 1\n\nevent: c\ndata: 2\n\n")
+    mkdir(pattern.path(of: "c"), 0o700)
+    let (text, reason) = (pattern.folder + "%e.d", "\(pattern.path(of: "c"))': it is a folder")
+    try PusherCLI.sse(stream, "-n", "2", "--output-file", text).result()
+      .expect(6, telling: "cannot write to '\(text)': '\(reason)")
+    #expect(try lines(pattern.path(of: "a/b")).count == 1)
+  }
+
   // MARK: --sync
 
   @Test func `what was written is brought to disk after the time, once`() throws {

@@ -19,7 +19,7 @@ import Testing
   func `the fields of standard input go with each request`(path: String) throws {
     let server = try server()
     let program = try PusherCLI.start(
-      ["sse", server.url, "-r", "-n", "3", "-H", "@\(path)"], input: .pipe)
+      ["sse", server.url, "-o", "raw", "-n", "3", "-H", "@\(path)"], input: .pipe)
     program.write(line: "X-Token: 7")
     program.closeInput()
     try program.result().expect(0, prints: "7\n7\n7\n")
@@ -27,7 +27,7 @@ import Testing
 
   @Test func `the fields of a process substitution go with each request`() throws {
     let server = try server()
-    let script = #"exec "$0" sse "$1" -r -n 3 -H @<(echo X-Token: 7)"#
+    let script = #"exec "$0" sse "$1" -o raw -n 3 -H @<(echo X-Token: 7)"#
     try PusherCLI.shell(script, [server.url], by: "bash").result().expect(0, prints: "7\n7\n7\n")
   }
 
@@ -47,7 +47,7 @@ import Testing
       try connection.beginStream()
       try connection.send(stream: "retry: 1\ndata: 7\n\n")
     }
-    let script = #"exec "$0" sse "$1" -r -n 3 --cacert <(cat "$2")"#
+    let script = #"exec "$0" sse "$1" -o raw -n 3 --cacert <(cat "$2")"#
     let result = try PusherCLI.shell(script, [server.url, matrix.authority], by: "bash").result()
     result.expect(0, prints: "7\n7\n7\n")
   }

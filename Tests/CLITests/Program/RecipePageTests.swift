@@ -37,9 +37,10 @@ struct RecipePageTests {
     case .watch, .table, .artisan, .send, .stand: try LaravelPlay(page).play(recipe)
     case .exec, .fields, .text, .record, .status: try ScripterPlay(page).play(recipe)
     case .build, .descriptor, .local, .load: try JobPlay(page).play(recipe)
-    case .forward, .outside, .quiet, .replace: try OperatorPlay(page).play(recipe)
+    case .forward, .outside, .quiet, .minutes, .replace: try OperatorPlay(page).play(recipe)
     case .check, .config, .option, .advice: try MistakePlay(page).play(recipe)
-    case .chat, .messages, .ollama, .tools, .hub, .changes: try StreamPlay(page).play(recipe)
+    case .chat, .messages, .ollama, .tools, .session, .hub, .changes:
+      try StreamPlay(page).play(recipe)
     }
   }
 
@@ -80,6 +81,7 @@ enum Recipe: String, CaseIterable {
   case forward = "--forward-dead"
   case outside = ">report"
   case quiet = "--idle-timeout 2m"
+  case minutes = "uniq -c"
   case replace = "./serve-anew.sh"
   case check = "pusher-cli check --env-file"
   case config = "pusher-cli config"
@@ -88,7 +90,8 @@ enum Recipe: String, CaseIterable {
   case chat = "api.openai.com"
   case messages = "api.anthropic.com"
   case ollama = "11434/api/chat"
-  case tools = "--accept-json"
+  case tools = "Mcp-Method"
+  case session = "notifications/initialized"
   case hub = "mercure?topic="
   case changes = "stream.wikimedia.org"
 }

@@ -5,13 +5,13 @@ import Testing
 @Suite("Reconnecting", .runsPrograms) struct ReconnectTests {
   private static let secret = ["PUSHER_APP_SECRET": "the-secret"]
 
-  @Test func `--reconnect-delay is the shortest wait, and the first is twice it at most`() throws {
+  @Test func `--retry-delay is the shortest wait, and the first is twice it at most`() throws {
     let server = try ScriptedServer { connection in
       try connection.join()
       if connection.number == 1 { return connection.drop() }
       try connection.stay()
     }
-    let program = try PusherCLI.subscribe(to: server, "news", "-L", "--reconnect-delay", "40ms")
+    let program = try PusherCLI.subscribe(to: server, "news", "-L", "--retry-delay", "40ms")
     let loss = try JSONParser.parse(try program.outputLine(containing: "pusher-cli:disconnected"))
     let wait = try #require(loss["data"]?["retry_in"]?.double)
     #expect((0.04...0.08).contains(wait))
@@ -87,7 +87,7 @@ import Testing
       if connection.number < 3 { try connection.close(code: 4200) }
     }
     let result = try PusherCLI.subscribe(
-      to: server, "news", "-r", "-n", "1500", "--retry-max-delay", "100ms"
+      to: server, "news", "-o", "raw", "-n", "1500", "--retry-max-delay", "100ms"
     ).result()
     #expect(result.outputText == (0..<1500).map { "\($0)\n" }.joined())
     #expect(server.connectionCount == 3)

@@ -103,7 +103,8 @@ struct RefusalAnswer: Sendable, CustomTestStringConvertible {
       try connection.send(event: "e", channel: "private-a", data: "1")
     }
     let result = try subscribe(
-      to: server, ["private-a", "-r", "--auth-endpoint", "http://127.0.0.1:\(endpoint.port)/"])
+      to: server,
+      ["private-a", "-o", "raw", "--auth-endpoint", "http://127.0.0.1:\(endpoint.port)/"])
     result.expect(0, prints: "1\n")
   }
 

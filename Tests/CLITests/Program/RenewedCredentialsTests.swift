@@ -25,7 +25,8 @@ import Testing
       if connection.number == 1 { try connection.wait(for: replaced) }
     }
     let program = try PusherCLI.subscribe(
-      to: server, "private-a", "-r", "-n", "3", "--secret-file", file, "--retry-max-delay", "10ms")
+      to: server, "private-a", "-o", "raw", "-n", "3", "--secret-file", file, "--retry-max-delay",
+      "10ms")
     #expect(try program.line() == "1")
     if let text { try write(text, to: file) } else { #expect(unlink(file) == 0) }
     replaced.open()
@@ -67,7 +68,7 @@ import Testing
       try connection.wait(for: replaced)
     }
     let program = try PusherCLI.subscribe(
-      to: server, "news", "-r", "--cacert", file, "--retry-max-delay", "10ms")
+      to: server, "news", "-o", "raw", "--cacert", file, "--retry-max-delay", "10ms")
     #expect(try program.line() == "1")
     try write("no certificate", to: file)
     replaced.open()

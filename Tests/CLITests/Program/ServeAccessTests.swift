@@ -57,7 +57,7 @@ import Testing
     for words in [
       "warning: --allow-host ws.example.com: requests for this name or through a proxy ",
       "warning: refused a request for the authorisation endpoints that is not from this machine "
-        + "(its Host is not local); --auth-endpoints would open it to everyone",
+        + "(its Host is not local); --serve-auth would open it to everyone",
       "a request for /faults that is not from this machine (it has Via)\n",
     ] { #expect(errors.contains(words), "\(errors)") }
   }
@@ -74,7 +74,7 @@ import Testing
   {
     let file = TemporaryFolder.shared.file("port")
     let program = try PusherCLI.start(
-      ["serve", "--listen", "0.0.0.0:0", "--port-file", file, "--auth-endpoints"],
+      ["serve", "--listen", "0.0.0.0:0", "--port-file", file, "--serve-auth"],
       environment: ["PUSHER_APP_KEY": "k", "PUSHER_APP_SECRET": "mine"])
     let port = String(try program.port(in: file))
     for (field, path, expected) in [

@@ -90,7 +90,7 @@ import Testing
     #expect(try address(server).token == token)
     let stream = try PusherCLI.start([
       "sse", "http://127.0.0.1:\(server.port)/console/events?token=\(token)",
-      "--reconnect-delay", "50ms",
+      "--retry-delay", "50ms",
     ])
     _ = try stream.outputLine(containing: #""hello""#)
     try server.trigger("news", "before", "1").expect(0)

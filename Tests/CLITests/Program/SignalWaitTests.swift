@@ -152,7 +152,7 @@ struct SignalWaitTests {
       case .authorization: ["private-a", "--auth-command", command]
       case .hook: ["a", "--exec", command]
       case .ready: ["a", "--on-ready", command]
-      default: ["a", "--on-gap", command, "--reconnect-delay", "10ms"]
+      default: ["a", "--on-gap", command, "--retry-delay", "10ms"]
       }
     let server = try ScriptedServer { connection in
       if wait == .authorization { try connection.welcome() } else { try connection.join() }

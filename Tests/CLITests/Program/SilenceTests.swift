@@ -41,7 +41,7 @@ struct SilenceTests {
 
   @Test func `the stream is then asked for again`() throws {
     let server = try server()
-    let program = try start(server, ["-L", "--reconnect-delay", "1s"])
+    let program = try start(server, ["-L", "--retry-delay", "1s"])
     try clock.move(.seconds(301), seenBy: program)
     let loss = try program.outputLine(containing: "pusher-cli:disconnected")
     #expect(loss.contains(#""reason":"the server sent nothing for 5 min","retry_in":1,"#))

@@ -21,7 +21,7 @@ struct SleepTests {
   ) throws -> ChildProgram {
     let program = try PusherCLI.start(
       ["subscribe"] + server.address + [
-        "news", "-r", "--activity-timeout", activityTimeout, "--pong-timeout", pongTimeout,
+        "news", "-o", "raw", "--activity-timeout", activityTimeout, "--pong-timeout", pongTimeout,
         "--retry-max-delay", "50ms",
       ], environment: clock.environment())
     #expect(try program.line() == "first")

@@ -65,7 +65,7 @@ struct StreamBodyTests {
     let server = try ScriptedServer { connection in
       try connection.answer(body: "\(connection.number)\n", type: Self.ndjson)
     }
-    let result = try sse(server, "-n", "2", "--reconnect-delay", "10ms")
+    let result = try sse(server, "-n", "2", "--retry-delay", "10ms")
     #expect(result.outputText == line("1") + line("2"))
     #expect(server.connectionCount == 2)
   }

@@ -353,7 +353,7 @@ struct StreamEndTests {
     let server = try ScriptedServer {
       try $0.answer(body: bodies[min($0.number, 3) - 1], type: "text/event-stream")
     }
-    let result = try PusherCLI.sse(server, "-n", "1", "--reconnect-delay", "10ms").result()
+    let result = try PusherCLI.sse(server, "-n", "1", "--retry-delay", "10ms").result()
     #expect(result.ending == .exited(0))
     let losses = result.errorLines.filter { $0.contains("retrying in") }
     #expect(losses.count == 1, "\(result.errorText)")
@@ -365,7 +365,7 @@ struct StreamEndTests {
 
   @Test func `the last of several attempts counts`() throws {
     let server = try ScriptedServer { try $0.answer(body: "<p>", type: "text/event-stream") }
-    try PusherCLI.sse(server, "--max-retries", "1", "--reconnect-delay", "10ms").result().expect(
+    try PusherCLI.sse(server, "--max-retries", "1", "--retry-delay", "10ms").result().expect(
       5,
       lastError: "gave up after 1 attempt: the answer ended without an event: "
         + "3 bytes of text/event-stream, beginning with '<p>'")

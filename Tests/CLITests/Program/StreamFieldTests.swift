@@ -14,7 +14,7 @@ struct StreamFieldTests {
   }
 
   private func data(_ server: ScriptedServer, _ options: [String]) throws -> [Substring] {
-    try PusherCLI.run(["sse", server.url, "-r"] + options).outputText.split(separator: "\n")
+    try PusherCLI.run(["sse", server.url, "-o", "raw"] + options).outputText.split(separator: "\n")
   }
 
   /// What becomes of the file of `--header` during a run, and what is said about that.
@@ -47,7 +47,7 @@ struct StreamFieldTests {
   ) throws {
     let token = try TemporaryFolder.shared.file("token", holding: "X-Token: 1\n")
     let server = try server()
-    let program = try PusherCLI.start(["sse", server.url, "-r", "-H", "@\(token)"])
+    let program = try PusherCLI.start(["sse", server.url, "-o", "raw", "-H", "@\(token)"])
     #expect(try program.line() == "1")
     try change.apply(to: token)
     if let message = change.message(token) { try program.errorLine(containing: message) }

@@ -172,7 +172,7 @@ struct StreamTests {
       "event: a.x\ndata: 1\n\nevent: b\ndata: 2\n\nevent: a.y\ndata: {\"z\":\"q\"}\n\n")
     let filtered = try PusherCLI.sse(server, "-e", "a.*", "-x", "*x", "-n", "1", "-0").result()
     #expect(filtered.outputText == #"{"event":"a.y","data":{"z":"q"}}"# + "\0")
-    let raw = try PusherCLI.sse(server, "-r", "-n", "3").result()
+    let raw = try PusherCLI.sse(server, "-o", "raw", "-n", "3").result()
     #expect(raw.outputText == "1\n2\n{\"z\":\"q\"}\n")
     let format = "%N %e [%d] %w%% %s"
     let formatted = try PusherCLI.sse(server, "-F", format, "-x", "b", "-n", "2").result()
@@ -217,11 +217,36 @@ struct StreamTests {
       try connection.send(stream: "data: 2\n\n")
       try connection.remain()
     }
-    let result = try PusherCLI.run(["sse", server.url, "-n", "2", "-v"] + option)
+    let result = try PusherCLI.run(["sse", server.url, "-n", "2", "-v", "-i"] + option)
     #expect(result.ending == .exited(0), "\(result.errorText)")
     #expect(sessions.values == [[], option.isEmpty ? [] : ["s-1"]])
     let advice = "/stream, mcp-session-id s-1 (--session-header mcp-session-id sends it back)\n"
+    #expect(result.errorText.contains("pusher-cli: HTTP/1.1 200 "))
+    #expect(result.errorText.contains("pusher-cli: mcp-session-id: s-1\n"))
     #expect(result.errorText.lowercased().contains(advice) == option.isEmpty, "\(result.errorText)")
+  }
+
+  @Test
+  func `an answer that begins with an id alone is continued by GET while an event is awaited`()
+    throws
+  {
+    let questions = Record<ScriptedConnection.Question>()
+    let server = try ScriptedServer { connection in
+      questions.add(try connection.question())
+      try connection.beginAnswer([("Mcp-Session-Id", "s")], type: "text/event-stream")
+      let isFirst = connection.number == 1
+      try connection.send(stream: isFirst ? "retry: 10\nid: 7\ndata:\n\n" : "data: 2\n\n")
+    }
+    let arguments = ["sse", server.url, "-d", "{}", "--session-header", "Mcp-Session-Id", "-n"]
+    let line = #"{"event":"message","id":"7","data":2}"# + "\n"
+    try PusherCLI.run(arguments + ["1"]).expect(0, prints: line)
+    let get = try #require(questions.values.last)
+    #expect(get.head.method == "GET" && get.body.isEmpty)
+    let names = ["Last-Event-ID", "Mcp-Session-Id", "Content-Type"]
+    #expect(names.map { get.head.headers[$0] } == ["7", "s", nil])
+    // Without such an event, the request has had its answer.
+    try PusherCLI.run(arguments + ["2"]).expect(4)
+    #expect(questions.values.map(\.head.method) == ["POST", "GET", "POST"])
   }
 
   @Test func `a session stays with the server that named it`() throws {

@@ -255,7 +255,7 @@ struct TLSRefusalTests {
       try connection.stay()
     }
     try PusherCLI.subscribe(
-      to: server, "news", "--cacert", matrix.authority, "-r", "-n", "30"
+      to: server, "news", "--cacert", matrix.authority, "-o", "raw", "-n", "30"
     ).result().expect(0, prints: (0..<30).map { "\($0)\n" }.joined())
     #expect(pongs.values.count >= 29)
   }

@@ -175,7 +175,7 @@ struct UpgradeCase: CustomTestStringConvertible, Sendable {
       let host = try connection.request().headers["Host"] ?? ""
       try connection.redirect(status, to: isAbsolute ? "http://\(host)/far/app/k" : location)
     }
-    let result = try PusherCLI.subscribe(to: server, "news", "-r", "-n", "1", "-v").result()
+    let result = try PusherCLI.subscribe(to: server, "news", "-o", "raw", "-n", "1", "-v").result()
     result.expect(0, prints: "1\n")
     let path = isAbsolute ? "/far/app/k" : "/elsewhere/app/k"
     #expect(
@@ -220,7 +220,7 @@ struct UpgradeCase: CustomTestStringConvertible, Sendable {
       try connection.stay()
     }
     let result = try PusherCLI.subscribe(
-      to: server, "news", "-r", "-n", "2", "--retry-max-delay", "100ms"
+      to: server, "news", "-o", "raw", "-n", "2", "--retry-max-delay", "100ms"
     ).result()
     #expect(result.outputText == "2\n4\n")
   }

@@ -17,6 +17,7 @@ final class StreamPlay {
     case .messages: try messages()
     case .ollama: try ollama()
     case .tools: try tools()
+    case .session: try session()
     case .hub: try hub()
     default: try changes()
     }
@@ -34,7 +35,7 @@ final class StreamPlay {
 
   /// The script, without a wait between two attempts.
   private var brisk: String {
-    page.script.replacing("--retry-post", with: "--retry-post --reconnect-delay 10ms")
+    page.script.replacing("--retry-post", with: "--retry-post --retry-delay 10ms")
   }
 
   private func expect(_ text: String, _ result: ProgramResult, status: Int32 = 0) {
@@ -58,7 +59,9 @@ final class StreamPlay {
       try connection.send(stream: ModelStreams.chat("Hello", ", world", "!"))
       try connection.remain()
     }
-    expect("Hello, world!\n", try stage(server).start(brisk).result())
+    let result = try stage(server).start(brisk).result()
+    expect("Hello, world!\n", result)
+    #expect(result.errorText.contains("pusher-cli: usage.total_tokens: 9\n"))
     #expect(questions.values.count == 2)
     for question in questions.values {
       #expect(question.head.target == "/v1/chat/completions" && question.body == Self.question)
@@ -118,6 +121,16 @@ final class StreamPlay {
     for type in ["application/json", "text/event-stream"] {
       #expect(accepted.values.allSatisfy { $0?.contains(type) == true }, "\(accepted.values)")
     }
+  }
+
+  /// The library ends the answer early, and has the rest for a GET of the session.
+  private func session() throws {
+    guard PythonPeer.isWanted else { return }
+    let server = try PythonPeer.start("mcp_server.py", ["session"])
+    defer { server.send(SIGKILL) }
+    let script = try page.script.replacing("127.0.0.1:8000", with: "127.0.0.1:\(server.line())")
+    let stage = try RecipeStage(port: "1", leads: .never)
+    expect("done\n", try stage.start(script).result())
   }
 
   /// The second run begins after the last update of the first one, which the hub has forgotten.

@@ -308,8 +308,8 @@ extension Flag {
     manual: "Report when user ID goes online or offline, with --sign-in. May be repeated.")
 
   static let waiting: [Flag] = [
-    .connectTimeout, .reconnect, .retryPost, .keepGoing, .maxRetries, .reconnectDelay,
-    .sseReconnectDelay, .retryMaxDelay, .activityTimeout, .sseActivityTimeout, .pongTimeout,
+    .connectTimeout, .reconnect, .retryPost, .keepGoing, .maxRetries, .retryDelay,
+    .sseRetryDelay, .retryMaxDelay, .activityTimeout, .sseActivityTimeout, .pongTimeout,
   ]
 
   static let connectTimeout = Flag(
@@ -342,7 +342,7 @@ extension Flag {
     manual: """
       Send a request again if the server asks for that before its first event. The server asks by HTTP 429 or 503 with
       Retry-After. It has then done nothing with the request. The option is for a request with --data, or with another
-      method than GET. --max-retries limits the number of retries. --reconnect-delay and --retry-max-delay limit the
+      method than GET. --max-retries limits the number of retries. --retry-delay and --retry-max-delay limit the
       waits. Any other failure ends the run as before. A stream that has begun is not requested again, unless
       --reconnect says so.
       """)
@@ -360,16 +360,16 @@ extension Flag {
     summary: "end with 4 after N retries in a row (no limit)",
     manual: "End with status 4 after N retries in a row. Without this option there is no limit.")
 
-  static let reconnectDelay = Flag(
-    "reconnect-delay", .duration, of: [.subscribe, .bench], in: .patience, default: "1s",
+  static let retryDelay = Flag(
+    "retry-delay", .duration, of: [.subscribe, .bench], in: .patience, default: "1s",
     summary: "wait at least TIME between retries",
     manual: """
       Set the shortest wait of `subscribe` and `bench` between retries. The default is {default}, and the minimum 10 ms. Longer
       waits grow from TIME. `RECONNECTING SUBSCRIBE` has the times of all attempts.
       """)
 
-  static let sseReconnectDelay = Flag(
-    "reconnect-delay", .duration, of: [.sse], in: .patience, default: "3s",
+  static let sseRetryDelay = Flag(
+    "retry-delay", .duration, of: [.sse], in: .patience, default: "3s",
     summary: "wait TIME first, unless the stream sets retry",
     manual: """
       Wait TIME before `sse` requests a lost stream again. The default is {default}. The stream can set another wait by
@@ -381,7 +381,7 @@ extension Flag {
     summary: "wait at most TIME between retries",
     manual: """
       Wait at most TIME between two retries. The default is {default}. The waits are random. They grow from
-      --reconnect-delay, or from TIME if that is less. If a server asks for a longer wait by Retry-After, the wait is
+      --retry-delay, or from TIME if that is less. If a server asks for a longer wait by Retry-After, the wait is
       that long, but never more than TIME. The first wait of `sse` is the wait that the stream sets by `retry:`, or
       three seconds. The waits of further attempts without an event grow from there.
       """)

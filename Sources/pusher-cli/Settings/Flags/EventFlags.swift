@@ -3,8 +3,9 @@ internal import PusherCore
 extension Flag {
   static let receiving: [Flag] = [
     .channel, .event, .excludeEvent, .whereExpression, .untilEvent, .failEvent, .failWhere, .count,
-    .timeout, .idleTimeout, .onReady, .readyFD, .exec, .execJobs, .execTimeout, .execFail, .stats,
-    .timestamps, .output, .raw, .format, .field, .join, .null, .lifecycle, .buffer,
+    .timeout, .idleTimeout, .onIdle, .onReady, .readyFD, .exec, .execJobs, .execTimeout, .execFail,
+    .stats,
+    .timestamps, .output, .format, .field, .join, .last, .null, .lifecycle, .buffer,
     .maxEvent, .until,
     .maxMembers,
   ]
@@ -105,7 +106,18 @@ extension Flag {
   static let idleTimeout = Flag(
     "idle-timeout", .duration, of: .printing, in: .receive,
     summary: "end with 124 when nothing is printed for TIME",
-    manual: "End with status 124 when no event was printed for TIME.")
+    manual:
+      "End with status 124 when no event was printed for TIME. --on-idle runs a command instead.")
+
+  static let onIdle = Flag(
+    "on-idle", .text("CMD"), shows: .program, needs: ["idle-timeout"], of: .printing,
+    in: .receive, summary: "run CMD in a silence of --idle-timeout, and go on",
+    manual: """
+      Run CMD with sh(1) once when no event was printed for the time of --idle-timeout, also without a connection. The
+      run goes on, and the next event arms the option again. CMD reads the silence from standard input, as a JSON line
+      with `from`, `to` and `seconds`. Its output goes to standard error. Silences that begin while CMD runs are one
+      silence, which has its CMD afterwards. If CMD fails, a warning says so. The end of the run also ends CMD.
+      """)
 
   static let onReady = Flag(
     "on-ready", .text("CMD"), shows: .program, of: .printing.union([.webhook]), in: .receive,
@@ -199,11 +211,6 @@ extension Flag {
       page marks a gap in the connection, with and without `--lifecycle`, and a new day.
       """)
 
-  static let raw = Flag(
-    "raw", letter: "r", of: .printing, in: .print, isCommon: true,
-    standsFor: ("output", OutputFormat.raw.rawValue), summary: "print only the data, as -o raw",
-    manual: "Print only the data, as `--output raw` does.")
-
   static let format = Flag(
     "format", letter: "F", .text("TEXT"),
     excludes: [
@@ -240,6 +247,15 @@ extension Flag {
       Print no line end between the values of --field. The last value gets a line end when the run ends. Each value is
       written at once, so you see the answer of a language model as it comes. A terminal gets newlines and tabs as they
       are. A value `null` counts as an absent field.
+      """)
+
+  static let last = Flag(
+    "last", .text("PATH"), needs: ["field"], of: .printing, in: .print,
+    summary: "report the last value of another field",
+    manual: """
+      Report at the end, on standard error, the last value of another field than --field, such as `usage.total_tokens`.
+      PATH is as for --field. A value `null` counts as an absent field. The events that --event, --exclude-event and
+      --where leave out are not read, but events without --field are. --quiet does not turn it off.
       """)
 
   static let null = Flag(
@@ -352,7 +368,7 @@ extension Flag {
 
   static let steering: [Flag] = [
     .discover, .maxChannels, .stdin, .onGap, .onGapTimeout, .summary, .metrics,
-    .outputFile, .recordEvents, .sync,
+    .outputFile, .maxFiles, .recordEvents, .sync,
   ]
 
   static let discover = Flag(
@@ -422,6 +438,22 @@ extension Flag {
       that are ready together are one write. If an earlier run left its last line incomplete, the program ends that
       line first, with a warning. SIGHUP reopens FILE, for log rotation, and then does not end the run. Earlier lines
       are in the old file, and no line is in both. With --exec or --forward, add --tee.
+
+      If the name of FILE has `%c` or `%e` once, as in `events/%c.jsonl`, each channel or each event name has its own
+      file. The folder must exist. Letters, digits and `-_.,=@;:` of a name stand for themselves. Other bytes, and a
+      dot at the beginning, become `%` and two capital hex digits, so no name leaves the folder, and two names never
+      share a file. A name that becomes longer than 100 bytes is cut, and ends with `%x` and its SHA-256. An event
+      without a channel goes to `%none`, and an empty name to `%empty`. A file system that ignores case cannot tell
+      names apart that differ in nothing else. SIGHUP reopens all files.
+      """)
+
+  static let maxFiles = Flag(
+    "max-files", .integer(1...1000), needs: ["output-file"], of: .printing, in: .print,
+    default: "100", summary: "with %c or %e, keep N files open",
+    manual: """
+      Keep at most N files of --output-file open, if it has `%c` or `%e`. The default is {default}. The file that was
+      used longest ago is closed, and opened again for its next event. One run writes at most 100 times N different
+      files. A warning says so once, and the events of further names go to `%other`.
       """)
 
   static let recordEvents = Flag(

@@ -98,8 +98,6 @@ final class Flag: Equatable, Sendable {
   private let givenManual: String?
   /// Values for completions, made when they are asked for: every run makes the table.
   private let offers: @Sendable () -> [String]
-  /// Flag and value for which this flag is short.
-  let standsFor: (name: String, value: String)?
   /// Flag that this one cancels when it comes later.
   let cancels: String?
 
@@ -110,7 +108,7 @@ final class Flag: Equatable, Sendable {
     shows disclosure: Disclosure = .whole, is role: Role = .option, variables: [String] = [],
     excludes: [Exclusion] = [], needs: [String] = [], of commands: Set<Command>, in group: Group,
     isCommon common: Common = false, default standard: String? = nil,
-    standsFor: (name: String, value: String)? = nil, cancels: String? = nil, summary: String,
+    cancels: String? = nil, summary: String,
     manual: String? = nil
   ) {
     (self.name, self.letter, self.value, self.offers) = (name, letter, value, offers)
@@ -118,8 +116,7 @@ final class Flag: Equatable, Sendable {
     (self.allowsEmpty, self.common, self.disclosure) = (allowsEmpty, common, disclosure)
     (self.role, self.variables, self.excludes, self.needs) = (role, variables, excludes, needs)
     (self.commands, self.group, self.standard) = (commands, group, standard)
-    (self.standsFor, self.cancels) = (standsFor, cancels)
-    self.summary = summary
+    (self.cancels, self.summary) = (cancels, summary)
     givenManual = manual
   }
 
@@ -142,9 +139,6 @@ final class Flag: Equatable, Sendable {
     case .text(let word), .integer(_, let word), .choice(_, let word): word
     }
   }
-
-  /// Name of the flag whose value this one sets.
-  var target: String { standsFor?.name ?? name }
 
   var takesValue: Bool { !metavariable.isEmpty }
   var canBeNegated: Bool { !takesValue && role != .action }
@@ -274,15 +268,16 @@ extension Flag {
     switch (command, flag) {
     case (.sse, .key) where written == "-k":
       "-k is --key; to skip the check of the certificate, give --insecure"
+    case (.sse, .failCondition): "a refused request ends with a status other than 0 anyway"
     case (.sse, _) where flag.group == .connection:
       "its URL names the server; for channels, use 'pusher-cli subscribe'"
     case (.serve, .host), (.serve, .url): "give its address with --listen HOST:PORT"
     case (.serve, .scheme): "--tls-cert and --tls-key make it speak https and wss"
     case (.serve, .path): "it answers at /; a proxy can take a prefix away"
     case (.serve, .local): "it is the server of --local"
-    case (.serve, .output), (.serve, .raw), (.serve, .format):
+    case (.serve, .output), (.serve, .format):
       "--log-events prints events as JSON lines"
-    case (.serve, .authEndpoint): "--auth-endpoints answers authorisation requests"
+    case (.serve, .authEndpoint): "--serve-auth answers authorisation requests"
     case (.auth, _) where flag.group == .connection, (.sign, _) where flag.group == .connection,
       (.verify, _) where flag.group == .connection:
       "it signs without a server; leave the option out"

@@ -3,7 +3,7 @@ internal import PusherCore
 extension Flag {
   static let requesting: [Flag] = [
     .header, .headerCommand, .method, .data, .lastEventID, .stateFile, .acceptJSON,
-    .lines, .cookies, .sessionHeader, .unbuffered,
+    .lines, .cookies, .sessionHeader, .showHeaders, .unbuffered,
   ]
 
   static let header = Flag(
@@ -50,6 +50,18 @@ extension Flag {
     manual: """
       Send the value of the field NAME, which an answer of the server has, with each later request to the same scheme,
       host and port. Servers of MCP (Streamable HTTP) name a session in Mcp-Session-Id, and -v shows it.
+
+      Such a server may begin the answer to a POST with an event that has an id and no data. With this option and --count,
+      --until or --until-event, the event is not printed. If the answer then ends early, the run asks for the rest by
+      GET with Last-Event-ID, as --reconnect sets.
+      """)
+
+  static let showHeaders = Flag(
+    "show-headers", letter: "i", of: [.sse], in: .voice,
+    summary: "show status and fields of each answer",
+    manual: """
+      Show status and fields of each answer on standard error, also of redirects and refusals. --quiet does not turn it
+      off. Values of Set-Cookie are left out.
       """)
 
   static let method = Flag(
@@ -152,11 +164,11 @@ extension Flag {
     manual: "Send at most N events per second, such as `50` or `0.5`, with `-`.")
 
   static let speed = Flag(
-    "speed", .text("FACTOR"), of: [.trigger], in: .send,
+    "speed", .text("FACTOR"), of: [.trigger], in: .send, isCommon: true,
     summary: "replay at FACTOR times the pace of received_at",
     manual: """
       Send the lines of standard input at their recorded pace, times FACTOR. The pace comes from `received_at`, as
-      `subscribe -t` prints it. A FACTOR of 1 keeps the pace, and 10 is ten times as fast. A line without `received_at`
+      `subscribe -t` prints it. A FACTOR of 1 keeps the pace, and `10` or `10x` is ten times as fast. A line without `received_at`
       follows the line before it at once.
       """)
 

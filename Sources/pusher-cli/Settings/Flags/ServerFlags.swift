@@ -156,14 +156,14 @@ extension Flag {
       """)
 
   static let authEndpoints = Flag(
-    "auth-endpoints", of: [.serve], in: .serve,
+    "serve-auth", of: [.serve], in: .serve,
     summary: "answer /pusher/auth for other machines too",
     manual: """
       Answer authorisation requests from everybody, as an application does. The endpoints are POST `/pusher/auth` and
       `/pusher/user-auth`, and Laravel's `/broadcasting/auth` and `/broadcasting/user-auth`. They sign only for a socket
       that is connected here, which may then subscribe to every channel as any user. So without this option, the server
       answers only requests from this machine, without the fields of a proxy, and only if no other machine can connect.
-      `--no-auth-endpoints` turns the endpoints off. A request is a form or JSON with `socket_id` and `channel_name`.
+      `--no-serve-auth` turns the endpoints off. A request is a form or JSON with `socket_id` and `channel_name`.
       For members and users, it may also have `user_id`, `user_info` and `watchlist`. Without `user_id`, the user's id
       is the socket's id.
       """)
@@ -186,7 +186,7 @@ extension Flag {
       machine, such as the name of a tunnel. Local hosts, which --allow-origin lists, are always allowed. Other names
       get 403, because a web page can make its own name lead here. A server that other machines can reach accepts
       every name. `/faults` stays closed to requests for HOST and through a proxy. So do the authorisation endpoints
-      and the console, unless --auth-endpoints or --console opens them. May be repeated.
+      and the console, unless --serve-auth or --console opens them. May be repeated.
       """)
 
   static let maxConnections = Flag(

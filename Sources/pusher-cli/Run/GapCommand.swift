@@ -1,9 +1,10 @@
 internal import PusherCore
 
-/// Runs the command of `--on-gap` after a gap; its output replaces the missed events.
+/// Runs the command of `--on-gap` after a gap, or the command of `--on-idle` in a silence.
 ///
 /// The command reads the gap as a JSON line. A gap that ends meanwhile has its command afterwards.
-final class GapRepair {
+/// The output of `--on-gap` replaces the missed events; any other output goes to standard error.
+final class GapCommand {
   private let settings: GapSettings
   /// Maximum output of the command, in bytes.
   private let limit: Int
@@ -13,7 +14,7 @@ final class GapRepair {
   /// The gap since the running command began, all in one.
   private var next: (start: Instant, end: Instant, channels: [String])?
   private var isCut = false
-  private(set) var counts = HookCounts()
+  private var counts = HookCounts()
   /// Called for each event in the output; returns whether to continue.
   var onEvent: ((Envelope) -> Bool)?
 
@@ -24,8 +25,8 @@ final class GapRepair {
 
   var isRunning: Bool { process != nil }
 
-  /// Asks for the events of these channels between two times.
-  func begin(from start: Instant, to end: Instant, _ channels: [String]) {
+  /// Runs the command for the time between `start` and `end`, without events of these channels.
+  func begin(from start: Instant, to end: Instant, _ channels: [String] = []) {
     guard !isCut else { return }
     guard process == nil else {
       next = (next?.start ?? start, end, channels)
@@ -33,10 +34,12 @@ final class GapRepair {
     }
     let names = JSONValue.array(channels.map(JSONValue.string))
     let line = JSONValue.object(
-      Lifecycle.gap(from: start, to: end, at: loop.now) + [.init("channels", names)])
+      Lifecycle.gap(from: start, to: end, at: loop.now)
+        + (channels.isEmpty ? [] : [.init("channels", names)]))
     let question = ChildProcess.Command(
       line: settings.command, input: Array((JSONWriter.text(line) + "\n").utf8),
-      outputLimit: limit, timeout: settings.timeout)
+      outputLimit: limit, outlet: onEvent == nil ? .ourErrors : .captured,
+      timeout: settings.timeout)
     do throws(ChildProcess.Failure) {
       process = try ChildProcess(loop: loop, command: question, at: loop.now) {
         [unowned self] result, _ in ended(result)
@@ -71,9 +74,9 @@ final class GapRepair {
       warn(
         "the command printed more than \(Quantities.words(size: limit)); its output is ignored "
           + "(--buffer sets the limit)")
-    case .failure(.timeout):
+    case .failure(.timeout(let time)):
       warn(
-        "the command took longer than \(settings.timeout.inWords); its output is ignored "
+        "the command took longer than \(time.inWords); its output is ignored "
           + "(--on-gap-timeout sets the limit)")
     case .failure(let failure): warn("\(failure)")
     }
@@ -96,5 +99,7 @@ final class GapRepair {
     }
   }
 
-  private func warn(_ text: String) { diagnostics.warning("--on-gap: \(text)") }
+  private func warn(_ text: String) { diagnostics.warning("\(settings.option.spelling): \(text)") }
+
+  var metrics: MetricFamily { counts.family(of: settings.option.name) }
 }
