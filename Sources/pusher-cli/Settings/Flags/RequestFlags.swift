@@ -321,9 +321,9 @@ extension Flag {
     "compare", .text("FILE"), of: [.bench], in: .load,
     summary: "compare with the JSON of an earlier run",
     manual: """
-      Compare with an earlier run, whose output with `--output json` is in FILE. The table shows the
-      eight main figures with their change, and every figure with -v. The JSON gets the member `compared`. If both runs had different loads, a warning names the
-      difference.
+      Compare with an earlier run, whose output with `--output json` is in FILE. The table shows the eight main figures
+      with their change, and every figure with --verbose. The JSON gets the member `compared`. If both runs had
+      different loads, a warning names the difference.
       """)
 
   static let histogram = Flag(
