@@ -308,7 +308,7 @@ extension Flag {
 
   static let find = Flag(
     "find", .text("CONDITION"), excludes: ["compare"], of: [.bench], in: .load,
-    summary: "find the most subscribers for which CONDITION holds",
+    summary: "find the most subscribers that keep CONDITION",
     manual: """
       Find the most subscribers for which CONDITION holds, such as `p99<50ms` or `lost==0`. Begin with --subscribers,
       and repeat the run with twice as many until CONDITION fails. If the first run fails, halve until one holds. Then
