@@ -321,7 +321,7 @@ extension Flag {
 
   static let find = Flag(
     "find", .text("CONDITION"), excludes: ["compare"], of: [.bench], in: .load,
-    summary: "find the most subscribers for which CONDITION holds",
+    summary: "find the most subscribers that keep CONDITION",
     manual: """
       Find the most subscribers for which CONDITION holds, such as `p99<50ms` or `lost==0`. Begin with --subscribers,
       and repeat the run with twice as many until CONDITION fails. If the first run fails, halve until one holds. Then
@@ -334,9 +334,9 @@ extension Flag {
     "compare", .text("FILE"), of: [.bench], in: .load,
     summary: "compare with the JSON of an earlier run",
     manual: """
-      Compare with an earlier run, whose output with `--output json` is in FILE. The table shows the
-      eight main figures with their change, and every figure with -v. The JSON gets the member `compared`. If both runs had different loads, a warning names the
-      difference.
+      Compare with an earlier run, whose output with `--output json` is in FILE. The table shows the eight main figures
+      with their change, and every figure with --verbose. The JSON gets the member `compared`. If both runs had
+      different loads, a warning names the difference.
       """)
 
   static let histogram = Flag(
