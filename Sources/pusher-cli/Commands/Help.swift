@@ -48,7 +48,7 @@ enum HelpPage: Equatable {
       self.init(for: command, words.dropFirst().first, complete: false)
     } else if let topic = Self.topics.first(where: { $0.name == word }) {
       self = topic.page
-    } else if Flag.all.contains(where: { $0.name == word }) {
+    } else if Command.habits[word] == nil, Flag.all.contains(where: { $0.name == word }) {
       self = .flag(word)
     } else {
       let names = Command.words + Self.topics.map(\.name)

@@ -14,7 +14,7 @@ enum Command: String, CaseIterable, Sendable {
 
   static let words = allCases.map(\.rawValue) + ["sub"]
 
-  private static let habits: [String: Command] = [
+  static let habits: [String: Command] = [
     "pub": .trigger, "publish": .trigger, "send": .trigger, "emit": .trigger,
     "listen": .subscribe, "tail": .subscribe,
   ]

@@ -129,8 +129,8 @@ import Testing
     #expect(try subscribe("a", ["PUSHER_APP_KEY": "k"]).printing.form.output == .json)
   }
 
-  @Test func `raw in the file gives way like the output that it stands for`() throws {
-    let file = "[profile p]\nkey = k\nraw = true\n[subscribe]\nraw = true\n"
+  @Test func `the output of a file gives way to what is typed or in the environment`() throws {
+    let file = "[profile p]\nkey = k\noutput = raw\n[subscribe]\noutput = raw\n"
     let environment = Self.home.merging(["PUSHER_CLI_OUTPUT": "json"]) { $1 }
     func output(_ line: String, _ environment: [String: String]) throws -> OutputFormat {
       try subscribe(line, environment, file).printing.form.output

@@ -155,7 +155,7 @@ enum Documentation {
   static func manual() throws -> [String] {
     let section = try #require(
       try text("man/pusher-cli.1").components(separatedBy: ".Sh ").first {
-        $0.hasPrefix("EXAMPLES\n")
+        $0.hasPrefix("DESCRIPTION\n")
       })
     return section.components(separatedBy: ".Bd -literal -offset indent\n").dropFirst().map {
       $0.components(separatedBy: "\n.Ed")[0].replacing("\\e", with: "\\")
