@@ -11,8 +11,8 @@
 #   BENCH_BEFORE=PATH an older program for the column "before" of the tables limit and instructions
 #   BENCH_FUNCTIONS=N the table of instructions also prints the N most expensive functions of each
 #                     row, on standard error
-#   BENCH_CHECK=1     fails if a row of the table of instructions is more than 3 percent above the one in
-#                     docs/benchmarks.md
+#   BENCH_CHECK=1     fails if a row of the table of instructions is more than 3 percent above the
+#                     one in docs/benchmarks.md
 #
 # Word splitting is intended: several variables hold lists of words.
 # shellcheck disable=SC2046,SC2086

@@ -168,8 +168,8 @@ extension ByteBuffer {
 ///
 /// The bytes are valid until the owner next receives, consumes or clears, so a view is passed down
 /// a call and never kept. At least ``ByteBuffer/padding`` bytes after the view belong to the same
-/// allocation, so a wide load that begins inside the view never leaves it. What other modules do for
-/// each event is inlinable.
+/// allocation, so a wide load that begins inside the view never leaves it. What other modules do
+/// for each event is inlinable.
 @safe @usableFromInline package struct ByteView {
   /// The first byte; meaningless if `count` is 0.
   @usableFromInline package let base: UnsafeMutablePointer<UInt8>

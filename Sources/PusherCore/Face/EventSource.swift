@@ -16,8 +16,9 @@
 /// keeps its handlers, which must capture it weakly, `[weak source] in`.
 ///
 /// A `for await` over ``messages(buffering:)`` or ``feed(buffering:)`` waits while the source
-/// reconnects. It ends without an error: by ``disconnect()``, with the last reference to the source,
-/// with a 204, with a loss that no attempt follows (``failure`` has the reason), and with its task.
+/// reconnects. It ends without an error: by ``disconnect()``, with the last reference to the
+/// source, with a 204, with a loss that no attempt follows (``failure`` has the reason), and with
+/// its task.
 /// A `break` leaves the loop alone, and the source stays connected.
 public final class EventSource: Sendable {
   private let core: EventSourceCore
@@ -158,10 +159,11 @@ public struct EventSourceSettings: Sendable {
   public var body: [UInt8] = []
   /// Supplies further header fields for each attempt, such as a fresh token.
   ///
-  /// They replace fields of the same name. A thrown error fails the attempt as an unreachable server
-  /// does: ``reconnect`` decides whether another one follows, and ``EventSource/failure`` has the
-  /// error's text. To end instead, call ``EventSource/disconnect()`` in the closure. Its task is
-  /// cancelled after ``connectTimeout``, which includes it, and by ``EventSource/disconnect()``.
+  /// They replace fields of the same name. A thrown error fails the attempt as an unreachable
+  /// server does: ``reconnect`` decides whether another one follows, and ``EventSource/failure``
+  /// has the error's text. To end instead, call ``EventSource/disconnect()`` in the closure. Its
+  /// task is cancelled after ``connectTimeout``, which includes it, and by
+  /// ``EventSource/disconnect()``.
   public var headersForEachConnection: (@Sendable () async throws -> [String: String])?
   /// Retries; the maximum delay also limits the delay that a server may ask for.
   public var reconnect = ReconnectPolicy()
