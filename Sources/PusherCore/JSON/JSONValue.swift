@@ -2,7 +2,8 @@
 ///
 /// What other libraries call `int` or `intValue` is ``integer`` here, `string` or `stringValue`
 /// is ``text``, `float` or `number` is ``double``, `array` is ``elements``, `object` or
-/// `dictionary` is ``members`` or `value["name"]`, `isNull` is `value == .null`, and `rawString()` is ``jsonText``.
+/// `dictionary` is ``members`` or `value["name"]`, `isNull` is `value == .null`, and `rawString()`
+/// is ``jsonText``.
 /// ``identifier`` reads an id that may be a number or a string.
 public enum JSONValue: Sendable, Equatable {
   case null
