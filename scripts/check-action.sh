@@ -136,6 +136,13 @@ act with install=false expect=order.created channel='news orders' timeout=30s ru
 event
 say "expected event: $order"
 
+act with install=false serve=true run="$send
+test \"\$PUSHER_APP_KEY\" = local" || fail 'the commands do not find their server'
+refuse "ended with status 3" install=false serve=true run="$send
+exit 3"
+grep -q 'event order.created on orders' "$work/said" || fail 'the message does not show what the server saw'
+say 'commands beside a server: they find it, and their failure shows what it saw'
+
 refuse "no event 'order.paid' within 1s" install=false expect=order.paid channel=orders timeout=1s
 refuse "no event 'order.paid' within 2s" install=false expect=order.paid channel=orders timeout=2s run="$send"
 grep -q 'order.created' "$work/said" || fail 'the message does not name the other event'
@@ -147,6 +154,7 @@ grep -qx "::$mark::" "$work/said" || fail 'commands stay off after a line withou
 refuse 'status 2' install=false expect=order.created channel=orders timeout=soon
 refuse "give the input 'channel'" install=false expect=order.created
 refuse "without 'expect'" install=false channel=orders
+refuse "without 'expect' or 'serve'" install=false run=true
 refuse 'give true or false' install=false serve=yes
 refuse "cannot start the local server: .*$port" install=false serve=true port="$port"
 refuse "no event '\$(touch owned)" install=false expect='$(touch owned)`touch owned`' channel=orders timeout=1s

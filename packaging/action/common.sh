@@ -53,3 +53,12 @@ verbatim() {
   order "$mark" ''
   return "$status"
 }
+
+# write_commands: writes the input "run" into the file of COMMANDS, which goes with this step. A file,
+# because arguments are public and the commands may have a secret.
+write_commands() {
+  COMMANDS=$(mktemp "$RUNNER_TEMP/pusher-cli-run.XXXXXXXX")
+  export COMMANDS
+  trap 'rm -f "$COMMANDS"' EXIT
+  printf '%s\n' "$INPUT_RUN" >"$COMMANDS"
+}

@@ -16,13 +16,9 @@ for channel in $INPUT_CHANNEL; do
 done
 set +f
 if [ -n "$INPUT_RUN" ]; then
-  # A file, because arguments are public and the commands may have a secret.
-  script=$(mktemp "$RUNNER_TEMP/pusher-cli-run.XXXXXXXX")
-  trap 'rm -f "$script"' EXIT
-  printf '%s\n' "$INPUT_RUN" >"$script"
-  export RUN_SCRIPT="$script"
+  write_commands
   # shellcheck disable=SC2016
-  arguments+=(--on-ready='exec bash --noprofile --norc -eo pipefail "$RUN_SCRIPT"')
+  arguments+=(--on-ready='exec bash --noprofile --norc -eo pipefail "$COMMANDS"')
 fi
 
 status=0

@@ -19,8 +19,10 @@ if [ "$INPUT_INSTALL" = false ] && [ -n "$INPUT_WHEEL$INPUT_VERSION" ]; then
 fi
 if [ -n "$INPUT_EXPECT" ]; then
   [ -n "${INPUT_CHANNEL//[[:space:]]/}" ] || fail "no channel for '$INPUT_EXPECT': give the input 'channel'"
-elif [ -n "$INPUT_CHANNEL$INPUT_RUN" ]; then
-  fail "the inputs 'channel' and 'run' have no effect without 'expect': give the name of an event"
+elif [ -n "$INPUT_CHANNEL" ]; then
+  fail "the input 'channel' has no effect without 'expect': give the name of an event"
+elif [ -n "$INPUT_RUN" ] && [ "$INPUT_SERVE" = false ]; then
+  fail "the input 'run' has no effect without 'expect' or 'serve': give the name of an event, or true"
 fi
 if [ "$INPUT_INSTALL" = false ] && ! command -v pusher-cli >/dev/null; then
   fail "the input 'install' is false, and no pusher-cli is on PATH: install it in an earlier step"

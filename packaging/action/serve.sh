@@ -1,13 +1,23 @@
 #!/usr/bin/env bash
 # Starts the local server in the background, waits until it listens, and gives its settings to later
-# steps.
+# steps. With commands and without an event to wait for, runs the commands beside a server that ends
+# with them.
 #
-# INPUT_PORT: port, or 0 for a free one
+# INPUT_PORT: port, or 0 for a free one · INPUT_EXPECT: name or pattern · INPUT_RUN: commands
 #
-# The server goes on after this step. The runner ends it with the job, as all processes that a step
+# Without commands the server goes on after this step. The runner ends it with the job, as all processes that a step
 # leaves. To end it earlier, kill the process id of the output "pid".
 # shellcheck source=packaging/action/common.sh
 . "${BASH_SOURCE[0]%/*}/common.sh"
+
+if [ -z "$INPUT_EXPECT" ] && [ -n "$INPUT_RUN" ]; then
+  write_commands
+  status=0
+  verbatim pusher-cli serve --listen="127.0.0.1:$INPUT_PORT" --no-console -- \
+    bash --noprofile --norc -eo pipefail "$COMMANDS" </dev/null || status=$?
+  [ "$status" -eq 0 ] || fail "the commands of 'run' ended with status $status; the messages above say why"
+  exit 0
+fi
 
 # The settings have the secret, so nobody else may read this folder.
 work=$(mktemp -d "$RUNNER_TEMP/pusher-cli-serve.XXXXXXXX")
