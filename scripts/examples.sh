@@ -43,7 +43,6 @@ if [ "${CI:-}" = true ]; then
   cp -R Examples "$package"
   sed "s|name: \"pusher-cli\", path: \"..\"|url: \"file://$work/pusher-cli\", from: \"$version\"|" \
     Examples/Package.swift >"$package/Package.swift"
-  grep -q "from: \"$version\"" "$package/Package.swift" || fail 'the dependency of Examples/Package.swift has another form'
 fi
 # The cache of the user's own packages stays as it is.
 set -- --package-path "$package" --scratch-path .build-examples --cache-path "$work/cache"
