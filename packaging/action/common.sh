@@ -54,8 +54,8 @@ verbatim() {
   return "$status"
 }
 
-# write_commands: writes the input "run" into the file of COMMANDS, which goes with this step. A file,
-# because arguments are public and the commands may have a secret.
+# write_commands: writes the input "run" into the file of COMMANDS, which goes with this step. A
+# file, because arguments are public and the commands may have a secret.
 write_commands() {
   COMMANDS=$(mktemp "$RUNNER_TEMP/pusher-cli-run.XXXXXXXX")
   export COMMANDS

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Starts the local server in the background, waits until it listens, and gives its settings to later
-# steps. With commands and without an event to wait for, runs the commands beside a server that ends
-# with them.
+# Starts the local server in the background, waits until it listens, and gives its settings to
+# later steps. With commands and without an event to wait for, runs the commands beside a server
+# that ends with them.
 #
 # INPUT_PORT: port, or 0 for a free one · INPUT_EXPECT: name or pattern · INPUT_RUN: commands
 #
