@@ -5,8 +5,8 @@
 #
 # INPUT_PORT: port, or 0 for a free one · INPUT_EXPECT: name or pattern · INPUT_RUN: commands
 #
-# Without commands the server goes on after this step. The runner ends it with the job, as all processes that a step
-# leaves. To end it earlier, kill the process id of the output "pid".
+# Without commands the server goes on after this step. The runner ends it with the job, as all
+# processes that a step leaves. To end it earlier, kill the process id of the output "pid".
 # shellcheck source=packaging/action/common.sh
 . "${BASH_SOURCE[0]%/*}/common.sh"
 
