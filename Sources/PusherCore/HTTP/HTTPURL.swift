@@ -194,18 +194,29 @@ extension HTTPURL {
 package enum PercentEncoding {
   /// Encodes all bytes except letters, digits and `-._~` as `%XX`, in upper case.
   package static func encode(_ text: String) -> String {
-    encode(text, where: { !isUnreserved($0) })
+    encode(text.utf8, where: { !isUnreserved($0) })
   }
 
   /// Encodes the percent sign and all bytes except visible ASCII, for use in a header field.
   package static func encodeForField(_ text: String) -> String {
-    encode(text, where: { !ASCII.isVisible($0) || $0 == UInt8(ascii: "%") })
+    encode(text.utf8, where: { !ASCII.isVisible($0) || $0 == UInt8(ascii: "%") })
   }
 
-  private static func encode(_ text: String, where isWritten: (UInt8) -> Bool) -> String {
+  /// Encodes a dot at the beginning, and all bytes except letters, digits and `-_.,=@;:`, for a
+  /// file's name.
+  package static func encodeForFile(_ name: some Collection<UInt8>) -> String {
+    let encoded = encode(name) { byte in
+      byte == UInt8(ascii: "~") || !isUnreserved(byte) && !",=@;:".utf8.contains(byte)
+    }
+    return name.first == UInt8(ascii: ".") ? "%2E" + encoded.dropFirst() : encoded
+  }
+
+  private static func encode(
+    _ text: some Collection<UInt8>, where isWritten: (UInt8) -> Bool
+  ) -> String {
     var encoded: [UInt8] = []
-    encoded.reserveCapacity(text.utf8.count)
-    for byte in text.utf8 {
+    encoded.reserveCapacity(text.count)
+    for byte in text {
       if !isWritten(byte) {
         encoded.append(byte)
       } else {

@@ -33,18 +33,13 @@ struct FilePattern: Equatable, Sendable {
 
   /// Returns the path for a name; two names never share one.
   ///
-  /// Letters, digits and `-_.,=@;:` stand for themselves, any other byte and a dot at the beginning
-  /// are percent-encoded with capitals. A longer name ends with `%x` and its SHA-256. Capitals end
-  /// at F, so `%none`, `%empty`, `%other` and `%x` are no encoding.
+  /// The name is percent-encoded. A longer one ends with `%x` and its SHA-256. The digits are
+  /// capitals up to F, so `%none`, `%empty`, `%other` and `%x` are no encoding.
   func path(of name: String?) -> String {
     guard let name else { return start + "%none" + rest }
     let bytes = Array(name.utf8)
-    var safe = bytes.isEmpty ? "%empty" : ""
-    for (index, byte) in bytes.prefix(Self.nameLimit + 1).enumerated() {
-      let isLetter = (byte | 0x20) &- 0x61 < 26 || byte &- 0x30 < 10
-      let isPlain = isLetter || "-_,=@;:".utf8.contains(byte) || byte == 0x2E && index > 0
-      safe += isPlain ? String(Unicode.Scalar(byte)) : "%" + Hex.encode([byte]).uppercased()
-    }
+    var safe = PercentEncoding.encodeForFile(bytes.prefix(Self.nameLimit + 1))
+    if safe.isEmpty { safe = "%empty" }
     if safe.utf8.count > Self.nameLimit {
       safe = safe.prefix(Self.nameLimit - 66) + "%x" + Hex.encode(Digest.sha256(bytes))
     }
