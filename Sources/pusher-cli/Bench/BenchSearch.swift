@@ -22,8 +22,6 @@ struct BenchSearch: Equatable, Sendable {
   private var broken: Step?
   private var steps = 0
 
-  /// Maximum number of subscribers, as of `--subscribers`.
-  static let most = 100_000
   private static let mostSteps = 20
   private static let longest = Duration.seconds(3600)
 
@@ -42,7 +40,7 @@ struct BenchSearch: Equatable, Sendable {
     let next: Int
     switch (held?.subscribers, broken?.subscribers) {
     case (nil, nil): return nil
-    case (let held?, nil): next = min(held * 2, Self.most)
+    case (let held?, nil): next = min(held * 2, BenchLoad.subscriberLimit)
     case (nil, let broken?): next = max(broken / 2, least)
     case (let held?, let broken?): next = (broken - held) * 10 > held ? (held + broken) / 2 : held
     }

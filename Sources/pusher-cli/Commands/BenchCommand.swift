@@ -152,7 +152,7 @@ extension BenchSettings: RunnableSettings {
 
   /// The load in words, with the number of messages.
   var words: String {
-    let most = goal == nil ? "" : ", later up to \(BenchNumber.grouped(BenchSearch.most))"
+    let most = goal == nil ? "" : ", later up to \(BenchNumber.grouped(BenchLoad.subscriberLimit))"
     let sockets = "\(BenchNumber.grouped(load.subscribers)) connections\(most)"
     guard mode.sendsEvents else {
       return mode == .storm ? "\(sockets), each made twice" : sockets

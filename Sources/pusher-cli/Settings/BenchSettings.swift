@@ -198,6 +198,8 @@ struct BenchLoad: Equatable, Sendable {
   /// Sockets opened a second.
   var connectionRate: Double { pace.map(Double.init) ?? Double(subscribers) / ramp.inSeconds }
 
+  /// Maximum number of subscribers, typed or of `--find`.
+  static let subscriberLimit = 100_000
   /// Maximum number of events of a run: each has a number of the plan.
   static let eventLimit = 100_000_000
   /// Maximum memory for the account of deliveries: a bit for each event and subscriber.

@@ -251,7 +251,8 @@ extension Flag {
       """)
 
   static let subscribers = Flag(
-    "subscribers", .integer(1...100_000), of: [.bench], in: .load, isCommon: true, default: "100",
+    "subscribers", .integer(1...BenchLoad.subscriberLimit), of: [.bench], in: .load,
+    isCommon: true, default: "100",
     summary: "connect N subscribers",
     manual: """
       Connect N subscribers, each with a socket and one channel. The default is {default}. Each socket takes a file
