@@ -43,7 +43,7 @@ internal import PusherCore
     case .trigger: TriggerSettings.self
     case .channels, .users, .terminate: InspectSettings.self
     case .auth, .sign, .verify: SignSettings.self
-    case .webhook where typed.operands.first == "send": WebhookSendSettings.self
+    case .webhook where typed.operands.first == WebhookWord.send.rawValue: WebhookSendSettings.self
     case .webhook: WebhookSettings.self
     case .bench: BenchSettings.self
     case .check: CheckSettings.self

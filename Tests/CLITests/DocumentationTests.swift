@@ -79,7 +79,7 @@ import Testing
   @Test func `pages fit a terminal and end with one newline`() {
     var pages = [HelpPage.overview, .environment, .exitCodes, .faults, .output, .recipes]
     pages += Flag.all.map { .flag($0.name) }
-    for word in [HelpPage.Webhook.listen, .send] {
+    for word in WebhookWord.allCases {
       pages += [.webhook(word, complete: false), .webhook(word, complete: true)]
     }
     for command in Self.working {

@@ -115,8 +115,7 @@ private struct ManualEntry {
     let names = ["Fl -\(flag.name)"] + (flag.isOnByDefault ? ["Fl -no-\(flag.name)"] : [])
     let value = flag.takesValue ? " Ar \(argument)" : ""
     lines.append(".It " + (heads + names).joined(separator: " , ") + value)
-    let text = flag.manual.replacing("{default}", with: flag.standard ?? "{default}")
-    for word in Self.words(text) { add(word) }
+    for word in Self.words(flag.filledManual) { add(word) }
     endLine()
   }
 

@@ -64,7 +64,7 @@ enum CompletionScript: String, CaseIterable, Sendable {
     case .config: Set<Command>.talking.map(\.rawValue).sorted() + ConfigSettings.words
     case .completion: allCases.map(\.rawValue)
     case .sign, .verify: ["channel", "user", "request", "webhook"]
-    case .webhook: ["listen", "send"]
+    case .webhook: WebhookWord.allCases.map(\.rawValue)
     case .bench: BenchMode.allCases.map(\.rawValue)
     default: []
     }

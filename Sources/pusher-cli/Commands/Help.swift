@@ -5,12 +5,10 @@ enum HelpPage: Equatable {
   /// A command's page, with all options or only the common ones.
   case command(Command, complete: Bool)
   /// The page of `webhook listen` or `webhook send`, with its own options.
-  case webhook(Webhook, complete: Bool)
-  /// What the manual says of the flags with this name, of one command or of all.
+  case webhook(WebhookWord, complete: Bool)
+  /// The manual's text of the flags with this name, in one command or in all.
   case flag(String, of: Command? = nil)
   case environment, exitCodes, faults, output, recipes
-
-  enum Webhook: String { case listen, send }
 
   static let topics: [(name: String, page: HelpPage)] = [
     ("environment", .environment), ("exit-codes", .exitCodes), ("faults", .faults),
@@ -25,7 +23,7 @@ enum HelpPage: Equatable {
     case .help, .version: self = .overview
     case .webhook:
       self =
-        word.flatMap(Webhook.init).map { .webhook($0, complete: complete) }
+        word.flatMap(WebhookWord.init).map { .webhook($0, complete: complete) }
         ?? .command(command, complete: complete)
     default: self = .command(command, complete: complete)
     }
@@ -40,7 +38,7 @@ enum HelpPage: Equatable {
       return
     }
     let command = Command(word: word)
-    let hasWord = command == .webhook && words.count > 1 && Webhook(rawValue: words[1]) != nil
+    let hasWord = command == .webhook && words.count > 1 && WebhookWord(rawValue: words[1]) != nil
     if let extra = words.dropFirst(hasWord ? 2 : 1).first {
       throw UsageError("help takes one command or topic (found '\(extra)' too)", helpFor: nil)
     }
@@ -72,8 +70,7 @@ extension HelpPage {
         word == .listen ? PackageResources.webhook_listen_txt : PackageResources.webhook_send_txt,
         "webhook \(word.rawValue)",
         Flag.of(.webhook).filter {
-          !(word == .listen ? Flag.ofWebhookSend : Flag.ofWebhookListen).contains($0)
-            && (complete || $0.isCommon(of: .webhook))
+          !word.foreignFlags.contains($0) && (complete || $0.isCommon(of: .webhook))
         }, complete: complete)
     case .flag(let name, let command):
       Self.text(
@@ -132,8 +129,7 @@ extension HelpPage {
     for flag in flags {
       if !lines.isEmpty { lines.append("") }
       lines.append((flag.letter.map { "-\($0), " } ?? "") + head(of: flag))
-      let text = flag.manual.pieces(separatedBy: "{default}").joined(separator: flag.standard ?? "")
-      for paragraph in text.pieces(separatedBy: "\n\n") {
+      for paragraph in flag.filledManual.pieces(separatedBy: "\n\n") {
         lines.append("")
         lines += wrapped(paragraph.pieces(separatedBy: "`").joined(separator: "'"), head: "")
       }

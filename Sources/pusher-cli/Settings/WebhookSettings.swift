@@ -2,6 +2,16 @@ internal import PusherCore
 internal import PusherLines
 internal import PusherServer
 
+/// What `webhook` does.
+enum WebhookWord: String, CaseIterable, Sendable {
+  case listen, send
+
+  var other: Self { self == .listen ? .send : .listen }
+
+  /// Options that only the other word takes.
+  var foreignFlags: [Flag] { self == .listen ? Flag.ofWebhookSend : Flag.ofWebhookListen }
+}
+
 /// The settings of `webhook listen`.
 struct WebhookSettings: CommandSettings {
   var listen: ListenSettings
@@ -17,8 +27,7 @@ struct WebhookSettings: CommandSettings {
   var common: CommonSettings
 
   init(_ resolved: inout Resolved) throws(UsageError) {
-    try resolved.arguments.requireWebhookWord("listen")
-    try resolved.arguments.refuse(Flag.ofWebhookSend, by: "webhook listen", of: "webhook send")
+    try resolved.arguments.require(.listen)
     listen = try ListenSettings(&resolved)
     (key, secret) = try resolved.signer(resolved.app(.api))
     count = resolved[.count].integer
@@ -47,8 +56,7 @@ struct WebhookSendSettings: CommandSettings {
   private static let batch = 100
 
   init(_ resolved: inout Resolved) throws(UsageError) {
-    try resolved.arguments.requireWebhookWord("send")
-    try resolved.arguments.refuse(Flag.ofWebhookListen, by: "webhook send", of: "webhook listen")
+    try resolved.arguments.require(.send)
     receivers = []
     for text in resolved[.webhookTo].texts {
       receivers.append(try Application.webhook(text, Flag.webhookTo.spelling))
@@ -123,12 +131,16 @@ extension WebhookNotice.Kind {
 }
 
 extension TypedArguments {
-  /// Requires the one argument of `webhook`.
-  fileprivate func requireWebhookWord(_ word: String) throws(UsageError) {
-    guard operands != [word] else { return }
-    let found = operands.first { !["listen", "send"].contains($0) } ?? operands.dropFirst().first
-    throw UsageError(
-      "webhook takes one word: listen or send\(found.map { " (found '\($0)')" } ?? "")",
-      helpFor: .webhook)
+  /// Requires the one argument of `webhook`, and refuses the options of the other word.
+  fileprivate func require(_ word: WebhookWord) throws(UsageError) {
+    guard operands == [word.rawValue] else {
+      let wrong = operands.first { WebhookWord(rawValue: $0) == nil }
+      let found = wrong ?? operands.dropFirst().first
+      throw UsageError(
+        "webhook takes one word: listen or send\(found.map { " (found '\($0)')" } ?? "")",
+        helpFor: .webhook)
+    }
+    try refuse(
+      word.foreignFlags, by: "webhook \(word.rawValue)", of: "webhook \(word.other.rawValue)")
   }
 }

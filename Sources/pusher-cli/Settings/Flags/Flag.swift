@@ -96,6 +96,11 @@ final class Flag: Equatable, Sendable {
     givenManual ?? summary.prefix(1).uppercased() + summary.dropFirst() + "."
   }
   private let givenManual: String?
+  /// ``manual`` with the default value.
+  var filledManual: String {
+    guard let standard else { return manual }
+    return manual.pieces(separatedBy: "{default}").joined(separator: standard)
+  }
   /// Values for completions, made when they are asked for: every run makes the table.
   private let offers: @Sendable () -> [String]
   /// Flag that this one cancels when it comes later.
