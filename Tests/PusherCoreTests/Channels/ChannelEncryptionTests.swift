@@ -59,6 +59,20 @@ struct ChannelEncryptionTests {
     }
   }
 
+  @Test func `boxes of one connection open one after the other, each with its own nonce`() {
+    let room = OpeningRoom()
+    for number in 1...3 as ClosedRange<UInt8> {
+      let plain = [UInt8](repeating: number, count: 40)
+      let box = key.seal(plain, nonce: [UInt8](repeating: number, count: 24))
+      let output = ByteBuffer()
+      for text in [box, box.replacing("/", with: #"\/"#)] {
+        output.removeAll()
+        withView(Array(text.utf8)) { #expect(key.open($0, into: output, using: room), "\(text)") }
+        #expect(output.array == plain)
+      }
+    }
+  }
+
   @Test func `a box that is damaged at any place opens neither way`() {
     let text = Array(Self.box.utf8)
     for place in text.indices {
