@@ -4,8 +4,8 @@
 #
 #   scripts/examples.sh PROGRAM
 #
-# Where CI=true the programs name the library as packages outside do, by a git URL and a version:
-# the last commit has that version's tag in a copy of the repository.
+# With CI=true the programs depend on the library as another package does: by a git URL and a
+# version. A copy of the repository has the tag of that version on its last commit.
 #
 # Uses loopback only and ends everything it starts. After the build it takes at most a minute. Fails
 # if a program does not print its expected lines.

@@ -1,9 +1,15 @@
 /// A JSON value (RFC 8259) that keeps the order of members and the digits of numbers.
 ///
-/// What other libraries call `int` or `intValue` is ``integer`` here, `string` or `stringValue`
-/// is ``text``, `float` or `number` is ``double``, `array` is ``elements``, `object` or
-/// `dictionary` is ``members`` or `value["name"]`, `isNull` is `value == .null`, and `rawString()`
-/// is ``jsonText``.
+/// Other libraries have other names:
+///
+/// - `int`, `intValue`: ``integer``
+/// - `float`, `number`: ``double``
+/// - `string`, `stringValue`: ``text``
+/// - `array`: ``elements``
+/// - `object`, `dictionary`: ``members``, or `value["name"]` for one member
+/// - `isNull`: `value == .null`
+/// - `rawString()`: ``jsonText``
+///
 /// ``identifier`` reads an id that may be a number or a string.
 public enum JSONValue: Sendable, Equatable {
   case null

@@ -1,8 +1,9 @@
 internal import PusherCore
 
-/// Counts events and their bytes by a name, such as their channel, for a limited number of names.
+/// Counts the events of each name, and their bytes.
 ///
-/// The peer chooses the names, so all names above the limit share one count.
+/// A name is that of a channel, or of the events themselves. The peer chooses the names, so their
+/// number is limited, and all others share one count.
 final class NameCounts {
   struct Count {
     private(set) var events = 0

@@ -126,7 +126,7 @@ extension Flag {
       Run CMD with sh(1) as soon as no event can be missed. This is when the server has confirmed all channels, or has
       answered with an event stream. With `webhook listen` it is when webhooks are accepted, with `webhook send` when
       the first list of channels is handled, and with `serve` when connections are accepted. CMD runs once, and not
-      again after a reconnect. It has no input, and its output goes to standard error. If it fails, the run ends with
+      again after a reconnect. CMD reads nothing, and its output goes to standard error. If it fails, the run ends with
       status 7. A run that ends with status 0 waits for CMD, at most until --timeout. Every other end, also a signal,
       ends CMD. `serve` and `webhook listen` give CMD their port in PUSHER_CLI_PORT.
       """)
