@@ -178,6 +178,16 @@ import Testing
   @Test func `while nobody reads, a webhook waits, and further ones get 503`() throws {
     let (program, port) = try listen()
     var clients: [RawClient] = []
+    // One at a time until the pipe is full: several in one round fill the queue before it is.
+    var queued = 0
+    while queued == 0 {
+      let client = try send(Self.webhook(clients.count), to: port)
+      try waitUntil("webhook \(clients.count) is answered or queued") {
+        queued = try program.goRound(1)
+        return queued > 0 || !client.text.isEmpty
+      }
+      clients.append(client)
+    }
     try waitUntil("a webhook is answered with 503") {
       // Fewer than the connection limit, and more than pipe and queue hold.
       if clients.count < 100 { clients.append(try send(Self.webhook(clients.count), to: port)) }
