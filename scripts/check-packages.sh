@@ -96,7 +96,6 @@ session() {
 /\\$/{n;p;bmore
 }
 }' "$work/block"
-    echo 'kill "$!"'
   } >"$bare/session"
   grep '^{' "$work/block" >"$work/expected"
   grep -q 'pusher-cli serve &' "$bare/session" || fail 'README has no session with a server'

@@ -21,6 +21,8 @@ struct BenchSearch: Equatable, Sendable {
   private var held: Step?
   private var broken: Step?
   private var steps = 0
+  /// True if a signal ended the search.
+  var isInterrupted = false
 
   private static let mostSteps = 20
   private static let longest = Duration.seconds(3600)
@@ -50,14 +52,15 @@ struct BenchSearch: Equatable, Sendable {
   /// The result for people, which follows the table.
   var text: String {
     let lines = [held, broken].compactMap { $0.map { Diagnostics.escaped($0.inWords) + "\n" } }
-    return "\n--find '\(condition.text)' in \(steps) runs:\n" + lines.joined()
+    let runs = Quantities.words(steps, of: "run") + (isInterrupted ? ", interrupted" : "")
+    return "\n--find '\(condition.text)' in \(runs):\n" + lines.joined()
   }
 
   var json: JSONValue {
     func number(_ step: Step?) -> JSONValue { step.map { .integer($0.subscribers) } ?? .null }
     return [
       "condition": .string(condition.text), "held": number(held), "broken": number(broken),
-      "runs": .integer(steps),
+      "runs": .integer(steps), "interrupted": .bool(isInterrupted),
     ]
   }
 }

@@ -50,6 +50,7 @@ extension BenchSettings: RunnableSettings {
       }
       (last, signal) = try trial.run(diagnostics)
     }
+    search.isInterrupted = signal != nil
     let status = end(held ?? last, signal, search, diagnostics)
     guard held == nil, status == .success else { return status }
     diagnostics.error("--find '\(goal.text)': no load held it")

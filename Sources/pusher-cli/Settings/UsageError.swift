@@ -69,6 +69,7 @@ enum Suggestion {
     (["-C"], [.subscribe, .sse, .webhook], "-n N (--count) ends the run after N events"),
     (["-r", "--raw"], Set.printing, "-o raw prints only the data"),
     (["-s", "--silent"], [.sse], "only events are printed; -q also hides messages"),
+    (["-N", "--no-buffer"], [.sse], "every event is printed at once anyway"),
     (["-m", "--max-time"], [.sse], "-W TIME ends the run after TIME"),
     (["-u", "--user"], [.sse], "put the URL with USER:PASSWORD@ into a file, and give @FILE"),
     (["--json", "--data-raw"], [.sse], "-d DATA sends JSON with its Content-Type"),
@@ -144,7 +145,7 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
     case .output: "output could not be written: disk full, or its reader stalls at the end"
     case .command:
       "a command of --on-ready, or of --exec with --exec-fail stop, failed; or --exec did not handle all events"
-    case .condition: "a condition of --fail holds for the figures of bench"
+    case .condition: "a condition of bench --fail holds, or no load of bench --find does"
     case .timedOut: "--timeout or --idle-timeout passed without the expected events"
     }
   }

@@ -4,9 +4,6 @@ import Testing
 
 /// Every option with every command: it changes the run, or is refused with the right one.
 @Suite("No option is accepted without an effect") struct FlagUseTests {
-  /// Options that do nothing, as their manual says.
-  private static let idle = ["sse --unbuffered"]
-
   /// Words that give an option its use, beside the options that its row needs.
   private static let company: [String: String] = [
     "subscribe --discover": "*", "subscribe --max-channels": "*", "subscribe --app-id": "*",
@@ -75,7 +72,6 @@ import Testing
   func `an option of a command changes its run`(use: CommandUse) {
     for flag in Flag.of(use.command) where flag.role != .action {
       let pair = "\(use.command.rawValue) \(flag.spelling)"
-      guard !Self.idle.contains(pair) else { continue }
       let start = Self.blanks(Self.lines[pair] ?? "\(use.name) \(use.line)")
       let isMutual = flag.needs.contains {
         Flag.named($0, for: use.command)?.needs.contains(flag.name) == true

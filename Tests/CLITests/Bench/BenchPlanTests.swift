@@ -93,6 +93,14 @@ struct BenchPlanTests {
     }
     #expect(loads == expected)
   }
+
+  @Test func `a search that a signal ended says so, in words and in JSON`() throws {
+    var search = BenchSearch(try BenchCondition(goal: "p99<50ms", mode: .fanout), least: 3)
+    search.note(BenchSearch.Step(subscribers: 100, holds: true, words: "p99 is 4 ms"))
+    #expect(search.json["interrupted"] == false && search.text.contains(" in 1 run:\n"))
+    search.isInterrupted = true
+    #expect(search.json["interrupted"] == true && search.text.contains(" in 1 run, interrupted:"))
+  }
 }
 
 @Suite struct LocalPortsTests {

@@ -29,26 +29,26 @@ extension Flag {
     "secret-file", .text("FILE"), is: .app, variables: ["PUSHER_APP_SECRET_FILE"], of: .working,
     in: .connection, isCommon: true, summary: "read the app secret from FILE (-: standard input)",
     manual: """
-      Read the app secret from FILE, without its last newline. `-` means standard input. `subscribe` and `webhook send`
-      read FILE again before each connection. No option takes the secret itself, because ps(1) would show it.
+      Read the app secret from FILE, without its last newline. `-` means standard input. It is read again before
+      each connection. No option takes the secret itself, because ps(1) would show it.
       """)
 
   static let envFile = Flag(
     "env-file", .text("FILE"), is: .source, variables: ["PUSHER_CLI_ENV_FILE"], of: .working,
     in: .connection, isCommon: true, summary: "read the app and its server from a .env file",
     manual: """
-      Read the app and its server from FILE, a `.env` file as of Laravel, Symfony and docker compose. The variables
-      under ENVIRONMENT count, and replace those of the environment. The program executes nothing in the file. It
-      understands quotes, `export`, comments, `${NAME}` and values of several lines. `-` means standard input. The file
-      of PUSHER_CLI_ENV_FILE counts only if the environment has no key.
+      Read the app and its server from FILE, a `.env` file as of Laravel, Symfony and docker compose. The
+      variables under ENVIRONMENT count, and replace those of the environment. The program executes nothing in
+      the file, but understands quotes, `export`, comments, `${NAME}` and values of several lines. `-` means
+      standard input.
       """)
 
   static let profile = Flag(
     "profile", letter: "P", .text("NAME"), is: .source, variables: ["PUSHER_CLI_PROFILE"],
     of: .talking, in: .connection, summary: "use app, server and options of a profile",
     manual: """
-      Use the app, its server and the other options of the profile NAME. The configuration file holds the profiles; see
-      FILES. Options on the command line override the profile. The program then ignores an app in the environment.
+      Use the app, its server and the other options of the profile NAME. See FILES. Other options override the
+      profile. An app in the environment is then ignored.
       """)
 
   static let config = Flag(
@@ -92,19 +92,18 @@ extension Flag {
     excludes: ["host", "port", "scheme", "path", "cluster", "local"], of: .client, in: .connection,
     summary: "take server, app key or app id from one URL",
     manual: """
-      Take the server and the app from URL. Its form is `wss://HOST:PORT/app/KEY` or `https://HOST:PORT/apps/ID`. A
-      prefix may stand before `/app` or `/apps`. The URL replaces --scheme, --host, --port, --path, and --key or
-      --app-id. The program refuses a URL with a secret, because ps(1) would show it. Put that URL into PUSHER_URL.
+      Take the server and the app from URL. Its form is `wss://HOST:PORT/app/KEY` or
+      `https://HOST:PORT/apps/ID`. A prefix may stand before `/app` or `/apps`. The URL replaces --scheme,
+      --host, --port, --path, and --key or --app-id. A URL with a secret belongs into PUSHER_URL.
       """)
 
   static let apiURL = Flag(
     "api-url", .text("URL"), shows: .place, of: .client, in: .connection,
     summary: "call the HTTP API below this URL",
     manual: """
-      Call the HTTP API below URL, `https://HOST:PORT/PREFIX`, instead of --scheme, --host, --port and --path. PREFIX is
-      for a proxy that strips it: the program requests it, but does not sign it. Without PREFIX, --path applies to calls
-      too; its prefix is requested and signed. If nothing else names the server, the WebSocket is at URL too, below
-      PREFIX.
+      Call the HTTP API below URL, `https://HOST:PORT/PREFIX`, instead of --scheme, --host, --port and --path.
+      PREFIX is for a proxy that strips it: it is requested, but not signed. Without PREFIX, --path applies,
+      requested and signed. If nothing else names the server, the WebSocket is at URL too.
       """)
 
   static let local = Flag(
@@ -112,9 +111,9 @@ extension Flag {
     of: .working.subtracting([.serve]), in: .connection, isCommon: true,
     summary: "use the server that 'pusher-cli serve' starts",
     manual: """
-      Use the server that `pusher-cli serve` starts. Its address is 127.0.0.1 port 6001, without TLS. Its app id is 1,
-      and its key and secret are `local`. The program ignores the environment, proxies included. If nothing listens
-      there yet, the program waits for the server, for --connect-timeout at most.
+      Use the server that `pusher-cli serve` starts. It listens at 127.0.0.1 port 6001, without TLS; its app id
+      is 1, its key and secret are `local`. The environment is ignored, proxies included. The program waits for
+      the server for --connect-timeout at most.
       """)
 
   static let service = Flag(
@@ -130,17 +129,16 @@ extension Flag {
     "cacert", .text("FILE"), of: .dialling, in: .connection,
     summary: "trust the certificates in FILE (PEM)",
     manual: """
-      Trust the certificates in FILE, in PEM form, instead of the system's. Each connection reads FILE again, but a
-      pipe, such as `<(...)`, only once; this applies to --tls-cert and --tls-key too.
+      Trust the certificates in FILE, in PEM form, instead of the system's. Each connection reads FILE again,
+      but a pipe only once; so with --tls-cert and --tls-key.
       """)
 
   static let tlsCert = Flag(
     "tls-cert", .text("FILE"), of: .dialling, in: .connection,
     summary: "send this certificate if the server asks (PEM)",
     manual: """
-      Send the certificate in FILE if the server asks for one. FILE is in PEM form; its chain follows the certificate.
-      The option applies to `subscribe`, `sse`, `trigger`, `channels`, `users`, `terminate`, `check`, `bench` and
-      `webhook send`. Authorisation endpoints and receivers of webhooks do not get the certificate.
+      Send the certificate in FILE if the server asks for one. FILE is in PEM form; its chain follows the
+      certificate. Authorisation endpoints and receivers of webhooks do not get the certificate.
       """)
 
   static let tlsKey = Flag(
@@ -170,19 +168,18 @@ extension Flag {
     "proxy", .text("URL"), allowsEmpty: true, shows: .place, of: .dialling, in: .connection,
     summary: "use this http:// or socks5h:// proxy; '' for none",
     manual: """
-      Connect through the proxy URL. This applies to the server, to --auth-endpoint and to the HTTP API. With
-      `http://host:port` the program uses CONNECT, whatever the server's scheme is. With `socks5h://host:port` the
-      proxy looks up names; with `socks5://host:port` the program looks them up. The default port is 1080. The program
-      refuses a URL with a password, because ps(1) would show it. Put that URL into ALL_PROXY. NO_PROXY applies. An
-      empty URL means no proxy, whatever the environment says.
+      Connect through the proxy URL, to the server, to --auth-endpoint and to the HTTP API. `http://host:port`
+      means CONNECT. With `socks5h://host:port` the proxy looks up names, with `socks5://host:port` the program;
+      the default port is 1080. A URL with a password is refused, because ps(1) would show it: put it into
+      ALL_PROXY. NO_PROXY applies. An empty URL means no proxy, whatever the environment says.
       """)
 
   static let ipv4 = Flag(
     "ipv4", letter: "4", of: .dialling, in: .connection, cancels: "ipv6",
     summary: "connect over IPv4 only",
     manual: """
-      Connect over IPv4 only. By default, the program tries all addresses, IPv6 a little earlier, and uses the first
-      that answers. This option and --ipv6 exclude one kind of address, for the server or for its proxy.
+      Connect over IPv4 only. By default, the program tries all addresses, IPv6 a little earlier, and uses the
+      first that answers.
       """)
 
   static let ipv6 = Flag(
@@ -193,11 +190,10 @@ extension Flag {
     "compression", isOnByDefault: true, of: .joining, in: .connection,
     summary: "do not offer permessage-deflate",
     manual: """
-      Turn compression on or off. `subscribe` offers the server permessage-deflate by default. `serve` accepts it by
-      default, and reads compressed messages of clients. It compresses events of 1 KiB or more, once for all clients
-      that read compressed messages. `bench` offers permessage-deflate only with this option, because each of its
-      sockets then needs more memory. `sse` asks for gzip or deflate only with this option, because servers may hold
-      events back to compress them. It reads both in any case.
+      Turn compression on or off. `subscribe` offers the server permessage-deflate by default. `serve` accepts
+      it by default, and compresses events of 1 KiB or more, once for all clients. `bench` offers it only with
+      this option, because each of its sockets then needs more memory. `sse` asks for gzip or deflate only with
+      this option, because servers may hold events back to compress them. It reads both in any case.
       """)
 
   static let sseCompression = Flag(
@@ -269,11 +265,10 @@ extension Flag {
     of: [.subscribe, .trigger, .auth, .serve, .check, .bench], in: .authorization,
     summary: "read the base64 master key of encrypted channels",
     manual: """
-      Read the app's master key, the base64 of 32 bytes, from FILE. The key decrypts the events of `private-encrypted-`
-      channels that are signed with the secret. It also encrypts what `trigger` sends to them, and `auth` adds the key
-      of the channel to its answer. An endpoint or command supplies the key of each channel with its answer. If an
-      event cannot be decrypted, the program asks for authorisation once more. If that does not help, the program
-      reports the event and does not print it.
+      Read the app's master key, the base64 of 32 bytes, from FILE. The key decrypts and encrypts the events of
+      `private-encrypted-` channels that are signed with the secret; `auth` adds the channel's key to its
+      answer, as an endpoint or command does. If an event cannot be decrypted, the program asks for
+      authorisation once more, or else reports the event and does not print it.
       """)
 
   static let signIn = Flag(
@@ -327,32 +322,29 @@ extension Flag {
     default: ReconnectMode.auto.rawValue,
     summary: "auto (first must work), always or never",
     manual: """
-      Choose when to reconnect. The default is `{default}`. With `auto`, the first connection must succeed, and later
-      losses are retried. With `always`, the first connection is retried too. With `never`, a lost connection ends the
-      program with status 4. An event stream that the server ends then ends the program with status 0. The server ends a
-      stream by its last chunk, its last counted byte or the closing alert of TLS. A connection that closes without any
-      of these, or in the middle of an event, is lost. `sse` repeats a request with --data, or with another method than
-      GET, only if you give this option. Only --keep-going retries refusals. HTTP 408, 425, 429 and 500 to 599, except
-      501 and 505, are losses and no refusals.
+      Choose when to reconnect. The default is `{default}`. With `auto`, the first connection must succeed, and
+      later losses are retried. With `always`, the first connection is retried too. With `never`, a lost
+      connection ends the program with status 4. An event stream that the server ends, by its last chunk, its
+      last counted byte or the closing alert of TLS, then ends the program with status 0. `sse` repeats a
+      request with --data, or with another method than GET, only if you give this option. Only --keep-going
+      retries refusals. HTTP 408, 425, 429 and 500 to 599, except 501 and 505, are losses and no refusals.
       """)
 
   static let retryPost = Flag(
     "retry-post", of: [.sse], in: .patience,
     summary: "repeat a POST after 429 or 503 with Retry-After",
     manual: """
-      Send a request again if the server asks for that before its first event. The server asks by HTTP 429 or 503 with
-      Retry-After. It has then done nothing with the request. The option is for a request with --data, or with another
-      method than GET. --max-retries limits the number of retries. --retry-delay and --retry-max-delay limit the
-      waits. Any other failure ends the run as before. A stream that has begun is not requested again, unless
-      --reconnect says so.
+      Send a request again if the server asks for that before its first event. The server asks by HTTP 429 or
+      503 with Retry-After. The option is for a request with --data, or with another method than GET.
+      --max-retries limits the number of retries. --retry-delay and --retry-max-delay limit the waits. A stream
+      that has begun is not requested again, unless --reconnect says so.
       """)
 
   static let keepGoing = Flag(
     "keep-going", of: .printing, in: .patience, summary: "continue after a refusal",
     manual: """
-      Continue after a refusal. The program warns about a refused channel and goes on without it. The run ends only when
-      no channel is left. A refused connection or event stream is retried like a lost one, as --reconnect and
-      --max-retries say.
+      Continue after a refusal. The program warns about a refused channel and goes on without it, until no
+      channel is left. A refused connection or event stream is retried like a lost one.
       """)
 
   static let maxRetries = Flag(
@@ -381,9 +373,8 @@ extension Flag {
     summary: "wait at most TIME between retries",
     manual: """
       Wait at most TIME between two retries. The default is {default}. The waits are random. They grow from
-      --retry-delay, or from TIME if that is less. If a server asks for a longer wait by Retry-After, the wait is
-      that long, but never more than TIME. The first wait of `sse` is the wait that the stream sets by `retry:`, or
-      three seconds. The waits of further attempts without an event grow from there.
+      --retry-delay, or from TIME if that is less. If a server asks for a longer wait by Retry-After, the wait
+      is that long, but never more than TIME. The first wait of `sse` is as --retry-delay says.
       """)
 
   static let activityTimeout = Flag(

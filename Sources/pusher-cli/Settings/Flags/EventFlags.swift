@@ -22,12 +22,11 @@ extension Flag {
     "event", letter: "e", .text("GLOB"), isRepeatable: true, of: .printing, in: .receive,
     isCommon: true, summary: "print only events whose name matches",
     manual: """
-      Print only events whose name matches GLOB. In GLOB, `*`, `?` and `[...]` have their usual meaning; `[*]` is the
-      star itself. GLOB has at most 4096 bytes. You can write a name as a framework shows it. A backslash is an ordinary character, alone or doubled
-      as in JSON, so `App\\Events\\OrderShipped` and `App\\Events\\*` work as written. Laravel Echo puts a dot or
-      backslash in front of a complete name, as in `.order.shipped`; GLOB matches with and without it. Echo's
-      `OrderShipped`, without a dot, is a class name on the server: use `*\\OrderShipped`. May be repeated; one match is
-      enough.
+      Print only events whose name matches GLOB. In GLOB, `*`, `?` and `[...]` have their usual meaning; `[*]`
+      is the star itself. GLOB has at most 4096 bytes. A backslash is an ordinary character, alone or doubled as
+      in JSON, as in `App\\Events\\*`. The dot or backslash that Laravel Echo puts in front of a complete name
+      may stay. Echo's `OrderShipped`, without a dot, is a class name on the server: use `*\\OrderShipped`. May
+      be repeated; one match is enough.
       """)
 
   static let excludeEvent = Flag(
@@ -61,20 +60,20 @@ extension Flag {
     "until-event", .text("GLOB"), isRepeatable: true, of: .printing, in: .receive,
     summary: "end with 0 after the first event that matches",
     manual: """
-      End with status 0 after the first event whose name matches GLOB. GLOB is a pattern as for --event. This event and
-      all earlier events are printed as usual. The event ends the run even if --event or --exclude-event leaves it out.
-      With --count, the run ends at whichever comes first. If neither comes, the run ends with 124 after --timeout, and
-      with 5 after the end of the stream. May be repeated; one match is enough.
+      End with status 0 after the first event whose name matches GLOB. GLOB is a pattern as for --event. This
+      event and all earlier events are printed as usual. The event ends the run even if --event or
+      --exclude-event leaves it out. If the stream ends without it, the status is 5. May be repeated; one match
+      is enough.
       """)
 
   static let failEvent = Flag(
     "fail-event", .text("GLOB"), isRepeatable: true, of: .printing, in: .receive,
     summary: "end with 5 at the first event that matches",
     manual: """
-      End with status 5 at the first event whose name matches GLOB. GLOB is a pattern as for --event. The event is not
-      printed and does not count. Its data goes to standard error, in one line that is cut after 4096 bytes. The event
-      ends the run even if --event or --exclude-event leaves it out, or if it matches --until-event too. Servers of
-      language models send such an event, named `error`, inside a stream. May be repeated; one match is enough.
+      End with status 5 at the first event whose name matches GLOB. GLOB is a pattern as for --event. The event
+      is not printed and does not count. Its data goes to standard error, in one line that is cut after 4096
+      bytes. It ends the run even if --event or --exclude-event leaves it out, or --until-event matches too. May
+      be repeated; one match is enough.
       """)
 
   static let failWhere = Flag(
@@ -82,9 +81,8 @@ extension Flag {
     in: .receive, summary: "end with 5 at an event that meets it",
     manual: """
       End with status 5 at the first event for which EXPRESSION is true. EXPRESSION is as for --where, such as
-      `data.error` or `data.status == "failed"`. Everything else is as with --fail-event: the event is not printed, and
-      its data goes to standard error. Servers in the shape of OpenAI's report a failure in the middle of an answer as
-      an object with a member `error`. May be repeated; one that is true is enough.
+      `data.error` or `data.status == "failed"`. Everything else is as with --fail-event. Servers of language
+      models report a failure this way. May be repeated; one that is true is enough.
       """)
 
   static let count = Flag(
@@ -99,8 +97,8 @@ extension Flag {
     "timeout", letter: "W", .duration, of: .printing.union([.webhook]), in: .receive,
     isCommon: true, summary: "end after TIME, with 124 if --count is not reached",
     manual: """
-      End after TIME. The status is 124 if --count was given and not reached, or if the event of --until-event or
-      --until did not come. Otherwise it is 0.
+      End after TIME. The status is 124 if --count is not reached, or if the event of --until-event or --until
+      did not come. Otherwise it is 0.
       """)
 
   static let idleTimeout = Flag(
@@ -113,62 +111,59 @@ extension Flag {
     "on-idle", .text("CMD"), shows: .program, needs: ["idle-timeout"], of: .printing,
     in: .receive, summary: "run CMD in a silence of --idle-timeout, and go on",
     manual: """
-      Run CMD with sh(1) once when no event was printed for the time of --idle-timeout, also without a connection. The
-      run goes on, and the next event arms the option again. CMD reads the silence from standard input, as a JSON line
-      with `from`, `to` and `seconds`. Its output goes to standard error. Silences that begin while CMD runs are one
-      silence, which has its CMD afterwards. If CMD fails, a warning says so. The end of the run also ends CMD.
+      Run CMD with sh(1) once when no event was printed for the time of --idle-timeout, also without a
+      connection. The run goes on, and the next event arms the option again. CMD reads the silence from standard
+      input, as a JSON line with `from`, `to` and `seconds`. Silences that begin while CMD runs are one, which
+      has its CMD afterwards. Output, failure and end are as with --on-gap.
       """)
 
   static let onReady = Flag(
     "on-ready", .text("CMD"), shows: .program, of: .printing.union([.webhook]), in: .receive,
     isCommon: true, summary: "run CMD as soon as no event can be missed",
     manual: """
-      Run CMD with sh(1) as soon as no event can be missed. This is when the server has confirmed all channels, or has
-      answered with an event stream. With `webhook listen` it is when webhooks are accepted, with `webhook send` when
-      the first list of channels is handled, and with `serve` when connections are accepted. CMD runs once, and not
-      again after a reconnect. CMD reads nothing, and its output goes to standard error. If it fails, the run ends with
-      status 7. A run that ends with status 0 waits for CMD, at most until --timeout. Every other end, also a signal,
-      ends CMD. `serve` and `webhook listen` give CMD their port in PUSHER_CLI_PORT.
+      Run CMD with sh(1) as soon as no event can be missed. This is when the server has confirmed all channels,
+      or has answered with an event stream. `serve` and `webhook listen` then accept connections, and `webhook
+      send` has handled its first list of channels. CMD runs once, reads nothing, and writes to standard error.
+      If it fails, the run ends with status 7. A run that ends with status 0 waits for CMD, at most until
+      --timeout; every other end ends CMD. `serve` and `webhook listen` give CMD their port in PUSHER_CLI_PORT.
       """)
 
   static let readyFD = Flag(
     "ready-fd", .integer(3...65_535, "FD"), of: .printing, in: .receive,
     summary: "write 'ready' to FD when no event can be missed",
     manual: """
-      Write the line `ready` to the open descriptor FD, and close it. This happens as soon as no event can be missed, as
-      with --on-ready. A script that reads the other end of a pipe then knows when to continue. A run that ends earlier
-      closes the descriptor without writing.
+      Write the line `ready` to the open descriptor FD, and close it. This happens when --on-ready would run its
+      command. A run that ends earlier closes FD without writing.
       """)
 
   static let exec = Flag(
     "exec", .text("CMD"), shows: .program, excludes: ["forward"], of: .printing, in: .receive,
     isCommon: true, summary: "run CMD for each event, with its JSON on stdin",
     manual: """
-      Run CMD with sh(1) for each event that would otherwise be printed. CMD reads the JSON line on standard input,
-      whatever --output says. CMD inherits standard output and standard error. Its variables PUSHER_CLI_EVENT,
-      PUSHER_CLI_CHANNEL, PUSHER_CLI_USER_ID, PUSHER_CLI_ID, PUSHER_CLI_SEQ and PUSHER_CLI_RECEIVED_AT hold the name,
-      the channel, the user id, the id, the number and the time of arrival, or nothing. The sender chooses the name of
-      an event, so quote the variables.
+      Run CMD with sh(1) for each event that would otherwise be printed. CMD reads the JSON line on standard
+      input, whatever --output says. CMD inherits standard output and standard error. The variables
+      PUSHER_CLI_EVENT, PUSHER_CLI_CHANNEL, PUSHER_CLI_USER_ID, PUSHER_CLI_ID, PUSHER_CLI_SEQ (the number) and
+      PUSHER_CLI_RECEIVED_AT describe the event. Quote them: the sender chooses their text.
 
-      Commands run in order, one at a time. When as many events wait as --buffer allows, the socket is not read, and a
-      warning says so once. A message at the end counts the events that no command got, and status 0 becomes 7. With
-      --state-file, an event counts when its command has ended. The guide (docs/guide.md) has more.
+      Commands run in order, one at a time. When as many events wait as --buffer allows, the socket is not read,
+      and a warning says so once. A message at the end counts the events that no command got, and status 0
+      becomes 7. The guide (docs/guide.md) has more.
       """)
 
   static let execJobs = Flag(
     "exec-jobs", .integer(1...64), needs: ["exec"], of: .printing, in: .receive, default: "1",
     summary: "run up to N commands of --exec at once",
     manual: """
-      Run up to N commands of --exec at once. The default is {default}. Events of one channel, with `sse` events of one
-      name, keep their order: only one of their commands runs at a time.
+      Run up to N commands of --exec at once. The default is {default}. Events of one channel, with `sse` of one
+      name, keep their order.
       """)
 
   static let execTimeout = Flag(
     "exec-timeout", .duration, needs: ["exec"], of: .printing, in: .receive,
     summary: "end a command of --exec after TIME",
     manual: """
-      End a command of --exec after TIME, with all processes of its process group. They get SIGTERM, and SIGKILL 2
-      seconds later. Such a command has failed.
+      End a command of --exec after TIME, with all processes of its group: SIGTERM, and SIGKILL 2 seconds later.
+      It has then failed.
       """)
 
   static let execFail = Flag(
@@ -177,16 +172,16 @@ extension Flag {
     default: HookSettings.FailureRule.continue.rawValue,
     summary: "continue or stop after a failed command",
     manual: """
-      Choose what happens when a command of --exec fails. `continue` prints a warning, and the run continues. `stop`
-      ends the run with status 7, and starts no further command. The default is `{default}`.
+      Choose what happens when a command of --exec fails: `continue` with a warning, or `stop` the run with
+      status 7. The default is `{default}`.
       """)
 
   static let stats = Flag(
     "stats", .duration, of: .printing, in: .voice, summary: "report counts and rates every TIME",
     manual: """
-      Report the state of the run on standard error every TIME. The line has the number of printed events, the events a
-      second since the last line, and the age of the last event. It also has the number of reconnects, and how much
-      output waits for its reader. The option --quiet does not silence it. SIGUSR1 asks for such a line once.
+      Report the state of the run on standard error every TIME. The line has the printed events, their rate, the
+      age of the last one, the reconnects, and the output that waits. --quiet does not turn it off. SIGUSR1 asks
+      for one such line.
       """)
 
   static let timestamps = Flag(
@@ -201,14 +196,14 @@ extension Flag {
     variables: ["PUSHER_CLI_OUTPUT"], of: .printing.union([.check, .bench]), in: .print,
     default: OutputFormat.json.rawValue, summary: "print json, pretty, or raw: only the data",
     manual: """
-      Choose the format of the output. The default is `{default}`. `json` prints JSON lines. `raw` prints only the data,
-      text without quotes. `pretty` is for people. `check` and `bench` print for people too unless you choose `json`.
+      Choose the format of the output. The default is `{default}`. `json` prints JSON lines. `raw` prints only
+      the data, text without quotes. `pretty` is for people. `check` and `bench` print for people too unless you
+      choose `json`.
 
-      `pretty` prints local time, channel, event and data in columns, folded to the width of the terminal. Text is
-      printed without quotes, and control characters are made visible. Each channel keeps its colour. A channel that is
-      longer than its column is cut in the middle, and printed in full above its first line. Joins and leaves of a
-      presence channel are sentences with `user_info.name` and id. So are the lines of `--lifecycle`. A rule across the
-      page marks a gap in the connection, with and without `--lifecycle`, and a new day.
+      `pretty` prints local time, channel, event and data in columns, folded to the width of the terminal. Each
+      channel keeps its colour, and a long one is cut in the middle after its first line. Joins and leaves of a
+      presence channel, and the lines of `--lifecycle`, are sentences. A rule across the page marks a gap in the
+      connection and a new day.
       """)
 
   static let format = Flag(
@@ -233,29 +228,28 @@ extension Flag {
     excludes: ["output", "format", "timestamps", "lifecycle"], of: .printing, in: .print,
     summary: "print one field of the data in place of the line",
     manual: """
-      Print one field of each event's data in place of the line. PATH has names with dots between them. A number is a
-      place in an array, from 0: `choices.0.delta.content` and `choices[0].delta.content` mean the same. Text is printed
-      without quotes and escapes, any other value as JSON. An event without the field is left out as by --exclude-event:
-      it prints nothing, does not count for --count, and does not reach --exec or --forward. A message at the end counts
-      such events, and quotes one that is an object with a member `error`. --fail-where ends the run at such an event.
+      Print one field of each event's data in place of the line. PATH has names with dots between them. A number
+      is a place in an array, from 0: `choices.0.delta.content` and `choices[0].delta.content` mean the same.
+      Text is printed without quotes and escapes, any other value as JSON. An event without the field is left
+      out as by --exclude-event. A message at the end counts such events, and quotes one that is an object with
+      a member `error`.
       """)
 
   static let join = Flag(
     "join", excludes: ["null"], needs: ["field"], of: .printing, in: .print,
     summary: "with --field, print no line end between the values",
     manual: """
-      Print no line end between the values of --field. The last value gets a line end when the run ends. Each value is
-      written at once, so you see the answer of a language model as it comes. A terminal gets newlines and tabs as they
-      are. A value `null` counts as an absent field.
+      Print no line end between the values of --field. The last value gets a line end when the run ends. Each
+      value is written at once. A value `null` counts as an absent field.
       """)
 
   static let last = Flag(
     "last", .text("PATH"), needs: ["field"], of: .printing, in: .print,
     summary: "report the last value of another field",
     manual: """
-      Report at the end, on standard error, the last value of another field than --field, such as `usage.total_tokens`.
-      PATH is as for --field. A value `null` counts as an absent field. The events that --event, --exclude-event and
-      --where leave out are not read, but events without --field are. --quiet does not turn it off.
+      Report at the end, on standard error, the last value of another field than --field, such as
+      `usage.total_tokens`. PATH is as for --field, and `null` counts as absent. Events that a filter leaves out
+      are not read, but events without --field are. --quiet does not turn it off.
       """)
 
   static let null = Flag(
@@ -287,18 +281,18 @@ extension Flag {
     "until", .text("TEXT"), of: [.sse], in: .receive, isCommon: true,
     summary: "end with 0 at an event whose data is TEXT",
     manual: """
-      End with status 0 at an event whose data is TEXT, such as `[DONE]`. If TEXT has `*` or `?`, it is a pattern as for
-      --event. The event is not printed and does not count. If the stream ends without it, the status is 5, and a
-      message says so.
+      End with status 0 at an event whose data is TEXT, such as `[DONE]`. If TEXT has `*` or `?`, it is a
+      pattern as for --event. The event is not printed and does not count. If the stream ends without it, the
+      status is 5.
       """)
 
   static let maxMembers = Flag(
     "max-members", .integer(1...10_000_000), of: [.subscribe, .webhook], in: .receive,
     default: "\(PresenceLimits().members)", summary: "keep up to N members per presence channel",
     manual: """
-      Keep up to N members of each presence channel. The default is {default}. Their information may take up to 16M.
-      Further members are reported when they join and leave, but they are not in the list. A warning says so once.
-      With `webhook send`, nothing reports further members.
+      Keep up to N members of each presence channel. The default is {default}. Their information may take up to
+      16M. Further members are reported when they join and leave, but are not in the list, and a warning says so
+      once. `webhook send` does not report them.
       """)
 
   static let forwarding: [Flag] = [
@@ -309,20 +303,18 @@ extension Flag {
     "forward", .text("URL"), shows: .place, of: .printing, in: .receive, isCommon: true,
     summary: "POST each event to URL until it is accepted",
     manual: """
-      Send to URL, by POST, each event that would otherwise be printed. `@FILE` reads URL from a file, which keeps a
-      token in it out of the process list. The body is the JSON line, whatever --output says. The fields Pusher-Event
-      and Pusher-Channel name the event and its channel. The field Idempotency-Key is the same at every try of an event,
-      and different for each event. The options --cacert, --insecure, --proxy and --connect-timeout apply too; the
-      timeout limits each try.
+      Send to URL, by POST, each event that would otherwise be printed. `@FILE` reads URL from a file, which
+      keeps a token in it out of the process list. The body is the JSON line, whatever --output says.
+      Pusher-Event, Pusher-Channel and Idempotency-Key are fields of the request; the key is the same at every
+      try of an event. --cacert, --insecure, --proxy and --connect-timeout apply to each try.
 
-      An answer with status 2xx accepts the event. Redirects are not followed. Without such an answer, the event is sent
-      again after a random wait, which grows from one second to --retry-max-delay; Retry-After can ask for more, up to
-      the same limit. So an event may come twice, and no event is skipped.
+      An answer with status 2xx accepts the event. After any other the event is sent again, after a random wait
+      from one second up to --retry-max-delay, or Retry-After if that is less. So an event may come twice, and
+      none is skipped.
 
-      Events are sent in order, one at a time, on one connection. When as many events wait as --buffer allows, the
-      socket is not read, and a warning says so once. Events that were not delivered at the end are counted, and go to
-      the file of --forward-dead if there is one. Status 0 then becomes 4. With --state-file, an event counts when it is
-      delivered or in that file. The guide (docs/guide.md) has more.
+      Events are sent in order, one at a time, on one connection. When as many events wait as --buffer allows,
+      the socket is not read, and a warning says so once. Events that were not delivered at the end are counted,
+      and status 0 becomes 4. The guide (docs/guide.md) has more.
       """)
 
   static let forwardHeader = Flag(
@@ -337,24 +329,24 @@ extension Flag {
     "forward-jobs", .integer(1...64), needs: ["forward"], of: .printing, in: .receive, default: "1",
     summary: "send up to N events of --forward at once",
     manual: """
-      Send up to N events of --forward at once, each on its own connection. The default is {default}. Events of one
-      channel, with `sse` events of one name, keep their order.
+      Send up to N events of --forward at once, each on its own connection. The default is {default}. Events of
+      one channel, with `sse` of one name, keep their order.
       """)
 
   static let forwardTimeout = Flag(
     "forward-timeout", .duration, needs: ["forward"], of: .printing, in: .receive,
     summary: "give up an event of --forward after TIME",
     manual: """
-      Give up an event of --forward TIME after its first try. The next event then has its turn. Without this option, an
-      event is sent again until it is delivered.
+      Give up an event of --forward TIME after its first try. Without this option, it is sent again until it is
+      delivered.
       """)
 
   static let forwardDead = Flag(
     "forward-dead", .text("FILE"), needs: ["forward-timeout"], of: .printing, in: .receive,
     summary: "append undelivered events to FILE",
     manual: """
-      Append the JSON line of each undelivered event to FILE. These are the events that --forward gave up, and the
-      events left at the end. A new FILE can be read only by its owner. While FILE cannot be written, no event is given
+      Append the JSON line of each undelivered event to FILE. These are the events that --forward gave up, and
+      those left at the end. Only its owner can read a new FILE. While FILE cannot be written, no event is given
       up. Needs --forward-timeout.
       """)
 
@@ -362,8 +354,7 @@ extension Flag {
     "tee", needs: ["exec", "forward"], of: .printing, in: .receive,
     summary: "print events too, with --exec or --forward",
     manual: """
-      Print each event of --exec or --forward too, in the format of --output. It is printed before its command begins or
-      before it is sent.
+      Print each event of --exec or --forward too, before its command begins or it is sent.
       """)
 
   static let steering: [Flag] = [
@@ -376,11 +367,10 @@ extension Flag {
     default: "2s",
     summary: "look for channels of a pattern every TIME",
     manual: """
-      Look for the channels of a pattern every TIME. The default is {default}. A pattern is a channel with `*`, `?` or
-      `[...]`, as in `subscribe 'private-*'`. Without a channel, this option means `'*'`. The program lists the occupied
-      channels through the HTTP API, and joins those that match. This needs the app id and the secret. Events before the
-      join are not seen. The program leaves a channel if it can tell that nobody else is there. A refused channel causes
-      a warning and is left out.
+      Look for the channels of a pattern every TIME. The default is {default}. Without a channel, this option
+      means `'*'`. The program lists the occupied channels through the HTTP API, with app id and secret, and
+      joins those that match. Events before the join are not seen. The program leaves a channel if it can tell
+      that nobody else is there. A refused channel causes a warning and is left out.
       """)
 
   static let maxChannels = Flag(
@@ -396,64 +386,61 @@ extension Flag {
     manual: """
       Read JSON lines from standard input, and send them on the connection in order.
       `{"event":"client-x","channel":"private-a","data":{}}` is a client event, which Laravel calls a whisper.
-      `{"subscribe":"a"}` joins channel a, and `{"unsubscribe":"a"}` leaves it. An event waits until the server has
-      confirmed its channel. If a line fails, a warning gives its number. The run continues after the end of the input.
-      If the server refuses a client event, the run ends with status 3; if its rate limit drops one, with 4 instead of
-      0.
+      `{"subscribe":"a"}` joins channel a, and `{"unsubscribe":"a"}` leaves it. An event waits until the server
+      has confirmed its channel. If a line fails, a warning gives its number. The run goes on after the end of
+      the input. If the server refuses a client event, the status is 3; if its rate limit drops one, 4 instead
+      of 0.
       """)
 
   static let onGap = Flag(
     "on-gap", .text("CMD"), shows: .program, of: [.subscribe], in: .receive,
     summary: "run CMD after a reconnect and print its events",
     manual: """
-      Run CMD with sh(1) once after each gap that a lost connection leaves. It reads the gap from standard input, as a
-      JSON line with `from`, `to`, `seconds` and `channels`. It should print the missed events as JSON lines, for
-      example from a database or a log. These events pass the filters and are printed with `"repaired":true`. Other
-      events go on meanwhile, so put an id or a time into the data if their order matters. Gaps that end while CMD runs
-      are one gap, which has its CMD afterwards. If CMD fails, a warning says so, and the run continues. The end of the
-      run also ends CMD.
+      Run CMD with sh(1) once after each gap that a lost connection leaves. It reads the gap from standard
+      input, as a JSON line with `from`, `to`, `seconds` and `channels`. It should print the missed events as
+      JSON lines, for example from a database. These pass the filters and are printed with `"repaired":true`;
+      other events go on meanwhile. Its other output goes to standard error. Gaps that end while CMD runs are
+      one, which has its CMD afterwards. If CMD fails, a warning says so. The end of the run also ends CMD.
       """)
 
   static let onGapTimeout = Flag(
     "on-gap-timeout", .duration, needs: ["on-gap"], of: [.subscribe], in: .receive, default: "1m",
     summary: "end the command of --on-gap after TIME",
     manual: """
-      End the command of --on-gap after TIME. The default is {default}. The program then ignores what the command has
-      printed.
+      End the command of --on-gap after TIME. The default is {default}. What the command printed is then
+      ignored.
       """)
 
   static let summary = Flag(
     "summary", of: .printing, in: .voice, summary: "report events and bytes by name at the end",
     manual: """
-      Report at the end how many events of each name were printed. The report on standard error also says how many
-      bytes their messages had, or for `sse`, their data. Names with the most bytes come first. --quiet does not turn
-      it off.
+      Report at the end how many events of each name were printed. The report on standard error also has the
+      bytes of their messages, or for `sse`, of their data. --quiet does not turn it off.
       """)
 
   static let outputFile = Flag(
     "output-file", .text("FILE"), of: .printing, in: .print,
     summary: "append events to FILE; SIGHUP reopens it",
     manual: """
-      Append the output to FILE instead of printing it. The program creates FILE if needed, for its owner alone. Lines
-      that are ready together are one write. If an earlier run left its last line incomplete, the program ends that
-      line first, with a warning. SIGHUP reopens FILE, for log rotation, and then does not end the run. Earlier lines
-      are in the old file, and no line is in both. With --exec or --forward, add --tee.
+      Append the output to FILE instead of printing it. The program creates FILE if needed, for its owner alone.
+      If an earlier run left its last line incomplete, the program ends that line first, with a warning. SIGHUP
+      reopens FILE, for log rotation, and then does not end the run. With --exec or --forward, add --tee.
 
-      If the name of FILE has `%c` or `%e` once, as in `events/%c.jsonl`, each channel or each event name has its own
-      file. The folder must exist. Letters, digits and `-_.,=@;:` of a name stand for themselves. Other bytes, and a
-      dot at the beginning, become `%` and two capital hex digits, so no name leaves the folder, and two names never
-      share a file. A name that becomes longer than 100 bytes is cut, and ends with `%x` and its SHA-256. An event
-      without a channel goes to `%none`, and an empty name to `%empty`. A file system that ignores case cannot tell
-      names apart that differ in nothing else. SIGHUP reopens all files.
+      If the name of FILE has `%c` or `%e` once, as in `events/%c.jsonl`, each channel or each event name has
+      its own file. The folder must exist. Letters, digits and `-_.,=@;:` of a name stand for themselves. Other
+      bytes, and a dot at the beginning, become `%` and two capital hex digits. A name that becomes longer than
+      100 bytes is cut, and ends with `%x` and its SHA-256. An event without a channel goes to `%none`, and an
+      empty name to `%empty`. So no name leaves the folder, and no two names share a file, if its file system
+      respects case.
       """)
 
   static let maxFiles = Flag(
     "max-files", .integer(1...1000), needs: ["output-file"], of: .printing, in: .print,
     default: "100", summary: "with %c or %e, keep N files open",
     manual: """
-      Keep at most N files of --output-file open, if it has `%c` or `%e`. The default is {default}. The file that was
-      used longest ago is closed, and opened again for its next event. One run writes at most 100 times N different
-      files. A warning says so once, and the events of further names go to `%other`.
+      Keep at most N files of --output-file open, if it has `%c` or `%e`. The default is {default}. One run
+      writes at most 100 times N different files. A warning says so once, and the events of further names go to
+      `%other`.
       """)
 
   static let recordEvents = Flag(
@@ -461,26 +448,26 @@ extension Flag {
     summary: "append every event to FILE, printed or not",
     manual: """
       Append every event to FILE as a JSON line with `received_at`. FILE also gets events that --event and
-      --exclude-event leave out, whatever --output, --exec and --forward do. `trigger -` replays such a file. The
-      program creates FILE if needed, for its owner alone. SIGHUP reopens FILE, as with --output-file.
+      --exclude-event leave out, whatever --output, --exec and --forward do. `trigger -` replays such a file.
+      FILE is created and reopened as with --output-file.
       """)
 
   static let sync = Flag(
     "sync", .duration, needs: ["output-file"], of: .printing, in: .print,
     summary: "flush --output-file to disk within TIME",
     manual: """
-      Flush the data of --output-file to disk within TIME, and at the end. A power cut then loses no more than that.
-      Without this option the system decides, usually after half a minute.
+      Flush the data of --output-file to disk within TIME, and at the end. Without this option the system
+      decides, usually after half a minute.
       """)
 
   static let metrics = Flag(
     "metrics", .text("ADDRESS"), of: Set<Command>.printing.union([.serve]), in: .voice,
     summary: "serve Prometheus metrics at HOST:PORT",
     manual: """
-      Serve metrics and the state of the run over HTTP at ADDRESS. ADDRESS is a host and a port, with a colon between
-      them. `/metrics` returns counters in the text format of Prometheus. `/healthz` returns status 200 and `ok` while
-      events can arrive, else 503 and the reason. Port 0 takes a free port, and a message names it. Without a host, the
-      program listens at 127.0.0.1. Everybody who reaches ADDRESS can read the answers, and so the names of channels.
-      Pages of other hosts are refused.
+      Serve metrics and the state of the run over HTTP at ADDRESS. ADDRESS is a host and a port, with a colon
+      between them. `/metrics` returns counters in the text format of Prometheus. `/healthz` returns status 200
+      and `ok` while events can arrive, else 503 and the reason. Port 0 takes a free port, and a message names
+      it; the default host is 127.0.0.1. Everybody who reaches ADDRESS can read the names of channels; pages of
+      other hosts are refused.
       """)
 }

@@ -3,7 +3,7 @@ internal import PusherCore
 extension Flag {
   static let requesting: [Flag] = [
     .header, .headerCommand, .method, .data, .lastEventID, .stateFile, .acceptJSON,
-    .lines, .cookies, .sessionHeader, .showHeaders, .unbuffered,
+    .lines, .cookies, .sessionHeader, .showHeaders,
   ]
 
   static let header = Flag(
@@ -11,37 +11,28 @@ extension Flag {
     in: .request, isCommon: .of(.dialling.subtracting([.subscribe])),
     summary: "send 'NAME: VALUE', or the lines of @FILE",
     manual: """
-      Send the field `name: value`, or the fields of `@FILE`. The file has one field per line, and keeps tokens out of
-      sight. The fields go with the upgrade of `subscribe`, the request of `sse`, and every call of the HTTP API. May
-      be repeated. Authorization, Cookie, Proxy-Authorization and Host do not follow a redirect to another server.
-      `subscribe` and `sse` read the file again for each connection, so you can replace a token while they run. A pipe,
-      such as `/dev/stdin`, is read once, and its fields go with each connection. If a file becomes a pipe or loses all
-      fields, its earlier fields stay, and a warning says so. For `sse`, Last-Event-ID counts only at the start, like
-      --last-event-id.
+      Send the field `name: value`, or the fields of `@FILE`. The file has one field per line. The fields go
+      with the upgrade of `subscribe`, the request of `sse`, and every call of the HTTP API. May be repeated.
+      Authorization, Cookie, Proxy-Authorization and Host do not follow a redirect to another server. Each
+      connection reads the file again, so you can replace a token, and a pipe once. If the file loses all
+      fields, the earlier ones stay, and a warning says so. For `sse`, Last-Event-ID counts only at the start,
+      like --last-event-id.
       """)
 
   static let headerCommand = Flag(
     "header-command", .text("CMD"), shows: .program, of: .printing, in: .request,
     summary: "send the header fields that CMD prints",
     manual: """
-      Run CMD with sh(1) before each connection, and send the fields that it prints. Each line is one `name: value`,
-      for example a token that expires. Such a field replaces the fields of the same name from --header. A status other
-      than 0 counts as a failed connection attempt. --connect-timeout limits the time of CMD.
-      """)
-
-  static let unbuffered = Flag(
-    "unbuffered", letter: "N", of: [.sse], in: .print,
-    summary: "do nothing: events are never held back",
-    manual: """
-      Do nothing, because events are always printed as they come. The option exists for users of `curl -N`.
+      Run CMD with sh(1) before each connection, and send the fields that it prints. Each line is one `name:
+      value`, for example a token that expires, and replaces fields of that name from --header. A status other
+      than 0 is a failed connection attempt. --connect-timeout limits CMD.
       """)
 
   static let cookies = Flag(
     "cookies", of: [.sse], in: .request, summary: "send back the cookies that the server sets",
     manual: """
-      Keep the cookies that answers set, and send them with later requests. Each cookie goes only where it belongs. So
-      a balancer that sets a cookie finds the same server again. The program keeps cookies in memory only, for the time
-      of the run.
+      Keep the cookies that answers set, and send them with later requests. Each cookie goes only where it
+      belongs, and none outlives the run.
       """)
 
   static let sessionHeader = Flag(
@@ -84,21 +75,22 @@ extension Flag {
     "state-file", .text("FILE"), of: [.sse], in: .request, isCommon: true,
     summary: "save the last event's id in FILE, and resume there",
     manual: """
-      Save the last event's id in FILE, and start after the id that FILE holds. --last-event-id overrides the id in
-      FILE. An event counts as printed once the system has taken every byte of it. The program saves the id within a
-      second, and at each end of the run. If a run is killed, the next run may print the events of its last second
-      again, and loses none. FILE belongs to one URL and is refused for another. A different query only causes a
-      warning. Only one run at a time can use FILE. FILE must be a regular file, or not exist yet. It is replaced as a
-      whole, with mode 0600. The guide (docs/guide.md) explains what happens with pipes and incomplete lines.
+      Save the last event's id in FILE, and start after the id that FILE holds. --last-event-id overrides the id
+      in FILE. An event counts as printed once the system has taken every byte of it. The program saves the id
+      within a second, and at each end of the run. If a run is killed, the next run may print the events of its
+      last second again, and loses none. With --exec or --forward, an event counts when its command has ended or
+      it is delivered. FILE belongs to one URL, where only the query may change, and to one run at a time. FILE
+      must be a regular file, or not exist yet. It is replaced as a whole, with mode 0600. The guide
+      (docs/guide.md) has more.
       """)
 
   static let acceptJSON = Flag(
     "accept-json", excludes: ["lines"], of: [.sse], in: .request,
     summary: "accept an answer of application/json as one event",
     manual: """
-      Accept an answer of application/json too, and print its body as one event. Servers of MCP (Streamable HTTP) answer
-      with an event stream or with such a body, so the field Accept names both. --max-event limits the body. After the
-      answer, the run goes on as after the end of a stream: a request with --data ends with status 0.
+      Accept an answer of application/json too, and print its body as one event. Servers of MCP (Streamable
+      HTTP) answer with either. --max-event limits the body. After the answer, the run goes on as after the end
+      of a stream: a request with --data ends with status 0.
       """)
 
   static let lines = Flag(
@@ -108,10 +100,9 @@ extension Flag {
         "state-file", "--state-file keeps the ids of events, and --lines reads none; give one")
     ], of: [.sse], in: .request, summary: "read each line of the answer as an event",
     manual: """
-      Read each line of the answer as an event, whatever its Content-Type is. The data of the event is the line, and its
-      name is `message`. Kubernetes and older versions of Docker send such lines as application/json. Without this
-      option, lines are read for the types application/x-ndjson, application/jsonl and their other names, and for
-      application/json-seq (RFC 7464). Blank lines are skipped. --max-event limits a line.
+      Read each line of the answer as an event, whatever its Content-Type is. The data of the event is the line,
+      and its name is `message`. Lines of application/x-ndjson, application/jsonl and application/json-seq (RFC
+      7464) are read without this option. --max-event limits a line.
       """)
 
   static let sending: [Flag] = [
@@ -179,11 +170,9 @@ extension Flag {
     "publish", of: [.check], in: .send, isCommon: true,
     summary: "send an event through the API and wait for it",
     manual: """
-      Publish an event `pusher-cli-check` through the HTTP API and wait for it on the subscription. It goes to each
-      channel of the arguments, whose other subscribers get it too, or to a channel of its own. If it does not come
-      within the time of --connect-timeout, the stage `round trip` fails. An event that takes more than 1 s causes a
-      warning. The lines below the stage say what to look at in the app; a Laravel `.env` of --env-file makes them
-      precise.
+      Publish an event `pusher-cli-check` through the HTTP API and wait for it on each channel of the arguments,
+      whose other subscribers get it too, or on a channel of its own. If it does not come within the time of
+      --connect-timeout, the stage `round trip` fails, and says what to look at in the app.
       """)
 
   static let asking: [Flag] = [
@@ -255,10 +244,8 @@ extension Flag {
     isCommon: true, default: "100",
     summary: "connect N subscribers",
     manual: """
-      Connect N subscribers, each with a socket and one channel. The default is {default}. Each socket takes a file
-      descriptor. The program raises its limit of open files as far as the system allows. If that is not enough, an
-      error names the command that raises it. If many sockets make local ports hard to find, a warning names the
-      setting that helps.
+      Connect N subscribers, each with a socket and one channel. The default is {default}. Each socket takes a
+      file descriptor and a local port; if the system has too few, a message names the setting that helps.
       """)
 
   static let channelCount = Flag(
@@ -299,9 +286,8 @@ extension Flag {
     "ramp", .duration, of: [.bench], in: .load,
     summary: "add the subscribers, then the rate, over TIME",
     manual: """
-      Open the sockets of the subscribers evenly over TIME. Then let the rate of events grow evenly from zero over the
-      first TIME. With --connections-per-second, that option sets the pace of the sockets. Without this option, the
-      rate is the same from the start.
+      Open the sockets of the subscribers evenly over TIME. Then let the rate of events grow evenly from zero
+      over the first TIME. --connections-per-second overrides the pace of the sockets.
       """)
 
   static let connectionsPerSecond = Flag(
@@ -313,11 +299,10 @@ extension Flag {
     "fail", .text("CONDITION"), isRepeatable: true, of: [.bench], in: .load, isCommon: true,
     summary: "end with 8 if CONDITION holds, such as 'lost>0'",
     manual: """
-      End with status 8 if CONDITION holds at the end. CONDITION is a figure, an operator and a value, such as `lost>0`
-      or `p99>200ms`. The figures are those of `--output json`, with or without `_ms`. The operators are `>`, `>=`,
-      `<`, `<=`, `==` and `!=`. If the run did not measure the figure, the condition holds. May be repeated; one is
-      enough. A run that did not make its whole load is no measurement: with or without this option, it ends with the
-      status of the cause, 3, 4 or 5.
+      End with status 8 if CONDITION holds at the end. CONDITION is a figure, an operator and a value, such as
+      `lost>0` or `p99>200ms`. The figures are those of `--output json`, with or without `_ms`; a figure that
+      was not measured fails. The operators are `>`, `>=`, `<`, `<=`, `==` and `!=`. May be repeated; one is
+      enough. A run that did not make its whole load ends with the status of the cause, 3, 4 or 5.
       """)
 
   static let find = Flag(
@@ -344,24 +329,24 @@ extension Flag {
     "histogram", .text("FILE"), of: [.bench], in: .load,
     summary: "write the distribution of the delays to FILE",
     manual: """
-      Write the distribution of the delays to FILE, in milliseconds. The format is that of HdrHistogram's percentile
-      tables, which its plotter reads.
+      Write the distribution of the delays to FILE, in milliseconds. The format is that of HdrHistogram's
+      percentile tables.
       """)
 
   static let csv = Flag(
     "csv", .text("FILE"), of: [.bench], in: .load, summary: "write a row for each second to FILE",
     manual: """
-      Write a row for each second to FILE, as CSV with a heading. Events and losses belong to the second in which the
-      event was meant to be sent. Deliveries and delays belong to the second in which the event came.
+      Write a row for each second to FILE, as CSV with a heading. Events and losses count when they were meant
+      to be sent, deliveries and delays when they came.
       """)
 
   static let svg = Flag(
     "svg", .text("FILE"), of: [.bench], in: .load,
     summary: "draw the delays over the time to FILE",
     manual: """
-      Draw the delays over the time to FILE, as a self-contained SVG image for light and dark pages. Lines show the
-      p50, the p99 and the longest delay of each second, and marks show the seconds with lost events. Delays have a
-      logarithmic axis. In a run of more than 1,000 seconds, a point shows the worst of several seconds.
+      Draw the delays over the time to FILE, as a self-contained SVG image for light and dark pages. Lines show
+      the p50, the p99 and the longest delay of each second, on a logarithmic axis, and marks show the seconds
+      with lost events. After 1,000 seconds, a point shows the worst of several.
       """)
 
   static let yes = Flag(

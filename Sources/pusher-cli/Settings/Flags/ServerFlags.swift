@@ -11,10 +11,10 @@ extension Flag {
     "listen", .text("ADDRESS"), of: [.serve], in: .serve, isCommon: true, default: "127.0.0.1:6001",
     summary: "listen at HOST:PORT; port 0: any",
     manual: """
-      Listen at ADDRESS, in the form `HOST:PORT`. The default host is 127.0.0.1; port 0 picks a free port. Without
-      this option, `serve` uses the host and port from the source of its app, such as REVERB_HOST and REVERB_PORT. If
-      the source has none, or names another machine, `serve` listens at {default}. If other machines can connect,
-      `serve` requires a secret of your own. A socket from systemd replaces ADDRESS; see `REPLACING A SERVER`.
+      Listen at ADDRESS, in the form `HOST:PORT`. The default host is 127.0.0.1; port 0 picks a free port.
+      Without this option, `serve` uses host and port of the source of its app, such as REVERB_HOST, if that is
+      this machine, or {default}. If other machines can connect, `serve` requires a secret of your own. A socket
+      from systemd replaces ADDRESS; see `REPLACING A SERVER`.
       """)
 
   static let servePort = Flag(
@@ -31,22 +31,21 @@ extension Flag {
     "reuse-port", of: [.serve], in: .serve,
     summary: "share the port with another serve, to replace it",
     manual: """
-      Share the port with other servers of this user, if all have this option. A new server can then start before the
-      old server ends; see `REPLACING A SERVER`. While both run, the system gives each of them some of the new
-      connections. The port of --metrics is shared too. Without this option, a port in use is an error. To use several
-      cores, let several servers share a port and a Redis; see --redis.
+      Share the port with other servers of this user, if all have this option. A new server can then start
+      before the old server ends; see `REPLACING A SERVER`. While both run, the system gives each of them some
+      of the new connections. The port of --metrics is shared too. To use several cores, let several servers
+      share a port and a Redis; see --redis.
       """)
 
   static let redis = Flag(
     "redis", .text("URL"), allowsEmpty: true, shows: .place, variables: ["PUSHER_CLI_REDIS_URL"],
     of: [.serve], in: .serve, summary: "share channels with other servers through Redis",
     manual: """
-      Share channels, members and events with all servers that have the same URL, as if they were one server. The URL is
-      `redis://host:port/database`, with `rediss` for TLS. For Sentinels it is
-      `redis+sentinel://host:port,host:port/name/database`. Give a URL with a password in PUSHER_CLI_REDIS_URL, because
-      ps(1) would show it here. An empty URL means no Redis, whatever the environment says. While the server cannot
-      reach Redis, sockets stay open, the HTTP API answers with 503, and the server refuses client events.
-      docs/cluster.md has the details.
+      Share channels, members and events with all servers that have the same URL, as if they were one server.
+      The URL is `redis://host:port/database`, with `rediss` for TLS. For Sentinels it is
+      `redis+sentinel://host:port,host:port/name/database`. A URL with a password belongs into
+      PUSHER_CLI_REDIS_URL. An empty URL means no Redis, whatever the environment says. Without Redis, sockets
+      stay open, the HTTP API answers with 503, and client events are refused; see docs/cluster.md.
       """)
 
   static let portFile = Flag(
@@ -94,9 +93,8 @@ extension Flag {
     "drain", .duration, of: [.serve], in: .serve,
     summary: "close sockets gradually over TIME at the end",
     manual: """
-      Close the sockets one after another over TIME when a signal ends the server. Each socket is closed with 4200,
-      and the server accepts no more connections. So the clients do not all reconnect at once. A second signal ends
-      the server at once.
+      Close the sockets with 4200, one after another over TIME, when a signal ends the server, so that the
+      clients do not all reconnect at once. A second signal ends the server at once.
       """)
 
   static let fault = Flag(
@@ -110,13 +108,11 @@ extension Flag {
     "dialect", .choice(Dialect.names, "NAME"), of: [.serve], in: .serve,
     default: Dialect.names[0], summary: "answer like pusher, reverb or soketi",
     manual: """
-      Answer as `pusher`, `reverb` or `soketi` does; the default is `{default}`. The servers differ in the form of
-      some messages, in limits, in what they close and how, and in when and how they ping silent clients. They differ
-      in the client events that they pass on, in second subscriptions, and in user ids that are numbers. They also
-      differ in the names of private, presence and cache channels, in the lifetime of cached events, and in the HTTP
-      API. Only `pusher` agrees to permessage-deflate. As `soketi`, the server closes a connection with 4201 if it has
-      sent no message on it for two minutes; WebSocket pings do not count. As `reverb`, the server may have a rate limit
-      on all messages of a connection: see --apps and REVERB_APP_RATE_LIMITING_ENABLED.
+      Answer as `pusher`, `reverb` or `soketi` does; the default is `{default}`. The servers differ in messages,
+      limits, closes, pings, client events, kinds of channels and the HTTP API. Only `pusher` agrees to
+      permessage-deflate. As `soketi`, the server closes a connection with 4201 if it has sent no message on it
+      for two minutes; WebSocket pings do not count. As `reverb`, it may have a rate limit on all messages of a
+      connection: see --apps and REVERB_APP_RATE_LIMITING_ENABLED.
       """)
 
   static let hooking: [Flag] = [
@@ -129,43 +125,42 @@ extension Flag {
     "apps", .text("FILE"), excludes: ["key", "app-id", "secret-file"], of: [.serve], in: .serve,
     isCommon: true, summary: "serve all apps in FILE (JSON); see man",
     manual: """
-      Serve all apps in FILE, instead of the one app that options or the environment name. FILE is a JSON array of
-      objects with `id`, `key` and `secret`. The guide (`docs/guide.md`) describes the optional members, such as
-      `webhooks`, `limits` and, with `--dialect reverb`, `rate_limiting`. On SIGHUP, the server reads FILE again. It
-      closes the sockets of a removed app with 4001, and of an app that is no longer enabled with 4003. All other
-      sockets stay. If FILE is wrong, a message says why, and the apps stay as they are.
+      Serve all apps in FILE, instead of the one app that options or the environment name. FILE is a JSON array
+      of objects with `id`, `key` and `secret`. The guide (`docs/guide.md`) describes the optional members, such
+      as `webhooks`, `limits` and, with `--dialect reverb`, `rate_limiting`. On SIGHUP, the server reads FILE
+      again. Sockets of a removed app are closed with 4001, of one that is no longer enabled with 4003. If FILE
+      is wrong, the apps stay as they are.
       """)
 
   static let webhook = Flag(
     "webhook", .text("URL"), isRepeatable: true, shows: .place, of: [.serve], in: .serve,
     isCommon: true, summary: "send webhooks to URL",
     manual: """
-      Send webhooks to URL, signed with the app's secret as Pusher signs them. May be repeated. If the answer is not a
-      2xx status, the server sends the webhook again after 1, 2, 4 s and so on, for five minutes. Later webhooks to the
-      same URL wait, at most 1000 of them and 16 MiB in all; more are dropped. Messages report failures and drops. The
-      guide (`docs/guide.md`) has the names of the events. Reverb has no webhooks; with `--dialect reverb`, the server
-      sends them anyway, and a warning says so.
+      Send webhooks to URL, signed with the app's secret as Pusher signs them. May be repeated. If the answer is
+      not a 2xx status, the server sends the webhook again after 1, 2, 4 s and so on, for five minutes. Later
+      webhooks to the same URL wait, at most 1000 of them and 16 MiB in all; more are dropped. Messages report
+      failures and drops. Reverb has no webhooks; with `--dialect reverb`, a warning says so.
       """)
 
   static let webhookDelay = Flag(
     "webhook-delay", .duration, of: [.serve, .webhook], in: .serve, default: "3s",
     summary: "delay webhooks about departures by TIME",
     manual: """
-      Delay the webhooks `channel_vacated` and `member_removed` by TIME, by default {default}. If the channel or the
-      member comes back in this time, no webhook reports the departure.
+      Delay the webhooks `channel_vacated` and `member_removed` by TIME, by default {default}. If the channel or
+      the member comes back in this time, nothing is reported.
       """)
 
   static let authEndpoints = Flag(
     "serve-auth", of: [.serve], in: .serve,
     summary: "answer /pusher/auth for other machines too",
     manual: """
-      Answer authorisation requests from everybody, as an application does. The endpoints are POST `/pusher/auth` and
-      `/pusher/user-auth`, and Laravel's `/broadcasting/auth` and `/broadcasting/user-auth`. They sign only for a socket
-      that is connected here, which may then subscribe to every channel as any user. So without this option, the server
-      answers only requests from this machine, without the fields of a proxy, and only if no other machine can connect.
-      `--no-serve-auth` turns the endpoints off. A request is a form or JSON with `socket_id` and `channel_name`.
-      For members and users, it may also have `user_id`, `user_info` and `watchlist`. Without `user_id`, the user's id
-      is the socket's id.
+      Answer authorisation requests from everybody, as an application does. The endpoints are POST
+      `/pusher/auth` and `/pusher/user-auth`, and Laravel's `/broadcasting/auth` and `/broadcasting/user-auth`.
+      They sign only for a socket that is connected here, for every channel and any user. So without this
+      option, the server answers only requests from this machine, not through a proxy, and only if no other
+      machine can connect. `--no-serve-auth` turns the endpoints off. A request is a form or JSON with
+      `socket_id` and `channel_name`. For members and users, it may also have `user_id`, `user_info` and
+      `watchlist`. Without `user_id`, the user's id is the socket's id.
       """)
 
   static let allowOrigin = Flag(
@@ -182,39 +177,38 @@ extension Flag {
     "allow-host", .text("HOST"), isRepeatable: true, of: [.serve], in: .serve,
     summary: "allow requests for HOST too",
     manual: """
-      Allow requests for HOST, a name or an address without a port. Use it for your own names that lead to this
-      machine, such as the name of a tunnel. Local hosts, which --allow-origin lists, are always allowed. Other names
-      get 403, because a web page can make its own name lead here. A server that other machines can reach accepts
-      every name. `/faults` stays closed to requests for HOST and through a proxy. So do the authorisation endpoints
-      and the console, unless --serve-auth or --console opens them. May be repeated.
+      Allow requests for HOST, a name or an address without a port. Use it for the name of a tunnel. Local
+      hosts, which --allow-origin lists, are always allowed. Other names get 403, because a web page can make
+      its own name lead here. A server that other machines can reach accepts every name. Requests for HOST do
+      not reach `/faults`, and the authorisation endpoints and the console only with --serve-auth and --console.
+      May be repeated.
       """)
 
   static let maxConnections = Flag(
     "max-connections", .integer(1...10_000_000), of: [.serve], in: .serve, default: "10000",
     summary: "accept at most N sockets",
     manual: """
-      Accept at most N sockets of all apps together, by default {default}. The server refuses any more with 4004. Each
-      socket takes a file descriptor and about 4 KiB. The server raises its limit of open files as far as the system
-      allows. If that is not enough for N, it prints a warning; then raise `ulimit -n`, or `LimitNOFILE` of systemd.
+      Accept at most N sockets of all apps together, by default {default}. The server refuses any more with
+      4004. Each socket takes a file descriptor and about 4 KiB. If the system allows too few descriptors, a
+      warning says so; then raise `ulimit -n`, or `LimitNOFILE` of systemd.
       """)
 
   static let serveMaxChannels = Flag(
     "max-channels", .integer(1...10_000_000), of: [.serve], in: .serve, default: "100000",
     summary: "allow each app at most N channels",
     manual: """
-      Allow each app at most N occupied channels on this server, by default {default}. A subscription to one more gets
-      an error event; a warning reports the first one. A channel without subscribers does not count. Each channel
-      takes about 1 KiB.
+      Allow each app at most N occupied channels on this server, by default {default}. A subscription to one
+      more gets an error event; a warning reports the first one. Each channel takes about 1 KiB.
       """)
 
   static let maxAddressChannels = Flag(
     "max-address-channels", .integer(1...10_000_000), of: [.serve], in: .serve, default: "25000",
     summary: "let one address occupy at most N channels",
     manual: """
-      Let the sockets of one address, for IPv6 of a network of 64 bits, occupy at most N channels of an app, by default
-      {default}. So one client cannot take all channels of --max-channels. A subscription to one more gets an error
-      event with 4004; a channel that others occupy does not count. The limit does not apply to sockets that a proxy on
-      this machine or in a private network brings with a field such as `X-Forwarded-For`.
+      Let the sockets of one address, for IPv6 of a network of 64 bits, occupy at most N channels of an app, by
+      default {default}. A subscription to one more gets an error event with 4004; a channel that others occupy
+      does not count. Sockets that a proxy on this machine or in a private network brings, with a field such as
+      `X-Forwarded-For`, have no such limit.
       """)
 
   static let maxSocketChannels = Flag(
@@ -230,17 +224,16 @@ extension Flag {
     summary: "let each socket join N channels a second",
     manual: """
       Let each socket subscribe to N channels a second, by default {default}, after a first burst of as many as
-      --max-socket-channels, and at least 1000. A channel that the socket leaves counts too. A faster subscription gets
-      an error event with 4301.
+      --max-socket-channels, and at least 1000. A faster subscription gets an error event with 4301.
       """)
 
   static let maxQueued = Flag(
     "max-queued", .size((1 << 20)...(1 << 40)), of: [.serve], in: .serve, default: "256M",
     summary: "queue at most SIZE for all slow clients",
     manual: """
-      Use at most SIZE bytes of memory for all clients that do not read, by default {default}. Above that, the server
-      drops the clients with the longest queues; a warning reports the first time. One client may have 1 MiB in its
-      queue; above that, the server closes the connection with 4100.
+      Use at most SIZE bytes of memory for all clients that do not read, by default {default}. Above that, the
+      server drops the clients with the longest queues. A client with more than 1 MiB in its queue is closed
+      with 4100.
       """)
 
   static let logEvents = Flag(
@@ -272,9 +265,9 @@ extension Flag {
         "print-env", "--print-env and --print-snippets both print on standard output; give one")
     ], of: [.serve], in: .serve, summary: "print the lines that connect pusher-js",
     manual: """
-      Print the lines of JavaScript that connect pusher-js to this server. They work as printed, with the host, the
-      port and the key of the server, and hold no secret. With --apps, each app gets its own lines. The server keeps
-      running. The page of --console has the same lines, and those for Laravel, PHP, Python, Ruby, Swift and curl.
+      Print the lines of JavaScript that connect pusher-js to this server. They work as printed and hold no
+      secret. With --apps, each app gets its own lines. The server keeps running. The page of --console has
+      lines for Laravel, PHP, Python, Ruby, Swift and curl too.
       """)
 
   /// Options of `webhook send`.
@@ -309,35 +302,33 @@ extension Flag {
     "event", letter: "e", .text("GLOB"), isRepeatable: true, of: [.webhook], in: .serve,
     isCommon: true, summary: "send only webhooks whose name matches",
     manual: """
-      With `webhook send`, send only webhooks whose name matches GLOB. The names are `channel_occupied`,
-      `channel_vacated`, `member_added`, `member_removed` and `client_event`. With `-e 'channel_*'` the program joins no
-      channel, so nobody sees it as a member. May be repeated; one match is enough.
+      With `webhook send`, send only webhooks whose name matches GLOB. With `-e 'channel_*'` the program joins
+      no channel, so nobody sees it as a member. May be repeated; one match is enough.
       """)
 
   static let webhookChannel = Flag(
     "channel", letter: "c", .text("NAME"), isRepeatable: true, of: [.webhook], in: .serve,
     isCommon: true, summary: "join NAME too, for its client events",
     manual: """
-      With `webhook send`, join channel NAME too, for its client events. The program joins presence channels by itself,
-      and other channels only if you name them. It is then a subscriber of NAME, and does not count itself. For that,
-      the server must count subscriptions; otherwise nothing reports whether NAME is occupied, and a warning says so.
-      May be repeated.
+      With `webhook send`, join channel NAME too, for its client events. The program joins presence channels by
+      itself, and other channels only if you name them. It does not count itself. For that, the server must
+      count subscriptions; otherwise nothing reports whether NAME is occupied, and a warning says so. May be
+      repeated.
       """)
 
   static let every = Flag(
     "every", .duration, of: [.webhook], in: .serve, isCommon: true, default: "2s",
     summary: "look for occupied channels every TIME",
     manual: """
-      With `webhook send`, list the occupied channels every TIME. The default is {default}. No webhook reports a channel
-      that came and went between two lists.
+      With `webhook send`, list the occupied channels every TIME. The default is {default}.
       """)
 
   static let initial = Flag(
     "initial", isOnByDefault: true, of: [.webhook], in: .serve,
     summary: "leave out the channels and members of the start",
     manual: """
-      Report the channels and members that are there when `webhook send` starts. This is the default, because a receiver
-      may not know them. `--no-initial` reports only what changes after the start.
+      Report the channels and members that are there when `webhook send` starts. This is the default;
+      `--no-initial` reports only what changes after the start.
       """)
 
   static let webhookMaxChannels = Flag(
@@ -365,20 +356,20 @@ extension Flag {
     "console", of: [.serve], in: .serve, isCommon: true,
     summary: "serve a web page that shows what happens",
     manual: """
-      Serve a page at `/console` that shows events, connections, channels and members as they come and go. It also sends
-      events, stages faults and explains a wrong authorisation. The address that is printed at the start contains a
-      token of this run, without which nobody can see or do anything. The page is the default on a terminal if no other
-      machine can connect. It then answers only requests that begin on this machine; with --console it answers all.
-      `--no-console` turns it off. docs/console.md describes its calls, which programs may use too.
+      Serve a page at `/console` that shows events, connections, channels and members as they come and go. It
+      also sends events, stages faults and explains a wrong authorisation. The printed address contains a token
+      of this run, without which nobody can see or do anything. The page is the default on a terminal if no
+      other machine can connect, and then only for this machine. `--no-console` turns it off. docs/console.md
+      describes its calls.
       """)
 
   static let consoleTokenFile = Flag(
     "console-token-file", .text("FILE"), of: [.serve], in: .serve,
     summary: "keep the token, and so the address, in FILE",
     manual: """
-      Read the token of the console from FILE; a missing FILE is made. So an open page continues after a restart of the
-      server. FILE holds only the token, on one line: 16 to 256 letters, digits, `-`, `.`, `_` or `~`. A FILE that other
-      users can read or change is refused, unless its file system is read-only. The option turns the page on; without
+      Read the token of the console from FILE; a missing FILE is made. So an open page continues after a restart
+      of the server. FILE holds only the token, on one line: 16 to 256 letters, digits, `-`, `.`, `_` or `~`. A
+      FILE that other users can read or change is refused, unless its file system is read-only. Without
       --console, the page answers only this machine.
       """)
 
@@ -386,10 +377,9 @@ extension Flag {
     "console-history", .integer(0...100_000), of: [.serve], in: .serve, default: "1000",
     summary: "keep the last N entries, up to 4 MiB",
     manual: """
-      Keep the last N entries for later pages of the console, by default {default}. Together they take at most 4 MiB of
-      memory; the oldest ones go first. So a page that is loaded again begins with them, and a page that lost its
-      connection misses none of them. With 0, `serve` keeps no entries, and does no work for the console while no page
-      is open.
+      Keep the last N entries for later pages of the console, by default {default}. Together they take at most 4
+      MiB of memory; the oldest ones go first. With 0, `serve` keeps none, and does no work for the console
+      while no page is open.
       """)
 
   static let record = Flag(
