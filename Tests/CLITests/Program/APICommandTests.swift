@@ -60,7 +60,7 @@ import Testing
   @Test func `a web page in place of an answer is told`() throws {
     let server = try ScriptedServer.answering(200, "OK", body: "<html>")
     try Self.run(["channels"], on: server).expect(
-      5, mentions: "a web page instead of JSON from the HTTP API")
+      5, telling: "a web page instead of JSON from the HTTP API")
   }
 
   @Test(
@@ -120,7 +120,7 @@ import Testing
     let recording = try recorder.lines(data.count)
     let listener = try second.subscribe(channels, "-L", "--user-id", "1")
     try second.replay(recording.joined(separator: "\n") + "\n", "-v").expect(
-      mentions: "sent 7 events in 1 call\n")
+      telling: "sent 7 events in 1 call\n")
     let withoutTime = recording.map { $0.replacing(#/"received_at":"[^"]*",/#, with: "") }
     #expect(try listener.lines(data.count) == withoutTime)
   }
@@ -141,7 +141,7 @@ import Testing
       {"event":"e","channel":"news"}
       """)
     result.expect(
-      5, mentions: "line 2: not a JSON object with an event", "line 3: no channel",
+      5, telling: "line 2: not a JSON object with an event", "line 3: no channel",
       "line 5: channel 'no blanks'", "line 7: the server answered HTTP 413",
       "skipped 1 line about the connection")
     #expect(result.errorLines.count == 5, "\(result.errorText)")
@@ -177,7 +177,7 @@ import Testing
     let result = try PusherCLI.run(
       ["trigger", "--app-id", "1"] + server.address + ["-"],
       environment: ["PUSHER_APP_SECRET": "s"], input: .file(lines))
-    result.expect(mentions: "429")
+    result.expect(telling: "429")
     #expect(result.errorLines.count == 1)
     #expect(server.connectionCount == 2)
   }

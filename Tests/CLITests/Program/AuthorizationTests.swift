@@ -95,7 +95,7 @@ import Testing
 
   @Test func `a command that ends with another status than 0 refuses the channel`() throws {
     let run = try run("exit 7")
-    run.result.expect(3, mentions: "status 7")
+    run.result.expect(3, telling: "status 7")
     #expect(run.auth == nil)
   }
 

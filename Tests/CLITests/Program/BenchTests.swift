@@ -93,7 +93,7 @@ struct BenchTests {
     let figures = try figures(result)
     let dropped = try #require(figures["errors_by_code"]?["4301"]?.integer)
     #expect(dropped > 0 && figures["lost"]?.integer == dropped * 2)
-    result.expect(4, mentions: "the server accepted \(50 - dropped) of 50 client events (4301: ")
+    result.expect(4, telling: "the server accepted \(50 - dropped) of 50 client events (4301: ")
   }
 
   @Test func `connect tells the time of each step, and nothing of events`() throws {
@@ -119,7 +119,7 @@ struct BenchTests {
   func `the losses that are told are the messages that the server spoiled`(spoiled: Int) throws {
     let server = try LocalServer(options: ["--fault", "bad-json:times=\(spoiled)"])
     let result = try run(server, Self.small + ["-o", "json", "--fail", "lost>0"])
-    result.expect(8, mentions: "--fail 'lost>0': lost is \(spoiled)")
+    result.expect(8, telling: "--fail 'lost>0': lost is \(spoiled)")
     let figures = try figures(result)
     #expect(figures["lost"]?.integer == spoiled && figures["doubled"]?.integer == 0)
     let missing = (figures["expected"]?.integer ?? 0) - (figures["delivered"]?.integer ?? 0)
@@ -204,7 +204,7 @@ struct BenchTests {
     let search = try #require(found["found"])
     #expect(counts(search, "held", "broken", "runs") == [15, 16, 6], "\(search)")
     let none = try run(server, load + ["--find", "p50<0.001ms"])
-    none.expect(8, mentions: "--find 'p50<0.001ms': no load held it")
+    none.expect(8, telling: "--find 'p50<0.001ms': no load held it")
     #expect(none.outputLines.last?.hasPrefix("failed with 1 subscriber: p50 is ") == true)
   }
 
@@ -252,7 +252,7 @@ struct BenchTests {
   func `a file that cannot be written costs no run`(option: String) throws {
     let server = try LocalServer()
     try run(server, Self.small + [option, "/nowhere/file"]).expect(
-      2, prints: "", mentions: "\(option): cannot write '/nowhere/file'")
+      2, prints: "", telling: "\(option): cannot write '/nowhere/file'")
   }
 
   // MARK: Safety
@@ -262,7 +262,7 @@ struct BenchTests {
       ["bench", "--host", "bench.invalid", "--scheme", "http", "--time", "1s"],
       environment: LocalServer.environment("s")
     ).expect(
-      2, prints: "", mentions: "bench would put load on bench.invalid: 100 connections",
+      2, prints: "", telling: "bench would put load on bench.invalid: 100 connections",
       "about 10,000 messages to subscribers; give --yes")
   }
 
@@ -274,7 +274,7 @@ struct BenchTests {
         + server.address,
       environment: PusherCLI.environment.merging(LocalServer.environment("local-secret")) { $1 }
     ).result().expect(
-      2, mentions: "the system allows 64 open files, and 84 are needed", "ulimit -n 84")
+      2, telling: "the system allows 64 open files, and 84 are needed", "ulimit -n 84")
   }
 
   @Test func `a signal ends the run with the figures so far`() throws {
@@ -292,15 +292,15 @@ struct BenchTests {
   @Test func `a server that cannot be loaded has the status of its cause`() throws {
     let server = try LocalServer()
     try run(server, Self.small + ["--key", "nobody"]).expect(
-      3, mentions: "none of 20 subscribers were subscribed (closed by the server with code 4001: ")
+      3, telling: "none of 20 subscribers were subscribed (closed by the server with code 4001: ")
     try server.run(["bench"] + Self.small, secret: "wrong").expect(
-      3, mentions: "accepted none of 100 calls (401: ",
+      3, telling: "accepted none of 100 calls (401: ",
       "do the secret and the app id belong to key loca")
     let nobody = ["--host", "127.0.0.1", "--port", "\(try Loopback.closedPort())"]
     try PusherCLI.run(
       ["bench"] + Self.small + nobody + ["--scheme", "http"],
       environment: LocalServer.environment("s")
-    ).expect(4, mentions: "connection refused")
+    ).expect(4, telling: "connection refused")
   }
 
   // MARK: Loads that were not made
@@ -387,6 +387,6 @@ struct BenchTests {
 
   @Test func `a condition that holds for a good figure has its opposite as a hint`() throws {
     try run(LocalServer(), Self.small + ["--fail", "p99_ms<50000"]).expect(
-      8, mentions: "; did you mean 'p99_ms>50000'?\n")
+      8, telling: "; did you mean 'p99_ms>50000'?\n")
   }
 }

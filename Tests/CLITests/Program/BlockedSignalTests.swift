@@ -86,6 +86,6 @@ import Testing
     try ChildProgram(
       "/bin/sh", ["-c", #"trap '' CHLD; exec "$0" "$@" --exec-fail stop"#] + run + server.address,
       environment: PusherCLI.environment
-    ).result().expect(7, mentions: "status 3")
+    ).result().expect(7, telling: "status 3")
   }
 }

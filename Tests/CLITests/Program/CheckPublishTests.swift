@@ -67,7 +67,7 @@ struct CheckPublishTests {
   @Test func `a cache channel warns that the event stays`() throws {
     let server = try LocalServer()
     try check(server, "cache-a").expect(
-      mentions: "warning: --publish: 'cache-a' keeps the event of check for later subscribers")
+      telling: "warning: --publish: 'cache-a' keeps the event of check for later subscribers")
   }
 
   // MARK: What fails

@@ -53,7 +53,7 @@ import Testing
   func `a name that is nowhere is told as the first answer tells it`() throws {
     let server = try LocalServer()
     try trigger(server, ["--host", "name.test", "-6"], resolver: SlowResolver.loopbackLibrary)
-      .expect(4, mentions: "cannot resolve name.test: ")
+      .expect(4, telling: "cannot resolve name.test: ")
   }
 
   @Test func `-4 and -6 choose the family`() throws {

@@ -89,6 +89,6 @@ import Testing
     #expect(
       try program.lines(2)
         == [Self.channel, "news"].map { #"{"event":"e","channel":"\#($0)","data":{"n":1.10}}"# })
-    try server.replay(lines).expect(5, mentions: "line 1: \(Self.channel) is encrypted: give")
+    try server.replay(lines).expect(5, telling: "line 1: \(Self.channel) is encrypted: give")
   }
 }

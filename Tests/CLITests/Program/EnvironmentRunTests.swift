@@ -101,7 +101,7 @@ struct EnvironmentRunTests {
         "sh", "-c", "cd \"$0\" && exec \"$1\" config \(options)", folder, PusherCLI.path,
       ])
     }
-    try run("").expect(2, mentions: "--env-file .env")
+    try run("").expect(2, telling: "--env-file .env")
     _ = try run("--env-file .env")
     #expect(!FileManager.default.fileExists(atPath: trap))
   }

@@ -165,7 +165,7 @@ struct ExecFailureTests {
       "[ $PUSHER_CLI_SEQ != 2 ] || kill -9 $$; cat")
     // No other message reports the lost events.
     result.expect(
-      7, mentions: "error: --exec: the command ended with status 137 (event e",
+      7, telling: "error: --exec: the command ended with status 137 (event e",
       "3 events were not handed to --exec")
     #expect(result.outputText.contains(Hooked.line(1)))
     #expect(!result.outputText.contains(Hooked.line(3)))
@@ -221,7 +221,7 @@ struct ExecFailureTests {
     let program = try PusherCLI.subscribe(
       to: server, "news", "-W", "3s", "-L", "--exec", "echo begun; sleep 600")
     let result = try program.result()
-    result.expect(7, mentions: "error: 2 events were not handed to --exec")
+    result.expect(7, telling: "error: 2 events were not handed to --exec")
     #expect(result.outputLines.filter { $0 == "begun" }.count == 1)
     #expect(result.outputText.hasSuffix(#""data":{"status":7,"reason":"exec","events":3}}"# + "\n"))
   }
@@ -304,6 +304,6 @@ struct ExecFailureTests {
     #expect(try again.result().outputText == "2\n3\n")
     #expect(StateText.id(state) == "3")
     try PusherCLI.sse(server, "--state-file", state, "--exec", "cat", "--exec-jobs", "2").result()
-      .expect(2, mentions: "--state-file keeps one position in the stream")
+      .expect(2, telling: "--state-file keeps one position in the stream")
   }
 }

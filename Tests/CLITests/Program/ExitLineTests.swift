@@ -33,7 +33,7 @@ import Testing
     let socket = try ScriptedServer.joined { try $0.send(event: "news", data: "1") }
     for arguments in [["sse", stream.url], ["subscribe"] + socket.address + ["news"]] {
       try PusherCLI.run(arguments + ["-L"] + options, output: .file("/dev/full")).expect(
-        6, mentions: "cannot write to standard output: no space left on device")
+        6, telling: "cannot write to standard output: no space left on device")
     }
   }
 }

@@ -11,7 +11,7 @@ import Testing
     let server = try ScriptedServer(script)
     let result = try server.subscribed(channel, environment: ["PUSHER_APP_SECRET": "wrong"])
     result.expect(
-      status, prints: "", mentions: "pusher-cli: ", text, sourceLocation: sourceLocation)
+      status, prints: "", telling: "pusher-cli: ", text, sourceLocation: sourceLocation)
     #expect(result.errorLines.count == 1, "\(result.errorText)", sourceLocation: sourceLocation)
   }
 
@@ -134,7 +134,7 @@ import Testing
   @Test(arguments: wrong)
   func `a wrong command line is 2`(line: String, text: String) throws {
     let result = try PusherCLI.run(line.split(separator: " ").map(String.init))
-    result.expect(2, prints: "", mentions: text)
+    result.expect(2, prints: "", telling: text)
     #expect(!result.errorText.contains("SESAME"))
     // The second line, if any, points to the help.
     let lines = result.errorLines
@@ -159,7 +159,7 @@ import Testing
   @Test func `a reason of several lines is told on one line`() throws {
     let server = try ScriptedServer.answering(400, "Refused", body: "the reason\nand more")
     let result = try trigger(on: server, "{}")
-    result.expect(5, prints: "", mentions: "HTTP 400: the reason")
+    result.expect(5, prints: "", telling: "HTTP 400: the reason")
     #expect(result.errorLines.count == 1, "\(result.errorText)")
   }
 

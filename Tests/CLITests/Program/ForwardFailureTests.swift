@@ -67,7 +67,7 @@ struct ForwardFailureTests {
     let server = try Hooked.counting(1)
     let receiver = try ForwardReceiver("hang", "200")
     try forward(server, to: receiver, "-n", "1", "--connect-timeout", "200ms").result().expect(
-      mentions: "no answer within 0.2 s")
+      telling: "no answer within 0.2 s")
     let requests = try receiver.requests(2)
     #expect(requests[0].key == requests[1].key)
   }
@@ -81,7 +81,7 @@ struct ForwardFailureTests {
     let memory = try #require(program.peakMemory)
     #expect(memory < 64 << 10, "\(memory) KiB")
     receiver.release()
-    try program.result().expect(mentions: "HTTP 500")
+    try program.result().expect(telling: "HTTP 500")
   }
 
   @Test func `a kept connection that has ended is no failure`() throws {

@@ -13,7 +13,7 @@ struct ForwardingProxyTests {
     let stream = try PusherCLI.sse(
       server, "-n", "1", "-v", environment: ["http_proxy": proxy.url]
     ).result()
-    stream.expect(mentions: "through proxy \(proxy.url)")
+    stream.expect(telling: "through proxy \(proxy.url)")
     #expect(heads.values.map(\.target) == ["/stream"])
     #expect(heads.values.first?.headers["Host"] == "127.0.0.1:\(server.port)")
 
@@ -23,7 +23,7 @@ struct ForwardingProxyTests {
     // A WebSocket needs its own tunnel.
     try PusherCLI.run(
       ["subscribe"] + local.address + ["--key", LocalServer.key, "a", "--proxy", proxy.url]
-    ).expect(4, mentions: "refused to connect to 127.0.0.1:\(local.port): HTTP 403")
+    ).expect(4, telling: "refused to connect to 127.0.0.1:\(local.port): HTTP 403")
   }
 
   @Test(.needs(.proxies))
@@ -84,7 +84,7 @@ struct ForwardingProxyTests {
       Self.api + ["--host", "server.test", "--app-id", "1", "--key", "k"],
     ] {
       try PusherCLI.run(arguments + ["--proxy", url], environment: ["PUSHER_APP_SECRET": "s"])
-        .expect(status, mentions: "(the answer may come from proxy \(url))")
+        .expect(status, telling: "(the answer may come from proxy \(url))")
     }
   }
 

@@ -125,7 +125,7 @@ import Testing
     try PusherCLI.run(
       arguments + ["--metrics", "127.0.0.1:\(taken.port)"],
       environment: LocalServer.environment("local-secret")
-    ).expect(4, mentions: "127.0.0.1:\(taken.port)", "in use")
+    ).expect(4, telling: "127.0.0.1:\(taken.port)", "in use")
   }
 
   @Test func `a port of your own is told with -v only, and a wrong address is named`() throws {
@@ -134,6 +134,6 @@ import Testing
     let result = try server.subscribed("news", "-n", "1", "--metrics", ":\(port)")
     #expect(result.errorText == "")
     try PusherCLI.run("serve", "--metrics", "9464").expect(
-      2, mentions: "--metrics: '9464' is not of the form HOST:PORT, such as 127.0.0.1:9464")
+      2, telling: "--metrics: '9464' is not of the form HOST:PORT, such as 127.0.0.1:9464")
   }
 }

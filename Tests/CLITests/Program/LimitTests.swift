@@ -46,7 +46,7 @@ import Testing
     // The line has the same members as the event.
     #expect(try program.lineBytes().count == Self.limit)
     #expect(try program.line() == #"{"event":"tick","channel":"news","data":{}}"#)
-    try program.result().expect(mentions: "longer than the limit of 16777216 bytes")
+    try program.result().expect(telling: "longer than the limit of 16777216 bytes")
     try expectTooLong(closes)
   }
 

@@ -250,25 +250,6 @@ struct ProgramResult {
   var errorText: String { String(decoding: errors, as: UTF8.self) }
   var errorLines: [Substring] { errorText.split(separator: "\n") }
   var outputLines: [String] { outputText.split(separator: "\n").map(String.init) }
-
-  /// Expects an exit status, and what is given of the output.
-  ///
-  /// - Parameters:
-  ///   - output: All of standard output.
-  ///   - errors: All of standard error.
-  ///   - parts: Parts of standard error.
-  func expect(
-    _ status: Int32 = 0, prints output: String? = nil, says errors: String? = nil,
-    mentions parts: String..., sourceLocation: SourceLocation = #_sourceLocation
-  ) {
-    let seen: Comment = "\(outputText.prefix(2000))\(errorText.prefix(2000))"
-    #expect(ending == .exited(status), seen, sourceLocation: sourceLocation)
-    #expect(outputText == output ?? outputText, seen, sourceLocation: sourceLocation)
-    #expect(errorText == errors ?? errorText, sourceLocation: sourceLocation)
-    for part in parts {
-      #expect(errorText.contains(part), seen, sourceLocation: sourceLocation)
-    }
-  }
 }
 
 extension ChildProgram {

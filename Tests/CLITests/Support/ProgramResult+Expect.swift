@@ -11,24 +11,23 @@ extension ProgramResult {
   ///   - lastError: The last line on standard error, without `pusher-cli: error: `.
   ///   - parts: Parts of standard error.
   func expect(
-    _ status: Int32, prints output: String? = nil, error: String? = nil, says text: String? = nil,
-    lastError: String? = nil, telling parts: String...,
+    _ status: Int32 = 0, prints output: String? = nil, error: String? = nil,
+    says text: String? = nil, lastError: String? = nil, telling parts: String...,
     sourceLocation: SourceLocation = #_sourceLocation
   ) {
-    #expect(ending == .exited(status), "\(errorText)", sourceLocation: sourceLocation)
-    if let output {
-      #expect(outputText == output, "\(errorText)", sourceLocation: sourceLocation)
-    }
+    let seen: Comment = "\(outputText.prefix(2000))\(errorText.prefix(2000))"
+    #expect(ending == .exited(status), seen, sourceLocation: sourceLocation)
+    #expect(outputText == output ?? outputText, seen, sourceLocation: sourceLocation)
     if let said = text ?? error.map({ "pusher-cli: error: \($0)\n" }) {
       #expect(errorText == said, sourceLocation: sourceLocation)
     }
     if let lastError {
       #expect(
-        errorLines.last.map(String.init) == "pusher-cli: error: \(lastError)", "\(errorText)",
+        errorLines.last.map(String.init) == "pusher-cli: error: \(lastError)", seen,
         sourceLocation: sourceLocation)
     }
     for part in parts {
-      #expect(errorText.contains(part), "\(errorText)", sourceLocation: sourceLocation)
+      #expect(errorText.contains(part), seen, sourceLocation: sourceLocation)
     }
   }
 }
