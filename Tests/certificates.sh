@@ -97,7 +97,6 @@ authority intermediate root 'Test Intermediate'
 leaf valid root "$here"
 leaf other-key root "$here"
 leaf wildcard root 'DNS:*.example.test'
-leaf address root IP:127.0.0.1
 leaf expired root "$here" "$past" "$end_of_past"
 leaf not-yet-valid root "$here" "$future" "$end_of_future"
 leaf wrong-host root DNS:elsewhere.test

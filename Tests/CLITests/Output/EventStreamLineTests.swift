@@ -85,12 +85,6 @@ struct EventStreamLineTests {
     }
   }
 
-  @Test func `on a terminal control characters are escaped`() throws {
-    #expect(
-      try lines("data: \u{9B}1\u{7F}\n\n") { $0.forTerminal = true }
-        == #"{"event":"message","data":"\u009b1\u007f"}"# + "\n")
-  }
-
   @Test func `events of our own have no id`() {
     let output = ByteBuffer()
     let maker = LineMaker(output: output, service: nil)

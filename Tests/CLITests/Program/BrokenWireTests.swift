@@ -108,16 +108,4 @@ import Testing
       .expect(
         prints: "0\n1\n2\n3\n4\n", says: "")
   }
-
-  @Test func `a greeting that drips runs into the connect timeout`() throws {
-    let server = try Self.server()
-    let proxy = try FaultProxy(to: server) { _ in
-      FaultyWire(piece: 1, interval: .milliseconds(100))
-    }
-    let result = try PusherCLI.run(
-      ["subscribe"] + proxy.address + ["news", "--connect-timeout", "400ms"])
-    result.expect(4, prints: "")
-    #expect(result.errorText.hasPrefix("pusher-cli: error: the server did not finish its answer"))
-    #expect(result.errorText.hasSuffix(" within 0.4 s\n"))
-  }
 }

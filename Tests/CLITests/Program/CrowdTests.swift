@@ -66,16 +66,6 @@ import Testing
     try check(server, program, "after")
   }
 
-  @Test func `a head without end is refused once it is too long`() throws {
-    let server = try LocalServer()
-    let client = try client(server)
-    try client.send("GET / HTTP/1.1\r\n")
-    _ = try client.flood(
-      Array("X-More: \(String(repeating: "x", count: 1000))\r\n".utf8), atMost: 100_000)
-    try client.await("HTTP/1.1 431 ")
-    withExtendedLifetime(server) {}
-  }
-
   @Test(.enabled(if: PusherCLI.givesMemoryBack, "AddressSanitizer keeps what was given back"))
   func `clients that never read are let go while others get everything`() throws {
     let server = try LocalServer()

@@ -9,10 +9,7 @@ struct DataTests {
     var wire: String?
     var printed: String
 
-    init(_ wire: String?, _ printed: String) {
-      self.wire = wire
-      self.printed = printed
-    }
+    init(_ wire: String?, _ printed: String) { (self.wire, self.printed) = (wire, printed) }
 
     /// Data whose string holds `text`.
     init(text: String, _ printed: String) {
@@ -32,51 +29,26 @@ struct DataTests {
   }
 
   static let cases = [
-    Case(text: #"{"id":1,"total":1.10}"#, #"{"id":1,"total":1.10}"#),
-    Case(text: #"{ "b" : 1,\#n "a" : [ 1 , 2 ] }"#, #"{"b":1,"a":[1,2]}"#),
-    Case(text: #"{"a":1,"a":2}"#, #"{"a":1,"a":2}"#),
-    Case(text: "1.10", "1.10"),
-    Case(text: "1.0", "1.0"),
-    Case(text: "9223372036854775808", "9223372036854775808"),
-    Case(text: "1e400", "1e400"),
-    Case(text: "-0", "-0"),
-    Case(text: #"{"url":"a\/b","ü":"\u00fc"}"#, #"{"url":"a\/b","ü":"\u00fc"}"#),
+    Case(text: #"{ "b" : 1.10,\#n "a" : [ 1 , 2 ] }"#, #"{"b":1.10,"a":[1,2]}"#),
+    Case(text: "1e400", "1e400"), Case(text: "-0", "-0"),
     // Lone surrogates, high and low, which jq refuses; a pair stays.
     Case(text: #"{"a":"\ud800"}"#, #"{"a":"\ufffd"}"#),
     Case(text: #"{"a":"\udc00x"}"#, #"{"a":"\ufffdx"}"#),
     Case(text: #""\ud83d\ude00""#, #""\ud83d\ude00""#),
-    Case(#""plain \ud800 text""#, #""plain \#u{FFFD} text""#),
     Case(text: nested(250), nested(250)),
     Case(text: nested(300), JSONWriter.text(.string(nested(300)))),
     Case(nested(300), JSONWriter.text(.string(nested(300)))),
-    Case(text: #""a\u0000b""#, #""a\u0000b""#),
-    Case(#""a\u0000b""#, #""a\u0000b""#),
-    Case(text: "\"\u{7F}\"", "\"\u{7F}\""),
-    Case(text: "\"\u{2028}\u{2029}\"", "\"\u{2028}\u{2029}\""),
+    Case(#""a\u0000b""#, #""a\u0000b""#), Case(text: "\"\u{7F}\"", "\"\u{7F}\""),
     Case(text: "\u{1B}[31mred", #""\u001b[31mred""#),
     Case(text: "line one\nline two\r\n", #""line one\nline two\r\n""#),
-    Case(text: "plain text", #""plain text""#),
-    Case(text: #"{"cut":"#, #""{\"cut\":""#),
-    Case(text: "NaN", #""NaN""#),
-    Case(text: "", #""""#),
-    Case(text: "null", "null"),
-    Case(text: "42", "42"),
-    Case(text: "true", "true"),
-    Case("null", "null"),
-    Case(nil, "null"),
-    Case(#"{"not":"a string","n":1.10}"#, #"{"not":"a string","n":1.10}"#),
-    Case("[1, 2,\t3]", "[1,2,3]"),
-    Case("1.50", "1.50"),
-    Case("false", "false"),
+    Case(text: "", #""""#), Case("null", "null"), Case(nil, "null"), Case("[1, 2,\t3]", "[1,2,3]"),
   ]
 
   private func run(_ options: String...) throws -> ProgramResult {
     let server = try ScriptedServer.joined { connection in
       for item in Self.cases { try connection.send(text: item.message) }
     }
-    let program = try PusherCLI.start(
-      ["subscribe"] + server.address + ["news", "-n", "\(Self.cases.count)"] + options)
-    let result = try program.result()
+    let result = try server.subscribed(["news", "-n", "\(Self.cases.count)"] + options)
     result.expect(says: "")
     return result
   }

@@ -162,11 +162,6 @@ struct EventEndTests {
       says: "pusher-cli: error: the server sent 'error': \(ModelStreams.overload)\n")
   }
 
-  @Test func `without --fail-event an error event is one like any other`() throws {
-    try EventEnd.sse(ModelStreams.overloaded, ["-n", "1"]).expect(
-      prints: #"{"event":"error","data":\#(ModelStreams.overload)}"# + "\n", says: "")
-  }
-
   @Test func `--fail-event beats --until-event, and the first of two events counts`() throws {
     let both = try EventEnd.subscribe(["--until-event", "build.d*"] + EventEnd.failEvent.options)
     EventEnd.failEvent.expectEnd(both)

@@ -4,47 +4,6 @@ import Testing
 
 /// Failures that no row of `BrokenSetup` has.
 @Suite("A failure: one status, one line on standard error", .runsPrograms) struct ExitStatusTests {
-  private func expect(
-    _ status: Int32, _ text: String, channel: String = "news",
-    _ script: @escaping ScriptedServer.Script, sourceLocation: SourceLocation = #_sourceLocation
-  ) throws {
-    let server = try ScriptedServer(script)
-    let result = try server.subscribed(channel, environment: ["PUSHER_APP_SECRET": "wrong"])
-    result.expect(
-      status, prints: "", telling: "pusher-cli: ", text, sourceLocation: sourceLocation)
-    #expect(result.errorLines.count == 1, "\(result.errorText)", sourceLocation: sourceLocation)
-  }
-
-  @Test(arguments: [
-    (#"{"code":4001,"message":"App key test-key not in this cluster"}"#, "4001", true),
-    (
-      #""{\"code\":4001,\"message\":\"Application does not exist\"}""#,
-      "Application does not exist", false
-    ),
-  ])
-  func `an unknown key is 3`(data: String, text: String, closes: Bool) throws {
-    try expect(3, text) { connection in
-      try connection.upgrade()
-      try connection.send(text: #"{"event":"pusher:error","data":\#(data)}"#)
-      if closes {
-        try connection.close(code: 4001, reason: "App key test-key not in this cluster")
-      }
-      try connection.stay()
-    }
-  }
-
-  @Test func `a refused channel is 3`() throws {
-    try expect(3, "private-x refused: invalid signature", channel: "private-x") { connection in
-      try connection.welcome()
-      _ = try connection.subscription()
-      try connection.send(
-        text:
-          #"{"event":"pusher:subscription_error","channel":"private-x","data":{"type":"AuthError","error":"invalid signature","status":401}}"#
-      )
-      try connection.stay()
-    }
-  }
-
   /// Mistakes that no test of the settings has.
   private static let wrong: [(String, String)] =
     [

@@ -80,11 +80,6 @@ import Testing
     program.closeOutput()
   }
 
-  @Test func `serve is well while it listens`() throws {
-    let server = try LocalServer(options: Self.metrics)
-    try expectHealth(try Monitored(server), 200, "ok")
-  }
-
   @Test func `connections that stand idle keep no question out`() throws {
     let at = try Monitored(try LocalServer(options: Self.metrics))
     let port = try #require(at.url.split(separator: ":").last.flatMap { UInt16($0) })

@@ -58,13 +58,6 @@ struct MercureTests {
         + "not after urn:a: events may be lost\n")
   }
 
-  @Test func `everything that the hub has is asked for without a loss`() throws {
-    let hub = try MercureHub(.init(kept: ["urn:a", "urn:b"]))
-    let result = try start(hub, "-n", "2", query: "&lastEventID=earliest").result()
-    #expect(result.outputText == event("urn:a") + "\n" + event("urn:b") + "\n")
-    #expect(result.errorText.isEmpty, "\(result.errorText)")
-  }
-
   @Test func `after a reconnection the hub's answer decides whether events are lost`() throws {
     let hub = try MercureHub(
       .init(live: ["urn:a"], ends: true),

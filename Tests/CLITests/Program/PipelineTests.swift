@@ -49,33 +49,6 @@ import Testing
     pipeline.endWithChildren()
   }
 
-  @Test(arguments: [false, true])
-  func `an event of 1 MiB is one line`(compressed: Bool) throws {
-    let text = String(repeating: "0123456789abcdef", count: 65_536)
-    let server = try ScriptedServer { connection in
-      try connection.join(deflate: compressed)
-      try connection.send(event: "big", data: #"{"text":"\#(text)"}"#)
-      try connection.stay()
-    }
-    let result = try PusherCLI.subscribe(to: server, "news", "-n", "1").result()
-    #expect(result.ending == .exited(0))
-    let line = #"{"event":"big","channel":"news","data":{"text":"\#(text)"}}"# + "\n"
-    #expect(result.output.elementsEqual(line.utf8))
-  }
-
-  @Test func `of 10,000 events none is lost and all come in order`() throws {
-    let server = try ScriptedServer.joined { connection in
-      for number in 0..<10_000 {
-        try connection.send(event: "tick", data: #"{"n":\#(number)}"#)
-      }
-    }
-    let expected = (0..<10_000).map {
-      #"{"event":"tick","channel":"news","data":{"n":\#($0)}}"# + "\n"
-    }
-    try PusherCLI.subscribe(to: server, "news", "-n", "10000").result()
-      .expect(0, prints: expected.joined(), says: "")
-  }
-
   private func sendingOne() throws -> ScriptedServer {
     try ScriptedServer.joined { try $0.send(event: "only", data: "{}") }
   }
@@ -103,13 +76,6 @@ import Testing
 }
 
 @Suite("Output that cannot be written", .runsPrograms) struct OutputFailureTests {
-  @Test(.needs(.fullDevice))
-  func `a full disk ends the program with status 6 and one line`() throws {
-    let server = try ScriptedServer.joined { try $0.send(event: "tick", data: "{}") }
-    let result = try PusherCLI.subscribe(to: server, "news", output: .file("/dev/full")).result()
-    result.expect(6, error: "cannot write to standard output: no space left on device")
-  }
-
   @Test func `a closed standard output ends the program with status 6 and one line`() throws {
     let server = try ScriptedServer { try $0.stall() }
     let result = try PusherCLI.subscribe(to: server, "news", output: .closed).result()

@@ -82,19 +82,4 @@ import Testing
     try trigger(server, [], ["ALL_PROXY": nobody, "no_proxy": "127.0.0.1:1"])
       .expect(4, telling: "proxy \(nobody) cannot be reached: ", "connection refused")
   }
-
-  @Test func `a signal ends the talk with a silent proxy`() throws {
-    let asked = Gate()
-    let silent = try ScriptedServer { connection in
-      _ = try connection.request()
-      asked.open()
-      try connection.stall()
-    }
-    let program = try start([
-      "subscribe", "--host", "server.test", "a", "--proxy", "http://127.0.0.1:\(silent.port)",
-    ])
-    try asked.wait()
-    try program.end()
-    #expect(program.pendingErrors.isEmpty)
-  }
 }

@@ -93,50 +93,17 @@ import Testing
     #expect(server.connectionCount == 3)
   }
 
-  /// Runs a subscriber until it prints an event; the server's connections begin as `course` says.
-  private func untilEvent(
-    _ connections: Int, _ options: String...,
-    course: @escaping @Sendable (ScriptedConnection) throws -> Void
-  ) throws -> ProgramResult {
+  @Test func `with --reconnect always the first connection is tried again`() throws {
     let server = try ScriptedServer { connection in
-      try course(connection)
+      if connection.number < 3 { throw PeerLeft() }
+      try connection.join()
       try connection.send(event: "back", data: "{}")
       try connection.stay()
     }
-    let result = try PusherCLI.run(
-      ["subscribe"] + server.address + ["news", "-n", "1", "--retry-max-delay", "100ms"] + options)
-    #expect(result.ending == .exited(0))
-    #expect(server.connectionCount == connections)
-    return result
-  }
-
-  @Test func `without --reconnect always the first connection must work`() throws {
-    let requests = Record<Int>()
-    let server = try ScriptedServer { connection in
-      _ = try connection.request()
-      requests.add(1)
-      connection.drop()
-    }
-    try PusherCLI.subscribe(to: server, "news").result().expect(4)
-    // A second connection may check the port for TLS; it sends no request.
-    #expect(requests.values.count == 1)
-  }
-
-  @Test func `with --reconnect always the first connection is tried again`() throws {
-    _ = try untilEvent(3, "--reconnect", "always") { connection in
-      if connection.number < 3 { throw PeerLeft() }
-      try connection.join()
-    }
-  }
-
-  @Test func `with --reconnect never a loss is the end`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
-      connection.drop()
-    }
-    let result = try PusherCLI.subscribe(to: server, "news", "--reconnect", "never").result()
-    result.expect(4)
-    #expect(result.errorLines.count == 1 && server.connectionCount == 1)
+    try server.subscribed(
+      "news", "-n", "1", "--retry-max-delay", "100ms", "--reconnect", "always"
+    ).expect()
+    #expect(server.connectionCount == 3)
   }
 
   @Test func `after --max-retries the program ends with 4 and says how often it tried`() throws {
@@ -150,26 +117,5 @@ import Testing
     #expect(result.ending == .exited(4))
     #expect(result.errorLines.last?.contains("gave up after 2 attempts") == true)
     #expect(server.connectionCount == 3)
-  }
-
-  @Test func `a server that answers no ping is left after the pong time`() throws {
-    let result = try untilEvent(2, "--pong-timeout", "300ms") { connection in
-      try connection.join(activityTimeout: 1)
-      if connection.number == 1 { try connection.ignore() }
-    }
-    #expect(result.errorText.contains("no pong for 0.3 s"))
-  }
-
-  @Test func `both kinds of ping are answered`() throws {
-    let answers = Record<ScriptedEvent>()
-    let server = try ScriptedServer.joined { connection in
-      try connection.ping([1, 2, 3])
-      answers.add(try connection.event())
-      try connection.send(text: #"{"event":"pusher:ping","data":{}}"#)
-      answers.add(try connection.event())
-      try connection.send(event: "done", data: "{}")
-    }
-    try PusherCLI.subscribe(to: server, "news", "-n", "1").result().expect(0)
-    #expect(answers.values == [.pong([1, 2, 3]), .text(#"{"event":"pusher:pong","data":{}}"#)])
   }
 }

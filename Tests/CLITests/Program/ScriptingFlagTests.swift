@@ -2,28 +2,9 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("Flags for scripts: -H, --ready-fd, --stats, -F %D and %T, --env-file", .runsPrograms)
+@Suite("Flags for scripts: -H, --ready-fd, --stats, -F %D and %T", .runsPrograms)
 struct ScriptingFlagTests {
   // MARK: -H
-
-  @Test func `the upgrade carries the fields of -H, also those of a file`() throws {
-    let heads = Record<HTTPRequestHead>()
-    let server = try ScriptedServer { connection in
-      let request = try connection.request()
-      heads.add(request)
-      try connection.welcome(request)
-      try connection.acceptSubscription()
-      try connection.send(event: "e", data: "1")
-      try connection.stay()
-    }
-    let file = try TemporaryFolder.shared.file("fields", holding: "X-Tenant: 7\nCookie: a=b\n")
-    try PusherCLI.subscribe(
-      to: server, "news", "-n", "1", "-H", "Authorization: Bearer T", "-H", "@\(file)"
-    ).result().expect(0)
-    let fields = try #require(heads.values.first).headers
-    #expect(
-      ["Authorization", "X-Tenant", "Cookie"].map { fields[$0] } == ["Bearer T", "7", "a=b"])
-  }
 
   @Test func `calls of the HTTP API carry them too`() throws {
     let fields = Record<String?>()
@@ -96,37 +77,5 @@ struct ScriptingFlagTests {
     #expect(fields[0].wholeMatch(of: stamp) != nil, "\(fields[0])")
     let format = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
     #expect(try format.parse(String(fields[0])) == format.parse(String(fields[1])))
-  }
-
-  // MARK: --env-file
-
-  @Test func `a Laravel project's file is all that a subscription to its private channel needs`()
-    throws
-  {
-    let server = try LocalServer()
-    let file = try TemporaryFolder.shared.file(
-      "laravel.env",
-      holding: """
-        APP_NAME="A shop"
-        BROADCAST_CONNECTION=reverb
-
-        REVERB_APP_ID=\(LocalServer.appID)
-        REVERB_APP_KEY=\(LocalServer.key)
-        REVERB_APP_SECRET="local-secret"
-        REVERB_HOST="localhost"
-        REVERB_PORT=\(server.port)
-        REVERB_SCHEME=http
-
-        VITE_REVERB_APP_KEY="${REVERB_APP_KEY}"
-        """)
-    let program = try PusherCLI.start([
-      "subscribe", "--env-file", file, "private-orders.1", "-L", "-n", "1",
-    ])
-    _ = try program.lines(2)
-    let sent = try PusherCLI.run(
-      "trigger", "--env-file", file, "-c", "private-orders.1", "-e", "order.paid", #"{"id":1}"#)
-    #expect(sent.ending == .exited(0), "\(sent.errorText)")
-    #expect(
-      try program.line() == #"{"event":"order.paid","channel":"private-orders.1","data":{"id":1}}"#)
   }
 }

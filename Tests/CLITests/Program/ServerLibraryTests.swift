@@ -231,23 +231,6 @@ struct ServerLibraryTests {
         "channels_info", #"{"attributes":["user_count"]}"#,
         bad + "user_count needs a filter_by_prefix"
       ),
-      (
-        "channel_info", #"{"channel":"news","attributes":["user_count"]}"#,
-        bad + "only presence channels have a user_count"
-      ),
-      ("users_info", #"{"channel":"news"}"#, bad + "only presence channels have users"),
-      // The library itself refuses to send these.
-      (
-        "trigger", #"{"channels":"a b","event_name":"e","data":"x"}"#, "ValueError: Invalid Channel"
-      ),
-      (
-        "trigger", #"{"channels":"news","event_name":"e","data":"\#(long)\#(long)\#(long)"}"#,
-        "ValueError: Too much data"
-      ),
-      (
-        "send_to_user", #"{"user_id":"","event_name":"e","data":"x"}"#,
-        "ValueError: User id is empty"
-      ),
     ] {
       let raised = try library.refusal(call, arguments)
       #expect(raised.hasPrefix(reason), "\(raised)")

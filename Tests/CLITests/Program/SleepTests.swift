@@ -184,15 +184,4 @@ struct SleepTests {
     }
     try expectGapOfAnHour(of: program)
   }
-
-  @Test func `a connection that went silent meanwhile is noticed and replaced`() throws {
-    let server = try ScriptedServer.joined { connection in
-      try connection.send(event: "e", data: connection.number == 1 ? "first" : "back")
-      if connection.number == 1 { try connection.stall() }
-    }
-    let program = try subscribe(to: server, pongTimeout: "600ms")
-    sleep(program) {}
-    try program.errorLine(containing: "connection lost (no pong for 0.6 s)")
-    #expect(try program.line() == "back")
-  }
 }

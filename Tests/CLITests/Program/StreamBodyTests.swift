@@ -70,18 +70,6 @@ struct StreamBodyTests {
     #expect(server.connectionCount == 2)
   }
 
-  @Test func `a compressed body is read too`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.beginStream([("Content-Encoding", "deflate")], type: Self.ndjson)
-      let (plain, packed) = (ByteBuffer(), ByteBuffer())
-      plain.append("{\"n\":1}\n2\n")
-      Deflater(windowBits: 15).deflate(plain.view.raw, into: packed)
-      try connection.send(packed)
-      try connection.remain()
-    }
-    #expect(try sse(server, "-n", "2").outputText == line(#"{"n":1}"#) + line("2"))
-  }
-
   @Test func `--accept-json prints an answer as one event, and reads a stream as ever`() throws {
     let accepted = Record<[String]>()
     let server = try ScriptedServer { connection in

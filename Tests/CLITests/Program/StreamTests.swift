@@ -183,16 +183,6 @@ struct StreamTests {
     #expect(stamped.outputText.contains(/^\{"received_at":"[-0-9T:.]+Z","event":"a\.x","data":1\}/))
   }
 
-  @Test(
-    .needs(.proxies),
-    arguments: LocalProxy.Kind.allCases)
-  func `a proxy leads to the stream`(kind: LocalProxy.Kind) throws {
-    let proxy = try LocalProxy(kind)
-    let server = try ScriptedServer.streaming("data: 1\n\n")
-    let result = try PusherCLI.sse(server, "-n", "1", "--proxy", proxy.url, "-v").result()
-    result.expect(0, telling: "through proxy \(proxy.url)")
-  }
-
   // MARK: Sessions
 
   /// Names a session in the first answer, and records what each request says of one.

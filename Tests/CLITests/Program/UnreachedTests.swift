@@ -116,17 +116,6 @@ struct RejectedEventsTests {
     }
   }
 
-  @Test(arguments: [
-    (
-      ["-n", "2", "-e", "y"], "1 of 2 events within 1 s (2 other events came, none matches -e: 'x')"
-    ),
-    (["-n", "4"], "3 of 4 events within 1 s"),
-  ])
-  func `wanted events are counted apart from others`(options: [String], words: String) throws {
-    try timedOut(["x", "x", "y"], ["-W", "1s"] + options).expect(
-      124, lastError: "timed out: \(words)")
-  }
-
   @Test(arguments: [false, true])
   func `a time limit alone names what the patterns kept out`(isStream: Bool) throws {
     try timedOut(["x", "y"], isStream: isStream, ["-e", "order", "-W", "1s"]).expect(

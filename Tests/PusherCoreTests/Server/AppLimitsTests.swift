@@ -23,22 +23,6 @@ import Testing
     #expect(limits.applied(to: ServerLimits()) == server)
   }
 
-  @Test func `a presence channel takes so many members`() throws {
-    let hub = Self.applications { $0.presenceMembers = 1 }.hubs[0]
-    let clients = (0...1).map { hub.client("1.\($0)") }
-    for (number, client) in clients.enumerated() { client.join("presence-a", as: "\(number)") }
-    #expect(clients[0].names() == ["pusher_internal:subscription_succeeded"])
-    #expect(try clients[1].error().code == 4004)
-  }
-
-  @Test func `an event's data has so many bytes`() {
-    let applications = Self.applications { $0.eventData = 3 }
-    func status(_ data: String) -> Int {
-      applications.post("/apps/3/events", #"{"name":"e","channel":"a","data":"\#(data)"}"#).status
-    }
-    #expect(status("abc") == 200 && status("abcd") == 413)
-  }
-
   @Test func `calls bring so many events within a second, one for each channel`() {
     let applications = Self.applications { $0.eventsPerSecond = 3 }
     func send(_ channels: Int, at milliseconds: Int64) -> HTTPAnswer {

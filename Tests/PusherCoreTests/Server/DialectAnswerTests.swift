@@ -123,11 +123,6 @@ import Testing
     #expect(answer.body == expected)
   }
 
-  @Test func `eleven events are too many for Pusher and soketi, and not for Reverb`() {
-    let many = Array(repeating: Self.event, count: 11).joined(separator: ",")
-    #expect(Self.statuses("batch_events", #"{"batch":[\#(many)]}"#) == [400, 200, 400])
-  }
-
   @Test(arguments: [(Dialect.pusher, 10_240), (.reverb, 10_000), (.soketi, 102_400)])
   func `each dialect limits the data of an event`(dialect: Dialect, limit: Int) {
     let statuses = [limit, limit + 1].map { count in

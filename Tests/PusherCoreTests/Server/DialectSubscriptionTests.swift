@@ -164,17 +164,4 @@ import Testing
     client.authorize("presence-a", channelData: #"{"user_id":1}"#)
     #expect(client.hub.userIDs("presence-a") == ["1"])
   }
-
-  @Test(arguments: [
-    (Dialect.pusher, #"{\"1\":null,\"2\":{\"n\":1}}"#),
-    (.reverb, #"{\"1\":null,\"2\":{\"n\":1}}"#), (.soketi, #"{\"2\":{\"n\":1}}"#),
-  ])
-  func `soketi leaves members without information out of the hash`(dialect: Dialect, hash: String) {
-    let first = dialect.client()
-    first.join("presence-a", as: "1")
-    let second = dialect.client("1.2", of: first.hub)
-    second.authorize("presence-a", channelData: #"{"user_id":"2","user_info":{"n":1}}"#)
-    let answer = second.texts().last ?? ""
-    #expect(answer.contains(#"\"ids\":[\"1\",\"2\"],\"hash\":\#(hash),\"count\":2}"#), "\(answer)")
-  }
 }

@@ -51,6 +51,7 @@ import Testing
     ("NONSENSE\r\n\r\n", 400),
     ("POST /apps/3/events HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999\r\n\r\nxxx", 413),
     (ServerHarness.upgrade("GET /app/k").replacing("Version: 13", with: "Version: 8"), 426),
+    ("GET / HTTP/1.1\r\nX: " + String(repeating: "x", count: 66_000), 431),
   ])
   func `a bad request is answered and ends the connection`(request: String, status: Int) throws {
     #expect(try ServerHarness().answer(to: request).hasPrefix("HTTP/1.1 \(status) "))
