@@ -11,9 +11,7 @@ import Testing
     #expect(result.errorText.hasPrefix("bench: no table is called 'sses'; there are: summary "))
   }
 
-  @Test func `the summary has twelve rows of at most 80 columns, with a range for two rounds`()
-    throws
-  {
+  @Test func `twelve rows of at most 80 columns, with a range for two rounds`() throws {
     let lines = try table(
       "summary",
       [
@@ -41,9 +39,7 @@ import Testing
     #expect(rows.contains { $0.starts(with: ["peak memory of 10 million events", "13.3 MB"]) })
   }
 
-  @Test func `instructions show both passes if they differ, and the ratio of their averages`()
-    throws
-  {
+  @Test func `instructions show both passes if they differ, and the averages' ratio`() throws {
     let lines = try table(
       "instructions",
       [

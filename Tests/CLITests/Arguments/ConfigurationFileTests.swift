@@ -149,9 +149,7 @@ import Testing
 
   // MARK: Choice of the file
 
-  @Test func `the file is where XDG_CONFIG_HOME says, or where an option or a variable says`()
-    throws
-  {
+  @Test func `the file is where XDG_CONFIG_HOME, an option or a variable says`() throws {
     let text = "[profile default]\nkey = elsewhere\n"
     for (line, environment, path) in [
       ("a", ["XDG_CONFIG_HOME": "/x", "HOME": "/home/u"], "/x/pusher-cli/config"),

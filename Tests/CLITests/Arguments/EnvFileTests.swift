@@ -46,8 +46,7 @@ import Testing
     #expect(settings.summary == "file secret@K https://h:1")
   }
 
-  @Test func `the file that the environment names counts where the environment has no key`() throws
-  {
+  @Test func `the file that the environment names counts if the environment has no key`() throws {
     let named = ["PUSHER_CLI_ENV_FILE": "shop.env"]
     let shop = files(Self.laravel, at: "shop.env")
     #expect(try subscribe("a", named, files: shop).connection.key == "file-key")

@@ -24,9 +24,7 @@ struct StreamSettingsTests {
     #expect(form.headers.first?.value == "application/x-www-form-urlencoded")
   }
 
-  @Test func `headers come from the command line and from files, and take the place of ours`()
-    throws
-  {
+  @Test func `headers come from the command line and files, and replace ours`() throws {
     let files = PretendFiles(contents: ["token": "Authorization: Bearer x\nX-Key: 1\n"])
     let settings = try sse("\(Self.url) -H @token -H User-Agent:me -d {}", files: files)
     let fields = (settings.fields.all + settings.headers).map { "\($0.name)=\($0.value)" }
@@ -72,8 +70,7 @@ struct StreamSettingsTests {
     #expect(try sse("\(Self.url) \(options)").reconnect == mode)
   }
 
-  @Test func `the options for other answers say what is read, and the request asks for it`() throws
-  {
+  @Test func `the options for other answers say what is read and asked for`() throws {
     #expect(try sse(Self.url).request.accepts == .namedTypes)
     #expect(try sse("\(Self.url) --lines").request.accepts == .lines)
     #expect(try sse("\(Self.url) --accept-json").request.accepts == .namedTypesAndDocuments)

@@ -76,9 +76,7 @@ struct DelayImageTests {
     return .init(lost: lost, p50: delay, p99: delay, largest: delay.map { $0 * 10 })
   }
 
-  @Test func `each line has a point for each second with deliveries, and a gap for the others`()
-    throws
-  {
+  @Test func `a line has a point for each second with deliveries, else a gap`() throws {
     let image = try image([row(1), row(2), row(nil), row(3), row(nil), row(4), row(5)])
     for name in ["p50", "p99", "max"] {
       #expect(image.points(of: name) == 5, "\(name)")

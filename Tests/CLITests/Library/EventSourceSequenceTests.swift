@@ -4,9 +4,7 @@ import Testing
 
 @Suite("Messages alone as a sequence", .ownThread, .timeLimit(.minutes(10)))
 struct EventSourceSequenceTests {
-  @Test func `a loss does not end the messages, and onDropped counts the dropped ones`()
-    async throws
-  {
+  @Test func `a loss does not end the messages; onDropped counts the dropped ones`() async throws {
     let text = (0..<40).map { "data: \($0)\n\n" }.joined()
     let server = try ScriptedServer.streaming(text)
     let source = EventSource(url: server.url)
@@ -73,9 +71,7 @@ struct EventSourceSequenceTests {
     source.disconnect()
   }
 
-  @Test func `messages of a server that cannot be reached end, and the source knows why`()
-    async throws
-  {
+  @Test func `messages of an unreachable server end, and the source knows why`() async throws {
     let source = EventSource(url: "http://127.0.0.1:1/")
     let messages = source.messages()
     let feed = source.feed()
@@ -88,9 +84,7 @@ struct EventSourceSequenceTests {
     #expect(source.readyState == .closed)
   }
 
-  @Test func `the failure is the one of the last attempt, and none after a stream or disconnect`()
-    async throws
-  {
+  @Test func `the failure is the last attempt's, none after a stream or disconnect`() async throws {
     let server = try ScriptedServer { connection in
       guard connection.number > 1 else { return }
       try connection.beginStream()

@@ -156,8 +156,7 @@ struct EventSourceTests {
     #expect(ids.values == [["77"], ["1"], ["2"]])
   }
 
-  @Test func `each attempt asks for fresh headers, and an error there is a failed attempt`() throws
-  {
+  @Test func `each attempt asks for fresh headers; an error there is a failed attempt`() throws {
     struct Expired: Error {}
     let tokens = Record<String?>()
     let gate = Gate()
@@ -320,9 +319,7 @@ struct EventSourceTests {
     #expect(messages.droppedCount == 0)
   }
 
-  @Test func `a slow reader of a source holds the stream back, or is told what it has lost`()
-    async throws
-  {
+  @Test func `a slow reader holds the stream back, or is told what it has lost`() async throws {
     let text = (0..<40).map { "data: \($0)\n\n" }.joined()
     let isRead = Gate()
     let server = try ScriptedServer { connection in
@@ -360,9 +357,7 @@ struct EventSourceTests {
     isRead.open()
   }
 
-  @Test func `a stream that begins after another event than asked for begins with a gap`()
-    async throws
-  {
+  @Test func `a stream that begins after another event begins with a gap`() async throws {
     let hub = try MercureHub(.init(kept: ["urn:b"], live: ["urn:c"]))
     let source = EventSource(url: hub.url())
     let messages = source.feed()
@@ -374,10 +369,7 @@ struct EventSourceTests {
     source.disconnect()
   }
 
-  @Test
-  func `a source that is let go closes its connection, and no handler is called after disconnect`()
-    throws
-  {
+  @Test func `a source let go closes its connection; disconnect ends all calls`() throws {
     let gone = Gate()
     let server = try ScriptedServer { connection in
       try connection.beginStream()

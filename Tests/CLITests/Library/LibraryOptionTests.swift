@@ -36,8 +36,7 @@ struct LibraryOptionTests {
     #expect(heads.values.first?.target.hasPrefix("/a/b/app/test-key?") == true)
   }
 
-  @Test func `fields, sub-protocols and compression of the upgrade are as asked for`() async throws
-  {
+  @Test func `fields, sub-protocols and compression of the upgrade are as asked`() async throws {
     let (server, heads) = try greeting()
     try await client(server) {
       $0.headers = ["Origin": "https://example.com", "X-Test": "1"]
@@ -66,8 +65,7 @@ struct LibraryOptionTests {
     #expect(heads.values.isEmpty)
   }
 
-  @Test func `a certificate counts by its authority, by its key alone, or not at all`() async throws
-  {
+  @Test func `a certificate counts by its authority, its key alone, or not at all`() async throws {
     let matrix = try #require(CertificateMatrix.shared)
     let (server, _) = try greeting(matrix.server("valid"))
     let pin = try #require(PublicKeyPin(try matrix.pin("valid")))
@@ -88,9 +86,7 @@ struct LibraryOptionTests {
     }
   }
 
-  @Test func `reconnectAttempts counts the attempts in a row, until the server greets again`()
-    async throws
-  {
+  @Test func `reconnectAttempts counts attempts in a row, until a greeting`() async throws {
     let isSeen = Gate()
     let server = try ScriptedServer { connection in
       if connection.number > 1 {

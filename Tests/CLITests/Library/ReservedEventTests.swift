@@ -10,10 +10,7 @@ struct ReservedEventTests {
     func debugLog(message: String) { messages.add(message) }
   }
 
-  @Test
-  func `no handler is called for a name that is not ours to know, and the delegate hears of it`()
-    throws
-  {
+  @Test func `a name that is not ours to know reaches the delegate, and no handler`() throws {
     let server = try ScriptedServer.joined { connection in
       for name in ["news", "order", "subscription_count_v2"] {
         try connection.send(event: "pusher_internal:\(name)", data: "{}")

@@ -283,11 +283,7 @@ import Testing
 /// The fast way may decline, but it writes exactly the same as the general way.
 @Suite struct GeneratedMessageTests {
   @Test(arguments: [UInt64(11), 12, 13, 14])
-  func
-    `generated messages give the same line on both ways, and the common shapes take the fast one`(
-      seed: UInt64
-    )
-  {
+  func `generated messages give one line on both ways, and common shapes are fast`(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     let rig = LineRig()
     var written = 0

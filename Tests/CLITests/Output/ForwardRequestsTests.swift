@@ -88,10 +88,7 @@ struct ForwardRequestsTests {
     #expect(try key("") == "00-1" && key("", run: 255) == "ff-1")
   }
 
-  @Test
-  func `only the first event of an id has it for its own, and none has that of the beginning`()
-    throws
-  {
+  @Test func `only the first event of an id has it, and none that of the beginning`() throws {
     var requests = try requests()
     requests.begin(try HTTPURL(parsing: "http://s/"), after: "a")
     let ids = ["a", "b", "b", "", "b", "a", "\u{E9}", "e\u{301}"]

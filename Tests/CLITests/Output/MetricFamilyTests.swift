@@ -42,8 +42,7 @@ import Testing
     #expect(lines == ["a{x=\"1\"} 1", "a{x=\"2\"} 3", "b 2"])
   }
 
-  @Test func `backslashes, quotes and line ends of a label's value are escaped, and nothing else`()
-  {
+  @Test func `backslashes, quotes and line ends of a label are escaped, nothing else`() {
     let family = MetricFamily("a", "X.", [.init(1, ("x", "\\ \" \n \r\n \t ä e\u{301}"))])
     let line = "a{x=\"\\\\ \\\" \\n \r\\n \t ä e\u{301}\"} 1\n"
     #expect(MetricFamily.text(of: [family]).hasSuffix(line))

@@ -26,9 +26,7 @@ import Testing
     #expect(queue.interest.events == .write)
   }
 
-  @Test func `what is printed to a file after the last flush does not wait for the next event`()
-    throws
-  {
+  @Test func `what is printed after the last flush does not wait for the next event`() throws {
     let path = TemporaryFolder.shared.file("queue")
     let file = open(path, O_WRONLY | O_CREAT, 0o600)
     defer { close(file) }

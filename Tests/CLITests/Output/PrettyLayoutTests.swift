@@ -233,9 +233,7 @@ import Testing
       order.created {} => data
       foreign:pusher-cli:exit {} => data
       """# as Table)
-  func `presence and the connection are told in sentences, with what is known`(row: Table.Row)
-    throws
-  {
+  func `presence and the connection are told in sentences`(row: Table.Row) throws {
     let words = row.input.split(separator: " ", maxSplits: 1).map(String.init)
     let members = words[0] == "pusher:member_added" ? 3 : nil
     row.expect(try Self.sentence(words[0], JSONParser.parse(words[1]), members) ?? "data")

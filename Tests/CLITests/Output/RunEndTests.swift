@@ -140,8 +140,7 @@ struct RunEndTests {
         == [.cutCommand, .tellExit(failure), .finish(failure)])
   }
 
-  @Test
-  func `the socket is dropped when the goodbye takes 200 ms, and the output still waited for`() {
+  @Test func `the socket is dropped when a goodbye takes 200 ms, the output waited for`() {
     var rig = Rig(waiting: [.feed, .output], after: .satisfied(reason: "count"))
     #expect(!rig.pass(.milliseconds(199)).contains(.hangUp))
     #expect(rig.pass(.milliseconds(1)) == [.hangUp, .drain(until: nil)])

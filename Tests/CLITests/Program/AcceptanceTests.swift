@@ -19,9 +19,7 @@ import Testing
   // MARK: Standard output
 
   @Test(arguments: [[], ["-q"], ["-v"], ["-vv"], ["--stats", "10ms"], ["--color", "auto"]])
-  func `at any verbosity standard output holds the events and nothing else`(options: [String])
-    throws
-  {
+  func `at any verbosity standard output has the events alone`(options: [String]) throws {
     let server = try ticking()
     try server.subscribed(["news", "-n", "3"] + options).expect(
       prints: (1...3).map(Self.line).joined())
@@ -91,8 +89,7 @@ import Testing
   // MARK: Help and installation
 
   @Test(arguments: Command.allCases)
-  func `help is on standard output with status 0, and begins with examples`(command: Command) throws
-  {
+  func `help on standard output begins with examples and gives 0`(command: Command) throws {
     guard command != .help, command != .version else { return }
     for words in [["--help"], ["-h", "--nonsense"]] {
       let result = try PusherCLI.run([command.rawValue] + words)

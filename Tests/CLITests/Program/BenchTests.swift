@@ -195,8 +195,7 @@ struct BenchTests {
     #expect(other.errorText.contains("--compare: the earlier run had another load: size"))
   }
 
-  @Test func `the most subscribers that the server takes are found, or that no load holds`() throws
-  {
+  @Test func `the most subscribers the server takes are found, or that no load holds`() throws {
     let server = try LocalServer(options: ["--max-connections", "15"])
     let load = ["--subscribers", "5", "--rate", "20", "--time", "100ms"]
     let found = try figures(server, load + ["--find", "lost==0"])
@@ -354,8 +353,7 @@ struct BenchTests {
     #expect(table.outputText.hasPrefix("not valid     the server accepted "))
   }
 
-  @Test func `a visitor that the server closes is named, and its last leave is not counted`() throws
-  {
+  @Test func `a visitor that the server closes is named, and its last leave not counted`() throws {
     let server = try ScriptedServer { connection in
       if connection.number == 1 {
         try connection.join()

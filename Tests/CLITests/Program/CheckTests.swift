@@ -150,9 +150,7 @@ import Testing
   // MARK: Broken set-ups
 
   @Test(arguments: CheckSetup.all)
-  func `a broken set-up is told by its stage, with what came and the status`(_ setup: CheckSetup)
-    throws
-  {
+  func `a broken set-up is told by stage, what came and status`(_ setup: CheckSetup) throws {
     let (arguments, server) = try setup.make()
     let result = try withExtendedLifetime(server) {
       try check(arguments + ["-o", "json"], ["PUSHER_APP_SECRET": "s"])

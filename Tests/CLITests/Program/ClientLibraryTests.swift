@@ -19,8 +19,7 @@ struct PysherTests {
     program.write(Array(line.utf8) + [0x0A])
   }
 
-  @Test func `pysher joins public, private and presence channels, hears events and leaves`() throws
-  {
+  @Test func `pysher joins public, private and presence channels, hears and leaves`() throws {
     let server = try LocalServer()
     let program = try server.subscribe(["presence-lobby"], "--user-id", "terminal", "-L")
     let channels = ["news", "private-orders", "presence-lobby"]

@@ -18,9 +18,7 @@ import Testing
   }
 
   @Test(arguments: forms)
-  func `the program returns at the last event that was asked for`(options: [String], event: String)
-    throws
-  {
+  func `the program returns at the last event asked for`(options: [String], event: String) throws {
     let server = try ticking()
     try server.subscribed(["news", "-n", "2", "--timeout", "10m"] + options).expect(
       prints: event + event, says: "")

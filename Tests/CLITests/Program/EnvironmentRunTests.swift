@@ -74,8 +74,7 @@ struct EnvironmentRunTests {
   ]
 
   @Test(arguments: families)
-  func `a family alone leads subscribe and trigger to the server, and signs`(family: Family) throws
-  {
+  func `a family alone leads subscribe and trigger to the server and signs`(family: Family) throws {
     let port = String(try Loopback.closedPort())
     let environment = try family.variables(port)
     // serve listens where clients with the same variables look for it.

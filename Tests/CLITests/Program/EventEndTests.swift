@@ -136,8 +136,7 @@ struct EventEndTests {
   // MARK: --until-event
 
   @Test(arguments: ["build.done", "*.do*", ".build.done"])
-  func `the run ends with 0 after the event, which is printed as all before it`(glob: String) throws
-  {
+  func `the run ends with 0 after the event, printed as all before it`(glob: String) throws {
     try EventEnd.subscribe(["--until-event", glob]).expect(prints: EventEnd.lines(3), says: "")
   }
 

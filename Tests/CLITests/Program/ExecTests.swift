@@ -24,8 +24,7 @@ struct ExecTests {
     #expect(!FileManager.default.fileExists(atPath: trap))
   }
 
-  @Test func `names and numbers are in the environment, and the line is JSON in any format`() throws
-  {
+  @Test func `names and numbers are in the environment, the line is JSON in any format`() throws {
     let server = try ScriptedServer.joined { connection in
       try connection.send(
         text: #"{"event":"a \"b\"","channel":"news","user_id":"7","data":"{\"x\":1}"}"#)

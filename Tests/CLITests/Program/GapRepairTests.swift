@@ -82,9 +82,7 @@ struct GapRepairTests {
       "the command took longer than 1 s; its output is ignored (--on-gap-timeout sets the limit)"
     ),
   ])
-  func `a failure of the command is told, and the run goes on`(command: String, warning: String)
-    throws
-  {
+  func `a failure is told, and the run goes on`(command: String, warning: String) throws {
     let program = try start(command, "-n", "2", "--buffer", "64k", "--on-gap-timeout", "1s")
     try program.errorLine(containing: "pusher-cli: warning: --on-gap: \(warning)")
     goes.open()
@@ -147,9 +145,7 @@ struct GapRepairTests {
     #expect(kill(id, 0) != 0)
   }
 
-  @Test func `--on-idle reads the silence, and neither its failure nor the silence ends the run`()
-    throws
-  {
+  @Test func `--on-idle reads the silence; neither its failure nor silence ends the run`() throws {
     let silent = try ScriptedServer.joined { [goes] connection in
       try connection.wait(for: goes)
       try connection.send(event: "e", data: "1")

@@ -44,8 +44,7 @@ struct LogRotationTests {
     return try run.result().outputLines
   }
 
-  @Test func `what comes while files are rotated stands in one of them, once and in order`() throws
-  {
+  @Test func `what comes during a rotation stands in one of the files, once, in order`() throws {
     let server = try LocalServer()
     let program = try server.start(["subscribe", "news", "--output-file", file, "-n", "8000", "-L"])
     try waitUntil("the channel is joined") {

@@ -21,9 +21,7 @@ struct NchanTests {
     while SystemClock.wall().secondsSince1970 == second { usleep(20_000) }
   }
 
-  @Test func `of 10,000 events each is printed once, also when the server restarts in between`()
-    throws
-  {
+  @Test func `of 10,000 events each is printed once, also across a server's restart`() throws {
     let nginx = try LocalNginx()
     let events = (0..<10_000).map { #"{"n":\#($0)}"# }
     let program = try PusherCLI.start([

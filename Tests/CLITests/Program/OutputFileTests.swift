@@ -26,8 +26,7 @@ struct OutputFileTests {
     #"{"event":"e","channel":"news","data":\#(number)}"#
   }
 
-  @Test func `what would be printed is added to the file, and standard output stays empty`() throws
-  {
+  @Test func `what would be printed is added to the file; standard output stays empty`() throws {
     try "earlier\n".write(toFile: path, atomically: true, encoding: .utf8)
     let server = try LocalServer()
     let program = try subscribe(server, "-L", "-n", "2")
@@ -40,8 +39,7 @@ struct OutputFileTests {
     #expect(all.last?.contains("pusher-cli:exit") == true && all.count == 6)
   }
 
-  @Test func `a file that is made is its owner's alone, and standard output may be closed`() throws
-  {
+  @Test func `a file that is made is its owner's, and standard output may be closed`() throws {
     let server = try ScriptedServer.joined { try $0.send(event: "e", data: "1") }
     try PusherCLI.subscribe(
       to: server, "news", "-n", "1", "--output-file", path, output: .closed
@@ -123,8 +121,7 @@ struct OutputFileTests {
   // MARK: Failures
 
   @Test(.enabled(if: PusherCLI.bearsFileLimits))
-  func `a file that takes no more ends the run with 6, and the next run ends its last line`() throws
-  {
+  func `a file that takes no more ends the run with 6; the next ends its last line`() throws {
     let server = try ScriptedServer.joined { connection in
       for _ in 0..<200 { try connection.send(event: "e", data: #""0123456789""#) }
     }
@@ -187,9 +184,7 @@ struct OutputFileTests {
     #expect(Set(["%2E.", "a%2Fb", "App%5CEvents%5CX", "private-orders.1"]).isSubset(of: made))
   }
 
-  @Test func `one of many files is open, lines keep their order, and further names share a file`()
-    throws
-  {
+  @Test func `one of many files is open, lines keep their order, further names share one`() throws {
     let pattern = try pattern("%e.txt")
     var warnings: [String] = []
     let files = try NamedFiles(pattern, terminator: 0x0A, isSynchronized: true) {
@@ -218,10 +213,7 @@ struct OutputFileTests {
     #expect(try fileText(pattern.path(of: "2")) == "a\ne\n")
   }
 
-  @Test
-  func `each channel has its file, and a name whose file cannot be opened ends the run with 6`()
-    throws
-  {
+  @Test func `each channel has its file; one that cannot be opened ends the run with 6`() throws {
     let pattern = try pattern("%c.d")
     let events = [("e", "news", "1"), ("f", "a.b", "2"), ("e", "news", "3")]
     let server = try Hooked.server(events[0], events[1], events[2])

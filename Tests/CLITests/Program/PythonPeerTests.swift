@@ -9,10 +9,7 @@ struct PythonPeerTests {
   private static let channels = ["private-orders", "presence-lobby"]
   private static let secret = "peers-secret"
 
-  @Test
-  func `1,000 events of the official server library reach subscribe and pysher, all and in order`()
-    throws
-  {
+  @Test func `1,000 events of the official server library reach both clients in order`() throws {
     let server = try LocalServer(secret: Self.secret)
     let program = try server.subscribe(Self.channels, "-L", "-e", "tick", "-n", "2000")
     let pysher = try PythonPeer.start(

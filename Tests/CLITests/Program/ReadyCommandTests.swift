@@ -3,10 +3,7 @@ import Testing
 
 @Suite("--on-ready: a command once events are sure to come", .runsPrograms)
 struct ReadyCommandTests {
-  @Test
-  func `--on-ready begins when all channels are confirmed, once, and prints on standard error`()
-    throws
-  {
+  @Test func `with all channels --on-ready begins, once, and prints on standard error`() throws {
     let isAllowed = Gate()
     let server = try ScriptedServer { connection in
       try connection.welcome()

@@ -37,10 +37,7 @@ import Testing
       "\(status)")
   }
 
-  @Test
-  func `after a restart every channel is subscribed again with a fresh signature and the gap told`()
-    throws
-  {
+  @Test func `after a restart channels are subscribed anew, signed afresh, the gap told`() throws {
     let subscriptions = Record<ScriptedConnection.Subscription>()
     let server = try ScriptedServer { connection in
       try connection.join(2).forEach(subscriptions.add)

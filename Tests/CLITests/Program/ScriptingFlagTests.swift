@@ -6,7 +6,7 @@ import Testing
 struct ScriptingFlagTests {
   // MARK: -H
 
-  @Test func `calls of the HTTP API carry them too`() throws {
+  @Test func `calls of the HTTP API carry the fields of -H`() throws {
     let fields = Record<String?>()
     let server = try ScriptedServer { connection in
       fields.add(try connection.question().head.headers["X-Tenant"])

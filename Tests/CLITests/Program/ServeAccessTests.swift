@@ -10,8 +10,7 @@ import Testing
     ).outputText
   }
 
-  @Test func `a refused page is told once with the flag that allows it, and the flag does`() throws
-  {
+  @Test func `a refused page is told once with the flag that allows it, which does`() throws {
     let server = try LocalServer()
     let evil = "Origin: https://shop.example:443"
     for _ in 0..<3 { #expect(try status(server.port, "/faults", "-H", evil) == "403") }
@@ -70,8 +69,7 @@ import Testing
     #expect(!errors.contains("\u{9B}") && errors.utf8.count < 1000, "\(errors)")
   }
 
-  @Test func `beyond this machine every name is taken, and pages are refused all the same`() throws
-  {
+  @Test func `beyond this machine every name is taken, and pages are refused as ever`() throws {
     let file = TemporaryFolder.shared.file("port")
     let program = try PusherCLI.start(
       ["serve", "--listen", "0.0.0.0:0", "--port-file", file, "--serve-auth"],

@@ -10,9 +10,7 @@ struct ServedCommandTests {
     try PusherCLI.start(["serve"] + options + ["--"] + words)
   }
 
-  @Test func `the command finds the server in its environment, and ends it with its own status`()
-    throws
-  {
+  @Test func `the command finds serve in its environment and ends it with its status`() throws {
     let result = try serve(
       "sh", "-c", "\"$0\" subscribe orders -n 1 --on-ready \"$0 trigger -c orders -e e 1\"; exit 5",
       PusherCLI.path

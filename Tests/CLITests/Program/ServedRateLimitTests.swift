@@ -8,9 +8,7 @@ import Testing
   .enabled(if: !PusherCLI.sharesChannels, "the answers of Redis come after the limit's error"),
   .runsPrograms)
 struct ServedRateLimitTests {
-  @Test func `200 channels and 60 messages in a time: all are subscribed, and the pace told once`()
-    throws
-  {
+  @Test func `200 channels at 60 messages a time: all subscribed, and the pace told once`() throws {
     let channels = (1...200).map { "c\($0)" }
     let cause = "the server's rate limit (error 4301: Rate limit exceeded)"
     let app =

@@ -12,9 +12,7 @@ struct ServerLibraryTests {
 
   // MARK: Events
 
-  @Test func `trigger reaches one channel, several channels and everybody but one connection`()
-    throws
-  {
+  @Test func `trigger reaches one channel, several channels and all but one connection`() throws {
     let server = try LocalServer()
     let program = try server.subscribe(["news", "private-orders"], "-L")
     let peer = try WebSocketPipe(server)
@@ -43,8 +41,7 @@ struct ServerLibraryTests {
       ])
   }
 
-  @Test func `trigger_batch reaches each event's channel, and answers what was asked of it`() throws
-  {
+  @Test func `trigger_batch reaches each event's channel, and answers what was asked`() throws {
     let server = try LocalServer()
     let program = try server.subscribe(["news", "private-orders"], "-L")
     let peer = try WebSocketPipe(server)

@@ -54,9 +54,7 @@ struct StateRunTests {
     #expect(tally.lines > runs)
   }
 
-  @Test func `killed at random moments, they lose nothing and print again at most the last second`()
-    throws
-  {
+  @Test func `killed at random, they lose nothing and repeat at most the last second`() throws {
     let runs = Self.isFull ? 200 : 24
     var random = SeededGenerator(seed: Self.seed)
     let server = try NumberedStream.server(pause: 500)

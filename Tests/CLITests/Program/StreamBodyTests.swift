@@ -53,9 +53,7 @@ struct StreamBodyTests {
     #expect(try sse(mislabelled, "--lines", "-n", "1").outputText == line("{}"))
   }
 
-  @Test func `the answer to a request with data ends the run with 0, and its last line counts`()
-    throws
-  {
+  @Test func `the answer to data ends the run with 0, and its last line counts`() throws {
     let server = try server("{\"n\":1}\n{\"n\":2}", type: Self.ndjson)
     try sse(server, "-d", "{}").expect(0, prints: line(#"{"n":1}"#) + line(#"{"n":2}"#), says: "")
     #expect(server.connectionCount == 1)

@@ -323,9 +323,7 @@ struct StreamEndTests {
     try PusherCLI.sse(server, "-d", "{}", "-x", "a").result().expect(0, says: "")
   }
 
-  @Test func `a run that asks again warns about a page, but not about a stream without events`()
-    throws
-  {
+  @Test func `a run that asks again warns of a page, not of a stream without events`() throws {
     let bodies = ["<p>starting</p>", ": nothing yet\n\n", "data: 1\n\n"]
     let server = try ScriptedServer {
       try $0.answer(body: bodies[min($0.number, 3) - 1], type: "text/event-stream")

@@ -67,9 +67,7 @@ struct StreamFieldTests {
     "echo x >>\(file); echo X-Token: $(wc -l <\(file))"
   }
 
-  @Test func `--header-command gives fresh fields for each connection, before those of --header`()
-    throws
-  {
+  @Test func `--header-command gives fresh fields for each connection, before --header's`() throws {
     let command = Self.counting(TemporaryFolder.shared.file("count"))
     let options = ["-n", "3", "-H", "X-Token: fixed", "--header-command", command]
     #expect(try data(server(), options) == ["1", "2", "3"])

@@ -39,11 +39,7 @@ struct StreamTests {
     #expect(head.headers["User-Agent"]?.hasPrefix("pusher-cli/") == true)
   }
 
-  @Test
-  func
-    `a stream that ends or breaks goes on behind the last event, and a broken event is not printed`()
-    throws
-  {
+  @Test func `a stream that ends or breaks goes on behind the last whole event`() throws {
     let ids = Record<String?>()
     let server = try ScriptedServer { connection in
       let question = try connection.beginStream(
@@ -75,9 +71,7 @@ struct StreamTests {
     try program.errorLine(containing: "warning: the connection ended in the middle of the stream")
   }
 
-  @Test func `an id that no request can name is told, and the last one before it is asked for`()
-    throws
-  {
+  @Test func `an id that no request can name is told, and the one before is asked for`() throws {
     let ids = Record<String?>()
     let server = try ScriptedServer { connection in
       ids.add(try connection.beginStream().head.headers["Last-Event-ID"])
@@ -216,10 +210,7 @@ struct StreamTests {
     #expect(result.errorText.lowercased().contains(advice) == option.isEmpty, "\(result.errorText)")
   }
 
-  @Test
-  func `an answer that begins with an id alone is continued by GET while an event is awaited`()
-    throws
-  {
+  @Test func `an answer that begins with an id alone is continued by GET until an event`() throws {
     let questions = Record<ScriptedConnection.Question>()
     let server = try ScriptedServer { connection in
       questions.add(try connection.question())

@@ -210,8 +210,7 @@ struct TLSRefusalTests {
   }
 
   @Test(arguments: [nil, TLS1_2_VERSION])
-  func `a client certificate, with its key in a file of its own or the same`(newest: Int32?) throws
-  {
+  func `a client certificate, its key in a file of its own or in the same`(newest: Int32?) throws {
     let behaviour = TLSBehaviour(clientAuthority: matrix.authority, newest: newest)
     let certificate = matrix.server("valid", behaviour)
     let (own, key) = (matrix.file("client.pem"), matrix.file("client.key"))

@@ -27,9 +27,7 @@ import Testing
     #expect(channel.myId == "7", "from channel_data")
   }
 
-  @Test func `an endpoint's no reaches the delegate, and subscribing again tries again`()
-    async throws
-  {
+  @Test func `an endpoint's no reaches the delegate; subscribing again tries again`() async throws {
     let asked = Gathered<Int>()
     let endpoint = try LocalEndpoint { request in
       asked.add(0)

@@ -35,9 +35,7 @@ import Testing
     #expect(try await delegate.subscribed.wait(for: 2).sorted() == ["presence-y", "private-x"])
   }
 
-  @Test func `unsubscribing ends channels and drops their bindings, one by one or all`()
-    async throws
-  {
+  @Test func `unsubscribing ends channels and drops bindings, one by one or all`() async throws {
     let pusher = try await connected()
     let former = ["a", "b", "c"].map { pusher.subscribe($0) }
     let events = Gathered<String>()
@@ -98,9 +96,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `members, me, myId and findMember are known once the channel is subscribed`(isTyped: Bool)
-    async throws
-  {
+  func `members, me, myId and findMember are known once subscribed`(isTyped: Bool) async throws {
     let first = member("1")
     let (added, removed) = (Gathered<String>(), Gathered<String>())
     let noteAdded: OnMember = { added.add($0.userId) }

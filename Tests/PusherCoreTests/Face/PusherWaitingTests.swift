@@ -17,9 +17,7 @@ import Testing
     return (server, pusher, wait)
   }
 
-  @Test func `connected and subscribed return once the server has answered, and at once later`()
-    async throws
-  {
+  @Test func `connected and subscribed return at the answer, and at once later`() async throws {
     let pusher = service.pusher()
     let channel = pusher.subscribe("a")
     #expect(!channel.isSubscribed)

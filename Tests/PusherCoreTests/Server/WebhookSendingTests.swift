@@ -111,8 +111,7 @@ import Testing
     #expect(sent(test) == ["member_added", "channel_vacated"])
   }
 
-  @Test func `a webhook that is refused is sent again, the same bytes, before the next one`() throws
-  {
+  @Test func `a refused webhook is sent again, the same bytes, before the next one`() throws {
     let count = Gathered<Int>()
     let receiver = try LocalEndpoint { _ in
       count.add(1)
