@@ -24,6 +24,7 @@ test("a sentence says what the settings change", () => {
     ["late-pong:after=2,delay=500ms", "Delays each answer to a ping, except the first 2 of a connection, by 500ms."],
     ["storm:connections=1,times=3", "Closes each connection with code 4200 as soon as it opens, on 1 connection at most."],
     ["auth-fail:status=403,connections=2", "Refuses each signature; endpoints answer with status 403, on 2 connections at most."],
+    ["reset-stream:channel=a,times=1", "At a resume of protocol V2, begins new streams on channels that match a."],
     ["bad-json:channel=a=b", "Sends each event without its last byte on channels that match a=b."],
   ]) {
     assert.equal(faultWords(text), words, text);

@@ -1268,7 +1268,7 @@ extension RedisMember {
       advance()
     case .signIn(let user, let socketID):
       signIn(user, socketID: socketID, request: number, connections: 1)
-    case .admit, .published, .facts, .channels: break
+    case .admit, .published, .facts, .channels, .replay: break
     }
   }
 
@@ -1612,6 +1612,7 @@ extension RedisMember {
       let number = calls.nextNumber()
       command("SMEMBERS", keys.nodes) { $0.tookNodes(number, prefix, $1) }
       return .later(number)
+    case .replay: return .answered(.unavailable)
     }
   }
 

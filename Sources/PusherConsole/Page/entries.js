@@ -8,7 +8,7 @@ const KINDS = ["event", "member", "channel", "connection", "subscription", "user
 const isProblem = ({ kind, status, action }) =>
   kind === "error" || kind === "dropped" || status >= 400 || ["refused", "failed", "dropped"].includes(action);
 
-const NUMBERS = ["n", "recipients", "code", "status", "retry_in", "count", "events"];
+const NUMBERS = ["n", "recipients", "code", "status", "retry_in", "count", "events", "serial"];
 /** An event's request and a request's events, which are one row; no entry can bring a symbol along. */
 const REQUEST = Symbol("request");
 const CAUSED = Symbol("caused");

@@ -15,6 +15,8 @@ const FAULT_WORDS = {
   "bad-json": (given) => `Sends each event${LATER(given)} without its last byte`,
   "duplicate": (given) => `Sends each event${LATER(given)} twice`,
   "reorder": (given) => `Sends each event${LATER(given)} after the next event`,
+  "expire-window": () => "At a resume of protocol V2, drops the kept events",
+  "reset-stream": () => "At a resume of protocol V2, begins new streams",
   "auth-fail": (given) => `Refuses each signature; endpoints answer with status ${given.status ?? 500}`,
 };
 

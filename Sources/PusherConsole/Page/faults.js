@@ -6,7 +6,8 @@ const MESSAGE = ["after", "channel", "connections", "times"];
 const FAULTS = {
   "drop": MESSAGE, "close": ["code", ...MESSAGE], "storm": ["connections", "times"], "blackhole": MESSAGE,
   "late-pong": ["delay", "after", "connections", "times"], "split-utf8": MESSAGE, "huge-frame": ["size", ...MESSAGE],
-  "bad-json": MESSAGE, "duplicate": MESSAGE, "reorder": MESSAGE, "auth-fail": ["status", "channel", "connections", "times"],
+  "bad-json": MESSAGE, "duplicate": MESSAGE, "reorder": MESSAGE, "expire-window": ["channel", "connections", "times"],
+  "reset-stream": ["channel", "connections", "times"], "auth-fail": ["status", "channel", "connections", "times"],
 };
 
 /** Label and placeholder of each setting; the placeholder is the default, except for `channel`. */

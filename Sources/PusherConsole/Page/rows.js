@@ -8,6 +8,7 @@ const words = (...parts) => parts.filter((part) => part !== undefined && part !=
 const CELLS = {
   event: (e) => [e.event, words(
     e.source === "client" ? `from ${e.socket_id}` : "", e.recipients >= 0 ? count(e.recipients, "recipient") : "",
+    e.serial && `serial ${e.serial}`,
     e.data && cut(e.data, LINE))],
   member: (e) => [e.action, words(e.user_id, e.user_info && JSON.stringify(e.user_info))],
   channel: (e) => [e.action],

@@ -49,6 +49,9 @@ package final class Applications {
   package func hub(id: String) -> Hub? { hubsByID[id] }
   package var connectionCount: Int { hubs.reduce(0) { $0 + $1.member.ownConnectionCount } }
 
+  /// Returns a name for one life of an app's streams.
+  package func newStreamLife() -> String { String(random.next(), radix: 36) }
+
   /// Returns a socket ID that no app uses: two numbers of at most nine digits.
   package func newSocketID() -> String {
     while true {

@@ -5,13 +5,21 @@ package import PusherCore
 /// The defaults are Pusher's. Other code never asks which server it is.
 package struct Dialect: RawRepresentable, CaseIterable, Hashable, Sendable, CustomStringConvertible
 {
-  package static let pusher = Dialect(
-    "pusher", name: "Pusher",
-    [
-      .sendsWebhooks, .sendsSubscriptionCounts, .checksVersions, .knowsSignIn, .sendsCloseFrames,
-      .knowsCompression, .answersInfo, .findsAppByKey, .checksTimestamps, .refusesMissingCounts,
-      .countsEmptyChannels, .countsMembersTwice, .checksExcludedSocket, .requiresInfoObject,
-    ])
+  package static let pusher: Dialect = {
+    var dialect = Dialect("pusher", name: "Pusher", pusherTraits)
+    dialect.text.v2Service = sockudo
+    return dialect
+  }()
+  /// Names of protocol V2, which clients of the same port may ask for.
+  private static let sockudo = PusherService(
+    eventPrefix: "sockudo:", internalPrefix: "sockudo_internal:", clusterHost: "",
+    clusterAPIHost: "", defaultCluster: "", protocolVersion: 2)
+  private static let pusherTraits: Set<Trait> = [
+
+    .sendsWebhooks, .sendsSubscriptionCounts, .checksVersions, .knowsSignIn, .sendsCloseFrames,
+    .knowsCompression, .answersInfo, .findsAppByKey, .checksTimestamps, .refusesMissingCounts,
+    .countsEmptyChannels, .countsMembersTwice, .checksExcludedSocket, .requiresInfoObject,
+  ]
   package static let allCases = [pusher, reverb, soketi]
   /// The raw values of ``allCases``, for the table of flags, which needs no dialect.
   package static let names = ["pusher", "reverb", "soketi"]

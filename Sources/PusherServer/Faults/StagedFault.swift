@@ -18,6 +18,10 @@ package struct StagedFault: Sendable, Equatable, CustomStringConvertible {
     case reorder
     /// Rejects all signatures; authorisation endpoints answer with this status.
     case authFail(status: Int)
+    /// Drops the kept events of a channel that a client of protocol V2 resumes.
+    case expireWindow
+    /// Begins a new stream for such a channel.
+    case resetStream
   }
 
   package let kind: Kind
@@ -34,6 +38,7 @@ package struct StagedFault: Sendable, Equatable, CustomStringConvertible {
     case message
     case pong
     case signature
+    case resume
   }
 
   /// - Parameter description: The spelling; see ``init(parsing:)``.
@@ -61,6 +66,7 @@ extension StagedFault.Kind {
     case .splitUTF8, .hugeFrame, .badJSON, .duplicate, .reorder: .message
     case .latePong: .pong
     case .authFail: .signature
+    case .expireWindow, .resetStream: .resume
     }
   }
 }
@@ -107,6 +113,8 @@ extension StagedFault {
       "split-utf8": message, "huge-frame": message.union(["size"]), "bad-json": message,
       "duplicate": message, "reorder": message,
       "auth-fail": ["status", "channel", "connections", "times"],
+      "expire-window": ["channel", "connections", "times"],
+      "reset-stream": ["channel", "connections", "times"],
     ]
   }()
 
@@ -142,6 +150,8 @@ extension StagedFault {
     case "bad-json": return .badJSON
     case "duplicate": return .duplicate
     case "reorder": return .reorder
+    case "expire-window": return .expireWindow
+    case "reset-stream": return .resetStream
     case "late-pong": return .latePong(try settings.duration("delay") ?? .seconds(5))
     case "huge-frame":
       return .hugeFrame(size: try settings.integer("size", 1...largestMessage) ?? 16 << 20 + 1)

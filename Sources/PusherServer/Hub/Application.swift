@@ -50,8 +50,11 @@ package enum PusherCode: Int, Sendable {
   /// The client should reconnect at once.
   case generic = 4200
   case pongNotReceived = 4201
-  /// A client event that is not relayed, or, from Reverb, any message above the rate limit.
+  /// A client event that is not relayed, or, from Reverb, any message above the rate limit. In
+  /// protocol V2 also a request to resume without recovery.
   case clientEventRate = 4301
+  /// A request to resume without positions, in protocol V2.
+  case noPositions = 4302
 
   var closeCode: CloseCode { CloseCode(rawValue: UInt16(clamping: rawValue)) }
 }

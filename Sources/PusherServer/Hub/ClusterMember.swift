@@ -7,6 +7,7 @@ package struct JoinRequest: Sendable {
   package let member: Member?
   package var isSecond = false
   package var formerUserID: String?
+  var rewind: ReplayStart?
 
   package init(channel: String, socketID: String, member: Member?) {
     (self.channel, self.socketID, self.member) = (channel, socketID, member)
@@ -66,6 +67,8 @@ package enum ClusterQuestion {
   case published
   case facts([String], withMembers: Bool = false)
   case channels(prefix: String)
+  /// Asks for kept events of a channel, if the member ``ClusterMember/keepsStreams``.
+  case replay(channel: String, ReplayStart)
 }
 
 package enum ClusterAnswer {
@@ -81,6 +84,7 @@ package enum ClusterAnswer {
   case facts([ChannelFacts])
   /// Sorted.
   case channels([String])
+  case replay(StreamReplay)
   /// Other nodes are unreachable, or published events may be lost.
   case unavailable
 
@@ -135,6 +139,14 @@ package protocol ClusterMember: AnyObject {
   func publish(_ event: ChannelEvent, at now: Instant) -> Publication
   /// Handles due work: counts of large channels are sent every few seconds.
   func tick(at now: Instant)
+
+  /// True if events get a place in their channel's stream.
+  var keepsStreams: Bool { get }
+  /// Begins to keep events, unless the limits say no; the first ``life`` names all streams.
+  func beginStreams(life: String)
+  func endStreams()
+  /// Stages a fault: the window of a channel is over, or it has a new stream.
+  func loseStream(of channel: String, isReset: Bool, at now: Instant)
 }
 
 extension ClusterMember {
@@ -150,6 +162,11 @@ extension ClusterMember {
   package func takeNotices() -> [WebhookNotice] { node.takeNotices() }
   /// Adds a notice for the app's webhooks, in the order of the changes.
   package func note(_ notice: WebhookNotice) { node.note(notice) }
+
+  package var keepsStreams: Bool { false }
+  package func beginStreams(life: String) {}
+  package func endStreams() {}
+  package func loseStream(of channel: String, isReset: Bool, at now: Instant) {}
 
   func hasRoom(for channel: String, limit: Int) -> Bool {
     channelCount < limit || isOccupied(channel)
@@ -245,6 +262,9 @@ package enum BusMessage: Sendable {
   /// For sockets whose users watch a user, except one socket.
   case watchers(String, SharedFrame, except: String?)
   case terminate(userID: String)
+
+  /// Serial of an event, if its channel's stream is kept.
+  var serial: Int? { if case .channel(_, let frame, _) = self { frame.place?.serial } else { nil } }
 }
 
 package struct ChannelEvent {

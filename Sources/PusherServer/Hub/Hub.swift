@@ -22,6 +22,9 @@ package final class Hub {
   private var events: [ServerLogEvent] = []
   var shares = AddressShares()
   private var toldLimits: Set<Int> = []
+  private var resumptions = NameTable<(session: any HubSession, resumption: Resumption)>()
+  /// Number of clients of protocol V2, and when one of them left last.
+  private var v2Clients = (count: 0, lastUse: Instant(nanoseconds: 0))
 
   package var application: Application { setup.application }
   var limits: ServerLimits { setup.limits }
@@ -50,6 +53,7 @@ package final class Hub {
   /// Adds a socket after its handshake; its ID must be new.
   package func connect(_ session: any HubSession) {
     sessions[session.socketID] = session
+    if session.speaksV2 { v2Clients.count += 1 }
     member.connect(session.socketID)
     log(.connected(socketID: session.socketID))
   }
@@ -58,6 +62,10 @@ package final class Hub {
     guard sessions.removeValue(of: session.socketID) != nil else { return }
     for channel in session.subscriptions.sorted { end(session, channel, at: now) }
     signOut(session, at: now)
+    if session.speaksV2 {
+      v2Clients = (v2Clients.count - 1, now)
+      resumptions[session.socketID] = nil
+    }
     member.disconnect(session.socketID)
     handleNews(at: now)
   }
@@ -129,6 +137,13 @@ package final class Hub {
   package func tick(at now: Instant) {
     member.tick(at: now)
     handleNews(at: now)
+    guard member.keepsStreams else { return }
+    for resumption in resumptions.elements where now >= resumption.resumption.deadline {
+      giveUpResuming(resumption.session, resumption.resumption, at: now)
+    }
+    if v2Clients.count == 0, v2Clients.lastUse.duration(to: now) > limits.times.recovery {
+      member.endStreams()
+    }
   }
 
   // MARK: Events
@@ -141,8 +156,8 @@ package final class Hub {
   ) -> Int? {
     let event = ChannelEvent(
       name: name, channel: channel, data: data, excluded: excluded, isKept: isCache(channel))
-    let count = publish(event, at: now)
-    log(.event(name: name, channel: channel, data: data, recipients: count))
+    let (count, serial) = publish(event, at: now)
+    log(.event(name: name, channel: channel, data: data, recipients: count, serial: serial))
     return count
   }
 
@@ -153,11 +168,11 @@ package final class Hub {
     let event = ChannelEvent(
       name: name, channel: channel, data: data, userID: place.memberID,
       excluded: session.socketID, isFromClient: true)
-    let count = publish(event, at: now)
+    let (count, serial) = publish(event, at: now)
     log(
       .clientEvent(
         socketID: session.socketID, name: name, channel: channel, message: event.text,
-        recipients: count))
+        recipients: count, serial: serial))
     note(
       .init(
         .clientEvent, channel, userID: place.userID, id: place.memberID,
@@ -168,10 +183,12 @@ package final class Hub {
         ].compactMap(\.self)))
   }
 
-  private func publish(_ event: ChannelEvent, at now: Instant) -> Int? {
+  private func publish(
+    _ event: ChannelEvent, at now: Instant
+  ) -> (recipients: Int?, serial: Int?) {
     switch member.publish(event, at: now) {
-    case .here(let message): message.map { deliver($0, at: now) } ?? 0
-    case .everywhere: nil
+    case .here(let message): (message.map { deliver($0, at: now) } ?? 0, message?.serial)
+    case .everywhere: (nil, nil)
     }
   }
 
@@ -248,9 +265,16 @@ extension Hub {
     at now: Instant
   ) -> Int {
     let excluded = excluded.flatMap { sessions[$0] }
+    let hasV2 = v2Clients.count > 0
+    var own: SharedFrame?
     var count = 0
-    for session in subscribers where session !== excluded && session.deliver(frame, at: now) {
-      count += 1
+    for session in subscribers where session !== excluded {
+      var sent = frame
+      if hasV2, session.speaksV2 {
+        sent = own ?? text.v2(frame)
+        own = sent
+      }
+      if session.deliver(sent, at: now) { count += 1 }
     }
     return count
   }
@@ -261,10 +285,14 @@ extension Hub {
   /// Subscribes an authorised socket.
   ///
   /// A socket that is already subscribed gets the answer again, and may change its user ID.
+  ///
+  /// - Parameter rewind: First event to send again, for a client of protocol V2.
   package func subscribe(
-    _ session: any HubSession, to name: String, as member: Member?, at now: Instant
+    _ session: any HubSession, to name: String, as member: Member?,
+    rewind: ReplayStart? = nil, at now: Instant
   ) {
     var request = JoinRequest(channel: name, socketID: session.socketID, member: member)
+    request.rewind = rewind
     if let former = channels[name]?.place(of: session) {
       (request.isSecond, request.formerUserID) = (true, former.userID)
     } else if channels[name] == nil {
@@ -327,6 +355,7 @@ extension Hub {
       let isSubscribed = channels[name]?.place(of: session) != nil
       forgetShare(of: name)
       session.refuse(name, refusal, isSubscribed: isSubscribed, at: now)
+      if !isSubscribed { cannotResume(session, name, at: now) }
     case nil: forgetShare(of: name)
     case let answer?: answer.isUnexpected()
     }
@@ -343,7 +372,7 @@ extension Hub {
     channel.put(session, userID: userID, memberID: joined.memberID)
     // The session left and subscribed again before the first answer came.
     if let former, !request.isSecond { member.leave(name, userID: former.userID, at: now) }
-    session.send(text.subscriptionSucceeded(channel: name, members: joined.members), at: now)
+    confirm(request, session, joined, at: now)
     if isCache(name) { replay(joined.cached, on: name, to: session, at: now) }
     if former == nil || !(former?.userID).isSame(as: userID) {
       log(.subscribed(socketID: session.socketID, channel: name, userID: userID))
@@ -354,7 +383,7 @@ extension Hub {
     _ event: CachedEvent?, on name: String, to session: any HubSession, at now: Instant
   ) {
     guard let event else {
-      session.send(text.cacheMiss(channel: name), at: now)
+      session.send(text(for: session).cacheMiss(channel: name), at: now)
       note(.init(.cacheMiss, name))
       return
     }
@@ -365,6 +394,7 @@ extension Hub {
     _ user: SignedInUser, _ proof: SignInProof, _ session: any HubSession, _ online: NameSet,
     at now: Instant
   ) {
+    let text = text(for: session)
     session.send(text.signInSuccess(userData: proof.userData, auth: proof.auth), at: now)
     log(.signedIn(socketID: session.socketID, userID: user.id))
     guard !user.watchlist.isEmpty else { return }
@@ -372,6 +402,151 @@ extension Hub {
       text.watchlist(
         online: user.watchlist.filter { online.contains($0) },
         offline: user.watchlist.filter { !online.contains($0) }), at: now)
+  }
+}
+
+// Protocol V2.
+extension Hub {
+  private func text(for session: any HubSession) -> MessageText {
+    session.speaksV2 ? text.ofV2 : text
+  }
+
+  /// Begins to number and keep the app's events; `life` names this life of all streams.
+  package func beginStreams(life: String) { member.beginStreams(life: life) }
+  package var keepsStreams: Bool { member.keepsStreams }
+
+  package func loseStream(of channel: String, isReset: Bool, at now: Instant) {
+    member.loseStream(of: channel, isReset: isReset, at: now)
+  }
+
+  /// Confirms a subscription; a client of V2 gets its place, then the events that it asked for.
+  private func confirm(
+    _ request: JoinRequest, _ session: any HubSession, _ joined: Joined, at now: Instant
+  ) {
+    let name = request.channel
+    let confirmation = text(for: session)
+      .subscriptionSucceeded(channel: name, members: joined.members)
+    guard session.speaksV2, member.keepsStreams else { return session.send(confirmation, at: now) }
+    let place = resumptions[session.socketID]?.resumption.waiting.removeValue(of: name)
+    let start = place.map(ReplayStart.after) ?? request.rewind ?? .now
+    if place != nil { resumptions[session.socketID]?.resumption.asked += 1 }
+    replay(name, from: start, to: session, at: now) { replay in
+      session.send(MessageText.placed(confirmation, replay.head), at: now)
+    }
+  }
+
+  /// Sends the events that a client missed on its channels, and what became of each channel.
+  ///
+  /// A channel that it subscribes to later waits for ``ServerLimits/Times/resume``.
+  package func resume(
+    _ session: any HubSession, from places: [(channel: String, place: StreamPlace)],
+    at now: Instant
+  ) {
+    if let former = resumptions[session.socketID] {
+      giveUpResuming(session, former.resumption, at: now)
+    }
+    let resumption = Resumption(deadline: now.advanced(by: limits.times.resume))
+    resumptions[session.socketID] = (session, resumption)
+    for (name, place) in places { resumption.waiting[name] = place }
+    for (name, _) in places where channels[name]?.place(of: session) != nil {
+      guard let place = resumption.waiting.removeValue(of: name) else { continue }
+      resumption.asked += 1
+      replay(name, from: .after(place), to: session, at: now)
+    }
+    endResuming(session, resumption, at: now)
+  }
+
+  private func replay(
+    _ name: String, from start: ReplayStart, to session: any HubSession, at now: Instant,
+    _ begin: @escaping (StreamReplay) -> Void = { _ in }
+  ) {
+    ask(.replay(channel: name, start), at: now) { hub, answer, now in
+      guard case .replay(let replay)? = answer else { return }
+      begin(replay)
+      hub.replayed(replay, name, from: start, to: session, at: now)
+    }
+  }
+
+  private func replayed(
+    _ replay: StreamReplay, _ name: String, from start: ReplayStart, to session: any HubSession,
+    at now: Instant
+  ) {
+    for frame in replay.frames {
+      // A client that reads too slowly is closed, and resumes from there.
+      guard session.deliver(text.v2(frame), at: now) else { return }
+    }
+    switch start {
+    case .now: break
+    case .count, .period:
+      session.send(text.ofV2.rewindComplete(channel: name, replay), at: now)
+    case .after(let place):
+      guard let resumption = resumptions[session.socketID]?.resumption else { return }
+      resumption.asked -= 1
+      if let failure = replay.failure {
+        fail(name, place, failure, replay, session, resumption, at: now)
+      } else {
+        let head = replay.head
+        resumption.replayed += replay.frames.count
+        resumption.recovered.append([
+          "channel": .string(name), "source": "hot", "replayed": .integer(replay.frames.count),
+          "position": [
+            "stream_id": .string(head.id), "serial": .integer(head.serial),
+            "last_message_id": .string(head.messageID),
+          ],
+        ])
+      }
+      endResuming(session, resumption, at: now)
+    }
+  }
+
+  private func fail(
+    _ name: String, _ place: StreamPlace, _ failure: StreamReplay.Failure, _ replay: StreamReplay?,
+    _ session: any HubSession, _ resumption: Resumption, at now: Instant
+  ) {
+    func number(_ number: Int?) -> JSONValue { number.map(JSONValue.integer) ?? .null }
+    let data: JSONValue = [
+      "channel": .string(name), "code": .string(failure.code), "reason": .string(failure.reason),
+      "expected_stream_id": place.id.isEmpty ? .null : .string(place.id),
+      "current_stream_id": replay.map { .string($0.head.id) } ?? .null,
+      "oldest_available_serial": number(replay?.oldest),
+      "newest_available_serial": number(replay?.head.serial),
+    ]
+    resumption.failed.append(data)
+    session.send(text.ofV2.resumeFailed(data), at: now)
+  }
+
+  private func endResuming(
+    _ session: any HubSession, _ resumption: Resumption, at now: Instant
+  ) {
+    guard resumption.isDone, resumptions[session.socketID]?.resumption === resumption else {
+      return
+    }
+    resumptions[session.socketID] = nil
+    session.send(text.ofV2.resumeSuccess(resumption), at: now)
+    log(
+      .resumed(
+        socketID: session.socketID, recovered: resumption.recovered.count,
+        failed: resumption.failed.count, replayed: resumption.replayed))
+  }
+
+  /// Fails the channels that the client did not subscribe to.
+  private func giveUpResuming(
+    _ session: any HubSession, _ resumption: Resumption, at now: Instant
+  ) {
+    for name in resumption.waiting.names.sorted() {
+      guard let place = resumption.waiting.removeValue(of: name) else { continue }
+      fail(name, place, .unverifiable("not_subscribed"), nil, session, resumption, at: now)
+    }
+    endResuming(session, resumption, at: now)
+  }
+
+  /// Ends the wait for a channel whose subscription is refused.
+  package func cannotResume(_ session: any HubSession, _ name: String, at now: Instant) {
+    guard let resumption = resumptions[session.socketID]?.resumption,
+      let place = resumption.waiting.removeValue(of: name)
+    else { return }
+    fail(name, place, .unverifiable("not_subscribed"), nil, session, resumption, at: now)
+    endResuming(session, resumption, at: now)
   }
 }
 
@@ -385,6 +560,8 @@ package protocol HubSession: AnyObject {
   var address: ClientAddress? { get }
   var subscriptions: NameSet { get }
   var user: SignedInUser? { get set }
+  /// True for a client of protocol V2.
+  var speaksV2: Bool { get }
   func send(_ text: String, at now: Instant)
   /// Sends a message that others get too; returns false if the client takes no more messages.
   func deliver(_ frame: SharedFrame, at now: Instant) -> Bool
@@ -396,7 +573,10 @@ package protocol HubSession: AnyObject {
   func terminate(at now: Instant)
 }
 
-extension HubSession { package var address: ClientAddress? { nil } }
+extension HubSession {
+  package var address: ClientAddress? { nil }
+  package var speaksV2: Bool { false }
+}
 
 package struct Member: Sendable, Equatable {
   package let userID: String

@@ -6,6 +6,8 @@ package import PusherCore
 /// that differ between servers are Pusher's. Source: the protocol page.
 package struct MessageText: Sendable {
   var service = PusherService.pusher
+  /// Names of protocol V2, for the clients that ask for it; `nil` if the server does not speak it.
+  var v2Service: PusherService?
   var embedsErrors = false
   var pingData: JSONValue? = .string("{}")
   var pongData: JSONValue? = .string("{}")
@@ -95,6 +97,59 @@ package struct MessageText: Sendable {
     told("subscription_count", channel, ["subscription_count": .integer(count)])
   }
 
+  // MARK: Protocol V2
+
+  /// The messages of protocol V2.
+  package var ofV2: MessageText {
+    var text = self
+    if let v2Service { text.service = v2Service }
+    return text
+  }
+
+  /// Returns a message of this service for clients of V2: with its names, an event with its place.
+  func v2(_ frame: SharedFrame) -> SharedFrame {
+    let text = frame.text
+    if let place = frame.place {
+      return SharedFrame(Self.placed(text, place, id: place.messageID), channel: frame.channel)
+    }
+    let start = #"{"event":""# + service.internalPrefix
+    guard frame.channel == nil, let v2Service, let rest = text.dropping(prefix: start) else {
+      return frame
+    }
+    return SharedFrame(#"{"event":""# + v2Service.internalPrefix + rest)
+  }
+
+  /// Adds a place to the text of a message.
+  static func placed(_ text: String, _ place: StreamPlace, id: String? = nil) -> String {
+    let start = Substring(text.utf8.dropLast())
+    let id = id.map { #""message_id":\#(JSONWriter.text(.string($0))),"# } ?? ""
+    return #"\#(start),\#(id)"stream_id":\#(JSONWriter.text(.string(place.id))),"#
+      + #""serial":\#(place.serial)}"#
+  }
+
+  func resumeFailed(_ data: JSONValue) -> String {
+    message(service.eventPrefix + "resume_failed", data: embedded(data))
+  }
+
+  func resumeSuccess(_ resumption: Resumption) -> String {
+    message(
+      service.eventPrefix + "resume_success",
+      data: embedded([
+        "recovered": .array(resumption.recovered), "failed": .array(resumption.failed),
+      ]))
+  }
+
+  func rewindComplete(channel: String, _ replay: StreamReplay) -> String {
+    message(
+      service.eventPrefix + "rewind_complete", channel: channel,
+      data: embedded([
+        "historical_count": .integer(replay.frames.count), "live_count": 0,
+        "complete": .bool(!replay.isCutByLimit && !replay.isCutByRetention),
+        "truncated_by_retention": .bool(replay.isCutByRetention),
+        "truncated_by_limit": .bool(replay.isCutByLimit),
+      ]))
+  }
+
   private func embedded(_ data: JSONValue) -> JSONValue { .string(JSONWriter.text(data)) }
 
   /// Wraps an object in a string, as data of the server's own events.
@@ -120,13 +175,15 @@ package final class SharedFrame: @unchecked Sendable {
 
   /// Channel of the event; `nil` for messages of the protocol.
   let channel: String?
+  /// Place of the event in its channel's stream, if that is kept.
+  package let place: StreamPlace?
   private let buffer: ByteBuffer
   /// The compressed frame, if that is smaller, after its first use; `nil` for a small frame.
   private let compression: Locked<(isDone: Bool, frame: SharedFrame?)>?
   private static let deflater = Locked<Deflater?>(nil)
 
-  package init(_ text: String, channel: String? = nil) {
-    self.channel = channel
+  package init(_ text: String, channel: String? = nil, place: StreamPlace? = nil) {
+    (self.channel, self.place) = (channel, place)
     let count = text.utf8.count
     let payload = ByteBuffer(capacity: count)
     payload.append(text)
@@ -137,7 +194,7 @@ package final class SharedFrame: @unchecked Sendable {
 
   /// Splits a message into two frames, inside the first multi-byte character if there is one.
   init(inTwoFragments text: String) {
-    channel = nil
+    (channel, place) = (nil, nil)
     let bytes = Array(text.utf8)
     let cut = bytes.firstIndex { $0 >= 0xC0 }.map { $0 + 1 } ?? bytes.count / 2
     buffer = ByteBuffer(capacity: bytes.count + 28)
@@ -149,7 +206,7 @@ package final class SharedFrame: @unchecked Sendable {
 
   private init(_ buffer: ByteBuffer) {
     self.buffer = buffer
-    (channel, compression) = (nil, nil)
+    (channel, place, compression) = (nil, nil, nil)
   }
 
   package var view: ByteView { buffer.view }

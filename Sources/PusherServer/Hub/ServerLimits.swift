@@ -16,6 +16,8 @@ package struct ServerLimits: Sendable, Equatable {
     package var outputQueue = 1 << 20
     /// Maximum output waiting for all clients; beyond it the slowest readers are dropped.
     package var allOutput = 256 << 20
+    /// Maximum size of the events that an app keeps for clients of protocol V2.
+    package var recovery = 64 << 20
   }
 
   package struct Times: Sendable, Equatable {
@@ -32,6 +34,10 @@ package struct ServerLimits: Sendable, Equatable {
     package var close = Duration.seconds(5)
     /// Lifetime of a cache channel's event; `nil` for no limit.
     package var cachedEvent: Duration? = .seconds(1800)
+    /// Time that an event is kept for clients of protocol V2; zero turns recovery off.
+    package var recovery = Duration.seconds(120)
+    /// Time in which a client that resumes must subscribe to its channels.
+    package var resume = Duration.seconds(10)
   }
 
   /// Maximum number of sockets of all apps; further sockets are refused with 4004 or 4100.
@@ -50,6 +56,9 @@ package struct ServerLimits: Sendable, Equatable {
   package var presenceMembers = 100
   package var watchlist = 100
   package var cachedEvents = 1000
+  /// Maximum number of events of a channel that are kept for clients of protocol V2; 0 turns
+  /// recovery off.
+  package var recoveryEvents = 100
   /// Maximum number of client events per socket and second (4301); `nil` for no limit.
   package var clientEventsPerSecond: Int? = 10
   package var messageRate: MessageRateLimit?
@@ -63,6 +72,8 @@ package struct ServerLimits: Sendable, Equatable {
   /// One API call may send a hundred events to a client, so the queue is checked only after the
   /// socket took its output. The queue never exceeds this size.
   var outputCeiling: Int { sizes.outputQueue + (4 << 20) }
+
+  var allowsRecovery: Bool { recoveryEvents > 0 && times.recovery > .zero }
 
   var webSocket: WebSocketLimits {
     WebSocketLimits(frame: sizes.clientMessage, message: sizes.clientMessage)

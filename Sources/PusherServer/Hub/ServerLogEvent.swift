@@ -11,11 +11,16 @@ package enum ServerLogEvent: Sendable, Equatable, CustomStringConvertible {
   case subscribed(socketID: String, channel: String, userID: String?)
   case subscriptionRefused(socketID: String, channel: String, reason: String)
   case unsubscribed(socketID: String, channel: String)
+  /// Answer to a client that resumes: the channels that continue and the others, and the events.
+  case resumed(socketID: String, recovered: Int, failed: Int, replayed: Int)
   /// Event of the API; `recipients` is `nil` if other machines may have some.
-  case event(name: String, channel: String, data: JSONValue, recipients: Int?)
+  /// `serial` is its number on the channel for clients of protocol V2, if there are some.
+  case event(
+    name: String, channel: String, data: JSONValue, recipients: Int?, serial: Int? = nil)
   /// Relayed client event, sent to others as `message`; `recipients` as for `event`.
   case clientEvent(
-    socketID: String, name: String, channel: String, message: String, recipients: Int?)
+    socketID: String, name: String, channel: String, message: String, recipients: Int?,
+    serial: Int? = nil)
   /// Event that came through Redis, with its recipients on this node.
   case delivered(channel: String, isFromClient: Bool, recipients: Int)
   /// The connection to Redis is lost; nothing is published until it is back.
@@ -82,9 +87,11 @@ package enum ServerLogEvent: Sendable, Equatable, CustomStringConvertible {
     case .subscriptionRefused(let socketID, let channel, let reason):
       "\(socketID) cannot subscribe to \(channel): \(reason)"
     case .unsubscribed(let socketID, let channel): "\(socketID) unsubscribed from \(channel)"
-    case .event(let name, let channel, let data, let recipients):
+    case .resumed(let socketID, let recovered, let failed, let replayed):
+      "\(socketID) resumed \(recovered) of \(recovered + failed) channels with \(replayed) events"
+    case .event(let name, let channel, let data, let recipients, _):
       "event \(name) on \(channel)\(Self.words(recipients)): \(data.dataText)"
-    case .clientEvent(let socketID, let name, let channel, _, let recipients):
+    case .clientEvent(let socketID, let name, let channel, _, let recipients, _):
       "\(socketID) sent \(name) on \(channel)\(Self.words(recipients))"
     case .delivered(let channel, _, let recipients):
       "delivered an event on \(channel) to \(recipients) here"

@@ -6,6 +6,7 @@ final class SoloMember: ClusterMember {
   private var channels = NameTable<SoloChannel>()
   /// Events of cache channels, in the order in which their channels were first cached.
   private var cache = OrderedTable<(event: CachedEvent, expiry: Instant?)>()
+  private var streams = ChannelStreams()
   private var eventQuota: SecondQuota
   private var byteQuota: SecondQuota
 
@@ -40,7 +41,10 @@ final class SoloMember: ClusterMember {
   func isOccupied(_ channel: String) -> Bool { channels[channel] != nil }
   var isAvailable: Bool { true }
 
-  func tick(at now: Instant) { for name in node.takeDueCounts(at: now) { tellCount(name) } }
+  func tick(at now: Instant) {
+    for name in node.takeDueCounts(at: now) { tellCount(name) }
+    streams.tick(setup.limits, at: now)
+  }
 
   // MARK: Subscriptions
 
@@ -80,7 +84,10 @@ final class SoloMember: ClusterMember {
   func leave(_ name: String, userID: String?, at now: Instant) {
     guard let channel = channels[name] else { return }
     channel.count -= 1
-    if channel.count == 0 { channels[name] = nil }
+    if channel.count == 0 {
+      channels[name] = nil
+      streams.noteVacated(name, at: now)
+    }
     if let userID, let gone = channel.members.leave(userID) {
       note(.memberRemoved(name, gone))
       send(name, text.memberRemoved(channel: name, userID: gone.id), except: nil)
@@ -139,6 +146,8 @@ final class SoloMember: ClusterMember {
     case .facts(let names, _): .answered(.facts(names.map { facts($0, at: now) }))
     case .channels(let prefix):
       .answered(.channels(channels.names.filter { $0.begins(with: prefix) }.sorted()))
+    case .replay(let name, let start):
+      .answered(.replay(streams.replay(name, from: start, setup.limits, at: now)))
     }
   }
 
@@ -173,7 +182,23 @@ final class SoloMember: ClusterMember {
       cache[event.channel] = (CachedEvent(name: event.name, data: event.data ?? .null), expiry)
       forgetOldest()
     }
-    return .here(channels[event.channel] == nil ? nil : event.message)
+    guard streams.isActive else {
+      return .here(channels[event.channel] == nil ? nil : event.message)
+    }
+    // Also without subscribers: one may come back.
+    let frame = streams.keep(event.text, on: event.channel, setup.limits, at: now)
+    return .here(.channel(event.channel, frame, except: event.excluded))
+  }
+
+  // MARK: Streams
+
+  var keepsStreams: Bool { streams.isActive }
+  func beginStreams(life: String) {
+    if setup.limits.allowsRecovery { streams.begin(life: life) }
+  }
+  func endStreams() { streams.end() }
+  func loseStream(of channel: String, isReset: Bool, at now: Instant) {
+    streams.lose(channel, isReset: isReset, at: now)
   }
 
   private func cached(

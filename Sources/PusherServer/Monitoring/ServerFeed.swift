@@ -279,14 +279,15 @@ extension ServerLogEvent {
   /// - Parameter caused: Number of the last events that a request caused.
   func entry(app: String?, caused: Int) -> [JSONValue.Member]? {
     switch self {
-    case .event(let name, let channel, let data, let recipients):
+    case .event(let name, let channel, let data, let recipients, let serial):
       members(
         "event",
         [
           "source": "api", "app": app, "channel": channel, "event": name,
           "data": data.dataText,
         ], recipients.map { .init("recipients", .integer($0)) })
-    case .clientEvent(let socketID, let name, let channel, let message, let recipients):
+        + number("serial", serial)
+    case .clientEvent(let socketID, let name, let channel, let message, let recipients, let serial):
       members(
         "event",
         [
@@ -294,6 +295,7 @@ extension ServerLogEvent {
           "data": (try? JSONParser.parse(message))?["data"]?.dataText,
           "socket_id": socketID,
         ], recipients.map { .init("recipients", .integer($0)) })
+        + number("serial", serial)
     case .request(let method, let path, let status, let reason):
       members(
         "request", ["method": method, "path": path], .init("status", .integer(status)),
@@ -328,6 +330,10 @@ extension ServerLogEvent {
       members(
         "subscription",
         ["action": "unsubscribed", "app": app, "socket_id": socketID, "channel": channel])
+    case .resumed(let socketID, let recovered, let failed, let replayed):
+      members(
+        "subscription", ["action": "resumed", "app": app, "socket_id": socketID],
+        reason: "\(recovered) of \(recovered + failed) channels with \(replayed) events")
     case .clientError(let socketID, let reason):
       members("error", ["app": app, "socket_id": socketID], reason: reason)
     case .webhookSent(let webhook, let status):
@@ -378,6 +384,10 @@ extension WebhookNotice {
     case .clientEvent, .cacheMiss, .subscriptionCount: nil
     }
   }
+}
+
+private func number(_ name: String, _ value: Int?) -> [JSONValue.Member] {
+  value.map { [.init(name, .integer($0))] } ?? []
 }
 
 private func members(

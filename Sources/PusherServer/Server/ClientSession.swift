@@ -40,6 +40,7 @@ package final class ClientSession: HubSession, ConnectionSocket {
   private let ledger: OutputLedger
   package var subscriptions = NameSet()
   package var user: SignedInUser?
+  package let speaksV2: Bool
   /// True if the ledger lists the session as having output.
   var isTouched = false
   private var rates: ClientRates
@@ -58,9 +59,9 @@ package final class ClientSession: HubSession, ConnectionSocket {
   /// Joins the hub after the connection's handshake, and greets the client; `socketID` must be new.
   package init(
     _ connection: WebSocketConnection, socketID: String, from address: ClientAddress? = nil,
-    hub: Hub, context: SessionContext, at now: Instant
+    hub: Hub, context: SessionContext, speaksV2: Bool = false, at now: Instant
   ) {
-    self.address = address
+    (self.address, self.speaksV2) = (address, speaksV2)
     self.hub = hub
     self.context = context
     self.socketID = socketID
@@ -72,10 +73,12 @@ package final class ClientSession: HubSession, ConnectionSocket {
     traffic = (now, 0, 0)
     hub.connect(self)
     send(
-      hub.text.connectionEstablished(
+      text.connectionEstablished(
         socketID: socketID, activityTimeout: hub.limits.times.activity), at: now)
     stageGreeting(at: now)
   }
+
+  private var text: MessageText { speaksV2 ? hub.text.ofV2 : hub.text }
 
   func renewLimits() { rates.renew(hub.limits) }
 
@@ -144,7 +147,7 @@ package final class ClientSession: HubSession, ConnectionSocket {
       case .lost where faults.isBlackhole: finish(reason: "lost in a staged blackhole", at: now)
       case .lost where !context.dialect.has(.sendsCloseFrames):
         let reason = "Pong reply not received in time"
-        send(hub.text.error(code: .pongNotReceived, message: reason), at: now)
+        send(text.error(code: .pongNotReceived, message: reason), at: now)
         finish(reason: reason, at: now)
       case .lost: close(.pongNotReceived, reason: "Pong reply not received", at: now)
       }
@@ -156,7 +159,7 @@ package final class ClientSession: HubSession, ConnectionSocket {
 
   private func sendPing(at now: Instant) {
     guard usesControlFrames, context.dialect.has(.pingsWithFrames), !faults.isBlackhole else {
-      send(hub.text.ping, at: now)
+      send(text.ping, at: now)
       return
     }
     connection.ping()
@@ -306,7 +309,7 @@ extension ClientSession {
 
   private func sendPong(frame: [UInt8]?, at now: Instant) {
     guard let frame else {
-      send(hub.text.pong, at: now)
+      send(text.pong, at: now)
       return
     }
     connection.pong(frame)
@@ -326,6 +329,13 @@ extension ClientSession {
     }
     noteFault("a signature is refused")
     return true
+  }
+
+  private func loseStaged(_ channel: String, at now: Instant) {
+    guard let kind = context.faults.due(.resume, on: channel, &faults) else { return }
+    let isReset = kind == .resetStream
+    noteFault(isReset ? "a stream is reset" : "a window is over")
+    hub.loseStream(of: channel, isReset: isReset, at: now)
   }
 
   private func endStaged(_ ending: StagedFault.Kind?, at now: Instant) {
@@ -389,7 +399,7 @@ extension ClientSession {
     guard let name = value["event"]?.text else {
       return refuse("the message's event is missing or not a string", at: now)
     }
-    if let command = name.dropping(prefix: hub.text.service.eventPrefix) {
+    if let command = name.dropping(prefix: text.service.eventPrefix) {
       var data = value["data"] ?? .null
       if case .string(let text) = data { data = (try? JSONParser.parse(text)) ?? .null }
       handle(command, name, data, at: now)
@@ -422,9 +432,15 @@ extension ClientSession {
         return refuse("channel_data is not a string, so it cannot be checked", at: now)
       }
       // `auth` is empty or absent for public channels.
+      let rewind = speaksV2 ? data["rewind"] ?? .null : .null
+      let start = ReplayStart(rewind: rewind)
+      guard start != nil || rewind == .null else {
+        return refuse("rewind is neither a number nor an object with count or seconds", at: now)
+      }
       subscribe(
         to: channel, auth: data["auth"]?.text ?? "",
-        channelData: channelData?.text.flatMap { $0.isEmpty ? nil : $0 }, at: now)
+        channelData: channelData?.text.flatMap { $0.isEmpty ? nil : $0 }, rewind: start, at: now)
+    case "resume" where speaksV2: resume(data["channel_positions"]?.members ?? [], at: now)
     default: refuse(unknown: name, at: now)
     }
   }
@@ -469,7 +485,7 @@ extension ClientSession {
     case .words(let own, let words): if code == nil { message = (own, words) }
     case .silence: return
     }
-    send(hub.text.error(code: message.code, message: message.text, channel: channel), at: now)
+    send(text.error(code: message.code, message: message.text, channel: channel), at: now)
   }
 
   // MARK: The user
@@ -490,20 +506,45 @@ extension ClientSession {
       hub.signIn(self, as: user, (auth, userData), at: now)
     } catch {
       hub.log(.signInRefused(socketID: socketID, reason: error.reason))
-      send(hub.text.error(code: error.code, message: error.reason), at: now)
+      send(text.error(code: error.code, message: error.reason), at: now)
       close(.unauthorized, reason: "The sign-in is not valid", at: now)
     }
   }
 
   // MARK: Subscriptions
 
-  private func subscribe(to channel: String, auth: String, channelData: String?, at now: Instant) {
+  private func subscribe(
+    to channel: String, auth: String, channelData: String?, rewind: ReplayStart?, at now: Instant
+  ) {
     do throws(ProtocolRefusal) {
       guard rates.joins.admit(hub.limits, at: now) else { throw hub.tooFast(self) }
       let member = try checkSubscription(channel: channel, auth: auth, channelData: channelData)
       subscriptions.insert(channel)
-      hub.subscribe(self, to: channel, as: member, at: now)
-    } catch { tell(error, channel, at: now) }
+      hub.subscribe(self, to: channel, as: member, rewind: rewind, at: now)
+    } catch {
+      tell(error, channel, at: now)
+      if speaksV2, !subscriptions.contains(channel) {
+        hub.cannotResume(self, channel, at: now)
+      }
+    }
+  }
+
+  private func resume(_ positions: [JSONValue.Member], at now: Instant) {
+    guard hub.keepsStreams else {
+      return send(
+        text.error(code: .clientEventRate, message: "Connection recovery is not enabled"), at: now)
+    }
+    guard !positions.isEmpty, rates.joins.admit(hub.limits, at: now) else {
+      return send(
+        text.error(code: .noPositions, message: "No channel recovery positions provided"), at: now)
+    }
+    let places = positions.prefix(hub.limits.subscriptions).map { member in
+      (channel: member.name, place: StreamPlace(member.value))
+    }
+    if !context.faults.isEmpty {
+      for place in places { loseStaged(place.channel, at: now) }
+    }
+    hub.resume(self, from: places, at: now)
   }
 
   package func refuse(
@@ -515,7 +556,7 @@ extension ClientSession {
 
   private func tell(_ refusal: ProtocolRefusal, _ channel: String, at now: Instant) {
     hub.log(.subscriptionRefused(socketID: socketID, channel: channel, reason: refusal.reason))
-    send(context.dialect.refused(hub.text, refusal, channel), at: now)
+    send(context.dialect.refused(text, refusal, channel), at: now)
   }
 
   private func checkSubscription(
@@ -531,11 +572,12 @@ extension ClientSession {
     guard !channel.begins(with: "#") || isOwn else {
       throw ProtocolRefusal(reason: "\(channel) is only for its signed-in user")
     }
-    let isSecond = subscriptions.contains(channel)
-    guard !isSecond || dialect.has(.acceptsSecondSubscription) else {
+    let isAgain = subscriptions.contains(channel)
+    // A client of V2 subscribes again to a channel that it could not resume.
+    guard !isAgain || speaksV2 || dialect.has(.acceptsSecondSubscription) else {
       throw ProtocolRefusal(reason: "Existing subscription to channel \(channel)")
     }
-    if !isSecond { try hub.makeSureOfRoom(for: channel, of: self) }
+    if !isAgain { try hub.makeSureOfRoom(for: channel, of: self) }
     let kind = dialect.kind(channel)
     guard kind.needsAuthorization else { return nil }
     guard !refusesStaged(channel) else {
@@ -602,6 +644,34 @@ extension ClientSession {
       return ("rate limit of \(limit) in a second exceeded", .clientEvent, .clientEventRate)
     }
     return nil
+  }
+}
+
+extension StreamPlace {
+  /// Reads a position of a client; one that is not usable becomes invalid.
+  fileprivate init(_ value: JSONValue) {
+    var serial = -1
+    if case .number(let digits) = value["serial"] { serial = Int(digits) ?? -1 }
+    self.init(id: value["stream_id"]?.text ?? "", serial: serial)
+  }
+}
+
+extension ReplayStart {
+  /// Reads the `rewind` of a subscription: `50`, `{"count":50}` or `{"seconds":30}`.
+  fileprivate init?(rewind value: JSONValue) {
+    func amount(_ value: JSONValue?) -> Int? {
+      guard case .number(let digits) = value, let number = Int(digits), number >= 0 else {
+        return nil
+      }
+      return number
+    }
+    if let count = amount(value) ?? amount(value["count"]) {
+      self = .count(count)
+    } else if let seconds = amount(value["seconds"]) {
+      self = .period(.seconds(seconds))
+    } else {
+      return nil
+    }
   }
 }
 

@@ -510,16 +510,19 @@ extension Server: ConnectionAcceptorOwner {
       report(request, head.status, "not a valid WebSocket handshake")
       return .head(head)
     }
+    let speaksV2 = applications.speaksV2(request)
     do throws(ProtocolRefusal) {
       let hub = try applications.admit(request)
+      if speaksV2 { hub.beginStreams(life: applications.newStreamLife()) }
       let session = ClientSession(
         connection, socketID: applications.newSocketID(),
         from: ClientAddress(of: carrier.peer, sending: request), hub: hub, context: context,
-        at: now)
+        speaksV2: speaksV2, at: now)
       session.carrier = carrier
       return .socket(session)
     } catch {
-      let refusal = RefusedSocket(connection, error, applications: applications, at: now)
+      let refusal = RefusedSocket(
+        connection, error, applications: applications, speaksV2: speaksV2, at: now)
       report(.refused(code: refusal.code.rawValue, reason: error.reason))
       return .socket(refusal)
     }

@@ -26,13 +26,11 @@ extension Applications {
       throw ProtocolRefusal(reason: "Invalid version string: '\(version)'", code: .invalidVersion)
     }
     // A client without a protocol number is older than the parameter, or written by hand.
-    if checksVersions, let version = target["protocol"],
+    if checksVersions, let version = target["protocol"], !speaksV2(head),
       !(Int(version).map(Self.protocolVersions.contains) ?? false)
     {
-      let own = "this server speaks the Pusher protocol, versions 4 to 7"
-      let words = version.isSame(as: "2") ? " (protocol V2 of sockudo; \(own))" : ""
       throw ProtocolRefusal(
-        reason: "Unsupported protocol version: '\(version)'\(words)", code: .unsupportedProtocol)
+        reason: "Unsupported protocol version: '\(version)'", code: .unsupportedProtocol)
     }
     guard connectionCount < limits.connections else {
       throw ProtocolRefusal(
@@ -44,6 +42,12 @@ extension Applications {
         reason: "the app has at most \(limit) connections", code: dialect.connectionQuota)
     }
     return hub
+  }
+
+  /// Returns true if the client asks for protocol V2, and the server speaks it.
+  package func speaksV2(_ head: HTTPRequestHead) -> Bool {
+    guard let v2Service = text.v2Service else { return false }
+    return RequestTarget(head.target)?["protocol"] == "\(v2Service.protocolVersion)"
   }
 
   /// Accepts `8`, `8.4.0`, `10.1.0-beta.2`: a digit first, then other characters of versions.
@@ -69,7 +73,7 @@ final class RefusedSocket: ConnectionSocket {
 
   init(
     _ connection: WebSocketConnection, _ refusal: ProtocolRefusal, applications: Applications,
-    at now: Instant
+    speaksV2: Bool = false, at now: Instant
   ) {
     self.connection = connection
     code = refusal.code ?? .generic
@@ -78,12 +82,13 @@ final class RefusedSocket: ConnectionSocket {
     let isKept = !sendsCloseFrames && code == .overQuota
     // Reverb keeps a connection beyond the quota. Here it ends when a live one would be pinged.
     deadline = now.advanced(by: isKept ? limits.times.activity : limits.times.close)
-    connection.send(text: applications.text.error(code: code, message: refusal.reason))
+    let text = speaksV2 ? applications.text.ofV2 : applications.text
+    connection.send(text: text.error(code: code, message: refusal.reason))
     guard sendsCloseFrames else {
       isFinished = !isKept
       return
     }
-    let explains = applications.text.explainsRefusals
+    let explains = text.explainsRefusals
     connection.close(code.closeCode, reason: explains ? refusal.reason : "")
   }
 

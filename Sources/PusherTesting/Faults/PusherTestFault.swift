@@ -57,6 +57,14 @@ public struct PusherTestFault: Sendable, Equatable {
     return PusherTestFault(.authFail(status: status), problem: 400...599 ~= status ? nil : problem)
   }
 
+  // MARK: Protocol V2
+
+  /// Drops the kept events of a channel that a client of protocol V2 resumes.
+  public static let expireWindow = PusherTestFault(.expireWindow)
+
+  /// Begins a new stream for a channel that a client of protocol V2 resumes.
+  public static let resetStream = PusherTestFault(.resetStream)
+
   // MARK: Events
 
   /// Sends an event twice.

@@ -343,10 +343,10 @@ public enum PusherTestEvent: Sendable, Equatable {
     case .unsubscribed(let socketID, let channel):
       self = .unsubscribed(socketID: socketID, channel: channel)
     case .signedIn(let socketID, let userID): self = .signedIn(socketID: socketID, userID: userID)
-    case .event(let name, let channel, let data, let recipients):
+    case .event(let name, let channel, let data, let recipients, _):
       self = .event(
         name: name, channel: channel, data: data.dataText, recipients: recipients ?? 0)
-    case .clientEvent(let socketID, let name, let channel, _, let recipients):
+    case .clientEvent(let socketID, let name, let channel, _, let recipients, _):
       self = .clientEvent(
         socketID: socketID, name: name, channel: channel, recipients: recipients ?? 0)
     case .request(let method, let path, let status, _):

@@ -37,9 +37,9 @@ final class EventLog {
 
   func add(_ event: ServerLogEvent) {
     switch event {
-    case .event(let name, let channel, let data, _):
+    case .event(let name, let channel, let data, _, _):
       print(MessageText.event(name: name, channel: channel, data: data))
-    case .clientEvent(_, _, _, let message, _): print(message)
+    case .clientEvent(_, _, _, let message, _, _): print(message)
     default: break
     }
   }

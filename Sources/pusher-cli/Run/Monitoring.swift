@@ -187,11 +187,11 @@ final class ServerMonitor {
     case .subscribed: subscriptions += 1
     case .subscriptionRefused: refusedSubscriptions += 1
     case .clientError: clientErrors += 1
-    case .event(_, _, _, let recipients):
+    case .event(_, _, _, let recipients, _):
       events.api += 1
       deliveries.api += recipients ?? 0
       noteEvent()
-    case .clientEvent(_, _, _, _, let recipients):
+    case .clientEvent(_, _, _, _, let recipients, _):
       events.client += 1
       deliveries.client += recipients ?? 0
       noteEvent()
@@ -203,7 +203,8 @@ final class ServerMonitor {
     case .delivered(_, isFromClient: true, let recipients): deliveries.client += recipients
     case .delivered(_, isFromClient: false, let recipients): deliveries.api += recipients
     case .busLost, .busBack, .busError, .busRefused: break
-    case .signedIn, .signInRefused, .unsubscribed, .accessRefused, .queuesFull, .channelsFull,
+    case .signedIn, .signInRefused, .unsubscribed, .resumed, .accessRefused, .queuesFull,
+      .channelsFull,
       .dropped:
       break
     }

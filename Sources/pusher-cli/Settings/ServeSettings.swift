@@ -95,6 +95,8 @@ struct ServeSettings: CommandSettings {
     limits.channelsPerAddress = resolved[.maxAddressChannels].number
     limits.subscriptions = resolved[.maxSocketChannels].number
     limits.joinsPerSecond = resolved[.joinsPerSecond].number
+    limits.times.recovery = resolved[.recoveryWindow].time
+    limits.recoveryEvents = resolved[.recoveryLimit].number
     return limits
   }
 

@@ -280,6 +280,12 @@ import Testing
     #expect(limits.subscriptions == 2 && limits.joinsPerSecond == 1)
   }
 
+  @Test func `the kept events of clients of protocol V2 have flags`() throws {
+    let limits = try serve("--recovery-window 10m --recovery-limit 7").server.limits
+    #expect(limits.times.recovery == .seconds(600) && limits.recoveryEvents == 7)
+    #expect(try serve("--recovery-limit 0").server.limits.recoveryEvents == 0)
+  }
+
   @Test(
     arguments: """
       [ => --apps: the file is …

@@ -152,10 +152,6 @@ import Testing
     #expect(error?.reason == "the app has at most 1 connections")
     client.lose()
     #expect(applications.refusal(of: "/app/small") == nil)
-    let other = #expect(throws: ProtocolRefusal.self) {
-      try applications.admit(HTTPRequestHead(method: "GET", target: "/app/other?protocol=2"))
-    }
-    #expect(other?.reason.contains("(protocol V2 of sockudo; this server") == true)
   }
 
   @Test func `socket ids are two numbers and never the same`() {

@@ -12,7 +12,7 @@ final class HubClient {
 
   init(
     _ hub: Hub, _ socketID: String, from address: ClientAddress? = nil, context: SessionContext,
-    deflate: PerMessageDeflate? = nil
+    deflate: PerMessageDeflate? = nil, speaksV2: Bool = false
   ) {
     self.hub = hub
     wire = .client(deflate: deflate)
@@ -21,7 +21,7 @@ final class HubClient {
         role: .server, deflate: deflate,
         limits: WebSocketLimits(frame: 102_400, message: 102_400),
         random: SeededGenerator(seed: 1)),
-      socketID: socketID, from: address, hub: hub, context: context, at: now)
+      socketID: socketID, from: address, hub: hub, context: context, speaksV2: speaksV2, at: now)
   }
 
   convenience init(
@@ -59,17 +59,29 @@ final class HubClient {
     send(#"{"event":"pusher:unsubscribe","data":{"channel":"\#(channel)"}}"#)
   }
 
-  func authorize(_ channel: String, channelData: String? = nil) {
+  func subscribeV2(_ channel: String, rewind: String = "null") {
+    send(
+      #"{"event":"sockudo:subscribe","data":{"channel":"\#(channel)","rewind":\#(rewind)}}"#)
+  }
+
+  func unsubscribeV2(_ channel: String) {
+    send(#"{"event":"sockudo:unsubscribe","data":{"channel":"\#(channel)"}}"#)
+  }
+
+  func authorize(
+    _ channel: String, channelData: String? = nil, service: PusherService = .pusher
+  ) {
     let application = hub.application
     let auth = SubscriptionSignature(key: application.key, secret: application.secret)
       .authorize(socketID: session.socketID, channel: channel, channelData: channelData)
-    send(ClientCommand(service: .pusher).subscribe(channel: channel, auth: Authorization(auth)))
+    send(ClientCommand(service: service).subscribe(channel: channel, auth: Authorization(auth)))
   }
 
   /// Subscribes with a signature; on a presence channel as this user.
-  func join(_ channel: String, as user: String = "7") {
+  func join(_ channel: String, as user: String = "7", service: PusherService = .pusher) {
     let isPresence = channel.hasPrefix("presence-")
-    authorize(channel, channelData: isPresence ? #"{"user_id":"\#(user)"}"# : nil)
+    authorize(
+      channel, channelData: isPresence ? #"{"user_id":"\#(user)"}"# : nil, service: service)
   }
 
   func signIn(_ userData: String, secret: String? = nil) {
@@ -91,6 +103,10 @@ final class HubClient {
 
   /// Expects these messages, and no others since the last look.
   func expect(_ texts: String..., sourceLocation: SourceLocation = #_sourceLocation) {
+    expect(texts, sourceLocation: sourceLocation)
+  }
+
+  func expect(_ texts: [String], sourceLocation: SourceLocation = #_sourceLocation) {
     #expect(self.texts() == texts, sourceLocation: sourceLocation)
   }
 
@@ -157,6 +173,16 @@ extension Hub {
   /// A client after its greeting.
   func client(_ socketID: String = "1.1", from address: ClientAddress? = nil) -> HubClient {
     let client = HubClient(self, socketID, from: address)
+    _ = client.received()
+    return client
+  }
+
+  /// A client of protocol V2 after its greeting; the first one begins the streams.
+  func v2Client(
+    _ socketID: String = "1.1", context: SessionContext = SessionContext()
+  ) -> HubClient {
+    beginStreams(life: "life")
+    let client = HubClient(self, socketID, context: context, speaksV2: true)
     _ = client.received()
     return client
   }

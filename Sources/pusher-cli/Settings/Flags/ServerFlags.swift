@@ -118,6 +118,7 @@ extension Flag {
   static let hooking: [Flag] = [
     .apps, .webhook, .webhookDelay, .authEndpoints, .allowOrigin, .allowHost, .maxConnections,
     .serveMaxChannels, .maxAddressChannels, .maxSocketChannels, .joinsPerSecond, .maxQueued,
+    .recoveryWindow, .recoveryLimit,
     .logEvents, .printEnv, .printSnippets,
   ]
 
@@ -234,6 +235,22 @@ extension Flag {
       Use at most SIZE bytes of memory for all clients that do not read, by default {default}. Above that, the
       server drops the clients with the longest queues. A client with more than 1 MiB in its queue is closed
       with 4100.
+      """)
+
+  static let recoveryWindow = Flag(
+    "recovery-window", .duration, of: [.serve], in: .serve, default: "2m",
+    summary: "keep events for TIME, for clients that resume",
+    manual: """
+      Keep the events of each channel for TIME, by default {default}, so that clients of sockudo's protocol V2 can
+      resume. The server keeps nothing before the first such client. An app keeps 64 MiB at most. The
+      oldest events go first.
+      """)
+
+  static let recoveryLimit = Flag(
+    "recovery-limit", .integer(0...10_000), of: [.serve], in: .serve, default: "100",
+    summary: "keep at most N events of a channel for that",
+    manual: """
+      Keep at most N events of each channel for --recovery-window, by default {default}; 0 keeps none.
       """)
 
   static let logEvents = Flag(
